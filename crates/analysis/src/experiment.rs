@@ -1,0 +1,178 @@
+//! The types of a whole run's analysis: what the views show.
+
+use prony_record::Estimate;
+use prony_record::host::Host;
+use prony_record::run_log::Skipped;
+use serde::Serialize;
+
+/// A run, analysed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ExperimentAnalysis {
+    /// The schema's name: `prony.analysis/1`.
+    pub schema: &'static str,
+    /// The experiment's name.
+    pub name: String,
+    /// Its title.
+    pub title: String,
+    /// The answer in one sentence.
+    pub headline: String,
+    /// RFC 3339, UTC.
+    pub created_at: String,
+    /// First trial's start to last trial's end, as far as the log tells.
+    pub elapsed_ns: Option<u64>,
+    /// The order's seed.
+    pub seed: u64,
+    /// The machine.
+    pub host: Host,
+    /// CPUs of the servers; empty: not pinned.
+    pub server_cpus: Vec<u32>,
+    /// CPUs of the client; empty: not pinned.
+    pub client_cpus: Vec<u32>,
+    /// The baseline's label, where it was measured.
+    pub baseline: Option<String>,
+    /// Blocks asked for.
+    pub blocks_planned: u32,
+    /// Trials by what became of them.
+    pub trials: TrialCounts,
+    /// Whether the run was ended early and not resumed.
+    pub interrupted: bool,
+    /// How intervals were obtained, for the reader: one sentence.
+    pub interval_method: String,
+    /// One per plan, in the experiment's order.
+    pub plans: Vec<PlanAnalysis>,
+    /// Candidates that did not run.
+    pub skipped: Vec<Skipped>,
+    /// The command that reproduces the run.
+    pub reproduce: String,
+    /// What a reader should know and no figure says (events, dropped line…).
+    pub notes: Vec<String>,
+}
+
+/// Trials by what became of them. `planned` = the others' sum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct TrialCounts {
+    /// In the order.
+    pub planned: u32,
+    /// Valid, and exact.
+    pub valid: u32,
+    /// Valid, but throughput is a lower bound.
+    pub lower_bound: u32,
+    /// Suspect.
+    pub suspect: u32,
+    /// Invalid, failed, or interrupted within: they count for nothing.
+    pub void: u32,
+    /// Not run, or without a result.
+    pub missing: u32,
+}
+
+/// One plan's ranking.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PlanAnalysis {
+    /// The plan's name.
+    pub name: String,
+    /// `100 connections, closed loop, GET /`.
+    pub describe: String,
+    /// Candidates, best throughput first; those without a figure last.
+    pub rows: Vec<Row>,
+}
+
+/// One candidate under one plan.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// The candidate's label.
+    pub candidate: String,
+    /// The server's title.
+    pub title: String,
+    /// Language, where known.
+    pub language: Option<String>,
+    /// Kind of server, where known.
+    pub kind: Option<String>,
+    /// The server's own word for its version.
+    pub version: Option<String>,
+    /// Workers it was told to use.
+    pub workers: Option<u32>,
+    /// Whether its connections serve more than one request.
+    pub keepalive: bool,
+    /// Best and worst place it may hold: `1 + surely better`, `k − surely worse`.
+    /// `None` without a figure.
+    pub rank: Option<(u32, u32)>,
+    /// Completed requests per second.
+    pub requests_per_s: Option<Estimate>,
+    /// Whether any counted trial's throughput is a lower bound: print `≥`.
+    pub lower_bound: bool,
+    /// Throughput over the baseline's, paired within blocks.
+    pub ratio: Option<Estimate>,
+    /// Median service or response time in nanoseconds (see `latency_is`).
+    pub p50_ns: Option<Estimate>,
+    /// 99th percentile in nanoseconds; `None` when withheld or censored in any counted trial.
+    pub p99_ns: Option<Estimate>,
+    /// When `p99_ns` is censored: it is longer than this.
+    pub p99_censored_at_ns: Option<u64>,
+    /// Server CPU time per completed request in nanoseconds.
+    pub cpu_per_request_ns: Option<Estimate>,
+    /// Peak memory of the server's processes in bytes, the highest of the trials.
+    pub peak_memory_bytes: Option<u64>,
+    /// From process start to first right answer, in nanoseconds.
+    pub startup_ns: Option<Estimate>,
+    /// Failed requests over all counted trials.
+    pub failed: u64,
+    /// Completed requests over all counted trials.
+    pub completed: u64,
+    /// Trials with a result.
+    pub trials: u32,
+    /// Trials that count.
+    pub counted: u32,
+    /// Trials whose outcome was `overloaded`.
+    pub overloaded: u32,
+    /// Trials whose outcome was `broken`.
+    pub broken: u32,
+    /// Each verdict's code seen, with the number of trials and one detail.
+    pub reasons: Vec<RowReason>,
+    /// Response time by percentile, trials merged for display (not for inference).
+    pub latency_curve: Vec<CurvePoint>,
+    /// Each trial over time.
+    pub series: Vec<TrialSeries>,
+    /// Each counted trial's requests per second, in block order: the raw replication.
+    pub per_trial_requests_per_s: Vec<f64>,
+}
+
+/// A verdict's code in a row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RowReason {
+    /// The code.
+    pub code: String,
+    /// How many trials had it.
+    pub trials: u32,
+    /// The first one's detail.
+    pub detail: String,
+    /// The advice.
+    pub advice: String,
+}
+
+/// A point of a latency-by-percentile curve.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct CurvePoint {
+    /// 0 to 1.
+    pub quantile: f64,
+    /// Nanoseconds.
+    pub value_ns: u64,
+}
+
+/// A trial over time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TrialSeries {
+    /// Its block.
+    pub block: u32,
+    /// Its validity, as in JSON.
+    pub validity: String,
+    /// From the window's start, per point.
+    pub at_ns: Vec<u64>,
+    /// Completed requests per second, per point.
+    pub requests_per_s: Vec<f64>,
+    /// 99th percentile of response, per point, where it has one.
+    pub p99_ns: Vec<Option<u64>>,
+    /// Server CPU in cores in use, per server sample: (from window start in ns, cores).
+    pub server_cores: Vec<(i64, f64)>,
+    /// Server memory in bytes, per server sample.
+    pub server_memory_bytes: Vec<(i64, u64)>,
+}

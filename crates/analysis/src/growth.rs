@@ -1,0 +1,155 @@
+//! Whether the wait for a connection grew to the end of the window: overload.
+
+use prony_load::measurement::Measurement;
+use prony_load::pace::Rate;
+use prony_load::plan::{Arrivals, Plan};
+use prony_stats::CONFIDENCE;
+use prony_stats::trend::{median, theil_sen};
+
+use crate::batches::merge;
+
+/// Batches of the trend.
+const BATCHES: usize = 20;
+
+/// Fewer batches than this (under 0.8 s) are not assessed.
+const BATCHES_MIN: usize = 8;
+
+/// The growth over the window that counts, as a share of the window: a wait
+/// that grows by g seconds a second is a server that carries 1 − g of what is
+/// due, so this is 99.8 % carried. Less cannot be told from the slow swings of
+/// a queue near its capacity in windows of 10 s.
+pub(crate) const GROWTH_MIN_SHARE: f64 = 0.002;
+
+/// And at the least this, which one scheduling delay may cost.
+pub(crate) const GROWTH_MIN_NS: f64 = 1e6;
+
+/// How the wait for a free connection grew.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Growth {
+    /// Nanoseconds of wait gained per second.
+    pub(crate) per_s_ns: f64,
+    /// The wait in the last batch.
+    pub(crate) last_ns: f64,
+}
+
+/// The growth that makes a trial `overloaded`; `None` when it is none.
+///
+/// All of these: the Theil–Sen slope over 20 batches is above 0 with its whole
+/// interval; it amounts to a material growth over the window; the *least*
+/// wait of the last quarter exceeds the typical one of the first by as much
+/// (a stall that recovers leaves quiet batches behind it, an overload none);
+/// and requests were left unsent at the end, unless the load ended by count
+/// and so waited for the last.
+#[expect(clippy::cast_precision_loss, reason = "a window of a day is 8.64e13 ns, exact in an f64")]
+pub(crate) fn overload(m: &Measurement, plan: &Plan, window_ns: u64) -> Option<Growth> {
+    let Arrivals::Constant(rate) = plan.arrivals else { return None };
+    if m.requests.never_sent == 0 && !m.ended_by_count {
+        return None;
+    }
+    let waits = waits(m, plan, rate, window_ns);
+    let slope = theil_sen(&waits, CONFIDENCE)?;
+    let quarter = waits.len() / 4;
+    if waits.len() < BATCHES_MIN {
+        return None;
+    }
+    let values: Vec<f64> = waits.iter().map(|(_, wait)| *wait).collect();
+    let before = median(&values[..quarter])?;
+    let least_after = values[values.len() - quarter..].iter().copied().fold(f64::INFINITY, f64::min);
+    let material = (GROWTH_MIN_SHARE * window_ns as f64).max(GROWTH_MIN_NS);
+    let grows = slope.low > 0.0
+        && slope.point * window_ns as f64 / 1e9 >= material
+        && least_after - before >= material;
+    grows.then(|| Growth { per_s_ns: slope.point, last_ns: values.last().copied().unwrap_or_default() })
+}
+
+/// (middle in seconds, wait in nanoseconds) of each batch: the mean wait of
+/// those that were given a connection in it. Where none was, the wait is that
+/// of the request at the head of the line, whose length over the rate it is;
+/// a batch without anything due or waiting says nothing and is left out.
+#[expect(clippy::cast_precision_loss, reason = "counts of a run, far below 2^53")]
+fn waits(m: &Measurement, plan: &Plan, rate: Rate, window_ns: u64) -> Vec<(f64, f64)> {
+    let batches = merge(&m.bins, window_ns, m.bins.len().min(BATCHES));
+    let before_window = m.window_start_ns.saturating_sub(m.schedule_start_ns);
+    let limit = plan.stop.requests.unwrap_or(u64::MAX);
+    let due_before = |at_ns: u64| rate.due_before(before_window + at_ns).min(limit);
+    // The line's length is known at the window's end, and walked back from there.
+    let mut unsent = m.requests.never_sent;
+    let mut waits = Vec::with_capacity(batches.len());
+    for batch in batches.iter().rev() {
+        let wait_ns = match (batch.sum.dispatched, unsent) {
+            (0, 0) => None,
+            (0, unsent) => Some(unsent as f64 / rate.as_per_s() * 1e9),
+            (dispatched, _) => Some(batch.sum.connection_wait_sum_ns as f64 / dispatched as f64),
+        };
+        waits.extend(wait_ns.map(|wait| (batch.middle_s(), wait)));
+        let due = due_before(batch.end_ns) - due_before(batch.start_ns);
+        unsent = (unsent + batch.sum.dispatched).saturating_sub(due);
+    }
+    waits.reverse();
+    waits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Line, constant_plan};
+
+    const S: u64 = 1_000_000_000;
+
+    fn growth(line: &Line) -> Option<Growth> {
+        overload(&line.measure(), &constant_plan(line.rate_per_s as f64), line.window_ns)
+    }
+
+    #[test]
+    fn a_server_at_95_percent_of_the_rate_is_overloaded() {
+        let growth = growth(&Line { rate_per_s: 2000, served_per_s: 1900, ..Line::default() }).unwrap();
+        assert!((growth.per_s_ns / 1e6 - 50.0).abs() < 3.0, "50 ms a second: {growth:?}");
+        assert!((growth.last_ns / 1e6 - 500.0).abs() < 30.0, "{growth:?}");
+    }
+
+    #[test]
+    fn a_server_at_99_percent_is_overloaded_and_at_101_is_not() {
+        assert!(growth(&Line { rate_per_s: 2000, served_per_s: 1980, ..Line::default() }).is_some());
+        assert!(growth(&Line { rate_per_s: 2000, served_per_s: 2020, ..Line::default() }).is_none());
+    }
+
+    #[test]
+    fn a_stall_that_recovers_is_not_overload() {
+        // 200 ms of silence every 2 s, wherever the window ends within the period.
+        for phase in 0..10 {
+            let stalls = (0..6).map(|i| (i * 2 * S + phase * S / 5, 200_000_000)).collect();
+            let line = Line { rate_per_s: 2000, served_per_s: 4000, stalls, ..Line::default() };
+            assert_eq!(growth(&line), None, "phase {phase}");
+        }
+    }
+
+    #[test]
+    fn stalls_on_top_of_an_overload_do_not_hide_it() {
+        let stalls = (0..5).map(|i| (i * 2 * S + S / 2, 200_000_000)).collect();
+        assert!(growth(&Line { rate_per_s: 2000, served_per_s: 1900, stalls, ..Line::default() }).is_some());
+    }
+
+    #[test]
+    fn a_server_that_freezes_half_way_is_overloaded() {
+        let line = Line { rate_per_s: 2000, served_per_s: 4000, stalls: vec![(5 * S, 60 * S)], ..Line::default() };
+        let growth = growth(&line).unwrap();
+        assert!(growth.last_ns > 4e9, "nothing was dispatched, yet the head of the line waits: {growth:?}");
+    }
+
+    #[test]
+    fn slow_rates_closed_loops_and_short_windows_are_not_assessed_wrongly() {
+        assert_eq!(growth(&Line { rate_per_s: 1, served_per_s: 1000, ..Line::default() }), None);
+        let overloaded = Line { rate_per_s: 2000, served_per_s: 1000, ..Line::default() };
+        assert_eq!(overload(&overloaded.measure(), &crate::testing::closed_plan(), 10 * S), None);
+        assert_eq!(growth(&Line { window_ns: S / 2, ..overloaded }), None);
+    }
+
+    #[test]
+    fn a_load_that_ends_by_count_leaves_none_unsent_and_still_tells() {
+        let mut m = Line { rate_per_s: 2000, served_per_s: 1900, ..Line::default() }.measure();
+        m.requests.never_sent = 0;
+        assert_eq!(overload(&m, &constant_plan(2000.0), 10 * S), None);
+        m.ended_by_count = true;
+        assert!(overload(&m, &constant_plan(2000.0), 10 * S).is_some());
+    }
+}

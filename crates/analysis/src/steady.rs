@@ -1,0 +1,191 @@
+//! Whether throughput and latency held level over the window.
+
+use prony_load::measurement::{Measurement, Second, empty_histogram};
+use prony_stats::mser::warm_up_end;
+use prony_stats::trend::{median, theil_sen};
+use prony_stats::{CONFIDENCE, interval};
+
+use crate::batches::{Batch, merge};
+use crate::text::percent;
+
+/// Shorter windows are not assessed: 20 batches would be under 500 ms each.
+pub(crate) const WINDOW_MIN_NS: u64 = 10_000_000_000;
+
+/// A drift of throughput over the window that counts.
+pub(crate) const THROUGHPUT_DRIFT_MAX: f64 = 0.05;
+
+/// A drift of p50 or p99 over the window that counts.
+pub(crate) const LATENCY_DRIFT_MAX: f64 = 0.10;
+
+const BATCHES: usize = 20;
+
+/// A figure that drifted.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Drift {
+    /// The figure in the verdict's words.
+    pub(crate) affects: &'static str,
+    /// What was seen.
+    pub(crate) detail: String,
+}
+
+/// The figures that drifted; empty when all held level or the window is too
+/// short to tell. `growing` says that the response grows by overload, which
+/// is a finding of its own.
+pub(crate) fn drifts(m: &Measurement, window_ns: u64, growing: bool) -> Vec<Drift> {
+    if window_ns < WINDOW_MIN_NS {
+        return Vec::new();
+    }
+    let mut drifts = Vec::new();
+    drifts.extend(throughput_drift(m, window_ns).or_else(|| warming_up(m, window_ns)));
+    if !growing {
+        drifts.extend(latency_drift(m, window_ns, "p50", 0.50, 100));
+        drifts.extend(latency_drift(m, window_ns, "p99", 0.99, 1_000));
+    }
+    drifts
+}
+
+/// The Theil–Sen drift of 20 batches, with Sen's interval wholly outside ±5 % of the median.
+#[expect(clippy::cast_precision_loss, reason = "a window of a day is 8.64e13 ns, exact in an f64")]
+fn throughput_drift(m: &Measurement, window_ns: u64) -> Option<Drift> {
+    let points: Vec<(f64, f64)> = merge(&m.bins, window_ns, BATCHES).iter().map(|b| (b.middle_s(), b.rate_per_s())).collect();
+    let level = median(&points.iter().map(|p| p.1).collect::<Vec<_>>()).filter(|level| *level > 0.0)?;
+    let slope = theil_sen(&points, CONFIDENCE)?;
+    let over_window = |slope: f64| slope * window_ns as f64 / 1e9 / level;
+    let (low, high) = (over_window(slope.low), over_window(slope.high));
+    (low > THROUGHPUT_DRIFT_MAX || high < -THROUGHPUT_DRIFT_MAX).then(|| Drift {
+        affects: "throughput",
+        detail: format!(
+            "throughput drifted by {} over the window (95 % interval {} to {}, beyond ±{})",
+            percent(over_window(slope.point)),
+            percent(low),
+            percent(high),
+            percent(THROUGHPUT_DRIFT_MAX)
+        ),
+    })
+}
+
+/// MSER-5 on the 100 ms bins finds no end of a warm-up in the first half, and
+/// the halves differ by more than the drift that counts. The second condition
+/// is needed: on level noise MSER-5 cuts beyond the half in some percent of runs.
+fn warming_up(m: &Measurement, window_ns: u64) -> Option<Drift> {
+    // The last bin may be shorter than the others, and its count lower.
+    let whole = usize::try_from(window_ns / prony_load::measurement::BIN_NS).unwrap_or(usize::MAX).min(m.bins.len());
+    #[expect(clippy::cast_precision_loss, reason = "counts within 100 ms")]
+    let counts: Vec<f64> = m.bins[..whole].iter().map(|b| b.completed as f64).collect();
+    let halves: Vec<f64> = merge(&m.bins, window_ns, 2).iter().map(Batch::rate_per_s).collect();
+    let level = interval::mean(&halves).filter(|level| *level > 0.0)?;
+    let [first, second] = halves.as_slice() else { return None };
+    let change = (second - first) / level;
+    (change.abs() > THROUGHPUT_DRIFT_MAX && warm_up_end(&counts).is_none()).then(|| Drift {
+        affects: "throughput",
+        detail: format!(
+            "the warm-up was not over by half of the window (MSER-5): its second half differs by {} from its first",
+            percent(change)
+        ),
+    })
+}
+
+/// The Theil–Sen drift of a percentile's logarithm over up to 20 groups of
+/// seconds that have `least` answers each.
+#[expect(clippy::cast_precision_loss, reason = "a window of a day is 8.64e13 ns, exact in an f64")]
+fn latency_drift(m: &Measurement, window_ns: u64, name: &str, quantile: f64, least: u64) -> Option<Drift> {
+    let seconds: Vec<&Second> = m.series.iter().filter(|s| s.length_ns >= 500_000_000).collect();
+    let count = seconds.len().min(BATCHES);
+    let mut points = Vec::with_capacity(count);
+    for i in 0..count {
+        let group = &seconds[i * seconds.len() / count..(i + 1) * seconds.len() / count];
+        let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
+        let mut merged = empty_histogram();
+        for second in group {
+            merged.add(&second.response).ok()?;
+        }
+        if merged.len() >= least {
+            let middle_s = (first.at_ns + last.at_ns + last.length_ns) as f64 / 2e9;
+            points.push((middle_s, (merged.value_at_quantile(quantile).max(1) as f64).ln()));
+        }
+    }
+    // Gaps would make the trend one of the busy seconds only.
+    if points.len() < count {
+        return None;
+    }
+    let slope = theil_sen(&points, CONFIDENCE)?;
+    let over_window = |slope: f64| (slope * window_ns as f64 / 1e9).exp() - 1.0;
+    let (low, high) = (over_window(slope.low), over_window(slope.high));
+    (low > LATENCY_DRIFT_MAX || high < -LATENCY_DRIFT_MAX).then(|| Drift {
+        affects: "response",
+        detail: format!(
+            "{name} drifted by {} over the window (95 % interval {} to {}, beyond ±{})",
+            percent(over_window(slope.point)),
+            percent(low),
+            percent(high),
+            percent(LATENCY_DRIFT_MAX)
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{healthy, noise};
+
+    const S: u64 = 1_000_000_000;
+
+    #[test]
+    fn a_level_window_is_steady() {
+        assert_eq!(drifts(&healthy(10, 1000), 10 * S, false), []);
+    }
+
+    #[test]
+    fn level_noise_is_steady() {
+        let mut flagged = 0;
+        for seed in 0..200 {
+            let mut m = healthy(20, 1000);
+            for (bin, noise) in m.bins.iter_mut().zip(noise(seed)) {
+                bin.completed = (100.0 + 10.0 * noise).max(0.0) as u64;
+            }
+            flagged += usize::from(!drifts(&m, 20 * S, false).is_empty());
+        }
+        assert!(flagged <= 2, "{flagged} of 200");
+    }
+
+    #[test]
+    fn a_fall_of_a_fifth_is_not_steady() {
+        let mut m = healthy(10, 1000);
+        for (i, bin) in m.bins.iter_mut().enumerate() {
+            bin.completed = 110 - i as u64 / 5;
+        }
+        let drifts = drifts(&m, 10 * S, false);
+        assert_eq!(drifts.len(), 1);
+        assert!(drifts[0].detail.starts_with("throughput drifted by -"), "{drifts:?}");
+    }
+
+    #[test]
+    fn a_late_warm_up_is_seen() {
+        let mut m = healthy(10, 1000);
+        for bin in &mut m.bins[..60] {
+            bin.completed = 60;
+        }
+        assert_eq!(drifts(&m, 10 * S, false).len(), 1);
+    }
+
+    #[test]
+    fn latency_that_doubles_is_not_steady_unless_it_is_overload() {
+        let mut m = healthy(10, 2000);
+        for (i, second) in m.series.iter_mut().enumerate() {
+            second.response.clear();
+            second.response.record_n(1_000_000 * (10 + i as u64), 2000).unwrap();
+        }
+        let seen: Vec<_> = drifts(&m, 10 * S, false).iter().map(|d| d.affects).collect();
+        assert_eq!(seen, ["response", "response"]);
+        assert_eq!(drifts(&m, 10 * S, true), []);
+    }
+
+    #[test]
+    fn under_ten_seconds_nothing_is_said() {
+        let mut m = healthy(9, 1000);
+        for (i, bin) in m.bins.iter_mut().enumerate() {
+            bin.completed = 50 + i as u64;
+        }
+        assert_eq!(drifts(&m, 9 * S, false), []);
+    }
+}

@@ -1,0 +1,84 @@
+//! Figures inside sentences.
+
+/// A duration with three significant digits and the unit that suits it: `53.0 ms`.
+#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+pub(crate) fn duration(ns: u64) -> String {
+    let (value, unit) = match ns {
+        0..1_000 => return format!("{ns} ns"),
+        1_000..1_000_000 => (ns as f64 / 1e3, "µs"),
+        1_000_000..1_000_000_000 => (ns as f64 / 1e6, "ms"),
+        _ => (ns as f64 / 1e9, "s"),
+    };
+    format!("{} {unit}", digits(value))
+}
+
+/// Three significant digits below a thousand, whole numbers with commas from there: `3.10`, `21,400`.
+pub(crate) fn digits(value: f64) -> String {
+    let magnitude = value.abs();
+    if magnitude >= 999.5 {
+        return grouped(value);
+    }
+    let decimals = match magnitude {
+        m if m >= 99.95 => 0,
+        m if m >= 9.995 => 1,
+        _ => 2,
+    };
+    format!("{value:.decimals$}")
+}
+
+/// A ratio with two digits below ten: `3.1`, `0.94`, `12`.
+pub(crate) fn ratio(value: f64) -> String {
+    match value {
+        v if v >= 9.95 => grouped(v),
+        v if v >= 0.995 => format!("{v:.1}"),
+        v => format!("{v:.2}"),
+    }
+}
+
+/// A share in percent: `1.20 %`.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{} %", digits(share * 100.0))
+}
+
+fn grouped(value: f64) -> String {
+    let plain = format!("{:.0}", value.abs());
+    let mut text = String::new();
+    for (i, digit) in plain.chars().enumerate() {
+        if i > 0 && (plain.len() - i) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    if value < 0.0 { format!("-{text}") } else { text }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub(crate) fn list(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_as_people_write_them() {
+        assert_eq!(duration(999), "999 ns");
+        assert_eq!(duration(53_000_000), "53.0 ms");
+        assert_eq!(duration(1_500_000_000), "1.50 s");
+        assert_eq!(duration(1_234), "1.23 µs");
+        assert_eq!(digits(999.7), "1,000");
+        assert_eq!(digits(21_400.4), "21,400");
+        assert_eq!(digits(1_234_567.0), "1,234,567");
+        assert_eq!(digits(99.97), "100");
+        assert_eq!(ratio(3.104), "3.1");
+        assert_eq!(ratio(0.936), "0.94");
+        assert_eq!(ratio(12.4), "12");
+        assert_eq!(percent(0.012), "1.20 %");
+        assert_eq!(list(&["a", "b", "c"]), "a, b and c");
+    }
+}

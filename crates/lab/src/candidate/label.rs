@@ -1,0 +1,83 @@
+//! Labels: `server:value+value`, where only what differs from the defaults is printed.
+
+use super::{CandidateError, suggestion};
+use crate::catalogue::Server;
+
+/// For each axis of the server, the index of the value that the label chooses.
+pub(super) fn parse(label: &str, server: &Server) -> Result<Vec<usize>, CandidateError> {
+    let mut chosen: Vec<Option<usize>> = vec![None; server.recipe.axes.len()];
+    let malformed = || CandidateError::Malformed { label: label.to_owned() };
+    if let Some((_, settings)) = label.trim().split_once(':') {
+        for setting in settings.split('+').map(str::trim) {
+            if setting.is_empty() {
+                return Err(malformed());
+            }
+            let (axis, value) = find(label, server, setting)?;
+            if chosen[axis].replace(value).is_some() {
+                let axis = server.recipe.axes[axis].name.clone();
+                return Err(CandidateError::Twice { label: label.to_owned(), axis });
+            }
+        }
+    }
+    Ok(chosen.into_iter().map(Option::unwrap_or_default).collect())
+}
+
+/// Axis and value of one setting, `value` or `axis=value`.
+fn find(label: &str, server: &Server, setting: &str) -> Result<(usize, usize), CandidateError> {
+    let (wanted_axis, wanted) = match setting.split_once('=') {
+        Some((axis, value)) => (Some(axis.trim()), value.trim()),
+        None => (None, setting),
+    };
+    let matches: Vec<(usize, usize)> = positions(server)
+        .filter(|(_, _, axis, value)| *value == wanted && wanted_axis.is_none_or(|a| a == *axis))
+        .map(|(a, v, _, _)| (a, v))
+        .collect();
+    match matches[..] {
+        [one] => Ok(one),
+        [] => {
+            let names: Vec<String> = positions(server)
+                .map(|(_, _, axis, value)| match wanted_axis {
+                    Some(_) => format!("{axis}={value}"),
+                    None => name(server, axis, value),
+                })
+                .collect();
+            Err(CandidateError::UnknownValue {
+                label: label.to_owned(),
+                server: server.name.clone(),
+                value: setting.to_owned(),
+                suggestion: suggestion(setting, &names),
+            })
+        }
+        _ => {
+            let choices: Vec<String> =
+                matches.iter().map(|(a, _)| format!("{}={wanted}", server.recipe.axes[*a].name)).collect();
+            Err(CandidateError::Ambiguous {
+                label: label.to_owned(),
+                value: wanted.to_owned(),
+                choices: choices.join(" or "),
+            })
+        }
+    }
+}
+
+/// The label of these choices: what differs from the defaults, in the order of the axes.
+pub(super) fn canonical(server: &Server, chosen: &[usize]) -> String {
+    let differs: Vec<String> = positions(server)
+        .filter(|(a, v, _, _)| chosen.get(*a) == Some(v) && *v > 0)
+        .map(|(_, _, axis, value)| name(server, axis, value))
+        .collect();
+    if differs.is_empty() { server.name.clone() } else { format!("{}:{}", server.name, differs.join("+")) }
+}
+
+/// The shortest name of a value: with its axis only where another axis has the same.
+fn name(server: &Server, axis: &str, value: &str) -> String {
+    let same = positions(server).filter(|(_, _, _, v)| *v == value).count();
+    if same > 1 { format!("{axis}={value}") } else { value.to_owned() }
+}
+
+/// All values as (index of axis, index of value, axis, value).
+fn positions(server: &Server) -> impl Iterator<Item = (usize, usize, &str, &str)> {
+    server.recipe.axes.iter().enumerate().flat_map(|(a, axis)| {
+        axis.values.iter().enumerate().map(move |(v, value)| (a, v, axis.name.as_str(), value.name.as_str()))
+    })
+}

@@ -1,0 +1,197 @@
+//! From a candidate to processes: variables replaced, templates rendered.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::{Candidate, Layout, Origin};
+use crate::catalogue::{MaterialiseError, Server};
+use crate::launch::{LaunchContext, LaunchSpec, ProcessSpec};
+use crate::provision::find_command;
+use crate::recipe::variables::{Piece, Values, pieces};
+
+/// How long a user's own command may take to answer: it may compile something first.
+const COMMAND_READY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Why a candidate cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// Its folder could not be copied.
+    #[error("{label} cannot be started: {error}")]
+    Files {
+        /// The candidate.
+        label: String,
+        /// Why not.
+        error: MaterialiseError,
+    },
+    /// A template could not be rendered.
+    #[error("{label} cannot be started: the template {} cannot be rendered: {error}.", path.display())]
+    Template {
+        /// The candidate.
+        label: String,
+        /// The template, or what it was to become.
+        path: PathBuf,
+        /// Why not.
+        error: std::io::Error,
+    },
+    /// It is a URL.
+    #[error("{label} is a URL: it is loaded where it runs, not started.")]
+    NotOurs {
+        /// The candidate.
+        label: String,
+    },
+}
+
+pub(super) fn launch(
+    candidate: &Candidate,
+    layout: &Layout,
+    context: &LaunchContext,
+) -> Result<LaunchSpec, LaunchError> {
+    match &candidate.origin {
+        Origin::Url(_) => Err(LaunchError::NotOurs { label: candidate.label.clone() }),
+        Origin::Command(command) => Ok(of_command(candidate, command, context)),
+        Origin::Recipe { server, .. } => of_recipe(candidate, server, layout, context),
+    }
+}
+
+fn of_command(candidate: &Candidate, command: &str, context: &LaunchContext) -> LaunchSpec {
+    let command = of_context(context).replace(command);
+    LaunchSpec {
+        label: candidate.label.clone(),
+        processes: vec![ProcessSpec {
+            argv: vec!["/bin/sh".to_owned(), "-c".to_owned(), command],
+            wait_for: None,
+        }],
+        cwd: std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
+        env: Vec::new(),
+        run_dir: context.run_dir.clone(),
+        cpus: Vec::new(),
+        ready_timeout: COMMAND_READY_TIMEOUT,
+    }
+}
+
+fn of_recipe(
+    candidate: &Candidate,
+    server: &Server,
+    layout: &Layout,
+    context: &LaunchContext,
+) -> Result<LaunchSpec, LaunchError> {
+    let work = layout.work(&server.name);
+    let label = || candidate.label.clone();
+    server.materialise(&work).map_err(|error| LaunchError::Files { label: label(), error })?;
+    let values = values(candidate, layout, context);
+    for name in &server.recipe.start.templates {
+        let (from, to) = (work.join(name), context.run_dir.join(name));
+        let error = |path: &Path, error| LaunchError::Template { label: label(), path: path.to_owned(), error };
+        let text = fs::read_to_string(&from).map_err(|e| error(&from, e))?;
+        fs::write(&to, values.replace(&text)).map_err(|e| error(&to, e))?;
+    }
+    let mut processes: Vec<ProcessSpec> = server
+        .recipe
+        .helpers
+        .iter()
+        .map(|helper| ProcessSpec {
+            argv: argv(&values, &helper.command),
+            wait_for: helper.wait_for.as_deref().map(|path| work.join(values.replace(path))),
+        })
+        .collect();
+    processes.push(ProcessSpec { argv: argv(&values, &server.recipe.start.command), wait_for: None });
+    Ok(LaunchSpec {
+        label: label(),
+        processes,
+        cwd: work,
+        env: env(candidate, server).into_iter().map(|(k, v)| (k, values.replace(&v))).collect(),
+        run_dir: context.run_dir.clone(),
+        cpus: Vec::new(),
+        ready_timeout: server.recipe.start.ready_timeout(),
+    })
+}
+
+/// The recipe's environment, and over it that of each setting.
+pub(super) fn env(candidate: &Candidate, server: &Server) -> BTreeMap<String, String> {
+    let mut env = server.recipe.start.env.clone();
+    candidate.chosen_values().for_each(|value| env.extend(value.env.clone()));
+    env
+}
+
+/// Programs with their whole path: users without rights often have no sbin in theirs, where servers are.
+pub(super) fn argv(values: &Values, command: &[String]) -> Vec<String> {
+    let mut argv = values.argv(command);
+    if let Some(program) = argv.first_mut()
+        && let Some(path) = find_command(program)
+    {
+        *program = path.to_string_lossy().into_owned();
+    }
+    argv
+}
+
+/// All variables of a candidate.
+pub(super) fn values(candidate: &Candidate, layout: &Layout, context: &LaunchContext) -> Values {
+    let mut built_in = of_context(context);
+    if let Some(server) = candidate.server() {
+        built_in.set("work", layout.work(&server.name).to_string_lossy());
+    }
+    built_in.set("venv", candidate.venv(layout).to_string_lossy());
+    let (user, unprivileged) = users();
+    built_in.set("user", user);
+    built_in.set("unprivileged_user", unprivileged);
+    let mut values = built_in.clone();
+    let defaults = candidate.server().into_iter().flat_map(|server| &server.recipe.vars);
+    for (name, value) in defaults.chain(candidate.chosen_values().flat_map(|value| &value.vars)) {
+        values.set_var(name, value, &built_in);
+    }
+    values
+}
+
+fn of_context(context: &LaunchContext) -> Values {
+    let mut values = Values::default();
+    values.set("host", context.address.ip().to_string());
+    values.set("port", context.address.port().to_string());
+    values.set("workers", context.workers.to_string());
+    values.set("run", context.run_dir.to_string_lossy());
+    values
+}
+
+pub(super) fn names_port(command: &str) -> bool {
+    pieces(command).contains(&Piece::Name("port"))
+}
+
+/// The user that Prony runs as, and one without rights if that is root.
+fn users() -> (String, String) {
+    let uid = crate::provision::effective_uid();
+    let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    users_of(uid, &passwd)
+}
+
+fn users_of(uid: u32, passwd: &str) -> (String, String) {
+    let entries = || passwd.lines().map(|line| line.split(':').collect::<Vec<_>>()).filter(|e| e.len() > 2);
+    // A container's user may have a number only.
+    let user = entries().find(|e| e[2] == uid.to_string()).map_or_else(|| uid.to_string(), |e| e[0].to_owned());
+    if uid != 0 {
+        return (user.clone(), user);
+    }
+    let has = |name: &str| entries().any(|e| e[0] == name);
+    let unprivileged = if has("www-data") { "www-data" } else { "nobody" };
+    (user, unprivileged.to_owned())
+}
+
+/// The owner of our own entry in `/proc` is who we are, without a system call of our own.
+pub(crate) fn owner_of_self() -> u32 {
+    fs::metadata("/proc/self").map_or(u32::MAX, |m| m.uid())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::users_of;
+
+    #[test]
+    fn root_has_somebody_without_rights_and_others_are_themselves() {
+        let passwd = "root:x:0:0::/root:/bin/sh\nwww-data:x:33:33::/:/x\nann:x:1000:1000::/home/ann:/bin/sh\n";
+        assert_eq!(users_of(0, passwd), ("root".into(), "www-data".into()));
+        assert_eq!(users_of(1000, passwd), ("ann".into(), "ann".into()));
+        assert_eq!(users_of(77, passwd), ("77".into(), "77".into()));
+        assert_eq!(users_of(0, "root:x:0:0::/root:/bin/sh\n"), ("root".into(), "nobody".into()));
+    }
+}

@@ -1,0 +1,166 @@
+//! The files of a recipe's folder, embedded or on disk, read with bounds.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use include_dir::{Dir, DirEntry};
+
+use super::{EMBEDDED, MaterialiseError, Source};
+
+/// A recipe is an application of some files; whoever exceeds these has pointed at something else.
+const FILES_MAX: usize = 4096;
+const BYTES_MAX: u64 = 64 << 20;
+const DEPTH_MAX: usize = 16;
+/// A `server.toml` is 2 KiB.
+const TEXT_BYTES_MAX: u64 = 1 << 20;
+/// Built by somebody in the recipe's own folder: not part of the recipe.
+const LEFT_OUT: [&str; 6] = [".git", "node_modules", "target", "__pycache__", ".venv", "venv"];
+
+/// A file of a recipe.
+pub(super) struct RecipeFile {
+    /// Relative to the folder.
+    pub(super) path: PathBuf,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// A text file beside `server.toml`; `None` if it does not exist.
+pub(super) fn read_text(name: &str, source: &Source, file: &str) -> Result<Option<String>, String> {
+    let bytes = match source {
+        Source::Embedded => {
+            let Some(file) = EMBEDDED.get_file(Path::new(name).join(file)) else { return Ok(None) };
+            file.contents().to_vec()
+        }
+        Source::Folder(folder) => {
+            let path = folder.join(file);
+            if !path.is_file() {
+                return Ok(None);
+            }
+            read_bounded(&path, TEXT_BYTES_MAX).map_err(|e| format!("cannot be read: {e}."))?
+        }
+    };
+    String::from_utf8(bytes).map(Some).map_err(|_| "is no text in UTF-8.".to_owned())
+}
+
+pub(super) fn exists(name: &str, source: &Source, file: &str) -> bool {
+    match source {
+        Source::Embedded => EMBEDDED.get_file(Path::new(name).join(file)).is_some(),
+        Source::Folder(folder) => folder.join(file).is_file(),
+    }
+}
+
+/// All files, sorted by their paths.
+pub(super) fn read_all(name: &str, source: &Source) -> Result<Vec<RecipeFile>, MaterialiseError> {
+    let mut files = Vec::new();
+    match source {
+        Source::Embedded => {
+            if let Some(dir) = EMBEDDED.get_dir(name) {
+                embedded(dir, dir.path(), &mut files);
+            }
+        }
+        Source::Folder(folder) => {
+            let root = folder.canonicalize().map_err(|e| MaterialiseError::io(folder, &e))?;
+            let mut walk = Walk { root: &root, files: &mut files, bytes: 0 };
+            walk.folder(&root, 0)?;
+        }
+    }
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(files)
+}
+
+fn embedded(dir: &Dir<'static>, root: &Path, files: &mut Vec<RecipeFile>) {
+    for entry in dir.entries() {
+        if left_out(entry.path()) {
+            continue;
+        }
+        match entry {
+            DirEntry::Dir(dir) => embedded(dir, root, files),
+            DirEntry::File(file) => {
+                let path = file.path().strip_prefix(root).unwrap_or(file.path()).to_owned();
+                files.push(RecipeFile { path, bytes: file.contents().to_vec() });
+            }
+        }
+    }
+}
+
+fn left_out(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| LEFT_OUT.iter().any(|l| name == *l))
+}
+
+struct Walk<'a> {
+    root: &'a Path,
+    files: &'a mut Vec<RecipeFile>,
+    bytes: u64,
+}
+
+impl Walk<'_> {
+    fn folder(&mut self, folder: &Path, depth: usize) -> Result<(), MaterialiseError> {
+        if depth > DEPTH_MAX {
+            return Err(MaterialiseError::TooLarge(self.root.to_owned()));
+        }
+        let entries = fs::read_dir(folder).map_err(|e| MaterialiseError::io(folder, &e))?;
+        for entry in entries {
+            let path = entry.map_err(|e| MaterialiseError::io(folder, &e))?.path();
+            if left_out(&path) {
+                continue;
+            }
+            let kind = path.symlink_metadata().map_err(|e| MaterialiseError::io(&path, &e))?.file_type();
+            if kind.is_dir() {
+                self.folder(&path, depth + 1)?;
+            } else if kind.is_file() {
+                self.file(&path, &path)?;
+            } else if kind.is_symlink() {
+                let real = path.canonicalize().map_err(|e| MaterialiseError::io(&path, &e))?;
+                if !real.starts_with(self.root) || !real.is_file() {
+                    return Err(MaterialiseError::Link(path));
+                }
+                self.file(&path, &real)?;
+            }
+            // A socket or a pipe was left there by a server: nothing to copy.
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, path: &Path, real: &Path) -> Result<(), MaterialiseError> {
+        let too_large = || MaterialiseError::TooLarge(self.root.to_owned());
+        let bytes = read_bounded(real, BYTES_MAX).map_err(|e| MaterialiseError::io(path, &e))?;
+        self.bytes += bytes.len() as u64;
+        if self.bytes > BYTES_MAX || self.files.len() >= FILES_MAX {
+            return Err(too_large());
+        }
+        let path = path.strip_prefix(self.root).unwrap_or(path).to_owned();
+        self.files.push(RecipeFile { path, bytes });
+        Ok(())
+    }
+}
+
+/// Reads at most one byte more than allowed, whatever the file's size is said to be.
+fn read_bounded(path: &Path, bytes_max: u64) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    fs::File::open(path)?.take(bytes_max + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > bytes_max {
+        return Err(std::io::Error::other(format!("it is over {bytes_max} bytes")));
+    }
+    Ok(bytes)
+}
+
+pub(super) fn hash_of_files(files: &[RecipeFile]) -> u64 {
+    let parts = files.iter().flat_map(|f| [f.path.as_os_str().as_encoded_bytes(), f.bytes.as_slice()]);
+    hash_of(parts)
+}
+
+/// FNV-1a over the parts and their lengths. Notices changes and is the same in every version
+/// (std's hashers promise no such thing); it is no defence against somebody who makes a collision.
+pub(crate) fn hash_of<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u64 {
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    let mut add = |bytes: &[u8]| {
+        for b in bytes {
+            hash = (hash ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3);
+        }
+    };
+    for part in parts {
+        add(&(part.len() as u64).to_le_bytes());
+        add(part);
+    }
+    hash
+}

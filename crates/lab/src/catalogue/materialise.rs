@@ -1,0 +1,77 @@
+//! A recipe's folder, copied to where it is built and run.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use super::files::RecipeFile;
+
+/// Which files were copied, so that those a recipe no longer has can be told from those that were built.
+const MANIFEST: &str = ".prony-files";
+
+/// Why a recipe's folder could not be copied.
+#[derive(Debug, thiserror::Error)]
+pub enum MaterialiseError {
+    /// It is no recipe's folder.
+    #[error(
+        "{} is too large for a recipe (64 MiB, 4,096 files, 16 levels): move what does not belong to the application out of it.",
+        .0.display()
+    )]
+    TooLarge(PathBuf),
+    /// A link out of the folder, or to a folder.
+    #[error("{} is a link to a folder or out of the recipe: replace it by the files themselves.", .0.display())]
+    Link(PathBuf),
+    /// The disk refused.
+    #[error("{} cannot be copied: {error}.", path.display())]
+    Io {
+        /// What was read or written.
+        path: PathBuf,
+        /// Why not.
+        error: String,
+    },
+}
+
+impl MaterialiseError {
+    pub(super) fn io(path: &Path, error: &io::Error) -> MaterialiseError {
+        MaterialiseError::Io { path: path.to_owned(), error: error.to_string() }
+    }
+}
+
+/// Makes `work_dir` hold these files, and what was built there.
+pub(super) fn write(files: &[RecipeFile], work_dir: &Path) -> Result<(), MaterialiseError> {
+    let made = |path: &Path, result: io::Result<()>| result.map_err(|e| MaterialiseError::io(path, &e));
+    made(work_dir, fs::create_dir_all(work_dir))?;
+    let manifest = work_dir.join(MANIFEST);
+    let before = fs::read_to_string(&manifest).unwrap_or_default();
+    for gone in before.lines().filter(|line| !files.iter().any(|f| f.path.as_os_str() == *line)) {
+        // The manifest is ours, but it lies in a folder where applications write.
+        if Path::new(gone).components().all(|c| matches!(c, std::path::Component::Normal(_))) {
+            let _ = fs::remove_file(work_dir.join(gone));
+        }
+    }
+    for file in files {
+        let path = work_dir.join(&file.path);
+        // Times of modification stay as they are where nothing changed: compilers look at them.
+        if fs::symlink_metadata(&path).is_ok_and(|m| m.is_file())
+            && fs::read(&path).is_ok_and(|b| b == file.bytes)
+        {
+            continue;
+        }
+        if let Some(parent) = path.parent() {
+            made(parent, fs::create_dir_all(parent))?;
+        }
+        // A link that was put there would be written through.
+        let _ = fs::remove_file(&path);
+        made(&path, fs::write(&path, &file.bytes))?;
+        // The binary's copy of the catalogue knows no modes: a script is what begins like one.
+        if file.bytes.starts_with(b"#!") {
+            made(&path, fs::set_permissions(&path, fs::Permissions::from_mode(0o755)))?;
+        }
+    }
+    let names: String = files.iter().map(|f| format!("{}\n", f.path.display())).collect();
+    if names == before {
+        return Ok(());
+    }
+    made(&manifest, fs::write(&manifest, names))
+}

@@ -1,0 +1,161 @@
+//! Whether a server does what every server of an experiment must do.
+//!
+//! A server that answers something else, or less, than the others would be compared by
+//! another job than theirs: the contract is checked in full once per candidate, and what
+//! is checked here is done with a client of its own, so that no fault of the load engine
+//! can hide behind itself.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::recipe::Route;
+
+mod client;
+mod contract;
+
+/// Every route of text answers this.
+pub const GREETING: &str = "Hello, World!";
+
+/// What is expected of a server.
+#[derive(Debug, Clone, Default)]
+pub struct ContractExpectation {
+    /// The routes of the contract that it answers.
+    pub routes: Vec<Route>,
+    /// Whether it keeps connections; `None`: nobody said, so only what is seen is noted.
+    pub keepalive: Option<bool>,
+    /// Checks of its own. If there are any, only they and keep-alive are checked.
+    pub custom: Vec<CustomCheck>,
+    /// What the Host header says; `None`: the address.
+    pub host: Option<String>,
+}
+
+/// `[[check]]`: a request and what its answer must be. Replaces the contract.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CustomCheck {
+    /// Method and path, `GET /health`.
+    pub request: String,
+    /// The request's body.
+    #[serde(default)]
+    pub send: Option<String>,
+    /// The status; none given: any 2xx or 3xx.
+    #[serde(default)]
+    pub status: Option<u16>,
+    /// The whole body, exactly; none given: any.
+    #[serde(default)]
+    pub body: Option<String>,
+}
+
+impl CustomCheck {
+    /// The check that a path answers a GET with 2xx or 3xx.
+    pub fn answers(path: &str) -> CustomCheck {
+        CustomCheck { request: format!("GET {path}"), send: None, status: None, body: None }
+    }
+
+    /// Method and path; a request without a method is a GET.
+    pub fn method_and_path(&self) -> (&str, &str) {
+        match self.request.trim().split_once(char::is_whitespace) {
+            Some((method, path)) => (method, path.trim_start()),
+            None => ("GET", self.request.trim()),
+        }
+    }
+}
+
+/// What was found about a server.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CheckReport {
+    /// One for each thing checked, in order.
+    pub results: Vec<CheckResult>,
+    /// The body of the first right answer of each route.
+    bodies: BTreeMap<Route, Vec<u8>>,
+}
+
+/// One thing that was checked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckResult {
+    /// What was checked, `GET /json`.
+    pub name: String,
+    /// Whether it was as expected.
+    pub passed: bool,
+    /// A note says something worth knowing; the server may be measured all the same.
+    pub note: bool,
+    /// What was seen, in a sentence.
+    pub detail: String,
+    /// What went over the wire, printable and at most 2 KiB, if it was not as expected.
+    pub wire: Option<String>,
+}
+
+impl CheckReport {
+    /// Whether the server may be measured: everything but notes is as expected.
+    pub fn passed(&self) -> bool {
+        self.results.iter().all(|result| result.passed || result.note)
+    }
+
+    /// What is not as expected, notes left out.
+    pub fn failures(&self) -> impl Iterator<Item = &CheckResult> {
+        self.results.iter().filter(|result| !result.passed && !result.note)
+    }
+
+    /// The body that a route was right with: what each answer under load is compared with,
+    /// where the contract leaves the bytes open (spaces in JSON, the order of keys).
+    pub fn body_seen(&self, route: Route) -> Option<&[u8]> {
+        self.bodies.get(&route).map(Vec::as_slice)
+    }
+}
+
+/// The body that the contract prescribes byte by byte; `None` where it leaves some freedom, and
+/// [`CheckReport::body_seen`] says what this server answers.
+pub fn expected_body(route: Route) -> Option<Vec<u8>> {
+    match route {
+        Route::Text | Route::Sleep => Some(GREETING.as_bytes().to_vec()),
+        Route::Work => Some(work(WORK_STEPS_DEFAULT).into_bytes()),
+        Route::Json | Route::Echo => None,
+    }
+}
+
+/// Steps that `GET /work` takes where the request does not say how many.
+pub const WORK_STEPS_DEFAULT: u32 = 1000;
+
+/// What `GET /work?n=N` answers: the N-th number of a linear congruential generator (Knuth,
+/// Numerical Recipes' constants), so that a server cannot leave the work out.
+pub fn work(steps: u32) -> String {
+    let step = |x: u32, _| x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+    (0..steps).fold(0, step).to_string()
+}
+
+/// Checks a server against what is expected of it.
+///
+/// Takes some milliseconds of a good server, and is bounded to some seconds per request of a bad one.
+pub fn check(address: SocketAddr, expectation: &ContractExpectation) -> CheckReport {
+    contract::run(address, expectation)
+}
+
+/// Why a server is not ready.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct NotYet {
+    /// A sentence.
+    pub reason: String,
+    /// Whether there was an answer at all: false while nobody listens.
+    pub answered: bool,
+    /// What went over the wire, if anything did.
+    pub wire: Option<String>,
+}
+
+/// Asks once whether a server answers: for its start, and before each trial.
+///
+/// # Errors
+/// [`NotYet`] if it does not answer within 5 s, or with anything but 2xx or 3xx.
+pub fn ready(address: SocketAddr, route: Route) -> Result<(), NotYet> {
+    contract::ready(address, route.method(), &contract::light_path(route))
+}
+
+/// As [`ready`], by any path.
+///
+/// # Errors
+/// As [`ready`].
+pub fn ready_path(address: SocketAddr, path: &str) -> Result<(), NotYet> {
+    contract::ready(address, "GET", path)
+}

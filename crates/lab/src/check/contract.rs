@@ -1,0 +1,295 @@
+//! The checks themselves.
+
+use std::hash::{BuildHasher, RandomState};
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use super::client::{Connection, Fault, Request, Response, printable};
+use super::{CheckReport, CheckResult, ContractExpectation, CustomCheck, GREETING, NotYet, work};
+use crate::recipe::Route;
+
+/// Long enough to be told from an answer that did not wait, on a busy host too.
+const SLEEP: Duration = Duration::from_millis(50);
+/// Timers that count in whole milliseconds (Node's) end up to one early, and their start was before ours.
+const SLEEP_EARLY: Duration = Duration::from_millis(2);
+/// Steps of the checked `/work`: another number than its default, so that `n` is seen to be heeded.
+const WORK_STEPS: u32 = 1234;
+const ECHO_BYTES: usize = 512;
+
+pub(super) fn run(address: SocketAddr, expectation: &ContractExpectation) -> CheckReport {
+    let host = expectation.host.clone().unwrap_or_else(|| address.to_string());
+    let mut checks = Checks { address, host, report: CheckReport::default() };
+    if expectation.custom.is_empty() {
+        for route in Route::ALL {
+            if expectation.routes.contains(&route) {
+                checks.route(route);
+            }
+        }
+    } else {
+        expectation.custom.iter().for_each(|check| checks.custom(check));
+    }
+    let probe = probe_of(expectation);
+    // A server that is not there would fail five more times in the same way.
+    let nobody = checks.report.results.iter().all(|r| !r.passed && r.wire.is_none());
+    if !nobody {
+        checks.keepalive(&probe, expectation.keepalive);
+        checks.fragmented(&probe);
+        if expectation.custom.is_empty() {
+            checks.not_found();
+        }
+    }
+    checks.report
+}
+
+pub(super) fn ready(address: SocketAddr, method: &str, path: &str) -> Result<(), NotYet> {
+    let host = address.to_string();
+    let body = (method == "POST").then_some(&b""[..]);
+    let request = Request { method, path, host: &host, body, fragmented: false };
+    let mut connection = Connection::open(address).map_err(|fault| NotYet {
+        reason: fault.to_string(),
+        answered: false,
+        wire: None,
+    })?;
+    match connection.exchange(&request) {
+        Ok(response) if (200..400).contains(&response.status) => Ok(()),
+        Ok(response) => Err(NotYet {
+            reason: format!("{method} {path} was answered with status {}.", response.status),
+            answered: true,
+            wire: connection.wire(),
+        }),
+        Err(fault) => Err(NotYet { reason: fault.to_string(), answered: false, wire: connection.wire() }),
+    }
+}
+
+/// The route's request that costs least.
+pub(super) fn light_path(route: Route) -> String {
+    match route {
+        Route::Sleep => "/sleep?ms=0".to_owned(),
+        Route::Work => "/work?n=1".to_owned(),
+        Route::Text | Route::Json | Route::Echo => route.path().to_owned(),
+    }
+}
+
+/// A request by which connections are tried out.
+struct Probe {
+    method: String,
+    path: String,
+    body: Option<Vec<u8>>,
+}
+
+fn probe_of(expectation: &ContractExpectation) -> Probe {
+    if let Some(check) = expectation.custom.first() {
+        let (method, path) = check.method_and_path();
+        let body = check.send.clone().map(String::into_bytes);
+        return Probe { method: method.to_owned(), path: path.to_owned(), body };
+    }
+    let route = expectation.routes.first().copied().unwrap_or(Route::Text);
+    let body = (route == Route::Echo).then(|| b"x".to_vec());
+    Probe { method: route.method().to_owned(), path: light_path(route), body }
+}
+
+struct Checks {
+    address: SocketAddr,
+    host: String,
+    report: CheckReport,
+}
+
+impl Checks {
+    fn push(&mut self, name: &str, note: bool, judged: Result<String, String>, wire: Option<String>) {
+        let passed = judged.is_ok();
+        let (Ok(detail) | Err(detail)) = judged;
+        let wire = wire.filter(|_| !passed);
+        self.report.results.push(CheckResult { name: name.to_owned(), passed, note, detail, wire });
+    }
+
+    /// One request on a fresh connection, closed afterwards: some servers serve one connection at a time.
+    fn ask(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&[u8]>,
+        fragmented: bool,
+    ) -> (Result<Response, Fault>, Option<String>) {
+        match Connection::open(self.address) {
+            Err(fault) => (Err(fault), None),
+            Ok(mut connection) => {
+                let request = Request { method, path, host: &self.host, body, fragmented };
+                let response = connection.exchange(&request);
+                (response, connection.wire())
+            }
+        }
+    }
+
+    fn route(&mut self, route: Route) {
+        let path = match route {
+            Route::Sleep => format!("/sleep?ms={}", SLEEP.as_millis()),
+            Route::Work => format!("/work?n={WORK_STEPS}"),
+            Route::Text | Route::Json | Route::Echo => route.path().to_owned(),
+        };
+        let body = (route == Route::Echo).then(random_body);
+        let started = Instant::now();
+        let (response, wire) = self.ask(route.method(), &path, body.as_deref(), false);
+        let took = started.elapsed();
+        let judged = match &response {
+            Err(fault) => Err(fault.to_string()),
+            Ok(response) => judge(route, response, body.as_deref(), took),
+        };
+        if judged.is_ok()
+            && let Ok(response) = response
+        {
+            self.report.bodies.insert(route, response.body);
+        }
+        self.push(&format!("{} {path}", route.method()), false, judged, wire);
+    }
+
+    fn custom(&mut self, check: &CustomCheck) {
+        let (method, path) = check.method_and_path();
+        let (response, wire) = self.ask(method, path, check.send.as_deref().map(str::as_bytes), false);
+        let judged = response.map_err(|fault| fault.to_string()).and_then(|response| {
+            let status_is_right = match check.status {
+                Some(expected) => response.status == expected,
+                None => (200..400).contains(&response.status),
+            };
+            if !status_is_right {
+                let expected = check.status.map_or_else(|| "2xx or 3xx".to_owned(), |s| s.to_string());
+                return Err(format!("Status {}, expected {expected}.", response.status));
+            }
+            if let Some(expected) = &check.body {
+                body_is(&response, expected.as_bytes())?;
+            }
+            Ok(format!("Status {}, {} bytes.", response.status, response.body.len()))
+        });
+        self.push(&format!("{method} {path}"), false, judged, wire);
+    }
+
+    fn keepalive(&mut self, probe: &Probe, declared: Option<bool>) {
+        let (kept, wire) = self.is_kept(probe);
+        let judged = match (kept, declared) {
+            (Err(fault), _) => Err(fault.to_string()),
+            (Ok(true), Some(true) | None) => Ok("Two requests on one connection were answered.".to_owned()),
+            (Ok(false), Some(false) | None) => Ok("Connections are closed after an answer.".to_owned()),
+            (Ok(false), Some(true)) => {
+                Err("The recipe says keepalive = true, but the connection was closed after an answer.".to_owned())
+            }
+            (Ok(true), Some(false)) => {
+                Err("The recipe says keepalive = false, but two requests on one connection were answered."
+                    .to_owned())
+            }
+        };
+        self.push("keep-alive", declared.is_none(), judged, wire);
+    }
+
+    fn is_kept(&self, probe: &Probe) -> (Result<bool, Fault>, Option<String>) {
+        let mut connection = match Connection::open(self.address) {
+            Ok(connection) => connection,
+            Err(fault) => return (Err(fault), None),
+        };
+        let request = Request {
+            method: &probe.method,
+            path: &probe.path,
+            host: &self.host,
+            body: probe.body.as_deref(),
+            fragmented: false,
+        };
+        let kept = match connection.exchange(&request) {
+            Err(fault) => Err(fault),
+            Ok(first) if !first.keeps => Ok(false),
+            Ok(_) => match connection.exchange(&request) {
+                Ok(_) => Ok(true),
+                Err(Fault::Closed) => Ok(false),
+                Err(fault) => Err(fault),
+            },
+        };
+        (kept, connection.wire())
+    }
+
+    /// Clients on slow links send so; a server that reads a request only whole is worth knowing of.
+    fn fragmented(&mut self, probe: &Probe) {
+        let (response, wire) = self.ask(&probe.method, &probe.path, probe.body.as_deref(), true);
+        let judged = match response {
+            Ok(r) if (200..400).contains(&r.status) => {
+                Ok("A request that came in pieces was answered.".to_owned())
+            }
+            Ok(r) => Err(format!("A request that came in pieces was answered with status {}.", r.status)),
+            Err(fault) => Err(format!("A request that came in pieces: {fault}")),
+        };
+        self.push("request in pieces", true, judged, wire);
+    }
+
+    fn not_found(&mut self) {
+        let (response, wire) = self.ask("GET", "/prony-unknown-path", None, false);
+        let judged = match response {
+            Ok(r) if r.status == 404 => Ok("An unknown path is answered with 404.".to_owned()),
+            Ok(r) => Err(format!("An unknown path is answered with status {}.", r.status)),
+            Err(fault) => Err(format!("An unknown path: {fault}")),
+        };
+        self.push("unknown path", true, judged, wire);
+    }
+}
+
+/// Whether a route's answer is what the contract says.
+fn judge(route: Route, response: &Response, sent: Option<&[u8]>, took: Duration) -> Result<String, String> {
+    if response.status != 200 {
+        return Err(format!("Status {}, expected 200.", response.status));
+    }
+    if let Some(encoding) = response.header("Content-Encoding").filter(|e| !e.eq_ignore_ascii_case("identity")) {
+        return Err(format!("The body is encoded as {encoding}, which the request did not offer to take."));
+    }
+    let media_type = match route {
+        Route::Text => Some("text/plain"),
+        Route::Json => Some("application/json"),
+        // What the others are for is their body: any type will do.
+        Route::Sleep | Route::Echo | Route::Work => None,
+    };
+    let found = response.header("Content-Type").unwrap_or("none");
+    let is = found.split(';').next().unwrap_or_default().trim();
+    if let Some(expected) = media_type
+        && !is.eq_ignore_ascii_case(expected)
+    {
+        return Err(format!("Content-Type is {:?}, expected {expected:?}.", printable(found.as_bytes(), 80)));
+    }
+    match route {
+        Route::Text => body_is(response, GREETING.as_bytes())?,
+        Route::Work => body_is(response, work(WORK_STEPS).as_bytes())?,
+        Route::Echo => body_is(response, sent.unwrap_or_default())?,
+        Route::Sleep => {
+            body_is(response, GREETING.as_bytes())?;
+            if took + SLEEP_EARLY < SLEEP {
+                return Err(format!(
+                    "Answered after {} ms, expected {} at least.",
+                    took.as_millis(),
+                    SLEEP.as_millis()
+                ));
+            }
+        }
+        Route::Json => {
+            let found: Option<serde_json::Value> = serde_json::from_slice(&response.body).ok();
+            if found != Some(serde_json::json!({ "message": GREETING })) {
+                let found = printable(&response.body, 80);
+                return Err(format!("The body is {found:?}, expected {{\"message\":{GREETING:?}}}."));
+            }
+        }
+    }
+    Ok(format!("Status 200, {} bytes.", response.body.len()))
+}
+
+fn body_is(response: &Response, expected: &[u8]) -> Result<(), String> {
+    if response.body == expected {
+        return Ok(());
+    }
+    Err(format!(
+        "The body is {:?} ({} bytes), expected {:?} ({} bytes).",
+        printable(&response.body, 80),
+        response.body.len(),
+        printable(expected, 80),
+        expected.len()
+    ))
+}
+
+/// Bytes that nobody can have prepared for, each value of a byte among them.
+fn random_body() -> Vec<u8> {
+    let state = RandomState::new();
+    (0..ECHO_BYTES)
+        .map(|i| if i < 256 { u8::try_from(i).unwrap_or_default() } else { state.hash_one(i).to_be_bytes()[0] })
+        .collect()
+}

@@ -1,0 +1,358 @@
+//! Experiments: a matrix of candidates and plans, described by a TOML file.
+//!
+//! The file is read strictly: an unknown key, a value that cannot be meant, or
+//! a feature that this version does not have is refused with its line.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use include_dir::{Dir, include_dir};
+use prony_load::pace::Rate;
+use prony_load::plan::{Arrivals, CONNECTIONS_MAX, DURATION_MAX, Expect, Plan, Stop, THREADS_MAX};
+use prony_load::target::Target;
+use serde::Deserialize;
+
+use crate::toml_error::{TomlError, parse, suggest};
+use crate::units::show_duration;
+
+mod raw;
+mod read;
+
+/// The schema's name; another number is another format.
+pub const SCHEMA: &str = "prony.experiment/1";
+/// The most blocks of one run; beyond it, somebody has mistyped.
+pub const BLOCKS_MAX: u32 = 1_000;
+/// The most trials of one run: a month of short ones.
+pub const TRIALS_MAX: u64 = 100_000;
+/// The most cores or workers of a server.
+pub const CORES_MAX: u32 = 1_024;
+
+/// The experiments that travel inside the binary.
+static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments");
+
+/// An experiment, checked, sweeps unrolled.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Experiment {
+    /// The file's stem.
+    pub name: String,
+    /// The file's text, kept in the run log so that `--resume` needs nothing else.
+    pub text: String,
+    /// For people.
+    pub title: String,
+    /// Candidates as written; at least one, each once.
+    pub candidates: Vec<String>,
+    /// One of the candidates.
+    pub baseline: Option<String>,
+    /// What is asked for.
+    pub route: Route,
+    /// Cores that each server gets.
+    pub server_cores: u32,
+    /// How many workers each server is told to use.
+    pub workers: WorkerPolicy,
+    /// How often everything is repeated.
+    pub blocks: Blocks,
+    /// The time the run may take.
+    pub budget: Option<Duration>,
+    /// The seed of the order.
+    pub seed: u64,
+    /// At least one, names unique.
+    pub plans: Vec<ExperimentPlan>,
+    scales: BTreeMap<String, Scale>,
+}
+
+/// A route of the contract that every server of the catalogue answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Route {
+    /// `GET /`: `Hello, World!`.
+    #[default]
+    Text,
+    /// `GET /json`: `{"message":"Hello, World!"}`.
+    Json,
+}
+
+impl Route {
+    /// Its name, as in experiments and recipes.
+    pub fn name(self) -> &'static str {
+        match self {
+            Route::Text => "text",
+            Route::Json => "json",
+        }
+    }
+
+    /// The path that is asked for.
+    pub fn path(self) -> &'static str {
+        match self {
+            Route::Text => "/",
+            Route::Json => "/json",
+        }
+    }
+
+    /// The one answer that is right.
+    pub fn expect(self) -> Expect {
+        let body: &[u8] = match self {
+            Route::Text => b"Hello, World!",
+            Route::Json => br#"{"message":"Hello, World!"}"#,
+        };
+        Expect { status: Some(200), body: Some(body.to_vec()) }
+    }
+}
+
+/// How many workers a server is told to use: the same rule for all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkerPolicy {
+    /// This many.
+    Fixed(u32),
+    /// As many as it has cores.
+    ServerCores,
+    /// As the recipe's own source does.
+    Source,
+}
+
+/// How often everything is repeated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Blocks {
+    /// At least so often.
+    pub min: u32,
+    /// At most so often: what is planned, and run while the budget allows.
+    pub max: u32,
+}
+
+/// A plan of an experiment, before it has a server to aim at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExperimentPlan {
+    /// Unique: the name given or `c50`, `c50-r5000`.
+    pub name: String,
+    /// The name given in the file, shared by all plans of a sweep.
+    pub group: Option<String>,
+    /// Connections over all workers.
+    pub connections: u32,
+    /// Requests per second; `None`: closed arrivals.
+    pub rate: Option<Rate>,
+    /// The window.
+    pub duration: Duration,
+    /// Traffic before the window.
+    pub warmup: Duration,
+    /// Worker threads.
+    pub threads: u32,
+    /// A request's and a connect's timeout.
+    pub timeout: Duration,
+    /// Whether a connection serves more than one request.
+    pub keepalive: bool,
+}
+
+impl ExperimentPlan {
+    /// DESIGN's defaults of a load: 50 connections closed or 100 at a rate,
+    /// one worker, 10 s after a warm-up of a tenth of it.
+    pub fn new(rate: Option<Rate>) -> ExperimentPlan {
+        let duration = Duration::from_secs(10);
+        let connections = if rate.is_some() { 100 } else { 50 };
+        ExperimentPlan {
+            name: plan_name(None, connections, false, rate, false),
+            group: None,
+            connections,
+            rate,
+            duration,
+            warmup: default_warmup(duration),
+            threads: 1,
+            timeout: Duration::from_secs(10),
+            keepalive: true,
+        }
+    }
+
+    /// The load plan, aimed at a target.
+    pub fn aimed(&self, target: Target, expect: Expect, client_cpus: &[u32], seed: u64) -> Plan {
+        Plan {
+            target,
+            connections: self.connections,
+            threads: self.threads,
+            arrivals: self.rate.map_or(Arrivals::Closed, Arrivals::Constant),
+            stop: Stop { duration: Some(self.duration), requests: None },
+            warmup: self.warmup,
+            timeout: self.timeout,
+            keepalive: self.keepalive,
+            expect,
+            cpus: client_cpus.iter().filter_map(|c| usize::try_from(*c).ok()).collect(),
+            seed,
+            method: "GET".to_owned(),
+            headers: Vec::new(),
+            body: Vec::new(),
+        }
+    }
+
+    /// One line for people: `50 connections, closed loop, GET /, 3s after 1s warm-up`.
+    pub fn describe(&self, path: &str) -> String {
+        let arrivals = self.rate.map_or("closed loop".to_owned(), |rate| format!("constant {rate}"));
+        let keepalive = if self.keepalive { "" } else { ", a connection per request" };
+        let plural = if self.connections == 1 { "" } else { "s" };
+        format!(
+            "{} connection{plural}, {arrivals}, GET {path}{keepalive}, {} after {} warm-up",
+            self.connections,
+            show_duration(self.duration),
+            show_duration(self.warmup)
+        )
+    }
+
+    /// What it says of one trial of this plan: warm-up and window.
+    pub fn load_time(&self) -> Duration {
+        self.warmup + self.duration
+    }
+}
+
+/// The warm-up where none is given: a tenth of the window, at most 3 s.
+pub fn default_warmup(duration: Duration) -> Duration {
+    (duration / 10).min(Duration::from_secs(3))
+}
+
+/// `c50-r5000`; a name given replaces what is no list.
+fn plan_name(given: Option<&str>, connections: u32, swept_c: bool, rate: Option<Rate>, swept_r: bool) -> String {
+    let mut parts: Vec<String> = given.map(str::to_owned).into_iter().collect();
+    if given.is_none() || swept_c {
+        parts.push(format!("c{connections}"));
+    }
+    if let Some(rate) = rate.filter(|_| given.is_none() || swept_r) {
+        parts.push(format!("r{}", rate.as_per_s()));
+    }
+    parts.join("-")
+}
+
+/// A `[scale.NAME]`: the same experiment, shorter.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Scale {
+    duration: Option<Duration>,
+    warmup: Option<Duration>,
+    blocks: Option<Blocks>,
+    only: Option<Vec<String>>,
+}
+
+/// Why there is no experiment: a sentence.
+#[derive(Debug, thiserror::Error)]
+pub enum ExperimentError {
+    /// The file's content.
+    #[error(transparent)]
+    Toml(#[from] TomlError),
+    /// The file system.
+    #[error("{path} cannot be read: {source}. Check the path, or name an embedded experiment: {known}.")]
+    Read {
+        /// As given.
+        path: String,
+        /// What the system said.
+        source: std::io::Error,
+        /// The embedded ones.
+        known: String,
+    },
+    /// No embedded experiment of this name.
+    #[error("There is no experiment {name:?}: {hint} A path holds a / or ends in .toml.")]
+    Unknown {
+        /// As given.
+        name: String,
+        /// The nearest name and all names.
+        hint: String,
+    },
+    /// No scale or plan of this name.
+    #[error("{0}")]
+    Name(String),
+}
+
+impl Experiment {
+    /// Finds and reads an experiment: a path if the text holds a `/` or ends
+    /// in `.toml`, else the name of an embedded one.
+    ///
+    /// # Errors
+    /// When there is none, or it is wrong.
+    pub fn find(name_or_path: &str) -> Result<Experiment, ExperimentError> {
+        if name_or_path.contains('/') || name_or_path.ends_with(".toml") {
+            let text = std::fs::read_to_string(name_or_path).map_err(|source| ExperimentError::Read {
+                path: name_or_path.to_owned(),
+                source,
+                known: Experiment::names().join(", "),
+            })?;
+            let stem = Path::new(name_or_path).file_stem().unwrap_or_default().to_string_lossy();
+            return Ok(Experiment::parse(&stem, name_or_path, &text)?);
+        }
+        let file = format!("{name_or_path}.toml");
+        match EMBEDDED.get_file(&file).and_then(include_dir::File::contents_utf8) {
+            Some(text) => Ok(Experiment::parse(name_or_path, &file, text)?),
+            None => Err(ExperimentError::Unknown {
+                name: name_or_path.to_owned(),
+                hint: suggest(name_or_path, Experiment::names()),
+            }),
+        }
+    }
+
+    /// The embedded experiments' names, sorted.
+    pub fn names() -> Vec<&'static str> {
+        let toml = EMBEDDED.files().filter(|f| f.path().extension().is_some_and(|e| e == "toml"));
+        let mut names: Vec<&str> = toml.filter_map(|f| f.path().file_stem()?.to_str()).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// Reads an experiment's text; `file` is what errors call it.
+    ///
+    /// # Errors
+    /// A sentence with the line of what is wrong.
+    pub fn parse(name: &str, file: &str, text: &str) -> Result<Experiment, TomlError> {
+        read::experiment(name, file, text, parse(file, text)?)
+    }
+
+    /// An experiment without a file: the candidates and the plan of a command line.
+    pub fn of_candidates(candidates: Vec<String>, plan: ExperimentPlan, blocks: u32, seed: u64) -> Experiment {
+        Experiment {
+            name: "candidates".to_owned(),
+            text: String::new(),
+            title: candidates.join(" against "),
+            baseline: candidates.first().cloned(),
+            candidates,
+            route: Route::Text,
+            server_cores: 1,
+            workers: WorkerPolicy::ServerCores,
+            blocks: Blocks { min: blocks, max: blocks },
+            budget: None,
+            seed,
+            plans: vec![plan],
+            scales: BTreeMap::new(),
+        }
+    }
+
+    /// The experiment at one of its scales.
+    ///
+    /// # Errors
+    /// When it has no scale of this name.
+    pub fn scaled(&self, name: &str) -> Result<Experiment, ExperimentError> {
+        let Some(scale) = self.scales.get(name) else {
+            let hint = suggest(name, self.scales.keys().map(String::as_str));
+            return Err(ExperimentError::Name(format!("{:?} has no [scale.{name}]: {hint}", self.name)));
+        };
+        let mut scaled = self.clone();
+        if let Some(only) = &scale.only {
+            scaled.keep_plans(only)?;
+        }
+        scaled.blocks = scale.blocks.unwrap_or(self.blocks);
+        for plan in &mut scaled.plans {
+            plan.duration = scale.duration.unwrap_or(plan.duration);
+            plan.warmup = scale.warmup.unwrap_or(plan.warmup);
+        }
+        Ok(scaled)
+    }
+
+    /// Keeps only the plans of these names; a sweep's given name keeps all of it.
+    ///
+    /// # Errors
+    /// When there is no plan of a name.
+    pub fn keep_plans(&mut self, names: &[String]) -> Result<(), ExperimentError> {
+        let is = |plan: &ExperimentPlan, name: &String| plan.name == *name || plan.group.as_ref() == Some(name);
+        for name in names {
+            if !self.plans.iter().any(|plan| is(plan, name)) {
+                let hint = suggest(name, self.plans.iter().map(|p| p.name.as_str()));
+                return Err(ExperimentError::Name(format!("{:?} has no plan {name:?}: {hint}", self.name)));
+            }
+        }
+        self.plans.retain(|plan| names.iter().any(|name| is(plan, name)));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

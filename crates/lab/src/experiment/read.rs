@@ -1,0 +1,258 @@
+//! From the file as written to the experiment as meant: defaults, sweeps, checks.
+
+use super::raw::{OneOrMany, RawExperiment, RawPlan, RawScale};
+use super::{
+    BLOCKS_MAX, Blocks, CONNECTIONS_MAX, CORES_MAX, DURATION_MAX, Experiment, ExperimentPlan, SCHEMA, Scale,
+    THREADS_MAX, TRIALS_MAX, TomlError, WorkerPolicy, default_warmup, plan_name, suggest,
+};
+use crate::units::{DurationValue, show_duration};
+
+/// The most values of one sweep.
+const SWEEP_MAX: usize = 100;
+
+/// A file's name and text, for errors with a line.
+#[derive(Clone, Copy)]
+struct Source<'a> {
+    file: &'a str,
+    text: &'a str,
+}
+
+impl Source<'_> {
+    fn wrong<T>(self, path: &[&str], message: impl Into<String>) -> Result<T, TomlError> {
+        Err(TomlError::at_key(self.file, self.text, path, message))
+    }
+
+    fn not_yet(self, path: &[&str], is_there: bool) -> Result<(), TomlError> {
+        if !is_there {
+            return Ok(());
+        }
+        let key = path.last().copied().unwrap_or_default();
+        self.wrong(path, format!("this version of Prony does not have {key:?} yet: remove it to run the rest."))
+    }
+
+    fn in_range(self, path: &[&str], value: u32, most: u32) -> Result<(), TomlError> {
+        if (1..=most).contains(&value) {
+            return Ok(());
+        }
+        let key = path.last().copied().unwrap_or_default();
+        self.wrong(path, format!("{key:?} is {value}: write a number from 1 to {most}."))
+    }
+}
+
+/// Checks everything and unrolls the sweeps.
+pub(super) fn experiment(
+    name: &str,
+    file: &str,
+    text: &str,
+    raw: RawExperiment,
+) -> Result<Experiment, TomlError> {
+    let source = Source { file, text };
+    if raw.schema != SCHEMA {
+        return source.wrong(
+            &["schema"],
+            format!("the schema is {:?} and this Prony reads {SCHEMA:?}: use the version it was written for.", raw.schema),
+        );
+    }
+    source.not_yet(&["published"], raw.published.is_some())?;
+    source.not_yet(&["check"], raw.check.is_some())?;
+    check_candidates(source, &raw)?;
+    let server_cores = raw.server_cores.unwrap_or(1);
+    source.in_range(&["server_cores"], server_cores, CORES_MAX)?;
+    if let Some(WorkerPolicy::Fixed(workers)) = raw.workers {
+        source.in_range(&["workers"], workers, CORES_MAX)?;
+    }
+    let blocks = raw.blocks.unwrap_or(Blocks { min: 5, max: 5 });
+    check_blocks(source, &["blocks"], blocks)?;
+    let budget = raw.budget.map(|b| b.0);
+    if budget.is_some_and(|b| b.is_zero()) {
+        return source.wrong(&["budget"], "a \"budget\" of 0 allows no trial: write how long the run may take, 30m.");
+    }
+    let plans = plans(source, &raw.load, &raw.plan)?;
+    let trials = raw.candidates.len() as u64 * plans.len() as u64 * u64::from(blocks.max);
+    if trials > TRIALS_MAX {
+        return source.wrong(
+            &["blocks"],
+            format!("the experiment has {trials} trials, more than {TRIALS_MAX}: take fewer plans, candidates or blocks."),
+        );
+    }
+    let experiment = Experiment {
+        name: name.to_owned(),
+        text: text.to_owned(),
+        title: raw.title.unwrap_or_else(|| name.to_owned()),
+        candidates: raw.candidates,
+        baseline: raw.baseline,
+        route: raw.route.unwrap_or_default(),
+        server_cores,
+        workers: raw.workers.unwrap_or(WorkerPolicy::ServerCores),
+        blocks,
+        budget,
+        seed: raw.seed.unwrap_or(1),
+        plans,
+        scales: raw.scale.iter().map(|(name, raw)| Ok((name.clone(), scale(source, name, raw)?))).collect::<Result<_, _>>()?,
+    };
+    for name in experiment.scales.keys() {
+        if let Err(why) = experiment.scaled(name) {
+            return source.wrong(&["scale", name, "only"], why.to_string());
+        }
+    }
+    Ok(experiment)
+}
+
+fn check_candidates(source: Source<'_>, raw: &RawExperiment) -> Result<(), TomlError> {
+    if raw.candidates.is_empty() {
+        return source.wrong(&["candidates"], "\"candidates\" is empty: name at least one, as `prony servers list` does.");
+    }
+    for (at, candidate) in raw.candidates.iter().enumerate() {
+        if candidate.trim().is_empty() {
+            return source.wrong(&["candidates"], "a candidate's name is empty: remove it.");
+        }
+        if raw.candidates[..at].contains(candidate) {
+            return source.wrong(&["candidates"], format!("{candidate:?} is named twice: each candidate runs once a block."));
+        }
+    }
+    match &raw.baseline {
+        Some(baseline) if !raw.candidates.contains(baseline) => {
+            let hint = suggest(baseline, raw.candidates.iter().map(String::as_str));
+            source.wrong(&["baseline"], format!("the baseline {baseline:?} is not among the candidates: {hint}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_blocks(source: Source<'_>, path: &[&str], blocks: Blocks) -> Result<(), TomlError> {
+    source.in_range(path, blocks.max, BLOCKS_MAX)?;
+    source.in_range(path, blocks.min, BLOCKS_MAX)?;
+    if blocks.min > blocks.max {
+        return source.wrong(path, format!("min = {} is more than max = {}: swap them.", blocks.min, blocks.max));
+    }
+    Ok(())
+}
+
+fn plans(source: Source<'_>, load: &RawPlan, raw: &[RawPlan]) -> Result<Vec<ExperimentPlan>, TomlError> {
+    if load.name.is_some() {
+        return source.wrong(&["load", "name"], "[load] holds the defaults of all plans and has no name: name a [[plan]].");
+    }
+    check_plan(source, &["load"], load)?;
+    let mut plans: Vec<ExperimentPlan> = Vec::new();
+    if raw.is_empty() {
+        plans.extend(sweep(source, &["load"], load, load)?); // [load] alone is a plan
+    }
+    for (number, raw) in raw.iter().enumerate() {
+        let number = number.to_string();
+        let path = ["plan", number.as_str()];
+        check_plan(source, &path, raw)?;
+        for plan in sweep(source, &path, load, raw)? {
+            if plans.iter().any(|p| p.name == plan.name) {
+                return source.wrong(
+                    &path,
+                    format!("two plans are called {:?}: give one of them another \"name\".", plan.name),
+                );
+            }
+            plans.push(plan);
+        }
+    }
+    Ok(plans)
+}
+
+/// What can be said of a table's own values, with the line of each.
+fn check_plan(source: Source<'_>, path: &[&str], raw: &RawPlan) -> Result<(), TomlError> {
+    let key = |name| [path, &[name]].concat();
+    source.not_yet(&key("capacity"), raw.capacity.is_some())?;
+    source.not_yet(&key("of"), raw.of.is_some())?;
+    if let Some(name) = &raw.name {
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if name.is_empty() || name.len() > 40 || !name.chars().all(plain) {
+            return source.wrong(
+                &key("name"),
+                format!("{name:?} is no plan's name: write 1 to 40 letters, digits, -, _ or dots."),
+            );
+        }
+    }
+    check_sweep(source, &key("connections"), raw.connections.as_ref())?;
+    check_sweep(source, &key("rate"), raw.rate.as_ref())?;
+    if let Some(connections) = &raw.connections {
+        for value in connections.values().0 {
+            source.in_range(&key("connections"), value, CONNECTIONS_MAX)?;
+        }
+    }
+    if let Some(threads) = raw.threads {
+        source.in_range(&key("threads"), threads, THREADS_MAX)?;
+    }
+    for (name, value) in [("duration", raw.duration), ("timeout", raw.timeout)] {
+        positive(source, &key(name), value)?;
+    }
+    Ok(())
+}
+
+fn check_sweep<T: Copy>(source: Source<'_>, path: &[&str], list: Option<&OneOrMany<T>>) -> Result<(), TomlError> {
+    let count = list.map_or(1, |list| list.values().0.len());
+    let key = path.last().copied().unwrap_or_default();
+    match count {
+        0 => source.wrong(path, format!("{key:?} is an empty list: write a value, or several to sweep over.")),
+        n if n > SWEEP_MAX => source.wrong(path, format!("{key:?} has {n} values: a sweep takes at most {SWEEP_MAX}.")),
+        _ => Ok(()),
+    }
+}
+
+fn positive(source: Source<'_>, path: &[&str], value: Option<DurationValue>) -> Result<(), TomlError> {
+    let key = path.last().copied().unwrap_or_default();
+    match value {
+        Some(DurationValue(d)) if d.is_zero() => {
+            source.wrong(path, format!("{key:?} is 0: write at least \"1ms\"."))
+        }
+        // The reader of durations keeps this already; the limit is the engine's.
+        Some(DurationValue(d)) if d > DURATION_MAX => {
+            source.wrong(path, format!("{key:?} is {}: a load may last a day at most.", show_duration(d)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The product of a plan's lists.
+fn sweep(source: Source<'_>, path: &[&str], load: &RawPlan, raw: &RawPlan) -> Result<Vec<ExperimentPlan>, TomlError> {
+    let rates = raw.rate.as_ref().or(load.rate.as_ref());
+    let (rates, swept_r) = rates.map_or((vec![None], false), |r| {
+        let (values, list) = r.values();
+        (values.into_iter().map(|v| Some(v.0)).collect(), list)
+    });
+    let connections = raw.connections.as_ref().or(load.connections.as_ref()).map(OneOrMany::values);
+    let mut plans = Vec::new();
+    for rate in rates {
+        let mut plan = ExperimentPlan::new(rate);
+        plan.group.clone_from(&raw.name);
+        plan.duration = raw.duration.or(load.duration).map_or(plan.duration, |d| d.0);
+        let warmup = raw.warmup.or(load.warmup);
+        plan.warmup = warmup.map_or_else(|| default_warmup(plan.duration), |w| w.0);
+        plan.threads = raw.threads.or(load.threads).unwrap_or(plan.threads);
+        plan.timeout = raw.timeout.or(load.timeout).map_or(plan.timeout, |t| t.0);
+        plan.keepalive = raw.keepalive.or(load.keepalive).unwrap_or(plan.keepalive);
+        let (counts, swept_c) = connections.clone().unwrap_or_else(|| (vec![plan.connections], false));
+        for count in counts {
+            if plan.threads > count {
+                return source.wrong(
+                    path,
+                    format!("{} threads cannot share {count} connections: write fewer \"threads\".", plan.threads),
+                );
+            }
+            let name = plan_name(raw.name.as_deref(), count, swept_c, rate, swept_r);
+            plans.push(ExperimentPlan { name, connections: count, ..plan.clone() });
+        }
+    }
+    Ok(plans)
+}
+
+fn scale(source: Source<'_>, name: &str, raw: &RawScale) -> Result<Scale, TomlError> {
+    positive(source, &["scale", name, "duration"], raw.duration)?;
+    if let Some(blocks) = raw.blocks {
+        check_blocks(source, &["scale", name, "blocks"], blocks)?;
+    }
+    if raw.only.as_ref().is_some_and(Vec::is_empty) {
+        return source.wrong(&["scale", name, "only"], "\"only\" is empty: name the plans to keep, or remove it.");
+    }
+    Ok(Scale {
+        duration: raw.duration.map(|d| d.0),
+        warmup: raw.warmup.map(|d| d.0),
+        blocks: raw.blocks,
+        only: raw.only.clone(),
+    })
+}

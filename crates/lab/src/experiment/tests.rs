@@ -1,0 +1,150 @@
+use super::*;
+
+const HEAD: &str = "schema = \"prony.experiment/1\"\ncandidates = [\"a\", \"b:jit\"]\n";
+
+fn read(rest: &str) -> Result<Experiment, TomlError> {
+    Experiment::parse("x", "x.toml", &format!("{HEAD}{rest}"))
+}
+
+fn said(rest: &str) -> String {
+    read(rest).unwrap_err().to_string()
+}
+
+fn names(experiment: &Experiment) -> Vec<&str> {
+    experiment.plans.iter().map(|p| p.name.as_str()).collect()
+}
+
+#[test]
+fn every_embedded_experiment_is_right() {
+    let names = Experiment::names();
+    assert!(names.contains(&"quickstart"), "{names:?}");
+    for name in names {
+        Experiment::find(name).unwrap_or_else(|e| panic!("{e}"));
+    }
+}
+
+#[test]
+fn quickstart_is_read_as_written() {
+    let e = Experiment::find("quickstart").unwrap();
+    assert_eq!((e.baseline.as_deref(), e.seed, e.server_cores), (Some("nginx-fpm"), 1, 1));
+    assert_eq!(e.budget, Some(Duration::from_secs(240)));
+    assert_eq!((e.blocks, e.workers), (Blocks { min: 5, max: 5 }, WorkerPolicy::Fixed(1)));
+    assert_eq!(names(&e), ["c50"]);
+    assert_eq!((e.plans[0].duration, e.plans[0].warmup), (Duration::from_secs(3), Duration::from_secs(1)));
+    assert_eq!(e.plans[0].describe("/"), "50 connections, closed loop, GET /, 3s after 1s warm-up");
+}
+
+#[test]
+fn defaults_are_those_of_load() {
+    let e = read("").unwrap();
+    assert_eq!(e.plans, [ExperimentPlan::new(None)]);
+    assert_eq!((e.plans[0].connections, e.plans[0].warmup), (50, Duration::from_secs(1)));
+    let e = read("[[plan]]\nrate = 500\nduration = 60\n").unwrap();
+    assert_eq!((e.plans[0].connections, e.plans[0].warmup), (100, Duration::from_secs(3)));
+    assert_eq!(names(&e), ["c100-r500"]);
+}
+
+#[test]
+fn lists_are_a_product() {
+    let e = read("[[plan]]\nconnections = [1, 10]\nrate = [\"1k\", 2.5]\n").unwrap();
+    assert_eq!(names(&e), ["c1-r1000", "c10-r1000", "c1-r2.5", "c10-r2.5"]);
+    let e = read("[[plan]]\nname = \"knee\"\nconnections = [1, 10]\nrate = \"1k\"\n").unwrap();
+    assert_eq!(names(&e), ["knee-c1", "knee-c10"]);
+    let e = read("[load]\nconnections = [5, 6]\n[[plan]]\nname = \"only\"\nconnections = 5\n").unwrap();
+    assert_eq!(names(&e), ["only"]);
+}
+
+#[test]
+fn a_plan_overrides_the_load() {
+    let e = read("[load]\nduration = \"3s\"\nkeepalive = false\n[[plan]]\nduration = \"1m\"\ntimeout = \"2s\"\n").unwrap();
+    let plan = e.plans[0].aimed(Target::parse("http://h/").unwrap(), Route::Text.expect(), &[2], 9);
+    assert_eq!(plan.stop.duration, Some(Duration::from_secs(60)));
+    assert_eq!((plan.keepalive, plan.timeout, plan.seed), (false, Duration::from_secs(2), 9));
+    assert_eq!(plan.cpus, [2]);
+    assert_eq!(plan.check(), Ok(()));
+}
+
+#[test]
+fn scales_shorten() {
+    let e = read(
+        "[[plan]]\nname = \"knee\"\nconnections = [1, 2]\n[[plan]]\nname = \"other\"\n\
+         [scale.short]\nduration = \"1s\"\nwarmup = 0\nblocks = 2\nonly = [\"knee\"]\n",
+    )
+    .unwrap();
+    let short = e.scaled("short").unwrap();
+    assert_eq!(names(&short), ["knee-c1", "knee-c2"]);
+    assert_eq!(short.blocks, Blocks { min: 2, max: 2 });
+    assert!(short.plans.iter().all(|p| p.load_time() == Duration::from_secs(1)));
+    assert!(e.scaled("shrot").unwrap_err().to_string().contains("did you mean \"short\""));
+    assert!(said("[[plan]]\nname = \"knee\"\n[scale.short]\nonly = [\"kne\"]\n").contains("knee"));
+}
+
+#[test]
+fn blocks_may_be_a_range() {
+    assert_eq!(read("blocks = { min = 6, max = 12 }").unwrap().blocks, Blocks { min: 6, max: 12 });
+    assert!(said("blocks = { min = 6, max = 3 }").contains("swap"));
+    assert!(said("blocks = 0").contains("from 1 to"));
+    assert!(said("blocks = -1").starts_with("x.toml:3:"));
+    assert!(said("blocks = 5000000").contains("from 1 to"));
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused_with_its_line() {
+    for (rest, line, words) in [
+        ("baseline = \"b\"", 3, "did you mean \"b:jit\""),
+        ("\nserver_cores = 0", 4, "\"server_cores\" is 0"),
+        ("workers = 0", 3, "\"workers\" is 0"),
+        ("workers = \"source_\"", 3, "did you mean \"source\""),
+        ("budget = 0", 3, "allows no trial"),
+        ("route = \"xml\"", 3, "json"),
+        ("sead = 1", 3, "did you mean \"seed\""),
+        ("[[plan]]\nconnections = 0", 4, "\"connections\" is 0"),
+        ("[[plan]]\nconnections = []", 4, "empty list"),
+        ("[[plan]]\nconnections = 5000000", 4, "write a number from 1"),
+        ("[[plan]]\nduration = \"0s\"", 4, "\"duration\" is 0"),
+        ("[[plan]]\nduration = \"48h\"", 4, "a day"),
+        ("[[plan]]\nrate = 0", 4, "cannot be driven"),
+        ("[[plan]]\nrate = [\"5k\", \"fast\"]", 4, "not a rate"),
+        ("[[plan]]\nthreads = 60\n", 3, "60 threads cannot share 50"),
+        ("[[plan]]\nname = \"a b\"", 4, "no plan's name"),
+        ("[load]\nname = \"x\"", 4, "defaults of all plans"),
+        ("[[plan]]\n[[plan]]\n", 4, "two plans are called \"c50\""),
+    ] {
+        let said = said(rest);
+        assert!(said.starts_with(&format!("x.toml:{line}: ")) && said.contains(words), "{rest:?}: {said}");
+    }
+}
+
+#[test]
+fn what_is_not_built_yet_is_said() {
+    for rest in [
+        "published = \"p.toml\"",
+        "[[check]]\nx = 1",
+        "[[plan]]\ncapacity = \"p99<50ms\"",
+        "[[plan]]\nrate = [\"50%\"]\nof = \"a knee\"",
+    ] {
+        let said = said(rest);
+        assert!(said.contains("this version of Prony does not"), "{rest:?}: {said}");
+    }
+}
+
+#[test]
+fn candidates_must_be_there_and_once() {
+    let parse = |list: &str| {
+        let text = format!("schema = \"prony.experiment/1\"\ncandidates = {list}\n");
+        Experiment::parse("x", "x.toml", &text).unwrap_err().to_string()
+    };
+    assert!(parse("[]").contains("is empty"));
+    assert!(parse("[\"a\", \"a\"]").contains("named twice"));
+    assert!(parse("[\" \"]").contains("empty"));
+    let other = Experiment::parse("x", "x.toml", "schema = \"prony.experiment/2\"\ncandidates = [\"a\"]\n");
+    assert!(other.unwrap_err().to_string().contains("prony.experiment/1"));
+}
+
+#[test]
+fn an_unknown_name_gets_the_nearest() {
+    let said = Experiment::find("quickstrat").unwrap_err().to_string();
+    assert!(said.contains("did you mean \"quickstart\""), "{said}");
+    let said = Experiment::find("./nowhere.toml").unwrap_err().to_string();
+    assert!(said.contains("./nowhere.toml cannot be read"), "{said}");
+}

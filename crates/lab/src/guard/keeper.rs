@@ -1,0 +1,187 @@
+//! The guard's loop: starts, reaps, ends.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::process::{Command, Stdio};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::tree::{self, ProcessStat};
+use super::{GuardEvent, GuardOrder, Input, KILL_TIMEOUT, STOP_LINE, log, log_path, remove_run_dir, tell};
+use crate::launch::ProcessSpec;
+use crate::sample::Cgroup;
+use crate::sys::{self, Ended, PidFd, Reaped};
+
+/// How often a path that is waited for is looked at.
+const WAIT_FOR_PERIOD: Duration = Duration::from_millis(2);
+/// How often descendants are looked for again while they are being ended.
+const STOP_PERIOD: Duration = Duration::from_millis(20);
+/// How long a dead process's last words may take from the pipe to its log.
+const LAST_WORDS: Duration = Duration::from_millis(100);
+
+struct Process {
+    pid: u32,
+    log: Option<JoinHandle<()>>,
+}
+
+pub(super) struct Keeper {
+    order: GuardOrder,
+    /// CPUs the guard had before it was pinned: the servers' where they are not pinned.
+    own_cpus: Vec<u32>,
+    child_events: OwnedFd,
+    cgroup: Option<Cgroup>,
+    cgroup_procs: Option<File>,
+    started: Vec<Process>,
+    failed: bool,
+}
+
+impl Keeper {
+    pub(super) fn new(order: GuardOrder, child_events: OwnedFd) -> Keeper {
+        let own_cpus = sys::affinity(0).unwrap_or_default();
+        // A guard on a server's core would be charged to it; a refusal here (a CPU
+        // that is gone) is Prony's to report, which pins itself to the same ones.
+        let _ = sys::set_affinity(0, &order.guard_cpus);
+        let cgroup = order.cgroup.then(|| Cgroup::create(std::process::id())).flatten();
+        let cgroup_procs = cgroup.as_ref().and_then(|c| c.open_procs().ok());
+        Keeper { order, own_cpus, child_events, cgroup, cgroup_procs, started: Vec::new(), failed: false }
+    }
+
+    /// Starts, watches, and in the end stops everything.
+    pub(super) fn run(mut self, input: &mut Input) {
+        tell(&GuardEvent::Watching { cgroup: self.cgroup.clone() });
+        loop {
+            self.start_what_may_start();
+            let waiting = !self.failed && self.started.len() < self.order.spec.processes.len();
+            let timeout = waiting.then_some(WAIT_FOR_PERIOD);
+            let [told, child] = sys::wait_readable([0, self.child_events.as_raw_fd()], timeout);
+            if child {
+                self.take_in();
+            }
+            if told && (!input.fill() || std::iter::from_fn(|| input.take_line()).any(|line| line == STOP_LINE)) {
+                break;
+            }
+        }
+        let stopped = self.stop();
+        if let Some(cgroup) = &self.cgroup {
+            cgroup.remove();
+        }
+        remove_run_dir(&self.order.spec.run_dir);
+        tell(&stopped);
+    }
+
+    fn start_what_may_start(&mut self) {
+        while !self.failed
+            && let Some(spec) = self.order.spec.processes.get(self.started.len()).cloned()
+        {
+            let before = self.started.len().checked_sub(1).map(|i| &self.order.spec.processes[i]);
+            if before.and_then(|p| p.wait_for.as_ref()).is_some_and(|path| !path.exists()) {
+                return;
+            }
+            if let Err(why) = self.start(&spec) {
+                self.failed = true;
+                let program = spec.argv.first().map_or("", String::as_str);
+                tell(&GuardEvent::Failed { why: format!("{program:?} cannot be started: {why}.") });
+            }
+        }
+    }
+
+    fn start(&mut self, spec: &ProcessSpec) -> io::Result<()> {
+        let number = self.started.len();
+        let Some((program, arguments)) = spec.argv.split_first() else {
+            return Err(io::Error::other("the command is empty"));
+        };
+        let (reader, writer) = io::pipe()?;
+        let cpus = if self.order.spec.cpus.is_empty() { &self.own_cpus } else { &self.order.spec.cpus };
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .envs(self.order.spec.env.iter().map(|(name, value)| (name, value)))
+            .current_dir(&self.order.spec.cwd)
+            .stdin(Stdio::null())
+            .stdout(writer.try_clone()?)
+            .stderr(writer);
+        sys::prepare_server(&mut command, cpus, self.cgroup_procs.as_ref());
+        let log = log::drain(reader, &log_path(&self.order.spec.run_dir, number))?;
+        let at_ns = sys::monotonic_ns();
+        // Reaped by number in `take_in`; the handle itself has no use.
+        let pid = command.spawn()?.id();
+        self.started.push(Process { pid, log: Some(log) });
+        let start_ticks = tree::stat(pid).map_or(0, |s| s.start_ticks);
+        tell(&GuardEvent::Started { process: number, pid, start_ticks, at_ns });
+        Ok(())
+    }
+
+    /// Takes in children that ended, and tells of those that were started by the order.
+    fn take_in(&mut self) {
+        self.forget_child_events();
+        while let Reaped::Child(pid, ended) = sys::reap() {
+            let Some(process) = self.started.iter().position(|p| p.pid == pid) else { continue };
+            self.wait_for_last_words(process);
+            let (code, signal) = match ended {
+                Ended::Code(code) => (Some(code), None),
+                Ended::Signal(signal) => (None, Some(signal)),
+            };
+            tell(&GuardEvent::Exited { process, code, signal, detached: self.has_adopted() });
+        }
+    }
+
+    fn forget_child_events(&self) {
+        let mut ignored = [0; 1024];
+        while sys::read_some(self.child_events.as_raw_fd(), &mut ignored).is_ok_and(|read| read > 0) {}
+    }
+
+    fn wait_for_last_words(&mut self, process: usize) {
+        let Some(log) = self.started[process].log.take() else { return };
+        let deadline = Instant::now() + LAST_WORDS;
+        while !log.is_finished() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Whether there are living children that the order did not name: orphans of what it did.
+    fn has_adopted(&self) -> bool {
+        let me = std::process::id();
+        tree::descendants(me).iter().any(|p| {
+            p.parent == me && !p.is_zombie && self.started.iter().all(|started| started.pid != p.pid)
+        })
+    }
+
+    /// SIGTERM to every descendant, those that appear meanwhile included; after
+    /// the timeout SIGKILL, again and again, until none is left or time is up.
+    fn stop(&mut self) -> GuardEvent {
+        let me = std::process::id();
+        let kill_at = Instant::now() + self.order.stop_timeout;
+        let give_up_at = kill_at + KILL_TIMEOUT;
+        let mut told: HashSet<(u32, u64)> = HashSet::new();
+        let mut killed = false;
+        loop {
+            self.forget_child_events();
+            let none_left = loop {
+                match sys::reap() {
+                    Reaped::Child(..) => {}
+                    Reaped::AllLive => break false,
+                    Reaped::NoChildren => break true,
+                }
+            };
+            if none_left {
+                return GuardEvent::Stopped { killed, leftovers: Vec::new() };
+            }
+            let living: Vec<ProcessStat> = tree::descendants(me).into_iter().filter(|p| !p.is_zombie).collect();
+            let now = Instant::now();
+            if now >= give_up_at {
+                let leftovers = living.iter().map(|p| format!("{} ({})", p.pid, tree::name(p.pid))).collect();
+                return GuardEvent::Stopped { killed, leftovers };
+            }
+            for process in living {
+                if now >= kill_at {
+                    killed |= tree::signal_if_same(process.pid, process.start_ticks, PidFd::kill);
+                } else if told.insert((process.pid, process.start_ticks)) {
+                    tree::signal_if_same(process.pid, process.start_ticks, PidFd::terminate);
+                }
+            }
+            sys::wait_readable([self.child_events.as_raw_fd()], Some(STOP_PERIOD));
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! The guard: a small child of Prony between it and a server's processes.
+//!
+//! It starts them, tells what becomes of them, and ends every one of them when
+//! it is told to, or when the pipe from Prony closes, which happens even when
+//! Prony is killed by SIGKILL. As a sub-reaper it is handed every orphan below
+//! it, so that a server that detaches (double fork, own session) is found too.
+//! A process group or PR_SET_PDEATHSIG would lose exactly those.
+//!
+//! The protocol is JSON Lines: one [`GuardOrder`] on stdin, then `stop` or the
+//! end of the pipe; [`GuardEvent`]s on stdout.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::launch::LaunchSpec;
+use crate::sample::Cgroup;
+use crate::sys;
+
+mod keeper;
+mod log;
+pub(crate) mod tree;
+
+/// The argument by which the binary becomes a guard.
+pub const ARGUMENT: &str = "__guard";
+/// The line that ends the servers; so does the end of the pipe.
+pub const STOP_LINE: &str = "stop";
+/// How long processes have between SIGTERM and SIGKILL.
+pub const STOP_TIMEOUT: Duration = Duration::from_secs(3);
+/// How long the kernel has to end what was sent SIGKILL: a process in an
+/// uninterruptible wait outlives it, and is then reported, not waited for.
+pub const KILL_TIMEOUT: Duration = Duration::from_secs(5);
+/// Only folders that hold this file are ever removed.
+pub const RUN_DIR_MARK: &str = ".prony-run";
+/// The longest order: a command line and its environment are under 2 MiB.
+const ORDER_MAX_BYTES: usize = 8 << 20;
+
+/// What a guard is told first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GuardOrder {
+    /// What to start.
+    pub spec: LaunchSpec,
+    /// CPUs of the guard itself: the client's, never the server's; empty: any.
+    pub guard_cpus: Vec<u32>,
+    /// Between SIGTERM and SIGKILL.
+    pub stop_timeout: Duration,
+    /// Whether to count CPU time by a cgroup, where one can be made.
+    pub cgroup: bool,
+}
+
+/// What a guard tells.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum GuardEvent {
+    /// The order was understood.
+    Watching {
+        /// The cgroup made for the servers; `None` where it is not allowed.
+        cgroup: Option<Cgroup>,
+    },
+    /// A process was started.
+    Started {
+        /// Its place in the order.
+        process: usize,
+        /// Its pid.
+        pid: u32,
+        /// Its start time, `/proc/PID/stat` field 22: with the pid, its identity.
+        start_ticks: u64,
+        /// CLOCK_MONOTONIC just before it was started, in nanoseconds.
+        at_ns: u64,
+    },
+    /// A process could not be started; none after it will be.
+    Failed {
+        /// A sentence.
+        why: String,
+    },
+    /// A process that was started ended.
+    Exited {
+        /// Its place in the order.
+        process: usize,
+        /// Its exit code, unless a signal ended it.
+        code: Option<i32>,
+        /// The signal that ended it.
+        signal: Option<i32>,
+        /// Whether it left living children behind, as a daemon does.
+        detached: bool,
+    },
+    /// All processes have ended; the guard's last word.
+    Stopped {
+        /// Whether any needed SIGKILL.
+        killed: bool,
+        /// Processes that outlived SIGKILL, `1234 (nginx)`.
+        leftovers: Vec<String>,
+    },
+}
+
+/// The guard's whole life. To be called as first thing by the binary when its
+/// first argument is [`ARGUMENT`], before it starts any thread; returns the exit code.
+pub fn main() -> i32 {
+    let mut input = Input { buffer: Vec::new() };
+    let prepared = sys::become_guard().and_then(|()| sys::child_events());
+    let (child_events, order) = match (prepared, input.line()) {
+        (Ok(child_events), Some(line)) => (child_events, serde_json::from_str::<GuardOrder>(&line)),
+        (Err(why), _) => return fail(&format!("The guard cannot watch over processes: {why}.")),
+        (_, None) => return 0, // Prony ended before it ordered anything.
+    };
+    let order = match order {
+        Ok(order) => order,
+        Err(why) => return fail(&format!("The guard does not understand its order: {why}.")),
+    };
+    keeper::Keeper::new(order, child_events).run(&mut input);
+    0
+}
+
+fn fail(why: &str) -> i32 {
+    tell(&GuardEvent::Failed { why: why.to_owned() });
+    1
+}
+
+/// Writes an event. When nobody listens any more, the end of stdin says so as well.
+fn tell(event: &GuardEvent) {
+    if let Ok(mut line) = serde_json::to_string(event) {
+        line.push('\n');
+        let mut out = io::stdout().lock();
+        let _ = out.write_all(line.as_bytes()).and_then(|()| out.flush());
+    }
+}
+
+/// Stdin in lines, read by hand so that it can be polled together with children.
+struct Input {
+    buffer: Vec<u8>,
+}
+
+impl Input {
+    /// The next line, waiting for it; `None` at the end of the pipe.
+    fn line(&mut self) -> Option<String> {
+        loop {
+            if let Some(line) = self.take_line() {
+                return Some(line);
+            }
+            if !self.fill() {
+                return None;
+            }
+        }
+    }
+
+    /// Reads once; false at the end of the pipe, or when a line grows beyond reason.
+    fn fill(&mut self) -> bool {
+        let mut chunk = [0; 4096];
+        match sys::read_some(0, &mut chunk) {
+            Ok(0) => false,
+            Ok(read) => {
+                self.buffer.extend_from_slice(&chunk[..read]);
+                self.buffer.len() <= ORDER_MAX_BYTES
+            }
+            Err(why) => why.kind() == io::ErrorKind::Interrupted,
+        }
+    }
+
+    fn take_line(&mut self) -> Option<String> {
+        let end = self.buffer.iter().position(|b| *b == b'\n')?;
+        let line: Vec<u8> = self.buffer.drain(..=end).collect();
+        Some(String::from_utf8_lossy(&line).trim_end().to_owned())
+    }
+}
+
+/// The log of the i-th process in a run folder.
+pub fn log_path(run_dir: &Path, process: usize) -> PathBuf {
+    run_dir.join(format!("{process}.log"))
+}
+
+/// Removes a run folder, and nothing that Prony did not mark as one.
+pub(crate) fn remove_run_dir(run_dir: &Path) {
+    if run_dir.join(RUN_DIR_MARK).is_file() {
+        // What cannot be removed stays under .prony/run and is tried again by the next clean-up.
+        let _ = std::fs::remove_dir_all(run_dir);
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,48 @@
+//! How a candidate is started, with everything already decided: the seam
+//! between the catalogue, which knows recipes, and supervision, which knows processes.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// What the catalogue is told about one start.
+#[derive(Debug, Clone)]
+pub struct LaunchContext {
+    /// Where the server is to listen.
+    pub address: SocketAddr,
+    /// Worker processes or threads it is to use.
+    pub workers: u32,
+    /// A fresh, empty, private folder for sockets, pid files, configurations and logs;
+    /// removed after the stop.
+    pub run_dir: PathBuf,
+}
+
+/// A server's processes, ready to be started in order. Travels to the guard as JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaunchSpec {
+    /// The candidate's label, for messages and the journal.
+    pub label: String,
+    /// Helpers first, the server itself last.
+    pub processes: Vec<ProcessSpec>,
+    /// The folder the processes start in.
+    pub cwd: PathBuf,
+    /// Set on top of the inherited environment.
+    pub env: Vec<(String, String)>,
+    /// Where stdout and stderr of process i go: `<i>.log`.
+    pub run_dir: PathBuf,
+    /// CPUs the processes may use; empty: any.
+    pub cpus: Vec<u32>,
+    /// How long until it must answer.
+    pub ready_timeout: Duration,
+}
+
+/// One process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessSpec {
+    /// Program and arguments, all variables replaced.
+    pub argv: Vec<String>,
+    /// A path that must exist before the next process is started.
+    pub wait_for: Option<PathBuf>,
+}

@@ -1,0 +1,21 @@
+//! The laboratory: which servers there are, how they are installed, started,
+//! checked, watched and stopped, and in which order they take their turns.
+
+pub mod candidate;
+pub mod catalogue;
+pub mod check;
+pub mod launch;
+pub mod provision;
+pub mod recipe;
+pub mod toml_error;
+
+pub mod bench;
+pub mod experiment;
+pub mod guard;
+pub mod host;
+pub mod journal;
+pub mod sample;
+pub mod schedule;
+pub mod supervise;
+mod sys;
+pub mod units;

@@ -1,0 +1,408 @@
+//! A recipe: what a folder of the catalogue says about its server (`server.toml`).
+//!
+//! Read strictly: a misspelt key in a recipe would otherwise be a setting that is silently
+//! not applied, and a figure of something else than its label says.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use toml::Spanned;
+
+use crate::check::CustomCheck;
+use crate::toml_error::{self, TomlError};
+
+mod validate;
+pub(crate) mod variables;
+
+pub use variables::BUILT_IN;
+
+pub(crate) use validate::is_label_word;
+
+/// What a recipe's `schema` must say.
+pub const SCHEMA: &str = "prony.server/1";
+
+/// One server of the catalogue, as its `server.toml` describes it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recipe {
+    /// What people call it.
+    pub title: String,
+    /// The language of its applications.
+    pub language: String,
+    /// What sort of server it is.
+    pub kind: Kind,
+    /// The server that its ratio is taken to.
+    pub versus: Option<String>,
+    /// The routes of the contract that it answers.
+    pub routes: Vec<Route>,
+    /// Whether it can use more than one worker.
+    pub processes: Processes,
+    /// Whether it keeps connections open between requests.
+    pub keepalive: bool,
+    /// What must be installed for it.
+    pub requires: Requires,
+    /// Its variables and their defaults.
+    pub vars: BTreeMap<String, Var>,
+    /// How it is started.
+    pub start: Start,
+    /// Processes that must run before it, in order.
+    pub helpers: Vec<Helper>,
+    /// How its version is asked for.
+    pub version: Option<VersionCommand>,
+    /// Its axes in the order of the file; the first value of each is the default.
+    pub axes: Vec<Axis>,
+    /// Its own checks, which replace the contract's routes when there are any.
+    pub checks: Vec<CustomCheck>,
+}
+
+/// What sort of server it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A general web server, with or without an application behind it.
+    WebServer,
+    /// One process and an event loop.
+    EventLoop,
+    /// A server inside the language's run-time as a native extension.
+    Extension,
+    /// Starts and feeds worker processes of the language.
+    ProcessManager,
+    /// Serves one language's applications.
+    AppServer,
+    /// The development server that comes with a language or framework.
+    BuiltIn,
+    /// The HTTP server of a language's own library.
+    Runtime,
+}
+
+impl Kind {
+    /// The word in recipes and reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::WebServer => "web-server",
+            Kind::EventLoop => "event-loop",
+            Kind::Extension => "extension",
+            Kind::ProcessManager => "process-manager",
+            Kind::AppServer => "app-server",
+            Kind::BuiltIn => "built-in",
+            Kind::Runtime => "runtime",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A route of the contract.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Route {
+    /// `GET /`: `Hello, World!` as `text/plain`.
+    Text,
+    /// `GET /json`: `{"message":"Hello, World!"}`.
+    Json,
+    /// `GET /sleep?ms=N`: answers as `/` does after N milliseconds.
+    Sleep,
+    /// `POST /echo`: answers with the body it was sent.
+    Echo,
+    /// `GET /work?n=N`: N steps of arithmetic.
+    Work,
+}
+
+impl Route {
+    /// All of them, in the order they are checked.
+    pub const ALL: [Route; 5] = [Route::Text, Route::Json, Route::Sleep, Route::Echo, Route::Work];
+
+    /// The word in recipes and experiments.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Route::Text => "text",
+            Route::Json => "json",
+            Route::Sleep => "sleep",
+            Route::Echo => "echo",
+            Route::Work => "work",
+        }
+    }
+
+    /// The path without a query.
+    pub fn path(self) -> &'static str {
+        match self {
+            Route::Text => "/",
+            Route::Json => "/json",
+            Route::Sleep => "/sleep",
+            Route::Echo => "/echo",
+            Route::Work => "/work",
+        }
+    }
+
+    /// `POST` for `echo`, else `GET`.
+    pub fn method(self) -> &'static str {
+        if self == Route::Echo { "POST" } else { "GET" }
+    }
+}
+
+impl fmt::Display for Route {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Whether a server can use more than one worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Processes {
+    /// One, whatever is asked.
+    Single,
+    /// As many as `{workers}` says.
+    Workers,
+}
+
+/// What must be installed for a server.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Requires {
+    /// Debian packages needed to run.
+    pub apt: Vec<String>,
+    /// Programs that must be found.
+    pub commands: Vec<String>,
+    /// Debian packages needed to build what pip, npm, go or cargo build.
+    pub apt_build: Vec<String>,
+    /// Pinned Python packages (`flask==3.1.3`).
+    pub pip: Vec<String>,
+    /// Which Python will do (`>=3.9,<3.13`).
+    pub python: Option<String>,
+    /// `npm ci` in the application's folder.
+    pub npm: bool,
+    /// `go build` in the application's folder.
+    pub go: bool,
+    /// `cargo build --release --locked` in the application's folder.
+    pub cargo: bool,
+}
+
+impl Requires {
+    /// Both: lists joined, a Python constraint of `more` before ours.
+    pub fn merged(&self, more: &Requires) -> Requires {
+        let join = |a: &[String], b: &[String]| {
+            let mut all = a.to_vec();
+            all.extend(b.iter().filter(|x| !a.contains(x)).cloned());
+            all
+        };
+        Requires {
+            apt: join(&self.apt, &more.apt),
+            commands: join(&self.commands, &more.commands),
+            apt_build: join(&self.apt_build, &more.apt_build),
+            pip: join(&self.pip, &more.pip),
+            python: more.python.clone().or_else(|| self.python.clone()),
+            npm: self.npm || more.npm,
+            go: self.go || more.go,
+            cargo: self.cargo || more.cargo,
+        }
+    }
+
+    /// Whether there is a virtual environment of Python to make.
+    pub fn needs_venv(&self) -> bool {
+        !self.pip.is_empty()
+    }
+}
+
+/// A variable's value: one argument, or several.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Var {
+    /// A text, which may also stand inside an argument.
+    One(String),
+    /// A list, which stands as a whole argument and becomes as many as it has elements.
+    Many(Vec<String>),
+}
+
+/// `[start]`: how a server is started.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Start {
+    /// Program and arguments.
+    pub command: Vec<String>,
+    /// Set on top of the inherited environment.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Files of the folder that are rendered into `{run}` before the start.
+    #[serde(default)]
+    pub templates: Vec<String>,
+    /// How long until it must answer, in seconds.
+    #[serde(default = "ten_seconds")]
+    ready_timeout_s: u32,
+}
+
+impl Start {
+    /// How long until it must answer.
+    pub fn ready_timeout(&self) -> Duration {
+        Duration::from_secs(self.ready_timeout_s.into())
+    }
+}
+
+fn ten_seconds() -> u32 {
+    10
+}
+
+/// `[[helper]]`: a process that must run before the server.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Helper {
+    /// Program and arguments.
+    pub command: Vec<String>,
+    /// A path that must exist before the next process is started.
+    pub wait_for: Option<String>,
+}
+
+/// `[version]`: how a server's version is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VersionCommand {
+    /// Program and arguments; the first line it prints is the version.
+    pub command: Vec<String>,
+}
+
+/// One thing that can be set in a server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Axis {
+    /// Its name.
+    pub name: String,
+    /// What it can be set to; the first is the default. Never empty.
+    pub values: Vec<AxisValue>,
+}
+
+/// One setting of an axis, and what it changes.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct AxisValue {
+    /// Its name in labels.
+    pub name: String,
+    /// Variables that it sets.
+    pub vars: BTreeMap<String, Var>,
+    /// Environment that it sets.
+    pub env: BTreeMap<String, String>,
+    /// What it needs besides the server's own.
+    pub requires: Requires,
+    /// Replaces the server's.
+    pub keepalive: Option<bool>,
+    /// Replaces the server's.
+    pub processes: Option<Processes>,
+}
+
+impl Recipe {
+    /// Reads and checks a `server.toml`; `file` is only what errors call it.
+    ///
+    /// # Errors
+    /// A sentence with file, line and key for the first thing that is wrong.
+    pub fn parse(file: &str, text: &str) -> Result<Recipe, TomlError> {
+        let raw: Raw = toml_error::parse(file, text)?;
+        let recipe = Recipe {
+            title: raw.title,
+            language: raw.language,
+            kind: raw.kind,
+            versus: raw.versus,
+            routes: raw.routes,
+            processes: raw.processes,
+            keepalive: raw.keepalive,
+            requires: raw.requires,
+            vars: raw.vars,
+            start: raw.start,
+            helpers: raw.helper,
+            version: raw.version,
+            axes: in_file_order(raw.axes, |name, values| Axis {
+                name,
+                values: in_file_order(values, |name, value| AxisValue { name, ..value }),
+            }),
+            checks: raw.check,
+        };
+        validate::validate(&validate::Source { file, text }, &raw.schema, &recipe)?;
+        Ok(recipe)
+    }
+}
+
+type InOrder<T> = BTreeMap<Spanned<String>, T>;
+
+/// A table's entries as the file has them: the first value of an axis is its default, so order has a meaning.
+fn in_file_order<T, U>(table: InOrder<T>, make: impl Fn(String, T) -> U) -> Vec<U> {
+    let mut entries: Vec<(Spanned<String>, T)> = table.into_iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    entries.into_iter().map(|(key, value)| make(key.into_inner(), value)).collect()
+}
+
+/// The file as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Raw {
+    schema: String,
+    title: String,
+    language: String,
+    kind: Kind,
+    versus: Option<String>,
+    routes: Vec<Route>,
+    processes: Processes,
+    keepalive: bool,
+    #[serde(default)]
+    requires: Requires,
+    #[serde(default)]
+    vars: BTreeMap<String, Var>,
+    start: Start,
+    #[serde(default)]
+    helper: Vec<Helper>,
+    version: Option<VersionCommand>,
+    #[serde(default)]
+    axes: InOrder<InOrder<AxisValue>>,
+    #[serde(default)]
+    check: Vec<CustomCheck>,
+}
+
+impl<'de> Deserialize<'de> for Var {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct VarVisitor;
+        impl<'de> Visitor<'de> for VarVisitor {
+            type Value = Var;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text in quotes or a list of them")
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Var, E> {
+                Ok(Var::One(text.to_owned()))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Var, A::Error> {
+                let mut all = Vec::new();
+                while let Some(text) = seq.next_element()? {
+                    all.push(text);
+                }
+                Ok(Var::Many(all))
+            }
+        }
+        deserializer.deserialize_any(VarVisitor)
+    }
+}
+
+impl<'de> Deserialize<'de> for AxisValue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ValueVisitor;
+        impl<'de> Visitor<'de> for ValueVisitor {
+            type Value = AxisValue;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a table of what the setting changes")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<AxisValue, A::Error> {
+                let mut value = AxisValue::default();
+                while let Some(key) = map.next_key::<String>()? {
+                    match key.as_str() {
+                        "env" => value.env = map.next_value()?,
+                        "requires" => value.requires = map.next_value()?,
+                        "keepalive" => value.keepalive = Some(map.next_value()?),
+                        "processes" => value.processes = Some(map.next_value()?),
+                        // Whether it is declared is seen in validation, where [vars] is known.
+                        _ => drop(value.vars.insert(key, map.next_value()?)),
+                    }
+                }
+                Ok(value)
+            }
+        }
+        deserializer.deserialize_map(ValueVisitor)
+    }
+}

@@ -1,0 +1,272 @@
+//! What serde cannot see: whether a recipe's words fit together.
+
+use super::variables::{BUILT_IN, Piece, is_name, pieces};
+use super::{AxisValue, Recipe, Requires, SCHEMA, Var};
+use crate::toml_error::{TomlError, suggest};
+
+/// A server that takes longer than this to answer is not starting, it is hanging.
+const READY_TIMEOUT_S_MAX: u64 = 600;
+
+/// The text that is checked, for the lines of errors.
+pub(super) struct Source<'a> {
+    pub(super) file: &'a str,
+    pub(super) text: &'a str,
+}
+
+impl Source<'_> {
+    fn refuse(&self, path: &[&str], message: impl Into<String>) -> Result<(), TomlError> {
+        Err(TomlError::at_key(self.file, self.text, path, message))
+    }
+}
+
+pub(super) fn validate(source: &Source<'_>, schema: &str, recipe: &Recipe) -> Result<(), TomlError> {
+    if schema != SCHEMA {
+        return source
+            .refuse(&["schema"], format!("schema {schema:?} is not known: this version reads {SCHEMA:?}."));
+    }
+    for (key, text) in [("title", &recipe.title), ("language", &recipe.language)] {
+        if text.trim().is_empty() {
+            return source.refuse(&[key], format!("{key:?} is empty."));
+        }
+    }
+    if recipe.routes.is_empty() && recipe.checks.is_empty() {
+        return source.refuse(
+            &["routes"],
+            "routes is empty: name at least \"text\", or describe checks of your own as [[check]].",
+        );
+    }
+    vars(source, recipe)?;
+    commands(source, recipe)?;
+    let timeout = recipe.start.ready_timeout().as_secs();
+    if timeout == 0 || timeout > READY_TIMEOUT_S_MAX {
+        return source.refuse(
+            &["start", "ready_timeout_s"],
+            format!("ready_timeout_s must be between 1 and {READY_TIMEOUT_S_MAX}, found {timeout}."),
+        );
+    }
+    for (i, template) in recipe.start.templates.iter().enumerate() {
+        if template.is_empty() || template.contains('/') || template == ".." {
+            return source.refuse(
+                &["start", "templates", &i.to_string()],
+                format!("template {template:?} must be the name of a file beside server.toml."),
+            );
+        }
+    }
+    requires(source, &["requires"], &recipe.requires)?;
+    axes(source, recipe)
+}
+
+fn vars(source: &Source<'_>, recipe: &Recipe) -> Result<(), TomlError> {
+    for (name, value) in &recipe.vars {
+        let path = ["vars", name.as_str()];
+        if !is_name(name) {
+            return source.refuse(
+                &path,
+                format!(
+                    "{name:?} is no name for a variable: write a lower-case letter, then letters, digits and _."
+                ),
+            );
+        }
+        if BUILT_IN.iter().any(|(known, _)| known == name) {
+            return source.refuse(&path, format!("{{{name}}} is a variable of every recipe: choose another name."));
+        }
+        if ["env", "requires", "keepalive", "processes"].contains(&name.as_str()) {
+            return source.refuse(
+                &path,
+                format!("{name:?} has its own meaning in a value of an axis: choose another name."),
+            );
+        }
+        var_value(source, &path, value)?;
+    }
+    Ok(())
+}
+
+/// Variables hold built-in ones only: no order of replacement has to be thought about.
+fn var_value(source: &Source<'_>, path: &[&str], value: &Var) -> Result<(), TomlError> {
+    let known: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
+    let texts = match value {
+        Var::One(text) => std::slice::from_ref(text),
+        Var::Many(texts) => texts,
+    };
+    texts.iter().try_for_each(|text| known_names(source, path, text, &known, recipe_has_no_lists))
+}
+
+fn recipe_has_no_lists(_: &str) -> bool {
+    false
+}
+
+fn commands(source: &Source<'_>, recipe: &Recipe) -> Result<(), TomlError> {
+    let declared = recipe.vars.keys().map(String::as_str);
+    let known: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).chain(declared).collect();
+    let is_list = |name: &str| matches!(recipe.vars.get(name), Some(Var::Many(_)));
+    let check = |path: &[&str], command: &[String], known: &[&str]| -> Result<(), TomlError> {
+        if command.first().is_none_or(|program| program.trim().is_empty()) {
+            return source.refuse(path, "the command is empty: name a program.");
+        }
+        for (i, argument) in command.iter().enumerate() {
+            let i = i.to_string();
+            let path = [path, &[i.as_str()]].concat();
+            let whole = matches!(pieces(argument)[..], [Piece::Name(_)]);
+            known_names(source, &path, argument, known, |name| !whole && is_list(name))?;
+        }
+        Ok(())
+    };
+    check(&["start", "command"], &recipe.start.command, &known)?;
+    env(source, &["start", "env"], &recipe.start.env, &known, is_list)?;
+    for (i, helper) in recipe.helpers.iter().enumerate() {
+        let i = i.to_string();
+        check(&["helper", &i, "command"], &helper.command, &known)?;
+        if let Some(path) = &helper.wait_for {
+            known_names(source, &["helper", &i, "wait_for"], path, &known, is_list)?;
+        }
+    }
+    if let Some(version) = &recipe.version {
+        // It is asked while nothing runs: there is no port and no folder of a run.
+        let at_rest: Vec<&str> =
+            known.iter().copied().filter(|n| !["host", "port", "workers", "run"].contains(n)).collect();
+        check(&["version", "command"], &version.command, &at_rest)?;
+    }
+    Ok(())
+}
+
+fn env(
+    source: &Source<'_>,
+    path: &[&str],
+    env: &std::collections::BTreeMap<String, String>,
+    known: &[&str],
+    is_list: impl Fn(&str) -> bool + Copy,
+) -> Result<(), TomlError> {
+    for (name, value) in env {
+        let path = [path, &[name.as_str()]].concat();
+        if name.is_empty() || name.contains(['=', '\0']) {
+            return source.refuse(&path, format!("{name:?} cannot be the name of an environment variable."));
+        }
+        known_names(source, &path, value, known, is_list)?;
+    }
+    Ok(())
+}
+
+fn known_names(
+    source: &Source<'_>,
+    path: &[&str],
+    text: &str,
+    known: &[&str],
+    misplaced_list: impl Fn(&str) -> bool,
+) -> Result<(), TomlError> {
+    if text.contains('\0') {
+        return source.refuse(path, "a NUL byte cannot stand in a command or an environment.");
+    }
+    for piece in pieces(text) {
+        let Piece::Name(name) = piece else { continue };
+        if !known.contains(&name) {
+            let suggestion = suggest(name, known.iter().copied());
+            return source.refuse(path, format!("unknown variable {{{name}}}: {suggestion}"));
+        }
+        if misplaced_list(name) {
+            return source.refuse(
+                path,
+                format!("{{{name}}} is a list: it must be an argument of its own, not part of {text:?}."),
+            );
+        }
+    }
+    Ok(())
+}
+
+fn axes(source: &Source<'_>, recipe: &Recipe) -> Result<(), TomlError> {
+    for axis in &recipe.axes {
+        let path = ["axes", axis.name.as_str()];
+        if axis.values.is_empty() {
+            return source.refuse(&path, format!("axis {:?} has no values.", axis.name));
+        }
+        label_word(source, &path, &axis.name)?;
+        for value in &axis.values {
+            let path = ["axes", axis.name.as_str(), value.name.as_str()];
+            label_word(source, &path, &value.name)?;
+            axis_value(source, &path, value, recipe)?;
+        }
+    }
+    Ok(())
+}
+
+fn axis_value(
+    source: &Source<'_>,
+    path: &[&str; 3],
+    value: &AxisValue,
+    recipe: &Recipe,
+) -> Result<(), TomlError> {
+    for (name, set) in &value.vars {
+        let path = [&path[..], &[name.as_str()]].concat();
+        let Some(declared) = recipe.vars.get(name) else {
+            let own = ["env", "requires", "keepalive", "processes"];
+            let suggestion = suggest(name, recipe.vars.keys().map(String::as_str).chain(own));
+            return source
+                .refuse(&path, format!("{name:?} is no variable that [vars] declares: {suggestion}"));
+        };
+        match (declared, set) {
+            (Var::One(_), Var::Many(_)) => {
+                return source.refuse(&path, format!("{name:?} must be a text in quotes, as in [vars]."));
+            }
+            (Var::Many(_), Var::One(_)) => {
+                return source.refuse(&path, format!("{name:?} must be a list, as in [vars]."));
+            }
+            _ => var_value(source, &path, set)?,
+        }
+    }
+    let declared = recipe.vars.keys().map(String::as_str);
+    let known: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).chain(declared).collect();
+    let is_list = |name: &str| matches!(recipe.vars.get(name), Some(Var::Many(_)));
+    env(source, &[&path[..], &["env"]].concat(), &value.env, &known, is_list)?;
+    requires(source, &[&path[..], &["requires"]].concat(), &value.requires)
+}
+
+/// Words that stand in labels keep clear of the signs that separate them.
+fn label_word(source: &Source<'_>, path: &[&str], word: &str) -> Result<(), TomlError> {
+    if is_label_word(word) {
+        return Ok(());
+    }
+    source.refuse(path, format!("{word:?} cannot stand in a label: use letters, digits, '.', '_' and '-'."))
+}
+
+/// Whether a word can be a server's, an axis' or a value's name.
+pub(crate) fn is_label_word(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && word.bytes().all(|b| b.is_ascii_alphanumeric() || b".-_".contains(&b))
+}
+
+/// Everything here becomes an argument of a package manager: nothing may look like an option.
+fn requires(source: &Source<'_>, path: &[&str], requires: &Requires) -> Result<(), TomlError> {
+    let refuse = |key: &str, i: usize, message: String| {
+        source.refuse(&[path, &[key, &i.to_string()]].concat(), message)
+    };
+    for (key, packages) in [("apt", &requires.apt), ("apt_build", &requires.apt_build)] {
+        for (i, package) in packages.iter().enumerate() {
+            let valid = package.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
+                && package
+                    .bytes()
+                    .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"+.-".contains(&b));
+            if !valid {
+                return refuse(key, i, format!("{package:?} is no name of a Debian package."));
+            }
+        }
+    }
+    for (i, command) in requires.commands.iter().enumerate() {
+        if command.is_empty() || command.contains(['/', '\0']) || command.starts_with('-') {
+            return refuse("commands", i, format!("{command:?} must be the name of a program, without a path."));
+        }
+    }
+    for (i, pin) in requires.pip.iter().enumerate() {
+        let name_ends = pin.split_once("==");
+        let valid = pin.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && !pin.contains(char::is_control)
+            && name_ends.is_some_and(|(name, version)| !name.is_empty() && !version.is_empty());
+        if !valid {
+            return refuse("pip", i, format!("{pin:?} is not pinned: write NAME==VERSION."));
+        }
+    }
+    if let Some(constraint) = &requires.python
+        && let Err(why) = crate::provision::python::Constraint::parse(constraint)
+    {
+        return source.refuse(&[path, &["python"]].concat(), why);
+    }
+    Ok(())
+}

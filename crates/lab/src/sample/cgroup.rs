@@ -1,0 +1,180 @@
+//! A cgroup of its own for each server: the kernel's count of a whole tree's
+//! CPU time, processes that have ended included, for one small read.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// How often, and with what pause, removal is tried: the kernel lets go of a
+/// cgroup some milliseconds after its last process.
+const REMOVE_TRIES: u32 = 50;
+const REMOVE_PAUSE: Duration = Duration::from_millis(4);
+
+/// Which of the kernel's two interfaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CgroupVersion {
+    /// `cpuacct.usage`, in nanoseconds.
+    V1,
+    /// `cpu.stat`, in microseconds.
+    V2,
+}
+
+/// A cgroup that was made for one server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cgroup {
+    /// Its folder, named `prony-<guard pid>`.
+    pub path: PathBuf,
+    /// Its interface.
+    pub version: CgroupVersion,
+}
+
+impl Cgroup {
+    /// Makes one, below the caller's own (so that limits set on Prony hold for
+    /// servers) or else at the top; `None` where neither is allowed.
+    pub(crate) fn create(guard_pid: u32) -> Option<Cgroup> {
+        let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
+        let own = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+        [CgroupVersion::V2, CgroupVersion::V1].into_iter().find_map(|v| Cgroup::create_as(v, &mounts, &own, guard_pid))
+    }
+
+    fn create_as(version: CgroupVersion, mounts: &str, own: &str, guard_pid: u32) -> Option<Cgroup> {
+        let mount = mount_point(mounts, version)?;
+        let below_own = mount.join(own_path(own, version)?.trim_start_matches('/'));
+        [below_own, mount].into_iter().find_map(|parent| {
+            let cgroup = Cgroup { path: parent.join(format!("prony-{guard_pid}")), version };
+            std::fs::create_dir(&cgroup.path).ok()?;
+            if cgroup.cpu_ns().is_some() && cgroup.open_procs().is_ok() {
+                return Some(cgroup);
+            }
+            cgroup.remove();
+            None
+        })
+    }
+
+    /// The file that a process joins by writing `0` to it.
+    pub(crate) fn open_procs(&self) -> io::Result<File> {
+        OpenOptions::new().write(true).open(self.path.join("cgroup.procs"))
+    }
+
+    /// CPU time of all that was ever in it.
+    pub(crate) fn cpu_ns(&self) -> Option<u64> {
+        match self.version {
+            CgroupVersion::V1 => self.read("cpuacct.usage")?.trim().parse().ok(),
+            CgroupVersion::V2 => usage_ns(&self.read("cpu.stat")?),
+        }
+    }
+
+    /// The processes in it now.
+    pub(crate) fn pids(&self) -> Vec<u32> {
+        let text = self.read("cgroup.procs").unwrap_or_default();
+        text.lines().filter_map(|line| line.parse().ok()).filter(|pid| *pid != 0).collect()
+    }
+
+    /// The name of the method in records.
+    pub fn method(&self) -> &'static str {
+        match self.version {
+            CgroupVersion::V1 => "cgroup-v1",
+            CgroupVersion::V2 => "cgroup-v2",
+        }
+    }
+
+    /// Removes it. A cgroup with a living process is refused by the kernel and stays.
+    pub(crate) fn remove(&self) {
+        let ours = self.path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("prony-"));
+        for _ in 0..REMOVE_TRIES {
+            match std::fs::remove_dir(&self.path) {
+                Err(why) if ours && why.kind() == io::ErrorKind::ResourceBusy && self.pids().is_empty() => {
+                    std::thread::sleep(REMOVE_PAUSE);
+                }
+                _ => return,
+            }
+        }
+    }
+
+    fn read(&self, file: &str) -> Option<String> {
+        std::fs::read_to_string(self.path.join(file)).ok()
+    }
+}
+
+fn usage_ns(cpu_stat: &str) -> Option<u64> {
+    let microseconds: u64 = cpu_stat.lines().find_map(|l| l.strip_prefix("usage_usec "))?.trim().parse().ok()?;
+    microseconds.checked_mul(1000)
+}
+
+/// proc(5), mountinfo: `… root mount-point options … - type source super-options`.
+fn mount_point(mountinfo: &str, version: CgroupVersion) -> Option<PathBuf> {
+    mountinfo.lines().find_map(|line| {
+        let (mount, kind) = line.split_once(" - ")?;
+        let mut kind = kind.split(' ');
+        let (file_system, _source, options) = (kind.next()?, kind.next()?, kind.next()?);
+        let is = match version {
+            CgroupVersion::V1 => file_system == "cgroup" && options.split(',').any(|o| o == "cpuacct"),
+            CgroupVersion::V2 => file_system == "cgroup2",
+        };
+        let point = mount.split(' ').nth(4)?;
+        is.then(|| Path::new(point).to_owned())
+    })
+}
+
+/// cgroups(7), /proc/PID/cgroup: `0::/path` is version 2, `2:cpu,cpuacct:/path` is version 1.
+fn own_path(own: &str, version: CgroupVersion) -> Option<&str> {
+    own.lines().find_map(|line| {
+        let mut parts = line.splitn(3, ':');
+        let (number, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
+        let is = match version {
+            CgroupVersion::V1 => controllers.split(',').any(|c| c == "cpuacct"),
+            CgroupVersion::V2 => number == "0" && controllers.is_empty(),
+        };
+        is.then_some(path)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOUNTS: &str = "30 24 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n\
+        31 24 0:27 / /sys/fs/cgroup/cpu,cpuacct rw shared:9 - cgroup cgroup rw,cpu,cpuacct\n";
+    const OWN: &str = "4:memory:/m\n2:cpu,cpuacct:/a\n1:name=systemd:/s\n0::/user.slice/x\n";
+
+    #[test]
+    fn mounts_and_paths_are_found() {
+        assert_eq!(mount_point(MOUNTS, CgroupVersion::V2).unwrap(), Path::new("/sys/fs/cgroup"));
+        assert_eq!(mount_point(MOUNTS, CgroupVersion::V1).unwrap(), Path::new("/sys/fs/cgroup/cpu,cpuacct"));
+        assert_eq!(own_path(OWN, CgroupVersion::V2), Some("/user.slice/x"));
+        assert_eq!(own_path(OWN, CgroupVersion::V1), Some("/a"));
+        assert_eq!(mount_point("", CgroupVersion::V2), None);
+        assert_eq!(own_path("", CgroupVersion::V1), None);
+    }
+
+    #[test]
+    fn usage_is_read_in_nanoseconds() {
+        assert_eq!(usage_ns("usage_usec 12\nuser_usec 5\n"), Some(12_000));
+        assert_eq!(usage_ns("nr_periods 0\n"), None);
+    }
+
+    /// Both versions, as far as this machine allows them: what a process used is what is counted.
+    #[test]
+    fn a_process_is_counted_from_its_first_instruction_to_its_last() {
+        let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+        let own = std::fs::read_to_string("/proc/self/cgroup").unwrap();
+        for (version, number) in [(CgroupVersion::V1, 4_000_000_001_u32), (CgroupVersion::V2, 4_000_000_002)] {
+            let Some(cgroup) = Cgroup::create_as(version, &mounts, &own, number) else { continue };
+            assert_eq!(cgroup.cpu_ns(), Some(0));
+            let procs = cgroup.open_procs().unwrap();
+            let mut command = std::process::Command::new("sh");
+            command.args(["-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"]);
+            crate::sys::prepare_server(&mut command, &[], Some(&procs));
+            assert!(command.status().unwrap().success());
+            let used = cgroup.cpu_ns().unwrap();
+            cgroup.remove();
+            assert!(!cgroup.path.exists());
+            // 100,000 turns take 30 to 300 ms; the point is: more than nothing, though the process is gone.
+            assert!((1_000_000..20_000_000_000).contains(&used), "{version:?}: {used}");
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! What a server's process tree costs, sampled ten times a second beside the load.
+//!
+//! CPU time is the cgroup's where one could be made, else the sum of
+//! `schedstat` over threads, of which those that came and went between two
+//! samples are missed: the method is recorded. Memory is the sum of resident
+//! pages, which counts pages that processes share in each of them.
+
+use std::collections::HashMap;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use prony_record::server::ServerSamples;
+
+use crate::guard::tree::{self, ProcessStat};
+use crate::sys;
+
+mod cgroup;
+mod window;
+
+pub use cgroup::{Cgroup, CgroupVersion};
+
+/// Between two samples. A reading costs about 20 µs and 10 µs a process, so
+/// that twenty processes cost 0.2 % of one of the client's cores.
+pub const PERIOD: Duration = Duration::from_millis(100);
+
+/// One reading of a tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Reading {
+    /// CLOCK_MONOTONIC.
+    pub at_ns: u64,
+    /// CPU time of the tree since its start.
+    pub cpu_ns: u64,
+    /// Resident memory, summed over processes.
+    pub rss_bytes: u64,
+    /// Living processes.
+    pub processes: u32,
+    /// Their threads.
+    pub threads: u32,
+}
+
+/// What is to be watched.
+#[derive(Debug, Clone)]
+pub struct Watched {
+    /// Everything below this process is the server.
+    pub guard_pid: u32,
+    /// The server's cgroup, where it has one.
+    pub cgroup: Option<Cgroup>,
+}
+
+/// A thread that samples until it is told to finish.
+#[derive(Debug)]
+pub struct Sampler {
+    finish: Sender<()>,
+    thread: JoinHandle<Vec<Reading>>,
+    method: &'static str,
+}
+
+/// All readings of a trial.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Samples {
+    /// How CPU was read.
+    pub cpu_method: &'static str,
+    /// In the order of time, the first before the load and the last after it.
+    pub readings: Vec<Reading>,
+}
+
+impl Sampler {
+    /// Starts sampling, on the CPUs given (the client's, so that no reading is
+    /// charged to the server); empty: any.
+    ///
+    /// # Errors
+    /// When the system gives no more threads.
+    pub fn start(watched: Watched, cpus: &[u32]) -> std::io::Result<Sampler> {
+        let method = watched.cgroup.as_ref().map_or("schedstat", Cgroup::method);
+        let (finish, finished) = mpsc::channel();
+        let cpus = cpus.to_vec();
+        let thread = std::thread::Builder::new().name("sampler".to_owned()).spawn(move || {
+            let _ = sys::set_affinity(0, &cpus); // refused only for CPUs that are gone
+            let mut meter = Meter::new(watched);
+            let mut readings = vec![meter.read()];
+            // Absolute instants: a late reading does not shift those after it.
+            let mut due = Instant::now() + PERIOD;
+            loop {
+                let told = finished.recv_timeout(due.saturating_duration_since(Instant::now()));
+                readings.push(meter.read());
+                if told != Err(RecvTimeoutError::Timeout) {
+                    return readings;
+                }
+                while due <= Instant::now() {
+                    due += PERIOD;
+                }
+            }
+        })?;
+        Ok(Sampler { finish, thread, method })
+    }
+
+    /// Takes a last reading and ends.
+    pub fn finish(self) -> Samples {
+        let _ = self.finish.send(());
+        Samples { cpu_method: self.method, readings: self.thread.join().unwrap_or_default() }
+    }
+}
+
+impl Samples {
+    /// The figures of a window, given in CLOCK_MONOTONIC; `None` without readings.
+    pub fn window(
+        &self,
+        window_start_ns: u64,
+        window_end_ns: u64,
+        startup: Duration,
+        cpus: &[u32],
+    ) -> Option<ServerSamples> {
+        let figures = window::figures(&self.readings, window_start_ns, window_end_ns)?;
+        Some(ServerSamples {
+            cpu_method: self.cpu_method.to_owned(),
+            memory_method: "rss".to_owned(),
+            cpus: cpus.to_vec(),
+            startup_ns: u64::try_from(startup.as_nanos()).unwrap_or(u64::MAX),
+            window_cpu_ns: figures.cpu_ns,
+            peak_memory_bytes: figures.peak_rss_bytes,
+            processes: figures.processes,
+            threads: figures.threads,
+            columns: window::columns(&self.readings, window_start_ns),
+        })
+    }
+}
+
+/// Reads a tree.
+struct Meter {
+    watched: Watched,
+    page_bytes: u64,
+    /// CPU time last seen, by process and thread; kept when they end.
+    seen_ns: HashMap<(u32, u32), u64>,
+    /// CPU time of threads whose number was reused by another.
+    replaced_ns: u64,
+    last_cpu_ns: u64,
+}
+
+impl Meter {
+    fn new(watched: Watched) -> Meter {
+        Meter { watched, page_bytes: sys::page_bytes(), seen_ns: HashMap::new(), replaced_ns: 0, last_cpu_ns: 0 }
+    }
+
+    fn read(&mut self) -> Reading {
+        let processes: Vec<ProcessStat> = match &self.watched.cgroup {
+            Some(cgroup) => cgroup.pids().into_iter().filter_map(tree::stat).collect(),
+            None => tree::descendants(self.watched.guard_pid),
+        };
+        // The instant belongs to the CPU figure, the one that is divided by time.
+        let at_ns = sys::monotonic_ns();
+        let cpu_ns = match &self.watched.cgroup {
+            Some(cgroup) => cgroup.cpu_ns().unwrap_or(self.last_cpu_ns),
+            None => self.schedstat_ns(&processes),
+        };
+        self.last_cpu_ns = cpu_ns.max(self.last_cpu_ns);
+        let living = || processes.iter().filter(|p| !p.is_zombie);
+        Reading {
+            at_ns,
+            cpu_ns: self.last_cpu_ns,
+            rss_bytes: living().map(|p| p.rss_pages * self.page_bytes).sum(),
+            processes: u32::try_from(living().count()).unwrap_or(u32::MAX),
+            threads: living().map(|p| p.threads).sum(),
+        }
+    }
+
+    fn schedstat_ns(&mut self, processes: &[ProcessStat]) -> u64 {
+        for process in processes {
+            let Ok(threads) = std::fs::read_dir(format!("/proc/{}/task", process.pid)) else { continue };
+            for thread in threads.flatten() {
+                let text = std::fs::read_to_string(thread.path().join("schedstat")).unwrap_or_default();
+                let on_cpu_ns = text.split(' ').next().and_then(|first| first.parse().ok());
+                let tid = thread.file_name().to_str().and_then(|name| name.parse().ok());
+                if let (Some(on_cpu_ns), Some(tid)) = (on_cpu_ns, tid) {
+                    self.see((process.pid, tid), on_cpu_ns);
+                }
+            }
+        }
+        self.seen_ns.values().sum::<u64>() + self.replaced_ns
+    }
+
+    fn see(&mut self, thread: (u32, u32), on_cpu_ns: u64) {
+        let before = self.seen_ns.insert(thread, on_cpu_ns).unwrap_or(0);
+        if on_cpu_ns < before {
+            self.replaced_ns += before; // a clock that ran back is another thread's
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn busy_child() -> std::process::Child {
+        std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap()
+    }
+
+    #[test]
+    fn schedstat_sees_a_busy_child_and_remembers_it_when_it_is_gone() {
+        // A shell between, so that no other test's children are below the root.
+        let mut child = std::process::Command::new("sh")
+            .args(["-c", "sh -c 'while :; do :; done' & wait"])
+            .spawn()
+            .unwrap();
+        let mut meter = Meter::new(Watched { guard_pid: child.id(), cgroup: None });
+        let busy = loop {
+            let reading = meter.read();
+            if reading.cpu_ns > 20_000_000 {
+                break reading;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        assert_eq!((busy.processes, busy.threads), (1, 1));
+        assert!(busy.rss_bytes > 100_000, "{}", busy.rss_bytes);
+        for process in tree::descendants(child.id()) {
+            assert!(tree::signal_if_same(process.pid, process.start_ticks, sys::PidFd::kill));
+        }
+        child.wait().unwrap();
+        let after = meter.read();
+        assert_eq!(after.processes, 0);
+        assert!(after.cpu_ns >= busy.cpu_ns, "what was seen is not forgotten");
+    }
+
+    #[test]
+    fn a_reused_thread_number_loses_nothing() {
+        let mut meter = Meter::new(Watched { guard_pid: 1, cgroup: None });
+        meter.see((1, 1), 500);
+        meter.see((1, 1), 700);
+        meter.see((1, 1), 20);
+        assert_eq!(meter.seen_ns.values().sum::<u64>() + meter.replaced_ns, 720);
+    }
+
+    #[test]
+    fn the_sampler_reads_at_its_start_and_at_its_end() {
+        let mut child = busy_child();
+        let sampler = Sampler::start(Watched { guard_pid: std::process::id(), cgroup: None }, &[]).unwrap();
+        std::thread::sleep(PERIOD * 3);
+        let samples = sampler.finish();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(samples.readings.len() >= 3, "{}", samples.readings.len());
+        assert!(samples.readings.is_sorted_by_key(|r| (r.at_ns, r.cpu_ns)));
+        assert_eq!(samples.cpu_method, "schedstat");
+        let (first, last) = (samples.readings[0].at_ns, samples.readings[samples.readings.len() - 1].at_ns);
+        let window = samples.window(first, last, Duration::from_millis(7), &[1]).unwrap();
+        assert_eq!(window.columns.at_ns.len(), samples.readings.len());
+        assert_eq!((window.columns.at_ns[0], window.startup_ns), (0, 7_000_000));
+    }
+}

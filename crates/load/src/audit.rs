@@ -1,0 +1,69 @@
+//! The arithmetic of every run, asserted in integers.
+//!
+//! Published tables fail arithmetic that anyone can check: more answers than
+//! connections and time allow, histograms that miss what was counted. A run
+//! whose own books don't balance says so and is invalid.
+
+use crate::measurement::{ErrorKind, Measurement};
+use crate::plan::Plan;
+
+/// The measurement with the identities that it breaks, if any.
+pub(crate) fn audited(mut measurement: Measurement, plan: &Plan) -> Measurement {
+    measurement.broken_identities = broken(&measurement, plan);
+    measurement
+}
+
+fn broken(m: &Measurement, plan: &Plan) -> Vec<String> {
+    let mut broken = Vec::new();
+    let mut equal = |what: &str, left: u64, right: u64| {
+        if left != right {
+            broken.push(format!("{what}: {left} ≠ {right}"));
+        }
+    };
+    let r = &m.requests;
+    equal(
+        "carried in + scheduled = completed + failed + in flight + never sent",
+        r.carried_in + r.scheduled,
+        r.completed + r.failed + r.in_flight + r.never_sent,
+    );
+    let count = |kind| m.errors.get(&kind).map_or(0, |tally| tally.count);
+    equal(
+        "answers by status = completed + failed by status or body",
+        m.status.values().sum(),
+        r.completed + count(ErrorKind::UnexpectedStatus) + count(ErrorKind::BodyMismatch),
+    );
+    equal("failures by kind = failed", m.errors.values().map(|tally| tally.count).sum(), r.failed);
+    let l = &m.latency;
+    for (name, histogram) in [
+        ("response", &l.response.completed),
+        ("service", &l.service.completed),
+        ("first byte", &l.first_byte),
+        ("connect wait", &l.connect_wait),
+        ("send lag", &l.send_lag),
+        ("connection wait", &l.connection_wait),
+    ] {
+        equal(&format!("the {name} histogram's count = completed"), histogram.len(), r.completed);
+    }
+    equal("failed waits = failed", l.response.failed.len(), r.failed);
+    equal("waits at the end = in flight + never sent", l.response.waiting.len(), r.in_flight + r.never_sent);
+    equal("the series' sum = completed", m.series.iter().map(|s| s.completed).sum(), r.completed);
+    equal("the bins' sum = completed", m.bins.iter().map(|b| b.completed).sum(), r.completed);
+    for (i, worker) in m.workers.iter().enumerate() {
+        equal(
+            &format!("worker {i}: ∫ in flight dt = Σ overlap of requests (Little)"),
+            worker.in_flight_integral_ns,
+            worker.overlap_sum_ns,
+        );
+        let most = worker.connections_integral_ns;
+        equal(
+            &format!("worker {i}: ∫ in flight dt ≤ ∫ connections dt"),
+            worker.in_flight_integral_ns.max(most),
+            most,
+        );
+    }
+    if let (Some(duration), false, false) = (plan.stop.duration, m.interrupted, m.ended_by_count) {
+        let asked = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        equal("the window is as long as asked", m.window_end_ns - m.window_start_ns, asked);
+    }
+    broken
+}

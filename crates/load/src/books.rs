@@ -1,0 +1,541 @@
+//! A worker's books: what it counts and times, over the run and over the window.
+//!
+//! Everything that happens is entered with the stamp at which it happened,
+//! and stamps never go back. [`Books::at`] must see a stamp before anything is
+//! entered under it: that is where the window opens and closes, so that every
+//! count is on the right side of both edges and the identities are exact.
+
+use std::sync::mpsc::{Receiver, Sender};
+
+use crate::measurement::{
+    BIN_NS, Bin, Censored, Durations, ErrorKind, ErrorTally, Latency, RequestCounts, RunTotal, WorkerAudit,
+    empty_histogram,
+};
+
+/// A second of the series.
+const SECOND_NS: u64 = 1_000_000_000;
+/// Histograms for the series that wait ready: a second is merged long before the next is over.
+const SPARE_HISTOGRAMS: usize = 2;
+/// Bins that a load without a duration may fill: an hour; what comes later goes into the last.
+const BINS_MAX: usize = 36_000;
+/// The longest failure message that is kept.
+const MESSAGE_MAX_BYTES: usize = 200;
+/// Statuses are counted in an array of this size.
+const STATUS_MAX: usize = 1000;
+/// A gap in the loop's attention shorter than this is its ordinary work.
+const GAP_NS: u64 = 1_000_000;
+
+/// The window's edges as a worker knows them, CLOCK_MONOTONIC.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Edges {
+    pub(crate) start_ns: u64,
+    /// `u64::MAX` while only a count ends the load.
+    pub(crate) end_ns: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    WarmUp,
+    Window,
+    Over,
+}
+
+/// The instants of one request.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Times {
+    pub(crate) intended_ns: u64,
+    /// When a connection was asked for, or, where one was open, the request sent.
+    pub(crate) asked_ns: u64,
+    /// 0 while it was not.
+    pub(crate) sent_ns: u64,
+    /// 0 while there was none.
+    pub(crate) first_byte_ns: u64,
+    /// The part of `asked − intended` during which no connection was free.
+    pub(crate) connection_wait_ns: u64,
+}
+
+/// One worker's part of one second of the series.
+#[derive(Debug)]
+pub(crate) struct SecondPart {
+    pub(crate) index: u64,
+    pub(crate) completed: u64,
+    pub(crate) failed: u64,
+    pub(crate) connections: u64,
+    pub(crate) response: Durations,
+}
+
+/// Where finished seconds go, and where empty histograms come back from.
+pub(crate) struct SecondSink {
+    pub(crate) finished: Sender<SecondPart>,
+    pub(crate) empty: Receiver<Durations>,
+}
+
+/// Durations that are mostly zero: the zeros are only counted.
+#[derive(Debug)]
+struct MostlyZero {
+    zeros: u64,
+    rest: Durations,
+}
+
+impl MostlyZero {
+    fn new() -> MostlyZero {
+        MostlyZero { zeros: 0, rest: empty_histogram() }
+    }
+
+    fn record(&mut self, value_ns: u64) {
+        if value_ns == 0 {
+            self.zeros += 1;
+        } else {
+            self.rest.saturating_record(value_ns);
+        }
+    }
+
+    fn into_histogram(mut self) -> Durations {
+        record_n(&mut self.rest, 0, self.zeros);
+        self.rest
+    }
+}
+
+/// Enters `count` times the same value; values beyond an hour count as an hour.
+fn record_n(histogram: &mut Durations, value_ns: u64, count: u64) {
+    if count > 0 {
+        histogram.saturating_record_n(value_ns, count);
+    }
+}
+
+/// One worker's books.
+pub(crate) struct Books {
+    edges: Edges,
+    phase: Phase,
+    /// The next instant at which something rolls over.
+    next_edge_ns: u64,
+    bin_end_ns: u64,
+    second_end_ns: u64,
+    /// The last stamp up to which the integrals reach.
+    stamp_ns: u64,
+
+    pub(crate) run: RunTotal,
+    /// Requests given a connection, over the run.
+    dispatched: u64,
+    /// Requests completed or failed, over the run.
+    resolved: u64,
+    in_flight: u64,
+    connections: u64,
+
+    dispatched_before_window: u64,
+    resolved_before_window: u64,
+    window: RequestCounts,
+    pub(crate) read_bytes: u64,
+    status: Box<[u64; STATUS_MAX]>,
+    errors: [ErrorTally; ERROR_KINDS],
+    audit: WorkerAudit,
+    cpu_ns: u64,
+
+    /// Requests whose whole time was their service time, which came in one
+    /// piece: one entry here stands for three.
+    plain: Durations,
+    response: Censored,
+    service: Censored,
+    first_byte: Durations,
+    connect_wait: MostlyZero,
+    send_lag: MostlyZero,
+    connection_wait: MostlyZero,
+    lateness: MostlyZero,
+
+    bins: Vec<Bin>,
+    second: SecondPart,
+    sink: SecondSink,
+    spare: Vec<Durations>,
+}
+
+const ERROR_KINDS: usize = ErrorKind::ALL.len();
+
+/// A worker's books, closed.
+#[derive(Debug)]
+pub(crate) struct ClosedBooks {
+    pub(crate) run: RunTotal,
+    pub(crate) window: RequestCounts,
+    pub(crate) read_bytes: u64,
+    pub(crate) status: Vec<(u16, u64)>,
+    pub(crate) errors: Vec<(ErrorKind, ErrorTally)>,
+    pub(crate) latency: Latency,
+    pub(crate) bins: Vec<Bin>,
+    pub(crate) audit: WorkerAudit,
+    pub(crate) cpu_ns: u64,
+    /// The window's edges as they turned out.
+    pub(crate) edges: Edges,
+}
+
+fn censored() -> Censored {
+    Censored { completed: empty_histogram(), failed: empty_histogram(), waiting: empty_histogram() }
+}
+
+impl Books {
+    /// Books that open at `start_ns` with `connections` open already.
+    pub(crate) fn open(start_ns: u64, edges: Edges, connections: u64, sink: SecondSink) -> Books {
+        let bins = usize::try_from(edges.end_ns.saturating_sub(edges.start_ns).div_ceil(BIN_NS)).unwrap_or(BINS_MAX);
+        let bins = if edges.end_ns == u64::MAX { BINS_MAX } else { bins };
+        Books {
+            edges,
+            phase: Phase::WarmUp,
+            next_edge_ns: edges.start_ns,
+            bin_end_ns: u64::MAX,
+            second_end_ns: u64::MAX,
+            stamp_ns: start_ns,
+            run: RunTotal { connections, ..RunTotal::default() },
+            dispatched: 0,
+            resolved: 0,
+            in_flight: 0,
+            connections,
+            dispatched_before_window: 0,
+            resolved_before_window: 0,
+            window: RequestCounts::default(),
+            read_bytes: 0,
+            status: Box::new([0; STATUS_MAX]),
+            errors: Default::default(),
+            audit: WorkerAudit::default(),
+            cpu_ns: 0,
+            plain: empty_histogram(),
+            response: censored(),
+            service: censored(),
+            first_byte: empty_histogram(),
+            connect_wait: MostlyZero::new(),
+            send_lag: MostlyZero::new(),
+            connection_wait: MostlyZero::new(),
+            lateness: MostlyZero::new(),
+            bins: Vec::with_capacity(bins.max(1)),
+            second: SecondPart { index: 0, completed: 0, failed: 0, connections: 0, response: empty_histogram() },
+            sink,
+            spare: (0..SPARE_HISTOGRAMS).map(|_| empty_histogram()).collect(),
+        }
+    }
+
+    /// Brings the books to `now`: opens and closes the window and its
+    /// subdivisions. `cpu_ns` reads the worker's CPU clock.
+    #[inline]
+    pub(crate) fn at(&mut self, now_ns: u64, cpu_ns: impl FnMut() -> u64) {
+        if now_ns >= self.next_edge_ns {
+            self.cross(now_ns, cpu_ns);
+        }
+    }
+
+    /// Whether the window is over: nothing more counts.
+    pub(crate) fn over(&self) -> bool {
+        self.phase == Phase::Over
+    }
+
+    /// The next instant that [`Books::at`] wants to see soon after it passes.
+    pub(crate) fn next_edge_ns(&self) -> u64 {
+        self.next_edge_ns
+    }
+
+    /// Requests given a connection and unresolved.
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
+    /// Brings the window's end nearer, as an interruption does, but
+    /// not to before what was entered already. An end within the warm-up
+    /// leaves a window of no length.
+    pub(crate) fn end_at(&mut self, end_ns: u64) {
+        self.edges.end_ns = self.edges.end_ns.min(end_ns.max(self.stamp_ns));
+        self.edges.start_ns = self.edges.start_ns.min(self.edges.end_ns);
+        self.next_edge_ns = self.next_edge_ns.min(self.edges.end_ns);
+    }
+
+    /// The window's end; `u64::MAX` while only a count will set it.
+    pub(crate) fn end_ns(&self) -> u64 {
+        self.edges.end_ns
+    }
+
+    #[cold]
+    fn cross(&mut self, now_ns: u64, mut cpu_ns: impl FnMut() -> u64) {
+        while now_ns >= self.next_edge_ns && self.phase != Phase::Over {
+            let edge = self.next_edge_ns;
+            self.integrate(edge);
+            if self.phase == Phase::WarmUp {
+                self.open_window(cpu_ns());
+            } else {
+                if edge >= self.bin_end_ns {
+                    self.bin_end_ns = edge + BIN_NS;
+                    if self.bins.len() < self.bins.capacity() {
+                        self.bins.push(Bin::default());
+                    }
+                }
+                if edge >= self.second_end_ns {
+                    self.second_end_ns = edge + SECOND_NS;
+                    self.hand_over_second();
+                }
+            }
+            if edge >= self.edges.end_ns {
+                self.close_window(cpu_ns());
+                return;
+            }
+            self.next_edge_ns = self.bin_end_ns.min(self.second_end_ns).min(self.edges.end_ns);
+        }
+    }
+
+    fn open_window(&mut self, cpu_ns: u64) {
+        self.phase = Phase::Window;
+        self.dispatched_before_window = self.dispatched;
+        self.resolved_before_window = self.resolved;
+        self.cpu_ns = cpu_ns;
+        self.bins.push(Bin::default());
+        self.bin_end_ns = self.edges.start_ns + BIN_NS;
+        self.second_end_ns = self.edges.start_ns + SECOND_NS;
+    }
+
+    fn close_window(&mut self, cpu_ns: u64) {
+        self.phase = Phase::Over;
+        self.next_edge_ns = u64::MAX;
+        self.cpu_ns = cpu_ns - self.cpu_ns;
+        let elapsed = self.edges.end_ns - self.edges.start_ns;
+        if !elapsed.is_multiple_of(SECOND_NS) {
+            self.hand_over_second();
+        }
+        // An edge that falls on the end opened a bin that nothing can enter.
+        let bins = usize::try_from(elapsed.div_ceil(BIN_NS)).unwrap_or(BINS_MAX);
+        self.bins.truncate(bins.max(1));
+    }
+
+    fn hand_over_second(&mut self) {
+        while let Ok(histogram) = self.sink.empty.try_recv() {
+            self.spare.push(histogram);
+        }
+        let empty = self.spare.pop().unwrap_or_else(empty_histogram);
+        let next =
+            SecondPart { index: self.second.index + 1, completed: 0, failed: 0, connections: 0, response: empty };
+        let mut finished = std::mem::replace(&mut self.second, next);
+        finished.connections = self.connections;
+        // The receiver lives until every worker is joined; a closed channel means
+        // that the run is being given up, and with it this second.
+        let _ = self.sink.finished.send(finished);
+    }
+
+    /// Extends the integrals to `now`.
+    fn integrate(&mut self, now_ns: u64) {
+        debug_assert!(now_ns >= self.stamp_ns, "stamps never go back");
+        if self.phase == Phase::Window {
+            let passed = now_ns - self.stamp_ns;
+            self.audit.in_flight_integral_ns += self.in_flight * passed;
+            self.audit.connections_integral_ns += self.connections * passed;
+        }
+        self.stamp_ns = now_ns;
+    }
+
+    /// A connection was asked for.
+    pub(crate) fn connection_opened(&mut self, now_ns: u64) {
+        self.integrate(now_ns);
+        self.connections += 1;
+    }
+
+    /// A connect succeeded.
+    pub(crate) fn connection_established(&mut self) {
+        self.run.connections += 1;
+    }
+
+    /// A connection was given up, established or not.
+    pub(crate) fn connection_closed(&mut self, now_ns: u64) {
+        self.integrate(now_ns);
+        self.connections -= 1;
+    }
+
+    /// A request was given a connection (or a connect).
+    pub(crate) fn dispatched(&mut self, now_ns: u64, connection_wait_ns: u64) {
+        self.integrate(now_ns);
+        self.dispatched += 1;
+        self.in_flight += 1;
+        if self.phase == Phase::Window
+            && let Some(bin) = self.bins.last_mut()
+        {
+            bin.dispatched += 1;
+            bin.connection_wait_sum_ns += connection_wait_ns;
+        }
+    }
+
+    /// A request's first bytes were written.
+    pub(crate) fn sent(&mut self) {
+        self.run.sent += 1;
+        if self.phase == Phase::Window {
+            self.window.sent += 1;
+        }
+    }
+
+    /// Bytes were read.
+    pub(crate) fn read(&mut self, bytes: usize) {
+        if self.phase == Phase::Window {
+            self.read_bytes += bytes as u64;
+        }
+    }
+
+    /// A whole answer came, right or wrong.
+    pub(crate) fn answered(&mut self, status: u16) {
+        if self.phase == Phase::Window {
+            self.status[usize::from(status).min(STATUS_MAX - 1)] += 1;
+        }
+    }
+
+    fn resolve(&mut self, now_ns: u64, times: &Times) {
+        self.integrate(now_ns);
+        self.in_flight -= 1;
+        self.resolved += 1;
+        if self.phase == Phase::Window {
+            self.audit.overlap_sum_ns += now_ns - times.asked_ns.max(self.edges.start_ns);
+        }
+    }
+
+    /// A request was answered rightly, its last byte at `now`.
+    pub(crate) fn completed(&mut self, now_ns: u64, times: &Times) {
+        self.resolve(now_ns, times);
+        self.run.completed += 1;
+        if self.phase != Phase::Window {
+            return;
+        }
+        self.window.completed += 1;
+        self.second.completed += 1;
+        if let Some(bin) = self.bins.last_mut() {
+            bin.completed += 1;
+        }
+        let response = now_ns - times.intended_ns;
+        self.second.response.saturating_record(response);
+        if times.sent_ns == times.intended_ns && times.first_byte_ns == now_ns {
+            self.plain.saturating_record(response);
+            return;
+        }
+        self.response.completed.saturating_record(response);
+        self.service.completed.saturating_record(now_ns - times.sent_ns);
+        self.first_byte.saturating_record(times.first_byte_ns - times.sent_ns);
+        let send_lag = times.asked_ns - times.intended_ns;
+        self.send_lag.record(send_lag);
+        self.connect_wait.record(times.sent_ns - times.asked_ns);
+        self.connection_wait.record(times.connection_wait_ns);
+        self.lateness.record(send_lag - times.connection_wait_ns);
+    }
+
+    /// A request failed at `now`.
+    pub(crate) fn failed(&mut self, now_ns: u64, times: &Times, kind: ErrorKind, message: impl FnOnce() -> String) {
+        self.resolve(now_ns, times);
+        if self.phase != Phase::Window {
+            return;
+        }
+        self.window.failed += 1;
+        self.second.failed += 1;
+        if let Some(bin) = self.bins.last_mut() {
+            bin.failed += 1;
+        }
+        let tally = &mut self.errors[kind as usize];
+        if tally.count == 0 {
+            tally.first = bounded(message());
+        }
+        tally.count += 1;
+        self.response.failed.saturating_record(now_ns - times.intended_ns);
+        if times.sent_ns > 0 {
+            self.service.failed.saturating_record(now_ns - times.sent_ns);
+        }
+    }
+
+    /// The loop was away from its events for `gap_ns`, doing its work.
+    pub(crate) fn busy(&mut self, gap_ns: u64) {
+        if self.phase == Phase::Window {
+            self.audit.busy_ns += gap_ns;
+            self.gap(gap_ns);
+        }
+    }
+
+    /// The loop woke `late_ns` after the instant it had asked for.
+    pub(crate) fn woke_late(&mut self, late_ns: u64) {
+        if self.phase == Phase::Window {
+            self.gap(late_ns);
+        }
+    }
+
+    fn gap(&mut self, gap_ns: u64) {
+        self.audit.longest_gap_ns = self.audit.longest_gap_ns.max(gap_ns);
+        if gap_ns > GAP_NS {
+            self.audit.gaps_over_1ms_sum_ns += gap_ns;
+        }
+    }
+
+    /// Closes the books. `unresolved` are the requests still on a connection;
+    /// `due_before(t)` counts the arrivals due before t, and `waiting` the
+    /// waits so far of those that never got a connection, with how often each stands.
+    pub(crate) fn close(
+        mut self,
+        unresolved: impl Iterator<Item = Times>,
+        due_before: impl Fn(u64) -> u64,
+        never_sent_waits: impl Iterator<Item = (u64, u64)>,
+    ) -> ClosedBooks {
+        let Edges { start_ns, end_ns } = self.edges;
+        for times in unresolved {
+            self.audit.overlap_sum_ns += end_ns - times.asked_ns.max(start_ns);
+            self.response.waiting.saturating_record(end_ns - times.intended_ns);
+            if times.sent_ns > 0 {
+                self.service.waiting.saturating_record(end_ns - times.sent_ns);
+            }
+        }
+        for (wait_ns, count) in never_sent_waits {
+            record_n(&mut self.response.waiting, wait_ns, count);
+        }
+        let (due_before_start, due_before_end) = (due_before(start_ns), due_before(end_ns));
+        self.window.carried_in = due_before_start - self.resolved_before_window;
+        self.window.scheduled = due_before_end - due_before_start;
+        self.window.in_flight = self.in_flight;
+        self.window.never_sent = due_before_end - self.dispatched;
+        ClosedBooks {
+            run: self.run,
+            window: self.window,
+            read_bytes: self.read_bytes,
+            status: (0u16..).zip(self.status.iter().copied()).filter(|(_, count)| *count > 0).collect(),
+            errors: ErrorKind::ALL.into_iter().zip(self.errors).filter(|(_, tally)| tally.count > 0).collect(),
+            latency: latency(
+                &self.plain,
+                self.response,
+                self.service,
+                self.first_byte,
+                [self.connect_wait, self.send_lag, self.connection_wait, self.lateness],
+            ),
+            bins: self.bins,
+            audit: self.audit,
+            cpu_ns: self.cpu_ns,
+            edges: self.edges,
+        }
+    }
+
+    /// Requests given a connection before the window opened, and over the run.
+    pub(crate) fn dispatch_counts(&self) -> (u64, u64) {
+        (self.dispatched_before_window, self.dispatched)
+    }
+}
+
+/// The window's histograms, the plain requests entered where they belong.
+fn latency(
+    plain: &Durations,
+    mut response: Censored,
+    mut service: Censored,
+    mut first_byte: Durations,
+    mostly_zero: [MostlyZero; 4],
+) -> Latency {
+    for histogram in [&mut response.completed, &mut service.completed, &mut first_byte] {
+        add(histogram, plain);
+    }
+    let [connect_wait, send_lag, connection_wait, lateness] = mostly_zero.map(|mut mostly_zero| {
+        mostly_zero.zeros += plain.len();
+        mostly_zero.into_histogram()
+    });
+    Latency { response, service, first_byte, connect_wait, send_lag, connection_wait, lateness }
+}
+
+/// Adds one histogram to another of the same bounds.
+pub(crate) fn add(to: &mut Durations, from: &Durations) {
+    // All histograms have the same bounds, which is the one thing that could make it fail;
+    // a sample lost here would show as a broken identity.
+    let _ = to.add(from);
+}
+
+fn bounded(mut message: String) -> String {
+    if message.len() > MESSAGE_MAX_BYTES {
+        let cut = (0..=MESSAGE_MAX_BYTES).rev().find(|at| message.is_char_boundary(*at)).unwrap_or(0);
+        message.truncate(cut);
+    }
+    message
+}

@@ -1,0 +1,87 @@
+//! The few words that pass between a running load and its owner.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::measurement::RunTotal;
+use crate::sys;
+
+/// Workers look at the stop flag every 100 ms; an end this far ahead is seen
+/// by all before it comes, so that all windows end at the same instant.
+const STOP_AHEAD_NS: u64 = 150_000_000;
+
+const NOT_ASKED: u64 = u64::MAX;
+
+/// Ends a load early. Clones end the same load.
+#[derive(Debug, Clone)]
+pub struct Control {
+    stop_at_ns: Arc<AtomicU64>,
+}
+
+impl Default for Control {
+    fn default() -> Control {
+        Control::new()
+    }
+}
+
+impl Control {
+    /// A control that has not been asked anything.
+    pub fn new() -> Control {
+        Control { stop_at_ns: Arc::new(AtomicU64::new(NOT_ASKED)) }
+    }
+
+    /// Asks the load to end. What was measured so far is kept and marked
+    /// interrupted. Only the first call counts. Safe in any thread.
+    pub fn stop(&self) {
+        let at = sys::now_ns() + STOP_AHEAD_NS;
+        // A second request must not move the end that workers may have seen already.
+        let _ = self.stop_at_ns.compare_exchange(NOT_ASKED, at, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// Whether somebody asked.
+    pub fn stop_asked(&self) -> bool {
+        self.stop_at_ns().is_some()
+    }
+
+    pub(crate) fn stop_at_ns(&self) -> Option<u64> {
+        let at = self.stop_at_ns.load(Ordering::Relaxed);
+        (at != NOT_ASKED).then_some(at)
+    }
+}
+
+/// How a load stands; about ten a second are given to its observer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Snapshot {
+    /// Since the schedule's start, warm-up included.
+    pub elapsed_ns: u64,
+    /// Whether the window is open: what is completed now counts.
+    pub in_window: bool,
+    /// Requests completed so far, warm-up included.
+    pub completed: u64,
+    /// Requests written so far.
+    pub sent: u64,
+    /// Requests on a connection now.
+    pub in_flight: u64,
+}
+
+/// One worker's counters, published by it and read by the observer's thread.
+#[derive(Debug, Default)]
+pub(crate) struct Gauge {
+    completed: AtomicU64,
+    sent: AtomicU64,
+    in_flight: AtomicU64,
+}
+
+impl Gauge {
+    pub(crate) fn publish(&self, run: &RunTotal, in_flight: u64) {
+        self.completed.store(run.completed, Ordering::Relaxed);
+        self.sent.store(run.sent, Ordering::Relaxed);
+        self.in_flight.store(in_flight, Ordering::Relaxed);
+    }
+
+    pub(crate) fn add_to(&self, snapshot: &mut Snapshot) {
+        snapshot.completed += self.completed.load(Ordering::Relaxed);
+        snapshot.sent += self.sent.load(Ordering::Relaxed);
+        snapshot.in_flight += self.in_flight.load(Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,338 @@
+//! From a plan to a measurement: resolves, connects, runs the workers, and
+//! puts their books together.
+
+use std::io;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, SystemTime};
+
+use crate::audit;
+use crate::books::{ClosedBooks, Edges, SecondPart, SecondSink};
+use crate::control::{Control, Gauge, Snapshot};
+use crate::error::LoadError;
+use crate::measurement::{Durations, Measurement};
+use crate::merge;
+use crate::net::Linux;
+use crate::pace::Share;
+use crate::plan::{Arrivals, Plan};
+use crate::request;
+use crate::sys;
+use crate::worker::{Preconnected, Shared, Source, Worker};
+
+/// How often the observer is called.
+const OBSERVE_EVERY: Duration = Duration::from_millis(100);
+/// The clock starts this long after the last worker is ready, so that all see the instant coming.
+const START_AHEAD_NS: u64 = 2_000_000;
+/// Files the process needs beside its connections: standard streams, epolls, logs, libraries.
+const FILES_BESIDE: u64 = 64;
+
+/// What a worker tells the engine.
+enum FromWorker {
+    Ready(io::Result<Preconnected>),
+    Done(usize, Box<io::Result<ClosedBooks>>),
+}
+
+/// What the engine tells a worker: the first instant and the window, or nothing (give up).
+type Go = Option<(u64, Edges)>;
+
+struct Hand {
+    thread: JoinHandle<()>,
+    go: Sender<Go>,
+    empty: Sender<Durations>,
+    gauge: Arc<Gauge>,
+}
+
+/// Applies the load and waits for its end. `observe` is called about ten
+/// times a second, in the calling thread.
+///
+/// # Errors
+/// When the plan cannot be run here, the target cannot be reached, or the
+/// load was ended before its window opened.
+pub fn run(plan: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)) -> Result<Measurement, LoadError> {
+    check_open_files(plan)?;
+    plan.check()?;
+    let request = request::build(plan)?;
+    let address = resolve(plan)?;
+    let shared = Arc::new(Shared {
+        request,
+        method: plan.method.clone(),
+        expect: plan.expect.clone(),
+        keepalive: plan.keepalive,
+        timeout_ns: nanoseconds(plan.timeout),
+        control: control.clone(),
+    });
+    let (to_engine, from_workers) = mpsc::channel();
+    let (finished_seconds, seconds) = mpsc::channel();
+    let mut hands = Vec::new();
+    for worker in 0..plan.threads {
+        hands.push(start_worker(plan, worker, address, &shared, &to_engine, &finished_seconds)?);
+    }
+    drop((to_engine, finished_seconds));
+    let result = conduct(plan, control, observe, address, &hands, &from_workers, &seconds);
+    for hand in hands {
+        // A worker that was told nothing gives up when its channel closes.
+        drop(hand.go);
+        if hand.thread.join().is_err() {
+            return Err(LoadError::Internal("a worker thread panicked: please report this".to_owned()));
+        }
+    }
+    result
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn check_open_files(plan: &Plan) -> Result<(), LoadError> {
+    let limit = sys::raise_open_files().map_err(|e| LoadError::System("reading the limit of open files", e))?;
+    // Without keep-alive, as many connections again may wait for the server to close them.
+    let needed = u64::from(plan.connections) * if plan.keepalive { 1 } else { 2 } + FILES_BESIDE;
+    if needed > limit {
+        return Err(LoadError::OpenFiles { connections: plan.connections, needed, limit });
+    }
+    Ok(())
+}
+
+/// The address to load: the first of the name's that accepts a connection.
+fn resolve(plan: &Plan) -> Result<SocketAddr, LoadError> {
+    let target = &plan.target;
+    let addresses: Vec<SocketAddr> = (target.host.as_str(), target.port)
+        .to_socket_addrs()
+        .map_err(|e| LoadError::Resolve { host: target.host.clone(), reason: e.to_string() })?
+        .collect();
+    let mut first_failure = None;
+    for address in &addresses {
+        // One address and connections that stay open: those will tell.
+        if addresses.len() == 1 && plan.keepalive {
+            return Ok(*address);
+        }
+        match TcpStream::connect_timeout(address, plan.timeout) {
+            Ok(_) => return Ok(*address),
+            Err(e) => first_failure = first_failure.or(Some((*address, e))),
+        }
+    }
+    match first_failure {
+        Some((address, e)) => Err(LoadError::unreachable_by(&target.display_url(), address, &e)),
+        None => {
+            Err(LoadError::Resolve { host: target.host.clone(), reason: "the name has no address".to_owned() })
+        }
+    }
+}
+
+fn share(total: u64, worker: u32, workers: u32) -> u64 {
+    let (total, worker, workers) = (total, u64::from(worker), u64::from(workers));
+    total / workers + u64::from(worker < total % workers)
+}
+
+fn start_worker(
+    plan: &Plan,
+    worker: u32,
+    address: SocketAddr,
+    shared: &Arc<Shared>,
+    to_engine: &Sender<FromWorker>,
+    seconds: &Sender<SecondPart>,
+) -> Result<Hand, LoadError> {
+    let (go, told) = mpsc::channel::<Go>();
+    let (empty, empties) = mpsc::channel();
+    let gauge = Arc::new(Gauge::default());
+    let connections = u32::try_from(share(u64::from(plan.connections), worker, plan.threads)).unwrap_or(u32::MAX);
+    let source = match plan.arrivals {
+        Arrivals::Closed => Source::Closed {
+            left: plan.stop.requests.map_or(u64::MAX, |requests| share(requests, worker, plan.threads)),
+        },
+        Arrivals::Constant(rate) => {
+            Source::Open { share: Share::new(rate, worker, plan.threads, plan.stop.requests), next: 0 }
+        }
+    };
+    let cpu = (!plan.cpus.is_empty()).then(|| plan.cpus[worker as usize % plan.cpus.len()]);
+    let preconnects = plan.keepalive;
+    let (shared, to_engine, worker_gauge) = (Arc::clone(shared), to_engine.clone(), Arc::clone(&gauge));
+    let sink = SecondSink { finished: seconds.clone(), empty: empties };
+    let body = move || {
+        let net = match prepare_thread(cpu, address) {
+            Ok(net) => net,
+            Err(e) => return drop(to_engine.send(FromWorker::Ready(Err(e)))),
+        };
+        let mut hand = Worker::new(net, shared, worker_gauge, connections, source);
+        let ready = if preconnects {
+            hand.preconnect()
+        } else {
+            Ok(Preconnected { established: 0, first_failure: None })
+        };
+        // A closed channel on either side means that the engine gives the load up.
+        let _ = to_engine.send(FromWorker::Ready(ready));
+        match told.recv() {
+            Ok(Some((start_ns, edges))) => {
+                let books = hand.run(start_ns, edges, sink);
+                let _ = to_engine.send(FromWorker::Done(worker as usize, Box::new(books)));
+            }
+            Ok(None) | Err(_) => hand.abandon(),
+        }
+    };
+    let thread = thread::Builder::new()
+        .name(format!("prony-load-{worker}"))
+        .spawn(body)
+        .map_err(|e| LoadError::System("starting a worker thread", e))?;
+    Ok(Hand { thread, go, empty, gauge })
+}
+
+fn prepare_thread(cpu: Option<usize>, address: SocketAddr) -> io::Result<Linux> {
+    if let Some(cpu) = cpu {
+        sys::pin_thread(cpu).map_err(|e| io::Error::new(e.kind(), format!("pinning a worker to CPU {cpu}: {e}")))?;
+    }
+    sys::tighten_timer_slack();
+    Linux::new(address)
+}
+
+/// Waits until the workers are connected, starts the clock, and collects what they measure.
+fn conduct(
+    plan: &Plan,
+    control: &Control,
+    observe: &mut dyn FnMut(&Snapshot),
+    address: SocketAddr,
+    hands: &[Hand],
+    from_workers: &Receiver<FromWorker>,
+    seconds: &Receiver<SecondPart>,
+) -> Result<Measurement, LoadError> {
+    wait_until_ready(plan, address, hands.len(), from_workers)?;
+    if control.stop_asked() {
+        return Err(LoadError::Interrupted);
+    }
+    let start_ns = sys::now_ns() + START_AHEAD_NS;
+    let started_at = SystemTime::now();
+    let window_start = start_ns + nanoseconds(plan.warmup);
+    let window_end = plan.stop.duration.map_or(u64::MAX, |duration| window_start + nanoseconds(duration));
+    let edges = Edges { start_ns: window_start, end_ns: window_end };
+    for hand in hands {
+        // A worker that is gone is found out below, by its missing books.
+        let _ = hand.go.send(Some((start_ns, edges)));
+    }
+
+    let mut series = merge::Series::default();
+    let mut books: Vec<Option<ClosedBooks>> = hands.iter().map(|_| None).collect();
+    let mut cpu = ProcessCpu::default();
+    while books.iter().any(Option::is_none) {
+        match from_workers.recv_timeout(until_next_look(&cpu, edges)) {
+            Ok(FromWorker::Done(worker, result)) => {
+                books[worker] = Some(result.map_err(|e| LoadError::System("running the event loop", e))?);
+            }
+            Ok(FromWorker::Ready(_)) | Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(LoadError::Internal("a worker ended without its books: please report this".to_owned()));
+            }
+        }
+        cpu.look(edges);
+        for part in seconds.try_iter() {
+            series.add(part, |histogram| recycle(hands, histogram));
+        }
+        observe(&snapshot(hands, start_ns, edges));
+    }
+    cpu.finish();
+    for part in seconds.try_iter() {
+        series.add(part, drop);
+    }
+    let closed: Vec<ClosedBooks> = books.into_iter().flatten().collect();
+    let measurement = merge::measurement(merge::Parts {
+        plan,
+        address: address.to_string(),
+        started_at,
+        schedule_start_ns: start_ns,
+        interrupted: control.stop_asked() && closed.iter().any(|b| b.edges.end_ns < window_end),
+        books: closed,
+        series,
+        process_cpu_ns: cpu.window_ns(),
+        max_rss_bytes: sys::max_rss_bytes(),
+    });
+    if measurement.window_end_ns <= measurement.window_start_ns {
+        return Err(if measurement.interrupted { LoadError::Interrupted } else { LoadError::WarmUpTookAll });
+    }
+    Ok(audit::audited(measurement, plan))
+}
+
+fn recycle(hands: &[Hand], histogram: Durations) {
+    // To whichever worker: all use the same bounds. The one with the fewest would be
+    // fairer, but a worker without a spare one only allocates.
+    if let Some(hand) = hands.first() {
+        let _ = hand.empty.send(histogram);
+    }
+}
+
+fn wait_until_ready(
+    plan: &Plan,
+    address: SocketAddr,
+    workers: usize,
+    from_workers: &Receiver<FromWorker>,
+) -> Result<(), LoadError> {
+    let mut established = 0;
+    let mut first_failure = None;
+    for _ in 0..workers {
+        match from_workers.recv() {
+            Ok(FromWorker::Ready(Ok(ready))) => {
+                established += ready.established;
+                first_failure = first_failure.or(ready.first_failure);
+            }
+            Ok(FromWorker::Ready(Err(e))) => return Err(LoadError::System("preparing a worker", e)),
+            Ok(FromWorker::Done(..)) | Err(_) => {
+                return Err(LoadError::Internal("a worker ended before it began: please report this".to_owned()));
+            }
+        }
+    }
+    match first_failure {
+        Some((kind, reason)) if established == 0 => {
+            Err(LoadError::Unreachable { url: plan.target.display_url(), address: address.to_string(), kind, reason })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn snapshot(hands: &[Hand], start_ns: u64, edges: Edges) -> Snapshot {
+    let now = sys::now_ns();
+    let mut snapshot = Snapshot {
+        elapsed_ns: now.saturating_sub(start_ns),
+        in_window: now >= edges.start_ns && now < edges.end_ns,
+        ..Snapshot::default()
+    };
+    for hand in hands {
+        hand.gauge.add_to(&mut snapshot);
+    }
+    snapshot
+}
+
+/// The process's CPU time at the window's edges, as nearly as the calling thread wakes.
+#[derive(Default)]
+struct ProcessCpu {
+    at_start: Option<u64>,
+    at_end: Option<u64>,
+}
+
+impl ProcessCpu {
+    fn look(&mut self, edges: Edges) {
+        let now = sys::now_ns();
+        if self.at_start.is_none() && now >= edges.start_ns {
+            self.at_start = Some(sys::process_cpu_ns());
+        }
+        if self.at_end.is_none() && now >= edges.end_ns {
+            self.at_end = Some(sys::process_cpu_ns());
+        }
+    }
+
+    fn finish(&mut self) {
+        self.at_end.get_or_insert_with(sys::process_cpu_ns);
+    }
+
+    fn window_ns(&self) -> u64 {
+        match (self.at_start, self.at_end) {
+            (Some(start), Some(end)) => end.saturating_sub(start),
+            _ => 0,
+        }
+    }
+}
+
+fn until_next_look(cpu: &ProcessCpu, edges: Edges) -> Duration {
+    let now = sys::now_ns();
+    let next_edge = if cpu.at_start.is_none() { edges.start_ns } else { edges.end_ns };
+    let to_edge = Duration::from_nanos(next_edge.saturating_sub(now));
+    if to_edge.is_zero() { OBSERVE_EVERY } else { OBSERVE_EVERY.min(to_edge) }
+}

@@ -1,0 +1,92 @@
+//! Why a load could not be applied. What goes wrong with single requests is
+//! counted, not returned.
+
+use std::io;
+use std::net::SocketAddr;
+
+use crate::measurement::ErrorKind;
+use crate::plan::PlanError;
+
+/// Why a load could not be applied: a sentence for the user.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The plan is wrong.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// More connections than this process may open files.
+    #[error(
+        "{connections} connections need {needed} open files and the limit here is {limit}: \
+         raise it with `ulimit -n {needed}` (as root, or by LimitNOFILE or /etc/security/limits.conf), or give a smaller -c."
+    )]
+    OpenFiles {
+        /// Connections asked for.
+        connections: u32,
+        /// Files they need.
+        needed: u64,
+        /// The hard limit.
+        limit: u64,
+    },
+    /// The host name has no address.
+    #[error("The host {host:?} could not be resolved: {reason}. Check the name, or give its address.")]
+    Resolve {
+        /// The name.
+        host: String,
+        /// What the resolver said.
+        reason: String,
+    },
+    /// No connection could be opened.
+    #[error("No connection to {url} ({address}) could be opened: {reason}. {}", .kind.advice())]
+    Unreachable {
+        /// The URL, without userinfo.
+        url: String,
+        /// The address tried.
+        address: String,
+        /// The kind of failure.
+        kind: ErrorKind,
+        /// What the system said.
+        reason: String,
+    },
+    /// The load ended before its window opened.
+    #[error("Interrupted before the window opened: nothing was measured.")]
+    Interrupted,
+    /// All requests were answered before the window opened.
+    #[error(
+        "All requests were answered before the warm-up was over, so that nothing was measured: \
+         give a shorter --warmup, or a larger -n."
+    )]
+    WarmUpTookAll,
+    /// The system refused something that a load needs.
+    #[error("The system refused while {0}: {1}.")]
+    System(&'static str, io::Error),
+    /// A fault of Prony's own.
+    #[error("{0}")]
+    Internal(String),
+}
+
+impl LoadError {
+    /// From the failure of a plain connect.
+    pub(crate) fn unreachable_by(url: &str, address: SocketAddr, error: &io::Error) -> LoadError {
+        let kind = match error.kind() {
+            io::ErrorKind::ConnectionRefused => ErrorKind::ConnectRefused,
+            io::ErrorKind::TimedOut => ErrorKind::ConnectTimeout,
+            io::ErrorKind::AddrNotAvailable => ErrorKind::NoPorts,
+            _ => ErrorKind::ConnectFailed,
+        };
+        LoadError::Unreachable { url: url.to_owned(), address: address.to_string(), kind, reason: error.to_string() }
+    }
+}
+
+impl ErrorKind {
+    /// What a user can do when no connection at all could be opened.
+    fn advice(self) -> &'static str {
+        match self {
+            ErrorKind::ConnectRefused => "Is the server started, and is this its port?",
+            ErrorKind::ConnectTimeout => "Is the address right, and does a firewall drop the packets?",
+            ErrorKind::NoPorts => {
+                "Every local port towards it is taken, most of them probably in TIME_WAIT: wait a minute, \
+                 or widen net.ipv4.ip_local_port_range."
+            }
+            _ => "Is the address right?",
+        }
+    }
+}

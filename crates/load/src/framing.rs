@@ -1,0 +1,505 @@
+//! Where an answer ends: HTTP/1.1 framing, pure. Bytes in, decisions out.
+//!
+//! Heads are read by httparse; what a head says of the body's length, and
+//! everything after, is decided here by RFC 9112, section 6. Where the
+//! standard lets a client choose between tolerance and refusal (both lengths,
+//! two lengths), this refuses: a load tool that guesses measures its guess.
+
+use std::mem::MaybeUninit;
+
+/// The longest head that is accepted, and the longest trailer section.
+/// nginx and Apache stop at 8 KiB a line; 64 KiB is beyond any honest server.
+pub const HEAD_MAX_BYTES: usize = 64 << 10;
+/// The most header fields of one answer.
+const HEADERS_MAX: usize = 128;
+/// The longest chunk-size line, extensions included.
+const CHUNK_LINE_MAX_BYTES: u32 = 4096;
+/// The most 1xx answers before the real one; a server that sends more is stuck.
+const INTERIM_MAX: u8 = 16;
+
+/// What one step of the framer found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// All input is used; the answer goes on.
+    More,
+    /// The answer is whole.
+    Done {
+        /// How much of the input belonged to it.
+        consumed: usize,
+        /// Its status.
+        status: u16,
+        /// Whether the connection may carry another request.
+        reusable: bool,
+    },
+}
+
+/// Why the bytes are not an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProtocolError(pub &'static str);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Head,
+    Fixed { left: u64 },
+    ChunkSize { size: u64, digits: u8, line: u32, part: SizePart },
+    ChunkData { left: u64 },
+    ChunkEnd { seen_cr: bool },
+    Trailers { line: u32, total: u32 },
+    UntilClose,
+}
+
+/// Where in a chunk-size line the reader stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SizePart {
+    Digits,
+    Extension,
+    AfterCr,
+}
+
+/// Reads one answer after another.
+#[derive(Debug)]
+pub struct Framer {
+    state: State,
+    /// The head's bytes, when it did not come in one piece. Empty otherwise.
+    partial: Vec<u8>,
+    status: u16,
+    reusable: bool,
+    interim: u8,
+    answers_head: bool,
+}
+
+impl Framer {
+    /// A framer for answers to `method`; those to HEAD have no body.
+    pub fn new(method: &str) -> Framer {
+        Framer {
+            state: State::Head,
+            partial: Vec::new(),
+            status: 0,
+            reusable: false,
+            interim: 0,
+            answers_head: method == "HEAD",
+        }
+    }
+
+    /// Forgets an unfinished answer; for a new connection.
+    pub fn reset(&mut self) {
+        self.state = State::Head;
+        self.partial.clear();
+        self.interim = 0;
+    }
+
+    /// Whether any byte of an unfinished answer has been seen.
+    pub fn in_progress(&self) -> bool {
+        self.state != State::Head || !self.partial.is_empty() || self.interim > 0
+    }
+
+    /// Takes the next bytes; body bytes are handed to `body` as they come.
+    ///
+    /// # Errors
+    /// When the bytes cannot be an answer. The connection is of no use then.
+    pub fn feed(&mut self, input: &[u8], body: &mut impl FnMut(&[u8])) -> Result<Progress, ProtocolError> {
+        let mut at = 0;
+        loop {
+            match self.state {
+                State::Head => match self.head(&input[at..])? {
+                    None => return Ok(Progress::More),
+                    Some(used) => at += used,
+                },
+                State::Fixed { left } => {
+                    let take = take(left, input.len() - at);
+                    body(&input[at..at + take]);
+                    at += take;
+                    let left = left - take as u64;
+                    self.state = State::Fixed { left };
+                    if left == 0 {
+                        return Ok(self.done(at));
+                    }
+                    return Ok(Progress::More);
+                }
+                State::UntilClose => {
+                    body(&input[at..]);
+                    return Ok(Progress::More);
+                }
+                State::ChunkData { left } => {
+                    let take = take(left, input.len() - at);
+                    body(&input[at..at + take]);
+                    at += take;
+                    let left = left - take as u64;
+                    self.state =
+                        if left == 0 { State::ChunkEnd { seen_cr: false } } else { State::ChunkData { left } };
+                }
+                State::ChunkSize { .. } | State::ChunkEnd { .. } | State::Trailers { .. } => {
+                    let Some(byte) = input.get(at) else { return Ok(Progress::More) };
+                    at += 1;
+                    if self.chunk_byte(*byte)? {
+                        return Ok(self.done(at));
+                    }
+                }
+            }
+            if at == input.len() && !matches!(self.state, State::Fixed { left: 0 }) {
+                return Ok(Progress::More);
+            }
+        }
+    }
+
+    /// The peer closed the connection: the end of the answer where its length
+    /// is given so, `None` where the answer is cut off.
+    pub fn end_of_stream(&mut self) -> Option<u16> {
+        if self.state == State::UntilClose {
+            self.reset();
+            return Some(self.status);
+        }
+        None
+    }
+
+    fn done(&mut self, consumed: usize) -> Progress {
+        self.state = State::Head;
+        self.interim = 0;
+        Progress::Done { consumed, status: self.status, reusable: self.reusable }
+    }
+
+    /// Reads a head; gives how much of `input` it took once it is whole.
+    fn head(&mut self, input: &[u8]) -> Result<Option<usize>, ProtocolError> {
+        if self.partial.is_empty() {
+            return match parse_head(input, self.answers_head)? {
+                Some(head) => self.take_head(&head).map(|()| Some(head.length)),
+                None => {
+                    self.keep_partial(input)?;
+                    Ok(None)
+                }
+            };
+        }
+        let before = self.partial.len();
+        self.keep_partial(input)?;
+        // A head ends in a newline: without a new one there is nothing new to find,
+        // and a server that sends a byte at a time must not make us parse 64 KiB each time.
+        if !input.contains(&b'\n') {
+            return Ok(None);
+        }
+        match parse_head(&self.partial, self.answers_head)? {
+            Some(head) => {
+                self.partial.clear();
+                self.take_head(&head)?;
+                Ok(Some(head.length - before))
+            }
+            None => Ok(None),
+        }
+    }
+
+    fn keep_partial(&mut self, input: &[u8]) -> Result<(), ProtocolError> {
+        if self.partial.len() + input.len() > HEAD_MAX_BYTES {
+            return Err(ProtocolError("the answer's head is longer than 64 KiB"));
+        }
+        self.partial.extend_from_slice(input);
+        Ok(())
+    }
+
+    fn take_head(&mut self, head: &Head) -> Result<(), ProtocolError> {
+        if head.status < 200 {
+            self.interim += 1;
+            if head.status == 101 {
+                return Err(ProtocolError("the server switched protocols (101), which nobody asked for"));
+            }
+            if self.interim > INTERIM_MAX {
+                return Err(ProtocolError("more than 16 interim answers (1xx) came before the real one"));
+            }
+            return Ok(());
+        }
+        self.status = head.status;
+        self.reusable = head.keep_alive && head.body != Body::UntilClose;
+        self.state = match head.body {
+            Body::Fixed(left) => State::Fixed { left },
+            Body::Chunked => State::chunk_size(),
+            Body::UntilClose => State::UntilClose,
+        };
+        Ok(())
+    }
+
+    /// Takes one byte between chunks' data; true at the answer's end.
+    fn chunk_byte(&mut self, byte: u8) -> Result<bool, ProtocolError> {
+        self.state = match self.state {
+            State::ChunkSize { size, digits, line, part } => chunk_size_byte(byte, size, digits, line, part)?,
+            State::ChunkEnd { seen_cr } => match (byte, seen_cr) {
+                (b'\r', false) => State::ChunkEnd { seen_cr: true },
+                (b'\n', true) => State::chunk_size(),
+                _ => return Err(ProtocolError("a chunk is not as long as its size line says")),
+            },
+            State::Trailers { line, total } => {
+                if total as usize >= HEAD_MAX_BYTES {
+                    return Err(ProtocolError("the trailer section is longer than 64 KiB"));
+                }
+                match byte {
+                    b'\n' if line == 0 => return Ok(true),
+                    b'\n' => State::Trailers { line: 0, total: total + 1 },
+                    b'\r' => State::Trailers { line, total: total + 1 },
+                    _ => State::Trailers { line: line + 1, total: total + 1 },
+                }
+            }
+            other => other,
+        };
+        Ok(false)
+    }
+}
+
+impl State {
+    fn chunk_size() -> State {
+        State::ChunkSize { size: 0, digits: 0, line: 0, part: SizePart::Digits }
+    }
+}
+
+fn take(left: u64, available: usize) -> usize {
+    usize::try_from(left).map_or(available, |left| left.min(available))
+}
+
+fn chunk_size_byte(byte: u8, size: u64, digits: u8, line: u32, part: SizePart) -> Result<State, ProtocolError> {
+    const BAD: ProtocolError = ProtocolError("a chunk's size line is not a hexadecimal number");
+    if line >= CHUNK_LINE_MAX_BYTES {
+        return Err(ProtocolError("a chunk's size line is longer than 4 KiB"));
+    }
+    let line = line + 1;
+    let stay = |part| Ok(State::ChunkSize { size, digits, line, part });
+    match (part, byte) {
+        (SizePart::Digits, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
+            // 15 digits stay below 2^60: no sum of ours can overflow.
+            if digits == 15 {
+                return Err(ProtocolError("a chunk claims to be larger than 2^60 bytes"));
+            }
+            let digit = (byte as char).to_digit(16).ok_or(BAD)?;
+            Ok(State::ChunkSize { size: size * 16 + u64::from(digit), digits: digits + 1, line, part })
+        }
+        (SizePart::Digits, b';' | b' ' | b'\t') if digits > 0 => stay(SizePart::Extension),
+        (SizePart::Digits, b'\r') if digits > 0 => stay(SizePart::AfterCr),
+        (SizePart::Extension, b'\r') => stay(SizePart::AfterCr),
+        (SizePart::Extension, b'\n') => Err(BAD),
+        (SizePart::Extension, _) => stay(SizePart::Extension),
+        (SizePart::AfterCr, b'\n') if size == 0 => Ok(State::Trailers { line: 0, total: 0 }),
+        (SizePart::AfterCr, b'\n') => Ok(State::ChunkData { left: size }),
+        _ => Err(BAD),
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Body {
+    Fixed(u64),
+    Chunked,
+    UntilClose,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Head {
+    length: usize,
+    status: u16,
+    keep_alive: bool,
+    body: Body,
+}
+
+/// Reads a head from the start of `bytes`; `None` while it is not whole.
+fn parse_head(bytes: &[u8], answers_head: bool) -> Result<Option<Head>, ProtocolError> {
+    let mut fields = [MaybeUninit::uninit(); HEADERS_MAX];
+    let mut response = httparse::Response::new(&mut []);
+    let parsed = httparse::ParserConfig::default()
+        .parse_response_with_uninit_headers(&mut response, bytes, &mut fields)
+        .map_err(|e| match e {
+            httparse::Error::TooManyHeaders => ProtocolError("the answer has more than 128 header fields"),
+            httparse::Error::Version => ProtocolError("the answer is not HTTP/1.0 or HTTP/1.1"),
+            httparse::Error::Status => ProtocolError("the answer's status line is malformed"),
+            _ => ProtocolError("the answer's head is malformed"),
+        })?;
+    let httparse::Status::Complete(length) = parsed else { return Ok(None) };
+    let (Some(status), Some(minor)) = (response.code, response.version) else {
+        return Err(ProtocolError("the answer's status line is malformed"));
+    };
+    let mut content_length: Option<u64> = None;
+    let mut chunked = false;
+    let mut close = false;
+    let mut keep_alive_said = false;
+    for field in response.headers.iter() {
+        if field.name.eq_ignore_ascii_case("content-length") {
+            if content_length.is_some() {
+                return Err(ProtocolError("the answer has two Content-Length fields"));
+            }
+            content_length = Some(parse_length(field.value)?);
+        } else if field.name.eq_ignore_ascii_case("transfer-encoding") {
+            if chunked || !field.value.trim_ascii().eq_ignore_ascii_case(b"chunked") {
+                return Err(ProtocolError("the answer's Transfer-Encoding is not \"chunked\""));
+            }
+            chunked = true;
+        } else if field.name.eq_ignore_ascii_case("connection") {
+            for token in field.value.split(|b| *b == b',') {
+                let token = token.trim_ascii();
+                close |= token.eq_ignore_ascii_case(b"close");
+                keep_alive_said |= token.eq_ignore_ascii_case(b"keep-alive");
+            }
+        }
+    }
+    if chunked && content_length.is_some() {
+        return Err(ProtocolError("the answer has both Content-Length and Transfer-Encoding"));
+    }
+    let body = if status < 200 || status == 204 || status == 304 || answers_head {
+        Body::Fixed(0)
+    } else if chunked {
+        Body::Chunked
+    } else {
+        content_length.map_or(Body::UntilClose, Body::Fixed)
+    };
+    let keep_alive = !close && (minor == 1 || keep_alive_said);
+    Ok(Some(Head { length, status, keep_alive, body }))
+}
+
+fn parse_length(value: &[u8]) -> Result<u64, ProtocolError> {
+    let digits = value.trim_ascii();
+    // 18 digits stay below 10^18 and within u64.
+    if digits.is_empty() || digits.len() > 18 || !digits.iter().all(u8::is_ascii_digit) {
+        return Err(ProtocolError("the answer's Content-Length is not a number"));
+    }
+    Ok(digits.iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// An answer and what a reader must make of it.
+    struct Case {
+        wire: &'static str,
+        status: u16,
+        body: &'static str,
+        reusable: bool,
+    }
+
+    const LEGAL: &[Case] = &[
+        Case { wire: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", status: 200, body: "hello", reusable: true },
+        Case { wire: "HTTP/1.1 200\r\ncontent-length:0\r\n\r\n", status: 200, body: "", reusable: true },
+        Case { wire: "HTTP/1.1 204 No Content\r\n\r\n", status: 204, body: "", reusable: true },
+        Case { wire: "HTTP/1.1 304 x\r\nContent-Length: 99\r\n\r\n", status: 304, body: "", reusable: true },
+        Case {
+            wire: "HTTP/1.1 200 OK\r\nConnection: foo, Close\r\nContent-Length: 1\r\n\r\nx",
+            status: 200,
+            body: "x",
+            reusable: false,
+        },
+        Case { wire: "HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\nx", status: 200, body: "x", reusable: false },
+        Case {
+            wire: "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\nx",
+            status: 200,
+            body: "x",
+            reusable: true,
+        },
+        Case {
+            wire: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nA;q=\"1\"\r\n0123456789\r\n0\r\n\r\n",
+            status: 200,
+            body: "abc0123456789",
+            reusable: true,
+        },
+        Case {
+            wire: "HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n1\r\na\r\n0\r\nX-Sum: 1\r\nY: 2\r\n\r\n",
+            status: 200,
+            body: "a",
+            reusable: true,
+        },
+        Case {
+            wire: "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 404 No\r\nContent-Length: 2\r\n\r\nno",
+            status: 404,
+            body: "no",
+            reusable: true,
+        },
+    ];
+
+    /// Feeds the pieces; gives status, body, whether reusable, and bytes left over.
+    fn read(framer: &mut Framer, pieces: &[&[u8]]) -> Result<Option<(u16, Vec<u8>, bool, usize)>, ProtocolError> {
+        let mut body = Vec::new();
+        let mut done = None;
+        for piece in pieces {
+            if let Some((_, _, left)) = &mut done {
+                *left += piece.len();
+                continue;
+            }
+            match framer.feed(piece, &mut |bytes| body.extend_from_slice(bytes))? {
+                Progress::More => {}
+                Progress::Done { consumed, status, reusable } => done = Some((status, reusable, piece.len() - consumed)),
+            }
+        }
+        Ok(done.map(|(status, reusable, left)| (status, body, reusable, left)))
+    }
+
+    proptest! {
+        #[test]
+        fn every_legal_answer_is_read_in_any_fragmentation(
+            case in 0..LEGAL.len(), cuts in proptest::collection::vec(0usize..200, 0..12), extra in 0usize..4,
+        ) {
+            let case = &LEGAL[case];
+            let mut wire = case.wire.as_bytes().to_vec();
+            wire.extend(std::iter::repeat_n(b'Z', extra));
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|c| c.min(wire.len())).collect();
+            cuts.extend([0, wire.len()]);
+            cuts.sort_unstable();
+            let pieces: Vec<&[u8]> = cuts.windows(2).map(|w| &wire[w[0]..w[1]]).collect();
+            let mut framer = Framer::new("GET");
+            for _ in 0..2 {
+                let got = read(&mut framer, &pieces).unwrap();
+                prop_assert_eq!(got, Some((case.status, case.body.as_bytes().to_vec(), case.reusable, extra)));
+                prop_assert!(!framer.in_progress());
+            }
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+            let mut framer = Framer::new("GET");
+            let _ = framer.feed(&bytes, &mut |_| {});
+            let mut wire = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
+            wire.extend(&bytes);
+            let mut framer = Framer::new("GET");
+            let _ = framer.feed(&wire, &mut |_| {});
+        }
+    }
+
+    #[test]
+    fn an_answer_without_length_ends_with_the_connection() {
+        let mut framer = Framer::new("GET");
+        let got = read(&mut framer, &[b"HTTP/1.1 200 OK\r\n\r\nabc", b"def"]).unwrap();
+        assert_eq!(got, None);
+        assert_eq!(framer.end_of_stream(), Some(200));
+        let got = read(&mut framer, &[b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"]).unwrap();
+        assert_eq!(got, None);
+        assert_eq!(framer.end_of_stream(), None, "cut off");
+    }
+
+    #[test]
+    fn an_answer_to_head_has_no_body() {
+        let mut framer = Framer::new("HEAD");
+        let got = read(&mut framer, &[b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"]).unwrap();
+        assert_eq!(got, Some((200, Vec::new(), true, 0)));
+    }
+
+    #[test]
+    fn hostile_answers_are_errors_by_name() {
+        let said = |wire: &str| read(&mut Framer::new("GET"), &[wire.as_bytes()]).unwrap_err().0;
+        assert!(said("HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n").contains("not a number"));
+        assert!(said("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\n").contains("two Content-Length"));
+        assert!(said("HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n").contains("not a number"));
+        let both = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n";
+        assert!(said(both).contains("both"));
+        assert!(said("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n").contains("not \"chunked\""));
+        assert!(said("HTTP/2 200 OK\r\n\r\n").contains("HTTP/1"));
+        assert!(said("garbage\r\n\r\n").contains("HTTP/1.0 or"));
+        assert!(said("HTTP/1.1 101 Switching\r\n\r\n").contains("101"));
+        assert!(said(&"HTTP/1.1 100 Continue\r\n\r\n".repeat(17)).contains("interim"));
+        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+        assert!(said(&format!("{chunked}xyz\r\n")).contains("hexadecimal"));
+        assert!(said(&format!("{chunked}\r\n")).contains("hexadecimal"));
+        assert!(said(&format!("{chunked}FFFFFFFFFFFFFFFF\r\n")).contains("2^60"));
+        assert!(said(&format!("{chunked}3\r\nabcd\r\n")).contains("as long as"));
+        assert!(said(&format!("{chunked}1;{}\r\n", "e".repeat(5000))).contains("4 KiB"));
+        assert!(said(&format!("{chunked}0\r\n{}", "T: x\r\n".repeat(20_000))).contains("trailer"));
+        assert!(said(&format!("HTTP/1.1 200 OK\r\nX: {}", "y".repeat(70_000))).contains("64 KiB"));
+    }
+
+    #[test]
+    fn an_endless_head_in_small_pieces_is_bounded() {
+        let mut framer = Framer::new("GET");
+        framer.feed(b"HTTP/1.1 200 OK\r\nX: ", &mut |_| {}).unwrap();
+        let stopped = (0..100_000).find(|_| framer.feed(b"y", &mut |_| {}).is_err());
+        assert!(stopped.is_some_and(|n| n < HEAD_MAX_BYTES));
+    }
+}

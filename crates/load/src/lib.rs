@@ -1,0 +1,38 @@
+//! Prony's load engine: a [`Plan`] in, a raw [`Measurement`] out.
+//!
+//! It knows no files, no terminals and no server processes. One worker is one
+//! thread with one epoll loop that owns its connections and its histograms;
+//! nothing is shared while the clock runs.
+//!
+//! Why not an async runtime: its timers round to a millisecond, its scheduler
+//! moves work between threads, and both would be charged to the server.
+
+mod audit;
+mod books;
+mod control;
+mod deadlines;
+mod engine;
+mod error;
+pub mod framing;
+mod linger;
+pub mod measurement;
+mod merge;
+mod net;
+pub mod pace;
+pub mod plan;
+mod request;
+mod sys;
+pub mod target;
+mod worker;
+
+pub use control::{Control, Snapshot};
+pub use engine::run;
+pub use error::LoadError;
+pub use measurement::Measurement;
+pub use plan::Plan;
+pub use target::Target;
+
+/// CLOCK_MONOTONIC in nanoseconds: the clock of every instant in a [`Measurement`].
+pub fn monotonic_ns() -> u64 {
+    sys::now_ns()
+}

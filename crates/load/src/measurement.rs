@@ -1,0 +1,261 @@
+//! What a load measured, raw: counts, histograms and instants, before any
+//! statistic, verdict or unit is chosen.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::SystemTime;
+
+use hdrhistogram::Histogram;
+
+/// Histograms reach from 1 ns to one hour, at three significant digits: 0.1 %.
+pub const HISTOGRAM_HIGH_NS: u64 = 3_600_000_000_000;
+/// Significant decimal digits of every histogram.
+pub const HISTOGRAM_DIGITS: u8 = 3;
+/// The width of a [`Bin`].
+pub const BIN_NS: u64 = 100_000_000;
+
+/// A histogram of durations in nanoseconds.
+pub type Durations = Histogram<u64>;
+
+/// An empty histogram over the range of all of Prony's.
+pub fn empty_histogram() -> Durations {
+    // The bounds are constants that the constructor accepts; a failure would be a fault of this line.
+    #[expect(clippy::unwrap_used, reason = "constant arguments, covered by a test")]
+    Histogram::new_with_bounds(1, HISTOGRAM_HIGH_NS, HISTOGRAM_DIGITS).unwrap()
+}
+
+/// The result of one load.
+#[derive(Debug, Clone)]
+pub struct Measurement {
+    /// The wall clock when the first request could be sent.
+    pub started_at: SystemTime,
+    /// The address that was connected to.
+    pub address: String,
+    /// CLOCK_MONOTONIC at the first instant of the schedule.
+    pub schedule_start_ns: u64,
+    /// CLOCK_MONOTONIC at the window's first instant.
+    pub window_start_ns: u64,
+    /// CLOCK_MONOTONIC just after the window's last instant.
+    pub window_end_ns: u64,
+    /// Whether somebody ended it before the plan did.
+    pub interrupted: bool,
+    /// Whether the load ended because the count of requests was reached, so
+    /// that the window is as long as the work took.
+    pub ended_by_count: bool,
+    /// The window's requests, by what became of them.
+    pub requests: RequestCounts,
+    /// Counts over the whole run, warm-up included: what a server's own ledger is held against.
+    pub run_total: RunTotal,
+    /// Bytes read in the window, heads included.
+    pub read_bytes: u64,
+    /// Answers in the window by status, right ones and wrong ones.
+    pub status: BTreeMap<u16, u64>,
+    /// Failed requests of the window by kind.
+    pub errors: BTreeMap<ErrorKind, ErrorTally>,
+    /// The window's durations.
+    pub latency: Latency,
+    /// One entry a second of the window, the last possibly shorter.
+    pub series: Vec<Second>,
+    /// One entry per 100 ms of the window, for steadiness and growth.
+    pub bins: Vec<Bin>,
+    /// What the client itself cost.
+    pub client: ClientCost,
+    /// Each worker's own books, from which the identities are asserted.
+    pub workers: Vec<WorkerAudit>,
+    /// Identities that did not hold, as sentences; empty in any sound run.
+    pub broken_identities: Vec<String>,
+}
+
+/// Requests of the window by fate:
+/// `carried_in + scheduled = completed + failed + in_flight + never_sent`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RequestCounts {
+    /// Due before the window and unresolved when it opened.
+    pub carried_in: u64,
+    /// Due within the window.
+    pub scheduled: u64,
+    /// Written to a connection within the window.
+    pub sent: u64,
+    /// Answered rightly within the window.
+    pub completed: u64,
+    /// Failed within the window, whatever the kind.
+    pub failed: u64,
+    /// On a connection, or waiting for one's connect, when the window closed.
+    pub in_flight: u64,
+    /// Due, but without a connection when the window closed.
+    pub never_sent: u64,
+}
+
+/// Counts over the whole run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RunTotal {
+    /// Requests written.
+    pub sent: u64,
+    /// Requests answered rightly.
+    pub completed: u64,
+    /// Connections established.
+    pub connections: u64,
+}
+
+/// The parts of a request's time. For each completed request
+/// `response = send_lag + connect_wait + service`, exactly.
+#[derive(Debug, Clone)]
+pub struct Latency {
+    /// Intended instant to last byte.
+    pub response: Censored,
+    /// Sent to last byte.
+    pub service: Censored,
+    /// Sent to first byte.
+    pub first_byte: Durations,
+    /// Connect (and TLS) that the request had to wait for, else 0.
+    pub connect_wait: Durations,
+    /// Intended instant to the moment a connection was asked for or the request sent.
+    pub send_lag: Durations,
+    /// The part of the send lag during which no connection was free.
+    pub connection_wait: Durations,
+    /// The rest of the send lag: the client's own lateness.
+    pub lateness: Durations,
+}
+
+/// Durations of which some are only known to be "at least this long".
+#[derive(Debug, Clone)]
+pub struct Censored {
+    /// Completed requests.
+    pub completed: Durations,
+    /// Requests that failed: how long they had taken when they did.
+    pub failed: Durations,
+    /// Requests unresolved when the window closed: their wait so far.
+    pub waiting: Durations,
+}
+
+/// One second of the window.
+#[derive(Debug, Clone)]
+pub struct Second {
+    /// From the window's start to this entry's start.
+    pub at_ns: u64,
+    /// This entry's length; under a second only for the last.
+    pub length_ns: u64,
+    /// Requests completed in it.
+    pub completed: u64,
+    /// Requests failed in it.
+    pub failed: u64,
+    /// Connections open at its end.
+    pub connections: u64,
+    /// Response times of the requests completed in it.
+    pub response: Durations,
+}
+
+/// A tenth of a second of the window, summed over workers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Bin {
+    /// Requests completed in it.
+    pub completed: u64,
+    /// Requests failed in it.
+    pub failed: u64,
+    /// Requests that were given a connection in it.
+    pub dispatched: u64,
+    /// Their waits for a free connection, summed.
+    pub connection_wait_sum_ns: u64,
+}
+
+/// What the client itself cost, over the window.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ClientCost {
+    /// CPU time of the worker threads.
+    pub cpu_ns: u64,
+    /// CPU time of the whole process.
+    pub process_cpu_ns: u64,
+    /// Worker threads.
+    pub threads: u32,
+    /// The process's peak resident memory.
+    pub max_rss_bytes: u64,
+}
+
+/// One worker's books.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WorkerAudit {
+    /// Time outside `epoll_wait` within the window.
+    pub busy_ns: u64,
+    /// ∫ requests in flight dt over the window, kept as requests come and go.
+    pub in_flight_integral_ns: u64,
+    /// Σ over requests of their overlap with the window, kept as each ends.
+    pub overlap_sum_ns: u64,
+    /// ∫ open connections dt over the window.
+    pub connections_integral_ns: u64,
+    /// The longest time the loop went without looking at its events.
+    pub longest_gap_ns: u64,
+    /// Gaps over 1 ms, summed.
+    pub gaps_over_1ms_sum_ns: u64,
+}
+
+/// Why a request failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ErrorKind {
+    /// Nobody listens at the address.
+    ConnectRefused,
+    /// The connect did not finish within the timeout.
+    ConnectTimeout,
+    /// No local port (or address) was left to connect from.
+    NoPorts,
+    /// The connect failed in another way.
+    ConnectFailed,
+    /// The peer reset the connection.
+    Reset,
+    /// The peer closed the connection before the answer was whole.
+    ClosedEarly,
+    /// The answer is not HTTP/1.1 as the standard has it.
+    Protocol,
+    /// The answer was not whole within the timeout.
+    RequestTimeout,
+    /// The answer's status is not one that was expected.
+    UnexpectedStatus,
+    /// The answer's body is not the one that was expected.
+    BodyMismatch,
+}
+
+impl ErrorKind {
+    /// All kinds, in the order of their discriminants.
+    pub const ALL: [ErrorKind; 10] = [
+        ErrorKind::ConnectRefused,
+        ErrorKind::ConnectTimeout,
+        ErrorKind::NoPorts,
+        ErrorKind::ConnectFailed,
+        ErrorKind::Reset,
+        ErrorKind::ClosedEarly,
+        ErrorKind::Protocol,
+        ErrorKind::RequestTimeout,
+        ErrorKind::UnexpectedStatus,
+        ErrorKind::BodyMismatch,
+    ];
+
+    /// The kind's name in JSON and on screens.
+    pub fn name(self) -> &'static str {
+        match self {
+            ErrorKind::ConnectRefused => "connect_refused",
+            ErrorKind::ConnectTimeout => "connect_timeout",
+            ErrorKind::NoPorts => "no_ports",
+            ErrorKind::ConnectFailed => "connect_failed",
+            ErrorKind::Reset => "reset",
+            ErrorKind::ClosedEarly => "closed_early",
+            ErrorKind::Protocol => "protocol",
+            ErrorKind::RequestTimeout => "request_timeout",
+            ErrorKind::UnexpectedStatus => "unexpected_status",
+            ErrorKind::BodyMismatch => "body_mismatch",
+        }
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How often a kind of failure happened, and what the first one said.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ErrorTally {
+    /// Requests that failed so.
+    pub count: u64,
+    /// The first one's message, at most 200 bytes.
+    pub first: String,
+}

@@ -1,0 +1,174 @@
+//! Puts the workers' books together.
+
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+
+use crate::books::{ClosedBooks, SecondPart, add};
+use crate::measurement::{
+    Bin, Censored, ClientCost, Durations, ErrorKind, ErrorTally, Latency, Measurement, RequestCounts, RunTotal, Second,
+    empty_histogram,
+};
+use crate::plan::Plan;
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// The seconds of the window, as far as workers have finished them.
+#[derive(Debug, Default)]
+pub(crate) struct Series {
+    seconds: Vec<Second>,
+}
+
+impl Series {
+    /// Adds one worker's part; `give_back` takes its histogram, emptied.
+    pub(crate) fn add(&mut self, part: SecondPart, give_back: impl FnOnce(Durations)) {
+        let index = usize::try_from(part.index).unwrap_or(usize::MAX);
+        while self.seconds.len() <= index {
+            self.seconds.push(Second {
+                at_ns: self.seconds.len() as u64 * SECOND_NS,
+                length_ns: SECOND_NS,
+                completed: 0,
+                failed: 0,
+                connections: 0,
+                response: empty_histogram(),
+            });
+        }
+        let second = &mut self.seconds[index];
+        second.completed += part.completed;
+        second.failed += part.failed;
+        second.connections += part.connections;
+        add(&mut second.response, &part.response);
+        let mut emptied = part.response;
+        emptied.reset();
+        give_back(emptied);
+    }
+
+    fn finish(mut self, window_ns: u64) -> Vec<Second> {
+        if let Some(last) = self.seconds.last_mut() {
+            last.length_ns = window_ns.saturating_sub(last.at_ns).min(SECOND_NS);
+        }
+        self.seconds
+    }
+}
+
+/// Everything a measurement is made of.
+pub(crate) struct Parts<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) address: String,
+    pub(crate) started_at: SystemTime,
+    pub(crate) schedule_start_ns: u64,
+    pub(crate) interrupted: bool,
+    pub(crate) books: Vec<ClosedBooks>,
+    pub(crate) series: Series,
+    pub(crate) process_cpu_ns: u64,
+    pub(crate) max_rss_bytes: u64,
+}
+
+/// One measurement of all workers.
+pub(crate) fn measurement(parts: Parts<'_>) -> Measurement {
+    let window_start_ns = parts.books.iter().map(|b| b.edges.start_ns).min().unwrap_or(0);
+    let window_end_ns = parts.books.iter().map(|b| b.edges.end_ns).max().unwrap_or(0);
+    let planned_end = parts.plan.stop.duration.map(|d| window_start_ns + u64::try_from(d.as_nanos()).unwrap_or(u64::MAX));
+    let ended_by_count = parts.plan.stop.requests.is_some()
+        && !parts.interrupted
+        && planned_end.is_none_or(|planned| window_end_ns < planned);
+    let mut merged = Measurement {
+        started_at: parts.started_at,
+        address: parts.address,
+        schedule_start_ns: parts.schedule_start_ns,
+        window_start_ns,
+        window_end_ns,
+        interrupted: parts.interrupted,
+        ended_by_count,
+        requests: RequestCounts::default(),
+        run_total: RunTotal::default(),
+        read_bytes: 0,
+        status: BTreeMap::new(),
+        errors: BTreeMap::new(),
+        latency: empty_latency(),
+        series: parts.series.finish(window_end_ns - window_start_ns),
+        bins: Vec::new(),
+        client: ClientCost {
+            cpu_ns: 0,
+            process_cpu_ns: parts.process_cpu_ns,
+            threads: parts.plan.threads,
+            max_rss_bytes: parts.max_rss_bytes,
+        },
+        workers: Vec::new(),
+        broken_identities: Vec::new(),
+    };
+    for books in parts.books {
+        add_books(&mut merged, books);
+    }
+    merged
+}
+
+fn add_books(to: &mut Measurement, books: ClosedBooks) {
+    add_counts(&mut to.requests, books.window);
+    to.run_total.sent += books.run.sent;
+    to.run_total.completed += books.run.completed;
+    to.run_total.connections += books.run.connections;
+    to.read_bytes += books.read_bytes;
+    for (status, count) in books.status {
+        *to.status.entry(status).or_default() += count;
+    }
+    for (kind, tally) in books.errors {
+        add_errors(&mut to.errors, kind, tally);
+    }
+    add_latency(&mut to.latency, &books.latency);
+    if to.bins.len() < books.bins.len() {
+        to.bins.resize(books.bins.len(), Bin::default());
+    }
+    for (sum, bin) in to.bins.iter_mut().zip(&books.bins) {
+        sum.completed += bin.completed;
+        sum.failed += bin.failed;
+        sum.dispatched += bin.dispatched;
+        sum.connection_wait_sum_ns += bin.connection_wait_sum_ns;
+    }
+    to.client.cpu_ns += books.cpu_ns;
+    to.workers.push(books.audit);
+}
+
+fn add_counts(to: &mut RequestCounts, from: RequestCounts) {
+    to.carried_in += from.carried_in;
+    to.scheduled += from.scheduled;
+    to.sent += from.sent;
+    to.completed += from.completed;
+    to.failed += from.failed;
+    to.in_flight += from.in_flight;
+    to.never_sent += from.never_sent;
+}
+
+fn add_errors(to: &mut BTreeMap<ErrorKind, ErrorTally>, kind: ErrorKind, tally: ErrorTally) {
+    let sum = to.entry(kind).or_default();
+    if sum.count == 0 {
+        sum.first = tally.first;
+    }
+    sum.count += tally.count;
+}
+
+fn empty_latency() -> Latency {
+    let censored =
+        || Censored { completed: empty_histogram(), failed: empty_histogram(), waiting: empty_histogram() };
+    Latency {
+        response: censored(),
+        service: censored(),
+        first_byte: empty_histogram(),
+        connect_wait: empty_histogram(),
+        send_lag: empty_histogram(),
+        connection_wait: empty_histogram(),
+        lateness: empty_histogram(),
+    }
+}
+
+fn add_latency(to: &mut Latency, from: &Latency) {
+    for (to, from) in [(&mut to.response, &from.response), (&mut to.service, &from.service)] {
+        add(&mut to.completed, &from.completed);
+        add(&mut to.failed, &from.failed);
+        add(&mut to.waiting, &from.waiting);
+    }
+    add(&mut to.first_byte, &from.first_byte);
+    add(&mut to.connect_wait, &from.connect_wait);
+    add(&mut to.send_lag, &from.send_lag);
+    add(&mut to.connection_wait, &from.connection_wait);
+    add(&mut to.lateness, &from.lateness);
+}

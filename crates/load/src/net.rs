@@ -1,0 +1,125 @@
+//! What a worker needs of the world: a clock, connections and a way to wait.
+//!
+//! A worker is generic over this trait and nothing else, so that the very
+//! loop that loads servers also runs under a simulated clock and network.
+
+use std::io;
+use std::net::SocketAddr;
+
+use crate::sys;
+pub(crate) use crate::sys::{Connecting, Interest};
+
+/// A connection's handle.
+pub(crate) type Handle = i32;
+
+/// No connection.
+pub(crate) const NO_HANDLE: Handle = -1;
+
+/// A clock, connections, and a way to wait for either.
+pub(crate) trait Net {
+    /// The monotonic clock in nanoseconds.
+    fn now_ns(&mut self) -> u64;
+    /// CPU time of this worker in nanoseconds.
+    fn cpu_ns(&mut self) -> u64;
+    /// Starts a connect and watches it under `token`.
+    fn connect(&mut self, token: u64) -> io::Result<(Handle, Connecting)>;
+    /// How a pending connect ended.
+    fn connect_result(&mut self, handle: Handle) -> io::Result<()>;
+    /// Changes what is waited for.
+    fn watch(&mut self, handle: Handle, interest: Interest, token: u64) -> io::Result<()>;
+    /// Writes what fits.
+    fn send(&mut self, handle: Handle, bytes: &[u8]) -> io::Result<usize>;
+    /// Reads what has arrived; 0 is the peer's end.
+    fn recv(&mut self, handle: Handle, buffer: &mut [u8]) -> io::Result<usize>;
+    /// Gives the connection up.
+    fn close(&mut self, handle: Handle);
+    /// Waits for events, at most until `until_ns`; it may return earlier with none.
+    /// Gives how many there are.
+    fn wait(&mut self, now_ns: u64, until_ns: u64) -> io::Result<usize>;
+    /// The token of event `i` of the last wait.
+    fn token(&self, i: usize) -> u64;
+}
+
+/// Longer waits end this much early and are taken up again: a processor that
+/// slept deeply wakes late, and the second, short wait repairs it.
+const EARLY_NS: u64 = 5_000_000;
+/// Waits longer than this are taken in two steps.
+const LONG_WAIT_NS: u64 = 10_000_000;
+
+/// The events looked at in one round. More wait for the next; a round of 256
+/// takes about a millisecond, so that due requests are not kept waiting longer.
+const EVENTS_MAX: usize = 256;
+
+/// Linux.
+pub(crate) struct Linux {
+    epoll: sys::Epoll,
+    events: sys::Events,
+    address: SocketAddr,
+}
+
+impl Linux {
+    pub(crate) fn new(address: SocketAddr) -> io::Result<Linux> {
+        Ok(Linux { epoll: sys::Epoll::new()?, events: sys::Events::with_capacity(EVENTS_MAX), address })
+    }
+}
+
+impl Net for Linux {
+    fn now_ns(&mut self) -> u64 {
+        sys::now_ns()
+    }
+
+    fn cpu_ns(&mut self) -> u64 {
+        sys::thread_cpu_ns()
+    }
+
+    fn connect(&mut self, token: u64) -> io::Result<(Handle, Connecting)> {
+        let (fd, state) = sys::connect(&self.address)?;
+        let state = if state == Connecting::Done && sys::connected_to_itself(fd) {
+            sys::close(fd);
+            return Err(io::Error::from_raw_os_error(libc::ECONNREFUSED));
+        } else {
+            state
+        };
+        let interest = if state == Connecting::Done { Interest::Read } else { Interest::Write };
+        if let Err(e) = self.epoll.add(fd, interest, token) {
+            sys::close(fd);
+            return Err(e);
+        }
+        Ok((fd, state))
+    }
+
+    fn connect_result(&mut self, handle: Handle) -> io::Result<()> {
+        sys::connect_result(handle)?;
+        if sys::connected_to_itself(handle) {
+            return Err(io::Error::from_raw_os_error(libc::ECONNREFUSED));
+        }
+        Ok(())
+    }
+
+    fn watch(&mut self, handle: Handle, interest: Interest, token: u64) -> io::Result<()> {
+        self.epoll.modify(handle, interest, token)
+    }
+
+    fn send(&mut self, handle: Handle, bytes: &[u8]) -> io::Result<usize> {
+        sys::send(handle, bytes)
+    }
+
+    fn recv(&mut self, handle: Handle, buffer: &mut [u8]) -> io::Result<usize> {
+        sys::recv(handle, buffer)
+    }
+
+    fn close(&mut self, handle: Handle) {
+        sys::close(handle);
+    }
+
+    fn wait(&mut self, now_ns: u64, until_ns: u64) -> io::Result<usize> {
+        let timeout = until_ns.saturating_sub(now_ns);
+        let timeout = if timeout > LONG_WAIT_NS { timeout - EARLY_NS } else { timeout };
+        self.epoll.wait(timeout, &mut self.events)?;
+        Ok(self.events.len())
+    }
+
+    fn token(&self, i: usize) -> u64 {
+        self.events.token(i)
+    }
+}

@@ -1,0 +1,327 @@
+//! The system calls of the engine: the one unsafe module of this crate.
+//!
+//! `libc` and not rustix or mio, because both round a wait to milliseconds,
+//! and a pacer that wakes up to a millisecond late is not one.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::mem;
+use std::net::SocketAddr;
+use std::os::fd::RawFd;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// Turns a C return value into a result.
+fn check(value: libc::c_int) -> io::Result<libc::c_int> {
+    if value < 0 { Err(io::Error::last_os_error()) } else { Ok(value) }
+}
+
+fn clock_ns(clock: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid timespec that outlives the call. The clocks
+    // used here exist on every Linux, so the call cannot fail.
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
+    time.tv_sec.unsigned_abs() * NS_PER_S + time.tv_nsec.unsigned_abs()
+}
+
+/// CLOCK_MONOTONIC in nanoseconds.
+pub(crate) fn now_ns() -> u64 {
+    clock_ns(libc::CLOCK_MONOTONIC)
+}
+
+/// CPU time of the calling thread in nanoseconds.
+pub(crate) fn thread_cpu_ns() -> u64 {
+    clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// CPU time of the process in nanoseconds.
+pub(crate) fn process_cpu_ns() -> u64 {
+    clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID)
+}
+
+/// The process's peak resident memory.
+pub(crate) fn max_rss_bytes() -> u64 {
+    // SAFETY: rusage is plain data for which all zeroes is a value, and the
+    // call only writes into it.
+    let usage = unsafe {
+        let mut usage: libc::rusage = mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
+        usage
+    };
+    usage.ru_maxrss.unsigned_abs() * 1024
+}
+
+/// Raises the soft limit of open files to the hard one and returns it.
+pub(crate) fn raise_open_files() -> io::Result<u64> {
+    // SAFETY: rlimit is plain data; both calls get a valid pointer to it.
+    unsafe {
+        let mut limit: libc::rlimit = mem::zeroed();
+        check(libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit))?;
+        if limit.rlim_cur < limit.rlim_max {
+            limit.rlim_cur = limit.rlim_max;
+            check(libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit))?;
+        }
+        Ok(limit.rlim_cur)
+    }
+}
+
+/// Pins the calling thread to one CPU.
+pub(crate) fn pin_thread(cpu: usize) -> io::Result<()> {
+    // SAFETY: cpu_set_t is plain data; CPU_SET checks its index against the
+    // set's size; pid 0 is the calling thread.
+    unsafe {
+        let mut set: libc::cpu_set_t = mem::zeroed();
+        if cpu >= 8 * size_of::<libc::cpu_set_t>() {
+            return Err(io::Error::from_raw_os_error(libc::EINVAL));
+        }
+        libc::CPU_SET(cpu, &mut set);
+        check(libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set)).map(|_| ())
+    }
+}
+
+/// Asks the kernel to wake the calling thread within 1 ns of a timer instead
+/// of its default 50 µs. (Best effort: a refusal costs precision, which is measured.)
+pub(crate) fn tighten_timer_slack() {
+    // SAFETY: PR_SET_TIMERSLACK takes one integer and touches no memory of ours.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
+}
+
+/// An epoll instance.
+#[derive(Debug)]
+pub(crate) struct Epoll {
+    fd: RawFd,
+}
+
+/// What is waited for on a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Interest {
+    /// Bytes or the peer's end.
+    Read,
+    /// Room to write, or the end of a connect.
+    Write,
+    /// Both.
+    ReadWrite,
+}
+
+impl Interest {
+    fn bits(self) -> u32 {
+        let bits = match self {
+            Interest::Read => libc::EPOLLIN,
+            Interest::Write => libc::EPOLLOUT,
+            Interest::ReadWrite => libc::EPOLLIN | libc::EPOLLOUT,
+        };
+        bits.unsigned_abs()
+    }
+}
+
+/// The events of one wait.
+pub(crate) struct Events {
+    list: Vec<libc::epoll_event>,
+    count: usize,
+}
+
+impl Events {
+    /// Room for `capacity` events a wait; more stay for the next.
+    pub(crate) fn with_capacity(capacity: usize) -> Events {
+        Events { list: vec![libc::epoll_event { events: 0, u64: 0 }; capacity.max(1)], count: 0 }
+    }
+
+    /// How many events the last wait gave.
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// The token of event `i`.
+    pub(crate) fn token(&self, i: usize) -> u64 {
+        self.list[i].u64
+    }
+}
+
+/// Set once `epoll_pwait2` (Linux 5.11) was found missing or forbidden.
+static NO_PWAIT2: AtomicBool = AtomicBool::new(false);
+
+impl Epoll {
+    pub(crate) fn new() -> io::Result<Epoll> {
+        // SAFETY: takes a flag, returns a descriptor.
+        let fd = check(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
+        Ok(Epoll { fd })
+    }
+
+    fn control(&self, operation: libc::c_int, fd: RawFd, interest: Interest, token: u64) -> io::Result<()> {
+        let mut event = libc::epoll_event { events: interest.bits(), u64: token };
+        // SAFETY: `event` is valid for the call; the kernel copies it.
+        check(unsafe { libc::epoll_ctl(self.fd, operation, fd, &raw mut event) }).map(|_| ())
+    }
+
+    pub(crate) fn add(&self, fd: RawFd, interest: Interest, token: u64) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_ADD, fd, interest, token)
+    }
+
+    pub(crate) fn modify(&self, fd: RawFd, interest: Interest, token: u64) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_MOD, fd, interest, token)
+    }
+
+    /// Waits for events for at most `timeout_ns`. An interrupted wait gives none.
+    pub(crate) fn wait(&self, timeout_ns: u64, events: &mut Events) -> io::Result<()> {
+        events.count = 0;
+        let capacity = libc::c_int::try_from(events.list.len()).unwrap_or(libc::c_int::MAX);
+        let got = if NO_PWAIT2.load(Ordering::Relaxed) {
+            // Rounded down: the caller looks at its clock again and waits anew.
+            let milliseconds = libc::c_int::try_from(timeout_ns / 1_000_000).unwrap_or(libc::c_int::MAX);
+            // SAFETY: the list has room for `capacity` events.
+            check(unsafe { libc::epoll_wait(self.fd, events.list.as_mut_ptr(), capacity, milliseconds) })
+        } else {
+            let timeout = libc::timespec {
+                tv_sec: libc::time_t::try_from(timeout_ns / NS_PER_S).unwrap_or(libc::time_t::MAX),
+                tv_nsec: libc::c_long::try_from(timeout_ns % NS_PER_S).unwrap_or(0),
+            };
+            // SAFETY: as above; `timeout` outlives the call; no signal mask.
+            check(unsafe {
+                libc::syscall(
+                    libc::SYS_epoll_pwait2,
+                    self.fd,
+                    events.list.as_mut_ptr(),
+                    capacity,
+                    &raw const timeout,
+                    ptr::null::<libc::sigset_t>(),
+                    0usize,
+                )
+            } as libc::c_int)
+        };
+        match got {
+            Ok(count) => {
+                events.count = count.unsigned_abs() as usize;
+                Ok(())
+            }
+            Err(e) => match e.raw_os_error() {
+                Some(libc::EINTR) => Ok(()),
+                Some(libc::ENOSYS | libc::EPERM) if !NO_PWAIT2.swap(true, Ordering::Relaxed) => Ok(()),
+                _ => Err(e),
+            },
+        }
+    }
+}
+
+impl Drop for Epoll {
+    fn drop(&mut self) {
+        close(self.fd);
+    }
+}
+
+/// Closes a descriptor that the caller owns and will not use again.
+pub(crate) fn close(fd: RawFd) {
+    // SAFETY: every caller gives up `fd` with this call.
+    unsafe { libc::close(fd) };
+}
+
+/// A connect that was started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Connecting {
+    /// It is established already.
+    Done,
+    /// It will be writable when it is decided.
+    Pending,
+}
+
+/// Opens a non-blocking TCP connection without Nagle's delay.
+pub(crate) fn connect(address: &SocketAddr) -> io::Result<(RawFd, Connecting)> {
+    let family = if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
+    let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: takes integers, returns a descriptor.
+    let fd = check(unsafe { libc::socket(family, kind, 0) })?;
+    let one: libc::c_int = 1;
+    // SAFETY: the option's value is a valid int for the call; a refusal of the
+    // option is no reason not to connect.
+    unsafe {
+        libc::setsockopt(
+            fd,
+            libc::IPPROTO_TCP,
+            libc::TCP_NODELAY,
+            (&raw const one).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        );
+    }
+    let result = match address {
+        SocketAddr::V4(v4) => {
+            let raw = libc::sockaddr_in {
+                sin_family: libc::AF_INET as libc::sa_family_t,
+                sin_port: v4.port().to_be(),
+                sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes(v4.ip().octets()) },
+                sin_zero: [0; 8],
+            };
+            // SAFETY: `raw` is a valid sockaddr_in of the length given.
+            check(unsafe { libc::connect(fd, (&raw const raw).cast(), size_of_val(&raw) as libc::socklen_t) })
+        }
+        SocketAddr::V6(v6) => {
+            let raw = libc::sockaddr_in6 {
+                sin6_family: libc::AF_INET6 as libc::sa_family_t,
+                sin6_port: v6.port().to_be(),
+                sin6_flowinfo: v6.flowinfo(),
+                sin6_addr: libc::in6_addr { s6_addr: v6.ip().octets() },
+                sin6_scope_id: v6.scope_id(),
+            };
+            // SAFETY: `raw` is a valid sockaddr_in6 of the length given.
+            check(unsafe { libc::connect(fd, (&raw const raw).cast(), size_of_val(&raw) as libc::socklen_t) })
+        }
+    };
+    match result {
+        Ok(_) => Ok((fd, Connecting::Done)),
+        Err(e) if matches!(e.raw_os_error(), Some(libc::EINPROGRESS | libc::EINTR)) => {
+            Ok((fd, Connecting::Pending))
+        }
+        Err(e) => {
+            close(fd);
+            Err(e)
+        }
+    }
+}
+
+/// How a pending connect ended.
+pub(crate) fn connect_result(fd: RawFd) -> io::Result<()> {
+    let mut error: libc::c_int = 0;
+    let mut length = size_of::<libc::c_int>() as libc::socklen_t;
+    // SAFETY: both pointers are valid and of the sizes said.
+    check(unsafe {
+        libc::getsockopt(fd, libc::SOL_SOCKET, libc::SO_ERROR, (&raw mut error).cast(), &raw mut length)
+    })?;
+    if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
+}
+
+/// Whether a socket is connected to itself, which TCP allows when a client on
+/// an ephemeral port dials that very port: it would answer its own requests.
+pub(crate) fn connected_to_itself(fd: RawFd) -> bool {
+    // SAFETY: sockaddr_storage is plain data large enough for any address;
+    // the lengths said are its own.
+    unsafe {
+        let mut own: libc::sockaddr_storage = mem::zeroed();
+        let mut peer: libc::sockaddr_storage = mem::zeroed();
+        let mut own_length = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
+        let mut peer_length = own_length;
+        if libc::getsockname(fd, (&raw mut own).cast(), &raw mut own_length) != 0
+            || libc::getpeername(fd, (&raw mut peer).cast(), &raw mut peer_length) != 0
+            || own_length != peer_length
+        {
+            return false;
+        }
+        let bytes = |storage: *const libc::sockaddr_storage| {
+            std::slice::from_raw_parts(storage.cast::<u8>(), own_length as usize)
+        };
+        bytes(&raw const own) == bytes(&raw const peer)
+    }
+}
+
+/// Reads what has arrived; 0 is the peer's end.
+pub(crate) fn recv(fd: RawFd, buffer: &mut [u8]) -> io::Result<usize> {
+    // SAFETY: the buffer is valid for its length.
+    let got = unsafe { libc::recv(fd, buffer.as_mut_ptr().cast(), buffer.len(), 0) };
+    usize::try_from(got).map_err(|_| io::Error::last_os_error())
+}
+
+/// Writes what fits; a closed peer is an error and not a signal.
+pub(crate) fn send(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
+    // SAFETY: the slice is valid for its length.
+    let sent = unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL) };
+    usize::try_from(sent).map_err(|_| io::Error::last_os_error())
+}

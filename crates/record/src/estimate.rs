@@ -1,0 +1,40 @@
+//! No bare float reaches a report: an estimate says how sure it is, or why
+//! it cannot.
+
+use serde::{Deserialize, Serialize};
+
+/// A figure with its 95 % interval.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The figure.
+    pub point: f64,
+    /// The interval's lower end; `None` where there is no interval.
+    pub ci_low: Option<f64>,
+    /// The interval's upper end; `None` where there is no interval.
+    pub ci_high: Option<f64>,
+    /// How many independent pieces it rests on (trials, batches).
+    pub n: u64,
+    /// Why there is no interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_interval: Option<String>,
+}
+
+impl Estimate {
+    /// A figure with its interval.
+    pub fn new(point: f64, ci_low: f64, ci_high: f64, n: u64) -> Estimate {
+        Estimate { point, ci_low: Some(ci_low), ci_high: Some(ci_high), n, no_interval: None }
+    }
+
+    /// A figure without an interval, and the reason.
+    pub fn bare(point: f64, n: u64, reason: impl Into<String>) -> Estimate {
+        Estimate { point, ci_low: None, ci_high: None, n, no_interval: Some(reason.into()) }
+    }
+
+    /// Half the interval's width as a fraction of the point: the `±` of a table.
+    pub fn relative_half_width(&self) -> Option<f64> {
+        match (self.ci_low, self.ci_high) {
+            (Some(low), Some(high)) if self.point != 0.0 => Some((high - low) / 2.0 / self.point.abs()),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The effective plan of a trial as it is stored: defaults filled in, secrets out.
+
+use prony_load::plan::{Arrivals, Plan};
+use serde::{Deserialize, Serialize};
+
+/// What a secret is replaced by.
+pub const REDACTED: &str = "[redacted]";
+
+/// A plan, as JSON has it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlanRecord {
+    /// The URL without userinfo.
+    pub url: String,
+    /// The request's method.
+    pub method: String,
+    /// Headers as given, secrets redacted.
+    pub headers: Vec<(String, String)>,
+    /// The request body's length.
+    pub body_bytes: u64,
+    /// Connections over all workers.
+    pub connections: u32,
+    /// Worker threads.
+    pub threads: u32,
+    /// `closed` or `constant`.
+    pub arrivals: String,
+    /// Requests per second asked for; `None` in closed arrivals.
+    pub rate_per_s: Option<f64>,
+    /// The window's length; `None` where only a count ends the load.
+    pub duration_ns: Option<u64>,
+    /// Requests scheduled in all; `None` where only a duration ends the load.
+    pub requests: Option<u64>,
+    /// Traffic before the window.
+    pub warmup_ns: u64,
+    /// A request's and a connect's timeout.
+    pub timeout_ns: u64,
+    /// Whether connections serve more than one request.
+    pub keepalive: bool,
+    /// The status expected; `None`: any 2xx or 3xx.
+    pub expect_status: Option<u16>,
+    /// Whether every answer's body is compared.
+    pub expect_body: bool,
+    /// CPUs the workers are pinned to.
+    pub cpus: Vec<usize>,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl PlanRecord {
+    /// The stored form of a plan. Headers named in `redact` (any case), and
+    /// those that carry credentials by custom, lose their values.
+    pub fn of(plan: &Plan, redact: &[String]) -> PlanRecord {
+        PlanRecord {
+            url: plan.target.display_url(),
+            method: plan.method.clone(),
+            headers: plan.headers.iter().map(|(name, value)| redact_header(name, value, redact)).collect(),
+            body_bytes: plan.body.len() as u64,
+            connections: plan.connections,
+            threads: plan.threads,
+            arrivals: match plan.arrivals {
+                Arrivals::Closed => "closed".to_owned(),
+                Arrivals::Constant(_) => "constant".to_owned(),
+            },
+            rate_per_s: match plan.arrivals {
+                Arrivals::Closed => None,
+                Arrivals::Constant(rate) => Some(rate.as_per_s()),
+            },
+            duration_ns: plan.stop.duration.map(nanoseconds),
+            requests: plan.stop.requests,
+            warmup_ns: nanoseconds(plan.warmup),
+            timeout_ns: nanoseconds(plan.timeout),
+            keepalive: plan.keepalive,
+            expect_status: plan.expect.status,
+            expect_body: plan.expect.body.is_some(),
+            cpus: plan.cpus.clone(),
+            seed: plan.seed,
+        }
+    }
+}
+
+/// A duration in whole nanoseconds; a day is 8.64e13, so `u64` holds any plan's.
+pub fn nanoseconds(duration: std::time::Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn redact_header(name: &str, value: &str, redact: &[String]) -> (String, String) {
+    let lower = name.to_ascii_lowercase();
+    let secret = matches!(lower.as_str(), "authorization" | "proxy-authorization" | "cookie")
+        || ["key", "token", "secret", "password"].iter().any(|word| lower.contains(word))
+        || redact.iter().any(|r| r.eq_ignore_ascii_case(name));
+    (name.to_owned(), if secret { REDACTED.to_owned() } else { value.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_load::target::Target;
+
+    #[test]
+    fn secrets_never_reach_a_record() {
+        let mut plan = Plan::closed(Target::parse("http://me:pw@h/").unwrap());
+        plan.headers = [("Authorization", "Bearer s3"), ("COOKIE", "s3"), ("X-Api-Key", "s3"), ("X-Own", "s3"), ("Accept", "*/*")]
+            .map(|(n, v)| (n.to_owned(), v.to_owned()))
+            .to_vec();
+        let text = serde_json::to_string(&PlanRecord::of(&plan, &["x-own".to_owned()])).unwrap();
+        assert!(!text.contains("s3") && !text.contains("pw"), "{text}");
+        assert!(text.contains("*/*"));
+    }
+}

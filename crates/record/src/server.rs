@@ -1,0 +1,39 @@
+//! What the lab saw of a server during one trial.
+
+use serde::{Deserialize, Serialize};
+
+/// A server process tree's costs over one trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ServerSamples {
+    /// How CPU was read: `cgroup-v2`, `cgroup-v1` or `schedstat`. Figures of
+    /// different methods are not compared.
+    pub cpu_method: String,
+    /// How memory was read: `rss` (pages shared by processes count in each)
+    /// or `pss` (each counts its share).
+    pub memory_method: String,
+    /// CPUs the server was pinned to; empty: not pinned.
+    pub cpus: Vec<u32>,
+    /// From the start of the process to its first right answer.
+    pub startup_ns: u64,
+    /// CPU time of the whole tree within the window, interpolated between samples.
+    pub window_cpu_ns: u64,
+    /// The highest memory of the tree seen within the window.
+    pub peak_memory_bytes: u64,
+    /// Processes in the tree at the window's end.
+    pub processes: u32,
+    /// Threads in the tree at the window's end.
+    pub threads: u32,
+    /// The samples, columnar: all columns have one length.
+    pub columns: SampleColumns,
+}
+
+/// Samples of a server by column.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct SampleColumns {
+    /// From the window's start; samples of the warm-up are negative.
+    pub at_ns: Vec<i64>,
+    /// CPU time of the tree since its start.
+    pub cpu_ns: Vec<u64>,
+    /// Resident memory of the tree.
+    pub rss_bytes: Vec<u64>,
+}

@@ -1,0 +1,25 @@
+//! The analysis as JSON, for programs.
+
+use prony_analysis::experiment::ExperimentAnalysis;
+
+/// The analysis as pretty-printed JSON with a newline at its end. Durations
+/// are nanoseconds (`_ns`), memory is bytes (`_bytes`), rates are per second.
+pub fn experiment(analysis: &ExperimentAnalysis) -> String {
+    // The type has no map with keys other than strings, which is all that serde_json can refuse.
+    let mut text = serde_json::to_string_pretty(analysis).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fixtures;
+
+    #[test]
+    fn says_its_schema_and_every_candidate() {
+        let analysis = fixtures::experiment();
+        let value: serde_json::Value = serde_json::from_str(&super::experiment(&analysis)).unwrap();
+        assert_eq!(value["schema"], "prony.analysis/1");
+        assert_eq!(value["plans"][0]["rows"].as_array().unwrap().len(), analysis.plans[0].rows.len());
+    }
+}

@@ -1,0 +1,18 @@
+//! Views over analysed data: terminal, Markdown, HTML, CSV and JSON.
+//!
+//! Every function takes a [`prony_record::Trial`] or a
+//! [`prony_analysis::experiment::ExperimentAnalysis`] and returns a `String`.
+//! Nothing here measures, computes a statistic, or writes anywhere: what a
+//! view shows stands in its input, and a figure that is withheld there is
+//! withheld here. Labels, URLs and error messages come from outside and are
+//! escaped for the format they are put into.
+
+pub mod csv;
+#[cfg(test)]
+mod fixtures;
+pub mod format;
+pub mod html;
+pub mod json;
+pub mod markdown;
+pub mod terminal;
+mod words;

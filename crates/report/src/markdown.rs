@@ -1,0 +1,187 @@
+//! Tables for a README or a pull request, in GitHub's Markdown.
+//!
+//! Labels, messages and URLs come from outside: what they hold is shown, and
+//! never becomes a table cell, a tag, a link or somebody's name.
+
+use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
+use prony_record::trial::{Outcome, Trial};
+use prony_record::Estimate;
+
+use crate::words::{self, WITHHELD};
+use crate::format;
+
+/// A run: the answer, a table per plan, remarks, what did not run, how the
+/// intervals were obtained and the command that reproduces it.
+pub fn experiment(analysis: &ExperimentAnalysis) -> String {
+    let mut out = format!("### {}\n\n**{}**\n\n", text(&analysis.title), text(&analysis.headline));
+    out.push_str(&format!("{}  \n{}\n", text(&words::trial_counts(analysis)), text(&words::conditions(analysis))));
+    for plan in &analysis.plans {
+        plan_table(&mut out, analysis, plan);
+    }
+    if !analysis.skipped.is_empty() {
+        out.push_str("\nSkipped:\n\n");
+        for skipped in &analysis.skipped {
+            let mend = skipped.mend.as_ref().map(|m| format!(" – {}", code(m))).unwrap_or_default();
+            out.push_str(&format!("- **{}**: {}{mend}\n", text(&skipped.candidate), text(&skipped.reason)));
+        }
+    }
+    if !analysis.notes.is_empty() {
+        out.push_str("\nNotes:\n\n");
+        out.extend(analysis.notes.iter().map(|note| format!("- {}\n", text(note))));
+    }
+    out.push_str(&format!("\n± {}\n\n{}\n", text(&analysis.interval_method), host_line(&analysis.host)));
+    out.push_str(&format!("\nReproduce: {}\n", code(&analysis.reproduce)));
+    out
+}
+
+fn host_line(host: &prony_record::host::Host) -> String {
+    let parts = [host.cpu_model.as_str(), host.kernel.as_str(), host.os.as_str()];
+    let mut said: Vec<String> = parts.iter().filter(|p| !p.is_empty()).map(|p| text(p)).collect();
+    said.push(format::count(host.cpus_online.into(), "CPU", "CPUs"));
+    format!("Host: {}", said.join(", "))
+}
+
+fn plan_table(out: &mut String, analysis: &ExperimentAnalysis, plan: &PlanAnalysis) {
+    let baseline = analysis.baseline.as_deref().map(|b| format!("× {}", text(b)));
+    out.push_str(&format!("\n#### {}: {}\n\n", text(&plan.name), text(&plan.describe)));
+    let mut head = vec!["rank", "server", "req/s", "95 %"];
+    head.extend(baseline.as_deref());
+    head.extend(["p50 ms", "p99 ms", "CPU µs/req", "peak MB", "failed", "trials"]);
+    push_row(out, head.iter().map(|h| (*h).to_owned()));
+    // Texts to the left, figures to the right.
+    push_row(out, (0..head.len()).map(|i| if i == 1 { ":---".to_owned() } else { "---:".to_owned() }));
+    for row in &plan.rows {
+        push_row(out, cells(row, baseline.is_some()).into_iter());
+    }
+    let remarks: Vec<String> = plan
+        .rows
+        .iter()
+        .map(|row| (row, words::row_remarks(row)))
+        .filter(|(_, remarks)| !remarks.is_empty())
+        .map(|(row, remarks)| format!("- **{}**: {}\n", text(&row.candidate), text(&remarks.join("; "))))
+        .collect();
+    if !remarks.is_empty() {
+        out.push('\n');
+        out.extend(remarks);
+    }
+}
+
+fn cells(row: &Row, ratio: bool) -> Vec<String> {
+    let or_withheld = |figure: Option<String>| figure.unwrap_or_else(|| WITHHELD.to_owned());
+    let pm = |e: &Option<Estimate>| or_withheld(e.as_ref().and_then(words::plus_minus));
+    let mut cells = vec![words::rank(row), text(&row.candidate), words::row_rate(row), pm(&row.requests_per_s)];
+    if ratio {
+        cells.push(or_withheld(row.ratio.as_ref().map(|e| {
+            let pm = words::plus_minus(e).map(|pm| format!(" {pm}")).unwrap_or_default();
+            format!("{}{pm}", words::ratio(e))
+        })));
+    }
+    cells.push(or_withheld(row.p50_ns.as_ref().map(|e| format::milliseconds(e.point))));
+    cells.push(text(&words::row_p99(row)));
+    cells.push(or_withheld(row.cpu_per_request_ns.as_ref().map(|e| format::significant(e.point / 1e3, 3))));
+    cells.push(or_withheld(row.peak_memory_bytes.map(|b| format::significant(b as f64 / 1e6, 3))));
+    cells.push(format::thousands(row.failed));
+    cells.push(format!("{}/{}", row.counted, row.trials));
+    cells
+}
+
+/// One trial: its answer, its percentiles, and what its verdict says.
+pub fn trial(trial: &Trial) -> String {
+    let estimate = &trial.throughput.requests_per_s;
+    let pm = words::plus_minus(estimate).map(|pm| format!(" {pm}")).unwrap_or_default();
+    let mark = words::figure_mark(trial, "throughput");
+    let (name, summary) = words::headline(trial);
+    let latency_mark = words::figure_mark(trial, name);
+    let mut lead = format!("{}{mark} req/s{pm}", words::throughput(trial));
+    for field in ["p50_ns", "p99_ns"] {
+        let mark = summary.percentile(field).map_or("", |_| latency_mark);
+        let figure = text(&words::percentile_text(summary, field));
+        lead.push_str(&format!(", {} {figure}{mark}", words::percentile(field)));
+    }
+    lead.push_str(&format!(", {} failed", format::thousands(trial.requests.failed)));
+    let mut state = words::validity(trial.verdict.validity).to_owned();
+    if trial.outcome != Outcome::Carried {
+        state = format!("{}, {state}", words::outcome(trial.outcome));
+    }
+    if trial.interrupted {
+        state.push_str(", INTERRUPTED");
+    }
+    let mut out = format!("**{lead}** – {state}\n\n{}\n\n", text(&words::plan_line(trial)));
+    percentiles(&mut out, trial);
+    let mut said: Vec<String> = trial
+        .errors
+        .iter()
+        .map(|(kind, count)| {
+            let first = trial.first_errors.get(kind).map(|m| format!(": {}", text(m))).unwrap_or_default();
+            format!("- {} × {}{first}\n", format::thousands(*count), text(&words::code(kind)))
+        })
+        .collect();
+    said.extend(trial.verdict.reasons.iter().map(|reason| {
+        let advice = if reason.advice.is_empty() { String::new() } else { format!(" → {}", text(&reason.advice)) };
+        format!("- **{}**: {}{advice}\n", text(&words::code(&reason.code)), text(&reason.detail))
+    }));
+    if !said.is_empty() {
+        out.push('\n');
+        out.extend(said);
+    }
+    out
+}
+
+fn percentiles(out: &mut String, trial: &Trial) {
+    let fields = prony_record::trial::PERCENTILES.map(|(field, _)| field);
+    let mut head = vec!["ms".to_owned()];
+    head.extend(fields.map(words::percentile));
+    head.push("max".to_owned());
+    let columns = head.len();
+    push_row(out, head.into_iter());
+    push_row(out, (0..columns).map(|i| if i == 0 { ":---".to_owned() } else { "---:".to_owned() }));
+    let latency = &trial.latency;
+    let named = [("response", Some(&latency.response)), ("service", Some(&latency.service))];
+    let client = [("client delay", latency.client_delay.as_ref())];
+    for (name, summary) in named.into_iter().chain(client) {
+        let Some(summary) = summary else { continue };
+        let mut cells = vec![format!("{name}{}", words::figure_mark(trial, name))];
+        cells.extend(fields.map(|field| text(&words::percentile_cell(summary, field))));
+        cells.push(summary.max_ns.map_or_else(|| WITHHELD.to_owned(), |ns| format::milliseconds(ns as f64)));
+        push_row(out, cells.into_iter());
+    }
+}
+
+fn push_row(out: &mut String, cells: impl Iterator<Item = String>) {
+    out.push('|');
+    for cell in cells {
+        out.push_str(&format!(" {cell} |"));
+    }
+    out.push('\n');
+}
+
+/// A text from outside as Markdown that shows exactly it. `@name` would call
+/// somebody and `http://` become a link on GitHub, whatever is escaped around
+/// them; an empty comment and a backslash keep them apart.
+fn text(raw: &str) -> String {
+    let mut out = String::with_capacity(raw.len());
+    for c in format::printable(raw.trim()).chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '@' => out.push_str("@<!-- -->"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' | '!' | '$' => out.extend(['\\', c]),
+            c => out.push(c),
+        }
+    }
+    out.replace("://", "\\://").replace("www.", "www\\.")
+}
+
+/// A command as code: fenced by more backticks than it holds. For use outside tables.
+fn code(raw: &str) -> String {
+    let shown = format::printable(raw);
+    let longest = shown.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    let pad = if shown.starts_with('`') || shown.ends_with('`') { " " } else { "" };
+    format!("{fence}{pad}{shown}{pad}{fence}")
+}
+
+#[cfg(test)]
+#[path = "markdown_tests.rs"]
+mod tests;

@@ -1,0 +1,134 @@
+//! A trial's percentiles as a table, and what they lack.
+
+use prony_record::trial::{Summary, Trial};
+
+use super::table::{Align, Table};
+use crate::format;
+use crate::words::{self, WITHHELD};
+
+/// The percentiles shown; the others are in the JSON.
+pub(super) const SHOWN: [&str; 5] = ["p50_ns", "p90_ns", "p99_ns", "p999_ns", "p9999_ns"];
+
+/// The table's lines.
+pub(super) fn table(trial: &Trial, width: usize) -> Vec<String> {
+    let build = |column: usize, notes: bool| {
+        let mut columns = vec![(Align::Left, 9)];
+        columns.extend([(Align::Right, column); SHOWN.len() + 2]);
+        columns.push((Align::Left, 0));
+        let mut table = Table::new(&columns);
+        let mut head = vec!["ms".to_owned()];
+        head.extend(SHOWN.map(words::percentile));
+        head.extend(["max".to_owned(), "mean".to_owned()]);
+        table.row(head);
+        for (i, row) in rows(trial).into_iter().enumerate() {
+            let mut cells = cells(&row, notes);
+            cells[0].push_str(words::figure_mark(trial, row.field));
+            table.row(cells);
+            if let (0, Some(widths)) = (i, half_widths(row.summary)) {
+                table.row(widths);
+            }
+        }
+        table.lines()
+    };
+    let fits = |lines: &Vec<String>| lines.iter().all(|line| line.chars().count() <= width);
+    // Long figures leave no room for the notes at the right; the figures matter more.
+    [(8, true), (7, true), (8, false)]
+        .into_iter()
+        .map(|(column, notes)| build(column, notes))
+        .find(fits)
+        .unwrap_or_else(|| build(7, false))
+}
+
+struct TableRow<'a> {
+    label: &'static str,
+    field: &'static str,
+    summary: &'a Summary,
+    note: String,
+}
+
+/// What is worth a row: see DESIGN, "What the terminal says". Waits that never happened are not.
+fn rows(trial: &Trial) -> Vec<TableRow<'_>> {
+    let latency = &trial.latency;
+    let happened = |summary: &Summary| summary.max_ns.unwrap_or(0) > 0 || summary.p50_ns.unwrap_or(0) > 0;
+    let (name, head) = words::headline(trial);
+    let clock = words::clock(head.clock).to_owned();
+    let mut rows = vec![TableRow { label: name, field: name, summary: head, note: clock }];
+    let mut add = |label, field, summary, note: &str| {
+        rows.push(TableRow { label, field, summary, note: note.to_owned() });
+    };
+    if name == "response" {
+        add("service", "service", &latency.service, "");
+        if trial.plan.rate_per_s.is_some() {
+            add("waited", "connection_wait", &latency.connection_wait, "for a connection");
+        }
+        if happened(&latency.connect_wait) {
+            add("connect", "connect_wait", &latency.connect_wait, "");
+        }
+    }
+    if let Some(delay) = &latency.client_delay {
+        add("client", "client_delay", delay, "not the server's");
+    }
+    rows
+}
+
+fn cells(row: &TableRow<'_>, notes: bool) -> Vec<String> {
+    let whole = |ns: Option<u64>| ns.map_or_else(|| WITHHELD.to_owned(), |ns| format::milliseconds(ns as f64));
+    let mut cells = vec![row.label.to_owned()];
+    cells.extend(SHOWN.map(|field| words::percentile_cell(row.summary, field)));
+    cells.extend([whole(row.summary.max_ns), whole(row.summary.mean_ns)]);
+    if notes {
+        cells.push(format!(" {}", row.note));
+    }
+    cells
+}
+
+/// Half the width of each percentile's 95 % interval; `None` when there is none.
+fn half_widths(summary: &Summary) -> Option<Vec<String>> {
+    if summary.ci95.is_empty() {
+        return None;
+    }
+    let mut cells = vec!["  95 % ±".to_owned()];
+    cells.extend(SHOWN.map(|field| match (summary.percentile(field), summary.ci95.get(field)) {
+        (Some(_), Some([low, high])) => format::milliseconds_half_width(high.saturating_sub(*low) as f64 / 2.0),
+        _ => String::new(),
+    }));
+    Some(cells)
+}
+
+/// Which percentiles are withheld, and the `-d` that each would need.
+pub(super) fn withheld(trial: &Trial) -> Option<String> {
+    let (_, summary) = words::headline(trial);
+    let missing: Vec<(&str, u64)> = SHOWN
+        .iter()
+        .filter(|field| summary.percentile(field).is_none())
+        .filter_map(|field| Some((*field, *summary.needs_duration_ns.get(*field)?)))
+        .collect();
+    match missing.as_slice() {
+        [] => None,
+        [(field, needs)] => {
+            let name = words::percentile(field);
+            let flag = format::flag_seconds(*needs);
+            Some(match samples_beyond(summary, field) {
+                Some(n) => {
+                    let has = format::count(n, "sample", "samples");
+                    format!("{name} has {has} beyond it, 100 are needed: -d {flag}")
+                }
+                None => format!("{name} has too few samples beyond it: -d {flag}"),
+            })
+        }
+        many => {
+            let each: Vec<String> = many
+                .iter()
+                .map(|(field, needs)| format!("{} (-d {})", words::percentile(field), format::flag_seconds(*needs)))
+                .collect();
+            Some(format!("under 100 samples beyond {}", each.join(", ")))
+        }
+    }
+}
+
+/// How many of a summary's requests lie beyond a percentile.
+fn samples_beyond(summary: &Summary, field: &str) -> Option<u64> {
+    let (_, quantile) = prony_record::trial::PERCENTILES.iter().find(|(name, _)| *name == field)?;
+    // A count times a share of it: never negative, never above the count.
+    Some((summary.count as f64 * (1.0 - quantile)).round() as u64)
+}

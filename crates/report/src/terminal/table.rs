@@ -1,0 +1,67 @@
+//! Columns of text, aligned by characters.
+
+/// Which side a column's cells lean to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Align {
+    Left,
+    Right,
+}
+
+/// A table: every row has as many cells as there are columns.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Table {
+    columns: Vec<(Align, usize)>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table of these columns, each with its least width, its gap to the left included.
+    pub(super) fn new(columns: &[(Align, usize)]) -> Table {
+        Table { columns: columns.to_vec(), rows: Vec::new() }
+    }
+
+    /// Adds a row; missing cells are empty, those beyond the columns are dropped.
+    pub(super) fn row(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
+    }
+
+    /// The lines, without spaces at their ends.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let widths: Vec<usize> = (0..self.columns.len()).map(|i| self.width(i)).collect();
+        self.rows.iter().map(|row| self.line(row, &widths)).collect()
+    }
+
+    fn width(&self, column: usize) -> usize {
+        let longest = self.rows.iter().filter_map(|r| r.get(column)).map(|c| c.chars().count()).max().unwrap_or(0);
+        // A space to the cell before, two where there is room anyway.
+        (longest + 1).max(self.columns[column].1)
+    }
+
+    fn line(&self, row: &[String], widths: &[usize]) -> String {
+        let mut line = String::new();
+        for (i, width) in widths.iter().enumerate() {
+            let cell = row.get(i).map_or("", String::as_str);
+            let pad = " ".repeat(width.saturating_sub(cell.chars().count() + 1));
+            match self.columns[i].0 {
+                Align::Left => line.extend([" ", cell, &pad]),
+                Align::Right => line.extend([" ", &pad, cell]),
+            }
+        }
+        line.truncate(line.trim_end().len());
+        line
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_grow_with_what_is_in_them() {
+        let mut table = Table::new(&[(Align::Left, 6), (Align::Right, 4)]);
+        table.row(vec!["a".into(), "1".into()]);
+        table.row(vec!["longer name".into(), "1,234".into()]);
+        table.row(vec!["b".into()]);
+        assert_eq!(table.lines(), [" a               1", " longer name 1,234", " b"]);
+    }
+}

@@ -1,0 +1,351 @@
+//! One trial for the terminal.
+
+use prony_record::trial::{Bound, Effect, Outcome, Trial, Validity};
+
+use super::{Ink, TerminalOptions, latency, push_wrapped};
+use crate::{format, words};
+
+/// Bars in the sparkline at most; longer windows are drawn in as many equal parts.
+const SPARKS: usize = 30;
+
+/// One trial: the answer in the first line, then what was loaded, how long
+/// the requests took, what became of them, what to make of the figures and
+/// what to do next. Every line ends in a newline.
+pub fn trial(trial: &Trial, options: &TerminalOptions) -> String {
+    let ink = options.ink();
+    let width = options.width();
+    let mut out = String::new();
+    first_line(&mut out, trial, width, ink);
+    push_wrapped(&mut out, "", &words::plan_line(trial), width, |line| ink.dim(line));
+    out.push('\n');
+    if trial.requests.completed > 0 {
+        for (i, line) in latency::table(trial, width).iter().enumerate() {
+            out.push_str(&if i == 0 { ink.dim(line) } else { line.clone() });
+            out.push('\n');
+        }
+    }
+    if let Some(line) = spark_line(trial) {
+        push_line(&mut out, &line);
+    }
+    out.push('\n');
+    fates(&mut out, trial, width);
+    costs(&mut out, trial, width);
+    errors(&mut out, trial, width, ink);
+    reasons(&mut out, trial, width, ink);
+    if let Some(next) = next(trial, options.target.as_deref()) {
+        push_line(&mut out, &format!(" Next  {}", ink.bold(&next)));
+    }
+    out
+}
+
+fn push_line(out: &mut String, line: &str) {
+    out.push_str(line);
+    out.push('\n');
+}
+
+/// The answer.
+fn first_line(out: &mut String, trial: &Trial, width: usize, ink: Ink) {
+    let verdict = match (trial.verdict.validity, trial.interrupted) {
+        (v, false) => words::validity(v).to_owned(),
+        (v, true) => format!("{}, INTERRUPTED", words::validity(v)),
+    };
+    let colored = |text: &str| match trial.verdict.validity {
+        Validity::Valid if trial.interrupted => ink.warn(text),
+        Validity::Valid => ink.good(text),
+        Validity::Suspect => ink.warn(text),
+        Validity::Invalid => ink.bad(text),
+    };
+    if trial.outcome == Outcome::Carried {
+        let mut parts = answer(trial);
+        let plain = parts.join("    ").chars().count() + 4 + verdict.chars().count();
+        let gap = if plain <= width { "    " } else { "  " };
+        parts[0] = ink.bold(&parts[0]);
+        parts.push(colored(&verdict));
+        push_line(out, &parts.join(gap));
+        return;
+    }
+    let outcome = words::outcome(trial.outcome);
+    // A finding that can be trusted needs no more than its name.
+    let doubt = if verdict == "VALID" { String::new() } else { format!(", {verdict}") };
+    let lead = format!("{outcome}{doubt}  ");
+    let said = finding(trial);
+    let one_line = lead.chars().count() + said.chars().count() <= width;
+    out.push_str(&ink.bad(outcome));
+    out.push_str(&colored(&doubt));
+    if one_line {
+        push_line(out, &format!("  {}", ink.bold(&said)));
+    } else {
+        out.push('\n');
+        push_wrapped(out, "", &said, width, |line| ink.bold(line));
+    }
+}
+
+/// Throughput, two percentiles and failures; failures first when they are a reason.
+fn answer(trial: &Trial) -> Vec<String> {
+    let estimate = &trial.throughput.requests_per_s;
+    let mark = words::figure_mark(trial, "throughput");
+    let pm = words::plus_minus(estimate).map(|pm| format!(" {pm}")).unwrap_or_default();
+    let mut parts = vec![format!("{}{mark} req/s{pm}", words::throughput(trial))];
+    let (name, summary) = words::headline(trial);
+    let mark = words::figure_mark(trial, name);
+    for field in ["p50_ns", "p99_ns"] {
+        let mark = summary.percentile(field).map_or("", |_| mark);
+        let text = words::percentile_text(summary, field);
+        parts.push(format!("{} {text}{mark}", words::percentile(field)));
+    }
+    let failed = trial.requests.failed;
+    if trial.verdict.reasons.iter().any(|r| r.code == "errors") {
+        parts.insert(0, format!("{} FAILED", failed_share(trial)));
+    } else {
+        parts.push(format!("{} failed", format::thousands(failed)));
+    }
+    parts
+}
+
+/// The share of the ended requests that failed.
+fn failed_share(trial: &Trial) -> String {
+    let ended = trial.requests.failed + trial.requests.completed;
+    if ended == 0 { "0 %".to_owned() } else { format::percent(trial.requests.failed as f64 / ended as f64) }
+}
+
+/// What an overloaded or broken trial found.
+fn finding(trial: &Trial) -> String {
+    let estimate = &trial.throughput.requests_per_s;
+    let pm = words::plus_minus(estimate).map(|pm| format!(" {pm}")).unwrap_or_default();
+    let mark = words::figure_mark(trial, "throughput");
+    let carried = format!("{}{mark}", words::throughput(trial));
+    if trial.outcome == Outcome::Broken {
+        let ended = format::thousands(trial.requests.failed + trial.requests.completed);
+        let failed = format::thousands(trial.requests.failed);
+        return format!("{} failed: {failed} of {ended}; answers {carried} req/s{pm}", failed_share(trial));
+    }
+    let of = trial.throughput.offered_per_s.map(|due| format!(" of {}", format::rate(due))).unwrap_or_default();
+    let growth = trial.verdict.reasons.iter().find(|r| r.code == "overload").and_then(|r| growth(&r.detail));
+    let growth = growth.map(|g| format!(" {g} a second")).unwrap_or_default();
+    format!("carries {carried}{of} req/s{pm}; the wait grows{growth}")
+}
+
+/// The `53 ms` of "grows 53 ms a second", where a reason's detail says it.
+fn growth(detail: &str) -> Option<String> {
+    let words: Vec<&str> = detail.split_whitespace().collect();
+    let is_figure = |w: &str| w.starts_with(|c: char| c.is_ascii_digit());
+    let is_per_second = |ws: &[&str]| {
+        let second = ws.get(1).is_some_and(|w| w.trim_end_matches([',', '.', ';', ':', ')']) == "second");
+        second && ws.first().is_some_and(|w| ["a", "per", "each", "every"].contains(w))
+    };
+    words.windows(2).enumerate().find_map(|(i, pair)| {
+        let [figure, unit] = pair else { return None };
+        let bare = unit.strip_suffix("/s").filter(|_| is_figure(figure));
+        match bare {
+            Some(unit) if ["ns", "µs", "ms", "s"].contains(&unit) => Some(format!("{figure} {unit}")),
+            _ if is_figure(figure) && ["ns", "µs", "ms", "s"].contains(unit) && is_per_second(&words[i + 2..]) => {
+                Some(format!("{figure} {unit}"))
+            }
+            _ => None,
+        }
+    })
+}
+
+/// Requests per second over the window.
+fn spark_line(trial: &Trial) -> Option<String> {
+    let rates = rates(trial);
+    if rates.len() < 3 {
+        return None;
+    }
+    let (low, high) = rates.iter().fold((f64::INFINITY, 0.0_f64), |(l, h), r| (l.min(*r), h.max(*r)));
+    let range = match (format::si(low), format::si(high)) {
+        (low, high) if low == high => format!("{high} per second"),
+        (low, high) => format!("{low} – {high} per second"),
+    };
+    let steadiness = match trial.verdict.reasons.iter().find(|r| r.code == "not_steady").map(|r| r.effect) {
+        Some(Effect::Note) => "",
+        Some(_) => ", not steady",
+        // Under 10 s steadiness is not assessed.
+        None if trial.outcome == Outcome::Carried && trial.window.duration_ns >= 10_000_000_000 => ", steady",
+        None => "",
+    };
+    Some(format!(" req/s  {}   {range}{steadiness}", format::sparkline(&rates)))
+}
+
+/// Completed requests per second in at most [`SPARKS`] equal parts of the window. A last part of under half
+/// a second is left out: its rate is mostly chance.
+fn rates(trial: &Trial) -> Vec<f64> {
+    let points: Vec<_> = trial.series.iter().filter(|p| p.length_ns >= 500_000_000).collect();
+    let per_bar = points.len().div_ceil(SPARKS).max(1);
+    let rate = |part: &[&prony_record::trial::SeriesPoint]| {
+        let completed: u64 = part.iter().map(|p| p.completed).sum();
+        let length: u64 = part.iter().map(|p| p.length_ns).sum();
+        completed as f64 / (length as f64 / 1e9)
+    };
+    points.chunks(per_bar).map(rate).collect()
+}
+
+/// What became of the requests. In open arrivals the whole identity, since what was not sent matters there.
+fn fates(out: &mut String, trial: &Trial, width: usize) {
+    let r = &trial.requests;
+    let n = format::thousands;
+    let status: Vec<String> =
+        trial.status.iter().map(|(status, count)| format!("{}: {}", format::printable(status), n(*count))).collect();
+    if trial.plan.rate_per_s.is_none() {
+        let ends = format!("failed {}   in flight at the end {}", n(r.failed), n(r.in_flight));
+        let line = format!(" answered {}   {}   {ends}", n(r.completed), status.join("   "));
+        if !status.is_empty() && line.chars().count() <= width {
+            push_line(out, &line);
+            return;
+        }
+        push_line(out, &format!(" answered {}   {ends}", n(r.completed)));
+    } else {
+        let carried_in = if r.carried_in > 0 { format!(" + carried in {}", n(r.carried_in)) } else { String::new() };
+        let line = format!(
+            "due {}{carried_in} = answered {} + failed {} + in flight {} + never sent {}",
+            n(r.scheduled),
+            n(r.completed),
+            n(r.failed),
+            n(r.in_flight),
+            n(r.never_sent)
+        );
+        push_wrapped(out, " ", &line, width, str::to_owned);
+    }
+    if !status.is_empty() {
+        push_wrapped(out, " by status  ", &status.join(", "), width, str::to_owned);
+    }
+}
+
+/// What was read, and what the client itself cost.
+fn costs(out: &mut String, trial: &Trial, width: usize) {
+    let window_ns = trial.window.duration_ns as f64;
+    let per_s = trial.throughput.read_bytes_per_s;
+    let total = format::bytes(per_s * window_ns / 1e9);
+    let mut line = format!("read {total} ({}/s)", format::bytes(per_s));
+    if window_ns > 0.0 {
+        let share = format::percent(trial.client.cpu_ns as f64 / window_ns);
+        line.push_str(&format!(" · client {share} of one core"));
+    }
+    if let Some(ns) = trial.client.cpu_per_request_ns {
+        line.push_str(&format!(", {} a request", format::duration(ns as f64)));
+    }
+    push_wrapped(out, " ", &line, width, str::to_owned);
+    if trial.client.stamps_rejected > 0 {
+        let n = format::count(trial.client.stamps_rejected, "kernel stamp was", "kernel stamps were");
+        push_wrapped(out, " ", &format!("{n} not plausible: the user clock stood in"), width, str::to_owned);
+    }
+}
+
+/// Failed requests by kind, the most frequent first, each with its first message.
+fn errors(out: &mut String, trial: &Trial, width: usize, ink: Ink) {
+    if trial.errors.is_empty() {
+        return;
+    }
+    push_line(out, &format!(" failed {} ({})", format::thousands(trial.requests.failed), failed_share(trial)));
+    let mut kinds: Vec<_> = trial.errors.iter().collect();
+    kinds.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
+    let name_width = kinds.iter().map(|(kind, _)| kind.chars().count()).max().unwrap_or(0).min(24);
+    for (kind, count) in kinds {
+        let name = format::truncate(&words::code(kind), name_width);
+        let lead = format!("   {name:<name_width$}  {:>9}  ", format::thousands(*count));
+        let first = trial.first_errors.get(kind).map(|m| format::printable(m)).unwrap_or_default();
+        let room = width.saturating_sub(lead.chars().count()).max(20);
+        push_line(out, format!("{lead}{}", ink.dim(&format::truncate(&first, room))).trim_end());
+    }
+}
+
+/// Why the figures are marked, and what to do about it.
+fn reasons(out: &mut String, trial: &Trial, width: usize, ink: Ink) {
+    let estimate = &trial.throughput.requests_per_s;
+    if let Some(why) = estimate.no_interval.as_deref().filter(|_| trial.requests.completed > 0) {
+        push_wrapped(out, " – ", &format!("no interval for req/s: {}", format::printable(why)), width, str::to_owned);
+    }
+    if let Some(line) = latency::withheld(trial) {
+        push_wrapped(out, " – ", &line, width, str::to_owned);
+    }
+    let mut reasons: Vec<_> = trial.verdict.reasons.iter().collect();
+    reasons.sort_by_key(|r| std::cmp::Reverse(r.effect));
+    for reason in reasons {
+        let mark = words::effect_mark(reason.effect);
+        let touched = if reason.affects.is_empty() || reason.effect == Effect::Note {
+            String::new()
+        } else {
+            format!(" ({})", reason.affects.iter().map(|a| words::code(a)).collect::<Vec<_>>().join(", "))
+        };
+        let text = format!("{}{touched}: {}", words::code(&reason.code), format::printable(&reason.detail));
+        push_wrapped(out, &format!(" {mark} "), &text, width, |line| match reason.effect {
+            Effect::Invalid => ink.bad(line),
+            Effect::Suspect => ink.warn(line),
+            Effect::Note | Effect::Withheld | Effect::LowerBound => line.to_owned(),
+        });
+        if !reason.advice.is_empty() {
+            push_wrapped(out, "   → ", &format::printable(&reason.advice), width, str::to_owned);
+        }
+    }
+}
+
+/// The command that answers the next question; none after an interruption or an invalid trial.
+fn next(trial: &Trial, target: Option<&str>) -> Option<String> {
+    if trial.interrupted || trial.verdict.validity == Validity::Invalid {
+        return None;
+    }
+    let command = command_of(trial, target);
+    let load = load_flags(trial);
+    let carried = trial.throughput.requests_per_s.point;
+    let rate = match (trial.outcome, trial.plan.rate_per_s) {
+        // One request, to see what it says.
+        (Outcome::Broken, _) => return Some(format!("{command} -n 1 -c 1")),
+        // Latency under saturation says little of latency in use: a rate that is carried with room says more.
+        (Outcome::Carried, None) => carried * 0.75,
+        (Outcome::Overloaded, _) => carried * 0.9,
+        (Outcome::Carried, Some(rate)) if trial.throughput.bound == Bound::Exact => rate * 1.5,
+        (Outcome::Carried, Some(_)) => return None,
+    };
+    Some(format!("{command}{load} -R {}", rate_flag(rate)?))
+}
+
+/// A rate rounded to two digits, as `-R` takes it; `None` under one request a second.
+fn rate_flag(rate: f64) -> Option<String> {
+    if !rate.is_finite() || rate < 1.0 {
+        return None;
+    }
+    let unit = 10_f64.powf(rate.log10().floor() - 1.0).max(1.0);
+    let rounded = (rate / unit).round() * unit;
+    Some(if rounded >= 1e3 && rounded % 1e3 == 0.0 { format!("{}k", rounded / 1e3) } else { rounded.to_string() })
+}
+
+/// `prony load URL`; with `…` for the URL and what else was given, where the plan has more than flags tell here.
+fn command_of(trial: &Trial, target: Option<&str>) -> String {
+    let plan = &trial.plan;
+    if plan.method != "GET" || !plan.headers.is_empty() || plan.body_bytes > 0 || !plan.keepalive {
+        return "prony load …".to_owned();
+    }
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-._~:/@%,+=[]".contains(c);
+    let url = format::printable(target.unwrap_or(&plan.url));
+    let quoted = if url.chars().all(plain) { url } else { format!("'{}'", url.replace('\'', "%27")) };
+    format!("prony load {quoted}").trim_end().to_owned()
+}
+
+/// The connections, threads and stop of a trial as flags, with a space before each.
+fn load_flags(trial: &Trial) -> String {
+    let plan = &trial.plan;
+    let threads = if plan.threads > 1 { format!(" -t {}", plan.threads) } else { String::new() };
+    let requests = plan.requests.map(|n| format!(" -n {n}")).unwrap_or_default();
+    let duration = plan.duration_ns.map(|ns| format!(" -d {}", format::flag_seconds(ns))).unwrap_or_default();
+    format!(" -c {}{threads}{requests}{duration}", plan.connections)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn growth_is_found_where_it_is_said() {
+        assert_eq!(growth("the wait for a connection grows 53 ms a second to the end").as_deref(), Some("53 ms"));
+        assert_eq!(growth("grew by 1.2 s per second, to 36 s").as_deref(), Some("1.2 s"));
+        assert_eq!(growth("it grows 53 ms/s (95 %: 50 to 55)").as_deref(), Some("53 ms"));
+        assert_eq!(growth("after 30 s the wait was 1.6 s and growing"), None);
+    }
+
+    #[test]
+    fn rates_for_the_command_line_are_round() {
+        assert_eq!([10_402.5, 1_234.0, 87.3, 4.2].map(|r| rate_flag(r).unwrap()), ["10k", "1200", "87", "4"]);
+        assert_eq!(rate_flag(0.3), None);
+        assert_eq!(rate_flag(f64::NAN), None);
+    }
+}

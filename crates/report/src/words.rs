@@ -1,0 +1,298 @@
+//! What every view says in the same words.
+
+use prony_analysis::experiment::{ExperimentAnalysis, Row};
+use prony_record::trial::{Bound, Clock, Effect, Outcome, Summary, Trial, Validity};
+use prony_record::Estimate;
+
+use crate::format;
+
+/// Where a figure is withheld.
+pub(crate) const WITHHELD: &str = "–";
+
+/// The verdict's word.
+pub(crate) fn validity(validity: Validity) -> &'static str {
+    match validity {
+        Validity::Valid => "VALID",
+        Validity::Suspect => "SUSPECT",
+        Validity::Invalid => "INVALID",
+    }
+}
+
+/// The outcome's word.
+pub(crate) fn outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Carried => "CARRIED",
+        Outcome::Overloaded => "OVERLOADED",
+        Outcome::Broken => "BROKEN",
+    }
+}
+
+/// `not_steady` for people.
+pub(crate) fn code(code: &str) -> String {
+    format::printable(code).replace('_', " ")
+}
+
+/// The sign of what a reason does to a figure; the same before the reason and beside the figure.
+pub(crate) fn effect_mark(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Note => "·",
+        Effect::Withheld => WITHHELD,
+        Effect::LowerBound => "≥",
+        Effect::Suspect => "?",
+        Effect::Invalid => "✗",
+    }
+}
+
+/// Whose clock a summary's answers are stamped by.
+pub(crate) fn clock(clock: Clock) -> &'static str {
+    match clock {
+        Clock::Kernel => "kernel clock",
+        Clock::KernelUpper => "kernel, upper",
+        Clock::User => "user clock",
+    }
+}
+
+/// `p50_ns` as `p50`, `p9999_ns` as `p99.99`.
+pub(crate) fn percentile(field: &str) -> String {
+    let name = field.strip_suffix("_ns").unwrap_or(field);
+    match name.strip_prefix('p') {
+        Some(digits) if digits.len() > 2 => format!("p{}.{}", &digits[..2], &digits[2..]),
+        _ => name.to_owned(),
+    }
+}
+
+/// The summary that a trial's first line quotes, with its name. In closed
+/// arrivals on kept connections nothing is waited for before a request is
+/// sent, so response is service, and service is what it is called.
+pub(crate) fn headline(trial: &Trial) -> (&'static str, &Summary) {
+    let waited = trial.latency.connect_wait.max_ns.unwrap_or(0) > 0;
+    if trial.plan.arrivals == "closed" && trial.plan.keepalive && !waited {
+        ("service", &trial.latency.service)
+    } else {
+        ("response", &trial.latency.response)
+    }
+}
+
+/// The worst mark that the verdict puts on a figure, if any: on `throughput`,
+/// or on a summary by its JSON name (which `latency` and its percentiles touch, too).
+pub(crate) fn figure_mark(trial: &Trial, figure: &str) -> &'static str {
+    let touches = |name: &String| {
+        name == figure
+            || name.strip_prefix(figure).is_some_and(|rest| rest.starts_with('.') || rest.starts_with(' '))
+            || (figure != "throughput" && name == "latency")
+    };
+    let worst = trial.verdict.reasons.iter().filter(|r| r.affects.iter().any(touches)).map(|r| r.effect).max();
+    match worst {
+        Some(effect @ (Effect::Suspect | Effect::Invalid)) => effect_mark(effect),
+        _ => "",
+    }
+}
+
+/// A percentile of a summary as text in a column of milliseconds: the figure, `–`, or `> 2 s`.
+pub(crate) fn percentile_cell(summary: &Summary, field: &str) -> String {
+    match (summary.percentile(field), summary.censored_at_ns.get(field)) {
+        (Some(ns), _) => format::milliseconds(ns as f64),
+        (None, Some(at)) => format!("> {}", format::short_duration(*at as f64)),
+        (None, None) => WITHHELD.to_owned(),
+    }
+}
+
+/// A percentile of a summary with its unit: `6.98 ms`, `–`, `> 2 s`.
+pub(crate) fn percentile_text(summary: &Summary, field: &str) -> String {
+    match summary.percentile(field) {
+        Some(ns) => format::duration(ns as f64),
+        None => percentile_cell(summary, field),
+    }
+}
+
+/// `≥ 13,870`, without a unit.
+pub(crate) fn throughput(trial: &Trial) -> String {
+    let bound = if trial.throughput.bound == Bound::Lower { "≥ " } else { "" };
+    format!("{bound}{}", format::rate(trial.throughput.requests_per_s.point))
+}
+
+/// `±0.4 %`, where there is an interval.
+pub(crate) fn plus_minus(estimate: &Estimate) -> Option<String> {
+    estimate.relative_half_width().map(|half| format!("±{}", format::percent(half)))
+}
+
+/// What was asked of the target, in a line: `GET / · 100 connections, closed loop, 1 thread · 30.0 s after 3.0 s warm-up`.
+pub(crate) fn plan_line(trial: &Trial) -> String {
+    let plan = &trial.plan;
+    let connections = format::count(plan.connections.into(), "connection", "connections");
+    let threads = format::count(plan.threads.into(), "thread", "threads");
+    let mut load = match plan.rate_per_s {
+        Some(rate) if plan.threads == 1 => format!("{connections} · {} {}/s", plan.arrivals, format::rate(rate)),
+        Some(rate) => format!("{connections}, {threads} · {} {}/s", plan.arrivals, format::rate(rate)),
+        None => format!("{connections}, {} loop, {threads}", plan.arrivals),
+    };
+    if !plan.keepalive {
+        load.push_str(", no keep-alive");
+    }
+    let length = format::seconds(trial.window.duration_ns);
+    let length = match (plan.requests, plan.duration_ns) {
+        (Some(n), None) => format!("{} in {length}", format::count(n, "request", "requests")),
+        (_, Some(asked)) if trial.interrupted => format!("{length} of {}", format::seconds(asked)),
+        _ => length,
+    };
+    let warmup = match trial.window.warmup_ns {
+        0 => String::new(),
+        ns => format!(" after {} warm-up", format::seconds(ns)),
+    };
+    format::printable(&format!("{} {} · {load} · {length}{warmup}", plan.method, path(&plan.url)))
+}
+
+/// The path and query of a URL.
+fn path(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.find('/').map_or("/", |at| &rest[at..])
+}
+
+/// `9 candidates × 1 plan × 5 blocks = 45 trials: 42 valid, 1 lower bound, 2 void`.
+pub(crate) fn trial_counts(analysis: &ExperimentAnalysis) -> String {
+    let t = &analysis.trials;
+    let candidates = analysis.plans.iter().map(|p| p.rows.len() as u64).max().unwrap_or(0);
+    let plans = analysis.plans.len() as u64;
+    let trials = format::count(t.planned.into(), "trial", "trials");
+    let shape = if candidates * plans * u64::from(analysis.blocks_planned) == u64::from(t.planned) {
+        format!(
+            "{} × {} × {} = {trials}",
+            format::count(candidates, "candidate", "candidates"),
+            format::count(plans, "plan", "plans"),
+            format::count(analysis.blocks_planned.into(), "block", "blocks"),
+        )
+    } else {
+        trials
+    };
+    let kinds = [
+        (t.valid, "valid", "valid"),
+        (t.lower_bound, "lower bound", "lower bounds"),
+        (t.suspect, "suspect", "suspect"),
+        (t.void, "void", "void"),
+        (t.missing, "missing", "missing"),
+    ];
+    let said: Vec<String> = kinds
+        .iter()
+        .filter(|(n, ..)| *n > 0)
+        .map(|(n, one, many)| format::count(u64::from(*n), one, many))
+        .collect();
+    if said.is_empty() { shape } else { format!("{shape}: {}", said.join(", ")) }
+}
+
+/// `3 min 42 s · seed 1 · server on CPU 1, client on CPU 0`.
+pub(crate) fn conditions(analysis: &ExperimentAnalysis) -> String {
+    let cpus = |cpus: &[u32]| match cpus {
+        [] => "not pinned".to_owned(),
+        [one] => format!("on CPU {one}"),
+        many => format!("on CPUs {}", many.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")),
+    };
+    let mut parts: Vec<String> = analysis.elapsed_ns.map(format::elapsed).into_iter().collect();
+    parts.push(format!("seed {}", analysis.seed));
+    parts.push(if analysis.server_cpus.is_empty() && analysis.client_cpus.is_empty() {
+        "server and client not pinned".to_owned()
+    } else {
+        format!("server {}, client {}", cpus(&analysis.server_cpus), cpus(&analysis.client_cpus))
+    });
+    if analysis.interrupted {
+        parts.push("INTERRUPTED".to_owned());
+    }
+    parts.join(" · ")
+}
+
+/// `1`, `1–2`, or `–` without a figure.
+pub(crate) fn rank(row: &Row) -> String {
+    match row.rank {
+        Some((best, worst)) if best == worst => best.to_string(),
+        Some((best, worst)) => format!("{best}–{worst}"),
+        None => WITHHELD.to_owned(),
+    }
+}
+
+/// A row's requests per second: `≥ 13,870` or `–`.
+pub(crate) fn row_rate(row: &Row) -> String {
+    match &row.requests_per_s {
+        Some(e) if row.lower_bound => format!("≥ {}", format::rate(e.point)),
+        Some(e) => format::rate(e.point),
+        None => WITHHELD.to_owned(),
+    }
+}
+
+/// A ratio to the baseline: `3.10`, and `1` for the baseline itself.
+pub(crate) fn ratio(estimate: &Estimate) -> String {
+    if estimate.point == 1.0 && estimate.ci_low.is_none() {
+        "1".to_owned()
+    } else {
+        format::significant(estimate.point, 3)
+    }
+}
+
+/// A row's p99 in a column of milliseconds.
+pub(crate) fn row_p99(row: &Row) -> String {
+    match (&row.p99_ns, row.p99_censored_at_ns) {
+        (Some(e), _) => format::milliseconds(e.point),
+        (None, Some(at)) => format!("> {}", format::short_duration(at as f64)),
+        (None, None) => WITHHELD.to_owned(),
+    }
+}
+
+/// What a reader must know of a row beside its figures, one sentence each:
+/// trials that don't count, outcomes, failures, and each verdict's reason.
+pub(crate) fn row_remarks(row: &Row) -> Vec<String> {
+    let of = |n: u32| format!("in {n} of {}", format::count(row.trials.into(), "trial", "trials"));
+    let mut remarks = Vec::new();
+    if row.trials == 0 {
+        remarks.push("no trial has a result".to_owned());
+    } else if row.counted < row.trials {
+        remarks.push(format!("{} of {} count", row.counted, format::count(row.trials.into(), "trial", "trials")));
+    }
+    if row.broken > 0 {
+        remarks.push(format!("broken {}: more than half of the requests failed", of(row.broken)));
+    }
+    if row.overloaded > 0 {
+        remarks.push(format!("overloaded {}: the wait grew to the end", of(row.overloaded)));
+    }
+    if row.failed > 0 {
+        let all = row.failed + row.completed;
+        let share = format::percent(row.failed as f64 / all as f64);
+        remarks.push(format!("{} of {} requests failed ({share})", format::thousands(row.failed), format::thousands(all)));
+    }
+    for reason in &row.reasons {
+        // What was said above in its own words is not said twice.
+        if (reason.code == "overload" && row.overloaded > 0) || (reason.code == "errors" && row.failed > 0) {
+            continue;
+        }
+        remarks.push(format!("{} {}: {}", code(&reason.code), of(reason.trials), format::printable(&reason.detail)));
+    }
+    remarks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures;
+
+    #[test]
+    fn names_percentiles_as_people_do() {
+        assert_eq!(["p50_ns", "p99_ns", "p999_ns", "p9999_ns"].map(percentile), ["p50", "p99", "p99.9", "p99.99"]);
+    }
+
+    #[test]
+    fn a_path_is_what_follows_the_authority() {
+        assert_eq!(path("http://127.0.0.1:8080/json?a=1"), "/json?a=1");
+        assert_eq!(path("http://127.0.0.1:8080"), "/");
+    }
+
+    #[test]
+    fn a_suspect_p99_marks_its_row_and_no_other() {
+        let mut trial = fixtures::closed();
+        trial.verdict.reasons = vec![fixtures::reason("not_steady", &["response.p99_ns"], Effect::Suspect)];
+        assert_eq!(["response", "service", "throughput"].map(|f| figure_mark(&trial, f)), ["?", "", ""]);
+    }
+
+    #[test]
+    fn a_note_marks_nothing() {
+        let mut trial = fixtures::closed();
+        trial.verdict.reasons = vec![fixtures::reason("listen_overflow", &["throughput"], Effect::Note)];
+        assert_eq!(figure_mark(&trial, "throughput"), "");
+    }
+}

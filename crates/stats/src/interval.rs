@@ -1,0 +1,178 @@
+//! Means with Student's t intervals: of figures, of their logarithms, of
+//! paired ratios.
+
+use crate::real;
+use crate::student::{t_p_value, t_two_sided};
+
+/// A point with the ends of its interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// The point.
+    pub point: f64,
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// Independent pieces it rests on.
+    pub n: usize,
+}
+
+/// The arithmetic mean; `None` of nothing, or when it is not finite.
+pub fn mean(values: &[f64]) -> Option<f64> {
+    let sum: f64 = values.iter().sum();
+    (!values.is_empty()).then(|| sum / real(values.len())).filter(|m| m.is_finite())
+}
+
+/// The sample variance (denominator n − 1); `None` below two values.
+pub fn variance(values: &[f64]) -> Option<f64> {
+    if values.len() < 2 {
+        return None;
+    }
+    let centre = mean(values)?;
+    let squares: f64 = values.iter().map(|v| (v - centre).powi(2)).sum();
+    Some(squares / (real(values.len()) - 1.0)).filter(|v| v.is_finite())
+}
+
+/// The mean with its two-sided t interval at `confidence`: `x̄ ± t·s/√n`.
+/// `None` below two values, or when one is not finite.
+///
+/// Source: Student (1908); Jain (1991), *The Art of Computer Systems
+/// Performance Analysis*, 13.2.
+pub fn mean_interval(values: &[f64], confidence: f64) -> Option<Interval> {
+    let n = values.len();
+    let point = mean(values)?;
+    let half = t_two_sided(real(n) - 1.0, confidence)? * (variance(values)? / real(n)).sqrt();
+    Some(Interval { point, low: point - half, high: point + half, n })
+}
+
+/// The geometric mean with the t interval of the logarithms, carried back:
+/// for figures that vary by factors (rates, times), as repeated runs do.
+/// `None` below two values, or when one is not positive and finite.
+///
+/// Source: Fleming & Wallace (1986), *How not to lie with statistics*, CACM
+/// 29(3), for the mean; Limpert, Stahel & Abbt (2001), *Log-normal
+/// distributions across the sciences*, BioScience 51(5), for the interval.
+pub fn geometric_mean_interval(values: &[f64], confidence: f64) -> Option<Interval> {
+    let logs = logarithms(values)?;
+    let on_logs = mean_interval(&logs, confidence)?;
+    Some(Interval {
+        point: on_logs.point.exp(),
+        low: on_logs.low.exp(),
+        high: on_logs.high.exp(),
+        n: on_logs.n,
+    })
+}
+
+/// The geometric mean; `None` of nothing, or when a value is not positive and finite.
+pub fn geometric_mean(values: &[f64]) -> Option<f64> {
+    mean(&logarithms(values)?).map(f64::exp)
+}
+
+/// The geometric mean of `a/b` over pairs (one pair a block), with its t
+/// interval on log ratios: what a block does to both cancels. `None` below
+/// two pairs, or when a value is not positive and finite.
+///
+/// Source: Jain (1991), 13.4.1 (paired observations), on logarithms as in
+/// Kalibera & Jones (2013), *Rigorous benchmarking in reasonable time*, ISMM.
+pub fn paired_ratio_interval(pairs: &[(f64, f64)], confidence: f64) -> Option<Interval> {
+    let on_logs = mean_interval(&log_ratios(pairs)?, confidence)?;
+    Some(Interval {
+        point: on_logs.point.exp(),
+        low: on_logs.low.exp(),
+        high: on_logs.high.exp(),
+        n: on_logs.n,
+    })
+}
+
+/// The two-sided p-value of the paired t test that the geometric mean of
+/// `a/b` is 1. Pairs that all differ by one factor give 0, equal pairs 1.
+/// `None` below two pairs, or when a value is not positive and finite.
+pub fn paired_ratio_p_value(pairs: &[(f64, f64)]) -> Option<f64> {
+    let logs = log_ratios(pairs)?;
+    let n = real(logs.len());
+    let centre = mean(&logs)?;
+    let error = (variance(&logs)? / n).sqrt();
+    // Ratios of figures carry rounding of some 1e-16 each: below 1e-12 there is no difference to test.
+    if error < 1e-12 {
+        return Some(if centre.abs() < 1e-12 { 1.0 } else { 0.0 });
+    }
+    t_p_value(centre / error, n - 1.0)
+}
+
+fn log_ratios(pairs: &[(f64, f64)]) -> Option<Vec<f64>> {
+    let (a, b): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+    Some(logarithms(&a)?.iter().zip(logarithms(&b)?).map(|(a, b)| a - b).collect())
+}
+
+fn logarithms(values: &[f64]) -> Option<Vec<f64>> {
+    values.iter().map(|v| (*v > 0.0 && v.is_finite()).then(|| v.ln())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_textbook_interval() {
+        // Jain (1991), example 13.4: differences of six workloads, mean −0.32,
+        // variance 81.62, 90 % interval (−7.75, 7.11).
+        let differences = [5.4 - 19.1, 16.6 - 3.5, 0.6 - 3.4, 1.4 - 2.5, 0.6 - 3.6, 7.3 - 1.7];
+        let i = mean_interval(&differences, 0.90).unwrap();
+        assert!((i.point + 0.32).abs() < 0.01, "{i:?}");
+        assert!((variance(&differences).unwrap() - 81.62).abs() < 0.02);
+        assert!((i.low + 7.75).abs() < 0.02 && (i.high - 7.11).abs() < 0.02, "{i:?}");
+    }
+
+    #[test]
+    fn geometric_interval_by_hand() {
+        // Logs 0, ln 4: mean ln 2, s = ln 4/√2, s/√2 = ln 2, t₁ = 12.7062.
+        let i = geometric_mean_interval(&[1.0, 4.0], 0.95).unwrap();
+        assert!((i.point - 2.0).abs() < 1e-12);
+        assert!(((i.high / i.point).ln() - 12.706_204_7 * 2.0f64.ln()).abs() < 1e-5);
+        assert!((i.high * i.low - 4.0).abs() < 1e-9, "symmetric on logs: {i:?}");
+    }
+
+    #[test]
+    fn too_little_or_unsound_has_no_interval() {
+        assert_eq!(mean_interval(&[], 0.95), None);
+        assert_eq!(mean_interval(&[1.0], 0.95), None);
+        assert_eq!(mean_interval(&[1.0, f64::NAN], 0.95), None);
+        assert_eq!(geometric_mean_interval(&[1.0, 0.0], 0.95), None);
+        assert_eq!(paired_ratio_interval(&[(1.0, 2.0)], 0.95), None);
+        assert_eq!(geometric_mean(&[]), None);
+    }
+
+    #[test]
+    fn pairing_cancels_what_a_block_does_to_both() {
+        let pairs = [(200.0, 100.0), (20.2, 10.0), (1.98, 1.0), (600.0, 300.0)];
+        let i = paired_ratio_interval(&pairs, 0.95).unwrap();
+        assert!(i.low > 1.97 && i.high < 2.03, "{i:?}");
+        assert!(paired_ratio_p_value(&pairs).unwrap() < 1e-4);
+    }
+
+    #[test]
+    fn pairs_without_spread_are_certain_or_equal() {
+        assert_eq!(paired_ratio_p_value(&[(2.0, 1.0), (4.0, 2.0)]), Some(0.0));
+        assert_eq!(paired_ratio_p_value(&[(3.0, 3.0), (7.0, 7.0)]), Some(1.0));
+    }
+
+    proptest! {
+        #[test]
+        fn the_p_value_and_the_interval_agree(pairs in prop::collection::vec((0.1f64..10.0, 0.1f64..10.0), 2..12)) {
+            let i = paired_ratio_interval(&pairs, 0.95).unwrap();
+            let p = paired_ratio_p_value(&pairs).unwrap();
+            prop_assume!((p - 0.05).abs() > 1e-6);
+            prop_assert_eq!(p < 0.05, i.low > 1.0 || i.high < 1.0, "{:?} p {}", i, p);
+        }
+
+        #[test]
+        fn turning_the_pairs_inverts_the_ratio(pairs in prop::collection::vec((0.1f64..10.0, 0.1f64..10.0), 2..12)) {
+            let turned: Vec<_> = pairs.iter().map(|(a, b)| (*b, *a)).collect();
+            let i = paired_ratio_interval(&pairs, 0.95).unwrap();
+            let j = paired_ratio_interval(&turned, 0.95).unwrap();
+            prop_assert!((i.point * j.point - 1.0).abs() < 1e-9);
+            prop_assert!((i.low * j.high - 1.0).abs() < 1e-6);
+        }
+    }
+}

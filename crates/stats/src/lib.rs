@@ -1,0 +1,24 @@
+//! Prony's statistics: pure mathematics, no clock and no I/O.
+//!
+//! Each function cites where its method is from and is held against a slow
+//! definition or a printed table in its tests. What a figure means, which
+//! threshold it is held to and how it is worded is `prony-analysis`' matter.
+
+pub mod batch;
+pub mod interval;
+pub mod mser;
+pub mod order;
+pub mod ranking;
+pub mod student;
+pub mod trend;
+
+pub use interval::Interval;
+
+/// The confidence of every interval that Prony prints.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// A count as a float. Counts here are of samples, far below 2⁵³, where this is exact.
+#[expect(clippy::cast_precision_loss, reason = "counts of samples are far below 2^53")]
+pub(crate) fn real(count: usize) -> f64 {
+    count as f64
+}

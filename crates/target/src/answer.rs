@@ -1,0 +1,174 @@
+//! Answers, as bytes. No `Date` and no `Server`: the same question has the same bytes for an answer.
+
+use std::io::Write;
+
+use crate::request::{Persistence, Refusal};
+
+/// What an answer carries.
+#[derive(Debug)]
+pub(crate) enum Content {
+    /// `Hello, World!`, or as many bytes as are configured.
+    Text,
+    /// `Hello, World!`, whatever is configured.
+    Slept,
+    Json,
+    Echo(Vec<u8>),
+    /// The result of that many steps, computed when the answer is written.
+    Work {
+        steps: u64,
+    },
+    /// Written from the books when its turn comes.
+    Ledger,
+    NotFound,
+    NotAllowed(&'static str),
+    BadQuery(&'static str),
+    Refused(Refusal),
+    /// Not an answer yet: `100 Continue`.
+    Continue,
+}
+
+/// An answer, but for its bytes.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) content: Content,
+    /// Whether only its head is sent.
+    pub(crate) is_head: bool,
+    pub(crate) persistence: Persistence,
+}
+
+impl Answer {
+    /// Memory it holds while it waits, in bytes.
+    pub(crate) fn held_bytes(&self) -> usize {
+        match &self.content {
+            Content::Echo(body) => body.len(),
+            _ => 0,
+        }
+    }
+}
+
+const HELLO: &[u8] = b"Hello, World!";
+const OK: &str = "200 OK";
+const PLAIN: &str = "text/plain";
+const JSON: &str = "application/json";
+
+/// Writes answers.
+pub(crate) struct Writer {
+    /// The body of `GET /`.
+    text: Vec<u8>,
+}
+
+impl Writer {
+    pub(crate) fn new(body_bytes: Option<usize>) -> Writer {
+        Writer { text: body_bytes.map_or_else(|| HELLO.to_vec(), |bytes| vec![b'x'; bytes]) }
+    }
+
+    /// Appends the answer to `out`. The ledger is not known here: [`Writer::ledger`].
+    pub(crate) fn write(&self, answer: &Answer, out: &mut Vec<u8>) {
+        let whole =
+            |out: &mut Vec<u8>, status, kind, body: &[u8]| response(out, answer, status, kind, "", body);
+        match &answer.content {
+            Content::Text => whole(out, OK, PLAIN, &self.text),
+            Content::Slept => whole(out, OK, PLAIN, HELLO),
+            Content::Json => whole(out, OK, JSON, br#"{"message":"Hello, World!"}"#),
+            Content::Echo(body) => whole(out, OK, "application/octet-stream", body),
+            Content::Work { steps } => whole(out, OK, PLAIN, format!("{:016x}", work(*steps)).as_bytes()),
+            Content::Ledger => {}
+            Content::NotFound => whole(out, "404 Not Found", PLAIN, b"There is nothing at this path."),
+            Content::NotAllowed(methods) => {
+                let allow = match *methods {
+                    "POST" => "Allow: POST\r\n",
+                    _ => "Allow: GET, HEAD\r\n",
+                };
+                response(out, answer, "405 Method Not Allowed", PLAIN, allow, methods.as_bytes());
+            }
+            Content::BadQuery(advice) => whole(out, "400 Bad Request", PLAIN, advice.as_bytes()),
+            Content::Refused(refusal) => {
+                let (status, sentence) = refused(*refusal);
+                whole(out, status, PLAIN, sentence.as_bytes());
+            }
+            Content::Continue => out.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n"),
+        }
+    }
+
+    /// Appends an answer with the ledger in `json`.
+    pub(crate) fn ledger(answer: &Answer, json: &[u8], out: &mut Vec<u8>) {
+        response(out, answer, OK, JSON, "", json);
+    }
+}
+
+fn refused(refusal: Refusal) -> (&'static str, &'static str) {
+    match refusal {
+        Refusal::Malformed(why) => ("400 Bad Request", why),
+        Refusal::BodyTooLarge => ("413 Content Too Large", "the body is over 16 MiB"),
+        Refusal::HeadTooLarge => {
+            ("431 Request Header Fields Too Large", "the head is over 16 KiB or 64 headers")
+        }
+        Refusal::TransferCoding => ("501 Not Implemented", "chunked is the one transfer coding"),
+        Refusal::Version => ("505 HTTP Version Not Supported", "HTTP/1.0 and HTTP/1.1 are the versions"),
+    }
+}
+
+fn response(out: &mut Vec<u8>, answer: &Answer, status: &str, kind: &str, extra: &str, body: &[u8]) {
+    out.extend_from_slice(b"HTTP/1.1 ");
+    out.extend_from_slice(status.as_bytes());
+    out.extend_from_slice(b"\r\nContent-Type: ");
+    out.extend_from_slice(kind.as_bytes());
+    out.extend_from_slice(b"\r\nContent-Length: ");
+    // Writing to a Vec cannot fail.
+    let _ = write!(out, "{}", body.len());
+    out.extend_from_slice(match answer.persistence {
+        Persistence::Keep => b"\r\n",
+        Persistence::KeepSaid => b"\r\nConnection: keep-alive\r\n",
+        Persistence::Close => b"\r\nConnection: close\r\n",
+    });
+    out.extend_from_slice(extra.as_bytes());
+    out.extend_from_slice(b"\r\n");
+    if !answer.is_head {
+        out.extend_from_slice(body);
+    }
+}
+
+/// `steps` of xorshift64*: each needs the last, so that neither compiler nor processor can do them at once (about
+/// 2 ns each).
+fn work(steps: u64) -> u64 {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    for _ in 0..steps {
+        state ^= state >> 12;
+        state ^= state << 25;
+        state ^= state >> 27;
+        state = state.wrapping_mul(0x2545_f491_4f6c_dd1d);
+    }
+    state
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(content: Content, is_head: bool, persistence: Persistence) -> String {
+        let mut out = Vec::new();
+        Writer::new(None).write(&Answer { content, is_head, persistence }, &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn answers_say_their_type_their_length_and_what_becomes_of_the_connection() {
+        assert_eq!(
+            written(Content::Text, false, Persistence::Keep),
+            "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\nHello, World!"
+        );
+        assert_eq!(
+            written(Content::Json, true, Persistence::KeepSaid),
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 27\r\nConnection: keep-alive\r\n\r\n"
+        );
+        let not_allowed = written(Content::NotAllowed("POST"), false, Persistence::Close);
+        assert!(not_allowed.starts_with("HTTP/1.1 405 "), "{not_allowed}");
+        assert!(not_allowed.contains("\r\nConnection: close\r\nAllow: POST\r\n\r\n"), "{not_allowed}");
+    }
+
+    #[test]
+    fn work_is_the_same_each_time_and_different_for_each_n() {
+        assert_eq!(work(1000), work(1000));
+        assert_ne!(work(1000), work(1001));
+    }
+}

@@ -1,0 +1,408 @@
+//! What the server shall do, typed, and how people write it: `2ms`, `exp:2ms`, `bimodal:3ms,23ms,0.1`, `200ms/2s`.
+
+use std::fmt;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::str::FromStr;
+use std::time::Duration;
+
+use thiserror::Error;
+
+/// Longest delay, stall or period: beyond it somebody has mistyped a unit.
+const DURATION_MAX: Duration = Duration::from_secs(3600);
+/// Most event loops: each holds a histogram of 280 KB.
+const THREADS_MAX: usize = 256;
+/// Largest answer: it is copied once per connection that reads it slowly.
+pub(crate) const BODY_BYTES_MAX: usize = 16 << 20;
+/// A service time under a nanosecond is none.
+const CAPACITY_PER_S_MAX: f64 = 1e9;
+
+/// Everything that defines a reference server.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Where to listen. Port 0 takes any free one; [`Target::address`](crate::Target::address) tells which.
+    pub address: SocketAddr,
+    /// Event loops, one thread each. With [`capacity_per_s`](Config::capacity_per_s) it is one, whatever is written
+    /// here: a single server has a single queue.
+    pub threads: usize,
+    /// What each request waits for, beginning with its arrival.
+    pub delay: Delay,
+    /// Regular silences of the whole server.
+    pub stall: Option<Stall>,
+    /// Whether each connection ends after one answer.
+    pub close: bool,
+    /// Requests per second of a single first-come-first-served queue in front of the delay; `None`: as fast as it goes.
+    pub capacity_per_s: Option<f64>,
+    /// Size of the body of `GET /`, in bytes, in place of `Hello, World!`.
+    pub body_bytes: Option<usize>,
+    /// Where random delays begin. The same seed, requests and one thread give the same delays.
+    pub seed: u64,
+}
+
+impl Default for Config {
+    /// Any free port of 127.0.0.1, one thread, no delay.
+    fn default() -> Config {
+        Config {
+            address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            threads: 1,
+            delay: Delay::None,
+            stall: None,
+            close: false,
+            capacity_per_s: None,
+            body_bytes: None,
+            seed: 0,
+        }
+    }
+}
+
+impl Config {
+    /// Whether it can be carried out; the fields are public, so what [`FromStr`] refuses can still be written in code.
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        if !(1..=THREADS_MAX).contains(&self.threads) {
+            return Err(ConfigError::Threads { given: self.threads });
+        }
+        if let Some(given) = self.capacity_per_s
+            && !(given > 0.0 && given <= CAPACITY_PER_S_MAX && 1.0 / given <= DURATION_MAX.as_secs_f64())
+        {
+            return Err(ConfigError::Capacity { given });
+        }
+        if let Some(given) = self.body_bytes
+            && given > BODY_BYTES_MAX
+        {
+            return Err(ConfigError::BodyBytes { given });
+        }
+        self.stall.map_or(Ok(()), Stall::check)?;
+        self.delay.check()
+    }
+}
+
+/// How long an answer is held back, counted from the request's arrival, each independent of the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Delay {
+    /// Not at all.
+    #[default]
+    None,
+    /// Always the same.
+    Fixed(Duration),
+    /// Exponentially distributed: with Poisson arrivals, an M/M/∞ queue.
+    Exponential {
+        /// The distribution's mean.
+        mean: Duration,
+    },
+    /// One of two: a cache that mostly hits.
+    Bimodal {
+        /// Of most requests.
+        usual: Duration,
+        /// Of the others.
+        rare: Duration,
+        /// The others' share, between 0 and 1.
+        rare_share: f64,
+    },
+}
+
+impl Delay {
+    fn check(self) -> Result<(), ConfigError> {
+        match self {
+            Delay::None => Ok(()),
+            Delay::Fixed(delay) => check_duration("delay", delay),
+            Delay::Exponential { mean } => check_duration("mean delay", mean),
+            Delay::Bimodal { usual, rare, rare_share } => {
+                check_duration("usual delay", usual)?;
+                check_duration("rare delay", rare)?;
+                if rare_share > 0.0 && rare_share < 1.0 {
+                    Ok(())
+                } else {
+                    Err(ConfigError::Share { given: rare_share.to_string() })
+                }
+            }
+        }
+    }
+}
+
+impl FromStr for Delay {
+    type Err = ConfigError;
+
+    fn from_str(text: &str) -> Result<Delay, ConfigError> {
+        let delay = if text == "none" {
+            Delay::None
+        } else if let Some(mean) = text.strip_prefix("exp:") {
+            Delay::Exponential { mean: parse_duration("mean delay", mean)? }
+        } else if let Some(parts) = text.strip_prefix("bimodal:") {
+            let mut parts = parts.split(',');
+            let (Some(usual), Some(rare), Some(share), None) =
+                (parts.next(), parts.next(), parts.next(), parts.next())
+            else {
+                return Err(ConfigError::DelayKind { given: text.to_owned() });
+            };
+            Delay::Bimodal {
+                usual: parse_duration("usual delay", usual)?,
+                rare: parse_duration("rare delay", rare)?,
+                rare_share: share.parse().map_err(|_| ConfigError::Share { given: share.to_owned() })?,
+            }
+        } else if text.contains(':') {
+            return Err(ConfigError::DelayKind { given: text.to_owned() });
+        } else {
+            Delay::Fixed(parse_duration("delay", text)?)
+        };
+        delay.check()?;
+        Ok(delay)
+    }
+}
+
+impl fmt::Display for Delay {
+    /// As [`FromStr`] reads it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Delay::None => write!(f, "none"),
+            Delay::Fixed(delay) => write!(f, "{delay:?}"),
+            Delay::Exponential { mean } => write!(f, "exp:{mean:?}"),
+            Delay::Bimodal { usual, rare, rare_share } => {
+                write!(f, "bimodal:{usual:?},{rare:?},{rare_share}")
+            }
+        }
+    }
+}
+
+/// Regular silences: the first `silence` of every `period`, beginning when the server starts. The whole server stands
+/// still, as in a collection of garbage: nothing is accepted, read or written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stall {
+    /// Length of each silence.
+    pub silence: Duration,
+    /// From the beginning of one silence to the next; longer than the silence.
+    pub period: Duration,
+}
+
+impl Stall {
+    fn check(self) -> Result<(), ConfigError> {
+        check_duration("stall", self.silence)?;
+        check_duration("stall's period", self.period)?;
+        if self.silence < self.period {
+            Ok(())
+        } else {
+            Err(ConfigError::StallTooLong { given: self.to_string() })
+        }
+    }
+}
+
+impl FromStr for Stall {
+    type Err = ConfigError;
+
+    fn from_str(text: &str) -> Result<Stall, ConfigError> {
+        let Some((silence, period)) = text.split_once('/') else {
+            return Err(ConfigError::StallShape { given: text.to_owned() });
+        };
+        let stall = Stall {
+            silence: parse_duration("stall", silence)?,
+            period: parse_duration("stall's period", period)?,
+        };
+        stall.check()?;
+        Ok(stall)
+    }
+}
+
+impl fmt::Display for Stall {
+    /// As [`FromStr`] reads it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}/{:?}", self.silence, self.period)
+    }
+}
+
+/// Why a configuration is refused: the thing, the reason and what to write instead.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum ConfigError {
+    /// No number with a unit.
+    #[error(
+        "the {what} `{given}` is not a duration: write a number and its unit (ns, us, ms, s, m or h), such as 2ms"
+    )]
+    NotADuration {
+        /// What it was to be.
+        what: &'static str,
+        /// As it was written.
+        given: String,
+    },
+    /// Zero, negative or over an hour.
+    #[error(
+        "the {what} `{given}` is out of range: write one above 0 and of at most 1h, or leave the option out"
+    )]
+    OutOfRange {
+        /// What it was to be.
+        what: &'static str,
+        /// As it was written.
+        given: String,
+    },
+    /// No kind of delay that is known.
+    #[error(
+        "the delay `{given}` is of no known kind: write a fixed one (2ms), an exponential one by its mean (exp:2ms), \
+         or two with the second's share (bimodal:3ms,23ms,0.1)"
+    )]
+    DelayKind {
+        /// As it was written.
+        given: String,
+    },
+    /// Not between 0 and 1.
+    #[error(
+        "the share `{given}` of the rare delay is not between 0 and 1: write one such as 0.1 for a tenth of requests"
+    )]
+    Share {
+        /// As it was written.
+        given: String,
+    },
+    /// Not two durations.
+    #[error(
+        "the stall `{given}` has no period: write SILENCE/PERIOD, such as 200ms/2s for 200 ms in every 2 s"
+    )]
+    StallShape {
+        /// As it was written.
+        given: String,
+    },
+    /// The silence never ends.
+    #[error("the stall `{given}` would never end: write a silence shorter than its period, such as 200ms/2s")]
+    StallTooLong {
+        /// As it was written.
+        given: String,
+    },
+    /// None, or more than any machine has.
+    #[error("{given} threads cannot serve: write a number from 1 to {THREADS_MAX}")]
+    Threads {
+        /// As it was written.
+        given: usize,
+    },
+    /// Zero, negative, infinite or not a number.
+    #[error(
+        "a capacity of {given} requests per second cannot be kept: write one above 0 (one an hour at least) and of at most 1e9"
+    )]
+    Capacity {
+        /// As it was written.
+        given: f64,
+    },
+    /// Larger than is held in memory for each connection.
+    #[error(
+        "a body of {given} bytes is more than the server holds for a connection: write at most {BODY_BYTES_MAX}"
+    )]
+    BodyBytes {
+        /// As it was written.
+        given: usize,
+    },
+}
+
+fn check_duration(what: &'static str, duration: Duration) -> Result<(), ConfigError> {
+    if duration.is_zero() || duration > DURATION_MAX {
+        return Err(ConfigError::OutOfRange { what, given: format!("{duration:?}") });
+    }
+    Ok(())
+}
+
+/// A number with its unit, above 0 and at most an hour.
+fn parse_duration(what: &'static str, text: &str) -> Result<Duration, ConfigError> {
+    let not_a_duration = || ConfigError::NotADuration { what, given: text.to_owned() };
+    let trimmed = text.trim();
+    let unit_at =
+        trimmed.find(|c: char| !(c.is_ascii_digit() || "+-.".contains(c))).ok_or_else(not_a_duration)?;
+    let (number, unit) = trimmed.split_at(unit_at);
+    let unit_s = match unit.trim_start() {
+        "ns" => 1e-9,
+        "us" | "µs" | "μs" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(not_a_duration()),
+    };
+    let number: f64 = number.parse().map_err(|_| not_a_duration())?;
+    let out_of_range = || ConfigError::OutOfRange { what, given: text.to_owned() };
+    let duration = Duration::try_from_secs_f64(number * unit_s).map_err(|_| out_of_range())?;
+    check_duration(what, duration).map_err(|_| out_of_range())?;
+    Ok(duration)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    #[test]
+    fn delays_are_read_and_written_back() {
+        let cases = [
+            ("none", Delay::None),
+            ("2ms", Delay::Fixed(ms(2))),
+            ("1.5s", Delay::Fixed(ms(1500))),
+            ("250µs", Delay::Fixed(Duration::from_micros(250))),
+            ("exp:2ms", Delay::Exponential { mean: ms(2) }),
+            ("bimodal:3ms,23ms,0.1", Delay::Bimodal { usual: ms(3), rare: ms(23), rare_share: 0.1 }),
+        ];
+        for (text, delay) in cases {
+            assert_eq!(text.parse::<Delay>().unwrap(), delay);
+            assert_eq!(delay.to_string(), text);
+        }
+        assert_eq!("250us".parse::<Delay>().unwrap(), Delay::Fixed(Duration::from_micros(250)));
+        assert_eq!("1h".parse::<Delay>().unwrap(), Delay::Fixed(DURATION_MAX));
+    }
+
+    #[test]
+    fn stalls_are_read_and_written_back() {
+        let stall: Stall = "200ms/2s".parse().unwrap();
+        assert_eq!(stall, Stall { silence: ms(200), period: ms(2000) });
+        assert_eq!(stall.to_string(), "200ms/2s");
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_in_a_sentence() {
+        let delays = [
+            "",
+            "2",
+            "ms",
+            "-2ms",
+            "0ms",
+            "0.4ns",
+            "61m",
+            "2h",
+            "2parsecs",
+            "1e400s",
+            "exp:",
+            "exp:0s",
+            "gamma:2ms",
+        ];
+        for text in delays {
+            let error = text.parse::<Delay>().unwrap_err().to_string();
+            assert!(error.contains(&format!("`{}`", text.trim_start_matches("exp:"))), "{error}");
+            assert!(error.contains(": write "), "{error}");
+        }
+        for text in [
+            "bimodal:3ms",
+            "bimodal:3ms,4ms",
+            "bimodal:3ms,4ms,1",
+            "bimodal:3ms,4ms,NaN",
+            "bimodal:3ms,4ms,0.1,2",
+        ] {
+            assert!(text.parse::<Delay>().is_err(), "{text}");
+        }
+        for text in ["200ms", "2s/2s", "2s/200ms", "0s/2s", "200ms/", "/2s", "1s/2h", "-1s/2s"] {
+            let error = text.parse::<Stall>().unwrap_err().to_string();
+            assert!(error.contains(": write "), "{error}");
+        }
+        assert_eq!(
+            "2s/2s".parse::<Stall>().unwrap_err().to_string(),
+            "the stall `2s/2s` would never end: write a silence shorter than its period, such as 200ms/2s"
+        );
+    }
+
+    #[test]
+    fn configurations_written_in_code_are_checked_too() {
+        assert_eq!(Config::default().check(), Ok(()));
+        let refused = [
+            Config { threads: 0, ..Config::default() },
+            Config { capacity_per_s: Some(0.0), ..Config::default() },
+            Config { capacity_per_s: Some(f64::NAN), ..Config::default() },
+            Config { capacity_per_s: Some(f64::INFINITY), ..Config::default() },
+            Config { body_bytes: Some(BODY_BYTES_MAX + 1), ..Config::default() },
+            Config { delay: Delay::Fixed(Duration::MAX), ..Config::default() },
+            Config { stall: Some(Stall { silence: ms(2), period: ms(2) }), ..Config::default() },
+        ];
+        for config in refused {
+            assert!(config.check().is_err(), "{config:?}");
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! One connection: requests in, answers out when they are due, in the order of their requests.
+
+use std::collections::VecDeque;
+use std::io::{self, Read};
+use std::mem;
+use std::net::{Shutdown, TcpStream};
+
+use crate::answer::{Answer, Content, Writer};
+use crate::intake::{Intake, Request, Step};
+use crate::outbox::{Account, Outbox};
+use crate::request::{Persistence, Route};
+use crate::service::Service;
+use crate::sys;
+
+/// Answers that may wait on a connection, and bytes of theirs; then it isn't read until some have left.
+const WAITING_MAX: usize = 1024;
+const WAITING_BYTES_MAX: usize = 16 << 20;
+/// Bytes that may wait for a client that doesn't read, beyond one answer; then it isn't read either.
+const UNSENT_BYTES_MAX: usize = 256 << 10;
+/// How long the client's end of a closed connection is awaited. Closing at once with bytes unread would reset it, and
+/// could destroy the answer on its way.
+const LINGER_NS: u64 = 1_000_000_000;
+
+/// What becomes of a connection after an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum After {
+    Keep,
+    Close,
+}
+
+/// Where a connection is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Requests are taken.
+    Open,
+    /// The last request is taken; its answer is still to be sent. What follows it is dropped.
+    Ending,
+    /// All is sent and our side ended; the client's end is awaited until then.
+    Lingering { until_ns: u64 },
+    /// A write failed.
+    Broken,
+}
+
+/// An answer before its time.
+struct Waiting {
+    due_ns: u64,
+    answer: Answer,
+    account: Account,
+}
+
+/// A client's connection.
+pub(crate) struct Connection {
+    pub(crate) stream: TcpStream,
+    phase: Phase,
+    /// The client has ended its side: what it asked is still answered.
+    input_ended: bool,
+    /// Taking requests was paused for want of room, with some left in the inbox.
+    paused: bool,
+    /// When the bytes of the inbox were read.
+    arrival_ns: u64,
+    /// Due instant of the last answer: no later answer of this connection is due earlier.
+    last_due_ns: u64,
+    intake: Intake,
+    /// Bytes read that are no complete head yet, or that wait for room.
+    inbox: Vec<u8>,
+    waiting: VecDeque<Waiting>,
+    waiting_bytes: usize,
+    outbox: Outbox,
+}
+
+impl Connection {
+    pub(crate) fn new(stream: TcpStream) -> Connection {
+        Connection {
+            stream,
+            phase: Phase::Open,
+            input_ended: false,
+            paused: false,
+            arrival_ns: 0,
+            last_due_ns: 0,
+            intake: Intake::default(),
+            inbox: Vec::new(),
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            outbox: Outbox::default(),
+        }
+    }
+
+    /// What the poller shall watch it for.
+    pub(crate) fn interest(&self) -> u32 {
+        let reads = match self.phase {
+            Phase::Open => !self.input_ended && !self.paused && self.has_room(),
+            Phase::Lingering { .. } => true,
+            Phase::Ending | Phase::Broken => false,
+        };
+        let writes = !self.outbox.is_empty();
+        (if reads { sys::READABLE } else { 0 }) | (if writes { sys::WRITABLE } else { 0 })
+    }
+
+    /// When [`Connection::proceed`] has to be called at the latest.
+    pub(crate) fn next_ns(&self) -> Option<u64> {
+        match self.phase {
+            Phase::Lingering { until_ns } => Some(until_ns),
+            // With a full outbox it is the client's reading that lets it go on.
+            _ if self.outbox.unsent_bytes() > UNSENT_BYTES_MAX => None,
+            _ => self.waiting.front().map(|waiting| waiting.due_ns),
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        self.waiting.len() < WAITING_MAX
+            && self.waiting_bytes <= WAITING_BYTES_MAX
+            && self.outbox.unsent_bytes() <= UNSENT_BYTES_MAX
+    }
+
+    /// There are bytes to read, or the end of them: one read, and everything that follows from it.
+    pub(crate) fn read(&mut self, service: &mut Service) -> After {
+        let mut buffer = mem::take(&mut service.buffer);
+        let read = self.stream.read(&mut buffer);
+        service.stamp();
+        let after = match read {
+            Ok(0) => self.end_input(service),
+            Ok(_) if matches!(self.phase, Phase::Lingering { .. }) => After::Keep,
+            Ok(count) => {
+                service.tally.bytes_read += count as u64;
+                self.arrival_ns = service.now_ns;
+                self.take_in(&buffer[..count], service);
+                self.proceed(service)
+            }
+            Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
+                After::Keep
+            }
+            Err(_) => After::Close,
+        };
+        service.buffer = buffer;
+        after
+    }
+
+    fn end_input(&mut self, service: &mut Service) -> After {
+        if matches!(self.phase, Phase::Lingering { .. }) {
+            return After::Close;
+        }
+        self.input_ended = true;
+        self.proceed(service)
+    }
+
+    /// Does all that can be done now: answers that are due, the rest of the inbox, the end.
+    pub(crate) fn proceed(&mut self, service: &mut Service) -> After {
+        if let Phase::Lingering { until_ns } = self.phase {
+            return if until_ns <= service.now_ns { After::Close } else { After::Keep };
+        }
+        loop {
+            self.release(service);
+            self.flush(service);
+            if !(self.paused && self.phase == Phase::Open && self.has_room()) {
+                break;
+            }
+            let inbox = mem::take(&mut self.inbox);
+            self.take_in(&inbox, service);
+        }
+        service.enter_tally();
+        if self.phase == Phase::Broken {
+            return After::Close;
+        }
+        if !self.waiting.is_empty() || !self.outbox.is_empty() {
+            return After::Keep;
+        }
+        match self.phase {
+            Phase::Ending if self.stream.shutdown(Shutdown::Write).is_ok() && !self.input_ended => {
+                self.phase = Phase::Lingering { until_ns: service.now_ns + LINGER_NS };
+                After::Keep
+            }
+            Phase::Open if !self.input_ended => After::Keep,
+            _ => After::Close,
+        }
+    }
+
+    /// Takes requests from `bytes`, behind what the inbox holds.
+    fn take_in(&mut self, bytes: &[u8], service: &mut Service) {
+        self.paused = false;
+        if self.inbox.is_empty() {
+            let taken = self.take_requests(bytes, service);
+            self.inbox.extend_from_slice(&bytes[taken..]);
+        } else {
+            let mut inbox = mem::take(&mut self.inbox);
+            inbox.extend_from_slice(bytes);
+            let taken = self.take_requests(&inbox, service);
+            inbox.drain(..taken);
+            // An empty one is dropped: idle connections hold no buffer.
+            self.inbox = if inbox.is_empty() { Vec::new() } else { inbox };
+        }
+    }
+
+    /// How many of `bytes` it took.
+    fn take_requests(&mut self, bytes: &[u8], service: &mut Service) -> usize {
+        let mut taken = 0;
+        while self.phase == Phase::Open {
+            if !self.has_room() {
+                self.paused = taken < bytes.len();
+                return taken;
+            }
+            let (count, step) = self.intake.take(&bytes[taken..]);
+            taken += count;
+            match step {
+                Step::More => return taken,
+                Step::Continue => self.aside(Content::Continue, service),
+                Step::Request(request) => self.admit(request, service),
+                Step::Refused(refusal) => {
+                    service.tally.requests_refused += 1;
+                    self.aside(Content::Refused(refusal), service);
+                    self.phase = Phase::Ending;
+                }
+            }
+        }
+        bytes.len()
+    }
+
+    /// A request has arrived in full.
+    fn admit(&mut self, request: Request, service: &mut Service) {
+        let head = request.head;
+        let persistence = if service.close { Persistence::Close } else { head.persistence };
+        let (content, more_ns) = content(head.route, request.body);
+        let (account, due_ns) = if matches!(content, Content::Ledger) {
+            service.tally.ledger_bytes_read += head.bytes as u64;
+            (Account::Ledger, self.arrival_ns)
+        } else {
+            service.tally.requests_received += 1;
+            let due_ns = service.truth.due_ns(self.arrival_ns).saturating_add(more_ns);
+            (Account::Request { arrival_ns: self.arrival_ns }, due_ns)
+        };
+        let answer = Answer { content, is_head: head.is_head, persistence };
+        self.schedule(Waiting { due_ns, answer, account }, service);
+        if persistence == Persistence::Close && self.phase == Phase::Open {
+            self.phase = Phase::Ending;
+        }
+    }
+
+    /// What is no answer to a request: neither delayed nor counted, but in its turn.
+    fn aside(&mut self, content: Content, service: &mut Service) {
+        let persistence = match content {
+            Content::Refused(_) => Persistence::Close,
+            _ => Persistence::Keep,
+        };
+        let answer = Answer { content, is_head: false, persistence };
+        self.schedule(Waiting { due_ns: self.arrival_ns, answer, account: Account::Aside }, service);
+    }
+
+    fn schedule(&mut self, mut waiting: Waiting, service: &mut Service) {
+        waiting.due_ns = waiting.due_ns.max(self.last_due_ns);
+        self.last_due_ns = waiting.due_ns;
+        if self.waiting.is_empty() && waiting.due_ns <= service.now_ns {
+            self.write(&waiting, service);
+        } else {
+            self.waiting_bytes += waiting.answer.held_bytes();
+            self.waiting.push_back(waiting);
+        }
+    }
+
+    /// Writes the answers that are due, as far as there is room.
+    fn release(&mut self, service: &mut Service) {
+        while self.outbox.unsent_bytes() <= UNSENT_BYTES_MAX
+            && self.waiting.front().is_some_and(|waiting| waiting.due_ns <= service.now_ns)
+            && let Some(waiting) = self.waiting.pop_front()
+        {
+            self.waiting_bytes -= waiting.answer.held_bytes();
+            self.write(&waiting, service);
+        }
+        if self.waiting.is_empty() && self.waiting.capacity() > 64 {
+            self.waiting = VecDeque::new();
+        }
+    }
+
+    /// Puts an answer into the loop's outbox; it leaves with the next flush.
+    fn write(&mut self, waiting: &Waiting, service: &mut Service) {
+        if waiting.account == Account::Ledger {
+            // What was answered before it on this connection has to be in it.
+            self.flush(service);
+            service.enter_tally();
+            let json = service.books.ledger_json();
+            service.outbox.push(Account::Ledger, |out| Writer::ledger(&waiting.answer, &json, out));
+        } else {
+            service.outbox.push(waiting.account, |out| service.writer.write(&waiting.answer, out));
+        }
+        if service.outbox.unsent_bytes() > UNSENT_BYTES_MAX {
+            self.flush(service);
+        }
+    }
+
+    /// One `send` of what there is, if there is anything.
+    fn flush(&mut self, service: &mut Service) {
+        let borrowed = self.outbox.is_empty();
+        if borrowed {
+            if service.outbox.is_empty() {
+                return;
+            }
+            // The loop's outbox is lent, and comes back below if the kernel takes everything, as it nearly always does.
+            mem::swap(&mut self.outbox, &mut service.outbox);
+        } else {
+            self.outbox.append(&mut service.outbox);
+        }
+        if self.phase != Phase::Broken && service.send(&mut self.outbox, &self.stream).is_err() {
+            self.phase = Phase::Broken;
+        }
+        if self.outbox.is_empty() {
+            if borrowed {
+                mem::swap(&mut self.outbox, &mut service.outbox);
+            } else {
+                self.outbox = Outbox::default();
+            }
+        }
+    }
+}
+
+/// What answers a route, and how much later than the configuration says it is due, in nanoseconds.
+fn content(route: Route, body: Vec<u8>) -> (Content, u64) {
+    match route {
+        Route::Text => (Content::Text, 0),
+        Route::Json => (Content::Json, 0),
+        Route::Echo => (Content::Echo(body), 0),
+        Route::Sleep { wait_ns } => (Content::Slept, wait_ns),
+        Route::Work { steps } => (Content::Work { steps }, 0),
+        Route::Ledger => (Content::Ledger, 0),
+        Route::Unknown => (Content::NotFound, 0),
+        Route::NotAllowed(methods) => (Content::NotAllowed(methods), 0),
+        Route::BadQuery(advice) => (Content::BadQuery(advice), 0),
+    }
+}

@@ -1,0 +1,50 @@
+//! The reference server: an HTTP/1.1 server whose truth is known, to hold a tester's figures against.
+//!
+//! It answers every server's contract, and does with it exactly what its [`Config`] says: [`Delay`]s that are drawn from
+//! a seed and counted from each request's arrival, regular [`Stall`]s of the whole server, a capacity. It keeps a
+//! [`Ledger`] of what came in, what went out and how long it took, exact to the request. So a tester can be shown what
+//! it should have measured: its counts must equal the ledger's, and its percentiles those of the schedule.
+//!
+//! Why not a framework: the truth lies in instants. A framework puts executors, timer wheels of a millisecond and
+//! allocations between a request and its answer, and says nothing about them. Here a thread is one epoll loop, a request
+//! without delay costs one `recv` and one `send`, timers have the kernel's precision, and everything in between fits in
+//! ten small files.
+//!
+//! | request | answer |
+//! |---|---|
+//! | `GET /` | `text/plain`, `Hello, World!` or `body_bytes` bytes |
+//! | `GET /json` | `application/json`, `{"message":"Hello, World!"}` |
+//! | `POST /echo` | its body, of up to 16 MiB |
+//! | `GET /sleep?ms=N` | `Hello, World!`, N ms (up to 60,000) after everything else that delays it; nobody else waits |
+//! | `GET /work?n=N` | the result of N steps of arithmetic, some 2 ns each, during which its event loop does nothing else |
+//! | `GET /-/ledger` | the [`Ledger`] as JSON: never delayed, not counted itself |
+//!
+//! ```
+//! use prony_target::{Config, Target};
+//!
+//! let config = Config { delay: "exp:2ms".parse()?, seed: 7, ..Config::default() };
+//! let target = Target::start(&config)?;
+//! println!("http://{}/", target.address());
+//! assert_eq!(target.stop().requests_received, 0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! What it does not do: close idle connections, TLS, Unix sockets. It trusts its clients not to be many million;
+//! whatever they send, a connection holds at most some 40 MiB, and an idle one about 300 bytes.
+
+mod answer;
+mod config;
+mod connection;
+mod intake;
+mod ledger;
+mod outbox;
+mod request;
+mod server;
+mod service;
+mod sys;
+mod target;
+mod truth;
+
+pub use config::{Config, ConfigError, Delay, Stall};
+pub use ledger::{HistogramError, LEDGER_SCHEMA, LatencySummary, Ledger};
+pub use target::{StartError, Stopper, Target, run};

@@ -1,0 +1,166 @@
+//! Answers on their way to the kernel: bytes, and marks where each answer ends.
+
+use std::collections::VecDeque;
+use std::io::{self, Write};
+
+use crate::ledger::Book;
+
+/// Whose bytes these are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Account {
+    /// A request's, which arrived at this instant.
+    Request { arrival_ns: u64 },
+    /// Nobody's: a refusal, or `100 Continue`.
+    Aside,
+    /// The ledger's own, which it leaves out.
+    Ledger,
+}
+
+/// Where an answer ends, counted from the beginning of [`Outbox::bytes`].
+struct Mark {
+    end: usize,
+    account: Account,
+}
+
+/// Bytes that the kernel has not taken yet. An event loop has one that is reused for every connection, so that an
+/// idle connection holds none and a fast answer allocates none.
+#[derive(Default)]
+pub(crate) struct Outbox {
+    bytes: Vec<u8>,
+    sent: usize,
+    marks: VecDeque<Mark>,
+}
+
+impl Outbox {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.unsent_bytes() == 0
+    }
+
+    pub(crate) fn unsent_bytes(&self) -> usize {
+        self.bytes.len() - self.sent
+    }
+
+    /// Appends an answer that `write` writes.
+    pub(crate) fn push(&mut self, account: Account, write: impl FnOnce(&mut Vec<u8>)) {
+        write(&mut self.bytes);
+        self.marks.push_back(Mark { end: self.bytes.len(), account });
+    }
+
+    /// Moves everything unsent of `other` behind what is here. Nothing of `other` has been sent.
+    pub(crate) fn append(&mut self, other: &mut Outbox) {
+        let shift = self.bytes.len();
+        self.bytes.append(&mut other.bytes);
+        self.marks.extend(other.marks.drain(..).map(|mark| Mark { end: mark.end + shift, ..mark }));
+    }
+
+    /// One write of all there is; what the kernel took is entered in `book`, departed at `now_ns`. True when all is
+    /// gone.
+    pub(crate) fn write_to(
+        &mut self,
+        mut stream: impl Write,
+        now_ns: u64,
+        book: &mut Book,
+    ) -> io::Result<bool> {
+        let written = match stream.write(&self.bytes[self.sent..]) {
+            Ok(written) => written,
+            Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
+                return Ok(false);
+            }
+            Err(e) => return Err(e),
+        };
+        let before = self.sent;
+        self.sent += written;
+        book.counts.bytes_written += written as u64;
+        self.enter(before, now_ns, book);
+        let all = self.is_empty();
+        if all {
+            self.bytes.clear();
+            self.sent = 0;
+        } else if self.sent >= self.bytes.len() / 2 {
+            // Moves each byte at most once on average.
+            self.bytes.drain(..self.sent);
+            for mark in &mut self.marks {
+                mark.end -= self.sent;
+            }
+            self.sent = 0;
+        }
+        Ok(all)
+    }
+
+    /// Enters the answers that end within what is sent.
+    fn enter(&mut self, mut from: usize, now_ns: u64, book: &mut Book) {
+        while let Some(mark) = self.marks.front() {
+            let to = mark.end.min(self.sent);
+            if mark.account == Account::Ledger {
+                book.counts.ledger_bytes_written += (to - from) as u64;
+            }
+            if mark.end > self.sent {
+                return;
+            }
+            if let Account::Request { arrival_ns } = mark.account {
+                book.answered(now_ns.saturating_sub(arrival_ns));
+            }
+            from = to;
+            self.marks.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::Books;
+
+    /// A kernel that takes so many bytes a call.
+    struct Narrow(usize, Vec<u8>);
+
+    impl Write for Narrow {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let taken = bytes.len().min(self.0);
+            self.1.extend_from_slice(&bytes[..taken]);
+            if taken == 0 { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(taken) }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn however_the_kernel_takes_them_bytes_stay_in_order_and_answers_count_once() {
+        let answers = [(Account::Request { arrival_ns: 5 }, 7), (Account::Ledger, 20), (Account::Aside, 3)];
+        for width in 1..70 {
+            let books = Books::new(1, 0);
+            let (mut outbox, mut scratch, mut kernel) =
+                (Outbox::default(), Outbox::default(), Narrow(width, vec![]));
+            for round in 0..2_u8 {
+                for (account, length) in answers {
+                    scratch.push(account, |out| out.extend((0..length).map(|i| i + 100 * round)));
+                }
+                outbox.append(&mut scratch);
+                assert!(scratch.is_empty());
+                outbox.write_to(&mut kernel, 10, &mut books.open(0)).unwrap();
+            }
+            while !outbox.is_empty() {
+                outbox.write_to(&mut kernel, 10, &mut books.open(0)).unwrap();
+            }
+            assert!(outbox.marks.is_empty());
+            let expected: Vec<u8> = (0..2)
+                .flat_map(|round| [7, 20, 3].map(|length| (0..length).map(move |i| i + 100 * round)))
+                .flatten()
+                .collect();
+            assert_eq!(kernel.1, expected, "width {width}");
+            let ledger = books.ledger();
+            assert_eq!((ledger.requests_answered, ledger.bytes_written, ledger.latency.max_ns), (2, 20, 5));
+        }
+    }
+
+    #[test]
+    fn a_full_kernel_is_no_error() {
+        let books = Books::new(1, 0);
+        let mut outbox = Outbox::default();
+        outbox.push(Account::Aside, |out| out.push(1));
+        assert!(!outbox.write_to(Narrow(0, vec![]), 0, &mut books.open(0)).unwrap());
+        assert_eq!(outbox.unsent_bytes(), 1);
+    }
+}

@@ -1,0 +1,77 @@
+//! What the connections of one event loop share: its buffers, its schedule, its book.
+
+use std::io;
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use crate::answer::Writer;
+use crate::config::Config;
+use crate::ledger::{Books, Counts};
+use crate::outbox::Outbox;
+use crate::sys;
+use crate::truth::Truth;
+
+/// Bytes asked of one `recv`: a 16 MiB echo takes 256 of them, a request one.
+const READ_BYTES: usize = 64 << 10;
+
+/// One event loop's means of serving.
+pub(crate) struct Service {
+    /// Where every read goes; lent to the connection that reads.
+    pub(crate) buffer: Box<[u8]>,
+    /// Where answers are written; lent to the connection that sends.
+    pub(crate) outbox: Outbox,
+    /// The last reading of the clock.
+    pub(crate) now_ns: u64,
+    pub(crate) truth: Truth,
+    pub(crate) writer: Writer,
+    /// Whether every answer ends its connection.
+    pub(crate) close: bool,
+    pub(crate) books: Arc<Books>,
+    /// Counted but not yet in the book: entered with the next `send`, or at the end of the event.
+    pub(crate) tally: Counts,
+    thread: usize,
+}
+
+impl Service {
+    pub(crate) fn new(config: &Config, books: Arc<Books>, thread: usize) -> Service {
+        let Config { delay, capacity_per_s, seed, .. } = *config;
+        Service {
+            buffer: vec![0; READ_BYTES].into_boxed_slice(),
+            outbox: Outbox::default(),
+            now_ns: sys::now_ns(),
+            truth: Truth::new(delay, capacity_per_s, seed, thread as u64),
+            writer: Writer::new(config.body_bytes),
+            close: config.close,
+            books,
+            tally: Counts::default(),
+            thread,
+        }
+    }
+
+    /// Reads the clock.
+    pub(crate) fn stamp(&mut self) {
+        self.now_ns = sys::now_ns();
+    }
+
+    /// Enters what is counted in the book.
+    pub(crate) fn enter_tally(&mut self) {
+        if self.tally != Counts::default() {
+            self.books.open(self.thread).counts.add(&std::mem::take(&mut self.tally));
+        }
+    }
+
+    /// One `send` of `outbox`. The book is open meanwhile: on loopback the client has its answer before the call
+    /// returns, and whoever it asks for the ledger then has to wait for the entry.
+    pub(crate) fn send(&mut self, outbox: &mut Outbox, stream: &TcpStream) -> io::Result<bool> {
+        let mut book = self.books.open(self.thread);
+        book.counts.add(&std::mem::take(&mut self.tally));
+        self.now_ns = sys::now_ns();
+        outbox.write_to(stream, self.now_ns, &mut book)
+    }
+}
+
+/// How many event loops a configuration gets: a capacity is one queue, and one loop is the simplest way to keep the
+/// order of arrivals.
+pub(crate) fn threads(config: &Config) -> usize {
+    if config.capacity_per_s.is_some() { 1 } else { config.threads }
+}

@@ -1,0 +1,176 @@
+//! The running server: started, asked, stopped.
+
+use std::convert::identity;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use thiserror::Error;
+
+use crate::config::{Config, ConfigError};
+use crate::ledger::{Books, Ledger};
+use crate::server::{Server, Signal};
+use crate::service::{self, Service};
+use crate::sys;
+use crate::truth::Silences;
+
+/// Why a server could not be started.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// The configuration cannot be carried out.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The address is taken, not this machine's, or not allowed.
+    #[error("cannot listen on {address} ({source}): {}", advice(.source))]
+    Listen {
+        /// The address asked for.
+        address: SocketAddr,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The kernel refused a thread or a descriptor.
+    #[error(
+        "cannot set up the reference server ({0}): raise the limits on open files and processes (ulimit -n, -u)"
+    )]
+    Resources(#[from] io::Error),
+}
+
+fn advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => "end what listens there, or take any free port with port 0",
+        io::ErrorKind::PermissionDenied => "take a port from 1024 on, or any free one with port 0",
+        io::ErrorKind::AddrNotAvailable => "take an address of this machine, such as 127.0.0.1",
+        _ => "try 127.0.0.1 with port 0, which takes any free port",
+    }
+}
+
+/// A running reference server. It stops when dropped.
+pub struct Target {
+    address: SocketAddr,
+    books: Arc<Books>,
+    stopper: Stopper,
+    threads: Vec<JoinHandle<io::Result<()>>>,
+}
+
+/// Stops a [`Target`] from elsewhere: from the thread that waits for Ctrl-C, or for the parent's end.
+#[derive(Clone)]
+pub struct Stopper(Arc<[Arc<Signal>]>);
+
+impl Stopper {
+    /// Makes every event loop end, within a millisecond where none is at `/work`. More than once is once.
+    pub fn stop(&self) {
+        self.0.iter().for_each(|signal| signal.stop());
+    }
+}
+
+impl Target {
+    /// Starts a server; when it returns, the address accepts connections.
+    ///
+    /// # Errors
+    /// When the configuration cannot be carried out, the address cannot be had, or the kernel refuses threads.
+    pub fn start(config: &Config) -> Result<Target, StartError> {
+        config.check()?;
+        let listeners = listeners(config.address, service::threads(config))
+            .map_err(|source| StartError::Listen { address: config.address, source })?;
+        let address = listeners[0].local_addr()?;
+        let started_ns = sys::now_ns();
+        let books = Arc::new(Books::new(listeners.len(), started_ns));
+        let silences = config.stall.map(|stall| Silences::new(stall, started_ns));
+        let mut servers = Vec::with_capacity(listeners.len());
+        let mut signals = Vec::with_capacity(listeners.len());
+        for (index, listener) in listeners.into_iter().enumerate() {
+            let signal = Arc::new(Signal::new()?);
+            let service = Service::new(config, Arc::clone(&books), index);
+            servers.push(Server::new(listener, Arc::clone(&signal), service, silences)?);
+            signals.push(signal);
+        }
+        let stopper = Stopper(signals.into());
+        let mut target = Target { address, books, stopper, threads: Vec::with_capacity(servers.len()) };
+        for (index, server) in servers.into_iter().enumerate() {
+            let name = format!("target-{index}");
+            let stopper = target.stopper();
+            // One that ends by itself ends them all: half a server would lie.
+            let serve = move || server.run().inspect_err(|_| stopper.stop());
+            target.threads.push(thread::Builder::new().name(name).spawn(serve)?);
+        }
+        Ok(target)
+    }
+
+    /// Where it listens, with the port it got.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Its event loops: those asked for, or one with a capacity.
+    pub fn threads(&self) -> usize {
+        self.threads.len()
+    }
+
+    /// What it has done so far, without a request. Takes some milliseconds, of which a loop is held up for some 50 µs.
+    pub fn ledger(&self) -> Ledger {
+        self.books.ledger()
+    }
+
+    /// A handle that stops it from another thread.
+    pub fn stopper(&self) -> Stopper {
+        self.stopper.clone()
+    }
+
+    /// Stops it, waits for its threads, and gives its last account; connections still open are closed.
+    pub fn stop(mut self) -> Ledger {
+        self.stopper.stop();
+        // An error would have ended the loop before, with everything counted until then in its book.
+        let _ = self.join();
+        self.books.ledger()
+    }
+
+    /// Waits until a [`Stopper`] stops it.
+    ///
+    /// # Errors
+    /// When an event loop ended by itself, for want of what the kernel refused it.
+    pub fn wait(mut self) -> Result<Ledger, StartError> {
+        self.join()?;
+        Ok(self.books.ledger())
+    }
+
+    fn join(&mut self) -> io::Result<()> {
+        let panicked = |_| Err(io::Error::other("an event loop panicked"));
+        let mut result = Ok(());
+        for thread in self.threads.drain(..) {
+            result = result.and(thread.join().map_or_else(panicked, identity));
+        }
+        result
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        self.stopper.stop();
+        let _ = self.join();
+    }
+}
+
+/// Runs a server in the foreground: `ready` is called once with its address and the way to stop it. Returns the last
+/// account when it was stopped.
+///
+/// # Errors
+/// As [`Target::start`] and [`Target::wait`].
+pub fn run(config: &Config, ready: impl FnOnce(SocketAddr, Stopper)) -> Result<Ledger, StartError> {
+    let target = Target::start(config)?;
+    ready(target.address(), target.stopper());
+    target.wait()
+}
+
+/// One listener for each event loop, all on the same port.
+fn listeners(address: SocketAddr, threads: usize) -> io::Result<Vec<TcpListener>> {
+    let first = sys::listen(address, false)?;
+    if threads == 1 {
+        return Ok(vec![first]);
+    }
+    // Shared listeners would silently join those of another server of this user, and get half of its connections; this
+    // one, unshared, has just shown that there is none.
+    let address = first.local_addr()?;
+    drop(first);
+    (0..threads).map(|_| sys::listen(address, true)).collect()
+}

@@ -1,0 +1,48 @@
+<?php
+
+declare(strict_types=1);
+
+/** `$n` steps of a linear congruential generator: pure arithmetic, the same in every language here. */
+function work(int $n): string
+{
+    $x = 0;
+    for ($i = 0; $i < $n; $i++) {
+        $x = ($x * 1664525 + 1013904223) & 0xFFFFFFFF;
+    }
+
+    return (string) $x;
+}
+
+function number(string $key, int $otherwise): int
+{
+    $value = $_GET[$key] ?? '';
+
+    return is_string($value) && ctype_digit($value) ? (int) $value : $otherwise;
+}
+
+function answer(int $status, string $type, string $body): void
+{
+    http_response_code($status);
+    header('Content-Type: ' . $type);
+    // Named, so that a proxy in front neither waits for the end nor sends chunks.
+    header('Content-Length: ' . strlen($body));
+    echo $body;
+}
+
+// REQUEST_URI is what the client asked for, under every server that comes here.
+$path = strtok($_SERVER['REQUEST_URI'], '?');
+
+if ($path === '/') {
+    answer(200, 'text/plain', 'Hello, World!');
+} elseif ($path === '/json') {
+    answer(200, 'application/json', json_encode(['message' => 'Hello, World!'], JSON_THROW_ON_ERROR));
+} elseif ($path === '/sleep') {
+    usleep(1000 * number('ms', 0));
+    answer(200, 'text/plain', 'Hello, World!');
+} elseif ($path === '/work') {
+    answer(200, 'text/plain', work(number('n', 1000)));
+} elseif ($path === '/echo' && $_SERVER['REQUEST_METHOD'] === 'POST') {
+    answer(200, 'application/octet-stream', (string) file_get_contents('php://input'));
+} else {
+    answer(404, 'text/plain', 'Not Found');
+}

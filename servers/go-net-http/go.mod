@@ -1,0 +1,3 @@
+module prony.invalid/go-net-http
+
+go 1.19

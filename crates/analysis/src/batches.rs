@@ -48,7 +48,8 @@ pub(crate) fn merge(bins: &[Bin], window_ns: u64, count: usize) -> Vec<Batch> {
                 sum.completed += bin.completed;
                 sum.failed += bin.failed;
                 sum.dispatched += bin.dispatched;
-                sum.connection_wait_sum_ns = sum.connection_wait_sum_ns.saturating_add(bin.connection_wait_sum_ns);
+                sum.connection_wait_sum_ns =
+                    sum.connection_wait_sum_ns.saturating_add(bin.connection_wait_sum_ns);
             }
             Batch { start_ns: edge(from), end_ns: edge(to), sum }
         })

@@ -5,6 +5,8 @@ use prony_record::host::Host;
 use prony_record::run_log::Skipped;
 use serde::Serialize;
 
+pub use crate::analyse::analyse;
+
 /// A run, analysed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ExperimentAnalysis {

@@ -131,7 +131,8 @@ mod tests {
 
     #[test]
     fn a_server_that_freezes_half_way_is_overloaded() {
-        let line = Line { rate_per_s: 2000, served_per_s: 4000, stalls: vec![(5 * S, 60 * S)], ..Line::default() };
+        let line =
+            Line { rate_per_s: 2000, served_per_s: 4000, stalls: vec![(5 * S, 60 * S)], ..Line::default() };
         let growth = growth(&line).unwrap();
         assert!(growth.last_ns > 4e9, "nothing was dispatched, yet the head of the line waits: {growth:?}");
     }

@@ -47,7 +47,8 @@ pub(crate) fn drifts(m: &Measurement, window_ns: u64, growing: bool) -> Vec<Drif
 /// The Theil–Sen drift of 20 batches, with Sen's interval wholly outside ±5 % of the median.
 #[expect(clippy::cast_precision_loss, reason = "a window of a day is 8.64e13 ns, exact in an f64")]
 fn throughput_drift(m: &Measurement, window_ns: u64) -> Option<Drift> {
-    let points: Vec<(f64, f64)> = merge(&m.bins, window_ns, BATCHES).iter().map(|b| (b.middle_s(), b.rate_per_s())).collect();
+    let points: Vec<(f64, f64)> =
+        merge(&m.bins, window_ns, BATCHES).iter().map(|b| (b.middle_s(), b.rate_per_s())).collect();
     let level = median(&points.iter().map(|p| p.1).collect::<Vec<_>>()).filter(|level| *level > 0.0)?;
     let slope = theil_sen(&points, CONFIDENCE)?;
     let over_window = |slope: f64| slope * window_ns as f64 / 1e9 / level;
@@ -69,7 +70,8 @@ fn throughput_drift(m: &Measurement, window_ns: u64) -> Option<Drift> {
 /// is needed: on level noise MSER-5 cuts beyond the half in some percent of runs.
 fn warming_up(m: &Measurement, window_ns: u64) -> Option<Drift> {
     // The last bin may be shorter than the others, and its count lower.
-    let whole = usize::try_from(window_ns / prony_load::measurement::BIN_NS).unwrap_or(usize::MAX).min(m.bins.len());
+    let whole =
+        usize::try_from(window_ns / prony_load::measurement::BIN_NS).unwrap_or(usize::MAX).min(m.bins.len());
     #[expect(clippy::cast_precision_loss, reason = "counts within 100 ms")]
     let counts: Vec<f64> = m.bins[..whole].iter().map(|b| b.completed as f64).collect();
     let halves: Vec<f64> = merge(&m.bins, window_ns, 2).iter().map(Batch::rate_per_s).collect();

@@ -44,7 +44,11 @@ fn with_interval(point: f64, m: &Measurement, window_ns: u64) -> Estimate {
             let half = (interval.high - interval.low) / 2.0;
             Estimate::new(point, (point - half).max(0.0), point + half, count as u64)
         }
-        None => Estimate::bare(point, 1, "the window is shorter than five batches of 100 ms: give -d at least 500ms"),
+        None => Estimate::bare(
+            point,
+            1,
+            "the window is shorter than five batches of 100 ms: give -d at least 500ms",
+        ),
     }
 }
 

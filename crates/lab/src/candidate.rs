@@ -249,9 +249,10 @@ impl Candidate {
                 custom: server.recipe.checks.clone(),
                 host: None,
             },
-            Origin::Command(_) => {
-                ContractExpectation { custom: vec![CustomCheck::answers("/")], ..ContractExpectation::default() }
-            }
+            Origin::Command(_) => ContractExpectation {
+                custom: vec![CustomCheck::answers("/")],
+                ..ContractExpectation::default()
+            },
             Origin::Url(url) => {
                 let rest = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
                 let split = rest.find(['/', '?']).unwrap_or(rest.len());

@@ -165,7 +165,10 @@ impl Catalogue {
                 } else if known.iter().any(|n| n == versus) {
                     return None;
                 } else {
-                    format!("versus names the server {versus:?}, which is unknown: {}", suggest(versus, others))
+                    format!(
+                        "versus names the server {versus:?}, which is unknown: {}",
+                        suggest(versus, others)
+                    )
                 };
                 Some((server.name.clone(), server.error_at(&["versus"], why)))
             })
@@ -185,7 +188,8 @@ impl Server {
             ));
         }
         let file = file_name(name, &source);
-        let Some(text) = files::read_text(name, &source, RECIPE_FILE).map_err(|e| format!("{file}: {e}"))? else {
+        let Some(text) = files::read_text(name, &source, RECIPE_FILE).map_err(|e| format!("{file}: {e}"))?
+        else {
             return Err(format!("{file} does not exist: write it, or remove its folder from the catalogue."));
         };
         let recipe = Recipe::parse(&file, &text).map_err(|e| e.to_string())?;

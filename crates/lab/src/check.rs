@@ -159,3 +159,6 @@ pub fn ready(address: SocketAddr, route: Route) -> Result<(), NotYet> {
 pub fn ready_path(address: SocketAddr, path: &str) -> Result<(), NotYet> {
     contract::ready(address, "GET", path)
 }
+
+#[cfg(test)]
+mod tests;

@@ -406,3 +406,6 @@ impl<'de> Deserialize<'de> for AxisValue {
         deserializer.deserialize_map(ValueVisitor)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -28,7 +28,11 @@ impl TomlError {
     /// index (`["plan", "1", "rate"]`). Where the path does not exist, the line is that of
     /// the last part of it that does.
     pub fn at_key(file: &str, text: &str, path: &[&str], message: impl Into<String>) -> TomlError {
-        TomlError { file: file.to_owned(), line: line_of(text, offset_of(text, path)), message: message.into() }
+        TomlError {
+            file: file.to_owned(),
+            line: line_of(text, offset_of(text, path)),
+            message: message.into(),
+        }
     }
 
     /// An error at a byte of the text, as from the span of a [`toml::Spanned`].
@@ -363,7 +367,8 @@ mod tests {
 
     #[test]
     fn errors_of_meaning_find_their_line() {
-        let text = "title = \"a\"\n[[plan]]\nconnections = 1\n[[plan]]\n\nrate = [\"1\"]\n[load]\nrate = []\n";
+        let text =
+            "title = \"a\"\n[[plan]]\nconnections = 1\n[[plan]]\n\nrate = [\"1\"]\n[load]\nrate = []\n";
         assert_eq!(TomlError::at_key("x", text, &["plan", "1", "rate"], "m").line(), 6);
         assert_eq!(TomlError::at_key("x", text, &["load", "rate"], "m").line(), 8);
         // What does not exist is found by what leads to it.

@@ -1,1 +1,47 @@
-fn main() {}
+//! `prony`: flags → options → call → exit code.
+
+mod cli;
+mod commands;
+mod failure;
+mod interrupt;
+mod printer;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use cli::{Cli, Command};
+use failure::Failure;
+use printer::Printer;
+
+fn main() -> ExitCode {
+    // The guard is started by Prony itself, before any flag is read.
+    if std::env::args().nth(1).as_deref() == Some(prony_lab::guard::ARGUMENT) {
+        return ExitCode::from(u8::try_from(prony_lab::guard::main()).unwrap_or(1));
+    }
+    let arguments: Vec<String> = std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect();
+    let printer = Printer::new();
+    let result = match cli::traps::check(&arguments) {
+        Some(sentence) => Err(Failure::usage(sentence)),
+        None => run(Cli::parse(), &printer),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if !failure.sentence.is_empty() {
+                printer.error(&failure.sentence);
+            }
+            ExitCode::from(failure.code)
+        }
+    }
+}
+
+fn run(cli: Cli, printer: &Printer) -> Result<(), Failure> {
+    match cli.command {
+        Command::Load(arguments) => commands::load::run(&arguments, printer),
+        Command::Bench(arguments) => commands::bench::run(&arguments, printer),
+        Command::Report(arguments) => commands::report::run(&arguments, printer),
+        Command::Servers(arguments) => commands::servers::run(&arguments, printer),
+        Command::Target(arguments) => commands::target::run(&arguments, printer),
+    }
+}

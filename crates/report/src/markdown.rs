@@ -90,8 +90,8 @@ pub fn trial(trial: &Trial) -> String {
     let estimate = &trial.throughput.requests_per_s;
     let pm = words::plus_minus(estimate).map(|pm| format!(" {pm}")).unwrap_or_default();
     let mark = words::figure_mark(trial, "throughput");
-    let (name, summary) = words::headline(trial);
-    let latency_mark = words::figure_mark(trial, name);
+    let (_, summary) = words::headline(trial);
+    let latency_mark = words::headline_mark(trial);
     let mut lead = format!("{}{mark} req/s{pm}", words::throughput(trial));
     for field in ["p50_ns", "p99_ns"] {
         let mark = summary.percentile(field).map_or("", |_| latency_mark);

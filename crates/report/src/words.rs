@@ -88,6 +88,14 @@ pub(crate) fn figure_mark(trial: &Trial, figure: &str) -> &'static str {
     }
 }
 
+/// [`figure_mark`] of [`headline`]: where service stands for response, what touches either marks it.
+pub(crate) fn headline_mark(trial: &Trial) -> &'static str {
+    match figure_mark(trial, headline(trial).0) {
+        "" => figure_mark(trial, "response"),
+        mark => mark,
+    }
+}
+
 /// A percentile of a summary as text in a column of milliseconds: the figure, `–`, or `> 2 s`.
 pub(crate) fn percentile_cell(summary: &Summary, field: &str) -> String {
     match (summary.percentile(field), summary.censored_at_ns.get(field)) {

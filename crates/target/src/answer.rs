@@ -129,7 +129,7 @@ fn response(out: &mut Vec<u8>, answer: &Answer, status: &str, kind: &str, extra:
 }
 
 /// `steps` of xorshift64*: each needs the last, so that neither compiler nor processor can do them at once (about
-/// 2 ns each).
+/// 3 ns each).
 fn work(steps: u64) -> u64 {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     for _ in 0..steps {

@@ -250,4 +250,24 @@ mod tests {
         assert_eq!(intake.current.as_ref().unwrap().body.capacity(), 0);
         assert!(matches!(intake.take(b"xG"), (1, Step::Request(_))));
     }
+
+    #[test]
+    fn no_bytes_make_it_panic() {
+        use rand_chacha::rand_core::{Rng, SeedableRng};
+        let seed = format!("{CHUNKED}3\r\nabc\r\n0A;x=\"y\"\r\n0123456789\r\n0\r\nX: 1\r\n\r\n").repeat(2);
+        let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(2);
+        for _ in 0..5000 {
+            let mut bytes = seed.clone().into_bytes();
+            for _ in 0..random.next_u32() % 4 {
+                let at = CHUNKED.len() + random.next_u32() as usize % (bytes.len() - CHUNKED.len());
+                bytes[at] = random.next_u32() as u8;
+            }
+            let piece = 1 + random.next_u32() as usize % bytes.len();
+            assert_eq!(
+                requests(&bytes, piece),
+                requests(&bytes, bytes.len()),
+                "pieces of {piece} change nothing"
+            );
+        }
+    }
 }

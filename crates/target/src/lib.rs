@@ -16,7 +16,7 @@
 //! | `GET /json` | `application/json`, `{"message":"Hello, World!"}` |
 //! | `POST /echo` | its body, of up to 16 MiB |
 //! | `GET /sleep?ms=N` | `Hello, World!`, N ms (up to 60,000) after everything else that delays it; nobody else waits |
-//! | `GET /work?n=N` | the result of N steps of arithmetic, some 2 ns each, during which its event loop does nothing else |
+//! | `GET /work?n=N` | the result of N steps of arithmetic, some 3 ns each, during which its event loop does nothing else |
 //! | `GET /-/ledger` | the [`Ledger`] as JSON: never delayed, not counted itself |
 //!
 //! ```
@@ -29,8 +29,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What it does not do: close idle connections, TLS, Unix sockets. It trusts its clients not to be many million;
-//! whatever they send, a connection holds at most some 40 MiB, and an idle one about 300 bytes.
+//! How true it is, on two virtual cores under Linux 6.18 (2026-11, wrk at 100 connections): 0.2 µs from a request's arrival
+//! to its answer's departure, 4.4 µs of CPU a request, 0.4 of them outside the kernel; answers leave up to 0.07 ms (median)
+//! after they are due, which is how late that kernel ends any wait. The ledger says what it was.
+//!
+//! What it does not do: close idle connections, TLS, Unix sockets. Whatever a client sends, its connection holds less than
+//! 100 MiB; an idle one holds about 300 bytes.
 
 mod answer;
 mod config;

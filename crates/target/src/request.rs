@@ -11,7 +11,7 @@ pub(crate) const HEAD_BYTES_MAX: usize = 16 << 10;
 pub(crate) const BODY_BYTES_MAX: usize = 16 << 20;
 /// Longest `/sleep`.
 const SLEEP_MS_MAX: u64 = 60_000;
-/// Most steps of `/work`: about 0.1 s of one core, during which its event loop does nothing else.
+/// Most steps of `/work`: about 0.15 s of one core, during which its event loop does nothing else.
 const WORK_STEPS_MAX: u64 = 50_000_000;
 /// Most headers, 32 bytes of stack each.
 const HEADERS_MAX: usize = 64;

@@ -58,7 +58,7 @@ pub struct Target {
 pub struct Stopper(Arc<[Arc<Signal>]>);
 
 impl Stopper {
-    /// Makes every event loop end, within a millisecond where none is at `/work`. More than once is once.
+    /// Makes every event loop end as soon as it has done what it is at; a stall doesn't hold it up.
     pub fn stop(&self) {
         self.0.iter().for_each(|signal| signal.stop());
     }
@@ -117,7 +117,8 @@ impl Target {
         self.stopper.clone()
     }
 
-    /// Stops it, waits for its threads, and gives its last account; connections still open are closed.
+    /// Stops it, waits for its threads, and gives its last account. Connections still open are closed, and
+    /// count as open in it.
     pub fn stop(mut self) -> Ledger {
         self.stopper.stop();
         // An error would have ended the loop before, with everything counted until then in its book.

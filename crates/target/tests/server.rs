@@ -17,7 +17,7 @@ const MS: Duration = Duration::from_millis(1);
 
 #[test]
 fn routes_of_the_contract() {
-    let target = start(Config::default());
+    let target = start(&Config::default());
     let mut client = Client::connect(&target);
     let text = client.ask(&get("/"));
     assert_eq!(
@@ -51,7 +51,7 @@ fn routes_of_the_contract() {
 #[test]
 fn pipelined_requests_are_answered_in_order_whatever_their_delays() {
     for delay in ["none", "exp:300us"] {
-        let target = start(Config { delay: delay.parse().unwrap(), ..Config::default() });
+        let target = start(&Config { delay: delay.parse().unwrap(), ..Config::default() });
         let mut client = Client::connect(&target);
         let bodies: Vec<String> = (0..200).map(|i| format!("number {i}")).collect();
         for body in &bodies {
@@ -67,7 +67,7 @@ fn pipelined_requests_are_answered_in_order_whatever_their_delays() {
 
 #[test]
 fn a_pipeline_longer_than_is_held_is_answered_in_full() {
-    let target = start(Config { delay: Delay::Fixed(2 * MS), ..Config::default() });
+    let target = start(&Config { delay: Delay::Fixed(2 * MS), ..Config::default() });
     let mut client = Client::connect(&target);
     client.send(get("/").repeat(5000));
     for _ in 0..5000 {
@@ -82,7 +82,7 @@ fn a_pipeline_longer_than_is_held_is_answered_in_full() {
 
 #[test]
 fn requests_may_come_byte_by_byte() {
-    let target = start(Config::default());
+    let target = start(&Config::default());
     let mut client = Client::connect(&target);
     let request = "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
     for byte in request.bytes() {
@@ -96,7 +96,7 @@ fn requests_may_come_byte_by_byte() {
 #[test]
 fn ledger_is_exact_over_connections_and_threads() {
     for threads in [1, 3] {
-        let target = start(Config { threads, ..Config::default() });
+        let target = start(&Config { threads, ..Config::default() });
         assert_eq!(target.threads(), threads);
         let clients: Vec<_> = (0..8)
             .map(|_| {
@@ -126,7 +126,7 @@ fn ledger_is_exact_over_connections_and_threads() {
 
 #[test]
 fn every_answer_that_a_client_has_is_in_the_ledger_at_once() {
-    let target = start(Config { threads: 2, ..Config::default() });
+    let target = start(&Config { threads: 2, ..Config::default() });
     let mut clients: Vec<Client> = (0..6).map(|_| Client::connect(&target)).collect();
     for round in 1..=200_u64 {
         for (place, client) in (0..).zip(&mut clients) {
@@ -139,7 +139,7 @@ fn every_answer_that_a_client_has_is_in_the_ledger_at_once() {
 #[test]
 fn a_ledger_request_behind_others_in_a_pipeline_counts_them() {
     for delay in [Delay::None, Delay::Fixed(5 * MS)] {
-        let target = start(Config { delay, ..Config::default() });
+        let target = start(&Config { delay, ..Config::default() });
         let mut client = Client::connect(&target);
         client.send(get("/").repeat(3) + &get("/-/ledger"));
         (0..3).for_each(|_| assert_eq!(client.answer().status, 200));
@@ -150,7 +150,7 @@ fn a_ledger_request_behind_others_in_a_pipeline_counts_them() {
 
 #[test]
 fn close_mode_says_so_and_ends_each_connection_after_one_answer() {
-    let target = start(Config { close: true, ..Config::default() });
+    let target = start(&Config { close: true, ..Config::default() });
     for _ in 0..20 {
         let mut client = Client::connect(&target);
         client.send(get("/").repeat(2));
@@ -165,7 +165,7 @@ fn close_mode_says_so_and_ends_each_connection_after_one_answer() {
 
 #[test]
 fn a_closed_connection_is_given_up_when_the_client_never_ends_its_side() {
-    let target = start(Config { close: true, ..Config::default() });
+    let target = start(&Config { close: true, ..Config::default() });
     let mut client = Client::connect(&target);
     client.ask(&get("/"));
     eventually(|| target.ledger().connections_open == 0);
@@ -173,7 +173,7 @@ fn a_closed_connection_is_given_up_when_the_client_never_ends_its_side() {
 
 #[test]
 fn http_1_0_closes_unless_asked_not_to() {
-    let target = start(Config::default());
+    let target = start(&Config::default());
     let mut client = Client::connect(&target);
     assert_eq!(client.ask("GET / HTTP/1.0\r\n\r\n").header("connection"), Some("close"));
     assert!(client.is_at_end());
@@ -189,7 +189,7 @@ fn http_1_0_closes_unless_asked_not_to() {
 
 #[test]
 fn delays_last_at_least_as_long_as_asked_and_do_not_add_up() {
-    let target = start(Config { delay: Delay::Fixed(100 * MS), ..Config::default() });
+    let target = start(&Config { delay: Delay::Fixed(100 * MS), ..Config::default() });
     let mut clients: Vec<Client> = (0..50).map(|_| Client::connect(&target)).collect();
     let before = Instant::now();
     clients.iter_mut().for_each(|client| client.send(get("/")));
@@ -204,7 +204,7 @@ fn delays_last_at_least_as_long_as_asked_and_do_not_add_up() {
 
 #[test]
 fn capacity_is_one_queue_whatever_the_threads() {
-    let target = start(Config { capacity_per_s: Some(1000.0), threads: 4, ..Config::default() });
+    let target = start(&Config { capacity_per_s: Some(1000.0), threads: 4, ..Config::default() });
     assert_eq!(target.threads(), 1);
     let mut clients: Vec<Client> = (0..10).map(|_| Client::connect(&target)).collect();
     let before = Instant::now();
@@ -216,11 +216,11 @@ fn capacity_is_one_queue_whatever_the_threads() {
 #[test]
 fn a_stall_holds_everything_back_and_the_handle_still_stops_it() {
     let begun = Instant::now();
-    let target = start(Config { stall: Some("300ms/1h".parse().unwrap()), ..Config::default() });
+    let target = start(&Config { stall: Some("300ms/1h".parse().unwrap()), ..Config::default() });
     assert_eq!(Client::connect(&target).ask(&get("/")).status, 200);
     // From before the start to after the stall's end.
     assert!(begun.elapsed() >= 300 * MS);
-    let target = start(Config { stall: Some("30m/1h".parse().unwrap()), ..Config::default() });
+    let target = start(&Config { stall: Some("30m/1h".parse().unwrap()), ..Config::default() });
     let mut client = Client::connect(&target);
     client.send(get("/"));
     thread::sleep(20 * MS);
@@ -230,7 +230,7 @@ fn a_stall_holds_everything_back_and_the_handle_still_stops_it() {
 
 #[test]
 fn what_is_no_request_is_refused_and_the_connection_closed() {
-    let target = start(Config::default());
+    let target = start(&Config::default());
     let cases = [
         ("nonsense\r\n\r\n".to_owned(), 400),
         ("GET / HTTP/1.1\r\n\r\n".to_owned(), 400),
@@ -256,7 +256,7 @@ fn what_is_no_request_is_refused_and_the_connection_closed() {
 
 #[test]
 fn a_body_too_large_gets_its_answer_while_it_is_still_being_sent() {
-    let target = start(Config::default());
+    let target = start(&Config::default());
     let mut client = Client::connect(&target);
     client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 20000000\r\n\r\n");
     let mut sender = client.stream.try_clone().unwrap();
@@ -267,7 +267,7 @@ fn a_body_too_large_gets_its_answer_while_it_is_still_being_sent() {
 
 #[test]
 fn the_largest_echo_comes_back_in_full_also_to_a_slow_reader() {
-    let target = start(Config::default());
+    let target = start(&Config::default());
     let mut client = Client::connect(&target);
     let body: String = (0..1 << 20).map(|i| format!("{i:015}\n")).collect();
     assert_eq!(body.len(), 16 << 20);
@@ -280,7 +280,7 @@ fn the_largest_echo_comes_back_in_full_also_to_a_slow_reader() {
 
 #[test]
 fn a_client_that_waits_to_be_told_is_told_to_send_its_body() {
-    let target = start(Config::default());
+    let target = start(&Config::default());
     let mut client = Client::connect(&target);
     client.send("POST /echo HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
     assert_eq!(client.answer().status, 100);
@@ -290,7 +290,7 @@ fn a_client_that_waits_to_be_told_is_told_to_send_its_body() {
 
 #[test]
 fn clients_that_leave_at_any_point_harm_nobody() {
-    let target = start(Config { delay: Delay::Fixed(20 * MS), ..Config::default() });
+    let target = start(&Config { delay: Delay::Fixed(20 * MS), ..Config::default() });
     let request = "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nabcd";
     for end in 0..=request.len() {
         Client::connect(&target).send(&request[..end]);
@@ -308,7 +308,7 @@ fn clients_that_leave_at_any_point_harm_nobody() {
 
 #[test]
 fn a_client_that_reads_nothing_is_not_read_and_loses_nothing() {
-    let target = start(Config { body_bytes: Some(100_000), ..Config::default() });
+    let target = start(&Config { body_bytes: Some(100_000), ..Config::default() });
     let mut client = Client::connect(&target);
     client.send(get("/").repeat(500));
     thread::sleep(50 * MS);
@@ -320,7 +320,7 @@ fn a_client_that_reads_nothing_is_not_read_and_loses_nothing() {
 
 #[test]
 fn what_cannot_be_started_is_refused_in_a_sentence() {
-    let target = start(Config { threads: 2, ..Config::default() });
+    let target = start(&Config { threads: 2, ..Config::default() });
     for threads in [1, 2] {
         let taken = Target::start(&Config { address: target.address(), threads, ..Config::default() });
         let sentence = taken.err().expect("the port is taken").to_string();

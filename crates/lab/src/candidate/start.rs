@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{Candidate, Layout, Origin};
 use crate::catalogue::{MaterialiseError, Server};
 use crate::launch::{LaunchContext, LaunchSpec, ProcessSpec};
-use crate::provision::find_command;
+use crate::provision::{effective_uid, find_command};
 use crate::recipe::variables::{Piece, Values, pieces};
 
 /// How long a user's own command may take to answer: it may compile something first.
@@ -84,7 +83,8 @@ fn of_recipe(
     let values = values(candidate, layout, context);
     for name in &server.recipe.start.templates {
         let (from, to) = (work.join(name), context.run_dir.join(name));
-        let error = |path: &Path, error| LaunchError::Template { label: label(), path: path.to_owned(), error };
+        let error =
+            |path: &Path, error| LaunchError::Template { label: label(), path: path.to_owned(), error };
         let text = fs::read_to_string(&from).map_err(|e| error(&from, e))?;
         fs::write(&to, values.replace(&text)).map_err(|e| error(&to, e))?;
     }
@@ -160,7 +160,7 @@ pub(super) fn names_port(command: &str) -> bool {
 
 /// The user that Prony runs as, and one without rights if that is root.
 fn users() -> (String, String) {
-    let uid = crate::provision::effective_uid();
+    let uid = effective_uid();
     let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
     users_of(uid, &passwd)
 }
@@ -168,7 +168,8 @@ fn users() -> (String, String) {
 fn users_of(uid: u32, passwd: &str) -> (String, String) {
     let entries = || passwd.lines().map(|line| line.split(':').collect::<Vec<_>>()).filter(|e| e.len() > 2);
     // A container's user may have a number only.
-    let user = entries().find(|e| e[2] == uid.to_string()).map_or_else(|| uid.to_string(), |e| e[0].to_owned());
+    let user =
+        entries().find(|e| e[2] == uid.to_string()).map_or_else(|| uid.to_string(), |e| e[0].to_owned());
     if uid != 0 {
         return (user.clone(), user);
     }
@@ -177,18 +178,14 @@ fn users_of(uid: u32, passwd: &str) -> (String, String) {
     (user, unprivileged.to_owned())
 }
 
-/// The owner of our own entry in `/proc` is who we are, without a system call of our own.
-pub(crate) fn owner_of_self() -> u32 {
-    fs::metadata("/proc/self").map_or(u32::MAX, |m| m.uid())
-}
-
 #[cfg(test)]
 mod tests {
     use super::users_of;
 
     #[test]
     fn root_has_somebody_without_rights_and_others_are_themselves() {
-        let passwd = "root:x:0:0::/root:/bin/sh\nwww-data:x:33:33::/:/x\nann:x:1000:1000::/home/ann:/bin/sh\n";
+        let passwd =
+            "root:x:0:0::/root:/bin/sh\nwww-data:x:33:33::/:/x\nann:x:1000:1000::/home/ann:/bin/sh\n";
         assert_eq!(users_of(0, passwd), ("root".into(), "www-data".into()));
         assert_eq!(users_of(1000, passwd), ("ann".into(), "ann".into()));
         assert_eq!(users_of(77, passwd), ("77".into(), "77".into()));

@@ -106,7 +106,8 @@ impl Connection {
     fn send(&mut self, request: &Request<'_>, deadline: Instant) -> Result<(), Fault> {
         let mut head = format!("{} {} HTTP/1.1\r\nHost: {}\r\n", request.method, request.path, request.host);
         if let Some(body) = request.body {
-            let _ = write!(head, "Content-Type: application/octet-stream\r\nContent-Length: {}\r\n", body.len());
+            let _ =
+                write!(head, "Content-Type: application/octet-stream\r\nContent-Length: {}\r\n", body.len());
         }
         head.push_str("\r\n");
         self.note('>', head.trim_end().as_bytes());
@@ -208,8 +209,9 @@ impl Connection {
         loop {
             let line = self.line(deadline)?;
             let size = line.split(';').next().unwrap_or_default().trim();
-            let size = usize::from_str_radix(size, 16)
-                .map_err(|_| Fault::Protocol(format!("{:?} is no size of a chunk", printable(line.as_bytes(), 40))))?;
+            let size = usize::from_str_radix(size, 16).map_err(|_| {
+                Fault::Protocol(format!("{:?} is no size of a chunk", printable(line.as_bytes(), 40)))
+            })?;
             if size == 0 {
                 break;
             }

@@ -169,7 +169,8 @@ impl Checks {
             (Ok(true), Some(true) | None) => Ok("Two requests on one connection were answered.".to_owned()),
             (Ok(false), Some(false) | None) => Ok("Connections are closed after an answer.".to_owned()),
             (Ok(false), Some(true)) => {
-                Err("The recipe says keepalive = true, but the connection was closed after an answer.".to_owned())
+                Err("The recipe says keepalive = true, but the connection was closed after an answer."
+                    .to_owned())
             }
             (Ok(true), Some(false)) => {
                 Err("The recipe says keepalive = false, but two requests on one connection were answered."
@@ -232,7 +233,9 @@ fn judge(route: Route, response: &Response, sent: Option<&[u8]>, took: Duration)
     if response.status != 200 {
         return Err(format!("Status {}, expected 200.", response.status));
     }
-    if let Some(encoding) = response.header("Content-Encoding").filter(|e| !e.eq_ignore_ascii_case("identity")) {
+    if let Some(encoding) =
+        response.header("Content-Encoding").filter(|e| !e.eq_ignore_ascii_case("identity"))
+    {
         return Err(format!("The body is encoded as {encoding}, which the request did not offer to take."));
     }
     let media_type = match route {
@@ -290,6 +293,10 @@ fn body_is(response: &Response, expected: &[u8]) -> Result<(), String> {
 fn random_body() -> Vec<u8> {
     let state = RandomState::new();
     (0..ECHO_BYTES)
-        .map(|i| if i < 256 { u8::try_from(i).unwrap_or_default() } else { state.hash_one(i).to_be_bytes()[0] })
+        .map(
+            |i| {
+                if i < 256 { u8::try_from(i).unwrap_or_default() } else { state.hash_one(i).to_be_bytes()[0] }
+            },
+        )
         .collect()
 }

@@ -199,8 +199,12 @@ mod tests {
 
     #[test]
     fn captures_are_bounded_in_bytes_and_time() {
-        let many =
-            capture(&sh("head -c 100000 /dev/zero; echo e >&2"), Path::new("/"), &[], Duration::from_secs(60));
+        let many = capture(
+            &sh("head -c 100000 /dev/zero; echo e >&2"),
+            Path::new("/"),
+            &[],
+            Duration::from_secs(60),
+        );
         let many = many.unwrap();
         assert_eq!((many.stdout.len(), &many.stderr[..], many.success), (4096, &b"e\n"[..], true));
         assert!(capture(&sh("sleep 600"), Path::new("/"), &[], Duration::from_millis(50)).is_none());

@@ -68,7 +68,8 @@ fn vars(source: &Source<'_>, recipe: &Recipe) -> Result<(), TomlError> {
             );
         }
         if BUILT_IN.iter().any(|(known, _)| known == name) {
-            return source.refuse(&path, format!("{{{name}}} is a variable of every recipe: choose another name."));
+            return source
+                .refuse(&path, format!("{{{name}}} is a variable of every recipe: choose another name."));
         }
         if ["env", "requires", "keepalive", "processes"].contains(&name.as_str()) {
             return source.refuse(
@@ -251,7 +252,11 @@ fn requires(source: &Source<'_>, path: &[&str], requires: &Requires) -> Result<(
     }
     for (i, command) in requires.commands.iter().enumerate() {
         if command.is_empty() || command.contains(['/', '\0']) || command.starts_with('-') {
-            return refuse("commands", i, format!("{command:?} must be the name of a program, without a path."));
+            return refuse(
+                "commands",
+                i,
+                format!("{command:?} must be the name of a program, without a path."),
+            );
         }
     }
     for (i, pin) in requires.pip.iter().enumerate() {

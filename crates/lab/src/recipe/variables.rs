@@ -126,11 +126,10 @@ mod tests {
         assert_eq!(pieces("{host}:{port}"), [Name("host"), Text(":"), Name("port")]);
         assert_eq!(pieces("a{n;s/x/y/;p}b"), [Text("a{n;s/x/y/;p}b")]);
         assert_eq!(pieces("${port} {}{ {A} {open"), [Text("${port} {}{ {A} {open")]);
-        assert_eq!(pieces("server { listen {port}; }"), [
-            Text("server { listen "),
-            Name("port"),
-            Text("; }")
-        ]);
+        assert_eq!(
+            pieces("server { listen {port}; }"),
+            [Text("server { listen "), Name("port"), Text("; }")]
+        );
     }
 
     #[test]

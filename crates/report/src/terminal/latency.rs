@@ -22,7 +22,8 @@ pub(super) fn table(trial: &Trial, width: usize) -> Vec<String> {
         table.row(head);
         for (i, row) in rows(trial).into_iter().enumerate() {
             let mut cells = cells(&row, notes);
-            cells[0].push_str(words::figure_mark(trial, row.field));
+            let mark = if i == 0 { words::headline_mark(trial) } else { words::figure_mark(trial, row.field) };
+            cells[0].push_str(mark);
             table.row(cells);
             if let (0, Some(widths)) = (i, half_widths(row.summary)) {
                 table.row(widths);

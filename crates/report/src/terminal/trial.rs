@@ -86,8 +86,8 @@ fn answer(trial: &Trial) -> Vec<String> {
     let mark = words::figure_mark(trial, "throughput");
     let pm = words::plus_minus(estimate).map(|pm| format!(" {pm}")).unwrap_or_default();
     let mut parts = vec![format!("{}{mark} req/s{pm}", words::throughput(trial))];
-    let (name, summary) = words::headline(trial);
-    let mark = words::figure_mark(trial, name);
+    let (_, summary) = words::headline(trial);
+    let mark = words::headline_mark(trial);
     for field in ["p50_ns", "p99_ns"] {
         let mark = summary.percentile(field).map_or("", |_| mark);
         let text = words::percentile_text(summary, field);

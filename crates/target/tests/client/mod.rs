@@ -10,8 +10,8 @@ use prony_target::{Config, Target};
 /// Longer than any machine needs; only a test that fails waits this long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-pub(crate) fn start(config: Config) -> Target {
-    Target::start(&config).unwrap()
+pub(crate) fn start(config: &Config) -> Target {
+    Target::start(config).unwrap()
 }
 
 pub(crate) fn get(target: &str) -> String {

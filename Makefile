@@ -1,0 +1,37 @@
+# Names of tasks; what they do is in demo.sh and xtask/.
+# YES=1 answers "yes" where packages are to be installed.
+
+.PHONY: help demo test build check unit e2e docs clean
+
+help:
+	@echo "make demo   build Prony, install the quick servers, compare them, show the report"
+	@echo "make test   everything CI runs"
+	@echo "make build  target/release/prony"
+	@echo "make docs   write the generated pages under docs/"
+	@echo "make clean  remove target/ and .prony/ (runs/ stays)"
+	@echo "YES=1 answers yes where packages are to be installed."
+
+demo:
+	@YES="$(YES)" sh ./demo.sh
+
+build:
+	cargo build --release --locked
+
+test: check unit e2e
+
+check:
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo xtask tidy
+
+unit:
+	cargo test --workspace --locked
+
+e2e: build
+	YES="$(YES)" cargo xtask e2e
+
+docs: build
+	cargo xtask docs
+
+clean:
+	rm -rf target .prony

@@ -1,0 +1,241 @@
+//! A run log in, everything that the views show out.
+
+use std::collections::BTreeMap;
+
+use prony_record::Estimate;
+use prony_record::run_log::{CandidateRecord, NamedPlan, PlannedTrial, RunLog, TrialResult};
+use prony_record::trial::{Bound, Trial, Validity};
+
+use crate::experiment::{ExperimentAnalysis, PlanAnalysis, Row, TrialCounts};
+use crate::headline::headline;
+use crate::ranking::{Contestant, ranks};
+use crate::row::{Cell, row};
+
+const SCHEMA: &str = "prony.analysis/1";
+
+const INTERVAL_METHOD: &str = "95 % intervals: Student's t over trials (one per block), on logarithms; \
+                               ranks by paired t within blocks, Holm-corrected";
+
+/// Named trials in a note before "and N more".
+const NAMED_MAX: usize = 3;
+
+/// Analyses a run. Trials that were invalid, interrupted or failed count for
+/// nothing but are counted; of several results of one planned trial (after a
+/// resume) the last stands.
+pub fn analyse(log: &RunLog) -> ExperimentAnalysis {
+    let results = last_results(log);
+    let mut notes = notes(log, &results);
+    let baseline = log.header.baseline.as_deref();
+    let mut plans = Vec::new();
+    for plan in plan_names(log, &results) {
+        plans.push(plan_analysis(log, &results, &plan, baseline, &mut notes));
+    }
+    let measured =
+        |label: &str| plans.iter().flat_map(|p| &p.rows).any(|r| r.candidate == label && r.counted > 0);
+    let baseline = baseline.filter(|label| measured(label));
+    ExperimentAnalysis {
+        schema: SCHEMA,
+        name: log.header.name.clone(),
+        title: log.header.title.clone(),
+        headline: headline(log, &plans, baseline),
+        created_at: log.header.created_at.clone(),
+        elapsed_ns: elapsed_ns(&results),
+        seed: log.header.seed,
+        host: log.header.host.clone(),
+        server_cpus: log.header.server_cpus.clone(),
+        client_cpus: log.header.client_cpus.clone(),
+        baseline: baseline.map(str::to_owned),
+        blocks_planned: log.header.blocks,
+        trials: trial_counts(log, &results),
+        interrupted: interrupted(log),
+        interval_method: INTERVAL_METHOD.to_owned(),
+        plans,
+        skipped: log.header.skipped.clone(),
+        reproduce: log.header.reproduce.clone(),
+        notes,
+    }
+}
+
+type Results<'a> = BTreeMap<u32, &'a TrialResult>;
+
+fn last_results(log: &RunLog) -> Results<'_> {
+    log.results.iter().map(|r| (r.planned.index, r)).collect()
+}
+
+/// The order's trials and those that were run beyond it (`load -o` has no order), by index.
+fn planned<'a>(log: &'a RunLog, results: &Results<'a>) -> BTreeMap<u32, &'a PlannedTrial> {
+    let beyond = results.iter().map(|(index, result)| (*index, &result.planned));
+    log.header.order.iter().map(|p| (p.index, p)).chain(beyond).collect()
+}
+
+fn trial_counts(log: &RunLog, results: &Results<'_>) -> TrialCounts {
+    let mut counts = TrialCounts::default();
+    for index in planned(log, results).keys() {
+        counts.planned += 1;
+        let cell = results.get(index).map(|result| Cell::of(result));
+        let slot = match cell {
+            None => &mut counts.missing,
+            Some(None) => &mut counts.void,
+            Some(Some(cell)) if !cell.counts() => &mut counts.void,
+            Some(Some(cell)) => match (cell.trial.verdict.validity, cell.trial.throughput.bound) {
+                (Validity::Invalid, _) => &mut counts.void,
+                (Validity::Suspect, _) => &mut counts.suspect,
+                (Validity::Valid, Bound::Lower) => &mut counts.lower_bound,
+                (Validity::Valid, Bound::Exact) => &mut counts.valid,
+            },
+        };
+        *slot += 1;
+    }
+    counts
+}
+
+/// The header's plans in their order, then any that only trials name.
+fn plan_names(log: &RunLog, results: &Results<'_>) -> Vec<String> {
+    let mut names: Vec<String> = log.header.plans.iter().map(|p| p.name.clone()).collect();
+    for planned in planned(log, results).values() {
+        if !names.contains(&planned.plan) {
+            names.push(planned.plan.clone());
+        }
+    }
+    names
+}
+
+fn plan_analysis(
+    log: &RunLog,
+    results: &Results<'_>,
+    plan: &str,
+    baseline: Option<&str>,
+    notes: &mut Vec<String>,
+) -> PlanAnalysis {
+    let mut entries: Vec<(Row, Option<Contestant>)> = Vec::new();
+    for candidate in candidates(log, results, plan) {
+        let mut cells: Vec<Cell<'_>> = results
+            .values()
+            .filter(|r| r.planned.plan == plan && r.planned.candidate == candidate.label)
+            .filter_map(|r| Cell::of(r))
+            .collect();
+        cells.sort_by_key(|cell| (cell.planned.block, cell.planned.index));
+        let (row, contestant, unread) = row(&candidate, &cells);
+        notes.extend(unread);
+        entries.push((row, contestant));
+    }
+    let figure = |row: &Row| row.requests_per_s.as_ref().map_or(f64::NEG_INFINITY, |e| e.point);
+    entries.sort_by(|(a, _), (b, _)| figure(b).total_cmp(&figure(a)));
+    place(&mut entries, baseline);
+    let describe =
+        log.header.plans.iter().find(|p| p.name == plan).map_or(plan, |p: &NamedPlan| p.describe.as_str());
+    PlanAnalysis {
+        name: plan.to_owned(),
+        describe: describe.to_owned(),
+        rows: entries.into_iter().map(|(row, _)| row).collect(),
+    }
+}
+
+/// Fills in ranks and ratios.
+fn place(entries: &mut [(Row, Option<Contestant>)], baseline: Option<&str>) {
+    let contestants: Vec<&Contestant> = entries.iter().filter_map(|(_, c)| c.as_ref()).collect();
+    let mut ranks = ranks(&contestants).into_iter();
+    let base =
+        entries.iter().find(|(row, _)| Some(row.candidate.as_str()) == baseline).and_then(|(_, c)| c.clone());
+    for (row, contestant) in entries {
+        let Some(contestant) = contestant else { continue };
+        row.rank = ranks.next();
+        row.ratio = base.as_ref().and_then(|base| {
+            if Some(row.candidate.as_str()) == baseline {
+                return Some(Estimate::bare(1.0, u64::from(row.counted), "it is the baseline"));
+            }
+            contestant.ratio_to(base)
+        });
+    }
+}
+
+/// The candidates that the plan has trials of, planned or run, in the header's order.
+fn candidates(log: &RunLog, results: &Results<'_>, plan: &str) -> Vec<CandidateRecord> {
+    let planned = planned(log, results);
+    let mut labels: Vec<&str> = Vec::new();
+    for p in planned.values().filter(|p| p.plan == plan) {
+        if !labels.contains(&p.candidate.as_str()) {
+            labels.push(&p.candidate);
+        }
+    }
+    let known = log.header.candidates.iter().filter(|c| labels.contains(&c.label.as_str())).cloned();
+    let unknown =
+        labels.iter().filter(|label| log.header.candidates.iter().all(|c| c.label != **label)).map(|label| {
+            CandidateRecord {
+                label: (*label).to_owned(),
+                title: (*label).to_owned(),
+                language: None,
+                kind: None,
+                version: None,
+                workers: None,
+                keepalive: true,
+            }
+        });
+    known.chain(unknown).collect()
+}
+
+/// First trial's start to last trial's end, by the wall clock; pauses before a resume are in it.
+fn elapsed_ns(results: &Results<'_>) -> Option<u64> {
+    let span = |trial: &Trial| {
+        let start = trial.started_at.parse::<jiff::Timestamp>().ok()?.as_nanosecond();
+        Some((start, start + i128::from(trial.window.warmup_ns) + i128::from(trial.window.duration_ns)))
+    };
+    let spans: Vec<(i128, i128)> = results.values().filter_map(|r| span(r.trial.as_ref()?)).collect();
+    let start = spans.iter().map(|s| s.0).min()?;
+    let end = spans.iter().map(|s| s.1).max()?;
+    u64::try_from(end - start).ok()
+}
+
+/// Ended early, and not gone on with since.
+fn interrupted(log: &RunLog) -> bool {
+    let last =
+        log.events.iter().rev().find(|e| matches!(e.what.as_str(), "interrupted" | "resumed" | "finished"));
+    last.is_some_and(|e| e.what == "interrupted")
+}
+
+fn notes(log: &RunLog, results: &Results<'_>) -> Vec<String> {
+    let mut notes: Vec<String> = log
+        .events
+        .iter()
+        .filter(|e| e.what != "finished")
+        .map(|e| {
+            let what = e.what.replace('_', " ");
+            if e.detail.is_empty() { what } else { format!("{what}: {}", e.detail) }
+        })
+        .collect();
+    if log.truncated {
+        notes.push(
+            "the run log's last line was cut off, by a crash or a full disk, and is left out".to_owned(),
+        );
+    }
+    if !log.unfinished.is_empty() {
+        let trials: Vec<&PlannedTrial> = log.unfinished.iter().collect();
+        notes.push(format!("begun and without a result: {}", named(&trials)));
+    }
+    let mut failures: BTreeMap<&str, Vec<&PlannedTrial>> = BTreeMap::new();
+    for result in results.values() {
+        if let (None, Some(failure)) = (&result.trial, &result.failure) {
+            failures.entry(failure).or_default().push(&result.planned);
+        }
+    }
+    notes.extend(
+        failures.iter().map(|(failure, trials)| format!("not measured: {}: {failure}", named(trials))),
+    );
+    notes
+}
+
+fn named(trials: &[&PlannedTrial]) -> String {
+    let mut names: Vec<String> = trials
+        .iter()
+        .take(NAMED_MAX)
+        .map(|p| format!("{} under {} in block {}", p.candidate, p.plan, p.block + 1))
+        .collect();
+    if trials.len() > NAMED_MAX {
+        names.push(format!("{} more", trials.len() - NAMED_MAX));
+    }
+    crate::text::list(&names.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+#[path = "analyse_tests.rs"]
+mod tests;

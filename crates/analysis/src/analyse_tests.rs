@@ -1,0 +1,336 @@
+use prony_record::plan::PlanRecord;
+use prony_record::run_log::{Event, Header};
+use prony_record::server::{SampleColumns, ServerSamples};
+use prony_record::trial::{Outcome, SCHEMA as TRIAL_SCHEMA};
+use prony_record::{Tool, run_log};
+
+use super::*;
+use crate::testing::{closed_plan, constant_plan, healthy};
+use crate::trial::{TrialContext, judge};
+
+/// Builds run logs: candidates × one plan × blocks, with each trial's rate given.
+struct Log(RunLog);
+
+impl Log {
+    fn new(candidates: &[&str], blocks: u32) -> Log {
+        let candidate = |label: &&str| CandidateRecord {
+            label: (*label).to_owned(),
+            title: label.to_uppercase(),
+            language: Some("C".to_owned()),
+            kind: None,
+            version: Some("1.0".to_owned()),
+            workers: Some(1),
+            keepalive: true,
+        };
+        let order = (0..blocks).flat_map(|block| candidates.iter().map(move |c| (block, (*c).to_owned())));
+        let plan = PlanRecord::of(&closed_plan(), &[]);
+        Log(RunLog {
+            header: Header {
+                schema: run_log::SCHEMA.to_owned(),
+                tool: Tool::this(),
+                created_at: "2026-01-01T00:00:00.000Z".to_owned(),
+                name: "example".to_owned(),
+                title: "An example".to_owned(),
+                reproduce: "prony bench example --seed 7".to_owned(),
+                host: prony_record::host::Host::default(),
+                seed: 7,
+                blocks,
+                budget_ns: None,
+                baseline: Some(candidates.last().map_or("none", |c| *c).to_owned()),
+                server_cpus: vec![1],
+                client_cpus: vec![0],
+                candidates: candidates.iter().map(candidate).collect(),
+                skipped: Vec::new(),
+                plans: vec![NamedPlan {
+                    name: "c50".to_owned(),
+                    describe: "50 connections".to_owned(),
+                    plan,
+                }],
+                order: (0..)
+                    .zip(order)
+                    .map(|(index, (block, candidate))| PlannedTrial {
+                        index,
+                        block,
+                        candidate,
+                        plan: "c50".to_owned(),
+                    })
+                    .collect(),
+                experiment_toml: None,
+            },
+            results: Vec::new(),
+            events: Vec::new(),
+            unfinished: Vec::new(),
+            truncated: false,
+        })
+    }
+
+    /// Rates of the candidates block by block; a trial with rate 0 is left out.
+    fn with(mut self, rates: &[&[u64]]) -> Log {
+        for planned in self.0.header.order.clone() {
+            let candidate =
+                self.0.header.candidates.iter().position(|c| c.label == planned.candidate).unwrap();
+            let rate = rates[planned.block as usize][candidate];
+            if rate > 0 {
+                self.0.results.push(result(planned, rate));
+            }
+        }
+        self
+    }
+
+    fn event(mut self, what: &str) -> Log {
+        self.0.events.push(Event { at: String::new(), what: what.to_owned(), detail: "a detail".to_owned() });
+        self
+    }
+
+    fn trial(&mut self, result: usize) -> &mut Trial {
+        self.0.results[result].trial.as_mut().unwrap()
+    }
+
+    fn analyse(&self) -> ExperimentAnalysis {
+        let analysis = analyse(&self.0);
+        let counts = analysis.trials;
+        let sum = counts.valid + counts.lower_bound + counts.suspect + counts.void + counts.missing;
+        assert_eq!(counts.planned, sum, "{counts:?}");
+        let text = serde_json::to_string(&analysis).unwrap();
+        assert!(!text.contains("\"point\":null"), "a figure that is no number: {text}");
+        analysis
+    }
+}
+
+fn result(planned: PlannedTrial, rate: u64) -> TrialResult {
+    let mut trial = judge(&healthy(3, 1000), &closed_plan(), &TrialContext::default());
+    trial.throughput.requests_per_s.point = rate as f64;
+    trial.started_at = format!("2026-01-01T00:{:02}:00.000Z", planned.index);
+    let server = ServerSamples {
+        cpu_method: "schedstat".to_owned(),
+        memory_method: "rss".to_owned(),
+        cpus: vec![1],
+        startup_ns: 30_000_000,
+        window_cpu_ns: trial.requests.completed * 40_000,
+        peak_memory_bytes: (10 + u64::from(planned.block)) << 20,
+        processes: 1,
+        threads: 1,
+        columns: SampleColumns {
+            at_ns: vec![-1_000, 0, 1_000],
+            cpu_ns: vec![0, 500, 1_500],
+            rss_bytes: vec![1, 2, 3],
+        },
+    };
+    TrialResult { planned, trial: Some(trial), server: Some(server), failure: None }
+}
+
+fn ranks_of(analysis: &ExperimentAnalysis) -> Vec<(&str, Option<(u32, u32)>)> {
+    analysis.plans[0].rows.iter().map(|r| (r.candidate.as_str(), r.rank)).collect()
+}
+
+#[test]
+fn a_clear_order_has_places_ratios_and_a_leader() {
+    let log = Log::new(&["b", "a", "base"], 4).with(&[
+        &[200, 310, 100],
+        &[202, 305, 101],
+        &[198, 308, 99],
+        &[201, 312, 100],
+    ]);
+    let analysis = log.analyse();
+    assert_eq!(ranks_of(&analysis), [("a", Some((1, 1))), ("b", Some((2, 2))), ("base", Some((3, 3)))]);
+    assert_eq!(analysis.headline, "a leads: 3.1 × base at c=50");
+    let row = &analysis.plans[0].rows[0];
+    let ratio = row.ratio.as_ref().unwrap();
+    assert!(ratio.ci_low.unwrap() > 3.0 && ratio.ci_high.unwrap() < 3.2, "{ratio:?}");
+    let rate = row.requests_per_s.as_ref().unwrap();
+    assert!((rate.point - 308.7).abs() < 0.1 && rate.n == 4, "{rate:?}");
+    assert_eq!(row.per_trial_requests_per_s, [310.0, 305.0, 308.0, 312.0]);
+    assert!((row.cpu_per_request_ns.as_ref().unwrap().point - 40_000.0).abs() < 1e-6);
+    assert_eq!((row.peak_memory_bytes, row.counted, row.trials), (Some(13 << 20), 4, 4));
+    assert!((row.startup_ns.as_ref().unwrap().point - 3e7).abs() < 1.0);
+    assert_eq!(row.completed, 12_000);
+    assert_eq!(analysis.plans[0].rows[2].ratio.as_ref().unwrap().point, 1.0);
+    assert_eq!((analysis.trials.planned, analysis.trials.valid), (12, 12));
+    assert_eq!(analysis.elapsed_ns, Some(11 * 60_000_000_000 + 4_000_000_000));
+    assert_eq!(analysis.baseline.as_deref(), Some("base"));
+}
+
+#[test]
+fn a_tie_is_shown_as_a_tie() {
+    let log = Log::new(&["x", "y", "base"], 4).with(&[
+        &[300, 305, 100],
+        &[304, 299, 101],
+        &[298, 301, 99],
+        &[303, 302, 100],
+    ]);
+    let analysis = log.analyse();
+    assert_eq!(
+        ranks_of(&analysis).iter().map(|r| r.1).collect::<Vec<_>>(),
+        [Some((1, 2)), Some((1, 2)), Some((3, 3))]
+    );
+    assert_eq!(analysis.headline, "y and x lead, too close to call: 3.0 × base at c=50");
+}
+
+#[test]
+fn one_block_has_figures_and_no_order() {
+    let analysis = Log::new(&["a", "base"], 1).with(&[&[300, 100]]).analyse();
+    assert_eq!(ranks_of(&analysis), [("a", Some((1, 2))), ("base", Some((1, 2)))]);
+    assert_eq!(analysis.headline, "a measured highest, 300 req/s at c=50, but one trial each tells no order");
+    let estimate = analysis.plans[0].rows[0].requests_per_s.as_ref().unwrap();
+    assert_eq!((estimate.point, estimate.no_interval.as_deref()), (300.0, Some("one trial has no interval")));
+    assert_eq!(analysis.plans[0].rows[0].ratio.as_ref().unwrap().point, 3.0);
+}
+
+#[test]
+fn an_empty_log_is_said_to_be_empty() {
+    let mut log = Log::new(&["a", "base"], 2);
+    let analysis = log.analyse();
+    assert_eq!(analysis.headline, "nothing was measured: the run log holds no result");
+    assert_eq!((analysis.trials.missing, analysis.elapsed_ns, analysis.baseline.clone()), (4, None, None));
+    assert_eq!(ranks_of(&analysis), [("a", None), ("base", None)]);
+    log.0.header.order.clear();
+    assert_eq!(log.analyse().plans[0].rows, []);
+}
+
+#[test]
+fn a_missing_candidate_has_a_row_without_figures() {
+    let analysis = Log::new(&["gone", "a", "base"], 2).with(&[&[0, 300, 100], &[0, 301, 99]]).analyse();
+    let rows = &analysis.plans[0].rows;
+    assert_eq!(rows[2].candidate, "gone");
+    assert_eq!((rows[2].rank, rows[2].trials, &rows[2].requests_per_s), (None, 0, &None));
+    assert_eq!(rows[0].rank.map(|r| r.1 <= 2), Some(true), "places are among those that have a figure");
+    assert_eq!(analysis.trials.missing, 2);
+}
+
+#[test]
+fn void_trials_do_not_count_and_suspect_ones_do() {
+    let mut log = Log::new(&["a", "base"], 4).with(&[&[900, 100], &[300, 101], &[301, 99], &[302, 100]]);
+    let reason = crate::verdict::Code::Arithmetic.reason("1 + 1 = 3".to_owned());
+    log.trial(0).verdict.reasons.push(reason);
+    log.trial(0).verdict.validity = Validity::Invalid;
+    log.trial(2).verdict.validity = Validity::Suspect;
+    log.trial(4).interrupted = true;
+    log.0.results[7].trial = None;
+    log.0.results[7].failure = Some("The server died.".to_owned());
+    let analysis = log.analyse();
+    let counts = analysis.trials;
+    assert_eq!((counts.valid, counts.suspect, counts.void, counts.missing), (4, 1, 3, 0));
+    let row = &analysis.plans[0].rows[0];
+    assert_eq!((row.trials, row.counted), (4, 2));
+    assert_eq!(row.per_trial_requests_per_s, [300.0, 302.0]);
+    assert!(row.reasons.iter().any(|r| r.code == "arithmetic" && r.trials == 1));
+    assert_eq!(row.series.len(), 4);
+    assert_eq!(row.series[0].validity, "invalid");
+    assert_eq!(analysis.notes, ["not measured: base under c50 in block 4: The server died."]);
+}
+
+#[test]
+fn after_a_resume_the_last_result_counts() {
+    let mut log =
+        Log::new(&["a", "base"], 2).with(&[&[900, 100], &[300, 101]]).event("interrupted").event("resumed");
+    let again = log.0.results[0].planned.clone();
+    log.0.results.push(result(again, 301));
+    let analysis = log.analyse();
+    assert_eq!(analysis.plans[0].rows[0].per_trial_requests_per_s, [301.0, 300.0]);
+    assert_eq!(analysis.trials.planned, 4);
+    assert!(!analysis.interrupted);
+    assert_eq!(analysis.notes, ["interrupted: a detail", "resumed: a detail"]);
+    assert!(log.event("interrupted").analyse().interrupted);
+}
+
+#[test]
+fn what_was_cut_off_is_noted() {
+    let mut log = Log::new(&["a", "base"], 2).with(&[&[300, 100], &[0, 0]]);
+    log.0.truncated = true;
+    log.0.unfinished = vec![log.0.header.order[2].clone()];
+    let notes = log.analyse().notes;
+    assert!(notes[0].contains("cut off"), "{notes:?}");
+    assert_eq!(notes[1], "begun and without a result: a under c50 in block 2");
+}
+
+#[test]
+fn lower_bounds_are_counted_and_said() {
+    let mut log = Log::new(&["a", "base"], 3).with(&[&[300, 100], &[301, 101], &[302, 99]]);
+    log.trial(0).throughput.bound = Bound::Lower;
+    let analysis = log.analyse();
+    assert_eq!(analysis.trials.lower_bound, 1);
+    assert!(analysis.plans[0].rows[0].lower_bound);
+    assert_eq!(analysis.headline, "a leads: at least 3.0 × base at c=50");
+}
+
+#[test]
+fn percentiles_are_withheld_censored_or_bare_as_their_trials_are() {
+    let mut log = Log::new(&["a"], 3).with(&[&[300], &[301], &[302]]);
+    for i in 0..3 {
+        log.trial(i).latency.response.p99_ns = Some(4_000_000);
+    }
+    let row = |log: &Log| log.analyse().plans[0].rows[0].clone();
+    let p99 = row(&log).p99_ns.unwrap();
+    assert!((p99.point - 4e6).abs() < 1.0 && p99.ci_low.is_some());
+    log.trial(0).outcome = Outcome::Overloaded;
+    let r = row(&log);
+    assert!(r.p99_ns.unwrap().no_interval.unwrap().starts_with("overloaded"));
+    assert_eq!(r.overloaded, 1);
+    log.trial(1).latency.response.p99_ns = None;
+    assert_eq!((row(&log).p99_ns, row(&log).p99_censored_at_ns), (None, None));
+    log.trial(1).latency.response.censored_at_ns.insert("p99_ns".to_owned(), 32_000_000);
+    assert_eq!((row(&log).p99_ns, row(&log).p99_censored_at_ns), (None, Some(8_000_000)));
+}
+
+#[test]
+fn the_curve_rises_and_survives_a_damaged_histogram() {
+    let mut log = Log::new(&["a"], 3).with(&[&[300], &[301], &[302]]);
+    let curve = log.analyse().plans[0].rows[0].latency_curve.clone();
+    assert!(curve.windows(2).all(|w| w[0].value_ns <= w[1].value_ns && w[0].quantile < w[1].quantile));
+    assert_eq!(
+        (curve[0].quantile, curve.last().unwrap().quantile),
+        (0.0, 0.9975),
+        "9,000 answers: ten beyond 99.89 %"
+    );
+    log.trial(0).latency.response.hdr = "damaged".to_owned();
+    log.trial(1).requests.failed = 30_000;
+    let analysis = log.analyse();
+    assert!(analysis.notes[0].starts_with("a: a trial's histogram was left out"), "{:?}", analysis.notes);
+    let curve = &analysis.plans[0].rows[0].latency_curve;
+    assert_eq!(curve.last().unwrap().quantile, 0.1, "of 36,000 only 6,000 were answered: {curve:?}");
+}
+
+#[test]
+fn server_samples_become_cores() {
+    let analysis = Log::new(&["a"], 1).with(&[&[300]]).analyse();
+    let series = &analysis.plans[0].rows[0].series[0];
+    assert_eq!(series.server_cores, [(0, 0.5), (1_000, 1.0)]);
+    assert_eq!(series.server_memory_bytes, [(-1_000, 1), (0, 2), (1_000, 3)]);
+    assert_eq!(series.requests_per_s, [1000.0; 3]);
+    assert_eq!(analysis.headline, "a carries 300 req/s at c=50");
+}
+
+#[test]
+fn at_a_constant_rate_the_answer_is_who_carries_it() {
+    let mut log = Log::new(&["a", "b", "base"], 2).with(&[&[2000, 1900, 2000], &[2000, 1890, 2000]]);
+    log.0.header.plans[0].plan = PlanRecord::of(&constant_plan(2000.0), &[]);
+    assert_eq!(log.analyse().headline, "all 3 candidates carry the 2,000 req/s");
+    log.trial(1).outcome = Outcome::Overloaded;
+    assert_eq!(log.analyse().headline, "2 of 3 candidates carry the 2,000 req/s; not b");
+}
+
+#[test]
+fn a_candidate_that_carried_nothing_is_last_and_unranked() {
+    let mut log = Log::new(&["dead", "a", "base"], 2).with(&[&[1, 300, 100], &[1, 301, 99]]);
+    for i in [0, 3] {
+        log.trial(i).throughput.requests_per_s.point = 0.0;
+        log.trial(i).outcome = Outcome::Broken;
+    }
+    let analysis = log.analyse();
+    let row = &analysis.plans[0].rows[2];
+    assert_eq!((row.candidate.as_str(), row.rank, row.broken), ("dead", None, 2));
+    assert_eq!(row.requests_per_s.as_ref().unwrap().point, 0.0);
+}
+
+#[test]
+fn trials_beyond_the_order_have_a_plan_and_a_row_of_their_own() {
+    let mut log = Log::new(&["a"], 1).with(&[&[300]]);
+    let planned =
+        PlannedTrial { index: 9, block: 1, candidate: "http://h/".to_owned(), plan: "load".to_owned() };
+    log.0.results.push(result(planned, 500));
+    let analysis = log.analyse();
+    assert_eq!((analysis.trials.planned, analysis.trials.valid), (2, 2));
+    assert_eq!(analysis.plans[1].name, "load");
+    assert_eq!(analysis.plans[1].rows[0].candidate, "http://h/");
+    assert_eq!(TRIAL_SCHEMA, "prony.trial/1");
+}

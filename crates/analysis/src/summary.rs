@@ -1,0 +1,269 @@
+//! Distributions of durations, summarised without losing those who never
+//! got an answer.
+//!
+//! The order that percentiles are taken from: completed requests by their
+//! duration, requests still waiting when the window closed by their wait so
+//! far (at equal values after the completed ones), and above all of these the
+//! failed ones, by how long they had taken: a failed request never got its
+//! answer, however quickly it was refused. Percentiles of survivors only would
+//! get better as a server gets worse.
+
+use std::collections::BTreeMap;
+
+use prony_load::measurement::{Censored, Durations, Second, empty_histogram};
+use prony_record::hdr;
+use prony_record::trial::{Clock, PERCENTILES, Summary};
+use prony_stats::CONFIDENCE;
+use prony_stats::batch::design_effect;
+use prony_stats::order::{Quantile, interval_ranks};
+use prony_stats::student::{normal_two_sided, t_two_sided};
+
+/// A percentile with fewer samples beyond it is withheld: the share beyond
+/// the value given is then known to ±20 % (1.96/√100) at best.
+pub(crate) const BEYOND_MIN: u64 = 100;
+
+/// Fewer whole seconds than this say nothing of how seconds differ, and the
+/// percentiles of such a window have no interval.
+const CLUSTERS_MIN: usize = 3;
+
+/// More clusters gain nothing, and cost time in runs of a day.
+const CLUSTERS_MAX: usize = 30;
+
+/// What stands at a rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// A completed request of this duration.
+    Value(u64),
+    /// A request without an answer: it took longer than this.
+    Longer(u64),
+}
+
+/// The order of a distribution.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ranked {
+    /// The rank (from 1) that each step reaches, and what stands up to it.
+    steps: Vec<(u64, Place)>,
+}
+
+impl Ranked {
+    /// The order of durations of which all are known.
+    pub(crate) fn of_completed(completed: &Durations) -> Ranked {
+        Ranked::merge(completed, None)
+    }
+
+    /// The order of durations of which some are only known to be longer than something.
+    pub(crate) fn of(durations: &Censored) -> Ranked {
+        Ranked::merge(&durations.completed, Some((&durations.waiting, &durations.failed)))
+    }
+
+    fn merge(completed: &Durations, unanswered: Option<(&Durations, &Durations)>) -> Ranked {
+        // Buckets of all of Prony's histograms have the same bounds, so that equal bounds are ties.
+        // A completed request's value is its bucket's top, as HdrHistogram has it; "longer than" is the bottom.
+        let buckets = |h: &Durations, place: &dyn Fn(u64) -> Place| -> Vec<(u64, Place, u64)> {
+            h.iter_recorded()
+                .map(|v| {
+                    let bottom = h.lowest_equivalent(v.value_iterated_to());
+                    (bottom, place(bottom), v.count_at_value())
+                })
+                .collect()
+        };
+        let mut all = buckets(completed, &|bottom| Place::Value(completed.highest_equivalent(bottom)));
+        let longest = if completed.is_empty() { 0 } else { completed.max() };
+        if let Some((waiting, failed)) = unanswered {
+            all.extend(buckets(waiting, &Place::Longer));
+            all.sort_by_key(|(bottom, place, _)| (*bottom, matches!(place, Place::Longer(_))));
+            all.extend(buckets(failed, &|bottom| Place::Longer(bottom.max(longest))));
+        }
+        let mut rank = 0;
+        let steps = all
+            .into_iter()
+            .map(|(_, place, count)| {
+                rank += count;
+                (rank, place)
+            })
+            .collect();
+        Ranked { steps }
+    }
+
+    /// Requests in the order.
+    pub(crate) fn len(&self) -> u64 {
+        self.steps.last().map_or(0, |(rank, _)| *rank)
+    }
+
+    /// What stands at the rank (from 1); `None` outside 1 to [`Ranked::len`].
+    pub(crate) fn at(&self, rank: u64) -> Option<Place> {
+        let step = self.steps.partition_point(|(up_to, _)| *up_to < rank);
+        self.steps.get(step).filter(|_| rank > 0).map(|(_, place)| *place)
+    }
+
+    /// What stands at the quantile; `None` when nothing is in the order.
+    pub(crate) fn quantile(&self, quantile: Quantile) -> Option<Place> {
+        self.at(quantile.rank(self.len())?)
+    }
+}
+
+/// By what n is divided for the interval of each percentile, because
+/// requests of one second share its queue and its pauses.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Dependence {
+    divisors: BTreeMap<&'static str, f64>,
+}
+
+impl Dependence {
+    /// From the window's whole seconds: the design effect of "at most the
+    /// percentile's value", times (t/z)² because it was itself estimated from
+    /// few seconds. Never under 1. `None` below three whole seconds.
+    ///
+    /// Only response times are kept by the second; what they show is used for
+    /// every distribution of the trial, whose requests share the same seconds.
+    pub(crate) fn of(series: &[Second], response: &Ranked) -> Option<Dependence> {
+        let clusters = clusters(series)?;
+        #[expect(clippy::cast_precision_loss, reason = "30 clusters at most")]
+        let few = t_two_sided(clusters.len() as f64 - 1.0, CONFIDENCE)? / normal_two_sided(CONFIDENCE);
+        let divisor = |quantile: f64| {
+            let value = match response.quantile(Quantile::new(quantile)?)? {
+                Place::Value(value) => value,
+                Place::Longer(_) => return None,
+            };
+            let shares: Vec<(u64, u64)> = clusters
+                .iter()
+                .map(|h| (h.len(), if h.is_empty() { 0 } else { h.count_between(0, value) }))
+                .collect();
+            // All or none at most the value: one bucket holds them, and there is nothing to be unsure of.
+            Some(design_effect(&shares).unwrap_or(1.0).max(1.0) * few * few)
+        };
+        let divisors =
+            PERCENTILES.iter().filter_map(|(name, quantile)| Some((*name, divisor(*quantile)?))).collect();
+        Some(Dependence { divisors })
+    }
+}
+
+fn clusters(series: &[Second]) -> Option<Vec<Durations>> {
+    let whole: Vec<&Second> = series.iter().filter(|s| s.length_ns >= 900_000_000).collect();
+    let count = whole.len().min(CLUSTERS_MAX);
+    if count < CLUSTERS_MIN {
+        return None;
+    }
+    (0..count)
+        .map(|i| {
+            let mut merged = empty_histogram();
+            for second in &whole[i * whole.len() / count..(i + 1) * whole.len() / count] {
+                merged.add(&second.response).ok()?;
+            }
+            Some(merged)
+        })
+        .collect()
+}
+
+/// The summary of a distribution. `ranked` is its order (of `completed` alone,
+/// or with those that have no answer); `dependence` is `None` where it could
+/// not be told, and then percentiles have no interval.
+pub(crate) fn summarise(
+    completed: &Durations,
+    ranked: &Ranked,
+    window_ns: u64,
+    dependence: Option<&Dependence>,
+) -> Summary {
+    let some = |value: u64| (!completed.is_empty()).then_some(value);
+    let mut summary = Summary {
+        clock: Clock::User,
+        count: completed.len(),
+        mean_ns: some(rounded(completed.mean())),
+        stdev_ns: some(rounded(completed.stdev())),
+        min_ns: some(completed.min()),
+        p50_ns: None,
+        p75_ns: None,
+        p90_ns: None,
+        p95_ns: None,
+        p99_ns: None,
+        p999_ns: None,
+        p9999_ns: None,
+        max_ns: some(completed.max()),
+        ci95: BTreeMap::new(),
+        censored_at_ns: BTreeMap::new(),
+        needs_duration_ns: BTreeMap::new(),
+        hdr: hdr::encode(completed),
+    };
+    for (name, quantile) in PERCENTILES {
+        if let Some(quantile) = Quantile::new(quantile) {
+            percentile(&mut summary, name, quantile, ranked, window_ns, dependence);
+        }
+    }
+    summary
+}
+
+/// Withheld comes before censored: where too few samples lie beyond the rank,
+/// that it falls on an unanswered request is chance as much as a value would be.
+fn percentile(
+    summary: &mut Summary,
+    name: &'static str,
+    quantile: Quantile,
+    ranked: &Ranked,
+    window_ns: u64,
+    dependence: Option<&Dependence>,
+) {
+    let n = ranked.len();
+    let Some(place) = ranked.quantile(quantile) else { return };
+    if !quantile.has_beyond(n, BEYOND_MIN) {
+        summary.needs_duration_ns.insert(name.to_owned(), needed_window_ns(quantile, n, window_ns));
+        return;
+    }
+    match place {
+        Place::Longer(than) => {
+            summary.censored_at_ns.insert(name.to_owned(), than);
+        }
+        Place::Value(value) => {
+            summary.set_percentile(name, Some(value));
+            let divisor = dependence.and_then(|d| d.divisors.get(name));
+            if let Some(interval) = divisor.and_then(|divisor| interval(ranked, quantile, *divisor)) {
+                summary.ci95.insert(name.to_owned(), interval);
+            }
+        }
+    }
+}
+
+/// The values at the ranks that enclose the quantile among n/divisor
+/// independent samples, carried over to n ranks, outwards; `None` where the
+/// upper rank has no answer or the effective n is too small.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "counts of samples, far below 2^53, and not negative"
+)]
+fn interval(ranked: &Ranked, quantile: Quantile, divisor: f64) -> Option<[u64; 2]> {
+    let n = ranked.len();
+    let effective = (n as f64 / divisor.max(1.0)).floor();
+    let (j, k) = interval_ranks(effective as u64, quantile, CONFIDENCE)?;
+    let scale = n as f64 / effective;
+    let low = ((j - 1) as f64 * scale).floor() as u64 + 1;
+    let high = ((k as f64 * scale).ceil() as u64).min(n);
+    match (ranked.at(low)?, ranked.at(high)?) {
+        (Place::Value(low), Place::Value(high)) => Some([low, high]),
+        _ => None,
+    }
+}
+
+/// The window that would give 100 samples beyond, at this one's pace.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a forecast; a float above u64 saturates"
+)]
+fn needed_window_ns(quantile: Quantile, n: u64, window_ns: u64) -> u64 {
+    (window_ns as f64 * BEYOND_MIN as f64 / quantile.beyond(n)).ceil() as u64
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a duration below an hour, not negative"
+)]
+pub(crate) fn rounded(value: f64) -> u64 {
+    value.round() as u64
+}
+
+#[cfg(test)]
+#[path = "summary_tests.rs"]
+mod tests;

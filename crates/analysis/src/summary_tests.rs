@@ -1,0 +1,179 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::testing::{healthy, noise};
+
+const S: u64 = 1_000_000_000;
+
+fn histogram(values: &[u64]) -> Durations {
+    let mut h = empty_histogram();
+    for v in values {
+        h.record(*v).unwrap();
+    }
+    h
+}
+
+fn censored(completed: &[u64], waiting: &[u64], failed: &[u64]) -> Censored {
+    Censored { completed: histogram(completed), waiting: histogram(waiting), failed: histogram(failed) }
+}
+
+fn summary_of(durations: &Censored) -> Summary {
+    summarise(&durations.completed, &Ranked::of(durations), S, None)
+}
+
+#[test]
+fn the_unanswered_stand_where_their_wait_puts_them() {
+    let ranked = Ranked::of(&censored(&[10, 20, 30], &[20, 40], &[5]));
+    let order: Vec<_> = (1..=6).map(|rank| ranked.at(rank).unwrap()).collect();
+    let expected = [
+        Place::Value(10),
+        Place::Value(20),
+        Place::Longer(20),
+        Place::Value(30),
+        Place::Longer(40),
+        Place::Longer(30), // failed after 5, and longer than every answer
+    ];
+    assert_eq!(order, expected);
+    assert_eq!((ranked.at(0), ranked.at(7), ranked.len()), (None, None, 6));
+}
+
+#[test]
+fn quick_refusals_do_not_improve_a_percentile() {
+    let answers: Vec<u64> = (1..=9_000).map(|i| i * 1000).collect();
+    let refusals = vec![1u64; 1_000];
+    let alone = summary_of(&censored(&answers, &[], &[]));
+    let refused = summary_of(&censored(&answers, &[], &refusals));
+    assert!(refused.p50_ns > alone.p50_ns);
+    assert_eq!(refused.p95_ns, None, "the rank of p95 is a refused request");
+    assert_eq!(refused.censored_at_ns["p95_ns"], refused.max_ns.unwrap());
+    assert_eq!(refused.count, 9_000);
+}
+
+#[test]
+fn a_percentile_needs_a_hundred_beyond_it() {
+    let summary = |n: u64| summary_of(&censored(&vec![1_000; usize::try_from(n).unwrap()], &[], &[]));
+    assert_eq!(summary(199).p50_ns, None);
+    assert_eq!(summary(200).p50_ns, Some(1_000));
+    let s = summary(150);
+    assert_eq!(s.p50_ns, None);
+    assert_eq!(s.needs_duration_ns["p50_ns"], 1_333_333_334, "150 a second: 200 in 4/3 s");
+    assert_eq!(s.needs_duration_ns["p9999_ns"].div_ceil(S), 6_667);
+    let s = summary(10_000);
+    assert_eq!((s.p99_ns, s.p999_ns), (Some(1_000), None));
+    assert!(!s.needs_duration_ns.contains_key("p99_ns"));
+}
+
+#[test]
+fn withheld_comes_before_censored() {
+    let s = summary_of(&censored(&[], &vec![S; 150], &[]));
+    assert!(s.needs_duration_ns.contains_key("p50_ns") && s.censored_at_ns.is_empty());
+    let s = summary_of(&censored(&[], &vec![S; 300], &[]));
+    assert!(s.censored_at_ns["p50_ns"] > S * 999 / 1000 && s.censored_at_ns["p50_ns"] <= S);
+    assert!(!s.needs_duration_ns.contains_key("p50_ns"));
+}
+
+#[test]
+fn nothing_is_summarised_as_nothing() {
+    let s = summary_of(&censored(&[], &[], &[]));
+    assert_eq!((s.count, s.mean_ns, s.min_ns, s.max_ns, s.p50_ns), (0, None, None, None, None));
+    assert!(s.needs_duration_ns.is_empty() && s.censored_at_ns.is_empty() && s.ci95.is_empty());
+    assert_eq!(hdr::decode(&s.hdr).unwrap().len(), 0);
+}
+
+#[test]
+fn intervals_enclose_their_percentile_and_widen_where_seconds_differ() {
+    let width = |swing: f64| {
+        let mut m = healthy(10, 0);
+        for (i, second) in m.series.iter_mut().enumerate() {
+            for noise in noise(i as u64).take(2_000) {
+                let level = 1e6 * (1.0 + swing * f64::from(u8::from(i % 2 == 0)));
+                second.response.record((level + 1e5 * noise).max(1.0) as u64).unwrap();
+            }
+            m.latency.response.completed.add(&second.response).unwrap();
+        }
+        let ranked = Ranked::of(&m.latency.response);
+        let dependence = Dependence::of(&m.series, &ranked).unwrap();
+        let s = summarise(&m.latency.response.completed, &ranked, 10 * S, Some(&dependence));
+        let [low, high] = s.ci95["p50_ns"];
+        assert!(low <= s.p50_ns.unwrap() && s.p50_ns.unwrap() <= high);
+        high - low
+    };
+    let (alike, unlike) = (width(0.0), width(0.5));
+    assert!(alike < 20_000, "{alike}");
+    assert!(unlike > 5 * alike, "{unlike} against {alike}");
+}
+
+#[test]
+fn under_three_seconds_there_is_no_interval() {
+    let m = healthy(2, 1000);
+    assert_eq!(Dependence::of(&m.series, &Ranked::of(&m.latency.response)), None);
+    let m = healthy(3, 1000);
+    assert!(Dependence::of(&m.series, &Ranked::of(&m.latency.response)).is_some());
+}
+
+#[test]
+fn an_interval_that_reaches_the_unanswered_is_omitted() {
+    // p99's rank is the 9,900th of 10,000: answered. Its upper rank is not.
+    let mut m = healthy(10, 990);
+    for _ in 0..99 {
+        m.latency.response.failed.record(5).unwrap();
+    }
+    let ranked = Ranked::of(&m.latency.response);
+    let dependence = Dependence::of(&m.series, &ranked).unwrap();
+    let s = summarise(&m.latency.response.completed, &ranked, 10 * S, Some(&dependence));
+    assert!(s.p95_ns.is_some() && s.ci95.contains_key("p95_ns"));
+    assert!(!s.ci95.contains_key("p99_ns"), "{:?}", s.ci95);
+}
+
+/// The definition, slowly: one entry a request, sorted.
+fn slow_order(durations: &Censored) -> Vec<Place> {
+    let bucket = |v: u64| durations.completed.lowest_equivalent(v);
+    let values = |h: &Durations| -> Vec<u64> {
+        h.iter_recorded()
+            .flat_map(|v| {
+                std::iter::repeat_n(v.value_iterated_to(), usize::try_from(v.count_at_value()).unwrap())
+            })
+            .collect()
+    };
+    let longest = values(&durations.completed).into_iter().max().unwrap_or(0);
+    let mut entries: Vec<(u8, u64, u8, Place)> = Vec::new();
+    for v in values(&durations.completed) {
+        entries.push((0, bucket(v), 0, Place::Value(durations.completed.highest_equivalent(v))));
+    }
+    for v in values(&durations.waiting) {
+        entries.push((0, bucket(v), 1, Place::Longer(bucket(v))));
+    }
+    for v in values(&durations.failed) {
+        entries.push((1, bucket(v), 0, Place::Longer(bucket(v).max(longest))));
+    }
+    entries.sort_by_key(|e| (e.0, e.1, e.2));
+    entries.into_iter().map(|e| e.3).collect()
+}
+
+proptest! {
+    #[test]
+    fn the_order_is_that_of_the_slow_definition(
+        completed in prop::collection::vec(1u64..5_000_000, 0..80),
+        waiting in prop::collection::vec(1u64..5_000_000, 0..40),
+        failed in prop::collection::vec(1u64..5_000_000, 0..40),
+    ) {
+        let durations = censored(&completed, &waiting, &failed);
+        let ranked = Ranked::of(&durations);
+        let slow = slow_order(&durations);
+        prop_assert_eq!(ranked.len(), slow.len() as u64);
+        for (i, place) in slow.iter().enumerate() {
+            prop_assert_eq!(ranked.at(i as u64 + 1), Some(*place));
+        }
+    }
+
+    #[test]
+    fn without_the_unanswered_it_is_the_histograms_own_quantile(
+        completed in prop::collection::vec(1u64..5_000_000_000, 1..300),
+    ) {
+        let h = histogram(&completed);
+        for (_, quantile) in PERCENTILES {
+            let place = Ranked::of_completed(&h).quantile(Quantile::new(quantile).unwrap());
+            prop_assert_eq!(place, Some(Place::Value(h.value_at_quantile(quantile))));
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Synthetic measurements whose truth is known.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
+
+use prony_load::measurement::{
+    BIN_NS, Bin, Censored, ClientCost, Latency, Measurement, RequestCounts, RunTotal, Second, WorkerAudit,
+    empty_histogram,
+};
+use prony_load::pace::Rate;
+use prony_load::plan::{Arrivals, Plan};
+use prony_load::target::Target;
+
+const S: u64 = 1_000_000_000;
+
+pub(crate) fn closed_plan() -> Plan {
+    Plan::closed(Target::parse("http://127.0.0.1:8080/").unwrap())
+}
+
+pub(crate) fn constant_plan(per_s: f64) -> Plan {
+    Plan { arrivals: Arrivals::Constant(Rate::per_s(per_s).unwrap()), ..closed_plan() }
+}
+
+/// Standard normal values of a seed, without end.
+pub(crate) fn noise(seed: u64) -> impl Iterator<Item = f64> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5851_F42D_4C95_7F2D;
+    let mut uniform = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    for _ in 0..10 {
+        uniform();
+    }
+    std::iter::repeat_with(move || {
+        let radius = (-2.0 * (1.0 - uniform()).ln()).sqrt();
+        radius * (std::f64::consts::TAU * uniform()).cos()
+    })
+}
+
+/// A window of whole seconds in which all went well: 50 connections closed,
+/// every answer after 1 ms, give or take 0.2.
+pub(crate) fn healthy(seconds: u64, per_s: u64) -> Measurement {
+    let window_ns = seconds * S;
+    let completed = seconds * per_s;
+    let mut series = Vec::new();
+    let mut all = empty_histogram();
+    for i in 0..seconds {
+        let mut response = empty_histogram();
+        for noise in noise(i).take(usize::try_from(per_s).unwrap()) {
+            response.record((1e6 + 2e5 * noise).max(1e5) as u64).unwrap();
+        }
+        all.add(&response).unwrap();
+        series.push(Second {
+            at_ns: i * S,
+            length_ns: S,
+            completed: per_s,
+            failed: 0,
+            connections: 50,
+            response,
+        });
+    }
+    let bins = (0..seconds * 10).map(|i| {
+        let completed = (i % 10 + 1) * per_s / 10 - (i % 10) * per_s / 10;
+        Bin { completed, failed: 0, dispatched: completed, connection_wait_sum_ns: 0 }
+    });
+    let mut zeros = empty_histogram();
+    zeros.record_n(0, completed).unwrap();
+    let censored =
+        || Censored { completed: all.clone(), failed: empty_histogram(), waiting: empty_histogram() };
+    Measurement {
+        started_at: SystemTime::UNIX_EPOCH + Duration::from_secs(1_750_000_000),
+        address: "127.0.0.1:8080".to_owned(),
+        schedule_start_ns: 4 * S,
+        window_start_ns: 5 * S,
+        window_end_ns: 5 * S + window_ns,
+        interrupted: false,
+        ended_by_count: false,
+        requests: RequestCounts {
+            carried_in: 0,
+            scheduled: completed,
+            sent: completed,
+            completed,
+            ..Default::default()
+        },
+        run_total: RunTotal { sent: completed, completed, connections: 50 },
+        read_bytes: completed * 150,
+        status: BTreeMap::from([(200, completed)]),
+        errors: BTreeMap::new(),
+        latency: Latency {
+            response: censored(),
+            service: censored(),
+            first_byte: all.clone(),
+            connect_wait: zeros.clone(),
+            send_lag: zeros.clone(),
+            connection_wait: zeros.clone(),
+            lateness: zeros,
+        },
+        series,
+        bins: bins.collect(),
+        client: ClientCost {
+            cpu_ns: completed * 5_000,
+            process_cpu_ns: completed * 6_000,
+            threads: 1,
+            max_rss_bytes: 9 << 20,
+        },
+        workers: vec![WorkerAudit {
+            busy_ns: window_ns / 5,
+            in_flight_integral_ns: completed * 1_000_000,
+            overlap_sum_ns: completed * 1_000_000,
+            connections_integral_ns: 50 * window_ns,
+            longest_gap_ns: 100_000,
+            gaps_over_1ms_sum_ns: 0,
+        }],
+        broken_identities: Vec::new(),
+    }
+}
+
+/// Constant arrivals before one line whose head is taken at a constant rate,
+/// but for stalls: (start, length), counted from the schedule's start, which
+/// is the window's.
+#[derive(Debug, Clone)]
+pub(crate) struct Line {
+    pub(crate) rate_per_s: u64,
+    pub(crate) served_per_s: u64,
+    pub(crate) stalls: Vec<(u64, u64)>,
+    pub(crate) window_ns: u64,
+}
+
+impl Default for Line {
+    fn default() -> Line {
+        Line { rate_per_s: 2000, served_per_s: 4000, stalls: Vec::new(), window_ns: 10 * S }
+    }
+}
+
+impl Line {
+    pub(crate) fn measure(&self) -> Measurement {
+        let mut m = healthy(self.window_ns.div_ceil(S), 0);
+        m.schedule_start_ns = m.window_start_ns;
+        m.window_end_ns = m.window_start_ns + self.window_ns;
+        m.bins.truncate(usize::try_from(self.window_ns.div_ceil(BIN_NS)).unwrap());
+        m.requests = RequestCounts::default();
+        let mut free_at = 0;
+        for k in 0.. {
+            let due = k * S / self.rate_per_s;
+            if due >= self.window_ns {
+                break;
+            }
+            m.requests.scheduled += 1;
+            let mut at = due.max(free_at);
+            for (start, length) in &self.stalls {
+                if (*start..start + length).contains(&at) {
+                    at = start + length;
+                }
+            }
+            free_at = at + S / self.served_per_s;
+            if at >= self.window_ns {
+                m.requests.never_sent += 1;
+                m.latency.response.waiting.record(self.window_ns - due).unwrap();
+                continue;
+            }
+            let bin = &mut m.bins[usize::try_from(at / BIN_NS).unwrap()];
+            bin.dispatched += 1;
+            bin.connection_wait_sum_ns += at - due;
+            bin.completed += 1;
+            m.requests.sent += 1;
+            m.requests.completed += 1;
+            m.latency.response.completed.record(at - due + 1_000_000).unwrap();
+            m.latency.service.completed.record(1_000_000).unwrap();
+            m.latency.send_lag.record(at - due).unwrap();
+            m.latency.lateness.record(0).unwrap();
+            m.latency.connection_wait.record(at - due).unwrap();
+        }
+        m.workers[0].in_flight_integral_ns = 50 * self.window_ns;
+        m
+    }
+}

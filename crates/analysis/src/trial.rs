@@ -1,0 +1,234 @@
+//! From one raw measurement to the stored trial: estimates, summaries, verdict.
+
+use std::collections::BTreeMap;
+
+use prony_load::measurement::{Censored, Durations, Measurement, Second};
+use prony_load::plan::Plan;
+use prony_record::host::Host;
+use prony_record::plan::PlanRecord;
+use prony_record::trial::{
+    Bound, Client, Latencies, Outcome, SCHEMA, SeriesPoint, Summary, TargetRecord, Trial, Window,
+};
+use prony_record::{Tool, hdr, rfc3339};
+
+use crate::growth::overload;
+use crate::steady::drifts;
+use crate::summary::{BEYOND_MIN, Dependence, Ranked, summarise};
+use crate::throughput::throughput;
+use crate::verdict::{Facts, busiest_worker, client_was_the_limit, verdict};
+
+/// The share of ended requests that may fail before a trial is `broken`.
+pub const BROKEN_SHARE: f64 = 0.5;
+
+/// What a trial depends on beside its plan and its measurement.
+#[derive(Debug, Clone, Default)]
+pub struct TrialContext {
+    /// The machine.
+    pub host: Host,
+    /// Headers whose values are not stored.
+    pub redact: Vec<String>,
+    /// Whether the target is Prony's own: it shares the client's core by
+    /// design, and a busy client is then no finding.
+    pub embedded_target: bool,
+    /// Whether the server used at least 95 % of its cores; `None` where nobody looked.
+    pub server_saturated: Option<bool>,
+}
+
+/// The trial that this measurement of this plan is.
+pub fn judge(m: &Measurement, plan: &Plan, context: &TrialContext) -> Trial {
+    let window_ns = m.window_end_ns.saturating_sub(m.window_start_ns);
+    let growth = overload(m, plan, window_ns);
+    let outcome = outcome(m, growth.is_some());
+    let latency = latencies(m, window_ns);
+    let limited = client_was_the_limit(m, window_ns, context.embedded_target, context.server_saturated);
+    let drifts = drifts(m, window_ns, growth.is_some());
+    let verdict = verdict(&Facts {
+        m,
+        plan,
+        window_ns,
+        embedded_target: context.embedded_target,
+        server_saturated: context.server_saturated,
+        outcome,
+        response: &latency.response,
+        growth,
+        drifts: &drifts,
+    });
+    Trial {
+        schema: SCHEMA.to_owned(),
+        tool: Tool::this(),
+        started_at: rfc3339(m.started_at),
+        interrupted: m.interrupted,
+        target: TargetRecord { url: plan.target.display_url(), address: m.address.clone() },
+        plan: PlanRecord::of(plan, &context.redact),
+        host: context.host.clone(),
+        window: Window {
+            warmup_ns: m.window_start_ns.saturating_sub(m.schedule_start_ns),
+            duration_ns: window_ns,
+        },
+        outcome,
+        requests: m.requests.into(),
+        run_total: m.run_total.into(),
+        throughput: throughput(m, plan, window_ns, if limited { Bound::Lower } else { Bound::Exact }),
+        latency,
+        status: m.status.iter().map(|(status, count)| (status.to_string(), *count)).collect(),
+        errors: m.errors.iter().map(|(kind, tally)| (kind.name().to_owned(), tally.count)).collect(),
+        first_errors: first_errors(m),
+        series: m.series.iter().map(series_point).collect(),
+        client: client(m, window_ns),
+        verdict,
+    }
+}
+
+/// A load of which nothing was answered although requests were sent is broken
+/// too: that none has failed yet is only the timeout's length.
+fn outcome(m: &Measurement, growing: bool) -> Outcome {
+    let (failed, completed) = (m.requests.failed, m.requests.completed);
+    #[expect(clippy::cast_precision_loss, reason = "counts of a run, far below 2^53")]
+    let mostly_failed = failed as f64 > BROKEN_SHARE * (failed + completed) as f64;
+    if mostly_failed || (completed == 0 && m.requests.sent > 0) {
+        Outcome::Broken
+    } else if growing {
+        Outcome::Overloaded
+    } else {
+        Outcome::Carried
+    }
+}
+
+fn latencies(m: &Measurement, window_ns: u64) -> Latencies {
+    let response = Ranked::of(&m.latency.response);
+    let dependence = Dependence::of(&m.series, &response);
+    let dependence = dependence.as_ref();
+    let partly = |c: &Censored| -> Summary { summarise(&c.completed, &Ranked::of(c), window_ns, dependence) };
+    let whole = |h: &Durations| -> Summary { summarise(h, &Ranked::of_completed(h), window_ns, dependence) };
+    Latencies {
+        response: summarise(&m.latency.response.completed, &response, window_ns, dependence),
+        service: partly(&m.latency.service),
+        first_byte: whole(&m.latency.first_byte),
+        connect_wait: whole(&m.latency.connect_wait),
+        send_lag: whole(&m.latency.send_lag),
+        connection_wait: whole(&m.latency.connection_wait),
+        client_delay: None,
+    }
+}
+
+fn first_errors(m: &Measurement) -> BTreeMap<String, String> {
+    m.errors
+        .iter()
+        .filter(|(_, tally)| !tally.first.is_empty())
+        .map(|(kind, tally)| (kind.name().to_owned(), tally.first.clone()))
+        .collect()
+}
+
+/// A second's percentiles are of its answers only: they are for looking at, not for inference.
+fn series_point(second: &Second) -> SeriesPoint {
+    let response = &second.response;
+    let from = |least: u64, value: fn(&Durations) -> u64| (response.len() >= least).then(|| value(response));
+    SeriesPoint {
+        at_ns: second.at_ns,
+        length_ns: second.length_ns,
+        completed: second.completed,
+        failed: second.failed,
+        connections: second.connections,
+        p50_ns: from(1, |h| h.value_at_quantile(0.50)),
+        p99_ns: from(BEYOND_MIN, |h| h.value_at_quantile(0.99)),
+        max_ns: from(1, Durations::max),
+        hdr: hdr::encode(response),
+    }
+}
+
+fn client(m: &Measurement, window_ns: u64) -> Client {
+    Client {
+        cpu_ns: m.client.cpu_ns,
+        process_cpu_ns: m.client.process_cpu_ns,
+        cpu_per_request_ns: m.client.cpu_ns.checked_div(m.requests.completed + m.requests.failed),
+        threads: m.client.threads,
+        busiest_worker: busiest_worker(m, window_ns),
+        max_rss_bytes: m.client.max_rss_bytes,
+        stamps_rejected: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Line, closed_plan, constant_plan, healthy};
+    use prony_load::measurement::RequestCounts;
+    use prony_record::trial::Validity;
+
+    fn judged(m: &Measurement) -> Trial {
+        judge(m, &closed_plan(), &TrialContext::default())
+    }
+
+    #[test]
+    fn a_sound_measurement_is_a_valid_trial() {
+        let trial = judged(&healthy(10, 2000));
+        assert_eq!((trial.outcome, trial.verdict.validity), (Outcome::Carried, Validity::Valid));
+        assert_eq!(trial.verdict.reasons, [], "{:?}", trial.verdict);
+        assert_eq!(trial.throughput.requests_per_s.point, 2000.0);
+        assert_eq!((trial.window.warmup_ns, trial.window.duration_ns), (1_000_000_000, 10_000_000_000));
+        assert_eq!(trial.client.cpu_per_request_ns, Some(5_000));
+        assert_eq!(trial.started_at, "2025-06-15T15:06:40.000Z");
+        assert_eq!(trial.status["200"], 20_000);
+        assert_eq!(trial.series.len(), 10);
+        assert!(trial.series[0].p99_ns.is_some());
+        let response = &trial.latency.response;
+        let p50 = response.p50_ns.unwrap();
+        assert!((900_000..1_100_000).contains(&p50), "{p50}");
+        let [low, high] = response.ci95["p50_ns"];
+        assert!(low <= p50 && p50 <= high && high - low < 100_000, "{low} {high}");
+    }
+
+    #[test]
+    fn more_than_half_failed_is_broken_and_half_is_not() {
+        let mut m = healthy(10, 100);
+        m.requests.failed = 1_001;
+        assert_eq!(judged(&m).outcome, Outcome::Broken);
+        m.requests.failed = 1_000;
+        assert_eq!(judged(&m).outcome, Outcome::Carried);
+    }
+
+    #[test]
+    fn silence_is_broken_and_nothing_sent_is_not() {
+        let mut m = healthy(10, 0);
+        m.requests = RequestCounts { scheduled: 50, sent: 50, in_flight: 50, ..Default::default() };
+        assert_eq!(judged(&m).outcome, Outcome::Broken);
+        m.requests = RequestCounts::default();
+        assert_eq!(judged(&m).outcome, Outcome::Carried);
+    }
+
+    #[test]
+    fn an_overload_is_an_outcome_with_a_note() {
+        let m = Line { rate_per_s: 2000, served_per_s: 1900, ..Line::default() }.measure();
+        let trial = judge(&m, &constant_plan(2000.0), &TrialContext::default());
+        assert_eq!((trial.outcome, trial.verdict.validity), (Outcome::Overloaded, Validity::Valid));
+        assert_eq!(trial.verdict.reasons[0].code, "overload");
+        assert_eq!(trial.throughput.offered_per_s, Some(2000.0));
+    }
+
+    #[test]
+    fn empty_and_odd_measurements_serialise_without_nan() {
+        let mut empty = healthy(1, 0);
+        empty.window_end_ns = empty.window_start_ns;
+        empty.bins.clear();
+        empty.series.clear();
+        empty.workers.clear();
+        for m in [empty, healthy(1, 0), healthy(12, 1)] {
+            for plan in [closed_plan(), constant_plan(1.0)] {
+                let trial = judge(&m, &plan, &TrialContext::default());
+                // serde_json writes NaN and infinities as null, which no longer reads as a number.
+                let text = serde_json::to_string(&trial).unwrap();
+                let back: Trial = serde_json::from_str(&text).unwrap();
+                assert_eq!(back, trial);
+            }
+        }
+    }
+
+    #[test]
+    fn a_busy_client_makes_a_lower_bound() {
+        let mut m = healthy(10, 2000);
+        m.workers[0].busy_ns = 9_500_000_000;
+        let trial = judged(&m);
+        assert_eq!((trial.throughput.bound, trial.verdict.validity), (Bound::Lower, Validity::Valid));
+        assert_eq!(trial.client.busiest_worker, 0.95);
+    }
+}

@@ -1,0 +1,328 @@
+//! Why a trial's figures can or cannot be trusted: every reason that a
+//! measurement can show by itself, its threshold, its effect and its advice.
+
+use prony_load::measurement::{ErrorKind, Measurement};
+use prony_load::plan::{Arrivals, Plan};
+use prony_record::trial::{Effect, Outcome, Reason, Summary, Validity, Verdict};
+use prony_stats::order::Quantile;
+
+use crate::growth::Growth;
+use crate::steady::Drift;
+use crate::summary::{BEYOND_MIN, Place, Ranked, rounded};
+use crate::text::{digits, duration, percent};
+
+/// A worker that is outside `epoll_wait` for this share of the window has no
+/// room left: what it did not carry may be its own fault.
+pub const BUSY_MAX: f64 = 0.90;
+
+/// A p50 of the client's own lateness above this, and above a tenth of the response's, is late.
+pub const LATE_P50_NS: u64 = 100_000;
+
+/// A p99 of the client's own lateness above this, and above a tenth of the response's, is late.
+pub const LATE_P99_NS: u64 = 1_000_000;
+
+/// The share of the response time that may be the client's own lateness.
+pub const LATE_SHARE: f64 = 0.10;
+
+/// The share of what is due that may be missing from what was sent.
+pub const UNSENT_MAX: f64 = 0.01;
+
+/// Connections are taken to have been free while fewer than this share of
+/// them carried a request, on average over the window.
+pub const IN_FLIGHT_FULL: f64 = 0.95;
+
+/// The share of requests that may fail before it is the first thing said.
+pub const FAILED_MAX: f64 = 0.01;
+
+/// The share of the window that the loop's gaps over 1 ms may sum to.
+pub const GAPS_MAX: f64 = 0.01;
+
+/// A reason's code, with what the table says of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is described by its entry in the table below")]
+pub enum Code {
+    Errors,
+    Arithmetic,
+    WrongAnswer,
+    PortsExhausted,
+    ClientSaturated,
+    LateSends,
+    RateNotReached,
+    HostNoisy,
+    NotSteady,
+    Overload,
+    TooFewSamples,
+}
+
+struct Entry {
+    name: &'static str,
+    affects: &'static [&'static str],
+    effect: Effect,
+    advice: &'static str,
+}
+
+impl Code {
+    /// The code in JSON and on screens.
+    pub fn name(self) -> &'static str {
+        self.entry().name
+    }
+
+    #[rustfmt::skip]
+    fn entry(self) -> Entry {
+        let entry = |name, affects, effect, advice| Entry { name, affects, effect, advice };
+        match self {
+            Code::Errors => entry("errors", &["throughput", "response"], Effect::Note,
+                "See the errors' first messages: a server that refuses requests is not compared by those it answers."),
+            Code::Arithmetic => entry("arithmetic", &["throughput", "response", "service"], Effect::Invalid,
+                "This is a fault of Prony's: please report it with the run log."),
+            Code::WrongAnswer => entry("wrong_answer", &["throughput", "response", "service"], Effect::Invalid,
+                "Look at one answer (curl -i URL) and correct the server, or what is expected of it."),
+            Code::PortsExhausted => entry("ports_exhausted", &["throughput"], Effect::Invalid,
+                "Keep connections alive, or widen net.ipv4.ip_local_port_range: the client's ports were measured, not the server."),
+            Code::ClientSaturated => entry("client_saturated", &["throughput"], Effect::LowerBound,
+                "Give the client more cores and workers (-t), or the server fewer."),
+            Code::LateSends => entry("late_sends", &["response"], Effect::Suspect,
+                "Give the client a core of its own (--pin), or ask for a lower rate; service times stand."),
+            Code::RateNotReached => entry("rate_not_reached", &["response", "throughput"], Effect::Suspect,
+                "Ask for a lower rate, or give the client more workers (-t)."),
+            Code::HostNoisy => entry("host_noisy", &["throughput", "response", "service"], Effect::Suspect,
+                "Stop other programs or give the client a core of its own (--pin), and repeat."),
+            Code::NotSteady => entry("not_steady", &[], Effect::Suspect,
+                "Give a longer --warmup and a longer -d; if it still drifts, the server does."),
+            Code::Overload => entry("overload", &["response"], Effect::Note,
+                "Its response times depend on how long the load lasts: compare throughput, or ask for a lower rate."),
+            Code::TooFewSamples => entry("too_few_samples", &["response.p99_ns"], Effect::Withheld,
+                "Give a longer -d."),
+        }
+    }
+
+    /// The reason with what was seen.
+    pub fn reason(self, detail: String) -> Reason {
+        let Entry { name, affects, effect, advice } = self.entry();
+        let affects = affects.iter().map(|a| (*a).to_owned()).collect();
+        Reason { code: name.to_owned(), affects, effect, detail, advice: advice.to_owned() }
+    }
+}
+
+/// What the reasons are found in.
+pub(crate) struct Facts<'a> {
+    pub(crate) m: &'a Measurement,
+    pub(crate) plan: &'a Plan,
+    pub(crate) window_ns: u64,
+    /// Whether the target is Prony's own, which cannot be the slower side unnoticed.
+    pub(crate) embedded_target: bool,
+    /// Whether the server used its cores up; `None` where nobody looked.
+    pub(crate) server_saturated: Option<bool>,
+    pub(crate) outcome: Outcome,
+    pub(crate) response: &'a Summary,
+    pub(crate) growth: Option<Growth>,
+    pub(crate) drifts: &'a [Drift],
+}
+
+/// All reasons, errors first, then by the table's order, and the worst of their effects.
+pub(crate) fn verdict(facts: &Facts<'_>) -> Verdict {
+    let single = [
+        errors(facts),
+        arithmetic(facts),
+        wrong_answer(facts),
+        ports_exhausted(facts),
+        client_saturated(facts),
+        late_sends(facts),
+        rate_not_reached(facts),
+        host_noisy(facts),
+        not_steady(facts),
+        overload(facts),
+        too_few_samples(facts),
+    ];
+    let reasons: Vec<Reason> = single.into_iter().flatten().collect();
+    Verdict { validity: validity(&reasons), reasons }
+}
+
+/// The worst effect in a word: notes, lower bounds and withheld figures leave
+/// a trial valid, since what is printed then stands.
+pub fn validity(reasons: &[Reason]) -> Validity {
+    match reasons.iter().map(|r| r.effect).max() {
+        Some(Effect::Invalid) => Validity::Invalid,
+        Some(Effect::Suspect) => Validity::Suspect,
+        Some(Effect::Note | Effect::Withheld | Effect::LowerBound) | None => Validity::Valid,
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts and durations of a run, far below 2^53")]
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+fn errors(f: &Facts<'_>) -> Option<Reason> {
+    let (failed, ended) = (f.m.requests.failed, f.m.requests.failed + f.m.requests.completed);
+    let failing = share(failed, ended);
+    (failing > FAILED_MAX).then(|| {
+        let kinds: Vec<String> =
+            f.m.errors.iter().map(|(kind, tally)| format!("{kind} {}", tally.count)).collect();
+        Code::Errors.reason(format!(
+            "{failed} of {ended} requests failed, {} (over {}): {}",
+            percent(failing),
+            percent(FAILED_MAX),
+            kinds.join(", ")
+        ))
+    })
+}
+
+fn arithmetic(f: &Facts<'_>) -> Option<Reason> {
+    let broken = &f.m.broken_identities;
+    (!broken.is_empty()).then(|| Code::Arithmetic.reason(broken.join("; ")))
+}
+
+fn wrong_answer(f: &Facts<'_>) -> Option<Reason> {
+    let tally = |kind| f.m.errors.get(&kind).filter(|tally| tally.count > 0);
+    let body = f.plan.expect.body.as_ref().and_then(|_| tally(ErrorKind::BodyMismatch));
+    let status = f.plan.expect.status.and_then(|_| tally(ErrorKind::UnexpectedStatus));
+    let seen: Vec<String> = [("body", body), ("status", status)]
+        .into_iter()
+        .filter_map(|(what, tally)| {
+            tally.map(|t| format!("{} answers had another {what} than expected: {}", t.count, t.first))
+        })
+        .collect();
+    (!seen.is_empty()).then(|| Code::WrongAnswer.reason(seen.join("; ")))
+}
+
+fn ports_exhausted(f: &Facts<'_>) -> Option<Reason> {
+    let tally = f.m.errors.get(&ErrorKind::NoPorts).filter(|tally| tally.count > 0)?;
+    Some(
+        Code::PortsExhausted
+            .reason(format!("{} requests found no local port to connect from: {}", tally.count, tally.first)),
+    )
+}
+
+/// Whether a worker had no room left and nothing says that the server was the limit.
+pub(crate) fn client_was_the_limit(
+    m: &Measurement,
+    window_ns: u64,
+    embedded_target: bool,
+    server_saturated: Option<bool>,
+) -> bool {
+    !embedded_target && server_saturated != Some(true) && busiest_worker(m, window_ns) >= BUSY_MAX
+}
+
+/// The largest share of the window that a worker spent outside `epoll_wait`, 0 to 1.
+pub(crate) fn busiest_worker(m: &Measurement, window_ns: u64) -> f64 {
+    m.workers.iter().map(|w| share(w.busy_ns, window_ns)).fold(0.0, f64::max).min(1.0)
+}
+
+fn client_saturated(f: &Facts<'_>) -> Option<Reason> {
+    client_was_the_limit(f.m, f.window_ns, f.embedded_target, f.server_saturated).then(|| {
+        let server = match f.server_saturated {
+            Some(_) => " while the server had CPU to spare",
+            None => "",
+        };
+        Code::ClientSaturated.reason(format!(
+            "a worker was busy for {} of the window (from {}){server}: the server carries at least this, and times \
+             read by Prony's clock include the client's own queue",
+            percent(busiest_worker(f.m, f.window_ns)),
+            percent(BUSY_MAX)
+        ))
+    })
+}
+
+/// The client's own lateness: its send lag without the waits for a free
+/// connection, held against the response's percentile of the same name (or
+/// what that is longer than; where it is withheld, nothing is said).
+fn late_sends(f: &Facts<'_>) -> Option<Reason> {
+    let order = Ranked::of_completed(&f.m.latency.lateness);
+    let late = |name: &str, quantile: f64, floor: u64| {
+        let response =
+            f.response.percentile(name).or_else(|| f.response.censored_at_ns.get(name).copied())?;
+        let Place::Value(late_ns) = order.quantile(Quantile::new(quantile)?)? else { return None };
+        let limit = floor.max(rounded(LATE_SHARE * real(response)));
+        (late_ns > limit).then(|| {
+            format!(
+                "{} of the client's own lateness is {} (over {})",
+                name.trim_end_matches("_ns"),
+                duration(late_ns),
+                duration(limit)
+            )
+        })
+    };
+    let seen: Vec<String> = [late("p50_ns", 0.50, LATE_P50_NS), late("p99_ns", 0.99, LATE_P99_NS)]
+        .into_iter()
+        .flatten()
+        .collect();
+    (!seen.is_empty())
+        .then(|| Code::LateSends.reason(format!("{}; waits for a connection are not in it", seen.join(", "))))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a duration of at most a day, exact in an f64")]
+fn real(ns: u64) -> f64 {
+    ns as f64
+}
+
+fn rate_not_reached(f: &Facts<'_>) -> Option<Reason> {
+    let Arrivals::Constant(_) = f.plan.arrivals else { return None };
+    let missing = f.m.requests.scheduled.saturating_sub(f.m.requests.sent);
+    let unsent = share(missing, f.m.requests.scheduled);
+    let in_flight: f64 = f.m.workers.iter().map(|w| share(w.in_flight_integral_ns, f.window_ns)).sum();
+    let free = f.outcome != Outcome::Overloaded && in_flight < IN_FLIGHT_FULL * f64::from(f.plan.connections);
+    (free && unsent > UNSENT_MAX).then(|| {
+        Code::RateNotReached.reason(format!(
+            "{missing} of {} due requests were not sent, {} (over {}), while {} of {} connections were in use on average",
+            f.m.requests.scheduled,
+            percent(unsent),
+            percent(UNSENT_MAX),
+            digits(in_flight),
+            f.plan.connections
+        ))
+    })
+}
+
+fn host_noisy(f: &Facts<'_>) -> Option<Reason> {
+    let (gaps, longest) = f.m.workers.iter().map(|w| (w.gaps_over_1ms_sum_ns, w.longest_gap_ns)).max()?;
+    let away = share(gaps, f.window_ns);
+    (away > GAPS_MAX).then(|| {
+        Code::HostNoisy.reason(format!(
+            "a worker was kept from its events for over 1 ms at a time, {} of the window in all (over {}), {} the longest",
+            percent(away),
+            percent(GAPS_MAX),
+            duration(longest)
+        ))
+    })
+}
+
+fn not_steady(f: &Facts<'_>) -> Option<Reason> {
+    if f.drifts.is_empty() {
+        return None;
+    }
+    let details: Vec<&str> = f.drifts.iter().map(|d| d.detail.as_str()).collect();
+    let mut reason = Code::NotSteady.reason(details.join("; "));
+    reason.affects = f.drifts.iter().map(|d| d.affects.to_owned()).collect();
+    reason.affects.dedup();
+    Some(reason)
+}
+
+fn overload(f: &Facts<'_>) -> Option<Reason> {
+    let growth = f.growth?;
+    Some(Code::Overload.reason(format!(
+        "the wait for a connection grew {} a second, to {} at the end",
+        duration(rounded(growth.per_s_ns)),
+        duration(rounded(growth.last_ns))
+    )))
+}
+
+fn too_few_samples(f: &Facts<'_>) -> Option<Reason> {
+    if f.response.p99_ns.is_some() || f.response.censored_at_ns.contains_key("p99_ns") {
+        return None;
+    }
+    let n = Ranked::of(&f.m.latency.response).len();
+    let beyond = Quantile::new(0.99).map_or(0.0, |p99| p99.beyond(n)).floor();
+    let needs = match f.response.needs_duration_ns.get("p99_ns") {
+        Some(ns) => format!(": a window of {} would have them", duration(*ns)),
+        None => String::new(),
+    };
+    Some(
+        Code::TooFewSamples
+            .reason(format!("p99 has {beyond:.0} samples beyond it, {BEYOND_MIN} are needed{needs}")),
+    )
+}
+
+#[cfg(test)]
+#[path = "verdict_tests.rs"]
+mod tests;

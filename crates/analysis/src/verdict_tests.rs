@@ -1,0 +1,168 @@
+//! Each reason is raised by one measurement and not by its neighbour.
+
+use prony_load::measurement::ErrorTally;
+use prony_load::plan::Expect;
+
+use super::*;
+use crate::testing::{Line, closed_plan, constant_plan, healthy};
+use crate::trial::{TrialContext, judge};
+
+const S: u64 = 1_000_000_000;
+
+fn reasons(m: &Measurement, plan: &Plan, context: &TrialContext) -> Vec<Reason> {
+    judge(m, plan, context).verdict.reasons
+}
+
+fn has(m: &Measurement, plan: &Plan, code: Code) -> bool {
+    reasons(m, plan, &TrialContext::default()).iter().any(|r| r.code == code.name())
+}
+
+fn fail(m: &mut Measurement, kind: ErrorKind, count: u64) {
+    m.requests.failed += count;
+    m.errors.insert(kind, ErrorTally { count, first: "the first message".to_owned() });
+}
+
+#[test]
+fn errors_above_one_percent_come_first() {
+    let mut m = healthy(10, 990);
+    fail(&mut m, ErrorKind::Reset, 100);
+    assert!(!has(&m, &closed_plan(), Code::Errors), "1 % is not over 1 %");
+    fail(&mut m, ErrorKind::ClosedEarly, 20);
+    m.workers[0].busy_ns = 10 * S;
+    let seen = reasons(&m, &closed_plan(), &TrialContext::default());
+    assert_eq!((seen[0].code.as_str(), seen[0].effect), ("errors", Effect::Note));
+    assert!(seen[0].detail.contains("reset 100, closed_early 20"), "{}", seen[0].detail);
+}
+
+#[test]
+fn a_broken_identity_is_invalid() {
+    let mut m = healthy(10, 2000);
+    assert!(!has(&m, &closed_plan(), Code::Arithmetic));
+    m.broken_identities.push("1 + 1 = 3".to_owned());
+    let trial = judge(&m, &closed_plan(), &TrialContext::default());
+    assert_eq!(trial.verdict.validity, Validity::Invalid);
+    assert_eq!(trial.verdict.reasons[0].detail, "1 + 1 = 3");
+}
+
+#[test]
+fn wrong_answers_are_invalid_only_where_right_ones_were_given() {
+    let mut m = healthy(10, 2000);
+    fail(&mut m, ErrorKind::BodyMismatch, 1);
+    assert!(!has(&m, &closed_plan(), Code::WrongAnswer));
+    let expect = Expect { status: None, body: Some(b"Hello".to_vec()) };
+    assert!(has(&m, &Plan { expect, ..closed_plan() }, Code::WrongAnswer));
+    let mut m = healthy(10, 2000);
+    fail(&mut m, ErrorKind::UnexpectedStatus, 1);
+    assert!(!has(&m, &closed_plan(), Code::WrongAnswer));
+    let expect = Expect { status: Some(200), body: None };
+    let plan = Plan { expect, ..closed_plan() };
+    assert!(has(&m, &plan, Code::WrongAnswer));
+    assert_eq!(judge(&m, &plan, &TrialContext::default()).verdict.validity, Validity::Invalid);
+}
+
+#[test]
+fn one_connect_without_a_port_voids_the_throughput() {
+    let mut m = healthy(10, 2000);
+    fail(&mut m, ErrorKind::ConnectRefused, 1);
+    assert!(!has(&m, &closed_plan(), Code::PortsExhausted));
+    fail(&mut m, ErrorKind::NoPorts, 1);
+    assert!(has(&m, &closed_plan(), Code::PortsExhausted));
+}
+
+#[test]
+fn a_busy_worker_saturates_unless_the_server_is_the_limit_or_ours() {
+    let mut m = healthy(10, 2000);
+    m.workers[0].busy_ns = 9 * S - 1;
+    assert!(!has(&m, &closed_plan(), Code::ClientSaturated));
+    m.workers[0].busy_ns = 9 * S;
+    let seen = |context: &TrialContext| {
+        reasons(&m, &closed_plan(), context).iter().any(|r| r.code == "client_saturated")
+    };
+    assert!(seen(&TrialContext::default()));
+    assert!(seen(&TrialContext { server_saturated: Some(false), ..Default::default() }));
+    assert!(!seen(&TrialContext { server_saturated: Some(true), ..Default::default() }));
+    assert!(!seen(&TrialContext { embedded_target: true, ..Default::default() }));
+}
+
+#[test]
+fn the_clients_own_lateness_is_suspect() {
+    let lag = |ns: u64, wait: u64| {
+        let mut m = healthy(10, 2000);
+        m.latency.send_lag.clear();
+        m.latency.send_lag.record_n(ns + wait, 20_000).unwrap();
+        m.latency.lateness.clear();
+        m.latency.lateness.record_n(ns, 20_000).unwrap();
+        has(&m, &constant_plan(2000.0), Code::LateSends)
+    };
+    // The response's p50 is 1 ms: 100 µs is the limit either way.
+    assert!(lag(120_000, 0));
+    assert!(!lag(90_000, 0));
+    assert!(!lag(90_000, 40_000_000), "waits for a connection are not the client's lateness");
+    assert!(lag(400_000, 40_000_000));
+}
+
+#[test]
+fn an_overload_is_not_late_sending() {
+    let m = Line { rate_per_s: 2000, served_per_s: 1500, ..Line::default() }.measure();
+    assert!(!has(&m, &constant_plan(2000.0), Code::LateSends));
+}
+
+#[test]
+fn unsent_requests_with_connections_free_are_the_clients_fault() {
+    let mut m = healthy(10, 1980);
+    m.requests.scheduled = 20_000;
+    let plan = constant_plan(2000.0);
+    assert!(!has(&m, &plan, Code::RateNotReached), "1 % is not over 1 %");
+    m.requests.sent = 19_700;
+    assert!(has(&m, &plan, Code::RateNotReached));
+    assert!(!has(&m, &closed_plan(), Code::RateNotReached));
+    m.workers[0].in_flight_integral_ns = 49 * 10 * S;
+    assert!(!has(&m, &plan, Code::RateNotReached), "all connections were taken");
+}
+
+#[test]
+fn gaps_over_a_hundredth_of_the_window_are_noise() {
+    let mut m = healthy(10, 2000);
+    m.workers[0].gaps_over_1ms_sum_ns = S / 10;
+    assert!(!has(&m, &closed_plan(), Code::HostNoisy));
+    m.workers[0].gaps_over_1ms_sum_ns = S / 10 + 1;
+    assert!(has(&m, &closed_plan(), Code::HostNoisy));
+    assert_eq!(judge(&m, &closed_plan(), &TrialContext::default()).verdict.validity, Validity::Suspect);
+}
+
+#[test]
+fn a_drift_is_not_steady() {
+    let mut m = healthy(10, 2000);
+    assert!(!has(&m, &closed_plan(), Code::NotSteady));
+    for (i, bin) in m.bins.iter_mut().enumerate() {
+        bin.completed = 150 + i as u64;
+    }
+    let seen = reasons(&m, &closed_plan(), &TrialContext::default());
+    let reason = seen.iter().find(|r| r.code == "not_steady").unwrap();
+    assert_eq!(reason.affects, ["throughput"]);
+}
+
+#[test]
+fn overload_is_noted() {
+    let m = Line { rate_per_s: 2000, served_per_s: 1900, ..Line::default() }.measure();
+    assert!(has(&m, &constant_plan(2000.0), Code::Overload));
+    let m = Line::default().measure();
+    assert!(!has(&m, &constant_plan(2000.0), Code::Overload));
+}
+
+#[test]
+fn a_withheld_p99_is_said_with_the_window_it_needs() {
+    assert!(!has(&healthy(10, 1000), &closed_plan(), Code::TooFewSamples));
+    let seen = reasons(&healthy(10, 500), &closed_plan(), &TrialContext::default());
+    let reason = seen.iter().find(|r| r.code == "too_few_samples").unwrap();
+    assert_eq!(reason.effect, Effect::Withheld);
+    assert!(reason.detail.contains("50 samples") && reason.detail.contains("20.0 s"), "{}", reason.detail);
+    assert_eq!(validity(&seen), Validity::Valid);
+}
+
+#[test]
+fn a_censored_p99_is_not_a_lack_of_samples() {
+    let mut m = healthy(10, 1000);
+    m.latency.response.waiting.record_n(30 * S, 500).unwrap();
+    assert!(!has(&m, &closed_plan(), Code::TooFewSamples));
+}

@@ -1,0 +1,31 @@
+//! What the tests of the laboratory start in place of the `prony` binary (a
+//! test's own executable would read the argument as a filter of test names):
+//!
+//! - `lab_guard __guard`: a guard;
+//! - `lab_guard hold ROOT SPEC`: a Prony that starts the server of a launch
+//!   spec (JSON), says `up` and never ends, so that a test can kill it.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+use prony_lab::launch::LaunchSpec;
+use prony_lab::supervise::{Server, Supervision};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [prony_lab::guard::ARGUMENT] => ExitCode::from(u8::try_from(prony_lab::guard::main()).unwrap_or(1)),
+        ["hold", root, spec] => hold(Path::new(root), spec).unwrap_or(ExitCode::from(3)),
+        _ => ExitCode::from(2),
+    }
+}
+
+fn hold(root: &Path, spec: &str) -> Option<ExitCode> {
+    let spec: LaunchSpec = serde_json::from_str(spec).ok()?;
+    let _running = Server::start(&spec, &Supervision::new(root, &[]), &mut || true, &|| false).ok()?;
+    writeln!(std::io::stdout(), "up").ok()?;
+    loop {
+        std::thread::park();
+    }
+}

@@ -1,0 +1,160 @@
+use std::fs;
+
+use super::*;
+
+const RECIPE: &str = r#"schema = "prony.server/1"
+title = "t"
+language = "L"
+kind = "runtime"
+routes = ["text"]
+processes = "workers"
+keepalive = true
+[requires]
+pip = ["a==1"]
+[vars]
+flags = ["-a", "{port}"]
+word = "one"
+[start]
+command = ["sh", "{flags}", "{word}", "{host}:{port}"]
+env = { W = "{workers}" }
+templates = ["app.conf"]
+[[helper]]
+command = ["sh", "{run}"]
+wait_for = "{run}/sock"
+[version]
+command = ["sh", "-c", "echo; echo v 1.2 {word}"]
+[axes.opt]
+none = {}
+jit = { flags = ["-j"], env = { J = "1" } }
+on = { flags = [] }
+[axes.loop]
+native = {}
+ev = { word = "ev", requires = { pip = ["ev==2"] } }
+on = { keepalive = false, processes = "single" }
+"#;
+
+fn catalogue(dir: &Path) -> Catalogue {
+    let app = dir.join("srv/app");
+    fs::create_dir_all(&app).unwrap();
+    fs::write(app.join("server.toml"), RECIPE).unwrap();
+    fs::write(app.join("app.conf"), "listen {port}; { x } {unknown} {word} ${port}").unwrap();
+    Catalogue::load(&[dir.join("srv")])
+}
+
+fn context(run_dir: &Path) -> LaunchContext {
+    LaunchContext { address: "127.0.0.1:8123".parse().unwrap(), workers: 3, run_dir: run_dir.to_owned() }
+}
+
+#[test]
+fn labels_print_what_differs_and_round_trip() {
+    let dir = tempfile::tempdir().unwrap();
+    let catalogue = catalogue(dir.path());
+    for (written, label) in [
+        ("app", "app"),
+        ("app:none+native", "app"),
+        ("app:ev+jit", "app:jit+ev"),
+        ("app:loop=ev", "app:ev"),
+        ("app:opt=on+loop=on", "app:opt=on+loop=on"),
+        (" app : jit + ev ", "app:jit+ev"),
+    ] {
+        let candidate = Candidate::parse(written, &catalogue).unwrap();
+        assert_eq!(candidate.label(), label);
+        let again = Candidate::parse(candidate.label(), &catalogue).unwrap();
+        assert_eq!(again.settings(), candidate.settings());
+    }
+}
+
+#[test]
+fn wrong_labels_name_the_nearest() {
+    let dir = tempfile::tempdir().unwrap();
+    let catalogue = catalogue(dir.path());
+    let error = |label: &str| Candidate::parse(label, &catalogue).unwrap_err().to_string();
+    assert_eq!(
+        error("app:jitt"),
+        "\"app:jitt\": app has no setting \"jitt\": did you mean \"jit\"? Known: none, jit, opt=on, native, ev, loop=on."
+    );
+    assert_eq!(
+        error("app:lop=ev"),
+        "\"app:lop=ev\": app has no setting \"lop=ev\": did you mean \"loop=ev\"? Known: opt=none, opt=jit, \
+         opt=on, loop=native, loop=ev, loop=on."
+    );
+    assert_eq!(
+        error("app:on"),
+        "\"app:on\": \"on\" could be a value of several axes: write opt=on or loop=on."
+    );
+    assert_eq!(
+        error("app:jit+none"),
+        "\"app:jit+none\" sets the axis \"opt\" twice: keep one of its values."
+    );
+    assert_eq!(error("app:"), "\"app:\" is no candidate: write SERVER, or SERVER:SETTING+SETTING.");
+    assert!(error("ap").starts_with("There is no server \"ap\" in the catalogue: did you mean \"app\"?"));
+}
+
+#[test]
+fn settings_change_what_they_say() {
+    let dir = tempfile::tempdir().unwrap();
+    let catalogue = catalogue(dir.path());
+    let parse = |label: &str| Candidate::parse(label, &catalogue).unwrap();
+    let layout = Layout::new(&dir.path().join(".prony")).unwrap();
+    let (default, ev, on) = (parse("app"), parse("app:ev"), parse("app:loop=on"));
+    assert_eq!((default.keepalive(), default.workers(4)), (Some(true), 4));
+    assert_eq!((on.keepalive(), on.workers(4)), (Some(false), 1));
+    assert_eq!(ev.requires().pip, ["a==1", "ev==2"]);
+    assert_eq!(default.venv(&layout), layout.server_dir("app").join("venv"));
+    assert_eq!(on.venv(&layout), default.venv(&layout));
+    assert_ne!(ev.venv(&layout), default.venv(&layout));
+    assert_eq!(ev.venv(&layout), parse("app:jit+ev").venv(&layout));
+}
+
+#[test]
+fn a_launch_has_everything_decided() {
+    let dir = tempfile::tempdir().unwrap();
+    let layout = Layout::new(&dir.path().join(".prony")).unwrap();
+    let run = dir.path().join("run");
+    fs::create_dir(&run).unwrap();
+    let candidate = Candidate::parse("app:jit", &catalogue(dir.path())).unwrap();
+    let spec = candidate.launch(&layout, &context(&run)).unwrap();
+    assert_eq!((spec.label.as_str(), &spec.cwd, &spec.run_dir), ("app:jit", &layout.work("app"), &run));
+    assert_eq!(spec.env, [("J".to_owned(), "1".to_owned()), ("W".to_owned(), "3".to_owned())]);
+    let [helper, server] = &spec.processes[..] else { panic!("two processes") };
+    assert_eq!(helper.wait_for, Some(run.join("sock")));
+    assert!(server.argv[0].ends_with("/sh"), "{:?}", server.argv);
+    assert_eq!(server.argv[1..], ["-j", "one", "127.0.0.1:8123"]);
+    let rendered = fs::read_to_string(run.join("app.conf")).unwrap();
+    assert_eq!(rendered, "listen 8123; { x } {unknown} one ${port}");
+    let default = Candidate::parse("app", &catalogue(dir.path())).unwrap();
+    let spec = default.launch(&layout, &context(&run)).unwrap();
+    assert_eq!(spec.processes[1].argv[1..], ["-a", "8123", "one", "127.0.0.1:8123"]);
+}
+
+#[test]
+fn the_version_is_the_first_line_that_says_something() {
+    let dir = tempfile::tempdir().unwrap();
+    let layout = Layout::new(&dir.path().join(".prony")).unwrap();
+    let catalogue = catalogue(dir.path());
+    let version = |label: &str| Candidate::parse(label, &catalogue).unwrap().version(&layout);
+    assert_eq!(version("app:ev").as_deref(), Some("v 1.2 ev"));
+    assert_eq!(Candidate::command("mine", "x {port}").unwrap().version(&layout), None);
+}
+
+#[test]
+fn commands_and_urls_are_candidates_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let layout = Layout::new(dir.path()).unwrap();
+    let command = Candidate::command("mine", "A=1 ./s '{port}' ${port} | cat").unwrap();
+    let spec = command.launch(&layout, &context(dir.path())).unwrap();
+    assert_eq!(spec.processes[0].argv, ["/bin/sh", "-c", "A=1 ./s '8123' ${port} | cat"]);
+    assert!(spec.cwd.is_absolute());
+    assert_eq!((command.keepalive(), command.workers(0), command.kind()), (None, 1, None));
+    let error = |e: Result<Candidate, CandidateError>| e.unwrap_err().to_string();
+    assert!(error(Candidate::command("mine", "./s 80")).contains("has no {port}: write {port} where"));
+    assert!(error(Candidate::command("a+b", "./s {port}")).starts_with("\"a+b\" cannot be"));
+
+    let url = Candidate::url("theirs", "http://u:p@h:81/a?b#c").unwrap();
+    let expectation = url.expectation();
+    assert_eq!(expectation.host.as_deref(), Some("h:81"));
+    assert_eq!(expectation.custom[0].request, "GET /a?b");
+    assert!(url.launch(&layout, &context(dir.path())).is_err());
+    let bare = Candidate::url("bare", "http://h?b").unwrap().expectation();
+    assert_eq!((bare.host.as_deref(), bare.custom[0].request.as_str()), (Some("h"), "GET /?b"));
+}

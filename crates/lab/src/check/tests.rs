@@ -1,0 +1,240 @@
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+use std::time::Duration;
+
+use super::*;
+
+/// A server of the contract whose answers a test may change. It ends with the test's process.
+fn server(keepalive: bool, change: Change) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            thread::spawn(move || serve(stream.unwrap(), keepalive, change));
+        }
+    });
+    address
+}
+
+fn serve(mut stream: TcpStream, keepalive: bool, change: Change) {
+    let mut buffer = Vec::new();
+    let mut piece = [0; 4096];
+    loop {
+        let Some(end) = buffer.windows(4).position(|w| w == b"\r\n\r\n") else {
+            match stream.read(&mut piece) {
+                Ok(n) if n > 0 => buffer.extend_from_slice(&piece[..n]),
+                _ => return,
+            }
+            continue;
+        };
+        let head = String::from_utf8(buffer.drain(..end + 4).collect()).unwrap();
+        let length =
+            head.lines().find_map(|l| l.strip_prefix("Content-Length: ")).map_or(0, |l| l.parse().unwrap());
+        while buffer.len() < length {
+            let n = stream.read(&mut piece).unwrap();
+            buffer.extend_from_slice(&piece[..n]);
+        }
+        let body: Vec<u8> = buffer.drain(..length).collect();
+        let target = head.split(' ').nth(1).unwrap();
+        let answer = change(target, answer(target, &body, keepalive));
+        if stream.write_all(&answer).is_err() || !keepalive {
+            return;
+        }
+    }
+}
+
+fn answer(target: &str, body: &[u8], keepalive: bool) -> Vec<u8> {
+    let number = || target.split('=').nth(1).unwrap().parse().unwrap();
+    let (status, kind, body) = match target.split('?').next().unwrap() {
+        "/" => (200, "text/plain; charset=utf-8", GREETING.as_bytes().to_vec()),
+        "/json" => (200, "application/json", b"{ \"message\": \"Hello, World!\" }".to_vec()),
+        "/sleep" => {
+            thread::sleep(Duration::from_millis(number()));
+            (200, "text/plain", GREETING.as_bytes().to_vec())
+        }
+        "/work" => (200, "text/plain", work(u32::try_from(number()).unwrap()).into_bytes()),
+        "/echo" => (200, "application/octet-stream", body.to_vec()),
+        _ => (404, "text/plain", b"no".to_vec()),
+    };
+    let close = if keepalive { "" } else { "Connection: close\r\n" };
+    let length = body.len();
+    let head =
+        format!("HTTP/1.1 {status} X\r\nContent-Type: {kind}\r\n{close}Content-Length: {length}\r\n\r\n");
+    [head.into_bytes(), body].concat()
+}
+
+/// What a test makes of the answer to a path.
+type Change = fn(&str, Vec<u8>) -> Vec<u8>;
+
+fn unchanged(_: &str, answer: Vec<u8>) -> Vec<u8> {
+    answer
+}
+
+fn all(keepalive: bool) -> ContractExpectation {
+    ContractExpectation {
+        routes: Route::ALL.to_vec(),
+        keepalive: Some(keepalive),
+        ..ContractExpectation::default()
+    }
+}
+
+fn failures(report: &CheckReport) -> Vec<(String, String)> {
+    report.failures().map(|r| (r.name.clone(), r.detail.clone())).collect()
+}
+
+#[test]
+fn a_right_server_passes_in_full() {
+    for keepalive in [true, false] {
+        let report = check(server(keepalive, unchanged), &all(keepalive));
+        assert_eq!(failures(&report), []);
+        assert!(report.passed() && report.results.iter().all(|r| r.passed && r.wire.is_none()));
+        let names: Vec<&str> = report.results.iter().map(|r| r.name.as_str()).collect();
+        assert_eq!(
+            names,
+            [
+                "GET /",
+                "GET /json",
+                "GET /sleep?ms=50",
+                "POST /echo",
+                "GET /work?n=1234",
+                "keep-alive",
+                "request in pieces",
+                "unknown path"
+            ]
+        );
+        assert_eq!(report.body_seen(Route::Json), Some(&b"{ \"message\": \"Hello, World!\" }"[..]));
+    }
+}
+
+#[test]
+fn keepalive_is_held_to_what_was_declared() {
+    let kept = check(server(true, unchanged), &all(false));
+    assert_eq!(kept.failures().map(|r| r.name.as_str()).collect::<Vec<_>>(), ["keep-alive"]);
+    let closed = check(server(false, unchanged), &all(true));
+    assert_eq!(
+        failures(&closed),
+        [(
+            "keep-alive".to_owned(),
+            "The recipe says keepalive = true, but the connection was closed after an answer.".to_owned()
+        )]
+    );
+    // It says nothing of closing, and closes.
+    let silent = |_: &str, answer: Vec<u8>| {
+        String::from_utf8_lossy(&answer).replace("Connection: close\r\n", "").into_bytes()
+    };
+    let text = ContractExpectation { routes: vec![Route::Text], ..all(true) };
+    assert!(!check(server(false, silent), &text).passed());
+}
+
+#[test]
+fn wrong_answers_are_shown_as_they_came() {
+    let report = check(
+        server(true, |target, answer| match target {
+            "/" => b"HTTP/1.1 500 Oh\r\nContent-Length: 7\r\n\r\n\x1b[31m!\0".to_vec(),
+            "/json" => String::from_utf8_lossy(&answer).replace("World", "Wield").into_bytes(),
+            "/sleep?ms=50" => self::answer("/sleep?ms=0", b"", true),
+            "/work?n=1234" => {
+                b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 0\r\n\r\n".to_vec()
+            }
+            _ => answer,
+        }),
+        &all(true),
+    );
+    let failed: Vec<&str> = report.failures().map(|r| r.detail.as_str()).collect();
+    assert_eq!(failed[0], "Status 500, expected 200.");
+    assert!(failed[1].starts_with("The body is \"{"), "{failed:?}");
+    assert!(failed[2].ends_with("expected 50 at least."), "{failed:?}");
+    assert_eq!(failed[3], "The body is encoded as gzip, which the request did not offer to take.");
+    let wire = report.results[0].wire.as_deref().unwrap();
+    assert!(wire.starts_with("> GET / HTTP/1.1\n> Host: 127.0.0.1:"), "{wire}");
+    assert!(wire.ends_with("\n< HTTP/1.1 500 Oh\n< Content-Length: 7\n< \\x1b[31m!\\x00\n"), "{wire}");
+    assert!(report.body_seen(Route::Text).is_none());
+}
+
+#[test]
+fn hostile_answers_end_in_a_sentence() {
+    let hostile: [(Change, &str); 6] = [
+        (|_, _| vec![b'x'; 100_000], "The answer is not HTTP/1.1"),
+        (
+            |_, _| [b"HTTP/1.1 200 OK\r\nA: ".to_vec(), vec![b'a'; 100_000]].concat(),
+            "its head is over 65536 bytes",
+        ),
+        (
+            |_, _| b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n".to_vec(),
+            "its body is over 16777216 bytes",
+        ),
+        (|_, _| b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n".to_vec(), "its Content-Length is no number"),
+        (
+            |_, _| b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n".to_vec(),
+            "is no size of a chunk",
+        ),
+        (|_, _| b"HTTP/1.1 100 C\r\n\r\n".repeat(20), "more than 8 interim answers"),
+    ];
+    for (change, expected) in hostile {
+        let text = ContractExpectation { routes: vec![Route::Text], ..ContractExpectation::default() };
+        let report = check(server(true, change), &text);
+        let first = &report.results[0];
+        assert!(!first.passed && first.detail.contains(expected), "{expected}: {}", first.detail);
+        assert!(first.wire.as_ref().is_some_and(|w| w.len() <= 2300), "{:?}", first.wire);
+    }
+}
+
+#[test]
+fn chunked_answers_and_those_that_end_with_the_connection_are_read() {
+    let chunked = |target: &str, answer: Vec<u8>| match target {
+        "/" => b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n\
+                 7\r\nHello, \r\n6;x=y\r\nWorld!\r\n0\r\nT: r\r\n\r\n"
+            .to_vec(),
+        _ => answer,
+    };
+    let text = |keepalive| ContractExpectation { routes: vec![Route::Text], ..all(keepalive) };
+    assert_eq!(failures(&check(server(true, chunked), &text(true))), []);
+    let until_close =
+        |_: &str, _: Vec<u8>| b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\nHello, World!".to_vec();
+    assert_eq!(failures(&check(server(false, until_close), &text(false))), []);
+}
+
+#[test]
+fn own_checks_replace_the_contract() {
+    let own = |status, body: Option<&str>| ContractExpectation {
+        custom: vec![CustomCheck {
+            request: "POST /echo".to_owned(),
+            send: Some("abc".to_owned()),
+            status,
+            body: body.map(str::to_owned),
+        }],
+        ..ContractExpectation::default()
+    };
+    let address = server(true, unchanged);
+    assert!(check(address, &own(None, Some("abc"))).passed());
+    assert!(!check(address, &own(Some(204), None)).passed());
+    assert!(!check(address, &own(None, Some("abd"))).passed());
+}
+
+#[test]
+fn readiness_is_one_light_request() {
+    let address = server(true, unchanged);
+    for route in Route::ALL {
+        assert_eq!(ready(address, route), Ok(()));
+    }
+    let missing = ready_path(address, "/nothing").unwrap_err();
+    assert_eq!(
+        (missing.reason.as_str(), missing.answered),
+        ("GET /nothing was answered with status 404.", true)
+    );
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let nobody = ready(free, Route::Text).unwrap_err();
+    assert_eq!(nobody.to_string(), format!("Nothing listens at {free}: connection refused."));
+    assert!(!nobody.answered && nobody.wire.is_none());
+    // A check of a server that is not there says so once per route and does not go on.
+    let report = check(free, &all(true));
+    assert_eq!(report.results.len(), 5);
+}
+
+#[test]
+fn the_work_is_the_generators_nth_number() {
+    assert_eq!((work(0), work(1), work(2)), ("0".into(), "1013904223".into(), "1196435762".into()));
+    assert_eq!(expected_body(Route::Text).as_deref(), Some(GREETING.as_bytes()));
+    assert_eq!(expected_body(Route::Json), None);
+}

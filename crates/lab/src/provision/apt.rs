@@ -1,0 +1,192 @@
+//! Packages of the distribution, installed as root or through sudo.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime};
+
+use super::policy::Policy;
+use super::run::Run;
+use super::services::{Enabled, disable_new};
+use super::{InstallError, Progress, effective_uid, find_command, packages};
+
+/// Lists older than this name versions that the archive may no longer have.
+const LISTS_AGE_MAX: Duration = Duration::from_secs(24 * 3600);
+const UPDATE_TIMEOUT: Duration = Duration::from_secs(600);
+/// An installation that is ended half-way leaves dpkg to be mended: only what hangs is ended.
+const INSTALL_TIMEOUT: Duration = Duration::from_secs(1800);
+const TOOL_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Unasked-for removals are refused; another apt that is running is waited for.
+const INSTALL: [&str; 8] = [
+    "install",
+    "-y",
+    "--no-install-recommends",
+    "--no-remove",
+    "-o",
+    "Dpkg::Options::=--force-confold",
+    "-o",
+    "DPkg::Lock::Timeout=120",
+];
+
+/// How to act as root.
+pub(super) struct Root {
+    prefix: Vec<String>,
+    log: PathBuf,
+}
+
+impl Root {
+    /// As root, or by sudo where it asks for no password.
+    fn find(log: &Path) -> Option<Root> {
+        let log = log.to_owned();
+        if effective_uid() == 0 {
+            return Some(Root { prefix: Vec::new(), log });
+        }
+        let sudo = find_command("sudo")?;
+        let may = Command::new(&sudo)
+            .args(["-n", "true"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        let prefix = vec![sudo.to_string_lossy().into_owned(), "-n".to_owned()];
+        may.is_ok_and(|status| status.success()).then_some(Root { prefix, log })
+    }
+
+    pub(super) fn run(&self, program: &str, arguments: &[&str]) -> Result<(), String> {
+        self.run_for(program, arguments, TOOL_TIMEOUT)
+    }
+
+    /// For what is looked at afterwards, whatever its exit code.
+    pub(super) fn quietly(&self, program: &str, arguments: &[&str]) {
+        let _ = self.run(program, arguments);
+    }
+
+    fn run_for(&self, program: &str, arguments: &[&str], timeout: Duration) -> Result<(), String> {
+        let program = find_command(program).unwrap_or_else(|| PathBuf::from(program));
+        // By `env`, since sudo passes on no environment.
+        let env = ["/usr/bin/env", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C.UTF-8"].map(String::from);
+        let mut argv = self.prefix.clone();
+        argv.extend(env);
+        argv.push(program.to_string_lossy().into_owned());
+        argv.extend(arguments.iter().map(ToString::to_string));
+        Run { argv, cwd: Path::new("/"), env: vec![], log: &self.log, timeout }.run()
+    }
+}
+
+/// Installs what each candidate lacks: all at once, and if that fails, one after the other, so
+/// that only the culprit is without. The errors, by label.
+pub(super) fn install(
+    of: &[(String, Vec<String>)],
+    log: &Path,
+    on_progress: &mut dyn FnMut(Progress),
+) -> BTreeMap<String, InstallError> {
+    let mut wanted: Vec<&str> = of.iter().flat_map(|(_, p)| p.iter().map(String::as_str)).collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    if wanted.is_empty() {
+        return BTreeMap::new();
+    }
+    let all = |why: &str| {
+        let lacking = of.iter().filter(|(_, packages)| !packages.is_empty());
+        lacking.map(|(label, _)| (label.clone(), InstallError(why.to_owned()))).collect()
+    };
+    if find_command("apt-get").is_none() {
+        return all(&format!(
+            "This host has no apt-get: install what corresponds to {} by its own means.",
+            wanted.join(", ")
+        ));
+    }
+    let Some(root) = Root::find(log) else {
+        return all(&format!(
+            "Packages are installed by root: sudo apt-get install --no-install-recommends {}",
+            wanted.join(" ")
+        ));
+    };
+    let before = Enabled::read(Path::new("/"));
+    let policy = match Policy::forbid(&root) {
+        Ok(policy) => policy,
+        Err(why) => {
+            return all(&format!("Services could not be kept from starting, so nothing was installed: {why}"));
+        }
+    };
+    let errors = install_guarded(of, &wanted, &root, on_progress);
+    let (disabled, left) = disable_new(&before, &root);
+    drop(policy);
+    if !disabled.is_empty() {
+        on_progress(Progress::Note(format!(
+            "Disabled, since its package enabled it: {}.",
+            disabled.join(", ")
+        )));
+    }
+    for link in left {
+        on_progress(Progress::Note(format!(
+            "{} was enabled by a package and could not be disabled: remove the link.",
+            link.display()
+        )));
+    }
+    errors
+}
+
+fn install_guarded(
+    of: &[(String, Vec<String>)],
+    wanted: &[&str],
+    root: &Root,
+    on_progress: &mut dyn FnMut(Progress),
+) -> BTreeMap<String, InstallError> {
+    if lists_are_old() {
+        // A source of many may be unreachable: what the others have is enough, or apt-get install says so.
+        if let Err(why) = timed("apt-get update", on_progress, || {
+            root.run_for("apt-get", &["update", "-o", "DPkg::Lock::Timeout=120"], UPDATE_TIMEOUT)
+        }) {
+            on_progress(Progress::Note(why));
+        }
+    }
+    let apt_get = |packages: &[&str], on_progress: &mut dyn FnMut(Progress)| {
+        let arguments = [&INSTALL[..], &["--"], packages].concat();
+        timed(&format!("apt-get install {}", packages.join(" ")), on_progress, || {
+            root.run_for("apt-get", &arguments, INSTALL_TIMEOUT)
+        })
+    };
+    let together = apt_get(wanted, on_progress);
+    let mut errors = BTreeMap::new();
+    let Err(why) = together else { return errors };
+    let lacking: Vec<_> = of.iter().filter(|(_, packages)| !packages.is_empty()).collect();
+    for (label, packages) in &lacking {
+        let installed = packages::installed(packages).unwrap_or_default();
+        let packages: Vec<&str> =
+            packages.iter().map(String::as_str).filter(|p| !installed.contains(*p)).collect();
+        if packages.is_empty() {
+            continue;
+        }
+        // One alone has just failed; it would again.
+        let result = if lacking.len() == 1 { Err(why.clone()) } else { apt_get(&packages, on_progress) };
+        if let Err(why) = result {
+            errors.insert(label.clone(), InstallError(why));
+        }
+    }
+    errors
+}
+
+fn timed(
+    what: &str,
+    on_progress: &mut dyn FnMut(Progress),
+    run: impl FnOnce() -> Result<(), String>,
+) -> Result<(), String> {
+    super::install::timed(what.to_owned(), on_progress, run)
+}
+
+fn lists_are_old() -> bool {
+    let newest = fs::read_dir("/var/lib/apt/lists")
+        .into_iter()
+        .flatten()
+        .filter_map(Result::ok)
+        .filter(|entry| entry.file_name().to_string_lossy().contains("_Packages"))
+        .filter_map(|entry| entry.metadata().ok()?.modified().ok())
+        .max();
+    // The file's own time is the archive's: the folder's tells when it was last fetched.
+    let fetched = fs::metadata("/var/lib/apt/lists/partial").and_then(|m| m.modified()).ok();
+    let age = |time: SystemTime| SystemTime::now().duration_since(time).unwrap_or_default();
+    newest.is_none() || fetched.max(newest).is_none_or(|time| age(time) > LISTS_AGE_MAX)
+}

@@ -1,0 +1,74 @@
+//! A plan, carried out: one server's failure is its own.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use super::{InstallError, InstallPlan, Progress, apt};
+use crate::candidate::{Candidate, Layout};
+
+/// Carries out a plan for these candidates (those it was made for); for each, in the plan's order,
+/// whether it can now be started.
+pub fn install(
+    plan: &InstallPlan,
+    candidates: &[Candidate],
+    layout: &Layout,
+    on_progress: &mut dyn FnMut(Progress),
+) -> Vec<(String, Result<(), InstallError>)> {
+    let mut errors: BTreeMap<String, InstallError> = BTreeMap::new();
+    for (label, missing) in &plan.unmendable {
+        let why = format!("{label}: {} is missing: {}", missing.what, missing.mend);
+        errors.entry(label.clone()).or_insert(InstallError(why));
+    }
+    // Nothing is installed for those that will not run anyway.
+    let of: Vec<_> = plan.apt_of.iter().filter(|(label, _)| !errors.contains_key(label)).cloned().collect();
+    errors.extend(apt::install(&of, &layout.root().join("apt.log"), on_progress));
+    for candidate in candidates {
+        if !errors.contains_key(candidate.label())
+            && let Err(error) = copy(candidate, layout)
+        {
+            errors.insert(candidate.label().to_owned(), error);
+        }
+    }
+    for step in &plan.steps {
+        if step.labels.iter().all(|label| errors.contains_key(label)) {
+            continue;
+        }
+        let what = format!("{}: {}", step.server, step.kind.describe());
+        if let Err(why) = timed(what, on_progress, || step.run(layout)) {
+            for label in &step.labels {
+                errors.entry(label.clone()).or_insert_with(|| InstallError(format!("{label}: {why}")));
+            }
+        }
+    }
+    // What is missing still, though every step went well: a package that does not bring what its recipe expects.
+    for candidate in candidates.iter().filter(|c| plan.labels.iter().any(|label| label == c.label())) {
+        if let super::Status::Missing(missing) = super::status(candidate, layout)
+            && let Some(first) = missing.first()
+        {
+            let label = candidate.label().to_owned();
+            let why =
+                format!("{label}: {} is still missing after its installation: {}", first.what, first.mend);
+            errors.entry(label).or_insert(InstallError(why));
+        }
+    }
+    plan.labels.iter().map(|label| (label.clone(), errors.remove(label).map_or(Ok(()), Err))).collect()
+}
+
+fn copy(candidate: &Candidate, layout: &Layout) -> Result<(), InstallError> {
+    let Some(server) = candidate.server() else { return Ok(()) };
+    let copied = server.materialise(&layout.work(&server.name));
+    copied.map(|_| ()).map_err(|e| InstallError(format!("{}: {e}", candidate.label())))
+}
+
+/// Says that something begins, does it, and says how long it took.
+pub(super) fn timed(
+    what: String,
+    on_progress: &mut dyn FnMut(Progress),
+    run: impl FnOnce() -> Result<(), String>,
+) -> Result<(), String> {
+    on_progress(Progress::Started(what.clone()));
+    let started = Instant::now();
+    run()?;
+    on_progress(Progress::Finished(what, started.elapsed()));
+    Ok(())
+}

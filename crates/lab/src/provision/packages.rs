@@ -1,0 +1,75 @@
+//! Which Debian packages are there, and what else may stand in for them.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::{find_command, python};
+
+/// Packages that bring one program and nothing else that a recipe relies on: whoever has
+/// the program from elsewhere (Node from its own archive, Go under /usr/local) needs no second one.
+const STAND_INS: [(&str, &str); 7] = [
+    ("cargo", "cargo"),
+    ("caddy", "caddy"),
+    ("gcc", "gcc"),
+    ("golang-go", "go"),
+    ("nodejs", "node"),
+    ("npm", "npm"),
+    ("python3", "python3"),
+];
+
+/// Those of the packages that are neither installed nor stood in for. Where there is no dpkg,
+/// nothing can be said, and the recipe's commands decide.
+pub(super) fn missing(wanted: &[String]) -> Vec<String> {
+    if wanted.is_empty() {
+        return Vec::new();
+    }
+    let Some(installed) = installed(wanted) else { return Vec::new() };
+    let mut missing: Vec<String> = Vec::new();
+    for package in wanted {
+        if !installed.contains(package) && !missing.contains(package) && !stood_in(package) {
+            missing.push(package.clone());
+        }
+    }
+    missing
+}
+
+fn stood_in(package: &str) -> bool {
+    if package == "python3-venv" {
+        return python::find(None).is_some();
+    }
+    STAND_INS.iter().any(|(p, command)| *p == package && find_command(command).is_some())
+}
+
+/// Whether a package is known to bring a command.
+pub(super) fn brings(package: &str, command: &str) -> bool {
+    STAND_INS.iter().any(|(p, c)| *p == package && *c == command)
+}
+
+/// What brings a command, in words.
+pub(super) fn mend(command: &str) -> String {
+    match command {
+        "npm" => "apt-get install nodejs npm, or Node's own archive.".to_owned(),
+        "node" => "apt-get install nodejs, or Node's own archive.".to_owned(),
+        "go" => "apt-get install golang-go, or Go's own archive.".to_owned(),
+        "cargo" => "install Rust by rustup.".to_owned(),
+        "python3" => "apt-get install python3 python3-venv.".to_owned(),
+        _ => format!("install {command} and put it on PATH."),
+    }
+}
+
+/// Those of the packages that are installed; `None` without dpkg.
+pub(super) fn installed(packages: &[String]) -> Option<BTreeSet<String>> {
+    let query = Path::new("/usr/bin/dpkg-query");
+    // Exits with 1 if any is unknown; the others are printed all the same.
+    let output = Command::new(query)
+        .args(["-W", "-f", "${Package} ${db:Status-Status}\\n", "--"])
+        .args(packages)
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output()
+        .ok()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let installed = text.lines().filter_map(|line| line.strip_suffix(" installed")).map(str::to_owned);
+    Some(installed.collect())
+}

@@ -1,0 +1,238 @@
+//! What is built under `.prony/`: environments of Python, modules of Node, binaries of Go and Rust.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::run::Run;
+use super::{find_command, python};
+use crate::candidate::{Candidate, Layout};
+use crate::catalogue::hash_of;
+use crate::recipe::Requires;
+
+/// A whole Rust server with its dependencies takes minutes on one core.
+const STEP_TIMEOUT: Duration = Duration::from_secs(600);
+/// In the environment's folder: which pins it has.
+const VENV_STAMP: &str = ".prony-stamp";
+
+/// Something that is built for one server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// The candidates that need it.
+    pub labels: Vec<String>,
+    /// The server's name.
+    pub server: String,
+    /// Where it is built.
+    pub dir: PathBuf,
+    /// What it is.
+    pub kind: StepKind,
+    /// What is written beside it when it is done, so that it is done once.
+    stamp: u64,
+}
+
+/// What is built.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StepKind {
+    /// An environment of Python with these packages.
+    Venv {
+        /// Which Python will do.
+        python: Option<String>,
+        /// Its packages, pinned.
+        pip: Vec<String>,
+    },
+    /// `npm ci`.
+    Npm,
+    /// `go build`.
+    Go,
+    /// `cargo build --release --locked`.
+    Cargo,
+}
+
+impl StepKind {
+    /// What comes of it.
+    pub(super) fn noun(&self) -> &'static str {
+        match self {
+            StepKind::Venv { .. } => "the virtual environment",
+            StepKind::Npm => "the Node modules",
+            StepKind::Go | StepKind::Cargo => "the built binary",
+        }
+    }
+
+    /// What is done.
+    pub(super) fn describe(&self) -> String {
+        match self {
+            StepKind::Venv { pip, .. } => format!("a virtual environment with {}", pip.join(", ")),
+            StepKind::Npm => "npm ci".to_owned(),
+            StepKind::Go => "go build".to_owned(),
+            StepKind::Cargo => "cargo build --release".to_owned(),
+        }
+    }
+
+    /// The program that does it.
+    pub(super) fn tool(&self) -> Option<&'static str> {
+        match self {
+            StepKind::Venv { .. } => None,
+            StepKind::Npm => Some("npm"),
+            StepKind::Go => Some("go"),
+            StepKind::Cargo => Some("cargo"),
+        }
+    }
+
+    fn key(&self) -> &'static str {
+        match self {
+            StepKind::Venv { .. } => "venv",
+            StepKind::Npm => "npm",
+            StepKind::Go => "go",
+            StepKind::Cargo => "cargo",
+        }
+    }
+}
+
+/// The steps that a candidate still needs.
+pub(super) fn pending(candidate: &Candidate, requires: &Requires, layout: &Layout) -> Vec<Step> {
+    let Some(server) = candidate.server() else { return Vec::new() };
+    let step = |dir: PathBuf, kind: StepKind, stamp: u64| Step {
+        labels: vec![candidate.label().to_owned()],
+        server: server.name.clone(),
+        dir,
+        kind,
+        stamp,
+    };
+    let mut steps = Vec::new();
+    if requires.needs_venv() {
+        let wanted = requires.pip.iter().chain(requires.python.iter()).map(String::as_bytes);
+        let (python, pip) = (requires.python.clone(), requires.pip.clone());
+        steps.push(step(candidate.venv(layout), StepKind::Venv { python, pip }, hash_of(wanted)));
+    }
+    let builds =
+        [(requires.npm, StepKind::Npm), (requires.go, StepKind::Go), (requires.cargo, StepKind::Cargo)];
+    if builds.iter().any(|(wanted, _)| *wanted) {
+        // A folder that cannot be read fails when it is copied, with its reason.
+        let content = server.content_hash().unwrap_or_default();
+        for (_, kind) in builds.into_iter().filter(|(wanted, _)| *wanted) {
+            let stamp = hash_of([kind.key().as_bytes(), &content.to_le_bytes()]);
+            steps.push(step(layout.work(&server.name), kind, stamp));
+        }
+    }
+    steps.retain(|step| !step.is_done());
+    steps
+}
+
+impl Step {
+    fn stamp_path(&self) -> PathBuf {
+        match self.kind {
+            StepKind::Venv { .. } => self.dir.join(VENV_STAMP),
+            // Beside the folder, since what is built in it belongs to the application.
+            _ => self.dir.with_file_name(format!("{}.stamp", self.kind.key())),
+        }
+    }
+
+    fn result(&self) -> PathBuf {
+        match self.kind {
+            StepKind::Venv { .. } => self.dir.join("bin/python"),
+            StepKind::Npm => self.dir.join("package-lock.json"),
+            StepKind::Go | StepKind::Cargo => self.dir.join("bin/server"),
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        let stamp = fs::read_to_string(self.stamp_path()).unwrap_or_default();
+        stamp.trim() == format!("{:016x}", self.stamp) && self.result().exists()
+    }
+
+    /// Does it; the recipe's folder has been copied.
+    pub(super) fn run(&self, layout: &Layout) -> Result<(), String> {
+        // A step that is ended half-way must not look done.
+        let _ = fs::remove_file(self.stamp_path());
+        let log = layout.install_log(&self.server);
+        match &self.kind {
+            StepKind::Venv { python, pip } => self.venv(python.as_deref(), pip, layout, &log)?,
+            StepKind::Npm => self.command("npm", &["ci", "--no-audit", "--no-fund"], vec![], &log)?,
+            StepKind::Go => {
+                let out = self.result().to_string_lossy().into_owned();
+                // The folder may lie in somebody's repository, whose version is not the server's.
+                let arguments = ["build", "-trimpath", "-buildvcs=false", "-o", &out, "."];
+                self.command("go", &arguments, vec![], &log)?;
+            }
+            StepKind::Cargo => self.cargo(&log)?,
+        }
+        let error = |e| format!("{} cannot be written: {e}.", self.stamp_path().display());
+        fs::write(self.stamp_path(), format!("{:016x}\n", self.stamp)).map_err(error)
+    }
+
+    fn venv(
+        &self,
+        constraint: Option<&str>,
+        pip: &[String],
+        layout: &Layout,
+        log: &Path,
+    ) -> Result<(), String> {
+        let python = python::find(constraint).ok_or_else(|| {
+            let wanted = constraint.map(|c| format!(" {c}")).unwrap_or_default();
+            format!("There is no Python{wanted} with venv here: apt-get install python3-venv, or pyenv install VERSION.")
+        })?;
+        if self.dir.exists() {
+            let error = |e| format!("{} cannot be removed: {e}.", self.dir.display());
+            fs::remove_dir_all(&self.dir).map_err(error)?;
+        }
+        let work = layout.work(&self.server);
+        let run = |argv: Vec<String>| Run { argv, cwd: &work, env: vec![], log, timeout: STEP_TIMEOUT }.run();
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        run(vec![text(&python), "-m".into(), "venv".into(), text(&self.dir)])?;
+        let pins = self.dir.join("requirements.txt");
+        let error = |e| format!("{} cannot be written: {e}.", pins.display());
+        fs::write(&pins, pip.join("\n") + "\n").map_err(error)?;
+        let arguments = ["-m", "pip", "install", "--disable-pip-version-check", "--no-input", "-r"];
+        let mut argv = vec![text(&self.dir.join("bin/python"))];
+        argv.extend(arguments.map(String::from));
+        argv.push(text(&pins));
+        run(argv)
+    }
+
+    fn cargo(&self, log: &Path) -> Result<(), String> {
+        let target = self.dir.join("target");
+        let env = vec![("CARGO_TARGET_DIR".to_owned(), target.to_string_lossy().into_owned())];
+        self.command("cargo", &["build", "--release", "--locked"], env, log)?;
+        let built = target.join("release");
+        let binary =
+            Some(built.join("server")).filter(|path| path.is_file()).or_else(|| only_program(&built));
+        let Some(binary) = binary else {
+            return Err(format!("cargo built no program in {}: name it \"server\".", built.display()));
+        };
+        let to = self.result();
+        let copy = || {
+            fs::create_dir_all(self.dir.join("bin"))?;
+            // Over a running binary the copy would be refused; beside it, it is not.
+            let new = to.with_extension("new");
+            fs::copy(&binary, &new)?;
+            fs::rename(&new, &to)
+        };
+        copy().map_err(|e| format!("{} cannot be copied to {}: {e}.", binary.display(), to.display()))
+    }
+
+    fn command(
+        &self,
+        program: &str,
+        arguments: &[&str],
+        env: Vec<(String, String)>,
+        log: &Path,
+    ) -> Result<(), String> {
+        let path = find_command(program)
+            .ok_or_else(|| format!("{program} is missing: {}", super::packages::mend(program)))?;
+        let mut argv = vec![path.to_string_lossy().into_owned()];
+        argv.extend(arguments.iter().map(ToString::to_string));
+        Run { argv, cwd: &self.dir, env, log, timeout: STEP_TIMEOUT }.run()
+    }
+}
+
+/// The one executable file of a folder, if there is one.
+fn only_program(dir: &Path) -> Option<PathBuf> {
+    let mut programs = fs::read_dir(dir).ok()?.filter_map(|entry| {
+        let path = entry.ok()?.path();
+        let meta = fs::metadata(&path).ok()?;
+        (meta.is_file() && meta.permissions().mode() & 0o111 != 0 && path.extension().is_none())
+            .then_some(path)
+    });
+    programs.next().filter(|_| programs.next().is_none())
+}

@@ -1,0 +1,191 @@
+use super::*;
+use crate::catalogue::Catalogue;
+
+const RECIPE: &str = r#"schema = "prony.server/1"
+title = "t"
+language = "L"
+kind = "runtime"
+routes = ["text"]
+processes = "workers"
+keepalive = true
+[requires]
+@
+[start]
+command = ["sh", "{port}"]
+[axes.a]
+one = {}
+two = { requires = { pip = ["b==2"] } }
+three = { processes = "single" }
+"#;
+
+struct Bench {
+    dir: tempfile::TempDir,
+    layout: Layout,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::new(&dir.path().join(".prony")).unwrap();
+        Bench { dir, layout }
+    }
+
+    fn add(&self, name: &str, requires: &str, files: &[(&str, &str)]) {
+        let folder = self.dir.path().join("servers").join(name);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("server.toml"), RECIPE.replace('@', requires)).unwrap();
+        for (file, text) in files {
+            fs::write(folder.join(file), text).unwrap();
+        }
+    }
+
+    fn parse(&self, label: &str) -> Candidate {
+        Candidate::parse(label, &Catalogue::load(&[self.dir.path().join("servers")])).unwrap()
+    }
+}
+
+#[test]
+fn what_needs_nothing_is_installed() {
+    let bench = Bench::new();
+    bench.add("plain", "commands = [\"sh\"]", &[]);
+    assert_eq!(status(&bench.parse("plain"), &bench.layout), Status::Installed);
+    assert_eq!(status(&Candidate::url("u", "http://h/").unwrap(), &bench.layout), Status::Installed);
+    let plan = plan(&[bench.parse("plain")], &bench.layout);
+    assert!(plan.is_empty());
+    assert_eq!(plan.describe(), "Everything is installed.");
+    let done = install(&plan, &[bench.parse("plain")], &bench.layout, &mut |_| {});
+    assert_eq!(done, [("plain".to_owned(), Ok(()))]);
+    assert!(bench.layout.work("plain").join("server.toml").is_file());
+}
+
+#[test]
+fn missing_things_are_named_with_what_mends_them() {
+    let bench = Bench::new();
+    bench.add("lacking", "commands = [\"prony-no-such-program\"]", &[]);
+    let Status::Missing(missing) = status(&bench.parse("lacking"), &bench.layout) else { panic!("missing") };
+    assert_eq!(
+        missing,
+        [Missing {
+            what: "the command prony-no-such-program".to_owned(),
+            mend: "install prony-no-such-program and put it on PATH.".to_owned(),
+        }]
+    );
+    bench.add("venv", "pip = [\"a==1\"]", &[]);
+    let Status::Missing(missing) = status(&bench.parse("venv:two"), &bench.layout) else { panic!("missing") };
+    assert_eq!(missing.last().unwrap().what, "the virtual environment of venv");
+    assert_eq!(missing.last().unwrap().mend, "prony servers install venv:two");
+}
+
+#[test]
+fn one_environment_serves_all_candidates_with_the_same_pins() {
+    let bench = Bench::new();
+    bench.add("py", "pip = [\"a==1\"]", &[]);
+    bench.add("go", "go = true", &[("go.mod", "module x\n")]);
+    let candidates = ["py", "py:three", "py:two", "py", "go"].map(|label| bench.parse(label));
+    let plan = plan(&candidates, &bench.layout);
+    assert_eq!(plan.labels, ["py", "py:three", "py:two", "go"]);
+    let steps: Vec<Vec<String>> = plan.steps.iter().map(|s| s.labels.clone()).collect();
+    assert_eq!(steps, [vec!["py".to_owned(), "py:three".into()], vec!["py:two".into()], vec!["go".into()]]);
+    let text = plan.describe();
+    assert!(text.contains("py, py:three: a virtual environment with a==1, in "), "{text}");
+    assert!(text.contains("py:two: a virtual environment with a==1, b==2, in "), "{text}");
+    assert!(text.contains("go: go build, in "), "{text}");
+}
+
+#[test]
+fn one_servers_failure_is_its_own() {
+    let bench = Bench::new();
+    bench.add("lacking", "commands = [\"prony-no-such-program\"]", &[]);
+    bench.add("plain", "", &[]);
+    // npm is given a file that is not what it says: it fails, or is missing, and says so either way.
+    bench.add("npm", "npm = true", &[("package-lock.json", "{"), ("package.json", "{")]);
+    let candidates = ["lacking", "npm", "plain"].map(|label| bench.parse(label));
+    let plan = plan(&candidates, &bench.layout);
+    let done = install(&plan, &candidates, &bench.layout, &mut |_| {});
+    let ok: Vec<(&str, bool)> = done.iter().map(|(label, r)| (label.as_str(), r.is_ok())).collect();
+    assert_eq!(ok, [("lacking", false), ("npm", false), ("plain", true)]);
+    let error = done[0].1.as_ref().unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "lacking: the command prony-no-such-program is missing: install prony-no-such-program and put it on PATH."
+    );
+    assert!(done[1].1.as_ref().unwrap_err().to_string().contains("npm"));
+}
+
+#[test]
+fn commands_are_found_by_name_and_by_whole_path() {
+    assert!(find_command("sh").is_some_and(|p| p.is_absolute()));
+    assert_eq!(find_command("/bin/sh"), Some(PathBuf::from("/bin/sh")));
+    assert_eq!(find_command("./sh"), None);
+    assert_eq!(find_command("prony-no-such-program"), None);
+    assert_eq!(find_command("/etc/passwd"), None);
+}
+
+/// Installs, starts and checks servers of the catalogue: `PRONY_SERVERS=gunicorn,go-net-http cargo
+/// test -p prony-lab for_real -- --ignored --nocapture`. Needs the registries, and root for packages.
+#[test]
+#[ignore = "installs software"]
+fn servers_are_installed_started_and_checked_for_real() {
+    let wanted = env::var("PRONY_SERVERS").unwrap_or_else(|_| "node-http,gunicorn,go-net-http".to_owned());
+    let kept = env::var_os("PRONY_KEEP").map(PathBuf::from);
+    let dir = tempfile::tempdir().unwrap();
+    let layout = Layout::new(&kept.unwrap_or_else(|| dir.path().join(".prony"))).unwrap();
+    let extra: Vec<PathBuf> = env::var_os("PRONY_CATALOGUE").map(PathBuf::from).into_iter().collect();
+    let catalogue = Catalogue::load(&extra);
+    let candidates: Vec<Candidate> =
+        wanted.split(',').map(|label| Candidate::parse(label, &catalogue).unwrap()).collect();
+    let plan = plan(&candidates, &layout);
+    println!("{}\n", plan.describe());
+    let done = install(&plan, &candidates, &layout, &mut |progress| println!("{progress:?}"));
+    let started = std::time::Instant::now();
+    assert!(super::plan(&candidates, &layout).steps.is_empty() || done.iter().any(|d| d.1.is_err()));
+    println!("second plan: {:?}", started.elapsed());
+    let mut failed = Vec::new();
+    for (candidate, (label, result)) in candidates.iter().zip(&done) {
+        println!("\n{label}: {result:?}\n  version {:?}", candidate.version(&layout));
+        let run_dir = tempfile::tempdir().unwrap();
+        if result.is_err() || !started_and_checked(candidate, &layout, run_dir.path()) {
+            failed.push(label);
+        }
+    }
+    assert!(failed.is_empty(), "{failed:?}");
+}
+
+fn started_and_checked(candidate: &Candidate, layout: &Layout, run_dir: &Path) -> bool {
+    use std::process::{Command, Stdio};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let workers = candidate.workers(2);
+    let context = crate::launch::LaunchContext { address, workers, run_dir: run_dir.to_owned() };
+    let spec = candidate.launch(layout, &context).unwrap();
+    let mut children = Vec::new();
+    for process in &spec.processes {
+        let mut command = Command::new(&process.argv[0]);
+        command.args(&process.argv[1..]).current_dir(&spec.cwd).envs(spec.env.iter().cloned());
+        children.push(command.stdin(Stdio::null()).spawn().unwrap());
+        for _ in 0..500 {
+            if process.wait_for.as_ref().is_none_or(|path| path.exists()) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+    let route = candidate.routes()[0];
+    for _ in 0..500 {
+        if crate::check::ready(address, route).is_ok() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let report = crate::check::check(address, &candidate.expectation());
+    for result in &report.results {
+        println!("  {} {}: {}", if result.passed { "ok" } else { "NO" }, result.name, result.detail);
+        result.wire.iter().for_each(|wire| println!("{wire}"));
+    }
+    for mut child in children.into_iter().rev() {
+        let _ = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+        let _ = child.wait();
+    }
+    report.passed()
+}

@@ -1,0 +1,191 @@
+use super::*;
+
+const GOOD: &str = r#"
+schema    = "prony.server/1"
+title     = "AMPHP http-server"
+language  = "PHP"
+kind      = "event-loop"
+versus    = "nginx-fpm"
+routes    = ["text", "json", "sleep"]
+processes = "workers"
+keepalive = true
+[requires]
+apt = ["php8.2-cli"]
+pip = ["flask==3.1.3"]
+python = ">=3.9,<3.13"
+[vars]
+php_flags = []
+loop = "native"
+[start]
+command = ["php", "{php_flags}", "server.php", "{host}:{port}", "--loop={loop}"]
+env = { WORKERS = "{workers}" }
+templates = ["php.ini"]
+ready_timeout_s = 20
+[[helper]]
+command = ["helper", "{run}/sock"]
+wait_for = "{run}/sock"
+[version]
+command = ["sed", "-n", "{n;p}", "{work}/composer.lock"]
+[axes.opt]
+none = {}
+opcache = { php_flags = ["-d", "opcache.enable_cli=1"] }
+jit = { php_flags = ["-d", "opcache.jit=on"], env = { JIT = "1" }, requires = { apt = ["php8.2-dev"] } }
+[axes.close]
+no = {}
+yes = { keepalive = false, processes = "single" }
+[axes.a-loop]
+native = {}
+ev = { loop = "ev" }
+"#;
+
+fn error(from: &str, to: &str) -> String {
+    assert!(GOOD.contains(from), "{from:?} is in the recipe");
+    Recipe::parse("s.toml", &GOOD.replacen(from, to, 1)).expect_err("refused").to_string()
+}
+
+#[test]
+fn a_recipe_is_read_whole_and_its_axes_keep_their_order() {
+    let recipe = Recipe::parse("s.toml", GOOD).unwrap();
+    assert_eq!((recipe.kind, recipe.processes), (Kind::EventLoop, Processes::Workers));
+    assert_eq!(recipe.routes, [Route::Text, Route::Json, Route::Sleep]);
+    assert_eq!(recipe.start.ready_timeout(), Duration::from_secs(20));
+    assert_eq!(recipe.helpers[0].wait_for.as_deref(), Some("{run}/sock"));
+    let axes: Vec<&str> = recipe.axes.iter().map(|a| a.name.as_str()).collect();
+    assert_eq!(axes, ["opt", "close", "a-loop"]);
+    let opt: Vec<&str> = recipe.axes[0].values.iter().map(|v| v.name.as_str()).collect();
+    assert_eq!(opt, ["none", "opcache", "jit"]);
+    let jit = &recipe.axes[0].values[2];
+    assert_eq!(jit.vars["php_flags"], Var::Many(vec!["-d".into(), "opcache.jit=on".into()]));
+    assert_eq!((jit.env["JIT"].as_str(), &jit.requires.apt[..]), ("1", &["php8.2-dev".to_owned()][..]));
+    let yes = &recipe.axes[1].values[1];
+    assert_eq!((yes.keepalive, yes.processes), (Some(false), Some(Processes::Single)));
+}
+
+#[test]
+fn misspelt_keys_and_words_name_the_nearest() {
+    assert_eq!(
+        error("keepalive = true", "keep_alive = true"),
+        "s.toml:9: unknown key \"keep_alive\" in the file: did you mean \"keepalive\"? Known: schema, title, \
+         language, kind, versus, routes, processes, keepalive, requires, vars, start, helper, version, axes, check."
+    );
+    assert_eq!(
+        error("templates =", "template ="),
+        "s.toml:20: unknown key \"template\" in [start]: did you mean \"templates\"? Known: command, env, \
+         templates, ready_timeout_s."
+    );
+    assert_eq!(
+        error("\"event-loop\"", "\"eventloop\""),
+        "s.toml:5: \"kind\" cannot be \"eventloop\": did you mean \"event-loop\"? Known: web-server, event-loop, \
+         extension, process-manager, app-server, built-in, runtime."
+    );
+    assert_eq!(
+        error("\"json\", ", "\"jsn\", "),
+        "s.toml:7: \"routes\" cannot be \"jsn\": did you mean \"json\"? Known: text, json, sleep, echo, work."
+    );
+    assert_eq!(
+        error("wait_for =", "waitfor ="),
+        "s.toml:24: unknown key \"waitfor\" in [[helper]]: did you mean \"wait_for\"? Known: command, wait_for."
+    );
+    assert_eq!(
+        error("requires = { apt", "requires = { apts"),
+        "s.toml:30: unknown key \"apts\" in [axes.opt.jit.requires]: did you mean \"apt\"? Known: apt, commands, \
+         apt_build, pip, python, npm, go, cargo."
+    );
+    assert_eq!(
+        error("prony.server/1", "prony.server/2"),
+        "s.toml:2: schema \"prony.server/2\" is not known: this version reads \"prony.server/1\"."
+    );
+}
+
+#[test]
+fn wrong_types_say_what_was_expected() {
+    assert_eq!(
+        error("command = [\"php\"", "command = \"php\"#"),
+        "s.toml:18: \"command\" must be a list, found the text \"php\"."
+    );
+    assert_eq!(
+        error("keepalive = true", "keepalive = \"yes\""),
+        "s.toml:9: \"keepalive\" must be true or false, found the text \"yes\"."
+    );
+    assert_eq!(
+        error("loop = \"native\"", "loop = 3"),
+        "s.toml:16: \"loop\" must be a text in quotes or a list of them, found the number 3."
+    );
+    assert_eq!(
+        error("opcache = { php_flags = [\"-d\", \"opcache.enable_cli=1\"] }", "opcache = 1"),
+        "s.toml:29: \"opcache\" must be a table of what the setting changes, found the number 1."
+    );
+    assert_eq!(error("title     =", "#"), "s.toml:1: the file has no \"title\": add it.");
+}
+
+#[test]
+fn variables_must_be_known_and_lists_stand_alone() {
+    assert_eq!(
+        error("{host}:{port}\"", "{host}:{prt}\""),
+        "s.toml:18: unknown variable {prt}: did you mean {port}? Known: host, port, workers, run, work, venv, \
+         user, unprivileged_user, loop, php_flags."
+            .replace("{port}?", "\"port\"?")
+    );
+    assert_eq!(
+        error("--loop={loop}", "--flags={php_flags}"),
+        "s.toml:18: {php_flags} is a list: it must be an argument of its own, not part of \"--flags={php_flags}\"."
+    );
+    assert!(error("{work}/composer", "{port}/composer").starts_with("s.toml:26: unknown variable {port}: "));
+    assert!(error("JIT = \"1\"", "JIT = \"{jit}\"").starts_with("s.toml:30: unknown variable {jit}: "));
+    assert!(error("\"{workers}\"", "\"{nothing}\"").starts_with("s.toml:19: unknown variable {nothing}: "));
+    assert_eq!(
+        error("loop = \"native\"", "port = \"1\""),
+        "s.toml:16: {port} is a variable of every recipe: choose another name."
+    );
+}
+
+#[test]
+fn an_axis_sets_only_what_is_declared() {
+    assert_eq!(
+        error("opcache = { php_flags", "opcache = { php_flag"),
+        "s.toml:29: \"php_flag\" is no variable that [vars] declares: did you mean \"php_flags\"? Known: loop, \
+         php_flags, env, requires, keepalive, processes."
+    );
+    assert_eq!(
+        error("loop = \"ev\"", "loop = [\"ev\"]"),
+        "s.toml:36: \"loop\" must be a text in quotes, as in [vars]."
+    );
+    assert_eq!(
+        error("ev = {", "\"e+v\" = {"),
+        "s.toml:36: \"e+v\" cannot stand in a label: use letters, digits, '.', '_' and '-'."
+    );
+}
+
+#[test]
+fn commands_packages_and_limits_are_looked_at() {
+    assert_eq!(
+        error("[\"helper\", \"{run}/sock\"]", "[]"),
+        "s.toml:23: the command is empty: name a program."
+    );
+    assert_eq!(error("flask==3.1.3", "flask"), "s.toml:12: \"flask\" is not pinned: write NAME==VERSION.");
+    assert_eq!(
+        error("\"php8.2-cli\"", "\"--purge\""),
+        "s.toml:11: \"--purge\" is no name of a Debian package."
+    );
+    assert_eq!(
+        error(">=3.9,<3.13", "3"),
+        "s.toml:13: python = \"3\" is not understood: write \">=3.9\" or \">=3.9,<3.13\"."
+    );
+    assert_eq!(
+        error("php.ini", "../php.ini"),
+        "s.toml:20: template \"../php.ini\" must be the name of a file beside server.toml."
+    );
+    assert_eq!(
+        error("ready_timeout_s = 20", "ready_timeout_s = 0"),
+        "s.toml:21: ready_timeout_s must be between 1 and 600, found 0."
+    );
+}
+
+#[test]
+fn own_checks_may_stand_in_for_routes() {
+    let own = GOOD.replace("routes    = [\"text\", \"json\", \"sleep\"]", "routes = []");
+    assert!(Recipe::parse("s.toml", &own).is_err());
+    let with_check = format!("{own}\n[[check]]\nrequest = \"GET /health\"\nstatus = 204\n");
+    let recipe = Recipe::parse("s.toml", &with_check).unwrap();
+    assert_eq!(recipe.checks[0].method_and_path(), ("GET", "/health"));
+}

@@ -1,0 +1,378 @@
+//! Servers under supervision: started through a guard, ready when they answer
+//! rightly, and ended with every process they left.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use crate::guard::{
+    ARGUMENT, GuardEvent, GuardOrder, KILL_TIMEOUT, RUN_DIR_MARK, STOP_LINE, STOP_TIMEOUT, remove_run_dir,
+};
+use crate::journal::{self, Entry, Identity};
+use crate::launch::LaunchSpec;
+use crate::sample::{Cgroup, Watched};
+use crate::sys;
+
+mod error;
+mod port;
+
+pub use error::{StartError, StartErrorKind, TAIL_LINES};
+pub use port::free_port;
+
+/// Between two looks whether a server answers: short at first, since most
+/// start within 100 ms; no longer than [`READY_PERIOD_MAX`], the resolution of start-up times.
+const READY_PERIOD_MIN: Duration = Duration::from_millis(1);
+const READY_PERIOD_MAX: Duration = Duration::from_millis(20);
+/// What a guard may take beyond its own limits to be gone.
+const GUARD_END: Duration = Duration::from_secs(2);
+
+/// How servers are supervised.
+#[derive(Debug, Clone)]
+pub struct Supervision {
+    /// The program that becomes the guard: `/proc/self/exe`.
+    pub guard_exe: PathBuf,
+    /// CPUs of the guard: the client's; empty: any.
+    pub guard_cpus: Vec<u32>,
+    /// `.prony`: where the journal is.
+    pub root: PathBuf,
+    /// Between SIGTERM and SIGKILL.
+    pub stop_timeout: Duration,
+    /// Whether to count CPU time by a cgroup, where one can be made.
+    pub cgroup: bool,
+}
+
+impl Supervision {
+    /// By this very program, below `root`, with the defaults.
+    pub fn new(root: &Path, guard_cpus: &[u32]) -> Supervision {
+        Supervision {
+            guard_exe: PathBuf::from("/proc/self/exe"),
+            guard_cpus: guard_cpus.to_vec(),
+            root: root.to_owned(),
+            stop_timeout: STOP_TIMEOUT,
+            cgroup: true,
+        }
+    }
+}
+
+/// Starts servers.
+#[derive(Debug)]
+pub struct Server;
+
+/// A server that runs. Dropping it stops it.
+#[derive(Debug)]
+pub struct Running {
+    guard: Child,
+    orders: Option<ChildStdin>,
+    events: Receiver<GuardEvent>,
+    entry: Entry,
+    root: PathBuf,
+    patience: Duration,
+    expected: usize,
+    first_started_ns: Option<u64>,
+    ended: Option<(usize, String)>,
+    failed: Option<String>,
+    guard_lost: bool,
+    stopped: Option<StopReport>,
+    startup: Duration,
+}
+
+/// How a stop went.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct StopReport {
+    /// Whether a process ignored SIGTERM and needed SIGKILL.
+    pub killed: bool,
+    /// Processes that live on all the same, `1234 (nginx)`: none in any sound run.
+    pub leftovers: Vec<String>,
+}
+
+impl Server {
+    /// Starts a server and waits until `ready` says that it answers rightly.
+    ///
+    /// `ready` is asked every 1 to 20 ms, from when all processes are started;
+    /// `cancelled` ends the wait. The run folder must exist; it is removed at the stop.
+    ///
+    /// # Errors
+    /// When it cannot be started, ends, or does not answer within the spec's
+    /// time; everything it started has ended then.
+    pub fn start(
+        spec: &LaunchSpec,
+        supervision: &Supervision,
+        ready: &mut dyn FnMut() -> bool,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Running, StartError> {
+        let failed = |kind, log_tail| StartError { label: spec.label.clone(), kind, log_tail };
+        let mut running = match Running::spawn(spec, supervision) {
+            Ok(running) => running,
+            Err(why) => {
+                remove_run_dir(&spec.run_dir);
+                return Err(failed(StartErrorKind::Guard(why), Vec::new()));
+            }
+        };
+        match running.wait_until_ready(spec, ready, cancelled) {
+            Ok(startup) => {
+                running.startup = startup;
+                Ok(running)
+            }
+            Err((process, kind)) => {
+                // The words of the process concerned, or else of whichever has any.
+                let others = (0..spec.processes.len()).rev();
+                let mut tails = [process].into_iter().chain(others).map(|i| error::log_tail(&spec.run_dir, i));
+                let tail = tails.find(|tail| !tail.is_empty()).unwrap_or_default();
+                running.stop();
+                Err(failed(kind, tail))
+            }
+        }
+    }
+}
+
+impl Running {
+    fn spawn(spec: &LaunchSpec, supervision: &Supervision) -> io::Result<Running> {
+        std::fs::write(spec.run_dir.join(RUN_DIR_MARK), "")?;
+        let owner = Identity::of(std::process::id()).ok_or_else(|| io::Error::other("/proc cannot be read"))?;
+        let mut guard = Command::new(&supervision.guard_exe)
+            .arg(ARGUMENT)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let (orders, told) = (guard.stdin.take(), guard.stdout.take());
+        let identity = Identity::of(guard.id()).unwrap_or(Identity { pid: guard.id(), start_ticks: 0 });
+        let events = told.map_or_else(|| Err(io::Error::other("no pipe")), read_events);
+        let entry = Entry {
+            guard: identity,
+            owner,
+            boot_id: journal::boot_id(),
+            label: spec.label.clone(),
+            run_dir: spec.run_dir.clone(),
+            cgroup: None,
+            processes: Vec::new(),
+        };
+        let mut running = Running {
+            guard,
+            orders,
+            // A channel whose sender is gone stands for a guard that is gone.
+            events: mpsc::channel().1,
+            entry,
+            root: supervision.root.clone(),
+            patience: supervision.stop_timeout + KILL_TIMEOUT + GUARD_END,
+            expected: spec.processes.len(),
+            first_started_ns: None,
+            ended: None,
+            failed: None,
+            guard_lost: false,
+            stopped: None,
+            startup: Duration::ZERO,
+        };
+        // From here on an error drops `running`, which ends the guard.
+        running.events = events?;
+        // The journal first: nothing of ours ever runs that is not written down.
+        journal::write(&running.root, &running.entry)?;
+        let order = GuardOrder {
+            spec: spec.clone(),
+            guard_cpus: supervision.guard_cpus.clone(),
+            stop_timeout: supervision.stop_timeout,
+            cgroup: supervision.cgroup,
+        };
+        let mut line = serde_json::to_string(&order)?;
+        line.push('\n');
+        if let Some(orders) = &mut running.orders {
+            orders.write_all(line.as_bytes())?;
+        }
+        Ok(running)
+    }
+
+    fn wait_until_ready(
+        &mut self,
+        spec: &LaunchSpec,
+        ready: &mut dyn FnMut() -> bool,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Duration, (usize, StartErrorKind)> {
+        let deadline = Instant::now() + spec.ready_timeout;
+        let mut period = READY_PERIOD_MIN;
+        loop {
+            self.take_events(period);
+            let started = self.entry.processes.len();
+            let last = started.saturating_sub(1);
+            if let Some(why) = self.failed.take() {
+                return Err((last, StartErrorKind::NotStarted(why)));
+            }
+            if let Some((process, how)) = self.ended.clone() {
+                return Err((process, StartErrorKind::Died(how)));
+            }
+            if self.guard_lost {
+                return Err((last, StartErrorKind::GuardLost));
+            }
+            if let Some(since_ns) = self.first_started_ns.filter(|_| started == self.expected)
+                && ready()
+            {
+                return Ok(Duration::from_nanos(sys::monotonic_ns().saturating_sub(since_ns)));
+            }
+            if cancelled() {
+                return Err((last, StartErrorKind::Interrupted));
+            }
+            if Instant::now() >= deadline {
+                let missing = spec.processes.get(last).and_then(|p| p.wait_for.clone());
+                let kind = match missing.filter(|_| started < self.expected) {
+                    Some(path) => StartErrorKind::NoPath(path),
+                    None => StartErrorKind::NotReady(spec.ready_timeout),
+                };
+                return Err((last, kind));
+            }
+            if started == self.expected {
+                period = (period * 5 / 4).min(READY_PERIOD_MAX);
+            }
+        }
+    }
+
+    /// Takes in what the guard told, waiting up to `patience` for a first event.
+    fn take_events(&mut self, patience: Duration) {
+        let mut next = self.events.recv_timeout(patience);
+        loop {
+            match next {
+                Ok(event) => self.take_event(event),
+                Err(RecvTimeoutError::Timeout) => return,
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.guard_lost = self.stopped.is_none();
+                    return;
+                }
+            }
+            next = self.events.recv_timeout(Duration::ZERO);
+        }
+    }
+
+    fn take_event(&mut self, event: GuardEvent) {
+        match event {
+            GuardEvent::Watching { cgroup } => {
+                self.entry.cgroup = cgroup;
+                self.write_down();
+            }
+            GuardEvent::Started { pid, start_ticks, at_ns, .. } => {
+                self.first_started_ns.get_or_insert(at_ns);
+                self.entry.processes.push(Identity { pid, start_ticks });
+                self.write_down();
+            }
+            GuardEvent::Failed { why } => self.failed = Some(why),
+            // A process that has left its work to children of its own is a daemon, and well.
+            GuardEvent::Exited { code: Some(0), detached: true, .. } => {}
+            GuardEvent::Exited { process, code, signal, .. } => {
+                let how = match (code, signal) {
+                    (Some(code), _) => format!("ended with exit code {code}"),
+                    (None, Some(signal)) => format!("was ended by signal {signal}"),
+                    (None, None) => "ended".to_owned(),
+                };
+                self.ended.get_or_insert((process, how));
+            }
+            GuardEvent::Stopped { killed, leftovers } => self.stopped = Some(StopReport { killed, leftovers }),
+        }
+    }
+
+    fn write_down(&self) {
+        // The first writing succeeded; one that fails later (no space) leaves it
+        // valid, and the guard itself still ends everything.
+        let _ = journal::write(&self.root, &self.entry);
+    }
+
+    /// The processes that were started, helpers first.
+    pub fn pids(&self) -> Vec<u32> {
+        self.entry.processes.iter().map(|p| p.pid).collect()
+    }
+
+    /// From just before the first process was started to the first right answer.
+    pub fn startup(&self) -> Duration {
+        self.startup
+    }
+
+    /// What a sampler is to watch.
+    pub fn watched(&self) -> Watched {
+        Watched { guard_pid: self.entry.guard.pid, cgroup: self.cgroup().cloned() }
+    }
+
+    /// The servers' cgroup, where it could be made.
+    pub fn cgroup(&self) -> Option<&Cgroup> {
+        self.entry.cgroup.as_ref()
+    }
+
+    /// Whether a process has ended since the start, and how: a part of a
+    /// sentence, `was ended by signal 9`, and its last lines.
+    pub fn died(&mut self) -> Option<(String, Vec<String>)> {
+        self.take_events(Duration::ZERO);
+        if let Some((process, how)) = &self.ended {
+            return Some((how.clone(), error::log_tail(&self.entry.run_dir, *process)));
+        }
+        self.guard_lost.then(|| ("lost its guard".to_owned(), Vec::new()))
+    }
+
+    /// Ends every process and removes the run folder; returns when they are
+    /// gone, after at most the stop timeout and some seconds. A second call
+    /// returns the first one's report.
+    pub fn stop(&mut self) -> StopReport {
+        if let Some(mut orders) = self.orders.take() {
+            // A guard that is gone needs no telling; closing the pipe says the same.
+            let _ = orders.write_all(format!("{STOP_LINE}\n").as_bytes());
+        } else if let Some(report) = &self.stopped {
+            return report.clone();
+        }
+        let until = Instant::now() + self.patience;
+        while self.stopped.is_none() && !self.guard_lost && Instant::now() < until {
+            self.take_events(READY_PERIOD_MAX);
+        }
+        let report = match self.stopped.take() {
+            Some(report) => report,
+            None => self.stop_without_guard(),
+        };
+        self.wait_for_guard();
+        if report.leftovers.is_empty() {
+            journal::remove(&self.root, self.entry.guard.pid);
+        }
+        self.stopped = Some(report.clone());
+        report
+    }
+
+    /// The guard itself is gone or stuck: what it started is ended by the journal's rules.
+    fn stop_without_guard(&mut self) -> StopReport {
+        let ended = self.entry.end(Duration::ZERO);
+        remove_run_dir(&self.entry.run_dir);
+        if let Some(cgroup) = &self.entry.cgroup {
+            cgroup.remove();
+        }
+        StopReport { killed: ended.killed > 0, leftovers: ended.leftovers }
+    }
+
+    /// Takes in the guard's end; one that does not end after its last word is ended.
+    fn wait_for_guard(&mut self) {
+        let until = Instant::now() + GUARD_END;
+        while Instant::now() < until {
+            if !matches!(self.guard.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let _ = self.guard.kill().and_then(|()| self.guard.wait().map(|_| ()));
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Reads a guard's events on a thread, until its pipe closes.
+fn read_events(told: ChildStdout) -> io::Result<Receiver<GuardEvent>> {
+    let (sender, events) = mpsc::channel();
+    std::thread::Builder::new().name("guard events".to_owned()).spawn(move || {
+        for line in BufReader::new(told).lines().map_while(Result::ok) {
+            if let Ok(event) = serde_json::from_str(&line)
+                && sender.send(event).is_err()
+            {
+                return;
+            }
+        }
+    })?;
+    Ok(events)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+//! Free ports: below the ephemeral range, at random, and not the ones used just now.
+
+use std::collections::VecDeque;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::Mutex;
+
+use crate::sys;
+
+/// Ports below this are other services' by custom.
+const LOWEST: u16 = 10_000;
+/// Where the kernel's ephemeral range begins unless an administrator moved it.
+const EPHEMERAL_LOW: u16 = 32_768;
+/// Ports that are not given out again soon: their connections may linger in
+/// TIME_WAIT for a minute, and a server that does not set SO_REUSEADDR could not bind.
+const RECENT: usize = 1_000;
+/// How many ports are tried: with 22,768 to choose from, all taken ones are no accident.
+const TRIES: u32 = 500;
+
+static RECENTLY_USED: Mutex<VecDeque<u16>> = Mutex::new(VecDeque::new());
+
+/// A port of 127.0.0.1 on which nothing listens and nothing lingers now.
+/// `None` when hundreds of tries found none.
+pub fn free_port() -> Option<u16> {
+    let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
+    let (lowest, above) = port_range(&range);
+    let mut recent = RECENTLY_USED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    for attempt in 0..TRIES {
+        // RandomState is seeded by the operating system: two Pronys choose differently.
+        let random = RandomState::new().build_hasher().finish();
+        let offset = u16::try_from(random % u64::from(above - lowest)).unwrap_or(0);
+        let port = lowest + offset;
+        // On a host whose range is small, a port used a while ago is better than none.
+        let allowed = !recent.contains(&port) || attempt > TRIES / 2;
+        if allowed && sys::port_is_free(port) {
+            if recent.len() == RECENT {
+                recent.pop_front();
+            }
+            recent.push_back(port);
+            return Some(port);
+        }
+    }
+    None
+}
+
+/// Where to choose from: from [`LOWEST`] to below the ephemeral range, from
+/// which the client's own ports are drawn; above it where it begins too low.
+fn port_range(local_port_range: &str) -> (u16, u16) {
+    const ENOUGH: u16 = 1_000;
+    let mut bounds = local_port_range.split_ascii_whitespace().map(|b| b.parse::<u16>());
+    let (Some(Ok(low)), Some(Ok(high))) = (bounds.next(), bounds.next()) else { return (LOWEST, EPHEMERAL_LOW) };
+    if low >= LOWEST + ENOUGH {
+        (LOWEST, low.min(EPHEMERAL_LOW))
+    } else if high < u16::MAX - ENOUGH {
+        (high.max(LOWEST) + 1, u16::MAX)
+    } else {
+        (LOWEST, EPHEMERAL_LOW)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_range_keeps_out_of_the_client_s_way() {
+        assert_eq!(port_range("32768\t60999\n"), (10_000, 32_768));
+        assert_eq!(port_range("16000 60999"), (10_000, 16_000));
+        assert_eq!(port_range("1024 60000"), (60_001, 65_535));
+        assert_eq!(port_range("1024 65535"), (10_000, 32_768));
+        assert_eq!(port_range(""), (10_000, 32_768));
+    }
+
+    #[test]
+    fn ports_are_free_and_not_given_twice() {
+        let ports: Vec<u16> = (0..50).map(|_| free_port().unwrap()).collect();
+        let mut distinct = ports.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
+        assert_eq!(distinct.len(), ports.len());
+        assert!(ports.iter().all(|p| std::net::TcpListener::bind(("127.0.0.1", *p)).is_ok()));
+    }
+}

@@ -1,0 +1,232 @@
+//! Supervision of real, small processes.
+
+use std::path::Path;
+use std::process::Command;
+
+use super::*;
+use crate::guard::tests::{guard_exe, pid_in, shell_spec, supervision, wait_until};
+use crate::guard::{log_path, tree};
+use crate::sys::PidFd;
+
+fn lives(pid: u32) -> bool {
+    tree::stat(pid).is_some_and(|s| !s.is_zombie)
+}
+
+fn kill(pid: u32) {
+    let start = tree::stat(pid).unwrap().start_ticks;
+    assert!(tree::signal_if_same(pid, start, PidFd::kill));
+}
+
+fn start(root: &Path, scripts: &[&str]) -> Result<Running, StartError> {
+    Server::start(&shell_spec(root, scripts), &supervision(root), &mut || true, &|| false)
+}
+
+fn journal_files(root: &Path) -> usize {
+    std::fs::read_dir(root.join("journal")).unwrap().count()
+}
+
+#[test]
+fn a_server_is_started_and_ended_with_nothing_left() {
+    let root = tempfile::tempdir().unwrap();
+    let mut asked = 0;
+    let spec = shell_spec(root.path(), &["echo \"$GIVEN\"; exec sleep 300"]);
+    let mut ready = || {
+        asked += 1;
+        asked == 3 && std::fs::read_to_string(log_path(&spec.run_dir, 0)).is_ok_and(|t| t == "value\n") || asked > 3
+    };
+    let mut running = Server::start(&spec, &supervision(root.path()), &mut ready, &|| false).unwrap();
+    assert!(asked >= 3);
+    let pids = running.pids();
+    assert_eq!((pids.len(), journal_files(root.path())), (1, 1));
+    assert!(lives(pids[0]) && running.died().is_none());
+    assert!(running.startup() > Duration::ZERO);
+    let cgroup = running.cgroup().cloned();
+    if let Some(cgroup) = &cgroup {
+        assert_eq!(cgroup.pids(), pids);
+    }
+    assert_eq!(running.stop(), StopReport::default());
+    assert!(!lives(pids[0]) && !spec.run_dir.exists());
+    assert_eq!(journal_files(root.path()), 0);
+    assert!(cgroup.is_none_or(|c| !c.path.exists()));
+    assert_eq!(running.stop(), StopReport::default(), "a second stop says the same");
+}
+
+#[test]
+fn a_server_that_ignores_sigterm_is_killed() {
+    let root = tempfile::tempdir().unwrap();
+    let script = "trap '' TERM INT HUP; echo $$ >pid.new; mv pid.new pid; while :; do sleep 1; done";
+    let mut running = start(root.path(), &[script]).unwrap();
+    let pid = pid_in(&root.path().join("run/test/pid")); // the trap is set by now
+    let report = running.stop();
+    assert!(report.killed && report.leftovers.is_empty(), "{report:?}");
+    assert!(!lives(pid));
+}
+
+#[test]
+fn a_daemon_that_detached_twice_is_found() {
+    let root = tempfile::tempdir().unwrap();
+    let script = "setsid sh -c 'sleep 300 & echo $! >pid.new; mv pid.new pid' & sleep 0.1; exit 0";
+    let mut running = start(root.path(), &[script]).unwrap();
+    let daemon = pid_in(&root.path().join("run/test/pid"));
+    let guard = running.watched().guard_pid;
+    wait_until("the guard's adoption", || tree::stat(daemon).is_some_and(|s| s.parent == guard));
+    let parent = running.pids()[0];
+    wait_until("the parent's end", || !lives(parent));
+    std::thread::sleep(Duration::from_millis(50)); // for the guard's word
+    assert_eq!(running.died(), None, "it has left its work to a daemon");
+    assert_eq!(running.stop().leftovers, Vec::<String>::new());
+    assert!(!lives(daemon));
+}
+
+#[test]
+fn helpers_come_first_and_are_waited_for() {
+    let root = tempfile::tempdir().unwrap();
+    let mut spec = shell_spec(
+        root.path(),
+        &["sleep 0.2; touch socket; exec sleep 300", "test -e socket && touch right; exec sleep 300"],
+    );
+    spec.processes[0].wait_for = Some(spec.run_dir.join("socket"));
+    let right = spec.run_dir.join("right");
+    let running = Server::start(&spec, &supervision(root.path()), &mut || right.exists(), &|| false).unwrap();
+    assert_eq!(running.pids().len(), 2);
+    drop(running);
+    assert!(!spec.run_dir.exists(), "dropping stops");
+
+    let mut spec = shell_spec(root.path(), &["echo no socket today; exec sleep 300", "exec sleep 300"]);
+    spec.processes[0].wait_for = Some(spec.run_dir.join("socket"));
+    spec.ready_timeout = Duration::from_millis(300);
+    let why = Server::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap_err();
+    assert!(matches!(why.kind, StartErrorKind::NoPath(_)), "{why}");
+    assert!(why.to_string().contains("socket did not appear in time. It wrote:\n  no socket today"), "{why}");
+}
+
+#[test]
+fn a_death_at_the_start_comes_with_its_last_words() {
+    let root = tempfile::tempdir().unwrap();
+    let spec = shell_spec(root.path(), &["echo bind: address in use >&2; exit 7"]);
+    let why = Server::start(&spec, &supervision(root.path()), &mut || false, &|| false).unwrap_err();
+    let expected = "shell ended with exit code 7 before it answered. It wrote:\n  bind: address in use";
+    assert_eq!(why.to_string(), expected);
+    assert!(!spec.run_dir.exists());
+    assert_eq!(journal_files(root.path()), 0);
+}
+
+#[test]
+fn what_cannot_be_started_says_so() {
+    let root = tempfile::tempdir().unwrap();
+    let mut spec = shell_spec(root.path(), &[""]);
+    spec.processes[0].argv = vec!["/no/such/server".to_owned()];
+    let why = Server::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap_err();
+    assert!(why.to_string().contains("\"/no/such/server\" cannot be started: No such file"), "{why}");
+    let spec = shell_spec(root.path(), &["exit 0"]);
+    let supervision = Supervision { guard_exe: "/no/such/guard".into(), ..supervision(root.path()) };
+    let why = Server::start(&spec, &supervision, &mut || true, &|| false).unwrap_err();
+    assert!(matches!(why.kind, StartErrorKind::Guard(_)), "{why}");
+    assert!(!spec.run_dir.exists());
+}
+
+#[test]
+fn silence_ends_in_time_and_so_does_an_interrupt() {
+    let root = tempfile::tempdir().unwrap();
+    let mut spec = shell_spec(root.path(), &["exec sleep 300"]);
+    spec.ready_timeout = Duration::from_millis(100);
+    let why = Server::start(&spec, &supervision(root.path()), &mut || false, &|| false).unwrap_err();
+    assert_eq!(why.to_string(), "shell did not give a right answer within 100ms.");
+    let spec = shell_spec(root.path(), &["exec sleep 300"]);
+    let why = Server::start(&spec, &supervision(root.path()), &mut || false, &|| true).unwrap_err();
+    assert!(matches!(why.kind, StartErrorKind::Interrupted));
+}
+
+#[test]
+fn a_death_later_is_seen() {
+    let root = tempfile::tempdir().unwrap();
+    let mut running = start(root.path(), &["echo last words; exec sleep 300"]).unwrap();
+    wait_until("the words", || std::fs::read(log_path(&root.path().join("run/test"), 0)).is_ok_and(|t| t.len() == 11));
+    kill(running.pids()[0]);
+    let mut died = None;
+    wait_until("the word of its death", || {
+        died = running.died();
+        died.is_some()
+    });
+    assert_eq!(died.unwrap(), ("was ended by signal 9".to_owned(), vec!["last words".to_owned()]));
+    assert_eq!(running.stop(), StopReport::default());
+}
+
+#[test]
+fn a_killed_guard_leaves_nothing_either() {
+    let root = tempfile::tempdir().unwrap();
+    let script = "setsid sleep 301 & echo $! >pid.new; mv pid.new pid; exec sleep 302";
+    let mut running = start(root.path(), &[script]).unwrap();
+    let other = pid_in(&root.path().join("run/test/pid"));
+    let server = running.pids()[0];
+    kill(running.watched().guard_pid);
+    wait_until("the word of its end", || running.died().is_some());
+    assert_eq!(running.stop().leftovers, Vec::<String>::new());
+    wait_until("their end", || !lives(server) && !lives(other));
+    assert!(!root.path().join("run/test").exists());
+}
+
+#[test]
+fn the_guard_is_deaf_to_a_terminal_and_servers_are_not() {
+    let root = tempfile::tempdir().unwrap();
+    let running = start(root.path(), &["exec sleep 300"]).unwrap();
+    let ignored = |pid: u32| {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        let mask = status.lines().find_map(|l| l.strip_prefix("SigIgn:")).unwrap().trim().to_owned();
+        u64::from_str_radix(&mask, 16).unwrap()
+    };
+    let group_signals = [1, 2, 15].map(|signal: u32| 1_u64 << (signal - 1)).iter().sum::<u64>();
+    assert_eq!(ignored(running.watched().guard_pid) & group_signals, group_signals);
+    wait_until("the exec", || ignored(running.pids()[0]) & group_signals == 0);
+    // A session of its own: Ctrl-C in Prony's terminal goes to Prony alone.
+    let session = |pid: u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        stat.rsplit_once(") ").unwrap().1.split(' ').nth(3).unwrap().parse::<u32>().unwrap()
+    };
+    assert_eq!(session(running.watched().guard_pid), running.watched().guard_pid);
+    assert_ne!(session(std::process::id()), running.watched().guard_pid);
+}
+
+#[test]
+fn a_server_gets_its_cpus_and_the_guard_the_client_s() {
+    let allowed = sys::affinity(0).unwrap();
+    let (Some(first), Some(last)) = (allowed.first(), allowed.last()) else { return };
+    let root = tempfile::tempdir().unwrap();
+    let mut spec = shell_spec(root.path(), &["exec sleep 300"]);
+    spec.cpus = vec![*last];
+    let supervision = Supervision { guard_cpus: vec![*first], ..supervision(root.path()) };
+    let running = Server::start(&spec, &supervision, &mut || true, &|| false).unwrap();
+    assert_eq!(sys::affinity(running.pids()[0]).unwrap(), [*last]);
+    assert_eq!(sys::affinity(running.watched().guard_pid).unwrap(), [*first]);
+    drop(running);
+    // Not pinned: the server gets what Prony has, though its guard is pinned.
+    let spec = shell_spec(root.path(), &["exec sleep 300"]);
+    let running = Server::start(&spec, &supervision, &mut || true, &|| false).unwrap();
+    assert_eq!(sys::affinity(running.pids()[0]).unwrap(), allowed);
+}
+
+#[test]
+fn kill_9_of_prony_leaves_no_process_and_the_journal_is_cleaned() {
+    let root = tempfile::tempdir().unwrap();
+    let script = "trap '' HUP; setsid sleep 300 & echo $! >pid.new; mv pid.new pid; exec sleep 300";
+    let spec = shell_spec(root.path(), &[script]);
+    let mut prony = Command::new(guard_exe())
+        .args(["hold", root.path().to_str().unwrap(), &serde_json::to_string(&spec).unwrap()])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = String::new();
+    BufReader::new(prony.stdout.take().unwrap()).read_line(&mut said).unwrap();
+    assert_eq!(said, "up\n");
+    let daemon = pid_in(&spec.run_dir.join("pid"));
+    let below = tree::descendants(prony.id());
+    assert!(below.len() >= 2 && below.iter().any(|p| p.pid == daemon), "{below:?}");
+    assert_eq!(journal::clean_up(root.path()), [], "its owner lives: hands off");
+    assert!(lives(daemon));
+    prony.kill().unwrap(); // SIGKILL
+    prony.wait().unwrap();
+    wait_until("the end of all", || below.iter().all(|p| !lives(p.pid)));
+    wait_until("the removal", || !spec.run_dir.exists());
+    let cleaned = journal::clean_up(root.path());
+    assert_eq!((cleaned.len(), journal_files(root.path())), (1, 0), "{cleaned:?}");
+}

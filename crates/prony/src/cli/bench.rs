@@ -1,0 +1,57 @@
+//! `prony bench`.
+
+use clap::Args;
+
+use super::PlanArguments;
+
+/// Runs an experiment.
+#[derive(Debug, Args)]
+pub(crate) struct BenchArguments {
+    /// An experiment's name or TOML file
+    #[arg(required_unless_present_any = ["candidates", "resume"])]
+    pub(crate) experiment: Option<String>,
+    /// Without an experiment: NAME='COMMAND {port}' or NAME=URL (repeatable)
+    #[arg(long = "candidate", value_name = "NAME=COMMAND|URL", conflicts_with = "experiment")]
+    pub(crate) candidates: Vec<String>,
+    #[command(flatten)]
+    pub(crate) plan: PlanArguments,
+    /// The run log [default: runs/DATE-NAME.jsonl]
+    #[arg(short = 'o', long = "output", value_name = "RUN.jsonl")]
+    pub(crate) output: Option<String>,
+    /// Go on with the run of -o (or of this file) where it ended
+    #[arg(long, value_name = "RUN.jsonl", num_args = 0..=1, default_missing_value = "")]
+    pub(crate) resume: Option<String>,
+    /// Say what would run, how long it takes and what is missing; run nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// End after the block that still fits, `30m`
+    #[arg(long, value_name = "TIME")]
+    pub(crate) budget: Option<String>,
+    /// Blocks: how often each candidate has its turn
+    #[arg(long, value_name = "N")]
+    pub(crate) blocks: Option<u32>,
+    /// The experiment's smaller form, such as `short`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) scale: Option<String>,
+    /// Only these candidates or plans (repeatable)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) only: Vec<String>,
+    /// Not these candidates or plans (repeatable)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) skip: Vec<String>,
+    /// CPUs, `server=1` and `client=0` (repeatable) [default: the last ones for the server]
+    #[arg(long, value_name = "SIDE=CPUS")]
+    pub(crate) pin: Vec<String>,
+    /// `native`
+    #[arg(long, value_name = "RUNTIME", default_value = "native", hide = true)]
+    pub(crate) runtime: String,
+    /// Also take servers from this folder (repeatable); ./prony/servers is taken by itself
+    #[arg(long, value_name = "DIR")]
+    pub(crate) servers: Vec<String>,
+    /// Also hide this header's value in everything written (repeatable)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) redact: Vec<String>,
+    /// No progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}

@@ -1,0 +1,34 @@
+//! `prony report`.
+
+use clap::{Args, ValueEnum};
+
+/// Shows a run log.
+#[derive(Debug, Args)]
+pub(crate) struct ReportArguments {
+    /// The run log of `prony bench`, or of `prony load -o`
+    pub(crate) run: String,
+    /// The form
+    #[arg(long, value_enum, default_value_t = ReportFormat::Terminal)]
+    pub(crate) format: ReportFormat,
+    /// Write to FILE instead of standard output [default for html: the run log's name with .html]
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub(crate) output: Option<String>,
+    /// Open the HTML page in the browser
+    #[arg(long)]
+    pub(crate) open: bool,
+}
+
+/// The forms of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// Tables for a terminal
+    Terminal,
+    /// For a README or a pull request
+    Markdown,
+    /// The whole analysis
+    Json,
+    /// One self-contained page
+    Html,
+    /// The ranking's rows
+    Csv,
+}

@@ -1,0 +1,48 @@
+//! The embedded target: a `prony target` of our own as a child process, so
+//! that its work is not charged to the client.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use crate::failure::Failure;
+
+/// A running embedded target; it ends when this is dropped, or this process dies.
+#[derive(Debug)]
+pub(crate) struct Embedded {
+    child: Child,
+    /// Its URL.
+    pub(crate) url: String,
+}
+
+impl Embedded {
+    pub(crate) fn start() -> Result<Embedded, Failure> {
+        let refused = |what: &str| Failure::not_measured(format!("The embedded target could not be started: {what}."));
+        let mut child = std::env::current_exe()
+            .and_then(|own| {
+                Command::new(own)
+                    .args(["target", "--port", "0", "--until-stdin-ends"])
+                    .stdin(Stdio::piped())
+                    .stdout(Stdio::piped())
+                    .spawn()
+            })
+            .map_err(|e| refused(&e.to_string()))?;
+        let mut url = String::new();
+        let read = child.stdout.take().map(|stdout| BufReader::new(stdout).read_line(&mut url));
+        match read {
+            Some(Ok(length)) if length > 0 => Ok(Embedded { child, url: url.trim().to_owned() }),
+            _ => {
+                // Its own sentence is on stderr already.
+                let _ = child.wait();
+                Err(refused("it ended before it listened"))
+            }
+        }
+    }
+}
+
+impl Drop for Embedded {
+    fn drop(&mut self) {
+        // Its standard input ends, and with it the server; waiting leaves no zombie.
+        drop(self.child.stdin.take());
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,185 @@
+//! `prony load`: one target.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use prony_analysis::trial::{TrialContext, judge};
+use prony_load::{Plan, Snapshot, Target};
+use prony_record::run_log::{
+    CandidateRecord, Header, Line, NamedPlan, PlannedTrial, RunLog, RunLogWriter, SCHEMA, TrialResult,
+};
+use prony_record::trial::Validity;
+use prony_record::{Tool, Trial, rfc3339};
+use prony_report::terminal::{self, TerminalOptions};
+
+use super::embedded::Embedded;
+use super::{parse_cpus, plan, write_file};
+use crate::cli::LoadArguments;
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::printer::Printer;
+
+/// The name of run logs that `load` writes.
+pub(crate) const RUN_NAME: &str = "load";
+
+pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Failure> {
+    // Everything that can be wrong with the line is found before anything is started.
+    let url = arguments.url.as_deref();
+    let given = url.map(Target::parse).transpose().map_err(Failure::usage)?;
+    let somewhere = Target { host: "127.0.0.1".to_owned(), port: 80, path: "/".to_owned(), userinfo: None };
+    let mut plan = plan::plan(&arguments.plan, given.clone().unwrap_or(somewhere))?;
+    plan.check().map_err(prony_load::LoadError::from)?;
+    if let Some(cpus) = &arguments.pin {
+        plan.cpus = parse_cpus(cpus)?.into_iter().map(|cpu| cpu as usize).collect();
+    }
+    let log = arguments.output.as_deref().map(|path| open_log(path, printer)).transpose()?;
+
+    let control = interrupt::control()?;
+    let embedded = if given.is_none() { Some(Embedded::start()?) } else { None };
+    if let Some(embedded) = &embedded {
+        plan.target = Target::parse(&embedded.url).map_err(Failure::not_measured)?;
+    }
+    let progress = progress_bar(&plan, arguments.quiet || !printer.watched());
+    let measured = prony_load::run(&plan, &control, &mut |snapshot| show(&progress, &plan, snapshot));
+    progress.finish_and_clear();
+    let context = TrialContext {
+        host: prony_lab::host::read(),
+        redact: arguments.redact.clone(),
+        embedded_target: embedded.is_some(),
+        server_saturated: None,
+    };
+    let trial = judge(&measured?, &plan, &context);
+    drop(embedded);
+    publish(arguments, &trial, log, printer)?;
+    if trial.interrupted {
+        return Err(Failure::interrupted());
+    }
+    if trial.verdict.validity == Validity::Invalid || trial.requests.completed == 0 {
+        return Err(Failure::nothing_valid());
+    }
+    Ok(())
+}
+
+fn publish(arguments: &LoadArguments, trial: &Trial, log: Option<Log>, printer: &Printer) -> Result<(), Failure> {
+    let to_stdout = arguments.json.as_deref() == Some("-");
+    if let Some(path) = &arguments.json {
+        let text = serde_json::to_string_pretty(trial)
+            .map_err(|e| Failure::not_measured(format!("The result could not be written as JSON: {e}.")))?;
+        if to_stdout { printer.out(&text) } else { write_file(path, &text)? }
+    }
+    if !to_stdout {
+        let target = arguments.url.clone().map_or(Some(String::new()), |_| None);
+        let text = terminal::trial(trial, &TerminalOptions { color: printer.color(), target, ..Default::default() });
+        let shown = if arguments.quiet { text.lines().next().unwrap_or_default() } else { text.as_str() };
+        printer.out(shown);
+    }
+    if let Some(log) = log {
+        log.append(arguments, trial)?;
+    }
+    Ok(())
+}
+
+fn progress_bar(plan: &Plan, hidden: bool) -> ProgressBar {
+    if hidden {
+        return ProgressBar::hidden();
+    }
+    let length = plan.stop.duration.map(|d| millis(plan.warmup + d));
+    let bar = length.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
+    let template = if length.is_some() { "{bar:24} {msg}" } else { "{spinner} {msg}" };
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn show(bar: &ProgressBar, plan: &Plan, snapshot: &Snapshot) {
+    if plan.stop.duration.is_some() {
+        bar.set_position(snapshot.elapsed_ns / 1_000_000);
+    }
+    let seconds = snapshot.elapsed_ns as f64 / 1e9;
+    let rate = if seconds > 0.0 { snapshot.completed as f64 / seconds } else { 0.0 };
+    let phase = if snapshot.in_window { "" } else { " · warm-up" };
+    bar.set_message(format!("{seconds:.1} s · {} answered · {rate:.0} req/s{phase}", snapshot.completed));
+}
+
+/// The run log that a trial is appended to: opened before the load, so that a
+/// file that cannot be written is found before a minute of load is lost.
+enum Log {
+    New(String),
+    Existing(Box<RunLog>, RunLogWriter),
+}
+
+fn open_log(path: &str, printer: &Printer) -> Result<Log, Failure> {
+    if !Path::new(path).exists() {
+        return Ok(Log::New(path.to_owned()));
+    }
+    let log = RunLog::read(Path::new(path))?;
+    if log.header.name != RUN_NAME {
+        return Err(Failure::usage(format!(
+            "{path} is the run log of the experiment {:?}: give -o another file for trials of `prony load`.",
+            log.header.name
+        )));
+    }
+    if log.truncated {
+        printer.note(&format!("{path}: its last line was cut off and is dropped."));
+    }
+    let writer = RunLogWriter::open(Path::new(path))?;
+    Ok(Log::Existing(Box::new(log), writer))
+}
+
+impl Log {
+    fn append(self, arguments: &LoadArguments, trial: &Trial) -> Result<(), Failure> {
+        let candidate = arguments.url.as_ref().map_or("embedded target".to_owned(), |_| trial.target.url.clone());
+        let plan = format!("c{}{}", trial.plan.connections, rate_suffix(trial));
+        let (index, mut writer) = match self {
+            Log::New(path) => (0, RunLogWriter::create(Path::new(&path), &header(trial, &candidate, &plan))?),
+            Log::Existing(log, writer) => {
+                let next = log.results.iter().map(|r| r.planned.index + 1).max().unwrap_or(0);
+                (next, writer)
+            }
+        };
+        let planned = PlannedTrial { index, block: index, candidate, plan };
+        let result = TrialResult { planned, trial: Some(trial.clone()), server: None, failure: None };
+        Ok(writer.append(&Line::Result(result))?)
+    }
+}
+
+fn rate_suffix(trial: &Trial) -> String {
+    trial.plan.rate_per_s.map_or(String::new(), |rate| format!("-r{rate}"))
+}
+
+fn header(trial: &Trial, candidate: &str, plan: &str) -> Header {
+    Header {
+        schema: SCHEMA.to_owned(),
+        tool: Tool::this(),
+        created_at: rfc3339(SystemTime::now()),
+        name: RUN_NAME.to_owned(),
+        title: format!("Loads of {candidate}"),
+        reproduce: "prony load …".to_owned(),
+        host: trial.host.clone(),
+        seed: trial.plan.seed,
+        blocks: 1,
+        budget_ns: None,
+        baseline: None,
+        server_cpus: Vec::new(),
+        client_cpus: trial.plan.cpus.iter().map(|cpu| *cpu as u32).collect(),
+        candidates: vec![CandidateRecord {
+            label: candidate.to_owned(),
+            title: candidate.to_owned(),
+            language: None,
+            kind: None,
+            version: None,
+            workers: None,
+            keepalive: trial.plan.keepalive,
+        }],
+        skipped: Vec::new(),
+        plans: vec![NamedPlan { name: plan.to_owned(), describe: plan.to_owned(), plan: trial.plan.clone() }],
+        order: Vec::new(),
+        experiment_toml: None,
+    }
+}

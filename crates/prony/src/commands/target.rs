@@ -1,0 +1,77 @@
+//! `prony target`: the reference server in the foreground.
+
+use std::io::Read;
+use std::net::{IpAddr, SocketAddr};
+use std::thread;
+
+use prony_target::{Config, Delay, Stopper};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::cli::TargetArguments;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+pub(crate) fn run(arguments: &TargetArguments, printer: &Printer) -> Result<(), Failure> {
+    let config = config(arguments)?;
+    let mut signals = Signals::new([SIGINT, SIGTERM])
+        .map_err(|e| Failure::not_measured(format!("Ctrl-C cannot be watched for: {e}.")))?;
+    let until_stdin_ends = arguments.until_stdin_ends;
+    prony_target::run(&config, |address, stopper| {
+        let at_signal = stopper.clone();
+        thread::spawn(move || {
+            if signals.forever().next().is_some() {
+                at_signal.stop();
+            }
+        });
+        if until_stdin_ends {
+            thread::spawn(move || stop_when_stdin_ends(&stopper));
+        }
+        printer.out(&format!("http://{address}/"));
+    })
+    .map(|_| ())
+    .map_err(|e| Failure::not_measured(sentence(&e)))
+}
+
+fn stop_when_stdin_ends(stopper: &Stopper) {
+    let mut byte = [0];
+    // Anything that comes is ignored; the end, or an error, ends the server.
+    while matches!(std::io::stdin().read(&mut byte), Ok(1)) {}
+    stopper.stop();
+}
+
+fn config(arguments: &TargetArguments) -> Result<Config, Failure> {
+    let wrong = |e: prony_target::ConfigError| Failure::usage(sentence(&e));
+    let host: IpAddr = match arguments.host.as_str() {
+        "localhost" => IpAddr::from([127, 0, 0, 1]),
+        text => text
+            .parse()
+            .map_err(|_| Failure::usage(format!("--host {text:?} is not an address: write one like 127.0.0.1.")))?,
+    };
+    if arguments.threads == 0 || arguments.threads > 256 {
+        return Err(Failure::usage(format!("{} threads: give -t between 1 and 256.", arguments.threads)));
+    }
+    Ok(Config {
+        address: SocketAddr::new(host, arguments.port),
+        threads: arguments.threads,
+        delay: arguments.delay.as_deref().map_or(Ok(Delay::None), str::parse).map_err(wrong)?,
+        stall: arguments.stall.as_deref().map(str::parse).transpose().map_err(wrong)?,
+        close: arguments.close,
+        capacity_per_s: arguments
+            .capacity
+            .as_deref()
+            .map(prony_lab::units::parse_rate)
+            .transpose()?
+            .map(prony_load::pace::Rate::as_per_s),
+        body_bytes: arguments.body,
+        seed: arguments.seed,
+    })
+}
+
+/// An error's text as a sentence.
+fn sentence(error: &dyn std::error::Error) -> String {
+    let text = error.to_string();
+    let mut letters = text.chars();
+    let first = letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str())
+}

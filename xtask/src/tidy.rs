@@ -1,0 +1,101 @@
+//! The tree's own rules, as far as a machine can check them.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// A file that needs more is two files.
+const FILE_LINES_MAX: usize = 500;
+/// Words that say that something is unfinished, or belongs to somebody's machine.
+/// Each is spelled in two parts here, so that this file passes its own check.
+const BANNED: &[(&str, &str, &str)] = &[
+    ("TO", "DO", "finish it, or write an issue"),
+    ("FIX", "ME", "fix it, or write an issue"),
+    ("XX", "X ", "finish it, or write an issue"),
+    ("todo", "!(", "finish it"),
+    ("unimplemented", "!(", "finish it"),
+    ("/ro", "ot/", "a path of one machine"),
+    ("/ho", "me/", "a path of one machine"),
+];
+/// Endings of files that are read as text.
+const TEXT: &[&str] = &["rs", "toml", "md", "sh", "js", "css", "py", "php", "go", "conf", "Makefile", "Caddyfile"];
+/// Dependencies that may not know of each other: (crate, must not depend on).
+const ARROWS: &[(&str, &[&str])] = &[
+    ("load", &["stats", "record", "analysis", "lab", "report", "target", "prony"]),
+    ("stats", &["load", "record", "analysis", "lab", "report", "target", "prony"]),
+    ("target", &["load", "stats", "record", "analysis", "lab", "report", "prony"]),
+    ("record", &["stats", "analysis", "lab", "report", "target", "prony"]),
+    ("analysis", &["lab", "report", "target", "prony"]),
+    ("lab", &["report", "target", "prony"]),
+    ("report", &["load", "stats", "lab", "target", "prony"]),
+];
+
+/// Checks the tree.
+///
+/// # Errors
+/// With all that was found.
+pub(crate) fn run(root: &Path) -> Result<(), String> {
+    let files = tracked(root)?;
+    let mut found = Vec::new();
+    for file in &files {
+        let Ok(text) = fs::read_to_string(root.join(file)) else { continue };
+        check_file(file, &text, &mut found);
+    }
+    check_arrows(root, &mut found);
+    super::docs::check(root, &mut found);
+    if found.is_empty() {
+        println!("tidy: {} files", files.len());
+        return Ok(());
+    }
+    Err(format!("the tree is not tidy:\n  {}", found.join("\n  ")))
+}
+
+/// Files that git tracks, or would: not those it ignores.
+fn tracked(root: &Path) -> Result<Vec<String>, String> {
+    let output = Command::new("git")
+        .args(["ls-files", "--cached", "--others", "--exclude-standard"])
+        .current_dir(root)
+        .output()
+        .map_err(|e| format!("git could not be run: {e}"))?;
+    Ok(String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect())
+}
+
+fn check_file(file: &str, text: &str, found: &mut Vec<String>) {
+    if !TEXT.iter().any(|ending| file.ends_with(ending)) {
+        return;
+    }
+    let lines = text.lines().count();
+    if file.ends_with(".rs") && lines > FILE_LINES_MAX {
+        found.push(format!("{file}: {lines} lines; split it (at most {FILE_LINES_MAX})"));
+    }
+    for (number, line) in text.lines().enumerate() {
+        if line.ends_with([' ', '\t']) && !file.ends_with(".md") {
+            found.push(format!("{file}:{}: blanks at the end of the line", number + 1));
+        }
+        for (first, second, why) in BANNED {
+            if line.contains(&format!("{first}{second}")) {
+                found.push(format!("{file}:{}: {first}{second} ({why})", number + 1));
+            }
+        }
+    }
+    if !text.is_empty() && !text.ends_with('\n') {
+        found.push(format!("{file}: no newline at the end"));
+    }
+}
+
+/// Dependencies point one way. (Tests may use the reference server.)
+fn check_arrows(root: &Path, found: &mut Vec<String>) {
+    for (name, forbidden) in ARROWS {
+        let path = format!("crates/{name}/Cargo.toml");
+        let Ok(manifest) = fs::read_to_string(root.join(&path)) else {
+            found.push(format!("{path} is missing"));
+            continue;
+        };
+        let dependencies = manifest.split("[dev-dependencies]").next().unwrap_or_default();
+        for other in *forbidden {
+            if dependencies.lines().any(|line| line.starts_with(&format!("prony-{other} "))) {
+                found.push(format!("{path}: {name} must not depend on {other} (ARCHITECTURE.md)"));
+            }
+        }
+    }
+}

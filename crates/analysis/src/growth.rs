@@ -154,3 +154,41 @@ mod tests {
         assert!(overload(&m, &constant_plan(2000.0), 10 * S).is_some());
     }
 }
+
+#[cfg(test)]
+mod probe {
+    use super::*;
+    use crate::testing::{constant_plan, healthy, noise};
+    #[test]
+    fn probe() {
+        for rho in [0.90, 0.95, 0.97, 0.98, 0.99, 0.995, 1.0, 1.005, 1.01, 1.02] {
+            let mut flagged = 0;
+            for seed in 0..200u64 {
+                let mut m = healthy(10, 0);
+                m.schedule_start_ns = m.window_start_ns - 1_000_000_000;
+                let mut z = noise(seed + 1000);
+                let mut free = 0.0f64;
+                let rate = 2000.0;
+                let mut k = 0u64;
+                loop {
+                    let due = k as f64 / rate;
+                    if due >= 11.0 { break; }
+                    k += 1;
+                    // exponential service from two normals
+                    let (a, b) = (z.next().unwrap(), z.next().unwrap());
+                    let e = (a * a + b * b) / 2.0;
+                    let at = due.max(free);
+                    free = at + e * rho / rate;
+                    if at >= 11.0 { m.requests.never_sent += 1; continue; }
+                    if at >= 1.0 {
+                        let bin = &mut m.bins[((at - 1.0) * 10.0) as usize];
+                        bin.dispatched += 1;
+                        bin.connection_wait_sum_ns += ((at - due) * 1e9) as u64;
+                    }
+                }
+                flagged += u32::from(overload(&m, &constant_plan(rate), 10_000_000_000).is_some());
+            }
+            println!("rho {rho}: {flagged} of 200");
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! Why a trial's figures can or cannot be trusted: every reason that a
 //! measurement can show by itself, its threshold, its effect and its advice.
 
-use prony_load::measurement::{ErrorKind, Measurement};
+use prony_load::measurement::{ErrorKind, Measurement, WorkerAudit};
 use prony_load::plan::{Arrivals, Plan};
 use prony_record::trial::{Effect, Outcome, Reason, Summary, Validity, Verdict};
 use prony_stats::order::Quantile;
@@ -34,8 +34,11 @@ pub const IN_FLIGHT_FULL: f64 = 0.95;
 /// The share of requests that may fail before it is the first thing said.
 pub const FAILED_MAX: f64 = 0.01;
 
-/// The share of the window that the loop's gaps over 1 ms may sum to.
+/// The share of the window that the loops' gaps over 1 ms may sum to, over all workers.
 pub const GAPS_MAX: f64 = 0.01;
+
+/// From this share of the window outside `epoll_wait` on, a worker's long turns can be its own work.
+pub const LONG_TURNS_FROM: f64 = 0.5;
 
 /// A reason's code, with what the table says of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,7 +95,7 @@ impl Code {
             Code::Overload => entry("overload", &["response"], Effect::Note,
                 "Its response times depend on how long the load lasts: compare throughput, or ask for a lower rate."),
             Code::TooFewSamples => entry("too_few_samples", &["response.p99_ns"], Effect::Withheld,
-                "Give a longer -d."),
+                "Let the load last longer (-d, or -n)."),
         }
     }
 
@@ -274,12 +277,21 @@ fn rate_not_reached(f: &Facts<'_>) -> Option<Reason> {
     })
 }
 
+/// A worker's gaps are its own long turns, its late wake-ups, and the time it
+/// was kept off its CPU. A loop that is busy most of the window handles
+/// hundreds of events a turn, so that over 1 ms of work is nothing strange: of
+/// its gaps only what its CPU time does not explain is the host's.
 fn host_noisy(f: &Facts<'_>) -> Option<Reason> {
-    let (gaps, longest) = f.m.workers.iter().map(|w| (w.gaps_over_1ms_sum_ns, w.longest_gap_ns)).max()?;
-    let away = share(gaps, f.window_ns);
+    let sum = |of: fn(&WorkerAudit) -> u64| f.m.workers.iter().map(of).sum::<u64>();
+    let workers = f.m.workers.len() as u64;
+    let (gaps, busy) = (sum(|w| w.gaps_over_1ms_sum_ns), sum(|w| w.busy_ns));
+    let own_turns = share(busy, workers * f.window_ns) > LONG_TURNS_FROM;
+    let away = if own_turns { gaps.min(busy.saturating_sub(f.m.client.cpu_ns)) } else { gaps };
+    let away = share(away, workers * f.window_ns);
+    let longest = f.m.workers.iter().map(|w| w.longest_gap_ns).max()?;
     (away > GAPS_MAX).then(|| {
         Code::HostNoisy.reason(format!(
-            "a worker was kept from its events for over 1 ms at a time, {} of the window in all (over {}), {} the longest",
+            "workers were kept from their events for over 1 ms at a time, {} of the window in all (over {}), {} the longest",
             percent(away),
             percent(GAPS_MAX),
             duration(longest)
@@ -313,9 +325,10 @@ fn too_few_samples(f: &Facts<'_>) -> Option<Reason> {
     }
     let n = Ranked::of(&f.m.latency.response).len();
     let beyond = Quantile::new(0.99).map_or(0.0, |p99| p99.beyond(n)).floor();
-    let needs = match f.response.needs_duration_ns.get("p99_ns") {
-        Some(ns) => format!(": a window of {} would have them", duration(*ns)),
-        None => String::new(),
+    let needs = match (f.plan.stop.duration, f.response.needs_duration_ns.get("p99_ns")) {
+        (Some(_), Some(ns)) => format!(": -d {}s", ns.div_ceil(1_000_000_000)),
+        (None, _) => format!(": -n {}", BEYOND_MIN * 100),
+        (Some(_), None) => String::new(),
     };
     Some(
         Code::TooFewSamples

@@ -1,1 +1,160 @@
-//! (being written)
+//! The machine, as far as figures depend on it. Nothing here fails: what
+//! cannot be told stays empty.
+
+use std::path::Path;
+
+use prony_record::host::Host;
+
+use crate::sys;
+
+/// Reads the host from /proc, /sys and /etc/os-release.
+pub fn read() -> Host {
+    let cpuinfo = text("/proc/cpuinfo");
+    let (open_files_soft, open_files_hard) = sys::open_files().unwrap_or_default();
+    let (ephemeral_port_low, ephemeral_port_high) = two(&text("/proc/sys/net/ipv4/ip_local_port_range"));
+    Host {
+        kernel: [text("/proc/sys/kernel/ostype"), text("/proc/sys/kernel/osrelease")].map(trimmed).join(" "),
+        os: os_name(&text("/etc/os-release")),
+        cpu_model: cpu_model(&cpuinfo),
+        cpus_online: cpu_list(&text("/sys/devices/system/cpu/online")).len().try_into().unwrap_or(0),
+        cpus_allowed: cpus_allowed(),
+        governor: non_empty(text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
+        virtualisation: virtualisation(&cpuinfo),
+        memory_bytes: memory_bytes(&text("/proc/meminfo")),
+        open_files_soft,
+        open_files_hard,
+        ephemeral_port_low,
+        ephemeral_port_high,
+        somaxconn: text("/proc/sys/net/core/somaxconn").trim().parse().unwrap_or(0),
+        boot_id: crate::journal::boot_id(),
+    }
+}
+
+/// CPUs this process may use, in order; empty where that cannot be told.
+pub fn cpus_allowed() -> Vec<u32> {
+    // The process's, not the calling thread's, which the laboratory may have pinned.
+    sys::affinity(std::process::id()).or_else(|_| sys::affinity(0)).unwrap_or_default()
+}
+
+fn text(path: &str) -> String {
+    std::fs::read_to_string(path).unwrap_or_default()
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "to be mapped over owned texts")]
+fn trimmed(text: String) -> String {
+    text.trim().to_owned()
+}
+
+fn non_empty(text: String) -> Option<String> {
+    Some(trimmed(text)).filter(|t| !t.is_empty())
+}
+
+fn two(text: &str) -> (u16, u16) {
+    let mut numbers = text.split_ascii_whitespace().map(|n| n.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+}
+
+/// os-release(5): shell-like assignments.
+fn os_name(os_release: &str) -> String {
+    let value = |key: &str| {
+        let assigned = os_release.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+        assigned.map(|v| v.trim().trim_matches(['"', '\'']).to_owned())
+    };
+    value("PRETTY_NAME").or_else(|| value("NAME")).unwrap_or_default()
+}
+
+/// x86 says `model name`; ARM servers say only part numbers, so theirs is put together.
+fn cpu_model(cpuinfo: &str) -> String {
+    let value = |key: &str| {
+        cpuinfo.lines().find_map(|line| {
+            let (name, value) = line.split_once(':')?;
+            (name.trim() == key).then(|| value.split_ascii_whitespace().collect::<Vec<_>>().join(" "))
+        })
+    };
+    value("model name").or_else(|| value("Model")).or_else(|| value("Hardware")).unwrap_or_else(|| {
+        match (value("CPU implementer"), value("CPU part")) {
+            (Some(implementer), Some(part)) => format!("implementer {implementer} part {part}"),
+            _ => String::new(),
+        }
+    })
+}
+
+/// The kernel's lists of CPUs: `0-3,8`.
+fn cpu_list(list: &str) -> Vec<u32> {
+    let range = |part: &str| -> Option<std::ops::RangeInclusive<u32>> {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.trim().parse().ok()?..=last.trim().parse().ok()?)
+    };
+    list.split(',').filter_map(range).flatten().collect()
+}
+
+fn memory_bytes(meminfo: &str) -> u64 {
+    let kilobytes = meminfo.lines().find_map(|l| l.strip_prefix("MemTotal:")?.trim().strip_suffix("kB"));
+    kilobytes.and_then(|kb| kb.trim().parse::<u64>().ok()).map_or(0, |kb| kb * 1024)
+}
+
+/// A container's mark if there is one (it says more of limits), else the
+/// hypervisor's name by the board's vendor, else that there is one.
+fn virtualisation(cpuinfo: &str) -> Option<String> {
+    for (mark, name) in [("/.dockerenv", "docker"), ("/run/.containerenv", "podman")] {
+        if Path::new(mark).exists() {
+            return Some(name.to_owned());
+        }
+    }
+    if let Some(container) = non_empty(text("/run/systemd/container")) {
+        return Some(container);
+    }
+    let board = text("/sys/class/dmi/id/sys_vendor") + &text("/sys/class/dmi/id/product_name");
+    if let Some(name) = hypervisor(&board) {
+        return Some(name.to_owned());
+    }
+    let flags = cpuinfo.lines().find(|line| line.starts_with("flags"));
+    let guest = flags.is_some_and(|f| f.split_ascii_whitespace().any(|flag| flag == "hypervisor"));
+    guest.then(|| "virtual machine".to_owned())
+}
+
+fn hypervisor(board: &str) -> Option<&'static str> {
+    const KNOWN: [(&str, &str); 8] = [
+        ("QEMU", "kvm"),
+        ("KVM", "kvm"),
+        ("VMware", "vmware"),
+        ("VirtualBox", "virtualbox"),
+        ("Virtual Machine", "hyper-v"), // "Microsoft Corporation" alone also builds laptops
+        ("Amazon EC2", "amazon"),
+        ("Google Compute Engine", "google"),
+        ("Xen", "xen"),
+    ];
+    KNOWN.into_iter().find(|(vendor, _)| board.contains(vendor)).map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_host_is_read() {
+        let host = read();
+        assert!(host.kernel.starts_with("Linux "), "{}", host.kernel);
+        assert!(host.cpus_online >= 1 && !host.cpus_allowed.is_empty());
+        assert!(host.memory_bytes > 1 << 20);
+        assert!(host.open_files_hard >= host.open_files_soft && host.open_files_soft > 0);
+        assert!(host.ephemeral_port_low < host.ephemeral_port_high);
+        assert_eq!(host.boot_id.len(), 36);
+        assert!(host.somaxconn > 0);
+    }
+
+    #[test]
+    fn texts_of_other_machines_are_read() {
+        assert_eq!(os_name("NAME=\"Debian\"\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n"), "Debian GNU/Linux 12 (bookworm)");
+        assert_eq!(os_name("NAME=Alpine\n"), "Alpine");
+        assert_eq!(os_name(""), "");
+        assert_eq!(cpu_model("processor\t: 0\nmodel name\t: Intel(R)  Xeon(R)   CPU\n"), "Intel(R) Xeon(R) CPU");
+        assert_eq!(cpu_model("CPU implementer\t: 0x41\nCPU part\t: 0xd0c\n"), "implementer 0x41 part 0xd0c");
+        assert_eq!(cpu_list("0-2,5\n"), [0, 1, 2, 5]);
+        assert_eq!(cpu_list(""), Vec::<u32>::new());
+        assert_eq!(memory_bytes("MemTotal:       16318 kB\nMemFree: 1 kB\n"), 16318 * 1024);
+        assert_eq!(memory_bytes("nonsense"), 0);
+        assert_eq!(hypervisor("Microsoft Corporation\nSurface Laptop\n"), None);
+        assert_eq!(hypervisor("Microsoft Corporation\nVirtual Machine\n"), Some("hyper-v"));
+    }
+}

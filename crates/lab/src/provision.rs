@@ -70,6 +70,8 @@ pub enum Progress {
     Started(String),
     /// It is done.
     Finished(String, Duration),
+    /// It was not to be done; why, [`install`] returns.
+    Failed(String),
     /// Something worth knowing, in a sentence.
     Note(String),
 }

@@ -16,3 +16,5 @@ pub mod json;
 pub mod markdown;
 pub mod terminal;
 mod words;
+#[cfg(test)]
+mod dump_tmp;

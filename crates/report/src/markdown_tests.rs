@@ -17,3 +17,18 @@ fn every_line_of_a_table_has_as_many_cells() {
     let counts: Vec<usize> = out.lines().filter(|l| l.starts_with('|')).map(bars).collect();
     assert!(counts.len() >= 3 && counts.iter().all(|n| *n == counts[0]), "{out}");
 }
+
+#[test]
+fn a_run_for_a_pull_request() {
+    insta::assert_snapshot!(experiment(&fixtures::hostile()), @"MDEXP");
+}
+
+#[test]
+fn a_trial_for_a_pull_request() {
+    insta::assert_snapshot!(trial(&fixtures::doubtful()), @"MDTRIAL");
+}
+
+#[test]
+fn a_broken_trial_says_so_with_its_errors() {
+    insta::assert_snapshot!(trial(&fixtures::broken()), @"MDBROKEN");
+}

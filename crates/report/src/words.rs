@@ -1,6 +1,6 @@
 //! What every view says in the same words.
 
-use prony_analysis::experiment::{ExperimentAnalysis, Row};
+use prony_analysis::experiment::{ExperimentAnalysis, Row, TrialCounts};
 use prony_record::trial::{Bound, Clock, Effect, Outcome, Summary, Trial, Validity};
 use prony_record::Estimate;
 
@@ -156,35 +156,41 @@ fn path(url: &str) -> &str {
     rest.find('/').map_or("/", |at| &rest[at..])
 }
 
-/// `9 candidates × 1 plan × 5 blocks = 45 trials: 42 valid, 1 lower bound, 2 void`.
-pub(crate) fn trial_counts(analysis: &ExperimentAnalysis) -> String {
-    let t = &analysis.trials;
+/// `9 candidates × 1 plan × 5 blocks = 45 trials`.
+pub(crate) fn trial_shape(analysis: &ExperimentAnalysis) -> String {
+    let planned = u64::from(analysis.trials.planned);
     let candidates = analysis.plans.iter().map(|p| p.rows.len() as u64).max().unwrap_or(0);
     let plans = analysis.plans.len() as u64;
-    let trials = format::count(t.planned.into(), "trial", "trials");
-    let shape = if candidates * plans * u64::from(analysis.blocks_planned) == u64::from(t.planned) {
-        format!(
-            "{} × {} × {} = {trials}",
-            format::count(candidates, "candidate", "candidates"),
-            format::count(plans, "plan", "plans"),
-            format::count(analysis.blocks_planned.into(), "block", "blocks"),
-        )
-    } else {
-        trials
-    };
+    let trials = format::count(planned, "trial", "trials");
+    if candidates * plans * u64::from(analysis.blocks_planned) != planned {
+        return trials;
+    }
+    format!(
+        "{} × {} × {} = {trials}",
+        format::count(candidates, "candidate", "candidates"),
+        format::count(plans, "plan", "plans"),
+        format::count(analysis.blocks_planned.into(), "block", "blocks"),
+    )
+}
+
+/// Trials by what became of them, those of which there are any: a name for the style sheet, and `39 valid`.
+pub(crate) fn trial_kinds(t: &TrialCounts) -> Vec<(&'static str, u32, String)> {
     let kinds = [
-        (t.valid, "valid", "valid"),
-        (t.lower_bound, "lower bound", "lower bounds"),
-        (t.suspect, "suspect", "suspect"),
-        (t.void, "void", "void"),
-        (t.missing, "missing", "missing"),
+        ("valid", t.valid, "valid", "valid"),
+        ("bound", t.lower_bound, "lower bound", "lower bounds"),
+        ("suspect", t.suspect, "suspect", "suspect"),
+        ("void", t.void, "void", "void"),
+        ("missing", t.missing, "missing", "missing"),
     ];
-    let said: Vec<String> = kinds
-        .iter()
-        .filter(|(n, ..)| *n > 0)
-        .map(|(n, one, many)| format::count(u64::from(*n), one, many))
-        .collect();
-    if said.is_empty() { shape } else { format!("{shape}: {}", said.join(", ")) }
+    let said = kinds.iter().filter(|(_, n, ..)| *n > 0);
+    said.map(|(name, n, one, many)| (*name, *n, format::count(u64::from(*n), one, many))).collect()
+}
+
+/// `9 candidates × 1 plan × 5 blocks = 45 trials: 42 valid, 1 lower bound, 2 void`.
+pub(crate) fn trial_counts(analysis: &ExperimentAnalysis) -> String {
+    let kinds: Vec<String> = trial_kinds(&analysis.trials).into_iter().map(|(.., said)| said).collect();
+    let shape = trial_shape(analysis);
+    if kinds.is_empty() { shape } else { format!("{shape}: {}", kinds.join(", ")) }
 }
 
 /// `3 min 42 s · seed 1 · server on CPU 1, client on CPU 0`.
@@ -240,6 +246,19 @@ pub(crate) fn row_p99(row: &Row) -> String {
         (Some(e), _) => format::milliseconds(e.point),
         (None, Some(at)) => format!("> {}", format::short_duration(at as f64)),
         (None, None) => WITHHELD.to_owned(),
+    }
+}
+
+/// The sign beside a row that has something said of it below the table.
+pub(crate) fn row_mark(row: &Row) -> &'static str {
+    if row.counted == 0 || row.broken > 0 {
+        "✗"
+    } else if row.overloaded > 0 || row.failed > 0 {
+        "!"
+    } else if row.counted == row.trials && row.reasons.iter().all(|r| r.code == "client_saturated") {
+        if row.lower_bound { "≥" } else { "" }
+    } else {
+        "?"
     }
 }
 

@@ -65,7 +65,9 @@ pub fn geometric_mean_interval(values: &[f64], confidence: f64) -> Option<Interv
 
 /// The geometric mean; `None` of nothing, or when a value is not positive and finite.
 pub fn geometric_mean(values: &[f64]) -> Option<f64> {
-    mean(&logarithms(values)?).map(f64::exp)
+    let logs = logarithms(values)?;
+    // One value is its own mean, without the rounding of the way there and back.
+    if values.len() == 1 { Some(values[0]) } else { mean(&logs).map(f64::exp) }
 }
 
 /// The geometric mean of `a/b` over pairs (one pair a block), with its t

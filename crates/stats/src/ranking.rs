@@ -12,8 +12,10 @@ pub fn holm(p_values: &[f64], error: f64) -> Vec<bool> {
     order.sort_by(|a, b| p_values[*a].total_cmp(&p_values[*b]));
     let mut rejected = vec![false; p_values.len()];
     for (step, index) in order.into_iter().enumerate() {
-        // A p-value that is no number compares as greater than all, and stops here too.
-        if !(p_values[index] <= error / real(p_values.len() - step)) {
+        let level = error / real(p_values.len() - step);
+        // Written so that a p-value that is no number stops here too.
+        let stands = p_values[index] <= level;
+        if !stands {
             break;
         }
         rejected[index] = true;

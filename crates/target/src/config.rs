@@ -162,8 +162,10 @@ impl fmt::Display for Delay {
     }
 }
 
-/// Regular silences: the first `silence` of every `period`, beginning when the server starts. The whole server stands
-/// still, as in a collection of garbage: nothing is accepted, read or written.
+/// Regular silences: the first `silence` of every `period`, beginning when the server starts. Nothing is accepted or
+/// read then; answers whose delay ends within it still go out. So a request that comes `t` into the silence is answered
+/// `silence - t + delay` later, and one that comes outside `delay` later: a truth in one line, where a silence that also
+/// held answers back would have a third case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stall {
     /// Length of each silence.

@@ -126,14 +126,16 @@ impl Server {
         Ok(())
     }
 
-    /// Sleeps while the server is to stand still; only the signal wakes it.
+    /// Takes nothing in while the server is to be silent: only the signal and the answers already due wake it.
     fn keep_silence(&mut self) -> io::Result<()> {
         let Some(silences) = self.silences else { return Ok(()) };
         while let Some(until_ns) = silences.silent_until_ns(self.service.now_ns)
             && !self.signal.is_stopping()
         {
-            sys::wait_readable(self.signal.bell.as_fd(), Some(until_ns - self.service.now_ns))?;
+            let wake_ns = self.timers.peek().map_or(until_ns, |Reverse((at_ns, _))| until_ns.min(*at_ns));
+            sys::wait_readable(self.signal.bell.as_fd(), Some(wake_ns.saturating_sub(self.service.now_ns)))?;
             self.service.stamp();
+            self.fire_timers()?;
         }
         Ok(())
     }
@@ -165,10 +167,6 @@ impl Server {
         while let Some(&Reverse((at_ns, token))) = self.timers.peek()
             && at_ns <= self.service.now_ns
         {
-            self.keep_silence()?;
-            if self.signal.is_stopping() {
-                return Ok(());
-            }
             self.timers.pop();
             if token == LISTENER {
                 self.poller.change(self.listener.as_fd(), LISTENER, READABLE)?;

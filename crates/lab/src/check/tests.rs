@@ -37,7 +37,7 @@ fn serve(mut stream: TcpStream, keepalive: bool, change: Change) {
         }
         let body: Vec<u8> = buffer.drain(..length).collect();
         let target = head.split(' ').nth(1).unwrap();
-        let answer = change(target, answer(target, &body, keepalive));
+        let answer = change(target, &|| answer(target, &body, keepalive));
         if stream.write_all(&answer).is_err() || !keepalive {
             return;
         }
@@ -64,11 +64,11 @@ fn answer(target: &str, body: &[u8], keepalive: bool) -> Vec<u8> {
     [head.into_bytes(), body].concat()
 }
 
-/// What a test makes of the answer to a path.
-type Change = fn(&str, Vec<u8>) -> Vec<u8>;
+/// What a test makes of the right answer to a path.
+type Change = fn(&str, &dyn Fn() -> Vec<u8>) -> Vec<u8>;
 
-fn unchanged(_: &str, answer: Vec<u8>) -> Vec<u8> {
-    answer
+fn unchanged(_: &str, answer: &dyn Fn() -> Vec<u8>) -> Vec<u8> {
+    answer()
 }
 
 fn all(keepalive: bool) -> ContractExpectation {
@@ -120,8 +120,8 @@ fn keepalive_is_held_to_what_was_declared() {
         )]
     );
     // It says nothing of closing, and closes.
-    let silent = |_: &str, answer: Vec<u8>| {
-        String::from_utf8_lossy(&answer).replace("Connection: close\r\n", "").into_bytes()
+    let silent = |_: &str, answer: &dyn Fn() -> Vec<u8>| {
+        String::from_utf8_lossy(&answer()).replace("Connection: close\r\n", "").into_bytes()
     };
     let text = ContractExpectation { routes: vec![Route::Text], ..all(true) };
     assert!(!check(server(false, silent), &text).passed());
@@ -132,12 +132,12 @@ fn wrong_answers_are_shown_as_they_came() {
     let report = check(
         server(true, |target, answer| match target {
             "/" => b"HTTP/1.1 500 Oh\r\nContent-Length: 7\r\n\r\n\x1b[31m!\0".to_vec(),
-            "/json" => String::from_utf8_lossy(&answer).replace("World", "Wield").into_bytes(),
+            "/json" => String::from_utf8_lossy(&answer()).replace("World", "Wield").into_bytes(),
             "/sleep?ms=50" => self::answer("/sleep?ms=0", b"", true),
             "/work?n=1234" => {
                 b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 0\r\n\r\n".to_vec()
             }
-            _ => answer,
+            _ => answer(),
         }),
         &all(true),
     );
@@ -182,16 +182,17 @@ fn hostile_answers_end_in_a_sentence() {
 
 #[test]
 fn chunked_answers_and_those_that_end_with_the_connection_are_read() {
-    let chunked = |target: &str, answer: Vec<u8>| match target {
+    let chunked = |target: &str, answer: &dyn Fn() -> Vec<u8>| match target {
         "/" => b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n\
                  7\r\nHello, \r\n6;x=y\r\nWorld!\r\n0\r\nT: r\r\n\r\n"
             .to_vec(),
-        _ => answer,
+        _ => answer(),
     };
     let text = |keepalive| ContractExpectation { routes: vec![Route::Text], ..all(keepalive) };
     assert_eq!(failures(&check(server(true, chunked), &text(true))), []);
-    let until_close =
-        |_: &str, _: Vec<u8>| b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\nHello, World!".to_vec();
+    let until_close = |_: &str, _: &dyn Fn() -> Vec<u8>| {
+        b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\nHello, World!".to_vec()
+    };
     assert_eq!(failures(&check(server(false, until_close), &text(false))), []);
 }
 

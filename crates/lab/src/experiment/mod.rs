@@ -11,8 +11,8 @@ use include_dir::{Dir, include_dir};
 use prony_load::pace::Rate;
 use prony_load::plan::{Arrivals, CONNECTIONS_MAX, DURATION_MAX, Expect, Plan, Stop, THREADS_MAX};
 use prony_load::target::Target;
-use serde::Deserialize;
 
+use crate::recipe::Route;
 use crate::toml_error::{TomlError, parse, suggest};
 use crate::units::show_duration;
 
@@ -44,7 +44,7 @@ pub struct Experiment {
     pub candidates: Vec<String>,
     /// One of the candidates.
     pub baseline: Option<String>,
-    /// What is asked for.
+    /// What is asked for: `text` or `json`.
     pub route: Route,
     /// Cores that each server gets.
     pub server_cores: u32,
@@ -61,44 +61,6 @@ pub struct Experiment {
     scales: BTreeMap<String, Scale>,
 }
 
-/// A route of the contract that every server of the catalogue answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Route {
-    /// `GET /`: `Hello, World!`.
-    #[default]
-    Text,
-    /// `GET /json`: `{"message":"Hello, World!"}`.
-    Json,
-}
-
-impl Route {
-    /// Its name, as in experiments and recipes.
-    pub fn name(self) -> &'static str {
-        match self {
-            Route::Text => "text",
-            Route::Json => "json",
-        }
-    }
-
-    /// The path that is asked for.
-    pub fn path(self) -> &'static str {
-        match self {
-            Route::Text => "/",
-            Route::Json => "/json",
-        }
-    }
-
-    /// The one answer that is right.
-    pub fn expect(self) -> Expect {
-        let body: &[u8] = match self {
-            Route::Text => b"Hello, World!",
-            Route::Json => br#"{"message":"Hello, World!"}"#,
-        };
-        Expect { status: Some(200), body: Some(body.to_vec()) }
-    }
-}
-
 /// How many workers a server is told to use: the same rule for all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkerPolicy {
@@ -106,8 +68,16 @@ pub enum WorkerPolicy {
     Fixed(u32),
     /// As many as it has cores.
     ServerCores,
-    /// As the recipe's own source does.
-    Source,
+}
+
+impl WorkerPolicy {
+    /// How many that are.
+    pub fn workers(self, server_cores: u32) -> u32 {
+        match self {
+            WorkerPolicy::Fixed(workers) => workers,
+            WorkerPolicy::ServerCores => server_cores,
+        }
+    }
 }
 
 /// How often everything is repeated.
@@ -194,7 +164,7 @@ impl ExperimentPlan {
         )
     }
 
-    /// What it says of one trial of this plan: warm-up and window.
+    /// How long one load of this plan takes: warm-up and window.
     pub fn load_time(&self) -> Duration {
         self.warmup + self.duration
     }

@@ -8,6 +8,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserialize, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 
 use super::{Blocks, WorkerPolicy};
+use crate::recipe::Route;
 use crate::units::{DurationValue, RateValue};
 
 /// The whole file.
@@ -18,7 +19,7 @@ pub(super) struct RawExperiment {
     pub(super) title: Option<String>,
     pub(super) candidates: Vec<String>,
     pub(super) baseline: Option<String>,
-    pub(super) route: Option<super::Route>,
+    pub(super) route: Option<Route>,
     pub(super) server_cores: Option<u32>,
     pub(super) workers: Option<WorkerPolicy>,
     pub(super) blocks: Option<Blocks>,
@@ -163,7 +164,7 @@ impl Visitor<'_> for WorkersVisitor {
     type Value = WorkerPolicy;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number of workers, \"server_cores\" or \"source\"")
+        f.write_str("a number of workers, or \"server_cores\"")
     }
 
     fn visit_i64<E: de::Error>(self, value: i64) -> Result<WorkerPolicy, E> {
@@ -173,8 +174,10 @@ impl Visitor<'_> for WorkersVisitor {
     fn visit_str<E: de::Error>(self, value: &str) -> Result<WorkerPolicy, E> {
         match value {
             "server_cores" => Ok(WorkerPolicy::ServerCores),
-            "source" => Ok(WorkerPolicy::Source),
-            other => Err(E::unknown_variant(other, &["server_cores", "source"])),
+            "source" => Err(E::custom(
+                "this version of Prony does not have \"source\" yet: write a number, or \"server_cores\"",
+            )),
+            other => Err(E::unknown_variant(other, &["server_cores"])),
         }
     }
 }

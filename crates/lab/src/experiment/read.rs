@@ -5,6 +5,7 @@ use super::{
     BLOCKS_MAX, Blocks, CONNECTIONS_MAX, CORES_MAX, DURATION_MAX, Experiment, ExperimentPlan, SCHEMA, Scale,
     THREADS_MAX, TRIALS_MAX, TomlError, WorkerPolicy, default_warmup, plan_name, suggest,
 };
+use crate::recipe::Route;
 use crate::units::{DurationValue, show_duration};
 
 /// The most values of one sweep.
@@ -61,6 +62,11 @@ pub(super) fn experiment(
     if let Some(WorkerPolicy::Fixed(workers)) = raw.workers {
         source.in_range(&["workers"], workers, CORES_MAX)?;
     }
+    let route = raw.route.unwrap_or(Route::Text);
+    if !matches!(route, Route::Text | Route::Json) {
+        let why = format!("the route {:?} is checked but not loaded: write \"text\" or \"json\".", route.as_str());
+        return source.wrong(&["route"], why);
+    }
     let blocks = raw.blocks.unwrap_or(Blocks { min: 5, max: 5 });
     check_blocks(source, &["blocks"], blocks)?;
     let budget = raw.budget.map(|b| b.0);
@@ -81,7 +87,7 @@ pub(super) fn experiment(
         title: raw.title.unwrap_or_else(|| name.to_owned()),
         candidates: raw.candidates,
         baseline: raw.baseline,
-        route: raw.route.unwrap_or_default(),
+        route,
         server_cores,
         workers: raw.workers.unwrap_or(WorkerPolicy::ServerCores),
         blocks,

@@ -57,7 +57,7 @@ fn lists_are_a_product() {
 #[test]
 fn a_plan_overrides_the_load() {
     let e = read("[load]\nduration = \"3s\"\nkeepalive = false\n[[plan]]\nduration = \"1m\"\ntimeout = \"2s\"\n").unwrap();
-    let plan = e.plans[0].aimed(Target::parse("http://h/").unwrap(), Route::Text.expect(), &[2], 9);
+    let plan = e.plans[0].aimed(Target::parse("http://h/").unwrap(), Expect::default(), &[2], 9);
     assert_eq!(plan.stop.duration, Some(Duration::from_secs(60)));
     assert_eq!((plan.keepalive, plan.timeout, plan.seed), (false, Duration::from_secs(2), 9));
     assert_eq!(plan.cpus, [2]);
@@ -94,9 +94,10 @@ fn what_cannot_be_meant_is_refused_with_its_line() {
         ("baseline = \"b\"", 3, "did you mean \"b:jit\""),
         ("\nserver_cores = 0", 4, "\"server_cores\" is 0"),
         ("workers = 0", 3, "\"workers\" is 0"),
-        ("workers = \"source_\"", 3, "did you mean \"source\""),
+        ("workers = \"server_core\"", 3, "did you mean \"server_cores\""),
         ("budget = 0", 3, "allows no trial"),
         ("route = \"xml\"", 3, "json"),
+        ("route = \"echo\"", 3, "checked but not loaded"),
         ("sead = 1", 3, "did you mean \"seed\""),
         ("[[plan]]\nconnections = 0", 4, "\"connections\" is 0"),
         ("[[plan]]\nconnections = []", 4, "empty list"),
@@ -118,6 +119,7 @@ fn what_cannot_be_meant_is_refused_with_its_line() {
 #[test]
 fn what_is_not_built_yet_is_said() {
     for rest in [
+        "workers = \"source\"",
         "published = \"p.toml\"",
         "[[check]]\nx = 1",
         "[[plan]]\ncapacity = \"p99<50ms\"",

@@ -64,6 +64,7 @@ impl Root {
     }
 
     fn run_for(&self, program: &str, arguments: &[&str], timeout: Duration) -> Result<(), String> {
+        let said = program;
         let program = find_command(program).unwrap_or_else(|| PathBuf::from(program));
         // By `env`, since sudo passes on no environment.
         let env = ["/usr/bin/env", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C.UTF-8"].map(String::from);
@@ -71,7 +72,9 @@ impl Root {
         argv.extend(env);
         argv.push(program.to_string_lossy().into_owned());
         argv.extend(arguments.iter().map(ToString::to_string));
-        Run { argv, cwd: Path::new("/"), env: vec![], log: &self.log, timeout }.run()
+        let words = arguments.iter().filter(|a| !INSTALL[1..].contains(a) && **a != "--");
+        let name = std::iter::once(&said).chain(words).copied().collect::<Vec<_>>().join(" ");
+        Run { name, argv, cwd: Path::new("/"), env: vec![], log: &self.log, timeout }.run()
     }
 }
 
@@ -108,7 +111,9 @@ pub(super) fn install(
     let policy = match Policy::forbid(&root) {
         Ok(policy) => policy,
         Err(why) => {
-            return all(&format!("Services could not be kept from starting, so nothing was installed: {why}"));
+            return all(&format!(
+                "Services could not be kept from starting, so nothing was installed: {why}"
+            ));
         }
     };
     let errors = install_guarded(of, &wanted, &root, on_progress);

@@ -16,7 +16,7 @@ pub fn install(
 ) -> Vec<(String, Result<(), InstallError>)> {
     let mut errors: BTreeMap<String, InstallError> = BTreeMap::new();
     for (label, missing) in &plan.unmendable {
-        let why = format!("{label}: {} is missing: {}", missing.what, missing.mend);
+        let why = format!("{} is missing: {}", missing.what, missing.mend);
         errors.entry(label.clone()).or_insert(InstallError(why));
     }
     // Nothing is installed for those that will not run anyway.
@@ -36,7 +36,7 @@ pub fn install(
         let what = format!("{}: {}", step.server, step.kind.describe());
         if let Err(why) = timed(what, on_progress, || step.run(layout)) {
             for label in &step.labels {
-                errors.entry(label.clone()).or_insert_with(|| InstallError(format!("{label}: {why}")));
+                errors.entry(label.clone()).or_insert_with(|| InstallError(why.clone()));
             }
         }
     }
@@ -46,8 +46,7 @@ pub fn install(
             && let Some(first) = missing.first()
         {
             let label = candidate.label().to_owned();
-            let why =
-                format!("{label}: {} is still missing after its installation: {}", first.what, first.mend);
+            let why = format!("{} is still missing after the installation: {}", first.what, first.mend);
             errors.entry(label).or_insert(InstallError(why));
         }
     }
@@ -57,7 +56,7 @@ pub fn install(
 fn copy(candidate: &Candidate, layout: &Layout) -> Result<(), InstallError> {
     let Some(server) = candidate.server() else { return Ok(()) };
     let copied = server.materialise(&layout.work(&server.name));
-    copied.map(|_| ()).map_err(|e| InstallError(format!("{}: {e}", candidate.label())))
+    copied.map(|_| ()).map_err(|e| InstallError(e.to_string()))
 }
 
 /// Says that something begins, does it, and says how long it took.
@@ -68,7 +67,10 @@ pub(super) fn timed(
 ) -> Result<(), String> {
     on_progress(Progress::Started(what.clone()));
     let started = Instant::now();
-    run()?;
-    on_progress(Progress::Finished(what, started.elapsed()));
-    Ok(())
+    let result = run();
+    on_progress(match &result {
+        Ok(()) => Progress::Finished(what, started.elapsed()),
+        Err(_) => Progress::Failed(what),
+    });
+    result
 }

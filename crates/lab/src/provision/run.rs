@@ -68,6 +68,8 @@ fn reader(pipe: Option<impl Read + Send + 'static>) -> mpsc::Receiver<Vec<u8>> {
 
 /// One command of an installation.
 pub(crate) struct Run<'a> {
+    /// What errors call it; the log has the whole command.
+    pub(crate) name: String,
     pub(crate) argv: Vec<String>,
     pub(crate) cwd: &'a Path,
     pub(crate) env: Vec<(String, String)>,
@@ -82,13 +84,13 @@ impl Run<'_> {
     /// # Errors
     /// A sentence with the command, and the last lines it printed.
     pub(crate) fn run(&self) -> Result<(), String> {
-        let line = self.argv.join(" ");
+        let line = &self.name;
         let log_error = |e: std::io::Error| format!("The log {} cannot be written: {e}.", self.log.display());
         if let Some(parent) = self.log.parent() {
             fs::create_dir_all(parent).map_err(log_error)?;
         }
         let mut log = OpenOptions::new().create(true).append(true).open(self.log).map_err(log_error)?;
-        writeln!(log, "$ {line}").map_err(log_error)?;
+        writeln!(log, "$ {}", self.argv.join(" ")).map_err(log_error)?;
         let begins = log.metadata().map_or(0, |m| m.len());
         let (program, arguments) = self.argv.split_first().ok_or("An empty command.")?;
         let mut child = Command::new(program)
@@ -186,11 +188,24 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let log = dir.path().join("a/install.log");
         let run = |script: &str, timeout| {
-            Run { argv: sh(script), cwd: dir.path(), env: vec![], log: &log, timeout }.run()
+            Run {
+                name: script.to_owned(),
+                argv: sh(script),
+                cwd: dir.path(),
+                env: vec![],
+                log: &log,
+                timeout,
+            }
+            .run()
         };
         run("echo before", Duration::from_secs(60)).unwrap();
         let error = run("echo out; echo err >&2; exit 3", Duration::from_secs(60)).unwrap_err();
-        assert!(error.contains("exit status: 3") && error.ends_with(":\nout\nerr"), "{error}");
+        assert!(
+            error.starts_with("`echo out;")
+                && error.contains("(exit status: 3)")
+                && error.ends_with(":\nout\nerr"),
+            "{error}"
+        );
         let error = run("sleep 600 & sleep 600", Duration::from_millis(50)).unwrap_err();
         assert!(error.contains("did not end within 0 s"), "{error}");
         let whole = fs::read_to_string(&log).unwrap();

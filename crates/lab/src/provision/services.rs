@@ -51,28 +51,30 @@ fn file_name(path: &Path) -> String {
 /// Disables what has been enabled since: the names of what was disabled, and the links that would not go.
 pub(super) fn disable_new(before: &Enabled, access: &Root) -> (Vec<String>, Vec<PathBuf>) {
     let root = Path::new("/");
-    let mut names = BTreeSet::new();
     let new = Enabled::read(root).since(before);
-    for link in &new {
-        let name = file_name(link);
-        match rc_name(&name).filter(|_| !in_systemd(link)) {
-            Some(script) => {
-                access.quietly("update-rc.d", &[script, "disable"]);
-                names.insert(script.to_owned());
-            }
-            None => {
-                disable_unit(access, &name);
-                names.insert(name);
-            }
-        }
+    // A service has a link in each run level it is started in: once is enough.
+    let scripts: BTreeSet<String> = new
+        .iter()
+        .filter(|link| !in_systemd(link))
+        .filter_map(|link| Some(rc_name(&file_name(link))?.to_owned()))
+        .collect();
+    let units: BTreeSet<String> =
+        new.iter().filter(|link| in_systemd(link)).map(|link| file_name(link)).collect();
+    for script in &scripts {
+        access.quietly("update-rc.d", &[script, "disable"]);
     }
+    // Works without a running systemd. deb-systemd-helper does not: it serves dpkg's scripts only.
+    if find_command("systemctl").is_some() {
+        units.iter().for_each(|unit| access.quietly("systemctl", &["disable", "--quiet", unit]));
+    }
+    let mut names = scripts;
+    names.extend(units.iter().map(|unit| unit.trim_end_matches(".service").to_owned()));
     // What the tools left: they are links that were not there, and removing them is what disabling is.
     for link in Enabled::read(root).since(before) {
         access.quietly("rm", &["-f", &link.to_string_lossy()]);
     }
     let left = Enabled::read(root).since(before);
-    let names = names.into_iter().map(|name| name.trim_end_matches(".service").to_owned());
-    (names.collect::<BTreeSet<_>>().into_iter().collect(), left)
+    (names.into_iter().collect(), left)
 }
 
 fn in_systemd(link: &Path) -> bool {
@@ -84,16 +86,6 @@ fn rc_name(link: &str) -> Option<&str> {
     let rest = link.strip_prefix('S')?;
     let name = rest.trim_start_matches(|c: char| c.is_ascii_digit());
     (rest.len() - name.len() == 2 && !name.is_empty()).then_some(name)
-}
-
-fn disable_unit(access: &Root, unit: &str) {
-    // Both work without a running systemd; the first one knows nothing of Debian's own records.
-    if find_command("deb-systemd-helper").is_some() {
-        access.quietly("deb-systemd-helper", &["disable", unit]);
-    }
-    if find_command("systemctl").is_some() {
-        access.quietly("systemctl", &["disable", "--quiet", unit]);
-    }
 }
 
 #[cfg(test)]

@@ -177,7 +177,10 @@ impl Step {
             fs::remove_dir_all(&self.dir).map_err(error)?;
         }
         let work = layout.work(&self.server);
-        let run = |argv: Vec<String>| Run { argv, cwd: &work, env: vec![], log, timeout: STEP_TIMEOUT }.run();
+        let run = |argv: Vec<String>| {
+            let name = format!("python {}", argv[1..].join(" "));
+            Run { name, argv, cwd: &work, env: vec![], log, timeout: STEP_TIMEOUT }.run()
+        };
         let text = |path: &Path| path.to_string_lossy().into_owned();
         run(vec![text(&python), "-m".into(), "venv".into(), text(&self.dir)])?;
         let pins = self.dir.join("requirements.txt");
@@ -222,7 +225,8 @@ impl Step {
             .ok_or_else(|| format!("{program} is missing: {}", super::packages::mend(program)))?;
         let mut argv = vec![path.to_string_lossy().into_owned()];
         argv.extend(arguments.iter().map(ToString::to_string));
-        Run { argv, cwd: &self.dir, env, log, timeout: STEP_TIMEOUT }.run()
+        let name = format!("{program} {}", arguments.join(" "));
+        Run { name, argv, cwd: &self.dir, env, log, timeout: STEP_TIMEOUT }.run()
     }
 }
 

@@ -107,7 +107,7 @@ fn one_servers_failure_is_its_own() {
     let error = done[0].1.as_ref().unwrap_err().to_string();
     assert_eq!(
         error,
-        "lacking: the command prony-no-such-program is missing: install prony-no-such-program and put it on PATH."
+        "the command prony-no-such-program is missing: install prony-no-such-program and put it on PATH."
     );
     assert!(done[1].1.as_ref().unwrap_err().to_string().contains("npm"));
 }

@@ -38,7 +38,7 @@ pub(super) fn plot(curves: &[Curve], title: &str, layout: Layout) -> String {
         return String::new();
     }
     let (size, margins, y_ticks) = match layout {
-        Layout::Wide => ((1040.0, 430.0), [28.0, 190.0, 46.0, 66.0], 9),
+        Layout::Wide => ((1040.0, 430.0), [28.0, 160.0, 46.0, 66.0], 9),
         Layout::Narrow => ((380.0, 330.0), [28.0, 12.0, 46.0, 52.0], 8),
     };
     let mut plot = Plot::new(layout.class(), size, margins, title, &description(&curves));
@@ -54,7 +54,7 @@ pub(super) fn plot(curves: &[Curve], title: &str, layout: Layout) -> String {
         .collect();
     plot.x_axis(&ticks);
     let ticks: Vec<_> =
-        scale.ticks(y_ticks).iter().map(|t| (scale.place(*t), format::short_duration(*t))).collect();
+        scale.ticks(y_ticks).iter().map(|t| (scale.place(*t), format::axis_duration(*t))).collect();
     plot.y_axis(&ticks);
     plot.text("axis", (plot.left, plot.top - 12.0), "start", "latency, log scale");
     plot.text("axis", (plot.right, plot.bottom + 36.0), "end", "share of requests answered within it");
@@ -107,8 +107,9 @@ fn end_labels(plot: &mut Plot, curves: &[Curve], longest: f64, scale: Scale) {
     for ((x, y, curve), place) in ends.iter().zip(places) {
         plot.raw(&format!("<g class=\"tag {}\" data-k=\"{}\">", color(curve.k), curve.k));
         let right = plot.right;
+        // Dotted, as it is no part of the curve.
         plot.line("leader", (x + 2.0, *y), (right + 12.0, place));
-        plot.text("label", (right + 17.0, place + 4.5), "start", &format::truncate(&curve.name, 24));
+        plot.text("label", (right + 17.0, place + 4.5), "start", &format::truncate(&curve.name, 16));
         plot.raw("</g>");
     }
 }

@@ -57,28 +57,23 @@ fn header(analysis: &ExperimentAnalysis) -> String {
         escape(&analysis.title),
         verdict_bar(&analysis.trials),
         facts(&[
-            ("Trials", escape(&words::trial_counts(analysis))),
+            ("Trials", escape(&words::trial_shape(analysis))),
             ("Conditions", escape(&words::conditions(analysis))),
             ("Host", escape(&format!("{}, {}", analysis.host.cpu_model, analysis.host.kernel))),
         ]),
     )
 }
 
-/// The trials by what became of them, as a bar; the words are in the facts below it.
-fn verdict_bar(t: &TrialCounts) -> String {
-    let parts = [
-        ("valid", t.valid),
-        ("bound", t.lower_bound),
-        ("suspect", t.suspect),
-        ("void", t.void),
-        ("missing", t.missing),
-    ];
-    let parts: Vec<String> = parts
-        .iter()
-        .filter(|(_, n)| *n > 0)
-        .map(|(class, n)| format!("<span class=\"{class}\" style=\"flex-grow:{n}\"></span>"))
-        .collect();
-    format!("<div class=\"verdicts\" aria-hidden=\"true\">{}</div>\n", parts.concat())
+/// The trials by what became of them: a bar, and its legend.
+fn verdict_bar(trials: &TrialCounts) -> String {
+    let kinds = words::trial_kinds(trials);
+    let bar = kinds.iter().map(|(class, n, _)| format!("<span class=\"{class}\" style=\"flex-grow:{n}\"></span>"));
+    let said = kinds.iter().map(|(class, _, said)| format!("<li><span class=\"{class}\"></span>{said}</li>"));
+    format!(
+        "<div class=\"verdicts\" aria-hidden=\"true\">{}</div>\n<ul class=\"kinds\" aria-label=\"Trials\">{}</ul>\n",
+        bar.collect::<String>(),
+        said.collect::<String>()
+    )
 }
 
 fn plan_section(analysis: &ExperimentAnalysis, plan: &PlanAnalysis, index: usize, colors: &Colors) -> String {
@@ -91,11 +86,12 @@ fn plan_section(analysis: &ExperimentAnalysis, plan: &PlanAnalysis, index: usize
     let dots = Layout::BOTH.map(|layout| dots::plot(plan, analysis.baseline.as_deref(), &k, layout));
     out.push_str(&format!(
         "<figure class=\"throughput\"><h3>Throughput</h3>\n{}\n<figcaption>Best first. The whisker is the 95 % \
-         interval, the faint dots are the counted trials; a hollow dot with an arrow is a lower bound: the client was \
-         the limit.</figcaption></figure>\n",
+         interval, the faint dots are the counted trials; both once more at the right, enlarged. A hollow dot with an arrow is a \
+         lower bound: the client was the limit.</figcaption></figure>\n",
         dots.concat()
     ));
     out.push_str(&table::ranking(analysis, plan, &k));
+    out.push_str(&table::remarks(plan, &k));
     out.push_str(&latency_figure(plan, &k));
     out.push_str(&over_time(plan, index, &k));
     out.push_str(&table::raw(plan));
@@ -186,9 +182,9 @@ fn series_plots(series: &[TrialSeries]) -> String {
     let memory = server(&|s| s.server_memory_bytes.iter().map(|(at, b)| (*at, *b as f64)).collect());
     [
         lines::plot(&rates, "Requests per second", format::si),
-        lines::plot(&p99, "p99 of response", format::short_duration),
-        lines::plot(&cores, "Server CPU, cores in use", |v| format::significant(v, 2)),
-        lines::plot(&memory, "Server memory", format::bytes),
+        lines::plot(&p99, "p99 of response", format::axis_duration),
+        lines::plot(&cores, "Server CPU, cores in use", format::si),
+        lines::plot(&memory, "Server memory", format::axis_bytes),
     ]
     .concat()
 }

@@ -27,7 +27,7 @@ pub(super) fn plot(lines: &[Line], heading: &str, label: impl Fn(f64) -> String)
     }
     let all = || lines.iter().flat_map(|l| l.points.iter().flatten());
     let description = format!("{} over the seconds of the window", super::count_of(lines.len(), "trial", "trials"));
-    let mut plot = Plot::new("series", (400.0, 200.0), [30.0, 12.0, 28.0, 58.0], heading, &description);
+    let mut plot = Plot::new("series", (460.0, 210.0), [30.0, 14.0, 28.0, 58.0], heading, &description);
     let (xs, ys) = (all().map(|p| p.0), Scale::from_zero(all().map(|p| p.1), 4));
     let seconds = xs.filter(|x| x.is_finite()).fold(0.0, f64::max).max(1e-3);
     let span = Scale::Linear { high: seconds };

@@ -7,16 +7,15 @@ use super::svg::{color, escape};
 use crate::words::{self, WITHHELD};
 use crate::format;
 
-/// A cell: its class, what it sorts by (`None` sorts last), its markup.
+/// A cell of a figure: what it sorts by (`None` sorts last), its markup.
 struct Cell {
-    class: &'static str,
     sort: Option<String>,
     markup: String,
 }
 
 impl Cell {
     fn figure(sort: Option<f64>, markup: String) -> Cell {
-        Cell { class: "num", sort: sort.filter(|v| v.is_finite()).map(|v| v.to_string()), markup }
+        Cell { sort: sort.filter(|v| v.is_finite()).map(|v| v.to_string()), markup }
     }
 
     /// An estimate with its interval under it, or the reason why there is none.
@@ -31,18 +30,25 @@ impl Cell {
 
     fn render(&self) -> String {
         let sort = self.sort.as_deref().map(|s| format!(" data-sort=\"{}\"", escape(s))).unwrap_or_default();
-        format!("<td class=\"{}\"{sort}>{}</td>", self.class, self.markup)
+        format!("<td class=\"num\"{sort}>{}</td>", self.markup)
     }
 }
 
 /// A plan's ranking.
 pub(super) fn ranking(analysis: &ExperimentAnalysis, plan: &PlanAnalysis, colors: &[usize]) -> String {
     let baseline = analysis.baseline.as_deref().filter(|_| plan.rows.iter().any(|r| r.ratio.is_some()));
-    let ratio = baseline.map(|b| format!("× {}", escape(&format::truncate(b, 20))));
-    let mut heads = vec!["Rank", "Server", "Requests/s"];
+    let ratio = baseline.map(|b| format!("Ratio<small>× {}</small>", escape(&format::truncate(b, 16))));
+    let mut heads = vec!["Rank", "Server", "Throughput<small>requests/s</small>"];
     heads.extend(ratio.as_deref());
-    heads.extend(["p50, ms", "p99, ms", "CPU, µs/req", "Memory, MB", "Start-up, ms", "Failed", "Counted"]);
-    heads.push("Remarks");
+    heads.extend([
+        "p50<small>ms</small>",
+        "p99<small>ms</small>",
+        "CPU<small>µs/req</small>",
+        "Memory<small>peak MB</small>",
+        "Start-up<small>ms</small>",
+        "Failed",
+        "Trials<small>counted</small>",
+    ]);
     let head: Vec<String> = heads.iter().map(|h| format!("<th scope=\"col\">{h}</th>")).collect();
     let mut body = String::new();
     for (row, k) in plan.rows.iter().zip(colors) {
@@ -74,13 +80,17 @@ fn server(row: &Row, k: usize) -> String {
         .map(|t| escape(t))
         .collect();
     if let Some(workers) = row.workers {
-        about.push(format::count(workers.into(), "worker", "workers"));
+        about.push(format::count(workers.into(), "worker", "workers").replace(' ', "&nbsp;"));
     }
     if !row.keepalive {
-        about.push("no keep-alive".to_owned());
+        about.push("no&nbsp;keep&#8209;alive".to_owned());
     }
+    let mark = match words::row_mark(row) {
+        "" => String::new(),
+        mark => format!("&nbsp;<abbr title=\"see the remarks\">{mark}</abbr>"),
+    };
     format!(
-        "<span class=\"chip {}\" aria-hidden=\"true\"></span>{}<small>{}</small>",
+        "<span class=\"chip {}\" aria-hidden=\"true\"></span>{}{mark}<small>{}</small>",
         color(k),
         escape(&row.candidate),
         about.join(" · ")
@@ -112,11 +122,26 @@ fn cells(row: &Row, ratio: bool) -> Vec<Cell> {
     cells.push(Cell::estimate(row.startup_ns.as_ref(), "", |ns| format::significant(ns / 1e6, 3)));
     cells.push(Cell::figure(Some(row.failed as f64), format::thousands(row.failed)));
     cells.push(Cell::figure(Some(f64::from(row.counted)), format!("{} of {}", row.counted, row.trials)));
-    let remarks = words::row_remarks(row);
-    let list: Vec<String> = remarks.iter().map(|r| format!("<li>{}</li>", escape(r))).collect();
-    let markup = if list.is_empty() { String::new() } else { format!("<ul>{}</ul>", list.concat()) };
-    cells.push(Cell { class: "remarks", sort: Some(remarks.len().to_string()), markup });
     cells
+}
+
+/// What else must be known of the candidates, below their ranking.
+pub(super) fn remarks(plan: &PlanAnalysis, colors: &[usize]) -> String {
+    let mut items = String::new();
+    for (row, k) in plan.rows.iter().zip(colors) {
+        let remarks = words::row_remarks(row);
+        if remarks.is_empty() {
+            continue;
+        }
+        items.push_str(&format!(
+            "<li><b>{} <span class=\"chip {}\" aria-hidden=\"true\"></span>{}</b> {}</li>",
+            words::row_mark(row),
+            color(*k),
+            escape(&row.candidate),
+            escape(&remarks.join("; "))
+        ));
+    }
+    if items.is_empty() { items } else { format!("<ul class=\"remarks\" aria-label=\"Remarks\">{items}</ul>\n") }
 }
 
 /// Each counted trial's requests per second: the replication itself.

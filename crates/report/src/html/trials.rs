@@ -72,10 +72,10 @@ fn state(trial: &Trial) -> String {
 }
 
 fn table(trials: &[(String, Trial)]) -> String {
-    let mut heads = vec!["Trial".to_owned(), "Requests/s".to_owned()];
+    let mut heads = vec!["Trial".to_owned(), "Throughput<small>requests/s</small>".to_owned()];
     let fields = ["p50_ns", "p90_ns", "p99_ns", "p999_ns", "p9999_ns"];
-    heads.extend(fields.map(|f| format!("{}, ms", words::percentile(f))));
-    heads.extend(["Max, ms", "Failed", "Client CPU", "Verdict"].map(str::to_owned));
+    heads.extend(fields.map(|f| format!("{}<small>ms</small>", words::percentile(f))));
+    heads.extend(["Max<small>ms</small>", "Failed", "Client<small>CPU</small>", "Verdict"].map(str::to_owned));
     let head: Vec<String> = heads.iter().map(|h| format!("<th scope=\"col\">{h}</th>")).collect();
     let mut body = String::new();
     for (k, (name, trial)) in trials.iter().enumerate() {
@@ -179,8 +179,8 @@ fn over_time(trials: &[(String, Trial)]) -> String {
     let any_failed = trials.iter().any(|(_, t)| t.requests.failed > 0);
     let mut plots = [
         lines::plot(&rates, "Requests per second", format::si),
-        lines::plot(&p99, "p99 of response", format::short_duration),
-        lines::plot(&p50, "p50 of response", format::short_duration),
+        lines::plot(&p99, "p99 of response", format::axis_duration),
+        lines::plot(&p50, "p50 of response", format::axis_duration),
     ]
     .concat();
     if any_failed {
@@ -234,7 +234,7 @@ fn about(name: &str, trial: &Trial) -> String {
         )
     }));
     if !items.is_empty() {
-        out.push_str(&format!("<ul>{}</ul>", items.concat()));
+        out.push_str(&format!("<ul class=\"reasons\">{}</ul>", items.concat()));
     }
     out.push_str("</section>\n");
     out

@@ -57,21 +57,8 @@ fn plan_table(out: &mut String, analysis: &ExperimentAnalysis, plan: &PlanAnalys
         if !remarks.is_empty() {
             let label = format::truncate(&format::printable(&row.candidate), room);
             let text = format!("{label}: {}", remarks.join("; "));
-            push_wrapped(out, &format!(" {} ", mark(row)), &text, options.width(), str::to_owned);
+            push_wrapped(out, &format!(" {} ", words::row_mark(row)), &text, options.width(), str::to_owned);
         }
-    }
-}
-
-/// The sign beside a row that has something said of it below the table.
-fn mark(row: &Row) -> &'static str {
-    if row.counted == 0 || row.broken > 0 {
-        "✗"
-    } else if row.overloaded > 0 || row.failed > 0 {
-        "!"
-    } else if row.counted == row.trials && row.reasons.iter().all(|r| r.code == "client_saturated") {
-        if row.lower_bound { "≥" } else { "" }
-    } else {
-        "?"
     }
 }
 
@@ -128,7 +115,7 @@ impl Has {
         let figure = |figure: Option<String>| figure.unwrap_or_else(|| WITHHELD.to_owned());
         let label = format::truncate(&format::printable(&row.candidate), room);
         // The figure itself has this one.
-        let mark = mark(row).trim_start_matches('≥');
+        let mark = words::row_mark(row).trim_start_matches('≥');
         let mut cells = vec![words::rank(row), mark.to_owned(), label];
         cells.extend([words::row_rate(row), pm(&row.requests_per_s)]);
         if self.ratio {

@@ -1,0 +1,91 @@
+//! Which CPUs are the servers' and which are Prony's.
+
+use crate::sys;
+
+/// Disjoint CPUs of both sides; both empty: nothing is pinned.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Pins {
+    /// The servers'.
+    pub server: Vec<u32>,
+    /// The client's: load workers, guard, sampler and every other thread of Prony.
+    pub client: Vec<u32>,
+}
+
+/// There are too few CPUs for both sides: a sentence.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "The server is to have {server_cores} cores, and Prony needs one of its own, but it may use only {allowed}: \
+     set server_cores to {} or less.", .allowed - 1
+)]
+pub struct TooFewCpus {
+    /// Cores the server is to have.
+    pub server_cores: u32,
+    /// CPUs there are.
+    pub allowed: u32,
+}
+
+/// Gives the server the last CPUs and the client the others: the first take
+/// more of the kernel's own work. With one CPU only, nothing is pinned.
+///
+/// # Errors
+/// When there are several, but none would be left for the client.
+pub fn split_cpus(allowed: &[u32], server_cores: u32) -> Result<Pins, TooFewCpus> {
+    if allowed.len() < 2 {
+        return Ok(Pins::default());
+    }
+    let server = usize::try_from(server_cores).unwrap_or(usize::MAX);
+    match allowed.len().checked_sub(server) {
+        Some(client) if client > 0 => {
+            Ok(Pins { server: allowed[client..].to_vec(), client: allowed[..client].to_vec() })
+        }
+        _ => Err(TooFewCpus { server_cores, allowed: u32::try_from(allowed.len()).unwrap_or(u32::MAX) }),
+    }
+}
+
+/// While it lives, every thread of this process keeps off the servers' CPUs:
+/// progress lines and signal handlers too.
+#[derive(Debug)]
+pub(super) struct PinnedProcess {
+    before: Vec<(u32, Vec<u32>)>,
+}
+
+impl PinnedProcess {
+    pub(super) fn to(cpus: &[u32]) -> PinnedProcess {
+        let threads = if cpus.is_empty() { Vec::new() } else { threads() };
+        let pin = |thread: u32| {
+            let before = sys::affinity(thread).ok()?;
+            sys::set_affinity(thread, cpus).ok()?;
+            Some((thread, before))
+        };
+        PinnedProcess { before: threads.into_iter().filter_map(pin).collect() }
+    }
+}
+
+impl Drop for PinnedProcess {
+    fn drop(&mut self) {
+        for (thread, cpus) in &self.before {
+            let _ = sys::set_affinity(*thread, cpus); // it may have ended
+        }
+    }
+}
+
+fn threads() -> Vec<u32> {
+    let Ok(entries) = std::fs::read_dir("/proc/self/task") else { return Vec::new() };
+    entries.filter_map(|e| e.ok()?.file_name().to_str()?.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_server_gets_the_last_cpus() {
+        let pins = |allowed: &[u32], cores| split_cpus(allowed, cores).map(|p| (p.server, p.client));
+        assert_eq!(pins(&[0, 1], 1), Ok((vec![1], vec![0])));
+        assert_eq!(pins(&[2, 5, 6, 9], 2), Ok((vec![6, 9], vec![2, 5])));
+        assert_eq!(pins(&[3], 1), Ok((vec![], vec![])));
+        assert_eq!(pins(&[], 4), Ok((vec![], vec![])));
+        let said = pins(&[0, 1], 2).unwrap_err().to_string();
+        assert!(said.ends_with("set server_cores to 1 or less."), "{said}");
+    }
+}

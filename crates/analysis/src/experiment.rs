@@ -104,7 +104,7 @@ pub struct Row {
     pub lower_bound: bool,
     /// Throughput over the baseline's, paired within blocks.
     pub ratio: Option<Estimate>,
-    /// Median service or response time in nanoseconds (see `latency_is`).
+    /// Median response time in nanoseconds; in closed keep-alive arrivals that is service time.
     pub p50_ns: Option<Estimate>,
     /// 99th percentile in nanoseconds; `None` when withheld or censored in any counted trial.
     pub p99_ns: Option<Estimate>,

@@ -75,13 +75,13 @@ impl Code {
         let entry = |name, affects, effect, advice| Entry { name, affects, effect, advice };
         match self {
             Code::Errors => entry("errors", &["throughput", "response"], Effect::Note,
-                "See the errors' first messages: a server that refuses requests is not compared by those it answers."),
+                "See the first message of each kind; a server is not compared by the requests it did not refuse."),
             Code::Arithmetic => entry("arithmetic", &["throughput", "response", "service"], Effect::Invalid,
                 "This is a fault of Prony's: please report it with the run log."),
             Code::WrongAnswer => entry("wrong_answer", &["throughput", "response", "service"], Effect::Invalid,
-                "Look at one answer (curl -i URL) and correct the server, or what is expected of it."),
+                "Look at one answer (curl -i URL); correct the server, or what is expected of it."),
             Code::PortsExhausted => entry("ports_exhausted", &["throughput"], Effect::Invalid,
-                "Keep connections alive, or widen net.ipv4.ip_local_port_range: the client's ports were measured, not the server."),
+                "Keep connections alive or widen net.ipv4.ip_local_port_range: this measured the client's ports."),
             Code::ClientSaturated => entry("client_saturated", &["throughput"], Effect::LowerBound,
                 "Give the client more cores and workers (-t), or the server fewer."),
             Code::LateSends => entry("late_sends", &["response"], Effect::Suspect,
@@ -93,7 +93,7 @@ impl Code {
             Code::NotSteady => entry("not_steady", &[], Effect::Suspect,
                 "Give a longer --warmup and a longer -d; if it still drifts, the server does."),
             Code::Overload => entry("overload", &["response"], Effect::Note,
-                "Its response times depend on how long the load lasts: compare throughput, or ask for a lower rate."),
+                "Its response times grow with the load's length: compare throughput, or ask for a lower rate."),
             Code::TooFewSamples => entry("too_few_samples", &["response.p99_ns"], Effect::Withheld,
                 "Let the load last longer (-d, or -n)."),
         }
@@ -291,7 +291,8 @@ fn host_noisy(f: &Facts<'_>) -> Option<Reason> {
     let longest = f.m.workers.iter().map(|w| w.longest_gap_ns).max()?;
     (away > GAPS_MAX).then(|| {
         Code::HostNoisy.reason(format!(
-            "workers were kept from their events for over 1 ms at a time, {} of the window in all (over {}), {} the longest",
+            "workers were kept from their events for over 1 ms at a time, {} of the window in all (over {}), \
+             {} the longest",
             percent(away),
             percent(GAPS_MAX),
             duration(longest)

@@ -32,7 +32,7 @@ pub fn read() -> Host {
 
 /// CPUs this process may use, in order; empty where that cannot be told.
 pub fn cpus_allowed() -> Vec<u32> {
-    // The process's, not the calling thread's, which the laboratory may have pinned.
+    // The main thread's: others may have been pinned.
     sys::affinity(std::process::id()).or_else(|_| sys::affinity(0)).unwrap_or_default()
 }
 
@@ -145,10 +145,16 @@ mod tests {
 
     #[test]
     fn texts_of_other_machines_are_read() {
-        assert_eq!(os_name("NAME=\"Debian\"\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n"), "Debian GNU/Linux 12 (bookworm)");
+        assert_eq!(
+            os_name("NAME=\"Debian\"\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n"),
+            "Debian GNU/Linux 12 (bookworm)"
+        );
         assert_eq!(os_name("NAME=Alpine\n"), "Alpine");
         assert_eq!(os_name(""), "");
-        assert_eq!(cpu_model("processor\t: 0\nmodel name\t: Intel(R)  Xeon(R)   CPU\n"), "Intel(R) Xeon(R) CPU");
+        assert_eq!(
+            cpu_model("processor\t: 0\nmodel name\t: Intel(R)  Xeon(R)   CPU\n"),
+            "Intel(R) Xeon(R) CPU"
+        );
         assert_eq!(cpu_model("CPU implementer\t: 0x41\nCPU part\t: 0xd0c\n"), "implementer 0x41 part 0xd0c");
         assert_eq!(cpu_list("0-2,5\n"), [0, 1, 2, 5]);
         assert_eq!(cpu_list(""), Vec::<u32>::new());

@@ -129,7 +129,8 @@ fn clean_entry(path: &Path) -> Option<Cleaned> {
     let ended = if same_boot { entry.end(GUARD_PATIENCE) } else { Ended::default() };
     let label = entry.label.clone();
     if !ended.leftovers.is_empty() {
-        let what = format!("{label} still runs after SIGKILL ({}): look at it by hand.", ended.leftovers.join(", "));
+        let what =
+            format!("{label} still runs after SIGKILL ({}): look at it by hand.", ended.leftovers.join(", "));
         return Some(Cleaned { label, what });
     }
     remove_run_dir(&entry.run_dir);
@@ -189,7 +190,8 @@ impl Entry {
             }
         };
         // The guard last: while it lives it keeps the tree together.
-        let roots: Vec<Identity> = self.processes.iter().copied().chain([self.guard]).filter(|r| r.lives()).collect();
+        let roots: Vec<Identity> =
+            self.processes.iter().copied().chain([self.guard]).filter(|r| r.lives()).collect();
         for root in roots {
             for below in tree::descendants(root.pid) {
                 add(Some(Identity { pid: below.pid, start_ticks: below.start_ticks }));
@@ -197,7 +199,9 @@ impl Entry {
             add(Some(root));
         }
         let ours = format!("prony-{}", self.guard.pid);
-        if let Some(cgroup) = self.cgroup.as_ref().filter(|c| c.path.file_name().is_some_and(|n| n == ours.as_str())) {
+        if let Some(cgroup) =
+            self.cgroup.as_ref().filter(|c| c.path.file_name().is_some_and(|n| n == ours.as_str()))
+        {
             cgroup.pids().into_iter().for_each(|pid| add(Identity::of(pid)));
         }
         living

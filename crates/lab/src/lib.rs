@@ -4,9 +4,11 @@
 pub mod candidate;
 pub mod catalogue;
 pub mod check;
+pub mod inspect;
 pub mod launch;
 pub mod provision;
 pub mod recipe;
+pub mod run_dir;
 pub mod toml_error;
 
 pub mod bench;

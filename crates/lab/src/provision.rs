@@ -215,12 +215,19 @@ pub(crate) fn find_command(name: &str) -> Option<PathBuf> {
     if name.contains('/') {
         return Some(PathBuf::from(name)).filter(|path| path.is_absolute() && runs(path));
     }
+    search_path().into_iter().map(|dir| dir.join(name)).find(|path| runs(path))
+}
+
+/// PATH, and the folders of servers where it lacks them.
+pub(crate) fn search_path() -> Vec<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&path)
-        .chain(["/usr/local/sbin", "/usr/sbin", "/sbin"].map(PathBuf::from))
-        .filter(|dir| dir.is_absolute())
-        .map(|dir| dir.join(name))
-        .find(|path| runs(path))
+    let mut dirs: Vec<PathBuf> = Vec::new();
+    for dir in env::split_paths(&path).chain(["/usr/local/sbin", "/usr/sbin", "/sbin"].map(PathBuf::from)) {
+        if dir.is_absolute() && !dirs.contains(&dir) {
+            dirs.push(dir);
+        }
+    }
+    dirs
 }
 
 /// The user that Prony acts as; 0 is root.

@@ -117,7 +117,8 @@ pub(crate) fn child_events() -> io::Result<OwnedFd> {
 /// An interrupted wait returns early.
 pub(crate) fn wait_readable<const N: usize>(fds: [RawFd; N], timeout: Option<Duration>) -> [bool; N] {
     let mut polled = fds.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
-    let milliseconds = timeout.map_or(-1, |t| libc::c_int::try_from(t.as_millis()).unwrap_or(libc::c_int::MAX));
+    let milliseconds =
+        timeout.map_or(-1, |t| libc::c_int::try_from(t.as_millis()).unwrap_or(libc::c_int::MAX));
     // SAFETY: `polled` is an exclusively borrowed array of the length given.
     let ready = unsafe { libc::poll(polled.as_mut_ptr(), N as libc::nfds_t, milliseconds) };
     polled.map(|p| ready > 0 && p.revents != 0)

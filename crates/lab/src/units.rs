@@ -203,7 +203,8 @@ mod tests {
 
     #[test]
     fn what_is_no_duration_gets_a_sentence() {
-        for text in ["", "s", "3x", "3 s 4", "-1", "-1s", "1.2.3s", "NaN", "inf", "30s1m", "1s1s", "3seconds"] {
+        for text in ["", "s", "3x", "3 s 4", "-1", "-1s", "1.2.3s", "NaN", "inf", "30s1m", "1s1s", "3seconds"]
+        {
             let said = parse_duration(text).unwrap_err().0;
             assert!(said.contains("not a duration") || said.contains("longer"), "{text}: {said}");
         }
@@ -213,9 +214,15 @@ mod tests {
 
     #[test]
     fn rates_are_read() {
-        for (text, per_s) in
-            [("5k", 5e3), ("20k/s", 2e4), ("1.5M", 1.5e6), ("2.5/s", 2.5), ("300", 300.0), ("5K", 5e3), ("1 /s", 1.0)]
-        {
+        for (text, per_s) in [
+            ("5k", 5e3),
+            ("20k/s", 2e4),
+            ("1.5M", 1.5e6),
+            ("2.5/s", 2.5),
+            ("300", 300.0),
+            ("5K", 5e3),
+            ("1 /s", 1.0),
+        ] {
             assert_eq!(parse_rate(text), Ok(Rate::per_s(per_s).unwrap()), "{text}");
         }
     }

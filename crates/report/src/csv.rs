@@ -1,7 +1,7 @@
 //! The rankings as CSV (RFC 4180), for spreadsheets and data frames.
 
 use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
-use prony_record::Estimate;
+use prony_record::{Estimate, Trial};
 
 const COLUMNS: [&str; 36] = [
     "plan",
@@ -41,6 +41,57 @@ const COLUMNS: [&str; 36] = [
     "broken",
     "reasons",
 ];
+
+const TRIAL_COLUMNS: [&str; 14] = [
+    "name",
+    "started_at",
+    "url",
+    "connections",
+    "rate_per_s",
+    "requests_per_s",
+    "response_p50_ns",
+    "response_p99_ns",
+    "service_p50_ns",
+    "service_p99_ns",
+    "completed",
+    "failed",
+    "validity",
+    "reasons",
+];
+
+/// One line per trial of `prony load`, after a line of column names; otherwise
+/// as [`experiment`].
+pub fn trials(trials: &[(String, Trial)]) -> String {
+    let mut text = TRIAL_COLUMNS.join(",");
+    text.push_str("\r\n");
+    for (name, trial) in trials {
+        let fields: Vec<String> = trial_fields(name, trial).iter().map(|f| quoted(f)).collect();
+        text.push_str(&fields.join(","));
+        text.push_str("\r\n");
+    }
+    text
+}
+
+fn trial_fields(name: &str, t: &Trial) -> [String; TRIAL_COLUMNS.len()] {
+    let whole = |value: Option<u64>| value.map_or(String::new(), |v| v.to_string());
+    let codes: Vec<&str> = t.verdict.reasons.iter().map(|r| r.code.as_str()).collect();
+    [
+        name.to_owned(),
+        t.started_at.clone(),
+        t.target.url.clone(),
+        t.plan.connections.to_string(),
+        t.plan.rate_per_s.map_or(String::new(), |rate| rate.to_string()),
+        t.throughput.requests_per_s.point.to_string(),
+        whole(t.latency.response.p50_ns),
+        whole(t.latency.response.p99_ns),
+        whole(t.latency.service.p50_ns),
+        whole(t.latency.service.p99_ns),
+        t.requests.completed.to_string(),
+        t.requests.failed.to_string(),
+        format!("{:?}", t.verdict.validity).to_lowercase(),
+        codes.join(" "),
+    ]
+}
 
 /// One line per plan and candidate, after a line of column names. Durations
 /// are nanoseconds; a figure that is withheld is an empty field; `reasons`
@@ -111,6 +162,14 @@ mod tests {
         assert!(lines[0].starts_with("plan,candidate,title,"));
         // None of the fixture's fields has a comma in it.
         assert!(lines.iter().all(|line| line.split(',').count() == COLUMNS.len()), "{text}");
+    }
+
+    #[test]
+    fn every_trial_has_a_line() {
+        let text = trials(&[("a, b".to_owned(), fixtures::closed()), ("c".to_owned(), fixtures::overloaded())]);
+        let lines: Vec<&str> = text.split_terminator("\r\n").collect();
+        assert_eq!((lines.len(), lines[0].split(',').count()), (3, TRIAL_COLUMNS.len()));
+        assert!(lines[1].starts_with("\"a, b\",") && lines[1].contains(",valid,"), "{}", lines[1]);
     }
 
     #[test]

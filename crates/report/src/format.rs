@@ -5,7 +5,7 @@ pub fn thousands(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);
@@ -69,7 +69,7 @@ fn trimmed(figure: &str) -> &str {
 pub fn percent(fraction: f64) -> String {
     let percent = fraction * 100.0;
     match percent.abs() {
-        p if p == 0.0 => "0 %".to_owned(),
+        0.0 => "0 %".to_owned(),
         p if p < 0.005 => "<0.01 %".to_owned(),
         p if p < 0.095 => format!("{} %", fixed(percent, 2)),
         p if p < 9.95 => format!("{} %", fixed(percent, 1)),
@@ -255,12 +255,14 @@ mod tests {
 
     #[test]
     fn columns_of_milliseconds_stop_at_the_microsecond() {
-        assert_eq!([85_200.0, 6.984e6, 14.2e6, 56e6, 1.234e9, 0.0].map(milliseconds), [
-            "0.085", "6.98", "14.2", "56.0", "1,234", "0"
-        ]);
-        assert_eq!([21_000.0, 110_000.0, 0.9e6, 12.4e6].map(milliseconds_half_width), [
-            "0.021", "0.11", "0.90", "12"
-        ]);
+        assert_eq!(
+            [85_200.0, 6.984e6, 14.2e6, 56e6, 1.234e9, 0.0].map(milliseconds),
+            ["0.085", "6.98", "14.2", "56.0", "1,234", "0"]
+        );
+        assert_eq!(
+            [21_000.0, 110_000.0, 0.9e6, 12.4e6].map(milliseconds_half_width),
+            ["0.021", "0.11", "0.90", "12"]
+        );
     }
 
     #[test]

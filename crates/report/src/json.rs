@@ -1,12 +1,22 @@
 //! The analysis as JSON, for programs.
 
 use prony_analysis::experiment::ExperimentAnalysis;
+use prony_record::Trial;
 
 /// The analysis as pretty-printed JSON with a newline at its end. Durations
 /// are nanoseconds (`_ns`), memory is bytes (`_bytes`), rates are per second.
 pub fn experiment(analysis: &ExperimentAnalysis) -> String {
     // The type has no map with keys other than strings, which is all that serde_json can refuse.
     let mut text = serde_json::to_string_pretty(analysis).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+/// Trials of `prony load` as a pretty-printed JSON array, each in the form of
+/// its own schema (`prony.trial/1`), with a newline at its end.
+pub fn trials(trials: &[(String, Trial)]) -> String {
+    let trials: Vec<&Trial> = trials.iter().map(|(_, trial)| trial).collect();
+    let mut text = serde_json::to_string_pretty(&trials).unwrap_or_default();
     text.push('\n');
     text
 }

@@ -16,5 +16,3 @@ pub mod json;
 pub mod markdown;
 pub mod terminal;
 mod words;
-#[cfg(test)]
-mod dump_tmp;

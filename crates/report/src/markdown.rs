@@ -4,17 +4,21 @@
 //! never becomes a table cell, a tag, a link or somebody's name.
 
 use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
-use prony_record::trial::{Outcome, Trial};
 use prony_record::Estimate;
+use prony_record::trial::{Outcome, Trial};
 
-use crate::words::{self, WITHHELD};
 use crate::format;
+use crate::words::{self, WITHHELD};
 
 /// A run: the answer, a table per plan, remarks, what did not run, how the
 /// intervals were obtained and the command that reproduces it.
 pub fn experiment(analysis: &ExperimentAnalysis) -> String {
     let mut out = format!("### {}\n\n**{}**\n\n", text(&analysis.title), text(&analysis.headline));
-    out.push_str(&format!("{}  \n{}\n", text(&words::trial_counts(analysis)), text(&words::conditions(analysis))));
+    out.push_str(&format!(
+        "{}  \n{}\n",
+        text(&words::trial_counts(analysis)),
+        text(&words::conditions(analysis))
+    ));
     for plan in &analysis.plans {
         plan_table(&mut out, analysis, plan);
     }
@@ -69,7 +73,8 @@ fn plan_table(out: &mut String, analysis: &ExperimentAnalysis, plan: &PlanAnalys
 fn cells(row: &Row, ratio: bool) -> Vec<String> {
     let or_withheld = |figure: Option<String>| figure.unwrap_or_else(|| WITHHELD.to_owned());
     let pm = |e: &Option<Estimate>| or_withheld(e.as_ref().and_then(words::plus_minus));
-    let mut cells = vec![words::rank(row), text(&row.candidate), words::row_rate(row), pm(&row.requests_per_s)];
+    let mut cells =
+        vec![words::rank(row), text(&row.candidate), words::row_rate(row), pm(&row.requests_per_s)];
     if ratio {
         cells.push(or_withheld(row.ratio.as_ref().map(|e| {
             let pm = words::plus_minus(e).map(|pm| format!(" {pm}")).unwrap_or_default();
@@ -117,7 +122,8 @@ pub fn trial(trial: &Trial) -> String {
         })
         .collect();
     said.extend(trial.verdict.reasons.iter().map(|reason| {
-        let advice = if reason.advice.is_empty() { String::new() } else { format!(" → {}", text(&reason.advice)) };
+        let advice =
+            if reason.advice.is_empty() { String::new() } else { format!(" → {}", text(&reason.advice)) };
         format!("- **{}**: {}{advice}\n", text(&words::code(&reason.code)), text(&reason.detail))
     }));
     if !said.is_empty() {

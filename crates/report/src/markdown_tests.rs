@@ -20,15 +20,75 @@ fn every_line_of_a_table_has_as_many_cells() {
 
 #[test]
 fn a_run_for_a_pull_request() {
-    insta::assert_snapshot!(experiment(&fixtures::hostile()), @"MDEXP");
+    insta::assert_snapshot!(experiment(&fixtures::hostile()), @r#"
+    ### &lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;
+
+    **a\|b \`c\` &lt;img src=x onerror=alert(1)&gt; @<!-- -->everyone**
+
+    4 candidates × 1 plan × 5 blocks = 20 trials: 10 valid, 4 suspect, 5 void, 1 missing  
+    3 min 42 s · seed 1 · server and client not pinned · INTERRUPTED
+
+    #### c"50' onload=x: 50 connections, closed loop, GET /
+
+    | rank | server | req/s | 95 % | × nginx-fpm | p50 ms | p99 ms | CPU µs/req | peak MB | failed | trials |
+    | ---: | :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+    | 1 | hyper | ≥ 81,240 | ±0.9 % | 9.42 ±1.2 % | 0.580 | 0.986 | 11.2 | 8.10 | 0 | 5/5 |
+    | 2 | &lt;b onmouseover="x"&gt;\|\` &lt;/script&gt; �\[31m | 52,310 | ±1.3 % | 6.06 ±1.7 % | 0.820 | &gt; 2 s | 18.4 | 21.4 | 0 | 5/5 |
+    | 3–4 | bjoern-bottle | 17,020 | ±2.1 % | 1.97 ±2.7 % | 2.88 | 3.74 | 57.1 | 34.9 | 0 | 5/5 |
+    | – | node-http | – | – | – | – | – | – | 78.3 | 90,000 | 0/5 |
+
+    - **hyper**: client saturated in 5 of 5 trials: a worker was outside epoll\_wait for 98 % of the window
+    - **bjoern-bottle**: overloaded in 3 of 5 trials: the wait grew to the end
+    - **node-http**: 0 of 5 trials count; broken in 5 of 5 trials: more than half of the requests failed; 90,000 of 90,010 requests failed (100 %); server died in 5 of 5 trials: it ended with &lt;signal 11&gt; after 2 s
+
+    Skipped:
+
+    - **nginx-unit**: there is no package of it for Debian 12. – `prony servers install nginx-unit`
+
+    Notes:
+
+    - The run was interrupted once and resumed.
+
+    ± 95 % intervals by Student's t on the log figures of the trials, each on a fresh server; ratios are paired within blocks.
+
+    Host: AMD EPYC 7763 64-Core Processor, Linux 6.18.0, Debian GNU/Linux 12 (bookworm), 2 CPUs
+
+    Reproduce: `prony bench quickstart --seed 1`
+    "#);
 }
 
 #[test]
 fn a_trial_for_a_pull_request() {
-    insta::assert_snapshot!(trial(&fixtures::doubtful()), @"MDTRIAL");
+    insta::assert_snapshot!(trial(&fixtures::doubtful()), @r"
+    **≥ 13,870? req/s ±0.4 %, p50 6.98 ms?, p99 –, 0 failed** – SUSPECT, INTERRUPTED
+
+    GET / · 100 connections, closed loop, 1 thread · 4.2 s of 30.0 s after 3.0 s warm-up
+
+    | ms | p50 | p75 | p90 | p95 | p99 | p99.9 | p99.99 | max |
+    | :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+    | response | 6.98 | 7.31 | 7.86 | 8.40 | 9.61 | 14.2 | – | 56.0 |
+    | service? | 6.98 | 7.31 | 7.86 | 8.40 | – | – | – | 56.0 |
+    | client delay | 0.031 | 0.038 | 0.048 | 0.066 | 0.113 | 0.241 | – | 0.610 |
+
+    - **client saturated**: a worker was outside epoll\_wait for 97 % of the window; 90 % is the limit. → Give the client more threads: -t 2.
+    - **not steady**: throughput drifted −7.2 % over the window (95 %: −8.4 to −6.0 %), 5 % is allowed. → Give it a longer warm-up: --warmup 10s.
+    ");
 }
 
 #[test]
 fn a_broken_trial_says_so_with_its_errors() {
-    insta::assert_snapshot!(trial(&fixtures::broken()), @"MDBROKEN");
+    insta::assert_snapshot!(trial(&fixtures::broken()), @r"
+    **31.3 req/s, p50 &gt; 2 s, p99 &gt; 2 s, 51,200 failed** – BROKEN, VALID
+
+    GET / · 100 connections, closed loop, 1 thread · 30.0 s after 3.0 s warm-up
+
+    | ms | p50 | p75 | p90 | p95 | p99 | p99.9 | p99.99 | max |
+    | :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+    | response | &gt; 2 s | – | – | – | &gt; 2 s | – | – | 56.0 |
+    | service | &gt; 2 s | – | – | – | &gt; 2 s | – | – | 56.0 |
+
+    - 3,200 × reset: Connection reset by peer (os error 104)
+    - 48,000 × unexpected status: 502 Bad Gateway�\[2J
+    - **errors**: 98 % of the requests failed; over 50 % is broken. → See what one request is told.
+    ");
 }

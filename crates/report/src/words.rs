@@ -1,8 +1,8 @@
 //! What every view says in the same words.
 
 use prony_analysis::experiment::{ExperimentAnalysis, Row, TrialCounts};
-use prony_record::trial::{Bound, Clock, Effect, Outcome, Summary, Trial, Validity};
 use prony_record::Estimate;
+use prony_record::trial::{Bound, Clock, Effect, Outcome, Summary, Trial, Validity};
 
 use crate::format;
 
@@ -81,7 +81,8 @@ pub(crate) fn figure_mark(trial: &Trial, figure: &str) -> &'static str {
             || name.strip_prefix(figure).is_some_and(|rest| rest.starts_with('.') || rest.starts_with(' '))
             || (figure != "throughput" && name == "latency")
     };
-    let worst = trial.verdict.reasons.iter().filter(|r| r.affects.iter().any(touches)).map(|r| r.effect).max();
+    let worst =
+        trial.verdict.reasons.iter().filter(|r| r.affects.iter().any(touches)).map(|r| r.effect).max();
     match worst {
         Some(effect @ (Effect::Suspect | Effect::Invalid)) => effect_mark(effect),
         _ => "",
@@ -130,7 +131,9 @@ pub(crate) fn plan_line(trial: &Trial) -> String {
     let connections = format::count(plan.connections.into(), "connection", "connections");
     let threads = format::count(plan.threads.into(), "thread", "threads");
     let mut load = match plan.rate_per_s {
-        Some(rate) if plan.threads == 1 => format!("{connections} · {} {}/s", plan.arrivals, format::rate(rate)),
+        Some(rate) if plan.threads == 1 => {
+            format!("{connections} · {} {}/s", plan.arrivals, format::rate(rate))
+        }
         Some(rate) => format!("{connections}, {threads} · {} {}/s", plan.arrivals, format::rate(rate)),
         None => format!("{connections}, {} loop, {threads}", plan.arrivals),
     };
@@ -270,7 +273,11 @@ pub(crate) fn row_remarks(row: &Row) -> Vec<String> {
     if row.trials == 0 {
         remarks.push("no trial has a result".to_owned());
     } else if row.counted < row.trials {
-        remarks.push(format!("{} of {} count", row.counted, format::count(row.trials.into(), "trial", "trials")));
+        remarks.push(format!(
+            "{} of {} count",
+            row.counted,
+            format::count(row.trials.into(), "trial", "trials")
+        ));
     }
     if row.broken > 0 {
         remarks.push(format!("broken {}: more than half of the requests failed", of(row.broken)));
@@ -281,14 +288,23 @@ pub(crate) fn row_remarks(row: &Row) -> Vec<String> {
     if row.failed > 0 {
         let all = row.failed + row.completed;
         let share = format::percent(row.failed as f64 / all as f64);
-        remarks.push(format!("{} of {} requests failed ({share})", format::thousands(row.failed), format::thousands(all)));
+        remarks.push(format!(
+            "{} of {} requests failed ({share})",
+            format::thousands(row.failed),
+            format::thousands(all)
+        ));
     }
     for reason in &row.reasons {
         // What was said above in its own words is not said twice.
         if (reason.code == "overload" && row.overloaded > 0) || (reason.code == "errors" && row.failed > 0) {
             continue;
         }
-        remarks.push(format!("{} {}: {}", code(&reason.code), of(reason.trials), format::printable(&reason.detail)));
+        remarks.push(format!(
+            "{} {}: {}",
+            code(&reason.code),
+            of(reason.trials),
+            format::printable(&reason.detail)
+        ));
     }
     remarks
 }
@@ -300,7 +316,10 @@ mod tests {
 
     #[test]
     fn names_percentiles_as_people_do() {
-        assert_eq!(["p50_ns", "p99_ns", "p999_ns", "p9999_ns"].map(percentile), ["p50", "p99", "p99.9", "p99.99"]);
+        assert_eq!(
+            ["p50_ns", "p99_ns", "p999_ns", "p9999_ns"].map(percentile),
+            ["p50", "p99", "p99.9", "p99.99"]
+        );
     }
 
     #[test]

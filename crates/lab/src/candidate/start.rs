@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::{Candidate, Layout, Origin};
 use crate::catalogue::{MaterialiseError, Server};
 use crate::launch::{LaunchContext, LaunchSpec, ProcessSpec};
-use crate::provision::{effective_uid, find_command};
+use crate::provision::{effective_uid, find_command, search_path};
 use crate::recipe::variables::{Piece, Values, pieces};
 
 /// How long a user's own command may take to answer: it may compile something first.
@@ -109,9 +109,16 @@ fn of_recipe(
     })
 }
 
-/// The recipe's environment, and over it that of each setting.
+/// The recipe's environment, and over it that of each setting. Scripts find servers as Prony itself
+/// does: users without rights often have no sbin in their PATH.
 pub(super) fn env(candidate: &Candidate, server: &Server) -> BTreeMap<String, String> {
-    let mut env = server.recipe.start.env.clone();
+    let mut env = BTreeMap::new();
+    if let Ok(path) = std::env::join_paths(search_path())
+        && let Ok(path) = path.into_string()
+    {
+        env.insert("PATH".to_owned(), path);
+    }
+    env.extend(server.recipe.start.env.clone());
     candidate.chosen_values().for_each(|value| env.extend(value.env.clone()));
     env
 }

@@ -115,7 +115,9 @@ fn a_launch_has_everything_decided() {
     let candidate = Candidate::parse("app:jit", &catalogue(dir.path())).unwrap();
     let spec = candidate.launch(&layout, &context(&run)).unwrap();
     assert_eq!((spec.label.as_str(), &spec.cwd, &spec.run_dir), ("app:jit", &layout.work("app"), &run));
-    assert_eq!(spec.env, [("J".to_owned(), "1".to_owned()), ("W".to_owned(), "3".to_owned())]);
+    let env: Vec<(&str, &str)> = spec.env.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
+    let [("J", "1"), ("PATH", path), ("W", "3")] = env[..] else { panic!("{env:?}") };
+    assert!(path.split(':').any(|dir| dir == "/usr/sbin"), "{path}");
     let [helper, server] = &spec.processes[..] else { panic!("two processes") };
     assert_eq!(helper.wait_for, Some(run.join("sock")));
     assert!(server.argv[0].ends_with("/sh"), "{:?}", server.argv);

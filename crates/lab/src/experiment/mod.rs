@@ -110,6 +110,12 @@ pub struct ExperimentPlan {
     pub timeout: Duration,
     /// Whether a connection serves more than one request.
     pub keepalive: bool,
+    /// The request's method.
+    pub method: String,
+    /// Headers beside those Prony writes itself.
+    pub headers: Vec<(String, String)>,
+    /// The request's body.
+    pub body: Vec<u8>,
 }
 
 impl ExperimentPlan {
@@ -128,6 +134,9 @@ impl ExperimentPlan {
             threads: 1,
             timeout: Duration::from_secs(10),
             keepalive: true,
+            method: "GET".to_owned(),
+            headers: Vec::new(),
+            body: Vec::new(),
         }
     }
 
@@ -145,9 +154,9 @@ impl ExperimentPlan {
             expect,
             cpus: client_cpus.iter().filter_map(|c| usize::try_from(*c).ok()).collect(),
             seed,
-            method: "GET".to_owned(),
-            headers: Vec::new(),
-            body: Vec::new(),
+            method: self.method.clone(),
+            headers: self.headers.clone(),
+            body: self.body.clone(),
         }
     }
 
@@ -157,8 +166,9 @@ impl ExperimentPlan {
         let keepalive = if self.keepalive { "" } else { ", a connection per request" };
         let plural = if self.connections == 1 { "" } else { "s" };
         format!(
-            "{} connection{plural}, {arrivals}, GET {path}{keepalive}, {} after {} warm-up",
+            "{} connection{plural}, {arrivals}, {} {path}{keepalive}, {} after {} warm-up",
             self.connections,
+            self.method,
             show_duration(self.duration),
             show_duration(self.warmup)
         )
@@ -176,7 +186,13 @@ pub fn default_warmup(duration: Duration) -> Duration {
 }
 
 /// `c50-r5000`; a name given replaces what is no list.
-fn plan_name(given: Option<&str>, connections: u32, swept_c: bool, rate: Option<Rate>, swept_r: bool) -> String {
+fn plan_name(
+    given: Option<&str>,
+    connections: u32,
+    swept_c: bool,
+    rate: Option<Rate>,
+    swept_r: bool,
+) -> String {
     let mut parts: Vec<String> = given.map(str::to_owned).into_iter().collect();
     if given.is_none() || swept_c {
         parts.push(format!("c{connections}"));
@@ -268,7 +284,12 @@ impl Experiment {
     }
 
     /// An experiment without a file: the candidates and the plan of a command line.
-    pub fn of_candidates(candidates: Vec<String>, plan: ExperimentPlan, blocks: u32, seed: u64) -> Experiment {
+    pub fn of_candidates(
+        candidates: Vec<String>,
+        plan: ExperimentPlan,
+        blocks: u32,
+        seed: u64,
+    ) -> Experiment {
         Experiment {
             name: "candidates".to_owned(),
             text: String::new(),
@@ -312,7 +333,8 @@ impl Experiment {
     /// # Errors
     /// When there is no plan of a name.
     pub fn keep_plans(&mut self, names: &[String]) -> Result<(), ExperimentError> {
-        let is = |plan: &ExperimentPlan, name: &String| plan.name == *name || plan.group.as_ref() == Some(name);
+        let is =
+            |plan: &ExperimentPlan, name: &String| plan.name == *name || plan.group.as_ref() == Some(name);
         for name in names {
             if !self.plans.iter().any(|plan| is(plan, name)) {
                 let hint = suggest(name, self.plans.iter().map(|p| p.name.as_str()));

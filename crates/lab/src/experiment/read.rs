@@ -28,7 +28,10 @@ impl Source<'_> {
             return Ok(());
         }
         let key = path.last().copied().unwrap_or_default();
-        self.wrong(path, format!("this version of Prony does not have {key:?} yet: remove it to run the rest."))
+        self.wrong(
+            path,
+            format!("this version of Prony does not have {key:?} yet: remove it to run the rest."),
+        )
     }
 
     fn in_range(self, path: &[&str], value: u32, most: u32) -> Result<(), TomlError> {
@@ -51,7 +54,10 @@ pub(super) fn experiment(
     if raw.schema != SCHEMA {
         return source.wrong(
             &["schema"],
-            format!("the schema is {:?} and this Prony reads {SCHEMA:?}: use the version it was written for.", raw.schema),
+            format!(
+                "the schema is {:?} and this Prony reads {SCHEMA:?}: use the version it was written for.",
+                raw.schema
+            ),
         );
     }
     source.not_yet(&["published"], raw.published.is_some())?;
@@ -64,14 +70,16 @@ pub(super) fn experiment(
     }
     let route = raw.route.unwrap_or(Route::Text);
     if !matches!(route, Route::Text | Route::Json) {
-        let why = format!("the route {:?} is checked but not loaded: write \"text\" or \"json\".", route.as_str());
+        let why =
+            format!("the route {:?} is checked but not loaded: write \"text\" or \"json\".", route.as_str());
         return source.wrong(&["route"], why);
     }
     let blocks = raw.blocks.unwrap_or(Blocks { min: 5, max: 5 });
     check_blocks(source, &["blocks"], blocks)?;
     let budget = raw.budget.map(|b| b.0);
     if budget.is_some_and(|b| b.is_zero()) {
-        return source.wrong(&["budget"], "a \"budget\" of 0 allows no trial: write how long the run may take, 30m.");
+        return source
+            .wrong(&["budget"], "a \"budget\" of 0 allows no trial: write how long the run may take, 30m.");
     }
     let plans = plans(source, &raw.load, &raw.plan)?;
     let trials = raw.candidates.len() as u64 * plans.len() as u64 * u64::from(blocks.max);
@@ -94,7 +102,11 @@ pub(super) fn experiment(
         budget,
         seed: raw.seed.unwrap_or(1),
         plans,
-        scales: raw.scale.iter().map(|(name, raw)| Ok((name.clone(), scale(source, name, raw)?))).collect::<Result<_, _>>()?,
+        scales: raw
+            .scale
+            .iter()
+            .map(|(name, raw)| Ok((name.clone(), scale(source, name, raw)?)))
+            .collect::<Result<_, _>>()?,
     };
     for name in experiment.scales.keys() {
         if let Err(why) = experiment.scaled(name) {
@@ -106,20 +118,29 @@ pub(super) fn experiment(
 
 fn check_candidates(source: Source<'_>, raw: &RawExperiment) -> Result<(), TomlError> {
     if raw.candidates.is_empty() {
-        return source.wrong(&["candidates"], "\"candidates\" is empty: name at least one, as `prony servers list` does.");
+        return source.wrong(
+            &["candidates"],
+            "\"candidates\" is empty: name at least one, as `prony servers list` does.",
+        );
     }
     for (at, candidate) in raw.candidates.iter().enumerate() {
         if candidate.trim().is_empty() {
             return source.wrong(&["candidates"], "a candidate's name is empty: remove it.");
         }
         if raw.candidates[..at].contains(candidate) {
-            return source.wrong(&["candidates"], format!("{candidate:?} is named twice: each candidate runs once a block."));
+            return source.wrong(
+                &["candidates"],
+                format!("{candidate:?} is named twice: each candidate runs once a block."),
+            );
         }
     }
     match &raw.baseline {
         Some(baseline) if !raw.candidates.contains(baseline) => {
             let hint = suggest(baseline, raw.candidates.iter().map(String::as_str));
-            source.wrong(&["baseline"], format!("the baseline {baseline:?} is not among the candidates: {hint}"))
+            source.wrong(
+                &["baseline"],
+                format!("the baseline {baseline:?} is not among the candidates: {hint}"),
+            )
         }
         _ => Ok(()),
     }
@@ -129,14 +150,18 @@ fn check_blocks(source: Source<'_>, path: &[&str], blocks: Blocks) -> Result<(),
     source.in_range(path, blocks.max, BLOCKS_MAX)?;
     source.in_range(path, blocks.min, BLOCKS_MAX)?;
     if blocks.min > blocks.max {
-        return source.wrong(path, format!("min = {} is more than max = {}: swap them.", blocks.min, blocks.max));
+        return source
+            .wrong(path, format!("min = {} is more than max = {}: swap them.", blocks.min, blocks.max));
     }
     Ok(())
 }
 
 fn plans(source: Source<'_>, load: &RawPlan, raw: &[RawPlan]) -> Result<Vec<ExperimentPlan>, TomlError> {
     if load.name.is_some() {
-        return source.wrong(&["load", "name"], "[load] holds the defaults of all plans and has no name: name a [[plan]].");
+        return source.wrong(
+            &["load", "name"],
+            "[load] holds the defaults of all plans and has no name: name a [[plan]].",
+        );
     }
     check_plan(source, &["load"], load)?;
     let mut plans: Vec<ExperimentPlan> = Vec::new();
@@ -190,12 +215,20 @@ fn check_plan(source: Source<'_>, path: &[&str], raw: &RawPlan) -> Result<(), To
     Ok(())
 }
 
-fn check_sweep<T: Copy>(source: Source<'_>, path: &[&str], list: Option<&OneOrMany<T>>) -> Result<(), TomlError> {
+fn check_sweep<T: Copy>(
+    source: Source<'_>,
+    path: &[&str],
+    list: Option<&OneOrMany<T>>,
+) -> Result<(), TomlError> {
     let count = list.map_or(1, |list| list.values().0.len());
     let key = path.last().copied().unwrap_or_default();
     match count {
-        0 => source.wrong(path, format!("{key:?} is an empty list: write a value, or several to sweep over.")),
-        n if n > SWEEP_MAX => source.wrong(path, format!("{key:?} has {n} values: a sweep takes at most {SWEEP_MAX}.")),
+        0 => {
+            source.wrong(path, format!("{key:?} is an empty list: write a value, or several to sweep over."))
+        }
+        n if n > SWEEP_MAX => {
+            source.wrong(path, format!("{key:?} has {n} values: a sweep takes at most {SWEEP_MAX}."))
+        }
         _ => Ok(()),
     }
 }
@@ -215,7 +248,12 @@ fn positive(source: Source<'_>, path: &[&str], value: Option<DurationValue>) -> 
 }
 
 /// The product of a plan's lists.
-fn sweep(source: Source<'_>, path: &[&str], load: &RawPlan, raw: &RawPlan) -> Result<Vec<ExperimentPlan>, TomlError> {
+fn sweep(
+    source: Source<'_>,
+    path: &[&str],
+    load: &RawPlan,
+    raw: &RawPlan,
+) -> Result<Vec<ExperimentPlan>, TomlError> {
     let rates = raw.rate.as_ref().or(load.rate.as_ref());
     let (rates, swept_r) = rates.map_or((vec![None], false), |r| {
         let (values, list) = r.values();
@@ -237,7 +275,10 @@ fn sweep(source: Source<'_>, path: &[&str], load: &RawPlan, raw: &RawPlan) -> Re
             if plan.threads > count {
                 return source.wrong(
                     path,
-                    format!("{} threads cannot share {count} connections: write fewer \"threads\".", plan.threads),
+                    format!(
+                        "{} threads cannot share {count} connections: write fewer \"threads\".",
+                        plan.threads
+                    ),
                 );
             }
             let name = plan_name(raw.name.as_deref(), count, swept_c, rate, swept_r);
@@ -253,7 +294,8 @@ fn scale(source: Source<'_>, name: &str, raw: &RawScale) -> Result<Scale, TomlEr
         check_blocks(source, &["scale", name, "blocks"], blocks)?;
     }
     if raw.only.as_ref().is_some_and(Vec::is_empty) {
-        return source.wrong(&["scale", name, "only"], "\"only\" is empty: name the plans to keep, or remove it.");
+        return source
+            .wrong(&["scale", name, "only"], "\"only\" is empty: name the plans to keep, or remove it.");
     }
     Ok(Scale {
         duration: raw.duration.map(|d| d.0),

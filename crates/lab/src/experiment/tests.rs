@@ -56,7 +56,9 @@ fn lists_are_a_product() {
 
 #[test]
 fn a_plan_overrides_the_load() {
-    let e = read("[load]\nduration = \"3s\"\nkeepalive = false\n[[plan]]\nduration = \"1m\"\ntimeout = \"2s\"\n").unwrap();
+    let e =
+        read("[load]\nduration = \"3s\"\nkeepalive = false\n[[plan]]\nduration = \"1m\"\ntimeout = \"2s\"\n")
+            .unwrap();
     let plan = e.plans[0].aimed(Target::parse("http://h/").unwrap(), Expect::default(), &[2], 9);
     assert_eq!(plan.stop.duration, Some(Duration::from_secs(60)));
     assert_eq!((plan.keepalive, plan.timeout, plan.seed), (false, Duration::from_secs(2), 9));

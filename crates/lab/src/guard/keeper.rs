@@ -34,6 +34,8 @@ pub(super) struct Keeper {
     cgroup: Option<Cgroup>,
     cgroup_procs: Option<File>,
     started: Vec<Process>,
+    /// The process that left its work to orphans, as a daemon does.
+    daemon: Option<usize>,
     failed: bool,
 }
 
@@ -45,7 +47,16 @@ impl Keeper {
         let _ = sys::set_affinity(0, &order.guard_cpus);
         let cgroup = order.cgroup.then(|| Cgroup::create(std::process::id())).flatten();
         let cgroup_procs = cgroup.as_ref().and_then(|c| c.open_procs().ok());
-        Keeper { order, own_cpus, child_events, cgroup, cgroup_procs, started: Vec::new(), failed: false }
+        Keeper {
+            order,
+            own_cpus,
+            child_events,
+            cgroup,
+            cgroup_procs,
+            started: Vec::new(),
+            daemon: None,
+            failed: false,
+        }
     }
 
     /// Starts, watches, and in the end stops everything.
@@ -59,7 +70,9 @@ impl Keeper {
             if child {
                 self.take_in();
             }
-            if told && (!input.fill() || std::iter::from_fn(|| input.take_line()).any(|line| line == STOP_LINE)) {
+            if told
+                && (!input.fill() || std::iter::from_fn(|| input.take_line()).any(|line| line == STOP_LINE))
+            {
                 break;
             }
         }
@@ -117,13 +130,19 @@ impl Keeper {
     fn take_in(&mut self) {
         self.forget_child_events();
         while let Reaped::Child(pid, ended) = sys::reap() {
-            let Some(process) = self.started.iter().position(|p| p.pid == pid) else { continue };
+            let started = self.started.iter().position(|p| p.pid == pid);
+            let detached = self.has_adopted();
+            // The last orphan of a daemon was the daemon itself: its end is the server's.
+            let Some(process) = started.or_else(|| self.daemon.take_if(|_| !detached)) else { continue };
             self.wait_for_last_words(process);
             let (code, signal) = match ended {
                 Ended::Code(code) => (Some(code), None),
                 Ended::Signal(signal) => (None, Some(signal)),
             };
-            tell(&GuardEvent::Exited { process, code, signal, detached: self.has_adopted() });
+            if detached && code == Some(0) {
+                self.daemon = Some(process);
+            }
+            tell(&GuardEvent::Exited { process, code, signal, detached });
         }
     }
 
@@ -168,7 +187,8 @@ impl Keeper {
             if none_left {
                 return GuardEvent::Stopped { killed, leftovers: Vec::new() };
             }
-            let living: Vec<ProcessStat> = tree::descendants(me).into_iter().filter(|p| !p.is_zombie).collect();
+            let living: Vec<ProcessStat> =
+                tree::descendants(me).into_iter().filter(|p| !p.is_zombie).collect();
             let now = Instant::now();
             if now >= give_up_at {
                 let leftovers = living.iter().map(|p| format!("{} ({})", p.pid, tree::name(p.pid))).collect();

@@ -16,7 +16,11 @@ pub(crate) fn guard_exe() -> PathBuf {
 
 /// Supervision below `root` by the example, impatient.
 pub(crate) fn supervision(root: &Path) -> Supervision {
-    Supervision { guard_exe: guard_exe(), stop_timeout: Duration::from_secs(2), ..Supervision::new(root, &[]) }
+    Supervision {
+        guard_exe: guard_exe(),
+        stop_timeout: Duration::from_secs(2),
+        ..Supervision::new(root, &[])
+    }
 }
 
 /// A spec whose processes are shell scripts, with a run folder below `root`.

@@ -88,7 +88,14 @@ mod tests {
     fn a_name_may_hold_brackets_and_spaces() {
         let text = "42 (a) b (c) S 7 42 42 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 3 0 12345 999 77 184467 1 2\n";
         let stat = parse_stat(text).unwrap();
-        let expected = ProcessStat { pid: 42, parent: 7, start_ticks: 12345, threads: 3, rss_pages: 77, is_zombie: false };
+        let expected = ProcessStat {
+            pid: 42,
+            parent: 7,
+            start_ticks: 12345,
+            threads: 3,
+            rss_pages: 77,
+            is_zombie: false,
+        };
         assert_eq!(stat, expected);
         assert_eq!(parse_stat("42 (cat"), None);
     }

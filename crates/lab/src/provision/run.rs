@@ -134,7 +134,7 @@ fn wait(child: &mut Child, deadline: Instant) -> Option<ExitStatus> {
 }
 
 /// All processes below this one, by the parents that `/proc` names.
-fn descendants(root: u32) -> BTreeSet<u32> {
+pub(super) fn descendants(root: u32) -> BTreeSet<u32> {
     let parents: Vec<(u32, u32)> = fs::read_dir("/proc")
         .into_iter()
         .flatten()

@@ -184,8 +184,12 @@ fn started_and_checked(candidate: &Candidate, layout: &Layout, run_dir: &Path) -
         result.wire.iter().for_each(|wire| println!("{wire}"));
     }
     for mut child in children.into_iter().rev() {
+        // PHP's forked workers outlive their parent's end.
+        let below = run::descendants(child.id());
         let _ = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
         let _ = child.wait();
+        let below = below.iter().map(ToString::to_string);
+        let _ = Command::new("kill").arg("-KILL").args(below).stderr(Stdio::null()).status();
     }
     report.passed()
 }

@@ -38,7 +38,9 @@ impl Cgroup {
     pub(crate) fn create(guard_pid: u32) -> Option<Cgroup> {
         let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
         let own = std::fs::read_to_string("/proc/self/cgroup").ok()?;
-        [CgroupVersion::V2, CgroupVersion::V1].into_iter().find_map(|v| Cgroup::create_as(v, &mounts, &own, guard_pid))
+        [CgroupVersion::V2, CgroupVersion::V1]
+            .into_iter()
+            .find_map(|v| Cgroup::create_as(v, &mounts, &own, guard_pid))
     }
 
     fn create_as(version: CgroupVersion, mounts: &str, own: &str, guard_pid: u32) -> Option<Cgroup> {
@@ -104,7 +106,8 @@ impl Cgroup {
 }
 
 fn usage_ns(cpu_stat: &str) -> Option<u64> {
-    let microseconds: u64 = cpu_stat.lines().find_map(|l| l.strip_prefix("usage_usec "))?.trim().parse().ok()?;
+    let microseconds: u64 =
+        cpu_stat.lines().find_map(|l| l.strip_prefix("usage_usec "))?.trim().parse().ok()?;
     microseconds.checked_mul(1000)
 }
 
@@ -165,7 +168,8 @@ mod tests {
     fn a_process_is_counted_from_its_first_instruction_to_its_last() {
         let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
         let own = std::fs::read_to_string("/proc/self/cgroup").unwrap();
-        for (version, number) in [(CgroupVersion::V1, 4_000_000_001_u32), (CgroupVersion::V2, 4_000_000_002)] {
+        for (version, number) in [(CgroupVersion::V1, 4_000_000_001_u32), (CgroupVersion::V2, 4_000_000_002)]
+        {
             let Some(cgroup) = Cgroup::create_as(version, &mounts, &own, number) else { continue };
             assert_eq!(cgroup.cpu_ns(), Some(0));
             let procs = cgroup.open_procs().unwrap();

@@ -139,7 +139,13 @@ struct Meter {
 
 impl Meter {
     fn new(watched: Watched) -> Meter {
-        Meter { watched, page_bytes: sys::page_bytes(), seen_ns: HashMap::new(), replaced_ns: 0, last_cpu_ns: 0 }
+        Meter {
+            watched,
+            page_bytes: sys::page_bytes(),
+            seen_ns: HashMap::new(),
+            replaced_ns: 0,
+            last_cpu_ns: 0,
+        }
     }
 
     fn read(&mut self) -> Reading {

@@ -53,7 +53,8 @@ fn cpu_at(readings: &[Reading], at_ns: u64) -> u64 {
 
 /// The readings by column, instants from the window's start.
 pub(super) fn columns(readings: &[Reading], start_ns: u64) -> SampleColumns {
-    let from_start = |r: &Reading| i64::try_from(i128::from(r.at_ns) - i128::from(start_ns)).unwrap_or(i64::MAX);
+    let from_start =
+        |r: &Reading| i64::try_from(i128::from(r.at_ns) - i128::from(start_ns)).unwrap_or(i64::MAX);
     SampleColumns {
         at_ns: readings.iter().map(from_start).collect(),
         cpu_ns: readings.iter().map(|r| r.cpu_ns).collect(),
@@ -67,7 +68,13 @@ mod tests {
 
     fn readings() -> Vec<Reading> {
         [(1000, 0, 10), (1100, 50, 90), (1200, 150, 20), (1300, 150, 30), (1400, 250, 80)]
-            .map(|(at_ns, cpu_ns, rss_bytes)| Reading { at_ns, cpu_ns, rss_bytes, processes: 2, threads: at_ns as u32 / 100 })
+            .map(|(at_ns, cpu_ns, rss_bytes)| Reading {
+                at_ns,
+                cpu_ns,
+                rss_bytes,
+                processes: 2,
+                threads: at_ns as u32 / 100,
+            })
             .to_vec()
     }
 
@@ -96,7 +103,10 @@ mod tests {
         assert_eq!(figures(&readings(), 0, 9999).unwrap().cpu_ns, 250);
         assert_eq!(figures(&readings(), 5000, 9999).unwrap().cpu_ns, 0);
         assert_eq!(figures(&readings(), 5000, 9999).unwrap().peak_rss_bytes, 80);
-        assert_eq!(figures(&readings(), 0, 10).unwrap(), Figures { cpu_ns: 0, peak_rss_bytes: 10, processes: 2, threads: 10 });
+        assert_eq!(
+            figures(&readings(), 0, 10).unwrap(),
+            Figures { cpu_ns: 0, peak_rss_bytes: 10, processes: 2, threads: 10 }
+        );
         assert_eq!(figures(&[], 0, 10), None);
     }
 

@@ -49,8 +49,12 @@ impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let label = &self.label;
         match &self.kind {
-            StartErrorKind::Guard(why) => write!(f, "{label} was not started, its guard could not be set up: {why}.")?,
-            StartErrorKind::GuardLost => write!(f, "{label} lost its guard while it started: was it killed?")?,
+            StartErrorKind::Guard(why) => {
+                write!(f, "{label} was not started, its guard could not be set up: {why}.")?;
+            }
+            StartErrorKind::GuardLost => {
+                write!(f, "{label} lost its guard while it started: was it killed?")?;
+            }
             StartErrorKind::NotStarted(why) => write!(f, "{label} did not start: {why}")?,
             StartErrorKind::Died(how) => write!(f, "{label} {how} before it answered.")?,
             StartErrorKind::NotReady(after) => {
@@ -59,7 +63,9 @@ impl fmt::Display for StartError {
             StartErrorKind::NoPath(path) => {
                 write!(f, "{label} did not start: {} did not appear in time.", path.display())?;
             }
-            StartErrorKind::Interrupted => write!(f, "{label} was still starting when the run was interrupted.")?,
+            StartErrorKind::Interrupted => {
+                write!(f, "{label} was still starting when the run was interrupted.")?;
+            }
         }
         match self.log_tail.as_slice() {
             [] => Ok(()),

@@ -78,6 +78,15 @@ pub struct Running {
     startup: Duration,
 }
 
+/// How a server ended by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Death {
+    /// A part of a sentence: `was ended by signal 9`.
+    pub how: String,
+    /// The last lines it wrote, printable.
+    pub log_tail: Vec<String>,
+}
+
 /// How a stop went.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct StopReport {
@@ -118,7 +127,8 @@ impl Server {
             Err((process, kind)) => {
                 // The words of the process concerned, or else of whichever has any.
                 let others = (0..spec.processes.len()).rev();
-                let mut tails = [process].into_iter().chain(others).map(|i| error::log_tail(&spec.run_dir, i));
+                let mut tails =
+                    [process].into_iter().chain(others).map(|i| error::log_tail(&spec.run_dir, i));
                 let tail = tails.find(|tail| !tail.is_empty()).unwrap_or_default();
                 running.stop();
                 Err(failed(kind, tail))
@@ -130,7 +140,8 @@ impl Server {
 impl Running {
     fn spawn(spec: &LaunchSpec, supervision: &Supervision) -> io::Result<Running> {
         std::fs::write(spec.run_dir.join(RUN_DIR_MARK), "")?;
-        let owner = Identity::of(std::process::id()).ok_or_else(|| io::Error::other("/proc cannot be read"))?;
+        let owner =
+            Identity::of(std::process::id()).ok_or_else(|| io::Error::other("/proc cannot be read"))?;
         let mut guard = Command::new(&supervision.guard_exe)
             .arg(ARGUMENT)
             .stdin(Stdio::piped())
@@ -264,7 +275,9 @@ impl Running {
                 };
                 self.ended.get_or_insert((process, how));
             }
-            GuardEvent::Stopped { killed, leftovers } => self.stopped = Some(StopReport { killed, leftovers }),
+            GuardEvent::Stopped { killed, leftovers } => {
+                self.stopped = Some(StopReport { killed, leftovers });
+            }
         }
     }
 
@@ -294,14 +307,14 @@ impl Running {
         self.entry.cgroup.as_ref()
     }
 
-    /// Whether a process has ended since the start, and how: a part of a
-    /// sentence, `was ended by signal 9`, and its last lines.
-    pub fn died(&mut self) -> Option<(String, Vec<String>)> {
+    /// Whether a process has ended since the start, and how.
+    pub fn died(&mut self) -> Option<Death> {
         self.take_events(Duration::ZERO);
         if let Some((process, how)) = &self.ended {
-            return Some((how.clone(), error::log_tail(&self.entry.run_dir, *process)));
+            let log_tail = error::log_tail(&self.entry.run_dir, *process);
+            return Some(Death { how: how.clone(), log_tail });
         }
-        self.guard_lost.then(|| ("lost its guard".to_owned(), Vec::new()))
+        self.guard_lost.then(|| Death { how: "lost its guard".to_owned(), log_tail: Vec::new() })
     }
 
     /// Ends every process and removes the run folder; returns when they are

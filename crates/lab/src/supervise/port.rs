@@ -46,8 +46,10 @@ pub fn free_port() -> Option<u16> {
 /// which the client's own ports are drawn; above it where it begins too low.
 fn port_range(local_port_range: &str) -> (u16, u16) {
     const ENOUGH: u16 = 1_000;
-    let mut bounds = local_port_range.split_ascii_whitespace().map(|b| b.parse::<u16>());
-    let (Some(Ok(low)), Some(Ok(high))) = (bounds.next(), bounds.next()) else { return (LOWEST, EPHEMERAL_LOW) };
+    let mut bounds = local_port_range.split_ascii_whitespace().map(str::parse::<u16>);
+    let (Some(Ok(low)), Some(Ok(high))) = (bounds.next(), bounds.next()) else {
+        return (LOWEST, EPHEMERAL_LOW);
+    };
     if low >= LOWEST + ENOUGH {
         (LOWEST, low.min(EPHEMERAL_LOW))
     } else if high < u16::MAX - ENOUGH {

@@ -32,7 +32,8 @@ fn a_server_is_started_and_ended_with_nothing_left() {
     let spec = shell_spec(root.path(), &["echo \"$GIVEN\"; exec sleep 300"]);
     let mut ready = || {
         asked += 1;
-        asked == 3 && std::fs::read_to_string(log_path(&spec.run_dir, 0)).is_ok_and(|t| t == "value\n") || asked > 3
+        asked == 3 && std::fs::read_to_string(log_path(&spec.run_dir, 0)).is_ok_and(|t| t == "value\n")
+            || asked > 3
     };
     let mut running = Server::start(&spec, &supervision(root.path()), &mut ready, &|| false).unwrap();
     assert!(asked >= 3);
@@ -76,6 +77,24 @@ fn a_daemon_that_detached_twice_is_found() {
     assert_eq!(running.died(), None, "it has left its work to a daemon");
     assert_eq!(running.stop().leftovers, Vec::<String>::new());
     assert!(!lives(daemon));
+}
+
+#[test]
+fn a_daemon_s_death_is_a_server_s() {
+    let root = tempfile::tempdir().unwrap();
+    let script = "setsid sh -c 'echo $$ >pid.new; mv pid.new pid; exec sleep 300' & exit 0";
+    let mut running = start(root.path(), &[script]).unwrap();
+    let daemon = pid_in(&root.path().join("run/test/pid"));
+    let parent = running.pids()[0];
+    wait_until("the parent's end", || !lives(parent));
+    assert_eq!(running.died(), None);
+    kill(daemon);
+    let mut died = None;
+    wait_until("the word of its death", || {
+        died = running.died();
+        died.is_some()
+    });
+    assert_eq!(died.unwrap().how, "was ended by signal 9");
 }
 
 #[test]
@@ -141,14 +160,17 @@ fn silence_ends_in_time_and_so_does_an_interrupt() {
 fn a_death_later_is_seen() {
     let root = tempfile::tempdir().unwrap();
     let mut running = start(root.path(), &["echo last words; exec sleep 300"]).unwrap();
-    wait_until("the words", || std::fs::read(log_path(&root.path().join("run/test"), 0)).is_ok_and(|t| t.len() == 11));
+    wait_until("the words", || {
+        std::fs::read(log_path(&root.path().join("run/test"), 0)).is_ok_and(|t| t.len() == 11)
+    });
     kill(running.pids()[0]);
     let mut died = None;
     wait_until("the word of its death", || {
         died = running.died();
         died.is_some()
     });
-    assert_eq!(died.unwrap(), ("was ended by signal 9".to_owned(), vec!["last words".to_owned()]));
+    let expected = Death { how: "was ended by signal 9".to_owned(), log_tail: vec!["last words".to_owned()] };
+    assert_eq!(died.unwrap(), expected);
     assert_eq!(running.stop(), StopReport::default());
 }
 

@@ -93,6 +93,7 @@ fn install(candidates: &[Candidate], layout: &Layout, yes: bool, printer: &Print
     let results = provision::install(&plan, candidates, layout, &mut |progress| match progress {
         Progress::Started(what) => printer.note(&format!("  {what} …")),
         Progress::Finished(what, took) => printer.note(&format!("  {what}: {:.1} s", took.as_secs_f64())),
+        Progress::Failed(what) => printer.note(&format!("  {what}: failed")),
         Progress::Note(sentence) => printer.note(&format!("  {sentence}")),
     });
     let failed: Vec<String> =

@@ -64,9 +64,12 @@ pub(super) fn plot(curves: &[Curve], title: &str, layout: Layout) -> String {
             .iter()
             .map(|(q, ns)| Some((plot.x(decades(*q) / longest), plot.y(scale.place(*ns)))))
             .collect();
-        plot.raw(&format!("<g class=\"curve {}\" data-k=\"{}\"><title>{}</title>", color(curve.k), curve.k, {
-            escape(&sentence(curve))
-        }));
+        plot.raw(&format!(
+            "<g class=\"curve {}\" data-k=\"{}\"><title>{}</title>",
+            color(curve.k),
+            curve.k,
+            { escape(&sentence(curve)) }
+        ));
         plot.path("hit", &points);
         plot.path("line", &points);
         plot.raw("</g>");
@@ -79,7 +82,8 @@ pub(super) fn plot(curves: &[Curve], title: &str, layout: Layout) -> String {
 
 /// Points that can be drawn: a quantile of 1 stands at infinity, and zero has no logarithm.
 fn drawable(curve: &Curve) -> Curve {
-    let fits = |(q, ns): &&(f64, f64)| (0.0..1.0).contains(q) && ns.is_finite() && *ns > 0.0 && decades(*q) <= 6.0;
+    let fits =
+        |(q, ns): &&(f64, f64)| (0.0..1.0).contains(q) && ns.is_finite() && *ns > 0.0 && decades(*q) <= 6.0;
     Curve { points: curve.points.iter().filter(fits).copied().collect(), ..curve.clone() }
 }
 
@@ -88,7 +92,9 @@ fn end_labels(plot: &mut Plot, curves: &[Curve], longest: f64, scale: Scale) {
     const LINE: f64 = 16.0;
     let mut ends: Vec<(f64, f64, &Curve)> = curves
         .iter()
-        .filter_map(|c| c.points.last().map(|(q, ns)| (plot.x(decades(*q) / longest), plot.y(scale.place(*ns)), c)))
+        .filter_map(|c| {
+            c.points.last().map(|(q, ns)| (plot.x(decades(*q) / longest), plot.y(scale.place(*ns)), c))
+        })
         .collect();
     ends.sort_by(|a, b| a.1.total_cmp(&b.1));
     if ends.len() as f64 * LINE > plot.bottom - plot.top {

@@ -52,7 +52,8 @@ pub(super) fn plot(plan: &PlanAnalysis, baseline: Option<&str>, colors: &[usize]
     let title = format!("Requests per second by candidate, {}", plan.describe);
     let mut plot = Plot::new(layout.class(), (geometry.width, height), margins, &title, &description(plan));
     let scale = Scale::from_zero(plan.rows.iter().flat_map(extent), geometry.x_ticks);
-    let ticks: Vec<_> = scale.ticks(geometry.x_ticks).iter().map(|t| (scale.place(*t), format::si(*t))).collect();
+    let ticks: Vec<_> =
+        scale.ticks(geometry.x_ticks).iter().map(|t| (scale.place(*t), format::si(*t))).collect();
     plot.x_axis(&ticks);
     plot.text("axis", (plot.right, plot.bottom + 34.0), "end", "requests per second");
     let spread = Spread::of(plan, geometry.spread);
@@ -95,7 +96,12 @@ fn mark_baseline(plot: &mut Plot, row: &Row, scale: Scale) {
 fn write_names(plot: &mut Plot, row: &Row, middle: f64, layout: Layout) -> f64 {
     match layout {
         Layout::Wide => {
-            plot.text("label", (plot.left - 14.0, middle + 4.5), "end", &format::truncate(&row.candidate, 19));
+            plot.text(
+                "label",
+                (plot.left - 14.0, middle + 4.5),
+                "end",
+                &format::truncate(&row.candidate, 19),
+            );
             plot.text("value", (plot.width - 2.0, middle + 4.5), "end", &figure(row));
             middle
         }
@@ -121,7 +127,9 @@ fn draw_row(plot: &mut Plot, row: &Row, scale: Scale, y: f64) {
     if row.lower_bound {
         // An arrow: at least so much.
         let (from, to) = (x + 9.0, x + 20.0);
-        plot.raw(&format!("<path class=\"more\" d=\"M{from:.1} {y:.1}H{to:.1}m-4.5 -4.5l4.5 4.5l-4.5 4.5\"/>"));
+        plot.raw(&format!(
+            "<path class=\"more\" d=\"M{from:.1} {y:.1}H{to:.1}m-4.5 -4.5l4.5 4.5l-4.5 4.5\"/>"
+        ));
     }
     let hollow = if row.lower_bound { " hollow" } else { "" };
     plot.raw(&format!("<circle class=\"mark{hollow}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.5\"/>"));
@@ -151,7 +159,9 @@ impl Spread {
             let all: Vec<f64> = ends.chain(row.per_trial_requests_per_s.iter().copied()).collect();
             all.into_iter().map(move |v| (v / point - 1.0).abs())
         });
-        let Scale::Linear { high: most } = Scale::from_zero(shares, 2) else { return Spread { left, right, most: 1.0 } };
+        let Scale::Linear { high: most } = Scale::from_zero(shares, 2) else {
+            return Spread { left, right, most: 1.0 };
+        };
         Spread { left, right, most }
     }
 

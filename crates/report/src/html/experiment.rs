@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row, TrialCounts, TrialSeries};
 
 use super::curves::Curve;
-use super::lines::Line;
+use super::lines::{Line, Points};
 use super::svg::{Layout, escape};
 use super::{curves, dots, facts, host_facts, legend, lines, page, table};
 use crate::{format, words};
@@ -67,7 +67,8 @@ fn header(analysis: &ExperimentAnalysis) -> String {
 /// The trials by what became of them: a bar, and its legend.
 fn verdict_bar(trials: &TrialCounts) -> String {
     let kinds = words::trial_kinds(trials);
-    let bar = kinds.iter().map(|(class, n, _)| format!("<span class=\"{class}\" style=\"flex-grow:{n}\"></span>"));
+    let bar =
+        kinds.iter().map(|(class, n, _)| format!("<span class=\"{class}\" style=\"flex-grow:{n}\"></span>"));
     let said = kinds.iter().map(|(class, _, said)| format!("<li><span class=\"{class}\"></span>{said}</li>"));
     format!(
         "<div class=\"verdicts\" aria-hidden=\"true\">{}</div>\n<ul class=\"kinds\" aria-label=\"Trials\">{}</ul>\n",
@@ -158,16 +159,17 @@ fn trial_name(series: &TrialSeries) -> String {
 fn series_plots(series: &[TrialSeries]) -> String {
     let seconds = |ns: u64| ns as f64 / 1e9;
     let window = |at: i64| u64::try_from(at).ok().map(seconds);
-    let line = |k: usize, s: &TrialSeries, points: Vec<Option<(f64, f64)>>| Line {
+    let line = |k: usize, s: &TrialSeries, points: Points| Line {
         k,
         name: trial_name(s),
         points,
         void: s.validity == "invalid",
     };
-    let each = |points: fn(&TrialSeries) -> Vec<Option<(f64, f64)>>| -> Vec<Line> {
+    let each = |points: fn(&TrialSeries) -> Points| -> Vec<Line> {
         series.iter().enumerate().map(|(k, s)| line(k, s, points(s))).collect()
     };
-    let rates = each(|s| s.at_ns.iter().zip(&s.requests_per_s).map(|(at, v)| Some((*at as f64 / 1e9, *v))).collect());
+    let rates =
+        each(|s| s.at_ns.iter().zip(&s.requests_per_s).map(|(at, v)| Some((*at as f64 / 1e9, *v))).collect());
     let p99 = each(|s| {
         s.at_ns.iter().zip(&s.p99_ns).map(|(at, v)| v.map(|v| (*at as f64 / 1e9, v as f64))).collect()
     });
@@ -194,8 +196,13 @@ fn closing(analysis: &ExperimentAnalysis) -> String {
     if !analysis.skipped.is_empty() {
         out.push_str("<section class=\"about\"><h2>Skipped</h2>\n<ul class=\"skipped\">");
         for skipped in &analysis.skipped {
-            let mend = skipped.mend.as_ref().map(|m| format!(" <code>{}</code>", escape(m))).unwrap_or_default();
-            out.push_str(&format!("<li><b>{}</b> {}{mend}</li>", escape(&skipped.candidate), escape(&skipped.reason)));
+            let mend =
+                skipped.mend.as_ref().map(|m| format!(" <code>{}</code>", escape(m))).unwrap_or_default();
+            out.push_str(&format!(
+                "<li><b>{}</b> {}{mend}</li>",
+                escape(&skipped.candidate),
+                escape(&skipped.reason)
+            ));
         }
         out.push_str("</ul></section>\n");
     }

@@ -2,6 +2,9 @@
 
 use super::svg::{Plot, Scale, color, escape};
 
+/// Seconds and the figure; `None` where there is no figure.
+pub(super) type Points = Vec<Option<(f64, f64)>>;
+
 /// One line.
 #[derive(Debug, Clone)]
 pub(super) struct Line {
@@ -9,8 +12,8 @@ pub(super) struct Line {
     pub(super) k: usize,
     /// Its name, shown when it is pointed at.
     pub(super) name: String,
-    /// Seconds and the figure; `None` where there is no figure.
-    pub(super) points: Vec<Option<(f64, f64)>>,
+    /// What it goes through.
+    pub(super) points: Points,
     /// Drawn faint: it does not count.
     pub(super) void: bool,
 }
@@ -26,13 +29,17 @@ pub(super) fn plot(lines: &[Line], heading: &str, label: impl Fn(f64) -> String)
         return String::new();
     }
     let all = || lines.iter().flat_map(|l| l.points.iter().flatten());
-    let description = format!("{} over the seconds of the window", super::count_of(lines.len(), "trial", "trials"));
+    let description =
+        format!("{} over the seconds of the window", super::count_of(lines.len(), "trial", "trials"));
     let mut plot = Plot::new("series", (460.0, 210.0), [30.0, 14.0, 28.0, 58.0], heading, &description);
     let (xs, ys) = (all().map(|p| p.0), Scale::from_zero(all().map(|p| p.1), 4));
     let seconds = xs.filter(|x| x.is_finite()).fold(0.0, f64::max).max(1e-3);
     let span = Scale::Linear { high: seconds };
-    let ticks: Vec<_> =
-        span.ticks(6).iter().map(|t| (span.place(*t), format!("{} s", (t * 1000.0).round() / 1000.0))).collect();
+    let ticks: Vec<_> = span
+        .ticks(6)
+        .iter()
+        .map(|t| (span.place(*t), format!("{} s", (t * 1000.0).round() / 1000.0)))
+        .collect();
     plot.x_axis(&ticks);
     let ticks: Vec<_> = ys.ticks(4).iter().map(|t| (ys.place(*t), label(*t))).collect();
     plot.y_axis(&ticks);
@@ -44,7 +51,11 @@ pub(super) fn plot(lines: &[Line], heading: &str, label: impl Fn(f64) -> String)
             .collect();
         let void = if line.void { " void" } else { "" };
         let name = escape(&line.name);
-        plot.raw(&format!("<g class=\"curve{void} {}\" data-k=\"{}\"><title>{name}</title>", color(line.k), line.k));
+        plot.raw(&format!(
+            "<g class=\"curve{void} {}\" data-k=\"{}\"><title>{name}</title>",
+            color(line.k),
+            line.k
+        ));
         plot.path("line thin", &points);
         plot.raw("</g>");
     }
@@ -52,7 +63,7 @@ pub(super) fn plot(lines: &[Line], heading: &str, label: impl Fn(f64) -> String)
 }
 
 /// At most [`POINTS_MAX`] points: the means of equal runs of them. For the eye; no figure is taken from it.
-fn thinned(points: &[Option<(f64, f64)>]) -> Vec<Option<(f64, f64)>> {
+fn thinned(points: &[Option<(f64, f64)>]) -> Points {
     let run = points.len().div_ceil(POINTS_MAX).max(1);
     if run == 1 {
         return points.to_vec();

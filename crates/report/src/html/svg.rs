@@ -101,7 +101,8 @@ fn round_step(step: f64) -> f64 {
 fn log_ticks(low: f64, high: f64, about: usize) -> Vec<f64> {
     let decades = (low.log10().floor() as i32)..=(high.log10().ceil() as i32);
     let within = |factors: &[f64]| -> Vec<f64> {
-        let all = decades.clone().flat_map(|d| factors.iter().map(move |f| f * 10_f64.powi(d)).collect::<Vec<_>>());
+        let all =
+            decades.clone().flat_map(|d| factors.iter().map(move |f| f * 10_f64.powi(d)).collect::<Vec<_>>());
         all.filter(|v| *v >= low && *v <= high).collect()
     };
     let candidates = [within(&[1.0, 2.0, 5.0]), within(&[1.0, 3.0]), within(&[1.0])];
@@ -127,7 +128,13 @@ pub(super) type Margins = [f64; 4];
 
 impl Plot {
     /// Begins a drawing. `title` and `description` are plain text for those who don't see it.
-    pub(super) fn new(class: &str, size: (f64, f64), margins: Margins, title: &str, description: &str) -> Plot {
+    pub(super) fn new(
+        class: &str,
+        size: (f64, f64),
+        margins: Margins,
+        title: &str,
+        description: &str,
+    ) -> Plot {
         let (width, height) = size;
         let [top, right, bottom, left] = margins;
         let mut out = String::new();
@@ -166,7 +173,10 @@ impl Plot {
     pub(super) fn text(&mut self, class: &str, at: (f64, f64), anchor: &str, text: &str) {
         let (x, y) = at;
         let text = escape(text);
-        let _ = write!(self.out, "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>");
+        let _ = write!(
+            self.out,
+            "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>"
+        );
     }
 
     /// Vertical grid lines with their labels under them.

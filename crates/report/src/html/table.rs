@@ -4,8 +4,8 @@ use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
 use prony_record::Estimate;
 
 use super::svg::{color, escape};
-use crate::words::{self, WITHHELD};
 use crate::format;
+use crate::words::{self, WITHHELD};
 
 /// A cell of a figure: what it sorts by (`None` sorts last), its markup.
 struct Cell {
@@ -118,7 +118,10 @@ fn cells(row: &Row, ratio: bool) -> Vec<Cell> {
     });
     cells.push(Cell::estimate(row.cpu_per_request_ns.as_ref(), "", |ns| format::significant(ns / 1e3, 3)));
     let memory = row.peak_memory_bytes.map(|b| b as f64 / 1e6);
-    cells.push(Cell::figure(memory, memory.map_or_else(|| WITHHELD.to_owned(), |mb| format::significant(mb, 3))));
+    cells.push(Cell::figure(
+        memory,
+        memory.map_or_else(|| WITHHELD.to_owned(), |mb| format::significant(mb, 3)),
+    ));
     cells.push(Cell::estimate(row.startup_ns.as_ref(), "", |ns| format::significant(ns / 1e6, 3)));
     cells.push(Cell::figure(Some(row.failed as f64), format::thousands(row.failed)));
     cells.push(Cell::figure(Some(f64::from(row.counted)), format!("{} of {}", row.counted, row.trials)));
@@ -141,7 +144,11 @@ pub(super) fn remarks(plan: &PlanAnalysis, colors: &[usize]) -> String {
             escape(&remarks.join("; "))
         ));
     }
-    if items.is_empty() { items } else { format!("<ul class=\"remarks\" aria-label=\"Remarks\">{items}</ul>\n") }
+    if items.is_empty() {
+        items
+    } else {
+        format!("<ul class=\"remarks\" aria-label=\"Remarks\">{items}</ul>\n")
+    }
 }
 
 /// Each counted trial's requests per second: the replication itself.
@@ -152,11 +159,16 @@ pub(super) fn raw(plan: &PlanAnalysis) -> String {
     for row in &plan.rows {
         let cells: Vec<String> = (0..most)
             .map(|i| {
-                let figure = row.per_trial_requests_per_s.get(i).map(|v| format::rate(*v)).unwrap_or_default();
+                let figure =
+                    row.per_trial_requests_per_s.get(i).map(|v| format::rate(*v)).unwrap_or_default();
                 format!("<td class=\"num\">{figure}</td>")
             })
             .collect();
-        body.push_str(&format!("<tr><th scope=\"row\">{}</th>{}</tr>\n", escape(&row.candidate), cells.concat()));
+        body.push_str(&format!(
+            "<tr><th scope=\"row\">{}</th>{}</tr>\n",
+            escape(&row.candidate),
+            cells.concat()
+        ));
     }
     format!(
         "<details class=\"raw\"><summary>Raw figures: requests per second of each counted trial</summary>\

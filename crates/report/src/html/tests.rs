@@ -28,8 +28,12 @@ fn write_pages() {
 #[test]
 fn a_page_loads_nothing() {
     for page in pages() {
-        assert!(page.contains("default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"));
-        for load in ["src=", "href=\"http", "href=\"//", "url(", "@import", "fetch(", "XMLHttpRequest", "import("] {
+        assert!(page.contains(
+            "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+        ));
+        for load in
+            ["src=", "href=\"http", "href=\"//", "url(", "@import", "fetch(", "XMLHttpRequest", "import("]
+        {
             let found = page.replace("&lt;img src=x", "").replace("\\u003cimg src=x", "").contains(load);
             assert!(!found, "the page has {load}");
         }
@@ -75,7 +79,11 @@ fn every_candidate_has_its_mark_in_every_plot() {
     for plot in throughput {
         assert_eq!(plot.matches("<circle class=\"mark").count(), 9);
         assert_eq!(plot.matches("<path class=\"whisker\"").count(), 9);
-        assert_eq!(plot.matches("<circle class=\"one\"").count(), 44, "9 × 5 trials, of which one does not count");
+        assert_eq!(
+            plot.matches("<circle class=\"one\"").count(),
+            44,
+            "9 × 5 trials, of which one does not count"
+        );
         assert_eq!(plot.matches("class=\"more\"").count(), 1, "one is a lower bound");
     }
     let latency = plots(&page, "latency");
@@ -133,6 +141,7 @@ fn a_curve_of_survivors_is_not_drawn() {
     assert!(!page.contains("figure class=\"latency\""));
     // Overloaded: p50 to p90 are known, the rest is beyond what was waited for.
     let page = trials(&[("overloaded".to_owned(), fixtures::overloaded())]);
-    let curve = plots(&page, "latency")[0].split("class=\"line\" d=\"").nth(1).unwrap().split('"').next().unwrap();
+    let curve =
+        plots(&page, "latency")[0].split("class=\"line\" d=\"").nth(1).unwrap().split('"').next().unwrap();
     assert_eq!(curve.matches(['M', 'L']).count(), 3, "{curve}");
 }

@@ -6,8 +6,8 @@ use super::curves::Curve;
 use super::lines::Line;
 use super::svg::{Layout, color, escape};
 use super::{count_of, curves, facts, host_facts, legend, lines, page};
-use crate::words::{self, WITHHELD};
 use crate::format;
+use crate::words::{self, WITHHELD};
 
 /// Unresolved requests beside the completed ones, above which a histogram of
 /// the completed alone would flatter the curve.
@@ -39,7 +39,8 @@ pub fn trials(trials: &[(String, Trial)]) -> String {
         body.push_str("<p class=\"tools\"></p></section>\n");
     }
     body.push_str("</main>");
-    let data: Vec<_> = trials.iter().map(|(name, trial)| serde_json::json!({"name": name, "trial": trial})).collect();
+    let data: Vec<_> =
+        trials.iter().map(|(name, trial)| serde_json::json!({"name": name, "trial": trial})).collect();
     page(&format!("{heading} · Prony"), &body, &serde_json::to_string(&data).unwrap_or_default())
 }
 
@@ -50,8 +51,10 @@ fn answer(trial: &Trial) -> String {
         Outcome::Carried => String::new(),
         finding => format!("{}: ", words::outcome(finding)),
     };
-    let pm = words::plus_minus(&trial.throughput.requests_per_s).map(|pm| format!(" {pm}")).unwrap_or_default();
-    let percentiles = ["p50_ns", "p99_ns"].map(|f| format!("{} {}", words::percentile(f), words::percentile_text(summary, f)));
+    let pm =
+        words::plus_minus(&trial.throughput.requests_per_s).map(|pm| format!(" {pm}")).unwrap_or_default();
+    let percentiles = ["p50_ns", "p99_ns"]
+        .map(|f| format!("{} {}", words::percentile(f), words::percentile_text(summary, f)));
     format!("{outcome}{} req/s{pm}, {}", words::throughput(trial), percentiles.join(", "))
 }
 
@@ -75,7 +78,8 @@ fn table(trials: &[(String, Trial)]) -> String {
     let mut heads = vec!["Trial".to_owned(), "Throughput<small>requests/s</small>".to_owned()];
     let fields = ["p50_ns", "p90_ns", "p99_ns", "p999_ns", "p9999_ns"];
     heads.extend(fields.map(|f| format!("{}<small>ms</small>", words::percentile(f))));
-    heads.extend(["Max<small>ms</small>", "Failed", "Client<small>CPU</small>", "Verdict"].map(str::to_owned));
+    heads
+        .extend(["Max<small>ms</small>", "Failed", "Client<small>CPU</small>", "Verdict"].map(str::to_owned));
     let head: Vec<String> = heads.iter().map(|h| format!("<th scope=\"col\">{h}</th>")).collect();
     let mut body = String::new();
     for (k, (name, trial)) in trials.iter().enumerate() {
@@ -190,7 +194,9 @@ fn over_time(trials: &[(String, Trial)]) -> String {
         return String::new();
     }
     let legend = legend(trials.iter().enumerate().map(|(k, (name, _))| (k, name.clone())));
-    format!("<figure class=\"time\"><h3>Over the window</h3>\n{legend}\n<div class=\"panes\">{plots}</div></figure>\n")
+    format!(
+        "<figure class=\"time\"><h3>Over the window</h3>\n{legend}\n<div class=\"panes\">{plots}</div></figure>\n"
+    )
 }
 
 /// A rate over a part of the window; none for a last part of under half a second, where it is mostly chance.
@@ -202,8 +208,10 @@ fn per_s(count: u64, length_ns: u64) -> Option<f64> {
 fn about(name: &str, trial: &Trial) -> String {
     let n = format::thousands;
     let r = &trial.requests;
-    let status: Vec<String> = trial.status.iter().map(|(s, count)| format!("{}: {}", escape(s), n(*count))).collect();
-    let mut out = format!("<section class=\"about\"><h2>{} <small>{}</small></h2>\n", escape(name), state(trial));
+    let status: Vec<String> =
+        trial.status.iter().map(|(s, count)| format!("{}: {}", escape(s), n(*count))).collect();
+    let mut out =
+        format!("<section class=\"about\"><h2>{} <small>{}</small></h2>\n", escape(name), state(trial));
     out.push_str(&facts(&[
         ("Plan", escape(&words::plan_line(trial))),
         ("Started", escape(&trial.started_at)),

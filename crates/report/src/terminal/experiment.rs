@@ -4,8 +4,8 @@ use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
 
 use super::table::{Align, Table};
 use super::{TerminalOptions, push_wrapped};
-use crate::words::{self, WITHHELD};
 use crate::format;
+use crate::words::{self, WITHHELD};
 
 /// A run: the answer, the trials by what became of them, a ranking per plan,
 /// what did not run and how to mend it, and the line that reproduces it all.
@@ -22,20 +22,29 @@ pub fn experiment(analysis: &ExperimentAnalysis, options: &TerminalOptions) -> S
     }
     out.push('\n');
     for skipped in &analysis.skipped {
-        let mend = skipped.mend.as_ref().map(|m| format!(": {m}")).unwrap_or_default();
         let lead = format!(" skipped  {}  ", format::truncate(&format::printable(&skipped.candidate), 24));
-        let text = format::printable(&format!("{}{mend}", skipped.reason.trim_end_matches('.')));
-        push_wrapped(&mut out, &lead, &text, width, str::to_owned);
+        push_wrapped(&mut out, &lead, &format::printable(&skipped.reason), width, str::to_owned);
+        if let Some(mend) = &skipped.mend {
+            // On a line of its own, whole, so that it can be copied.
+            out.push_str(&format!("          {}\n", ink.bold(&format::printable(mend))));
+        }
     }
     for note in &analysis.notes {
         push_wrapped(&mut out, " note  ", &format::printable(note), width, str::to_owned);
     }
-    push_wrapped(&mut out, " ± ", &format::printable(&analysis.interval_method), width, |line| ink.dim(line));
+    push_wrapped(&mut out, " ± ", &format::printable(&analysis.interval_method), width, |line| {
+        ink.dim(line)
+    });
     out.push_str(&format!(" Reproduce  {}\n", ink.bold(&format::printable(&analysis.reproduce))));
     out
 }
 
-fn plan_table(out: &mut String, analysis: &ExperimentAnalysis, plan: &PlanAnalysis, options: &TerminalOptions) {
+fn plan_table(
+    out: &mut String,
+    analysis: &ExperimentAnalysis,
+    plan: &PlanAnalysis,
+    options: &TerminalOptions,
+) {
     let ink = options.ink();
     let name = format::printable(&plan.name);
     let lead = format!(" {name}  ");
@@ -81,7 +90,13 @@ impl Has {
 
     /// The columns without the label: rank, mark, req/s, ±, × baseline, p99, CPU, memory.
     fn width(self) -> usize {
-        6 + 2 + 10 + 7 + if self.ratio { 15 } else { 0 } + 8 + if self.cpu { 7 } else { 0 } + if self.memory { 6 } else { 0 }
+        6 + 2
+            + 10
+            + 7
+            + if self.ratio { 15 } else { 0 }
+            + 8
+            + if self.cpu { 7 } else { 0 }
+            + if self.memory { 6 } else { 0 }
     }
 
     fn table(self, baseline: Option<&str>) -> Table {
@@ -90,7 +105,10 @@ impl Has {
         let mut head = ["rank", "", "server", "req/s", "±"].map(str::to_owned).to_vec();
         if self.ratio {
             columns.push((Right, 7));
-            head.push(format!("× {}", format::truncate(&format::printable(baseline.unwrap_or_default()), 12)));
+            head.push(format!(
+                "× {}",
+                format::truncate(&format::printable(baseline.unwrap_or_default()), 12)
+            ));
         }
         columns.push((Right, 8));
         head.push("p99 ms".to_owned());
@@ -110,7 +128,10 @@ impl Has {
     fn cells(self, row: &Row, room: usize) -> Vec<String> {
         let pm = |e: &Option<prony_record::Estimate>| {
             let half = e.as_ref().and_then(prony_record::Estimate::relative_half_width);
-            half.map_or_else(|| if e.is_some() { WITHHELD.to_owned() } else { String::new() }, format::percent)
+            half.map_or_else(
+                || if e.is_some() { WITHHELD.to_owned() } else { String::new() },
+                format::percent,
+            )
         };
         let figure = |figure: Option<String>| figure.unwrap_or_else(|| WITHHELD.to_owned());
         let label = format::truncate(&format::printable(&row.candidate), room);
@@ -123,7 +144,8 @@ impl Has {
         }
         cells.push(words::row_p99(row));
         if self.cpu {
-            cells.push(figure(row.cpu_per_request_ns.as_ref().map(|e| format::significant(e.point / 1e3, 3))));
+            cells
+                .push(figure(row.cpu_per_request_ns.as_ref().map(|e| format::significant(e.point / 1e3, 3))));
         }
         if self.memory {
             cells.push(figure(row.peak_memory_bytes.map(|b| format::significant(b as f64 / 1e6, 3))));

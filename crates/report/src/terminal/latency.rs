@@ -22,7 +22,8 @@ pub(super) fn table(trial: &Trial, width: usize) -> Vec<String> {
         table.row(head);
         for (i, row) in rows(trial).into_iter().enumerate() {
             let mut cells = cells(&row, notes);
-            let mark = if i == 0 { words::headline_mark(trial) } else { words::figure_mark(trial, row.field) };
+            let mark =
+                if i == 0 { words::headline_mark(trial) } else { words::figure_mark(trial, row.field) };
             cells[0].push_str(mark);
             table.row(cells);
             if let (0, Some(widths)) = (i, half_widths(row.summary)) {
@@ -73,7 +74,8 @@ fn rows(trial: &Trial) -> Vec<TableRow<'_>> {
 }
 
 fn cells(row: &TableRow<'_>, notes: bool) -> Vec<String> {
-    let whole = |ns: Option<u64>| ns.map_or_else(|| WITHHELD.to_owned(), |ns| format::milliseconds(ns as f64));
+    let whole =
+        |ns: Option<u64>| ns.map_or_else(|| WITHHELD.to_owned(), |ns| format::milliseconds(ns as f64));
     let mut cells = vec![row.label.to_owned()];
     cells.extend(SHOWN.map(|field| words::percentile_cell(row.summary, field)));
     cells.extend([whole(row.summary.max_ns), whole(row.summary.mean_ns)]);
@@ -90,7 +92,9 @@ fn half_widths(summary: &Summary) -> Option<Vec<String>> {
     }
     let mut cells = vec!["  95 % ±".to_owned()];
     cells.extend(SHOWN.map(|field| match (summary.percentile(field), summary.ci95.get(field)) {
-        (Some(_), Some([low, high])) => format::milliseconds_half_width(high.saturating_sub(*low) as f64 / 2.0),
+        (Some(_), Some([low, high])) => {
+            format::milliseconds_half_width(high.saturating_sub(*low) as f64 / 2.0)
+        }
         _ => String::new(),
     }));
     Some(cells)
@@ -120,7 +124,9 @@ pub(super) fn withheld(trial: &Trial) -> Option<String> {
         many => {
             let each: Vec<String> = many
                 .iter()
-                .map(|(field, needs)| format!("{} (-d {})", words::percentile(field), format::flag_seconds(*needs)))
+                .map(|(field, needs)| {
+                    format!("{} (-d {})", words::percentile(field), format::flag_seconds(*needs))
+                })
                 .collect();
             Some(format!("under 100 samples beyond {}", each.join(", ")))
         }

@@ -32,7 +32,8 @@ impl Table {
     }
 
     fn width(&self, column: usize) -> usize {
-        let longest = self.rows.iter().filter_map(|r| r.get(column)).map(|c| c.chars().count()).max().unwrap_or(0);
+        let longest =
+            self.rows.iter().filter_map(|r| r.get(column)).map(|c| c.chars().count()).max().unwrap_or(0);
         // A space to the cell before, two where there is room anyway.
         (longest + 1).max(self.columns[column].1)
     }

@@ -13,22 +13,91 @@ fn widest(text: &str) -> usize {
 
 #[test]
 fn a_valid_trial_in_closed_arrivals() {
-    insta::assert_snapshot!(trial(&fixtures::closed(), &plain()), @"CLOSED");
+    insta::assert_snapshot!(trial(&fixtures::closed(), &plain()), @r"
+    13,870 req/s ±0.4 %    p50 6.98 ms    p99 9.61 ms    0 failed    VALID
+    GET / · 100 connections, closed loop, 1 thread · 30.0 s after 3.0 s warm-up
+
+     ms          p50    p90    p99  p99.9 p99.99    max   mean
+     service    6.98   7.86   9.61   14.2      –   56.0   7.14  kernel clock
+       95 % ±  0.028  0.059   0.18   0.68
+     client    0.031  0.048  0.113  0.241      –  0.610  0.035  not the server's
+     req/s  ▇▇▇▇▇▇▇▇▇▇▇▇▇█▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇   13.6k – 14.1k per second, steady
+
+     answered 416,100   200: 416,100   failed 0   in flight at the end 100
+     read 49.6 MB (1.65 MB/s) · client 7.9 % of one core, 5.70 µs a request
+     – p99.99 has 42 samples beyond it, 100 are needed: -d 75s
+     Next  prony load http://127.0.0.1:8080/ -c 100 -d 30s -R 10k
+    ");
 }
 
 #[test]
 fn an_overloaded_trial_in_open_arrivals() {
-    insta::assert_snapshot!(trial(&fixtures::overloaded(), &plain()), @"OVERLOADED");
+    insta::assert_snapshot!(trial(&fixtures::overloaded(), &plain()), @r"
+    OVERLOADED  carries 19,880 of 21,000 req/s ±0.3 %; the wait grows 53 ms a second
+    GET / · 500 connections · constant 21,000/s · 30.0 s after 3.0 s warm-up
+
+     ms           p50     p90      p99    p99.9   p99.99     max    mean
+     response     812   1,440 > 1.53 s > 1.53 s > 1.53 s   1,590     801
+       95 % ±     3.2      11
+     service     24.1    27.2     33.0     47.1     61.0    70.2    24.4
+     waited       788   1,412    1,540    1,560    1,565   1,566     776
+     req/s  ▇▇▇▇▇▇▇▇▇▇▇▇▇█▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇   13.6k – 14.1k per second
+
+     due 630,000 = answered 596,400 + failed 0 + in flight 500 + never sent 33,100
+     by status  200: 596,400
+     read 49.6 MB (1.65 MB/s) · client 7.9 % of one core, 5.70 µs a request
+     · overload: the wait for a connection grew 53 ms a second, to 1.57 s at the end
+       → Ask for a rate that it carries, or give it more connections.
+     Next  prony load http://127.0.0.1:8080/ -c 500 -d 30s -R 18k
+    ");
 }
 
 #[test]
 fn a_broken_trial() {
-    insta::assert_snapshot!(trial(&fixtures::broken(), &plain()), @"BROKEN");
+    insta::assert_snapshot!(trial(&fixtures::broken(), &plain()), @r"
+    BROKEN  98 % failed: 51,200 of 52,140; answers 31.3 req/s
+    GET / · 100 connections, closed loop, 1 thread · 30.0 s after 3.0 s warm-up
+
+     ms           p50     p90     p99   p99.9  p99.99     max    mean
+     service    > 2 s       –   > 2 s       –       –    56.0    7.14  kernel clock
+     req/s  ██▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁   0 – 470 per second
+
+     answered 940   failed 51,200   in flight at the end 100
+     by status  200: 940, 502: 48,000
+     read 117 kB (3.90 kB/s) · client 7.9 % of one core, 5.70 µs a request
+     failed 51,200 (98 %)
+       unexpected status     48,000  502 Bad Gateway�[2J
+       reset                  3,200  Connection reset by peer (os error 104)
+     – no interval for req/s: most requests failed
+     · errors: 98 % of the requests failed; over 50 % is broken.
+       → See what one request is told.
+     Next  prony load http://127.0.0.1:8080/ -n 1 -c 1
+    ");
 }
 
 #[test]
 fn a_doubtful_trial_says_what_is_doubtful() {
-    insta::assert_snapshot!(trial(&fixtures::doubtful(), &plain()), @"DOUBTFUL");
+    insta::assert_snapshot!(trial(&fixtures::doubtful(), &plain()), @r"
+    ≥ 13,870? req/s ±0.4 %  p50 6.98 ms?  p99 –  0 failed  SUSPECT, INTERRUPTED
+    GET / · 100 connections, closed loop, 1 thread · 4.2 s of 30.0 s after 3.0 s
+    warm-up
+
+     ms          p50    p90    p99  p99.9 p99.99    max   mean
+     service?   6.98   7.86      –      –      –   56.0   7.14  kernel clock
+       95 % ±  0.028  0.059
+     client    0.031  0.048  0.113  0.241      –  0.610  0.035  not the server's
+     req/s  ▇▇▇█   13.9k – 14.1k per second, not steady
+
+     answered 416,100   200: 416,100   failed 0   in flight at the end 100
+     read 6.94 MB (1.65 MB/s) · client 56 % of one core, 5.70 µs a request
+     – under 100 samples beyond p99 (-d 12s), p99.9 (-d 120s), p99.99 (-d 1200s)
+     ? not steady (service, throughput): throughput drifted −7.2 % over the window
+       (95 %: −8.4 to −6.0 %), 5 % is allowed.
+       → Give it a longer warm-up: --warmup 10s.
+     ≥ client saturated (throughput): a worker was outside epoll_wait for 97 % of
+       the window; 90 % is the limit.
+       → Give the client more threads: -t 2.
+    ");
 }
 
 #[test]
@@ -38,7 +107,7 @@ fn failures_come_first_when_they_are_a_reason() {
     t.errors = [("request_timeout".to_owned(), 12_400)].into();
     t.verdict.reasons = vec![fixtures::reason("errors", &[], prony_record::trial::Effect::Note)];
     let out = trial(&t, &plain());
-    assert!(out.starts_with("2.9 % FAILED  13,870 req/s"), "{out}");
+    assert!(out.starts_with("2.9 % FAILED    13,870 req/s"), "{out}");
 }
 
 #[test]
@@ -59,12 +128,65 @@ fn what_flags_cannot_tell_is_not_put_into_a_command() {
 
 #[test]
 fn a_run() {
-    insta::assert_snapshot!(experiment(&fixtures::experiment(), &plain()), @"EXPERIMENT");
+    insta::assert_snapshot!(experiment(&fixtures::experiment(), &plain()), @r"
+    hyper leads: at least 9.4 × nginx-fpm at 50 connections
+    9 candidates × 1 plan × 5 blocks = 45 trials: 39 valid, 5 lower bounds, 1 void
+    3 min 42 s · seed 1 · server on CPU 1, client on CPU 0
+
+     c50  50 connections, closed loop, GET /
+     rank    server            req/s      ± × nginx-fpm  p99 ms µs/req    MB
+     1       hyper          ≥ 81,240  0.9 %        9.42   0.986   11.2  8.10
+     2       go-net-http      52,310  1.3 %        6.06    2.38   18.4  21.4
+     3–4     bjoern-bottle    17,020  2.1 %        1.97    3.74   57.1  34.9
+     3–4     node-http        16,790  2.4 %        1.95    6.05   58.9  78.3
+     5       nginx-fpm         8,628  1.2 %           1    9.14    114  58.2
+     6–7     caddy-fpm         6,104  1.9 %       0.707    16.6    161  92.5
+     6–7   ? apache-fpm        5,980  2.8 %       0.693    20.9    166  88.0
+     8     ! php-server        5,322  1.7 %       0.617    11.1    187  29.7
+     9       gunicorn          1,412  3.4 %       0.164       –    706  46.3
+     ≥ hyper: client saturated in 5 of 5 trials: a worker was outside epoll_wait for
+       98 % of the window
+     ? apache-fpm: 4 of 5 trials count; host noisy in 1 of 5 trials: the hypervisor
+       took 3.1 % of a core; 1 % is the limit
+     ! php-server: 312 of 319,632 requests failed (0.1 %)
+
+     skipped  nginx-unit  there is no package of it for Debian 12.
+              prony servers install nginx-unit
+     note  The run was interrupted once and resumed.
+     ± 95 % intervals by Student's t on the log figures of the trials, each on a
+       fresh server; ratios are paired within blocks.
+     Reproduce  prony bench quickstart --seed 1
+    ");
 }
 
 #[test]
 fn a_run_with_hostile_labels_and_a_candidate_without_figures() {
-    insta::assert_snapshot!(experiment(&fixtures::hostile(), &plain()), @"HOSTILE");
+    insta::assert_snapshot!(experiment(&fixtures::hostile(), &plain()), @r#"
+    a|b `c` <img src=x onerror=alert(1)> @everyone
+    4 candidates × 1 plan × 5 blocks = 20 trials: 10 valid, 4 suspect, 5 void, 1
+    missing
+    3 min 42 s · seed 1 · server and client not pinned · INTERRUPTED
+
+     c"50' onload=x  50 connections, closed loop, GET /
+     rank    server                 req/s      ± × nginx-fpm  p99 ms µs/req    MB
+     1       hyper               ≥ 81,240  0.9 %        9.42   0.986   11.2  8.10
+     2       <b onmouseover="x…    52,310  1.3 %        6.06   > 2 s   18.4  21.4
+     3–4   ! bjoern-bottle         17,020  2.1 %        1.97    3.74   57.1  34.9
+     –     ✗ node-http                  –                  –       –      –  78.3
+     ≥ hyper: client saturated in 5 of 5 trials: a worker was outside epoll_wait for
+       98 % of the window
+     ! bjoern-bottle: overloaded in 3 of 5 trials: the wait grew to the end
+     ✗ node-http: 0 of 5 trials count; broken in 5 of 5 trials: more than half of
+       the requests failed; 90,000 of 90,010 requests failed (100 %); server died in
+       5 of 5 trials: it ended with <signal 11> after 2 s
+
+     skipped  nginx-unit  there is no package of it for Debian 12.
+              prony servers install nginx-unit
+     note  The run was interrupted once and resumed.
+     ± 95 % intervals by Student's t on the log figures of the trials, each on a
+       fresh server; ratios are paired within blocks.
+     Reproduce  prony bench quickstart --seed 1
+    "#);
 }
 
 #[test]

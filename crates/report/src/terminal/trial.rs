@@ -119,7 +119,8 @@ fn finding(trial: &Trial) -> String {
         let failed = format::thousands(trial.requests.failed);
         return format!("{} failed: {failed} of {ended}; answers {carried} req/s{pm}", failed_share(trial));
     }
-    let of = trial.throughput.offered_per_s.map(|due| format!(" of {}", format::rate(due))).unwrap_or_default();
+    let of =
+        trial.throughput.offered_per_s.map(|due| format!(" of {}", format::rate(due))).unwrap_or_default();
     let growth = trial.verdict.reasons.iter().find(|r| r.code == "overload").and_then(|r| growth(&r.detail));
     let growth = growth.map(|g| format!(" {g} a second")).unwrap_or_default();
     format!("carries {carried}{of} req/s{pm}; the wait grows{growth}")
@@ -138,7 +139,10 @@ fn growth(detail: &str) -> Option<String> {
         let bare = unit.strip_suffix("/s").filter(|_| is_figure(figure));
         match bare {
             Some(unit) if ["ns", "µs", "ms", "s"].contains(&unit) => Some(format!("{figure} {unit}")),
-            _ if is_figure(figure) && ["ns", "µs", "ms", "s"].contains(unit) && is_per_second(&words[i + 2..]) => {
+            _ if is_figure(figure)
+                && ["ns", "µs", "ms", "s"].contains(unit)
+                && is_per_second(&words[i + 2..]) =>
+            {
                 Some(format!("{figure} {unit}"))
             }
             _ => None,
@@ -184,8 +188,11 @@ fn rates(trial: &Trial) -> Vec<f64> {
 fn fates(out: &mut String, trial: &Trial, width: usize) {
     let r = &trial.requests;
     let n = format::thousands;
-    let status: Vec<String> =
-        trial.status.iter().map(|(status, count)| format!("{}: {}", format::printable(status), n(*count))).collect();
+    let status: Vec<String> = trial
+        .status
+        .iter()
+        .map(|(status, count)| format!("{}: {}", format::printable(status), n(*count)))
+        .collect();
     if trial.plan.rate_per_s.is_none() {
         let ends = format!("failed {}   in flight at the end {}", n(r.failed), n(r.in_flight));
         let line = format!(" answered {}   {}   {ends}", n(r.completed), status.join("   "));
@@ -195,7 +202,8 @@ fn fates(out: &mut String, trial: &Trial, width: usize) {
         }
         push_line(out, &format!(" answered {}   {ends}", n(r.completed)));
     } else {
-        let carried_in = if r.carried_in > 0 { format!(" + carried in {}", n(r.carried_in)) } else { String::new() };
+        let carried_in =
+            if r.carried_in > 0 { format!(" + carried in {}", n(r.carried_in)) } else { String::new() };
         let line = format!(
             "due {}{carried_in} = answered {} + failed {} + in flight {} + never sent {}",
             n(r.scheduled),
@@ -236,7 +244,10 @@ fn errors(out: &mut String, trial: &Trial, width: usize, ink: Ink) {
     if trial.errors.is_empty() {
         return;
     }
-    push_line(out, &format!(" failed {} ({})", format::thousands(trial.requests.failed), failed_share(trial)));
+    push_line(
+        out,
+        &format!(" failed {} ({})", format::thousands(trial.requests.failed), failed_share(trial)),
+    );
     let mut kinds: Vec<_> = trial.errors.iter().collect();
     kinds.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
     let name_width = kinds.iter().map(|(kind, _)| kind.chars().count()).max().unwrap_or(0).min(24);
@@ -253,7 +264,13 @@ fn errors(out: &mut String, trial: &Trial, width: usize, ink: Ink) {
 fn reasons(out: &mut String, trial: &Trial, width: usize, ink: Ink) {
     let estimate = &trial.throughput.requests_per_s;
     if let Some(why) = estimate.no_interval.as_deref().filter(|_| trial.requests.completed > 0) {
-        push_wrapped(out, " – ", &format!("no interval for req/s: {}", format::printable(why)), width, str::to_owned);
+        push_wrapped(
+            out,
+            " – ",
+            &format!("no interval for req/s: {}", format::printable(why)),
+            width,
+            str::to_owned,
+        );
     }
     if let Some(line) = latency::withheld(trial) {
         push_wrapped(out, " – ", &line, width, str::to_owned);
@@ -306,7 +323,11 @@ fn rate_flag(rate: f64) -> Option<String> {
     }
     let unit = 10_f64.powf(rate.log10().floor() - 1.0).max(1.0);
     let rounded = (rate / unit).round() * unit;
-    Some(if rounded >= 1e3 && rounded % 1e3 == 0.0 { format!("{}k", rounded / 1e3) } else { rounded.to_string() })
+    Some(if rounded >= 1e3 && rounded % 1e3 == 0.0 {
+        format!("{}k", rounded / 1e3)
+    } else {
+        rounded.to_string()
+    })
 }
 
 /// `prony load URL`; with `…` for the URL and what else was given, where the plan has more than flags tell here.
@@ -336,7 +357,10 @@ mod tests {
 
     #[test]
     fn growth_is_found_where_it_is_said() {
-        assert_eq!(growth("the wait for a connection grows 53 ms a second to the end").as_deref(), Some("53 ms"));
+        assert_eq!(
+            growth("the wait for a connection grows 53 ms a second to the end").as_deref(),
+            Some("53 ms")
+        );
         assert_eq!(growth("grew by 1.2 s per second, to 36 s").as_deref(), Some("1.2 s"));
         assert_eq!(growth("it grows 53 ms/s (95 %: 50 to 55)").as_deref(), Some("53 ms"));
         assert_eq!(growth("after 30 s the wait was 1.6 s and growing"), None);

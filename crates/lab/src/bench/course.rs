@@ -1,0 +1,267 @@
+//! The course of a run: trial after trial, each written down before the next.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant, SystemTime};
+
+use prony_record::rfc3339;
+use prony_record::run_log::{
+    Event, Line, PlannedTrial, RunLog, RunLogError, RunLogWriter, TrialResult, TrialStart,
+};
+use prony_record::trial::Validity;
+
+use super::aim::Aim;
+use super::budget::Budget;
+use super::header::{header, may_resume, remaining};
+use super::pins::PinnedProcess;
+use super::trial::Ended;
+use super::{BenchError, BenchEvent, BenchOutcome, BenchSetup, End, Figures, Interrupt, Loader};
+use crate::journal;
+use crate::units::show_duration;
+
+/// A candidate that never started is given up after so many attempts: each
+/// may wait for half a minute.
+const START_ATTEMPTS: u32 = 2;
+
+/// Where lines go: the run log, or a test's.
+pub(super) type Append<'a> = dyn FnMut(&Line) -> Result<(), RunLogError> + 'a;
+
+/// A run under way.
+pub(super) struct Course<'a> {
+    pub(super) setup: &'a BenchSetup,
+    pub(super) loader: &'a mut Loader<'a>,
+    pub(super) interrupt: &'a Interrupt,
+    pub(super) tell: &'a mut dyn FnMut(&BenchEvent<'_>),
+    append: &'a mut Append<'a>,
+    /// Each candidate's aim, and whether it has passed its full check.
+    pub(super) aims: BTreeMap<String, (Aim, bool)>,
+    /// Processes that outlived SIGKILL, not reported yet.
+    pub(super) leftovers: Vec<String>,
+    void: BTreeSet<String>,
+    failed_starts: BTreeMap<String, u32>,
+    budget: Budget,
+    began: Instant,
+    trials: u32,
+    counted: u32,
+}
+
+/// Runs an experiment, or the rest of one.
+///
+/// `load` is [`prony_load::run`]; `events` hears of everything as it happens,
+/// in the calling thread. All threads of the process are kept off the servers' CPUs meanwhile.
+///
+/// # Errors
+/// When the log cannot be begun, resumed or written, or no candidate can run.
+/// Servers have been stopped then.
+pub fn run<'a>(
+    setup: &'a BenchSetup,
+    load: &'a mut Loader<'a>,
+    interrupt: &'a Interrupt,
+    events: &'a mut dyn FnMut(&BenchEvent<'_>),
+) -> Result<BenchOutcome, BenchError> {
+    if setup.candidates.is_empty() {
+        return Err(BenchError::NoCandidates(skipped(setup)));
+    }
+    let (order, left, mut writer) = if setup.resume { resume(setup)? } else { begin(setup)? };
+    events(&BenchEvent::Begun { log: &setup.log, total: count(order), remaining: count(left.len()) });
+    let mut append = |line: &Line| writer.append(line);
+    let course = Course::new(setup, load, interrupt, events, &mut append);
+    course.run(&left, setup.resume)
+}
+
+fn skipped(setup: &BenchSetup) -> String {
+    let reasons: Vec<String> =
+        setup.skipped.iter().map(|s| format!("{}: {}", s.candidate, s.reason)).collect();
+    if reasons.is_empty() { "there are none.".to_owned() } else { reasons.join(" ") }
+}
+
+fn begin(setup: &BenchSetup) -> Result<(usize, Vec<PlannedTrial>, RunLogWriter), BenchError> {
+    let header = header(setup);
+    let writer = RunLogWriter::create(&setup.log, &header).map_err(BenchError::Open)?;
+    Ok((header.order.len(), header.order, writer))
+}
+
+fn resume(setup: &BenchSetup) -> Result<(usize, Vec<PlannedTrial>, RunLogWriter), BenchError> {
+    let log = RunLog::read(&setup.log).map_err(BenchError::Open)?;
+    may_resume(&log, setup).map_err(|why| BenchError::Resume { path: setup.log.clone(), why })?;
+    let writer = RunLogWriter::open(&setup.log).map_err(BenchError::Open)?;
+    Ok((log.header.order.len(), remaining(&log), writer))
+}
+
+fn count(trials: usize) -> u32 {
+    u32::try_from(trials).unwrap_or(u32::MAX)
+}
+
+impl<'a> Course<'a> {
+    pub(super) fn new(
+        setup: &'a BenchSetup,
+        loader: &'a mut Loader<'a>,
+        interrupt: &'a Interrupt,
+        tell: &'a mut dyn FnMut(&BenchEvent<'_>),
+        append: &'a mut Append<'a>,
+    ) -> Course<'a> {
+        Course {
+            setup,
+            loader,
+            interrupt,
+            tell,
+            append,
+            aims: BTreeMap::new(),
+            leftovers: Vec::new(),
+            void: BTreeSet::new(),
+            failed_starts: BTreeMap::new(),
+            budget: Budget::new(setup.experiment.budget),
+            began: Instant::now(),
+            trials: 0,
+            counted: 0,
+        }
+    }
+
+    /// Runs the trials that are left.
+    pub(super) fn run(mut self, left: &[PlannedTrial], resumed: bool) -> Result<BenchOutcome, BenchError> {
+        let _pinned = PinnedProcess::to(&self.setup.pins.client);
+        if resumed {
+            self.event("resumed", format!("{} trials are left.", left.len()))?;
+        }
+        for cleaned in journal::clean_up(self.setup.layout.root()) {
+            self.event("cleaned_up", cleaned.what)?;
+        }
+        let mut block = None;
+        for (at, planned) in left.iter().enumerate() {
+            if self.interrupt.asked() {
+                return self.interrupted();
+            }
+            if self.void.contains(&planned.candidate) {
+                continue;
+            }
+            if block != Some(planned.block) {
+                block = Some(planned.block);
+                if !self.budget.allows_block(self.began.elapsed(), self.runnable(&left[at..], block)) {
+                    let budget = self.setup.experiment.budget.unwrap_or_default();
+                    let after = show_duration(Duration::from_secs(self.began.elapsed().as_secs()));
+                    let text = format!(
+                        "Block {} would not end within the budget of {}; ended after {after}.",
+                        planned.block + 1,
+                        show_duration(budget)
+                    );
+                    self.event("budget_spent", text)?;
+                    return Ok(self.outcome(End::BudgetSpent));
+                }
+            }
+            if !self.one(planned, &left[at..])? {
+                return self.interrupted();
+            }
+        }
+        if !left.is_empty() {
+            self.event("finished", format!("All trials are done: {} in this sitting.", self.trials))?;
+        }
+        Ok(self.outcome(End::Finished))
+    }
+
+    /// Trials of these that will be run; of one block, or of all.
+    fn runnable(&self, left: &[PlannedTrial], block: Option<u32>) -> u32 {
+        let runs =
+            |t: &&PlannedTrial| !self.void.contains(&t.candidate) && block.is_none_or(|b| t.block == b);
+        count(left.iter().filter(runs).count())
+    }
+
+    /// Runs and records one trial; false when somebody asked to end.
+    fn one(&mut self, planned: &PlannedTrial, left: &[PlannedTrial]) -> Result<bool, BenchError> {
+        let started = Instant::now();
+        let start = TrialStart { planned: planned.clone(), at: rfc3339(SystemTime::now()) };
+        self.write(&Line::TrialStart(start))?;
+        let remaining = self.trials + self.runnable(left, None);
+        let (done, elapsed) = (self.trials, self.began.elapsed());
+        (self.tell)(&BenchEvent::TrialBegins { planned, done, remaining, elapsed });
+        let failed = |why: &str| TrialResult {
+            planned: planned.clone(),
+            trial: None,
+            server: None,
+            failure: Some(why.to_owned()),
+        };
+        let ended = self.trial(planned)?;
+        self.budget.took(started.elapsed());
+        let (result, goes_on) = match ended {
+            Ended::Result(result) => (*result, true),
+            Ended::Interrupted(Some(result)) => (*result, false),
+            Ended::Interrupted(None) => return Ok(false),
+            Ended::CheckFailed(why) => {
+                self.event("check_failed", why.clone())?;
+                self.void.insert(planned.candidate.clone());
+                (failed(&why), true)
+            }
+            Ended::NotStarted(why) => {
+                self.did_not_start(planned, &why)?;
+                (failed(&why), true)
+            }
+        };
+        if result.failure.is_none() {
+            self.failed_starts.remove(&planned.candidate);
+        }
+        self.trials += 1;
+        let counts =
+            result.trial.as_ref().is_some_and(|t| t.verdict.validity != Validity::Invalid && !t.interrupted);
+        self.counted += u32::from(counts);
+        let line = Line::Result(result);
+        self.write(&line)?;
+        let leftovers = std::mem::take(&mut self.leftovers);
+        if !leftovers.is_empty() {
+            let text = format!(
+                "{} left processes that outlived SIGKILL: {}.",
+                planned.candidate,
+                leftovers.join(", ")
+            );
+            self.event("leftovers", text)?;
+        }
+        if let Line::Result(result) = &line {
+            let after = self.runnable(&left[1..], None);
+            (self.tell)(&BenchEvent::TrialEnded {
+                result,
+                figures: Figures::of(result),
+                done: self.trials,
+                remaining: self.trials + after,
+                elapsed: self.began.elapsed(),
+                left: self.budget.forecast(after),
+            });
+        }
+        Ok(goes_on)
+    }
+
+    /// A candidate whose first attempts all fail is left out of the rest.
+    fn did_not_start(&mut self, planned: &PlannedTrial, why: &str) -> Result<(), BenchError> {
+        let ever_ran = self.aims.get(&planned.candidate).is_some_and(|(_, checked)| *checked);
+        let attempts = self.failed_starts.entry(planned.candidate.clone()).or_default();
+        *attempts += 1;
+        if *attempts >= START_ATTEMPTS && !ever_ran {
+            let attempts = *attempts;
+            self.void.insert(planned.candidate.clone());
+            self.event("start_failed", format!("Given up after {attempts} attempts: {why}"))?;
+        }
+        Ok(())
+    }
+
+    fn interrupted(&mut self) -> Result<BenchOutcome, BenchError> {
+        self.event("interrupted", "Somebody ended the run; --resume goes on with it.".to_owned())?;
+        Ok(self.outcome(End::Interrupted))
+    }
+
+    fn outcome(&self, end: End) -> BenchOutcome {
+        BenchOutcome {
+            end,
+            log: self.setup.log.clone(),
+            trials: self.trials,
+            counted: self.counted,
+            elapsed: self.began.elapsed(),
+        }
+    }
+
+    fn event(&mut self, what: &str, detail: String) -> Result<(), BenchError> {
+        let event = Event { at: rfc3339(SystemTime::now()), what: what.to_owned(), detail };
+        self.write(&Line::Event(event.clone()))?;
+        (self.tell)(&BenchEvent::Note(&event));
+        Ok(())
+    }
+
+    fn write(&mut self, line: &Line) -> Result<(), BenchError> {
+        (self.append)(line).map_err(BenchError::Log)
+    }
+}

@@ -1,0 +1,132 @@
+//! A run log's header, and whether a log's header is this run's.
+
+use std::collections::BTreeSet;
+use std::time::SystemTime;
+
+use prony_load::Target;
+use prony_load::plan::Expect;
+use prony_record::plan::{PlanRecord, nanoseconds};
+use prony_record::run_log::{CandidateRecord, Header, NamedPlan, PlannedTrial, RunLog, SCHEMA, TrialResult};
+use prony_record::{Tool, rfc3339};
+
+use super::aim::Aim;
+use super::{BenchCandidate, BenchSetup};
+use crate::schedule;
+
+/// The header of a new run.
+pub fn header(setup: &BenchSetup) -> Header {
+    let experiment = &setup.experiment;
+    let labels: Vec<String> = setup.candidates.iter().map(|c| c.candidate.label().to_owned()).collect();
+    let plans: Vec<String> = experiment.plans.iter().map(|p| p.name.clone()).collect();
+    Header {
+        schema: SCHEMA.to_owned(),
+        tool: Tool::this(),
+        created_at: rfc3339(SystemTime::now()),
+        name: experiment.name.clone(),
+        title: experiment.title.clone(),
+        reproduce: setup.reproduce.clone(),
+        host: setup.host.clone(),
+        seed: experiment.seed,
+        blocks: experiment.blocks.max,
+        budget_ns: experiment.budget.map(nanoseconds),
+        baseline: setup.baseline.clone(),
+        server_cpus: setup.pins.server.clone(),
+        client_cpus: setup.pins.client.clone(),
+        candidates: setup.candidates.iter().map(|c| candidate_record(c, setup)).collect(),
+        skipped: setup.skipped.clone(),
+        plans: named_plans(setup),
+        order: schedule::order(&labels, &plans, experiment.blocks.max, experiment.seed),
+        experiment_toml: Some(experiment.text.clone()).filter(|text| !text.is_empty()),
+    }
+}
+
+fn candidate_record(c: &BenchCandidate, setup: &BenchSetup) -> CandidateRecord {
+    let candidate = &c.candidate;
+    // A command without {workers} was told nothing, and a URL never is.
+    let told = candidate.server().is_some()
+        || (candidate.as_url().is_none() && candidate.title().contains("{workers}"));
+    CandidateRecord {
+        label: candidate.label().to_owned(),
+        title: candidate.title().to_owned(),
+        language: candidate.language().map(str::to_owned),
+        kind: candidate.kind().map(|kind| kind.as_str().to_owned()),
+        version: c.version.clone(),
+        workers: told.then(|| workers(c, setup)),
+        keepalive: candidate.keepalive().unwrap_or(true),
+    }
+}
+
+/// Workers that a candidate is told to use.
+pub(super) fn workers(c: &BenchCandidate, setup: &BenchSetup) -> u32 {
+    c.candidate.workers(setup.experiment.workers.workers(setup.experiment.server_cores))
+}
+
+/// The experiment's plans as they are stored, aimed at a placeholder without a port.
+pub fn named_plans(setup: &BenchSetup) -> Vec<NamedPlan> {
+    let aims = setup.candidates.iter().map(|c| Aim::of(&c.candidate, setup.experiment.route, &setup.ask));
+    let (path, expect) =
+        aims.map(|aim| (aim.path, aim.expect)).next().unwrap_or_else(|| ("/".to_owned(), Expect::default()));
+    let target = Target { host: "127.0.0.1".to_owned(), port: 80, path: path.clone(), userinfo: None };
+    let named = |plan: &crate::experiment::ExperimentPlan| NamedPlan {
+        name: plan.name.clone(),
+        describe: plan.describe(&path),
+        plan: PlanRecord::of(
+            &plan.aimed(target.clone(), expect.clone(), &setup.pins.client, setup.experiment.seed),
+            &setup.redact,
+        ),
+    };
+    setup.experiment.plans.iter().map(named).collect()
+}
+
+/// Whether a log may be gone on with by this setup: the same tool, plans, CPUs
+/// and versions, so that all of its trials stay comparable. Why not, in a sentence.
+pub(super) fn may_resume(log: &RunLog, setup: &BenchSetup) -> Result<(), String> {
+    let old = &log.header;
+    let this = Tool::this();
+    if old.tool != this {
+        return Err(format!(
+            "it was begun by {} {} and this is {} {}: figures of both are not to be mixed. Use that version, \
+             or begin a new run.",
+            old.tool.name, old.tool.version, this.name, this.version
+        ));
+    }
+    if old.plans != named_plans(setup) {
+        return Err(
+            "its plans or CPUs are not those asked for now: give the same options, or begin a new run."
+                .to_owned(),
+        );
+    }
+    if old.host.cpu_model != setup.host.cpu_model || old.host.kernel != setup.host.kernel {
+        return Err(format!(
+            "it was begun on {} with {}, and this is {} with {}: begin a new run.",
+            old.host.cpu_model, old.host.kernel, setup.host.cpu_model, setup.host.kernel
+        ));
+    }
+    let wanted: BTreeSet<&str> = old.order.iter().map(|t| t.candidate.as_str()).collect();
+    for label in wanted {
+        let Some(now) = setup.candidates.iter().find(|c| c.candidate.label() == label) else {
+            return Err(format!(
+                "its candidate {label} cannot run here now: install it again, or begin a new run."
+            ));
+        };
+        let before = old.candidates.iter().find(|c| c.label == label).and_then(|c| c.version.as_ref());
+        if let (Some(before), Some(now)) = (before, &now.version)
+            && before != now
+        {
+            return Err(format!("{label} was {before} and is {now} now: begin a new run."));
+        }
+    }
+    Ok(())
+}
+
+/// The planned trials that still need a result, in order. A trial that was
+/// interrupted is run again.
+pub(super) fn remaining(log: &RunLog) -> Vec<PlannedTrial> {
+    let done: BTreeSet<u32> =
+        log.results.iter().filter(|r| !is_interrupted(r)).map(|r| r.planned.index).collect();
+    log.header.order.iter().filter(|t| !done.contains(&t.index)).cloned().collect()
+}
+
+fn is_interrupted(result: &TrialResult) -> bool {
+    result.trial.as_ref().is_some_and(|trial| trial.interrupted)
+}

@@ -1,0 +1,289 @@
+//! A run: every planned trial on a fresh server, in the planned order, recorded as it goes.
+//!
+//! A trial that fails is recorded and the run goes on; a candidate that fails
+//! its check is left out of the rest. Whatever ends the run (its end, the
+//! budget, Ctrl-C, a full disk), the server is stopped first and the log can
+//! be resumed.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use prony_load::plan::Expect;
+use prony_load::{Control, LoadError, Measurement, Plan, Snapshot};
+use prony_record::host::Host;
+use prony_record::run_log::{Event, PlannedTrial, RunLogError, Skipped, TrialResult};
+use prony_record::trial::{Bound, Outcome, Validity};
+
+use crate::candidate::{Candidate, Layout};
+use crate::experiment::Experiment;
+use crate::supervise::Supervision;
+
+mod aim;
+mod budget;
+mod course;
+mod header;
+mod pins;
+mod resolve;
+mod trial;
+
+pub use course::run;
+pub use header::{header, named_plans};
+pub use pins::{Pins, TooFewCpus, split_cpus};
+pub use resolve::{Resolved, resolve};
+
+/// What applies a load: [`prony_load::run`], or a test's stand-in.
+pub type Loader<'a> =
+    dyn FnMut(&Plan, &Control, &mut dyn FnMut(&Snapshot)) -> Result<Measurement, LoadError> + 'a;
+
+/// Everything that a run needs to know before it begins.
+#[derive(Debug, Clone)]
+pub struct BenchSetup {
+    /// The experiment, scaled and filtered as asked.
+    pub experiment: Experiment,
+    /// Who runs, in the experiment's order.
+    pub candidates: Vec<BenchCandidate>,
+    /// Who does not, and why.
+    pub skipped: Vec<Skipped>,
+    /// The baseline's label, canonical.
+    pub baseline: Option<String>,
+    /// What commands are asked for, and what of commands and URLs is right; servers of the
+    /// catalogue have the experiment's route, URLs their own path.
+    pub ask: Ask,
+    /// `.prony`.
+    pub layout: Layout,
+    /// The run log.
+    pub log: PathBuf,
+    /// Whether to go on with an existing log.
+    pub resume: bool,
+    /// The command that reproduces the run.
+    pub reproduce: String,
+    /// Names of headers whose values are not written, beside those that are secret by custom.
+    pub redact: Vec<String>,
+    /// The machine, read before anything was pinned.
+    pub host: Host,
+    /// Both sides' CPUs.
+    pub pins: Pins,
+    /// How servers are supervised.
+    pub supervision: Supervision,
+}
+
+/// A candidate that runs.
+#[derive(Debug, Clone)]
+pub struct BenchCandidate {
+    /// It.
+    pub candidate: Candidate,
+    /// Its own word for its version.
+    pub version: Option<String>,
+}
+
+/// What is asked of a command, and what answer of a command or URL is right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ask {
+    /// Path and query.
+    pub path: String,
+    /// Right answers.
+    pub expect: Expect,
+}
+
+impl Default for Ask {
+    /// `GET /`, any 2xx or 3xx.
+    fn default() -> Ask {
+        Ask { path: "/".to_owned(), expect: Expect::default() }
+    }
+}
+
+/// Ends a run early, from any thread. Clones end the same run.
+#[derive(Debug, Clone, Default)]
+pub struct Interrupt(Arc<Asked>);
+
+#[derive(Debug, Default)]
+struct Asked {
+    asked: AtomicBool,
+    load: Mutex<Option<Control>>,
+}
+
+impl Interrupt {
+    /// One that has not been asked.
+    pub fn new() -> Interrupt {
+        Interrupt::default()
+    }
+
+    /// Asks the run to end: the load at once, the server after it. Takes a
+    /// lock: to be called from a thread that waits for signals, not from a handler.
+    pub fn ask(&self) {
+        self.0.asked.store(true, Ordering::SeqCst);
+        if let Some(load) = &*self.0.load.lock().unwrap_or_else(PoisonError::into_inner) {
+            load.stop();
+        }
+    }
+
+    /// Whether somebody asked.
+    pub fn asked(&self) -> bool {
+        self.0.asked.load(Ordering::SeqCst)
+    }
+
+    /// The control of the load that begins now.
+    fn control(&self) -> Control {
+        let control = Control::new();
+        *self.0.load.lock().unwrap_or_else(PoisonError::into_inner) = Some(control.clone());
+        // Asked before the lock: nobody has stopped this one. After it: `ask` does.
+        if self.asked() {
+            control.stop();
+        }
+        control
+    }
+}
+
+/// What happens in a run, for progress lines.
+#[derive(Debug)]
+pub enum BenchEvent<'a> {
+    /// The log is open.
+    Begun {
+        /// It.
+        log: &'a Path,
+        /// Trials of the whole order.
+        total: u32,
+        /// Trials still to run: fewer when resumed.
+        remaining: u32,
+    },
+    /// Something was written to the log that is no trial; see [`Event::what`].
+    Note(&'a Event),
+    /// A trial begins.
+    TrialBegins {
+        /// Which.
+        planned: &'a PlannedTrial,
+        /// How many were run in this sitting before it.
+        done: u32,
+        /// Trials to run in this sitting.
+        remaining: u32,
+        /// Since the run began.
+        elapsed: Duration,
+    },
+    /// The server is up and the load runs; about ten times a second.
+    Load {
+        /// Which trial.
+        planned: &'a PlannedTrial,
+        /// How the load stands.
+        snapshot: &'a Snapshot,
+        /// Warm-up and window: what [`Snapshot::elapsed_ns`] grows to.
+        load_time: Duration,
+    },
+    /// A trial ended and is in the log.
+    TrialEnded {
+        /// Everything about it.
+        result: &'a TrialResult,
+        /// The figures of one line; `None` where nothing was measured (see `failure`).
+        figures: Option<Figures>,
+        /// How many were run in this sitting, it included.
+        done: u32,
+        /// Trials to run in this sitting.
+        remaining: u32,
+        /// Since the run began.
+        elapsed: Duration,
+        /// What is left, by the mean of those done.
+        left: Option<Duration>,
+    },
+}
+
+/// A trial in one line.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Figures {
+    /// Completed requests per second.
+    pub requests_per_s: f64,
+    /// Whose limit that is.
+    pub bound: Bound,
+    /// Median response.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile of response.
+    pub p99_ns: Option<u64>,
+    /// Failed requests.
+    pub failed: u64,
+    /// What became of the load.
+    pub outcome: Outcome,
+    /// The verdict.
+    pub validity: Validity,
+    /// Server CPU time per completed request.
+    pub cpu_per_request_ns: Option<u64>,
+    /// The server's peak memory.
+    pub peak_memory_bytes: Option<u64>,
+}
+
+impl Figures {
+    /// A result's; `None` where nothing was measured.
+    pub fn of(result: &TrialResult) -> Option<Figures> {
+        let trial = result.trial.as_ref()?;
+        let server = result.server.as_ref();
+        Some(Figures {
+            requests_per_s: trial.throughput.requests_per_s.point,
+            bound: trial.throughput.bound,
+            p50_ns: trial.latency.response.p50_ns,
+            p99_ns: trial.latency.response.p99_ns,
+            failed: trial.requests.failed,
+            outcome: trial.outcome,
+            validity: trial.verdict.validity,
+            cpu_per_request_ns: server.and_then(|s| s.window_cpu_ns.checked_div(trial.requests.completed)),
+            peak_memory_bytes: server.map(|s| s.peak_memory_bytes),
+        })
+    }
+}
+
+/// How a run ended, when nothing went wrong with the run itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BenchOutcome {
+    /// Why it ended.
+    pub end: End,
+    /// The run log.
+    pub log: PathBuf,
+    /// Trials run in this sitting.
+    pub trials: u32,
+    /// Those of them whose figures count (valid or suspect).
+    pub counted: u32,
+    /// Its time.
+    pub elapsed: Duration,
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// Every planned trial that could be run has a result.
+    Finished,
+    /// No further block would have ended within the budget.
+    BudgetSpent,
+    /// Somebody asked.
+    Interrupted,
+}
+
+/// Why a run could not begin or go on: a sentence. No server runs any more.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// The run log.
+    #[error("{0}. What was measured before is in the log: mend this and go on with --resume.")]
+    Log(RunLogError),
+    /// The run log, at the start.
+    #[error(transparent)]
+    Open(RunLogError),
+    /// The log is of another run than the one that is asked for.
+    #[error("{path} cannot be resumed: {why}")]
+    Resume {
+        /// The log.
+        path: PathBuf,
+        /// The reason and what to do.
+        why: String,
+    },
+    /// Nobody to run.
+    #[error("None of the candidates can run here: {0}")]
+    NoCandidates(String),
+    /// A folder for a server could not be made.
+    #[error("No folder could be made in {path}: {source}. Servers need one for their sockets and logs.")]
+    RunDir {
+        /// Where.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+#[cfg(test)]
+mod tests;

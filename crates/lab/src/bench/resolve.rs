@@ -1,0 +1,71 @@
+//! From an experiment's words to candidates that can run here, and reasons for those that can't.
+
+use prony_record::run_log::Skipped;
+
+use super::BenchCandidate;
+use crate::candidate::{Candidate, CandidateError, Layout};
+use crate::catalogue::{Catalogue, LookupError};
+use crate::experiment::Experiment;
+use crate::provision::{self, Status};
+
+/// Who runs, and who doesn't.
+#[derive(Debug, Clone)]
+pub struct Resolved {
+    /// They can be started here.
+    pub candidates: Vec<BenchCandidate>,
+    /// They can't.
+    pub skipped: Vec<Skipped>,
+    /// The baseline's label, canonical.
+    pub baseline: Option<String>,
+}
+
+/// Looks up an experiment's candidates, asks whether they are installed, and for their versions.
+///
+/// # Errors
+/// When a candidate is not known at all: that is a mistake in the experiment. A
+/// recipe that is broken, not installed or without the route is skipped.
+pub fn resolve(
+    experiment: &Experiment,
+    catalogue: &Catalogue,
+    layout: &Layout,
+) -> Result<Resolved, CandidateError> {
+    let mut resolved = Resolved { candidates: Vec::new(), skipped: Vec::new(), baseline: None };
+    for written in &experiment.candidates {
+        let mut skip = |label: &str, reason: String, mend: Option<String>| {
+            resolved.skipped.push(Skipped { candidate: label.to_owned(), reason, mend });
+        };
+        let candidate = match Candidate::parse(written, catalogue) {
+            Ok(candidate) => candidate,
+            Err(CandidateError::Server(broken @ LookupError::Broken { .. })) => {
+                skip(written, broken.to_string(), None);
+                continue;
+            }
+            Err(unknown) => return Err(unknown),
+        };
+        let label = candidate.label().to_owned();
+        if experiment.baseline.as_ref() == Some(written) {
+            resolved.baseline = Some(label.clone());
+        }
+        if resolved.candidates.iter().any(|c| c.candidate == candidate) {
+            skip(written, format!("It is the same as {label}, which runs already."), None);
+            continue;
+        }
+        let route = experiment.route;
+        if candidate.expectation().custom.is_empty() && !candidate.routes().contains(&route) {
+            skip(&label, format!("Its recipe has no route {:?}.", route.as_str()), None);
+            continue;
+        }
+        if let Status::Missing(missing) = provision::status(&candidate, layout) {
+            let what: Vec<&str> = missing.iter().map(|m| m.what.as_str()).collect();
+            skip(
+                &label,
+                format!("Not installed: {}.", what.join(", ")),
+                missing.first().map(|m| m.mend.clone()),
+            );
+            continue;
+        }
+        let version = candidate.version(layout);
+        resolved.candidates.push(BenchCandidate { candidate, version });
+    }
+    Ok(resolved)
+}

@@ -1,0 +1,373 @@
+//! Whole runs over real, small servers with loads of some milliseconds.
+
+use std::cell::RefCell;
+use std::path::Path;
+
+use prony_record::run_log::{CandidateRecord, Line, RunLog};
+use prony_record::trial::Validity;
+
+use super::course::Course;
+use super::*;
+use crate::catalogue::Catalogue;
+use crate::experiment::ExperimentPlan;
+use crate::guard::tests::{guard_exe, supervision};
+use crate::recipe::Route;
+
+/// A setup below `root` of commands: `NAME` and what is run, `SELF` being the example.
+fn setup(root: &Path, commands: &[(&str, &str)], blocks: u32) -> BenchSetup {
+    let me = guard_exe().display().to_string();
+    let candidate = |(name, command): &(&str, &str)| BenchCandidate {
+        candidate: Candidate::command(name, &command.replace("SELF", &me)).unwrap(),
+        version: None,
+    };
+    let names = commands.iter().map(|(name, _)| (*name).to_owned()).collect();
+    BenchSetup {
+        experiment: Experiment::of_candidates(names, ExperimentPlan::new(None), blocks, 7),
+        candidates: commands.iter().map(candidate).collect(),
+        skipped: Vec::new(),
+        baseline: None,
+        ask: Ask::default(),
+        layout: Layout::new(root).unwrap(),
+        log: root.join("runs/test.jsonl"),
+        resume: false,
+        reproduce: "prony bench".to_owned(),
+        redact: Vec::new(),
+        host: Host { cpu_model: "a CPU".to_owned(), ..Host::default() },
+        pins: Pins::default(),
+        supervision: supervision(root),
+    }
+}
+
+const SERVE: &str = "exec SELF serve {port}";
+
+/// A short real load in place of the plan's long one.
+fn quick(
+    plan: &Plan,
+    control: &Control,
+    observe: &mut dyn FnMut(&Snapshot),
+) -> Result<Measurement, LoadError> {
+    let mut short = plan.clone();
+    (short.connections, short.warmup) = (1, Duration::ZERO);
+    short.stop.duration = Some(Duration::from_millis(30));
+    observe(&Snapshot::default());
+    prony_load::run(&short, control, observe)
+}
+
+fn run_quick(setup: &BenchSetup) -> Result<BenchOutcome, BenchError> {
+    run(setup, &mut quick, &Interrupt::new(), &mut |_| ())
+}
+
+fn read(setup: &BenchSetup) -> RunLog {
+    RunLog::read(&setup.log).unwrap()
+}
+
+fn events(log: &RunLog) -> Vec<&str> {
+    log.events.iter().map(|e| e.what.as_str()).collect()
+}
+
+fn indices(log: &RunLog) -> Vec<u32> {
+    log.results.iter().map(|r| r.planned.index).collect()
+}
+
+/// No server is left, and nothing that would tell of one.
+fn assert_nothing_left(root: &Path) {
+    assert_eq!(std::fs::read_dir(root.join("journal")).map_or(0, Iterator::count), 0);
+}
+
+#[test]
+fn every_trial_runs_on_a_fresh_server_and_is_recorded() {
+    let root = tempfile::tempdir().unwrap();
+    let setup = setup(root.path(), &[("a", SERVE), ("b", SERVE)], 2);
+    let told = RefCell::new(Vec::new());
+    let ports = RefCell::new(Vec::new());
+    let mut loader = |plan: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
+        ports.borrow_mut().push(plan.target.port);
+        quick(plan, control, observe)
+    };
+    let interrupt = Interrupt::new();
+    let mut tell = |event: &BenchEvent<'_>| {
+        told.borrow_mut().push(match event {
+            BenchEvent::Begun { total, remaining, .. } => format!("begun {remaining}/{total}"),
+            BenchEvent::Note(event) => event.what.clone(),
+            BenchEvent::TrialBegins { planned, done, remaining, .. } => {
+                format!("begins {} {done}/{remaining}", planned.index)
+            }
+            BenchEvent::Load { .. } => "load".to_owned(),
+            BenchEvent::TrialEnded { figures, done, remaining, .. } => {
+                assert!(figures.unwrap().requests_per_s > 0.0);
+                format!("ended {done}/{remaining}")
+            }
+        });
+    };
+    let outcome = run(&setup, &mut loader, &interrupt, &mut tell).unwrap();
+    assert_eq!((outcome.end, outcome.trials), (End::Finished, 4));
+    let mut told = told.into_inner();
+    told.retain(|t| t != "load");
+    let expected = "begun 4/4, begins 0 0/4, ended 1/4, begins 1 1/4, ended 2/4, begins 2 2/4, ended 3/4, \
+                    begins 3 3/4, ended 4/4, finished";
+    assert_eq!(told.join(", "), expected);
+    let log = read(&setup);
+    assert_eq!(indices(&log), [0, 1, 2, 3]);
+    assert_eq!(log.header.order.len(), 4);
+    let mut ports = ports.into_inner();
+    ports.sort_unstable();
+    ports.dedup();
+    assert_eq!(ports.len(), 4, "each server on a port of its own");
+    for result in &log.results {
+        let (trial, server) = (result.trial.as_ref().unwrap(), result.server.as_ref().unwrap());
+        assert!(trial.requests.completed > 0 && trial.requests.failed == 0);
+        assert!(server.startup_ns > 0 && server.peak_memory_bytes > 0 && server.processes >= 1, "{server:?}");
+        assert!(server.columns.at_ns.len() >= 2);
+    }
+    assert_nothing_left(root.path());
+    assert!(matches!(run_quick(&setup), Err(BenchError::Open(_))), "a log is never overwritten");
+}
+
+#[test]
+fn a_log_that_a_crash_cut_in_a_line_is_gone_on_with() {
+    let root = tempfile::tempdir().unwrap();
+    let mut setup = setup(root.path(), &[("a", SERVE), ("b", SERVE)], 2);
+    run_quick(&setup).unwrap();
+    let text = std::fs::read_to_string(&setup.log).unwrap();
+    // Header, then a start and a result per trial: cut within the third result.
+    let third: usize = text.split_inclusive('\n').take(7).map(str::len).sum();
+    std::fs::write(&setup.log, &text[..third - 40]).unwrap();
+    setup.resume = true;
+    let outcome = run_quick(&setup).unwrap();
+    assert_eq!((outcome.end, outcome.trials), (End::Finished, 2));
+    let log = read(&setup);
+    assert_eq!((indices(&log), log.truncated), (vec![0, 1, 2, 3], false));
+    assert_eq!(events(&log), ["resumed", "finished"]);
+    let again = run_quick(&setup).unwrap();
+    assert_eq!((again.end, again.trials), (End::Finished, 0), "nothing is left");
+}
+
+#[test]
+fn another_run_is_not_mixed_in() {
+    let root = tempfile::tempdir().unwrap();
+    let mut first = setup(root.path(), &[("a", SERVE)], 1);
+    run_quick(&first).unwrap();
+    first.resume = true;
+    let refused = |setup: &BenchSetup| match run_quick(setup) {
+        Err(BenchError::Resume { why, .. }) => why,
+        other => panic!("{other:?}"),
+    };
+    let mut other = first.clone();
+    other.experiment.plans[0].connections = 51;
+    assert!(refused(&other).contains("plans"));
+    let mut other = first.clone();
+    other.host.cpu_model = "another CPU".to_owned();
+    assert!(refused(&other).contains("another CPU"));
+    let mut other = setup(root.path(), &[("b", SERVE)], 1);
+    other.resume = true;
+    assert!(refused(&other).contains("its candidate a cannot run here now"));
+}
+
+#[test]
+fn an_interrupt_ends_the_load_and_resume_repeats_the_trial() {
+    let root = tempfile::tempdir().unwrap();
+    let mut setup = setup(root.path(), &[("a", SERVE)], 3);
+    let interrupt = Interrupt::new();
+    let mut loads = 0;
+    let mut loader = |plan: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
+        loads += 1;
+        if loads == 1 {
+            return quick(plan, control, observe);
+        }
+        let mut long = plan.clone();
+        (long.connections, long.warmup) = (1, Duration::ZERO);
+        long.stop.duration = Some(Duration::from_secs(600)); // ends by the interrupt alone
+        let asked = interrupt.clone();
+        prony_load::run(&long, control, &mut |snapshot| {
+            asked.ask();
+            observe(snapshot);
+        })
+    };
+    let outcome = run(&setup, &mut loader, &interrupt, &mut |_| ()).unwrap();
+    assert_eq!((outcome.end, outcome.trials, outcome.counted), (End::Interrupted, 2, 1));
+    let log = read(&setup);
+    let marks: Vec<bool> = log.results.iter().map(|r| r.trial.as_ref().unwrap().interrupted).collect();
+    assert_eq!((marks, events(&log)), (vec![false, true], vec!["interrupted"]));
+    assert_nothing_left(root.path());
+    setup.resume = true;
+    assert_eq!(run_quick(&setup).unwrap().trials, 2);
+    assert_eq!(indices(&read(&setup)), [0, 1, 1, 2]);
+}
+
+#[test]
+fn an_interrupt_while_a_server_starts_is_heard() {
+    let root = tempfile::tempdir().unwrap();
+    let setup = setup(root.path(), &[("mute", "sleep 300 # {port}")], 1);
+    let interrupt = Interrupt::new();
+    let asked = interrupt.clone();
+    // Asked as soon as the trial has begun: its server never answers.
+    let mut tell = |event: &BenchEvent<'_>| {
+        if matches!(event, BenchEvent::TrialBegins { .. }) {
+            asked.ask();
+        }
+    };
+    let outcome = run(&setup, &mut quick, &interrupt, &mut tell).unwrap();
+    assert_eq!((outcome.end, outcome.trials), (End::Interrupted, 0));
+    let log = read(&setup);
+    assert_eq!((log.results.len(), log.unfinished.len()), (0, 1));
+    assert_nothing_left(root.path());
+}
+
+#[test]
+fn a_spent_budget_begins_no_block() {
+    let root = tempfile::tempdir().unwrap();
+    let mut setup = setup(root.path(), &[("a", SERVE), ("b", SERVE)], 50);
+    setup.experiment.budget = Some(Duration::from_nanos(1));
+    let outcome = run_quick(&setup).unwrap();
+    assert_eq!((outcome.end, outcome.trials), (End::BudgetSpent, 2), "the first block always runs");
+    let log = read(&setup);
+    assert_eq!(events(&log), ["budget_spent"]);
+    assert!(log.events[0].detail.starts_with("Block 2 would not end within the budget"), "{:?}", log.events);
+}
+
+#[test]
+fn a_server_that_does_not_start_is_recorded_and_given_up() {
+    let root = tempfile::tempdir().unwrap();
+    let setup = setup(root.path(), &[("bad", "echo no config >&2; exit 3 # {port}"), ("good", SERVE)], 4);
+    let outcome = run_quick(&setup).unwrap();
+    assert_eq!((outcome.end, outcome.trials), (End::Finished, 6));
+    let log = read(&setup);
+    let bad: Vec<&TrialResult> = log.results.iter().filter(|r| r.planned.candidate == "bad").collect();
+    assert_eq!(bad.len(), 2, "two attempts, then it is given up");
+    let expected = "bad ended with exit code 3 before it answered. It wrote:\n  no config";
+    assert_eq!(bad[0].failure.as_deref(), Some(expected));
+    assert_eq!(events(&log), ["start_failed", "finished"]);
+    assert_nothing_left(root.path());
+}
+
+#[test]
+fn a_server_that_dies_under_load_makes_its_trial_invalid() {
+    let root = tempfile::tempdir().unwrap();
+    let (stop, me) = (root.path().join("stop"), root.path().display());
+    let command = format!(
+        "cd {me}; SELF serve {{port}} & while [ ! -e stop ]; do sleep 0.01; done; kill $!; echo out of memory; exit 9"
+    );
+    let setup = setup(root.path(), &[("mortal", &command)], 1);
+    let mut loader = |plan: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
+        let mut long = plan.clone();
+        (long.connections, long.warmup) = (1, Duration::ZERO);
+        long.stop.duration = Some(Duration::from_secs(600)); // ends by the server's death alone
+        prony_load::run(&long, control, &mut |snapshot| {
+            std::fs::write(&stop, "").unwrap();
+            observe(snapshot);
+        })
+    };
+    let outcome = run(&setup, &mut loader, &Interrupt::new(), &mut |_| ()).unwrap();
+    assert_eq!((outcome.end, outcome.trials, outcome.counted), (End::Finished, 1, 0));
+    let log = read(&setup);
+    let trial = log.results[0].trial.as_ref().unwrap();
+    assert_eq!((trial.verdict.validity, trial.interrupted), (Validity::Invalid, false));
+    let died = trial.verdict.reasons.iter().find(|r| r.code == "server_died").unwrap();
+    let expected = "mortal ended with exit code 9 while it was loaded. It wrote:\n  out of memory";
+    assert_eq!(died.detail, expected);
+    assert_nothing_left(root.path());
+}
+
+#[test]
+fn a_liar_is_found_by_its_check_and_left_out() {
+    let root = tempfile::tempdir().unwrap();
+    let servers = root.path().join("servers");
+    for word in ["serve", "lie"] {
+        let recipe = format!(
+            "schema = \"prony.server/1\"\ntitle = \"{word}\"\nlanguage = \"Rust\"\nkind = \"runtime\"\n\
+             routes = [\"text\", \"json\"]\nprocesses = \"single\"\nkeepalive = true\n\
+             [start]\ncommand = [\"{}\", \"{word}\", \"{{port}}\"]\n",
+            guard_exe().display()
+        );
+        std::fs::create_dir_all(servers.join(word)).unwrap();
+        std::fs::write(servers.join(word).join("server.toml"), recipe).unwrap();
+    }
+    let catalogue = Catalogue::load(&[servers]);
+    let mut setup = setup(root.path(), &[], 2);
+    setup.experiment.candidates = vec!["lie".to_owned(), "serve".to_owned()];
+    setup.experiment.baseline = Some("serve".to_owned());
+    let resolved = resolve(&setup.experiment, &catalogue, &setup.layout).unwrap();
+    assert_eq!((resolved.skipped.as_slice(), resolved.baseline.as_deref()), ([].as_slice(), Some("serve")));
+    setup.candidates = resolved.candidates;
+    for (route, path) in [(Route::Text, "/"), (Route::Json, "/json")] {
+        setup.experiment.route = route;
+        setup.log = root.path().join(format!("{}.jsonl", route.as_str()));
+        let mut loader = |plan: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
+            assert_eq!((plan.target.path.as_str(), plan.expect.status), (path, Some(200)));
+            assert!(
+                plan.expect.body.as_ref().is_some_and(|body| body.ends_with(b"Hello, World!") || path != "/")
+            );
+            quick(plan, control, observe)
+        };
+        run(&setup, &mut loader, &Interrupt::new(), &mut |_| ()).unwrap();
+        let log = read(&setup);
+        assert_eq!(events(&log), ["check_failed", "finished"], "{:?}", log.events);
+        assert!(log.events[0].detail.starts_with("lie does not do what every server"), "{:?}", log.events);
+        let count = |name: &str| log.results.iter().filter(|r| r.planned.candidate == name).count();
+        assert_eq!((count("lie"), count("serve")), (1, 2));
+        let measured = log.results.iter().filter_map(|r| r.trial.as_ref());
+        assert!(measured.into_iter().all(|t| t.requests.completed > 0 && t.requests.failed == 0));
+    }
+}
+
+#[test]
+fn a_full_disk_ends_the_run_with_the_server_down() {
+    let root = tempfile::tempdir().unwrap();
+    let setup = setup(root.path(), &[("a", SERVE)], 2);
+    let mut lines = 0;
+    let mut append = |line: &Line| {
+        lines += 1;
+        if !matches!(line, Line::Result(_)) {
+            return Ok(());
+        }
+        let source = std::io::Error::from(std::io::ErrorKind::StorageFull);
+        Err(RunLogError::Io { path: "run.jsonl".into(), source })
+    };
+    let order = header(&setup).order;
+    let (interrupt, mut tell) = (Interrupt::new(), |_: &BenchEvent<'_>| ());
+    let why =
+        Course::new(&setup, &mut quick, &interrupt, &mut tell, &mut append).run(&order, false).unwrap_err();
+    assert_eq!(
+        why.to_string(),
+        "run.jsonl: no storage space. What was measured before is in the log: mend this and go on with --resume."
+    );
+    assert_eq!(lines, 2, "the trial's start and its result, and nothing after");
+    assert_nothing_left(root.path());
+}
+
+#[test]
+fn a_url_is_loaded_where_it_runs() {
+    let root = tempfile::tempdir().unwrap();
+    let target = prony_target::Target::start(&prony_target::Config::default()).unwrap();
+    let url =
+        |name, url: &str| BenchCandidate { candidate: Candidate::url(name, url).unwrap(), version: None };
+    let mut setup = setup(root.path(), &[], 1);
+    let gone = format!("http://127.0.0.1:{}/", crate::supervise::free_port().unwrap());
+    setup.candidates = vec![url("here", &format!("http://{}/json", target.address())), url("gone", &gone)];
+    assert_eq!(run_quick(&setup).unwrap().trials, 2);
+    let log = read(&setup);
+    let of = |name: &str| log.results.iter().find(|r| r.planned.candidate == name).unwrap();
+    let (here, gone) = (of("here"), of("gone"));
+    assert!(here.server.is_none(), "not the lab's to watch");
+    let sent = here.trial.as_ref().unwrap().run_total.sent;
+    assert!(gone.trial.is_none() && gone.failure.is_some(), "{gone:?}");
+    // One for readiness, some for the check, and every request of the load.
+    assert!(target.stop().requests_received > sent);
+    let workers: Vec<Option<u32>> =
+        log.header.candidates.iter().map(|c: &CandidateRecord| c.workers).collect();
+    assert_eq!(workers, [None, None]);
+}
+
+#[test]
+fn nobody_to_run_is_said() {
+    let root = tempfile::tempdir().unwrap();
+    let mut setup = setup(root.path(), &[], 1);
+    setup.skipped.push(Skipped {
+        candidate: "x".to_owned(),
+        reason: "Not installed.".to_owned(),
+        mend: None,
+    });
+    let said = run_quick(&setup).unwrap_err().to_string();
+    assert_eq!(said, "None of the candidates can run here: x: Not installed.");
+    assert!(!setup.log.exists());
+}

@@ -1,0 +1,240 @@
+//! One trial: server up, checked, loaded and sampled, server down, judged.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use prony_analysis::trial::{TrialContext, judge};
+use prony_load::{LoadError, Measurement, Plan, Target};
+use prony_record::run_log::{PlannedTrial, TrialResult};
+use prony_record::server::ServerSamples;
+use prony_record::trial::{Effect, Reason, Trial, Validity};
+
+use super::aim::{self, Aim};
+use super::course::Course;
+use super::header::workers;
+use super::{BenchCandidate, BenchError, BenchEvent};
+use crate::experiment::ExperimentPlan;
+use crate::guard::{RUN_DIR_MARK, remove_run_dir};
+use crate::launch::LaunchContext;
+use crate::run_dir;
+use crate::sample::{Sampler, Samples};
+use crate::supervise::{Death, Running, Server, StartErrorKind, free_port};
+
+/// A server that used this share of its cores was the limit itself: DESIGN's
+/// verdict `client_saturated` then does not apply.
+const SATURATED: f64 = 0.95;
+
+/// How a trial ended.
+pub(super) enum Ended {
+    /// With a result, whatever it says.
+    Result(Box<TrialResult>),
+    /// Its server did not start.
+    NotStarted(String),
+    /// Its server failed the full check.
+    CheckFailed(String),
+    /// Somebody asked to end; what was measured until then.
+    Interrupted(Option<Box<TrialResult>>),
+}
+
+/// A server that is up, or that was never down.
+struct Up {
+    running: Option<Running>,
+    target: Target,
+}
+
+impl Course<'_> {
+    /// Runs one trial. When it returns, its server is down.
+    pub(super) fn trial(&mut self, planned: &PlannedTrial) -> Result<Ended, BenchError> {
+        let setup = self.setup;
+        let Some(c) = setup.candidates.iter().find(|c| c.candidate.label() == planned.candidate) else {
+            return Ok(Ended::NotStarted(format!("{} is not among the candidates.", planned.candidate)));
+        };
+        let Some(plan) = setup.experiment.plans.iter().find(|p| p.name == planned.plan) else {
+            return Ok(Ended::NotStarted(format!("{} is not among the plans.", planned.plan)));
+        };
+        let mut aim = match self.aims.remove(&planned.candidate) {
+            Some(aim) => aim,
+            None => (Aim::of(&c.candidate, setup.experiment.route, &setup.ask), false),
+        };
+        let ended = self.trial_of(planned, c, plan, &mut aim);
+        self.aims.insert(planned.candidate.clone(), aim);
+        ended
+    }
+
+    fn trial_of(
+        &mut self,
+        planned: &PlannedTrial,
+        c: &BenchCandidate,
+        plan: &ExperimentPlan,
+        (aim, checked): &mut (Aim, bool),
+    ) -> Result<Ended, BenchError> {
+        let (up, address) = match c.candidate.as_url() {
+            Some(url) => match aim::of_url(url)
+                .and_then(|(target, address)| aim.ready(address).map(|()| (target, address)))
+            {
+                Ok((target, address)) => (Up { running: None, target }, address),
+                Err(why) => return Ok(Ended::NotStarted(why)),
+            },
+            None => match self.start(c, aim)? {
+                Ok((running, address)) => {
+                    (Up { running: Some(running), target: aim.target(address) }, address)
+                }
+                Err(ended) => return Ok(ended),
+            },
+        };
+        if !*checked {
+            let report = aim.check(address);
+            if !report.passed() {
+                return Ok(Ended::CheckFailed(aim::failures(c.candidate.label(), &report)));
+            }
+            *checked = true;
+        }
+        let setup = self.setup;
+        let plan =
+            plan.aimed(up.target.clone(), aim.expect.clone(), &setup.pins.client, setup.experiment.seed);
+        Ok(self.load_and_judge(planned, &plan, up))
+    }
+
+    /// Starts a server of the lab's; the inner error is the trial's end.
+    fn start(
+        &mut self,
+        c: &BenchCandidate,
+        aim: &Aim,
+    ) -> Result<Result<(Running, SocketAddr), Ended>, BenchError> {
+        let setup = self.setup;
+        let Some(port) = free_port() else {
+            return Ok(Err(Ended::NotStarted(
+                "No free port was found below the ephemeral range.".to_owned(),
+            )));
+        };
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let run_dir = fresh_run_dir()?;
+        let context = LaunchContext { address, workers: workers(c, setup), run_dir: run_dir.clone() };
+        let mut spec = match c.candidate.launch(&setup.layout, &context) {
+            Ok(spec) => spec,
+            Err(why) => {
+                remove_run_dir(&run_dir);
+                return Ok(Err(Ended::NotStarted(why.to_string())));
+            }
+        };
+        spec.cpus.clone_from(&setup.pins.server);
+        let mut last_answer = String::new();
+        let mut ready = || aim.ready(address).map_err(|why| last_answer = why).is_ok();
+        let started = Server::start(&spec, &setup.supervision, &mut ready, &|| self.interrupt.asked());
+        Ok(match started {
+            Ok(running) => Ok((running, address)),
+            Err(why) if matches!(why.kind, StartErrorKind::Interrupted) => Err(Ended::Interrupted(None)),
+            Err(why) if matches!(why.kind, StartErrorKind::NotReady(_)) && !last_answer.is_empty() => {
+                Err(Ended::NotStarted(format!("{why}\nThe last attempt: {last_answer}")))
+            }
+            Err(why) => Err(Ended::NotStarted(why.to_string())),
+        })
+    }
+
+    fn load_and_judge(&mut self, planned: &PlannedTrial, plan: &Plan, mut up: Up) -> Ended {
+        let sampler = up.running.as_ref().map(|r| Sampler::start(r.watched(), &self.setup.pins.client));
+        let (measured, mut death) = self.load(planned, plan, up.running.as_mut());
+        let samples = sampler.and_then(Result::ok).map(Sampler::finish);
+        death = death.or_else(|| up.running.as_mut().and_then(Running::died));
+        let startup = up.running.as_ref().map(Running::startup);
+        if let Some(running) = &mut up.running {
+            self.leftovers.extend(running.stop().leftovers);
+        }
+        let death = death.map(|Death { how, log_tail }| match log_tail.as_slice() {
+            [] => format!("{} {how} while it was loaded.", planned.candidate),
+            tail => {
+                format!("{} {how} while it was loaded. It wrote:\n  {}", planned.candidate, tail.join("\n  "))
+            }
+        });
+        let result = |trial, server, failure| {
+            Box::new(TrialResult { planned: planned.clone(), trial, server, failure })
+        };
+        match (measured, death) {
+            (Ok(m), death) => {
+                let server = self.server_samples(&m, samples, startup);
+                let mut trial = self.judged(&m, plan, server.as_ref());
+                // Ended by us because the server died is a finding, not an interruption.
+                trial.interrupted = m.interrupted && death.is_none();
+                let interrupted = trial.interrupted;
+                if let Some(death) = death {
+                    mark_died(&mut trial, death);
+                }
+                let result = result(Some(trial), server, None);
+                if interrupted { Ended::Interrupted(Some(result)) } else { Ended::Result(result) }
+            }
+            (Err(_), Some(death)) => Ended::Result(result(None, None, Some(death))),
+            (Err(LoadError::Interrupted), None) => Ended::Interrupted(None),
+            (Err(why), None) => Ended::Result(result(None, None, Some(why.to_string()))),
+        }
+    }
+
+    /// Applies the load; ends it early when the server dies, since the rest
+    /// would only count refused connections.
+    fn load(
+        &mut self,
+        planned: &PlannedTrial,
+        plan: &Plan,
+        mut running: Option<&mut Running>,
+    ) -> (Result<Measurement, LoadError>, Option<Death>) {
+        let control = self.interrupt.control();
+        let load_time = plan.warmup + plan.stop.duration.unwrap_or_default();
+        let mut death = None;
+        let tell = &mut *self.tell;
+        let mut observe = |snapshot: &prony_load::Snapshot| {
+            if death.is_none()
+                && let Some(died) = running.as_mut().and_then(|r| r.died())
+            {
+                death = Some(died);
+                control.stop();
+            }
+            tell(&BenchEvent::Load { planned, snapshot, load_time });
+        };
+        let measured = (self.loader)(plan, &control, &mut observe);
+        (measured, death)
+    }
+
+    fn server_samples(
+        &self,
+        m: &Measurement,
+        samples: Option<Samples>,
+        startup: Option<Duration>,
+    ) -> Option<ServerSamples> {
+        let startup = startup.unwrap_or_default();
+        samples?.window(m.window_start_ns, m.window_end_ns, startup, &self.setup.pins.server)
+    }
+
+    fn judged(&self, m: &Measurement, plan: &Plan, server: Option<&ServerSamples>) -> Trial {
+        let window_ns = m.window_end_ns.saturating_sub(m.window_start_ns);
+        let cores = self.setup.pins.server.len();
+        #[expect(clippy::cast_precision_loss, reason = "nanoseconds of a day times cores are below 2^53")]
+        let saturated =
+            |s: &ServerSamples| s.window_cpu_ns as f64 >= SATURATED * cores as f64 * window_ns as f64;
+        let context = TrialContext {
+            host: self.setup.host.clone(),
+            redact: self.setup.redact.clone(),
+            embedded_target: false,
+            // Not pinned, the server's cores are nobody's in particular.
+            server_saturated: server.filter(|_| cores > 0).map(saturated),
+        };
+        judge(m, plan, &context)
+    }
+}
+
+fn mark_died(trial: &mut Trial, detail: String) {
+    trial.verdict.validity = Validity::Invalid;
+    trial.verdict.reasons.push(Reason {
+        code: "server_died".to_owned(),
+        affects: ["throughput", "response", "service"].map(str::to_owned).to_vec(),
+        effect: Effect::Invalid,
+        detail,
+        advice: "Look at its last lines, and load it by hand with `prony load`; the trial does not count."
+            .to_owned(),
+    });
+}
+
+/// A fresh run folder, marked as ours from its first moment.
+fn fresh_run_dir() -> Result<PathBuf, BenchError> {
+    let made = run_dir::create().and_then(|path| std::fs::write(path.join(RUN_DIR_MARK), "").map(|()| path));
+    made.map_err(|source| BenchError::RunDir { path: std::env::temp_dir(), source })
+}

@@ -1,0 +1,69 @@
+//! One candidate, started, held against the contract and stopped: what
+//! `prony servers check` does.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use crate::candidate::{Candidate, Layout};
+use crate::check::{self, CheckReport};
+use crate::launch::LaunchContext;
+use crate::provision::{self, Missing, Status};
+use crate::recipe::Route;
+use crate::run_dir;
+use crate::supervise::{Server, Supervision, free_port};
+
+/// How an inspection went.
+#[derive(Debug)]
+pub enum Inspection {
+    /// It cannot be started here.
+    Missing(Vec<Missing>),
+    /// It did not come up, and why.
+    NotStarted(String),
+    /// It was started, checked and stopped.
+    Checked {
+        /// Its own word for its version.
+        version: Option<String>,
+        /// From its start to its first right answer.
+        startup: Duration,
+        /// What was found.
+        report: CheckReport,
+        /// Processes that outlived the stop: none, if all is well.
+        leftovers: Vec<String>,
+    },
+}
+
+/// Starts a candidate with one worker, checks it in full, and stops it.
+pub fn inspect(candidate: &Candidate, layout: &Layout, cancelled: &dyn Fn() -> bool) -> Inspection {
+    if let Status::Missing(missing) = provision::status(candidate, layout) {
+        return Inspection::Missing(missing);
+    }
+    let Some(port) = free_port() else {
+        return Inspection::NotStarted(
+            "no port below the ephemeral range is free: end what holds them".to_owned(),
+        );
+    };
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let run_dir = match run_dir::create() {
+        Ok(path) => path,
+        Err(e) => return Inspection::NotStarted(format!("no folder for its files could be made: {e}")),
+    };
+    let context = LaunchContext { address, workers: candidate.workers(1), run_dir };
+    let spec = match candidate.launch(layout, &context) {
+        Ok(spec) => spec,
+        Err(e) => {
+            // Nothing of ours is in it but what the failed launch rendered.
+            let _ = std::fs::remove_dir_all(&context.run_dir);
+            return Inspection::NotStarted(e.to_string());
+        }
+    };
+    let supervision = Supervision::new(layout.root(), &[]);
+    let mut ready = || check::ready(address, Route::Text).is_ok();
+    let mut running = match Server::start(&spec, &supervision, &mut ready, cancelled) {
+        Ok(running) => running,
+        Err(e) => return Inspection::NotStarted(e.to_string()),
+    };
+    let report = check::check(address, &candidate.expectation());
+    let startup = running.startup();
+    let leftovers = running.stop().leftovers;
+    Inspection::Checked { version: candidate.version(layout), startup, report, leftovers }
+}

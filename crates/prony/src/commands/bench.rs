@@ -1,0 +1,84 @@
+//! `prony bench`: many servers, many settings, side by side.
+
+mod candidates;
+mod progress;
+mod setup;
+
+use std::path::Path;
+use std::thread;
+
+use prony_analysis::experiment::analyse;
+use prony_lab::bench::{BenchOutcome, BenchSetup, End, Interrupt};
+use prony_record::run_log::RunLog;
+use prony_report::html;
+use prony_report::terminal::{self, TerminalOptions};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use super::report::html_path;
+use super::write_file;
+use crate::cli::BenchArguments;
+use crate::failure::{Failure, INTERRUPTED};
+use crate::printer::Printer;
+use progress::Progress;
+
+pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), Failure> {
+    if arguments.runtime != "native" {
+        return Err(Failure::usage(format!(
+            "--runtime {}: this version of Prony runs servers natively only: leave it out.",
+            arguments.runtime
+        )));
+    }
+    let setup = setup::setup(arguments, printer)?;
+    if arguments.dry_run {
+        printer.out(&setup::forecast(&setup));
+        return Ok(());
+    }
+    for skipped in &setup.skipped {
+        let mend = skipped.mend.as_deref().map_or(String::new(), |mend| format!(" Mend it with: {mend}"));
+        printer.note(&format!("skipped  {}: {}{mend}", skipped.candidate, skipped.reason));
+    }
+    let interrupt = watch_for_ctrl_c()?;
+    let mut progress = Progress::new(printer, arguments.quiet);
+    let outcome =
+        prony_lab::bench::run(&setup, &mut prony_load::run, &interrupt, &mut |event| progress.hear(event));
+    progress.finish();
+    conclude(&setup, &outcome.map_err(Failure::not_measured)?, printer)
+}
+
+/// The first Ctrl-C ends the run cleanly, the second at once: the guards then end the servers.
+fn watch_for_ctrl_c() -> Result<Interrupt, Failure> {
+    let mut signals = Signals::new([SIGINT, SIGTERM])
+        .map_err(|e| Failure::not_measured(format!("Ctrl-C cannot be watched for: {e}.")))?;
+    let interrupt = Interrupt::new();
+    let asked = interrupt.clone();
+    thread::spawn(move || {
+        for (nth, _) in signals.forever().enumerate() {
+            if nth > 0 {
+                std::process::exit(i32::from(INTERRUPTED));
+            }
+            asked.ask();
+        }
+    });
+    Ok(interrupt)
+}
+
+/// Shows the run, and leaves the page beside its log.
+fn conclude(setup: &BenchSetup, outcome: &BenchOutcome, printer: &Printer) -> Result<(), Failure> {
+    let log = RunLog::read(Path::new(&outcome.log))?;
+    let analysis = analyse(&log);
+    printer.out(&terminal::experiment(&analysis, &TerminalOptions { color: printer.color(), ..Default::default() }));
+    let page = html_path(&outcome.log.to_string_lossy());
+    write_file(&page, &html::experiment(&analysis))?;
+    printer.out(&format!("Run log: {}\nReport:  {page}", outcome.log.display()));
+    match outcome.end {
+        End::Interrupted => {
+            printer.note(&format!("Interrupted. Go on with: {}", setup::resume_command(setup)));
+            Err(Failure::interrupted())
+        }
+        End::Finished | End::BudgetSpent if analysis.trials.valid + analysis.trials.lower_bound + analysis.trials.suspect == 0 => {
+            Err(Failure::not_measured("Nothing valid was measured: the reasons stand above and in the run log."))
+        }
+        End::Finished | End::BudgetSpent => Ok(()),
+    }
+}

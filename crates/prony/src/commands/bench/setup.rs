@@ -1,0 +1,242 @@
+//! From flags to a run: which experiment, which candidates, which CPUs, which log.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use prony_lab::bench::{Ask, BenchCandidate, BenchSetup, Pins, resolve, split_cpus};
+use prony_lab::experiment::{BLOCKS_MAX, Blocks, Experiment};
+use prony_lab::schedule;
+use prony_lab::supervise::Supervision;
+use prony_lab::units::{parse_duration, show_duration};
+use prony_record::rfc3339;
+use prony_record::run_log::{RunLog, Skipped};
+
+use super::candidates;
+use crate::cli::BenchArguments;
+use crate::commands::servers::{catalogue, layout};
+use crate::commands::{load, parse_cpus};
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// Everything that a run needs, from the command line, or from the log that is resumed.
+pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<BenchSetup, Failure> {
+    let resumed = resumed_log(arguments)?;
+    let layout = layout()?;
+    let (mut experiment, mut candidates, ask, skipped, baseline) = if arguments.candidates.is_empty() {
+        let mut experiment = experiment(arguments, resumed.as_ref().map(|(_, log)| log))?;
+        filter(&mut experiment, arguments)?;
+        let resolved = resolve(&experiment, &catalogue(&arguments.servers, printer), &layout).map_err(Failure::usage)?;
+        (experiment, resolved.candidates, Ask::default(), resolved.skipped, resolved.baseline)
+    } else {
+        let (experiment, candidates, ask) = candidates::of(arguments)?;
+        let baseline = experiment.baseline.clone();
+        (experiment, candidates, ask, Vec::new(), baseline)
+    };
+    if let Some(blocks) = arguments.blocks {
+        experiment.blocks = blocks_of(blocks)?;
+    }
+    if let Some(budget) = &arguments.budget {
+        experiment.budget = Some(parse_duration(budget)?);
+    }
+    if let Some((_, log)) = &resumed {
+        as_before(&mut experiment, &mut candidates, log);
+    }
+    let log = match &resumed {
+        Some((path, _)) => path.clone(),
+        None => arguments.output.as_ref().map_or_else(|| default_log(&experiment.name), PathBuf::from),
+    };
+    let pins = pins(arguments, experiment.server_cores)?;
+    Ok(BenchSetup {
+        reproduce: resumed.as_ref().map_or_else(|| reproduce(std::env::args().skip(1)), |(_, l)| l.header.reproduce.clone()),
+        supervision: Supervision::new(layout.root(), &pins.client),
+        host: prony_lab::host::read(),
+        resume: resumed.is_some(),
+        redact: arguments.redact.clone(),
+        experiment,
+        candidates,
+        skipped,
+        baseline,
+        ask,
+        layout,
+        log,
+        pins,
+    })
+}
+
+/// The log of `--resume FILE`, or of `--resume` with `-o FILE`.
+fn resumed_log(arguments: &BenchArguments) -> Result<Option<(PathBuf, RunLog)>, Failure> {
+    let Some(resume) = &arguments.resume else { return Ok(None) };
+    let path = match (resume.as_str(), &arguments.output) {
+        ("", Some(output)) => output,
+        ("", None) => return Err(Failure::usage("--resume which run? Give its log: --resume runs/….jsonl")),
+        (file, _) => file,
+    };
+    let log = RunLog::read(Path::new(path))?;
+    if log.header.name == load::RUN_NAME {
+        return Err(Failure::usage(format!("{path} holds trials of `prony load`: there is nothing to resume.")));
+    }
+    Ok(Some((PathBuf::from(path), log)))
+}
+
+/// The experiment named, or the one that the resumed log was begun with.
+fn experiment(arguments: &BenchArguments, resumed: Option<&RunLog>) -> Result<Experiment, Failure> {
+    let experiment = match (&arguments.experiment, resumed) {
+        (Some(name), _) => Experiment::find(name).map_err(Failure::usage)?,
+        (None, Some(log)) => {
+            let Some(text) = &log.header.experiment_toml else {
+                return Err(Failure::usage("This run was begun with --candidate: give the same ones again with --resume."));
+            };
+            Experiment::parse(&log.header.name, "the experiment in the run log", text).map_err(Failure::usage)?
+        }
+        (None, None) => return Err(Failure::usage("Which experiment? Name one, or give --candidate.")),
+    };
+    match &arguments.scale {
+        Some(scale) => experiment.scaled(scale).map_err(Failure::usage),
+        None => Ok(experiment),
+    }
+}
+
+/// `--only` and `--skip` name candidates or plans.
+fn filter(experiment: &mut Experiment, arguments: &BenchArguments) -> Result<(), Failure> {
+    let is_candidate = |experiment: &Experiment, name: &String| experiment.candidates.contains(name);
+    let (only_candidates, only_plans): (Vec<String>, Vec<String>) =
+        arguments.only.iter().cloned().partition(|name| is_candidate(experiment, name));
+    if !only_plans.is_empty() {
+        experiment.keep_plans(&only_plans).map_err(|e| {
+            Failure::usage(format!("--only: {e} Its candidates are {}.", experiment.candidates.join(", ")))
+        })?;
+    }
+    if !only_candidates.is_empty() {
+        experiment.candidates.retain(|c| only_candidates.contains(c));
+    }
+    for name in &arguments.skip {
+        let before = experiment.candidates.len() + experiment.plans.len();
+        experiment.candidates.retain(|c| c != name);
+        experiment.plans.retain(|p| p.name != *name && p.group.as_ref() != Some(name));
+        if experiment.candidates.len() + experiment.plans.len() == before {
+            return Err(Failure::usage(format!(
+                "--skip {name:?} is neither a candidate ({}) nor a plan of this experiment.",
+                experiment.candidates.join(", ")
+            )));
+        }
+    }
+    if experiment.candidates.is_empty() || experiment.plans.is_empty() {
+        return Err(Failure::usage("--skip leaves nothing to run."));
+    }
+    Ok(())
+}
+
+fn blocks_of(blocks: u32) -> Result<Blocks, Failure> {
+    if blocks == 0 || blocks > BLOCKS_MAX {
+        return Err(Failure::usage(format!("{blocks} blocks: give --blocks between 1 and {BLOCKS_MAX}.")));
+    }
+    Ok(Blocks { min: blocks, max: blocks })
+}
+
+/// A resumed run goes on with its own candidates, plans and budget; the flags of the first sitting need not be repeated.
+fn as_before(experiment: &mut Experiment, candidates: &mut Vec<BenchCandidate>, log: &RunLog) {
+    let header = &log.header;
+    candidates.retain(|c| header.candidates.iter().any(|known| known.label == c.candidate.label()));
+    experiment.plans.retain(|plan| header.plans.iter().any(|known| known.name == plan.name));
+    for plan in &mut experiment.plans {
+        if let Some(known) = header.plans.iter().find(|known| known.name == plan.name) {
+            plan.duration = known.plan.duration_ns.map_or(plan.duration, std::time::Duration::from_nanos);
+            plan.warmup = std::time::Duration::from_nanos(known.plan.warmup_ns);
+        }
+    }
+    experiment.blocks = Blocks { min: header.blocks, max: header.blocks };
+}
+
+/// `runs/DATE-NAME.jsonl`, with the time so that two of a day don't meet.
+fn default_log(name: &str) -> PathBuf {
+    let now = rfc3339(SystemTime::now());
+    let stamp: String = now.chars().take(19).filter(|c| *c != ':').collect();
+    PathBuf::from(format!("runs/{stamp}-{name}.jsonl"))
+}
+
+fn pins(arguments: &BenchArguments, server_cores: u32) -> Result<Pins, Failure> {
+    let mut pins = Pins::default();
+    for text in &arguments.pin {
+        match text.split_once('=') {
+            Some(("server", cpus)) => pins.server = parse_cpus(cpus)?,
+            Some(("client", cpus)) => pins.client = parse_cpus(cpus)?,
+            _ => return Err(Failure::usage(format!("--pin {text:?}: write --pin server=1 --pin client=0."))),
+        }
+    }
+    if arguments.pin.is_empty() {
+        return split_cpus(&prony_lab::host::cpus_allowed(), server_cores).map_err(Failure::usage);
+    }
+    if pins.server.is_empty() || pins.client.is_empty() {
+        return Err(Failure::usage("--pin needs both sides: --pin server=1 --pin client=0."));
+    }
+    if let Some(shared) = pins.server.iter().find(|cpu| pins.client.contains(cpu)) {
+        return Err(Failure::usage(format!("--pin: CPU {shared} cannot be both the server's and the client's.")));
+    }
+    Ok(pins)
+}
+
+/// The line that reproduces the run, quoted for a shell.
+fn reproduce(arguments: impl Iterator<Item = String>) -> String {
+    let quoted = arguments.map(|argument| {
+        let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./:=,+%@".contains(&b);
+        if !argument.is_empty() && argument.bytes().all(plain) {
+            argument
+        } else {
+            format!("'{}'", argument.replace('\'', r"'\''"))
+        }
+    });
+    format!("prony {}", quoted.collect::<Vec<_>>().join(" "))
+}
+
+/// The line that goes on with the run.
+pub(super) fn resume_command(setup: &BenchSetup) -> String {
+    format!("{} --resume {}", setup.reproduce, setup.log.display())
+}
+
+/// What `--dry-run` says.
+pub(super) fn forecast(setup: &BenchSetup) -> String {
+    let experiment = &setup.experiment;
+    let plans: Vec<_> = experiment.plans.iter().map(prony_lab::experiment::ExperimentPlan::load_time).collect();
+    let candidates = u32::try_from(setup.candidates.len()).unwrap_or(u32::MAX);
+    let forecast = schedule::forecast(candidates, &plans, experiment.blocks.max, experiment.budget);
+    let mut lines = vec![
+        format!("{} ({})", experiment.title, experiment.name),
+        format!(
+            "{candidates} candidates × {} plans × {} blocks = {} trials, about {}",
+            plans.len(),
+            experiment.blocks.max,
+            forecast.trials,
+            show_duration(rounded(forecast.total))
+        ),
+    ];
+    if let Some(budget) = experiment.budget {
+        lines.push(format!(
+            "budget {}: {} of {} blocks fit (a block takes about {})",
+            show_duration(budget),
+            forecast.blocks_in_budget,
+            experiment.blocks.max,
+            show_duration(rounded(forecast.block))
+        ));
+    }
+    lines.push(format!("seed {} · server CPUs {} · client CPUs {}", experiment.seed, cpus(&setup.pins.server), cpus(&setup.pins.client)));
+    lines.extend(experiment.plans.iter().map(|plan| format!("plan     {}: {}", plan.name, plan.describe(experiment.route.path()))));
+    for BenchCandidate { candidate, version } in &setup.candidates {
+        lines.push(format!("runs     {}  {}", candidate.label(), version.as_deref().unwrap_or_default()).trim_end().to_owned());
+    }
+    for Skipped { candidate, reason, mend } in &setup.skipped {
+        let mend = mend.as_deref().map_or(String::new(), |mend| format!(" Mend it with: {mend}"));
+        lines.push(format!("skipped  {candidate}: {reason}{mend}"));
+    }
+    lines.join("\n")
+}
+
+fn rounded(duration: std::time::Duration) -> std::time::Duration {
+    std::time::Duration::from_secs(duration.as_secs().max(1))
+}
+
+fn cpus(cpus: &[u32]) -> String {
+    if cpus.is_empty() {
+        return "any".to_owned();
+    }
+    cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
+}

@@ -1,0 +1,116 @@
+//! Bad input gets a clear sentence, exit 2 or 3, and no panic.
+
+use std::net::TcpListener;
+
+use crate::world::{Said, TargetProcess, World};
+
+/// The line fails with this code, and its sentence has these words.
+#[track_caller]
+fn refused(said: &Said, code: i32, words: &[&str]) {
+    assert_eq!(said.code, Some(code), "{said:?}");
+    assert!(!said.err.contains("panicked"), "{}", said.err);
+    for word in words {
+        assert!(said.err.contains(word), "{word:?} is missing: {}", said.err);
+    }
+}
+
+#[test]
+fn urls_that_cannot_be_loaded() {
+    let world = World::new();
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let closed = format!("http://{closed}/");
+    refused(&world.prony(&["load", "http://no-such-host.invalid/"]), 3, &["no-such-host.invalid", "resolved"]);
+    refused(&world.prony(&["load", &closed]), 3, &[&closed, "refused", "Is the server started"]);
+    refused(&world.prony(&["load", "https://127.0.0.1/"]), 2, &["TLS", "http://"]);
+    refused(&world.prony(&["load", "localhost:8080"]), 2, &["no scheme", "http://localhost:8080"]);
+    refused(&world.prony(&["load", "ftp://h/"]), 2, &["ftp://"]);
+    refused(&world.prony(&["load", "http://h:0/"]), 2, &["not a port"]);
+}
+
+#[test]
+fn flags_that_make_no_load() {
+    let world = World::new();
+    let target = TargetProcess::start(&[]);
+    let load = |flags: &[&str]| world.prony(&[&["load", &target.url()], flags].concat());
+    refused(&load(&["-c", "0"]), 2, &["0 connections", "-c"]);
+    refused(&load(&["-d", "0"]), 2, &["0 s", "-d"]);
+    refused(&load(&["-n", "0"]), 2, &["0 requests"]);
+    refused(&load(&["-d", "soon"]), 2, &["soon", "30s"]);
+    refused(&load(&["-d", "48h"]), 2, &["24h"]);
+    refused(&load(&["-R", "0"]), 2, &["rate"]);
+    refused(&load(&["-R", "fast"]), 2, &["fast"]);
+    refused(&load(&["-t", "0"]), 2, &["threads"]);
+    refused(&load(&["-t", "9", "-c", "3"]), 2, &["9 threads", "3 connections"]);
+    refused(&load(&["-H", "no colon"]), 2, &["colon"]);
+    refused(&load(&["-m", "GE T"]), 2, &["not a method"]);
+    refused(&load(&["-b", "@/no/such/file"]), 2, &["/no/such/file"]);
+    refused(&load(&["--pin", "4095"]), 2, &["CPU 4095"]);
+    refused(&load(&["--pin", "x"]), 2, &["not a list of CPUs"]);
+    refused(&load(&["-n", "10", "--warmup", "1h", "-d", "1ms"]), 3, &["before the warm-up was over"]);
+    refused(&load(&["--no-such-flag"]), 2, &["--no-such-flag"]);
+    refused(&load(&["--stage", "60s:5000c"]), 2, &["does not have stages"]);
+    refused(&load(&["-z", "10s"]), 2, &["-d"]);
+    refused(&load(&["-q", "100"]), 2, &["-R"]);
+}
+
+#[test]
+fn more_connections_than_files() {
+    let world = World::new();
+    let target = TargetProcess::start(&[]);
+    let said = world.shell(&format!("ulimit -n 256; prony load {} -c 100000", target.url()));
+    refused(&said, 2, &["100000 connections", "limit here is 256", "ulimit -n"]);
+}
+
+#[test]
+fn files_that_cannot_be_written_or_read() {
+    let world = World::new();
+    let target = TargetProcess::start(&[]);
+    let load = |flags: &[&str]| world.prony(&[&["load", &target.url(), "-n", "10"], flags].concat());
+    refused(&load(&["--json", "/dev/full"]), 2, &["/dev/full", "No space left"]);
+    refused(&load(&["--json", "/no/such/folder/t.json"]), 2, &["/no/such/folder/t.json"]);
+    refused(&world.prony(&["report", "none.jsonl"]), 2, &["none.jsonl"]);
+    world.write("empty.jsonl", "");
+    refused(&world.prony(&["report", "empty.jsonl"]), 2, &["empty.jsonl", "empty"]);
+    world.write("text.jsonl", "hello\n");
+    refused(&world.prony(&["report", "text.jsonl"]), 2, &["not a run log"]);
+    world.write("other.jsonl", "{\"type\":\"header\",\"schema\":\"prony.run/9\"}\n");
+    refused(&world.prony(&["report", "other.jsonl"]), 2, &["prony.run/9", "prony.run/1"]);
+    refused(&load(&["-o", "text.jsonl"]), 2, &["not a run log"]);
+}
+
+#[test]
+fn a_run_log_that_was_cut_off_is_read_and_said_to_be() {
+    let world = World::new();
+    let target = TargetProcess::start(&[]);
+    for _ in 0..2 {
+        world.prony(&["load", &target.url(), "-n", "10", "-o", "r.jsonl"]);
+    }
+    let text = world.read("r.jsonl");
+    world.write("r.jsonl", &text[..text.len() - 100]);
+    let said = world.prony(&["report", "r.jsonl"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.err.contains("cut off"), "{said:?}");
+    // And one broken in the middle is refused with the line.
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.insert(1, "{\"type\":\"result\",");
+    world.write("r.jsonl", &lines.join("\n"));
+    refused(&world.prony(&["report", "r.jsonl"]), 2, &["r.jsonl:2"]);
+}
+
+#[test]
+fn a_port_that_is_taken() {
+    let world = World::new();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    refused(&world.prony(&["target", "--port", &port]), 3, &[&port, "end what listens there"]);
+}
+
+#[test]
+fn a_target_with_an_impossible_truth() {
+    let world = World::new();
+    for flags in [["--stall", "2s/1s"], ["--delay", "-2ms"], ["--delay", "soon"], ["--capacity", "0"], ["--stall", "1s"]] {
+        let said = world.prony(&["target", "--port", "0", flags[0], flags[1]]);
+        refused(&said, 2, &[]);
+        assert!(said.err.len() > 20, "a sentence: {}", said.err);
+    }
+}

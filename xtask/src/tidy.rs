@@ -18,7 +18,8 @@ const BANNED: &[(&str, &str, &str)] = &[
     ("/ho", "me/", "a path of one machine"),
 ];
 /// Endings of files that are read as text.
-const TEXT: &[&str] = &["rs", "toml", "md", "sh", "js", "css", "py", "php", "go", "conf", "Makefile", "Caddyfile"];
+const TEXT: &[&str] =
+    &["rs", "toml", "md", "sh", "js", "css", "py", "php", "go", "conf", "Makefile", "Caddyfile"];
 /// Dependencies that may not know of each other: (crate, must not depend on).
 const ARROWS: &[(&str, &[&str])] = &[
     ("load", &["stats", "record", "analysis", "lab", "report", "target", "prony"]),

@@ -173,7 +173,8 @@ fn censored() -> Censored {
 impl Books {
     /// Books that open at `start_ns` with `connections` open already.
     pub(crate) fn open(start_ns: u64, edges: Edges, connections: u64, sink: SecondSink) -> Books {
-        let bins = usize::try_from(edges.end_ns.saturating_sub(edges.start_ns).div_ceil(BIN_NS)).unwrap_or(BINS_MAX);
+        let bins =
+            usize::try_from(edges.end_ns.saturating_sub(edges.start_ns).div_ceil(BIN_NS)).unwrap_or(BINS_MAX);
         let bins = if edges.end_ns == u64::MAX { BINS_MAX } else { bins };
         Books {
             edges,
@@ -204,7 +205,13 @@ impl Books {
             connection_wait: MostlyZero::new(),
             lateness: MostlyZero::new(),
             bins: Vec::with_capacity(bins.max(1)),
-            second: SecondPart { index: 0, completed: 0, failed: 0, connections: 0, response: empty_histogram() },
+            second: SecondPart {
+                index: 0,
+                completed: 0,
+                failed: 0,
+                connections: 0,
+                response: empty_histogram(),
+            },
             sink,
             spare: (0..SPARE_HISTOGRAMS).map(|_| empty_histogram()).collect(),
         }
@@ -303,8 +310,13 @@ impl Books {
             self.spare.push(histogram);
         }
         let empty = self.spare.pop().unwrap_or_else(empty_histogram);
-        let next =
-            SecondPart { index: self.second.index + 1, completed: 0, failed: 0, connections: 0, response: empty };
+        let next = SecondPart {
+            index: self.second.index + 1,
+            completed: 0,
+            failed: 0,
+            connections: 0,
+            response: empty,
+        };
         let mut finished = std::mem::replace(&mut self.second, next);
         finished.connections = self.connections;
         // The receiver lives until every worker is joined; a closed channel means
@@ -413,7 +425,13 @@ impl Books {
     }
 
     /// A request failed at `now`.
-    pub(crate) fn failed(&mut self, now_ns: u64, times: &Times, kind: ErrorKind, message: impl FnOnce() -> String) {
+    pub(crate) fn failed(
+        &mut self,
+        now_ns: u64,
+        times: &Times,
+        kind: ErrorKind,
+        message: impl FnOnce() -> String,
+    ) {
         self.resolve(now_ns, times);
         if self.phase != Phase::Window {
             return;
@@ -486,7 +504,11 @@ impl Books {
             window: self.window,
             read_bytes: self.read_bytes,
             status: (0u16..).zip(self.status.iter().copied()).filter(|(_, count)| *count > 0).collect(),
-            errors: ErrorKind::ALL.into_iter().zip(self.errors).filter(|(_, tally)| tally.count > 0).collect(),
+            errors: ErrorKind::ALL
+                .into_iter()
+                .zip(self.errors)
+                .filter(|(_, tally)| tally.count > 0)
+                .collect(),
             latency: latency(
                 &self.plain,
                 self.response,

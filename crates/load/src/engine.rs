@@ -50,7 +50,11 @@ struct Hand {
 /// # Errors
 /// When the plan cannot be run here, the target cannot be reached, or the
 /// load was ended before its window opened.
-pub fn run(plan: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)) -> Result<Measurement, LoadError> {
+pub fn run(
+    plan: &Plan,
+    control: &Control,
+    observe: &mut dyn FnMut(&Snapshot),
+) -> Result<Measurement, LoadError> {
     check_open_files(plan)?;
     plan.check()?;
     let request = request::build(plan)?;
@@ -86,7 +90,8 @@ fn nanoseconds(duration: Duration) -> u64 {
 }
 
 fn check_open_files(plan: &Plan) -> Result<(), LoadError> {
-    let limit = sys::raise_open_files().map_err(|e| LoadError::System("reading the limit of open files", e))?;
+    let limit =
+        sys::raise_open_files().map_err(|e| LoadError::System("reading the limit of open files", e))?;
     // Without keep-alive, as many connections again may wait for the server to close them.
     let needed = u64::from(plan.connections) * if plan.keepalive { 1 } else { 2 } + FILES_BESIDE;
     if needed > limit {
@@ -115,9 +120,10 @@ fn resolve(plan: &Plan) -> Result<SocketAddr, LoadError> {
     }
     match first_failure {
         Some((address, e)) => Err(LoadError::unreachable_by(&target.display_url(), address, &e)),
-        None => {
-            Err(LoadError::Resolve { host: target.host.clone(), reason: "the name has no address".to_owned() })
-        }
+        None => Err(LoadError::Resolve {
+            host: target.host.clone(),
+            reason: "the name has no address".to_owned(),
+        }),
     }
 }
 
@@ -137,7 +143,8 @@ fn start_worker(
     let (go, told) = mpsc::channel::<Go>();
     let (empty, empties) = mpsc::channel();
     let gauge = Arc::new(Gauge::default());
-    let connections = u32::try_from(share(u64::from(plan.connections), worker, plan.threads)).unwrap_or(u32::MAX);
+    let connections =
+        u32::try_from(share(u64::from(plan.connections), worker, plan.threads)).unwrap_or(u32::MAX);
     let source = match plan.arrivals {
         Arrivals::Closed => Source::Closed {
             left: plan.stop.requests.map_or(u64::MAX, |requests| share(requests, worker, plan.threads)),
@@ -180,7 +187,8 @@ fn start_worker(
 
 fn prepare_thread(cpu: Option<usize>, address: SocketAddr) -> io::Result<Linux> {
     if let Some(cpu) = cpu {
-        sys::pin_thread(cpu).map_err(|e| io::Error::new(e.kind(), format!("pinning a worker to CPU {cpu}: {e}")))?;
+        sys::pin_thread(cpu)
+            .map_err(|e| io::Error::new(e.kind(), format!("pinning a worker to CPU {cpu}: {e}")))?;
     }
     sys::tighten_timer_slack();
     Linux::new(address)
@@ -220,7 +228,9 @@ fn conduct(
             }
             Ok(FromWorker::Ready(_)) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(LoadError::Internal("a worker ended without its books: please report this".to_owned()));
+                return Err(LoadError::Internal(
+                    "a worker ended without its books: please report this".to_owned(),
+                ));
             }
         }
         cpu.look(edges);
@@ -275,14 +285,19 @@ fn wait_until_ready(
             }
             Ok(FromWorker::Ready(Err(e))) => return Err(LoadError::System("preparing a worker", e)),
             Ok(FromWorker::Done(..)) | Err(_) => {
-                return Err(LoadError::Internal("a worker ended before it began: please report this".to_owned()));
+                return Err(LoadError::Internal(
+                    "a worker ended before it began: please report this".to_owned(),
+                ));
             }
         }
     }
     match first_failure {
-        Some((kind, reason)) if established == 0 => {
-            Err(LoadError::Unreachable { url: plan.target.display_url(), address: address.to_string(), kind, reason })
-        }
+        Some((kind, reason)) if established == 0 => Err(LoadError::Unreachable {
+            url: plan.target.display_url(),
+            address: address.to_string(),
+            kind,
+            reason,
+        }),
         _ => Ok(()),
     }
 }

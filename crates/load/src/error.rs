@@ -72,7 +72,12 @@ impl LoadError {
             io::ErrorKind::AddrNotAvailable => ErrorKind::NoPorts,
             _ => ErrorKind::ConnectFailed,
         };
-        LoadError::Unreachable { url: url.to_owned(), address: address.to_string(), kind, reason: error.to_string() }
+        LoadError::Unreachable {
+            url: url.to_owned(),
+            address: address.to_string(),
+            kind,
+            reason: error.to_string(),
+        }
     }
 }
 

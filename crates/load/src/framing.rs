@@ -125,8 +125,11 @@ impl Framer {
                     body(&input[at..at + take]);
                     at += take;
                     let left = left - take as u64;
-                    self.state =
-                        if left == 0 { State::ChunkEnd { seen_cr: false } } else { State::ChunkData { left } };
+                    self.state = if left == 0 {
+                        State::ChunkEnd { seen_cr: false }
+                    } else {
+                        State::ChunkData { left }
+                    };
                 }
                 State::ChunkSize { .. } | State::ChunkEnd { .. } | State::Trailers { .. } => {
                     let Some(byte) = input.get(at) else { return Ok(Progress::More) };
@@ -251,7 +254,13 @@ fn take(left: u64, available: usize) -> usize {
     usize::try_from(left).map_or(available, |left| left.min(available))
 }
 
-fn chunk_size_byte(byte: u8, size: u64, digits: u8, line: u32, part: SizePart) -> Result<State, ProtocolError> {
+fn chunk_size_byte(
+    byte: u8,
+    size: u64,
+    digits: u8,
+    line: u32,
+    part: SizePart,
+) -> Result<State, ProtocolError> {
     const BAD: ProtocolError = ProtocolError("a chunk's size line is not a hexadecimal number");
     if line >= CHUNK_LINE_MAX_BYTES {
         return Err(ProtocolError("a chunk's size line is longer than 4 KiB"));
@@ -369,7 +378,12 @@ mod tests {
     }
 
     const LEGAL: &[Case] = &[
-        Case { wire: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", status: 200, body: "hello", reusable: true },
+        Case {
+            wire: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+            status: 200,
+            body: "hello",
+            reusable: true,
+        },
         Case { wire: "HTTP/1.1 200\r\ncontent-length:0\r\n\r\n", status: 200, body: "", reusable: true },
         Case { wire: "HTTP/1.1 204 No Content\r\n\r\n", status: 204, body: "", reusable: true },
         Case { wire: "HTTP/1.1 304 x\r\nContent-Length: 99\r\n\r\n", status: 304, body: "", reusable: true },
@@ -379,7 +393,12 @@ mod tests {
             body: "x",
             reusable: false,
         },
-        Case { wire: "HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\nx", status: 200, body: "x", reusable: false },
+        Case {
+            wire: "HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\nx",
+            status: 200,
+            body: "x",
+            reusable: false,
+        },
         Case {
             wire: "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\nx",
             status: 200,
@@ -407,7 +426,10 @@ mod tests {
     ];
 
     /// Feeds the pieces; gives status, body, whether reusable, and bytes left over.
-    fn read(framer: &mut Framer, pieces: &[&[u8]]) -> Result<Option<(u16, Vec<u8>, bool, usize)>, ProtocolError> {
+    fn read(
+        framer: &mut Framer,
+        pieces: &[&[u8]],
+    ) -> Result<Option<(u16, Vec<u8>, bool, usize)>, ProtocolError> {
         let mut body = Vec::new();
         let mut done = None;
         for piece in pieces {
@@ -417,7 +439,9 @@ mod tests {
             }
             match framer.feed(piece, &mut |bytes| body.extend_from_slice(bytes))? {
                 Progress::More => {}
-                Progress::Done { consumed, status, reusable } => done = Some((status, reusable, piece.len() - consumed)),
+                Progress::Done { consumed, status, reusable } => {
+                    done = Some((status, reusable, piece.len() - consumed))
+                }
             }
         }
         Ok(done.map(|(status, reusable, left)| (status, body, reusable, left)))
@@ -476,8 +500,13 @@ mod tests {
     fn hostile_answers_are_errors_by_name() {
         let said = |wire: &str| read(&mut Framer::new("GET"), &[wire.as_bytes()]).unwrap_err().0;
         assert!(said("HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n").contains("not a number"));
-        assert!(said("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\n").contains("two Content-Length"));
-        assert!(said("HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n").contains("not a number"));
+        assert!(
+            said("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\n")
+                .contains("two Content-Length")
+        );
+        assert!(
+            said("HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n").contains("not a number")
+        );
         let both = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n";
         assert!(said(both).contains("both"));
         assert!(said("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n").contains("not \"chunked\""));

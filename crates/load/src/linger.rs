@@ -40,7 +40,9 @@ impl Linger {
 
     /// Takes a connection over. Where the server has closed already, it is closed at once.
     pub(crate) fn take(&mut self, handle: Handle, now_ns: u64, net: &mut impl Net, buffer: &mut [u8]) {
-        if is_at_end(handle, net, buffer) || net.watch(handle, Interest::Read, TOKEN_BIT | handle as u64).is_err() {
+        if is_at_end(handle, net, buffer)
+            || net.watch(handle, Interest::Read, TOKEN_BIT | handle as u64).is_err()
+        {
             net.close(handle);
             return;
         }

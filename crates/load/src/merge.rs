@@ -5,8 +5,8 @@ use std::time::SystemTime;
 
 use crate::books::{ClosedBooks, SecondPart, add};
 use crate::measurement::{
-    Bin, Censored, ClientCost, Durations, ErrorKind, ErrorTally, Latency, Measurement, RequestCounts, RunTotal, Second,
-    empty_histogram,
+    Bin, Censored, ClientCost, Durations, ErrorKind, ErrorTally, Latency, Measurement, RequestCounts,
+    RunTotal, Second, empty_histogram,
 };
 use crate::plan::Plan;
 
@@ -67,7 +67,8 @@ pub(crate) struct Parts<'a> {
 pub(crate) fn measurement(parts: Parts<'_>) -> Measurement {
     let window_start_ns = parts.books.iter().map(|b| b.edges.start_ns).min().unwrap_or(0);
     let window_end_ns = parts.books.iter().map(|b| b.edges.end_ns).max().unwrap_or(0);
-    let planned_end = parts.plan.stop.duration.map(|d| window_start_ns + u64::try_from(d.as_nanos()).unwrap_or(u64::MAX));
+    let planned_end =
+        parts.plan.stop.duration.map(|d| window_start_ns + u64::try_from(d.as_nanos()).unwrap_or(u64::MAX));
     let ended_by_count = parts.plan.stop.requests.is_some()
         && !parts.interrupted
         && planned_end.is_none_or(|planned| window_end_ns < planned);

@@ -25,7 +25,11 @@ impl Rate {
         if !(per_s > 0.0 && per_s <= Rate::MAX_PER_S) {
             return None;
         }
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked above: 0 < per_s <= 1e8")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "checked above: 0 < per_s <= 1e8"
+        )]
         let micro_per_s = (per_s * 1e6).round() as u64;
         (micro_per_s > 0).then_some(Rate { micro_per_s })
     }

@@ -97,7 +97,10 @@ mod tests {
 
     #[test]
     fn a_plain_get() {
-        let want = format!("GET /x?y HTTP/1.1\r\nHost: h:8080\r\nUser-Agent: prony/{}\r\n\r\n", env!("CARGO_PKG_VERSION"));
+        let want = format!(
+            "GET /x?y HTTP/1.1\r\nHost: h:8080\r\nUser-Agent: prony/{}\r\n\r\n",
+            env!("CARGO_PKG_VERSION")
+        );
         assert_eq!(text(&plan("http://h:8080/x?y")), want);
     }
 
@@ -117,7 +120,9 @@ mod tests {
 
     #[test]
     fn base64_of_the_rfc() {
-        for (plain, want) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")] {
+        for (plain, want) in
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")]
+        {
             assert_eq!(base64(plain.as_bytes()), want);
         }
     }

@@ -103,7 +103,9 @@ fn split_host_port(text: &str) -> Result<(String, u16), String> {
     } else {
         match text.split_once(':') {
             Some((host, port)) if !port.contains(':') => (host, Some(port)),
-            Some(_) => return Err(format!("{text:?} looks like an IPv6 address: write it in brackets, [{text}].")),
+            Some(_) => {
+                return Err(format!("{text:?} looks like an IPv6 address: write it in brackets, [{text}]."));
+            }
             None => (text, None),
         }
     };

@@ -589,7 +589,8 @@ impl<N: Net> Worker<N> {
         books.answered(status);
         let expect = &self.shared.expect;
         let slot = &mut self.slots[index as usize];
-        let body_right = expect.body.as_ref().is_none_or(|body| !slot.body_wrong && slot.body_at == body.len());
+        let body_right =
+            expect.body.as_ref().is_none_or(|body| !slot.body_wrong && slot.body_at == body.len());
         if !expect.accepts_status(status) {
             books.failed(now, &slot.times, ErrorKind::UnexpectedStatus, || format!("status {status}"));
         } else if !body_right {
@@ -633,7 +634,14 @@ impl<N: Net> Worker<N> {
 
     /// The slot's request failed. Its connection is of no use; where the
     /// connection itself failed, the next one waits a little longer each time.
-    fn fail(&mut self, books: &mut Books, index: u32, now: u64, kind: ErrorKind, message: impl FnOnce() -> String) {
+    fn fail(
+        &mut self,
+        books: &mut Books,
+        index: u32,
+        now: u64,
+        kind: ErrorKind,
+        message: impl FnOnce() -> String,
+    ) {
         self.deadlines.stop(index);
         self.drop_connection(books, index, now);
         let slot = &mut self.slots[index as usize];

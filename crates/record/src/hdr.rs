@@ -31,7 +31,10 @@ pub fn encode(histogram: &Durations) -> String {
 /// When it is not base64, not the V2 form, or of other bounds than Prony's.
 pub fn decode(text: &str) -> Result<Durations, HdrError> {
     if text.len() > ENCODED_MAX_BYTES {
-        return Err(HdrError(format!("{} bytes are more than the {ENCODED_MAX_BYTES} it may have", text.len())));
+        return Err(HdrError(format!(
+            "{} bytes are more than the {ENCODED_MAX_BYTES} it may have",
+            text.len()
+        )));
     }
     let bytes = STANDARD.decode(text).map_err(|e| HdrError(e.to_string()))?;
     let read: Durations =

@@ -98,9 +98,15 @@ mod tests {
     #[test]
     fn secrets_never_reach_a_record() {
         let mut plan = Plan::closed(Target::parse("http://me:pw@h/").unwrap());
-        plan.headers = [("Authorization", "Bearer s3"), ("COOKIE", "s3"), ("X-Api-Key", "s3"), ("X-Own", "s3"), ("Accept", "*/*")]
-            .map(|(n, v)| (n.to_owned(), v.to_owned()))
-            .to_vec();
+        plan.headers = [
+            ("Authorization", "Bearer s3"),
+            ("COOKIE", "s3"),
+            ("X-Api-Key", "s3"),
+            ("X-Own", "s3"),
+            ("Accept", "*/*"),
+        ]
+        .map(|(n, v)| (n.to_owned(), v.to_owned()))
+        .to_vec();
         let text = serde_json::to_string(&PlanRecord::of(&plan, &["x-own".to_owned()])).unwrap();
         assert!(!text.contains("s3") && !text.contains("pw"), "{text}");
         assert!(text.contains("*/*"));

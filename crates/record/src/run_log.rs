@@ -235,7 +235,8 @@ impl RunLogWriter {
             if source.kind() == io::ErrorKind::AlreadyExists {
                 RunLogError::Schema {
                     path: path.to_owned(),
-                    why: "the file exists already; give -o another name, or --resume to go on with it".to_owned(),
+                    why: "the file exists already; give -o another name, or --resume to go on with it"
+                        .to_owned(),
                 }
             } else {
                 io(source)
@@ -275,7 +276,8 @@ impl RunLogWriter {
         let written = self.file.write_all(text.as_bytes()).and_then(|()| self.file.sync_data());
         if let Err(source) = written {
             // Best effort: the reader drops a half line at the end anyway.
-            let _ = self.file.set_len(before).and_then(|()| self.file.seek(SeekFrom::Start(before)).map(|_| ()));
+            let _ =
+                self.file.set_len(before).and_then(|()| self.file.seek(SeekFrom::Start(before)).map(|_| ()));
             return Err(io(source));
         }
         Ok(())
@@ -337,7 +339,11 @@ impl RunLog {
                         check_schema(&header.schema).map_err(schema)?;
                         log = Some(RunLog::new(header));
                     }
-                    (None, _) => return Err(schema("its first line is not a header: this is not a run log".to_owned())),
+                    (None, _) => {
+                        return Err(schema(
+                            "its first line is not a header: this is not a run log".to_owned(),
+                        ));
+                    }
                     (Some(log), line) => log.take(line),
                 },
                 Err(_) if !whole && log.is_some() => {
@@ -347,7 +353,11 @@ impl RunLog {
                 }
                 Err(why) if number == 1 => return Err(schema(first_line_is_wrong(&text, &why))),
                 Err(why) => {
-                    return Err(RunLogError::Line { path: path.to_owned(), line: number, why: why.to_string() });
+                    return Err(RunLogError::Line {
+                        path: path.to_owned(),
+                        line: number,
+                        why: why.to_string(),
+                    });
                 }
             }
         }

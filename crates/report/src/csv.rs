@@ -166,7 +166,8 @@ mod tests {
 
     #[test]
     fn every_trial_has_a_line() {
-        let text = trials(&[("a, b".to_owned(), fixtures::closed()), ("c".to_owned(), fixtures::overloaded())]);
+        let text =
+            trials(&[("a, b".to_owned(), fixtures::closed()), ("c".to_owned(), fixtures::overloaded())]);
         let lines: Vec<&str> = text.split_terminator("\r\n").collect();
         assert_eq!((lines.len(), lines[0].split(',').count()), (3, TRIAL_COLUMNS.len()));
         assert!(lines[1].starts_with("\"a, b\",") && lines[1].contains(",valid,"), "{}", lines[1]);

@@ -91,7 +91,9 @@ fn every_framing_is_read() {
     let chunked: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
     let fixed: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
     let until_close: &[u8] = b"HTTP/1.1 200 OK\r\n\r\nhello";
-    for (address, connections) in [(lying::always(chunked), 1), (lying::always(fixed), 1), (lying::once(until_close), 50)] {
+    for (address, connections) in
+        [(lying::always(chunked), 1), (lying::always(fixed), 1), (lying::once(until_close), 50)]
+    {
         let mut p = plan(address);
         p.stop.requests = Some(50);
         p.expect.body = Some(b"hello".to_vec());

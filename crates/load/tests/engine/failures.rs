@@ -57,7 +57,10 @@ fn more_connections_than_files_are_refused_with_the_limit() {
     // A host whose limit is above a million files refuses by the port instead.
     let error = run(&p).unwrap_err();
     if let LoadError::OpenFiles { limit, .. } = &error {
-        assert!(error.to_string().contains(&limit.to_string()) && error.to_string().contains("ulimit -n"), "{error}");
+        assert!(
+            error.to_string().contains(&limit.to_string()) && error.to_string().contains("ulimit -n"),
+            "{error}"
+        );
     }
 }
 
@@ -123,7 +126,10 @@ fn wrong_answers_are_told_apart() {
         p.expect.body = Some(b"hello".to_vec());
         let m = run(&p).unwrap();
         assert_eq!(errors(&m), vec![(ErrorKind::BodyMismatch, 200)], "{wrong}");
-        assert_eq!(m.run_total.connections, if m.requests.failed == 200 { m.run_total.connections } else { 0 });
+        assert_eq!(
+            m.run_total.connections,
+            if m.requests.failed == 200 { m.run_total.connections } else { 0 }
+        );
         assert_eq!(m.status.get(&200), Some(&200));
     }
 }

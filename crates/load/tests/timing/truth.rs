@@ -36,7 +36,11 @@ fn at_ms(histogram: &Durations, q: f64) -> f64 {
 type Off = Result<(), String>;
 
 fn within(what: &str, got: f64, low: f64, high: f64) -> Off {
-    if (low..=high).contains(&got) { Ok(()) } else { Err(format!("{what}: {got:.2} ms is not in {low:.2} to {high:.2}")) }
+    if (low..=high).contains(&got) {
+        Ok(())
+    } else {
+        Err(format!("{what}: {got:.2} ms is not in {low:.2} to {high:.2}"))
+    }
 }
 
 #[test]
@@ -80,7 +84,12 @@ fn with_few_connections_it_is_a_queue() {
         let m = run(&p).unwrap();
         for q in [0.5, 0.75, 0.9, 0.95, 0.99] {
             let [low, high] = [&fastest, &slowest].map(|sorted| queue::quantile(sorted, q) as f64 / 1e6);
-            within(&format!("response at {q}"), at_ms(&m.latency.response.completed, q), low * 0.95, high * 1.05)?;
+            within(
+                &format!("response at {q}"),
+                at_ms(&m.latency.response.completed, q),
+                low * 0.95,
+                high * 1.05,
+            )?;
         }
         within("connection wait at 0.95", at_ms(&m.latency.connection_wait, 0.95), 50.0, 200.0)?;
         within("service at 0.5", at_ms(&m.latency.service.completed, 0.5), 1.9, 3.0)

@@ -67,7 +67,10 @@ fn watch_for_ctrl_c() -> Result<Interrupt, Failure> {
 fn conclude(setup: &BenchSetup, outcome: &BenchOutcome, printer: &Printer) -> Result<(), Failure> {
     let log = RunLog::read(Path::new(&outcome.log))?;
     let analysis = analyse(&log);
-    printer.out(&terminal::experiment(&analysis, &TerminalOptions { color: printer.color(), ..Default::default() }));
+    printer.out(&terminal::experiment(
+        &analysis,
+        &TerminalOptions { color: printer.color(), ..Default::default() },
+    ));
     let page = html_path(&outcome.log.to_string_lossy());
     write_file(&page, &html::experiment(&analysis))?;
     printer.out(&format!("Run log: {}\nReport:  {page}", outcome.log.display()));
@@ -76,8 +79,12 @@ fn conclude(setup: &BenchSetup, outcome: &BenchOutcome, printer: &Printer) -> Re
             printer.note(&format!("Interrupted. Go on with: {}", setup::resume_command(setup)));
             Err(Failure::interrupted())
         }
-        End::Finished | End::BudgetSpent if analysis.trials.valid + analysis.trials.lower_bound + analysis.trials.suspect == 0 => {
-            Err(Failure::not_measured("Nothing valid was measured: the reasons stand above and in the run log."))
+        End::Finished | End::BudgetSpent
+            if analysis.trials.valid + analysis.trials.lower_bound + analysis.trials.suspect == 0 =>
+        {
+            Err(Failure::not_measured(
+                "Nothing valid was measured: the reasons stand above and in the run log.",
+            ))
         }
         End::Finished | End::BudgetSpent => Ok(()),
     }

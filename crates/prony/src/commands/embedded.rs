@@ -16,7 +16,8 @@ pub(crate) struct Embedded {
 
 impl Embedded {
     pub(crate) fn start() -> Result<Embedded, Failure> {
-        let refused = |what: &str| Failure::not_measured(format!("The embedded target could not be started: {what}."));
+        let refused =
+            |what: &str| Failure::not_measured(format!("The embedded target could not be started: {what}."));
         let mut child = std::env::current_exe()
             .and_then(|own| {
                 Command::new(own)

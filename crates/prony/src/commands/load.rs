@@ -61,7 +61,12 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     Ok(())
 }
 
-fn publish(arguments: &LoadArguments, trial: &Trial, log: Option<Log>, printer: &Printer) -> Result<(), Failure> {
+fn publish(
+    arguments: &LoadArguments,
+    trial: &Trial,
+    log: Option<Log>,
+    printer: &Printer,
+) -> Result<(), Failure> {
     let to_stdout = arguments.json.as_deref() == Some("-");
     if let Some(path) = &arguments.json {
         let text = serde_json::to_string_pretty(trial)
@@ -70,7 +75,8 @@ fn publish(arguments: &LoadArguments, trial: &Trial, log: Option<Log>, printer: 
     }
     if !to_stdout {
         let target = arguments.url.clone().map_or(Some(String::new()), |_| None);
-        let text = terminal::trial(trial, &TerminalOptions { color: printer.color(), target, ..Default::default() });
+        let text =
+            terminal::trial(trial, &TerminalOptions { color: printer.color(), target, ..Default::default() });
         let shown = if arguments.quiet { text.lines().next().unwrap_or_default() } else { text.as_str() };
         printer.out(shown);
     }
@@ -134,7 +140,8 @@ fn open_log(path: &str, printer: &Printer) -> Result<Log, Failure> {
 
 impl Log {
     fn append(self, arguments: &LoadArguments, trial: &Trial) -> Result<(), Failure> {
-        let candidate = arguments.url.as_ref().map_or("embedded target".to_owned(), |_| trial.target.url.clone());
+        let candidate =
+            arguments.url.as_ref().map_or("embedded target".to_owned(), |_| trial.target.url.clone());
         let plan = format!("c{}{}", trial.plan.connections, rate_suffix(trial));
         let (index, mut writer) = match self {
             Log::New(path) => (0, RunLogWriter::create(Path::new(&path), &header(trial, &candidate, &plan))?),

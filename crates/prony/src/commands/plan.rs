@@ -65,7 +65,9 @@ fn check_arrivals(arguments: &PlanArguments) -> Result<(), Failure> {
         None => Ok(()),
         Some("constant") if arguments.rate.is_some() => Ok(()),
         Some("constant") => Err(Failure::usage("--arrivals constant needs a rate: give -R.")),
-        Some("poisson") => Err(Failure::usage("--arrivals poisson: this version of Prony does not have it yet.")),
+        Some("poisson") => {
+            Err(Failure::usage("--arrivals poisson: this version of Prony does not have it yet."))
+        }
         Some(other) => Err(Failure::usage(format!("{other:?} is no kind of arrivals: write constant."))),
     }
 }
@@ -93,7 +95,9 @@ fn header(text: &str) -> Result<(String, String), Failure> {
     let value = match value.strip_prefix("@env:") {
         None => value.to_owned(),
         Some(variable) => std::env::var(variable).map_err(|_| {
-            Failure::usage(format!("-H {name}: the environment has no variable {variable} (or it is not text)."))
+            Failure::usage(format!(
+                "-H {name}: the environment has no variable {variable} (or it is not text)."
+            ))
         })?,
     };
     Ok((name.trim().to_owned(), value))
@@ -110,10 +114,17 @@ mod tests {
     #[test]
     fn defaults_are_those_of_the_design() {
         let p = of(&PlanArguments::default());
-        assert_eq!((p.connections, p.threads, p.stop.duration, p.stop.requests), (50, 1, Some(DURATION), None));
+        assert_eq!(
+            (p.connections, p.threads, p.stop.duration, p.stop.requests),
+            (50, 1, Some(DURATION), None)
+        );
         assert_eq!((p.warmup, p.method.as_str(), p.keepalive), (Duration::from_secs(1), "GET", true));
 
-        let open = of(&PlanArguments { rate: Some("20k".to_owned()), duration: Some("60".to_owned()), ..Default::default() });
+        let open = of(&PlanArguments {
+            rate: Some("20k".to_owned()),
+            duration: Some("60".to_owned()),
+            ..Default::default()
+        });
         assert_eq!((open.connections, open.warmup), (100, Duration::from_secs(3)));
         assert!(matches!(open.arrivals, Arrivals::Constant(rate) if rate.as_per_s() == 20_000.0));
 
@@ -128,6 +139,8 @@ mod tests {
     fn headers_are_read_or_refused() {
         assert_eq!(header("A: b: c").unwrap(), ("A".to_owned(), "b: c".to_owned()));
         assert!(header("nothing").unwrap_err().sentence.contains("colon"));
-        assert!(header("A: @env:PRONY_NO_SUCH_VARIABLE").unwrap_err().sentence.contains("PRONY_NO_SUCH_VARIABLE"));
+        assert!(
+            header("A: @env:PRONY_NO_SUCH_VARIABLE").unwrap_err().sentence.contains("PRONY_NO_SUCH_VARIABLE")
+        );
     }
 }

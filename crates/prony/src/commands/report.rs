@@ -62,13 +62,19 @@ pub(crate) fn render(log: &RunLog, format: ReportFormat, color: bool) -> String 
     let trials: Vec<(String, Trial)> = log
         .results
         .iter()
-        .filter_map(|r| r.trial.clone().map(|t| (format!("{} · {} · #{}", r.planned.candidate, r.planned.plan, r.planned.index + 1), t)))
+        .filter_map(|r| {
+            r.trial.clone().map(|t| {
+                (format!("{} · {} · #{}", r.planned.candidate, r.planned.plan, r.planned.index + 1), t)
+            })
+        })
         .collect();
     match format {
         ReportFormat::Terminal => {
             trials.iter().map(|(_, t)| terminal::trial(t, &options)).collect::<Vec<_>>().join("\n")
         }
-        ReportFormat::Markdown => trials.iter().map(|(_, t)| markdown::trial(t)).collect::<Vec<_>>().join("\n"),
+        ReportFormat::Markdown => {
+            trials.iter().map(|(_, t)| markdown::trial(t)).collect::<Vec<_>>().join("\n")
+        }
         ReportFormat::Json => json::trials(&trials),
         ReportFormat::Html => html::trials(&trials),
         ReportFormat::Csv => csv::trials(&trials),

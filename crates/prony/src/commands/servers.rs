@@ -49,7 +49,8 @@ pub(crate) fn catalogue(folders: &[String], printer: &Printer) -> Catalogue {
 }
 
 pub(crate) fn layout() -> Result<Layout, Failure> {
-    Layout::new(Path::new(ROOT)).map_err(|e| Failure::usage(format!("The folder {ROOT} cannot be used: {e}.")))
+    Layout::new(Path::new(ROOT))
+        .map_err(|e| Failure::usage(format!("The folder {ROOT} cannot be used: {e}.")))
 }
 
 /// Candidates by their labels.
@@ -58,7 +59,8 @@ pub(crate) fn candidates(labels: &[String], catalogue: &Catalogue) -> Result<Vec
 }
 
 fn list(catalogue: &Catalogue, layout: &Layout) -> String {
-    let mut lines = vec![format!("{:<16} {:<11} {:<13} {:<10} {}", "server", "language", "kind", "here", "settings")];
+    let mut lines =
+        vec![format!("{:<16} {:<11} {:<13} {:<10} {}", "server", "language", "kind", "here", "settings")];
     for (name, server) in &catalogue.servers {
         let Ok(candidate) = Candidate::parse(name, catalogue) else { continue };
         let here = match provision::status(&candidate, layout) {
@@ -75,8 +77,11 @@ fn list(catalogue: &Catalogue, layout: &Layout) -> String {
             })
             .collect();
         let kind = candidate.kind().map_or(String::new(), |kind| kind.to_string());
-        let line =
-            format!("{name:<16} {:<11} {kind:<13} {here:<10} {}", candidate.language().unwrap_or("–"), axes.join("; "));
+        let line = format!(
+            "{name:<16} {:<11} {kind:<13} {here:<10} {}",
+            candidate.language().unwrap_or("–"),
+            axes.join("; ")
+        );
         lines.push(line.trim_end().to_owned());
     }
     lines.push(String::new());

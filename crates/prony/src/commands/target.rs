@@ -44,9 +44,9 @@ fn config(arguments: &TargetArguments) -> Result<Config, Failure> {
     let wrong = |e: prony_target::ConfigError| Failure::usage(sentence(&e));
     let host: IpAddr = match arguments.host.as_str() {
         "localhost" => IpAddr::from([127, 0, 0, 1]),
-        text => text
-            .parse()
-            .map_err(|_| Failure::usage(format!("--host {text:?} is not an address: write one like 127.0.0.1.")))?,
+        text => text.parse().map_err(|_| {
+            Failure::usage(format!("--host {text:?} is not an address: write one like 127.0.0.1."))
+        })?,
     };
     if arguments.threads == 0 || arguments.threads > 256 {
         return Err(Failure::usage(format!("{} threads: give -t between 1 and 256.", arguments.threads)));

@@ -19,7 +19,11 @@ fn urls_that_cannot_be_loaded() {
     let world = World::new();
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let closed = format!("http://{closed}/");
-    refused(&world.prony(&["load", "http://no-such-host.invalid/"]), 3, &["no-such-host.invalid", "resolved"]);
+    refused(
+        &world.prony(&["load", "http://no-such-host.invalid/"]),
+        3,
+        &["no-such-host.invalid", "resolved"],
+    );
     refused(&world.prony(&["load", &closed]), 3, &[&closed, "refused", "Is the server started"]);
     refused(&world.prony(&["load", "https://127.0.0.1/"]), 2, &["TLS", "http://"]);
     refused(&world.prony(&["load", "localhost:8080"]), 2, &["no scheme", "http://localhost:8080"]);
@@ -108,7 +112,13 @@ fn a_port_that_is_taken() {
 #[test]
 fn a_target_with_an_impossible_truth() {
     let world = World::new();
-    for flags in [["--stall", "2s/1s"], ["--delay", "-2ms"], ["--delay", "soon"], ["--capacity", "0"], ["--stall", "1s"]] {
+    for flags in [
+        ["--stall", "2s/1s"],
+        ["--delay", "-2ms"],
+        ["--delay", "soon"],
+        ["--capacity", "0"],
+        ["--stall", "1s"],
+    ] {
         let said = world.prony(&["target", "--port", "0", flags[0], flags[1]]);
         refused(&said, 2, &[]);
         assert!(said.err.len() > 20, "a sentence: {}", said.err);

@@ -38,7 +38,8 @@ fn a_load_is_interrupted_at_any_moment() {
 #[test]
 fn the_embedded_target_goes_with_its_load() {
     let world = World::new();
-    let said = interrupted_after(&world, &["load", "-d", "100s", "--warmup", "0"], Duration::from_millis(800));
+    let said =
+        interrupted_after(&world, &["load", "-d", "100s", "--warmup", "0"], Duration::from_millis(800));
     assert_eq!(said.code, Some(130), "{said:?}");
     assert!(said.out.contains("INTERRUPTED"), "{}", said.out);
 }

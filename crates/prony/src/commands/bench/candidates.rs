@@ -30,7 +30,9 @@ pub(super) fn of(arguments: &BenchArguments) -> Result<(Experiment, Vec<BenchCan
         };
         let candidate = candidate.map_err(Failure::usage)?;
         if candidates.iter().any(|c: &BenchCandidate| c.candidate.label() == candidate.label()) {
-            return Err(Failure::usage(format!("Two candidates are called {name:?}: give each its own name.")));
+            return Err(Failure::usage(format!(
+                "Two candidates are called {name:?}: give each its own name."
+            )));
         }
         candidates.push(BenchCandidate { candidate, version: None });
     }
@@ -43,7 +45,9 @@ pub(super) fn of(arguments: &BenchArguments) -> Result<(Experiment, Vec<BenchCan
         Arrivals::Constant(rate) => Some(rate),
     };
     let Some(duration) = plan.stop.duration.filter(|_| plan.stop.requests.is_none()) else {
-        return Err(Failure::usage("-n does not go with --candidate: trials are compared over windows, give -d."));
+        return Err(Failure::usage(
+            "-n does not go with --candidate: trials are compared over windows, give -d.",
+        ));
     };
     let suffix = rate.map_or(String::new(), |rate| format!("-r{}", rate.as_per_s()));
     let experiment_plan = ExperimentPlan {

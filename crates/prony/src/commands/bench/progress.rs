@@ -38,11 +38,18 @@ impl<'a> Progress<'a> {
                 let of = if remaining < total { format!(" of {total}") } else { String::new() };
                 self.say(&format!("{remaining} trials{of}, recorded in {}", log.display()));
             }
-            BenchEvent::Note(event) => self.say(&format!("{}: {}", event.what.replace('_', " "), event.detail)),
+            BenchEvent::Note(event) => {
+                self.say(&format!("{}: {}", event.what.replace('_', " "), event.detail))
+            }
             BenchEvent::TrialBegins { planned, done, .. } => {
                 self.done = *done;
                 self.bar.set_position(u64::from(*done) * STEPS);
-                self.message(&format!("{} · {} · block {}", planned.candidate, planned.plan, planned.block + 1));
+                self.message(&format!(
+                    "{} · {} · block {}",
+                    planned.candidate,
+                    planned.plan,
+                    planned.block + 1
+                ));
             }
             BenchEvent::Load { planned, snapshot, load_time } => {
                 let whole = u64::try_from(load_time.as_nanos()).unwrap_or(u64::MAX).max(1);
@@ -92,18 +99,27 @@ impl<'a> Progress<'a> {
 }
 
 fn line(result: &TrialResult, figures: Option<&Figures>) -> String {
-    let who = format!("{} · {} · block {}", result.planned.candidate, result.planned.plan, result.planned.block + 1);
+    let who = format!(
+        "{} · {} · block {}",
+        result.planned.candidate,
+        result.planned.plan,
+        result.planned.block + 1
+    );
     let Some(f) = figures else {
         let why = result.failure.as_deref().unwrap_or("nothing was measured");
         return format!("{who}: {why}");
     };
     let bound = if f.bound == Bound::Lower { "≥ " } else { "" };
     let p99 = f.p99_ns.map_or("–".to_owned(), |ns| format::duration(ns as f64));
-    let failed = if f.failed > 0 { format!(", {} failed", format::thousands(f.failed)) } else { String::new() };
+    let failed =
+        if f.failed > 0 { format!(", {} failed", format::thousands(f.failed)) } else { String::new() };
     let verdict = match f.validity {
         Validity::Valid => "",
         Validity::Suspect => ", SUSPECT",
         Validity::Invalid => ", INVALID",
     };
-    format!("{who}: {bound}{} req/s, p99 {p99}{failed}{verdict}", format::thousands(f.requests_per_s.round() as u64))
+    format!(
+        "{who}: {bound}{} req/s, p99 {p99}{failed}{verdict}",
+        format::thousands(f.requests_per_s.round() as u64)
+    )
 }

@@ -25,7 +25,8 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
     let (mut experiment, mut candidates, ask, skipped, baseline) = if arguments.candidates.is_empty() {
         let mut experiment = experiment(arguments, resumed.as_ref().map(|(_, log)| log))?;
         filter(&mut experiment, arguments)?;
-        let resolved = resolve(&experiment, &catalogue(&arguments.servers, printer), &layout).map_err(Failure::usage)?;
+        let resolved =
+            resolve(&experiment, &catalogue(&arguments.servers, printer), &layout).map_err(Failure::usage)?;
         (experiment, resolved.candidates, Ask::default(), resolved.skipped, resolved.baseline)
     } else {
         let (experiment, candidates, ask) = candidates::of(arguments)?;
@@ -47,7 +48,9 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
     };
     let pins = pins(arguments, experiment.server_cores)?;
     Ok(BenchSetup {
-        reproduce: resumed.as_ref().map_or_else(|| reproduce(std::env::args().skip(1)), |(_, l)| l.header.reproduce.clone()),
+        reproduce: resumed
+            .as_ref()
+            .map_or_else(|| reproduce(std::env::args().skip(1)), |(_, l)| l.header.reproduce.clone()),
         supervision: Supervision::new(layout.root(), &pins.client),
         host: prony_lab::host::read(),
         resume: resumed.is_some(),
@@ -73,7 +76,9 @@ fn resumed_log(arguments: &BenchArguments) -> Result<Option<(PathBuf, RunLog)>, 
     };
     let log = RunLog::read(Path::new(path))?;
     if log.header.name == load::RUN_NAME {
-        return Err(Failure::usage(format!("{path} holds trials of `prony load`: there is nothing to resume.")));
+        return Err(Failure::usage(format!(
+            "{path} holds trials of `prony load`: there is nothing to resume."
+        )));
     }
     Ok(Some((PathBuf::from(path), log)))
 }
@@ -84,9 +89,12 @@ fn experiment(arguments: &BenchArguments, resumed: Option<&RunLog>) -> Result<Ex
         (Some(name), _) => Experiment::find(name).map_err(Failure::usage)?,
         (None, Some(log)) => {
             let Some(text) = &log.header.experiment_toml else {
-                return Err(Failure::usage("This run was begun with --candidate: give the same ones again with --resume."));
+                return Err(Failure::usage(
+                    "This run was begun with --candidate: give the same ones again with --resume.",
+                ));
             };
-            Experiment::parse(&log.header.name, "the experiment in the run log", text).map_err(Failure::usage)?
+            Experiment::parse(&log.header.name, "the experiment in the run log", text)
+                .map_err(Failure::usage)?
         }
         (None, None) => return Err(Failure::usage("Which experiment? Name one, or give --candidate.")),
     };
@@ -170,7 +178,9 @@ fn pins(arguments: &BenchArguments, server_cores: u32) -> Result<Pins, Failure> 
         return Err(Failure::usage("--pin needs both sides: --pin server=1 --pin client=0."));
     }
     if let Some(shared) = pins.server.iter().find(|cpu| pins.client.contains(cpu)) {
-        return Err(Failure::usage(format!("--pin: CPU {shared} cannot be both the server's and the client's.")));
+        return Err(Failure::usage(format!(
+            "--pin: CPU {shared} cannot be both the server's and the client's."
+        )));
     }
     Ok(pins)
 }
@@ -196,7 +206,8 @@ pub(super) fn resume_command(setup: &BenchSetup) -> String {
 /// What `--dry-run` says.
 pub(super) fn forecast(setup: &BenchSetup) -> String {
     let experiment = &setup.experiment;
-    let plans: Vec<_> = experiment.plans.iter().map(prony_lab::experiment::ExperimentPlan::load_time).collect();
+    let plans: Vec<_> =
+        experiment.plans.iter().map(prony_lab::experiment::ExperimentPlan::load_time).collect();
     let candidates = u32::try_from(setup.candidates.len()).unwrap_or(u32::MAX);
     let forecast = schedule::forecast(candidates, &plans, experiment.blocks.max, experiment.budget);
     let mut lines = vec![
@@ -218,10 +229,24 @@ pub(super) fn forecast(setup: &BenchSetup) -> String {
             show_duration(rounded(forecast.block))
         ));
     }
-    lines.push(format!("seed {} · server CPUs {} · client CPUs {}", experiment.seed, cpus(&setup.pins.server), cpus(&setup.pins.client)));
-    lines.extend(experiment.plans.iter().map(|plan| format!("plan     {}: {}", plan.name, plan.describe(experiment.route.path()))));
+    lines.push(format!(
+        "seed {} · server CPUs {} · client CPUs {}",
+        experiment.seed,
+        cpus(&setup.pins.server),
+        cpus(&setup.pins.client)
+    ));
+    lines.extend(
+        experiment
+            .plans
+            .iter()
+            .map(|plan| format!("plan     {}: {}", plan.name, plan.describe(experiment.route.path()))),
+    );
     for BenchCandidate { candidate, version } in &setup.candidates {
-        lines.push(format!("runs     {}  {}", candidate.label(), version.as_deref().unwrap_or_default()).trim_end().to_owned());
+        lines.push(
+            format!("runs     {}  {}", candidate.label(), version.as_deref().unwrap_or_default())
+                .trim_end()
+                .to_owned(),
+        );
     }
     for Skipped { candidate, reason, mend } in &setup.skipped {
         let mend = mend.as_deref().map_or(String::new(), |mend| format!(" Mend it with: {mend}"));

@@ -9,14 +9,13 @@ use prony_stats::batch::{BATCHES_MIN, batch_interval};
 
 use crate::batches::{Batch, merge};
 
-/// Batches of a window of 10 s or more: 20 to 30 keep a t interval's factor
-/// within 7 % of its limit, and each batch long enough that neighbours hardly
-/// resemble each other (Schmeiser (1982), *Batch size effects in the analysis
-/// of simulation output*, Operations Research 30(3)).
+/// The most batches of a window: 20 to 30 keep a t interval's factor within
+/// 7 % of its limit, and each batch as long as can be, so that neighbours
+/// resemble each other little (Schmeiser (1982), *Batch size effects in the
+/// analysis of simulation output*, Operations Research 30(3)). A short window
+/// has as many batches of whole bins as it holds: resemblance can be estimated
+/// and corrected for from many short batches, and not from few long ones.
 const BATCHES: usize = 20;
-
-/// Bins in a batch of 500 ms.
-const BINS_PER_BATCH: usize = 5;
 
 /// Completed requests per second with the interval of batch means; `bound`
 /// is the verdict's word on whose limit it is.
@@ -37,7 +36,8 @@ pub(crate) fn throughput(m: &Measurement, plan: &Plan, window_ns: u64, bound: Bo
 
 /// The window's rate, about which the interval of its batches is laid.
 fn with_interval(point: f64, m: &Measurement, window_ns: u64) -> Estimate {
-    let count = (m.bins.len() / BINS_PER_BATCH).clamp(BATCHES_MIN, BATCHES);
+    let bins_per_batch = m.bins.len().div_ceil(BATCHES).max(1);
+    let count = (m.bins.len() / bins_per_batch).max(BATCHES_MIN);
     let rates: Vec<f64> = merge(&m.bins, window_ns, count).iter().map(Batch::rate_per_s).collect();
     match batch_interval(&rates, CONFIDENCE) {
         Some(interval) => {
@@ -68,10 +68,10 @@ mod tests {
     }
 
     #[test]
-    fn short_windows_have_five_batches_and_shorter_ones_no_interval() {
+    fn short_windows_have_fewer_batches_and_shorter_ones_no_interval() {
         let mut m = healthy(1, 1000);
         let estimate = throughput(&m, &closed_plan(), 1_000_000_000, Bound::Exact).requests_per_s;
-        assert_eq!(estimate.n, 5);
+        assert_eq!(estimate.n, 10);
         assert!(estimate.ci_low.is_some());
         m.bins.truncate(4);
         m.requests.completed = 400;

@@ -9,6 +9,10 @@ use crate::student::t_two_sided;
 /// degrees of freedom is wider than the figure is worth.
 pub const BATCHES_MIN: usize = 5;
 
+/// With fewer values than this their autocorrelation is not estimated: its
+/// standard error is 1/√n, a third, and the correction would be noise.
+const LAG1_VALUES_MIN: usize = 10;
+
 /// Batches that resemble their neighbours more than this are taken to
 /// resemble them only so much: beyond it, the correction has no end.
 const LAG1_MAX: f64 = 0.8;
@@ -35,14 +39,18 @@ pub fn batch_interval(batches: &[f64], confidence: f64) -> Option<Interval> {
 }
 
 /// How many independent values these weigh as, by their lag-1
-/// autocorrelation; at most as many as they are. `None` below
-/// [`BATCHES_MIN`] values, or when one is not finite.
+/// autocorrelation; at most as many as they are, and just as many below ten,
+/// from which it cannot be told. `None` below [`BATCHES_MIN`] values, or when
+/// one is not finite.
 pub fn effective_size(values: &[f64]) -> Option<f64> {
     let n = real(values.len());
     if values.len() < BATCHES_MIN {
         return None;
     }
     let raw = lag1_autocorrelation(values)?;
+    if values.len() < LAG1_VALUES_MIN {
+        return Some(n);
+    }
     let rho = ((n * raw + 1.0) / (n - 4.0)).clamp(0.0, LAG1_MAX);
     Some(n * (1.0 - rho) / (1.0 + rho))
 }

@@ -173,7 +173,7 @@ pub fn log_path(run_dir: &Path, process: usize) -> PathBuf {
 /// Removes a run folder, and nothing that Prony did not mark as one.
 pub(crate) fn remove_run_dir(run_dir: &Path) {
     if run_dir.join(RUN_DIR_MARK).is_file() {
-        // What cannot be removed stays under .prony/run and is tried again by the next clean-up.
+        // What cannot be removed stays in the temporary folder and is tried again by the next clean-up.
         let _ = std::fs::remove_dir_all(run_dir);
     }
 }

@@ -1,6 +1,7 @@
 //! Tests whose truth is a duration. They are a binary of their own because
 //! Cargo runs one binary after the other, and take turns within it: nothing
 //! of ours competes with them.
+#![allow(clippy::unwrap_used, unreachable_pub, reason = "a test's helpers panic as its assertions do")]
 
 mod queue;
 mod truth;

@@ -1,4 +1,5 @@
 //! The binary as a user meets it: lines in, sentences, figures and exit codes out.
+#![allow(clippy::unwrap_used, unreachable_pub, reason = "a test's helpers panic as its assertions do")]
 
 mod bad_input;
 mod bench;

@@ -39,7 +39,7 @@ impl<'a> Progress<'a> {
                 self.say(&format!("{remaining} trials{of}, recorded in {}", log.display()));
             }
             BenchEvent::Note(event) => {
-                self.say(&format!("{}: {}", event.what.replace('_', " "), event.detail))
+                self.say(&format!("{}: {}", event.what.replace('_', " "), event.detail));
             }
             BenchEvent::TrialBegins { planned, done, .. } => {
                 self.done = *done;

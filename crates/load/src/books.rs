@@ -8,9 +8,10 @@
 use std::sync::mpsc::{Receiver, Sender};
 
 use crate::measurement::{
-    BIN_NS, Bin, Censored, Durations, ErrorKind, ErrorTally, Latency, RequestCounts, RunTotal, WorkerAudit,
+    BIN_NS, Bin, Durations, ErrorKind, ErrorTally, Latency, RequestCounts, RunTotal, WorkerAudit,
     empty_histogram,
 };
+use crate::parts::{Parts, Times};
 
 /// A second of the series.
 const SECOND_NS: u64 = 1_000_000_000;
@@ -40,20 +41,6 @@ enum Phase {
     Over,
 }
 
-/// The instants of one request.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Times {
-    pub(crate) intended_ns: u64,
-    /// When a connection was asked for, or, where one was open, the request sent.
-    pub(crate) asked_ns: u64,
-    /// 0 while it was not.
-    pub(crate) sent_ns: u64,
-    /// 0 while there was none.
-    pub(crate) first_byte_ns: u64,
-    /// The part of `asked − intended` during which no connection was free.
-    pub(crate) connection_wait_ns: u64,
-}
-
 /// One worker's part of one second of the series.
 #[derive(Debug)]
 pub(crate) struct SecondPart {
@@ -68,39 +55,6 @@ pub(crate) struct SecondPart {
 pub(crate) struct SecondSink {
     pub(crate) finished: Sender<SecondPart>,
     pub(crate) empty: Receiver<Durations>,
-}
-
-/// Durations that are mostly zero: the zeros are only counted.
-#[derive(Debug)]
-struct MostlyZero {
-    zeros: u64,
-    rest: Durations,
-}
-
-impl MostlyZero {
-    fn new() -> MostlyZero {
-        MostlyZero { zeros: 0, rest: empty_histogram() }
-    }
-
-    fn record(&mut self, value_ns: u64) {
-        if value_ns == 0 {
-            self.zeros += 1;
-        } else {
-            self.rest.saturating_record(value_ns);
-        }
-    }
-
-    fn into_histogram(mut self) -> Durations {
-        record_n(&mut self.rest, 0, self.zeros);
-        self.rest
-    }
-}
-
-/// Enters `count` times the same value; values beyond an hour count as an hour.
-fn record_n(histogram: &mut Durations, value_ns: u64, count: u64) {
-    if count > 0 {
-        histogram.saturating_record_n(value_ns, count);
-    }
 }
 
 /// One worker's books.
@@ -131,16 +85,7 @@ pub(crate) struct Books {
     audit: WorkerAudit,
     cpu_ns: u64,
 
-    /// Requests whose whole time was their service time, which came in one
-    /// piece: one entry here stands for three.
-    plain: Durations,
-    response: Censored,
-    service: Censored,
-    first_byte: Durations,
-    connect_wait: MostlyZero,
-    send_lag: MostlyZero,
-    connection_wait: MostlyZero,
-    lateness: MostlyZero,
+    parts: Parts,
 
     bins: Vec<Bin>,
     second: SecondPart,
@@ -164,10 +109,6 @@ pub(crate) struct ClosedBooks {
     pub(crate) cpu_ns: u64,
     /// The window's edges as they turned out.
     pub(crate) edges: Edges,
-}
-
-fn censored() -> Censored {
-    Censored { completed: empty_histogram(), failed: empty_histogram(), waiting: empty_histogram() }
 }
 
 impl Books {
@@ -196,14 +137,7 @@ impl Books {
             errors: Default::default(),
             audit: WorkerAudit::default(),
             cpu_ns: 0,
-            plain: empty_histogram(),
-            response: censored(),
-            service: censored(),
-            first_byte: empty_histogram(),
-            connect_wait: MostlyZero::new(),
-            send_lag: MostlyZero::new(),
-            connection_wait: MostlyZero::new(),
-            lateness: MostlyZero::new(),
+            parts: Parts::new(),
             bins: Vec::with_capacity(bins.max(1)),
             second: SecondPart {
                 index: 0,
@@ -408,20 +342,8 @@ impl Books {
         if let Some(bin) = self.bins.last_mut() {
             bin.completed += 1;
         }
-        let response = now_ns - times.intended_ns;
-        self.second.response.saturating_record(response);
-        if times.sent_ns == times.intended_ns && times.first_byte_ns == now_ns {
-            self.plain.saturating_record(response);
-            return;
-        }
-        self.response.completed.saturating_record(response);
-        self.service.completed.saturating_record(now_ns - times.sent_ns);
-        self.first_byte.saturating_record(times.first_byte_ns - times.sent_ns);
-        let send_lag = times.asked_ns - times.intended_ns;
-        self.send_lag.record(send_lag);
-        self.connect_wait.record(times.sent_ns - times.asked_ns);
-        self.connection_wait.record(times.connection_wait_ns);
-        self.lateness.record(send_lag - times.connection_wait_ns);
+        self.second.response.saturating_record(now_ns - times.intended_ns);
+        self.parts.completed(now_ns, times);
     }
 
     /// A request failed at `now`.
@@ -446,10 +368,7 @@ impl Books {
             tally.first = bounded(message());
         }
         tally.count += 1;
-        self.response.failed.saturating_record(now_ns - times.intended_ns);
-        if times.sent_ns > 0 {
-            self.service.failed.saturating_record(now_ns - times.sent_ns);
-        }
+        self.parts.failed(now_ns, times);
     }
 
     /// The loop was away from its events for `gap_ns`, doing its work.
@@ -486,13 +405,10 @@ impl Books {
         let Edges { start_ns, end_ns } = self.edges;
         for times in unresolved {
             self.audit.overlap_sum_ns += end_ns - times.asked_ns.max(start_ns);
-            self.response.waiting.saturating_record(end_ns - times.intended_ns);
-            if times.sent_ns > 0 {
-                self.service.waiting.saturating_record(end_ns - times.sent_ns);
-            }
+            self.parts.waiting(end_ns, &times);
         }
         for (wait_ns, count) in never_sent_waits {
-            record_n(&mut self.response.waiting, wait_ns, count);
+            self.parts.never_sent(wait_ns, count);
         }
         let (due_before_start, due_before_end) = (due_before(start_ns), due_before(end_ns));
         self.window.carried_in = due_before_start - self.resolved_before_window;
@@ -509,13 +425,7 @@ impl Books {
                 .zip(self.errors)
                 .filter(|(_, tally)| tally.count > 0)
                 .collect(),
-            latency: latency(
-                &self.plain,
-                self.response,
-                self.service,
-                self.first_byte,
-                [self.connect_wait, self.send_lag, self.connection_wait, self.lateness],
-            ),
+            latency: self.parts.into_latency(),
             bins: self.bins,
             audit: self.audit,
             cpu_ns: self.cpu_ns,
@@ -527,31 +437,6 @@ impl Books {
     pub(crate) fn dispatch_counts(&self) -> (u64, u64) {
         (self.dispatched_before_window, self.dispatched)
     }
-}
-
-/// The window's histograms, the plain requests entered where they belong.
-fn latency(
-    plain: &Durations,
-    mut response: Censored,
-    mut service: Censored,
-    mut first_byte: Durations,
-    mostly_zero: [MostlyZero; 4],
-) -> Latency {
-    for histogram in [&mut response.completed, &mut service.completed, &mut first_byte] {
-        add(histogram, plain);
-    }
-    let [connect_wait, send_lag, connection_wait, lateness] = mostly_zero.map(|mut mostly_zero| {
-        mostly_zero.zeros += plain.len();
-        mostly_zero.into_histogram()
-    });
-    Latency { response, service, first_byte, connect_wait, send_lag, connection_wait, lateness }
-}
-
-/// Adds one histogram to another of the same bounds.
-pub(crate) fn add(to: &mut Durations, from: &Durations) {
-    // All histograms have the same bounds, which is the one thing that could make it fail;
-    // a sample lost here would show as a broken identity.
-    let _ = to.add(from);
 }
 
 fn bounded(mut message: String) -> String {

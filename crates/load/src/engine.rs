@@ -65,6 +65,10 @@ pub fn run(
         expect: plan.expect.clone(),
         keepalive: plan.keepalive,
         timeout_ns: nanoseconds(plan.timeout),
+        // With one processor it would be the server's time. In closed arrivals a client that
+        // is never asleep would take a core that the server could use.
+        polls_in_bursts: plan.arrivals != Arrivals::Closed
+            && thread::available_parallelism().is_ok_and(|processors| processors.get() > 1),
         control: control.clone(),
     });
     let (to_engine, from_workers) = mpsc::channel();

@@ -19,6 +19,7 @@ pub mod measurement;
 mod merge;
 mod net;
 pub mod pace;
+mod parts;
 pub mod plan;
 mod request;
 mod sys;

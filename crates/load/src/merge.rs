@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-use crate::books::{ClosedBooks, SecondPart, add};
+use crate::books::{ClosedBooks, SecondPart};
 use crate::measurement::{
-    Bin, Censored, ClientCost, Durations, ErrorKind, ErrorTally, Latency, Measurement, RequestCounts,
-    RunTotal, Second, empty_histogram,
+    Bin, ClientCost, Durations, ErrorKind, ErrorTally, Latency, Measurement, RequestCounts, RunTotal, Second,
+    empty_histogram,
 };
+use crate::parts::{add, empty_censored};
 use crate::plan::Plan;
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -148,11 +149,9 @@ fn add_errors(to: &mut BTreeMap<ErrorKind, ErrorTally>, kind: ErrorKind, tally: 
 }
 
 fn empty_latency() -> Latency {
-    let censored =
-        || Censored { completed: empty_histogram(), failed: empty_histogram(), waiting: empty_histogram() };
     Latency {
-        response: censored(),
-        service: censored(),
+        response: empty_censored(),
+        service: empty_censored(),
         first_byte: empty_histogram(),
         connect_wait: empty_histogram(),
         send_lag: empty_histogram(),

@@ -46,9 +46,9 @@ const EARLY_NS: u64 = 5_000_000;
 /// Waits longer than this are taken in two steps.
 const LONG_WAIT_NS: u64 = 10_000_000;
 
-/// The events looked at in one round. More wait for the next; a round of 256
-/// takes about a millisecond, so that due requests are not kept waiting longer.
-const EVENTS_MAX: usize = 256;
+/// The events looked at in one round. More wait for the next; a round of 64
+/// takes a quarter of a millisecond, so that deadlines and gaps are looked at often.
+const EVENTS_MAX: usize = 64;
 
 /// Linux.
 pub(crate) struct Linux {

@@ -4,34 +4,42 @@
 //! byte is also the instant at which a closed loop's next request is due and
 //! sent. Failures never start the next request by themselves; they queue the
 //! slot, so that a server that fails everything cannot make the loop recurse.
+//!
+//! This file has the loop and what is due by time; `events` what connections
+//! bring, `preconnect` what comes before the clock.
+
+mod events;
+mod preconnect;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::io;
 use std::sync::Arc;
 
-use crate::books::{Books, ClosedBooks, Edges, SecondSink, Times};
+use crate::books::{Books, ClosedBooks, Edges, SecondSink};
 use crate::control::Control;
 use crate::deadlines::Deadlines;
-use crate::framing::{Framer, Progress};
+use crate::framing::Framer;
 use crate::linger::Linger;
 use crate::measurement::ErrorKind;
 use crate::net::{Connecting, Handle, Interest, NO_HANDLE, Net};
 use crate::pace::Share;
+use crate::parts::Times;
 use crate::plan::Expect;
+
+use events::stream_error_kind;
+pub(crate) use preconnect::Preconnected;
 
 /// One read takes at most this much. Answers of a page fit whole, and the
 /// buffer, shared by all connections of a worker, stays in the L2 cache.
 const READ_BUFFER_BYTES: usize = 64 << 10;
 /// The loop looks at the stop flag at least this often.
 const TICK_NS: u64 = 100_000_000;
-/// Connects under way at once before the clock starts: below every
-/// accept queue's customary length (128 and up), so that none overflows.
-const PRECONNECTS_AT_ONCE: usize = 100;
-/// The first wait after a connection failed, doubled with each further failure of the slot.
-const BACKOFF_FIRST_NS: u64 = 1_000_000;
-/// The longest such wait: a second.
-const BACKOFF_DOUBLINGS_MAX: u32 = 10;
+/// Events closer than this to each other are a burst. Waking a processor that
+/// sleeps costs the sender 45 µs on a virtual machine (an interrupt between
+/// processors leaves the guest), where a send to one that is awake costs 4:
+/// after a pause of the server, each of its answers would pay for waking us.
+const BURST_GAP_NS: u64 = 50_000;
 /// The most waits that are entered one by one for requests never sent; more
 /// are entered in groups, each under its first member's wait.
 const WAITS_ENTERED_MAX: u64 = 1_000_000;
@@ -44,6 +52,8 @@ pub(crate) struct Shared {
     pub(crate) expect: Expect,
     pub(crate) keepalive: bool,
     pub(crate) timeout_ns: u64,
+    /// Whether workers stay awake between the events of a burst.
+    pub(crate) polls_in_bursts: bool,
     pub(crate) control: Control,
 }
 
@@ -85,13 +95,6 @@ struct Slot {
     framer: Framer,
 }
 
-/// How the connects before the clock went.
-#[derive(Debug)]
-pub(crate) struct Preconnected {
-    pub(crate) established: u32,
-    pub(crate) first_failure: Option<(ErrorKind, String)>,
-}
-
 pub(crate) struct Worker<N: Net> {
     net: N,
     shared: Arc<Shared>,
@@ -108,6 +111,8 @@ pub(crate) struct Worker<N: Net> {
     buffer: Vec<u8>,
     /// The schedule's first instant.
     start_ns: u64,
+    last_event_ns: u64,
+    in_burst: bool,
     /// The last request's end, where only a count ends the load.
     last_resolved_ns: u64,
 }
@@ -143,81 +148,11 @@ impl<N: Net> Worker<N> {
             linger: Linger::new(count),
             buffer: vec![0; READ_BUFFER_BYTES],
             start_ns: 0,
+            last_event_ns: 0,
+            in_burst: false,
             last_resolved_ns: 0,
             shared,
             gauge,
-        }
-    }
-
-    /// Opens every connection before the clock starts, a bounded number at a
-    /// time. A failed one stays closed; a request will try again and count.
-    pub(crate) fn preconnect(&mut self) -> io::Result<Preconnected> {
-        let mut result = Preconnected { established: 0, first_failure: None };
-        let mut next = 0;
-        let mut pending = 0usize;
-        while (next < self.slots.len() || pending > 0) && !self.shared.control.stop_asked() {
-            let mut now = self.net.now_ns();
-            while next < self.slots.len() && pending < PRECONNECTS_AT_ONCE {
-                match self.net.connect(next as u64) {
-                    Ok((handle, Connecting::Done)) => {
-                        self.slots[next].handle = handle;
-                        self.slots[next].state = State::Idle;
-                        result.established += 1;
-                    }
-                    Ok((handle, Connecting::Pending)) => {
-                        self.slots[next].handle = handle;
-                        self.slots[next].state = State::Preconnecting;
-                        self.deadlines.start(next as u32, now);
-                        pending += 1;
-                    }
-                    Err(e) => note_first(&mut result, connect_error_kind(&e), e.to_string()),
-                }
-                next += 1;
-            }
-            let until = self.deadlines.next_ns().min(now + TICK_NS);
-            let events = if pending > 0 { self.net.wait(now, until)? } else { 0 };
-            for event in 0..events {
-                let slot = self.net.token(event) as usize;
-                if self.slots[slot].state == State::Preconnecting {
-                    pending -= 1;
-                    self.finish_preconnect(slot, &mut result);
-                }
-                // Anything else is an idle connection that the server closed: found out when it is used.
-                else if self.slots[slot].state == State::Idle {
-                    self.net.close(self.slots[slot].handle);
-                    self.slots[slot].handle = NO_HANDLE;
-                    self.slots[slot].state = State::Unconnected;
-                }
-            }
-            now = self.net.now_ns();
-            while let Some(slot) = self.deadlines.expired(now) {
-                self.deadlines.stop(slot);
-                pending -= 1;
-                let slot = &mut self.slots[slot as usize];
-                self.net.close(slot.handle);
-                slot.handle = NO_HANDLE;
-                slot.state = State::Unconnected;
-                note_first(&mut result, ErrorKind::ConnectTimeout, self.timeout_message("connect"));
-            }
-        }
-        Ok(result)
-    }
-
-    fn finish_preconnect(&mut self, index: usize, result: &mut Preconnected) {
-        self.deadlines.stop(index as u32);
-        let slot = &mut self.slots[index];
-        let connected = self.net.connect_result(slot.handle);
-        match connected.and_then(|()| self.net.watch(slot.handle, Interest::Read, index as u64)) {
-            Ok(()) => {
-                slot.state = State::Idle;
-                result.established += 1;
-            }
-            Err(e) => {
-                self.net.close(slot.handle);
-                slot.handle = NO_HANDLE;
-                slot.state = State::Unconnected;
-                note_first(result, connect_error_kind(&e), e.to_string());
-            }
         }
     }
 
@@ -255,13 +190,40 @@ impl<N: Net> Worker<N> {
                 break;
             }
             let until = self.next_wakeup(&books, now);
-            events = self.net.wait(now, until)?;
+            events = self.wait(now, until)?;
             now = self.net.now_ns();
+            self.note_arrival(events, now);
             if events == 0 {
                 books.woke_late(now.saturating_sub(until));
             }
         }
         Ok(self.close(books))
+    }
+
+    /// Waits for events. Within a burst it looks for the next without sleeping
+    /// first; see [`BURST_GAP_NS`].
+    fn wait(&mut self, now: u64, until: u64) -> io::Result<usize> {
+        if self.in_burst {
+            let poll_until = until.min(self.last_event_ns + BURST_GAP_NS);
+            let mut now = now;
+            while now < poll_until {
+                let events = self.net.wait(now, now)?;
+                if events > 0 {
+                    return Ok(events);
+                }
+                now = self.net.now_ns();
+            }
+        }
+        self.net.wait(now, until)
+    }
+
+    fn note_arrival(&mut self, events: usize, now: u64) {
+        if events > 0 {
+            self.in_burst = self.shared.polls_in_bursts && now - self.last_event_ns < BURST_GAP_NS;
+            self.last_event_ns = now;
+        } else {
+            self.in_burst = false;
+        }
     }
 
     /// Gives up a worker that never ran.
@@ -486,184 +448,6 @@ impl<N: Net> Worker<N> {
             self.fail(books, index, now, ErrorKind::Reset, || e.to_string());
         }
     }
-
-    /// Takes one event. Once the window is over, nothing that comes counts.
-    fn on_event(&mut self, books: &mut Books, token: u64) {
-        if books.over() || self.linger.on_event(token, &mut self.net, &mut self.buffer) {
-            return;
-        }
-        let index = token as u32;
-        match self.slots[index as usize].state {
-            State::Connecting => self.connected(books, index),
-            State::Writing => {
-                let now = self.fresh_stamp(books);
-                if books.over() {
-                    return;
-                }
-                self.send(books, index, now);
-                // An answer may come before the request is whole (413, say).
-                if matches!(self.slots[index as usize].state, State::Writing | State::Waiting) {
-                    self.receive(books, index);
-                }
-            }
-            State::Waiting => self.receive(books, index),
-            State::Idle => self.idle_event(books, index),
-            State::Unconnected | State::Preconnecting => {}
-        }
-        if !self.free.is_empty() {
-            self.dispatch_due(books);
-        }
-    }
-
-    fn connected(&mut self, books: &mut Books, index: u32) {
-        let now = self.fresh_stamp(books);
-        if books.over() {
-            return;
-        }
-        match self.net.connect_result(self.slots[index as usize].handle) {
-            Ok(()) => self.established(books, index, now),
-            Err(e) => self.fail(books, index, now, connect_error_kind(&e), || e.to_string()),
-        }
-    }
-
-    /// An idle connection became readable: the server closed it, or spoke unasked.
-    fn idle_event(&mut self, books: &mut Books, index: u32) {
-        let handle = self.slots[index as usize].handle;
-        if let Err(e) = self.net.recv(handle, &mut self.buffer)
-            && would_block(&e)
-        {
-            return;
-        }
-        let now = self.fresh_stamp(books);
-        self.drop_connection(books, index, now);
-    }
-
-    fn receive(&mut self, books: &mut Books, index: u32) {
-        let handle = self.slots[index as usize].handle;
-        let got = match self.net.recv(handle, &mut self.buffer) {
-            Err(e) if would_block(&e) => return,
-            got => got,
-        };
-        let now = self.fresh_stamp(books);
-        if books.over() {
-            return;
-        }
-        let slot = &mut self.slots[index as usize];
-        let count = match got {
-            Ok(0) => {
-                return match slot.framer.end_of_stream() {
-                    Some(status) => self.answered(books, index, now, status, false),
-                    None => self.fail(books, index, now, ErrorKind::ClosedEarly, closed_early),
-                };
-            }
-            Ok(count) => count,
-            Err(e) => {
-                return self.fail(books, index, now, stream_error_kind(&e), || format!("while reading: {e}"));
-            }
-        };
-        books.read(count);
-        if slot.times.first_byte_ns == 0 {
-            slot.times.first_byte_ns = now;
-        }
-        let (body_at, body_wrong) = (&mut slot.body_at, &mut slot.body_wrong);
-        let expected = self.shared.expect.body.as_deref();
-        let progress = slot.framer.feed(&self.buffer[..count], &mut |bytes: &[u8]| {
-            if let Some(expected) = expected {
-                let end = body_at.saturating_add(bytes.len());
-                *body_wrong |= expected.get(*body_at..end) != Some(bytes);
-                *body_at = end;
-            }
-        });
-        match progress {
-            Ok(Progress::More) => {}
-            Ok(Progress::Done { consumed, status, reusable }) => {
-                // Bytes beyond the answer belong to no request of ours.
-                self.answered(books, index, now, status, reusable && consumed == count);
-            }
-            Err(e) => self.fail(books, index, now, ErrorKind::Protocol, || e.0.to_owned()),
-        }
-    }
-
-    /// An answer is whole, its last byte at `now`.
-    fn answered(&mut self, books: &mut Books, index: u32, now: u64, status: u16, reusable: bool) {
-        books.answered(status);
-        let expect = &self.shared.expect;
-        let slot = &mut self.slots[index as usize];
-        let body_right =
-            expect.body.as_ref().is_none_or(|body| !slot.body_wrong && slot.body_at == body.len());
-        if !expect.accepts_status(status) {
-            books.failed(now, &slot.times, ErrorKind::UnexpectedStatus, || format!("status {status}"));
-        } else if !body_right {
-            let length = slot.body_at;
-            books.failed(now, &slot.times, ErrorKind::BodyMismatch, || {
-                format!("a body of {length} bytes that is not the one expected")
-            });
-        } else {
-            books.completed(now, &slot.times);
-        }
-        slot.failures = 0;
-        self.last_resolved_ns = now;
-        self.deadlines.stop(index);
-        slot.free_since_ns = now;
-        let whole = slot.state == State::Waiting;
-        slot.state = State::Idle;
-        if !(reusable && whole && self.shared.keepalive) {
-            self.let_go(books, index, now);
-        }
-        self.on_free(books, index, now);
-    }
-
-    /// Leaves the connection to the server to close, so that TIME_WAIT is the server's.
-    fn let_go(&mut self, books: &mut Books, index: u32, now: u64) {
-        let slot = &mut self.slots[index as usize];
-        let handle = std::mem::replace(&mut slot.handle, NO_HANDLE);
-        slot.state = State::Unconnected;
-        books.connection_closed(now);
-        self.linger.take(handle, now, &mut self.net, &mut self.buffer);
-    }
-
-    fn drop_connection(&mut self, books: &mut Books, index: u32, now: u64) {
-        let slot = &mut self.slots[index as usize];
-        slot.state = State::Unconnected;
-        if slot.handle != NO_HANDLE {
-            self.net.close(slot.handle);
-            slot.handle = NO_HANDLE;
-            books.connection_closed(now);
-        }
-    }
-
-    /// The slot's request failed. Its connection is of no use; where the
-    /// connection itself failed, the next one waits a little longer each time.
-    fn fail(
-        &mut self,
-        books: &mut Books,
-        index: u32,
-        now: u64,
-        kind: ErrorKind,
-        message: impl FnOnce() -> String,
-    ) {
-        self.deadlines.stop(index);
-        self.drop_connection(books, index, now);
-        let slot = &mut self.slots[index as usize];
-        books.failed(now, &slot.times, kind, message);
-        slot.free_since_ns = now;
-        self.last_resolved_ns = now;
-        if kind == ErrorKind::RequestTimeout {
-            self.restart.push_back(index);
-            return;
-        }
-        let wait = BACKOFF_FIRST_NS << slot.failures.min(BACKOFF_DOUBLINGS_MAX);
-        slot.failures += 1;
-        self.backing_off.push(Reverse((now + wait, index)));
-    }
-}
-
-fn closed_early() -> String {
-    "the server closed the connection before its answer was whole".to_owned()
-}
-
-fn note_first(result: &mut Preconnected, kind: ErrorKind, message: String) {
-    result.first_failure.get_or_insert((kind, message));
 }
 
 fn would_block(error: &io::Error) -> bool {
@@ -676,12 +460,5 @@ fn connect_error_kind(error: &io::Error) -> ErrorKind {
         Some(libc::ETIMEDOUT) => ErrorKind::ConnectTimeout,
         Some(libc::EADDRNOTAVAIL | libc::EADDRINUSE) => ErrorKind::NoPorts,
         _ => ErrorKind::ConnectFailed,
-    }
-}
-
-fn stream_error_kind(error: &io::Error) -> ErrorKind {
-    match error.raw_os_error() {
-        Some(libc::ETIMEDOUT) => ErrorKind::RequestTimeout,
-        _ => ErrorKind::Reset,
     }
 }

@@ -191,8 +191,7 @@ mod tests {
 
     #[test]
     fn root_has_somebody_without_rights_and_others_are_themselves() {
-        let passwd =
-            "root:x:0:0::/root:/bin/sh\nwww-data:x:33:33::/:/x\nann:x:1000:1000::/home/ann:/bin/sh\n";
+        let passwd = "root:x:0:0::/root:/bin/sh\nwww-data:x:33:33::/:/x\nann:x:1000:1000::/h/ann:/bin/sh\n";
         assert_eq!(users_of(0, passwd), ("root".into(), "www-data".into()));
         assert_eq!(users_of(1000, passwd), ("ann".into(), "ann".into()));
         assert_eq!(users_of(77, passwd), ("77".into(), "77".into()));

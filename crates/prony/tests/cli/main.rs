@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod bench;
+mod coming_from;
 mod ledger;
 mod signals;
 mod world;

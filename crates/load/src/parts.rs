@@ -1,0 +1,196 @@
+//! The parts of requests' times, recorded.
+//!
+//! For each completed request `response = send_lag + connect_wait + service`,
+//! exactly, because all are differences of the same four instants.
+
+use crate::measurement::{Censored, Durations, Latency, empty_histogram};
+
+/// The instants of one request.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Times {
+    pub(crate) intended_ns: u64,
+    /// When a connection was asked for, or, where one was open, the request sent.
+    pub(crate) asked_ns: u64,
+    /// 0 while it was not.
+    pub(crate) sent_ns: u64,
+    /// 0 while there was none.
+    pub(crate) first_byte_ns: u64,
+    /// The part of `asked − intended` during which no connection was free.
+    pub(crate) connection_wait_ns: u64,
+}
+
+/// The histograms of all parts.
+pub(crate) struct Parts {
+    /// Requests whose whole time was their service time, with an answer that
+    /// came in one piece: one entry here stands for one in each histogram, and
+    /// in a closed loop nearly all are such.
+    plain: Durations,
+    response: Censored,
+    service: Censored,
+    first_byte: Durations,
+    connect_wait: MostlyZero,
+    send_lag: MostlyZero,
+    connection_wait: MostlyZero,
+    lateness: MostlyZero,
+}
+
+impl Parts {
+    pub(crate) fn new() -> Parts {
+        Parts {
+            plain: empty_histogram(),
+            response: empty_censored(),
+            service: empty_censored(),
+            first_byte: empty_histogram(),
+            connect_wait: MostlyZero::new(),
+            send_lag: MostlyZero::new(),
+            connection_wait: MostlyZero::new(),
+            lateness: MostlyZero::new(),
+        }
+    }
+
+    /// A request was answered rightly, its last byte at `now`.
+    pub(crate) fn completed(&mut self, now_ns: u64, times: &Times) {
+        let response = now_ns - times.intended_ns;
+        if times.sent_ns == times.intended_ns && times.first_byte_ns == now_ns {
+            self.plain.saturating_record(response);
+            return;
+        }
+        self.response.completed.saturating_record(response);
+        self.service.completed.saturating_record(now_ns - times.sent_ns);
+        self.first_byte.saturating_record(times.first_byte_ns - times.sent_ns);
+        let send_lag = times.asked_ns - times.intended_ns;
+        self.send_lag.record(send_lag);
+        self.connect_wait.record(times.sent_ns - times.asked_ns);
+        self.connection_wait.record(times.connection_wait_ns);
+        self.lateness.record(send_lag - times.connection_wait_ns);
+    }
+
+    /// A request failed at `now`.
+    pub(crate) fn failed(&mut self, now_ns: u64, times: &Times) {
+        self.response.failed.saturating_record(now_ns - times.intended_ns);
+        if times.sent_ns > 0 {
+            self.service.failed.saturating_record(now_ns - times.sent_ns);
+        }
+    }
+
+    /// A request was unresolved when the window closed.
+    pub(crate) fn waiting(&mut self, end_ns: u64, times: &Times) {
+        self.response.waiting.saturating_record(end_ns - times.intended_ns);
+        if times.sent_ns > 0 {
+            self.service.waiting.saturating_record(end_ns - times.sent_ns);
+        }
+    }
+
+    /// So many requests had waited so long for a connection when the window closed.
+    pub(crate) fn never_sent(&mut self, wait_ns: u64, count: u64) {
+        record_n(&mut self.response.waiting, wait_ns, count);
+    }
+
+    /// The window's histograms, the plain requests entered where they belong.
+    pub(crate) fn into_latency(mut self) -> Latency {
+        let plain = &self.plain;
+        for histogram in [&mut self.response.completed, &mut self.service.completed, &mut self.first_byte] {
+            add(histogram, plain);
+        }
+        let with_plain = |mut mostly_zero: MostlyZero| {
+            mostly_zero.zeros += plain.len();
+            mostly_zero.into_histogram()
+        };
+        Latency {
+            connect_wait: with_plain(self.connect_wait),
+            send_lag: with_plain(self.send_lag),
+            connection_wait: with_plain(self.connection_wait),
+            lateness: with_plain(self.lateness),
+            response: self.response,
+            service: self.service,
+            first_byte: self.first_byte,
+        }
+    }
+}
+
+/// No durations of any kind.
+pub(crate) fn empty_censored() -> Censored {
+    Censored { completed: empty_histogram(), failed: empty_histogram(), waiting: empty_histogram() }
+}
+
+/// Durations that are mostly zero: the zeros are only counted.
+struct MostlyZero {
+    zeros: u64,
+    rest: Durations,
+}
+
+impl MostlyZero {
+    fn new() -> MostlyZero {
+        MostlyZero { zeros: 0, rest: empty_histogram() }
+    }
+
+    fn record(&mut self, value_ns: u64) {
+        if value_ns == 0 {
+            self.zeros += 1;
+        } else {
+            self.rest.saturating_record(value_ns);
+        }
+    }
+
+    fn into_histogram(mut self) -> Durations {
+        record_n(&mut self.rest, 0, self.zeros);
+        self.rest
+    }
+}
+
+/// Enters `count` times the same value; values beyond an hour count as an hour.
+fn record_n(histogram: &mut Durations, value_ns: u64, count: u64) {
+    if count > 0 {
+        histogram.saturating_record_n(value_ns, count);
+    }
+}
+
+/// Adds one histogram to another of the same bounds.
+pub(crate) fn add(to: &mut Durations, from: &Durations) {
+    // All histograms have the same bounds, which is the one thing that could make it fail;
+    // a sample lost here would show as a broken identity.
+    let _ = to.add(from);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_of_each_request_add_up_to_its_response() {
+        let mut parts = Parts::new();
+        let plain = Times {
+            intended_ns: 100,
+            asked_ns: 100,
+            sent_ns: 100,
+            first_byte_ns: 500,
+            connection_wait_ns: 0,
+        };
+        let late = Times {
+            intended_ns: 100,
+            asked_ns: 140,
+            sent_ns: 170,
+            first_byte_ns: 300,
+            connection_wait_ns: 15,
+        };
+        parts.completed(500, &plain);
+        parts.completed(500, &late);
+        parts.failed(900, &Times { sent_ns: 0, ..late });
+        parts.waiting(1000, &late);
+        parts.never_sent(50, 3);
+        let l = parts.into_latency();
+        let all = [&l.response.completed, &l.service.completed, &l.first_byte, &l.connect_wait, &l.send_lag];
+        assert!(all.iter().all(|h| h.len() == 2));
+        assert_eq!(
+            (l.response.completed.max(), l.service.completed.max(), l.service.completed.min()),
+            (400, 400, 330)
+        );
+        assert_eq!((l.send_lag.max(), l.connect_wait.max(), l.first_byte.min()), (40, 30, 130));
+        assert_eq!((l.connection_wait.max(), l.lateness.max(), l.lateness.min()), (15, 25, 0));
+        assert_eq!((l.response.failed.len(), l.service.failed.len()), (1, 0));
+        assert_eq!(
+            (l.response.waiting.len(), l.service.waiting.len(), l.response.waiting.max()),
+            (4, 1, 900)
+        );
+    }
+}

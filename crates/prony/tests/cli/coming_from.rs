@@ -1,0 +1,120 @@
+//! Every line of ours in docs/coming-from.md runs as it stands there, only shorter.
+
+use std::path::Path;
+
+use crate::world::{TargetProcess, World};
+
+/// Where the page's lines aim.
+const PAGE_ADDRESS: &str = "127.0.0.1:8080";
+/// Fewer lines than this mean that the page's form has changed and the test looks past them.
+const LINES_MIN: usize = 10;
+
+/// The lines in `sh` blocks that begin with `prony load`.
+fn lines_of(page: &str) -> Vec<&str> {
+    let mut inside = false;
+    let mut lines = Vec::new();
+    for line in page.lines() {
+        if let Some(info) = line.strip_prefix("```") {
+            inside = !inside && info.trim() == "sh";
+        } else if inside && line.starts_with("prony load ") {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+/// The line's words as a shell splits them, quotes kept.
+fn words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quote = None;
+    for c in line.chars() {
+        match quote {
+            None if c == ' ' => words.push(String::new()),
+            Some(open) if c == open => quote = None,
+            None if c == '\'' || c == '"' => quote = Some(c),
+            _ => {}
+        }
+        if quote.is_some() || c != ' ' {
+            words.last_mut().unwrap().push(c);
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// The value that a flag has in the shortened line; `None` where it keeps its own.
+fn short_value(flag: &str, value: &str) -> Option<String> {
+    let at_most = |most: u64| value.parse::<u64>().is_ok_and(|n| n > most).then(|| most.to_string());
+    match flag {
+        "-d" | "--duration" => Some("200ms".to_owned()),
+        "--warmup" => Some("0".to_owned()),
+        "-n" | "--requests" => at_most(500),
+        "-c" | "--connections" => at_most(20),
+        // Rates have units: what is not a plain number up to 500 is more.
+        "-R" | "--rate" => value.parse::<u64>().map_or(true, |n| n > 500).then(|| "500".to_owned()),
+        _ => None,
+    }
+}
+
+/// The line against `address`, in a fraction of a second.
+fn shortened(line: &str, address: &str) -> String {
+    let mut out: Vec<String> = Vec::new();
+    let mut flag_before = String::new();
+    let mut ends = false;
+    for word in words(line) {
+        ends |= ["-d", "-n", "--duration", "--requests"].iter().any(|flag| word.starts_with(flag));
+        let attached = word.starts_with('-')
+            && !word.starts_with("--")
+            && word.get(2..).is_some_and(|v| v.starts_with(|c: char| c.is_ascii_digit()));
+        let shorter = if attached {
+            short_value(&word[..2], &word[2..]).map(|value| format!("{}{value}", &word[..2]))
+        } else if let Some((flag, value)) = word.split_once('=').filter(|(flag, _)| flag.starts_with("--")) {
+            short_value(flag, value).map(|value| format!("{flag}={value}"))
+        } else {
+            short_value(&flag_before, &word)
+        };
+        flag_before.clone_from(&word);
+        out.push(shorter.unwrap_or(word).replace(PAGE_ADDRESS, address));
+    }
+    if !ends {
+        out.push("-d 200ms".to_owned());
+    }
+    out.join(" ")
+}
+
+#[test]
+fn lines_are_found_and_shortened() {
+    let page = "```sh\nprony load -c 9 URL\ncurl x\n```\nprony load no\n```js\nprony load no\n```\n```sh\nprony load b\n```";
+    assert_eq!(lines_of(page), ["prony load -c 9 URL", "prony load b"]);
+    let line = "prony load -t2 -c400 -d30s --rate 20k -n 9000 --warmup=3s -H 'A: b  c' http://127.0.0.1:8080/x";
+    assert_eq!(
+        shortened(line, "h:1"),
+        "prony load -t2 -c20 -d200ms --rate 500 -n 500 --warmup=0 -H 'A: b  c' http://h:1/x"
+    );
+    assert_eq!(
+        shortened("prony load -R 50 -c 5 -q http://127.0.0.1:8080/", "h:1"),
+        "prony load -R 50 -c 5 -q http://h:1/ -d 200ms"
+    );
+}
+
+#[test]
+fn our_line_beside_each_other_tool_s_runs() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/coming-from.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let lines = lines_of(&page);
+    assert!(lines.len() >= LINES_MIN, "only {} lines of ours in {}", lines.len(), path.display());
+    let target = TargetProcess::start(&[]);
+    let address = target.address.to_string();
+    let mut wrong = Vec::new();
+    for line in lines {
+        assert!(line.contains(&format!("http://{PAGE_ADDRESS}/")), "another address: {line}");
+        let world = World::new();
+        world.write("body.json", "{\"a\":1}");
+        let short = shortened(line, &address);
+        let said = world.shell(&short);
+        if said.code != Some(0) {
+            wrong.push(format!("{line}\n  run as {short}\n  {said:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

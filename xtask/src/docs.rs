@@ -29,14 +29,17 @@ pub(crate) fn write(root: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Says which pages are stale. Without a built binary there is nothing to hold them against.
-pub(crate) fn check(root: &Path, found: &mut Vec<String>) {
-    let Ok(pages) = pages(root) else { return };
-    for (path, text) in pages {
+/// Holds the generated pages against the binary.
+///
+/// # Errors
+/// When one is stale.
+pub(crate) fn check(root: &Path) -> Result<(), String> {
+    for (path, text) in pages(root)? {
         if fs::read_to_string(root.join(path)).ok().as_deref() != Some(text.as_str()) {
-            found.push(format!("{path} is stale: cargo xtask docs"));
+            return Err(format!("{path} is stale: make docs"));
         }
     }
+    Ok(())
 }
 
 fn pages(root: &Path) -> Result<Vec<(&'static str, String)>, String> {

@@ -30,6 +30,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     let folder = root.join("target/e2e");
     fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let mut run = Run { binary: root.join("target/release/prony"), folder, passed: 0, failed: 0 };
+    run.count("the generated pages are the binary's", super::docs::check(root));
     let units_before = enabled_units();
     if install {
         run.check("every server is installed", &["servers", "install", "--all", "--yes"], |_| Ok(()));

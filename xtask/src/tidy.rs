@@ -43,7 +43,6 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
         check_file(file, &text, &mut found);
     }
     check_arrows(root, &mut found);
-    super::docs::check(root, &mut found);
     if found.is_empty() {
         println!("tidy: {} files", files.len());
         return Ok(());

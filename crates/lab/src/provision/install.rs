@@ -7,11 +7,13 @@ use super::{InstallError, InstallPlan, Progress, apt};
 use crate::candidate::{Candidate, Layout};
 
 /// Carries out a plan for these candidates (those it was made for); for each, in the plan's order,
-/// whether it can now be started.
+/// whether it can now be started. `cancelled` is asked between steps: what is under way ends
+/// first (the terminal's Ctrl-C reaches it too), what is left is not begun.
 pub fn install(
     plan: &InstallPlan,
     candidates: &[Candidate],
     layout: &Layout,
+    cancelled: &dyn Fn() -> bool,
     on_progress: &mut dyn FnMut(Progress),
 ) -> Vec<(String, Result<(), InstallError>)> {
     let mut errors: BTreeMap<String, InstallError> = BTreeMap::new();
@@ -32,6 +34,9 @@ pub fn install(
     for step in &plan.steps {
         if step.labels.iter().all(|label| errors.contains_key(label)) {
             continue;
+        }
+        if cancelled() {
+            break;
         }
         let what = format!("{}: {}", step.server, step.kind.describe());
         if let Err(why) = timed(what, on_progress, || step.run(layout)) {

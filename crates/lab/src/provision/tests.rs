@@ -53,7 +53,7 @@ fn what_needs_nothing_is_installed() {
     let plan = plan(&[bench.parse("plain")], &bench.layout);
     assert!(plan.is_empty());
     assert_eq!(plan.describe(), "Everything is installed.");
-    let done = install(&plan, &[bench.parse("plain")], &bench.layout, &mut |_| {});
+    let done = install(&plan, &[bench.parse("plain")], &bench.layout, &|| false, &mut |_| {});
     assert_eq!(done, [("plain".to_owned(), Ok(()))]);
     assert!(bench.layout.work("plain").join("server.toml").is_file());
 }
@@ -101,7 +101,7 @@ fn one_servers_failure_is_its_own() {
     bench.add("npm", "npm = true", &[("package-lock.json", "{"), ("package.json", "{")]);
     let candidates = ["lacking", "npm", "plain"].map(|label| bench.parse(label));
     let plan = plan(&candidates, &bench.layout);
-    let done = install(&plan, &candidates, &bench.layout, &mut |_| {});
+    let done = install(&plan, &candidates, &bench.layout, &|| false, &mut |_| {});
     let ok: Vec<(&str, bool)> = done.iter().map(|(label, r)| (label.as_str(), r.is_ok())).collect();
     assert_eq!(ok, [("lacking", false), ("npm", false), ("plain", true)]);
     let error = done[0].1.as_ref().unwrap_err().to_string();
@@ -136,7 +136,7 @@ fn servers_are_installed_started_and_checked_for_real() {
         wanted.split(',').map(|label| Candidate::parse(label, &catalogue).unwrap()).collect();
     let plan = plan(&candidates, &layout);
     println!("{}\n", plan.describe());
-    let done = install(&plan, &candidates, &layout, &mut |progress| println!("{progress:?}"));
+    let done = install(&plan, &candidates, &layout, &|| false, &mut |progress| println!("{progress:?}"));
     let started = std::time::Instant::now();
     assert!(super::plan(&candidates, &layout).steps.is_empty() || done.iter().any(|d| d.1.is_err()));
     println!("second plan: {:?}", started.elapsed());

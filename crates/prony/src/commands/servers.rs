@@ -9,7 +9,7 @@ use prony_lab::inspect::{self, Inspection};
 use prony_lab::provision::{self, Progress, Status};
 
 use crate::cli::{ServersArguments, ServersCommand};
-use crate::failure::{Failure, NOT_MEASURED};
+use crate::failure::{Failure, INTERRUPTED, NOT_MEASURED};
 use crate::printer::Printer;
 
 /// Where installed servers and everything else of the laboratory live.
@@ -95,12 +95,21 @@ fn install(candidates: &[Candidate], layout: &Layout, yes: bool, printer: &Print
     if !plan.is_empty() && !yes && !printer.confirm("Go on?") {
         return Err(Failure::usage("Nothing was installed: answer yes, or give --yes."));
     }
-    let results = provision::install(&plan, candidates, layout, &mut |progress| match progress {
+    // From here on Ctrl-C ends the installation between its steps, so that what apt needs undone is undone.
+    let control = crate::interrupt::control()?;
+    let cancelled = || control.stop_asked();
+    let results = provision::install(&plan, candidates, layout, &cancelled, &mut |progress| match progress {
         Progress::Started(what) => printer.note(&format!("  {what} …")),
         Progress::Finished(what, took) => printer.note(&format!("  {what}: {:.1} s", took.as_secs_f64())),
         Progress::Failed(what) => printer.note(&format!("  {what}: failed")),
         Progress::Note(sentence) => printer.note(&format!("  {sentence}")),
     });
+    if control.stop_asked() {
+        return Err(Failure {
+            sentence: "Interrupted: the same command goes on.".to_owned(),
+            code: INTERRUPTED,
+        });
+    }
     let failed: Vec<String> =
         results.iter().filter_map(|(_, result)| result.as_ref().err().map(ToString::to_string)).collect();
     printer.out(&format!("{} of {} installed", results.len() - failed.len(), results.len()));

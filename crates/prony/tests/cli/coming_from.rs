@@ -86,7 +86,8 @@ fn shortened(line: &str, address: &str) -> String {
 fn lines_are_found_and_shortened() {
     let page = "```sh\nprony load -c 9 URL\ncurl x\n```\nprony load no\n```js\nprony load no\n```\n```sh\nprony load b\n```";
     assert_eq!(lines_of(page), ["prony load -c 9 URL", "prony load b"]);
-    let line = "prony load -t2 -c400 -d30s --rate 20k -n 9000 --warmup=3s -H 'A: b  c' http://127.0.0.1:8080/x";
+    let line =
+        "prony load -t2 -c400 -d30s --rate 20k -n 9000 --warmup=3s -H 'A: b  c' http://127.0.0.1:8080/x";
     assert_eq!(
         shortened(line, "h:1"),
         "prony load -t2 -c20 -d200ms --rate 500 -n 500 --warmup=0 -H 'A: b  c' http://h:1/x"

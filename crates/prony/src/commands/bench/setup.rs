@@ -10,6 +10,7 @@ use prony_lab::supervise::Supervision;
 use prony_lab::units::{parse_duration, show_duration};
 use prony_record::rfc3339;
 use prony_record::run_log::{RunLog, Skipped};
+use prony_report::format::count;
 
 use super::candidates;
 use crate::cli::BenchArguments;
@@ -213,9 +214,10 @@ pub(super) fn forecast(setup: &BenchSetup) -> String {
     let mut lines = vec![
         format!("{} ({})", experiment.title, experiment.name),
         format!(
-            "{candidates} candidates × {} plans × {} blocks = {} trials, about {}",
-            plans.len(),
-            experiment.blocks.max,
+            "{} × {} × {} = {} trials, about {}",
+            count(u64::from(candidates), "candidate", "candidates"),
+            count(plans.len() as u64, "plan", "plans"),
+            count(u64::from(experiment.blocks.max), "block", "blocks"),
             forecast.trials,
             show_duration(rounded(forecast.total))
         ),

@@ -161,12 +161,13 @@ fn clusters(series: &[Second]) -> Option<Vec<Durations>> {
 pub(crate) fn summarise(
     completed: &Durations,
     ranked: &Ranked,
+    clock: Clock,
     window_ns: u64,
     dependence: Option<&Dependence>,
 ) -> Summary {
     let some = |value: u64| (!completed.is_empty()).then_some(value);
     let mut summary = Summary {
-        clock: Clock::User,
+        clock,
         count: completed.len(),
         mean_ns: some(rounded(completed.mean())),
         stdev_ns: some(rounded(completed.stdev())),

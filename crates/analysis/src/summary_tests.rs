@@ -18,7 +18,7 @@ fn censored(completed: &[u64], waiting: &[u64], failed: &[u64]) -> Censored {
 }
 
 fn summary_of(durations: &Censored) -> Summary {
-    summarise(&durations.completed, &Ranked::of(durations), S, None)
+    summarise(&durations.completed, &Ranked::of(durations), Clock::User, S, None)
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn intervals_enclose_their_percentile_and_widen_where_seconds_differ() {
         }
         let ranked = Ranked::of(&m.latency.response);
         let dependence = Dependence::of(&m.series, &ranked).unwrap();
-        let s = summarise(&m.latency.response.completed, &ranked, 10 * S, Some(&dependence));
+        let s = summarise(&m.latency.response.completed, &ranked, Clock::User, 10 * S, Some(&dependence));
         let [low, high] = s.ci95["p50_ns"];
         assert!(low <= s.p50_ns.unwrap() && s.p50_ns.unwrap() <= high);
         high - low
@@ -120,7 +120,7 @@ fn an_interval_that_reaches_the_unanswered_is_omitted() {
     }
     let ranked = Ranked::of(&m.latency.response);
     let dependence = Dependence::of(&m.series, &ranked).unwrap();
-    let s = summarise(&m.latency.response.completed, &ranked, 10 * S, Some(&dependence));
+    let s = summarise(&m.latency.response.completed, &ranked, Clock::User, 10 * S, Some(&dependence));
     assert!(s.p95_ns.is_some() && s.ci95.contains_key("p95_ns"));
     assert!(!s.ci95.contains_key("p99_ns"), "{:?}", s.ci95);
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use prony_load::measurement::{
-    BIN_NS, Bin, Censored, ClientCost, Latency, Measurement, RequestCounts, RunTotal, Second, WorkerAudit,
+    BIN_NS, Bin, Censored, ClientCost, Latency, Measurement, ReceiveClock, RequestCounts, RunTotal, Second, WorkerAudit,
     empty_histogram,
 };
 use prony_load::pace::Rate;
@@ -96,6 +96,7 @@ pub(crate) fn healthy(seconds: u64, per_s: u64) -> Measurement {
             send_lag: zeros.clone(),
             connection_wait: zeros.clone(),
             lateness: zeros,
+            client_delay: empty_histogram(),
         },
         series,
         bins: bins.collect(),
@@ -104,7 +105,9 @@ pub(crate) fn healthy(seconds: u64, per_s: u64) -> Measurement {
             process_cpu_ns: completed * 6_000,
             threads: 1,
             max_rss_bytes: 9 << 20,
+            stamps_rejected: 0,
         },
+        clock: ReceiveClock::User,
         workers: vec![WorkerAudit {
             busy_ns: window_ns / 5,
             in_flight_integral_ns: completed * 1_000_000,

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use prony_load::measurement::{Censored, Durations, Measurement, Second};
+use prony_load::measurement::{Durations, Measurement, ReceiveClock, Second};
 use prony_load::plan::Plan;
 use prony_record::host::Host;
 use prony_record::plan::PlanRecord;
 use prony_record::trial::{
-    Bound, Client, Latencies, Outcome, SCHEMA, SeriesPoint, Summary, TargetRecord, Trial, Window,
+    Bound, Client, Clock, Latencies, Outcome, SCHEMA, SeriesPoint, TargetRecord, Trial, Window,
 };
 use prony_record::{Tool, hdr, rfc3339};
 
@@ -98,16 +98,21 @@ fn latencies(m: &Measurement, window_ns: u64) -> Latencies {
     let response = Ranked::of(&m.latency.response);
     let dependence = Dependence::of(&m.series, &response);
     let dependence = dependence.as_ref();
-    let partly = |c: &Censored| -> Summary { summarise(&c.completed, &Ranked::of(c), window_ns, dependence) };
-    let whole = |h: &Durations| -> Summary { summarise(h, &Ranked::of_completed(h), window_ns, dependence) };
+    let (arrival, first_arrival) = match m.clock {
+        ReceiveClock::Kernel => (Clock::Kernel, Clock::KernelUpper),
+        ReceiveClock::User => (Clock::User, Clock::User),
+    };
+    let whole = |h: &Durations, clock| summarise(h, &Ranked::of_completed(h), clock, window_ns, dependence);
+    let service = &m.latency.service;
     Latencies {
-        response: summarise(&m.latency.response.completed, &response, window_ns, dependence),
-        service: partly(&m.latency.service),
-        first_byte: whole(&m.latency.first_byte),
-        connect_wait: whole(&m.latency.connect_wait),
-        send_lag: whole(&m.latency.send_lag),
-        connection_wait: whole(&m.latency.connection_wait),
-        client_delay: None,
+        response: summarise(&m.latency.response.completed, &response, arrival, window_ns, dependence),
+        service: summarise(&service.completed, &Ranked::of(service), arrival, window_ns, dependence),
+        // Bytes that were read together carry the last one's stamp.
+        first_byte: whole(&m.latency.first_byte, first_arrival),
+        connect_wait: whole(&m.latency.connect_wait, Clock::User),
+        send_lag: whole(&m.latency.send_lag, Clock::User),
+        connection_wait: whole(&m.latency.connection_wait, Clock::User),
+        client_delay: (m.clock == ReceiveClock::Kernel).then(|| whole(&m.latency.client_delay, Clock::Kernel)),
     }
 }
 
@@ -144,7 +149,7 @@ fn client(m: &Measurement, window_ns: u64) -> Client {
         threads: m.client.threads,
         busiest_worker: busiest_worker(m, window_ns),
         max_rss_bytes: m.client.max_rss_bytes,
-        stamps_rejected: 0,
+        stamps_rejected: m.client.stamps_rejected,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Why a trial's figures can or cannot be trusted: every reason that a
 //! measurement can show by itself, its threshold, its effect and its advice.
 
-use prony_load::measurement::{ErrorKind, Measurement, WorkerAudit};
+use prony_load::measurement::{ErrorKind, Measurement, ReceiveClock, WorkerAudit};
 use prony_load::plan::{Arrivals, Plan};
 use prony_record::trial::{Effect, Outcome, Reason, Summary, Validity, Verdict};
 use prony_stats::order::Quantile;
@@ -218,9 +218,12 @@ fn client_saturated(f: &Facts<'_>) -> Option<Reason> {
             Some(_) => " while the server had CPU to spare",
             None => "",
         };
+        let queue = match f.m.clock {
+            ReceiveClock::Kernel => "",
+            ReceiveClock::User => ", and times read by Prony's clock include the client's own queue",
+        };
         Code::ClientSaturated.reason(format!(
-            "a worker was busy for {} of the window (from {}){server}: the server carries at least this, and times \
-             read by Prony's clock include the client's own queue",
+            "a worker was busy for {} of the window (from {}){server}: the server carries at least this{queue}",
             percent(busiest_worker(f.m, f.window_ns)),
             percent(BUSY_MAX)
         ))

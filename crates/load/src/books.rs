@@ -80,6 +80,8 @@ pub(crate) struct Books {
     resolved_before_window: u64,
     window: RequestCounts,
     pub(crate) read_bytes: u64,
+    stamps_rejected: u64,
+    kernel_clock: bool,
     status: Box<[u64; STATUS_MAX]>,
     errors: [ErrorTally; ERROR_KINDS],
     audit: WorkerAudit,
@@ -101,6 +103,8 @@ pub(crate) struct ClosedBooks {
     pub(crate) run: RunTotal,
     pub(crate) window: RequestCounts,
     pub(crate) read_bytes: u64,
+    pub(crate) stamps_rejected: u64,
+    pub(crate) kernel_clock: bool,
     pub(crate) status: Vec<(u16, u64)>,
     pub(crate) errors: Vec<(ErrorKind, ErrorTally)>,
     pub(crate) latency: Latency,
@@ -113,7 +117,7 @@ pub(crate) struct ClosedBooks {
 
 impl Books {
     /// Books that open at `start_ns` with `connections` open already.
-    pub(crate) fn open(start_ns: u64, edges: Edges, connections: u64, sink: SecondSink) -> Books {
+    pub(crate) fn open(start_ns: u64, edges: Edges, connections: u64, kernel_clock: bool, sink: SecondSink) -> Books {
         let bins =
             usize::try_from(edges.end_ns.saturating_sub(edges.start_ns).div_ceil(BIN_NS)).unwrap_or(BINS_MAX);
         let bins = if edges.end_ns == u64::MAX { BINS_MAX } else { bins };
@@ -133,11 +137,13 @@ impl Books {
             resolved_before_window: 0,
             window: RequestCounts::default(),
             read_bytes: 0,
+            stamps_rejected: 0,
+            kernel_clock,
             status: Box::new([0; STATUS_MAX]),
             errors: Default::default(),
             audit: WorkerAudit::default(),
             cpu_ns: 0,
-            parts: Parts::new(),
+            parts: Parts::new(kernel_clock),
             bins: Vec::with_capacity(bins.max(1)),
             second: SecondPart {
                 index: 0,
@@ -314,6 +320,20 @@ impl Books {
         }
     }
 
+    /// When bytes arrived that were read at `now`: by the kernel's stamp, if it
+    /// lies between the request's sending and the reading.
+    pub(crate) fn arrival(&mut self, now_ns: u64, sent_ns: u64, stamp_ns: Option<u64>) -> u64 {
+        match stamp_ns {
+            Some(stamp) if (sent_ns..=now_ns).contains(&stamp) => stamp,
+            _ => {
+                if self.kernel_clock && self.phase == Phase::Window {
+                    self.stamps_rejected += 1;
+                }
+                now_ns
+            }
+        }
+    }
+
     /// A whole answer came, right or wrong.
     pub(crate) fn answered(&mut self, status: u16) {
         if self.phase == Phase::Window {
@@ -330,7 +350,7 @@ impl Books {
         }
     }
 
-    /// A request was answered rightly, its last byte at `now`.
+    /// A request was answered rightly, and its last byte read at `now`.
     pub(crate) fn completed(&mut self, now_ns: u64, times: &Times) {
         self.resolve(now_ns, times);
         self.run.completed += 1;
@@ -342,7 +362,7 @@ impl Books {
         if let Some(bin) = self.bins.last_mut() {
             bin.completed += 1;
         }
-        self.second.response.saturating_record(now_ns - times.intended_ns);
+        self.second.response.saturating_record(times.last_byte_ns - times.intended_ns);
         self.parts.completed(now_ns, times);
     }
 
@@ -419,6 +439,8 @@ impl Books {
             run: self.run,
             window: self.window,
             read_bytes: self.read_bytes,
+            stamps_rejected: self.stamps_rejected,
+            kernel_clock: self.kernel_clock,
             status: (0u16..).zip(self.status.iter().copied()).filter(|(_, count)| *count > 0).collect(),
             errors: ErrorKind::ALL
                 .into_iter()

@@ -58,6 +58,8 @@ pub struct Measurement {
     pub series: Vec<Second>,
     /// One entry per 100 ms of the window, for steadiness and growth.
     pub bins: Vec<Bin>,
+    /// By whose clock the arrival of answers is stamped.
+    pub clock: ReceiveClock,
     /// What the client itself cost.
     pub client: ClientCost,
     /// Each worker's own books, from which the identities are asserted.
@@ -115,6 +117,18 @@ pub struct Latency {
     pub connection_wait: Durations,
     /// The rest of the send lag: the client's own lateness.
     pub lateness: Durations,
+    /// Last byte in the kernel to its reading by Prony; empty where [`Measurement::clock`] is the user's.
+    pub client_delay: Durations,
+}
+
+/// By whose clock the arrival of answers is stamped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReceiveClock {
+    /// The kernel's receive stamps (SO_TIMESTAMPING, software). A stamp that
+    /// is missing or not plausible is replaced by the user clock, and counted.
+    Kernel,
+    /// Prony's reading of the clock when it had read the bytes.
+    User,
 }
 
 /// Durations of which some are only known to be "at least this long".
@@ -169,6 +183,9 @@ pub struct ClientCost {
     pub threads: u32,
     /// The process's peak resident memory.
     pub max_rss_bytes: u64,
+    /// Answers whose kernel stamp was missing or not between their request's
+    /// sending and their reading; the user clock stands in for it.
+    pub stamps_rejected: u64,
 }
 
 /// One worker's books.

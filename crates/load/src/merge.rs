@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use crate::books::{ClosedBooks, SecondPart};
 use crate::measurement::{
-    Bin, ClientCost, Durations, ErrorKind, ErrorTally, Latency, Measurement, RequestCounts, RunTotal, Second,
+    Bin, ClientCost, Durations, ErrorKind, ErrorTally, Latency, Measurement, ReceiveClock, RequestCounts, RunTotal, Second,
     empty_histogram,
 };
 use crate::parts::{add, empty_censored};
@@ -94,7 +94,9 @@ pub(crate) fn measurement(parts: Parts<'_>) -> Measurement {
             process_cpu_ns: parts.process_cpu_ns,
             threads: parts.plan.threads,
             max_rss_bytes: parts.max_rss_bytes,
+            stamps_rejected: 0,
         },
+        clock: if parts.books.iter().all(|b| b.kernel_clock) { ReceiveClock::Kernel } else { ReceiveClock::User },
         workers: Vec::new(),
         broken_identities: Vec::new(),
     };
@@ -127,6 +129,7 @@ fn add_books(to: &mut Measurement, books: ClosedBooks) {
         sum.connection_wait_sum_ns += bin.connection_wait_sum_ns;
     }
     to.client.cpu_ns += books.cpu_ns;
+    to.client.stamps_rejected += books.stamps_rejected;
     to.workers.push(books.audit);
 }
 
@@ -157,6 +160,7 @@ fn empty_latency() -> Latency {
         send_lag: empty_histogram(),
         connection_wait: empty_histogram(),
         lateness: empty_histogram(),
+        client_delay: empty_histogram(),
     }
 }
 
@@ -171,4 +175,5 @@ fn add_latency(to: &mut Latency, from: &Latency) {
     add(&mut to.send_lag, &from.send_lag);
     add(&mut to.connection_wait, &from.connection_wait);
     add(&mut to.lateness, &from.lateness);
+    add(&mut to.client_delay, &from.client_delay);
 }

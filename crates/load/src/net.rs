@@ -31,6 +31,11 @@ pub(crate) trait Net {
     fn send(&mut self, handle: Handle, bytes: &[u8]) -> io::Result<usize>;
     /// Reads what has arrived; 0 is the peer's end.
     fn recv(&mut self, handle: Handle, buffer: &mut [u8]) -> io::Result<usize>;
+    /// Reads what has arrived of an answer, and when its last byte did by the
+    /// kernel's stamp, on the clock of [`Net::now_ns`]; 0 bytes is the peer's end.
+    fn recv_stamped(&mut self, handle: Handle, buffer: &mut [u8]) -> io::Result<(usize, Option<u64>)>;
+    /// Whether arrivals are stamped by the kernel.
+    fn stamps(&self) -> bool;
     /// Gives the connection up.
     fn close(&mut self, handle: Handle);
     /// Waits for events, at most until `until_ns`; it may return earlier with none.
@@ -50,16 +55,33 @@ const LONG_WAIT_NS: u64 = 10_000_000;
 /// takes a quarter of a millisecond, so that deadlines and gaps are looked at often.
 const EVENTS_MAX: usize = 64;
 
+/// How often the offset between the wall clock, which stamps are of, and the
+/// monotonic one is read anew. Both are slewed alike; only a step moves it.
+const OFFSET_EVERY_NS: u64 = 100_000_000;
+
 /// Linux.
 pub(crate) struct Linux {
     epoll: sys::Epoll,
     events: sys::Events,
     address: SocketAddr,
+    /// Keeps the kernel's stamping switched on: the first packets after the
+    /// switch go without. `None` where the kernel refuses to stamp.
+    stamper: Option<sys::Stamper>,
+    /// Wall clock − monotonic clock.
+    offset_ns: i64,
+    offset_read_ns: u64,
 }
 
 impl Linux {
     pub(crate) fn new(address: SocketAddr) -> io::Result<Linux> {
-        Ok(Linux { epoll: sys::Epoll::new()?, events: sys::Events::with_capacity(EVENTS_MAX), address })
+        Ok(Linux {
+            epoll: sys::Epoll::new()?,
+            events: sys::Events::with_capacity(EVENTS_MAX),
+            address,
+            stamper: sys::Stamper::open().ok(),
+            offset_ns: sys::realtime_offset_ns(),
+            offset_read_ns: sys::now_ns(),
+        })
     }
 }
 
@@ -80,6 +102,10 @@ impl Net for Linux {
         } else {
             state
         };
+        if self.stamper.is_some() {
+            // A refusal shows as answers without a stamp, which are counted.
+            let _ = sys::stamp_arrivals(fd);
+        }
         let interest = if state == Connecting::Done { Interest::Read } else { Interest::Write };
         if let Err(e) = self.epoll.add(fd, interest, token) {
             sys::close(fd);
@@ -108,11 +134,27 @@ impl Net for Linux {
         sys::recv(handle, buffer)
     }
 
+    fn recv_stamped(&mut self, handle: Handle, buffer: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
+        if self.stamper.is_none() {
+            return sys::recv(handle, buffer).map(|count| (count, None));
+        }
+        let (count, stamp) = sys::recv_stamped(handle, buffer)?;
+        Ok((count, stamp.and_then(|realtime| realtime.checked_add_signed(-self.offset_ns))))
+    }
+
+    fn stamps(&self) -> bool {
+        self.stamper.is_some()
+    }
+
     fn close(&mut self, handle: Handle) {
         sys::close(handle);
     }
 
     fn wait(&mut self, now_ns: u64, until_ns: u64) -> io::Result<usize> {
+        if now_ns.saturating_sub(self.offset_read_ns) > OFFSET_EVERY_NS {
+            self.offset_ns = sys::realtime_offset_ns();
+            self.offset_read_ns = now_ns;
+        }
         let timeout = until_ns.saturating_sub(now_ns);
         let timeout = if timeout > LONG_WAIT_NS { timeout - EARLY_NS } else { timeout };
         self.epoll.wait(timeout, &mut self.events)?;

@@ -15,6 +15,8 @@ pub(crate) struct Times {
     pub(crate) sent_ns: u64,
     /// 0 while there was none.
     pub(crate) first_byte_ns: u64,
+    /// When the last byte so far arrived.
+    pub(crate) last_byte_ns: u64,
     /// The part of `asked − intended` during which no connection was free.
     pub(crate) connection_wait_ns: u64,
 }
@@ -32,10 +34,13 @@ pub(crate) struct Parts {
     send_lag: MostlyZero,
     connection_wait: MostlyZero,
     lateness: MostlyZero,
+    /// Left empty with the user clock.
+    client_delay: Durations,
+    kernel_clock: bool,
 }
 
 impl Parts {
-    pub(crate) fn new() -> Parts {
+    pub(crate) fn new(kernel_clock: bool) -> Parts {
         Parts {
             plain: empty_histogram(),
             response: empty_censored(),
@@ -45,18 +50,23 @@ impl Parts {
             send_lag: MostlyZero::new(),
             connection_wait: MostlyZero::new(),
             lateness: MostlyZero::new(),
+            client_delay: empty_histogram(),
+            kernel_clock,
         }
     }
 
-    /// A request was answered rightly, its last byte at `now`.
-    pub(crate) fn completed(&mut self, now_ns: u64, times: &Times) {
-        let response = now_ns - times.intended_ns;
-        if times.sent_ns == times.intended_ns && times.first_byte_ns == now_ns {
+    /// A request was answered rightly, and its last byte read at `read_ns`.
+    pub(crate) fn completed(&mut self, read_ns: u64, times: &Times) {
+        if self.kernel_clock {
+            self.client_delay.saturating_record(read_ns - times.last_byte_ns);
+        }
+        let response = times.last_byte_ns - times.intended_ns;
+        if times.sent_ns == times.intended_ns && times.first_byte_ns == times.last_byte_ns {
             self.plain.saturating_record(response);
             return;
         }
         self.response.completed.saturating_record(response);
-        self.service.completed.saturating_record(now_ns - times.sent_ns);
+        self.service.completed.saturating_record(times.last_byte_ns - times.sent_ns);
         self.first_byte.saturating_record(times.first_byte_ns - times.sent_ns);
         let send_lag = times.asked_ns - times.intended_ns;
         self.send_lag.record(send_lag);
@@ -104,6 +114,7 @@ impl Parts {
             response: self.response,
             service: self.service,
             first_byte: self.first_byte,
+            client_delay: self.client_delay,
         }
     }
 }
@@ -158,12 +169,13 @@ mod tests {
 
     #[test]
     fn the_parts_of_each_request_add_up_to_its_response() {
-        let mut parts = Parts::new();
+        let mut parts = Parts::new(true);
         let plain = Times {
             intended_ns: 100,
             asked_ns: 100,
             sent_ns: 100,
-            first_byte_ns: 500,
+            first_byte_ns: 480,
+            last_byte_ns: 480,
             connection_wait_ns: 0,
         };
         let late = Times {
@@ -171,6 +183,7 @@ mod tests {
             asked_ns: 140,
             sent_ns: 170,
             first_byte_ns: 300,
+            last_byte_ns: 490,
             connection_wait_ns: 15,
         };
         parts.completed(500, &plain);
@@ -183,9 +196,10 @@ mod tests {
         assert!(all.iter().all(|h| h.len() == 2));
         assert_eq!(
             (l.response.completed.max(), l.service.completed.max(), l.service.completed.min()),
-            (400, 400, 330)
+            (390, 380, 320)
         );
         assert_eq!((l.send_lag.max(), l.connect_wait.max(), l.first_byte.min()), (40, 30, 130));
+        assert_eq!((l.client_delay.len(), l.client_delay.max(), l.client_delay.min()), (2, 20, 10));
         assert_eq!((l.connection_wait.max(), l.lateness.max(), l.lateness.min()), (15, 25, 0));
         assert_eq!((l.response.failed.len(), l.service.failed.len()), (1, 0));
         assert_eq!(

@@ -325,3 +325,90 @@ pub(crate) fn send(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
     let sent = unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL) };
     usize::try_from(sent).map_err(|_| io::Error::last_os_error())
 }
+
+/// Software stamps of arriving packets, reported with what is read.
+const STAMP_FLAGS: libc::c_uint = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
+
+/// Asks the kernel to stamp what arrives on a socket.
+pub(crate) fn stamp_arrivals(fd: RawFd) -> io::Result<()> {
+    let flags = STAMP_FLAGS;
+    // SAFETY: the option's value is a valid unsigned int for the call.
+    check(unsafe {
+        libc::setsockopt(
+            fd,
+            libc::SOL_SOCKET,
+            libc::SO_TIMESTAMPING,
+            (&raw const flags).cast(),
+            size_of::<libc::c_uint>() as libc::socklen_t,
+        )
+    })
+    .map(|_| ())
+}
+
+/// A socket that does nothing but keep stamping switched on.
+#[derive(Debug)]
+pub(crate) struct Stamper {
+    fd: RawFd,
+}
+
+impl Stamper {
+    pub(crate) fn open() -> io::Result<Stamper> {
+        // SAFETY: takes integers, returns a descriptor.
+        let fd = check(unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) })?;
+        let stamper = Stamper { fd };
+        stamp_arrivals(fd)?;
+        Ok(stamper)
+    }
+}
+
+impl Drop for Stamper {
+    fn drop(&mut self) {
+        close(self.fd);
+    }
+}
+
+/// Wall clock − monotonic clock, in nanoseconds: of three readings between
+/// two of the monotonic clock the one that took least.
+pub(crate) fn realtime_offset_ns() -> i64 {
+    let reading = |_| {
+        let (before, wall, after) = (now_ns(), clock_ns(libc::CLOCK_REALTIME), now_ns());
+        let middle = before + (after - before) / 2;
+        (after - before, wall.cast_signed() - middle.cast_signed())
+    };
+    (0..3).map(reading).min().map_or(0, |(_, offset)| offset)
+}
+
+/// Room for one control message of three timespecs (64 bytes), aligned as its header is.
+#[repr(C, align(8))]
+struct ControlRoom([u8; 128]);
+
+/// Reads what has arrived, with the wall clock's stamp of the packet that
+/// brought the last byte, if it has one; 0 is the peer's end.
+pub(crate) fn recv_stamped(fd: RawFd, buffer: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
+    let mut control = ControlRoom([0; 128]);
+    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    // SAFETY: msghdr is plain data; every pointer in it is valid, of the length
+    // said, and outlives the call. CMSG_FIRSTHDR gives null or a header that
+    // lies whole within the control bytes that the kernel says it wrote; its
+    // data is read unaligned, and only if it is as long as three timespecs.
+    unsafe {
+        let mut message: libc::msghdr = mem::zeroed();
+        message.msg_iov = &raw mut part;
+        message.msg_iovlen = 1;
+        message.msg_control = (&raw mut control).cast();
+        message.msg_controllen = size_of::<ControlRoom>();
+        let got = libc::recvmsg(fd, &raw mut message, 0);
+        let count = usize::try_from(got).map_err(|_| io::Error::last_os_error())?;
+        let header = libc::CMSG_FIRSTHDR(&raw const message);
+        if header.is_null()
+            || (*header).cmsg_level != libc::SOL_SOCKET
+            || (*header).cmsg_type != libc::SCM_TIMESTAMPING
+            || ((*header).cmsg_len as usize) < libc::CMSG_LEN(48) as usize
+        {
+            return Ok((count, None));
+        }
+        let software = ptr::read_unaligned(libc::CMSG_DATA(header).cast::<libc::timespec>());
+        let stamp = software.tv_sec.unsigned_abs() * NS_PER_S + software.tv_nsec.unsigned_abs();
+        Ok((count, (stamp > 0).then_some(stamp)))
+    }
+}

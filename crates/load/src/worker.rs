@@ -166,7 +166,7 @@ impl<N: Net> Worker<N> {
             self.net.wait(now, start_ns)?;
             now = self.net.now_ns();
         }
-        let mut books = Books::open(start_ns, edges, connected, sink);
+        let mut books = Books::open(start_ns, edges, connected, self.net.stamps(), sink);
         now = now.max(start_ns);
         for slot in 0..self.slots.len() as u32 {
             self.slots[slot as usize].free_since_ns = start_ns;

@@ -70,7 +70,7 @@ impl<N: Net> Worker<N> {
 
     fn receive(&mut self, books: &mut Books, index: u32) {
         let handle = self.slots[index as usize].handle;
-        let got = match self.net.recv(handle, &mut self.buffer) {
+        let got = match self.net.recv_stamped(handle, &mut self.buffer) {
             Err(e) if would_block(&e) => return,
             got => got,
         };
@@ -79,21 +79,24 @@ impl<N: Net> Worker<N> {
             return;
         }
         let slot = &mut self.slots[index as usize];
-        let count = match got {
-            Ok(0) => {
+        let (count, stamp) = match got {
+            Ok((0, _)) => {
+                // Where the stream's end is the answer's, that is when it was seen.
+                slot.times.last_byte_ns = now;
                 return match slot.framer.end_of_stream() {
                     Some(status) => self.answered(books, index, now, status, false),
                     None => self.fail(books, index, now, ErrorKind::ClosedEarly, closed_early),
                 };
             }
-            Ok(count) => count,
+            Ok(got) => got,
             Err(e) => {
                 return self.fail(books, index, now, stream_error_kind(&e), || format!("while reading: {e}"));
             }
         };
         books.read(count);
+        slot.times.last_byte_ns = books.arrival(now, slot.times.sent_ns, stamp);
         if slot.times.first_byte_ns == 0 {
-            slot.times.first_byte_ns = now;
+            slot.times.first_byte_ns = slot.times.last_byte_ns;
         }
         let (body_at, body_wrong) = (&mut slot.body_at, &mut slot.body_wrong);
         let expected = self.shared.expect.body.as_deref();
@@ -114,7 +117,7 @@ impl<N: Net> Worker<N> {
         }
     }
 
-    /// An answer is whole, its last byte at `now`.
+    /// An answer is whole, its last byte read at `now`.
     fn answered(&mut self, books: &mut Books, index: u32, now: u64, status: u16, reusable: bool) {
         books.answered(status);
         let expect = &self.shared.expect;

@@ -31,18 +31,23 @@ impl Batch {
     }
 }
 
-/// The bins in `count` contiguous batches whose numbers of bins differ by one
-/// at most. The last bin may be shorter than the others. Empty when there
-/// are fewer bins than batches.
+/// The bins in `count` contiguous batches whose numbers of whole bins differ by
+/// one at most. The window's last bin may be shorter than the others: it goes
+/// with the last batch, since a batch of few milliseconds would be mostly
+/// noise. Empty when there are fewer whole bins than batches, and when the
+/// window goes on beyond the bins (they are bounded where only a count ends
+/// a load).
 pub(crate) fn merge(bins: &[Bin], window_ns: u64, count: usize) -> Vec<Batch> {
-    let bins = &bins[..bins.len().min(usize::try_from(window_ns.div_ceil(BIN_NS)).unwrap_or(usize::MAX))];
-    if count == 0 || bins.len() < count {
+    let whole = usize::try_from(window_ns / BIN_NS).unwrap_or(usize::MAX);
+    let all = usize::try_from(window_ns.div_ceil(BIN_NS)).unwrap_or(usize::MAX);
+    if count == 0 || whole < count || bins.len() < all {
         return Vec::new();
     }
+    let first_bin = |batch: usize| if batch == count { all } else { batch * whole / count };
     let edge = |bin: usize| (bin as u64 * BIN_NS).min(window_ns);
     (0..count)
         .map(|i| {
-            let (from, to) = (i * bins.len() / count, (i + 1) * bins.len() / count);
+            let (from, to) = (first_bin(i), first_bin(i + 1));
             let mut sum = Bin::default();
             for bin in &bins[from..to] {
                 sum.completed += bin.completed;
@@ -62,12 +67,18 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_last_bin_may_be_short() {
-        let bins = [Bin { completed: 10, ..Bin::default() }; 5];
-        let batches = merge(&bins, 450_000_000, 5);
-        assert_eq!(batches[4].seconds(), 0.05);
-        assert_eq!(batches[4].rate_per_s(), 200.0);
-        assert!(merge(&bins, 450_000_000, 6).is_empty());
+    fn a_short_last_bin_goes_with_the_last_batch() {
+        let mut bins = [Bin { completed: 10, ..Bin::default() }; 5];
+        bins[4].completed = 5;
+        let batches = merge(&bins, 450_000_000, 4);
+        assert_eq!(batches[3].seconds(), 0.15);
+        assert_eq!(batches[3].rate_per_s(), 100.0);
+        assert!(merge(&bins, 450_000_000, 5).is_empty());
+    }
+
+    #[test]
+    fn bins_that_end_before_the_window_are_no_batches() {
+        assert!(merge(&[Bin::default(); 10], 1_100_000_000, 5).is_empty());
     }
 
     proptest! {
@@ -76,7 +87,7 @@ mod tests {
             let bins: Vec<Bin> = counts.iter().map(|c| Bin { completed: *c, ..Bin::default() }).collect();
             let window_ns = bins.len() as u64 * BIN_NS - cut;
             let batches = merge(&bins, window_ns, count);
-            prop_assert_eq!(batches.is_empty(), bins.len() < count);
+            prop_assert_eq!(batches.is_empty(), ((window_ns / BIN_NS) as usize) < count);
             if !batches.is_empty() {
                 prop_assert_eq!(batches.iter().map(|b| b.sum.completed).sum::<u64>(), counts.iter().sum::<u64>());
                 prop_assert_eq!((batches[0].start_ns, batches[count - 1].end_ns), (0, window_ns));

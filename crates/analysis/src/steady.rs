@@ -99,7 +99,7 @@ fn latency_drift(m: &Measurement, window_ns: u64, name: &str, quantile: f64, lea
         let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
         let mut merged = empty_histogram();
         for second in group {
-            merged.add(&second.response).ok()?;
+            second.response.add_to(&mut merged);
         }
         if merged.len() >= least {
             let middle_s = (first.at_ns + last.at_ns + last.length_ns) as f64 / 2e9;
@@ -129,6 +129,7 @@ fn latency_drift(m: &Measurement, window_ns: u64, name: &str, quantile: f64, lea
 mod tests {
     use super::*;
     use crate::testing::{healthy, noise};
+    use prony_load::measurement::SparseDurations;
 
     const S: u64 = 1_000_000_000;
 
@@ -174,8 +175,9 @@ mod tests {
     fn latency_that_doubles_is_not_steady_unless_it_is_overload() {
         let mut m = healthy(10, 2000);
         for (i, second) in m.series.iter_mut().enumerate() {
-            second.response.clear();
-            second.response.record_n(1_000_000 * (10 + i as u64), 2000).unwrap();
+            let mut response = empty_histogram();
+            response.record_n(1_000_000 * (10 + i as u64), 2000).unwrap();
+            second.response = SparseDurations::of(&response);
         }
         let seen: Vec<_> = drifts(&m, 10 * S, false).iter().map(|d| d.affects).collect();
         assert_eq!(seen, ["response", "response"]);

@@ -144,15 +144,14 @@ fn clusters(series: &[Second]) -> Option<Vec<Durations>> {
     if count < CLUSTERS_MIN {
         return None;
     }
-    (0..count)
-        .map(|i| {
-            let mut merged = empty_histogram();
-            for second in &whole[i * whole.len() / count..(i + 1) * whole.len() / count] {
-                merged.add(&second.response).ok()?;
-            }
-            Some(merged)
-        })
-        .collect()
+    let cluster = |i: usize| {
+        let mut merged = empty_histogram();
+        for second in &whole[i * whole.len() / count..(i + 1) * whole.len() / count] {
+            second.response.add_to(&mut merged);
+        }
+        merged
+    };
+    Some((0..count).map(cluster).collect())
 }
 
 /// The summary of a distribution. `ranked` is its order (of `completed` alone,

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::testing::{healthy, noise};
+use prony_load::measurement::SparseDurations;
 
 const S: u64 = 1_000_000_000;
 
@@ -85,11 +86,13 @@ fn intervals_enclose_their_percentile_and_widen_where_seconds_differ() {
     let width = |swing: f64| {
         let mut m = healthy(10, 0);
         for (i, second) in m.series.iter_mut().enumerate() {
+            let mut response = empty_histogram();
             for noise in noise(i as u64).take(2_000) {
                 let level = 1e6 * (1.0 + swing * f64::from(u8::from(i % 2 == 0)));
-                second.response.record((level + 1e5 * noise).max(1.0) as u64).unwrap();
+                response.record((level + 1e5 * noise).max(1.0) as u64).unwrap();
             }
-            m.latency.response.completed.add(&second.response).unwrap();
+            m.latency.response.completed.add(&response).unwrap();
+            second.response = SparseDurations::of(&response);
         }
         let ranked = Ranked::of(&m.latency.response);
         let dependence = Dependence::of(&m.series, &ranked).unwrap();

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use prony_load::measurement::{
-    BIN_NS, Bin, Censored, ClientCost, Latency, Measurement, ReceiveClock, RequestCounts, RunTotal, Second, WorkerAudit,
-    empty_histogram,
+    BIN_NS, Bin, Censored, ClientCost, Latency, Measurement, ReceiveClock, RequestCounts, RunTotal, Second,
+    SparseDurations, WorkerAudit, empty_histogram,
 };
 use prony_load::pace::Rate;
 use prony_load::plan::{Arrivals, Plan};
@@ -58,7 +58,7 @@ pub(crate) fn healthy(seconds: u64, per_s: u64) -> Measurement {
             completed: per_s,
             failed: 0,
             connections: 50,
-            response,
+            response: SparseDurations::of(&response),
         });
     }
     let bins = (0..seconds * 10).map(|i| {

@@ -1,6 +1,6 @@
 //! How much was carried, and how surely.
 
-use prony_load::measurement::Measurement;
+use prony_load::measurement::{BIN_NS, Measurement};
 use prony_load::plan::{Arrivals, Plan};
 use prony_record::Estimate;
 use prony_record::trial::{Bound, Throughput};
@@ -36,19 +36,20 @@ pub(crate) fn throughput(m: &Measurement, plan: &Plan, window_ns: u64, bound: Bo
 
 /// The window's rate, about which the interval of its batches is laid.
 fn with_interval(point: f64, m: &Measurement, window_ns: u64) -> Estimate {
-    let bins_per_batch = m.bins.len().div_ceil(BATCHES).max(1);
-    let count = (m.bins.len() / bins_per_batch).max(BATCHES_MIN);
+    let whole_bins = usize::try_from(window_ns / BIN_NS).unwrap_or(usize::MAX);
+    let count = (whole_bins / whole_bins.div_ceil(BATCHES).max(1)).max(BATCHES_MIN);
     let rates: Vec<f64> = merge(&m.bins, window_ns, count).iter().map(Batch::rate_per_s).collect();
     match batch_interval(&rates, CONFIDENCE) {
         Some(interval) => {
             let half = (interval.high - interval.low) / 2.0;
             Estimate::new(point, (point - half).max(0.0), point + half, count as u64)
         }
-        None => Estimate::bare(
+        None if whole_bins < BATCHES_MIN => Estimate::bare(
             point,
             1,
             "the window is shorter than five batches of 100 ms: give -d at least 500ms",
         ),
+        None => Estimate::bare(point, 1, "without -d only the first hour is kept in batches: give -d"),
     }
 }
 
@@ -78,6 +79,14 @@ mod tests {
         let estimate = throughput(&m, &closed_plan(), 400_000_000, Bound::Exact).requests_per_s;
         assert_eq!((estimate.point, estimate.ci_low), (1000.0, None));
         assert!(estimate.no_interval.unwrap().contains("500ms"));
+    }
+
+    #[test]
+    fn a_window_beyond_its_bins_has_no_interval() {
+        let m = healthy(10, 1000);
+        let estimate = throughput(&m, &closed_plan(), 11_000_000_000, Bound::Exact).requests_per_s;
+        assert_eq!(estimate.ci_low, None);
+        assert!(estimate.no_interval.unwrap().contains("first hour"));
     }
 
     #[test]

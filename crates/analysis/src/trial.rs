@@ -79,13 +79,15 @@ pub fn judge(m: &Measurement, plan: &Plan, context: &TrialContext) -> Trial {
     }
 }
 
-/// A load of which nothing was answered although requests were sent is broken
-/// too: that none has failed yet is only the timeout's length.
+/// A load of which nothing was answered although requests were sent or were
+/// waiting for a connection is broken too: that none has failed yet is only
+/// the timeout's length.
 fn outcome(m: &Measurement, growing: bool) -> Outcome {
     let (failed, completed) = (m.requests.failed, m.requests.completed);
     #[expect(clippy::cast_precision_loss, reason = "counts of a run, far below 2^53")]
     let mostly_failed = failed as f64 > BROKEN_SHARE * (failed + completed) as f64;
-    if mostly_failed || (completed == 0 && m.requests.sent > 0) {
+    if mostly_failed || (completed == 0 && m.requests.sent + m.requests.in_flight + m.requests.never_sent > 0)
+    {
         Outcome::Broken
     } else if growing {
         Outcome::Overloaded
@@ -112,7 +114,8 @@ fn latencies(m: &Measurement, window_ns: u64) -> Latencies {
         connect_wait: whole(&m.latency.connect_wait, Clock::User),
         send_lag: whole(&m.latency.send_lag, Clock::User),
         connection_wait: whole(&m.latency.connection_wait, Clock::User),
-        client_delay: (m.clock == ReceiveClock::Kernel).then(|| whole(&m.latency.client_delay, Clock::Kernel)),
+        client_delay: (m.clock == ReceiveClock::Kernel)
+            .then(|| whole(&m.latency.client_delay, Clock::Kernel)),
     }
 }
 
@@ -126,8 +129,8 @@ fn first_errors(m: &Measurement) -> BTreeMap<String, String> {
 
 /// A second's percentiles are of its answers only: they are for looking at, not for inference.
 fn series_point(second: &Second) -> SeriesPoint {
-    let response = &second.response;
-    let from = |least: u64, value: fn(&Durations) -> u64| (response.len() >= least).then(|| value(response));
+    let response = second.response.to_histogram();
+    let from = |least: u64, value: fn(&Durations) -> u64| (response.len() >= least).then(|| value(&response));
     SeriesPoint {
         at_ns: second.at_ns,
         length_ns: second.length_ns,
@@ -137,7 +140,7 @@ fn series_point(second: &Second) -> SeriesPoint {
         p50_ns: from(1, |h| h.value_at_quantile(0.50)),
         p99_ns: from(BEYOND_MIN, |h| h.value_at_quantile(0.99)),
         max_ns: from(1, Durations::max),
-        hdr: hdr::encode(response),
+        hdr: hdr::encode(&response),
     }
 }
 

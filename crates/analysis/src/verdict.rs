@@ -1,7 +1,7 @@
 //! Why a trial's figures can or cannot be trusted: every reason that a
 //! measurement can show by itself, its threshold, its effect and its advice.
 
-use prony_load::measurement::{ErrorKind, Measurement, ReceiveClock, WorkerAudit};
+use prony_load::measurement::{ErrorKind, ErrorTally, Measurement, ReceiveClock, WorkerAudit};
 use prony_load::plan::{Arrivals, Plan};
 use prony_record::trial::{Effect, Outcome, Reason, Summary, Validity, Verdict};
 use prony_stats::order::Quantile;
@@ -36,6 +36,9 @@ pub const FAILED_MAX: f64 = 0.01;
 
 /// The share of the window that the loops' gaps over 1 ms may sum to, over all workers.
 pub const GAPS_MAX: f64 = 0.01;
+
+/// A shorter window is not judged for noise: one switch of tasks would be over [`GAPS_MAX`].
+pub const NOISE_WINDOW_MIN_NS: u64 = 500_000_000;
 
 /// From this share of the window outside `epoll_wait` on, a worker's long turns can be its own work.
 pub const LONG_TURNS_FROM: f64 = 0.5;
@@ -264,7 +267,11 @@ fn real(ns: u64) -> f64 {
 
 fn rate_not_reached(f: &Facts<'_>) -> Option<Reason> {
     let Arrivals::Constant(_) = f.plan.arrivals else { return None };
-    let missing = f.m.requests.scheduled.saturating_sub(f.m.requests.sent);
+    // What found no connection was tried in time: that nobody took it is the server's doing.
+    let unconnected =
+        |(kind, tally): (&ErrorKind, &ErrorTally)| kind.is_before_sending().then_some(tally.count);
+    let tried = f.m.requests.sent + f.m.errors.iter().filter_map(unconnected).sum::<u64>();
+    let missing = f.m.requests.scheduled.saturating_sub(tried);
     let unsent = share(missing, f.m.requests.scheduled);
     let in_flight: f64 = f.m.workers.iter().map(|w| share(w.in_flight_integral_ns, f.window_ns)).sum();
     let free = f.outcome != Outcome::Overloaded && in_flight < IN_FLIGHT_FULL * f64::from(f.plan.connections);
@@ -292,7 +299,7 @@ fn host_noisy(f: &Facts<'_>) -> Option<Reason> {
     let away = if own_turns { gaps.min(busy.saturating_sub(f.m.client.cpu_ns)) } else { gaps };
     let away = share(away, workers * f.window_ns);
     let longest = f.m.workers.iter().map(|w| w.longest_gap_ns).max()?;
-    (away > GAPS_MAX).then(|| {
+    (away > GAPS_MAX && f.window_ns >= NOISE_WINDOW_MIN_NS).then(|| {
         Code::HostNoisy.reason(format!(
             "workers were kept from their events for over 1 ms at a time, {} of the window in all (over {}), \
              {} the longest",

@@ -115,6 +115,9 @@ fn unsent_requests_with_connections_free_are_the_clients_fault() {
     assert!(!has(&m, &plan, Code::RateNotReached), "1 % is not over 1 %");
     m.requests.sent = 19_700;
     assert!(has(&m, &plan, Code::RateNotReached));
+    let mut refused = m.clone();
+    refused.errors.insert(ErrorKind::ConnectRefused, ErrorTally { count: 300, first: String::new() });
+    assert!(!has(&refused, &plan, Code::RateNotReached), "they were tried in time");
     assert!(!has(&m, &closed_plan(), Code::RateNotReached));
     m.workers[0].in_flight_integral_ns = 49 * 10 * S;
     assert!(!has(&m, &plan, Code::RateNotReached), "all connections were taken");
@@ -128,6 +131,8 @@ fn gaps_over_a_hundredth_of_the_window_are_noise() {
     m.workers[0].gaps_over_1ms_sum_ns = S / 10 + 1;
     assert!(has(&m, &closed_plan(), Code::HostNoisy));
     assert_eq!(judge(&m, &closed_plan(), &TrialContext::default()).verdict.validity, Validity::Suspect);
+    m.window_end_ns = m.window_start_ns + NOISE_WINDOW_MIN_NS - 1;
+    assert!(!has(&m, &closed_plan(), Code::HostNoisy), "too short to tell");
 }
 
 #[test]

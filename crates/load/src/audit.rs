@@ -61,9 +61,17 @@ fn broken(m: &Measurement, plan: &Plan) -> Vec<String> {
             most,
         );
     }
+    if !m.interrupted {
+        let warmup = u64::try_from(plan.warmup.as_nanos()).unwrap_or(u64::MAX);
+        equal(
+            "the warm-up is as long as asked",
+            m.window_start_ns.saturating_sub(m.schedule_start_ns),
+            warmup,
+        );
+    }
     if let (Some(duration), false, false) = (plan.stop.duration, m.interrupted, m.ended_by_count) {
         let asked = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
-        equal("the window is as long as asked", m.window_end_ns - m.window_start_ns, asked);
+        equal("the window is as long as asked", m.window_end_ns.saturating_sub(m.window_start_ns), asked);
     }
     broken
 }

@@ -44,6 +44,8 @@ enum Phase {
 /// One worker's part of one second of the series.
 #[derive(Debug)]
 pub(crate) struct SecondPart {
+    /// The worker, from 0.
+    pub(crate) worker: usize,
     pub(crate) index: u64,
     pub(crate) completed: u64,
     pub(crate) failed: u64,
@@ -53,6 +55,8 @@ pub(crate) struct SecondPart {
 
 /// Where finished seconds go, and where empty histograms come back from.
 pub(crate) struct SecondSink {
+    /// Whose seconds.
+    pub(crate) worker: usize,
     pub(crate) finished: Sender<SecondPart>,
     pub(crate) empty: Receiver<Durations>,
 }
@@ -117,7 +121,13 @@ pub(crate) struct ClosedBooks {
 
 impl Books {
     /// Books that open at `start_ns` with `connections` open already.
-    pub(crate) fn open(start_ns: u64, edges: Edges, connections: u64, kernel_clock: bool, sink: SecondSink) -> Books {
+    pub(crate) fn open(
+        start_ns: u64,
+        edges: Edges,
+        connections: u64,
+        kernel_clock: bool,
+        sink: SecondSink,
+    ) -> Books {
         let bins =
             usize::try_from(edges.end_ns.saturating_sub(edges.start_ns).div_ceil(BIN_NS)).unwrap_or(BINS_MAX);
         let bins = if edges.end_ns == u64::MAX { BINS_MAX } else { bins };
@@ -146,6 +156,7 @@ impl Books {
             parts: Parts::new(kernel_clock),
             bins: Vec::with_capacity(bins.max(1)),
             second: SecondPart {
+                worker: sink.worker,
                 index: 0,
                 completed: 0,
                 failed: 0,
@@ -247,10 +258,13 @@ impl Books {
 
     fn hand_over_second(&mut self) {
         while let Ok(histogram) = self.sink.empty.try_recv() {
-            self.spare.push(histogram);
+            if self.spare.len() < SPARE_HISTOGRAMS {
+                self.spare.push(histogram);
+            }
         }
         let empty = self.spare.pop().unwrap_or_else(empty_histogram);
         let next = SecondPart {
+            worker: self.sink.worker,
             index: self.second.index + 1,
             completed: 0,
             failed: 0,
@@ -431,10 +445,11 @@ impl Books {
             self.parts.never_sent(wait_ns, count);
         }
         let (due_before_start, due_before_end) = (due_before(start_ns), due_before(end_ns));
-        self.window.carried_in = due_before_start - self.resolved_before_window;
-        self.window.scheduled = due_before_end - due_before_start;
+        self.window.carried_in = due_before_start.saturating_sub(self.resolved_before_window);
+        self.window.scheduled = due_before_end.saturating_sub(due_before_start);
         self.window.in_flight = self.in_flight;
-        self.window.never_sent = due_before_end - self.dispatched;
+        // Should a count be off, the identity fails and says so; a wrapped difference would hide it.
+        self.window.never_sent = due_before_end.saturating_sub(self.dispatched);
         ClosedBooks {
             run: self.run,
             window: self.window,

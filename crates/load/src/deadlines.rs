@@ -68,6 +68,12 @@ impl Deadlines {
         }
     }
 
+    /// Whether a slot's time runs and is over.
+    pub(crate) fn is_over(&self, slot: u32, now_ns: u64) -> bool {
+        let link = self.links[slot as usize];
+        link.listed && now_ns.saturating_sub(link.start_ns) >= self.timeout_ns
+    }
+
     /// The slot whose time is over, if one is; it stays listed until stopped.
     pub(crate) fn expired(&self, now_ns: u64) -> Option<u32> {
         (self.next_ns() <= now_ns && self.head != NONE).then_some(self.head)

@@ -3,7 +3,9 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
@@ -32,6 +34,7 @@ const FILES_BESIDE: u64 = 64;
 enum FromWorker {
     Ready(io::Result<Preconnected>),
     Done(usize, Box<io::Result<ClosedBooks>>),
+    Panicked,
 }
 
 /// What the engine tells a worker: the first instant and the window, or nothing (give up).
@@ -55,7 +58,7 @@ pub fn run(
     control: &Control,
     observe: &mut dyn FnMut(&Snapshot),
 ) -> Result<Measurement, LoadError> {
-    check_open_files(plan)?;
+    let open_files = check_open_files(plan)?;
     plan.check()?;
     let request = request::build(plan)?;
     let address = resolve(plan)?;
@@ -65,10 +68,8 @@ pub fn run(
         expect: plan.expect.clone(),
         keepalive: plan.keepalive,
         timeout_ns: nanoseconds(plan.timeout),
-        // With one processor it would be the server's time. In closed arrivals a client that
-        // is never asleep would take a core that the server could use.
-        polls_in_bursts: plan.arrivals != Arrivals::Closed
-            && thread::available_parallelism().is_ok_and(|processors| processors.get() > 1),
+        given_up: AtomicBool::new(false),
+        linger_max: linger_max(plan, open_files),
         control: control.clone(),
     });
     let (to_engine, from_workers) = mpsc::channel();
@@ -79,29 +80,43 @@ pub fn run(
     }
     drop((to_engine, finished_seconds));
     let result = conduct(plan, control, observe, address, &hands, &from_workers, &seconds);
-    for hand in hands {
-        // A worker that was told nothing gives up when its channel closes.
-        drop(hand.go);
-        if hand.thread.join().is_err() {
-            return Err(LoadError::Internal("a worker thread panicked: please report this".to_owned()));
+    // Where one worker failed, the others need not go on: those that run see the flag within a
+    // tenth of a second, those that were told nothing see their channel close.
+    shared.given_up.store(result.is_err(), Ordering::Relaxed);
+    let threads: Vec<JoinHandle<()>> = hands.into_iter().map(|hand| hand.thread).collect();
+    for thread in threads {
+        if thread.join().is_err() {
+            return Err(panicked());
         }
     }
     result
+}
+
+fn panicked() -> LoadError {
+    LoadError::Internal("a worker thread panicked: please report this".to_owned())
 }
 
 fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-fn check_open_files(plan: &Plan) -> Result<(), LoadError> {
+/// The limit of open files, if the plan's connections fit into it.
+fn check_open_files(plan: &Plan) -> Result<u64, LoadError> {
     let limit =
         sys::raise_open_files().map_err(|e| LoadError::System("reading the limit of open files", e))?;
-    // Without keep-alive, as many connections again may wait for the server to close them.
-    let needed = u64::from(plan.connections) * if plan.keepalive { 1 } else { 2 } + FILES_BESIDE;
+    let needed = u64::from(plan.connections) + FILES_BESIDE;
     if needed > limit {
         return Err(LoadError::OpenFiles { connections: plan.connections, needed, limit });
     }
-    Ok(())
+    Ok(limit)
+}
+
+/// How many connections each worker may leave to the server to close: as many
+/// again as it loads, if the limit of open files has room for them.
+fn linger_max(plan: &Plan, open_files: u64) -> usize {
+    let connections = u64::from(plan.connections);
+    let room = open_files.saturating_sub(FILES_BESIDE + connections).min(connections);
+    usize::try_from(room / u64::from(plan.threads)).unwrap_or(usize::MAX)
 }
 
 /// The address to load: the first of the name's that accepts a connection.
@@ -131,9 +146,21 @@ fn resolve(plan: &Plan) -> Result<SocketAddr, LoadError> {
     }
 }
 
-fn share(total: u64, worker: u32, workers: u32) -> u64 {
-    let (total, worker, workers) = (total, u64::from(worker), u64::from(workers));
-    total / workers + u64::from(worker < total % workers)
+/// What the first `workers` of all have of `total` together.
+fn up_to(total: u64, workers: u32, of: u32) -> u64 {
+    let share = u128::from(total) * u128::from(workers) / u128::from(of.max(1));
+    u64::try_from(share).unwrap_or(total)
+}
+
+/// A worker's connections, and its requests of `-n`: as its connections are to
+/// all, so that none is done long before the others.
+fn shares(plan: &Plan, worker: u32) -> (u32, u64) {
+    let connections = |workers| up_to(u64::from(plan.connections), workers, plan.threads) as u32;
+    let (before, after) = (connections(worker), connections(worker + 1));
+    let requests = plan.stop.requests.map_or(u64::MAX, |requests| {
+        up_to(requests, after, plan.connections) - up_to(requests, before, plan.connections)
+    });
+    (after - before, requests)
 }
 
 fn start_worker(
@@ -147,12 +174,9 @@ fn start_worker(
     let (go, told) = mpsc::channel::<Go>();
     let (empty, empties) = mpsc::channel();
     let gauge = Arc::new(Gauge::default());
-    let connections =
-        u32::try_from(share(u64::from(plan.connections), worker, plan.threads)).unwrap_or(u32::MAX);
+    let (connections, requests) = shares(plan, worker);
     let source = match plan.arrivals {
-        Arrivals::Closed => Source::Closed {
-            left: plan.stop.requests.map_or(u64::MAX, |requests| share(requests, worker, plan.threads)),
-        },
+        Arrivals::Closed => Source::Closed { left: requests },
         Arrivals::Constant(rate) => {
             Source::Open { share: Share::new(rate, worker, plan.threads, plan.stop.requests), next: 0 }
         }
@@ -160,7 +184,8 @@ fn start_worker(
     let cpu = (!plan.cpus.is_empty()).then(|| plan.cpus[worker as usize % plan.cpus.len()]);
     let preconnects = plan.keepalive;
     let (shared, to_engine, worker_gauge) = (Arc::clone(shared), to_engine.clone(), Arc::clone(&gauge));
-    let sink = SecondSink { finished: seconds.clone(), empty: empties };
+    let sink = SecondSink { worker: worker as usize, finished: seconds.clone(), empty: empties };
+    let to_engine_at_panic = to_engine.clone();
     let body = move || {
         let net = match prepare_thread(cpu, address) {
             Ok(net) => net,
@@ -184,7 +209,13 @@ fn start_worker(
     };
     let thread = thread::Builder::new()
         .name(format!("prony-load-{worker}"))
-        .spawn(body)
+        .spawn(move || {
+            // Without this the engine would wait for ever for a worker that is gone.
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(body)) {
+                let _ = to_engine_at_panic.send(FromWorker::Panicked);
+                resume_unwind(panic);
+            }
+        })
         .map_err(|e| LoadError::System("starting a worker thread", e))?;
     Ok(Hand { thread, go, empty, gauge })
 }
@@ -208,10 +239,11 @@ fn conduct(
     from_workers: &Receiver<FromWorker>,
     seconds: &Receiver<SecondPart>,
 ) -> Result<Measurement, LoadError> {
-    wait_until_ready(plan, address, hands.len(), from_workers)?;
+    let ready = wait_until_ready(plan, address, hands.len(), from_workers);
     if control.stop_asked() {
         return Err(LoadError::Interrupted);
     }
+    ready?;
     let start_ns = sys::now_ns() + START_AHEAD_NS;
     let started_at = SystemTime::now();
     let window_start = start_ns + nanoseconds(plan.warmup);
@@ -230,6 +262,7 @@ fn conduct(
             Ok(FromWorker::Done(worker, result)) => {
                 books[worker] = Some(result.map_err(|e| LoadError::System("running the event loop", e))?);
             }
+            Ok(FromWorker::Panicked) => return Err(panicked()),
             Ok(FromWorker::Ready(_)) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(LoadError::Internal(
@@ -239,13 +272,16 @@ fn conduct(
         }
         cpu.look(edges);
         for part in seconds.try_iter() {
-            series.add(part, |histogram| recycle(hands, histogram));
+            series.add(part, |worker, histogram| {
+                // A worker that is done needs no more.
+                let _ = hands[worker].empty.send(histogram);
+            });
         }
         observe(&snapshot(hands, start_ns, edges));
     }
     cpu.finish();
     for part in seconds.try_iter() {
-        series.add(part, drop);
+        series.add(part, |_, _| {});
     }
     let closed: Vec<ClosedBooks> = books.into_iter().flatten().collect();
     let measurement = merge::measurement(merge::Parts {
@@ -265,14 +301,6 @@ fn conduct(
     Ok(audit::audited(measurement, plan))
 }
 
-fn recycle(hands: &[Hand], histogram: Durations) {
-    // To whichever worker: all use the same bounds. The one with the fewest would be
-    // fairer, but a worker without a spare one only allocates.
-    if let Some(hand) = hands.first() {
-        let _ = hand.empty.send(histogram);
-    }
-}
-
 fn wait_until_ready(
     plan: &Plan,
     address: SocketAddr,
@@ -288,6 +316,7 @@ fn wait_until_ready(
                 first_failure = first_failure.or(ready.first_failure);
             }
             Ok(FromWorker::Ready(Err(e))) => return Err(LoadError::System("preparing a worker", e)),
+            Ok(FromWorker::Panicked) => return Err(panicked()),
             Ok(FromWorker::Done(..)) | Err(_) => {
                 return Err(LoadError::Internal(
                     "a worker ended before it began: please report this".to_owned(),

@@ -17,6 +17,8 @@ const CHUNK_LINE_MAX_BYTES: u32 = 4096;
 /// The most 1xx answers before the real one; a server that sends more is stuck.
 const INTERIM_MAX: u8 = 16;
 
+const HEAD_TOO_LONG: ProtocolError = ProtocolError("the answer's head is longer than 64 KiB");
+
 /// What one step of the framer found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
@@ -173,10 +175,13 @@ impl Framer {
             };
         }
         let before = self.partial.len();
-        self.keep_partial(input)?;
+        // The body may have come along; the head's part is within the first 64 KiB.
+        let room = HEAD_MAX_BYTES - before;
+        self.keep_partial(&input[..input.len().min(room)])?;
+        let full = self.partial.len() == HEAD_MAX_BYTES;
         // A head ends in a newline: without a new one there is nothing new to find,
         // and a server that sends a byte at a time must not make us parse 64 KiB each time.
-        if !input.contains(&b'\n') {
+        if !full && !input.contains(&b'\n') {
             return Ok(None);
         }
         match parse_head(&self.partial, self.answers_head)? {
@@ -185,13 +190,14 @@ impl Framer {
                 self.take_head(&head)?;
                 Ok(Some(head.length - before))
             }
+            None if full => Err(HEAD_TOO_LONG),
             None => Ok(None),
         }
     }
 
     fn keep_partial(&mut self, input: &[u8]) -> Result<(), ProtocolError> {
         if self.partial.len() + input.len() > HEAD_MAX_BYTES {
-            return Err(ProtocolError("the answer's head is longer than 64 KiB"));
+            return Err(HEAD_TOO_LONG);
         }
         self.partial.extend_from_slice(input);
         Ok(())

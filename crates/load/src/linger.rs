@@ -27,20 +27,21 @@ pub(crate) struct Linger {
 }
 
 impl Linger {
-    /// For a worker of `connections`; as many again may linger.
-    pub(crate) fn new(connections: usize) -> Linger {
+    /// At most `open_max` linger at once; the oldest make room.
+    pub(crate) fn new(open_max: usize) -> Linger {
         Linger {
             generations: Vec::new(),
             generation: 0,
             queue: VecDeque::new(),
             open: 0,
-            open_max: connections.max(16),
+            open_max: open_max.max(1),
         }
     }
 
-    /// Takes a connection over. Where the server has closed already, it is closed at once.
+    /// Takes a connection over. Where the server has closed already, or talks
+    /// on, it is closed at once.
     pub(crate) fn take(&mut self, handle: Handle, now_ns: u64, net: &mut impl Net, buffer: &mut [u8]) {
-        if is_at_end(handle, net, buffer)
+        if !is_silent(handle, net, buffer)
             || net.watch(handle, Interest::Read, TOKEN_BIT | handle as u64).is_err()
         {
             net.close(handle);
@@ -66,8 +67,10 @@ impl Linger {
             return false;
         }
         let handle = (token & !TOKEN_BIT) as Handle;
-        if is_at_end(handle, net, buffer) {
-            let generation = self.generations[handle as usize];
+        // An event of this round may be of a connection that made room since; its handle
+        // may be another's by now, whose answer is not ours to read.
+        let generation = self.generations.get(handle as usize).copied().unwrap_or(0);
+        if generation != 0 && !is_silent(handle, net, buffer) {
             self.close_if_current(handle, generation, net);
         }
         true
@@ -109,11 +112,8 @@ impl Linger {
     }
 }
 
-/// Reads and drops what came; true when the peer is done or gone.
-fn is_at_end(handle: Handle, net: &mut impl Net, buffer: &mut [u8]) -> bool {
-    match net.recv(handle, buffer) {
-        Ok(0) => true,
-        Ok(_) => false,
-        Err(e) => !matches!(e.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::Interrupted),
-    }
+/// Whether the peer has neither closed the connection nor sent anything on it.
+fn is_silent(handle: Handle, net: &mut impl Net, buffer: &mut [u8]) -> bool {
+    let read = net.recv(handle, buffer);
+    read.is_err_and(|e| matches!(e.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::Interrupted))
 }

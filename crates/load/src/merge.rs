@@ -5,8 +5,8 @@ use std::time::SystemTime;
 
 use crate::books::{ClosedBooks, SecondPart};
 use crate::measurement::{
-    Bin, ClientCost, Durations, ErrorKind, ErrorTally, Latency, Measurement, ReceiveClock, RequestCounts, RunTotal, Second,
-    empty_histogram,
+    Bin, ClientCost, Durations, ErrorKind, ErrorTally, Latency, Measurement, ReceiveClock, RequestCounts,
+    RunTotal, Second, SparseDurations, empty_histogram,
 };
 use crate::parts::{add, empty_censored};
 use crate::plan::Plan;
@@ -21,7 +21,7 @@ pub(crate) struct Series {
 
 impl Series {
     /// Adds one worker's part; `give_back` takes its histogram, emptied.
-    pub(crate) fn add(&mut self, part: SecondPart, give_back: impl FnOnce(Durations)) {
+    pub(crate) fn add(&mut self, part: SecondPart, give_back: impl FnOnce(usize, Durations)) {
         let index = usize::try_from(part.index).unwrap_or(usize::MAX);
         while self.seconds.len() <= index {
             self.seconds.push(Second {
@@ -30,17 +30,17 @@ impl Series {
                 completed: 0,
                 failed: 0,
                 connections: 0,
-                response: empty_histogram(),
+                response: SparseDurations::default(),
             });
         }
         let second = &mut self.seconds[index];
         second.completed += part.completed;
         second.failed += part.failed;
         second.connections += part.connections;
-        add(&mut second.response, &part.response);
+        second.response.merge(&SparseDurations::of(&part.response));
         let mut emptied = part.response;
         emptied.reset();
-        give_back(emptied);
+        give_back(part.worker, emptied);
     }
 
     fn finish(mut self, window_ns: u64) -> Vec<Second> {
@@ -66,7 +66,13 @@ pub(crate) struct Parts<'a> {
 
 /// One measurement of all workers.
 pub(crate) fn measurement(parts: Parts<'_>) -> Measurement {
-    let window_start_ns = parts.books.iter().map(|b| b.edges.start_ns).min().unwrap_or(0);
+    let warmup_ns = u64::try_from(parts.plan.warmup.as_nanos()).unwrap_or(u64::MAX);
+    // A worker whose share was answered within the warm-up has a window of its own, without length.
+    let planned_start = parts.schedule_start_ns.saturating_add(warmup_ns);
+    let window_start_ns = match parts.interrupted {
+        true => parts.books.iter().map(|b| b.edges.start_ns).min().unwrap_or(planned_start),
+        false => planned_start,
+    };
     let window_end_ns = parts.books.iter().map(|b| b.edges.end_ns).max().unwrap_or(0);
     let planned_end =
         parts.plan.stop.duration.map(|d| window_start_ns + u64::try_from(d.as_nanos()).unwrap_or(u64::MAX));
@@ -87,7 +93,7 @@ pub(crate) fn measurement(parts: Parts<'_>) -> Measurement {
         status: BTreeMap::new(),
         errors: BTreeMap::new(),
         latency: empty_latency(),
-        series: parts.series.finish(window_end_ns - window_start_ns),
+        series: parts.series.finish(window_end_ns.saturating_sub(window_start_ns)),
         bins: Vec::new(),
         client: ClientCost {
             cpu_ns: 0,
@@ -96,7 +102,11 @@ pub(crate) fn measurement(parts: Parts<'_>) -> Measurement {
             max_rss_bytes: parts.max_rss_bytes,
             stamps_rejected: 0,
         },
-        clock: if parts.books.iter().all(|b| b.kernel_clock) { ReceiveClock::Kernel } else { ReceiveClock::User },
+        clock: if parts.books.iter().all(|b| b.kernel_clock) {
+            ReceiveClock::Kernel
+        } else {
+            ReceiveClock::User
+        },
         workers: Vec::new(),
         broken_identities: Vec::new(),
     };

@@ -39,8 +39,8 @@ pub struct Plan {
     pub stop: Stop,
     /// Traffic that is sent but not counted, before the window.
     pub warmup: Duration,
-    /// How long a request may take from the moment it asks for a connection
-    /// or is sent; also how long a connect may take.
+    /// How long a request may take from its sending to its answer's last
+    /// byte, and how long a connect that it waits for may take.
     pub timeout: Duration,
     /// Whether a connection serves more than one request.
     pub keepalive: bool,
@@ -145,6 +145,14 @@ impl Plan {
             return wrong(format!(
                 "{} threads cannot share {} connections: give -t at most {}.",
                 self.threads, self.connections, self.connections
+            ));
+        }
+        if self.arrivals != Arrivals::Closed && !self.connections.is_multiple_of(self.threads) {
+            return wrong(format!(
+                "{} threads cannot share {} connections evenly, and at a rate each takes an equal part of the \
+                 requests: one would run out of connections before the others. Give -c a multiple of -t; one \
+                 thread drives over 100,000 requests per second.",
+                self.threads, self.connections
             ));
         }
         if self.stop.duration.is_none() && self.stop.requests.is_none() {

@@ -15,6 +15,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::books::{Books, ClosedBooks, Edges, SecondSink};
 use crate::control::Control;
@@ -35,11 +36,6 @@ pub(crate) use preconnect::Preconnected;
 const READ_BUFFER_BYTES: usize = 64 << 10;
 /// The loop looks at the stop flag at least this often.
 const TICK_NS: u64 = 100_000_000;
-/// Events closer than this to each other are a burst. Waking a processor that
-/// sleeps costs the sender 45 µs on a virtual machine (an interrupt between
-/// processors leaves the guest), where a send to one that is awake costs 4:
-/// after a pause of the server, each of its answers would pay for waking us.
-const BURST_GAP_NS: u64 = 50_000;
 /// The most waits that are entered one by one for requests never sent; more
 /// are entered in groups, each under its first member's wait.
 const WAITS_ENTERED_MAX: u64 = 1_000_000;
@@ -52,8 +48,10 @@ pub(crate) struct Shared {
     pub(crate) expect: Expect,
     pub(crate) keepalive: bool,
     pub(crate) timeout_ns: u64,
-    /// Whether workers stay awake between the events of a burst.
-    pub(crate) polls_in_bursts: bool,
+    /// Set when the load is given up because another worker failed.
+    pub(crate) given_up: AtomicBool,
+    /// Connections that each worker may leave to the server to close.
+    pub(crate) linger_max: usize,
     pub(crate) control: Control,
 }
 
@@ -111,8 +109,6 @@ pub(crate) struct Worker<N: Net> {
     buffer: Vec<u8>,
     /// The schedule's first instant.
     start_ns: u64,
-    last_event_ns: u64,
-    in_burst: bool,
     /// The last request's end, where only a count ends the load.
     last_resolved_ns: u64,
 }
@@ -145,11 +141,9 @@ impl<N: Net> Worker<N> {
             restart: VecDeque::with_capacity(count),
             backing_off: BinaryHeap::with_capacity(count),
             deadlines: Deadlines::new(count, shared.timeout_ns),
-            linger: Linger::new(count),
+            linger: Linger::new(shared.linger_max),
             buffer: vec![0; READ_BUFFER_BYTES],
             start_ns: 0,
-            last_event_ns: 0,
-            in_burst: false,
             last_resolved_ns: 0,
             shared,
             gauge,
@@ -161,12 +155,13 @@ impl<N: Net> Worker<N> {
         let connected = self.slots.iter().filter(|s| s.handle != NO_HANDLE).count() as u64;
         self.start_ns = start_ns;
         self.last_resolved_ns = start_ns;
+        // Before the clock starts: it allocates some megabytes.
+        let mut books = Books::open(start_ns, edges, connected, self.net.stamps(), sink);
         let mut now = self.net.now_ns();
         while now < start_ns && !self.shared.control.stop_asked() {
             self.net.wait(now, start_ns)?;
             now = self.net.now_ns();
         }
-        let mut books = Books::open(start_ns, edges, connected, self.net.stamps(), sink);
         now = now.max(start_ns);
         for slot in 0..self.slots.len() as u32 {
             self.slots[slot as usize].free_since_ns = start_ns;
@@ -186,44 +181,17 @@ impl<N: Net> Worker<N> {
             self.housekeep(&mut books, now);
             now = self.fresh_stamp(&mut books);
             books.busy(now.saturating_sub(woke));
-            if books.over() || self.all_done(&books) {
+            if books.over() || self.all_done(&books) || self.shared.given_up.load(Ordering::Relaxed) {
                 break;
             }
             let until = self.next_wakeup(&books, now);
-            events = self.wait(now, until)?;
+            events = self.net.wait(now, until)?;
             now = self.net.now_ns();
-            self.note_arrival(events, now);
             if events == 0 {
                 books.woke_late(now.saturating_sub(until));
             }
         }
         Ok(self.close(books))
-    }
-
-    /// Waits for events. Within a burst it looks for the next without sleeping
-    /// first; see [`BURST_GAP_NS`].
-    fn wait(&mut self, now: u64, until: u64) -> io::Result<usize> {
-        if self.in_burst {
-            let poll_until = until.min(self.last_event_ns + BURST_GAP_NS);
-            let mut now = now;
-            while now < poll_until {
-                let events = self.net.wait(now, now)?;
-                if events > 0 {
-                    return Ok(events);
-                }
-                now = self.net.now_ns();
-            }
-        }
-        self.net.wait(now, until)
-    }
-
-    fn note_arrival(&mut self, events: usize, now: u64) {
-        if events > 0 {
-            self.in_burst = self.shared.polls_in_bursts && now - self.last_event_ns < BURST_GAP_NS;
-            self.last_event_ns = now;
-        } else {
-            self.in_burst = false;
-        }
     }
 
     /// Gives up a worker that never ran.

@@ -150,6 +150,16 @@ fn hostile_answers_are_errors_by_name() {
 }
 
 #[test]
+fn a_small_head_in_two_pieces_before_a_large_body_is_read() {
+    let mut wire = b"HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n".to_vec();
+    wire.resize(wire.len() + 200_000, b'x');
+    let (first, rest) = wire.split_at(20);
+    let pieces: Vec<&[u8]> = std::iter::once(first).chain(rest.chunks(HEAD_MAX_BYTES)).collect();
+    let got = read(&mut Framer::new("GET"), &pieces).unwrap().unwrap();
+    assert_eq!((got.0, got.1.len(), got.2, got.3), (200, 200_000, true, 0));
+}
+
+#[test]
 fn an_endless_head_in_small_pieces_is_bounded() {
     let mut framer = Framer::new("GET");
     framer.feed(b"HTTP/1.1 200 OK\r\nX: ", &mut |_| {}).unwrap();

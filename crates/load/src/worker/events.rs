@@ -119,6 +119,11 @@ impl<N: Net> Worker<N> {
 
     /// An answer is whole, its last byte read at `now`.
     fn answered(&mut self, books: &mut Books, index: u32, now: u64, status: u16, reusable: bool) {
+        // The loop may have been kept from seeing in time that the time was over.
+        if self.deadlines.is_over(index, now) {
+            let message = self.timeout_message("request");
+            return self.fail(books, index, now, ErrorKind::RequestTimeout, || message);
+        }
         books.answered(status);
         let expect = &self.shared.expect;
         let slot = &mut self.slots[index as usize];

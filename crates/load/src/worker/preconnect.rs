@@ -19,13 +19,18 @@ pub(crate) struct Preconnected {
 
 impl<N: Net> Worker<N> {
     /// Opens every connection before the clock starts, a bounded number at a
-    /// time. A failed one stays closed; a request will try again and count.
+    /// time and within one timeout in all. A failed one, or one whose turn did
+    /// not come, stays closed; a request will try again and count.
     pub(crate) fn preconnect(&mut self) -> io::Result<Preconnected> {
         let mut result = Preconnected { established: 0, first_failure: None };
         let mut next = 0;
         let mut pending = 0usize;
+        let give_up_ns = self.net.now_ns().saturating_add(self.shared.timeout_ns);
         while (next < self.slots.len() || pending > 0) && !self.shared.control.stop_asked() {
             let mut now = self.net.now_ns();
+            if now >= give_up_ns {
+                next = self.slots.len();
+            }
             while next < self.slots.len() && pending < PRECONNECTS_AT_ONCE {
                 match self.net.connect(next as u64) {
                     Ok((handle, Connecting::Done)) => {

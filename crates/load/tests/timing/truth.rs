@@ -20,7 +20,9 @@ const SILENCE: Duration = Duration::from_millis(200);
 const PERIOD: Duration = Duration::from_secs(2);
 
 fn stalling() -> Target {
+    // With two threads the answers that a stall held back, 400 of them, go out in a millisecond.
     let config = Config {
+        threads: 2,
         delay: "2ms".parse().unwrap(),
         stall: Some("200ms/2s".parse().unwrap()),
         ..Config::default()

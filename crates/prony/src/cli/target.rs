@@ -12,9 +12,9 @@ pub(crate) struct TargetArguments {
     /// The address to listen on
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub(crate) host: String,
-    /// Event loops
-    #[arg(short, long, value_name = "N", default_value_t = 1)]
-    pub(crate) threads: usize,
+    /// Event loops [default: 2, or 1 where there is one processor]
+    #[arg(short, long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
     /// Every answer's delay: `2ms`, `exp:2ms` (exponential), `bimodal:3ms,23ms,0.1`
     #[arg(long, value_name = "DELAY")]
     pub(crate) delay: Option<String>,

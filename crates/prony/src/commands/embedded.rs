@@ -21,7 +21,8 @@ impl Embedded {
         let mut child = std::env::current_exe()
             .and_then(|own| {
                 Command::new(own)
-                    .args(["target", "--port", "0", "--until-stdin-ends"])
+                    // The load's workers need the other processors more.
+                    .args(["target", "--port", "0", "--threads", "1", "--until-stdin-ends"])
                     .stdin(Stdio::piped())
                     .stdout(Stdio::piped())
                     .spawn()

@@ -40,6 +40,12 @@ fn stop_when_stdin_ends(stopper: &Stopper) {
     stopper.stop();
 }
 
+/// Two, so that the answers that a stall held back go out in half the time and
+/// the truth stays near its formula; more would take the load's processors.
+fn default_threads() -> usize {
+    thread::available_parallelism().map_or(1, |processors| processors.get().min(2))
+}
+
 fn config(arguments: &TargetArguments) -> Result<Config, Failure> {
     let wrong = |e: prony_target::ConfigError| Failure::usage(sentence(&e));
     let host: IpAddr = match arguments.host.as_str() {
@@ -48,12 +54,13 @@ fn config(arguments: &TargetArguments) -> Result<Config, Failure> {
             Failure::usage(format!("--host {text:?} is not an address: write one like 127.0.0.1."))
         })?,
     };
-    if arguments.threads == 0 || arguments.threads > 256 {
-        return Err(Failure::usage(format!("{} threads: give -t between 1 and 256.", arguments.threads)));
+    let threads = arguments.threads.unwrap_or_else(default_threads);
+    if threads == 0 || threads > 256 {
+        return Err(Failure::usage(format!("{threads} threads: give -t between 1 and 256.")));
     }
     Ok(Config {
         address: SocketAddr::new(host, arguments.port),
-        threads: arguments.threads,
+        threads,
         delay: arguments.delay.as_deref().map_or(Ok(Delay::None), str::parse).map_err(wrong)?,
         stall: arguments.stall.as_deref().map(str::parse).transpose().map_err(wrong)?,
         close: arguments.close,

@@ -4,8 +4,9 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use crate::bench::{Aim, Ask};
 use crate::candidate::{Candidate, Layout};
-use crate::check::{self, CheckReport};
+use crate::check::CheckReport;
 use crate::launch::LaunchContext;
 use crate::provision::{self, Missing, Status};
 use crate::recipe::Route;
@@ -57,12 +58,13 @@ pub fn inspect(candidate: &Candidate, layout: &Layout, cancelled: &dyn Fn() -> b
         }
     };
     let supervision = Supervision::new(layout.root(), &[]);
-    let mut ready = || check::ready(address, Route::Text).is_ok();
+    let mut aim = Aim::of(candidate, Route::Text, &Ask::default());
+    let mut ready = || aim.ready(address).is_ok();
     let mut running = match Server::start(&spec, &supervision, &mut ready, cancelled) {
         Ok(running) => running,
         Err(e) => return Inspection::NotStarted(e.to_string()),
     };
-    let report = check::check(address, &candidate.expectation());
+    let report = aim.check(address);
     let startup = running.startup();
     let leftovers = running.stop().leftovers;
     Inspection::Checked { version: candidate.version(layout), startup, report, leftovers }

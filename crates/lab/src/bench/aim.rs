@@ -12,7 +12,7 @@ use crate::recipe::Route;
 
 /// What is asked of one candidate.
 #[derive(Debug, Clone)]
-pub(super) struct Aim {
+pub(crate) struct Aim {
     pub(super) path: String,
     pub(super) expect: Expect,
     /// The route of the contract, where it is that.
@@ -21,7 +21,7 @@ pub(super) struct Aim {
 }
 
 impl Aim {
-    pub(super) fn of(candidate: &Candidate, route: Route, ask: &Ask) -> Aim {
+    pub(crate) fn of(candidate: &Candidate, route: Route, ask: &Ask) -> Aim {
         let mut expectation = candidate.expectation();
         if candidate.server().is_none() {
             let own = expectation.custom.first().map(|check| check.method_and_path().1.to_owned());
@@ -43,7 +43,7 @@ impl Aim {
     }
 
     /// Asks once whether it answers; why not, in a sentence.
-    pub(super) fn ready(&self, address: SocketAddr) -> Result<(), String> {
+    pub(crate) fn ready(&self, address: SocketAddr) -> Result<(), String> {
         let ready = match self.route {
             Some(route) => check::ready(address, route),
             None => check::ready_path(address, &self.path),
@@ -53,7 +53,7 @@ impl Aim {
 
     /// The full check. Where the contract leaves a body some freedom, what was
     /// seen here is what every answer under load is held against.
-    pub(super) fn check(&mut self, address: SocketAddr) -> CheckReport {
+    pub(crate) fn check(&mut self, address: SocketAddr) -> CheckReport {
         let report = check::check(address, &self.expectation);
         if let Some(route) = self.route.filter(|_| self.expect.body.is_none()) {
             self.expect.body = report.body_seen(route).map(<[u8]>::to_vec);

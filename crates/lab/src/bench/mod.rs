@@ -28,6 +28,7 @@ mod pins;
 mod resolve;
 mod trial;
 
+pub(crate) use aim::Aim;
 pub use course::run;
 pub use header::{header, named_plans};
 pub use pins::{Pins, TooFewCpus, split_cpus};

@@ -2,6 +2,7 @@
 
 use super::variables::{BUILT_IN, Piece, is_name, pieces};
 use super::{AxisValue, Recipe, Requires, SCHEMA, Var};
+use crate::check::CustomCheck;
 use crate::toml_error::{TomlError, suggest};
 
 /// A server that takes longer than this to answer is not starting, it is hanging.
@@ -33,6 +34,13 @@ pub(super) fn validate(source: &Source<'_>, schema: &str, recipe: &Recipe) -> Re
         return source.refuse(
             &["routes"],
             "routes is empty: name at least \"text\", or describe checks of your own as [[check]].",
+        );
+    }
+    let loadable = |check: &CustomCheck| check.method_and_path().0 == "GET" && check.send.is_none();
+    if !recipe.checks.is_empty() && !recipe.checks.iter().any(loadable) {
+        return source.refuse(
+            &["check"],
+            "no [[check]] is a GET without a body: the first such request is what the load asks for.",
         );
     }
     vars(source, recipe)?;

@@ -30,16 +30,16 @@ pub(crate) struct LoadArguments {
 #[derive(Debug, Args, Default)]
 pub(crate) struct PlanArguments {
     /// Worker threads [default: 1]
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", value_parser = count::<u32>)]
     pub(crate) threads: Option<u32>,
     /// Connections [default: 50, with -R 100]
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", value_parser = count::<u32>)]
     pub(crate) connections: Option<u32>,
     /// The window's length, `30s`, `1m30s`; a bare number is seconds [default: 10s unless -n is given]
     #[arg(short, long, value_name = "TIME")]
     pub(crate) duration: Option<String>,
     /// Stop after N requests, warm-up included
-    #[arg(short = 'n', long, value_name = "N")]
+    #[arg(short = 'n', long, value_name = "N", value_parser = count::<u64>)]
     pub(crate) requests: Option<u64>,
     /// Requests per second, `2000`, `20k`, whatever the server does (open arrivals);
     /// without it each connection asks when its last answer came (closed)
@@ -55,7 +55,7 @@ pub(crate) struct PlanArguments {
     #[arg(short, long, value_name = "TEXT|@FILE")]
     pub(crate) body: Option<String>,
     /// A request or a connect that takes longer fails [default: 10s]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, short_alias = 'T', value_name = "TIME")]
     pub(crate) timeout: Option<String>,
     /// Traffic before the window that is not counted [default: a tenth of -d, at most 3s; none with -n alone]
     #[arg(long, value_name = "TIME")]
@@ -72,10 +72,79 @@ pub(crate) struct PlanArguments {
     /// When requests of -R are due: `constant`
     #[arg(long, value_name = "KIND", hide = true)]
     pub(crate) arrivals: Option<String>,
-    /// The seed of everything random; recorded
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) seed: u64,
+    /// The seed of everything random, recorded [default: 1, or the experiment's]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
     /// Accepted for wrk's sake: percentiles are always shown
-    #[arg(long, hide = true)]
+    #[arg(short = 'L', long, hide = true)]
     pub(crate) latency: bool,
+}
+
+impl PlanArguments {
+    /// The first flag given that an experiment's own plans leave no room for:
+    /// all of them but the seed.
+    pub(crate) fn first_of_a_plan(&self) -> Option<&'static str> {
+        let PlanArguments {
+            threads,
+            connections,
+            duration,
+            requests,
+            rate,
+            headers,
+            method,
+            body,
+            timeout,
+            warmup,
+            no_keepalive,
+            expect_status,
+            expect_body,
+            arrivals,
+            seed: _,
+            latency: _,
+        } = self;
+        let flags = [
+            ("-t", threads.is_some()),
+            ("-c", connections.is_some()),
+            ("-d", duration.is_some()),
+            ("-n", requests.is_some()),
+            ("-R", rate.is_some()),
+            ("-H", !headers.is_empty()),
+            ("-m", method.is_some()),
+            ("-b", body.is_some()),
+            ("--timeout", timeout.is_some()),
+            ("--warmup", warmup.is_some()),
+            ("--no-keepalive", *no_keepalive),
+            ("--expect-status", expect_status.is_some()),
+            ("--expect-body", expect_body.is_some()),
+            ("--arrivals", arrivals.is_some()),
+        ];
+        flags.into_iter().find_map(|(flag, given)| given.then_some(flag))
+    }
+}
+
+/// A whole number, `500`, `10k` or `2M`, as wrk reads them.
+fn count<N: TryFrom<u64>>(text: &str) -> Result<N, String> {
+    let (number, factor) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1_000),
+        Some((at, 'M')) => (&text[..at], 1_000_000),
+        _ => (text, 1),
+    };
+    if number.is_empty() || !number.bytes().all(|b| b.is_ascii_digit()) {
+        return Err("write a whole number, 500, 10k or 2M".to_owned());
+    }
+    let value = number.parse::<u64>().ok().and_then(|n| n.checked_mul(factor));
+    value.and_then(|n| N::try_from(n).ok()).ok_or_else(|| "it is too large".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_have_units_and_bounds() {
+        assert_eq!((count::<u32>("10k"), count::<u64>("2M")), (Ok(10_000), Ok(2_000_000)));
+        for wrong in ["", "k", "-1", "1.5k", "0x10", "+5", "5000M"] {
+            assert!(count::<u32>(wrong).is_err(), "{wrong}");
+        }
+    }
 }

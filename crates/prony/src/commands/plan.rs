@@ -13,6 +13,8 @@ use crate::failure::Failure;
 const BODY_MAX_BYTES: u64 = 256 << 20;
 /// Where nothing ends the load.
 const DURATION: Duration = Duration::from_secs(10);
+/// The seed unless one is given.
+const DEFAULT_SEED: u64 = 1;
 /// The longest warm-up by default.
 const WARMUP_MAX: Duration = Duration::from_secs(3);
 
@@ -56,7 +58,7 @@ pub(crate) fn plan(arguments: &PlanArguments, target: Target) -> Result<Plan, Fa
             body: arguments.expect_body.as_deref().map(text_or_file).transpose()?,
         },
         cpus: Vec::new(),
-        seed: arguments.seed,
+        seed: arguments.seed.unwrap_or(DEFAULT_SEED),
     })
 }
 

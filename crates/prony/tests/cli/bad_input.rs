@@ -102,6 +102,18 @@ fn a_run_log_that_was_cut_off_is_read_and_said_to_be() {
 }
 
 #[test]
+fn plan_flags_beside_an_experiment() {
+    let world = World::new();
+    for flags in [["-c", "10"], ["-d", "1s"], ["--warmup", "1s"], ["-H", "A: b"]] {
+        let said = world.prony(&["bench", "quickstart", "--dry-run", flags[0], flags[1]]);
+        refused(&said, 2, &[flags[0], "plans stand in its file"]);
+    }
+    let said = world.prony(&["bench", "quickstart", "--dry-run", "--seed", "77"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.contains("seed 77"), "{}", said.out);
+}
+
+#[test]
 fn a_port_that_is_taken() {
     let world = World::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();

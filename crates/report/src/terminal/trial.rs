@@ -112,13 +112,14 @@ fn failed_share(trial: &Trial) -> String {
 fn finding(trial: &Trial) -> String {
     let estimate = &trial.throughput.requests_per_s;
     let pm = words::plus_minus(estimate).map(|pm| format!(" {pm}")).unwrap_or_default();
-    let mark = words::figure_mark(trial, "throughput");
-    let carried = format!("{}{mark}", words::throughput(trial));
     if trial.outcome == Outcome::Broken {
         let ended = format::thousands(trial.requests.failed + trial.requests.completed);
         let failed = format::thousands(trial.requests.failed);
-        return format!("{} failed: {failed} of {ended}; answers {carried} req/s{pm}", failed_share(trial));
+        // A server that mostly fails was not measured to its limit: no bound, no mark, only what came.
+        let answered = format::rate(estimate.point);
+        return format!("{} failed: {failed} of {ended}; answers {answered} req/s{pm}", failed_share(trial));
     }
+    let carried = format!("{}{}", words::throughput(trial), words::figure_mark(trial, "throughput"));
     let of =
         trial.throughput.offered_per_s.map(|due| format!(" of {}", format::rate(due))).unwrap_or_default();
     let growth = trial.verdict.reasons.iter().find(|r| r.code == "overload").and_then(|r| growth(&r.detail));

@@ -65,6 +65,6 @@ pub(super) fn of(arguments: &BenchArguments) -> Result<(Experiment, Vec<BenchCan
     };
     let labels = candidates.iter().map(|c| c.candidate.label().to_owned()).collect();
     let blocks = arguments.blocks.unwrap_or(BLOCKS);
-    let experiment = Experiment::of_candidates(labels, experiment_plan, blocks, arguments.plan.seed);
+    let experiment = Experiment::of_candidates(labels, experiment_plan, blocks, plan.seed);
     Ok((experiment, candidates, Ask { path: "/".to_owned(), expect: plan.expect }))
 }

@@ -24,6 +24,12 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
     let resumed = resumed_log(arguments)?;
     let layout = layout()?;
     let (mut experiment, mut candidates, ask, skipped, baseline) = if arguments.candidates.is_empty() {
+        if let Some(flag) = arguments.plan.first_of_a_plan() {
+            return Err(Failure::usage(format!(
+                "{flag} does not go with an experiment, whose plans stand in its file: change them there, or \
+                 give --candidate NAME='COMMAND {{port}}' instead of an experiment."
+            )));
+        }
         let mut experiment = experiment(arguments, resumed.as_ref().map(|(_, log)| log))?;
         filter(&mut experiment, arguments)?;
         let resolved =
@@ -37,17 +43,25 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
     if let Some(blocks) = arguments.blocks {
         experiment.blocks = blocks_of(blocks)?;
     }
+    if let Some((_, log)) = &resumed {
+        as_before(&mut experiment, &mut candidates, log);
+    }
     if let Some(budget) = &arguments.budget {
         experiment.budget = Some(parse_duration(budget)?);
     }
-    if let Some((_, log)) = &resumed {
-        as_before(&mut experiment, &mut candidates, log);
+    if let Some(seed) = arguments.plan.seed {
+        experiment.seed = seed;
     }
     let log = match &resumed {
         Some((path, _)) => path.clone(),
         None => arguments.output.as_ref().map_or_else(|| default_log(&experiment.name), PathBuf::from),
     };
-    let pins = pins(arguments, experiment.server_cores)?;
+    let pins = match &resumed {
+        Some((_, log)) if arguments.pin.is_empty() => {
+            Pins { server: log.header.server_cpus.clone(), client: log.header.client_cpus.clone() }
+        }
+        _ => pins(arguments, experiment.server_cores)?,
+    };
     Ok(BenchSetup {
         reproduce: resumed
             .as_ref()
@@ -142,7 +156,8 @@ fn blocks_of(blocks: u32) -> Result<Blocks, Failure> {
     Ok(Blocks { min: blocks, max: blocks })
 }
 
-/// A resumed run goes on with its own candidates, plans and budget; the flags of the first sitting need not be repeated.
+/// A resumed run goes on with its own candidates, plans, seed and budget; the
+/// flags of the first sitting need not be repeated. The budget is that of each sitting.
 fn as_before(experiment: &mut Experiment, candidates: &mut Vec<BenchCandidate>, log: &RunLog) {
     let header = &log.header;
     candidates.retain(|c| header.candidates.iter().any(|known| known.label == c.candidate.label()));
@@ -154,6 +169,8 @@ fn as_before(experiment: &mut Experiment, candidates: &mut Vec<BenchCandidate>, 
         }
     }
     experiment.blocks = Blocks { min: header.blocks, max: header.blocks };
+    experiment.budget = header.budget_ns.map(std::time::Duration::from_nanos);
+    experiment.seed = header.seed;
 }
 
 /// `runs/DATE-NAME.jsonl`, with the time so that two of a day don't meet.

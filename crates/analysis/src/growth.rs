@@ -1,6 +1,6 @@
 //! Whether the wait for a connection grew to the end of the window: overload.
 
-use prony_load::measurement::Measurement;
+use prony_load::measurement::{BIN_NS, Measurement};
 use prony_load::pace::Rate;
 use prony_load::plan::{Arrivals, Plan};
 use prony_stats::CONFIDENCE;
@@ -68,7 +68,8 @@ pub(crate) fn overload(m: &Measurement, plan: &Plan, window_ns: u64) -> Option<G
 /// a batch without anything due or waiting says nothing and is left out.
 #[expect(clippy::cast_precision_loss, reason = "counts of a run, far below 2^53")]
 fn waits(m: &Measurement, plan: &Plan, rate: Rate, window_ns: u64) -> Vec<(f64, f64)> {
-    let batches = merge(&m.bins, window_ns, m.bins.len().min(BATCHES));
+    let whole_bins = usize::try_from(window_ns / BIN_NS).unwrap_or(usize::MAX);
+    let batches = merge(&m.bins, window_ns, whole_bins.min(BATCHES));
     let before_window = m.window_start_ns.saturating_sub(m.schedule_start_ns);
     let limit = plan.stop.requests.unwrap_or(u64::MAX);
     let due_before = |at_ns: u64| rate.due_before(before_window + at_ns).min(limit);

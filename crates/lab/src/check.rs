@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
+use prony_load::plan::Expect;
 use serde::{Deserialize, Serialize};
 
 use crate::recipe::Route;
@@ -149,15 +150,15 @@ pub struct NotYet {
 /// # Errors
 /// [`NotYet`] if it does not answer within 5 s, or with anything but 2xx or 3xx.
 pub fn ready(address: SocketAddr, route: Route) -> Result<(), NotYet> {
-    contract::ready(address, route.method(), &contract::light_path(route))
+    contract::ready(address, route.method(), &contract::light_path(route), &Expect::default())
 }
 
-/// As [`ready`], by any path.
+/// As [`ready`], by any path, and with the status that is expected of it.
 ///
 /// # Errors
 /// As [`ready`].
-pub fn ready_path(address: SocketAddr, path: &str) -> Result<(), NotYet> {
-    contract::ready(address, "GET", path)
+pub fn ready_path(address: SocketAddr, path: &str, expect: &Expect) -> Result<(), NotYet> {
+    contract::ready(address, "GET", path, expect)
 }
 
 #[cfg(test)]

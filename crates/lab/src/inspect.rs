@@ -58,7 +58,10 @@ pub fn inspect(candidate: &Candidate, layout: &Layout, cancelled: &dyn Fn() -> b
         }
     };
     let supervision = Supervision::new(layout.root(), &[]);
-    let mut aim = Aim::of(candidate, Route::Text, &Ask::default());
+    let routes = candidate.expectation().routes;
+    let route =
+        if routes.contains(&Route::Text) { Route::Text } else { *routes.first().unwrap_or(&Route::Text) };
+    let mut aim = Aim::of(candidate, route, &Ask::default());
     let mut ready = || aim.ready(address).is_ok();
     let mut running = match Server::start(&spec, &supervision, &mut ready, cancelled) {
         Ok(running) => running,

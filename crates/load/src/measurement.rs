@@ -235,7 +235,7 @@ pub struct ClientCost {
     pub threads: u32,
     /// The process's peak resident memory.
     pub max_rss_bytes: u64,
-    /// Answers whose kernel stamp was missing or not between their request's
+    /// Reads whose kernel stamp was missing or not between their request's
     /// sending and their reading; the user clock stands in for it.
     pub stamps_rejected: u64,
 }

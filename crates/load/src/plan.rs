@@ -138,23 +138,7 @@ impl Plan {
                 self.connections
             ));
         }
-        if self.threads == 0 || self.threads > THREADS_MAX {
-            return wrong(format!("{} threads: give -t between 1 and {THREADS_MAX}.", self.threads));
-        }
-        if self.threads > self.connections {
-            return wrong(format!(
-                "{} threads cannot share {} connections: give -t at most {}.",
-                self.threads, self.connections, self.connections
-            ));
-        }
-        if self.arrivals != Arrivals::Closed && !self.connections.is_multiple_of(self.threads) {
-            return wrong(format!(
-                "{} threads cannot share {} connections evenly, and at a rate each takes an equal part of the \
-                 requests: one would run out of connections before the others. Give -c a multiple of -t; one \
-                 thread drives over 100,000 requests per second.",
-                self.threads, self.connections
-            ));
-        }
+        check_threads(self.threads, self.connections, self.arrivals != Arrivals::Closed)?;
         if self.stop.duration.is_none() && self.stop.requests.is_none() {
             return wrong("Nothing ends this load: give -d, -n or both.".to_owned());
         }
@@ -174,4 +158,30 @@ impl Plan {
         }
         Ok(())
     }
+}
+
+/// Whether so many threads can share so many connections. At a rate each
+/// thread takes an equal part of the requests, so that one with much fewer
+/// connections would run out of them before the others: up to an eighth fewer are let pass.
+///
+/// # Errors
+/// A sentence that says what to change.
+pub fn check_threads(threads: u32, connections: u32, at_a_rate: bool) -> Result<(), PlanError> {
+    let wrong = |sentence: String| Err(PlanError(sentence));
+    if threads == 0 || threads > THREADS_MAX {
+        return wrong(format!("{threads} threads: give -t between 1 and {THREADS_MAX}."));
+    }
+    if threads > connections {
+        return wrong(format!(
+            "{threads} threads cannot share {connections} connections: give -t at most {connections}."
+        ));
+    }
+    if at_a_rate && !connections.is_multiple_of(threads) && connections / threads < 8 {
+        return wrong(format!(
+            "{threads} threads cannot share {connections} connections evenly, and at a rate each takes an equal \
+             part of the requests: one would run out of connections before the others. Give -c a multiple of -t; \
+             one thread drives over 100,000 requests per second."
+        ));
+    }
+    Ok(())
 }

@@ -82,7 +82,7 @@ pub enum Outcome {
     Carried,
     /// The wait grew to the end of the window.
     Overloaded,
-    /// More than half of the requests failed.
+    /// More than half of the requests failed, or none was answered.
     Broken,
 }
 
@@ -298,7 +298,7 @@ pub struct Client {
     pub busiest_worker: f64,
     /// Peak resident memory of the process.
     pub max_rss_bytes: u64,
-    /// Kernel stamps that were not plausible and replaced by the user clock.
+    /// Reads without a plausible kernel stamp, for which the user clock stood in.
     pub stamps_rejected: u64,
 }
 

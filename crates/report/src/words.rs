@@ -280,7 +280,10 @@ pub(crate) fn row_remarks(row: &Row) -> Vec<String> {
         ));
     }
     if row.broken > 0 {
-        remarks.push(format!("broken {}: more than half of the requests failed", of(row.broken)));
+        remarks.push(format!(
+            "broken {}: more than half of the requests failed",
+            of(row.broken)
+        ));
     }
     if row.overloaded > 0 {
         remarks.push(format!("overloaded {}: the wait grew to the end", of(row.overloaded)));

@@ -46,7 +46,7 @@ impl Aim {
     pub(crate) fn ready(&self, address: SocketAddr) -> Result<(), String> {
         let ready = match self.route {
             Some(route) => check::ready(address, route),
-            None => check::ready_path(address, &self.path),
+            None => check::ready_path(address, &self.path, &self.expect),
         };
         ready.map_err(|not_yet| not_yet.reason)
     }

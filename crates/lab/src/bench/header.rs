@@ -96,6 +96,12 @@ pub(super) fn may_resume(log: &RunLog, setup: &BenchSetup) -> Result<(), String>
                 .to_owned(),
         );
     }
+    if old.server_cpus != setup.pins.server {
+        return Err(
+            "its servers had other CPUs than --pin gives them now: leave --pin out, or begin a new run."
+                .to_owned(),
+        );
+    }
     if old.host.cpu_model != setup.host.cpu_model || old.host.kernel != setup.host.kernel {
         return Err(format!(
             "it was begun on {} with {}, and this is {} with {}: begin a new run.",

@@ -4,6 +4,8 @@ use std::hash::{BuildHasher, RandomState};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use prony_load::plan::Expect;
+
 use super::client::{Connection, Fault, Request, Response, printable};
 use super::{CheckReport, CheckResult, ContractExpectation, CustomCheck, GREETING, NotYet, work};
 use crate::recipe::Route;
@@ -41,7 +43,7 @@ pub(super) fn run(address: SocketAddr, expectation: &ContractExpectation) -> Che
     checks.report
 }
 
-pub(super) fn ready(address: SocketAddr, method: &str, path: &str) -> Result<(), NotYet> {
+pub(super) fn ready(address: SocketAddr, method: &str, path: &str, expect: &Expect) -> Result<(), NotYet> {
     let host = address.to_string();
     let body = (method == "POST").then_some(&b""[..]);
     let request = Request { method, path, host: &host, body, fragmented: false };
@@ -51,7 +53,7 @@ pub(super) fn ready(address: SocketAddr, method: &str, path: &str) -> Result<(),
         wire: None,
     })?;
     match connection.exchange(&request) {
-        Ok(response) if (200..400).contains(&response.status) => Ok(()),
+        Ok(response) if expect.accepts_status(response.status) => Ok(()),
         Ok(response) => Err(NotYet {
             reason: format!("{method} {path} was answered with status {}.", response.status),
             answered: true,

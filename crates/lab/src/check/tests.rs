@@ -219,11 +219,13 @@ fn readiness_is_one_light_request() {
     for route in Route::ALL {
         assert_eq!(ready(address, route), Ok(()));
     }
-    let missing = ready_path(address, "/nothing").unwrap_err();
+    let missing = ready_path(address, "/nothing", &Expect::default()).unwrap_err();
     assert_eq!(
         (missing.reason.as_str(), missing.answered),
         ("GET /nothing was answered with status 404.", true)
     );
+    let expected = Expect { status: Some(404), body: None };
+    assert_eq!(ready_path(address, "/nothing", &expected), Ok(()), "a check of its own may expect it");
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let nobody = ready(free, Route::Text).unwrap_err();
     assert_eq!(nobody.to_string(), format!("Nothing listens at {free}: connection refused."));

@@ -272,14 +272,8 @@ fn sweep(
         plan.keepalive = raw.keepalive.or(load.keepalive).unwrap_or(plan.keepalive);
         let (counts, swept_c) = connections.clone().unwrap_or_else(|| (vec![plan.connections], false));
         for count in counts {
-            if plan.threads > count {
-                return source.wrong(
-                    path,
-                    format!(
-                        "{} threads cannot share {count} connections: write fewer \"threads\".",
-                        plan.threads
-                    ),
-                );
+            if let Err(why) = prony_load::plan::check_threads(plan.threads, count, rate.is_some()) {
+                return source.wrong(path, why.0);
             }
             let name = plan_name(raw.name.as_deref(), count, swept_c, rate, swept_r);
             plans.push(ExperimentPlan { name, connections: count, ..plan.clone() });

@@ -19,8 +19,9 @@ pub(crate) struct Preconnected {
 
 impl<N: Net> Worker<N> {
     /// Opens every connection before the clock starts, a bounded number at a
-    /// time and within one timeout in all. A failed one, or one whose turn did
-    /// not come, stays closed; a request will try again and count.
+    /// time; none is begun after one timeout, and each has one timeout of its own. A failed
+    /// one, or one whose turn did not come, stays closed; a request will try
+    /// again and count.
     pub(crate) fn preconnect(&mut self) -> io::Result<Preconnected> {
         let mut result = Preconnected { established: 0, first_failure: None };
         let mut next = 0;

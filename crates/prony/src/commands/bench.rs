@@ -8,7 +8,7 @@ use std::path::Path;
 use std::thread;
 
 use prony_analysis::experiment::analyse;
-use prony_lab::bench::{BenchOutcome, BenchSetup, End, Interrupt};
+use prony_lab::bench::{BenchError, BenchOutcome, BenchSetup, End, Interrupt};
 use prony_record::run_log::RunLog;
 use prony_report::html;
 use prony_report::terminal::{self, TerminalOptions};
@@ -43,7 +43,17 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
     let outcome =
         prony_lab::bench::run(&setup, &mut prony_load::run, &interrupt, &mut |event| progress.hear(event));
     progress.finish();
-    conclude(&setup, &outcome.map_err(Failure::not_measured)?, printer)
+    conclude(&setup, &outcome.map_err(failure)?, printer)
+}
+
+/// A log that cannot be opened or resumed is the command's fault; the rest is the run's.
+fn failure(error: BenchError) -> Failure {
+    match error {
+        BenchError::Open(_) | BenchError::Resume { .. } => Failure::usage(error),
+        BenchError::Log(_) | BenchError::NoCandidates(_) | BenchError::RunDir { .. } => {
+            Failure::not_measured(error)
+        }
+    }
 }
 
 /// The first Ctrl-C ends the run cleanly, the second at once: the guards then end the servers.

@@ -235,8 +235,14 @@ fn costs(out: &mut String, trial: &Trial, width: usize) {
     }
     push_wrapped(out, " ", &line, width, str::to_owned);
     if trial.client.stamps_rejected > 0 {
-        let n = format::count(trial.client.stamps_rejected, "kernel stamp was", "kernel stamps were");
-        push_wrapped(out, " ", &format!("{n} not plausible: the user clock stood in"), width, str::to_owned);
+        let n = format::count(trial.client.stamps_rejected, "read", "reads");
+        push_wrapped(
+            out,
+            " ",
+            &format!("{n} came without a plausible kernel stamp: the user clock stood in"),
+            width,
+            str::to_owned,
+        );
     }
 }
 

@@ -44,6 +44,13 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
         experiment.blocks = blocks_of(blocks)?;
     }
     if let Some((_, log)) = &resumed {
+        if arguments.blocks.is_some_and(|blocks| blocks != log.header.blocks) {
+            return Err(Failure::usage(format!(
+                "--blocks does not go with --resume: the order of all {} blocks was drawn when the run began. \
+                 Leave it out, or begin a new run.",
+                log.header.blocks
+            )));
+        }
         as_before(&mut experiment, &mut candidates, log);
     }
     if let Some(budget) = &arguments.budget {

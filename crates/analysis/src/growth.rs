@@ -1,7 +1,7 @@
 //! Whether the wait for a connection grew to the end of the window: overload.
 
 use prony_load::measurement::{BIN_NS, Measurement};
-use prony_load::pace::Rate;
+use prony_load::pace::Schedule;
 use prony_load::plan::{Arrivals, Plan};
 use prony_stats::CONFIDENCE;
 use prony_stats::trend::{median, theil_sen};
@@ -42,11 +42,16 @@ pub(crate) struct Growth {
 /// and so waited for the last.
 #[expect(clippy::cast_precision_loss, reason = "a window of a day is 8.64e13 ns, exact in an f64")]
 pub(crate) fn overload(m: &Measurement, plan: &Plan, window_ns: u64) -> Option<Growth> {
-    let Arrivals::Constant(rate) = plan.arrivals else { return None };
+    let course = match &plan.arrivals {
+        // What is due of a Poisson process in a batch is its rate's, give or take a root.
+        Arrivals::Poisson(rate) => Arrivals::Constant(*rate),
+        other => other.clone(),
+    };
+    let schedule = Schedule::new(&course, 0, 1, plan.stop.requests, plan.seed)?;
     if m.requests.never_sent == 0 && !m.ended_by_count {
         return None;
     }
-    let waits = waits(m, plan, rate, window_ns);
+    let waits = waits(m, &schedule, window_ns);
     let slope = theil_sen(&waits, CONFIDENCE)?;
     let quarter = waits.len() / 4;
     if waits.len() < BATCHES_MIN {
@@ -67,19 +72,19 @@ pub(crate) fn overload(m: &Measurement, plan: &Plan, window_ns: u64) -> Option<G
 /// of the request at the head of the line, whose length over the rate it is;
 /// a batch without anything due or waiting says nothing and is left out.
 #[expect(clippy::cast_precision_loss, reason = "counts of a run, far below 2^53")]
-fn waits(m: &Measurement, plan: &Plan, rate: Rate, window_ns: u64) -> Vec<(f64, f64)> {
+fn waits(m: &Measurement, schedule: &Schedule, window_ns: u64) -> Vec<(f64, f64)> {
     let whole_bins = usize::try_from(window_ns / BIN_NS).unwrap_or(usize::MAX);
     let batches = merge(&m.bins, window_ns, whole_bins.min(BATCHES));
     let before_window = m.window_start_ns.saturating_sub(m.schedule_start_ns);
-    let limit = plan.stop.requests.unwrap_or(u64::MAX);
-    let due_before = |at_ns: u64| rate.due_before(before_window + at_ns).min(limit);
+    let due_before = |at_ns: u64| schedule.due_before(before_window + at_ns);
+    let per_s = m.requests.scheduled as f64 / (window_ns.max(1) as f64 / 1e9);
     // The line's length is known at the window's end, and walked back from there.
     let mut unsent = m.requests.never_sent;
     let mut waits = Vec::with_capacity(batches.len());
     for batch in batches.iter().rev() {
         let wait_ns = match (batch.sum.dispatched, unsent) {
             (0, 0) => None,
-            (0, unsent) => Some(unsent as f64 / rate.as_per_s() * 1e9),
+            (0, unsent) => Some(unsent as f64 / per_s.max(1e-6) * 1e9),
             (dispatched, _) => Some(batch.sum.connection_wait_sum_ns as f64 / dispatched as f64),
         };
         waits.extend(wait_ns.map(|wait| (batch.middle_s(), wait)));

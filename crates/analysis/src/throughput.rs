@@ -27,9 +27,10 @@ pub(crate) fn throughput(m: &Measurement, plan: &Plan, window_ns: u64, bound: Bo
         requests_per_s: with_interval(per_s(m.requests.completed), m, window_ns),
         bound,
         read_bytes_per_s: per_s(m.read_bytes),
-        offered_per_s: match plan.arrivals {
-            Arrivals::Closed => None,
-            Arrivals::Constant(rate) => Some(rate.as_per_s()),
+        offered_per_s: match &plan.arrivals {
+            Arrivals::Closed | Arrivals::ConnectionStages(_) => None,
+            Arrivals::Constant(rate) | Arrivals::Poisson(rate) => Some(rate.as_per_s()),
+            Arrivals::RateStages(_) => Some(per_s(m.requests.scheduled)),
         },
     }
 }

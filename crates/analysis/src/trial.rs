@@ -39,9 +39,11 @@ pub fn judge(m: &Measurement, plan: &Plan, context: &TrialContext) -> Trial {
     let window_ns = m.window_end_ns.saturating_sub(m.window_start_ns);
     let growth = overload(m, plan, window_ns);
     let outcome = outcome(m, growth.is_some());
-    let latency = latencies(m, window_ns);
+    let latency = latencies(m, plan, window_ns);
     let limited = client_was_the_limit(m, window_ns, context.embedded_target, context.server_saturated);
-    let drifts = drifts(m, window_ns, growth.is_some());
+    // Stages change by plan.
+    let drifts =
+        if plan.arrivals.stages().is_some() { Vec::new() } else { drifts(m, window_ns, growth.is_some()) };
     let verdict = verdict(&Facts {
         m,
         plan,
@@ -96,11 +98,13 @@ fn outcome(m: &Measurement, growing: bool) -> Outcome {
     }
 }
 
-fn latencies(m: &Measurement, window_ns: u64) -> Latencies {
+fn latencies(m: &Measurement, plan: &Plan, window_ns: u64) -> Latencies {
     let response = Ranked::of(&m.latency.response);
     let dependence = Dependence::of(&m.series, &response);
     let dependence = dependence.as_ref();
     let (arrival, first_arrival) = match m.clock {
+        // Answers of a pipeline are read together, under the last one's stamp.
+        ReceiveClock::Kernel if plan.pipeline > 1 => (Clock::KernelUpper, Clock::KernelUpper),
         ReceiveClock::Kernel => (Clock::Kernel, Clock::KernelUpper),
         ReceiveClock::User => (Clock::User, Clock::User),
     };

@@ -2,7 +2,7 @@
 //! measurement can show by itself, its threshold, its effect and its advice.
 
 use prony_load::measurement::{ErrorKind, ErrorTally, Measurement, ReceiveClock, WorkerAudit};
-use prony_load::plan::{Arrivals, Plan};
+use prony_load::plan::Plan;
 use prony_record::trial::{Effect, Outcome, Reason, Summary, Validity, Verdict};
 use prony_stats::order::Quantile;
 
@@ -266,7 +266,9 @@ fn real(ns: u64) -> f64 {
 }
 
 fn rate_not_reached(f: &Facts<'_>) -> Option<Reason> {
-    let Arrivals::Constant(_) = f.plan.arrivals else { return None };
+    if !f.plan.arrivals.are_open() {
+        return None;
+    }
     // What found no connection was tried in time: that nobody took it is the server's doing.
     let unconnected =
         |(kind, tally): (&ErrorKind, &ErrorTally)| kind.is_before_sending().then_some(tally.count);
@@ -274,7 +276,8 @@ fn rate_not_reached(f: &Facts<'_>) -> Option<Reason> {
     let missing = f.m.requests.scheduled.saturating_sub(tried);
     let unsent = share(missing, f.m.requests.scheduled);
     let in_flight: f64 = f.m.workers.iter().map(|w| share(w.in_flight_integral_ns, f.window_ns)).sum();
-    let free = f.outcome != Outcome::Overloaded && in_flight < IN_FLIGHT_FULL * f64::from(f.plan.connections);
+    let free = f.outcome != Outcome::Overloaded
+        && in_flight < IN_FLIGHT_FULL * f64::from(f.plan.connections) * f64::from(f.plan.pipeline);
     (free && unsent > UNSENT_MAX).then(|| {
         Code::RateNotReached.reason(format!(
             "{missing} of {} due requests were not sent, {} (over {}), while {} of {} connections were in use on average",

@@ -54,9 +54,9 @@ fn broken(m: &Measurement, plan: &Plan) -> Vec<String> {
             worker.in_flight_integral_ns,
             worker.overlap_sum_ns,
         );
-        let most = worker.connections_integral_ns;
+        let most = worker.connections_integral_ns.saturating_mul(u64::from(plan.pipeline));
         equal(
-            &format!("worker {i}: ∫ in flight dt ≤ ∫ connections dt"),
+            &format!("worker {i}: ∫ in flight dt ≤ ∫ connections dt × pipeline"),
             worker.in_flight_integral_ns.max(most),
             most,
         );

@@ -34,13 +34,29 @@ impl Deadlines {
     /// Starts (or restarts) a slot's time. Starts must not go back in time.
     pub(crate) fn start(&mut self, slot: u32, now_ns: u64) {
         self.stop(slot);
-        let tail = self.tail;
-        self.links[slot as usize] = Link { previous: tail, next: NONE, start_ns: now_ns, listed: true };
-        match tail {
-            NONE => self.head = slot,
-            tail => self.links[tail as usize].next = slot,
+        self.insert_after(self.tail, slot, now_ns);
+    }
+
+    /// Starts a slot's time as from an earlier instant; walks past those that started later.
+    pub(crate) fn start_since(&mut self, slot: u32, since_ns: u64) {
+        self.stop(slot);
+        let mut previous = self.tail;
+        while previous != NONE && self.links[previous as usize].start_ns > since_ns {
+            previous = self.links[previous as usize].previous;
         }
-        self.tail = slot;
+        self.insert_after(previous, slot, since_ns);
+    }
+
+    fn insert_after(&mut self, previous: u32, slot: u32, start_ns: u64) {
+        let next = match previous {
+            NONE => std::mem::replace(&mut self.head, slot),
+            previous => std::mem::replace(&mut self.links[previous as usize].next, slot),
+        };
+        match next {
+            NONE => self.tail = slot,
+            next => self.links[next as usize].previous = slot,
+        }
+        self.links[slot as usize] = Link { previous, next, start_ns, listed: true };
     }
 
     /// Ends a slot's time, if it runs.
@@ -68,12 +84,6 @@ impl Deadlines {
         }
     }
 
-    /// Whether a slot's time runs and is over.
-    pub(crate) fn is_over(&self, slot: u32, now_ns: u64) -> bool {
-        let link = self.links[slot as usize];
-        link.listed && now_ns.saturating_sub(link.start_ns) >= self.timeout_ns
-    }
-
     /// The slot whose time is over, if one is; it stays listed until stopped.
     pub(crate) fn expired(&self, now_ns: u64) -> Option<u32> {
         (self.next_ns() <= now_ns && self.head != NONE).then_some(self.head)
@@ -87,14 +97,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn agrees_with_a_scan(steps in proptest::collection::vec((0u32..8, any::<bool>(), 0u64..5), 0..200)) {
+        fn agrees_with_a_scan(steps in proptest::collection::vec((0u32..8, 0u8..3, 0u64..5), 0..200)) {
             let mut list = Deadlines::new(8, 10);
             let mut model: [Option<u64>; 8] = [None; 8];
             let mut now = 0;
-            for (slot, start, later) in steps {
+            for (slot, step, later) in steps {
                 now += later;
-                if start { list.start(slot, now); model[slot as usize] = Some(now); }
-                else { list.stop(slot); model[slot as usize] = None; }
+                match step {
+                    0 => { list.start(slot, now); model[slot as usize] = Some(now); }
+                    1 => { let since = now.saturating_sub(3); list.start_since(slot, since); model[slot as usize] = Some(since); }
+                    _ => { list.stop(slot); model[slot as usize] = None; }
+                }
                 let next = model.iter().flatten().min().map_or(u64::MAX, |start| start + 10);
                 prop_assert_eq!(list.next_ns(), next);
                 let expired = list.expired(now);

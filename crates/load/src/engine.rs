@@ -17,7 +17,6 @@ use crate::error::LoadError;
 use crate::measurement::{Durations, Measurement};
 use crate::merge;
 use crate::net::Linux;
-use crate::pace::Share;
 use crate::plan::{Arrivals, Plan};
 use crate::request;
 use crate::sys;
@@ -63,8 +62,11 @@ pub fn run(
     let request = request::build(plan)?;
     let address = resolve(plan)?;
     let shared = Arc::new(Shared {
+        requests: request.repeat(plan.pipeline as usize),
         request,
-        method: plan.method.clone(),
+        pipeline: plan.pipeline,
+        answers_head: plan.method == "HEAD",
+        spin: plan.spin,
         expect: plan.expect.clone(),
         keepalive: plan.keepalive,
         timeout_ns: nanoseconds(plan.timeout),
@@ -175,14 +177,14 @@ fn start_worker(
     let (empty, empties) = mpsc::channel();
     let gauge = Arc::new(Gauge::default());
     let (connections, requests) = shares(plan, worker);
-    let source = match plan.arrivals {
-        Arrivals::Closed => Source::Closed { left: requests },
-        Arrivals::Constant(rate) => {
-            Source::Open { share: Share::new(rate, worker, plan.threads, plan.stop.requests), next: 0 }
-        }
+    let source = Source::of(plan, worker, requests);
+    let connections = match &source {
+        Source::Ramped { users, .. } => u32::try_from(users.slots()).unwrap_or(connections),
+        Source::Closed { .. } | Source::Open(_) => connections,
     };
     let cpu = (!plan.cpus.is_empty()).then(|| plan.cpus[worker as usize % plan.cpus.len()]);
-    let preconnects = plan.keepalive;
+    // Users of a ramp connect when they come.
+    let preconnects = plan.keepalive && !matches!(plan.arrivals, Arrivals::ConnectionStages(_));
     let (shared, to_engine, worker_gauge) = (Arc::clone(shared), to_engine.clone(), Arc::clone(&gauge));
     let sink = SecondSink { worker: worker as usize, finished: seconds.clone(), empty: empties };
     let to_engine_at_panic = to_engine.clone();

@@ -34,6 +34,11 @@ pub(crate) trait Net {
     /// Reads what has arrived of an answer, and when its last byte did by the
     /// kernel's stamp, on the clock of [`Net::now_ns`]; 0 bytes is the peer's end.
     fn recv_stamped(&mut self, handle: Handle, buffer: &mut [u8]) -> io::Result<(usize, Option<u64>)>;
+    /// Drops what has arrived, at most `most` bytes, without copying it, and
+    /// gives what [`Net::recv_stamped`] would. Only where [`Net::discards`].
+    fn discard(&mut self, handle: Handle, most: usize) -> io::Result<(usize, Option<u64>)>;
+    /// Whether bytes can be dropped in the kernel.
+    fn discards(&self) -> bool;
     /// Whether arrivals are stamped by the kernel.
     fn stamps(&self) -> bool;
     /// Gives the connection up.
@@ -82,6 +87,12 @@ impl Linux {
             offset_ns: sys::realtime_offset_ns(),
             offset_read_ns: sys::now_ns(),
         })
+    }
+}
+
+impl Linux {
+    fn monotonic(&self, stamp: Option<u64>) -> Option<u64> {
+        stamp.and_then(|realtime| realtime.checked_add_signed(-self.offset_ns))
     }
 }
 
@@ -139,7 +150,16 @@ impl Net for Linux {
             return sys::recv(handle, buffer).map(|count| (count, None));
         }
         let (count, stamp) = sys::recv_stamped(handle, buffer)?;
-        Ok((count, stamp.and_then(|realtime| realtime.checked_add_signed(-self.offset_ns))))
+        Ok((count, self.monotonic(stamp)))
+    }
+
+    fn discard(&mut self, handle: Handle, most: usize) -> io::Result<(usize, Option<u64>)> {
+        let (count, stamp) = sys::discard_stamped(handle, most)?;
+        Ok((count, self.monotonic(stamp)))
+    }
+
+    fn discards(&self) -> bool {
+        true
     }
 
     fn stamps(&self) -> bool {

@@ -3,7 +3,15 @@
 //! The schedule is an absolute function of k, never a sum of sleeps: a late
 //! wake-up delays one request, not all that follow.
 
+mod poisson;
+mod ramp;
+mod schedule;
+
 use std::fmt;
+
+pub use poisson::Poisson;
+pub use ramp::{Ramp, Stage};
+pub use schedule::Schedule;
 
 const NS_PER_S: u128 = 1_000_000_000;
 const MICRO: u128 = 1_000_000;
@@ -40,6 +48,11 @@ impl Rate {
         self.micro_per_s as f64 / 1e6
     }
 
+    /// Millionths of requests per second, exactly.
+    pub fn as_micro_per_s(self) -> u64 {
+        self.micro_per_s
+    }
+
     /// The instant of the k-th request (from 0), in nanoseconds after the
     /// schedule's start: `k / rate`, rounded down; saturates after 584 years.
     pub fn due_ns(self, k: u64) -> u64 {
@@ -60,41 +73,6 @@ impl Rate {
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/s", self.as_per_s())
-    }
-}
-
-/// One worker's share of a constant schedule: worker w of W takes the
-/// arrivals w, w + W, w + 2W, … below `limit`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Share {
-    rate: Rate,
-    worker: u64,
-    workers: u64,
-    limit: u64,
-}
-
-impl Share {
-    /// The share of `worker` (from 0) among `workers`, of the first `limit` arrivals.
-    pub fn new(rate: Rate, worker: u32, workers: u32, limit: Option<u64>) -> Share {
-        Share {
-            rate,
-            worker: u64::from(worker),
-            workers: u64::from(workers.max(1)),
-            limit: limit.unwrap_or(u64::MAX),
-        }
-    }
-
-    /// The instant of this worker's i-th arrival (from 0) in nanoseconds
-    /// after the start; `None` when the schedule ends before it.
-    pub fn due_ns(&self, i: u64) -> Option<u64> {
-        let k = i.checked_mul(self.workers)?.checked_add(self.worker)?;
-        (k < self.limit).then(|| self.rate.due_ns(k))
-    }
-
-    /// How many of this worker's arrivals are due strictly before `at_ns`.
-    pub fn due_before(&self, at_ns: u64) -> u64 {
-        let total = self.rate.due_before(at_ns).min(self.limit);
-        total.saturating_sub(self.worker).div_ceil(self.workers)
     }
 }
 
@@ -140,18 +118,6 @@ mod tests {
             prop_assume!(due < u128::from(u64::MAX));
             prop_assert!(due * u128::from(micro) <= scaled);
             prop_assert!((due + 1) * u128::from(micro) > scaled);
-        }
-
-        #[test]
-        fn shares_interleave_to_the_whole(micro in 1_000u64..1_000_000_000_000, workers in 1u32..9, limit in 0u64..200, at in 0u64..10_000_000_000) {
-            let rate = Rate { micro_per_s: micro };
-            let shares: Vec<Share> = (0..workers).map(|w| Share::new(rate, w, workers, Some(limit))).collect();
-            let mut all: Vec<u64> = shares.iter().flat_map(|s| (0..limit + 1).map_while(|i| s.due_ns(i))).collect();
-            all.sort_unstable();
-            let whole: Vec<u64> = (0..limit).map(|k| rate.due_ns(k)).collect();
-            prop_assert_eq!(&all, &whole);
-            let before: u64 = shares.iter().map(|s| s.due_before(at)).sum();
-            prop_assert_eq!(before, whole.iter().filter(|due| **due < at).count() as u64);
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::pace::Rate;
+use crate::pace::{Rate, Stage};
 use crate::target::Target;
 
 /// The longest warm-up or duration: a day. Longer runs are a monitoring
@@ -14,6 +14,15 @@ pub const DURATION_MAX: Duration = Duration::from_secs(24 * 3600);
 /// The most connections of one plan: far more than any host's files and ports
 /// allow, so that those limits, which can be raised, are the ones that speak.
 pub const CONNECTIONS_MAX: u32 = 1_000_000;
+
+/// The most requests that a connection may carry at once.
+pub const PIPELINE_MAX: u32 = 1024;
+
+/// The most requests that all connections together may carry at once.
+const IN_FLIGHT_MAX: u64 = 10_000_000;
+
+/// The most stages of one plan.
+pub const STAGES_MAX: usize = 1000;
 
 /// The most worker threads of one plan.
 pub const THREADS_MAX: u32 = 256;
@@ -50,15 +59,61 @@ pub struct Plan {
     pub cpus: Vec<usize>,
     /// The seed of everything random in the load (recorded; constant arrivals draw nothing from it).
     pub seed: u64,
+    /// Requests that a connection may carry at once, 1 to [`PIPELINE_MAX`]; over 1 is HTTP pipelining.
+    pub pipeline: u32,
+    /// Whether workers stay awake shortly before a request is due. It takes
+    /// a core, and sends within about a microsecond of the due instant.
+    pub spin: bool,
 }
 
 /// When requests are due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Arrivals {
     /// A connection's next request is due when its last is answered.
     Closed,
     /// The k-th request is due at `k / rate`, whatever the server does.
     Constant(Rate),
+    /// Requests are due as a Poisson process of this rate has them, drawn from the plan's seed.
+    Poisson(Rate),
+    /// The rate changes linearly from stage to stage, from 0 on; levels are
+    /// millionths of requests per second. The load ends with the last stage.
+    RateStages(Vec<Stage>),
+    /// As closed, but the number of connections in use changes linearly from
+    /// stage to stage, from 0 on, as the users of a thread group do. The load ends with the last stage.
+    ConnectionStages(Vec<Stage>),
+}
+
+impl Arrivals {
+    /// Whether requests are due whatever the server does.
+    pub fn are_open(&self) -> bool {
+        matches!(self, Arrivals::Constant(_) | Arrivals::Poisson(_) | Arrivals::RateStages(_))
+    }
+
+    /// The one rate of all the load, if it has one.
+    pub fn rate(&self) -> Option<Rate> {
+        match self {
+            Arrivals::Constant(rate) | Arrivals::Poisson(rate) => Some(*rate),
+            Arrivals::Closed | Arrivals::RateStages(_) | Arrivals::ConnectionStages(_) => None,
+        }
+    }
+
+    /// The stages, of whatever they are.
+    pub fn stages(&self) -> Option<&[Stage]> {
+        match self {
+            Arrivals::RateStages(stages) | Arrivals::ConnectionStages(stages) => Some(stages),
+            Arrivals::Closed | Arrivals::Constant(_) | Arrivals::Poisson(_) => None,
+        }
+    }
+
+    /// The word for them in records and on screens.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Arrivals::Closed => "closed",
+            Arrivals::Constant(_) => "constant",
+            Arrivals::Poisson(_) => "poisson",
+            Arrivals::RateStages(_) | Arrivals::ConnectionStages(_) => "stages",
+        }
+    }
 }
 
 /// When the load ends: whichever comes first of those that are set.
@@ -120,6 +175,8 @@ impl Plan {
             expect: Expect::default(),
             cpus: Vec::new(),
             seed: 1,
+            pipeline: 1,
+            spin: false,
         }
     }
 
@@ -138,7 +195,9 @@ impl Plan {
                 self.connections
             ));
         }
-        check_threads(self.threads, self.connections, self.arrivals != Arrivals::Closed)?;
+        check_threads(self.threads, self.connections, self.arrivals.are_open())?;
+        self.check_pipeline()?;
+        self.check_stages()?;
         if self.stop.duration.is_none() && self.stop.requests.is_none() {
             return wrong("Nothing ends this load: give -d, -n or both.".to_owned());
         }
@@ -155,6 +214,60 @@ impl Plan {
         }
         if self.timeout.is_zero() {
             return wrong("A timeout of 0 s fails every request: give --timeout at least 1ms.".to_owned());
+        }
+        Ok(())
+    }
+
+    fn check_pipeline(&self) -> Result<(), PlanError> {
+        let wrong = |sentence: String| Err(PlanError(sentence));
+        if self.pipeline == 0 || self.pipeline > PIPELINE_MAX {
+            return wrong(format!(
+                "{} requests at once on a connection: give -p between 1 and {PIPELINE_MAX}.",
+                self.pipeline
+            ));
+        }
+        if self.pipeline > 1 && !self.keepalive {
+            return wrong(
+                "A connection that serves one request cannot carry several: give -p or --no-keepalive, not both."
+                    .to_owned(),
+            );
+        }
+        if self.pipeline > 1 && matches!(self.arrivals, Arrivals::ConnectionStages(_)) {
+            return wrong("Stages of connections and -p do not go together: leave one out.".to_owned());
+        }
+        if u64::from(self.connections) * u64::from(self.pipeline) > IN_FLIGHT_MAX {
+            return wrong(format!(
+                "{} connections of {} requests at once are over {IN_FLIGHT_MAX}: give a lower -c or -p.",
+                self.connections, self.pipeline
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_stages(&self) -> Result<(), PlanError> {
+        let wrong = |sentence: String| Err(PlanError(sentence));
+        let Some(stages) = self.arrivals.stages() else { return Ok(()) };
+        let length: Duration = stages.iter().map(|stage| stage.duration.min(DURATION_MAX)).sum();
+        if stages.len() > STAGES_MAX || length > DURATION_MAX {
+            return wrong(format!("Stages may be {STAGES_MAX} and last a day in all, at most."));
+        }
+        let ends = |stage: &Stage| stage.to;
+        if stages.iter().map(ends).max().unwrap_or(0) == 0 {
+            return wrong("Stages that stay at 0 load nothing: give one a rate or connections.".to_owned());
+        }
+        if length.is_zero() {
+            return wrong("Stages that last 0 s in all load nothing: give one a length.".to_owned());
+        }
+        if self.warmup >= length {
+            return wrong(
+                "The warm-up takes all of the stages: give a shorter --warmup, or none.".to_owned(),
+            );
+        }
+        let highest_rate = Rate::MAX_PER_S * 1e6;
+        if matches!(self.arrivals, Arrivals::RateStages(_))
+            && stages.iter().any(|s| s.to as f64 > highest_rate)
+        {
+            return wrong(format!("A stage's rate may be at most {} per second.", Rate::MAX_PER_S));
         }
         Ok(())
     }

@@ -385,8 +385,20 @@ struct ControlRoom([u8; 128]);
 /// Reads what has arrived, with the wall clock's stamp of the packet that
 /// brought the last byte, if it has one; 0 is the peer's end.
 pub(crate) fn recv_stamped(fd: RawFd, buffer: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
+    let part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    receive(fd, part, 0)
+}
+
+/// As [`recv_stamped`], but drops the bytes, at most `most`, without copying
+/// them. For TCP only, whose sockets touch no memory with MSG_TRUNC (tcp(7)).
+pub(crate) fn discard_stamped(fd: RawFd, most: usize) -> io::Result<(usize, Option<u64>)> {
+    let part = libc::iovec { iov_base: ptr::null_mut(), iov_len: most };
+    receive(fd, part, libc::MSG_TRUNC)
+}
+
+/// `part` is memory that may be written, or, with MSG_TRUNC on TCP, none.
+fn receive(fd: RawFd, mut part: libc::iovec, flags: libc::c_int) -> io::Result<(usize, Option<u64>)> {
     let mut control = ControlRoom([0; 128]);
-    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
     // SAFETY: msghdr is plain data; every pointer in it is valid, of the length
     // said, and outlives the call. CMSG_FIRSTHDR gives null or a header that
     // lies whole within the control bytes that the kernel says it wrote; its
@@ -397,7 +409,7 @@ pub(crate) fn recv_stamped(fd: RawFd, buffer: &mut [u8]) -> io::Result<(usize, O
         message.msg_iovlen = 1;
         message.msg_control = (&raw mut control).cast();
         message.msg_controllen = size_of::<ControlRoom>();
-        let got = libc::recvmsg(fd, &raw mut message, 0);
+        let got = libc::recvmsg(fd, &raw mut message, flags);
         let count = usize::try_from(got).map_err(|_| io::Error::last_os_error())?;
         let header = libc::CMSG_FIRSTHDR(&raw const message);
         if header.is_null()

@@ -5,11 +5,15 @@
 //! sent. Failures never start the next request by themselves; they queue the
 //! slot, so that a server that fails everything cannot make the loop recurse.
 //!
-//! This file has the loop and what is due by time; `events` what connections
+//! This file has the loop and what is due by time; `source` when that is,
+//! `slot` a connection's place, `sending` the way out, `events` what connections
 //! bring, `preconnect` what comes before the clock.
 
 mod events;
 mod preconnect;
+mod sending;
+mod slot;
+mod source;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -20,22 +24,27 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::books::{Books, ClosedBooks, Edges, SecondSink};
 use crate::control::Control;
 use crate::deadlines::Deadlines;
-use crate::framing::Framer;
+use crate::framing::LastHead;
 use crate::linger::Linger;
 use crate::measurement::ErrorKind;
-use crate::net::{Connecting, Handle, Interest, NO_HANDLE, Net};
-use crate::pace::Share;
+use crate::net::{NO_HANDLE, Net};
 use crate::parts::Times;
 use crate::plan::Expect;
 
-use events::stream_error_kind;
 pub(crate) use preconnect::Preconnected;
+use slot::{Slot, State};
+pub(crate) use source::Source;
 
 /// One read takes at most this much. Answers of a page fit whole, and the
 /// buffer, shared by all connections of a worker, stays in the L2 cache.
 const READ_BUFFER_BYTES: usize = 64 << 10;
 /// The loop looks at the stop flag at least this often.
 const TICK_NS: u64 = 100_000_000;
+/// Before a due instant a spinning worker is awake for this long: twice what
+/// a sleeping processor of a virtual machine is late.
+const SPIN_NS: u64 = 150_000;
+/// In the last of it only the clock is looked at: a look at the connections takes about a microsecond.
+const LAST_LOOK_NS: u64 = 2_000;
 /// The most waits that are entered one by one for requests never sent; more
 /// are entered in groups, each under its first member's wait.
 const WAITS_ENTERED_MAX: u64 = 1_000_000;
@@ -43,8 +52,15 @@ const WAITS_ENTERED_MAX: u64 = 1_000_000;
 /// What all workers of a load share, read-only.
 #[derive(Debug)]
 pub(crate) struct Shared {
+    /// The request's bytes.
     pub(crate) request: Vec<u8>,
-    pub(crate) method: String,
+    /// The same, as often as a connection may carry it at once.
+    pub(crate) requests: Vec<u8>,
+    pub(crate) pipeline: u32,
+    /// Whether the method is HEAD, whose answers have no body.
+    pub(crate) answers_head: bool,
+    /// Whether workers stay awake before a due instant.
+    pub(crate) spin: bool,
     pub(crate) expect: Expect,
     pub(crate) keepalive: bool,
     pub(crate) timeout_ns: u64,
@@ -55,58 +71,28 @@ pub(crate) struct Shared {
     pub(crate) control: Control,
 }
 
-/// Where a worker's requests come from.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Source {
-    /// The next is due when the last is answered; so many are left.
-    Closed { left: u64 },
-    /// The i-th is due when the schedule says; `next` is the first not yet given a connection.
-    Open { share: Share, next: u64 },
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// No connection.
-    Unconnected,
-    /// A connect is under way before the clock starts, for no request.
-    Preconnecting,
-    /// A request waits for its connect.
-    Connecting,
-    /// A request is partly written.
-    Writing,
-    /// A request is written and not yet answered.
-    Waiting,
-    /// A connection without a request.
-    Idle,
-}
-
-struct Slot {
-    handle: Handle,
-    state: State,
-    /// Failures in a row of this slot's connections.
-    failures: u32,
-    free_since_ns: u64,
-    times: Times,
-    written: usize,
-    body_at: usize,
-    body_wrong: bool,
-    framer: Framer,
-}
-
 pub(crate) struct Worker<N: Net> {
     net: N,
     shared: Arc<Shared>,
     gauge: Arc<crate::control::Gauge>,
     slots: Vec<Slot>,
     source: Source,
-    /// Slots free for a due request, the one free longest first (open arrivals).
-    free: VecDeque<u32>,
-    /// Slots that may begin again, after a failure.
-    restart: VecDeque<u32>,
+    /// Places free for a due request, each with since when, the one free longest first (open arrivals).
+    free: VecDeque<(u32, u64)>,
+    /// Places that may begin again at the next turn, each with since when it is free.
+    restart: VecDeque<(u32, u64)>,
+    /// Places that may begin again later, each by its instant.
     backing_off: BinaryHeap<Reverse<(u64, u32)>>,
     deadlines: Deadlines,
     linger: Linger,
     buffer: Vec<u8>,
+    last_head: LastHead,
+    /// Answers are being taken: what follows from them is written when all are.
+    corked: bool,
+    /// Whether bodies are dropped unread.
+    drops_bodies: bool,
+    /// Whether answers have long bodies lately.
+    reads_short: bool,
     /// The schedule's first instant.
     start_ns: u64,
     /// The last request's end, where only a count ends the load.
@@ -121,28 +107,22 @@ impl<N: Net> Worker<N> {
         connections: u32,
         source: Source,
     ) -> Worker<N> {
-        let slot = || Slot {
-            handle: NO_HANDLE,
-            state: State::Unconnected,
-            failures: 0,
-            free_since_ns: 0,
-            times: Times::default(),
-            written: 0,
-            body_at: 0,
-            body_wrong: false,
-            framer: Framer::new(&shared.method),
-        };
-        let count = connections as usize;
+        let (count, pipeline) = (connections as usize, shared.pipeline as usize);
+        let places = count * pipeline;
         Worker {
+            drops_bodies: shared.expect.body.is_none() && net.discards(),
             net,
-            slots: (0..count).map(|_| slot()).collect(),
+            slots: (0..count).map(|_| Slot::new(pipeline)).collect(),
             source,
-            free: VecDeque::with_capacity(count),
-            restart: VecDeque::with_capacity(count),
-            backing_off: BinaryHeap::with_capacity(count),
+            free: VecDeque::with_capacity(places),
+            restart: VecDeque::with_capacity(places),
+            backing_off: BinaryHeap::with_capacity(places),
             deadlines: Deadlines::new(count, shared.timeout_ns),
             linger: Linger::new(shared.linger_max),
             buffer: vec![0; READ_BUFFER_BYTES],
+            last_head: LastHead::new(),
+            corked: false,
+            reads_short: false,
             start_ns: 0,
             last_resolved_ns: 0,
             shared,
@@ -163,9 +143,10 @@ impl<N: Net> Worker<N> {
             now = self.net.now_ns();
         }
         now = now.max(start_ns);
-        for slot in 0..self.slots.len() as u32 {
-            self.slots[slot as usize].free_since_ns = start_ns;
-            self.restart.push_back(slot);
+        if !matches!(self.source, Source::Ramped { .. }) {
+            for _ in 0..self.shared.pipeline {
+                self.restart.extend((0..self.slots.len() as u32).map(|slot| (slot, start_ns)));
+            }
         }
         let mut events = 0;
         loop {
@@ -185,7 +166,7 @@ impl<N: Net> Worker<N> {
                 break;
             }
             let until = self.next_wakeup(&books, now);
-            events = self.net.wait(now, until)?;
+            events = self.wait(now, until)?;
             now = self.net.now_ns();
             if events == 0 {
                 books.woke_late(now.saturating_sub(until));
@@ -211,11 +192,7 @@ impl<N: Net> Worker<N> {
 
     /// Whether the count is reached and every request resolved.
     fn all_done(&self, books: &Books) -> bool {
-        let exhausted = match self.source {
-            Source::Closed { left } => left == 0,
-            Source::Open { share, next } => share.due_ns(next).is_none(),
-        };
-        exhausted && books.in_flight() == 0
+        self.source.is_exhausted() && books.in_flight() == 0
     }
 
     fn close(mut self, mut books: Books) -> ClosedBooks {
@@ -227,23 +204,26 @@ impl<N: Net> Worker<N> {
             books.at(now.max(end), || self.net.cpu_ns());
         }
         let end_ns = books.end_ns();
-        let in_flight = |s: &&Slot| matches!(s.state, State::Connecting | State::Writing | State::Waiting);
-        let unresolved: Vec<Times> = self.slots.iter().filter(in_flight).map(|s| s.times).collect();
+        let unresolved: Vec<Times> = self.slots.iter().flat_map(|slot| &slot.pending).copied().collect();
         self.close_connections();
         let (before_window, dispatched) = books.dispatch_counts();
         match self.source {
-            Source::Closed { .. } => {
+            Source::Closed { .. } | Source::Ramped { .. } => {
                 let due_before = |at: u64| if at >= end_ns { dispatched } else { before_window };
                 books.close(unresolved.into_iter(), due_before, std::iter::empty())
             }
-            Source::Open { share, next } => {
+            Source::Open(schedule) => {
                 let start = self.start_ns;
-                let due_before = move |at: u64| share.due_before(at.saturating_sub(start));
-                let (first, end) = (next, due_before(end_ns));
-                let step = (end.saturating_sub(first) / WAITS_ENTERED_MAX).max(1);
-                let waits = (first..end).step_by(usize::try_from(step).unwrap_or(1)).map(move |i| {
-                    let due = start + share.due_ns(i).unwrap_or(0);
-                    (end_ns.saturating_sub(due), step.min(end - i))
+                let due_before = |at: u64| schedule.due_before(at.saturating_sub(start));
+                let mut left = due_before(end_ns).saturating_sub(schedule.taken());
+                let step = (left / WAITS_ENTERED_MAX).max(1);
+                let mut rest = schedule.clone();
+                let waits = std::iter::from_fn(|| {
+                    let due = start + rest.next_ns().filter(|_| left > 0)?;
+                    let group = step.min(left);
+                    left -= group;
+                    rest.skip(group);
+                    Some((end_ns.saturating_sub(due), group))
                 });
                 books.close(unresolved.into_iter(), due_before, waits)
             }
@@ -255,12 +235,40 @@ impl<N: Net> Worker<N> {
         if let Some(Reverse((at, _))) = self.backing_off.peek() {
             until = until.min(*at);
         }
-        if let (Source::Open { share, next }, false) = (&self.source, self.free.is_empty())
-            && let Some(due) = share.due_ns(*next)
-        {
-            until = until.min(self.start_ns + due);
+        until.min(self.next_due_ns(now).unwrap_or(u64::MAX)).min(self.linger.next_ns())
+    }
+
+    /// When the schedule next wants something, if there is a place for it.
+    fn next_due_ns(&self, now: u64) -> Option<u64> {
+        let due = match &self.source {
+            Source::Closed { .. } => None,
+            Source::Ramped { users, .. } => users.next_ns(now.saturating_sub(self.start_ns)),
+            Source::Open(schedule) => schedule.next_ns().filter(|_| !self.free.is_empty()),
+        };
+        due.map(|due| self.start_ns + due)
+    }
+
+    /// Waits for events until an instant. Where the plan asks for it, it stays
+    /// awake before a due one: a processor that sleeps wakes 20 to 60 µs late.
+    fn wait(&mut self, now: u64, until: u64) -> io::Result<usize> {
+        if !self.shared.spin || self.next_due_ns(now) != Some(until) {
+            return self.net.wait(now, until);
         }
-        until.min(self.linger.next_ns())
+        if until.saturating_sub(now) > SPIN_NS {
+            return self.net.wait(now, until - SPIN_NS);
+        }
+        loop {
+            let now = self.net.now_ns();
+            if now >= until {
+                return Ok(0);
+            }
+            if until - now > LAST_LOOK_NS {
+                let events = self.net.wait(now, now)?;
+                if events > 0 {
+                    return Ok(events);
+                }
+            }
+        }
     }
 
     /// Everything that is due by time and not by an event.
@@ -270,6 +278,12 @@ impl<N: Net> Worker<N> {
         }
         self.gauge.publish(&books.run, books.in_flight());
         while let Some(slot) = self.deadlines.expired(now) {
+            // In a pipeline, the oldest request's time began after that of one answered since.
+            let since = self.slots[slot as usize].oldest_since_ns().unwrap_or(now);
+            if now.saturating_sub(since) < self.shared.timeout_ns {
+                self.deadlines.start_since(slot, since);
+                continue;
+            }
             let (kind, what) = match self.slots[slot as usize].state {
                 State::Connecting => (ErrorKind::ConnectTimeout, "connect"),
                 _ => (ErrorKind::RequestTimeout, "request"),
@@ -282,18 +296,30 @@ impl<N: Net> Worker<N> {
                 break;
             }
             self.backing_off.pop();
-            self.slots[slot as usize].free_since_ns = at;
-            self.restart.push_back(slot);
+            self.restart.push_back((slot, at));
         }
         self.linger.expire(now, &mut self.net);
-        // A restarted slot may fail at once and queue itself again: only those queued by now are taken.
+        self.begin_users(books, now);
+        // A restarted place may fail at once and queue itself again: only those queued by now are taken.
         for _ in 0..self.restart.len() {
-            if let Some(slot) = self.restart.pop_front() {
+            if let Some((slot, since)) = self.restart.pop_front() {
                 let stamp = self.fresh_stamp(books);
-                self.on_free(books, slot, stamp);
+                self.on_free(books, slot, since, stamp);
             }
         }
         self.dispatch_due(books);
+    }
+
+    /// Slots of a ramp that have begun take their first request.
+    fn begin_users(&mut self, books: &Books, now: u64) {
+        let start_ns = self.start_ns;
+        let Source::Ramped { users, .. } = &mut self.source else { return };
+        while let Some((slot, began)) = users.begin(now.saturating_sub(start_ns)) {
+            // One that is still busy from before the ramp fell simply goes on.
+            if self.slots[slot as usize].is_at_rest(now) && !books.over() {
+                self.restart.push_back((slot, start_ns + began));
+            }
+        }
     }
 
     fn timeout_message(&self, what: &str) -> String {
@@ -307,113 +333,55 @@ impl<N: Net> Worker<N> {
         stamp
     }
 
-    /// A slot can take a request: its own next one, or, in open arrivals, any that is due.
-    fn on_free(&mut self, books: &mut Books, slot: u32, now: u64) {
+    /// A place on a slot's connection is free since `since`: for its own next
+    /// request, or, in open arrivals, for any that is due.
+    fn on_free(&mut self, books: &mut Books, slot: u32, since: u64, now: u64) {
+        let retry_at = self.slots[slot as usize].retry_at_ns;
+        if retry_at > now {
+            self.backing_off.push(Reverse((retry_at, slot)));
+            return;
+        }
+        let passed = now.saturating_sub(self.start_ns);
         match &mut self.source {
             Source::Closed { left } => {
                 if *left > 0 && !books.over() {
                     *left -= 1;
-                    let intended = self.slots[slot as usize].free_since_ns;
-                    self.begin(books, slot, intended, 0, now);
+                    self.begin(books, slot, since, 0, now);
                 }
             }
-            Source::Open { .. } => self.free.push_back(slot),
+            Source::Ramped { users, .. } if !users.is_active(slot, passed) => {
+                if self.slots[slot as usize].state == State::Connected {
+                    self.drop_connection(books, slot, now);
+                }
+            }
+            Source::Ramped { left, .. } => {
+                if *left > 0 && !books.over() {
+                    *left -= 1;
+                    self.begin(books, slot, since, 0, now);
+                }
+            }
+            Source::Open(_) => self.free.push_back((slot, since)),
         }
     }
 
-    /// Gives due requests to free slots, while there are both (open arrivals).
+    /// Gives due requests to free places, while there are both (open arrivals).
     fn dispatch_due(&mut self, books: &mut Books) {
-        while let Source::Open { share, next } = self.source {
+        loop {
+            let Source::Open(schedule) = &mut self.source else { return };
+            let Some(due) = schedule.next_ns() else { return };
             if self.free.is_empty() || books.over() {
                 return;
             }
-            let Some(due) = share.due_ns(next) else { return };
             let intended = self.start_ns + due;
             let now = self.fresh_stamp(books);
             if intended > now || books.over() {
                 return;
             }
-            let Some(slot) = self.free.pop_front() else { return };
-            self.source = Source::Open { share, next: next + 1 };
-            let waited = self.slots[slot as usize].free_since_ns.saturating_sub(intended);
-            self.begin(books, slot, intended, waited, now);
-        }
-    }
-
-    /// Starts a request on a slot at `now`.
-    fn begin(&mut self, books: &mut Books, index: u32, intended_ns: u64, connection_wait_ns: u64, now: u64) {
-        books.dispatched(now, connection_wait_ns);
-        self.deadlines.start(index, now);
-        let slot = &mut self.slots[index as usize];
-        slot.times = Times { intended_ns, asked_ns: now, connection_wait_ns, ..Times::default() };
-        slot.written = 0;
-        slot.body_at = 0;
-        slot.body_wrong = false;
-        if slot.handle != NO_HANDLE {
-            return self.send(books, index, now);
-        }
-        slot.framer.reset();
-        match self.net.connect(u64::from(index)) {
-            Ok((handle, state)) => {
-                slot.handle = handle;
-                slot.state = State::Connecting;
-                books.connection_opened(now);
-                if state == Connecting::Done {
-                    let stamp = self.fresh_stamp(books);
-                    if !books.over() {
-                        self.established(books, index, stamp);
-                    }
-                }
+            let Some((slot, since)) = self.free.pop_front() else { return };
+            if let Source::Open(schedule) = &mut self.source {
+                schedule.take();
             }
-            Err(e) => self.fail(books, index, now, connect_error_kind(&e), || e.to_string()),
-        }
-    }
-
-    /// A connect succeeded: its request's time to be answered begins.
-    fn established(&mut self, books: &mut Books, index: u32, now: u64) {
-        books.connection_established();
-        self.deadlines.start(index, now);
-        if let Err(e) = self.net.watch(self.slots[index as usize].handle, Interest::Read, u64::from(index)) {
-            return self.fail(books, index, now, ErrorKind::ConnectFailed, || e.to_string());
-        }
-        self.send(books, index, now);
-    }
-
-    /// Writes the request, or what is left of it. The first write is at `now`.
-    fn send(&mut self, books: &mut Books, index: u32, now: u64) {
-        let slot = &mut self.slots[index as usize];
-        let first = slot.written == 0;
-        if first {
-            slot.times.sent_ns = now;
-        }
-        match self.net.send(slot.handle, &self.shared.request[slot.written..]) {
-            Ok(count) => {
-                if first {
-                    books.sent();
-                }
-                slot.written += count;
-                let was_writing = slot.state == State::Writing;
-                slot.state =
-                    if slot.written == self.shared.request.len() { State::Waiting } else { State::Writing };
-                let is_writing = slot.state == State::Writing;
-                if was_writing != is_writing {
-                    self.watch_writing(books, index, is_writing, now);
-                }
-            }
-            Err(e) if would_block(&e) => {
-                if slot.state != State::Writing {
-                    slot.state = State::Writing;
-                    self.watch_writing(books, index, true, now);
-                }
-            }
-            Err(e) => self.fail(books, index, now, stream_error_kind(&e), || format!("while sending: {e}")),
-        }
-    }
-
-    fn watch_writing(&mut self, books: &mut Books, index: u32, writing: bool, now: u64) {
-        let interest = if writing { Interest::ReadWrite } else { Interest::Read };
-        if let Err(e) = self.net.watch(self.slots[index as usize].handle, interest, u64::from(index)) {
-            self.fail(books, index, now, ErrorKind::Reset, || e.to_string());
+            self.begin(books, slot, intended, since.saturating_sub(intended), now);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The effective plan of a trial as it is stored: defaults filled in, secrets out.
 
+use prony_load::pace::Stage;
 use prony_load::plan::{Arrivals, Plan};
 use serde::{Deserialize, Serialize};
 
@@ -21,9 +22,9 @@ pub struct PlanRecord {
     pub connections: u32,
     /// Worker threads.
     pub threads: u32,
-    /// `closed` or `constant`.
+    /// `closed`, `constant`, `poisson` or `stages`.
     pub arrivals: String,
-    /// Requests per second asked for; `None` in closed arrivals.
+    /// Requests per second asked for; `None` in closed arrivals and stages.
     pub rate_per_s: Option<f64>,
     /// The window's length; `None` where only a count ends the load.
     pub duration_ns: Option<u64>,
@@ -43,6 +44,24 @@ pub struct PlanRecord {
     pub cpus: Vec<usize>,
     /// The seed.
     pub seed: u64,
+    /// Requests that a connection may carry at once.
+    pub pipeline: u32,
+    /// Whether workers stay awake before a request is due.
+    pub spin: bool,
+    /// The stages, where there are any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<StageRecord>,
+}
+
+/// A stage: a linear change from the level before, 0 at first, to its own.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct StageRecord {
+    /// How long it takes; 0 is a jump.
+    pub duration_ns: u64,
+    /// Requests per second at its end; `None` in stages of connections.
+    pub to_rate_per_s: Option<f64>,
+    /// Connections at its end; `None` in stages of a rate.
+    pub to_connections: Option<u64>,
 }
 
 impl PlanRecord {
@@ -56,14 +75,8 @@ impl PlanRecord {
             body_bytes: plan.body.len() as u64,
             connections: plan.connections,
             threads: plan.threads,
-            arrivals: match plan.arrivals {
-                Arrivals::Closed => "closed".to_owned(),
-                Arrivals::Constant(_) => "constant".to_owned(),
-            },
-            rate_per_s: match plan.arrivals {
-                Arrivals::Closed => None,
-                Arrivals::Constant(rate) => Some(rate.as_per_s()),
-            },
+            arrivals: plan.arrivals.name().to_owned(),
+            rate_per_s: plan.arrivals.rate().map(prony_load::pace::Rate::as_per_s),
             duration_ns: plan.stop.duration.map(nanoseconds),
             requests: plan.stop.requests,
             warmup_ns: nanoseconds(plan.warmup),
@@ -73,8 +86,22 @@ impl PlanRecord {
             expect_body: plan.expect.body.is_some(),
             cpus: plan.cpus.clone(),
             seed: plan.seed,
+            pipeline: plan.pipeline,
+            spin: plan.spin,
+            stages: stages(&plan.arrivals),
         }
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a rate is at most 1e14 millionths, exact in an f64")]
+fn stages(arrivals: &Arrivals) -> Vec<StageRecord> {
+    let of_rate = matches!(arrivals, Arrivals::RateStages(_));
+    let record = |stage: &Stage| StageRecord {
+        duration_ns: nanoseconds(stage.duration),
+        to_rate_per_s: of_rate.then_some(stage.to as f64 / 1e6),
+        to_connections: (!of_rate).then_some(stage.to),
+    };
+    arrivals.stages().unwrap_or_default().iter().map(record).collect()
 }
 
 /// A duration in whole nanoseconds; a day is 8.64e13, so `u64` holds any plan's.

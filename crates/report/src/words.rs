@@ -2,6 +2,7 @@
 
 use prony_analysis::experiment::{ExperimentAnalysis, Row, TrialCounts};
 use prony_record::Estimate;
+use prony_record::plan::StageRecord;
 use prony_record::trial::{Bound, Clock, Effect, Outcome, Summary, Trial, Validity};
 
 use crate::format;
@@ -131,6 +132,10 @@ pub(crate) fn plan_line(trial: &Trial) -> String {
     let connections = format::count(plan.connections.into(), "connection", "connections");
     let threads = format::count(plan.threads.into(), "thread", "threads");
     let mut load = match plan.rate_per_s {
+        None if !plan.stages.is_empty() => {
+            let stages: Vec<String> = plan.stages.iter().map(stage).collect();
+            format!("{connections}, {threads} · stages {}", stages.join(" "))
+        }
         Some(rate) if plan.threads == 1 => {
             format!("{connections} · {} {}/s", plan.arrivals, format::rate(rate))
         }
@@ -139,6 +144,9 @@ pub(crate) fn plan_line(trial: &Trial) -> String {
     };
     if !plan.keepalive {
         load.push_str(", no keep-alive");
+    }
+    if plan.pipeline > 1 {
+        load.push_str(&format!(", pipelined by {}", plan.pipeline));
     }
     let length = format::seconds(trial.window.duration_ns);
     let length = match (plan.requests, plan.duration_ns) {
@@ -151,6 +159,15 @@ pub(crate) fn plan_line(trial: &Trial) -> String {
         ns => format!(" after {} warm-up", format::seconds(ns)),
     };
     format::printable(&format!("{} {} · {load} · {length}{warmup}", plan.method, path(&plan.url)))
+}
+
+/// A stage as `--stage` takes it, `30s:20k/s`.
+fn stage(stage: &StageRecord) -> String {
+    let length = format::flag_seconds(stage.duration_ns);
+    match (stage.to_rate_per_s, stage.to_connections) {
+        (Some(rate), _) => format!("{length}:{}/s", format::rate(rate)),
+        (None, connections) => format!("{length}:{}c", connections.unwrap_or(0)),
+    }
 }
 
 /// The path and query of a URL.
@@ -280,10 +297,7 @@ pub(crate) fn row_remarks(row: &Row) -> Vec<String> {
         ));
     }
     if row.broken > 0 {
-        remarks.push(format!(
-            "broken {}: more than half of the requests failed",
-            of(row.broken)
-        ));
+        remarks.push(format!("broken {}: more than half of the requests failed", of(row.broken)));
     }
     if row.overloaded > 0 {
         remarks.push(format!("overloaded {}: the wait grew to the end", of(row.overloaded)));

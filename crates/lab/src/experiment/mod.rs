@@ -116,6 +116,12 @@ pub struct ExperimentPlan {
     pub headers: Vec<(String, String)>,
     /// The request's body.
     pub body: Vec<u8>,
+    /// Whether requests of a rate are due as a Poisson process has them.
+    pub poisson: bool,
+    /// Requests that a connection may carry at once.
+    pub pipeline: u32,
+    /// Whether workers stay awake before a request is due.
+    pub spin: bool,
 }
 
 impl ExperimentPlan {
@@ -137,6 +143,9 @@ impl ExperimentPlan {
             method: "GET".to_owned(),
             headers: Vec::new(),
             body: Vec::new(),
+            poisson: false,
+            pipeline: 1,
+            spin: false,
         }
     }
 
@@ -146,7 +155,11 @@ impl ExperimentPlan {
             target,
             connections: self.connections,
             threads: self.threads,
-            arrivals: self.rate.map_or(Arrivals::Closed, Arrivals::Constant),
+            arrivals: match self.rate {
+                None => Arrivals::Closed,
+                Some(rate) if self.poisson => Arrivals::Poisson(rate),
+                Some(rate) => Arrivals::Constant(rate),
+            },
             stop: Stop { duration: Some(self.duration), requests: None },
             warmup: self.warmup,
             timeout: self.timeout,
@@ -157,12 +170,18 @@ impl ExperimentPlan {
             method: self.method.clone(),
             headers: self.headers.clone(),
             body: self.body.clone(),
+            pipeline: self.pipeline,
+            spin: self.spin,
         }
     }
 
     /// One line for people: `50 connections, closed loop, GET /, 3s after 1s warm-up`.
     pub fn describe(&self, path: &str) -> String {
-        let arrivals = self.rate.map_or("closed loop".to_owned(), |rate| format!("constant {rate}"));
+        let course = if self.poisson { "Poisson" } else { "constant" };
+        let mut arrivals = self.rate.map_or("closed loop".to_owned(), |rate| format!("{course} {rate}"));
+        if self.pipeline > 1 {
+            arrivals.push_str(&format!(", pipelined by {}", self.pipeline));
+        }
         let keepalive = if self.keepalive { "" } else { ", a connection per request" };
         let plural = if self.connections == 1 { "" } else { "s" };
         format!(

@@ -55,8 +55,18 @@ const LEGAL: &[Case] = &[
 /// Status, body, whether the connection is reusable, and how many bytes were left over.
 type Read = (u16, Vec<u8>, bool, usize);
 
-/// Feeds the pieces to the framer.
+/// Feeds the pieces of an answer to GET to the framer.
 fn read(framer: &mut Framer, pieces: &[&[u8]]) -> Result<Option<Read>, ProtocolError> {
+    read_after(&mut LastHead::new(), false, framer, pieces)
+}
+
+/// As [`read`], after another head, and to HEAD.
+fn read_after(
+    last: &mut LastHead,
+    answers_head: bool,
+    framer: &mut Framer,
+    pieces: &[&[u8]],
+) -> Result<Option<Read>, ProtocolError> {
     let mut body = Vec::new();
     let mut done = None;
     for piece in pieces {
@@ -64,7 +74,7 @@ fn read(framer: &mut Framer, pieces: &[&[u8]]) -> Result<Option<Read>, ProtocolE
             *left += piece.len();
             continue;
         }
-        match framer.feed(piece, &mut |bytes| body.extend_from_slice(bytes))? {
+        match framer.feed(piece, answers_head, last, &mut |bytes| body.extend_from_slice(bytes))? {
             Progress::More => {}
             Progress::Done { consumed, status, reusable } => {
                 done = Some((status, reusable, piece.len() - consumed));
@@ -86,9 +96,9 @@ proptest! {
         cuts.extend([0, wire.len()]);
         cuts.sort_unstable();
         let pieces: Vec<&[u8]> = cuts.windows(2).map(|w| &wire[w[0]..w[1]]).collect();
-        let mut framer = Framer::new("GET");
-        for _ in 0..2 {
-            let got = read(&mut framer, &pieces).unwrap();
+        let (mut framer, mut last) = (Framer::new(), LastHead::new());
+        for _ in 0..3 {
+            let got = read_after(&mut last, false, &mut framer, &pieces).unwrap();
             prop_assert_eq!(got, Some((case.status, case.body.as_bytes().to_vec(), case.reusable, extra)));
             prop_assert!(!framer.in_progress());
         }
@@ -96,18 +106,61 @@ proptest! {
 
     #[test]
     fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
-        let mut framer = Framer::new("GET");
-        let _ = framer.feed(&bytes, &mut |_| {});
+        let _ = read(&mut Framer::new(), &[&bytes]);
         let mut wire = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
         wire.extend(&bytes);
-        let mut framer = Framer::new("GET");
-        let _ = framer.feed(&wire, &mut |_| {});
+        let _ = read(&mut Framer::new(), &[&wire]);
+    }
+
+    #[test]
+    fn a_head_like_the_last_reads_as_parsed(first in 0..LEGAL.len(), second in 0..LEGAL.len(), heads in any::<(bool, bool)>()) {
+        let (first, second) = (LEGAL[first].wire.as_bytes(), LEGAL[second].wire.as_bytes());
+        let mut last = LastHead::new();
+        let _ = read_after(&mut last, heads.0, &mut Framer::new(), &[first]);
+        let got = read_after(&mut last, heads.1, &mut Framer::new(), &[second]);
+        prop_assert_eq!(got, read_after(&mut LastHead::new(), heads.1, &mut Framer::new(), &[second]));
+    }
+
+    #[test]
+    fn what_is_dropped_is_what_would_be_read(body in 1usize..5000, cuts in proptest::collection::vec(1usize..3000, 1..8), chunked in any::<bool>()) {
+        let head = if chunked { format!("Transfer-Encoding: chunked\r\n\r\n{body:x}\r\n") } else { format!("Content-Length: {body}\r\n\r\n") };
+        let tail = if chunked { "\r\n0\r\n\r\n" } else { "" };
+        let wire = format!("HTTP/1.1 200 OK\r\n{head}");
+        let (mut framer, mut last) = (Framer::new(), LastHead::new());
+        prop_assert_eq!(framer.feed(wire.as_bytes(), false, &mut last, &mut |_| {}), Ok(Progress::More));
+        let (mut left, mut done, mut cuts) = (body, false, cuts.into_iter().cycle());
+        while left > 0 {
+            prop_assert_eq!(framer.body_left(), left as u64);
+            let count = cuts.next().unwrap().min(left);
+            left -= count;
+            done = framer.skip(count) == Progress::Done { consumed: count, status: 200, reusable: true };
+        }
+        prop_assert_eq!(done, !chunked);
+        if chunked {
+            let end = framer.feed(tail.as_bytes(), false, &mut last, &mut |_| {});
+            prop_assert_eq!(end, Ok(Progress::Done { consumed: tail.len(), status: 200, reusable: true }));
+        }
+        prop_assert!(!framer.in_progress());
     }
 }
 
 #[test]
+fn codings_before_chunked_are_left_alone() {
+    let wire = "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n1\r\na\r\n0\r\n\r\n";
+    let got = read(&mut Framer::new(), &[wire.as_bytes()]).unwrap();
+    assert_eq!(got, Some((200, b"a".to_vec(), true, 0)));
+    let wire = "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
+    assert_eq!(read(&mut Framer::new(), &[wire.as_bytes()]).unwrap().unwrap().3, 0);
+    // Where chunked is not the last, the body ends with the connection.
+    let mut framer = Framer::new();
+    let wire = "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nabc";
+    assert_eq!(read(&mut framer, &[wire.as_bytes()]), Ok(None));
+    assert_eq!(framer.end_of_stream(), Some(200));
+}
+
+#[test]
 fn an_answer_without_length_ends_with_the_connection() {
-    let mut framer = Framer::new("GET");
+    let mut framer = Framer::new();
     let got = read(&mut framer, &[b"HTTP/1.1 200 OK\r\n\r\nabc", b"def"]).unwrap();
     assert_eq!(got, None);
     assert_eq!(framer.end_of_stream(), Some(200));
@@ -118,14 +171,15 @@ fn an_answer_without_length_ends_with_the_connection() {
 
 #[test]
 fn an_answer_to_head_has_no_body() {
-    let mut framer = Framer::new("HEAD");
-    let got = read(&mut framer, &[b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"]).unwrap();
+    let mut framer = Framer::new();
+    let wire: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n";
+    let got = read_after(&mut LastHead::new(), true, &mut framer, &[wire]).unwrap();
     assert_eq!(got, Some((200, Vec::new(), true, 0)));
 }
 
 #[test]
 fn hostile_answers_are_errors_by_name() {
-    let said = |wire: &str| read(&mut Framer::new("GET"), &[wire.as_bytes()]).unwrap_err().0;
+    let said = |wire: &str| read(&mut Framer::new(), &[wire.as_bytes()]).unwrap_err().0;
     assert!(said("HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n").contains("not a number"));
     assert!(
         said("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\n")
@@ -134,7 +188,10 @@ fn hostile_answers_are_errors_by_name() {
     assert!(said("HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n").contains("not a number"));
     let both = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n";
     assert!(said(both).contains("both"));
-    assert!(said("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n").contains("not \"chunked\""));
+    assert!(said("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, gzip\r\n\r\n").contains("before another"));
+    assert!(
+        said("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, chunked\r\n\r\n").contains("before another")
+    );
     assert!(said("HTTP/2 200 OK\r\n\r\n").contains("HTTP/1"));
     assert!(said("garbage\r\n\r\n").contains("HTTP/1.0 or"));
     assert!(said("HTTP/1.1 101 Switching\r\n\r\n").contains("101"));
@@ -155,14 +212,14 @@ fn a_small_head_in_two_pieces_before_a_large_body_is_read() {
     wire.resize(wire.len() + 200_000, b'x');
     let (first, rest) = wire.split_at(20);
     let pieces: Vec<&[u8]> = std::iter::once(first).chain(rest.chunks(HEAD_MAX_BYTES)).collect();
-    let got = read(&mut Framer::new("GET"), &pieces).unwrap().unwrap();
+    let got = read(&mut Framer::new(), &pieces).unwrap().unwrap();
     assert_eq!((got.0, got.1.len(), got.2, got.3), (200, 200_000, true, 0));
 }
 
 #[test]
 fn an_endless_head_in_small_pieces_is_bounded() {
-    let mut framer = Framer::new("GET");
-    framer.feed(b"HTTP/1.1 200 OK\r\nX: ", &mut |_| {}).unwrap();
-    let stopped = (0..100_000).find(|_| framer.feed(b"y", &mut |_| {}).is_err());
+    let (mut framer, mut last) = (Framer::new(), LastHead::new());
+    framer.feed(b"HTTP/1.1 200 OK\r\nX: ", false, &mut last, &mut |_| {}).unwrap();
+    let stopped = (0..100_000).find(|_| framer.feed(b"y", false, &mut last, &mut |_| {}).is_err());
     assert!(stopped.is_some_and(|n| n < HEAD_MAX_BYTES));
 }

@@ -9,12 +9,32 @@ use crate::framing::Progress;
 use crate::measurement::ErrorKind;
 use crate::net::{NO_HANDLE, Net};
 
-use super::{State, Worker, connect_error_kind, would_block};
+use super::slot::State;
+use super::{Worker, connect_error_kind, would_block};
 
 /// The first wait after a connection failed, doubled with each further failure of the slot.
 const BACKOFF_FIRST_NS: u64 = 1_000_000;
 /// The longest such wait: a second.
 const BACKOFF_DOUBLINGS_MAX: u32 = 10;
+
+/// What is left of a body that nobody looks at is dropped in the kernel from
+/// this size on: below, the second system call costs more than the copy.
+const DISCARD_MIN_BYTES: u64 = 8 << 10;
+/// After an answer with such a body the next read takes little more than a
+/// head, and leaves the body to be dropped.
+const SHORT_READ_BYTES: usize = 2 << 10;
+/// The most that is dropped at once: the receive queue holds no more.
+const DISCARD_MAX_BYTES: u64 = 16 << 20;
+
+/// What a read brought.
+struct Read {
+    /// 0 is the peer's end.
+    count: usize,
+    /// The kernel's stamp of the last byte.
+    stamp_ns: Option<u64>,
+    /// The bytes were dropped in the kernel.
+    discarded: bool,
+}
 
 impl<N: Net> Worker<N> {
     /// Takes one event. Once the window is over, nothing that comes counts.
@@ -23,21 +43,24 @@ impl<N: Net> Worker<N> {
             return;
         }
         let index = token as u32;
-        match self.slots[index as usize].state {
+        let slot = &self.slots[index as usize];
+        match slot.state {
             State::Connecting => self.connected(books, index),
-            State::Writing => {
-                let now = self.fresh_stamp(books);
-                if books.over() {
-                    return;
+            State::Connected if slot.pending.is_empty() => self.idle_event(books, index),
+            State::Connected => {
+                if slot.unsent > 0 {
+                    let now = self.fresh_stamp(books);
+                    if books.over() {
+                        return;
+                    }
+                    self.flush(books, index, now);
                 }
-                self.send(books, index, now);
                 // An answer may come before the request is whole (413, say).
-                if matches!(self.slots[index as usize].state, State::Writing | State::Waiting) {
+                let slot = &self.slots[index as usize];
+                if slot.state == State::Connected && !slot.pending.is_empty() {
                     self.receive(books, index);
                 }
             }
-            State::Waiting => self.receive(books, index),
-            State::Idle => self.idle_event(books, index),
             State::Unconnected | State::Preconnecting => {}
         }
         if !self.free.is_empty() {
@@ -69,100 +92,188 @@ impl<N: Net> Worker<N> {
     }
 
     fn receive(&mut self, books: &mut Books, index: u32) {
-        let handle = self.slots[index as usize].handle;
-        let got = match self.net.recv_stamped(handle, &mut self.buffer) {
+        let read = match self.read(index) {
             Err(e) if would_block(&e) => return,
-            got => got,
+            read => read,
         };
         let now = self.fresh_stamp(books);
         if books.over() {
             return;
         }
-        let slot = &mut self.slots[index as usize];
-        let (count, stamp) = match got {
-            Ok((0, _)) => {
-                // Where the stream's end is the answer's, that is when it was seen.
-                slot.times.last_byte_ns = now;
-                return match slot.framer.end_of_stream() {
-                    Some(status) => self.answered(books, index, now, status, false),
-                    None => self.fail(books, index, now, ErrorKind::ClosedEarly, closed_early),
-                };
+        match read {
+            Ok(Read { count: 0, .. }) => self.end_of_stream(books, index, now),
+            Ok(read) => {
+                books.read(read.count);
+                // Requests that follow from these answers go out together.
+                self.corked = true;
+                self.take_answers(books, index, now, &read);
+                self.corked = false;
+                if self.slots[index as usize].state == State::Connected {
+                    self.flush(books, index, now);
+                }
             }
-            Ok(got) => got,
-            Err(e) => {
-                return self.fail(books, index, now, stream_error_kind(&e), || format!("while reading: {e}"));
-            }
-        };
-        books.read(count);
-        slot.times.last_byte_ns = books.arrival(now, slot.times.sent_ns, stamp);
-        if slot.times.first_byte_ns == 0 {
-            slot.times.first_byte_ns = slot.times.last_byte_ns;
-        }
-        let (body_at, body_wrong) = (&mut slot.body_at, &mut slot.body_wrong);
-        let expected = self.shared.expect.body.as_deref();
-        let progress = slot.framer.feed(&self.buffer[..count], &mut |bytes: &[u8]| {
-            if let Some(expected) = expected {
-                let end = body_at.saturating_add(bytes.len());
-                *body_wrong |= expected.get(*body_at..end) != Some(bytes);
-                *body_at = end;
-            }
-        });
-        match progress {
-            Ok(Progress::More) => {}
-            Ok(Progress::Done { consumed, status, reusable }) => {
-                // Bytes beyond the answer belong to no request of ours.
-                self.answered(books, index, now, status, reusable && consumed == count);
-            }
-            Err(e) => self.fail(books, index, now, ErrorKind::Protocol, || e.0.to_owned()),
+            Err(e) => self.fail(books, index, now, stream_error_kind(&e), || format!("while reading: {e}")),
         }
     }
 
-    /// An answer is whole, its last byte read at `now`.
+    /// Reads what has arrived, or drops it where it is a body that nobody looks at.
+    fn read(&mut self, index: u32) -> io::Result<Read> {
+        let slot = &self.slots[index as usize];
+        let droppable = if self.drops_bodies { slot.framer.body_left() } else { 0 };
+        if droppable >= DISCARD_MIN_BYTES {
+            let most = usize::try_from(droppable.min(DISCARD_MAX_BYTES)).unwrap_or(usize::MAX);
+            let (count, stamp_ns) = self.net.discard(slot.handle, most)?;
+            return Ok(Read { count, stamp_ns, discarded: true });
+        }
+        let short = self.reads_short && !slot.framer.in_progress();
+        let most = if short { SHORT_READ_BYTES } else { self.buffer.len() };
+        let (count, stamp_ns) = self.net.recv_stamped(slot.handle, &mut self.buffer[..most])?;
+        Ok(Read { count, stamp_ns, discarded: false })
+    }
+
+    fn end_of_stream(&mut self, books: &mut Books, index: u32, now: u64) {
+        let slot = &mut self.slots[index as usize];
+        if let (Some(status), Some(times)) = (slot.framer.end_of_stream(), slot.pending.front_mut()) {
+            // Where the stream's end is the answer's, that is when it was seen.
+            times.last_byte_ns = now;
+            self.answered(books, index, now, status, false);
+        } else {
+            self.fail(books, index, now, ErrorKind::ClosedEarly, closed_early);
+        }
+    }
+
+    /// Takes what was read at `now`: the rest of an answer, or several.
+    fn take_answers(&mut self, books: &mut Books, index: u32, now: u64, read: &Read) {
+        let mut at = 0;
+        loop {
+            let slot = &mut self.slots[index as usize];
+            let Some(times) = slot.pending.front_mut() else { return };
+            let begins = !slot.framer.in_progress();
+            times.last_byte_ns = books.arrival(now, times.sent_ns, read.stamp_ns);
+            if times.first_byte_ns == 0 {
+                times.first_byte_ns = times.last_byte_ns;
+            }
+            let (body_at, body_wrong) = (&mut slot.body_at, &mut slot.body_wrong);
+            let expected = self.shared.expect.body.as_deref();
+            let progress = if read.discarded {
+                Ok(slot.framer.skip(read.count))
+            } else {
+                slot.framer.feed(
+                    &self.buffer[at..read.count],
+                    self.shared.answers_head,
+                    &mut self.last_head,
+                    &mut |bytes: &[u8]| {
+                        if let Some(expected) = expected {
+                            let end = body_at.saturating_add(bytes.len());
+                            *body_wrong |= expected.get(*body_at..end) != Some(bytes);
+                            *body_at = end;
+                        }
+                    },
+                )
+            };
+            match progress {
+                Ok(Progress::More) => {
+                    self.reads_short = self.drops_bodies && slot.framer.body_left() >= DISCARD_MIN_BYTES;
+                    return;
+                }
+                Ok(Progress::Done { consumed, status, reusable }) => {
+                    at += consumed;
+                    self.reads_short &= !begins;
+                    let is_over = read.discarded || at == read.count;
+                    // Bytes beyond the answer that no request of ours asked for end the connection.
+                    let reusable = reusable && (is_over || slot.another_is_sent());
+                    self.answered(books, index, now, status, reusable);
+                    if is_over || !reusable || books.over() {
+                        return;
+                    }
+                }
+                Err(e) => return self.fail(books, index, now, ErrorKind::Protocol, || e.0.to_owned()),
+            }
+        }
+    }
+
+    /// The oldest request's answer is whole, its last byte read at `now`.
     fn answered(&mut self, books: &mut Books, index: u32, now: u64, status: u16, reusable: bool) {
+        let slot = &mut self.slots[index as usize];
+        let since = slot.oldest_since_ns().unwrap_or(now);
         // The loop may have been kept from seeing in time that the time was over.
-        if self.deadlines.is_over(index, now) {
+        if now - since >= self.shared.timeout_ns {
             let message = self.timeout_message("request");
             return self.fail(books, index, now, ErrorKind::RequestTimeout, || message);
         }
+        let whole = slot.pending.len() > slot.unsent;
+        let Some(times) = slot.pending.pop_front() else { return };
+        if !whole {
+            // Answered before it was written: what is left of it must not be.
+            slot.unsent -= 1;
+            slot.written = 0;
+        }
         books.answered(status);
         let expect = &self.shared.expect;
-        let slot = &mut self.slots[index as usize];
         let body_right =
             expect.body.as_ref().is_none_or(|body| !slot.body_wrong && slot.body_at == body.len());
         if !expect.accepts_status(status) {
-            books.failed(now, &slot.times, ErrorKind::UnexpectedStatus, || format!("status {status}"));
+            books.failed(now, &times, ErrorKind::UnexpectedStatus, || format!("status {status}"));
         } else if !body_right {
             let length = slot.body_at;
-            books.failed(now, &slot.times, ErrorKind::BodyMismatch, || {
+            books.failed(now, &times, ErrorKind::BodyMismatch, || {
                 format!("a body of {length} bytes that is not the one expected")
             });
         } else {
-            books.completed(now, &slot.times);
+            books.completed(now, &times);
         }
+        slot.body_at = 0;
+        slot.body_wrong = false;
         slot.failures = 0;
         self.last_resolved_ns = now;
-        self.deadlines.stop(index);
-        slot.free_since_ns = now;
-        let whole = slot.state == State::Waiting;
-        slot.state = State::Idle;
+        if slot.pending.is_empty() {
+            self.deadlines.stop(index);
+        }
         if !(reusable && whole && self.shared.keepalive) {
             self.let_go(books, index, now);
         }
-        self.on_free(books, index, now);
+        self.on_free(books, index, now, now);
     }
 
-    /// Leaves the connection to the server to close, so that TIME_WAIT is the server's.
+    /// Leaves the connection to the server to close, so that TIME_WAIT is the
+    /// server's. Requests written to it have failed; those that were not get a new one.
     fn let_go(&mut self, books: &mut Books, index: u32, now: u64) {
         let slot = &mut self.slots[index as usize];
         let handle = std::mem::replace(&mut slot.handle, NO_HANDLE);
         slot.state = State::Unconnected;
+        slot.written = 0;
         books.connection_closed(now);
         self.linger.take(handle, now, &mut self.net, &mut self.buffer);
+        self.fail_sent(books, index, now);
+        let slot = &self.slots[index as usize];
+        if !slot.pending.is_empty() && slot.state == State::Unconnected {
+            self.connect(books, index, now);
+        }
     }
 
-    fn drop_connection(&mut self, books: &mut Books, index: u32, now: u64) {
+    /// Requests that were written behind the answer that ended the connection have failed.
+    fn fail_sent(&mut self, books: &mut Books, index: u32, now: u64) {
+        while let Some(times) = self.slots[index as usize].pending.front().copied() {
+            if times.sent_ns == 0 {
+                break;
+            }
+            let slot = &mut self.slots[index as usize];
+            slot.pending.pop_front();
+            slot.unsent = slot.unsent.min(slot.pending.len());
+            books.failed(now, &times, ErrorKind::ClosedEarly, || {
+                "the server ended the connection with an earlier answer of the pipeline".to_owned()
+            });
+            self.restart.push_back((index, now));
+        }
+        if self.slots[index as usize].pending.is_empty() {
+            self.deadlines.stop(index);
+        }
+    }
+
+    pub(super) fn drop_connection(&mut self, books: &mut Books, index: u32, now: u64) {
         let slot = &mut self.slots[index as usize];
         slot.state = State::Unconnected;
+        slot.written = 0;
         if slot.handle != NO_HANDLE {
             self.net.close(slot.handle);
             slot.handle = NO_HANDLE;
@@ -170,7 +281,7 @@ impl<N: Net> Worker<N> {
         }
     }
 
-    /// The slot's request failed. Its connection is of no use; where the
+    /// The slot's requests failed. Its connection is of no use; where the
     /// connection itself failed, the next one waits a little longer each time.
     pub(super) fn fail(
         &mut self,
@@ -183,16 +294,27 @@ impl<N: Net> Worker<N> {
         self.deadlines.stop(index);
         self.drop_connection(books, index, now);
         let slot = &mut self.slots[index as usize];
-        books.failed(now, &slot.times, kind, message);
-        slot.free_since_ns = now;
-        self.last_resolved_ns = now;
-        if kind == ErrorKind::RequestTimeout {
-            self.restart.push_back(index);
-            return;
+        let retry_at_ns = if kind == ErrorKind::RequestTimeout {
+            now
+        } else {
+            slot.failures += 1;
+            now + (BACKOFF_FIRST_NS << (slot.failures - 1).min(BACKOFF_DOUBLINGS_MAX))
+        };
+        slot.retry_at_ns = retry_at_ns;
+        slot.unsent = 0;
+        slot.body_at = 0;
+        slot.body_wrong = false;
+        let mut message = Some(message);
+        while let Some(times) = slot.pending.pop_front() {
+            let first = message.take();
+            books.failed(now, &times, kind, || first.map_or_else(String::new, |message| message()));
+            if retry_at_ns > now {
+                self.backing_off.push(Reverse((retry_at_ns, index)));
+            } else {
+                self.restart.push_back((index, now));
+            }
         }
-        let wait = BACKOFF_FIRST_NS << slot.failures.min(BACKOFF_DOUBLINGS_MAX);
-        slot.failures += 1;
-        self.backing_off.push(Reverse((now + wait, index)));
+        self.last_resolved_ns = now;
     }
 }
 

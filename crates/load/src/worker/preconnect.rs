@@ -5,7 +5,8 @@ use std::io;
 use crate::measurement::ErrorKind;
 use crate::net::{Connecting, Interest, NO_HANDLE, Net};
 
-use super::{State, TICK_NS, Worker, connect_error_kind};
+use super::slot::State;
+use super::{TICK_NS, Worker, connect_error_kind};
 
 /// Connects under way at once before the clock starts: below every
 /// accept queue's customary length (128 and up), so that none overflows.
@@ -36,7 +37,7 @@ impl<N: Net> Worker<N> {
                 match self.net.connect(next as u64) {
                     Ok((handle, Connecting::Done)) => {
                         self.slots[next].handle = handle;
-                        self.slots[next].state = State::Idle;
+                        self.slots[next].state = State::Connected;
                         result.established += 1;
                     }
                     Ok((handle, Connecting::Pending)) => {
@@ -58,7 +59,7 @@ impl<N: Net> Worker<N> {
                     self.finish_preconnect(slot, &mut result);
                 }
                 // Anything else is an idle connection that the server closed: found out when it is used.
-                else if self.slots[slot].state == State::Idle {
+                else if self.slots[slot].state == State::Connected {
                     self.net.close(self.slots[slot].handle);
                     self.slots[slot].handle = NO_HANDLE;
                     self.slots[slot].state = State::Unconnected;
@@ -84,7 +85,7 @@ impl<N: Net> Worker<N> {
         let connected = self.net.connect_result(slot.handle);
         match connected.and_then(|()| self.net.watch(slot.handle, Interest::Read, index as u64)) {
             Ok(()) => {
-                slot.state = State::Idle;
+                slot.state = State::Connected;
                 result.established += 1;
             }
             Err(e) => {

@@ -69,12 +69,22 @@ pub(crate) struct PlanArguments {
     /// The body that every answer must have, as text or from a file
     #[arg(long, value_name = "TEXT|@FILE")]
     pub(crate) expect_body: Option<String>,
-    /// When requests of -R are due: `constant`
-    #[arg(long, value_name = "KIND", hide = true)]
+    /// When requests of -R are due: `constant`, or `poisson` from the seed [default: constant]
+    #[arg(long, value_name = "KIND")]
     pub(crate) arrivals: Option<String>,
     /// The seed of everything random, recorded [default: 1, or the experiment's]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+    /// Requests that a connection carries at once (HTTP pipelining) [default: 1]
+    #[arg(short, long, value_name = "N", value_parser = count::<u32>)]
+    pub(crate) pipeline: Option<u32>,
+    /// A linear ramp from the stage before (0 at first): `30s:20k/s` to a rate, `60s:5000c` to
+    /// connections in a closed loop; `0s:…` jumps (repeatable, in order; they end the load)
+    #[arg(long = "stage", value_name = "TIME:LEVEL")]
+    pub(crate) stages: Vec<String>,
+    /// Stay awake before a request is due: sends within a microsecond, and takes a core
+    #[arg(long)]
+    pub(crate) spin: bool,
     /// Accepted for wrk's sake: percentiles are always shown
     #[arg(short = 'L', long, hide = true)]
     pub(crate) latency: bool,
@@ -99,6 +109,9 @@ impl PlanArguments {
             expect_status,
             expect_body,
             arrivals,
+            pipeline,
+            stages,
+            spin,
             seed: _,
             latency: _,
         } = self;
@@ -117,13 +130,16 @@ impl PlanArguments {
             ("--expect-status", expect_status.is_some()),
             ("--expect-body", expect_body.is_some()),
             ("--arrivals", arrivals.is_some()),
+            ("-p", pipeline.is_some()),
+            ("--stage", !stages.is_empty()),
+            ("--spin", *spin),
         ];
         flags.into_iter().find_map(|(flag, given)| given.then_some(flag))
     }
 }
 
 /// A whole number, `500`, `10k` or `2M`, as wrk reads them.
-fn count<N: TryFrom<u64>>(text: &str) -> Result<N, String> {
+pub(crate) fn count<N: TryFrom<u64>>(text: &str) -> Result<N, String> {
     let (number, factor) = match text.char_indices().last() {
         Some((at, 'k' | 'K')) => (&text[..at], 1_000),
         Some((at, 'M')) => (&text[..at], 1_000_000),

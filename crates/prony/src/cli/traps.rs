@@ -6,14 +6,10 @@
 
 /// Flags of DESIGN that this version does not have; naming them beats "unexpected argument".
 const NOT_YET: &[(&str, &str)] = &[
-    ("--pipeline", "pipelining"),
-    ("-p", "pipelining"),
-    ("--stage", "stages of rate or connections"),
     ("--targets", "lists of targets"),
     ("--shuffle", "lists of targets"),
     ("--source", "choosing source addresses"),
     ("--unix", "Unix sockets"),
-    ("--spin", "spinning before a due instant"),
     ("--slo", "thresholds"),
     ("--export", "exports"),
     ("--repeat", "repetitions"),
@@ -99,7 +95,7 @@ mod tests {
             ("prony load --json http://h/", "is a URL"),
             ("prony load -o http://h/", "is a URL"),
             ("prony load --json=http://h/", "is a URL"),
-            ("prony load --stage 30s:20k/s http://h/", "does not have stages"),
+            ("prony load --duet http://h/", "does not have duets"),
         ] {
             assert!(said(line).is_some_and(|s| s.contains(says)), "{line}: {:?}", said(line));
         }

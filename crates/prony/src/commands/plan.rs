@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use prony_lab::units::{parse_duration, parse_rate};
+use prony_load::pace::Stage;
 use prony_load::plan::{Arrivals, Expect, Plan, Stop};
 use prony_load::target::Target;
 
@@ -20,27 +21,26 @@ const WARMUP_MAX: Duration = Duration::from_secs(3);
 
 /// The plan that the flags mean, for this target.
 pub(crate) fn plan(arguments: &PlanArguments, target: Target) -> Result<Plan, Failure> {
-    let arrivals = match &arguments.rate {
-        Some(rate) => Arrivals::Constant(parse_rate(rate)?),
-        None => Arrivals::Closed,
-    };
-    check_arrivals(arguments)?;
+    let arrivals = arrivals(arguments)?;
     let duration = arguments.duration.as_deref().map(parse_duration).transpose()?;
-    let stop = Stop {
-        duration: duration.or((arguments.requests.is_none()).then_some(DURATION)),
-        requests: arguments.requests,
-    };
-    let warmup = match (&arguments.warmup, stop.duration) {
-        (Some(text), _) => parse_duration(text)?,
-        (None, Some(duration)) => (duration / 10).min(WARMUP_MAX),
-        (None, None) => Duration::ZERO,
+    let warmup = arguments.warmup.as_deref().map(parse_duration).transpose()?;
+    let (stop, warmup) = if let Some(stages) = arrivals.stages() {
+        let length: Duration = stages.iter().fold(Duration::ZERO, |sum, s| sum.saturating_add(s.duration));
+        let warmup = warmup.unwrap_or_default();
+        let window = length.saturating_sub(warmup);
+        (Stop { duration: Some(window), requests: arguments.requests }, warmup)
+    } else {
+        let duration = duration.or((arguments.requests.is_none()).then_some(DURATION));
+        let warmup = warmup.or(duration.map(|d| (d / 10).min(WARMUP_MAX))).unwrap_or_default();
+        (Stop { duration, requests: arguments.requests }, warmup)
     };
     let body = arguments.body.as_deref().map(text_or_file).transpose()?.unwrap_or_default();
     let default_method = if arguments.body.is_some() { "POST" } else { "GET" };
-    let connections = arguments.connections.unwrap_or(match arrivals {
-        Arrivals::Closed => 50,
-        Arrivals::Constant(_) => 100,
-    });
+    let connections = match &arrivals {
+        Arrivals::ConnectionStages(stages) => highest(stages),
+        open if open.are_open() => arguments.connections.unwrap_or(100),
+        _ => arguments.connections.unwrap_or(50),
+    };
     Ok(Plan {
         target,
         method: arguments.method.clone().unwrap_or_else(|| default_method.to_owned()),
@@ -59,19 +59,79 @@ pub(crate) fn plan(arguments: &PlanArguments, target: Target) -> Result<Plan, Fa
         },
         cpus: Vec::new(),
         seed: arguments.seed.unwrap_or(DEFAULT_SEED),
+        pipeline: arguments.pipeline.unwrap_or(1),
+        spin: arguments.spin,
     })
 }
 
-fn check_arrivals(arguments: &PlanArguments) -> Result<(), Failure> {
-    match arguments.arrivals.as_deref() {
-        None => Ok(()),
-        Some("constant") if arguments.rate.is_some() => Ok(()),
-        Some("constant") => Err(Failure::usage("--arrivals constant needs a rate: give -R.")),
-        Some("poisson") => {
-            Err(Failure::usage("--arrivals poisson: this version of Prony does not have it yet."))
-        }
-        Some(other) => Err(Failure::usage(format!("{other:?} is no kind of arrivals: write constant."))),
+fn arrivals(arguments: &PlanArguments) -> Result<Arrivals, Failure> {
+    let rate = arguments.rate.as_deref().map(parse_rate).transpose()?;
+    if !arguments.stages.is_empty() {
+        return staged(arguments);
     }
+    match (arguments.arrivals.as_deref(), rate) {
+        (None, None) => Ok(Arrivals::Closed),
+        (None | Some("constant"), Some(rate)) => Ok(Arrivals::Constant(rate)),
+        (Some("poisson"), Some(rate)) => Ok(Arrivals::Poisson(rate)),
+        (Some(kind @ ("constant" | "poisson")), None) => {
+            Err(Failure::usage(format!("--arrivals {kind} needs a rate: give -R.")))
+        }
+        (Some(other), _) => {
+            Err(Failure::usage(format!("{other:?} is no kind of arrivals: write constant or poisson.")))
+        }
+    }
+}
+
+fn staged(arguments: &PlanArguments) -> Result<Arrivals, Failure> {
+    let beside = [
+        ("-R", arguments.rate.is_some()),
+        ("-d", arguments.duration.is_some()),
+        ("--arrivals", arguments.arrivals.is_some()),
+    ];
+    if let Some((flag, _)) = beside.iter().find(|(_, given)| *given) {
+        return Err(Failure::usage(format!(
+            "{flag} does not go with --stage: the stages say how long and how much."
+        )));
+    }
+    let stages = arguments.stages.iter().map(|text| stage(text)).collect::<Result<Vec<_>, _>>()?;
+    let of_connections = stages.iter().filter(|(_, of_connections)| *of_connections).count();
+    let all = || stages.iter().map(|(stage, _)| *stage).collect();
+    match of_connections {
+        0 => Ok(Arrivals::RateStages(all())),
+        n if n < stages.len() => Err(Failure::usage(
+            "Stages of a rate (20k/s) and of connections (500c) cannot be mixed: write one kind.",
+        )),
+        _ if arguments.connections.is_some() => {
+            Err(Failure::usage("-c does not go with stages of connections: the stages say how many."))
+        }
+        _ => Ok(Arrivals::ConnectionStages(all())),
+    }
+}
+
+/// A stage, and whether it is of connections.
+fn stage(text: &str) -> Result<(Stage, bool), Failure> {
+    let wrong = |why: &str| {
+        Failure::usage(format!(
+            "--stage {text:?}: {why}: write 30s:20k/s for a rate, 60s:5000c for connections."
+        ))
+    };
+    let (time, level) = text.split_once(':').ok_or_else(|| wrong("it has no colon"))?;
+    let duration = parse_duration(time)?;
+    if let Some(connections) = level.strip_suffix('c') {
+        let count = crate::cli::count::<u32>(connections).map_err(|why| wrong(&why))?;
+        return Ok((Stage { duration, to: u64::from(count) }, true));
+    }
+    let Some(rate) = level.strip_suffix("/s") else { return Err(wrong("its level has no unit")) };
+    // A rate may come down to nothing, which no whole load may have.
+    let is_zero = !rate.is_empty() && rate.bytes().all(|b| b == b'0');
+    let to = if is_zero { 0 } else { parse_rate(level)?.as_micro_per_s() };
+    Ok((Stage { duration, to }, false))
+}
+
+/// The most connections that the stages ask for.
+fn highest(stages: &[Stage]) -> u32 {
+    let most = stages.iter().map(|stage| stage.to).max().unwrap_or(0);
+    u32::try_from(most).unwrap_or(u32::MAX)
 }
 
 /// `TEXT`, or `@FILE`'s bytes.
@@ -135,6 +195,33 @@ mod tests {
 
         let posted = of(&PlanArguments { body: Some("x".to_owned()), ..Default::default() });
         assert_eq!((posted.method.as_str(), posted.body.as_slice()), ("POST", b"x".as_slice()));
+    }
+
+    #[test]
+    fn stages_say_how_long_and_how_much() {
+        let stages = |texts: &[&str]| PlanArguments {
+            stages: texts.iter().map(|text| (*text).to_owned()).collect(),
+            ..Default::default()
+        };
+        let p = of(&stages(&["60s:5000c", "10m:5000c"]));
+        assert_eq!(
+            (p.connections, p.stop.duration, p.warmup),
+            (5000, Some(Duration::from_secs(660)), Duration::ZERO)
+        );
+        let p = of(&stages(&["0s:1k/s", "30s:20k/s", "10s:0/s"]));
+        assert_eq!((p.connections, p.arrivals.stages().unwrap()[1].to), (100, 20_000_000_000));
+        let refused =
+            |texts: &[&str]| plan(&stages(texts), Target::parse("http://h/").unwrap()).unwrap_err().sentence;
+        for (texts, says) in [
+            (&["30s"][..], "no colon"),
+            (&["30s:500"], "no unit"),
+            (&["30s:-5c"], "whole number"),
+            (&["30s:10c", "30s:10/s"], "mixed"),
+        ] {
+            assert!(refused(texts).contains(says), "{texts:?}: {}", refused(texts));
+        }
+        let beside = PlanArguments { rate: Some("5k".to_owned()), ..stages(&["1s:10/s"]) };
+        assert!(plan(&beside, Target::parse("http://h/").unwrap()).unwrap_err().sentence.contains("-R"));
     }
 
     #[test]

@@ -52,7 +52,12 @@ fn flags_that_make_no_load() {
     refused(&load(&["--pin", "x"]), 2, &["not a list of CPUs"]);
     refused(&load(&["-n", "10", "--warmup", "1h", "-d", "1ms"]), 3, &["before the warm-up was over"]);
     refused(&load(&["--no-such-flag"]), 2, &["--no-such-flag"]);
-    refused(&load(&["--stage", "60s:5000c"]), 2, &["does not have stages"]);
+    refused(&load(&["--stage", "60s:5000"]), 2, &["60s:5000", "no unit", "30s:20k/s"]);
+    refused(&load(&["--stage", "0s:50c"]), 2, &["Stages", "0 s"]);
+    refused(&load(&["--stage", "60s:50c", "-d", "5s"]), 2, &["-d", "--stage"]);
+    refused(&load(&["-p", "0"]), 2, &["-p", "1024"]);
+    refused(&load(&["-p", "4", "--no-keepalive"]), 2, &["-p", "--no-keepalive"]);
+    refused(&load(&["--arrivals", "poisson"]), 2, &["poisson", "-R"]);
     refused(&load(&["-z", "10s"]), 2, &["-d"]);
     refused(&load(&["-q", "100"]), 2, &["-R"]);
 }

@@ -305,7 +305,8 @@ fn reasons(out: &mut String, trial: &Trial, width: usize, ink: Ink) {
 
 /// The command that answers the next question; none after an interruption or an invalid trial.
 fn next(trial: &Trial, target: Option<&str>) -> Option<String> {
-    if trial.interrupted || trial.verdict.validity == Validity::Invalid {
+    let staged = !trial.plan.stages.is_empty();
+    if trial.interrupted || staged || trial.verdict.validity == Validity::Invalid {
         return None;
     }
     let command = command_of(trial, target);
@@ -340,7 +341,12 @@ fn rate_flag(rate: f64) -> Option<String> {
 /// `prony load URL`; with `…` for the URL and what else was given, where the plan has more than flags tell here.
 fn command_of(trial: &Trial, target: Option<&str>) -> String {
     let plan = &trial.plan;
-    if plan.method != "GET" || !plan.headers.is_empty() || plan.body_bytes > 0 || !plan.keepalive {
+    if plan.method != "GET"
+        || !plan.headers.is_empty()
+        || plan.body_bytes > 0
+        || !plan.keepalive
+        || plan.pipeline > 1
+    {
         return "prony load …".to_owned();
     }
     let plain = |c: char| c.is_ascii_alphanumeric() || "-._~:/@%,+=[]".contains(c);

@@ -40,10 +40,12 @@ pub(super) fn of(arguments: &BenchArguments) -> Result<(Experiment, Vec<BenchCan
     let somewhere = Target { host: "127.0.0.1".to_owned(), port: 80, path: "/".to_owned(), userinfo: None };
     let plan = plan::plan(&arguments.plan, somewhere)?;
     plan.check().map_err(prony_load::LoadError::from)?;
-    let rate = match plan.arrivals {
-        Arrivals::Closed => None,
-        Arrivals::Constant(rate) => Some(rate),
-    };
+    if plan.arrivals.stages().is_some() {
+        return Err(Failure::usage(
+            "--stage does not go with --candidate: trials are compared at one load each, give -c or -R.",
+        ));
+    }
+    let rate = plan.arrivals.rate();
     let Some(duration) = plan.stop.duration.filter(|_| plan.stop.requests.is_none()) else {
         return Err(Failure::usage(
             "-n does not go with --candidate: trials are compared over windows, give -d.",
@@ -61,6 +63,9 @@ pub(super) fn of(arguments: &BenchArguments) -> Result<(Experiment, Vec<BenchCan
         method: plan.method,
         headers: plan.headers,
         body: plan.body,
+        poisson: matches!(plan.arrivals, Arrivals::Poisson(_)),
+        pipeline: plan.pipeline,
+        spin: plan.spin,
         ..ExperimentPlan::new(rate)
     };
     let labels = candidates.iter().map(|c| c.candidate.label().to_owned()).collect();

@@ -1,0 +1,184 @@
+//! One worker's arrivals in their order.
+
+use super::{Poisson, Ramp, Rate};
+use crate::plan::Arrivals;
+
+/// The arrivals of worker w of W: w, w + W, w + 2W, … of the whole schedule's.
+#[derive(Debug, Clone)]
+pub struct Schedule {
+    course: Course,
+    worker: u64,
+    workers: u64,
+    /// Arrivals of the whole schedule, at most.
+    limit: u64,
+    /// Arrivals of this worker's that were taken.
+    taken: u64,
+    /// When the next is due.
+    next_ns: Option<u64>,
+}
+
+/// Where instants come from.
+#[derive(Debug, Clone)]
+enum Course {
+    /// Functions of the arrival's number.
+    Constant(Rate),
+    Ramp(Ramp),
+    /// A stream, which every worker walks whole; `walked` instants were drawn.
+    Poisson {
+        rate: Rate,
+        seed: u64,
+        stream: Box<Poisson>,
+        walked: u64,
+    },
+}
+
+impl Schedule {
+    /// The schedule of `worker` (from 0) among `workers`, of the first `limit`
+    /// arrivals; `None` for closed arrivals, which have none.
+    pub fn new(
+        arrivals: &Arrivals,
+        worker: u32,
+        workers: u32,
+        limit: Option<u64>,
+        seed: u64,
+    ) -> Option<Schedule> {
+        let course = match arrivals {
+            Arrivals::Constant(rate) => Course::Constant(*rate),
+            Arrivals::RateStages(stages) => Course::Ramp(Ramp::new(stages)),
+            Arrivals::Poisson(rate) => {
+                let stream = Box::new(Poisson::new(*rate, seed));
+                Course::Poisson { rate: *rate, seed, stream, walked: 0 }
+            }
+            Arrivals::Closed | Arrivals::ConnectionStages(_) => return None,
+        };
+        let mut schedule = Schedule {
+            course,
+            worker: u64::from(worker),
+            workers: u64::from(workers.max(1)),
+            limit: limit.unwrap_or(u64::MAX),
+            taken: 0,
+            next_ns: None,
+        };
+        schedule.look();
+        Some(schedule)
+    }
+
+    /// When this worker's next arrival is due, in nanoseconds after the start;
+    /// `None` when the schedule is over.
+    pub fn next_ns(&self) -> Option<u64> {
+        self.next_ns
+    }
+
+    /// Takes the next arrival.
+    pub fn take(&mut self) {
+        self.skip(1);
+    }
+
+    /// Takes the next `count` arrivals.
+    pub fn skip(&mut self, count: u64) {
+        if count > 0 {
+            self.taken = self.taken.saturating_add(count);
+            self.look();
+        }
+    }
+
+    /// Whether the limit ended it (and not the end of its last stage).
+    pub fn reached_limit(&self) -> bool {
+        u128::from(self.taken) * u128::from(self.workers) + u128::from(self.worker) >= u128::from(self.limit)
+    }
+
+    /// How many were taken.
+    pub fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// How many of this worker's arrivals are due strictly before `at_ns`.
+    /// (Of a Poisson process by walking it anew: some nanoseconds an arrival.)
+    pub fn due_before(&self, at_ns: u64) -> u64 {
+        let total = match &self.course {
+            Course::Constant(rate) => rate.due_before(at_ns),
+            Course::Ramp(ramp) => ramp.due_before(at_ns),
+            Course::Poisson { rate, seed, .. } => {
+                let most = usize::try_from(self.limit).unwrap_or(usize::MAX);
+                Poisson::new(*rate, *seed).take(most).take_while(|due| *due < at_ns).count() as u64
+            }
+        };
+        total.min(self.limit).saturating_sub(self.worker).div_ceil(self.workers)
+    }
+
+    fn look(&mut self) {
+        let k = self.taken.checked_mul(self.workers).and_then(|k| k.checked_add(self.worker));
+        let Some(k) = k.filter(|k| *k < self.limit) else {
+            self.next_ns = None;
+            return;
+        };
+        self.next_ns = match &mut self.course {
+            Course::Constant(rate) => Some(rate.due_ns(k)),
+            Course::Ramp(ramp) => ramp.due_ns(k),
+            Course::Poisson { stream, walked, .. } => {
+                // `k` is never behind what was walked: arrivals are taken in order.
+                let ahead = usize::try_from(k - *walked).unwrap_or(usize::MAX);
+                *walked = k + 1;
+                stream.nth(ahead)
+            }
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pace::Stage;
+    use proptest::prelude::*;
+    use std::time::Duration;
+
+    fn arrivals() -> impl Strategy<Value = Arrivals> {
+        let rate = |micro: u64| Rate::per_s(micro as f64 / 1e6).unwrap();
+        let stage = |(ms, to)| Stage { duration: Duration::from_millis(ms), to };
+        prop_oneof![
+            (1_000u64..1_000_000_000_000).prop_map(move |micro| Arrivals::Constant(rate(micro))),
+            (1_000_000u64..1_000_000_000).prop_map(move |micro| Arrivals::Poisson(rate(micro))),
+            prop::collection::vec((0u64..2_000, 0u64..1_000_000_000), 1..4)
+                .prop_map(move |stages| Arrivals::RateStages(stages.into_iter().map(stage).collect())),
+        ]
+    }
+
+    fn all_of(mut schedule: Schedule, most: usize) -> Vec<u64> {
+        let mut all = Vec::new();
+        while let (Some(due), true) = (schedule.next_ns(), all.len() < most) {
+            all.push(due);
+            schedule.take();
+        }
+        all
+    }
+
+    proptest! {
+        #[test]
+        fn workers_interleave_to_the_whole(arrivals in arrivals(), workers in 1u32..9, limit in 0u64..200, at in 0u64..2_000_000_000) {
+            let of = |worker, workers| Schedule::new(&arrivals, worker, workers, Some(limit), 5).unwrap();
+            let whole = all_of(of(0, 1), 1000);
+            prop_assert!(whole.len() as u64 <= limit && whole.windows(2).all(|pair| pair[0] <= pair[1]));
+            let shares: Vec<Schedule> = (0..workers).map(|worker| of(worker, workers)).collect();
+            for (worker, share) in shares.iter().enumerate() {
+                let mine: Vec<u64> = whole.iter().skip(worker).step_by(workers as usize).copied().collect();
+                prop_assert_eq!(all_of(share.clone(), 1000), mine);
+            }
+            let before: u64 = shares.iter().map(|share| share.due_before(at)).sum();
+            prop_assert_eq!(before, whole.iter().filter(|due| **due < at).count() as u64);
+        }
+
+        #[test]
+        fn skipping_is_taking(arrivals in arrivals(), count in 0u64..50) {
+            let mut skipped = Schedule::new(&arrivals, 1, 3, None, 9).unwrap();
+            let mut taken = skipped.clone();
+            skipped.skip(count);
+            (0..count).for_each(|_| taken.take());
+            prop_assert_eq!((skipped.next_ns(), skipped.taken()), (taken.next_ns(), count));
+        }
+    }
+
+    #[test]
+    fn closed_arrivals_have_no_schedule() {
+        assert!(Schedule::new(&Arrivals::Closed, 0, 1, None, 1).is_none());
+    }
+}

@@ -1,0 +1,111 @@
+//! From a due request to its bytes in the socket.
+
+use std::io;
+
+use crate::books::Books;
+use crate::measurement::ErrorKind;
+use crate::net::{Connecting, Interest, Net};
+use crate::parts::Times;
+
+use super::events::stream_error_kind;
+use super::slot::State;
+use super::{Worker, connect_error_kind, would_block};
+
+impl<N: Net> Worker<N> {
+    /// Starts a request on a slot at `now`.
+    pub(super) fn begin(
+        &mut self,
+        books: &mut Books,
+        index: u32,
+        intended_ns: u64,
+        connection_wait_ns: u64,
+        now: u64,
+    ) {
+        books.dispatched(now, connection_wait_ns);
+        let slot = &mut self.slots[index as usize];
+        if slot.pending.is_empty() {
+            self.deadlines.start(index, now);
+        }
+        slot.pending.push_back(Times { intended_ns, asked_ns: now, connection_wait_ns, ..Times::default() });
+        slot.unsent += 1;
+        match slot.state {
+            State::Unconnected => self.connect(books, index, now),
+            State::Connected if !self.corked => self.flush(books, index, now),
+            State::Connected | State::Connecting | State::Preconnecting => {}
+        }
+    }
+
+    /// Opens the slot's connection, for the requests that wait on it.
+    pub(super) fn connect(&mut self, books: &mut Books, index: u32, now: u64) {
+        let slot = &mut self.slots[index as usize];
+        slot.framer.reset();
+        slot.written = 0;
+        match self.net.connect(u64::from(index)) {
+            Ok((handle, connecting)) => {
+                slot.handle = handle;
+                slot.state = State::Connecting;
+                books.connection_opened(now);
+                if connecting == Connecting::Done {
+                    let stamp = self.fresh_stamp(books);
+                    if !books.over() {
+                        self.established(books, index, stamp);
+                    }
+                }
+            }
+            Err(e) => self.fail(books, index, now, connect_error_kind(&e), || e.to_string()),
+        }
+    }
+
+    /// A connect succeeded: its requests' time to be answered begins.
+    pub(super) fn established(&mut self, books: &mut Books, index: u32, now: u64) {
+        books.connection_established();
+        self.deadlines.start(index, now);
+        let slot = &mut self.slots[index as usize];
+        slot.state = State::Connected;
+        slot.watches_writing = false;
+        if let Err(e) = self.net.watch(slot.handle, Interest::Read, u64::from(index)) {
+            return self.fail(books, index, now, ErrorKind::ConnectFailed, || e.to_string());
+        }
+        self.flush(books, index, now);
+    }
+
+    /// Writes what is unsent, in one call; what does not fit waits for room.
+    pub(super) fn flush(&mut self, books: &mut Books, index: u32, now: u64) {
+        let slot = &mut self.slots[index as usize];
+        if slot.unsent == 0 {
+            return;
+        }
+        let length = self.shared.request.len();
+        // The request stands in it as often as a connection may carry it at once.
+        let bytes = &self.shared.requests[slot.written..slot.unsent * length];
+        let sent = self.net.send(slot.handle, bytes);
+        match sent {
+            Ok(count) => {
+                let first = slot.pending.len() - slot.unsent;
+                let end = slot.written + count;
+                let (whole, touched) = (end / length, end.div_ceil(length));
+                for times in slot.pending.range_mut(first..first + touched) {
+                    if times.sent_ns == 0 {
+                        times.sent_ns = now;
+                        books.sent();
+                    }
+                }
+                slot.unsent -= whole;
+                slot.written = end % length;
+            }
+            Err(e) if would_block(&e) => {}
+            Err(e) => {
+                return self.fail(books, index, now, stream_error_kind(&e), || format!("while sending: {e}"));
+            }
+        }
+        let writing = slot.unsent > 0;
+        if writing != slot.watches_writing {
+            slot.watches_writing = writing;
+            let interest = if writing { Interest::ReadWrite } else { Interest::Read };
+            let watched: io::Result<()> = self.net.watch(slot.handle, interest, u64::from(index));
+            if let Err(e) = watched {
+                self.fail(books, index, now, ErrorKind::Reset, || e.to_string());
+            }
+        }
+    }
+}

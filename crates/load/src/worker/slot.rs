@@ -1,0 +1,75 @@
+//! A connection's place in a worker, and the requests on it.
+
+use std::collections::VecDeque;
+
+use crate::framing::Framer;
+use crate::net::{Handle, NO_HANDLE};
+use crate::parts::Times;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// No connection.
+    Unconnected,
+    /// A connect is under way before the clock starts, for no request.
+    Preconnecting,
+    /// Requests wait for the connect.
+    Connecting,
+    /// Requests may be written, and are answered in their order.
+    Connected,
+}
+
+pub(super) struct Slot {
+    pub(super) handle: Handle,
+    pub(super) state: State,
+    /// Whether the connection is watched for room to write.
+    pub(super) watches_writing: bool,
+    /// Failures in a row of this slot's connections.
+    pub(super) failures: u32,
+    /// After a failure: no new request before this instant.
+    pub(super) retry_at_ns: u64,
+    /// Requests that have no answer yet, the oldest first.
+    pub(super) pending: VecDeque<Times>,
+    /// The last so many of them are not wholly written.
+    pub(super) unsent: usize,
+    /// Bytes of the first of those that are written.
+    pub(super) written: usize,
+    /// How far the expected body was compared with the answer's.
+    pub(super) body_at: usize,
+    pub(super) body_wrong: bool,
+    pub(super) framer: Framer,
+}
+
+impl Slot {
+    pub(super) fn new(pipeline: usize) -> Slot {
+        Slot {
+            handle: NO_HANDLE,
+            state: State::Unconnected,
+            watches_writing: false,
+            failures: 0,
+            retry_at_ns: 0,
+            pending: VecDeque::with_capacity(pipeline),
+            unsent: 0,
+            written: 0,
+            body_at: 0,
+            body_wrong: false,
+            framer: Framer::new(),
+        }
+    }
+
+    /// Since when the oldest request has been going on: from its sending, or,
+    /// before that, from its asking for a connection.
+    pub(super) fn oldest_since_ns(&self) -> Option<u64> {
+        self.pending.front().map(|times| times.sent_ns.max(times.asked_ns))
+    }
+
+    /// Whether no request is on it and none is about to be.
+    pub(super) fn is_at_rest(&self, now: u64) -> bool {
+        self.pending.is_empty() && self.retry_at_ns <= now
+    }
+
+    /// Whether the second request is at least partly written: what follows the
+    /// first one's answer may then be its answer.
+    pub(super) fn another_is_sent(&self) -> bool {
+        self.pending.get(1).is_some_and(|times| times.sent_ns > 0)
+    }
+}

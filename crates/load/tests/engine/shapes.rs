@@ -1,0 +1,179 @@
+//! Pipelines, dropped bodies, and arrivals of every kind: counts that agree with the server's.
+
+use std::io::Write;
+use std::time::Duration;
+
+use prony_load::measurement::ErrorKind;
+use prony_load::pace::{Poisson, Rate, Stage};
+use prony_load::plan::{Arrivals, Expect};
+use prony_target::{Config, Target};
+
+use crate::{lying, plan, run};
+
+#[test]
+fn a_pipeline_answers_every_request_once() {
+    for (connections, pipeline, requests) in [(1, 16, 5_000), (7, 3, 2_000), (20, 64, 500), (2, 1024, 10)] {
+        let target = Target::start(&Config::default()).unwrap();
+        let mut p = plan(target.address());
+        (p.connections, p.pipeline, p.stop.requests) = (connections, pipeline, Some(requests));
+        let m = run(&p).unwrap();
+        let ledger = target.stop();
+        assert_eq!((m.requests.completed, m.requests.failed), (requests, 0));
+        assert_eq!((m.run_total.sent, ledger.requests_received), (requests, requests));
+        assert_eq!(ledger.connections_accepted, u64::from(connections));
+    }
+}
+
+#[test]
+fn a_pipeline_has_so_many_in_flight_and_no_more() {
+    let target = Target::start(&Config { delay: "20ms".parse().unwrap(), ..Config::default() }).unwrap();
+    let mut p = plan(target.address());
+    (p.connections, p.pipeline, p.stop.requests) = (2, 5, None);
+    p.stop.duration = Some(Duration::from_millis(300));
+    let m = run(&p).unwrap();
+    assert_eq!((m.requests.in_flight, m.requests.failed), (10, 0));
+    assert!(m.requests.completed >= 20, "{:?}", m.requests);
+}
+
+#[test]
+fn a_pipeline_at_a_rate_is_sent_in_time() {
+    let target = Target::start(&Config { delay: "50ms".parse().unwrap(), ..Config::default() }).unwrap();
+    let mut p = plan(target.address());
+    (p.connections, p.pipeline) = (2, 20);
+    p.arrivals = Arrivals::Constant(Rate::per_s(400.0).unwrap());
+    p.stop.requests = Some(200);
+    let m = run(&p).unwrap();
+    // 20 are in flight on average: only with pipelining two connections carry them.
+    assert_eq!((m.requests.completed, m.requests.never_sent), (200, 0));
+}
+
+/// Answers `answers` requests on each connection, the last with `Connection: close`, and hangs up.
+fn closes_after(answers: usize) -> std::net::SocketAddr {
+    lying::serve(move |mut stream, _| {
+        for i in 1..=answers {
+            if !lying::read_request(&mut stream) {
+                return;
+            }
+            let close = if i == answers { "Connection: close\r\n" } else { "" };
+            let answer = format!("HTTP/1.1 200 OK\r\n{close}Content-Length: 2\r\n\r\nok");
+            if stream.write_all(answer.as_bytes()).is_err() {
+                return;
+            }
+        }
+    })
+}
+
+#[test]
+fn what_a_closing_server_leaves_of_a_pipeline_has_failed() {
+    let mut p = plan(closes_after(3));
+    (p.pipeline, p.stop.requests) = (4, Some(40));
+    let m = run(&p).unwrap();
+    let failed = |kind| m.errors.get(&kind).map_or(0, |t| t.count);
+    assert_eq!(m.requests.completed + m.requests.failed, 40);
+    // A connection answers three, and fails the one to four written behind them.
+    assert!(m.requests.completed >= 15 && m.requests.failed >= 8, "{:?} {:?}", m.requests, m.errors);
+    assert!(m.requests.completed <= 3 * m.run_total.connections);
+    assert_eq!(failed(ErrorKind::ClosedEarly) + failed(ErrorKind::Reset), m.requests.failed);
+}
+
+#[test]
+fn an_answer_too_many_ends_the_connection() {
+    let address = lying::always(
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+    );
+    let mut p = plan(address);
+    p.stop.requests = Some(20);
+    let m = run(&p).unwrap();
+    assert_eq!((m.requests.completed, m.run_total.connections), (20, 20));
+}
+
+#[test]
+fn dropped_bodies_are_counted_and_compared_ones_are_read() {
+    const BYTES: usize = 300_000;
+    for compared in [false, true] {
+        let target = Target::start(&Config { body_bytes: Some(BYTES), ..Config::default() }).unwrap();
+        let mut p = plan(target.address());
+        (p.connections, p.stop.requests) = (3, Some(100));
+        if compared {
+            // Not the body that it sends, and as long.
+            p.expect = Expect { status: None, body: Some(vec![0xff; BYTES]) };
+        }
+        let m = run(&p).unwrap();
+        let wrong = m.errors.get(&ErrorKind::BodyMismatch).map_or(0, |t| t.count);
+        assert_eq!((m.requests.completed, wrong), if compared { (0, 100) } else { (100, 0) });
+        assert!(m.read_bytes >= 100 * BYTES as u64, "{}", m.read_bytes);
+        assert!(m.read_bytes < 100 * (BYTES as u64 + 500), "{}", m.read_bytes);
+    }
+}
+
+#[test]
+fn large_and_small_answers_in_turn_are_told_apart() {
+    let address = lying::serve(|mut stream, _| {
+        for i in 0.. {
+            if !lying::read_request(&mut stream) {
+                return;
+            }
+            let body = vec![b'x'; if i % 2 == 0 { 100_000 } else { 5 }];
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+            if stream.write_all(&[head.as_bytes(), &body].concat()).is_err() {
+                return;
+            }
+        }
+    });
+    let mut p = plan(address);
+    p.stop.requests = Some(50);
+    let m = run(&p).unwrap();
+    assert_eq!((m.requests.completed, m.run_total.connections), (50, 1));
+}
+
+#[test]
+fn a_poisson_schedule_is_the_seeds() {
+    let target = Target::start(&Config::default()).unwrap();
+    let rate = Rate::per_s(2000.0).unwrap();
+    for threads in [1, 2] {
+        let mut p = plan(target.address());
+        (p.threads, p.connections, p.seed) = (threads, 40, 11);
+        p.arrivals = Arrivals::Poisson(rate);
+        p.stop.requests = None;
+        p.warmup = Duration::from_millis(200);
+        p.stop.duration = Some(Duration::from_millis(500));
+        let m = run(&p).unwrap();
+        let due = Poisson::new(rate, 11).take_while(|at| *at < 700_000_000);
+        assert_eq!(m.requests.scheduled, due.filter(|at| *at >= 200_000_000).count() as u64);
+    }
+}
+
+fn stages(of: &[(u64, u64)]) -> Vec<Stage> {
+    of.iter().map(|(ms, to)| Stage { duration: Duration::from_millis(*ms), to: *to }).collect()
+}
+
+#[test]
+fn stages_of_a_rate_send_the_area_below_them() {
+    let target = Target::start(&Config::default()).unwrap();
+    let mut p = plan(target.address());
+    (p.threads, p.connections) = (2, 40);
+    // 0 → 1000/s in 400 ms: 200; level for 200 ms: 200; down to 500/s in 200 ms: 150.
+    p.arrivals =
+        Arrivals::RateStages(stages(&[(400, 1_000_000_000), (200, 1_000_000_000), (200, 500_000_000)]));
+    p.stop.requests = None;
+    p.stop.duration = Some(Duration::from_millis(800));
+    let m = run(&p).unwrap();
+    assert_eq!(m.requests.scheduled, 550);
+    assert_eq!(m.requests.completed + m.requests.in_flight + m.requests.never_sent, 550);
+}
+
+#[test]
+fn stages_of_connections_open_as_users_come_and_close_as_they_go() {
+    let target = Target::start(&Config { delay: "5ms".parse().unwrap(), ..Config::default() }).unwrap();
+    let mut p = plan(target.address());
+    (p.threads, p.connections) = (2, 30);
+    p.arrivals = Arrivals::ConnectionStages(stages(&[(300, 30), (200, 30), (300, 0), (100, 0)]));
+    p.stop.requests = None;
+    p.stop.duration = Some(Duration::from_millis(900));
+    let m = run(&p).unwrap();
+    assert_eq!((m.run_total.connections, m.requests.failed, m.requests.in_flight), (30, 0, 0));
+    // ∫ connections dt is 150 ms + 200 ms + 150 ms of all 30, and what a connection outlives its end by.
+    let connection_s = m.workers.iter().map(|w| w.connections_integral_ns).sum::<u64>() as f64 / 1e9;
+    assert!((14.0..18.5).contains(&connection_s), "{connection_s}");
+    assert_eq!(target.stop().requests_received, m.run_total.sent);
+}

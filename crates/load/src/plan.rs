@@ -18,6 +18,9 @@ pub const CONNECTIONS_MAX: u32 = 1_000_000;
 /// The most worker threads of one plan.
 pub const THREADS_MAX: u32 = 256;
 
+/// The most single requests that a plan may keep: 320 MB of them.
+pub const SAMPLES_MAX: u64 = 10_000_000;
+
 /// Everything that defines a load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
@@ -50,6 +53,9 @@ pub struct Plan {
     pub cpus: Vec<usize>,
     /// The seed of everything random in the load (recorded; constant arrivals draw nothing from it).
     pub seed: u64,
+    /// How many single requests of the window are kept, the first of each worker's;
+    /// 0 for none, at most [`SAMPLES_MAX`]. Every one takes 32 bytes before the clock starts.
+    pub samples_max: u64,
 }
 
 /// When requests are due.
@@ -120,6 +126,7 @@ impl Plan {
             expect: Expect::default(),
             cpus: Vec::new(),
             seed: 1,
+            samples_max: 0,
         }
     }
 
@@ -171,6 +178,12 @@ impl Plan {
         }
         if self.timeout.is_zero() {
             return wrong("A timeout of 0 s fails every request: give --timeout at least 1ms.".to_owned());
+        }
+        if self.samples_max > SAMPLES_MAX {
+            return wrong(format!(
+                "{} single requests are more than can be kept: ask for {SAMPLES_MAX} at most.",
+                self.samples_max
+            ));
         }
         Ok(())
     }

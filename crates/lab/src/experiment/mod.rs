@@ -157,6 +157,7 @@ impl ExperimentPlan {
             method: self.method.clone(),
             headers: self.headers.clone(),
             body: self.body.clone(),
+            samples_max: 0,
         }
     }
 

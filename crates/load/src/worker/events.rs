@@ -94,6 +94,8 @@ impl<N: Net> Worker<N> {
             }
         };
         books.read(count);
+        slot.times.read_bytes =
+            slot.times.read_bytes.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
         slot.times.last_byte_ns = books.arrival(now, slot.times.sent_ns, stamp);
         if slot.times.first_byte_ns == 0 {
             slot.times.first_byte_ns = slot.times.last_byte_ns;
@@ -127,6 +129,7 @@ impl<N: Net> Worker<N> {
         books.answered(status);
         let expect = &self.shared.expect;
         let slot = &mut self.slots[index as usize];
+        slot.times.status = status;
         let body_right =
             expect.body.as_ref().is_none_or(|body| !slot.body_wrong && slot.body_at == body.len());
         if !expect.accepts_status(status) {

@@ -5,6 +5,7 @@
 mod counts;
 mod failures;
 mod lying;
+mod samples;
 
 use std::time::Duration;
 

@@ -57,6 +57,7 @@ pub(crate) fn plan(arguments: &PlanArguments, target: Target) -> Result<Plan, Fa
         },
         cpus: Vec::new(),
         seed: arguments.seed,
+        samples_max: 0,
     })
 }
 

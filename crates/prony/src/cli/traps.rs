@@ -15,7 +15,6 @@ const NOT_YET: &[(&str, &str)] = &[
     ("--unix", "Unix sockets"),
     ("--spin", "spinning before a due instant"),
     ("--slo", "thresholds"),
-    ("--export", "exports"),
     ("--repeat", "repetitions"),
     ("--precision", "adding blocks until a precision is reached"),
     ("--duet", "duets"),

@@ -117,6 +117,9 @@ pub(crate) fn healthy(seconds: u64, per_s: u64) -> Measurement {
             gaps_over_1ms_sum_ns: 0,
         }],
         broken_identities: Vec::new(),
+        samples: Vec::new(),
+        samples_dropped: 0,
+        request_bytes: 38,
     }
 }
 

@@ -47,6 +47,10 @@ fn broken(m: &Measurement, plan: &Plan) -> Vec<String> {
     equal("failed waits = failed", l.response.failed.len(), r.failed);
     equal("waits at the end = in flight + never sent", l.response.waiting.len(), r.in_flight + r.never_sent);
     equal("the series' sum = completed", m.series.iter().map(|s| s.completed).sum(), r.completed);
+    if plan.samples_max > 0 {
+        let samples = m.samples.len() as u64 + m.samples_dropped;
+        equal("samples kept and dropped = completed + failed", samples, r.completed + r.failed);
+    }
     equal("the bins' sum = completed", m.bins.iter().map(|b| b.completed).sum(), r.completed);
     for (i, worker) in m.workers.iter().enumerate() {
         equal(

@@ -12,6 +12,7 @@ use crate::measurement::{
     empty_histogram,
 };
 use crate::parts::{Parts, Times};
+use crate::sample::Samples;
 
 /// A second of the series.
 const SECOND_NS: u64 = 1_000_000_000;
@@ -97,6 +98,7 @@ pub(crate) struct Books {
     second: SecondPart,
     sink: SecondSink,
     spare: Vec<Durations>,
+    samples: Samples,
 }
 
 const ERROR_KINDS: usize = ErrorKind::ALL.len();
@@ -117,6 +119,7 @@ pub(crate) struct ClosedBooks {
     pub(crate) cpu_ns: u64,
     /// The window's edges as they turned out.
     pub(crate) edges: Edges,
+    pub(crate) samples: Samples,
 }
 
 impl Books {
@@ -127,6 +130,7 @@ impl Books {
         connections: u64,
         kernel_clock: bool,
         sink: SecondSink,
+        samples: Samples,
     ) -> Books {
         let bins =
             usize::try_from(edges.end_ns.saturating_sub(edges.start_ns).div_ceil(BIN_NS)).unwrap_or(BINS_MAX);
@@ -165,6 +169,7 @@ impl Books {
             },
             sink,
             spare: (0..SPARE_HISTOGRAMS).map(|_| empty_histogram()).collect(),
+            samples,
         }
     }
 
@@ -378,6 +383,7 @@ impl Books {
         }
         self.second.response.saturating_record(times.last_byte_ns - times.intended_ns);
         self.parts.completed(now_ns, times);
+        self.samples.keep(times.last_byte_ns, times, None);
     }
 
     /// A request failed at `now`.
@@ -403,6 +409,7 @@ impl Books {
         }
         tally.count += 1;
         self.parts.failed(now_ns, times);
+        self.samples.keep(now_ns, times, Some(kind));
     }
 
     /// The loop was away from its events for `gap_ns`, doing its work.
@@ -467,6 +474,7 @@ impl Books {
             audit: self.audit,
             cpu_ns: self.cpu_ns,
             edges: self.edges,
+            samples: self.samples,
         }
     }
 

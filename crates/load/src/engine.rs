@@ -19,6 +19,7 @@ use crate::merge;
 use crate::net::Linux;
 use crate::plan::{Arrivals, Plan};
 use crate::request;
+use crate::sample::Samples;
 use crate::sys;
 use crate::worker::{Preconnected, Shared, Source, Worker};
 
@@ -60,6 +61,7 @@ pub fn run(
     let open_files = check_open_files(plan)?;
     plan.check()?;
     let request = request::build(plan)?;
+    let request_bytes = request.len() as u64;
     let address = resolve(plan)?;
     let shared = Arc::new(Shared {
         requests: request.repeat(plan.pipeline as usize),
@@ -91,7 +93,7 @@ pub fn run(
             return Err(panicked());
         }
     }
-    result
+    result.map(|measurement| Measurement { request_bytes, ..measurement })
 }
 
 fn panicked() -> LoadError {
@@ -165,6 +167,16 @@ fn shares(plan: &Plan, worker: u32) -> (u32, u64) {
     (after - before, requests)
 }
 
+/// How many single requests a worker keeps: of -n its requests' share, else an equal one.
+fn samples_share(plan: &Plan, worker: u32) -> u64 {
+    if plan.arrivals.are_open() {
+        return plan.samples_max.div_ceil(u64::from(plan.threads));
+    }
+    let connections = |workers| up_to(u64::from(plan.connections), workers, plan.threads) as u32;
+    let kept_by = |workers| up_to(plan.samples_max, connections(workers), plan.connections);
+    kept_by(worker + 1) - kept_by(worker)
+}
+
 fn start_worker(
     plan: &Plan,
     worker: u32,
@@ -185,12 +197,15 @@ fn start_worker(
     let cpu = (!plan.cpus.is_empty()).then(|| plan.cpus[worker as usize % plan.cpus.len()]);
     // Users of a ramp connect when they come.
     let preconnects = plan.keepalive && !matches!(plan.arrivals, Arrivals::ConnectionStages(_));
+    let samples_max = samples_share(plan, worker);
     let (shared, to_engine, worker_gauge) = (Arc::clone(shared), to_engine.clone(), Arc::clone(&gauge));
     let sink = SecondSink { worker: worker as usize, finished: seconds.clone(), empty: empties };
     let to_engine_at_panic = to_engine.clone();
     let body = move || {
-        let net = match prepare_thread(cpu, address) {
-            Ok(net) => net,
+        let prepared =
+            prepare_thread(cpu, address).and_then(|net| Ok((net, Samples::with_room(worker, samples_max)?)));
+        let (net, samples) = match prepared {
+            Ok(prepared) => prepared,
             Err(e) => return drop(to_engine.send(FromWorker::Ready(Err(e)))),
         };
         let mut hand = Worker::new(net, shared, worker_gauge, connections, source);
@@ -203,7 +218,7 @@ fn start_worker(
         let _ = to_engine.send(FromWorker::Ready(ready));
         match told.recv() {
             Ok(Some((start_ns, edges))) => {
-                let books = hand.run(start_ns, edges, sink);
+                let books = hand.run(start_ns, edges, sink, samples);
                 let _ = to_engine.send(FromWorker::Done(worker as usize, Box::new(books)));
             }
             Ok(None) | Err(_) => hand.abandon(),
@@ -247,7 +262,7 @@ fn conduct(
     }
     ready?;
     let start_ns = sys::now_ns() + START_AHEAD_NS;
-    let started_at = SystemTime::now();
+    let started_at = SystemTime::now() + Duration::from_nanos(START_AHEAD_NS);
     let window_start = start_ns + nanoseconds(plan.warmup);
     let window_end = plan.stop.duration.map_or(u64::MAX, |duration| window_start + nanoseconds(duration));
     let edges = Edges { start_ns: window_start, end_ns: window_end };

@@ -22,6 +22,7 @@ pub mod pace;
 mod parts;
 pub mod plan;
 mod request;
+pub mod sample;
 mod sys;
 pub mod target;
 mod worker;
@@ -31,6 +32,7 @@ pub use engine::run;
 pub use error::LoadError;
 pub use measurement::Measurement;
 pub use plan::Plan;
+pub use sample::Sample;
 pub use target::Target;
 
 /// CLOCK_MONOTONIC in nanoseconds: the clock of every instant in a [`Measurement`].

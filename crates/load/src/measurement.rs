@@ -7,6 +7,8 @@ use std::time::SystemTime;
 
 use hdrhistogram::Histogram;
 
+use crate::sample::Sample;
+
 /// Histograms reach from 1 ns to one hour, at three significant digits: 0.1 %.
 pub const HISTOGRAM_HIGH_NS: u64 = 3_600_000_000_000;
 /// Significant decimal digits of every histogram.
@@ -66,6 +68,12 @@ pub struct Measurement {
     pub workers: Vec<WorkerAudit>,
     /// Identities that did not hold, as sentences; empty in any sound run.
     pub broken_identities: Vec<String>,
+    /// The window's first single requests by their end, as many as [`Plan::samples_max`](crate::Plan::samples_max) asks for.
+    pub samples: Vec<Sample>,
+    /// Requests completed or failed in the window beyond those, if any were asked for.
+    pub samples_dropped: u64,
+    /// The length of one request as it is written, its head included.
+    pub request_bytes: u64,
 }
 
 /// Requests of the window by fate:

@@ -10,6 +10,7 @@ use crate::measurement::{
 };
 use crate::parts::{add, empty_censored};
 use crate::plan::Plan;
+use crate::sample::Sample;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -109,9 +110,15 @@ pub(crate) fn measurement(parts: Parts<'_>) -> Measurement {
         },
         workers: Vec::new(),
         broken_identities: Vec::new(),
+        samples: Vec::new(),
+        samples_dropped: 0,
+        request_bytes: 0,
     };
     for books in parts.books {
         add_books(&mut merged, books);
+    }
+    if parts.plan.threads > 1 {
+        merged.samples.sort_unstable_by_key(Sample::end_ns);
     }
     merged
 }
@@ -141,6 +148,13 @@ fn add_books(to: &mut Measurement, books: ClosedBooks) {
     to.client.cpu_ns += books.cpu_ns;
     to.client.stamps_rejected += books.stamps_rejected;
     to.workers.push(books.audit);
+    let (mut samples, dropped) = books.samples.into_parts();
+    if to.samples.is_empty() {
+        to.samples = samples;
+    } else {
+        to.samples.append(&mut samples);
+    }
+    to.samples_dropped += dropped;
 }
 
 fn add_counts(to: &mut RequestCounts, from: RequestCounts) {

@@ -19,6 +19,10 @@ pub(crate) struct Times {
     pub(crate) last_byte_ns: u64,
     /// The part of `asked − intended` during which no connection was free.
     pub(crate) connection_wait_ns: u64,
+    /// Beside the instants, what a sample of the request needs: the bytes read for it
+    /// (4 GiB at most) and its answer's status, 0 until the answer is whole.
+    pub(crate) read_bytes: u32,
+    pub(crate) status: u16,
 }
 
 /// The histograms of all parts.
@@ -176,7 +180,7 @@ mod tests {
             sent_ns: 100,
             first_byte_ns: 480,
             last_byte_ns: 480,
-            connection_wait_ns: 0,
+            ..Times::default()
         };
         let late = Times {
             intended_ns: 100,
@@ -185,6 +189,7 @@ mod tests {
             first_byte_ns: 300,
             last_byte_ns: 490,
             connection_wait_ns: 15,
+            ..Times::default()
         };
         parts.completed(500, &plain);
         parts.completed(500, &late);

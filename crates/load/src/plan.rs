@@ -27,6 +27,9 @@ pub const STAGES_MAX: usize = 1000;
 /// The most worker threads of one plan.
 pub const THREADS_MAX: u32 = 256;
 
+/// The most single requests that a plan may keep: 320 MB of them.
+pub const SAMPLES_MAX: u64 = 10_000_000;
+
 /// Everything that defines a load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
@@ -64,6 +67,9 @@ pub struct Plan {
     /// Whether workers stay awake shortly before a request is due. It takes
     /// a core, and sends within about a microsecond of the due instant.
     pub spin: bool,
+    /// How many single requests of the window are kept, the first of each worker's;
+    /// 0 for none, at most [`SAMPLES_MAX`]. Every one takes 32 bytes before the clock starts.
+    pub samples_max: u64,
 }
 
 /// When requests are due.
@@ -177,6 +183,7 @@ impl Plan {
             seed: 1,
             pipeline: 1,
             spin: false,
+            samples_max: 0,
         }
     }
 
@@ -214,6 +221,12 @@ impl Plan {
         }
         if self.timeout.is_zero() {
             return wrong("A timeout of 0 s fails every request: give --timeout at least 1ms.".to_owned());
+        }
+        if self.samples_max > SAMPLES_MAX {
+            return wrong(format!(
+                "{} single requests are more than can be kept: ask for {SAMPLES_MAX} at most.",
+                self.samples_max
+            ));
         }
         Ok(())
     }

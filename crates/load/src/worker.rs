@@ -30,6 +30,7 @@ use crate::measurement::ErrorKind;
 use crate::net::{NO_HANDLE, Net};
 use crate::parts::Times;
 use crate::plan::Expect;
+use crate::sample::Samples;
 
 pub(crate) use preconnect::Preconnected;
 use slot::{Slot, State};
@@ -131,12 +132,18 @@ impl<N: Net> Worker<N> {
     }
 
     /// Runs the schedule from `start_ns` to its end.
-    pub(crate) fn run(mut self, start_ns: u64, edges: Edges, sink: SecondSink) -> io::Result<ClosedBooks> {
+    pub(crate) fn run(
+        mut self,
+        start_ns: u64,
+        edges: Edges,
+        sink: SecondSink,
+        samples: Samples,
+    ) -> io::Result<ClosedBooks> {
         let connected = self.slots.iter().filter(|s| s.handle != NO_HANDLE).count() as u64;
         self.start_ns = start_ns;
         self.last_resolved_ns = start_ns;
         // Before the clock starts: it allocates some megabytes.
-        let mut books = Books::open(start_ns, edges, connected, self.net.stamps(), sink);
+        let mut books = Books::open(start_ns, edges, connected, self.net.stamps(), sink, samples);
         let mut now = self.net.now_ns();
         while now < start_ns && !self.shared.control.stop_asked() {
             self.net.wait(now, start_ns)?;

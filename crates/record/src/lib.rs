@@ -6,6 +6,7 @@
 //! reading, so that an older Prony reads a newer one's log of the same schema.
 
 pub mod estimate;
+pub mod export;
 pub mod hdr;
 pub mod host;
 pub mod plan;

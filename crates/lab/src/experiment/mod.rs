@@ -172,6 +172,7 @@ impl ExperimentPlan {
             body: self.body.clone(),
             pipeline: self.pipeline,
             spin: self.spin,
+            samples_max: 0,
         }
     }
 

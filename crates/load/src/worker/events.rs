@@ -173,11 +173,13 @@ impl<N: Net> Worker<N> {
             };
             match progress {
                 Ok(Progress::More) => {
+                    slot.note_bytes(read.count - at);
                     self.reads_short = self.drops_bodies && slot.framer.body_left() >= DISCARD_MIN_BYTES;
                     return;
                 }
                 Ok(Progress::Done { consumed, status, reusable }) => {
                     at += consumed;
+                    slot.note_bytes(consumed);
                     self.reads_short &= !begins;
                     let is_over = read.discarded || at == read.count;
                     // Bytes beyond the answer that no request of ours asked for end the connection.
@@ -202,7 +204,8 @@ impl<N: Net> Worker<N> {
             return self.fail(books, index, now, ErrorKind::RequestTimeout, || message);
         }
         let whole = slot.pending.len() > slot.unsent;
-        let Some(times) = slot.pending.pop_front() else { return };
+        let Some(mut times) = slot.pending.pop_front() else { return };
+        times.status = status;
         if !whole {
             // Answered before it was written: what is left of it must not be.
             slot.unsent -= 1;

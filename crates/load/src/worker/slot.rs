@@ -62,6 +62,13 @@ impl Slot {
         self.pending.front().map(|times| times.sent_ns.max(times.asked_ns))
     }
 
+    /// Counts bytes as the oldest request's answer.
+    pub(super) fn note_bytes(&mut self, count: usize) {
+        if let Some(times) = self.pending.front_mut() {
+            times.read_bytes = times.read_bytes.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
+        }
+    }
+
     /// Whether no request is on it and none is about to be.
     pub(super) fn is_at_rest(&self, now: u64) -> bool {
         self.pending.is_empty() && self.retry_at_ns <= now

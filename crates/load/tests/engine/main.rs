@@ -5,6 +5,7 @@
 mod counts;
 mod failures;
 mod lying;
+mod samples;
 mod shapes;
 
 use std::time::Duration;

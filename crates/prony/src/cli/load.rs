@@ -24,6 +24,10 @@ pub(crate) struct LoadArguments {
     /// CPUs for the client's workers, `0` or `0,2-3`
     #[arg(long, value_name = "CPUS")]
     pub(crate) pin: Option<String>,
+    /// Also write the result as KIND: `hgrm` (percentiles), `hlog` (histograms per second),
+    /// `csv` (a line per second) or `jtl` (JMeter's log, a line per request) (repeatable)
+    #[arg(long, value_name = "KIND=FILE")]
+    pub(crate) export: Vec<String>,
 }
 
 /// The flags that make a plan, of `load` and of `bench --candidate`.

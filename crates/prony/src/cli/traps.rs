@@ -11,7 +11,6 @@ const NOT_YET: &[(&str, &str)] = &[
     ("--source", "choosing source addresses"),
     ("--unix", "Unix sockets"),
     ("--slo", "thresholds"),
-    ("--export", "exports"),
     ("--repeat", "repetitions"),
     ("--precision", "adding blocks until a precision is reached"),
     ("--duet", "duets"),

@@ -14,6 +14,7 @@ use prony_record::{Tool, Trial, rfc3339};
 use prony_report::terminal::{self, TerminalOptions};
 
 use super::embedded::Embedded;
+use super::export::Exports;
 use super::{parse_cpus, plan, write_file};
 use crate::cli::LoadArguments;
 use crate::failure::Failure;
@@ -33,6 +34,10 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     if let Some(cpus) = &arguments.pin {
         plan.cpus = parse_cpus(cpus)?.into_iter().map(|cpu| cpu as usize).collect();
     }
+    let others: Vec<&str> =
+        [&arguments.json, &arguments.output].into_iter().flatten().map(String::as_str).collect();
+    let exports = Exports::parse(&arguments.export, &others)?;
+    plan.samples_max = exports.samples_max(&plan);
     let log = arguments.output.as_deref().map(|path| open_log(path, printer)).transpose()?;
 
     let control = interrupt::control()?;
@@ -49,9 +54,11 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
         embedded_target: embedded.is_some(),
         server_saturated: None,
     };
-    let trial = judge(&measured?, &plan, &context);
+    let measured = measured?;
+    let trial = judge(&measured, &plan, &context);
     drop(embedded);
     publish(arguments, &trial, log, printer)?;
+    exports.write(&trial, &measured, printer)?;
     if trial.interrupted {
         return Err(Failure::interrupted());
     }

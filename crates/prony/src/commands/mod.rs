@@ -2,6 +2,7 @@
 
 pub(crate) mod bench;
 pub(crate) mod embedded;
+mod export;
 pub(crate) mod load;
 pub(crate) mod plan;
 pub(crate) mod report;

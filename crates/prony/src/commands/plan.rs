@@ -61,6 +61,7 @@ pub(crate) fn plan(arguments: &PlanArguments, target: Target) -> Result<Plan, Fa
         seed: arguments.seed.unwrap_or(DEFAULT_SEED),
         pipeline: arguments.pipeline.unwrap_or(1),
         spin: arguments.spin,
+        samples_max: 0,
     })
 }
 

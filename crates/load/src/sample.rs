@@ -1,0 +1,169 @@
+//! Single requests, kept when a plan asks for them.
+//!
+//! Histograms are what figures are made of; a list of requests is for tools
+//! that want one line for each (JMeter's result log). So none is kept unless
+//! [`Plan::samples_max`](crate::Plan::samples_max) says how many, and their
+//! room is there before the clock starts.
+
+use std::io;
+
+use crate::measurement::ErrorKind;
+use crate::parts::Times;
+
+/// One request that was completed or failed within the window. 32 bytes, so
+/// that five million take 160 MB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    /// When it was due, CLOCK_MONOTONIC.
+    pub intended_ns: u64,
+    /// Intended to last byte; of a failed request, to its failure.
+    pub response_ns: u64,
+    /// Intended to the answer's first byte, 0 where none came. In
+    /// microseconds, so that it has room for 71 minutes, beyond which it stays.
+    pub first_byte_us: u32,
+    /// The connect that it waited for, else 0; of a failed connect, its length. As `first_byte_us`.
+    pub connect_wait_us: u32,
+    /// Bytes read for it, the head included; 4 GiB at most.
+    pub read_bytes: u32,
+    /// The answer's status, 0 where no answer was whole.
+    pub status: u16,
+    /// Why it failed; `None`: it was completed.
+    pub failure: Option<ErrorKind>,
+    /// The worker that sent it, from 0.
+    pub worker: u8,
+}
+
+const _: () = assert!(size_of::<Sample>() == 32, "the bound of samples is stated in bytes");
+
+impl Sample {
+    /// When it was resolved, CLOCK_MONOTONIC.
+    pub fn end_ns(&self) -> u64 {
+        self.intended_ns.saturating_add(self.response_ns)
+    }
+}
+
+/// The first requests of a worker's window.
+#[derive(Debug, Default)]
+pub(crate) struct Samples {
+    kept: Vec<Sample>,
+    /// How many are kept at most; 0: none are asked for, and none are counted.
+    room: usize,
+    dropped: u64,
+    worker: u8,
+}
+
+impl Samples {
+    /// Room for so many. Its memory is written once, so that no page of it is
+    /// fetched from the kernel while the clock runs.
+    ///
+    /// # Errors
+    /// When there is not so much memory.
+    pub(crate) fn with_room(worker: u32, room: u64) -> io::Result<Samples> {
+        let too_many = || io::Error::new(io::ErrorKind::OutOfMemory, format!("no memory for {room} samples"));
+        let worker = u8::try_from(worker).unwrap_or(u8::MAX);
+        let mut samples =
+            Samples { room: usize::try_from(room).map_err(|_| too_many())?, worker, ..Samples::default() };
+        samples.kept.try_reserve_exact(samples.room).map_err(|_| too_many())?;
+        let blank = samples.sample(0, &Times::default(), None);
+        samples.kept.resize(samples.room, blank);
+        samples.kept.clear();
+        Ok(samples)
+    }
+
+    /// Keeps a request that ended at `end_ns`, if samples are asked for.
+    #[inline]
+    pub(crate) fn keep(&mut self, end_ns: u64, times: &Times, failure: Option<ErrorKind>) {
+        if self.room > 0 {
+            self.keep_asked(end_ns, times, failure);
+        }
+    }
+
+    #[cold]
+    fn keep_asked(&mut self, end_ns: u64, times: &Times, failure: Option<ErrorKind>) {
+        if self.kept.len() < self.room {
+            let sample = self.sample(end_ns, times, failure);
+            self.kept.push(sample);
+        } else {
+            self.dropped += 1;
+        }
+    }
+
+    fn sample(&self, end_ns: u64, times: &Times, failure: Option<ErrorKind>) -> Sample {
+        let connected_ns = if times.sent_ns > 0 { times.sent_ns } else { end_ns };
+        Sample {
+            intended_ns: times.intended_ns,
+            response_ns: end_ns.saturating_sub(times.intended_ns),
+            first_byte_us: microseconds(times.first_byte_ns.saturating_sub(times.intended_ns)),
+            connect_wait_us: microseconds(connected_ns.saturating_sub(times.asked_ns)),
+            read_bytes: times.read_bytes,
+            status: times.status,
+            failure,
+            worker: self.worker,
+        }
+    }
+
+    /// The samples, in the order in which they ended, and how many more there were.
+    pub(crate) fn into_parts(self) -> (Vec<Sample>, u64) {
+        (self.kept, self.dropped)
+    }
+}
+
+fn microseconds(ns: u64) -> u32 {
+    u32::try_from(ns / 1000).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times() -> Times {
+        Times {
+            intended_ns: 1_000_000,
+            asked_ns: 1_004_000,
+            sent_ns: 1_034_000,
+            first_byte_ns: 1_500_900,
+            last_byte_ns: 1_600_001,
+            read_bytes: 130,
+            status: 200,
+            ..Times::default()
+        }
+    }
+
+    #[test]
+    fn the_first_are_kept_and_the_rest_counted() {
+        let mut samples = Samples::with_room(3, 2).unwrap();
+        samples.keep(1_600_001, &times(), None);
+        samples.keep(
+            1_700_000,
+            &Times { sent_ns: 0, first_byte_ns: 0, status: 0, ..times() },
+            Some(ErrorKind::Reset),
+        );
+        for _ in 0..5 {
+            samples.keep(9_000_000, &times(), None);
+        }
+        let (kept, dropped) = samples.into_parts();
+        assert_eq!((kept.len(), dropped), (2, 5));
+        let (first, second) = (kept[0], kept[1]);
+        assert_eq!((first.intended_ns, first.response_ns, first.end_ns()), (1_000_000, 600_001, 1_600_001));
+        assert_eq!((first.first_byte_us, first.connect_wait_us, first.read_bytes), (500, 30, 130));
+        assert_eq!((first.status, first.failure, first.worker), (200, None, 3));
+        assert_eq!((second.first_byte_us, second.connect_wait_us), (0, 696));
+        assert_eq!((second.status, second.failure), (0, Some(ErrorKind::Reset)));
+    }
+
+    #[test]
+    fn without_room_nothing_is_kept_or_counted() {
+        let mut samples = Samples::default();
+        samples.keep(1_600_001, &times(), None);
+        assert_eq!(samples.into_parts(), (Vec::new(), 0));
+    }
+
+    #[test]
+    fn waits_beyond_an_hour_stay_at_their_bound() {
+        let mut samples = Samples::with_room(0, 1).unwrap();
+        let day = Times { first_byte_ns: 86_400_000_000_000, ..times() };
+        samples.keep(86_400_000_000_001, &day, None);
+        let (kept, _) = samples.into_parts();
+        assert_eq!((kept[0].first_byte_us, kept[0].response_ns), (u32::MAX, 86_399_999_000_001));
+    }
+}

@@ -1,0 +1,213 @@
+//! `--export KIND=FILE`: the result in other tools' formats.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use prony_load::plan::{Arrivals, SAMPLES_MAX};
+use prony_load::{Measurement, Plan};
+use prony_record::Trial;
+use prony_record::export::{ExportError, csv, hgrm, hlog, jtl};
+use prony_report::format::thousands;
+
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// The single requests that are kept of a closed load which only a duration
+/// ends: nobody can know how many it will make. 160 MB.
+const CLOSED_SAMPLES: u64 = 5_000_000;
+/// A list of requests is long: it is written in pieces of this size.
+const BUFFER_BYTES: usize = 1 << 20;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Hgrm,
+    Hlog,
+    Jtl,
+    Csv,
+}
+
+const KINDS: [(&str, Kind); 4] =
+    [("hgrm", Kind::Hgrm), ("hlog", Kind::Hlog), ("jtl", Kind::Jtl), ("csv", Kind::Csv)];
+
+/// What is exported, and where to.
+#[derive(Debug, Default)]
+pub(crate) struct Exports(Vec<(Kind, String)>);
+
+impl Exports {
+    /// Reads the flags and finds out whether their files can be written, so
+    /// that no load is lost for want of a folder. `others` are the files that
+    /// the command writes beside.
+    pub(crate) fn parse(texts: &[String], others: &[&str]) -> Result<Exports, Failure> {
+        let mut exports = Vec::new();
+        let mut seen: Vec<PathBuf> = others.iter().map(|path| identity(path)).collect();
+        for text in texts {
+            let (kind, path) = kind_and_path(text)?;
+            let identity = identity(path);
+            if seen.contains(&identity) {
+                return Err(Failure::usage(format!(
+                    "--export {text}: {path} is written twice by this command: give each a file of its own."
+                )));
+            }
+            probe(path)
+                .map_err(|e| Failure::usage(format!("--export {text}: {path} cannot be written: {e}.")))?;
+            seen.push(identity);
+            exports.push((kind, path.to_owned()));
+        }
+        Ok(Exports(exports))
+    }
+
+    /// How many single requests the load must keep for these exports: none, or
+    /// as many as it can make, as far as that is known before it and within
+    /// the engine's bound.
+    pub(crate) fn samples_max(&self, plan: &Plan) -> u64 {
+        if !self.0.iter().any(|(kind, _)| *kind == Kind::Jtl) {
+            return 0;
+        }
+        let by_count = plan.stop.requests.unwrap_or(u64::MAX);
+        let rate = if let Arrivals::Constant(rate) = plan.arrivals { Some(rate) } else { None };
+        let by_time = match (rate, plan.stop.duration) {
+            (Some(rate), Some(duration)) => {
+                let end_ns = u64::try_from((plan.warmup + duration).as_nanos()).unwrap_or(u64::MAX);
+                rate.due_before(end_ns)
+            }
+            (None, Some(_)) if plan.stop.requests.is_none() => CLOSED_SAMPLES,
+            _ => u64::MAX,
+        };
+        by_count.min(by_time).clamp(1, SAMPLES_MAX)
+    }
+
+    /// Writes all of them. One that fails does not keep the others from being written.
+    pub(crate) fn write(&self, trial: &Trial, m: &Measurement, printer: &Printer) -> Result<(), Failure> {
+        let mut failed = None;
+        for (kind, path) in &self.0 {
+            if let Err(e) = write_one(*kind, path, trial, m) {
+                let sentence = format!("{path} could not be written: {e}.");
+                if let Some(earlier) = failed.replace(sentence) {
+                    printer.error(&earlier);
+                }
+            } else if *kind == Kind::Jtl && m.samples_dropped > 0 {
+                printer.note(&kept_the_first(path, m));
+            }
+        }
+        failed.map_or(Ok(()), |sentence| Err(Failure::usage(sentence)))
+    }
+}
+
+fn kind_and_path(text: &str) -> Result<(Kind, &str), Failure> {
+    let names: Vec<&str> = KINDS.iter().map(|(name, _)| *name).collect();
+    let names = names.join(", ");
+    let Some((name, path)) = text.split_once('=') else {
+        return Err(Failure::usage(format!(
+            "--export {text:?} names no file: write --export KIND=FILE, where KIND is one of {names}."
+        )));
+    };
+    let Some((_, kind)) = KINDS.iter().find(|(known, _)| *known == name) else {
+        return Err(Failure::usage(format!(
+            "--export {text:?}: {name:?} is no format that Prony writes: it is one of {names}."
+        )));
+    };
+    if path.is_empty() || path == "-" {
+        return Err(Failure::usage(format!(
+            "--export {text:?} needs a file: standard output is for the result. Write --export {name}=FILE."
+        )));
+    }
+    Ok((*kind, path))
+}
+
+/// By what two paths are known to be of one file: the folder as it is, and the name.
+fn identity(path: &str) -> PathBuf {
+    let path = Path::new(path);
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+    path.file_name().map_or(folder.clone(), |name| folder.join(name))
+}
+
+/// Whether the file could be written, without changing anything.
+fn probe(path: &str) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        Ok(metadata) if metadata.is_file() => OpenOptions::new().write(true).open(path).map(drop),
+        // A device or a pipe, whose reader would notice.
+        Ok(_) => Ok(()),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            match OpenOptions::new().write(true).create_new(true).open(path) {
+                Ok(_) => fs::remove_file(path),
+                // A link to nothing: writing will make its target.
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+                Err(e) => Err(e),
+            }
+        }
+        Err(e) => Err(e),
+    }
+}
+
+fn write_one(kind: Kind, path: &str, trial: &Trial, m: &Measurement) -> Result<(), ExportError> {
+    let mut out = BufWriter::with_capacity(BUFFER_BYTES, File::create(path)?);
+    match kind {
+        Kind::Hgrm => hgrm::write(trial, &mut out)?,
+        Kind::Hlog => hlog::write(trial, &mut out)?,
+        Kind::Jtl => jtl::write(trial, m.into(), &mut out)?,
+        Kind::Csv => csv::write(trial, &mut out)?,
+    }
+    out.flush()?;
+    let file = out.get_ref();
+    // Devices and pipes cannot be synced.
+    if file.metadata()?.is_file() {
+        file.sync_all()?;
+    }
+    Ok(())
+}
+
+fn kept_the_first(path: &str, m: &Measurement) -> String {
+    let kept = m.samples.len() as u64;
+    format!(
+        "{path} has the first {} of {} requests: their room is fixed before the load begins. \
+         For all of them make it shorter: -d, or -n up to {}.",
+        thousands(kept),
+        thousands(kept + m.samples_dropped),
+        thousands(SAMPLES_MAX)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_load::Target;
+    use prony_load::pace::Rate;
+    use std::time::Duration;
+
+    fn samples_of(kind: Kind, change: impl FnOnce(&mut Plan)) -> u64 {
+        let mut plan = Plan::closed(Target::parse("http://h/").unwrap());
+        change(&mut plan);
+        Exports(vec![(Kind::Csv, "a".to_owned()), (kind, "b".to_owned())]).samples_max(&plan)
+    }
+
+    #[test]
+    fn the_room_for_requests_follows_from_the_plan() {
+        let rate = |per_s| Arrivals::Constant(Rate::per_s(per_s).unwrap());
+        assert_eq!(samples_of(Kind::Hlog, |_| {}), 0);
+        assert_eq!(samples_of(Kind::Jtl, |_| {}), CLOSED_SAMPLES);
+        // 10 s after 1 s of warm-up, in which requests may wait for the window.
+        assert_eq!(samples_of(Kind::Jtl, |p| p.arrivals = rate(2000.0)), 22_000);
+        assert_eq!(samples_of(Kind::Jtl, |p| p.arrivals = rate(1e7)), SAMPLES_MAX);
+        assert_eq!(samples_of(Kind::Jtl, |p| p.arrivals = rate(0.001)), 1);
+        let counted = |requests| {
+            move |p: &mut Plan| {
+                p.stop.requests = Some(requests);
+            }
+        };
+        assert_eq!(samples_of(Kind::Jtl, counted(500)), 500);
+        assert_eq!(samples_of(Kind::Jtl, counted(u64::MAX)), SAMPLES_MAX);
+        let both = |p: &mut Plan| {
+            (p.arrivals, p.stop.requests, p.warmup) = (rate(100.0), Some(5_000), Duration::ZERO);
+        };
+        assert_eq!(samples_of(Kind::Jtl, both), 1_000);
+    }
+
+    #[test]
+    fn one_file_is_known_by_its_folder_and_name() {
+        assert_eq!(identity("a.csv"), identity("./a.csv"));
+        assert_ne!(identity("a.csv"), identity("b.csv"));
+    }
+}

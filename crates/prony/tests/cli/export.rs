@@ -1,0 +1,195 @@
+//! `--export`: what other tools are given is what the JSON says.
+
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use prony_record::hdr;
+use serde_json::Value;
+
+use crate::world::{Said, TargetProcess, World};
+
+/// A load with all four exports and its JSON.
+fn load(world: &World, url: &str, flags: &[&str]) -> Said {
+    let exports = ["hgrm=r.hgrm", "hlog=r.hlog", "csv=r.csv", "jtl=r.jtl"];
+    let mut line = vec!["load", url, "--json", "t.json"];
+    line.extend(exports.iter().flat_map(|export| ["--export", export]));
+    line.extend(flags);
+    world.prony(&line)
+}
+
+fn json(world: &World) -> Value {
+    serde_json::from_str(&world.read("t.json")).unwrap()
+}
+
+fn count(json: &Value, name: &str) -> u64 {
+    json["requests"][name].as_u64().unwrap()
+}
+
+/// The columns of a comma-separated file without quotes, by name.
+fn column(text: &str, name: &str) -> Vec<String> {
+    let mut lines = text.lines();
+    let at = lines.next().unwrap().split(',').position(|n| n == name).unwrap();
+    lines.map(|line| line.split(',').nth(at).unwrap().to_owned()).collect()
+}
+
+fn sum(values: &[String]) -> u64 {
+    values.iter().map(|v| v.parse::<u64>().unwrap()).sum()
+}
+
+/// All four files agree with the JSON.
+#[track_caller]
+fn assert_agreement(world: &World) {
+    let json = json(world);
+    let (completed, failed) = (count(&json, "completed"), count(&json, "failed"));
+
+    let jtl = world.read("r.jtl");
+    let success = column(&jtl, "success");
+    assert_eq!(success.len() as u64, completed + failed);
+    assert_eq!(success.iter().filter(|s| *s == "true").count() as u64, completed);
+    for (status, answers) in json["status"].as_object().unwrap() {
+        let rows = column(&jtl, "responseCode").iter().filter(|code| *code == status).count();
+        assert_eq!(rows as u64, answers.as_u64().unwrap(), "{status}");
+    }
+    let (elapsed, latency) = (column(&jtl, "elapsed"), column(&jtl, "Latency"));
+    for (elapsed, latency) in elapsed.iter().zip(&latency) {
+        assert!(latency.parse::<u64>().unwrap() <= elapsed.parse::<u64>().unwrap(), "{latency} {elapsed}");
+    }
+
+    let hlog = world.read("r.hlog");
+    let intervals: Vec<_> = hlog.lines().filter(|l| l.starts_with(|c: char| c.is_ascii_digit())).collect();
+    assert_eq!(intervals.len(), json["series"].as_array().unwrap().len());
+    let histograms = intervals.iter().map(|line| hdr::decode(line.split(',').nth(3).unwrap()).unwrap());
+    assert_eq!(histograms.map(|h| h.len()).sum::<u64>(), completed);
+
+    let csv = world.read("r.csv");
+    assert_eq!(sum(&column(&csv, "completed")), completed);
+    assert_eq!(sum(&column(&csv, "failed")), failed);
+    assert_eq!(column(&csv, "at_s").len(), intervals.len());
+
+    let hgrm = world.read("r.hgrm");
+    let total = hgrm.lines().find_map(|l| l.split_once("Total count    =")).unwrap().1;
+    assert_eq!(total.trim().trim_end_matches(']').parse::<u64>().unwrap(), completed);
+    let rows: Vec<_> = hgrm.lines().skip(2).filter(|l| !l.starts_with('#')).collect();
+    if completed > 0 {
+        let last: Vec<_> = rows.last().unwrap().split_whitespace().collect();
+        assert_eq!(last[2].parse::<u64>().unwrap(), completed);
+        let max_ms = json["latency"]["response"]["max_ns"].as_u64().unwrap() as f64 / 1e6;
+        assert_eq!(last[0].parse::<f64>().unwrap(), max_ms);
+    }
+}
+
+#[test]
+fn a_counted_load_in_all_four_formats() {
+    let world = World::new();
+    let target = TargetProcess::start(&["--delay", "exp:1ms"]);
+    let said = load(&world, &target.url(), &["-n", "500"]);
+    assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{said:?}");
+    assert_eq!(count(&json(&world), "completed"), 500);
+    assert_agreement(&world);
+    let jtl = world.read("r.jtl");
+    assert!(column(&jtl, "URL").iter().all(|url| *url == target.url()));
+    assert!(column(&jtl, "label").iter().all(|label| label == "GET /"));
+    assert_eq!(
+        sum(&column(&jtl, "bytes")),
+        500 * sum(&column(&jtl, "bytes")[..1]),
+        "the same answer each time"
+    );
+}
+
+#[test]
+fn a_load_at_a_rate_on_several_workers() {
+    let world = World::new();
+    let target = TargetProcess::start(&["--delay", "exp:2ms"]);
+    let said = load(&world, &target.url(), &["-R", "900", "-d", "1500ms", "-t", "2", "-c", "20"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_eq!(said.err, "", "every request of a rate has its room");
+    assert_agreement(&world);
+    assert_eq!(column(&world.read("r.csv"), "length_s"), ["1", "0.5"]);
+    let workers = column(&world.read("r.jtl"), "threadName");
+    assert!(workers.iter().any(|w| w == "prony 1-1") && workers.iter().any(|w| w == "prony 1-2"));
+}
+
+#[test]
+fn a_load_of_failures() {
+    let world = World::new();
+    let target = TargetProcess::start(&[]);
+    let said = load(&world, &target.url(), &["-n", "50", "--expect-status", "204"]);
+    assert_eq!(said.code, Some(3), "nothing was completed: {said:?}");
+    assert_agreement(&world);
+    let jtl = world.read("r.jtl");
+    assert!(column(&jtl, "failureMessage").iter().all(|m| m == "unexpected_status"));
+    assert_eq!(column(&jtl, "responseCode").len(), 50);
+}
+
+#[test]
+fn an_interrupted_load_is_exported_too() {
+    let world = World::new();
+    let target = TargetProcess::start(&["--delay", "1ms"]);
+    let exports = ["--json", "t.json", "--export", "jtl=r.jtl", "--export", "csv=r.csv"];
+    let exports = [&exports[..], &["--export", "hgrm=r.hgrm", "--export", "hlog=r.hlog"]].concat();
+    let url = target.url();
+    let line = [&["load", &url, "-d", "100s", "--warmup", "0", "-c", "4"], &exports[..]].concat();
+    let child = world.command(&line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    thread::sleep(Duration::from_millis(900));
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let said: Said = child.wait_with_output().unwrap().into();
+    assert_eq!(said.code, Some(130), "{said:?}");
+    assert_eq!(json(&world)["interrupted"], true);
+    assert!(count(&json(&world), "completed") > 0);
+    assert_agreement(&world);
+}
+
+#[test]
+fn earlier_files_are_replaced_and_standard_output_is_the_results() {
+    let world = World::new();
+    let target = TargetProcess::start(&[]);
+    world.write("r.csv", &"an earlier and longer file\n".repeat(1000));
+    let said = world.prony(&["load", &target.url(), "-n", "20", "--json", "-", "--export=csv=r.csv"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let json: Value = serde_json::from_str(&said.out).expect("nothing but JSON on standard output");
+    assert_eq!(json["requests"]["completed"], 20);
+    let csv = world.read("r.csv");
+    assert!(csv.starts_with("at_s,") && !csv.contains("earlier"), "{csv}");
+}
+
+#[test]
+fn exports_that_cannot_be_are_refused_before_the_load() {
+    let world = World::new();
+    let target = TargetProcess::start(&[]);
+    world.write("there.csv", "kept");
+    std::fs::create_dir(world.path("folder")).unwrap();
+    let refused = |flags: &[&str], words: &[&str]| {
+        let said = world.prony(&[&["load", &target.url(), "-n", "10"], flags].concat());
+        assert_eq!(said.code, Some(2), "{said:?}");
+        assert!(!said.err.contains("panicked") && said.out.is_empty(), "{said:?}");
+        for word in words {
+            assert!(said.err.contains(word), "{word:?} is missing: {}", said.err);
+        }
+    };
+    refused(&["--export", "r.csv"], &["names no file", "hgrm, hlog, jtl, csv"]);
+    refused(&["--export", "xml=r.xml"], &["\"xml\"", "hgrm, hlog, jtl, csv"]);
+    refused(&["--export", "csv="], &["needs a file"]);
+    refused(&["--export", "csv=-"], &["needs a file", "standard output"]);
+    refused(&["--export", "csv=/no/such/folder/r.csv"], &["/no/such/folder/r.csv", "No such file"]);
+    refused(&["--export", "csv=folder"], &["folder", "directory"]);
+    refused(&["--export", "csv=r", "--export", "jtl=./r"], &["./r", "twice"]);
+    refused(&["--json", "r.json", "--export", "csv=r.json"], &["r.json", "twice"]);
+    refused(&["-o", "r.jsonl", "--export", "csv=there.csv", "--export", "jtl=r.jsonl"], &["twice"]);
+    assert_eq!(target.ledger()["requests_received"], 0, "nothing was loaded");
+    assert_eq!(world.read("there.csv"), "kept");
+    assert!(!world.path("r").exists(), "looking whether a file can be written leaves none");
+}
+
+#[test]
+fn a_full_disk_is_said_and_the_rest_is_written() {
+    let world = World::new();
+    let target = TargetProcess::start(&[]);
+    let line = ["load", &target.url(), "-n", "10", "--export", "hgrm=/dev/full", "--export", "csv=r.csv"];
+    let said = world.prony(&line);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("/dev/full") && said.err.contains("No space left"), "{said:?}");
+    assert!(said.out.contains("req/s"), "the result is shown all the same: {said:?}");
+    assert_eq!(sum(&column(&world.read("r.csv"), "completed")), 10);
+}

@@ -1,0 +1,71 @@
+//! A trial in the formats of other tools, for their readers.
+//!
+//! `hgrm`, `hlog` and `csv` are made of the stored trial alone, so that any
+//! run log can still be exported; `jtl` has a line per request and needs the
+//! samples of the load itself. None of them computes a statistic: what they
+//! hold was in the trial. docs/exports.md says column by column what that is.
+
+pub mod csv;
+pub mod hgrm;
+pub mod hlog;
+pub mod jtl;
+#[cfg(test)]
+mod testing;
+
+use std::borrow::Cow;
+use std::io;
+use std::time::{Duration, SystemTime};
+
+use crate::hdr::HdrError;
+use crate::trial::Trial;
+
+/// Why a trial could not be exported.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// A histogram of the trial does not read.
+    #[error("a histogram of the trial could not be read: {0}")]
+    Histogram(#[from] HdrError),
+    /// The trial has no start that is a time.
+    #[error("{0:?} is not a time as RFC 3339 has it, and the trial is said to have started then")]
+    StartedAt(String),
+    /// Writing failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// The wall clock at an instant of the window, to the millisecond in which trials state their start.
+fn wall_clock(trial: &Trial, at_ns: u64) -> Result<SystemTime, ExportError> {
+    let started: jiff::Timestamp =
+        trial.started_at.parse().map_err(|_| ExportError::StartedAt(trial.started_at.clone()))?;
+    Ok(SystemTime::from(started) + Duration::from_nanos(trial.window.warmup_ns) + Duration::from_nanos(at_ns))
+}
+
+/// A field of a comma-separated line: quoted where RFC 4180 asks for it.
+fn field(text: &str) -> Cow<'_, str> {
+    if text.contains(['"', ',', '\r', '\n']) {
+        Cow::Owned(format!("\"{}\"", text.replace('"', "\"\"")))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_quoted_where_they_must_be() {
+        assert_eq!(field("GET /"), "GET /");
+        assert_eq!(field("GET /?a=1,2"), "\"GET /?a=1,2\"");
+        assert_eq!(field("say \"hi\"\n"), "\"say \"\"hi\"\"\n\"");
+    }
+
+    #[test]
+    fn a_start_that_is_no_time_is_an_error() {
+        let mut trial = testing::trial(&[]);
+        assert_eq!(crate::rfc3339(wall_clock(&trial, 250_000_000).unwrap()), "2026-11-21T12:00:01.750Z");
+        trial.started_at = "yesterday".to_owned();
+        let error = wall_clock(&trial, 0).unwrap_err();
+        assert!(error.to_string().contains("yesterday"), "{error}");
+    }
+}

@@ -117,6 +117,7 @@ pub(crate) fn healthy(seconds: u64, per_s: u64) -> Measurement {
             gaps_over_1ms_sum_ns: 0,
         }],
         broken_identities: Vec::new(),
+        tls: None,
     }
 }
 

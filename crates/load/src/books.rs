@@ -8,7 +8,7 @@
 use std::sync::mpsc::{Receiver, Sender};
 
 use crate::measurement::{
-    BIN_NS, Bin, Durations, ErrorKind, ErrorTally, Latency, RequestCounts, RunTotal, WorkerAudit,
+    BIN_NS, Bin, Durations, ErrorKind, ErrorTally, Latency, RequestCounts, RunTotal, TlsUse, WorkerAudit,
     empty_histogram,
 };
 use crate::parts::{Parts, Times};
@@ -117,6 +117,8 @@ pub(crate) struct ClosedBooks {
     pub(crate) cpu_ns: u64,
     /// The window's edges as they turned out.
     pub(crate) edges: Edges,
+    /// The worker's to enter.
+    pub(crate) tls: Option<TlsUse>,
 }
 
 impl Books {
@@ -467,6 +469,7 @@ impl Books {
             audit: self.audit,
             cpu_ns: self.cpu_ns,
             edges: self.edges,
+            tls: None,
         }
     }
 

@@ -21,6 +21,7 @@ use crate::pace::Share;
 use crate::plan::{Arrivals, Plan};
 use crate::request;
 use crate::sys;
+use crate::tls;
 use crate::worker::{Preconnected, Shared, Source, Worker};
 
 /// How often the observer is called.
@@ -61,6 +62,7 @@ pub fn run(
     let open_files = check_open_files(plan)?;
     plan.check()?;
     let request = request::build(plan)?;
+    let tls = tls::Setup::of(plan)?;
     let address = resolve(plan)?;
     let shared = Arc::new(Shared {
         request,
@@ -71,6 +73,7 @@ pub fn run(
         given_up: AtomicBool::new(false),
         linger_max: linger_max(plan, open_files),
         control: control.clone(),
+        tls,
     });
     let (to_engine, from_workers) = mpsc::channel();
     let (finished_seconds, seconds) = mpsc::channel();
@@ -187,7 +190,7 @@ fn start_worker(
     let sink = SecondSink { worker: worker as usize, finished: seconds.clone(), empty: empties };
     let to_engine_at_panic = to_engine.clone();
     let body = move || {
-        let net = match prepare_thread(cpu, address) {
+        let net = match prepare_thread(cpu, address, shared.tls.as_ref()) {
             Ok(net) => net,
             Err(e) => return drop(to_engine.send(FromWorker::Ready(Err(e)))),
         };
@@ -220,13 +223,13 @@ fn start_worker(
     Ok(Hand { thread, go, empty, gauge })
 }
 
-fn prepare_thread(cpu: Option<usize>, address: SocketAddr) -> io::Result<Linux> {
+fn prepare_thread(cpu: Option<usize>, address: SocketAddr, tls: Option<&tls::Setup>) -> io::Result<Linux> {
     if let Some(cpu) = cpu {
         sys::pin_thread(cpu)
             .map_err(|e| io::Error::new(e.kind(), format!("pinning a worker to CPU {cpu}: {e}")))?;
     }
     sys::tighten_timer_slack();
-    Linux::new(address)
+    Linux::new(address, tls)
 }
 
 /// Waits until the workers are connected, starts the clock, and collects what they measure.

@@ -24,6 +24,7 @@ pub mod plan;
 mod request;
 mod sys;
 pub mod target;
+pub mod tls;
 mod worker;
 
 pub use control::{Control, Snapshot};

@@ -109,6 +109,7 @@ pub(crate) fn measurement(parts: Parts<'_>) -> Measurement {
         },
         workers: Vec::new(),
         broken_identities: Vec::new(),
+        tls: None,
     };
     for books in parts.books {
         add_books(&mut merged, books);
@@ -141,6 +142,12 @@ fn add_books(to: &mut Measurement, books: ClosedBooks) {
     to.client.cpu_ns += books.cpu_ns;
     to.client.stamps_rejected += books.stamps_rejected;
     to.workers.push(books.audit);
+    if let Some(from) = books.tls {
+        let sum = to.tls.get_or_insert_default();
+        sum.agreed = sum.agreed.take().or(from.agreed);
+        sum.full += from.full;
+        sum.resumed += from.resumed;
+    }
 }
 
 fn add_counts(to: &mut RequestCounts, from: RequestCounts) {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::pace::Rate;
 use crate::target::Target;
+use crate::tls::Tls;
 
 /// The longest warm-up or duration: a day. Longer runs are a monitoring
 /// tool's work, and an unbounded one would make every buffer unbounded.
@@ -50,6 +51,8 @@ pub struct Plan {
     pub cpus: Vec<usize>,
     /// The seed of everything random in the load (recorded; constant arrivals draw nothing from it).
     pub seed: u64,
+    /// How TLS is spoken, where the target's scheme is `https`.
+    pub tls: Tls,
 }
 
 /// When requests are due.
@@ -120,6 +123,7 @@ impl Plan {
             expect: Expect::default(),
             cpus: Vec::new(),
             seed: 1,
+            tls: Tls::default(),
         }
     }
 

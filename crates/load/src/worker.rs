@@ -27,6 +27,7 @@ use crate::net::{Connecting, Handle, Interest, NO_HANDLE, Net};
 use crate::pace::Share;
 use crate::parts::Times;
 use crate::plan::Expect;
+use crate::tls;
 
 use events::stream_error_kind;
 pub(crate) use preconnect::Preconnected;
@@ -53,6 +54,8 @@ pub(crate) struct Shared {
     /// Connections that each worker may leave to the server to close.
     pub(crate) linger_max: usize,
     pub(crate) control: Control,
+    /// Where TLS is spoken.
+    pub(crate) tls: Option<tls::Setup>,
 }
 
 /// Where a worker's requests come from.
@@ -231,7 +234,7 @@ impl<N: Net> Worker<N> {
         let unresolved: Vec<Times> = self.slots.iter().filter(in_flight).map(|s| s.times).collect();
         self.close_connections();
         let (before_window, dispatched) = books.dispatch_counts();
-        match self.source {
+        let closed = match self.source {
             Source::Closed { .. } => {
                 let due_before = |at: u64| if at >= end_ns { dispatched } else { before_window };
                 books.close(unresolved.into_iter(), due_before, std::iter::empty())
@@ -247,7 +250,8 @@ impl<N: Net> Worker<N> {
                 });
                 books.close(unresolved.into_iter(), due_before, waits)
             }
-        }
+        };
+        ClosedBooks { tls: self.net.tls(), ..closed }
     }
 
     fn next_wakeup(&self, books: &Books, now: u64) -> u64 {
@@ -427,6 +431,7 @@ fn connect_error_kind(error: &io::Error) -> ErrorKind {
         Some(libc::ECONNREFUSED) => ErrorKind::ConnectRefused,
         Some(libc::ETIMEDOUT) => ErrorKind::ConnectTimeout,
         Some(libc::EADDRNOTAVAIL | libc::EADDRINUSE) => ErrorKind::NoPorts,
+        _ if tls::failure::is_tls(error) => ErrorKind::Tls,
         _ => ErrorKind::ConnectFailed,
     }
 }

@@ -1,6 +1,7 @@
 //! The effective plan of a trial as it is stored: defaults filled in, secrets out.
 
 use prony_load::plan::{Arrivals, Plan};
+use prony_load::tls::ALPN;
 use serde::{Deserialize, Serialize};
 
 /// What a secret is replaced by.
@@ -43,6 +44,22 @@ pub struct PlanRecord {
     pub cpus: Vec<usize>,
     /// The seed.
     pub seed: u64,
+    /// How TLS is spoken; `None` with an `http://` URL.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsPlanRecord>,
+}
+
+/// How TLS is spoken, as JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TlsPlanRecord {
+    /// Against what the server's certificate is checked: `system`, `cacert`, or `none`.
+    pub verify: String,
+    /// Whether sessions are resumed: `on` or `off`.
+    pub resumption: String,
+    /// The protocol offered by ALPN.
+    pub alpn: String,
+    /// Whether the client has a certificate to show.
+    pub client_certificate: bool,
 }
 
 impl PlanRecord {
@@ -73,6 +90,12 @@ impl PlanRecord {
             expect_body: plan.expect.body.is_some(),
             cpus: plan.cpus.clone(),
             seed: plan.seed,
+            tls: plan.target.tls.then(|| TlsPlanRecord {
+                verify: plan.tls.verify.name().to_owned(),
+                resumption: if plan.tls.resumption { "on" } else { "off" }.to_owned(),
+                alpn: ALPN.to_owned(),
+                client_certificate: plan.tls.identity.is_some(),
+            }),
         }
     }
 }

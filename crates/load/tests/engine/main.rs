@@ -5,6 +5,8 @@
 mod counts;
 mod failures;
 mod lying;
+mod tls;
+mod tls_server;
 
 use std::time::Duration;
 

@@ -6,6 +6,7 @@ use prony_lab::units::{parse_duration, parse_rate};
 use prony_load::plan::{Arrivals, Expect, Plan, Stop};
 use prony_load::target::Target;
 
+use super::tls::tls;
 use crate::cli::PlanArguments;
 use crate::failure::Failure;
 
@@ -39,6 +40,7 @@ pub(crate) fn plan(arguments: &PlanArguments, target: Target) -> Result<Plan, Fa
         Arrivals::Closed => 50,
         Arrivals::Constant(_) => 100,
     });
+    let tls = tls(arguments, &target)?;
     Ok(Plan {
         target,
         method: arguments.method.clone().unwrap_or_else(|| default_method.to_owned()),
@@ -57,6 +59,7 @@ pub(crate) fn plan(arguments: &PlanArguments, target: Target) -> Result<Plan, Fa
         },
         cpus: Vec::new(),
         seed: arguments.seed,
+        tls,
     })
 }
 

@@ -62,6 +62,13 @@ pub struct TlsPlanRecord {
     pub client_certificate: bool,
 }
 
+impl TlsPlanRecord {
+    /// Whether it is as it is without any flag.
+    pub fn is_default(&self) -> bool {
+        self.verify == "system" && self.resumption == "on" && !self.client_certificate
+    }
+}
+
 impl PlanRecord {
     /// The stored form of a plan. Headers named in `redact` (any case), and
     /// those that carry credentials by custom, lose their values.

@@ -6,4 +6,5 @@ mod bench;
 mod coming_from;
 mod ledger;
 mod signals;
+mod tls;
 mod world;

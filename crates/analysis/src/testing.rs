@@ -120,6 +120,7 @@ pub(crate) fn healthy(seconds: u64, per_s: u64) -> Measurement {
         samples: Vec::new(),
         samples_dropped: 0,
         request_bytes: 38,
+        tls: None,
     }
 }
 

@@ -78,6 +78,7 @@ pub fn judge(m: &Measurement, plan: &Plan, context: &TrialContext) -> Trial {
         series: m.series.iter().map(series_point).collect(),
         client: client(m, window_ns),
         verdict,
+        tls: m.tls.as_ref().map(Into::into),
     }
 }
 

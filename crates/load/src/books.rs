@@ -8,7 +8,7 @@
 use std::sync::mpsc::{Receiver, Sender};
 
 use crate::measurement::{
-    BIN_NS, Bin, Durations, ErrorKind, ErrorTally, Latency, RequestCounts, RunTotal, WorkerAudit,
+    BIN_NS, Bin, Durations, ErrorKind, ErrorTally, Latency, RequestCounts, RunTotal, TlsUse, WorkerAudit,
     empty_histogram,
 };
 use crate::parts::{Parts, Times};
@@ -120,6 +120,8 @@ pub(crate) struct ClosedBooks {
     /// The window's edges as they turned out.
     pub(crate) edges: Edges,
     pub(crate) samples: Samples,
+    /// The worker's to enter.
+    pub(crate) tls: Option<TlsUse>,
 }
 
 impl Books {
@@ -475,6 +477,7 @@ impl Books {
             cpu_ns: self.cpu_ns,
             edges: self.edges,
             samples: self.samples,
+            tls: None,
         }
     }
 

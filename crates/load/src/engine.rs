@@ -21,6 +21,7 @@ use crate::plan::{Arrivals, Plan};
 use crate::request;
 use crate::sample::Samples;
 use crate::sys;
+use crate::tls;
 use crate::worker::{Preconnected, Shared, Source, Worker};
 
 /// How often the observer is called.
@@ -62,6 +63,7 @@ pub fn run(
     plan.check()?;
     let request = request::build(plan)?;
     let request_bytes = request.len() as u64;
+    let tls = tls::Setup::of(plan)?;
     let address = resolve(plan)?;
     let shared = Arc::new(Shared {
         requests: request.repeat(plan.pipeline as usize),
@@ -75,6 +77,7 @@ pub fn run(
         given_up: AtomicBool::new(false),
         linger_max: linger_max(plan, open_files),
         control: control.clone(),
+        tls,
     });
     let (to_engine, from_workers) = mpsc::channel();
     let (finished_seconds, seconds) = mpsc::channel();
@@ -202,8 +205,8 @@ fn start_worker(
     let sink = SecondSink { worker: worker as usize, finished: seconds.clone(), empty: empties };
     let to_engine_at_panic = to_engine.clone();
     let body = move || {
-        let prepared =
-            prepare_thread(cpu, address).and_then(|net| Ok((net, Samples::with_room(worker, samples_max)?)));
+        let prepared = prepare_thread(cpu, address, shared.tls.as_ref())
+            .and_then(|net| Ok((net, Samples::with_room(worker, samples_max)?)));
         let (net, samples) = match prepared {
             Ok(prepared) => prepared,
             Err(e) => return drop(to_engine.send(FromWorker::Ready(Err(e)))),
@@ -237,13 +240,13 @@ fn start_worker(
     Ok(Hand { thread, go, empty, gauge })
 }
 
-fn prepare_thread(cpu: Option<usize>, address: SocketAddr) -> io::Result<Linux> {
+fn prepare_thread(cpu: Option<usize>, address: SocketAddr, tls: Option<&tls::Setup>) -> io::Result<Linux> {
     if let Some(cpu) = cpu {
         sys::pin_thread(cpu)
             .map_err(|e| io::Error::new(e.kind(), format!("pinning a worker to CPU {cpu}: {e}")))?;
     }
     sys::tighten_timer_slack();
-    Linux::new(address)
+    Linux::new(address, tls)
 }
 
 /// Waits until the workers are connected, starts the clock, and collects what they measure.

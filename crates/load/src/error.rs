@@ -91,6 +91,9 @@ impl ErrorKind {
                 "Every local port towards it is taken, most of them probably in TIME_WAIT: wait a minute, \
                  or widen net.ipv4.ip_local_port_range."
             }
+            ErrorKind::Tls => {
+                "Whom to trust is said by --cacert, who the client is by --cert and --key; -k checks nothing."
+            }
             _ => "Is the address right?",
         }
     }

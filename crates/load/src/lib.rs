@@ -25,6 +25,7 @@ mod request;
 pub mod sample;
 mod sys;
 pub mod target;
+pub mod tls;
 mod worker;
 
 pub use control::{Control, Snapshot};

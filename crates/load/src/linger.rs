@@ -41,6 +41,7 @@ impl Linger {
     /// Takes a connection over. Where the server has closed already, or talks
     /// on, it is closed at once.
     pub(crate) fn take(&mut self, handle: Handle, now_ns: u64, net: &mut impl Net, buffer: &mut [u8]) {
+        net.leave(handle);
         if !is_silent(handle, net, buffer)
             || net.watch(handle, Interest::Read, TOKEN_BIT | handle as u64).is_err()
         {

@@ -74,6 +74,8 @@ pub struct Measurement {
     pub samples_dropped: u64,
     /// The length of one request as it is written, its head included.
     pub request_bytes: u64,
+    /// What TLS was agreed on; `None` where it is not spoken.
+    pub tls: Option<TlsUse>,
 }
 
 /// Requests of the window by fate:
@@ -265,6 +267,30 @@ pub struct WorkerAudit {
     pub gaps_over_1ms_sum_ns: u64,
 }
 
+/// What TLS was agreed on over the whole run, the connects before the clock included.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TlsUse {
+    /// In the first handshake that succeeded; `None` where none did.
+    pub agreed: Option<TlsAgreed>,
+    /// Handshakes in which the server showed its certificate.
+    pub full: u64,
+    /// Handshakes that resumed an earlier session.
+    pub resumed: u64,
+}
+
+/// What one handshake agreed on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsAgreed {
+    /// `TLSv1.2` or `TLSv1.3`.
+    pub version: String,
+    /// The cipher suite by its name in IANA's registry.
+    pub cipher: String,
+    /// The group of the key exchange; `None` where there was none, as when TLS 1.2 resumes.
+    pub key_exchange: Option<String>,
+    /// The protocol by ALPN; `None` where the server chose none.
+    pub alpn: Option<String>,
+}
+
 /// Why a request failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ErrorKind {
@@ -288,11 +314,13 @@ pub enum ErrorKind {
     UnexpectedStatus,
     /// The answer's body is not the one that was expected.
     BodyMismatch,
+    /// TLS failed: the handshake did not come about, or what followed could not be read.
+    Tls,
 }
 
 impl ErrorKind {
     /// All kinds, in the order of their discriminants.
-    pub const ALL: [ErrorKind; 10] = [
+    pub const ALL: [ErrorKind; 11] = [
         ErrorKind::ConnectRefused,
         ErrorKind::ConnectTimeout,
         ErrorKind::NoPorts,
@@ -303,12 +331,14 @@ impl ErrorKind {
         ErrorKind::RequestTimeout,
         ErrorKind::UnexpectedStatus,
         ErrorKind::BodyMismatch,
+        ErrorKind::Tls,
     ];
 
-    /// Whether a request that failed so was never sent, for want of a connection.
+    /// Whether a request that failed so was never sent, for want of a connection. (With TLS 1.3 a
+    /// server that refuses the client's certificate says so only after the request was sent.)
     pub fn is_before_sending(self) -> bool {
-        use ErrorKind::{ConnectFailed, ConnectRefused, ConnectTimeout, NoPorts};
-        matches!(self, ConnectRefused | ConnectTimeout | NoPorts | ConnectFailed)
+        use ErrorKind::{ConnectFailed, ConnectRefused, ConnectTimeout, NoPorts, Tls};
+        matches!(self, ConnectRefused | ConnectTimeout | NoPorts | ConnectFailed | Tls)
     }
 
     /// The kind's name in JSON and on screens.
@@ -324,6 +354,7 @@ impl ErrorKind {
             ErrorKind::RequestTimeout => "request_timeout",
             ErrorKind::UnexpectedStatus => "unexpected_status",
             ErrorKind::BodyMismatch => "body_mismatch",
+            ErrorKind::Tls => "tls",
         }
     }
 }

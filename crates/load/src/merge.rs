@@ -113,6 +113,7 @@ pub(crate) fn measurement(parts: Parts<'_>) -> Measurement {
         samples: Vec::new(),
         samples_dropped: 0,
         request_bytes: 0,
+        tls: None,
     };
     for books in parts.books {
         add_books(&mut merged, books);
@@ -155,6 +156,12 @@ fn add_books(to: &mut Measurement, books: ClosedBooks) {
         to.samples.append(&mut samples);
     }
     to.samples_dropped += dropped;
+    if let Some(from) = books.tls {
+        let sum = to.tls.get_or_insert_default();
+        sum.agreed = sum.agreed.take().or(from.agreed);
+        sum.full += from.full;
+        sum.resumed += from.resumed;
+    }
 }
 
 fn add_counts(to: &mut RequestCounts, from: RequestCounts) {

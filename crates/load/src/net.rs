@@ -6,8 +6,10 @@
 use std::io;
 use std::net::SocketAddr;
 
+use crate::measurement::TlsUse;
 use crate::sys;
 pub(crate) use crate::sys::{Connecting, Interest};
+use crate::tls;
 
 /// A connection's handle.
 pub(crate) type Handle = i32;
@@ -23,7 +25,8 @@ pub(crate) trait Net {
     fn cpu_ns(&mut self) -> u64;
     /// Starts a connect and watches it under `token`.
     fn connect(&mut self, token: u64) -> io::Result<(Handle, Connecting)>;
-    /// How a pending connect ended.
+    /// How a pending connect ended; `WouldBlock` while it has not, because more than TCP has to
+    /// be agreed on.
     fn connect_result(&mut self, handle: Handle) -> io::Result<()>;
     /// Changes what is waited for.
     fn watch(&mut self, handle: Handle, interest: Interest, token: u64) -> io::Result<()>;
@@ -48,6 +51,16 @@ pub(crate) trait Net {
     fn wait(&mut self, now_ns: u64, until_ns: u64) -> io::Result<usize>;
     /// The token of event `i` of the last wait.
     fn token(&self, i: usize) -> u64;
+    /// Sends what a connect that succeeded still owes, where no request follows at once.
+    fn settle(&mut self, _handle: Handle) -> io::Result<()> {
+        Ok(())
+    }
+    /// The connection carries no more requests: what still comes over it is no answer.
+    fn leave(&mut self, _handle: Handle) {}
+    /// What TLS was agreed on so far; `None` where it is not spoken.
+    fn tls(&self) -> Option<TlsUse> {
+        None
+    }
 }
 
 /// Longer waits end this much early and are taken up again: a processor that
@@ -75,10 +88,12 @@ pub(crate) struct Linux {
     /// Wall clock − monotonic clock.
     offset_ns: i64,
     offset_read_ns: u64,
+    /// Where TLS is spoken.
+    tls: Option<tls::Table>,
 }
 
 impl Linux {
-    pub(crate) fn new(address: SocketAddr) -> io::Result<Linux> {
+    pub(crate) fn new(address: SocketAddr, tls: Option<&tls::Setup>) -> io::Result<Linux> {
         Ok(Linux {
             epoll: sys::Epoll::new()?,
             events: sys::Events::with_capacity(EVENTS_MAX),
@@ -86,6 +101,7 @@ impl Linux {
             stamper: sys::Stamper::open().ok(),
             offset_ns: sys::realtime_offset_ns(),
             offset_read_ns: sys::now_ns(),
+            tls: tls.map(tls::Table::new),
         })
     }
 }
@@ -117,39 +133,54 @@ impl Net for Linux {
             // A refusal shows as answers without a stamp, which are counted.
             let _ = sys::stamp_arrivals(fd);
         }
+        // With TLS no connect is done at once: that the socket is writable begins the handshake.
+        let state = if self.tls.is_some() { Connecting::Pending } else { state };
+        let begun = self.tls.as_mut().map_or(Ok(()), |tls| tls.begin(fd, token));
         let interest = if state == Connecting::Done { Interest::Read } else { Interest::Write };
-        if let Err(e) = self.epoll.add(fd, interest, token) {
-            sys::close(fd);
+        if let Err(e) = begun.and_then(|()| self.epoll.add(fd, interest, token)) {
+            self.close(fd);
             return Err(e);
         }
         Ok((fd, state))
     }
 
     fn connect_result(&mut self, handle: Handle) -> io::Result<()> {
-        sys::connect_result(handle)?;
-        if sys::connected_to_itself(handle) {
-            return Err(io::Error::from_raw_os_error(libc::ECONNREFUSED));
+        if self.tls.as_ref().is_none_or(|tls| tls.awaits_connect(handle)) {
+            sys::connect_result(handle)?;
+            if sys::connected_to_itself(handle) {
+                return Err(io::Error::from_raw_os_error(libc::ECONNREFUSED));
+            }
         }
-        Ok(())
+        self.tls.as_mut().map_or(Ok(()), |tls| tls.shake_hands(&self.epoll, handle))
     }
 
     fn watch(&mut self, handle: Handle, interest: Interest, token: u64) -> io::Result<()> {
-        self.epoll.modify(handle, interest, token)
+        match &mut self.tls {
+            Some(tls) => tls.watch(&self.epoll, handle, interest, token),
+            None => self.epoll.modify(handle, interest, token),
+        }
     }
 
     fn send(&mut self, handle: Handle, bytes: &[u8]) -> io::Result<usize> {
-        sys::send(handle, bytes)
+        match &mut self.tls {
+            Some(tls) => tls.send(handle, bytes),
+            None => sys::send(handle, bytes),
+        }
     }
 
     fn recv(&mut self, handle: Handle, buffer: &mut [u8]) -> io::Result<usize> {
-        sys::recv(handle, buffer)
+        match &mut self.tls {
+            Some(tls) => tls.recv(&self.epoll, handle, buffer, false).map(|(count, _)| count),
+            None => sys::recv(handle, buffer),
+        }
     }
 
     fn recv_stamped(&mut self, handle: Handle, buffer: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
-        if self.stamper.is_none() {
-            return sys::recv(handle, buffer).map(|count| (count, None));
-        }
-        let (count, stamp) = sys::recv_stamped(handle, buffer)?;
+        let (count, stamp) = match &mut self.tls {
+            Some(tls) => tls.recv(&self.epoll, handle, buffer, self.stamper.is_some())?,
+            None if self.stamper.is_some() => sys::recv_stamped(handle, buffer)?,
+            None => return sys::recv(handle, buffer).map(|count| (count, None)),
+        };
         Ok((count, self.monotonic(stamp)))
     }
 
@@ -159,7 +190,8 @@ impl Net for Linux {
     }
 
     fn discards(&self) -> bool {
-        true
+        // What arrives encrypted has to be decrypted, if only to find its end.
+        self.tls.is_none()
     }
 
     fn stamps(&self) -> bool {
@@ -167,6 +199,9 @@ impl Net for Linux {
     }
 
     fn close(&mut self, handle: Handle) {
+        if let Some(tls) = &mut self.tls {
+            tls.close(handle);
+        }
         sys::close(handle);
     }
 
@@ -183,5 +218,19 @@ impl Net for Linux {
 
     fn token(&self, i: usize) -> u64 {
         self.events.token(i)
+    }
+
+    fn settle(&mut self, handle: Handle) -> io::Result<()> {
+        self.tls.as_mut().map_or(Ok(()), |tls| tls.settle(handle))
+    }
+
+    fn leave(&mut self, handle: Handle) {
+        if let Some(tls) = &mut self.tls {
+            tls.leave(handle);
+        }
+    }
+
+    fn tls(&self) -> Option<TlsUse> {
+        self.tls.as_ref().map(|tls| tls.seen().clone())
     }
 }

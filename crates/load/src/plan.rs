@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::pace::{Rate, Stage};
 use crate::target::Target;
+use crate::tls::Tls;
 
 /// The longest warm-up or duration: a day. Longer runs are a monitoring
 /// tool's work, and an unbounded one would make every buffer unbounded.
@@ -70,6 +71,8 @@ pub struct Plan {
     /// How many single requests of the window are kept, the first of each worker's;
     /// 0 for none, at most [`SAMPLES_MAX`]. Every one takes 32 bytes before the clock starts.
     pub samples_max: u64,
+    /// How TLS is spoken, where the target's scheme is `https`.
+    pub tls: Tls,
 }
 
 /// When requests are due.
@@ -184,6 +187,7 @@ impl Plan {
             pipeline: 1,
             spin: false,
             samples_max: 0,
+            tls: Tls::default(),
         }
     }
 

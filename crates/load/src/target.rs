@@ -2,17 +2,19 @@
 
 use std::fmt;
 
-/// What is loaded: one `http://` URL, in parts.
+/// What is loaded: one `http://` or `https://` URL, in parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// Host name or address, an IPv6 address without its brackets.
     pub host: String,
-    /// Port, 80 unless the URL says another.
+    /// Port; 80, or 443 with TLS, unless the URL says another.
     pub port: u16,
     /// Path and query, always beginning with `/`.
     pub path: String,
     /// `user:password` of the URL, sent as Basic credentials and never printed.
     pub userinfo: Option<String>,
+    /// Whether TLS is spoken: the URL's scheme is `https`.
+    pub tls: bool,
 }
 
 /// Why a text is not a target: a sentence for the user.
@@ -37,16 +39,15 @@ impl Target {
         let Some((scheme, rest)) = url.split_once("://") else {
             return wrong(format!("{url:?} has no scheme: write http://{url}"));
         };
-        match scheme.to_ascii_lowercase().as_str() {
-            "http" => {}
-            "https" => {
+        let tls = match scheme.to_ascii_lowercase().as_str() {
+            "http" => false,
+            "https" => true,
+            other => {
                 return wrong(format!(
-                    "{} needs TLS, which this version does not speak yet: load the server's plain http:// port.",
-                    redact_userinfo(url)
+                    "{other}:// is not a scheme that Prony loads: write http://… or https://…"
                 ));
             }
-            other => return wrong(format!("{other}:// is not a scheme that Prony loads: write http://…")),
-        }
+        };
         if let Some(bad) = rest.bytes().find(|b| *b <= b' ' || *b == 0x7f) {
             return wrong(format!(
                 "The URL holds the byte 0x{bad:02x}, which cannot stand in a request line: write it as %{bad:02X}."
@@ -68,18 +69,20 @@ impl Target {
             None => (None, authority),
         };
         let (host, port) = split_host_port(host_port).map_err(TargetError)?;
-        Ok(Target { host, port, path, userinfo })
+        let port = port.unwrap_or(default_port(tls));
+        Ok(Target { host, port, path, userinfo, tls })
     }
 
     /// The `Host` header's value.
     pub fn host_header(&self) -> String {
         let host = self.bracketed_host();
-        if self.port == 80 { host } else { format!("{host}:{}", self.port) }
+        if self.port == default_port(self.tls) { host } else { format!("{host}:{}", self.port) }
     }
 
     /// The URL as it may be printed and stored: without its userinfo.
     pub fn display_url(&self) -> String {
-        format!("http://{}{}", self.host_header(), self.path)
+        let scheme = if self.tls { "https" } else { "http" };
+        format!("{scheme}://{}{}", self.host_header(), self.path)
     }
 
     fn bracketed_host(&self) -> String {
@@ -87,7 +90,13 @@ impl Target {
     }
 }
 
-fn split_host_port(text: &str) -> Result<(String, u16), String> {
+/// The port of a URL that names none (RFC 9110, sections 4.2.1 and 4.2.2).
+fn default_port(tls: bool) -> u16 {
+    if tls { 443 } else { 80 }
+}
+
+/// Host, and the port if one is named.
+fn split_host_port(text: &str) -> Result<(String, Option<u16>), String> {
     let (host, port) = if let Some(inner) = text.strip_prefix('[') {
         let Some((host, after)) = inner.split_once(']') else {
             return Err(format!("{text:?} opens a bracket that it does not close: write [::1]:8080."));
@@ -116,23 +125,13 @@ fn split_host_port(text: &str) -> Result<(String, u16), String> {
         return Err(format!("The host {host:?} is not ASCII: write its punycode form (xn--…)."));
     }
     let port = match port {
-        None | Some("") => 80,
+        None | Some("") => None,
         Some(digits) => match digits.parse::<u16>() {
-            Ok(port) if port > 0 => port,
+            Ok(port) if port > 0 => Some(port),
             _ => return Err(format!("{digits:?} is not a port: write a number from 1 to 65535.")),
         },
     };
     Ok((host.to_owned(), port))
-}
-
-/// A URL's text without `user:password@`, for messages about URLs that did not parse.
-fn redact_userinfo(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
-    let authority_end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    match rest[..authority_end].rfind('@') {
-        Some(at) => format!("{scheme}://{}", &rest[at + 1..]),
-        None => url.to_owned(),
-    }
 }
 
 #[cfg(test)]
@@ -148,15 +147,33 @@ mod tests {
         let t = Target::parse("http://[::1]?x").unwrap();
         assert_eq!((t.host.as_str(), t.port, t.path.as_str()), ("::1", 80, "/?x"));
         assert_eq!(t.host_header(), "[::1]");
+        assert!(!t.tls);
+    }
+
+    #[test]
+    fn the_scheme_decides_tls_and_the_port() {
+        for (url, port, host_header, display) in [
+            ("https://h", 443, "h", "https://h/"),
+            ("HTTPS://h:443/x", 443, "h", "https://h/x"),
+            ("https://h:80/", 80, "h:80", "https://h:80/"),
+            ("https://me:pw@[::1]:8443/", 8443, "[::1]:8443", "https://[::1]:8443/"),
+            ("http://h:443/", 443, "h:443", "http://h:443/"),
+        ] {
+            let t = Target::parse(url).unwrap();
+            assert_eq!(t.tls, !url.starts_with("http:"), "{url}");
+            assert_eq!(
+                (t.port, t.host_header().as_str(), t.display_url().as_str()),
+                (port, host_header, display)
+            );
+        }
     }
 
     #[test]
     fn refuses_in_sentences() {
         let said = |url: &str| Target::parse(url).unwrap_err().0;
         assert!(said("localhost:8080").contains("write http://localhost:8080"));
-        assert!(said("https://u:secret@h/").contains("TLS"));
-        assert!(!said("https://u:secret@h/").contains("secret"));
-        assert!(said("ftp://h/").contains("not a scheme"));
+        assert!(said("ftp://u:secret@h/").contains("not a scheme"));
+        assert!(!said("ftp://u:secret@h/").contains("secret"));
         assert!(said("http:///x").contains("no host"));
         assert!(said("http://h:0/").contains("not a port"));
         assert!(said("http://h:99999/").contains("not a port"));

@@ -31,6 +31,7 @@ use crate::net::{NO_HANDLE, Net};
 use crate::parts::Times;
 use crate::plan::Expect;
 use crate::sample::Samples;
+use crate::tls;
 
 pub(crate) use preconnect::Preconnected;
 use slot::{Slot, State};
@@ -70,6 +71,8 @@ pub(crate) struct Shared {
     /// Connections that each worker may leave to the server to close.
     pub(crate) linger_max: usize,
     pub(crate) control: Control,
+    /// Where TLS is spoken.
+    pub(crate) tls: Option<tls::Setup>,
 }
 
 pub(crate) struct Worker<N: Net> {
@@ -214,7 +217,7 @@ impl<N: Net> Worker<N> {
         let unresolved: Vec<Times> = self.slots.iter().flat_map(|slot| &slot.pending).copied().collect();
         self.close_connections();
         let (before_window, dispatched) = books.dispatch_counts();
-        match self.source {
+        let closed = match self.source {
             Source::Closed { .. } | Source::Ramped { .. } => {
                 let due_before = |at: u64| if at >= end_ns { dispatched } else { before_window };
                 books.close(unresolved.into_iter(), due_before, std::iter::empty())
@@ -234,7 +237,8 @@ impl<N: Net> Worker<N> {
                 });
                 books.close(unresolved.into_iter(), due_before, waits)
             }
-        }
+        };
+        ClosedBooks { tls: self.net.tls(), ..closed }
     }
 
     fn next_wakeup(&self, books: &Books, now: u64) -> u64 {
@@ -402,6 +406,7 @@ fn connect_error_kind(error: &io::Error) -> ErrorKind {
         Some(libc::ECONNREFUSED) => ErrorKind::ConnectRefused,
         Some(libc::ETIMEDOUT) => ErrorKind::ConnectTimeout,
         Some(libc::EADDRNOTAVAIL | libc::EADDRINUSE) => ErrorKind::NoPorts,
+        _ if tls::failure::is_tls(error) => ErrorKind::Tls,
         _ => ErrorKind::ConnectFailed,
     }
 }

@@ -2,6 +2,7 @@
 
 use prony_load::pace::Stage;
 use prony_load::plan::{Arrivals, Plan};
+use prony_load::tls::ALPN;
 use serde::{Deserialize, Serialize};
 
 /// What a secret is replaced by.
@@ -51,6 +52,9 @@ pub struct PlanRecord {
     /// The stages, where there are any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageRecord>,
+    /// How TLS is spoken; `None` with an `http://` URL.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsPlanRecord>,
 }
 
 /// A stage: a linear change from the level before, 0 at first, to its own.
@@ -62,6 +66,26 @@ pub struct StageRecord {
     pub to_rate_per_s: Option<f64>,
     /// Connections at its end; `None` in stages of a rate.
     pub to_connections: Option<u64>,
+}
+
+/// How TLS is spoken, as JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TlsPlanRecord {
+    /// Against what the server's certificate is checked: `system`, `cacert`, or `none`.
+    pub verify: String,
+    /// Whether sessions are resumed: `on` or `off`.
+    pub resumption: String,
+    /// The protocol offered by ALPN.
+    pub alpn: String,
+    /// Whether the client has a certificate to show.
+    pub client_certificate: bool,
+}
+
+impl TlsPlanRecord {
+    /// Whether it is as it is without any flag.
+    pub fn is_default(&self) -> bool {
+        self.verify == "system" && self.resumption == "on" && !self.client_certificate
+    }
 }
 
 impl PlanRecord {
@@ -89,6 +113,12 @@ impl PlanRecord {
             pipeline: plan.pipeline,
             spin: plan.spin,
             stages: stages(&plan.arrivals),
+            tls: plan.target.tls.then(|| TlsPlanRecord {
+                verify: plan.tls.verify.name().to_owned(),
+                resumption: if plan.tls.resumption { "on" } else { "off" }.to_owned(),
+                alpn: ALPN.to_owned(),
+                client_certificate: plan.tls.identity.is_some(),
+            }),
         }
     }
 }

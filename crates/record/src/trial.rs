@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use prony_load::measurement::{RequestCounts, RunTotal};
+use prony_load::measurement::{RequestCounts, RunTotal, TlsUse};
 use serde::{Deserialize, Serialize};
 
 use crate::host::Host;
@@ -54,6 +54,40 @@ pub struct Trial {
     pub client: Client,
     /// How far the figures can be trusted.
     pub verdict: Verdict,
+    /// What TLS was agreed on; `None` where it is not spoken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsRecord>,
+}
+
+/// What TLS was agreed on over the whole run, the connects before the clock included.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TlsRecord {
+    /// In the first handshake that succeeded: `TLSv1.2` or `TLSv1.3`; `None` where none did.
+    pub version: Option<String>,
+    /// The cipher suite by its name in IANA's registry.
+    pub cipher: Option<String>,
+    /// The group of the key exchange.
+    pub key_exchange: Option<String>,
+    /// The protocol that the server chose by ALPN.
+    pub alpn: Option<String>,
+    /// Handshakes in which the server showed its certificate.
+    pub handshakes_full: u64,
+    /// Handshakes that resumed an earlier session.
+    pub handshakes_resumed: u64,
+}
+
+impl From<&TlsUse> for TlsRecord {
+    fn from(tls: &TlsUse) -> TlsRecord {
+        let agreed = tls.agreed.as_ref();
+        TlsRecord {
+            version: agreed.map(|a| a.version.clone()),
+            cipher: agreed.map(|a| a.cipher.clone()),
+            key_exchange: agreed.and_then(|a| a.key_exchange.clone()),
+            alpn: agreed.and_then(|a| a.alpn.clone()),
+            handshakes_full: tls.full,
+            handshakes_resumed: tls.resumed,
+        }
+    }
 }
 
 /// What was loaded.

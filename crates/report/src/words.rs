@@ -148,6 +148,7 @@ pub(crate) fn plan_line(trial: &Trial) -> String {
     if plan.pipeline > 1 {
         load.push_str(&format!(", pipelined by {}", plan.pipeline));
     }
+    load.push_str(&tls(trial));
     let length = format::seconds(trial.window.duration_ns);
     let length = match (plan.requests, plan.duration_ns) {
         (Some(n), None) => format!("{} in {length}", format::count(n, "request", "requests")),
@@ -168,6 +169,14 @@ fn stage(stage: &StageRecord) -> String {
         (Some(rate), _) => format!("{length}:{}/s", format::rate(rate)),
         (None, connections) => format!("{length}:{}c", connections.unwrap_or(0)),
     }
+}
+
+/// ` · TLS 1.3`, and whether the server is the one it says.
+fn tls(trial: &Trial) -> String {
+    let Some(plan) = &trial.plan.tls else { return String::new() };
+    let version = trial.tls.as_ref().and_then(|tls| tls.version.as_deref()).unwrap_or_default();
+    let unchecked = if plan.verify == "none" { ", server UNCHECKED" } else { "" };
+    format!(" · TLS{}{unchecked}", version.strip_prefix("TLSv").map_or(String::new(), |v| format!(" {v}")))
 }
 
 /// The path and query of a URL.

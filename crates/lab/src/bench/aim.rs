@@ -68,6 +68,7 @@ impl Aim {
             port: address.port(),
             path: self.path.clone(),
             userinfo: None,
+            tls: false,
         }
     }
 }

@@ -66,7 +66,8 @@ pub fn named_plans(setup: &BenchSetup) -> Vec<NamedPlan> {
     let aims = setup.candidates.iter().map(|c| Aim::of(&c.candidate, setup.experiment.route, &setup.ask));
     let (path, expect) =
         aims.map(|aim| (aim.path, aim.expect)).next().unwrap_or_else(|| ("/".to_owned(), Expect::default()));
-    let target = Target { host: "127.0.0.1".to_owned(), port: 80, path: path.clone(), userinfo: None };
+    let target =
+        Target { host: "127.0.0.1".to_owned(), port: 80, path: path.clone(), userinfo: None, tls: false };
     let named = |plan: &crate::experiment::ExperimentPlan| NamedPlan {
         name: plan.name.clone(),
         describe: plan.describe(&path),

@@ -11,6 +11,7 @@ use include_dir::{Dir, include_dir};
 use prony_load::pace::Rate;
 use prony_load::plan::{Arrivals, CONNECTIONS_MAX, DURATION_MAX, Expect, Plan, Stop, THREADS_MAX};
 use prony_load::target::Target;
+use prony_load::tls::Tls;
 
 use crate::recipe::Route;
 use crate::toml_error::{TomlError, parse, suggest};
@@ -173,6 +174,7 @@ impl ExperimentPlan {
             pipeline: self.pipeline,
             spin: self.spin,
             samples_max: 0,
+            tls: Tls::default(),
         }
     }
 

@@ -8,6 +8,7 @@ use crate::books::Books;
 use crate::framing::Progress;
 use crate::measurement::ErrorKind;
 use crate::net::{NO_HANDLE, Net};
+use crate::tls;
 
 use super::slot::State;
 use super::{Worker, connect_error_kind, would_block};
@@ -69,12 +70,15 @@ impl<N: Net> Worker<N> {
     }
 
     fn connected(&mut self, books: &mut Books, index: u32) {
+        let connected = self.net.connect_result(self.slots[index as usize].handle);
+        // Stamped after it: what a TLS handshake computes is of the wait for the connection.
         let now = self.fresh_stamp(books);
         if books.over() {
             return;
         }
-        match self.net.connect_result(self.slots[index as usize].handle) {
+        match connected {
             Ok(()) => self.established(books, index, now),
+            Err(e) if would_block(&e) => {}
             Err(e) => self.fail(books, index, now, connect_error_kind(&e), || e.to_string()),
         }
     }
@@ -328,6 +332,8 @@ fn closed_early() -> String {
 pub(super) fn stream_error_kind(error: &io::Error) -> ErrorKind {
     match error.raw_os_error() {
         Some(libc::ETIMEDOUT) => ErrorKind::RequestTimeout,
+        _ if error.kind() == io::ErrorKind::UnexpectedEof => ErrorKind::ClosedEarly,
+        _ if tls::failure::is_tls(error) => ErrorKind::Tls,
         _ => ErrorKind::Reset,
     }
 }

@@ -4,9 +4,10 @@ use std::io;
 
 use crate::measurement::ErrorKind;
 use crate::net::{Connecting, Interest, NO_HANDLE, Net};
+use crate::tls;
 
 use super::slot::State;
-use super::{TICK_NS, Worker, connect_error_kind};
+use super::{TICK_NS, Worker, connect_error_kind, would_block};
 
 /// Connects under way at once before the clock starts: below every
 /// accept queue's customary length (128 and up), so that none overflows.
@@ -55,14 +56,11 @@ impl<N: Net> Worker<N> {
             for event in 0..events {
                 let slot = self.net.token(event) as usize;
                 if self.slots[slot].state == State::Preconnecting {
-                    pending -= 1;
-                    self.finish_preconnect(slot, &mut result);
-                }
-                // Anything else is an idle connection that the server closed: found out when it is used.
-                else if self.slots[slot].state == State::Connected {
-                    self.net.close(self.slots[slot].handle);
-                    self.slots[slot].handle = NO_HANDLE;
-                    self.slots[slot].state = State::Unconnected;
+                    if self.finish_preconnect(slot, &mut result) {
+                        pending -= 1;
+                    }
+                } else if self.slots[slot].state == State::Connected {
+                    self.idle_before_start(slot, &mut result);
                 }
             }
             now = self.net.now_ns();
@@ -79,11 +77,16 @@ impl<N: Net> Worker<N> {
         Ok(result)
     }
 
-    fn finish_preconnect(&mut self, index: usize, result: &mut Preconnected) {
-        self.deadlines.stop(index as u32);
+    /// Whether a connect is over, well or not.
+    fn finish_preconnect(&mut self, index: usize, result: &mut Preconnected) -> bool {
         let slot = &mut self.slots[index];
-        let connected = self.net.connect_result(slot.handle);
-        match connected.and_then(|()| self.net.watch(slot.handle, Interest::Read, index as u64)) {
+        let connected = self
+            .net
+            .connect_result(slot.handle)
+            .and_then(|()| self.net.settle(slot.handle))
+            .and_then(|()| self.net.watch(slot.handle, Interest::Read, index as u64));
+        match connected {
+            Err(e) if would_block(&e) => return false,
             Ok(()) => {
                 slot.state = State::Connected;
                 result.established += 1;
@@ -95,6 +98,28 @@ impl<N: Net> Worker<N> {
                 note_first(result, connect_error_kind(&e), e.to_string());
             }
         }
+        self.deadlines.stop(index as u32);
+        true
+    }
+
+    /// A connection became readable before it was used: TLS spoke of its own (session tickets), or
+    /// the server closed it, which is found out when it is used; or TLS failed after all, as when
+    /// a client's certificate is refused by TLS 1.3, and then the connection never was one.
+    fn idle_before_start(&mut self, index: usize, result: &mut Preconnected) {
+        let slot = &mut self.slots[index];
+        let ended = match self.net.recv(slot.handle, &mut self.buffer) {
+            Err(e) if would_block(&e) => return,
+            ended => ended,
+        };
+        if let Err(e) = ended
+            && tls::failure::is_tls(&e)
+        {
+            result.established -= 1;
+            note_first(result, ErrorKind::Tls, e.to_string());
+        }
+        self.net.close(slot.handle);
+        slot.handle = NO_HANDLE;
+        slot.state = State::Unconnected;
     }
 }
 

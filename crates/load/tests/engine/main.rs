@@ -7,6 +7,8 @@ mod failures;
 mod lying;
 mod samples;
 mod shapes;
+mod tls;
+mod tls_server;
 
 use std::time::Duration;
 

@@ -5,7 +5,7 @@ use clap::Args;
 /// Loads one target.
 #[derive(Debug, Args)]
 pub(crate) struct LoadArguments {
-    /// What to load, http://HOST:PORT/PATH; without it, an embedded reference server
+    /// What to load, http://HOST:PORT/PATH or https://…; without it, an embedded reference server
     pub(crate) url: Option<String>,
     #[command(flatten)]
     pub(crate) plan: PlanArguments,
@@ -92,6 +92,21 @@ pub(crate) struct PlanArguments {
     /// Accepted for wrk's sake: percentiles are always shown
     #[arg(short = 'L', long, hide = true)]
     pub(crate) latency: bool,
+    /// Certificates in PEM form that may vouch for an https:// server, instead of the system's
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cacert: Option<String>,
+    /// The client's certificate for an https:// server, PEM, with those that lead to its issuer
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cert: Option<String>,
+    /// The key of --cert, PEM [default: the file of --cert]
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    pub(crate) key: Option<String>,
+    /// Load an https:// server whoever it is: its certificate is not checked
+    #[arg(short = 'k', long, conflicts_with = "cacert")]
+    pub(crate) insecure: bool,
+    /// Whether a new https:// connection may resume an earlier one's session [default: on]
+    #[arg(long, value_name = "on|off")]
+    pub(crate) tls_resumption: Option<String>,
 }
 
 impl PlanArguments {
@@ -118,6 +133,11 @@ impl PlanArguments {
             spin,
             seed: _,
             latency: _,
+            cacert,
+            cert,
+            key,
+            insecure,
+            tls_resumption,
         } = self;
         let flags = [
             ("-t", threads.is_some()),
@@ -137,6 +157,11 @@ impl PlanArguments {
             ("-p", pipeline.is_some()),
             ("--stage", !stages.is_empty()),
             ("--spin", *spin),
+            ("--cacert", cacert.is_some()),
+            ("--cert", cert.is_some()),
+            ("--key", key.is_some()),
+            ("--insecure", *insecure),
+            ("--tls-resumption", tls_resumption.is_some()),
         ];
         flags.into_iter().find_map(|(flag, given)| given.then_some(flag))
     }

@@ -14,8 +14,6 @@ const NOT_YET: &[(&str, &str)] = &[
     ("--repeat", "repetitions"),
     ("--precision", "adding blocks until a precision is reached"),
     ("--duet", "duets"),
-    ("--insecure", "TLS"),
-    ("--cacert", "TLS"),
 ];
 
 /// A sentence for a line that would not do what its writer means.
@@ -48,11 +46,6 @@ fn trap(command: &str, flag: &str, value: Option<&str>) -> Option<String> {
     }
     match flag {
         "-z" => Some("-z is hey's and oha's duration: here it is -d, as in -d 10s.".to_owned()),
-        "-k" => Some(
-            "-k is ab's keep-alive, which is the default here: leave it out. \
-             (As curl's --insecure it needs TLS, which this version does not speak.)"
-                .to_owned(),
-        ),
         "-s" if command == "load" => Some(
             "-s runs a Lua script in wrk: Prony has no scripts. Method, headers and body are -m, -H and -b.".to_owned(),
         ),
@@ -89,7 +82,6 @@ mod tests {
         for (line, says) in [
             ("prony load -z 10s http://h/", "-d 10s"),
             ("prony load -n 100 -q 50 http://h/", "-R"),
-            ("prony load -k -n 100 http://h/", "default here"),
             ("prony load -s post.lua http://h/", "Lua"),
             ("prony load --json http://h/", "is a URL"),
             ("prony load -o http://h/", "is a URL"),

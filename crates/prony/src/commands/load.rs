@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use prony_analysis::trial::{TrialContext, judge};
+use prony_load::tls::Verify;
 use prony_load::{Plan, Snapshot, Target};
 use prony_record::run_log::{
     CandidateRecord, Header, Line, NamedPlan, PlannedTrial, RunLog, RunLogWriter, SCHEMA, TrialResult,
@@ -28,7 +29,7 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     // Everything that can be wrong with the line is found before anything is started.
     let url = arguments.url.as_deref();
     let given = url.map(Target::parse).transpose().map_err(Failure::usage)?;
-    let somewhere = Target { host: "127.0.0.1".to_owned(), port: 80, path: "/".to_owned(), userinfo: None };
+    let somewhere = Target::parse("http://127.0.0.1/").map_err(Failure::usage)?;
     let mut plan = plan::plan(&arguments.plan, given.clone().unwrap_or(somewhere))?;
     plan.check().map_err(prony_load::LoadError::from)?;
     if let Some(cpus) = &arguments.pin {
@@ -40,6 +41,9 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     plan.samples_max = exports.samples_max(&plan);
     let log = arguments.output.as_deref().map(|path| open_log(path, printer)).transpose()?;
 
+    if plan.target.tls && plan.tls.verify == Verify::Nothing {
+        printer.note("-k: the server's certificate is NOT checked; whoever answers is loaded.");
+    }
     let control = interrupt::control()?;
     let embedded = if given.is_none() { Some(Embedded::start()?) } else { None };
     if let Some(embedded) = &embedded {

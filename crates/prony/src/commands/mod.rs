@@ -8,6 +8,7 @@ pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod servers;
 pub(crate) mod target;
+pub(crate) mod tls;
 
 use std::fs::File;
 use std::io::Write;

@@ -7,6 +7,7 @@ use prony_load::pace::Stage;
 use prony_load::plan::{Arrivals, Expect, Plan, Stop};
 use prony_load::target::Target;
 
+use super::tls::tls;
 use crate::cli::PlanArguments;
 use crate::failure::Failure;
 
@@ -41,6 +42,7 @@ pub(crate) fn plan(arguments: &PlanArguments, target: Target) -> Result<Plan, Fa
         open if open.are_open() => arguments.connections.unwrap_or(100),
         _ => arguments.connections.unwrap_or(50),
     };
+    let tls = tls(arguments, &target)?;
     Ok(Plan {
         target,
         method: arguments.method.clone().unwrap_or_else(|| default_method.to_owned()),
@@ -62,6 +64,7 @@ pub(crate) fn plan(arguments: &PlanArguments, target: Target) -> Result<Plan, Fa
         pipeline: arguments.pipeline.unwrap_or(1),
         spin: arguments.spin,
         samples_max: 0,
+        tls,
     })
 }
 

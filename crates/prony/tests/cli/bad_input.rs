@@ -25,7 +25,8 @@ fn urls_that_cannot_be_loaded() {
         &["no-such-host.invalid", "resolved"],
     );
     refused(&world.prony(&["load", &closed]), 3, &[&closed, "refused", "Is the server started"]);
-    refused(&world.prony(&["load", "https://127.0.0.1/"]), 2, &["TLS", "http://"]);
+    let tls = closed.replace("http://", "https://");
+    refused(&world.prony(&["load", &tls, "-k"]), 3, &[&tls, "refused", "Is the server started"]);
     refused(&world.prony(&["load", "localhost:8080"]), 2, &["no scheme", "http://localhost:8080"]);
     refused(&world.prony(&["load", "ftp://h/"]), 2, &["ftp://"]);
     refused(&world.prony(&["load", "http://h:0/"]), 2, &["not a port"]);
@@ -60,6 +61,12 @@ fn flags_that_make_no_load() {
     refused(&load(&["--arrivals", "poisson"]), 2, &["poisson", "-R"]);
     refused(&load(&["-z", "10s"]), 2, &["-d"]);
     refused(&load(&["-q", "100"]), 2, &["-R"]);
+    refused(&load(&["-k", "-n", "100"]), 2, &["https://", "default here"]);
+    refused(&load(&["--cacert", "ca.pem"]), 2, &["--cacert", "https://"]);
+    refused(&load(&["--key", "key.pem"]), 2, &["--cert"]);
+    refused(&world.prony(&["load", "-k"]), 2, &["https://"]);
+    let bench = ["bench", "--candidate", "x=https://127.0.0.1:1/", "-d", "1s"];
+    refused(&world.prony(&bench), 2, &["--candidate x", "plain HTTP", "prony load"]);
 }
 
 #[test]

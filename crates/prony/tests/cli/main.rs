@@ -7,4 +7,5 @@ mod coming_from;
 mod export;
 mod ledger;
 mod signals;
+mod tls;
 mod world;

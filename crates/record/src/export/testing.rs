@@ -71,6 +71,7 @@ pub(super) fn trial(seconds: &[&[u64]]) -> Trial {
             stamps_rejected: 0,
         },
         verdict: Verdict { validity: Validity::Valid, reasons: Vec::new() },
+        tls: None,
     }
 }
 

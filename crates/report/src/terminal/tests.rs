@@ -31,6 +31,34 @@ fn a_valid_trial_in_closed_arrivals() {
 }
 
 #[test]
+fn a_trial_over_tls_says_how_and_that_nobody_was_checked() {
+    let mut t = fixtures::closed();
+    t.plan.url = "https://127.0.0.1:8443/".into();
+    t.plan.tls = Some(prony_record::plan::TlsPlanRecord {
+        verify: "none".into(),
+        resumption: "on".into(),
+        alpn: "http/1.1".into(),
+        client_certificate: false,
+    });
+    t.tls = Some(prony_record::trial::TlsRecord {
+        version: Some("TLSv1.3".into()),
+        cipher: Some("TLS_AES_256_GCM_SHA384".into()),
+        key_exchange: Some("X25519".into()),
+        alpn: Some("http/1.1".into()),
+        handshakes_full: 100,
+        handshakes_resumed: 1_204,
+    });
+    let shown = trial(&t, &plain());
+    let lines: Vec<&str> =
+        shown.lines().filter(|line| line.contains("TLS") || line.contains("Next")).collect();
+    insta::assert_snapshot!(lines.join("\n"), @r"
+    GET / · 100 connections, closed loop, 1 thread · TLS 1.3, server UNCHECKED ·
+     TLS_AES_256_GCM_SHA384, X25519 · 100 full handshakes, 1,204 resumed
+     Next  prony load … -c 100 -d 30s -R 10k
+    ");
+}
+
+#[test]
 fn an_overloaded_trial_in_open_arrivals() {
     insta::assert_snapshot!(trial(&fixtures::overloaded(), &plain()), @r"
     OVERLOADED  carries 19,880 of 21,000 req/s ±0.3 %; the wait grows 53 ms a second

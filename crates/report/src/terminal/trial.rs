@@ -234,6 +234,14 @@ fn costs(out: &mut String, trial: &Trial, width: usize) {
         line.push_str(&format!(", {} a request", format::duration(ns as f64)));
     }
     push_wrapped(out, " ", &line, width, str::to_owned);
+    if let Some(tls) = &trial.tls {
+        let agreed: Vec<&str> =
+            [&tls.cipher, &tls.key_exchange].into_iter().flatten().map(String::as_str).collect();
+        let full = format::count(tls.handshakes_full, "full handshake", "full handshakes");
+        let line =
+            format!("{} · {full}, {} resumed", agreed.join(", "), format::thousands(tls.handshakes_resumed));
+        push_wrapped(out, " ", &format::printable(&line), width, str::to_owned);
+    }
     if trial.client.stamps_rejected > 0 {
         let n = format::count(trial.client.stamps_rejected, "read", "reads");
         push_wrapped(
@@ -341,12 +349,9 @@ fn rate_flag(rate: f64) -> Option<String> {
 /// `prony load URL`; with `…` for the URL and what else was given, where the plan has more than flags tell here.
 fn command_of(trial: &Trial, target: Option<&str>) -> String {
     let plan = &trial.plan;
-    if plan.method != "GET"
-        || !plan.headers.is_empty()
-        || plan.body_bytes > 0
-        || !plan.keepalive
-        || plan.pipeline > 1
-    {
+    let flags_of_tls = plan.tls.as_ref().is_some_and(|tls| !tls.is_default());
+    let more = !plan.headers.is_empty() || plan.body_bytes > 0 || !plan.keepalive || flags_of_tls;
+    if plan.method != "GET" || more || plan.pipeline > 1 {
         return "prony load …".to_owned();
     }
     let plain = |c: char| c.is_ascii_alphanumeric() || "-._~:/@%,+=[]".contains(c);

@@ -23,7 +23,14 @@ pub(super) fn of(arguments: &BenchArguments) -> Result<(Experiment, Vec<BenchCan
             )));
         };
         let candidate = if what.starts_with("http://") || what.starts_with("https://") {
-            Target::parse(what).map_err(Failure::usage)?;
+            let target = Target::parse(what).map_err(Failure::usage)?;
+            if target.tls {
+                return Err(Failure::usage(format!(
+                    "--candidate {name}: `prony bench` checks each server before it loads it, and does so in plain \
+                     HTTP only: give the server's http:// port, or measure {} with `prony load`.",
+                    target.display_url()
+                )));
+            }
             Candidate::url(name, what)
         } else {
             Candidate::command(name, what)
@@ -37,7 +44,7 @@ pub(super) fn of(arguments: &BenchArguments) -> Result<(Experiment, Vec<BenchCan
         candidates.push(BenchCandidate { candidate, version: None });
     }
     // The flags mean what they mean for `load`; the target is each candidate's own.
-    let somewhere = Target { host: "127.0.0.1".to_owned(), port: 80, path: "/".to_owned(), userinfo: None };
+    let somewhere = Target::parse("http://127.0.0.1/").map_err(Failure::usage)?;
     let plan = plan::plan(&arguments.plan, somewhere)?;
     plan.check().map_err(prony_load::LoadError::from)?;
     if plan.arrivals.stages().is_some() {

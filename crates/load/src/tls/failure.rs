@@ -1,0 +1,187 @@
+//! What went wrong with TLS, in sentences for people who have not read rustls.
+
+use std::fmt;
+use std::io;
+
+use rustls::{AlertDescription, CertificateError, Error, InvalidMessage, PeerIncompatible};
+
+const SECONDS_PER_DAY: u64 = 24 * 3600;
+
+/// TLS failed: the reason, the second half of a sentence.
+#[derive(Debug)]
+pub(crate) struct TlsFailure(String);
+
+impl fmt::Display for TlsFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for TlsFailure {}
+
+/// Whether an I/O error is one of TLS and not of the socket below it.
+pub(crate) fn is_tls(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<TlsFailure>())
+}
+
+/// A failure of TLS as the I/O error that a [`crate::net::Net`] gives.
+pub(crate) fn failed(reason: impl Into<String>) -> io::Error {
+    io::Error::other(TlsFailure(reason.into()))
+}
+
+/// What rustls found.
+pub(crate) fn of(error: &Error) -> io::Error {
+    failed(sentence(error))
+}
+
+/// The socket failed while the handshake was under way. The connection was of
+/// no use yet, so it is TLS that did not come about.
+pub(crate) fn during_handshake(error: &io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => io::Error::from(error.kind()),
+        _ if is_tls(error) => failed(error.to_string()),
+        io::ErrorKind::UnexpectedEof => {
+            failed("the server closed the connection during the TLS handshake: is TLS spoken on this port?")
+        }
+        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
+            failed("the server reset the connection during the TLS handshake: is TLS spoken on this port?")
+        }
+        _ => failed(format!("the connection failed during the TLS handshake: {error}")),
+    }
+}
+
+fn sentence(error: &Error) -> String {
+    match error {
+        Error::InvalidCertificate(why) => certificate(why),
+        Error::AlertReceived(alert) => refusal(*alert),
+        Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
+            "the server's answer is not TLS: is this a port of plain http://?".to_owned()
+        }
+        Error::PeerIncompatible(
+            PeerIncompatible::ServerDoesNotSupportTls12Or13
+            | PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig,
+        ) => "the server speaks neither TLS 1.2 nor TLS 1.3".to_owned(),
+        Error::NoApplicationProtocol => "the server does not speak http/1.1 (ALPN)".to_owned(),
+        Error::DecryptError => "a TLS record that came from the server cannot be decrypted".to_owned(),
+        other => format!("TLS: {other}"),
+    }
+}
+
+/// What the server's certificate is not.
+fn certificate(why: &CertificateError) -> String {
+    let ago = |time: u64, edge: u64| time.abs_diff(edge) / SECONDS_PER_DAY;
+    match why {
+        CertificateError::UnknownIssuer => {
+            "the server's certificate is issued by nobody who is trusted here".to_owned()
+        }
+        CertificateError::ExpiredContext { time, not_after } => {
+            format!("the server's certificate expired {} days ago", ago(time.as_secs(), not_after.as_secs()))
+        }
+        CertificateError::Expired => "the server's certificate expired".to_owned(),
+        CertificateError::NotValidYetContext { time, not_before } => format!(
+            "the server's certificate is not valid before {} days from now: is the clock right?",
+            ago(time.as_secs(), not_before.as_secs())
+        ),
+        CertificateError::NotValidYet => {
+            "the server's certificate is not valid yet: is the clock right?".to_owned()
+        }
+        CertificateError::NotValidForNameContext { expected, presented } => {
+            let name = expected.to_str();
+            if presented.is_empty() {
+                return format!("the server's certificate is for no name (subjectAltName), so not for {name}");
+            }
+            let names: Vec<&str> = presented.iter().map(|name| bare(name)).collect();
+            format!("the server's certificate is for {}, not for {name}", names.join(", "))
+        }
+        CertificateError::NotValidForName => {
+            "the server's certificate is for another name than the URL's".to_owned()
+        }
+        CertificateError::BadSignature => {
+            "the signature on the server's certificate or handshake is wrong: is the issuer that is trusted the \
+             current one?"
+                .to_owned()
+        }
+        CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
+            "the server's certificate is not one for servers (extendedKeyUsage)".to_owned()
+        }
+        CertificateError::BadEncoding => "the server's certificate cannot be read".to_owned(),
+        other => format!("the server's certificate is refused: {}", Error::InvalidCertificate(other.clone())),
+    }
+}
+
+/// `localhost` of rustls's `DnsName("localhost")`.
+fn bare(name: &str) -> &str {
+    let inner = name.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')')).unwrap_or(name);
+    inner.trim_matches('"')
+}
+
+/// What the server said by an alert (RFC 8446, section 6.2).
+fn refusal(alert: AlertDescription) -> String {
+    let said = match alert {
+        AlertDescription::CertificateRequired => {
+            return "the server wants a client's certificate: give --cert and --key".to_owned();
+        }
+        AlertDescription::BadCertificate
+        | AlertDescription::UnsupportedCertificate
+        | AlertDescription::CertificateRevoked
+        | AlertDescription::CertificateExpired
+        | AlertDescription::CertificateUnknown
+        | AlertDescription::UnknownCA
+        | AlertDescription::AccessDenied => "the server refused the client's certificate",
+        AlertDescription::ProtocolVersion => "the server speaks neither TLS 1.2 nor TLS 1.3",
+        AlertDescription::NoApplicationProtocol => "the server does not speak http/1.1 (ALPN)",
+        AlertDescription::UnrecognisedName => "the server does not know the URL's host name (SNI)",
+        AlertDescription::HandshakeFailure => {
+            "the server found no cipher, key exchange or certificate that both sides accept"
+        }
+        _ => "the server ended TLS with an alert",
+    };
+    format!("{said} (alert {alert:?})")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustls::pki_types::{ServerName, UnixTime};
+    use std::time::Duration;
+
+    fn said(error: Error) -> String {
+        of(&error).to_string()
+    }
+
+    #[test]
+    fn certificates_are_refused_in_sentences() {
+        let at = |days: u64| UnixTime::since_unix_epoch(Duration::from_secs(days * SECONDS_PER_DAY));
+        let bad = |why| said(Error::InvalidCertificate(why));
+        assert!(bad(CertificateError::UnknownIssuer).contains("nobody who is trusted"));
+        let expired = CertificateError::ExpiredContext { time: at(30), not_after: at(20) };
+        assert!(bad(expired).contains("10 days ago"));
+        let name = |presented: &[&str]| CertificateError::NotValidForNameContext {
+            expected: ServerName::try_from("a.test").unwrap(),
+            presented: presented.iter().map(|n| (*n).to_owned()).collect(),
+        };
+        assert!(
+            bad(name(&["DnsName(\"b.test\")", "IpAddress(127.0.0.1)"]))
+                .ends_with("is for b.test, 127.0.0.1, not for a.test")
+        );
+        assert!(bad(name(&[])).contains("no name"));
+    }
+
+    #[test]
+    fn alerts_say_what_to_do() {
+        let alert = |alert| said(Error::AlertReceived(alert));
+        assert!(alert(AlertDescription::CertificateRequired).contains("--cert and --key"));
+        assert!(alert(AlertDescription::UnknownCA).contains("client's certificate (alert UnknownCA)"));
+        assert!(alert(AlertDescription::InternalError).contains("InternalError"));
+    }
+
+    #[test]
+    fn a_handshake_s_end_is_one_of_tls_and_a_wait_is_not() {
+        let of_kind = |kind| during_handshake(&io::Error::from(kind));
+        assert!(is_tls(&of_kind(io::ErrorKind::UnexpectedEof)));
+        assert!(is_tls(&of_kind(io::ErrorKind::ConnectionReset)));
+        assert!(is_tls(&during_handshake(&of(&Error::DecryptError))));
+        assert_eq!(of_kind(io::ErrorKind::WouldBlock).kind(), io::ErrorKind::WouldBlock);
+        assert!(!is_tls(&io::Error::from_raw_os_error(libc::ECONNRESET)));
+    }
+}

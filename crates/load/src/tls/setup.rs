@@ -1,0 +1,126 @@
+//! rustls's configuration, made once per load from its plan.
+
+use std::sync::Arc;
+
+use rustls::client::danger::ServerCertVerifier;
+use rustls::client::{Resumption, WebPkiServerVerifier};
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, Error, RootCertStore};
+
+use super::verify::{Given, Unverified};
+use super::{ALPN, Verify};
+use crate::plan::{Plan, PlanError};
+
+/// Sessions that a worker remembers. rustls keeps up to 8 tickets of one
+/// server, newest first, and a plan has one server.
+const SESSIONS_MAX: usize = 8;
+
+/// What every connection of a load has in common. A clone is a reference.
+#[derive(Debug, Clone)]
+pub(crate) struct Setup {
+    config: Arc<ClientConfig>,
+    name: ServerName<'static>,
+    resumption: bool,
+}
+
+impl Setup {
+    /// The setup of a plan; `None` where its target speaks no TLS.
+    ///
+    /// # Errors
+    /// When a name, a certificate or a key of the plan cannot be used.
+    pub(crate) fn of(plan: &Plan) -> Result<Option<Setup>, PlanError> {
+        if !plan.target.tls {
+            return Ok(None);
+        }
+        let name = ServerName::try_from(plan.target.host.clone()).map_err(|_| {
+            PlanError(format!(
+                "The host {:?} is no name that a certificate can have: write the server's DNS name or address.",
+                plan.target.host
+            ))
+        })?;
+        let provider = Arc::new(ring::default_provider());
+        let verifier = verifier(&plan.tls.verify, &provider)?;
+        let builder = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|e| PlanError(format!("TLS cannot be set up: {e}.")))?
+            .dangerous()
+            .with_custom_certificate_verifier(verifier);
+        let mut config = match &plan.tls.identity {
+            None => builder.with_no_client_auth(),
+            Some(identity) => builder
+                .with_client_auth_cert(identity.chain(), identity.key())
+                .map_err(|e| no_identity(&e))?,
+        };
+        config.alpn_protocols = vec![ALPN.as_bytes().to_vec()];
+        Ok(Some(Setup { config: Arc::new(config), name, resumption: plan.tls.resumption }))
+    }
+
+    /// The configuration for one worker: its sessions are its own, so that
+    /// workers share nothing that changes.
+    pub(super) fn worker(&self) -> Arc<ClientConfig> {
+        let mut config = ClientConfig::clone(&self.config);
+        config.resumption = match self.resumption {
+            true => Resumption::in_memory_sessions(SESSIONS_MAX),
+            false => Resumption::disabled(),
+        };
+        Arc::new(config)
+    }
+
+    /// The name that is asked for (SNI) and that the certificate must have.
+    pub(super) fn name(&self) -> ServerName<'static> {
+        self.name.clone()
+    }
+}
+
+fn verifier(
+    verify: &Verify,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<dyn ServerCertVerifier>, PlanError> {
+    let webpki = |roots: RootCertStore| {
+        WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider))
+            .build()
+            .map_err(|e| PlanError(format!("The trusted certificates cannot be used: {e}.")))
+    };
+    Ok(match verify {
+        Verify::Nothing => {
+            let schemes = provider.signature_verification_algorithms.supported_schemes();
+            Arc::new(Unverified { schemes })
+        }
+        Verify::System => webpki(system_roots()?)?,
+        Verify::Roots(given) => {
+            let mut roots = RootCertStore::empty();
+            for certificate in given.certificates() {
+                roots.add(certificate.clone()).map_err(|e| {
+                    PlanError(format!("A certificate of --cacert cannot be read as one of X.509: {e}."))
+                })?;
+            }
+            Arc::new(Given { webpki: webpki(roots)?, roots: given.clone() })
+        }
+    })
+}
+
+/// What this system trusts. Certificates among it that cannot be read are
+/// left out, as OpenSSL leaves them out: one odd file must not end all loads.
+fn system_roots() -> Result<RootCertStore, PlanError> {
+    let found = rustls_native_certs::load_native_certs();
+    let mut roots = RootCertStore::empty();
+    let (added, _) = roots.add_parsable_certificates(found.certs);
+    if added == 0 {
+        let why = found.errors.first().map_or(String::new(), |e| format!(" ({e})"));
+        return Err(PlanError(format!(
+            "This system has no certificates to check an https:// server against{why}: install the package \
+             ca-certificates, name the server's issuer by --cacert FILE, or give -k to check nothing."
+        )));
+    }
+    Ok(roots)
+}
+
+fn no_identity(error: &Error) -> PlanError {
+    PlanError(match error {
+        Error::InconsistentKeys(_) => {
+            "The key of --key does not belong to the certificate of --cert: give the pair.".to_owned()
+        }
+        other => format!("The certificate of --cert and its key cannot be used: {other}."),
+    })
+}

@@ -1,0 +1,243 @@
+//! A worker's TLS sessions by their handles, over real sockets.
+//!
+//! They stand beside the connections and not in them: a plain load has no
+//! table, and pays one branch per call for that.
+
+use std::io;
+use std::sync::Arc;
+
+use rustls::client::UnbufferedClientConnection;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, HandshakeKind, ProtocolVersion};
+
+use super::Setup;
+use super::failure;
+use super::session::{Buffers, Session, Wire, is_blocked};
+use crate::measurement::{TlsAgreed, TlsUse};
+use crate::net::Handle;
+use crate::sys::{self, Epoll, Interest};
+
+/// What may still come over a connection that carries no more requests:
+/// session tickets and a close_notify. A server that says more is not waited for.
+const LEFT_BYTES_MAX: usize = 64 << 10;
+
+/// A socket.
+struct Socket {
+    fd: Handle,
+    stamped: bool,
+}
+
+impl Wire for Socket {
+    fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        sys::send(self.fd, bytes)
+    }
+
+    fn recv(&mut self, buffer: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
+        if self.stamped {
+            return sys::recv_stamped(self.fd, buffer);
+        }
+        sys::recv(self.fd, buffer).map(|count| (count, None))
+    }
+}
+
+/// What a handle stands for.
+enum Peer {
+    /// No connection.
+    None,
+    /// A connection that TLS is or will be spoken on.
+    Live(Box<Live>),
+    /// A connection left to the server to close, and how much came over it since.
+    Left(usize),
+}
+
+struct Live {
+    session: Session,
+    /// Whether TCP is connected, so that the handshake can begin.
+    connected: bool,
+    /// What epoll has been told.
+    token: u64,
+    interest: Interest,
+}
+
+impl Live {
+    fn watch(&mut self, epoll: &Epoll, fd: Handle, interest: Interest, token: u64) -> io::Result<()> {
+        if (self.interest, self.token) != (interest, token) {
+            epoll.modify(fd, interest, token)?;
+            (self.interest, self.token) = (interest, token);
+        }
+        Ok(())
+    }
+}
+
+/// A worker's sessions.
+pub(crate) struct Table {
+    config: Arc<ClientConfig>,
+    name: ServerName<'static>,
+    peers: Vec<Peer>,
+    buffers: Buffers,
+    seen: TlsUse,
+}
+
+impl Table {
+    pub(crate) fn new(setup: &Setup) -> Table {
+        Table {
+            config: setup.worker(),
+            name: setup.name(),
+            peers: Vec::new(),
+            buffers: Buffers::new(),
+            seen: TlsUse::default(),
+        }
+    }
+
+    /// What was agreed on so far.
+    pub(crate) fn seen(&self) -> &TlsUse {
+        &self.seen
+    }
+
+    /// A connect was started; epoll waits to write under this token.
+    pub(crate) fn begin(&mut self, fd: Handle, token: u64) -> io::Result<()> {
+        let session = Session::new(Arc::clone(&self.config), self.name.clone())?;
+        let index = fd as usize;
+        if self.peers.len() <= index {
+            self.peers.resize_with(index + 1, || Peer::None);
+        }
+        let live = Live { session, connected: false, token, interest: Interest::Write };
+        self.peers[index] = Peer::Live(Box::new(live));
+        Ok(())
+    }
+
+    /// Whether a connection still waits for its TCP connect.
+    pub(crate) fn awaits_connect(&self, fd: Handle) -> bool {
+        matches!(self.peers.get(fd as usize), Some(Peer::Live(live)) if !live.connected)
+    }
+
+    /// TCP is connected: begins the handshake or goes on with it; `WouldBlock` until it is over.
+    pub(crate) fn shake_hands(&mut self, epoll: &Epoll, fd: Handle) -> io::Result<()> {
+        let Table { peers, buffers, seen, .. } = self;
+        let live = live(peers, fd)?;
+        live.connected = true;
+        let shaken = live.session.shake_hands(&mut Socket { fd, stamped: false }, buffers);
+        match shaken {
+            Ok(()) => {
+                note(seen, live.session.tls());
+                Ok(())
+            }
+            Err(e) if is_blocked(&e) => {
+                let interest =
+                    if live.session.wants_to_write() { Interest::ReadWrite } else { Interest::Read };
+                live.watch(epoll, fd, interest, live.token)?;
+                Err(e)
+            }
+            Err(e) => Err(failure::during_handshake(&e)),
+        }
+    }
+
+    /// [`Session::settle`].
+    pub(crate) fn settle(&mut self, fd: Handle) -> io::Result<()> {
+        live(&mut self.peers, fd)?.session.settle(&mut Socket { fd, stamped: false })
+    }
+
+    /// Changes what is waited for.
+    pub(crate) fn watch(
+        &mut self,
+        epoll: &Epoll,
+        fd: Handle,
+        interest: Interest,
+        token: u64,
+    ) -> io::Result<()> {
+        match self.peers.get_mut(fd as usize) {
+            Some(Peer::Live(live)) => live.watch(epoll, fd, interest, token),
+            _ => epoll.modify(fd, interest, token),
+        }
+    }
+
+    /// [`Session::send`].
+    pub(crate) fn send(&mut self, fd: Handle, bytes: &[u8]) -> io::Result<usize> {
+        let live = live(&mut self.peers, fd)?;
+        live.session.send(&mut Socket { fd, stamped: false }, &mut self.buffers, bytes)
+    }
+
+    /// [`Session::recv`], and of a connection that was left whether anything of interest happened.
+    pub(crate) fn recv(
+        &mut self,
+        epoll: &Epoll,
+        fd: Handle,
+        buffer: &mut [u8],
+        stamped: bool,
+    ) -> io::Result<(usize, Option<u64>)> {
+        if let Some(Peer::Left(bytes)) = self.peers.get_mut(fd as usize) {
+            return recv_left(fd, bytes, buffer).map(|count| (count, None));
+        }
+        let live = live(&mut self.peers, fd)?;
+        let got = live.session.recv(&mut Socket { fd, stamped }, &mut self.buffers, buffer)?;
+        if got.0 > 0 && live.session.has_ended() {
+            // The end came along and is out of epoll's sight: room to write, which there
+            // always is, brings the caller back for it.
+            live.watch(epoll, fd, Interest::ReadWrite, live.token)?;
+        }
+        Ok(got)
+    }
+
+    /// The connection carries no more requests. Its keys go at once.
+    pub(crate) fn leave(&mut self, fd: Handle) {
+        if let Some(peer) = self.peers.get_mut(fd as usize) {
+            *peer = Peer::Left(0);
+        }
+    }
+
+    /// The connection is about to be closed.
+    pub(crate) fn close(&mut self, fd: Handle) {
+        let Some(peer) = self.peers.get_mut(fd as usize) else { return };
+        if let Peer::Live(mut live) = std::mem::replace(peer, Peer::None) {
+            live.session.say_goodbye(&mut Socket { fd, stamped: false }, &mut self.buffers);
+        }
+    }
+}
+
+fn live(peers: &mut [Peer], fd: Handle) -> io::Result<&mut Live> {
+    match peers.get_mut(fd as usize) {
+        Some(Peer::Live(live)) => Ok(live),
+        _ => Err(failure::failed("TLS is not spoken on this connection")),
+    }
+}
+
+/// Drops what a left connection brings: `WouldBlock` while it is open, 0 when
+/// the server has closed it, more when it brings too much.
+fn recv_left(fd: Handle, bytes: &mut usize, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        let count = sys::recv(fd, buffer)?;
+        *bytes += count;
+        if count == 0 || *bytes > LEFT_BYTES_MAX {
+            return Ok(count);
+        }
+    }
+}
+
+/// Enters a handshake that succeeded.
+fn note(seen: &mut TlsUse, tls: &UnbufferedClientConnection) {
+    match tls.handshake_kind() {
+        Some(HandshakeKind::Resumed) => seen.resumed += 1,
+        _ => seen.full += 1,
+    }
+    if seen.agreed.is_none() {
+        seen.agreed = Some(agreed(tls));
+    }
+}
+
+fn agreed(tls: &UnbufferedClientConnection) -> TlsAgreed {
+    let version = match tls.protocol_version() {
+        Some(ProtocolVersion::TLSv1_3) => "TLSv1.3".to_owned(),
+        Some(ProtocolVersion::TLSv1_2) => "TLSv1.2".to_owned(),
+        other => format!("{other:?}"),
+    };
+    // rustls tells TLS 1.3's suites by a prefix of its own; the registry's names have none (RFC 8446, B.4).
+    let cipher = tls
+        .negotiated_cipher_suite()
+        .map_or_else(String::new, |suite| format!("{:?}", suite.suite()).replacen("TLS13_", "TLS_", 1));
+    TlsAgreed {
+        version,
+        cipher,
+        key_exchange: tls.negotiated_key_exchange_group().map(|group| format!("{:?}", group.name())),
+        alpn: tls.alpn_protocol().map(|name| String::from_utf8_lossy(name).into_owned()),
+    }
+}

@@ -87,7 +87,7 @@ impl Exports {
                     printer.error(&earlier);
                 }
             } else if *kind == Kind::Jtl && m.samples_dropped > 0 {
-                printer.note(&kept_the_first(path, m));
+                printer.note(&kept_the_first(path, m.samples.len() as u64, m.samples_dropped));
             }
         }
         failed.map_or(Ok(()), |sentence| Err(Failure::usage(sentence)))
@@ -159,13 +159,12 @@ fn write_one(kind: Kind, path: &str, trial: &Trial, m: &Measurement) -> Result<(
     Ok(())
 }
 
-fn kept_the_first(path: &str, m: &Measurement) -> String {
-    let kept = m.samples.len() as u64;
+fn kept_the_first(path: &str, kept: u64, dropped: u64) -> String {
     format!(
         "{path} has the first {} of {} requests: their room is fixed before the load begins. \
          For all of them make it shorter: -d, or -n up to {}.",
         thousands(kept),
-        thousands(kept + m.samples_dropped),
+        thousands(kept + dropped),
         thousands(SAMPLES_MAX)
     )
 }
@@ -203,6 +202,15 @@ mod tests {
             (p.arrivals, p.stop.requests, p.warmup) = (rate(100.0), Some(5_000), Duration::ZERO);
         };
         assert_eq!(samples_of(Kind::Jtl, both), 1_000);
+    }
+
+    #[test]
+    fn what_had_no_room_is_said() {
+        assert_eq!(
+            kept_the_first("r.jtl", 5_000_000, 1_545_858),
+            "r.jtl has the first 5,000,000 of 6,545,858 requests: their room is fixed before the load begins. \
+             For all of them make it shorter: -d, or -n up to 10,000,000."
+        );
     }
 
     #[test]

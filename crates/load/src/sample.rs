@@ -89,7 +89,12 @@ impl Samples {
     }
 
     fn sample(&self, end_ns: u64, times: &Times, failure: Option<ErrorKind>) -> Sample {
-        let connected_ns = if times.sent_ns > 0 { times.sent_ns } else { end_ns };
+        let connected_ns = match failure {
+            Some(kind) if kind.is_before_sending() => end_ns,
+            // Unsent for another reason, it waited for no connect.
+            _ if times.sent_ns == 0 => times.asked_ns,
+            _ => times.sent_ns,
+        };
         Sample {
             intended_ns: times.intended_ns,
             response_ns: end_ns.saturating_sub(times.intended_ns),
@@ -136,7 +141,7 @@ mod tests {
         samples.keep(
             1_700_000,
             &Times { sent_ns: 0, first_byte_ns: 0, status: 0, ..times() },
-            Some(ErrorKind::Reset),
+            Some(ErrorKind::ConnectFailed),
         );
         for _ in 0..5 {
             samples.keep(9_000_000, &times(), None);
@@ -148,7 +153,7 @@ mod tests {
         assert_eq!((first.first_byte_us, first.connect_wait_us, first.read_bytes), (500, 30, 130));
         assert_eq!((first.status, first.failure, first.worker), (200, None, 3));
         assert_eq!((second.first_byte_us, second.connect_wait_us), (0, 696));
-        assert_eq!((second.status, second.failure), (0, Some(ErrorKind::Reset)));
+        assert_eq!((second.status, second.failure), (0, Some(ErrorKind::ConnectFailed)));
     }
 
     #[test]
@@ -156,6 +161,13 @@ mod tests {
         let mut samples = Samples::default();
         samples.keep(1_600_001, &times(), None);
         assert_eq!(samples.into_parts(), (Vec::new(), 0));
+    }
+
+    #[test]
+    fn a_request_that_was_dropped_unsent_waited_for_no_connect() {
+        let mut samples = Samples::with_room(0, 1).unwrap();
+        samples.keep(1_700_000, &Times { sent_ns: 0, ..times() }, Some(ErrorKind::Reset));
+        assert_eq!(samples.into_parts().0[0].connect_wait_us, 0);
     }
 
     #[test]

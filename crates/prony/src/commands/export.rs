@@ -65,11 +65,13 @@ impl Exports {
             return 0;
         }
         let by_count = plan.stop.requests.unwrap_or(u64::MAX);
-        let rate = if let Arrivals::Constant(rate) = plan.arrivals { Some(rate) } else { None };
-        let by_time = match (rate, plan.stop.duration) {
+        let by_time = match (plan.arrivals.rate(), plan.stop.duration) {
             (Some(rate), Some(duration)) => {
                 let end_ns = u64::try_from((plan.warmup + duration).as_nanos()).unwrap_or(u64::MAX);
-                rate.due_before(end_ns)
+                let due = rate.due_before(end_ns);
+                // A Poisson count is within six of its standard deviations, as good as always.
+                let beyond = matches!(plan.arrivals, Arrivals::Poisson(_)).then(|| 6 * due.isqrt() + 6);
+                due + beyond.unwrap_or(0)
             }
             (None, Some(_)) if plan.stop.requests.is_none() => CLOSED_SAMPLES,
             _ => u64::MAX,
@@ -87,7 +89,7 @@ impl Exports {
                     printer.error(&earlier);
                 }
             } else if *kind == Kind::Jtl && m.samples_dropped > 0 {
-                printer.note(&kept_the_first(path, m));
+                printer.note(&kept_the_first(path, m.samples.len() as u64, m.samples_dropped));
             }
         }
         failed.map_or(Ok(()), |sentence| Err(Failure::usage(sentence)))
@@ -159,13 +161,12 @@ fn write_one(kind: Kind, path: &str, trial: &Trial, m: &Measurement) -> Result<(
     Ok(())
 }
 
-fn kept_the_first(path: &str, m: &Measurement) -> String {
-    let kept = m.samples.len() as u64;
+fn kept_the_first(path: &str, kept: u64, dropped: u64) -> String {
     format!(
         "{path} has the first {} of {} requests: their room is fixed before the load begins. \
          For all of them make it shorter: -d, or -n up to {}.",
         thousands(kept),
-        thousands(kept + m.samples_dropped),
+        thousands(kept + dropped),
         thousands(SAMPLES_MAX)
     )
 }
@@ -203,6 +204,15 @@ mod tests {
             (p.arrivals, p.stop.requests, p.warmup) = (rate(100.0), Some(5_000), Duration::ZERO);
         };
         assert_eq!(samples_of(Kind::Jtl, both), 1_000);
+    }
+
+    #[test]
+    fn what_had_no_room_is_said() {
+        assert_eq!(
+            kept_the_first("r.jtl", 5_000_000, 1_545_858),
+            "r.jtl has the first 5,000,000 of 6,545,858 requests: their room is fixed before the load begins. \
+             For all of them make it shorter: -d, or -n up to 10,000,000."
+        );
     }
 
     #[test]

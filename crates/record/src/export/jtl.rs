@@ -12,7 +12,7 @@ use prony_load::measurement::{ErrorKind, Measurement};
 use prony_load::sample::Sample;
 
 use super::{ExportError, field};
-use crate::trial::{SeriesPoint, Trial};
+use crate::trial::Trial;
 
 const COLUMNS: [&str; 17] = [
     "timeStamp",
@@ -47,8 +47,6 @@ pub struct Requests<'a> {
     pub started_at: SystemTime,
     /// That instant, CLOCK_MONOTONIC.
     pub schedule_start_ns: u64,
-    /// The window's first instant, CLOCK_MONOTONIC.
-    pub window_start_ns: u64,
     /// The length of a request as written.
     pub request_bytes: u64,
 }
@@ -59,7 +57,6 @@ impl<'a> From<&'a Measurement> for Requests<'a> {
             samples: &m.samples,
             started_at: m.started_at,
             schedule_start_ns: m.schedule_start_ns,
-            window_start_ns: m.window_start_ns,
             request_bytes: m.request_bytes,
         }
     }
@@ -76,11 +73,11 @@ pub fn write(trial: &Trial, requests: Requests<'_>, out: &mut dyn Write) -> Resu
     let url = field(&trial.target.url);
     let label = format!("{} {}", trial.plan.method, path(&trial.target.url));
     let label = field(&label);
+    let threads = trial.plan.connections;
     for sample in requests.samples {
         let due_ns = sample.intended_ns.saturating_sub(requests.schedule_start_ns);
         let time_stamp = started_ns.saturating_add(due_ns) / 1_000_000;
         let elapsed = rounded(sample.response_ns, 1_000_000);
-        let threads = connections(&trial.series, sample.end_ns().saturating_sub(requests.window_start_ns));
         let worker = u32::from(sample.worker) + 1;
         let sent_bytes = if was_sent(sample) { requests.request_bytes } else { 0 };
         let latency = rounded(u64::from(sample.first_byte_us), 1000);
@@ -104,12 +101,6 @@ pub fn write(trial: &Trial, requests: Requests<'_>, out: &mut dyn Write) -> Resu
 /// Whether any of the request was written.
 fn was_sent(sample: &Sample) -> bool {
     !sample.failure.is_some_and(ErrorKind::is_before_sending)
-}
-
-/// The connections open at the end of the second in which something ended.
-fn connections(series: &[SeriesPoint], at_ns: u64) -> u64 {
-    let second = usize::try_from(at_ns / 1_000_000_000).unwrap_or(usize::MAX);
-    series.get(second).or(series.last()).map_or(0, |point| point.connections)
 }
 
 /// The path of a URL, its query included.
@@ -150,7 +141,6 @@ mod tests {
             samples,
             started_at: UNIX_EPOCH + Duration::from_millis(1_795_262_400_000),
             schedule_start_ns: 100 * S,
-            window_start_ns: 101 * S + S / 2,
             request_bytes: 38,
         };
         let mut bytes = Vec::new();
@@ -160,8 +150,7 @@ mod tests {
 
     #[test]
     fn a_line_is_a_request() {
-        let mut trial = testing::trial(&[&[1], &[1]]);
-        trial.series[1].connections = 9;
+        let trial = testing::trial(&[&[1], &[1]]);
         let failed = |failure| Sample { failure: Some(failure), ..sample(102 * S, S) };
         let lines = written(
             &trial,
@@ -176,12 +165,12 @@ mod tests {
         let expected = [
             "timeStamp,elapsed,label,responseCode,responseMessage,threadName,dataType,success,failureMessage,\
              bytes,sentBytes,grpThreads,allThreads,URL,Latency,IdleTime,Connect",
-            "1795262401000,501,GET /a?b=1,200,,prony 1-1,,true,,130,38,8,8,http://h/a?b=1,2,0,2",
-            "1795262402000,1000,GET /a?b=1,503,,prony 1-2,,false,unexpected_status,130,38,9,9,http://h/a?b=1,2,0,2",
+            "1795262401000,501,GET /a?b=1,200,,prony 1-1,,true,,130,38,50,50,http://h/a?b=1,2,0,2",
+            "1795262402000,1000,GET /a?b=1,503,,prony 1-2,,false,unexpected_status,130,38,50,50,http://h/a?b=1,2,0,2",
             "1795262402000,1000,GET /a?b=1,Non HTTP response code: request_timeout,request_timeout,prony 1-1,,\
-             false,request_timeout,130,38,9,9,http://h/a?b=1,0,0,2",
+             false,request_timeout,130,38,50,50,http://h/a?b=1,0,0,2",
             "1795262402000,1000,GET /a?b=1,Non HTTP response code: connect_refused,connect_refused,prony 1-1,,\
-             false,connect_refused,0,0,9,9,http://h/a?b=1,0,0,2",
+             false,connect_refused,0,0,50,50,http://h/a?b=1,0,0,2",
         ];
         assert_eq!(lines, expected);
     }

@@ -22,6 +22,8 @@ pub mod pace;
 mod parts;
 pub mod plan;
 mod request;
+#[cfg(test)]
+mod sim;
 mod sys;
 pub mod target;
 mod worker;

@@ -220,8 +220,8 @@ impl<N: Net> Worker<N> {
 
     fn close(mut self, mut books: Books) -> ClosedBooks {
         if !books.over() {
-            // The count ended it: the window ends with the last request.
-            let end = self.last_resolved_ns;
+            // The count ended it: the window ends with the last request, whose instant is within it.
+            let end = self.last_resolved_ns + 1;
             books.end_at(end);
             let now = self.net.now_ns();
             books.at(now.max(end), || self.net.cpu_ns());

@@ -1,6 +1,5 @@
 //! Beginnings and ends: counts, durations, both, interruptions at any instant.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::LoadError;
@@ -13,24 +12,105 @@ use super::super::{Case, Hand};
 use super::{MS, S, all_are};
 
 #[test]
+fn so_many_requests_are_so_many() {
+    for (requests, connections, threads) in [(1, 1, 1), (1, 4, 3), (100, 7, 2), (101, 7, 3), (3, 50, 1)] {
+        let mut case = Case::closed(Nature::ideal(MS));
+        (case.plan.connections, case.plan.threads) = (connections, threads);
+        (case.plan.stop.requests, case.plan.stop.duration) = (Some(requests), None);
+        let played = case.play();
+        let m = played.sound();
+        assert_eq!((m.requests.completed, m.run_total.sent), (requests, requests));
+        assert!(m.ended_by_count && !m.interrupted);
+        all_are(&m.latency.response.completed, MS, requests);
+        // Its last instant is within it.
+        let rounds = (m.window_end_ns - m.window_start_ns - 1) / MS;
+        assert_eq!(m.window_end_ns - m.window_start_ns, rounds * MS + 1);
+    }
+}
+
+#[test]
+fn a_count_that_ends_on_a_bins_edge_keeps_its_last_requests() {
+    // The last answer comes at 100 ms, at a second, and with the first request refused at 0.
+    for (service_ns, requests) in [(100 * MS, 1), (250 * MS, 4), (S, 3)] {
+        let mut case = Case::closed(Nature::ideal(service_ns));
+        (case.plan.stop.requests, case.plan.stop.duration) = (Some(requests), None);
+        let played = case.play();
+        assert_eq!(played.sound().requests.completed, requests);
+    }
+    for arrivals in [Arrivals::Closed, Arrivals::Constant(Rate::per_s(10.0).unwrap())] {
+        let mut nature = Nature::ideal(MS);
+        nature.connects = vec![(ConnectFate::RefusedAtOnce, 1)];
+        let mut case = Case::closed(nature);
+        case.plan.arrivals = arrivals;
+        (case.plan.stop.requests, case.plan.stop.duration) = (Some(1), None);
+        let played = case.play();
+        let m = played.sound();
+        assert_eq!((m.requests.scheduled, m.requests.failed), (1, 1));
+        assert_eq!(m.errors[&ErrorKind::ConnectRefused].count, 1);
+    }
+}
+
+#[test]
+fn of_a_count_and_a_duration_the_first_ends_it() {
+    let mut case = Case::closed(Nature::ideal(MS));
+    case.plan.stop.duration = Some(Duration::from_millis(50));
+    for (requests, by_count, completed) in [(20, true, 20), (49, true, 49), (50, false, 49), (900, false, 49)]
+    {
+        case.plan.stop.requests = Some(requests);
+        let played = case.play();
+        let m = played.sound();
+        assert_eq!((m.ended_by_count, m.requests.completed), (by_count, completed), "{requests}");
+    }
+}
+
+#[test]
+fn a_warm_up_is_sent_and_not_counted() {
+    let mut case = Case::closed(Nature::ideal(MS));
+    (case.plan.warmup, case.plan.connections) = (Duration::from_micros(10_500), 2);
+    let played = case.play();
+    let m = played.sound();
+    // Ten answers before the window, and those under way are carried in.
+    assert_eq!((m.requests.carried_in, m.run_total.completed - m.requests.completed), (2, 20));
+    assert_eq!(m.requests.completed, 2000);
+    // A count within the warm-up leaves nothing to measure.
+    (case.plan.stop.requests, case.plan.stop.duration) = (Some(20), None);
+    assert!(matches!(case.play().measurement, Err(LoadError::WarmUpTookAll)));
+    case.plan.stop.requests = Some(21);
+    assert_eq!(case.play().sound().requests.completed, 1);
+}
+
+#[test]
 fn connects_before_the_clock_are_bounded_in_number_and_time() {
     let mut nature = Nature::ideal(MS);
     (nature.connects, nature.connect_ns) = (vec![(ConnectFate::Hangs, 1)], 0);
     let mut case = Case::closed(nature);
     (case.plan.connections, case.plan.timeout) = (250, Duration::from_millis(300));
-    let hand = Hand::new(&case, 0);
-    let world = Arc::new(hand.world);
+    let Hand { worker, world, .. } = Hand::new(&case, 0);
     assert_eq!((world.borrow().open_most, world.borrow().connects), (100, 100));
     let passed = world.borrow().now_ns - super::super::world::EPOCH_NS;
     assert!((300 * MS..301 * MS).contains(&passed), "{passed}");
     // Given up, it leaves nothing open.
-    hand.worker.abandon();
+    worker.abandon();
     assert_eq!(world.borrow().open_count(), 0);
     // And one whose server answers is connected whole, in turns.
     case.nature.connects = vec![(ConnectFate::Later, 1)];
     case.nature.connect_ns = 5 * MS;
-    let hand = Hand::new(&case, 0);
-    assert_eq!((hand.world.borrow().open_count(), hand.world.borrow().connects), (250, 250));
-    hand.worker.abandon();
-    assert_eq!(hand.world.borrow().open_count(), 0);
+    let Hand { worker, world, .. } = Hand::new(&case, 0);
+    assert_eq!((world.borrow().open_count(), world.borrow().connects), (250, 250));
+    worker.abandon();
+    assert_eq!(world.borrow().open_count(), 0);
+}
+
+#[test]
+fn a_load_longer_than_its_bins_ends_well() {
+    // Without a duration there is room for an hour of bins; what comes later goes into the last.
+    let mut case = Case::closed(Nature::ideal(400 * S));
+    case.plan.timeout = Duration::from_secs(1000);
+    (case.plan.stop.requests, case.plan.stop.duration) = (Some(12), None);
+    let played = case.play();
+    let found: Vec<&String> = played.differences.iter().filter(|what| !what.contains("bins")).collect();
+    assert!(found.is_empty(), "{found:?}");
+    let m = played.measurement.as_ref().unwrap();
+    assert_eq!(m.broken_identities, Vec::<String>::new());
+    assert_eq!((m.requests.completed, m.bins.len()), (12, 36_000));
 }

@@ -94,7 +94,9 @@ impl<N: Net> Worker<N> {
             }
         };
         books.read(count);
-        slot.times.last_byte_ns = books.arrival(now, slot.times.sent_ns, stamp);
+        // No byte arrived before those that were read before it.
+        let earliest = slot.times.sent_ns.max(slot.times.last_byte_ns);
+        slot.times.last_byte_ns = books.arrival(now, earliest, stamp);
         if slot.times.first_byte_ns == 0 {
             slot.times.first_byte_ns = slot.times.last_byte_ns;
         }

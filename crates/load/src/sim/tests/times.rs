@@ -111,6 +111,23 @@ fn stamps_that_cannot_be_are_rejected_and_counted() {
     assert_eq!(played.sound().client.stamps_rejected, played.sound().requests.completed);
 }
 
+#[test]
+fn a_later_piece_did_not_arrive_before_an_earlier_one() {
+    let mut nature = Nature::ideal(MS);
+    (nature.pieces_per_mille, nature.piece_gap_ns) = (1000, 100_000);
+    // A first piece without a stamp is stamped when it is read, and the next one's stamp lies before that.
+    nature.stamps = Some(Stamps { missing_per_mille: 500, absurd_per_mille: 0, offset_ns: -900_000 });
+    let mut case = Case::closed(nature);
+    case.plan.stop.duration = Some(Duration::from_secs(3));
+    let played = case.play();
+    let l = &played.sound().latency;
+    for quantile in (0..=100).map(|percent| f64::from(percent) / 100.0) {
+        let (first, last) =
+            (l.first_byte.value_at_quantile(quantile), l.service.completed.value_at_quantile(quantile));
+        assert!(first <= last, "{quantile}: {first} > {last}");
+    }
+}
+
 /// An open load of `rate` per second for two seconds.
 fn open(nature: Nature, rate: f64, connections: u32) -> Case {
     let mut case = Case::closed(nature);

@@ -158,8 +158,13 @@ impl<N: Net> Worker<N> {
         // Before the clock starts: it allocates some megabytes.
         let mut books = Books::open(start_ns, edges, connected, self.net.stamps(), sink);
         let mut now = self.net.now_ns();
-        while now < start_ns && !self.shared.control.stop_asked() {
-            self.net.wait(now, start_ns)?;
+        // Two milliseconds: a stop that is asked for meanwhile is seen after them.
+        while now < start_ns {
+            for event in 0..self.net.wait(now, start_ns)? {
+                // An idle connection that the server closed, or on which it spoke unasked.
+                let slot = self.net.token(event) as u32;
+                self.drop_connection(&mut books, slot, start_ns);
+            }
             now = self.net.now_ns();
         }
         now = now.max(start_ns);

@@ -162,7 +162,7 @@ impl<N: Net> Worker<N> {
         self.linger.take(handle, now, &mut self.net, &mut self.buffer);
     }
 
-    fn drop_connection(&mut self, books: &mut Books, index: u32, now: u64) {
+    pub(super) fn drop_connection(&mut self, books: &mut Books, index: u32, now: u64) {
         let slot = &mut self.slots[index as usize];
         slot.state = State::Unconnected;
         if slot.handle != NO_HANDLE {

@@ -80,6 +80,49 @@ fn a_warm_up_is_sent_and_not_counted() {
 }
 
 #[test]
+fn an_interruption_at_any_instant_balances() {
+    for arrivals in [Arrivals::Closed, Arrivals::Constant(Rate::per_s(300.0).unwrap())] {
+        let mut case = Case::closed(Nature::ideal(7 * MS));
+        (case.plan.connections, case.plan.threads, case.plan.arrivals) = (4, 2, arrivals);
+        case.plan.warmup = Duration::from_millis(160);
+        case.plan.stop.duration = Some(Duration::from_millis(100));
+        let (mut measured, mut nothing) = (0, 0);
+        // From before the start to after the end, off and on the instants of answers.
+        for after in (0..90).map(|i| 3 * i * MS).chain((0..45).map(|i| 6 * i * MS + 999_983)) {
+            case.stop_after_ns = Some(after);
+            let played = case.play();
+            assert!(played.differences.is_empty(), "{after}: {}", played.differences.join("\n"));
+            match &played.measurement {
+                Ok(m) => {
+                    assert_eq!(m.broken_identities, Vec::<String>::new(), "{after}");
+                    let end = after.saturating_sub(2 * MS) + 150 * MS;
+                    let asked_in_time = end < 260 * MS;
+                    assert_eq!(m.interrupted, asked_in_time, "{after}");
+                    measured += 1;
+                }
+                Err(e) => {
+                    assert!(matches!(e, LoadError::Interrupted), "{after}: {e}");
+                    nothing += 1;
+                }
+            }
+        }
+        assert!(measured > 100 && nothing >= 4, "{measured} {nothing}");
+    }
+}
+
+#[test]
+fn a_stop_before_the_start_begins_nothing_before_its_time() {
+    let mut case = Case::closed(Nature::ideal(MS));
+    // Asked two milliseconds before the start, for 150 ms later.
+    case.stop_after_ns = Some(0);
+    let played = case.play();
+    let m = played.sound();
+    assert!(m.interrupted);
+    assert_eq!(m.window_end_ns - m.window_start_ns, 148 * MS);
+    assert_eq!(m.requests.completed, 147);
+}
+
+#[test]
 fn connects_before_the_clock_are_bounded_in_number_and_time() {
     let mut nature = Nature::ideal(MS);
     (nature.connects, nature.connect_ns) = (vec![(ConnectFate::Hangs, 1)], 0);

@@ -158,6 +158,23 @@ fn connections_left_to_the_server_are_bounded_and_let_go_after_a_second() {
 }
 
 #[test]
+fn idle_connections_that_the_server_closes_are_opened_anew_in_time() {
+    for mischief in [Mischief::Close, Mischief::Reset, Mischief::Talk] {
+        let mut nature = Nature::ideal(100_000);
+        (nature.mischief, nature.mischief_ns) = (vec![(mischief, 1)], 100_000);
+        let mut case = Case::closed(nature);
+        case.plan.connections = 2;
+        // A request every 10 ms: each finds that its connection is gone.
+        case.plan.arrivals = Arrivals::Constant(Rate::per_s(100.0).unwrap());
+        let played = case.play();
+        let m = played.sound();
+        assert_eq!((m.requests.completed, m.requests.failed), (100, 0), "{mischief:?}");
+        assert!(m.latency.response.completed == histogram([100_000; 100]));
+        assert!(m.run_total.connections > 90);
+    }
+}
+
+#[test]
 fn a_request_in_small_writes_is_whole_and_counted_once() {
     let mut nature = Nature::ideal(100_000);
     (nature.room, nature.drain_ns, nature.short_write_per_mille) = (50, 10_000, 300);

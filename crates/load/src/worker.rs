@@ -107,6 +107,8 @@ pub(crate) struct Worker<N: Net> {
     deadlines: Deadlines,
     linger: Linger,
     buffer: Vec<u8>,
+    /// Connections established before the clock, whether or not they are still open.
+    preconnected: u64,
     /// The schedule's first instant.
     start_ns: u64,
     /// The last request's end, where only a count ends the load.
@@ -143,6 +145,7 @@ impl<N: Net> Worker<N> {
             deadlines: Deadlines::new(count, shared.timeout_ns),
             linger: Linger::new(shared.linger_max),
             buffer: vec![0; READ_BUFFER_BYTES],
+            preconnected: 0,
             start_ns: 0,
             last_resolved_ns: 0,
             shared,
@@ -157,6 +160,7 @@ impl<N: Net> Worker<N> {
         self.last_resolved_ns = start_ns;
         // Before the clock starts: it allocates some megabytes.
         let mut books = Books::open(start_ns, edges, connected, self.net.stamps(), sink);
+        books.run.connections = self.preconnected;
         let mut now = self.net.now_ns();
         // Two milliseconds: a stop that is asked for meanwhile is seen after them.
         while now < start_ns {

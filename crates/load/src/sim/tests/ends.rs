@@ -123,6 +123,20 @@ fn a_stop_before_the_start_begins_nothing_before_its_time() {
 }
 
 #[test]
+fn connections_closed_before_the_start_are_opened_anew_and_counted() {
+    let mut nature = Nature::ideal(MS);
+    // Within the two milliseconds before the start.
+    (nature.mischief, nature.mischief_ns) = (vec![(Mischief::Close, 1)], MS);
+    let mut case = Case::closed(nature);
+    case.plan.connections = 10;
+    case.plan.stop = crate::plan::Stop { duration: None, requests: Some(10) };
+    let played = case.play();
+    let m = played.sound();
+    assert_eq!((m.requests.completed, m.requests.failed, m.run_total.connections), (10, 0, 20));
+    assert!(played.worlds[0].borrow().waits < 50, "{}", played.worlds[0].borrow().waits);
+}
+
+#[test]
 fn connects_before_the_clock_are_bounded_in_number_and_time() {
     let mut nature = Nature::ideal(MS);
     (nature.connects, nature.connect_ns) = (vec![(ConnectFate::Hangs, 1)], 0);

@@ -111,6 +111,23 @@ fn an_interruption_at_any_instant_balances() {
 }
 
 #[test]
+fn a_stop_seen_late_keeps_what_was_entered() {
+    // Waits return up to 400 ms late: the stop is seen after the instant it asked for.
+    let mut nature = Nature::ideal(3 * MS);
+    (nature.oversleep_per_mille, nature.oversleep_ns) = (300, 400 * MS);
+    for seed in 0..40 {
+        nature.seed = seed;
+        let mut case = Case::closed(nature.clone());
+        (case.plan.connections, case.plan.keepalive) = (3, false);
+        case.nature.connects = vec![(ConnectFate::Later, 1)];
+        case.nature.connect_ns = 2 * MS;
+        case.plan.stop.duration = Some(Duration::from_secs(2));
+        case.stop_after_ns = Some((200 + 20 * seed) * MS);
+        assert!(case.play().sound().interrupted);
+    }
+}
+
+#[test]
 fn a_stop_before_the_start_begins_nothing_before_its_time() {
     let mut case = Case::closed(Nature::ideal(MS));
     // Asked two milliseconds before the start, for 150 ms later.

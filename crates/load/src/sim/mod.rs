@@ -17,6 +17,7 @@ mod check;
 mod connection;
 mod nature;
 mod net;
+mod random;
 mod server;
 mod tests;
 mod truth;

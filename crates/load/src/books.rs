@@ -342,10 +342,10 @@ impl Books {
     }
 
     /// When bytes arrived that were read at `now`: by the kernel's stamp, if it
-    /// lies between the request's sending and the reading.
-    pub(crate) fn arrival(&mut self, now_ns: u64, sent_ns: u64, stamp_ns: Option<u64>) -> u64 {
+    /// lies between the earliest instant at which they can have, and the reading.
+    pub(crate) fn arrival(&mut self, now_ns: u64, earliest_ns: u64, stamp_ns: Option<u64>) -> u64 {
         match stamp_ns {
-            Some(stamp) if (sent_ns..=now_ns).contains(&stamp) => stamp,
+            Some(stamp) if (earliest_ns..=now_ns).contains(&stamp) => stamp,
             _ => {
                 if self.kernel_clock && self.phase == Phase::Window {
                     self.stamps_rejected += 1;

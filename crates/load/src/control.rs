@@ -8,7 +8,7 @@ use crate::sys;
 
 /// Workers look at the stop flag every 100 ms; an end this far ahead is seen
 /// by all before it comes, so that all windows end at the same instant.
-const STOP_AHEAD_NS: u64 = 150_000_000;
+pub(crate) const STOP_AHEAD_NS: u64 = 150_000_000;
 
 const NOT_ASKED: u64 = u64::MAX;
 
@@ -33,7 +33,11 @@ impl Control {
     /// Asks the load to end. What was measured so far is kept and marked
     /// interrupted. Only the first call counts. Safe in any thread.
     pub fn stop(&self) {
-        let at = sys::now_ns() + STOP_AHEAD_NS;
+        self.stop_at(sys::now_ns() + STOP_AHEAD_NS);
+    }
+
+    /// Asks for the end at an instant of the workers' clock.
+    pub(crate) fn stop_at(&self, at: u64) {
         // A second request must not move the end that workers may have seen already.
         let _ = self.stop_at_ns.compare_exchange(NOT_ASKED, at, Ordering::Relaxed, Ordering::Relaxed);
     }

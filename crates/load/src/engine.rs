@@ -161,7 +161,7 @@ fn up_to(total: u64, workers: u32, of: u32) -> u64 {
 
 /// A worker's connections, and its requests of `-n`: as its connections are to
 /// all, so that none is done long before the others.
-fn shares(plan: &Plan, worker: u32) -> (u32, u64) {
+pub(crate) fn shares(plan: &Plan, worker: u32) -> (u32, u64) {
     let connections = |workers| up_to(u64::from(plan.connections), workers, plan.threads) as u32;
     let (before, after) = (connections(worker), connections(worker + 1));
     let requests = plan.stop.requests.map_or(u64::MAX, |requests| {

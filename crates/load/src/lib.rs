@@ -23,6 +23,8 @@ mod parts;
 pub mod plan;
 mod request;
 pub mod sample;
+#[cfg(test)]
+mod sim;
 mod sys;
 pub mod target;
 pub mod tls;

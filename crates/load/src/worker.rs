@@ -97,6 +97,8 @@ pub(crate) struct Worker<N: Net> {
     drops_bodies: bool,
     /// Whether answers have long bodies lately.
     reads_short: bool,
+    /// Connections established before the clock, whether or not they are still open.
+    preconnected: u64,
     /// The schedule's first instant.
     start_ns: u64,
     /// The last request's end, where only a count ends the load.
@@ -127,6 +129,7 @@ impl<N: Net> Worker<N> {
             last_head: LastHead::new(),
             corked: false,
             reads_short: false,
+            preconnected: 0,
             start_ns: 0,
             last_resolved_ns: 0,
             shared,
@@ -147,9 +150,18 @@ impl<N: Net> Worker<N> {
         self.last_resolved_ns = start_ns;
         // Before the clock starts: it allocates some megabytes.
         let mut books = Books::open(start_ns, edges, connected, self.net.stamps(), sink, samples);
+        books.run.connections = self.preconnected;
         let mut now = self.net.now_ns();
-        while now < start_ns && !self.shared.control.stop_asked() {
-            self.net.wait(now, start_ns)?;
+        // Two milliseconds: a stop that is asked for meanwhile is seen after them.
+        while now < start_ns {
+            for event in 0..self.net.wait(now, start_ns)? {
+                // An idle connection that the server closed, or on which it (or TLS) spoke unasked.
+                let slot = self.net.token(event) as u32;
+                let read = self.net.recv(self.slots[slot as usize].handle, &mut self.buffer);
+                if !read.is_err_and(|e| would_block(&e)) {
+                    self.drop_connection(&mut books, slot, start_ns);
+                }
+            }
             now = self.net.now_ns();
         }
         now = now.max(start_ns);
@@ -207,8 +219,8 @@ impl<N: Net> Worker<N> {
 
     fn close(mut self, mut books: Books) -> ClosedBooks {
         if !books.over() {
-            // The count ended it: the window ends with the last request.
-            let end = self.last_resolved_ns;
+            // The count ended it: the window ends with the last request, whose instant is within it.
+            let end = self.last_resolved_ns + 1;
             books.end_at(end);
             let now = self.net.now_ns();
             books.at(now.max(end), || self.net.cpu_ns());
@@ -285,12 +297,13 @@ impl<N: Net> Worker<N> {
     /// Everything that is due by time and not by an event.
     fn housekeep(&mut self, books: &mut Books, now: u64) {
         if let Some(stop_at) = self.shared.control.stop_at_ns() {
-            books.end_at(stop_at);
+            // A worker that was kept from its loop may see it too late: what it has entered stays within.
+            books.end_at(stop_at.max(now + 1));
         }
         self.gauge.publish(&books.run, books.in_flight());
         while let Some(slot) = self.deadlines.expired(now) {
             // In a pipeline, the oldest request's time began after that of one answered since.
-            let since = self.slots[slot as usize].oldest_since_ns().unwrap_or(now);
+            let since = self.slots[slot as usize].waiting_since_ns;
             if now.saturating_sub(since) < self.shared.timeout_ns {
                 self.deadlines.start_since(slot, since);
                 continue;

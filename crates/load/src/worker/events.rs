@@ -112,7 +112,9 @@ impl<N: Net> Worker<N> {
                 self.corked = true;
                 self.take_answers(books, index, now, &read);
                 self.corked = false;
-                if self.slots[index as usize].state == State::Connected {
+                let slot = &self.slots[index as usize];
+                // What waits for room (perhaps on a new connection, younger than `now`) goes on waiting.
+                if slot.state == State::Connected && !slot.watches_writing {
                     self.flush(books, index, now);
                 }
             }
@@ -153,7 +155,9 @@ impl<N: Net> Worker<N> {
             let slot = &mut self.slots[index as usize];
             let Some(times) = slot.pending.front_mut() else { return };
             let begins = !slot.framer.in_progress();
-            times.last_byte_ns = books.arrival(now, times.sent_ns, read.stamp_ns);
+            // No byte arrived before those that were read before it.
+            let earliest = times.sent_ns.max(times.last_byte_ns);
+            times.last_byte_ns = books.arrival(now, earliest, read.stamp_ns);
             if times.first_byte_ns == 0 {
                 times.first_byte_ns = times.last_byte_ns;
             }
@@ -201,9 +205,8 @@ impl<N: Net> Worker<N> {
     /// The oldest request's answer is whole, its last byte read at `now`.
     fn answered(&mut self, books: &mut Books, index: u32, now: u64, status: u16, reusable: bool) {
         let slot = &mut self.slots[index as usize];
-        let since = slot.oldest_since_ns().unwrap_or(now);
         // The loop may have been kept from seeing in time that the time was over.
-        if now - since >= self.shared.timeout_ns {
+        if now.saturating_sub(slot.waiting_since_ns) >= self.shared.timeout_ns {
             let message = self.timeout_message("request");
             return self.fail(books, index, now, ErrorKind::RequestTimeout, || message);
         }
@@ -233,8 +236,9 @@ impl<N: Net> Worker<N> {
         slot.body_wrong = false;
         slot.failures = 0;
         self.last_resolved_ns = now;
-        if slot.pending.is_empty() {
-            self.deadlines.stop(index);
+        match slot.pending.front() {
+            None => self.deadlines.stop(index),
+            Some(next) => slot.waiting_since_ns = next.sent_ns.max(next.asked_ns),
         }
         if !(reusable && whole && self.shared.keepalive) {
             self.let_go(books, index, now);

@@ -74,6 +74,7 @@ impl<N: Net> Worker<N> {
                 note_first(&mut result, ErrorKind::ConnectTimeout, self.timeout_message("connect"));
             }
         }
+        self.preconnected = u64::from(result.established);
         Ok(result)
     }
 

@@ -24,6 +24,7 @@ impl<N: Net> Worker<N> {
         books.dispatched(now, connection_wait_ns);
         let slot = &mut self.slots[index as usize];
         if slot.pending.is_empty() {
+            slot.waiting_since_ns = now;
             self.deadlines.start(index, now);
         }
         slot.pending.push_back(Times { intended_ns, asked_ns: now, connection_wait_ns, ..Times::default() });
@@ -61,6 +62,7 @@ impl<N: Net> Worker<N> {
         books.connection_established();
         self.deadlines.start(index, now);
         let slot = &mut self.slots[index as usize];
+        slot.waiting_since_ns = now;
         slot.state = State::Connected;
         slot.watches_writing = false;
         if let Err(e) = self.net.watch(slot.handle, Interest::Read, u64::from(index)) {
@@ -78,17 +80,19 @@ impl<N: Net> Worker<N> {
         let length = self.shared.request.len();
         // The request stands in it as often as a connection may carry it at once.
         let bytes = &self.shared.requests[slot.written..slot.unsent * length];
-        let sent = self.net.send(slot.handle, bytes);
-        match sent {
+        let first = slot.pending.len() - slot.unsent;
+        if slot.written == 0 {
+            // Just before its first write, whatever comes of that.
+            slot.pending[first].sent_ns = now;
+        }
+        match self.net.send(slot.handle, bytes) {
             Ok(count) => {
-                let first = slot.pending.len() - slot.unsent;
                 let end = slot.written + count;
                 let (whole, touched) = (end / length, end.div_ceil(length));
-                for times in slot.pending.range_mut(first..first + touched) {
-                    if times.sent_ns == 0 {
-                        times.sent_ns = now;
-                        books.sent();
-                    }
+                let begun_before = usize::from(slot.written > 0);
+                for times in slot.pending.range_mut(first + begun_before..first + touched) {
+                    times.sent_ns = now;
+                    books.sent();
                 }
                 slot.unsent -= whole;
                 slot.written = end % length;

@@ -27,6 +27,9 @@ pub(super) struct Slot {
     pub(super) failures: u32,
     /// After a failure: no new request before this instant.
     pub(super) retry_at_ns: u64,
+    /// Since when the oldest request's time has been running: from its first
+    /// attempt to be sent, or, before that, from its asking for a connection.
+    pub(super) waiting_since_ns: u64,
     /// Requests that have no answer yet, the oldest first.
     pub(super) pending: VecDeque<Times>,
     /// The last so many of them are not wholly written.
@@ -47,6 +50,7 @@ impl Slot {
             watches_writing: false,
             failures: 0,
             retry_at_ns: 0,
+            waiting_since_ns: 0,
             pending: VecDeque::with_capacity(pipeline),
             unsent: 0,
             written: 0,
@@ -54,12 +58,6 @@ impl Slot {
             body_wrong: false,
             framer: Framer::new(),
         }
-    }
-
-    /// Since when the oldest request has been going on: from its sending, or,
-    /// before that, from its asking for a connection.
-    pub(super) fn oldest_since_ns(&self) -> Option<u64> {
-        self.pending.front().map(|times| times.sent_ns.max(times.asked_ns))
     }
 
     /// Counts bytes as the oldest request's answer.

@@ -1,0 +1,192 @@
+//! Answers as bytes, right ones and wrong ones, and what a client must make of each.
+
+use super::chance::Chance;
+
+/// The body of a right answer.
+pub(super) const BODY: &[u8] = b"Hello, World!\n";
+/// A body longer than one read of a worker.
+const LONG_BODY_BYTES: usize = 150_000;
+
+/// What the server does with a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Deed {
+    /// Answers with a Content-Length.
+    Good,
+    /// Answers in chunks, with extensions and trailers at times.
+    Chunked,
+    /// Some 1xx answers, then the real one.
+    Interim,
+    /// A body of 150,000 bytes.
+    LongBody,
+    /// An answer that ends with the stream.
+    UntilClose,
+    /// Says `Connection: close`, and does.
+    SaysClose,
+    /// HTTP/1.0 without keep-alive: the client must not use the connection again.
+    OldVersion,
+    /// Closes after an answer that said nothing of it.
+    ClosesUnsaid,
+    /// Another status.
+    Status(u16),
+    /// A body of the right length that is not the right one.
+    WrongBody,
+    /// Bytes that are no HTTP.
+    Nonsense,
+    /// A chunk's size that is no number.
+    NonsenseInside,
+    /// A right answer with a byte behind it that belongs to none.
+    Chatty,
+    /// No answer, ever.
+    Never,
+    /// A right answer after the client's timeout.
+    Slow,
+    /// A right answer, a byte at a time.
+    Dribble,
+    /// A reset in place of an answer.
+    ResetNow,
+    /// A reset within the answer.
+    ResetMid,
+    /// A close in place of an answer.
+    CloseNow,
+    /// A close within the answer.
+    CloseMid,
+}
+
+/// What a client must make of the bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// An answer that is whole once so many bytes are read.
+    Whole { at: usize, status: u16 },
+    /// An answer that is whole when the stream ends after its head of so many bytes.
+    WholeAtEnd { head: usize, status: u16 },
+    /// No answer, which is certain once so many bytes are read.
+    Nonsense { at: usize },
+    /// The beginning of an answer that never gets whole.
+    Cut,
+}
+
+/// What the server does after the bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Then {
+    Open,
+    Close,
+    Reset,
+}
+
+/// Bytes of the server.
+#[derive(Debug, Clone)]
+pub(super) struct Answer {
+    pub(super) bytes: Vec<u8>,
+    pub(super) meaning: Meaning,
+    pub(super) body_right: bool,
+    pub(super) then: Then,
+}
+
+impl Answer {
+    fn whole(status: u16, bytes: Vec<u8>) -> Answer {
+        let meaning = Meaning::Whole { at: bytes.len(), status };
+        Answer { bytes, meaning, body_right: true, then: Then::Open }
+    }
+
+    fn then(mut self, then: Then) -> Answer {
+        self.then = then;
+        self
+    }
+
+    /// The bytes' first part, never the whole.
+    fn cut(mut self, chance: &mut Chance, then: Then) -> Answer {
+        let kept = chance.size(0, self.bytes.len() - 1);
+        self.bytes.truncate(kept);
+        self.meaning = Meaning::Cut;
+        self.then(then)
+    }
+
+    /// A byte that no answer begins with.
+    pub(super) fn junk() -> Answer {
+        Answer {
+            bytes: b"!".to_vec(),
+            meaning: Meaning::Nonsense { at: 1 },
+            body_right: false,
+            then: Then::Open,
+        }
+    }
+
+    /// An answer to a request that has not been read to its end.
+    pub(super) fn early() -> Answer {
+        fixed("HTTP/1.1 413 Content Too Large", "Connection: close\r\n", b"no", 413).then(Then::Close)
+    }
+
+    /// The answer that is this deed. `None`: there is none.
+    pub(super) fn of(deed: Deed, chance: &mut Chance) -> Option<Answer> {
+        let good = || fixed("HTTP/1.1 200 OK", "", BODY, 200);
+        let wrong_body = |mut answer: Answer| {
+            answer.body_right = false;
+            answer
+        };
+        Some(match deed {
+            Deed::Never => return None,
+            Deed::Good | Deed::Slow | Deed::Dribble | Deed::Chatty => good(),
+            Deed::ClosesUnsaid => good().then(Then::Close),
+            Deed::Chunked => chunked(chance),
+            Deed::Interim => interim(chance),
+            Deed::LongBody => wrong_body(fixed("HTTP/1.1 200 OK", "", &[b'x'; LONG_BODY_BYTES], 200)),
+            Deed::UntilClose => {
+                let head = b"HTTP/1.1 200 OK\r\n\r\n";
+                let meaning = Meaning::WholeAtEnd { head: head.len(), status: 200 };
+                let bytes = [head, BODY].concat();
+                Answer { bytes, meaning, body_right: true, then: Then::Close }
+            }
+            Deed::SaysClose => fixed("HTTP/1.1 200 OK", "Connection: close\r\n", BODY, 200).then(Then::Close),
+            Deed::OldVersion => fixed("HTTP/1.0 200 OK", "", BODY, 200).then(Then::Close),
+            Deed::Status(status) => {
+                fixed(&format!("HTTP/1.1 {status} Something"), "Retry-After: 1\r\n", BODY, status)
+            }
+            Deed::WrongBody => wrong_body(fixed("HTTP/1.1 200 OK", "", b"Hello, Werld!\n", 200)),
+            Deed::Nonsense => Answer { bytes: b"!GARBAGE\r\n\r\n".to_vec(), ..Answer::junk() },
+            Deed::NonsenseInside => {
+                let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n";
+                let bytes = format!("{head}xyz\r\n").into_bytes();
+                Answer { bytes, meaning: Meaning::Nonsense { at: head.len() + 1 }, ..Answer::junk() }
+            }
+            Deed::ResetNow | Deed::CloseNow => {
+                let then = if deed == Deed::ResetNow { Then::Reset } else { Then::Close };
+                Answer { bytes: Vec::new(), meaning: Meaning::Cut, body_right: false, then }
+            }
+            Deed::ResetMid => chunked(chance).cut(chance, Then::Reset),
+            Deed::CloseMid => chunked(chance).cut(chance, Then::Close),
+        })
+    }
+}
+
+fn fixed(status_line: &str, more: &str, body: &[u8], status: u16) -> Answer {
+    let head = format!("{status_line}\r\nServer: simulated\r\n{more}Content-Length: {}\r\n\r\n", body.len());
+    Answer::whole(status, [head.as_bytes(), body].concat())
+}
+
+fn interim(chance: &mut Chance) -> Answer {
+    let mut bytes = Vec::new();
+    for _ in 0..chance.between(1, 16) {
+        bytes.extend_from_slice(b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n");
+    }
+    bytes.extend_from_slice(&fixed("HTTP/1.1 200 OK", "", BODY, 200).bytes);
+    Answer::whole(200, bytes)
+}
+
+fn chunked(chance: &mut Chance) -> Answer {
+    let mut bytes = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
+    let mut rest = BODY;
+    while !rest.is_empty() {
+        let (chunk, after) = rest.split_at(chance.size(1, rest.len()));
+        let extension = if chance.per_mille(300) { ";name=\"a value\"" } else { "" };
+        bytes.extend_from_slice(format!("{:x}{extension}\r\n", chunk.len()).as_bytes());
+        bytes.extend_from_slice(chunk);
+        bytes.extend_from_slice(b"\r\n");
+        rest = after;
+    }
+    bytes.extend_from_slice(b"0\r\n");
+    if chance.per_mille(300) {
+        bytes.extend_from_slice(b"X-Sum: 1\r\n");
+    }
+    bytes.extend_from_slice(b"\r\n");
+    Answer::whole(200, bytes)
+}

@@ -1,0 +1,208 @@
+//! Holds a worker's books against what the network saw, figure by figure.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+use crate::books::ClosedBooks;
+use crate::measurement::{BIN_NS, Durations, ErrorKind, empty_histogram};
+
+use super::truth::{Fate, Truth, What, due_ns};
+use super::world::World;
+
+/// Differences between books and truth, as sentences.
+pub(super) struct Differences<'a> {
+    books: &'a ClosedBooks,
+    truth: &'a Truth,
+    /// Refilled for each comparison: a histogram has 270 KB.
+    scratch: Durations,
+    pub(super) found: Vec<String>,
+}
+
+/// All differences; none in a sound worker.
+pub(super) fn differences(books: &ClosedBooks, world: &World) -> Vec<String> {
+    let mut all = Differences { books, truth: &world.truth, scratch: empty_histogram(), found: Vec::new() };
+    all.totals(world);
+    all.counts();
+    all.failures();
+    all.bins();
+    all.latencies();
+    all.waits();
+    all.overlap();
+    all.found
+}
+
+impl Differences<'_> {
+    fn same<T: PartialEq + Debug>(&mut self, what: &str, books: T, truth: T) {
+        if books != truth {
+            self.found.push(format!("{what}: the books say {books:?} and the truth is {truth:?}"));
+        }
+    }
+
+    fn in_window(&self, at_ns: u64) -> bool {
+        (self.books.edges.start_ns..self.books.edges.end_ns).contains(&at_ns)
+    }
+
+    /// Requests that ended within the window.
+    fn ended(&self) -> impl Iterator<Item = &Fate> {
+        self.truth.fates.iter().filter(|fate| self.in_window(fate.at_ns))
+    }
+
+    fn completed(&self) -> impl Iterator<Item = &Fate> {
+        self.ended().filter(|fate| fate.what == What::Completed)
+    }
+
+    fn failed(&self) -> impl Iterator<Item = &Fate> {
+        self.ended().filter(|fate| fate.what != What::Completed)
+    }
+
+    /// Requests on a connection, or waiting for its connect, when the window closed.
+    fn in_flight(&self) -> impl Iterator<Item = &Fate> {
+        self.truth.fates.iter().filter(|fate| fate.at_ns >= self.books.edges.end_ns)
+    }
+
+    /// Whole requests at the server, requests begun, connections: over the run.
+    fn totals(&mut self, world: &World) {
+        let end = self.books.edges.end_ns;
+        let fates = &self.truth.fates;
+        let sent = fates.iter().filter(|f| f.request.taken_ns > 0).count() as u64;
+        let partly =
+            fates.iter().filter(|f| (1..world.request.len()).contains(&f.request.written)).count() as u64;
+        let completed = fates.iter().filter(|f| f.at_ns < end && f.what == What::Completed).count() as u64;
+        let begun = fates.len() as u64;
+        self.same("sent over the run", self.books.run.sent, sent);
+        self.same("sent − partly written = arrived whole", sent - partly, world.arrived_whole);
+        self.same("completed over the run", self.books.run.completed, completed);
+        self.same("connections over the run", self.books.run.connections, self.truth.established);
+        self.same("every request begun has one fate", begun, self.truth.begun);
+        self.same("connections left open", 0, world.open_count());
+    }
+
+    /// Requests due before an instant.
+    fn due_before(&self, at_ns: u64) -> u64 {
+        match &self.truth.schedule {
+            Some(schedule) => schedule.due_before(at_ns.saturating_sub(self.truth.start_ns)),
+            None => self.truth.fates.iter().filter(|f| f.request.asked_ns < at_ns).count() as u64,
+        }
+    }
+
+    fn counts(&mut self) {
+        let (start, end) = (self.books.edges.start_ns, self.books.edges.end_ns);
+        let ended_before = self.truth.fates.iter().filter(|f| f.at_ns < start).count() as u64;
+        let sent = self.truth.fates.iter().filter(|f| self.in_window(f.request.taken_ns)).count() as u64;
+        let window = self.books.window;
+        self.same("carried in", window.carried_in, self.due_before(start) - ended_before);
+        self.same("scheduled", window.scheduled, self.due_before(end) - self.due_before(start));
+        self.same("sent", window.sent, sent);
+        self.same("completed", window.completed, self.completed().count() as u64);
+        self.same("failed", window.failed, self.failed().count() as u64);
+        self.same("in flight", window.in_flight, self.in_flight().count() as u64);
+        self.same("never sent", window.never_sent, self.due_before(end) - self.truth.begun);
+        let reads = || self.truth.reads.iter().filter(|r| self.in_window(r.at_ns));
+        let (bytes, rejected) =
+            (reads().map(|r| r.bytes as u64).sum(), reads().filter(|r| r.rejected).count());
+        self.same("read bytes", self.books.read_bytes, bytes);
+        self.same("stamps rejected", self.books.stamps_rejected, rejected as u64);
+    }
+
+    fn failures(&mut self) {
+        let mut kinds: BTreeMap<ErrorKind, u64> = BTreeMap::new();
+        let mut statuses: BTreeMap<u16, u64> = BTreeMap::new();
+        for fate in self.ended() {
+            if let What::Failed(kind) = fate.what {
+                *kinds.entry(kind).or_default() += 1;
+            }
+            if let Some(status) = fate.status {
+                *statuses.entry(status).or_default() += 1;
+            }
+        }
+        let counted = self.books.errors.iter().map(|(kind, tally)| (*kind, tally.count)).collect();
+        self.same("failures by kind", counted, kinds);
+        self.same("answers by status", self.books.status.iter().copied().collect(), statuses);
+        if let Some((kind, _)) = self.books.errors.iter().find(|(_, tally)| tally.first.is_empty()) {
+            self.found.push(format!("the first {kind} says nothing"));
+        }
+    }
+
+    fn bins(&mut self) {
+        let (start, end) = (self.books.edges.start_ns, self.books.edges.end_ns);
+        let count = (end - start).div_ceil(BIN_NS).max(1) as usize;
+        let mut bins = vec![(0, 0, 0); count];
+        for fate in self.ended() {
+            let bin = &mut bins[((fate.at_ns - start) / BIN_NS) as usize];
+            if fate.what == What::Completed { bin.0 += 1 } else { bin.1 += 1 }
+        }
+        for fate in &self.truth.fates {
+            if self.in_window(fate.request.asked_ns) {
+                bins[((fate.request.asked_ns - start) / BIN_NS) as usize].2 += 1;
+            }
+        }
+        let counted = self.books.bins.iter().map(|b| (b.completed, b.failed, b.dispatched)).collect();
+        self.same("bins", counted, bins);
+    }
+
+    fn histogram(&mut self, what: &str, books: &Durations, truth: &[u64]) {
+        self.scratch.reset();
+        for value in truth {
+            self.scratch.saturating_record(*value);
+        }
+        if *books != self.scratch {
+            let say = |h: &Durations| (h.len(), h.min(), h.value_at_quantile(0.5), h.max());
+            let (books, truth) = (say(books), say(&self.scratch));
+            self.found.push(format!(
+                "{what} (count, least, median, most): the books say {books:?} and the truth is {truth:?}"
+            ));
+        }
+    }
+
+    fn latencies(&mut self) {
+        let books = self.books;
+        let l = &books.latency;
+        let of = |this: &Self, part: fn(&Fate) -> u64| this.completed().map(part).collect::<Vec<u64>>();
+        let values = of(self, |f| f.request.last_byte_ns - f.request.intended_ns);
+        self.histogram("response", &l.response.completed, &values);
+        let values = of(self, |f| f.request.last_byte_ns - f.request.sent_ns);
+        self.histogram("service", &l.service.completed, &values);
+        let values = of(self, |f| f.request.first_byte_ns - f.request.sent_ns);
+        self.histogram("first byte", &l.first_byte, &values);
+        let values = of(self, |f| f.request.sent_ns - f.request.asked_ns);
+        self.histogram("connect wait", &l.connect_wait, &values);
+        let values = of(self, |f| f.request.asked_ns - f.request.intended_ns);
+        self.histogram("send lag", &l.send_lag, &values);
+        let values = of(self, |f| f.request.connection_wait_ns);
+        self.histogram("connection wait", &l.connection_wait, &values);
+        let values = of(self, |f| f.request.asked_ns - f.request.intended_ns - f.request.connection_wait_ns);
+        self.histogram("lateness", &l.lateness, &values);
+        let values = match self.truth.kernel_clock {
+            true => of(self, |f| f.at_ns - f.request.last_byte_ns),
+            false => Vec::new(),
+        };
+        self.histogram("client delay", &l.client_delay, &values);
+    }
+
+    /// How long those had taken that failed or were not done.
+    fn waits(&mut self) {
+        let books = self.books;
+        let (l, end) = (&books.latency, books.edges.end_ns);
+        let values: Vec<u64> = self.failed().map(|f| f.at_ns - f.request.intended_ns).collect();
+        self.histogram("response of the failed", &l.response.failed, &values);
+        let sent = |f: &&Fate| f.request.sent_ns > 0;
+        let values: Vec<u64> = self.failed().filter(sent).map(|f| f.at_ns - f.request.sent_ns).collect();
+        self.histogram("service of the failed", &l.service.failed, &values);
+        let values: Vec<u64> = self.in_flight().filter(sent).map(|f| end - f.request.sent_ns).collect();
+        self.histogram("service of those in flight", &l.service.waiting, &values);
+        let mut values: Vec<u64> = self.in_flight().map(|f| end - f.request.intended_ns).collect();
+        if let Some(schedule) = &self.truth.schedule {
+            let never_sent = self.truth.begun..self.due_before(end);
+            values.extend(never_sent.filter_map(|i| Some(end - self.truth.start_ns - due_ns(schedule, i)?)));
+        }
+        self.histogram("response of those in flight and never sent", &l.response.waiting, &values);
+    }
+
+    /// The right side of Little's identity, from the truth.
+    fn overlap(&mut self) {
+        let (start, end) = (self.books.edges.start_ns, self.books.edges.end_ns);
+        let overlap = |f: &Fate| f.at_ns.min(end).saturating_sub(f.request.asked_ns.max(start));
+        let sum = self.truth.fates.iter().map(overlap).sum();
+        self.same("Σ overlap with the window", self.books.audit.overlap_sum_ns, sum);
+    }
+}

@@ -1,0 +1,123 @@
+//! A simulated connection: two streams of bytes and what epoll says of them.
+
+use std::collections::VecDeque;
+
+use crate::measurement::ErrorKind;
+use crate::net::Interest;
+
+use super::answer::Meaning;
+use super::truth::Request;
+
+/// The connect's state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Link {
+    Connecting,
+    Open,
+    Failed(i32),
+}
+
+/// Bytes that arrived together, with the kernel's stamp.
+#[derive(Debug)]
+pub(super) struct Piece {
+    pub(super) bytes: Vec<u8>,
+    pub(super) read: usize,
+    pub(super) stamp_ns: Option<u64>,
+}
+
+/// An answer on its way, by what a client must make of it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Coming {
+    pub(super) meaning: Meaning,
+    pub(super) length: usize,
+    pub(super) body_right: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Connection {
+    /// No other connection of the world has it: what is under way to an
+    /// earlier one of the same handle finds nobody.
+    pub(super) serial: u64,
+    pub(super) token: u64,
+    pub(super) interest: Interest,
+    pub(super) link: Link,
+    /// The worker was told that it is established.
+    pub(super) established: bool,
+    /// What the send buffer still takes.
+    pub(super) room: usize,
+    pub(super) inbox: VecDeque<Piece>,
+    /// The server's end arrived.
+    pub(super) ended: bool,
+    /// A reset arrived.
+    pub(super) reset: bool,
+
+    /// Requests that have their whole bytes at the server and no answer scheduled.
+    pub(super) unanswered: u32,
+    /// Bytes of a request that is not whole at the server.
+    pub(super) received: usize,
+    /// The server's last scheduled byte.
+    pub(super) quiet_from_ns: u64,
+    /// The server takes and gives no more.
+    pub(super) server_done: bool,
+
+    /// Requests of the client without an answer yet, oldest first.
+    pub(super) requests: VecDeque<Request>,
+    pub(super) coming: VecDeque<Coming>,
+    /// Bytes read of the first that is coming.
+    pub(super) read: usize,
+    /// Why the client must give it up.
+    pub(super) cause: Option<ErrorKind>,
+}
+
+impl Connection {
+    pub(super) fn new(serial: u64, token: u64, link: Link, room: usize) -> Connection {
+        let interest = if link == Link::Open { Interest::Read } else { Interest::Write };
+        Connection {
+            serial,
+            token,
+            interest,
+            link,
+            established: false,
+            room,
+            inbox: VecDeque::new(),
+            ended: false,
+            reset: false,
+            unanswered: 0,
+            received: 0,
+            quiet_from_ns: 0,
+            server_done: false,
+            requests: VecDeque::new(),
+            coming: VecDeque::new(),
+            read: 0,
+            cause: None,
+        }
+    }
+
+    /// Whether epoll would report it.
+    pub(super) fn is_ready(&self) -> bool {
+        match self.link {
+            Link::Connecting => false,
+            Link::Failed(_) => true,
+            Link::Open => {
+                let readable = !self.inbox.is_empty() || self.ended;
+                let (read, write) = match self.interest {
+                    Interest::Read => (true, false),
+                    Interest::Write => (false, true),
+                    Interest::ReadWrite => (true, true),
+                };
+                self.reset || read && readable || write && self.room > 0
+            }
+        }
+    }
+
+    /// Whether the server sees a connection without a request.
+    pub(super) fn is_idle(&self, at_ns: u64) -> bool {
+        self.received == 0 && self.unanswered == 0 && at_ns >= self.quiet_from_ns && !self.server_done
+    }
+
+    /// Bytes of the server arrive.
+    pub(super) fn arrive(&mut self, bytes: Vec<u8>, stamp_ns: Option<u64>) {
+        if !bytes.is_empty() && !self.ended && !self.reset {
+            self.inbox.push_back(Piece { bytes, read: 0, stamp_ns });
+        }
+    }
+}

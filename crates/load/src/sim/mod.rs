@@ -1,0 +1,217 @@
+//! A whole worker under a simulated clock and network.
+//!
+//! The worker, its books, the merge and the audit are the real ones; the clock
+//! is a number that moves when a call costs time or a wait passes it, and the
+//! server at the other end of the connections does what a seed says. So a
+//! thousand runs take seconds, each can be played again, and what every one
+//! must have counted is known: `truth` keeps it from the network's side, and
+//! `check` holds the books against it, exactly.
+//!
+//! `PRONY_SIM_SEEDS=100000 cargo test -p prony-load sim` plays more than the
+//! usual number of random cases; a failure prints the seed, and
+//! `PRONY_SIM_SEED=N` plays that one alone.
+
+mod answer;
+mod chance;
+mod check;
+mod connection;
+mod nature;
+mod net;
+mod random;
+mod server;
+mod tests;
+mod truth;
+mod world;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use crate::audit;
+use crate::books::{ClosedBooks, Edges, SecondSink};
+use crate::control::{Control, Gauge};
+use crate::engine::shares;
+use crate::error::LoadError;
+use crate::measurement::Measurement;
+use crate::merge;
+use crate::pace::Schedule;
+use crate::plan::Plan;
+use crate::request;
+use crate::sample::Samples;
+use crate::target::Target;
+use crate::worker::{Shared, Source, Worker};
+
+use nature::Nature;
+use net::SimNet;
+use truth::Truth;
+use world::World;
+
+/// As in the engine: the clock starts this long after the last worker is ready.
+const START_AHEAD_NS: u64 = 2_000_000;
+
+/// A load and the world it meets.
+#[derive(Debug, Clone)]
+pub(super) struct Case {
+    plan: Plan,
+    nature: Nature,
+    /// When somebody asks for the end, after the workers are told to start.
+    stop_after_ns: Option<u64>,
+    linger_max: usize,
+}
+
+/// A case, played.
+struct Played {
+    measurement: Result<Measurement, LoadError>,
+    worlds: Vec<Rc<RefCell<World>>>,
+    /// Where a worker's books differ from what its network saw.
+    differences: Vec<String>,
+}
+
+impl Case {
+    /// A closed load of one connection for a second, without warm-up, in this world.
+    fn closed(nature: Nature) -> Case {
+        let mut plan = Plan::closed(Target::parse("http://simulated/").unwrap());
+        plan.connections = 1;
+        plan.warmup = Duration::ZERO;
+        plan.stop.duration = Some(Duration::from_secs(1));
+        Case { plan, nature, stop_after_ns: None, linger_max: 8 }
+    }
+
+    /// Plays it as the engine does, a worker after the other: they share nothing but the stop.
+    fn play(&self) -> Played {
+        self.plan.check().unwrap();
+        let hands: Vec<Hand> = (0..self.plan.threads).map(|worker| Hand::new(self, worker)).collect();
+        let ready_ns = hands.iter().map(|hand| hand.world.borrow().now_ns).max().unwrap_or(0);
+        let start_ns = ready_ns + START_AHEAD_NS;
+        let window_start = start_ns + nanoseconds(self.plan.warmup);
+        let duration = self.plan.stop.duration;
+        let window_end = duration.map_or(u64::MAX, |duration| window_start + nanoseconds(duration));
+        let edges = Edges { start_ns: window_start, end_ns: window_end };
+        let stop_at = self.stop_after_ns.map(|after| ready_ns + after);
+        let mut played =
+            Played { measurement: Err(LoadError::Interrupted), worlds: Vec::new(), differences: Vec::new() };
+        let mut series = merge::Series::default();
+        let mut books: Vec<ClosedBooks> = Vec::new();
+        let mut stop_asked = false;
+        for (number, hand) in hands.into_iter().enumerate() {
+            let (world, control) = (Rc::clone(&hand.world), hand.control.clone());
+            let closed = hand.run(number, ready_ns, start_ns, edges, stop_at, &mut series);
+            stop_asked |= control.stop_asked();
+            let found = check::differences(&closed, &world.borrow());
+            played.differences.extend(found.into_iter().map(|what| format!("worker {number}: {what}")));
+            played.worlds.push(world);
+            books.push(closed);
+        }
+        let measurement = merge::measurement(merge::Parts {
+            plan: &self.plan,
+            address: "simulated".to_owned(),
+            started_at: SystemTime::UNIX_EPOCH,
+            schedule_start_ns: start_ns,
+            interrupted: stop_asked && books.iter().any(|b| b.edges.end_ns < window_end),
+            books,
+            series,
+            process_cpu_ns: 0,
+            max_rss_bytes: 0,
+        });
+        played.measurement = if measurement.window_end_ns > measurement.window_start_ns {
+            Ok(audit::audited(measurement, &self.plan))
+        } else if measurement.interrupted {
+            Err(LoadError::Interrupted)
+        } else {
+            Err(LoadError::WarmUpTookAll)
+        };
+        played
+    }
+}
+
+impl Played {
+    /// The measurement, after its books were held against the truth.
+    #[track_caller]
+    fn sound(&self) -> &Measurement {
+        assert!(self.differences.is_empty(), "{}", self.differences.join("\n"));
+        let measurement = self.measurement.as_ref().unwrap();
+        assert_eq!(measurement.broken_identities, Vec::<String>::new());
+        measurement
+    }
+}
+
+/// A worker that is connected and waits for the start.
+struct Hand {
+    worker: Worker<SimNet>,
+    world: Rc<RefCell<World>>,
+    control: Control,
+}
+
+impl Hand {
+    fn new(case: &Case, number: u32) -> Hand {
+        let plan = &case.plan;
+        let (connections, requests) = shares(plan, number);
+        let schedule = Schedule::new(&plan.arrivals, number, plan.threads, plan.stop.requests, plan.seed);
+        let source = Source::of(plan, number, requests);
+        let timeout_ns = nanoseconds(plan.timeout);
+        let mut truth = Truth::new(connections as usize, timeout_ns, plan.expect.clone(), schedule);
+        truth.kernel_clock = case.nature.stamps.is_some();
+        let request = request::build(plan).unwrap();
+        let nature = Nature { seed: case.nature.seed ^ u64::from(number) << 32, ..case.nature.clone() };
+        let world = Rc::new(RefCell::new(World::new(nature, request.clone(), truth)));
+        let control = Control::new();
+        let shared = Arc::new(Shared {
+            requests: request.clone(),
+            request,
+            pipeline: 1,
+            answers_head: plan.method == "HEAD",
+            spin: plan.spin,
+            tls: None,
+            expect: plan.expect.clone(),
+            keepalive: plan.keepalive,
+            timeout_ns,
+            given_up: AtomicBool::new(false),
+            linger_max: case.linger_max,
+            control: control.clone(),
+        });
+        let gauge = Arc::new(Gauge::default());
+        let mut worker = Worker::new(SimNet::new(&world), shared, gauge, connections, source);
+        if plan.keepalive {
+            worker.preconnect().unwrap();
+        }
+        Hand { worker, world, control }
+    }
+
+    fn run(
+        self,
+        number: usize,
+        ready_ns: u64,
+        start_ns: u64,
+        edges: Edges,
+        stop_at: Option<u64>,
+        series: &mut merge::Series,
+    ) -> ClosedBooks {
+        let (finished, seconds) = mpsc::channel();
+        let (give_back, empty) = mpsc::channel();
+        {
+            let mut world = self.world.borrow_mut();
+            world.advance_to(ready_ns);
+            world.truth.start(start_ns);
+            world.running = true;
+            world.stop = stop_at.map(|at| (at, self.control.clone()));
+        }
+        let sink = SecondSink { worker: number, finished, empty };
+        // As in the engine, a second is merged while the next one runs, and its histogram given back.
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for part in seconds {
+                    series.add(part, |_, histogram| drop(give_back.send(histogram)));
+                }
+            });
+            self.worker.run(start_ns, edges, sink, Samples::default()).unwrap()
+        })
+    }
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

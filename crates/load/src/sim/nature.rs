@@ -1,0 +1,123 @@
+//! What a simulated world is like: its costs, its network, its server's habits.
+
+use super::answer::Deed;
+
+/// How a connect ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ConnectFate {
+    /// Established when the call returns.
+    AtOnce,
+    /// Established some time later.
+    Later,
+    RefusedAtOnce,
+    RefusedLater,
+    /// The kernel gives up some time later (ETIMEDOUT).
+    GivenUpLater,
+    /// Nothing ever comes back.
+    Hangs,
+    /// EADDRNOTAVAIL.
+    NoPorts,
+    /// ENETUNREACH.
+    Unreachable,
+}
+
+/// What the server does to a connection that has no request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mischief {
+    None,
+    Close,
+    Reset,
+    /// It says something nobody asked for.
+    Talk,
+}
+
+/// How long the server takes with a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Service {
+    /// Each as long as chance says, all at once.
+    Parallel { low_ns: u64, high_ns: u64 },
+    /// One after another, first come first served.
+    Queue { low_ns: u64, high_ns: u64 },
+    /// Nothing for the first part of every period of the schedule, then all at once, each in `service_ns`.
+    Silence { silent_ns: u64, period_ns: u64, service_ns: u64 },
+}
+
+/// The kernel's receive stamps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamps {
+    /// So often in a thousand a piece of an answer has none.
+    pub(super) missing_per_mille: u32,
+    /// So often it has one that cannot be.
+    pub(super) absurd_per_mille: u32,
+    /// By how much the wall clock's offset is wrong.
+    pub(super) offset_ns: i64,
+}
+
+/// A world. Zeroes and empty tables are the ideal one: calls cost nothing,
+/// every connect succeeds at once, every answer is right and in one piece.
+#[derive(Debug, Clone)]
+pub(super) struct Nature {
+    pub(super) seed: u64,
+    /// A reading of the clock takes so long.
+    pub(super) clock_cost_ns: u64,
+    /// Any other call takes so long.
+    pub(super) call_cost_ns: u64,
+    /// So often a wait returns late,
+    pub(super) oversleep_per_mille: u32,
+    /// by up to so much.
+    pub(super) oversleep_ns: u64,
+    /// So often a wait ends before its time with nothing.
+    pub(super) early_wake_per_mille: u32,
+    /// So often a call that could do something says EAGAIN or EINTR.
+    pub(super) spurious_per_mille: u32,
+    /// So often a write takes only a part.
+    pub(super) short_write_per_mille: u32,
+    /// So much a connection's send buffer holds; it drains in `drain_ns`. 0: any amount.
+    pub(super) room: usize,
+    pub(super) drain_ns: u64,
+    pub(super) connects: Vec<(ConnectFate, u32)>,
+    /// What is not decided at once is decided in up to so long.
+    pub(super) connect_ns: u64,
+    pub(super) deeds: Vec<(Deed, u32)>,
+    /// So often the server answers (413) when it has read a part of the request.
+    pub(super) early_per_mille: u32,
+    pub(super) service: Service,
+    /// So often an answer comes in pieces,
+    pub(super) pieces_per_mille: u32,
+    /// with up to so long between two of them.
+    pub(super) piece_gap_ns: u64,
+    /// What becomes of connections without a request,
+    pub(super) mischief: Vec<(Mischief, u32)>,
+    /// within so long.
+    pub(super) mischief_ns: u64,
+    /// `None`: this kernel does not stamp.
+    pub(super) stamps: Option<Stamps>,
+}
+
+impl Nature {
+    /// Everything right, at no cost, each answer after exactly `service_ns`.
+    pub(super) fn ideal(service_ns: u64) -> Nature {
+        Nature {
+            seed: 1,
+            clock_cost_ns: 0,
+            call_cost_ns: 0,
+            oversleep_per_mille: 0,
+            oversleep_ns: 0,
+            early_wake_per_mille: 0,
+            spurious_per_mille: 0,
+            short_write_per_mille: 0,
+            room: 0,
+            drain_ns: 0,
+            connects: vec![(ConnectFate::AtOnce, 1)],
+            connect_ns: 0,
+            deeds: vec![(Deed::Good, 1)],
+            early_per_mille: 0,
+            service: Service::Parallel { low_ns: service_ns, high_ns: service_ns },
+            pieces_per_mille: 0,
+            piece_gap_ns: 0,
+            mischief: vec![(Mischief::None, 1)],
+            mischief_ns: 0,
+            stamps: None,
+        }
+    }
+}

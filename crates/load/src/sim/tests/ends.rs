@@ -1,0 +1,190 @@
+//! Beginnings and ends: counts, durations, both, interruptions at any instant.
+
+use std::time::Duration;
+
+use crate::error::LoadError;
+use crate::measurement::ErrorKind;
+use crate::pace::Rate;
+use crate::plan::Arrivals;
+
+use super::super::nature::{ConnectFate, Mischief, Nature};
+use super::super::{Case, Hand};
+use super::{MS, S, all_are};
+
+#[test]
+fn so_many_requests_are_so_many() {
+    for (requests, connections, threads) in [(1, 1, 1), (1, 4, 3), (100, 7, 2), (101, 7, 3), (3, 50, 1)] {
+        let mut case = Case::closed(Nature::ideal(MS));
+        (case.plan.connections, case.plan.threads) = (connections, threads);
+        (case.plan.stop.requests, case.plan.stop.duration) = (Some(requests), None);
+        let played = case.play();
+        let m = played.sound();
+        assert_eq!((m.requests.completed, m.run_total.sent), (requests, requests));
+        assert!(m.ended_by_count && !m.interrupted);
+        all_are(&m.latency.response.completed, MS, requests);
+        // Its last instant is within it.
+        let rounds = (m.window_end_ns - m.window_start_ns - 1) / MS;
+        assert_eq!(m.window_end_ns - m.window_start_ns, rounds * MS + 1);
+    }
+}
+
+#[test]
+fn a_count_that_ends_on_a_bins_edge_keeps_its_last_requests() {
+    // The last answer comes at 100 ms, at a second, and with the first request refused at 0.
+    for (service_ns, requests) in [(100 * MS, 1), (250 * MS, 4), (S, 3)] {
+        let mut case = Case::closed(Nature::ideal(service_ns));
+        (case.plan.stop.requests, case.plan.stop.duration) = (Some(requests), None);
+        let played = case.play();
+        assert_eq!(played.sound().requests.completed, requests);
+    }
+    for arrivals in [Arrivals::Closed, Arrivals::Constant(Rate::per_s(10.0).unwrap())] {
+        let mut nature = Nature::ideal(MS);
+        nature.connects = vec![(ConnectFate::RefusedAtOnce, 1)];
+        let mut case = Case::closed(nature);
+        case.plan.arrivals = arrivals;
+        (case.plan.stop.requests, case.plan.stop.duration) = (Some(1), None);
+        let played = case.play();
+        let m = played.sound();
+        assert_eq!((m.requests.scheduled, m.requests.failed), (1, 1));
+        assert_eq!(m.errors[&ErrorKind::ConnectRefused].count, 1);
+    }
+}
+
+#[test]
+fn of_a_count_and_a_duration_the_first_ends_it() {
+    let mut case = Case::closed(Nature::ideal(MS));
+    case.plan.stop.duration = Some(Duration::from_millis(50));
+    for (requests, by_count, completed) in [(20, true, 20), (49, true, 49), (50, false, 49), (900, false, 49)]
+    {
+        case.plan.stop.requests = Some(requests);
+        let played = case.play();
+        let m = played.sound();
+        assert_eq!((m.ended_by_count, m.requests.completed), (by_count, completed), "{requests}");
+    }
+}
+
+#[test]
+fn a_warm_up_is_sent_and_not_counted() {
+    let mut case = Case::closed(Nature::ideal(MS));
+    (case.plan.warmup, case.plan.connections) = (Duration::from_micros(10_500), 2);
+    let played = case.play();
+    let m = played.sound();
+    // Ten answers before the window, and those under way are carried in.
+    assert_eq!((m.requests.carried_in, m.run_total.completed - m.requests.completed), (2, 20));
+    assert_eq!(m.requests.completed, 2000);
+    // A count within the warm-up leaves nothing to measure.
+    (case.plan.stop.requests, case.plan.stop.duration) = (Some(20), None);
+    assert!(matches!(case.play().measurement, Err(LoadError::WarmUpTookAll)));
+    case.plan.stop.requests = Some(21);
+    assert_eq!(case.play().sound().requests.completed, 1);
+}
+
+#[test]
+fn an_interruption_at_any_instant_balances() {
+    for arrivals in [Arrivals::Closed, Arrivals::Constant(Rate::per_s(300.0).unwrap())] {
+        let mut case = Case::closed(Nature::ideal(7 * MS));
+        (case.plan.connections, case.plan.threads, case.plan.arrivals) = (4, 2, arrivals);
+        case.plan.warmup = Duration::from_millis(160);
+        case.plan.stop.duration = Some(Duration::from_millis(100));
+        let (mut measured, mut nothing) = (0, 0);
+        // From before the start to after the end, off and on the instants of answers.
+        for after in (0..90).map(|i| 3 * i * MS).chain((0..45).map(|i| 6 * i * MS + 999_983)) {
+            case.stop_after_ns = Some(after);
+            let played = case.play();
+            assert!(played.differences.is_empty(), "{after}: {}", played.differences.join("\n"));
+            match &played.measurement {
+                Ok(m) => {
+                    assert_eq!(m.broken_identities, Vec::<String>::new(), "{after}");
+                    let end = after.saturating_sub(2 * MS) + 150 * MS;
+                    let asked_in_time = end < 260 * MS;
+                    assert_eq!(m.interrupted, asked_in_time, "{after}");
+                    measured += 1;
+                }
+                Err(e) => {
+                    assert!(matches!(e, LoadError::Interrupted), "{after}: {e}");
+                    nothing += 1;
+                }
+            }
+        }
+        assert!(measured > 100 && nothing >= 4, "{measured} {nothing}");
+    }
+}
+
+#[test]
+fn a_stop_seen_late_keeps_what_was_entered() {
+    // Waits return up to 400 ms late: the stop is seen after the instant it asked for.
+    let mut nature = Nature::ideal(3 * MS);
+    (nature.oversleep_per_mille, nature.oversleep_ns) = (300, 400 * MS);
+    for seed in 0..40 {
+        nature.seed = seed;
+        let mut case = Case::closed(nature.clone());
+        (case.plan.connections, case.plan.keepalive) = (3, false);
+        case.nature.connects = vec![(ConnectFate::Later, 1)];
+        case.nature.connect_ns = 2 * MS;
+        case.plan.stop.duration = Some(Duration::from_secs(2));
+        case.stop_after_ns = Some((200 + 20 * seed) * MS);
+        assert!(case.play().sound().interrupted);
+    }
+}
+
+#[test]
+fn a_stop_before_the_start_begins_nothing_before_its_time() {
+    let mut case = Case::closed(Nature::ideal(MS));
+    // Asked two milliseconds before the start, for 150 ms later.
+    case.stop_after_ns = Some(0);
+    let played = case.play();
+    let m = played.sound();
+    assert!(m.interrupted);
+    assert_eq!(m.window_end_ns - m.window_start_ns, 148 * MS);
+    assert_eq!(m.requests.completed, 147);
+}
+
+#[test]
+fn connections_closed_before_the_start_are_opened_anew_and_counted() {
+    let mut nature = Nature::ideal(MS);
+    // Within the two milliseconds before the start.
+    (nature.mischief, nature.mischief_ns) = (vec![(Mischief::Close, 1)], MS);
+    let mut case = Case::closed(nature);
+    case.plan.connections = 10;
+    case.plan.stop = crate::plan::Stop { duration: None, requests: Some(10) };
+    let played = case.play();
+    let m = played.sound();
+    assert_eq!((m.requests.completed, m.requests.failed, m.run_total.connections), (10, 0, 20));
+    assert!(played.worlds[0].borrow().waits < 50, "{}", played.worlds[0].borrow().waits);
+}
+
+#[test]
+fn connects_before_the_clock_are_bounded_in_number_and_time() {
+    let mut nature = Nature::ideal(MS);
+    (nature.connects, nature.connect_ns) = (vec![(ConnectFate::Hangs, 1)], 0);
+    let mut case = Case::closed(nature);
+    (case.plan.connections, case.plan.timeout) = (250, Duration::from_millis(300));
+    let Hand { worker, world, .. } = Hand::new(&case, 0);
+    assert_eq!((world.borrow().open_most, world.borrow().connects), (100, 100));
+    let passed = world.borrow().now_ns - super::super::world::EPOCH_NS;
+    assert!((300 * MS..301 * MS).contains(&passed), "{passed}");
+    // Given up, it leaves nothing open.
+    worker.abandon();
+    assert_eq!(world.borrow().open_count(), 0);
+    // And one whose server answers is connected whole, in turns.
+    case.nature.connects = vec![(ConnectFate::Later, 1)];
+    case.nature.connect_ns = 5 * MS;
+    let Hand { worker, world, .. } = Hand::new(&case, 0);
+    assert_eq!((world.borrow().open_count(), world.borrow().connects), (250, 250));
+    worker.abandon();
+    assert_eq!(world.borrow().open_count(), 0);
+}
+
+#[test]
+fn a_load_longer_than_its_bins_ends_well() {
+    // Without a duration there is room for an hour of bins; what comes later goes into the last.
+    let mut case = Case::closed(Nature::ideal(400 * S));
+    case.plan.timeout = Duration::from_secs(1000);
+    (case.plan.stop.requests, case.plan.stop.duration) = (Some(12), None);
+    let played = case.play();
+    let found: Vec<&String> = played.differences.iter().filter(|what| !what.contains("bins")).collect();
+    assert!(found.is_empty(), "{found:?}");
+    let m = played.measurement.as_ref().unwrap();
+    assert_eq!(m.broken_identities, Vec::<String>::new());
+    assert_eq!((m.requests.completed, m.bins.len()), (12, 36_000));
+}

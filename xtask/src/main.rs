@@ -2,23 +2,32 @@
 //!
 //! `cargo xtask tidy` holds the tree to its own rules; `cargo xtask docs`
 //! writes the generated pages; `cargo xtask e2e` drives the release binary
-//! against real servers.
+//! against real servers; `cargo xtask peers` compares Prony with other load
+//! generators.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to its developer")]
 
 mod docs;
 mod e2e;
+mod peers;
 mod tidy;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let task = std::env::args().nth(1);
-    let result = match task.as_deref() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let rest = arguments.get(1..).unwrap_or_default();
+    let result = match arguments.first().map(String::as_str) {
         Some("tidy") => tidy::run(&root()),
         Some("docs") => docs::write(&root()),
         Some("e2e") => e2e::run(&root()),
-        _ => Err("usage: cargo xtask tidy|docs|e2e".to_owned()),
+        Some("peers") => peers::run(&root(), rest),
+        // What `peers` starts: this program again, as the parent of a tool, as the floor and as a server.
+        Some("pinned") => peers::pinned(rest),
+        Some("measured") => peers::measured(rest),
+        Some("floor") => peers::floor::run(rest),
+        Some("counting-server") => peers::counting::run(),
+        _ => Err("usage: cargo xtask tidy|docs|e2e|peers".to_owned()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

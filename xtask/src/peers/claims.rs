@@ -1,0 +1,196 @@
+//! What each tool says of its own run, read from its output.
+//!
+//! Requests are counted by the server, which is the truth for all; a tool's own count is kept beside it. Percentiles are
+//! only in the tool's output.
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// A tool's own account; `None` where it says nothing of the kind.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub(super) struct Claim {
+    /// Requests completed.
+    pub(super) requests: Option<u64>,
+    /// Median latency, whatever the tool means by latency.
+    pub(super) p50_ns: Option<u64>,
+    /// 75th percentile.
+    pub(super) p75_ns: Option<u64>,
+    /// 90th percentile.
+    pub(super) p90_ns: Option<u64>,
+    /// Prony's only: median service time, where `p50_ns` is the response's.
+    pub(super) service_p50_ns: Option<u64>,
+    /// Prony's only: median send lag.
+    pub(super) send_lag_p50_ns: Option<u64>,
+    /// Prony's only: the clock of service times.
+    pub(super) clock: Option<String>,
+}
+
+/// From a tool's output to its claim; `None` where the output is not the tool's.
+pub(super) type Read = fn(&str) -> Option<Claim>;
+
+pub(super) fn prony(text: &str) -> Option<Claim> {
+    let trial = json(text)?;
+    let latency = &trial["latency"];
+    let response = |field: &str| latency["response"][field].as_u64();
+    Some(Claim {
+        requests: Some(trial["run_total"]["completed"].as_u64()?),
+        p50_ns: response("p50_ns"),
+        p75_ns: response("p75_ns"),
+        p90_ns: response("p90_ns"),
+        service_p50_ns: latency["service"]["p50_ns"].as_u64(),
+        send_lag_p50_ns: latency["send_lag"]["p50_ns"].as_u64(),
+        clock: latency["service"]["clock"].as_str().map(str::to_owned),
+    })
+}
+
+pub(super) fn floor(text: &str) -> Option<Claim> {
+    let report = json(text)?;
+    let requests = report["requests"].as_u64()?;
+    Some(Claim { requests: Some(requests), p50_ns: scaled(&report["p50_ns"], 1.0), ..Claim::default() })
+}
+
+/// wrk and wrk2, which print alike.
+pub(super) fn wrk(text: &str) -> Option<Claim> {
+    let requests = text.lines().find_map(|line| line.trim().split_once(" requests in "))?;
+    let percentile = |wanted: f64| {
+        text.lines().find_map(|line| {
+            let (percent, value) = line.trim().split_once('%')?;
+            (percent.parse::<f64>().ok()? == wanted).then(|| duration_ns(value.trim()))?
+        })
+    };
+    Some(Claim { requests: requests.0.trim().parse().ok(), ..percentiles(percentile) })
+}
+
+pub(super) fn zrk(text: &str) -> Option<Claim> {
+    let report = json(text)?;
+    let latency = &report["latency_us"];
+    let percentile = |wanted: f64| scaled(&latency[format!("p{wanted}")], 1e3);
+    Some(Claim { requests: Some(report["requests"].as_u64()?), ..percentiles(percentile) })
+}
+
+/// Its percentiles are whole milliseconds.
+pub(super) fn ab(text: &str) -> Option<Claim> {
+    let after = |label: &str| text.lines().find_map(|line| line.strip_prefix(label));
+    let percentile = |wanted: f64| {
+        let line = text.lines().find_map(|line| line.trim().strip_prefix(&format!("{wanted}%")))?;
+        Some(line.trim().parse::<u64>().ok()? * 1_000_000)
+    };
+    let requests = after("Complete requests:")?.trim().parse().ok();
+    Some(Claim { requests, ..percentiles(percentile) })
+}
+
+/// It keeps the first million results only, so its count may fall short.
+pub(super) fn hey(text: &str) -> Option<Claim> {
+    let responses = text.lines().filter_map(|line| {
+        let line = line.trim().strip_prefix('[')?.strip_suffix(" responses")?;
+        line.split_once(']')?.1.trim().parse::<u64>().ok()
+    });
+    let percentile = |wanted: f64| {
+        let line = text.lines().find_map(|line| line.trim().strip_prefix(&format!("{wanted}%")))?;
+        let seconds: f64 = line.trim().strip_prefix("in ")?.strip_suffix(" secs")?.trim().parse().ok()?;
+        nanoseconds(seconds * 1e9)
+    };
+    text.contains("Requests/sec:").then_some(())?;
+    Some(Claim { requests: Some(responses.sum()), ..percentiles(percentile) })
+}
+
+/// Its 1.x prints no percentiles.
+pub(super) fn h2load(text: &str) -> Option<Claim> {
+    let line = text.lines().find_map(|line| line.strip_prefix("requests: "))?;
+    let done = line.split(", ").find_map(|part| part.strip_suffix(" done"))?;
+    Some(Claim { requests: done.parse().ok(), ..Claim::default() })
+}
+
+pub(super) fn bombardier(text: &str) -> Option<Claim> {
+    let report = json(text)?;
+    let result = &report["result"];
+    let classes = ["req1xx", "req2xx", "req3xx", "req4xx", "req5xx", "others"];
+    let requests = classes.iter().filter_map(|class| result[*class].as_u64()).sum();
+    let latency = &result["latency"]["percentiles"];
+    let percentile = |wanted: f64| scaled(&latency[wanted.to_string()], 1e3);
+    result["req2xx"].as_u64()?;
+    Some(Claim { requests: Some(requests), ..percentiles(percentile) })
+}
+
+pub(super) fn oha(text: &str) -> Option<Claim> {
+    let report = json(text)?;
+    let statuses = report["statusCodeDistribution"].as_object()?;
+    let percentile = |wanted: f64| scaled(&report["latencyPercentiles"][format!("p{wanted}")], 1e9);
+    Some(Claim {
+        requests: Some(statuses.values().filter_map(Value::as_u64).sum()),
+        ..percentiles(percentile)
+    })
+}
+
+/// What it calls percentiles are means of the slowest share, so none is read.
+pub(super) fn rewrk(text: &str) -> Option<Claim> {
+    let report = json(text)?;
+    Some(Claim { requests: Some(report["requests_total"].as_u64()?), ..Claim::default() })
+}
+
+pub(super) fn plow(text: &str) -> Option<Claim> {
+    let report = json(text)?;
+    let percentile = |wanted: f64| duration_ns(report["Percentiles"][format!("P{wanted}")].as_str()?);
+    Some(Claim { requests: Some(report["Summary"]["Count"].as_u64()?), ..percentiles(percentile) })
+}
+
+/// Its percentiles are whole milliseconds.
+pub(super) fn autocannon(text: &str) -> Option<Claim> {
+    let report = json(text)?;
+    let percentile = |wanted: f64| scaled(&report["latency"][format!("p{wanted}")], 1e6);
+    Some(Claim { requests: Some(report["2xx"].as_u64()?), ..percentiles(percentile) })
+}
+
+pub(super) fn vegeta(text: &str) -> Option<Claim> {
+    let report = json(text)?;
+    // It has no 75th.
+    let percentile = |wanted: f64| report["latencies"][format!("{wanted}th")].as_u64();
+    let statuses = report["status_codes"].as_object()?;
+    let answered = statuses.iter().filter(|(code, _)| *code != "0").filter_map(|(_, count)| count.as_u64());
+    Some(Claim { requests: Some(answered.sum()), ..percentiles(percentile) })
+}
+
+pub(super) fn k6(text: &str) -> Option<Claim> {
+    let report = json(text)?;
+    let metrics = &report["metrics"];
+    let percentile = |wanted: f64| scaled(&metrics["http_req_duration"][format!("p({wanted})")], 1e6);
+    Some(Claim { requests: Some(metrics["http_reqs"]["count"].as_u64()?), ..percentiles(percentile) })
+}
+
+fn percentiles(of: impl Fn(f64) -> Option<u64>) -> Claim {
+    Claim { p50_ns: of(50.0), p75_ns: of(75.0), p90_ns: of(90.0), ..Claim::default() }
+}
+
+/// The first JSON object of a text that may say other things before it.
+fn json(text: &str) -> Option<Value> {
+    let from = &text[text.find('{')?..];
+    serde_json::Deserializer::from_str(from).into_iter().next()?.ok()
+}
+
+/// A number in units of `unit_ns`, in nanoseconds.
+fn scaled(value: &Value, unit_ns: f64) -> Option<u64> {
+    nanoseconds(value.as_f64()? * unit_ns)
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked: 0 to 2^53")]
+fn nanoseconds(value: f64) -> Option<u64> {
+    (0.0..9e15).contains(&value).then(|| value.round() as u64)
+}
+
+/// `1.02ms`, `850.00us`, `1.00s`, `1.05m`.
+fn duration_ns(text: &str) -> Option<u64> {
+    let unit = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+    let (number, unit) = text.split_at(unit);
+    let unit_ns = match unit {
+        "ns" => 1.0,
+        "us" | "µs" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        "m" => 60e9,
+        _ => return None,
+    };
+    nanoseconds(number.parse::<f64>().ok()? * unit_ns)
+}
+
+#[cfg(test)]
+mod tests;

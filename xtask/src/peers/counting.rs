@@ -1,0 +1,266 @@
+//! `xtask counting-server`: a server that only counts.
+//!
+//! A closed loop keeps its slower side busy. `prony target` parses, locks and stamps (about 1 µs a request on top of the
+//! socket), so the cheapest clients would wait for it and their CPU time per request would be that of an idle client.
+//! This one reads, counts empty lines, each of which ends a request without a body, and writes.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use prony_target::{LEDGER_SCHEMA, LatencySummary, Ledger};
+
+const BODY: &str = "Hello, World!";
+/// Answers written at once; deeper pipelines take several writes.
+const BATCH_MAX: usize = 64;
+/// Bytes asked of one read.
+const READ_BYTES: usize = 64 << 10;
+/// The token of the listening socket.
+const LISTENER: u64 = u64::MAX;
+
+/// What is known of a connection.
+struct Connection {
+    stream: TcpStream,
+    /// The first request as far as it has come; empty once it is complete.
+    head: Vec<u8>,
+    ends: Ends,
+    /// Whether the client is HTTP/1.0 and wants to be told that the connection stays.
+    says_keep_alive: bool,
+}
+
+/// What happened to a connection.
+#[derive(PartialEq, Eq)]
+enum Then {
+    Keep,
+    Close,
+}
+
+struct Server {
+    connections: Vec<Option<Connection>>,
+    free: Vec<usize>,
+    answered: u64,
+    accepted: u64,
+    bytes_read: u64,
+    bytes_written: u64,
+    buffer: Vec<u8>,
+    /// [`BATCH_MAX`] answers to HTTP/1.1, and to HTTP/1.0.
+    batches: [(Vec<u8>, usize); 2],
+}
+
+/// Serves until standard input ends, having said where.
+///
+/// # Errors
+/// When it cannot listen.
+pub(crate) fn run() -> Result<(), String> {
+    let listener = TcpListener::bind("127.0.0.1:0").map_err(|e| e.to_string())?;
+    listener.set_nonblocking(true).map_err(|e| e.to_string())?;
+    println!("http://{}/", listener.local_addr().map_err(|e| e.to_string())?);
+    std::thread::spawn(|| {
+        let mut byte = [0];
+        while matches!(std::io::stdin().read(&mut byte), Ok(1)) {}
+        std::process::exit(0);
+    });
+    let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(|e| e.to_string())?;
+    epoll.add(&listener, EpollEvent::new(EpollFlags::EPOLLIN, LISTENER)).map_err(|e| e.to_string())?;
+    let batch = |extra: &str| {
+        let answer = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {}\r\n{extra}\r\n{BODY}",
+            BODY.len()
+        );
+        (answer.repeat(BATCH_MAX).into_bytes(), answer.len())
+    };
+    let mut server = Server {
+        connections: Vec::new(),
+        free: Vec::new(),
+        answered: 0,
+        accepted: 0,
+        bytes_read: 0,
+        bytes_written: 0,
+        buffer: vec![0; READ_BYTES],
+        batches: [batch(""), batch("Connection: keep-alive\r\n")],
+    };
+    let mut events = vec![EpollEvent::empty(); 1024];
+    loop {
+        let count = match epoll.wait(&mut events, EpollTimeout::NONE) {
+            Ok(count) => count,
+            Err(nix::errno::Errno::EINTR) => continue,
+            Err(e) => return Err(e.to_string()),
+        };
+        for event in &events[..count] {
+            if event.data() == LISTENER {
+                server.accept(&listener, &epoll)?;
+            } else if let Ok(index) = usize::try_from(event.data()) {
+                server.serve(index);
+            }
+        }
+    }
+}
+
+impl Server {
+    fn accept(&mut self, listener: &TcpListener, epoll: &Epoll) -> Result<(), String> {
+        while let Ok((stream, _)) = listener.accept() {
+            let _ = stream.set_nonblocking(true);
+            let _ = stream.set_nodelay(true);
+            let index = self.free.pop().unwrap_or_else(|| {
+                self.connections.push(None);
+                self.connections.len() - 1
+            });
+            let event = EpollEvent::new(EpollFlags::EPOLLIN, index as u64);
+            epoll.add(&stream, event).map_err(|e| e.to_string())?;
+            self.accepted += 1;
+            let (head, ends) = (Vec::new(), Ends::default());
+            self.connections[index] = Some(Connection { stream, head, ends, says_keep_alive: false });
+        }
+        Ok(())
+    }
+
+    fn serve(&mut self, index: usize) {
+        let Some(mut connection) = self.connections.get_mut(index).and_then(Option::take) else { return };
+        if self.turn(&mut connection) == Then::Keep {
+            self.connections[index] = Some(connection);
+        } else {
+            // Closing it takes it out of the epoll instance.
+            self.free.push(index);
+        }
+    }
+
+    /// One read, and the answers that it calls for.
+    fn turn(&mut self, connection: &mut Connection) -> Then {
+        let read = match connection.stream.read(&mut self.buffer) {
+            Ok(0) => return Then::Close,
+            Ok(read) => read,
+            Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => return Then::Keep,
+            Err(_) => return Then::Close,
+        };
+        self.bytes_read += read as u64;
+        let requests = if connection.ends.usual_bytes > 0 {
+            connection.ends.count(&self.buffer[..read])
+        } else {
+            connection.head.extend_from_slice(&self.buffer[..read]);
+            if connection.head.starts_with(b"GET /-/ledger") {
+                self.bytes_read -= connection.head.len() as u64;
+                return self.tell(connection);
+            }
+            let Some(length) = first_request(&connection.head) else { return Then::Keep };
+            connection.ends.usual_bytes = length;
+            connection.says_keep_alive = connection.head[..length].windows(8).any(|w| w == b"HTTP/1.0");
+            connection.ends.count(&std::mem::take(&mut connection.head))
+        };
+        self.answer(connection, requests)
+    }
+
+    fn answer(&mut self, connection: &mut Connection, mut requests: usize) -> Then {
+        let (batch, length) = &self.batches[usize::from(connection.says_keep_alive)];
+        while requests > 0 {
+            let now = requests.min(BATCH_MAX);
+            let bytes = &batch[..now * length];
+            // A client that doesn't take 7 KB of small answers is none of ours: its connection is closed.
+            match connection.stream.write(bytes) {
+                Ok(written) if written == bytes.len() => {}
+                _ => return Then::Close,
+            }
+            self.answered += now as u64;
+            self.bytes_written += bytes.len() as u64;
+            requests -= now;
+        }
+        Then::Keep
+    }
+
+    /// The ledger, in the target's format, without latencies; the connection ends with it.
+    fn tell(&self, connection: &mut Connection) -> Then {
+        let ledger = Ledger {
+            schema: LEDGER_SCHEMA.to_owned(),
+            requests_received: self.answered,
+            requests_answered: self.answered,
+            requests_refused: 0,
+            connections_accepted: self.accepted,
+            connections_open: (self.connections.len() - self.free.len()) as u64,
+            bytes_read: self.bytes_read,
+            bytes_written: self.bytes_written,
+            latency: no_latency(),
+            uptime_ns: 0,
+        };
+        let body = serde_json::to_string(&ledger).unwrap_or_default();
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+        let _ = connection.stream.write_all((head + &body).as_bytes());
+        Then::Close
+    }
+}
+
+fn no_latency() -> LatencySummary {
+    LatencySummary {
+        count: 0,
+        mean_ns: 0,
+        min_ns: 0,
+        p50_ns: 0,
+        p75_ns: 0,
+        p90_ns: 0,
+        p95_ns: 0,
+        p99_ns: 0,
+        p999_ns: 0,
+        p9999_ns: 0,
+        max_ns: 0,
+        hdr: String::new(),
+    }
+}
+
+/// Length of the first request, with the empty line that ends it.
+fn first_request(bytes: &[u8]) -> Option<usize> {
+    bytes.windows(4).position(|w| w == b"\r\n\r\n").map(|at| at + 4)
+}
+
+/// Where in a request the next byte falls, as far as its end needs it. Requests may differ in length: vegeta numbers them.
+#[derive(Default)]
+struct Ends {
+    /// Length of the first request, which most others have too.
+    usual_bytes: usize,
+    /// How much of the empty line, with the line end before it, the last bytes were.
+    matched: u8,
+    /// Whether the last byte was within a request.
+    within: bool,
+}
+
+impl Ends {
+    /// How many requests end in `bytes`.
+    fn count(&mut self, bytes: &[u8]) -> usize {
+        // One request, whole, as long as the first: nearly every read where nothing is pipelined.
+        if !self.within && bytes.len() == self.usual_bytes && bytes.ends_with(b"\r\n\r\n") {
+            return 1;
+        }
+        let mut requests = 0;
+        for byte in bytes {
+            self.matched = match (byte, self.matched) {
+                (b'\r', 2) => 3,
+                (b'\r', _) => 1,
+                (b'\n', 1) => 2,
+                (b'\n', 3) => {
+                    requests += 1;
+                    4
+                }
+                _ => 0,
+            };
+        }
+        self.within = self.matched != 4;
+        requests
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_of_any_length_are_counted_in_pieces_of_any_size() {
+        let first = b"GET / HTTP/1.1\r\nHost: a\r\nSeq: 10\r\n\r\n";
+        assert_eq!(first_request(first), Some(first.len()));
+        assert_eq!(first_request(&first[..first.len() - 1]), None);
+        let shorter = b"GET / HTTP/1.1\r\nHost: a\r\nSeq: 9\r\n\r\n".as_slice();
+        let longer = b"GET / HTTP/1.1\r\nHost: a\r\nSeq: 100\r\n\r\n".as_slice();
+        let stream = [first, shorter, longer, first, shorter, shorter, longer].concat();
+        for piece in 1..=stream.len() {
+            let mut ends = Ends { usual_bytes: first.len(), ..Ends::default() };
+            let requests: usize = stream.chunks(piece).map(|bytes| ends.count(bytes)).sum();
+            assert_eq!((requests, ends.within), (7, false), "pieces of {piece}");
+        }
+    }
+}

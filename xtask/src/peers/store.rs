@@ -1,0 +1,87 @@
+//! A comparison as data, and its files under docs/benchmarks/.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use super::bars::Reached;
+use super::figures::Run;
+use super::scenarios::Scenario;
+
+/// The format's name; another number is another format.
+const SCHEMA: &str = "prony.peers/1";
+
+/// Everything that was measured.
+#[derive(Debug, Serialize)]
+pub(super) struct Comparison {
+    pub(super) schema: &'static str,
+    /// UTC, `2026-11-21`.
+    pub(super) date: String,
+    /// Rounds that were asked for.
+    pub(super) rounds: u32,
+    /// As `prony load --json` tells it.
+    pub(super) host: Value,
+    /// Tools by name, in their own words.
+    pub(super) versions: BTreeMap<String, String>,
+    /// What was left out, and why.
+    pub(super) skipped: Vec<(String, String)>,
+    pub(super) bars: Vec<Reached>,
+    #[serde(serialize_with = "names")]
+    pub(super) scenarios: Vec<&'static Scenario>,
+    /// Raw: one of each run, in order.
+    pub(super) runs: Vec<Run>,
+}
+
+impl Comparison {
+    /// What the parts make up.
+    pub(super) fn new(
+        rounds: u32,
+        host: Value,
+        scenarios: Vec<&'static Scenario>,
+        runs: Vec<Run>,
+    ) -> Comparison {
+        let names: Vec<&str> = scenarios.iter().map(|s| s.name).collect();
+        let bars = super::bars::reached(super::figures::Runs(&runs), &names);
+        Comparison {
+            schema: SCHEMA,
+            date: jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
+            rounds,
+            host,
+            versions: BTreeMap::new(),
+            skipped: Vec::new(),
+            bars,
+            scenarios,
+            runs,
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn for_test(runs: Vec<Run>, skipped: &[(&str, &str)]) -> Comparison {
+        let scenarios = super::scenarios::SCENARIOS.iter().filter(|s| s.name == "closed").collect();
+        let skipped = skipped.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
+        Comparison { skipped, ..Comparison::new(9, Value::Null, scenarios, runs) }
+    }
+
+    /// Writes `peers-DATE.md` and `peers-DATE.json` under docs/benchmarks/.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub(super) fn store(&self, root: &Path, page: &str) -> Result<(), String> {
+        let folder = root.join("docs/benchmarks");
+        fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+        let json = serde_json::to_string(self).map_err(|e| e.to_string())?;
+        for (ending, text) in [("md", page), ("json", &format!("{json}\n"))] {
+            let path = folder.join(format!("peers-{}.{ending}", self.date));
+            fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
+            eprintln!("wrote {}", path.display());
+        }
+        Ok(())
+    }
+}
+
+fn names<S: Serializer>(scenarios: &[&'static Scenario], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(scenarios.iter().map(|s| (s.name, s.title, s.note)))
+}

@@ -23,8 +23,14 @@ const BATCHES: usize = 20;
 pub(crate) fn throughput(m: &Measurement, plan: &Plan, window_ns: u64, bound: Bound) -> Throughput {
     let seconds = window_ns as f64 / 1e9;
     let per_s = |count: u64| if window_ns == 0 { 0.0 } else { count as f64 / seconds };
+    let point = per_s(m.requests.completed);
     Throughput {
-        requests_per_s: with_interval(per_s(m.requests.completed), m, window_ns),
+        requests_per_s: if plan.arrivals.stages().is_some() {
+            // Its spread would be the stages', not chance.
+            Estimate::bare(point, 1, "the load changes by plan within the window")
+        } else {
+            with_interval(point, m, window_ns)
+        },
         bound,
         read_bytes_per_s: per_s(m.read_bytes),
         offered_per_s: match &plan.arrivals {

@@ -2,7 +2,6 @@
 //! puts their books together.
 
 use std::io;
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,6 +12,7 @@ use std::time::{Duration, SystemTime};
 use crate::audit;
 use crate::books::{ClosedBooks, Edges, SecondPart, SecondSink};
 use crate::control::{Control, Gauge, Snapshot};
+use crate::endpoint::Endpoint;
 use crate::error::LoadError;
 use crate::measurement::{Durations, Measurement};
 use crate::merge;
@@ -64,7 +64,7 @@ pub fn run(
     let request = request::build(plan)?;
     let request_bytes = request.len() as u64;
     let tls = tls::Setup::of(plan)?;
-    let address = resolve(plan)?;
+    let endpoint = Endpoint::of(plan)?;
     let shared = Arc::new(Shared {
         requests: request.repeat(plan.pipeline as usize),
         request,
@@ -83,10 +83,10 @@ pub fn run(
     let (finished_seconds, seconds) = mpsc::channel();
     let mut hands = Vec::new();
     for worker in 0..plan.threads {
-        hands.push(start_worker(plan, worker, address, &shared, &to_engine, &finished_seconds)?);
+        hands.push(start_worker(plan, worker, &endpoint, &shared, &to_engine, &finished_seconds)?);
     }
     drop((to_engine, finished_seconds));
-    let result = conduct(plan, control, observe, address, &hands, &from_workers, &seconds);
+    let result = conduct(plan, control, observe, &endpoint, &hands, &from_workers, &seconds);
     // Where one worker failed, the others need not go on: those that run see the flag within a
     // tenth of a second, those that were told nothing see their channel close.
     shared.given_up.store(result.is_err(), Ordering::Relaxed);
@@ -126,33 +126,6 @@ fn linger_max(plan: &Plan, open_files: u64) -> usize {
     usize::try_from(room / u64::from(plan.threads)).unwrap_or(usize::MAX)
 }
 
-/// The address to load: the first of the name's that accepts a connection.
-fn resolve(plan: &Plan) -> Result<SocketAddr, LoadError> {
-    let target = &plan.target;
-    let addresses: Vec<SocketAddr> = (target.host.as_str(), target.port)
-        .to_socket_addrs()
-        .map_err(|e| LoadError::Resolve { host: target.host.clone(), reason: e.to_string() })?
-        .collect();
-    let mut first_failure = None;
-    for address in &addresses {
-        // One address and connections that stay open: those will tell.
-        if addresses.len() == 1 && plan.keepalive {
-            return Ok(*address);
-        }
-        match TcpStream::connect_timeout(address, plan.timeout) {
-            Ok(_) => return Ok(*address),
-            Err(e) => first_failure = first_failure.or(Some((*address, e))),
-        }
-    }
-    match first_failure {
-        Some((address, e)) => Err(LoadError::unreachable_by(&target.display_url(), address, &e)),
-        None => Err(LoadError::Resolve {
-            host: target.host.clone(),
-            reason: "the name has no address".to_owned(),
-        }),
-    }
-}
-
 /// What the first `workers` of all have of `total` together.
 fn up_to(total: u64, workers: u32, of: u32) -> u64 {
     let share = u128::from(total) * u128::from(workers) / u128::from(of.max(1));
@@ -183,7 +156,7 @@ fn samples_share(plan: &Plan, worker: u32) -> u64 {
 fn start_worker(
     plan: &Plan,
     worker: u32,
-    address: SocketAddr,
+    endpoint: &Endpoint,
     shared: &Arc<Shared>,
     to_engine: &Sender<FromWorker>,
     seconds: &Sender<SecondPart>,
@@ -204,8 +177,9 @@ fn start_worker(
     let (shared, to_engine, worker_gauge) = (Arc::clone(shared), to_engine.clone(), Arc::clone(&gauge));
     let sink = SecondSink { worker: worker as usize, finished: seconds.clone(), empty: empties };
     let to_engine_at_panic = to_engine.clone();
+    let endpoint = endpoint.clone();
     let body = move || {
-        let prepared = prepare_thread(cpu, address, shared.tls.as_ref())
+        let prepared = prepare_thread(cpu, endpoint, shared.tls.as_ref())
             .and_then(|net| Ok((net, Samples::with_room(worker, samples_max)?)));
         let (net, samples) = match prepared {
             Ok(prepared) => prepared,
@@ -240,13 +214,13 @@ fn start_worker(
     Ok(Hand { thread, go, empty, gauge })
 }
 
-fn prepare_thread(cpu: Option<usize>, address: SocketAddr, tls: Option<&tls::Setup>) -> io::Result<Linux> {
+fn prepare_thread(cpu: Option<usize>, endpoint: Endpoint, tls: Option<&tls::Setup>) -> io::Result<Linux> {
     if let Some(cpu) = cpu {
         sys::pin_thread(cpu)
             .map_err(|e| io::Error::new(e.kind(), format!("pinning a worker to CPU {cpu}: {e}")))?;
     }
     sys::tighten_timer_slack();
-    Linux::new(address, tls)
+    Linux::new(endpoint, tls)
 }
 
 /// Waits until the workers are connected, starts the clock, and collects what they measure.
@@ -254,12 +228,12 @@ fn conduct(
     plan: &Plan,
     control: &Control,
     observe: &mut dyn FnMut(&Snapshot),
-    address: SocketAddr,
+    endpoint: &Endpoint,
     hands: &[Hand],
     from_workers: &Receiver<FromWorker>,
     seconds: &Receiver<SecondPart>,
 ) -> Result<Measurement, LoadError> {
-    let ready = wait_until_ready(plan, address, hands.len(), from_workers);
+    let ready = wait_until_ready(plan, endpoint, hands.len(), from_workers);
     if control.stop_asked() {
         return Err(LoadError::Interrupted);
     }
@@ -306,7 +280,7 @@ fn conduct(
     let closed: Vec<ClosedBooks> = books.into_iter().flatten().collect();
     let measurement = merge::measurement(merge::Parts {
         plan,
-        address: address.to_string(),
+        address: endpoint.to_string(),
         started_at,
         schedule_start_ns: start_ns,
         interrupted: control.stop_asked() && closed.iter().any(|b| b.edges.end_ns < window_end),
@@ -323,7 +297,7 @@ fn conduct(
 
 fn wait_until_ready(
     plan: &Plan,
-    address: SocketAddr,
+    endpoint: &Endpoint,
     workers: usize,
     from_workers: &Receiver<FromWorker>,
 ) -> Result<(), LoadError> {
@@ -347,7 +321,7 @@ fn wait_until_ready(
     match first_failure {
         Some((kind, reason)) if established == 0 => Err(LoadError::Unreachable {
             url: plan.target.display_url(),
-            address: address.to_string(),
+            address: endpoint.to_string(),
             kind,
             reason,
         }),

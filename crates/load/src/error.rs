@@ -1,8 +1,8 @@
 //! Why a load could not be applied. What goes wrong with single requests is
 //! counted, not returned.
 
+use std::fmt;
 use std::io;
-use std::net::SocketAddr;
 
 use crate::measurement::ErrorKind;
 use crate::plan::PlanError;
@@ -65,7 +65,7 @@ pub enum LoadError {
 
 impl LoadError {
     /// From the failure of a plain connect.
-    pub(crate) fn unreachable_by(url: &str, address: SocketAddr, error: &io::Error) -> LoadError {
+    pub(crate) fn unreachable_by(url: &str, address: &dyn fmt::Display, error: &io::Error) -> LoadError {
         let kind = match error.kind() {
             io::ErrorKind::ConnectionRefused => ErrorKind::ConnectRefused,
             io::ErrorKind::TimedOut => ErrorKind::ConnectTimeout,

@@ -11,6 +11,7 @@ mod audit;
 mod books;
 mod control;
 mod deadlines;
+mod endpoint;
 mod engine;
 mod error;
 pub mod framing;

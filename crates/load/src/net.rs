@@ -4,8 +4,8 @@
 //! loop that loads servers also runs under a simulated clock and network.
 
 use std::io;
-use std::net::SocketAddr;
 
+use crate::endpoint::Endpoint;
 use crate::measurement::TlsUse;
 use crate::sys;
 pub(crate) use crate::sys::{Connecting, Interest};
@@ -81,7 +81,9 @@ const OFFSET_EVERY_NS: u64 = 100_000_000;
 pub(crate) struct Linux {
     epoll: sys::Epoll,
     events: sys::Events,
-    address: SocketAddr,
+    endpoint: Endpoint,
+    /// Which of the sources is next.
+    next_source: usize,
     /// Keeps the kernel's stamping switched on: the first packets after the
     /// switch go without. `None` where the kernel refuses to stamp.
     stamper: Option<sys::Stamper>,
@@ -93,12 +95,14 @@ pub(crate) struct Linux {
 }
 
 impl Linux {
-    pub(crate) fn new(address: SocketAddr, tls: Option<&tls::Setup>) -> io::Result<Linux> {
+    pub(crate) fn new(endpoint: Endpoint, tls: Option<&tls::Setup>) -> io::Result<Linux> {
         Ok(Linux {
             epoll: sys::Epoll::new()?,
             events: sys::Events::with_capacity(EVENTS_MAX),
-            address,
-            stamper: sys::Stamper::open().ok(),
+            // What arrives on a Unix socket is never a packet.
+            stamper: sys::Stamper::open().ok().filter(|_| matches!(endpoint, Endpoint::Tcp { .. })),
+            endpoint,
+            next_source: 0,
             offset_ns: sys::realtime_offset_ns(),
             offset_read_ns: sys::now_ns(),
             tls: tls.map(tls::Table::new),
@@ -122,7 +126,14 @@ impl Net for Linux {
     }
 
     fn connect(&mut self, token: u64) -> io::Result<(Handle, Connecting)> {
-        let (fd, state) = sys::connect(&self.address)?;
+        let (fd, state) = match &self.endpoint {
+            Endpoint::Unix(path) => sys::connect_unix(path)?,
+            Endpoint::Tcp { address, sources } => {
+                let source = sources.get(self.next_source % sources.len().max(1));
+                self.next_source = self.next_source.wrapping_add(1);
+                sys::connect(address, source)?
+            }
+        };
         let state = if state == Connecting::Done && sys::connected_to_itself(fd) {
             sys::close(fd);
             return Err(io::Error::from_raw_os_error(libc::ECONNREFUSED));
@@ -191,7 +202,7 @@ impl Net for Linux {
 
     fn discards(&self) -> bool {
         // What arrives encrypted has to be decrypted, if only to find its end.
-        self.tls.is_none()
+        self.tls.is_none() && matches!(self.endpoint, Endpoint::Tcp { .. })
     }
 
     fn stamps(&self) -> bool {

@@ -2,6 +2,8 @@
 //! and everything after it may rely on it.
 
 use std::fmt;
+use std::net::IpAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::pace::{Rate, Stage};
@@ -71,6 +73,10 @@ pub struct Plan {
     /// How many single requests of the window are kept, the first of each worker's;
     /// 0 for none, at most [`SAMPLES_MAX`]. Every one takes 32 bytes before the clock starts.
     pub samples_max: u64,
+    /// Local addresses that connections come from, in turn; empty: the kernel's choice.
+    pub sources: Vec<IpAddr>,
+    /// The Unix socket that is connected to instead of the target's host and port.
+    pub unix: Option<PathBuf>,
     /// How TLS is spoken, where the target's scheme is `https`.
     pub tls: Tls,
 }
@@ -187,6 +193,8 @@ impl Plan {
             pipeline: 1,
             spin: false,
             samples_max: 0,
+            sources: Vec::new(),
+            unix: None,
             tls: Tls::default(),
         }
     }

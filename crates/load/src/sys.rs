@@ -6,8 +6,10 @@
 
 use std::io;
 use std::mem;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::RawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -225,48 +227,116 @@ pub(crate) enum Connecting {
     Pending,
 }
 
-/// Opens a non-blocking TCP connection without Nagle's delay.
-pub(crate) fn connect(address: &SocketAddr) -> io::Result<(RawFd, Connecting)> {
-    let family = if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
-    let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-    // SAFETY: takes integers, returns a descriptor.
-    let fd = check(unsafe { libc::socket(family, kind, 0) })?;
-    let one: libc::c_int = 1;
-    // SAFETY: the option's value is a valid int for the call; a refusal of the
-    // option is no reason not to connect.
-    unsafe {
-        libc::setsockopt(
-            fd,
-            libc::IPPROTO_TCP,
-            libc::TCP_NODELAY,
-            (&raw const one).cast(),
-            size_of::<libc::c_int>() as libc::socklen_t,
-        );
+/// A socket address as the kernel takes it.
+struct RawAddress {
+    storage: libc::sockaddr_storage,
+    length: libc::socklen_t,
+}
+
+impl RawAddress {
+    /// `T` is one of the socket address types, all of which fit the storage.
+    fn of<T>(raw: &T) -> RawAddress {
+        // SAFETY: sockaddr_storage is plain data; `raw` is plain data of a socket
+        // address type, none of which is longer than the storage (asserted).
+        unsafe {
+            assert!(size_of::<T>() <= size_of::<libc::sockaddr_storage>());
+            let mut storage: libc::sockaddr_storage = mem::zeroed();
+            ptr::copy_nonoverlapping(
+                ptr::from_ref(raw).cast::<u8>(),
+                (&raw mut storage).cast(),
+                size_of::<T>(),
+            );
+            RawAddress { storage, length: size_of::<T>() as libc::socklen_t }
+        }
     }
-    let result = match address {
-        SocketAddr::V4(v4) => {
-            let raw = libc::sockaddr_in {
+
+    fn inet(address: &SocketAddr) -> RawAddress {
+        match address {
+            SocketAddr::V4(v4) => RawAddress::of(&libc::sockaddr_in {
                 sin_family: libc::AF_INET as libc::sa_family_t,
                 sin_port: v4.port().to_be(),
                 sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes(v4.ip().octets()) },
                 sin_zero: [0; 8],
-            };
-            // SAFETY: `raw` is a valid sockaddr_in of the length given.
-            check(unsafe { libc::connect(fd, (&raw const raw).cast(), size_of_val(&raw) as libc::socklen_t) })
-        }
-        SocketAddr::V6(v6) => {
-            let raw = libc::sockaddr_in6 {
+            }),
+            SocketAddr::V6(v6) => RawAddress::of(&libc::sockaddr_in6 {
                 sin6_family: libc::AF_INET6 as libc::sa_family_t,
                 sin6_port: v6.port().to_be(),
                 sin6_flowinfo: v6.flowinfo(),
                 sin6_addr: libc::in6_addr { s6_addr: v6.ip().octets() },
                 sin6_scope_id: v6.scope_id(),
-            };
-            // SAFETY: `raw` is a valid sockaddr_in6 of the length given.
-            check(unsafe { libc::connect(fd, (&raw const raw).cast(), size_of_val(&raw) as libc::socklen_t) })
+            }),
         }
-    };
-    match result {
+    }
+
+    /// A path of up to 107 bytes without a NUL, which is what the kernel has room for.
+    fn unix(path: &Path) -> io::Result<RawAddress> {
+        // SAFETY: sockaddr_un is plain data for which all zeroes is a value.
+        let mut raw: libc::sockaddr_un = unsafe { mem::zeroed() };
+        raw.sun_family = libc::AF_UNIX as libc::sa_family_t;
+        let bytes = path.as_os_str().as_bytes();
+        if bytes.is_empty() || bytes.len() >= raw.sun_path.len() || bytes.contains(&0) {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "the path of a Unix socket has 1 to 107 bytes",
+            ));
+        }
+        for (to, from) in raw.sun_path.iter_mut().zip(bytes) {
+            *to = from.cast_signed();
+        }
+        Ok(RawAddress::of(&raw))
+    }
+}
+
+/// Opens a non-blocking TCP connection without Nagle's delay, from `source` if one is given.
+pub(crate) fn connect(address: &SocketAddr, source: Option<&IpAddr>) -> io::Result<(RawFd, Connecting)> {
+    let family = if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
+    let fd = open_stream(family)?;
+    set_flag(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY);
+    if let Some(source) = source {
+        // The port is chosen at the connect, so that one serves many peers.
+        set_flag(fd, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT);
+        let raw = RawAddress::inet(&SocketAddr::new(*source, 0));
+        // SAFETY: the address is valid and of the length given.
+        let bound = check(unsafe { libc::bind(fd, (&raw const raw.storage).cast(), raw.length) });
+        if let Err(e) = bound {
+            close(fd);
+            return Err(e);
+        }
+    }
+    begin_connect(fd, &RawAddress::inet(address))
+}
+
+/// Opens a non-blocking connection to a Unix socket.
+pub(crate) fn connect_unix(path: &Path) -> io::Result<(RawFd, Connecting)> {
+    let raw = RawAddress::unix(path)?;
+    begin_connect(open_stream(libc::AF_UNIX)?, &raw)
+}
+
+fn open_stream(family: libc::c_int) -> io::Result<RawFd> {
+    let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: takes integers, returns a descriptor.
+    check(unsafe { libc::socket(family, kind, 0) })
+}
+
+/// Switches an option on; a refusal is no reason not to connect.
+fn set_flag(fd: RawFd, level: libc::c_int, option: libc::c_int) {
+    let one: libc::c_int = 1;
+    // SAFETY: the option's value is a valid int for the call.
+    unsafe {
+        libc::setsockopt(
+            fd,
+            level,
+            option,
+            (&raw const one).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        );
+    }
+}
+
+/// Takes over `fd`, which is closed where the connect fails.
+fn begin_connect(fd: RawFd, to: &RawAddress) -> io::Result<(RawFd, Connecting)> {
+    // SAFETY: the address is valid and of the length given.
+    match check(unsafe { libc::connect(fd, (&raw const to.storage).cast(), to.length) }) {
         Ok(_) => Ok((fd, Connecting::Done)),
         Err(e) if matches!(e.raw_os_error(), Some(libc::EINPROGRESS | libc::EINTR)) => {
             Ok((fd, Connecting::Pending))

@@ -52,6 +52,9 @@ pub struct PlanRecord {
     /// The stages, where there are any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageRecord>,
+    /// Local addresses that connections come from; empty: the kernel's choice.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<String>,
     /// How TLS is spoken; `None` with an `http://` URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsPlanRecord>,
@@ -113,6 +116,7 @@ impl PlanRecord {
             pipeline: plan.pipeline,
             spin: plan.spin,
             stages: stages(&plan.arrivals),
+            sources: plan.sources.iter().map(ToString::to_string).collect(),
             tls: plan.target.tls.then(|| TlsPlanRecord {
                 verify: plan.tls.verify.name().to_owned(),
                 resumption: if plan.tls.resumption { "on" } else { "off" }.to_owned(),

@@ -164,7 +164,10 @@ pub(crate) fn plan_line(trial: &Trial) -> String {
 
 /// A stage as `--stage` takes it, `30s:20k/s`.
 fn stage(stage: &StageRecord) -> String {
-    let length = format::flag_seconds(stage.duration_ns);
+    let length = match stage.duration_ns {
+        ns if ns.is_multiple_of(1_000_000_000) => format!("{}s", ns / 1_000_000_000),
+        ns => format!("{}ms", ns / 1_000_000),
+    };
     match (stage.to_rate_per_s, stage.to_connections) {
         (Some(rate), _) => format!("{length}:{}/s", format::rate(rate)),
         (None, connections) => format!("{length}:{}c", connections.unwrap_or(0)),

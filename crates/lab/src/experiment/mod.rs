@@ -174,6 +174,8 @@ impl ExperimentPlan {
             pipeline: self.pipeline,
             spin: self.spin,
             samples_max: 0,
+            sources: Vec::new(),
+            unix: None,
             tls: Tls::default(),
         }
     }

@@ -177,3 +177,54 @@ fn stages_of_connections_open_as_users_come_and_close_as_they_go() {
     assert!((14.0..18.5).contains(&connection_s), "{connection_s}");
     assert_eq!(target.stop().requests_received, m.run_total.sent);
 }
+
+#[test]
+fn a_unix_socket_is_a_target_with_the_users_clock() {
+    let path = std::env::temp_dir().join(format!("prony-engine-{}.sock", std::process::id()));
+    let _ = std::fs::remove_file(&path); // from a process of the same number that was killed
+    let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            std::thread::spawn(move || {
+                let mut seen = Vec::new();
+                let mut byte = [0];
+                while std::io::Read::read(&mut stream, &mut byte).is_ok_and(|count| count == 1) {
+                    seen.push(byte[0]);
+                    if seen.ends_with(b"\r\n\r\n") {
+                        seen.clear();
+                        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+                    }
+                }
+            });
+        }
+    });
+    let mut p = plan("127.0.0.1:9".parse().unwrap());
+    (p.connections, p.unix) = (4, Some(path.clone()));
+    let m = run(&p).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!((m.requests.completed, m.run_total.connections), (200, 4));
+    assert_eq!(m.clock, prony_load::measurement::ReceiveClock::User);
+    assert!(m.address.starts_with("unix:"), "{}", m.address);
+    assert!(matches!(run(&p), Err(prony_load::LoadError::Unreachable { .. })), "it is gone");
+}
+
+#[test]
+fn connections_come_from_the_sources_in_turn() {
+    let (seen, peers) = std::sync::mpsc::channel();
+    let address = lying::serve(move |mut stream, _| {
+        let _ = seen.send(stream.peer_addr().unwrap().ip().to_string());
+        while lying::read_request(&mut stream) {
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+        }
+    });
+    let mut p = plan(address);
+    p.connections = 6;
+    p.sources = ["127.0.0.2", "127.0.0.3"].map(|a| a.parse().unwrap()).to_vec();
+    let m = run(&p).unwrap();
+    assert_eq!(m.requests.completed, 200);
+    let mut from: Vec<String> = peers.try_iter().collect();
+    from.sort();
+    assert_eq!(from, ["127.0.0.2", "127.0.0.2", "127.0.0.2", "127.0.0.3", "127.0.0.3", "127.0.0.3"]);
+    p.sources = vec!["192.0.2.1".parse().unwrap()];
+    assert!(run(&p).unwrap_err().to_string().contains("192.0.2.1"));
+}

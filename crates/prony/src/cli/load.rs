@@ -86,6 +86,12 @@ pub(crate) struct PlanArguments {
     /// connections in a closed loop; `0s:…` jumps (repeatable, in order; they end the load)
     #[arg(long = "stage", value_name = "TIME:LEVEL")]
     pub(crate) stages: Vec<String>,
+    /// Connect from these local addresses in turn, `127.0.0.2,127.0.0.3` or `127.0.0.2-127.0.0.9`
+    #[arg(long, value_name = "ADDRESSES")]
+    pub(crate) source: Option<String>,
+    /// Connect to this Unix socket; the URL still gives the path and the Host header
+    #[arg(long, value_name = "PATH")]
+    pub(crate) unix: Option<String>,
     /// Stay awake before a request is due: sends within a microsecond, and takes a core
     #[arg(long)]
     pub(crate) spin: bool,
@@ -131,6 +137,8 @@ impl PlanArguments {
             pipeline,
             stages,
             spin,
+            source,
+            unix,
             seed: _,
             latency: _,
             cacert,
@@ -157,6 +165,8 @@ impl PlanArguments {
             ("-p", pipeline.is_some()),
             ("--stage", !stages.is_empty()),
             ("--spin", *spin),
+            ("--source", source.is_some()),
+            ("--unix", unix.is_some()),
             ("--cacert", cacert.is_some()),
             ("--cert", cert.is_some()),
             ("--key", key.is_some()),

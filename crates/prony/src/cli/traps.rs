@@ -8,8 +8,6 @@
 const NOT_YET: &[(&str, &str)] = &[
     ("--targets", "lists of targets"),
     ("--shuffle", "lists of targets"),
-    ("--source", "choosing source addresses"),
-    ("--unix", "Unix sockets"),
     ("--slo", "thresholds"),
     ("--repeat", "repetitions"),
     ("--precision", "adding blocks until a precision is reached"),

@@ -1,5 +1,7 @@
 //! From flags to a plan: defaults, units, files.
 
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use prony_lab::units::{parse_duration, parse_rate};
@@ -15,6 +17,8 @@ use crate::failure::Failure;
 const BODY_MAX_BYTES: u64 = 256 << 20;
 /// Where nothing ends the load.
 const DURATION: Duration = Duration::from_secs(10);
+/// Each has tens of thousands of ports.
+const SOURCES_MAX: usize = 1024;
 /// The seed unless one is given.
 const DEFAULT_SEED: u64 = 1;
 /// The longest warm-up by default.
@@ -65,6 +69,8 @@ pub(crate) fn plan(arguments: &PlanArguments, target: Target) -> Result<Plan, Fa
         spin: arguments.spin,
         samples_max: 0,
         tls,
+        sources: arguments.source.as_deref().map_or(Ok(Vec::new()), sources)?,
+        unix: arguments.unix.as_ref().map(PathBuf::from),
     })
 }
 
@@ -138,6 +144,34 @@ fn highest(stages: &[Stage]) -> u32 {
     u32::try_from(most).unwrap_or(u32::MAX)
 }
 
+/// Addresses, and ranges of IPv4 addresses, separated by commas.
+fn sources(text: &str) -> Result<Vec<IpAddr>, Failure> {
+    let wrong = |part: &str| {
+        Failure::usage(format!(
+            "--source {part:?} is neither an address nor a range: write 127.0.0.2 or 127.0.0.2-127.0.0.9."
+        ))
+    };
+    let mut all = Vec::new();
+    for part in text.split(',').map(str::trim) {
+        match part.split_once('-') {
+            None => all.push(part.parse().map_err(|_| wrong(part))?),
+            Some((first, last)) => {
+                let number =
+                    |text: &str| text.trim().parse::<Ipv4Addr>().map(u32::from).map_err(|_| wrong(part));
+                let range = number(first)?..=number(last)?;
+                if range.is_empty() {
+                    return Err(wrong(part));
+                }
+                all.extend(range.take(SOURCES_MAX + 1).map(|address| IpAddr::from(Ipv4Addr::from(address))));
+            }
+        }
+        if all.len() > SOURCES_MAX {
+            return Err(Failure::usage(format!("--source: give at most {SOURCES_MAX} addresses.")));
+        }
+    }
+    Ok(all)
+}
+
 /// `TEXT`, or `@FILE`'s bytes.
 fn text_or_file(text: &str) -> Result<Vec<u8>, Failure> {
     let Some(path) = text.strip_prefix('@') else { return Ok(text.as_bytes().to_vec()) };
@@ -199,6 +233,15 @@ mod tests {
 
         let posted = of(&PlanArguments { body: Some("x".to_owned()), ..Default::default() });
         assert_eq!((posted.method.as_str(), posted.body.as_slice()), ("POST", b"x".as_slice()));
+    }
+
+    #[test]
+    fn sources_are_addresses_and_ranges() {
+        let said = |text| sources(text).map(|all| all.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert_eq!(said("127.0.0.2-127.0.0.4, ::1").unwrap(), ["127.0.0.2", "127.0.0.3", "127.0.0.4", "::1"]);
+        for wrong in ["", "x", "127.0.0.9-127.0.0.2", "10.0.0.0-10.255.255.255", "1.2.3.4-"] {
+            assert!(sources(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -166,6 +166,7 @@ fn spark_line(trial: &Trial) -> Option<String> {
         Some(Effect::Note) => "",
         Some(_) => ", not steady",
         // Under 10 s steadiness is not assessed.
+        None if !trial.plan.stages.is_empty() => "",
         None if trial.outcome == Outcome::Carried && trial.window.duration_ns >= 10_000_000_000 => ", steady",
         None => "",
     };

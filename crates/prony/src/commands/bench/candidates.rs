@@ -47,6 +47,9 @@ pub(super) fn of(arguments: &BenchArguments) -> Result<(Experiment, Vec<BenchCan
     let somewhere = Target::parse("http://127.0.0.1/").map_err(Failure::usage)?;
     let plan = plan::plan(&arguments.plan, somewhere)?;
     plan.check().map_err(prony_load::LoadError::from)?;
+    if plan.unix.is_some() || !plan.sources.is_empty() {
+        return Err(Failure::usage("--unix and --source do not go with --candidate: leave them out."));
+    }
     if plan.arrivals.stages().is_some() {
         return Err(Failure::usage(
             "--stage does not go with --candidate: trials are compared at one load each, give -c or -R.",

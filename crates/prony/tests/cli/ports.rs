@@ -1,0 +1,41 @@
+//! Running out of local ports, in a network namespace that has twenty of them.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::world::{BINARY, World};
+
+/// Runs a script in a network namespace of its own; `None` where this user may have none.
+fn in_namespace(world: &World, script: &str) -> Option<std::process::Output> {
+    let unshare = |words: &[&str]| {
+        let mut command = Command::new("unshare");
+        command.args(["--net", "--map-root-user", "--user"]).args(words).current_dir(world.path("."));
+        command.output()
+    };
+    // Some hosts forbid namespaces to users and to containers: there is nothing to test there.
+    unshare(&["true"]).ok().filter(|output| output.status.success())?;
+    unshare(&["sh", "-c", script]).ok()
+}
+
+#[test]
+fn exhausted_ports_are_named_and_void_the_throughput() {
+    let world = World::new();
+    let script = format!(
+        "set -e; ip link set lo up; echo '40000 40019' > /proc/sys/net/ipv4/ip_local_port_range; \
+         {BINARY} target --port 8080 >/dev/null & target=$!; trap \"kill $target\" EXIT; \
+         for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.1; {BINARY} load -n 1 -c 1 -q http://127.0.0.1:8080/ && break; done; \
+         {BINARY} load http://127.0.0.1:8080/ -c 50 -d 500ms --warmup 0 --json - || true"
+    );
+    let Some(output) = in_namespace(&world, &script) else { return };
+    let out = String::from_utf8_lossy(&output.stdout);
+    let json = out.find('{').map(|at| &out[at..]).unwrap_or_default();
+    let trial: Value = serde_json::from_str(json).unwrap_or_else(|e| panic!("{e}: {output:?}"));
+    assert!(trial["errors"]["no_ports"].as_u64().is_some_and(|count| count > 0), "{}", trial["errors"]);
+    let reasons = trial["verdict"]["reasons"].as_array().unwrap();
+    let named = reasons.iter().find(|reason| reason["code"] == "ports_exhausted").unwrap();
+    assert!(named["advice"].as_str().unwrap().contains("ip_local_port_range"), "{named}");
+    assert_eq!(trial["verdict"]["validity"], "invalid");
+    // The twenty that there are were used.
+    assert!(trial["requests"]["completed"].as_u64().unwrap() > 0);
+}

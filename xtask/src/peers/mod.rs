@@ -117,14 +117,13 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let (mut runs, host) = (Vec::new(), host(&places, last, &scratch)?);
     for planned in &plans {
         let subjects = (&planned.ours[..], &planned.near[..], &planned.far[..]);
-        runs.extend(measure::scenario(
-            &bench,
-            planned.scenario,
-            &planned.load,
-            rounds,
-            subjects,
-            &mut say_run,
-        )?);
+        let measured =
+            measure::scenario(&bench, planned.scenario, &planned.load, rounds, subjects, &mut say_run);
+        match measured {
+            Ok(more) => runs.extend(more),
+            // The minutes before it were not for nothing.
+            Err(why) => skipped.push((planned.scenario.name.to_owned(), why)),
+        }
     }
     let scenarios = plans.iter().map(|p| p.scenario).collect();
     let mut comparison = Comparison::new(rounds, host, scenarios, runs);
@@ -203,6 +202,11 @@ fn plan(
         let ours = ready(scenario.ours, skipped);
         let near = ready(scenario.near, skipped);
         let far = ready(scenario.far, skipped);
+        if near.is_empty() && far.is_empty() {
+            skipped
+                .push((scenario.name.to_owned(), "none of its tools is here, or was asked for".to_owned()));
+            continue;
+        }
         plans.push(Planned { scenario, load, ours, near, far });
     }
     Ok(plans)

@@ -48,7 +48,7 @@ struct PeersArguments {
     /// Install the tools that registries have, as far as they are missing
     #[arg(long)]
     install: bool,
-    /// Only these tools, `wrk,oha` (Prony is always there)
+    /// Only these tools, `wrk,oha` (Prony and the floor are always there)
     #[arg(long, value_delimiter = ',', value_name = "TOOLS")]
     only: Vec<String>,
     /// Only these scenarios, `closed,stall`
@@ -149,7 +149,7 @@ fn choose(arguments: &PeersArguments) -> Result<Vec<&'static Scenario>, String> 
     Ok(SCENARIOS.iter().filter(|s| all || arguments.scenarios.iter().any(|name| name == s.name)).collect())
 }
 
-/// The tools that were asked for, Prony among them.
+/// The tools that were asked for; Prony and the floor always are.
 fn wanted(arguments: &PeersArguments) -> Result<Vec<&'static Tool>, String> {
     for name in &arguments.only {
         if tools::find(name).is_none() {
@@ -159,7 +159,7 @@ fn wanted(arguments: &PeersArguments) -> Result<Vec<&'static Tool>, String> {
     }
     let all = arguments.only.is_empty();
     let is_wanted =
-        |tool: &&Tool| all || tool.name == "prony" || arguments.only.iter().any(|n| n == tool.name);
+        |tool: &&Tool| all || tool.source == Source::Own || arguments.only.iter().any(|n| n == tool.name);
     Ok(TOOLS.iter().filter(is_wanted).collect())
 }
 

@@ -53,11 +53,10 @@ fn only(condition: bool, text: &str) -> &str {
     if condition { text } else { "" }
 }
 
-/// A file that a tool reads; what it held before is of no use.
-fn write(folder: &Path, name: &str, text: &str) -> Option<PathBuf> {
-    let path = folder.join(name);
-    std::fs::write(&path, text).ok()?;
-    Some(path)
+/// A file that a tool reads, by its name: tools run in `folder`, and their lines are recorded without it.
+fn write(folder: &Path, name: &'static str, text: &str) -> Option<&'static str> {
+    std::fs::write(folder.join(name), text).ok()?;
+    Some(name)
 }
 
 pub(super) fn prony(load: &Load, url: &str, _: &Path) -> Option<Line> {
@@ -91,8 +90,7 @@ pub(super) fn wrk(load: &Load, url: &str, folder: &Path) -> Option<Line> {
              function init(args)\n  batch = string.rep(wrk.format(), {pipeline})\nend\n\
              function request()\n  return batch\nend\n"
         );
-        line.arguments
-            .extend(["-s".to_owned(), write(folder, "pipeline.lua", &script)?.display().to_string()]);
+        line.arguments.extend(["-s", write(folder, "pipeline.lua", &script)?].map(str::to_owned));
     }
     line.arguments.push(url.to_owned());
     Some(line)
@@ -185,16 +183,13 @@ pub(super) fn vegeta(load: &Load, url: &str, folder: &Path) -> Option<Line> {
     let Load { connections, seconds, .. } = load;
     (load.pipeline == 1).then_some(())?;
     let targets = write(folder, "vegeta.targets", &format!("GET {url}\n"))?;
-    let results = folder.join("vegeta.results");
     let rate = load.rate_per_s.unwrap_or(0);
     let line = format!(
         "attack -duration {seconds}s -rate {rate} -workers {connections} -max-workers {connections} \
-         -connections {connections} -keepalive={} -insecure -targets {} -output {}",
+         -connections {connections} -keepalive={} -insecure -targets {targets} -output vegeta.results",
         load.keepalive,
-        targets.display(),
-        results.display()
     );
-    let report = ["report", "-type=json", &results.display().to_string()].map(str::to_owned).to_vec();
+    let report = ["report", "-type=json", "vegeta.results"].map(str::to_owned).to_vec();
     Some(Line { results: Results::Then(report), ..stdout(&line)? })
 }
 
@@ -219,11 +214,7 @@ pub(super) fn k6(load: &Load, url: &str, folder: &Path) -> Option<Line> {
     let summary = folder.join("k6.json");
     // Of a run before.
     let _ = std::fs::remove_file(&summary);
-    let line = format!(
-        "run --quiet --no-color --no-usage-report --summary-export {} {}",
-        summary.display(),
-        script.display()
-    );
+    let line = format!("run --quiet --no-color --no-usage-report --summary-export k6.json {script}");
     Some(Line { results: Results::File(summary), ..stdout(&line)? })
 }
 
@@ -266,7 +257,7 @@ mod tests {
         let folder = std::env::temp_dir();
         let line = wrk(&Load { pipeline: 16, ..CLOSED }, "http://127.0.0.1:1/", &folder).unwrap();
         let at = line.arguments.iter().position(|a| a == "-s").unwrap();
-        let script = std::fs::read_to_string(&line.arguments[at + 1]).unwrap();
+        let script = std::fs::read_to_string(folder.join(&line.arguments[at + 1])).unwrap();
         assert!(script.contains("string.rep(wrk.format(), 16)"), "{script}");
     }
 }

@@ -128,7 +128,7 @@ fn one(
     let text = match &line.results {
         Results::Stdout => String::from_utf8_lossy(&output.stdout).into_owned(),
         Results::File(path) => std::fs::read_to_string(path).unwrap_or_default(),
-        Results::Then(arguments) => again(&ready.program, arguments),
+        Results::Then(arguments) => again(&ready.program, arguments, bench.scratch),
     };
     let claim = (ready.tool.read)(&text);
     let mut run = Run {
@@ -157,8 +157,8 @@ pub(super) fn line(ready: &Ready, load: &Load, url: &str, scratch: &Path) -> Opt
     Some(line)
 }
 
-fn again(program: &Path, arguments: &[String]) -> String {
-    let output = Command::new(program).args(arguments).output();
+fn again(program: &Path, arguments: &[String], folder: &Path) -> String {
+    let output = Command::new(program).args(arguments).current_dir(folder).output();
     output.map(|o| String::from_utf8_lossy(&o.stdout).into_owned()).unwrap_or_default()
 }
 

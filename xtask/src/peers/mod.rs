@@ -48,7 +48,7 @@ struct PeersArguments {
     /// Install the tools that registries have, as far as they are missing
     #[arg(long)]
     install: bool,
-    /// Only these tools, `wrk,oha` (Prony is always there)
+    /// Only these tools, `wrk,oha` (Prony and the floor are always there)
     #[arg(long, value_delimiter = ',', value_name = "TOOLS")]
     only: Vec<String>,
     /// Only these scenarios, `closed,stall`
@@ -117,14 +117,13 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let (mut runs, host) = (Vec::new(), host(&places, last, &scratch)?);
     for planned in &plans {
         let subjects = (&planned.ours[..], &planned.near[..], &planned.far[..]);
-        runs.extend(measure::scenario(
-            &bench,
-            planned.scenario,
-            &planned.load,
-            rounds,
-            subjects,
-            &mut say_run,
-        )?);
+        let measured =
+            measure::scenario(&bench, planned.scenario, &planned.load, rounds, subjects, &mut say_run);
+        match measured {
+            Ok(more) => runs.extend(more),
+            // The minutes before it were not for nothing.
+            Err(why) => skipped.push((planned.scenario.name.to_owned(), why)),
+        }
     }
     let scenarios = plans.iter().map(|p| p.scenario).collect();
     let mut comparison = Comparison::new(rounds, host, scenarios, runs);
@@ -150,7 +149,7 @@ fn choose(arguments: &PeersArguments) -> Result<Vec<&'static Scenario>, String> 
     Ok(SCENARIOS.iter().filter(|s| all || arguments.scenarios.iter().any(|name| name == s.name)).collect())
 }
 
-/// The tools that were asked for, Prony among them.
+/// The tools that were asked for; Prony and the floor always are.
 fn wanted(arguments: &PeersArguments) -> Result<Vec<&'static Tool>, String> {
     for name in &arguments.only {
         if tools::find(name).is_none() {
@@ -160,7 +159,7 @@ fn wanted(arguments: &PeersArguments) -> Result<Vec<&'static Tool>, String> {
     }
     let all = arguments.only.is_empty();
     let is_wanted =
-        |tool: &&Tool| all || tool.name == "prony" || arguments.only.iter().any(|n| n == tool.name);
+        |tool: &&Tool| all || tool.source == Source::Own || arguments.only.iter().any(|n| n == tool.name);
     Ok(TOOLS.iter().filter(is_wanted).collect())
 }
 
@@ -203,6 +202,11 @@ fn plan(
         let ours = ready(scenario.ours, skipped);
         let near = ready(scenario.near, skipped);
         let far = ready(scenario.far, skipped);
+        if near.is_empty() && far.is_empty() {
+            skipped
+                .push((scenario.name.to_owned(), "none of its tools is here, or was asked for".to_owned()));
+            continue;
+        }
         plans.push(Planned { scenario, load, ours, near, far });
     }
     Ok(plans)

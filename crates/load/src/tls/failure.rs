@@ -21,7 +21,7 @@ impl std::error::Error for TlsFailure {}
 
 /// Whether an I/O error is one of TLS and not of the socket below it.
 pub(crate) fn is_tls(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(|inner| inner.is::<TlsFailure>())
+    error.get_ref().and_then(|inner| inner.downcast_ref::<TlsFailure>()).is_some()
 }
 
 /// A failure of TLS as the I/O error that a [`crate::net::Net`] gives.
@@ -145,14 +145,14 @@ mod tests {
     use rustls::pki_types::{ServerName, UnixTime};
     use std::time::Duration;
 
-    fn said(error: Error) -> String {
-        of(&error).to_string()
+    fn said(error: &Error) -> String {
+        of(error).to_string()
     }
 
     #[test]
     fn certificates_are_refused_in_sentences() {
         let at = |days: u64| UnixTime::since_unix_epoch(Duration::from_secs(days * SECONDS_PER_DAY));
-        let bad = |why| said(Error::InvalidCertificate(why));
+        let bad = |why| said(&Error::InvalidCertificate(why));
         assert!(bad(CertificateError::UnknownIssuer).contains("nobody who is trusted"));
         let expired = CertificateError::ExpiredContext { time: at(30), not_after: at(20) };
         assert!(bad(expired).contains("10 days ago"));
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn alerts_say_what_to_do() {
-        let alert = |alert| said(Error::AlertReceived(alert));
+        let alert = |alert| said(&Error::AlertReceived(alert));
         assert!(alert(AlertDescription::CertificateRequired).contains("--cert and --key"));
         assert!(alert(AlertDescription::UnknownCA).contains("client's certificate (alert UnknownCA)"));
         assert!(alert(AlertDescription::InternalError).contains("InternalError"));

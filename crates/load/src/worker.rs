@@ -347,6 +347,10 @@ impl<N: Net> Worker<N> {
     }
 
     fn timeout_message(&self, what: &str) -> String {
+        let what = match what {
+            "connect" if self.shared.tls.is_some() => "connect with its TLS handshake",
+            what => what,
+        };
         format!("the {what} took longer than the timeout of {} ms", self.shared.timeout_ns / 1_000_000)
     }
 

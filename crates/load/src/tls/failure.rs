@@ -21,7 +21,7 @@ impl std::error::Error for TlsFailure {}
 
 /// Whether an I/O error is one of TLS and not of the socket below it.
 pub(crate) fn is_tls(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<TlsFailure>)
+    error.get_ref().and_then(|inner| inner.downcast_ref::<TlsFailure>()).is_some()
 }
 
 /// A failure of TLS as the I/O error that a [`crate::net::Net`] gives.

@@ -73,8 +73,8 @@ fn the_ledger_and_the_books_agree_to_the_request() {
 #[test]
 fn what_was_agreed_on_is_told() {
     for (version, name, cipher) in [
-        (&TLS13, "TLSv1.3", "TLS_AES_256_GCM_SHA384"),
-        (&TLS12, "TLSv1.2", "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"),
+        (&TLS13, "TLSv1.3", "TLS_AES_128_GCM_SHA256"),
+        (&TLS12, "TLSv1.2", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"),
     ] {
         let versions: &'static [_] = Box::leak(Box::new([version]));
         let (address, _) = server::always(&Speaks { versions, ..Speaks::default() }, HELLO);
@@ -340,6 +340,7 @@ fn a_handshake_that_hangs_is_a_connect_that_takes_too_long() {
     (p.connections, p.stop.requests) = (5, Some(5));
     let error = run(&p).unwrap_err();
     assert!(matches!(error, LoadError::Unreachable { kind: ErrorKind::ConnectTimeout, .. }), "{error:?}");
+    assert!(error.to_string().contains("TLS handshake"), "{error}");
     p.keepalive = false;
     let m = run(&p).unwrap();
     assert_eq!((errors(&m), m.requests.sent), (vec![(ErrorKind::ConnectTimeout, 5)], 0));

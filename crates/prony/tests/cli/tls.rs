@@ -67,7 +67,7 @@ fn a_server_is_loaded_over_tls_and_the_record_says_how() {
     );
     assert_eq!(plan["client_certificate"], false);
     let tls = &json["tls"];
-    assert_eq!((&tls["version"], &tls["cipher"]), (&"TLSv1.3".into(), &"TLS_AES_256_GCM_SHA384".into()));
+    assert_eq!((&tls["version"], &tls["cipher"]), (&"TLSv1.3".into(), &"TLS_AES_128_GCM_SHA256".into()));
     assert_eq!((&tls["handshakes_full"], &tls["handshakes_resumed"]), (&5.into(), &0.into()));
 }
 

@@ -281,6 +281,16 @@ fn sweep(
                     ),
                 );
             }
+            if rate.is_some() && !count.is_multiple_of(plan.threads) {
+                return source.wrong(
+                    path,
+                    format!(
+                        "{} threads cannot share {count} connections evenly, as they must at a rate: \
+                         write \"connections\" as a multiple of \"threads\".",
+                        plan.threads
+                    ),
+                );
+            }
             let name = plan_name(raw.name.as_deref(), count, swept_c, rate, swept_r);
             plans.push(ExperimentPlan { name, connections: count, ..plan.clone() });
         }

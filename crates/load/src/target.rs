@@ -35,17 +35,20 @@ impl Target {
     pub fn parse(url: &str) -> Result<Target, TargetError> {
         let wrong = |why: String| Err(TargetError(why));
         let Some((scheme, rest)) = url.split_once("://") else {
-            return wrong(format!("{url:?} has no scheme: write http://{url}"));
+            return wrong(format!("{url:?} has no scheme: write http://{}", url.escape_debug()));
         };
         match scheme.to_ascii_lowercase().as_str() {
             "http" => {}
             "https" => {
                 return wrong(format!(
                     "{} needs TLS, which this version does not speak yet: load the server's plain http:// port.",
-                    redact_userinfo(url)
+                    redact_userinfo(url).escape_debug()
                 ));
             }
-            other => return wrong(format!("{other}:// is not a scheme that Prony loads: write http://…")),
+            other => {
+                let scheme = other.escape_debug();
+                return wrong(format!("{scheme}:// is not a scheme that Prony loads: write http://…"));
+            }
         }
         if let Some(bad) = rest.bytes().find(|b| *b <= b' ' || *b == 0x7f) {
             return wrong(format!(

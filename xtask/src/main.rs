@@ -3,12 +3,15 @@
 //! `cargo xtask tidy` holds the tree to its own rules; `cargo xtask docs`
 //! writes the generated pages; `cargo xtask e2e` drives the release binary
 //! against real servers; `cargo xtask peers` compares Prony with other load
-//! generators.
+//! generators; `cargo xtask fuzz` runs the fuzz targets; `cargo xtask soak` watches
+//! the memory of a long load.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to its developer")]
 
 mod docs;
 mod e2e;
+mod fuzz;
 mod peers;
+mod soak;
 mod tidy;
 
 use std::path::PathBuf;
@@ -21,13 +24,15 @@ fn main() -> ExitCode {
         Some("tidy") => tidy::run(&root()),
         Some("docs") => docs::write(&root()),
         Some("e2e") => e2e::run(&root()),
+        Some("fuzz") => fuzz::run(&root(), rest),
+        Some("soak") => soak::run(&root(), rest),
         Some("peers") => peers::run(&root(), rest),
         // What `peers` starts: this program again, as the parent of a tool, as the floor and as a server.
         Some("pinned") => peers::pinned(rest),
         Some("measured") => peers::measured(rest),
         Some("floor") => peers::floor::run(rest),
         Some("counting-server") => peers::counting::run(),
-        _ => Err("usage: cargo xtask tidy|docs|e2e|peers".to_owned()),
+        _ => Err("usage: cargo xtask tidy|docs|e2e|fuzz|soak|peers".to_owned()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

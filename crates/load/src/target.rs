@@ -37,14 +37,15 @@ impl Target {
     pub fn parse(url: &str) -> Result<Target, TargetError> {
         let wrong = |why: String| Err(TargetError(why));
         let Some((scheme, rest)) = url.split_once("://") else {
-            return wrong(format!("{url:?} has no scheme: write http://{url}"));
+            return wrong(format!("{url:?} has no scheme: write http://{}", url.escape_debug()));
         };
         let tls = match scheme.to_ascii_lowercase().as_str() {
             "http" => false,
             "https" => true,
             other => {
+                let scheme = other.escape_debug();
                 return wrong(format!(
-                    "{other}:// is not a scheme that Prony loads: write http://… or https://…"
+                    "{scheme}:// is not a scheme that Prony loads: write http://… or https://…"
                 ));
             }
         };

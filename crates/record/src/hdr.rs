@@ -1,14 +1,22 @@
 //! Histograms as text: base64 of the compressed V2 form, which every
 //! HdrHistogram implementation reads.
 
+use std::io::Read;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use flate2::read::ZlibDecoder;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 use prony_load::measurement::{Durations, HISTOGRAM_DIGITS, HISTOGRAM_HIGH_NS, empty_histogram};
 
-/// The most bytes a histogram may take once unpacked; a hostile run log must
-/// not make us allocate more. Ours take 256 KiB.
+/// The most bytes a histogram may take as text, and once unpacked; a hostile
+/// run log must not make us allocate more. Ours take 256 KiB.
 const ENCODED_MAX_BYTES: usize = 4 << 20;
+/// The cookie of the compressed V2 form, and the container's header: cookie and length.
+const COMPRESSED_COOKIE: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
+const CONTAINER_BYTES: usize = 8;
+/// The V2 form's header: cookie, length of the counts, offset, digits, lowest, highest, ratio.
+const HEADER_BYTES: usize = 40;
 
 /// Why a text is not a histogram.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -37,14 +45,35 @@ pub fn decode(text: &str) -> Result<Durations, HdrError> {
         )));
     }
     let bytes = STANDARD.decode(text).map_err(|e| HdrError(e.to_string()))?;
+    let plain = unpacked(&bytes)?;
     let read: Durations =
-        Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|e| HdrError(e.to_string()))?;
-    if read.sigfig() != HISTOGRAM_DIGITS || read.high() > HISTOGRAM_HIGH_NS * 2 {
-        return Err(HdrError("its bounds or digits are others".to_owned()));
-    }
+        Deserializer::new().deserialize(&mut plain.as_slice()).map_err(|e| HdrError(e.to_string()))?;
     let mut histogram = empty_histogram();
     histogram.add(&read).map_err(|e| HdrError(e.to_string()))?;
     Ok(histogram)
+}
+
+/// The V2 form out of its compressed container. What its header claims is
+/// looked at first: the deserializer allocates whatever that says, 4 GiB of counts included.
+fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, HdrError> {
+    let packed = bytes.strip_prefix(&COMPRESSED_COOKIE).and_then(|_| bytes.get(CONTAINER_BYTES..));
+    let packed = packed.ok_or_else(|| HdrError("it does not begin as one".to_owned()))?;
+    let mut plain = Vec::new();
+    let most = (ENCODED_MAX_BYTES + 1) as u64;
+    ZlibDecoder::new(packed).take(most).read_to_end(&mut plain).map_err(|e| HdrError(e.to_string()))?;
+    let Some(header) = plain.first_chunk::<HEADER_BYTES>().filter(|_| plain.len() <= ENCODED_MAX_BYTES)
+    else {
+        return Err(HdrError(format!("{} bytes are not what it takes unpacked", plain.len())));
+    };
+    let number = |at: usize| header[at..at + 4].iter().fold(0u64, |n, byte| n << 8 | u64::from(*byte));
+    let (counts_bytes, digits, high) = (number(4), number(12), number(24) << 32 | number(28));
+    if counts_bytes != (plain.len() - HEADER_BYTES) as u64 {
+        return Err(HdrError("its length is not the one it says".to_owned()));
+    }
+    if digits != u64::from(HISTOGRAM_DIGITS) || high > HISTOGRAM_HIGH_NS * 2 {
+        return Err(HdrError("its bounds or digits are others".to_owned()));
+    }
+    Ok(plain)
 }
 
 #[cfg(test)]
@@ -69,5 +98,16 @@ mod tests {
             let _ = decode(text);
         }
         assert!(decode("%%%").is_err());
+    }
+
+    #[test]
+    fn a_header_that_claims_gigabytes_is_refused_before_it_gets_them() {
+        // 41 bytes: 4 GiB of counts to come, and one.
+        let claims = "HISTFAAAADR4AQEpANb/HISTE/////8AAAAAAAAAAwAAAAAAAAABAAADRjC4oAA/8AAAAAAAAALf+AhJ";
+        let said = decode(claims).unwrap_err().to_string();
+        assert!(said.contains("length is not the one it says"), "{said}");
+        // Five digits would take 50 MB.
+        let wide = encode(&Durations::new_with_bounds(1, HISTOGRAM_HIGH_NS, 5).unwrap());
+        assert!(decode(&wide).unwrap_err().to_string().contains("digits are others"));
     }
 }

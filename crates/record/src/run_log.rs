@@ -314,9 +314,17 @@ impl RunLog {
     /// When it cannot be read, is not a run log, is of another schema, or has
     /// a broken line before its last.
     pub fn read(path: &Path) -> Result<RunLog, RunLogError> {
+        let file = File::open(path).map_err(|source| RunLogError::Io { path: path.to_owned(), source })?;
+        RunLog::read_from(BufReader::new(file), path)
+    }
+
+    /// Reads a run log from anything; `path` is what errors call it.
+    ///
+    /// # Errors
+    /// As [`RunLog::read`].
+    pub fn read_from(mut reader: impl BufRead, path: &Path) -> Result<RunLog, RunLogError> {
         let io = |source| RunLogError::Io { path: path.to_owned(), source };
         let schema = |why: String| RunLogError::Schema { path: path.to_owned(), why };
-        let mut reader = BufReader::new(File::open(path).map_err(io)?);
         let mut text = Vec::new();
         let mut log: Option<RunLog> = None;
         for number in 1.. {

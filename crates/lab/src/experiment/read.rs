@@ -275,6 +275,16 @@ fn sweep(
             if let Err(why) = prony_load::plan::check_threads(plan.threads, count, rate.is_some()) {
                 return source.wrong(path, why.0);
             }
+            if rate.is_some() && !count.is_multiple_of(plan.threads) {
+                return source.wrong(
+                    path,
+                    format!(
+                        "{} threads cannot share {count} connections evenly, as they must at a rate: \
+                         write \"connections\" as a multiple of \"threads\".",
+                        plan.threads
+                    ),
+                );
+            }
             let name = plan_name(raw.name.as_deref(), count, swept_c, rate, swept_r);
             plans.push(ExperimentPlan { name, connections: count, ..plan.clone() });
         }

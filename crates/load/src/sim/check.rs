@@ -32,6 +32,7 @@ pub(super) fn differences(books: &ClosedBooks, world: &World) -> Vec<String> {
 }
 
 impl Differences<'_> {
+    #[expect(clippy::needless_pass_by_value, reason = "both are made for the comparison")]
     fn same<T: PartialEq + Debug>(&mut self, what: &str, books: T, truth: T) {
         if books != truth {
             self.found.push(format!("{what}: the books say {books:?} and the truth is {truth:?}"));

@@ -41,7 +41,7 @@ impl World {
     pub(super) fn answer_early(&mut self, at_ns: u64, handle: Handle) {
         let connection = self.of(handle);
         if connection.received > 0 && !connection.server_done {
-            self.say(at_ns, handle, Answer::early(), Deed::Good);
+            self.say(at_ns, handle, &Answer::early(), Deed::Good);
         }
     }
 
@@ -71,12 +71,12 @@ impl World {
         match Answer::of(deed, &mut self.chance) {
             // It will neither answer nor read on.
             None => self.of(handle).quiet_from_ns = u64::MAX,
-            Some(answer) => self.say(begin, handle, answer, deed),
+            Some(answer) => self.say(begin, handle, &answer, deed),
         }
     }
 
     /// Schedules an answer's bytes from `begin_ns` on, and what follows.
-    fn say(&mut self, begin_ns: u64, handle: Handle, answer: Answer, deed: Deed) {
+    fn say(&mut self, begin_ns: u64, handle: Handle, answer: &Answer, deed: Deed) {
         let connection = self.of(handle);
         let mut at = begin_ns.max(connection.quiet_from_ns);
         if at == u64::MAX {

@@ -2,6 +2,7 @@
 //! server, and servers that lie in ways of which the test knows.
 #![allow(clippy::unwrap_used, unreachable_pub, reason = "a test's helpers panic as its assertions do")]
 
+mod any_bytes;
 mod counts;
 mod failures;
 mod lying;

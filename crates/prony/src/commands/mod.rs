@@ -1,5 +1,7 @@
 //! One module a command.
 
+#[cfg(test)]
+mod any_flags;
 pub(crate) mod bench;
 pub(crate) mod embedded;
 mod export;

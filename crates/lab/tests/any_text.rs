@@ -1,0 +1,35 @@
+//! The fuzz targets over texts (fuzz/), a second of each on the stable compiler.
+#![allow(unreachable_pub, clippy::expect_used, reason = "bodies that the fuzzer's binaries share")]
+
+#[path = "../../../fuzz/bodies/mutate.rs"]
+mod mutate;
+#[path = "../../../fuzz/bodies/plan.rs"]
+mod plan;
+#[path = "../../../fuzz/bodies/recipe.rs"]
+mod recipe;
+
+use prony_lab::experiment::Experiment;
+use prony_lab::recipe::Recipe;
+
+#[test]
+fn any_text_is_a_plan_or_a_sentence() {
+    mutate::play("plan", 30_000, plan::check);
+}
+
+#[test]
+fn any_text_is_a_recipe_or_a_sentence() {
+    mutate::play("recipe", 30_000, recipe::check);
+}
+
+#[test]
+fn the_seeds_are_what_they_should_be() {
+    let text = |path: &str| {
+        std::fs::read_to_string(format!("{}/../../fuzz/seeds/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+    };
+    for seed in ["small", "axes", "check"] {
+        Recipe::parse("seed", &text(&format!("recipe/{seed}.toml"))).unwrap();
+    }
+    for seed in ["small", "sweep"] {
+        Experiment::parse("seed", "seed", &text(&format!("plan/{seed}.toml"))).unwrap();
+    }
+}

@@ -1,0 +1,45 @@
+//! Any command line: a plan that can be run, or a sentence that says why not.
+
+#![allow(unreachable_pub, reason = "a body that the fuzzer's binaries share")]
+
+#[path = "../../../../fuzz/bodies/mutate.rs"]
+mod mutate;
+
+use clap::Parser;
+use prony_load::Target;
+
+use crate::cli::{Cli, Command, traps};
+
+/// An argument a line.
+fn check(input: &[u8]) {
+    let Ok(text) = std::str::from_utf8(input) else { return };
+    let arguments: Vec<String> = ["prony"].into_iter().chain(text.lines()).map(str::to_owned).collect();
+    if let Some(sentence) = traps::check(&arguments) {
+        return is_sentence(&sentence);
+    }
+    match Cli::try_parse_from(&arguments) {
+        Err(e) => assert!(!e.to_string().is_empty()),
+        Ok(Cli { command: Command::Load(arguments) }) => {
+            let url = arguments.url.as_deref().unwrap_or("http://127.0.0.1:1/");
+            let target = match Target::parse(url) {
+                Ok(target) => target,
+                Err(e) => return is_sentence(&e.to_string()),
+            };
+            match super::plan::plan(&arguments.plan, target).map(|plan| plan.check()) {
+                Ok(Ok(())) => {}
+                Ok(Err(e)) => is_sentence(&e.to_string()),
+                Err(failure) => is_sentence(&failure.sentence),
+            }
+        }
+        Ok(_) => {}
+    }
+}
+
+fn is_sentence(said: &str) {
+    assert!(said.contains(' ') && !said.contains('\n'), "{said:?} is no sentence");
+}
+
+#[test]
+fn any_flags_are_a_plan_or_a_sentence() {
+    mutate::play("flags", 10_000, check);
+}

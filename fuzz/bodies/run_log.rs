@@ -1,0 +1,31 @@
+//! Any bytes as a run log: what was whole is read, or a sentence says which line is not.
+
+use std::path::Path;
+
+use prony_record::hdr;
+use prony_record::run_log::RunLog;
+
+/// Reads the bytes, and what a crash would have left of them.
+pub fn check(input: &[u8]) {
+    let path = Path::new("run.jsonl");
+    let read = |bytes: &[u8]| RunLog::read_from(bytes, path);
+    let log = match read(input) {
+        Ok(log) => log,
+        Err(e) => {
+            let said = e.to_string();
+            assert!(said.contains("run.jsonl") && !said.contains('\n'), "{said:?} is no sentence");
+            return;
+        }
+    };
+    for trial in log.results.iter().filter_map(|result| result.trial.as_ref()) {
+        for second in &trial.series {
+            let _ = hdr::decode(&second.hdr);
+        }
+    }
+    // A crash may cut the last line anywhere: all before it is still read.
+    let lines = input.strip_suffix(b"\n").unwrap_or(input);
+    let Some(last) = lines.iter().rposition(|byte| *byte == b'\n') else { return };
+    let before = read(&input[..=last]).expect("the lines before the last are a log");
+    let cut = read(&input[..last + 1 + (input.len() - last) / 2]).expect("a cut last line is dropped");
+    assert!(before.results.len() <= cut.results.len() && cut.results.len() <= log.results.len());
+}

@@ -1,0 +1,123 @@
+//! Runs the fuzz targets of fuzz/ with cargo-fuzz, one after the other.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Each target, and the longest input worth its time.
+const TARGETS: [(&str, u32); 5] = [
+    // More than one read of a worker, so that limits of 64 KiB are reached.
+    ("response", 100_000),
+    ("plan", 4_096),
+    ("recipe", 4_096),
+    ("run_log", 16_384),
+    ("histogram", 4_096),
+];
+/// How long each runs where nobody says.
+const SECONDS: u64 = 120;
+/// An input that takes longer is a finding.
+const INPUT_S: u32 = 10;
+/// More resident memory is a finding, sanitizer included,
+const MEMORY_MB: u32 = 1024;
+/// and so is a single allocation of more: no input may make a reader ask for much.
+const ALLOCATION_MB: u32 = 64;
+
+/// `cargo xtask fuzz [--seconds N] [TARGET …]`.
+///
+/// # Errors
+/// When a tool is missing, a target is unknown, or a target finds something.
+pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
+    let (seconds, names) = read(arguments)?;
+    let version =
+        Command::new("cargo").args(["+nightly", "fuzz", "--version"]).stderr(Stdio::null()).output();
+    if !version.is_ok_and(|v| v.status.success()) {
+        return Err("cargo-fuzz with a nightly compiler is not installed: \
+                    rustup toolchain install nightly && cargo install cargo-fuzz. \
+                    (On stable, PRONY_FUZZ_CASES=1000000 cargo test any_ plays the same bodies.)"
+            .to_owned());
+    }
+    let mut found = Vec::new();
+    for (name, length) in TARGETS {
+        if !names.is_empty() && !names.contains(&name) {
+            continue;
+        }
+        println!("fuzz: {name} for {seconds} s");
+        if !fuzz(root, name, length, seconds)? {
+            found.push(name);
+        }
+    }
+    if found.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "{} found something: the inputs are under fuzz/artifacts/; mend it, and keep each as a seed under fuzz/seeds/",
+        found.join(", ")
+    ))
+}
+
+fn read(arguments: &[String]) -> Result<(u64, Vec<&'static str>), String> {
+    let mut seconds = SECONDS;
+    let mut names = Vec::new();
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        if argument == "--seconds" {
+            let number = rest.next().and_then(|n| n.parse().ok());
+            seconds = number.filter(|n| *n > 0).ok_or("--seconds wants a number of seconds")?;
+        } else if let Some((name, _)) = TARGETS.iter().find(|(name, _)| name == argument) {
+            names.push(*name);
+        } else {
+            let known = TARGETS.map(|(name, _)| name).join(", ");
+            return Err(format!("{argument:?} is no fuzz target: known are {known}, and --seconds N"));
+        }
+    }
+    Ok((seconds, names))
+}
+
+/// Whether a target found nothing. What it learns goes to fuzz/corpus/, which git ignores.
+fn fuzz(root: &Path, name: &str, length: u32, seconds: u64) -> Result<bool, String> {
+    let corpus = format!("fuzz/corpus/{name}");
+    fs::create_dir_all(root.join(&corpus)).map_err(|e| format!("{corpus}: {e}"))?;
+    let status = Command::new("cargo")
+        .args(["+nightly", "fuzz", "run", name, &corpus, &format!("fuzz/seeds/{name}"), "--"])
+        .arg(format!("-max_total_time={seconds}"))
+        .arg(format!("-max_len={length}"))
+        .arg(format!("-dict=fuzz/dictionaries/{name}.dict"))
+        .arg(format!("-timeout={INPUT_S}"))
+        .arg(format!("-rss_limit_mb={MEMORY_MB}"))
+        .arg(format!("-malloc_limit_mb={ALLOCATION_MB}"))
+        .args(["-print_final_stats=1", "-verbosity=0"])
+        .current_dir(root)
+        .status()
+        .map_err(|e| format!("cargo fuzz could not be run: {e}"))?;
+    Ok(status.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<String> {
+        line.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn the_line_is_read() {
+        assert_eq!(read(&[]), Ok((SECONDS, vec![])));
+        assert_eq!(read(&words("plan --seconds 5 response")), Ok((5, vec!["plan", "response"])));
+        for wrong in ["--seconds", "--seconds 0", "--seconds x", "nothing"] {
+            assert!(read(&words(wrong)).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn each_target_has_its_files() {
+        let fuzz = super::super::root().join("fuzz");
+        let manifest = fs::read_to_string(fuzz.join("Cargo.toml")).unwrap();
+        for (name, _) in TARGETS {
+            for file in ["fuzz_targets/NAME.rs", "bodies/NAME.rs", "dictionaries/NAME.dict", "seeds/NAME"] {
+                assert!(fuzz.join(file.replace("NAME", name)).exists(), "{file} of {name}");
+            }
+            assert!(manifest.contains(&format!("name = \"{name}\"")), "{name}");
+        }
+    }
+}

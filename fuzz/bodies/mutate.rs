@@ -37,6 +37,7 @@ fn named(body: fn(&[u8]), input: &[u8]) {
 /// The words of a dictionary in libFuzzer's form: `"word"` a line, with \xNN, \\ and \".
 fn words(dictionary: &str) -> Vec<Vec<u8>> {
     let quoted = |line: &str| Some(line.split_once('"')?.1.rsplit_once('"')?.0.to_owned());
+    assert!(dictionary.is_ascii(), "libFuzzer reads no other dictionary: write \\xNN");
     let lines = dictionary.lines().filter(|line| !line.starts_with('#'));
     let words: Vec<Vec<u8>> = lines.filter_map(quoted).map(|word| unescaped(&word)).collect();
     assert!(!words.is_empty(), "a dictionary has words");

@@ -89,6 +89,10 @@ fn fuzz(root: &Path, name: &str, length: u32, seconds: u64) -> Result<bool, Stri
         .current_dir(root)
         .status()
         .map_err(|e| format!("cargo fuzz could not be run: {e}"))?;
+    let findings = fs::read_dir(root.join(format!("fuzz/artifacts/{name}")));
+    if !status.success() && findings.is_ok_and(|mut findings| findings.next().is_none()) {
+        return Err(format!("{name} could not be run: see above"));
+    }
     Ok(status.success())
 }
 

@@ -170,24 +170,79 @@ pub struct Second {
 }
 
 /// A histogram of [`Durations`] that holds only the buckets with something in
-/// them: a second of a run takes some kilobytes so, where a whole histogram
-/// takes 270, and a day has 86,400 seconds.
+/// them, two or three bytes each: a second of a run takes a few kilobytes so,
+/// where a whole histogram takes 270, and a day has 86,400 seconds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SparseDurations {
-    /// A value of each bucket, ascending, with its count.
-    buckets: Vec<(u64, u64)>,
+    /// Pairs of LEB128 numbers: buckets skipped since the one before, and the count.
+    packed: Vec<u8>,
+}
+
+/// The binary digits of a bucket's number within its power of two: at three
+/// decimal digits 1024 buckets share each.
+const BUCKET_BITS: u32 = 10;
+
+/// The number of a value's bucket, counted as HdrHistogram counts.
+fn bucket_of(value_ns: u64) -> u64 {
+    let exponent = (value_ns | ((2 << BUCKET_BITS) - 1)).ilog2() - BUCKET_BITS;
+    (u64::from(exponent) << BUCKET_BITS) + (value_ns >> exponent)
+}
+
+/// The least value of a bucket.
+fn value_of(bucket: u64) -> u64 {
+    let exponent = (bucket >> BUCKET_BITS).saturating_sub(1);
+    (bucket - (exponent << BUCKET_BITS)) << exponent
 }
 
 impl SparseDurations {
     /// The sparse form.
     pub fn of(histogram: &Durations) -> SparseDurations {
-        let buckets = histogram.iter_recorded();
-        SparseDurations { buckets: buckets.map(|v| (v.value_iterated_to(), v.count_at_value())).collect() }
+        let recorded = histogram.iter_recorded();
+        SparseDurations::packed(recorded.map(|v| (bucket_of(v.value_iterated_to()), v.count_at_value())))
+    }
+
+    /// From buckets with their counts, ascending.
+    fn packed(buckets: impl Iterator<Item = (u64, u64)>) -> SparseDurations {
+        let (mut packed, mut next) = (Vec::new(), 0);
+        for (bucket, count) in buckets {
+            for mut number in [bucket - next, count] {
+                while number >= 0x80 {
+                    packed.push((number & 0x7f) as u8 | 0x80);
+                    number >>= 7;
+                }
+                packed.push(number as u8);
+            }
+            next = bucket + 1;
+        }
+        // A run holds them by the thousand.
+        packed.shrink_to_fit();
+        SparseDurations { packed }
+    }
+
+    /// Buckets with their counts, ascending.
+    fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
+        let (mut bytes, mut next) = (self.packed.iter(), 0);
+        let mut number = move || {
+            let (mut number, mut shift) = (0, 0);
+            loop {
+                let byte = *bytes.next()?;
+                number |= u64::from(byte & 0x7f) << shift;
+                if byte < 0x80 {
+                    return Some(number);
+                }
+                shift += 7;
+            }
+        };
+        std::iter::from_fn(move || {
+            let (bucket, count) = (next + number()?, number()?);
+            next = bucket + 1;
+            Some((bucket, count))
+        })
     }
 
     /// Whether nothing was recorded.
     pub fn is_empty(&self) -> bool {
-        self.buckets.is_empty()
+        self.packed.is_empty()
     }
 
     /// The histogram of the default bounds with the same counts.
@@ -199,17 +254,18 @@ impl SparseDurations {
 
     /// Adds its counts to a histogram.
     pub fn add_to(&self, histogram: &mut Durations) {
-        for (value_ns, count) in &self.buckets {
-            histogram.saturating_record_n(*value_ns, *count);
+        for (bucket, count) in self.buckets() {
+            histogram.saturating_record_n(value_of(bucket), count);
         }
     }
 
     /// Adds another's counts to these.
     pub fn merge(&mut self, other: &SparseDurations) {
-        let mut merged = Vec::with_capacity(self.buckets.len() + other.buckets.len());
-        merged.extend_from_slice(&self.buckets);
-        merged.extend_from_slice(&other.buckets);
-        merged.sort_unstable_by_key(|(value, _)| *value);
+        if self.is_empty() {
+            return self.clone_from(other);
+        }
+        let mut merged: Vec<(u64, u64)> = self.buckets().chain(other.buckets()).collect();
+        merged.sort_unstable_by_key(|(bucket, _)| *bucket);
         merged.dedup_by(|next, kept| {
             let same = next.0 == kept.0;
             if same {
@@ -217,7 +273,7 @@ impl SparseDurations {
             }
             same
         });
-        self.buckets = merged;
+        *self = SparseDurations::packed(merged.into_iter());
     }
 }
 
@@ -391,5 +447,20 @@ mod tests {
         one.add(&two).unwrap();
         assert_eq!(sparse.to_histogram(), one);
         assert!(SparseDurations::default().is_empty() && !sparse.is_empty());
+    }
+
+    #[test]
+    fn a_bucket_is_numbered_as_the_histogram_has_it() {
+        let mut histogram = empty_histogram();
+        for value in (0..42).flat_map(|bits| [(1u64 << bits) - 1, 1 << bits, (3 << bits) / 2]) {
+            assert!(histogram.equivalent(value, value_of(bucket_of(value))), "{value}");
+            assert_eq!(bucket_of(value_of(bucket_of(value))), bucket_of(value), "{value}");
+            histogram.saturating_record(value);
+        }
+        // Every bucket of four powers of two, once: two bytes each, where a pair of numbers takes sixteen.
+        histogram.reset();
+        (0..4 * 1024).for_each(|i| histogram.record(value_of(20 * 1024 + i)).unwrap());
+        let sparse = SparseDurations::of(&histogram);
+        assert_eq!((sparse.to_histogram(), sparse.packed.len()), (histogram, 2 * 4 * 1024 + 2));
     }
 }

@@ -37,6 +37,7 @@ impl Target {
     pub fn parse(url: &str) -> Result<Target, TargetError> {
         let wrong = |why: String| Err(TargetError(why));
         let Some((scheme, rest)) = url.split_once("://") else {
+            let url = without_userinfo(url);
             return wrong(format!("{url:?} has no scheme: write http://{}", url.escape_debug()));
         };
         let tls = match scheme.to_ascii_lowercase().as_str() {
@@ -135,6 +136,13 @@ fn split_host_port(text: &str) -> Result<(String, Option<u16>), String> {
     Ok((host.to_owned(), port))
 }
 
+/// What was typed, with a password replaced: it goes to a terminal and to logs.
+fn without_userinfo(text: &str) -> String {
+    let split = text.find(['/', '?', '#']).unwrap_or(text.len());
+    let (authority, rest) = text.split_at(split);
+    authority.rsplit_once('@').map_or_else(|| text.to_owned(), |(_, host)| format!("[redacted]@{host}{rest}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -181,5 +189,12 @@ mod tests {
         assert!(said("http://h/a b").contains("0x20"));
         assert!(said("http://::1/").contains("brackets"));
         assert!(said("http://[::1/").contains("bracket"));
+    }
+
+    #[test]
+    fn a_url_without_a_scheme_is_named_without_its_password() {
+        let said = Target::parse("me:s3cret@h/x@y").unwrap_err().0;
+        assert!(said.contains("[redacted]@h/x@y") && !said.contains("s3cret"), "{said}");
+        assert!(Target::parse("h:80/").unwrap_err().0.contains("http://h:80/"));
     }
 }

@@ -256,8 +256,11 @@ impl<N: Net> Worker<N> {
         books.connection_closed(now);
         self.linger.take(handle, now, &mut self.net, &mut self.buffer);
         self.fail_sent(books, index, now);
-        let slot = &self.slots[index as usize];
+        let slot = &mut self.slots[index as usize];
         if !slot.pending.is_empty() && slot.state == State::Unconnected {
+            // The time of those that were never written begins with their own connect.
+            slot.waiting_since_ns = now;
+            self.deadlines.start(index, now);
             self.connect(books, index, now);
         }
     }

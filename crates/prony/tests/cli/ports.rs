@@ -27,7 +27,9 @@ fn exhausted_ports_are_named_and_void_the_throughput() {
          for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.1; {BINARY} load -n 1 -c 1 -q http://127.0.0.1:8080/ && break; done; \
          {BINARY} load http://127.0.0.1:8080/ -c 50 -d 500ms --warmup 0 --json - || true"
     );
-    let Some(output) = in_namespace(&world, &script) else { return };
+    let Some(output) = in_namespace(&world, &script) else {
+        return eprintln!("not tested: this user may have no network namespace");
+    };
     let out = String::from_utf8_lossy(&output.stdout);
     let json = out.find('{').map(|at| &out[at..]).unwrap_or_default();
     let trial: Value = serde_json::from_str(json).unwrap_or_else(|e| panic!("{e}: {output:?}"));

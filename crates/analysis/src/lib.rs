@@ -5,10 +5,14 @@
 
 mod analyse;
 mod batches;
+pub mod claim;
+pub mod conclusions;
 mod curve;
 pub mod experiment;
+pub mod figure;
 mod growth;
 mod headline;
+pub mod published;
 mod ranking;
 mod row;
 mod steady;

@@ -15,6 +15,7 @@ mod headline;
 pub mod published;
 mod ranking;
 mod row;
+pub mod slo;
 mod steady;
 mod summary;
 #[cfg(test)]

@@ -47,6 +47,16 @@ impl Layout {
         self.server_dir(server).join("work")
     }
 
+    /// The PHP extensions that were built for a server: `{ext}`.
+    pub fn ext(&self, server: &str) -> PathBuf {
+        self.server_dir(server).join("ext")
+    }
+
+    /// The releases of others that a server consists of: `{opt}`.
+    pub fn opt(&self, server: &str) -> PathBuf {
+        self.server_dir(server).join("opt")
+    }
+
     /// What the installation of a server printed.
     pub fn install_log(&self, server: &str) -> PathBuf {
         self.server_dir(server).join("install.log")

@@ -209,6 +209,8 @@ impl Server {
             (requires.npm, "npm", "package-lock.json"),
             (requires.go, "go", "go.mod"),
             (requires.cargo, "cargo", "Cargo.lock"),
+            (requires.composer, "composer", "composer.json"),
+            (requires.mix, "mix", "mix.exs"),
         ];
         needed.extend(
             built

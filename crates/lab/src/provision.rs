@@ -14,8 +14,12 @@ use std::time::Duration;
 use crate::candidate::{Candidate, Layout};
 
 pub(crate) mod apt;
+mod composer;
+mod download;
 mod install;
+mod mix;
 mod packages;
+mod pecl;
 mod policy;
 pub(crate) mod python;
 pub(crate) mod run;

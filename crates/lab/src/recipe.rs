@@ -14,9 +14,11 @@ use crate::check::CustomCheck;
 use crate::toml_error::{self, TomlError};
 
 mod read;
+mod requires;
 mod validate;
 pub(crate) mod variables;
 
+pub use requires::{Download, Pecl, Requires};
 pub use variables::BUILT_IN;
 
 pub(crate) use validate::is_label_word;
@@ -160,54 +162,6 @@ pub enum Processes {
     Single,
     /// As many as `{workers}` says.
     Workers,
-}
-
-/// What must be installed for a server.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Requires {
-    /// Debian packages needed to run.
-    pub apt: Vec<String>,
-    /// Programs that must be found.
-    pub commands: Vec<String>,
-    /// Debian packages needed to build what pip, npm, go or cargo build.
-    pub apt_build: Vec<String>,
-    /// Pinned Python packages (`flask==3.1.3`).
-    pub pip: Vec<String>,
-    /// Which Python will do (`>=3.9,<3.13`).
-    pub python: Option<String>,
-    /// `npm ci` in the application's folder.
-    pub npm: bool,
-    /// `go build` in the application's folder.
-    pub go: bool,
-    /// `cargo build --release --locked` in the application's folder.
-    pub cargo: bool,
-}
-
-impl Requires {
-    /// Both: lists joined, a Python constraint of `more` before ours.
-    pub fn merged(&self, more: &Requires) -> Requires {
-        let join = |a: &[String], b: &[String]| {
-            let mut all = a.to_vec();
-            all.extend(b.iter().filter(|x| !a.contains(x)).cloned());
-            all
-        };
-        Requires {
-            apt: join(&self.apt, &more.apt),
-            commands: join(&self.commands, &more.commands),
-            apt_build: join(&self.apt_build, &more.apt_build),
-            pip: join(&self.pip, &more.pip),
-            python: more.python.clone().or_else(|| self.python.clone()),
-            npm: self.npm || more.npm,
-            go: self.go || more.go,
-            cargo: self.cargo || more.cargo,
-        }
-    }
-
-    /// Whether there is a virtual environment of Python to make.
-    pub fn needs_venv(&self) -> bool {
-        !self.pip.is_empty()
-    }
 }
 
 /// A variable's value: one argument, or several.

@@ -139,6 +139,8 @@ pub(super) fn values(candidate: &Candidate, layout: &Layout, context: &LaunchCon
     let mut built_in = of_context(context);
     if let Some(server) = candidate.server() {
         built_in.set("work", layout.work(&server.name).to_string_lossy());
+        built_in.set("ext", layout.ext(&server.name).to_string_lossy());
+        built_in.set("opt", layout.opt(&server.name).to_string_lossy());
     }
     built_in.set("venv", candidate.venv(layout).to_string_lossy());
     let (user, unprivileged) = users();

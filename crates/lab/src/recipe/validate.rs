@@ -1,7 +1,8 @@
 //! What serde cannot see: whether a recipe's words fit together.
 
+use super::requires::validate as requires;
 use super::variables::{BUILT_IN, Piece, is_name, pieces};
-use super::{AxisValue, Recipe, Requires, SCHEMA, Var};
+use super::{AxisValue, Recipe, SCHEMA, Var};
 use crate::check::CustomCheck;
 use crate::toml_error::{TomlError, suggest};
 
@@ -15,7 +16,7 @@ pub(super) struct Source<'a> {
 }
 
 impl Source<'_> {
-    fn refuse(&self, path: &[&str], message: impl Into<String>) -> Result<(), TomlError> {
+    pub(super) fn refuse(&self, path: &[&str], message: impl Into<String>) -> Result<(), TomlError> {
         Err(TomlError::at_key(self.file, self.text, path, message))
     }
 }
@@ -240,46 +241,4 @@ fn label_word(source: &Source<'_>, path: &[&str], word: &str) -> Result<(), Toml
 pub(crate) fn is_label_word(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_alphanumeric())
         && word.bytes().all(|b| b.is_ascii_alphanumeric() || b".-_".contains(&b))
-}
-
-/// Everything here becomes an argument of a package manager: nothing may look like an option.
-fn requires(source: &Source<'_>, path: &[&str], requires: &Requires) -> Result<(), TomlError> {
-    let refuse = |key: &str, i: usize, message: String| {
-        source.refuse(&[path, &[key, &i.to_string()]].concat(), message)
-    };
-    for (key, packages) in [("apt", &requires.apt), ("apt_build", &requires.apt_build)] {
-        for (i, package) in packages.iter().enumerate() {
-            let valid = package.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
-                && package
-                    .bytes()
-                    .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"+.-".contains(&b));
-            if !valid {
-                return refuse(key, i, format!("{package:?} is no name of a Debian package."));
-            }
-        }
-    }
-    for (i, command) in requires.commands.iter().enumerate() {
-        if command.is_empty() || command.contains(['/', '\0']) || command.starts_with('-') {
-            return refuse(
-                "commands",
-                i,
-                format!("{command:?} must be the name of a program, without a path."),
-            );
-        }
-    }
-    for (i, pin) in requires.pip.iter().enumerate() {
-        let name_ends = pin.split_once("==");
-        let valid = pin.starts_with(|c: char| c.is_ascii_alphanumeric())
-            && !pin.contains(char::is_control)
-            && name_ends.is_some_and(|(name, version)| !name.is_empty() && !version.is_empty());
-        if !valid {
-            return refuse("pip", i, format!("{pin:?} is not pinned: write NAME==VERSION."));
-        }
-    }
-    if let Some(constraint) = &requires.python
-        && let Err(why) = crate::provision::python::Constraint::parse(constraint)
-    {
-        return source.refuse(&[path, &["python"]].concat(), why);
-    }
-    Ok(())
 }

@@ -35,7 +35,9 @@ fn find(label: &str, server: &Server, setting: &str) -> Result<(usize, usize), C
     let matches: Vec<(usize, usize, &str, &str)> = positions(server)
         .filter(|(a, _, axis, value)| match wanted_axis {
             Some(wanted_axis) => wanted_axis == *axis && *value == wanted,
-            None => *value == wanted || (*value == YES && *axis == wanted && is_switch(&server.recipe.axes[*a])),
+            None => {
+                *value == wanted || (*value == YES && *axis == wanted && is_switch(&server.recipe.axes[*a]))
+            }
         })
         .collect();
     match matches[..] {

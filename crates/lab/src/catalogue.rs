@@ -11,8 +11,11 @@ use crate::toml_error::{TomlError, suggest};
 
 mod files;
 mod materialise;
+mod scaffold;
+mod verified;
 
 pub use materialise::MaterialiseError;
+pub use verified::Verified;
 
 pub(crate) use files::hash_of;
 
@@ -245,6 +248,11 @@ impl Server {
         let files = files::read_all(&self.name, &self.source)?;
         materialise::write(&files, work_dir)?;
         Ok(files::hash_of_files(&files))
+    }
+
+    /// Whether a file of this name lies beside server.toml.
+    pub fn has_file(&self, name: &str) -> bool {
+        files::exists(&self.name, &self.source, name)
     }
 
     /// The hash of the folder's content, as [`Server::materialise`] returns it.

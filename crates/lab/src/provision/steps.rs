@@ -9,6 +9,7 @@ use super::run::Run;
 use super::{composer, download, find_command, mix, pecl, python};
 use crate::candidate::{Candidate, Layout};
 use crate::catalogue::hash_of;
+use crate::container::Image;
 use crate::recipe::{Download, Pecl, Requires};
 
 /// A whole Rust server with its dependencies takes minutes on one core.
@@ -57,6 +58,8 @@ pub enum StepKind {
     Pecl(Pecl),
     /// Releases of others.
     Download(Vec<Download>),
+    /// The image of a container.
+    Image(Image),
 }
 
 /// Where what is built came from.
@@ -79,6 +82,7 @@ impl StepKind {
             StepKind::Mix => "the compiled application",
             StepKind::Pecl(_) => "a PHP extension",
             StepKind::Download(_) => "the released program",
+            StepKind::Image(_) => "the image",
         }
     }
 
@@ -96,6 +100,7 @@ impl StepKind {
                 let names: Vec<&str> = files.iter().map(Download::file_name).collect();
                 format!("download of {}", names.join(", "))
             }
+            StepKind::Image(image) => image.describe(),
         }
     }
 
@@ -109,7 +114,7 @@ impl StepKind {
             StepKind::Composer => Some("composer"),
             StepKind::Mix => Some("mix"),
             StepKind::Pecl(_) => Some("phpize"),
-            StepKind::Download(_) => None,
+            StepKind::Download(_) | StepKind::Image(_) => None,
         }
     }
 
@@ -123,6 +128,7 @@ impl StepKind {
             StepKind::Mix => "mix".to_owned(),
             StepKind::Pecl(extension) => format!("pecl-{}", extension.name),
             StepKind::Download(_) => "download".to_owned(),
+            StepKind::Image(_) => "image".to_owned(),
         }
     }
 }
@@ -173,6 +179,20 @@ pub(super) fn pending(candidate: &Candidate, requires: &Requires, layout: &Layou
     steps
 }
 
+/// The image that a candidate still needs.
+pub(super) fn pending_image(candidate: &Candidate, layout: &Layout) -> Vec<Step> {
+    let (Some(server), Some(engine)) = (candidate.server(), candidate.engine()) else { return Vec::new() };
+    let image = Image::of(candidate, engine).filter(|image| !image.exists());
+    let step = |image| Step {
+        labels: vec![candidate.label().to_owned()],
+        server: server.name.clone(),
+        dir: layout.context(&server.name),
+        kind: StepKind::Image(image),
+        stamp: 0,
+    };
+    image.into_iter().map(step).collect()
+}
+
 impl Step {
     fn stamp_path(&self) -> PathBuf {
         match self.kind {
@@ -190,11 +210,14 @@ impl Step {
             StepKind::Composer => self.dir.join("vendor/autoload.php"),
             StepKind::Mix => self.dir.join("_build/prod"),
             StepKind::Pecl(extension) => self.dir.join(format!("{}.so", extension.name)),
-            StepKind::Download(_) => self.dir.clone(),
+            StepKind::Download(_) | StepKind::Image(_) => self.dir.clone(),
         }
     }
 
     fn is_done(&self) -> bool {
+        if let StepKind::Image(image) = &self.kind {
+            return image.exists();
+        }
         let stamp = fs::read_to_string(self.stamp_path()).unwrap_or_default();
         stamp.lines().next() == Some(&format!("{:016x}", self.stamp)) && self.result().exists()
     }
@@ -206,6 +229,7 @@ impl Step {
         let log = layout.install_log(&self.server);
         let mut origin = Origin::Registry;
         match &self.kind {
+            StepKind::Image(image) => return image.make(&self.server, &self.dir, layout),
             StepKind::Composer => origin = composer::run(&self.dir, layout, &log)?,
             StepKind::Mix => origin = mix::run(&self.dir, layout, &log)?,
             StepKind::Pecl(extension) => origin = pecl::build(extension, &self.server, layout, &log)?,
@@ -295,7 +319,7 @@ impl Step {
 }
 
 /// Whether anything of a server was made from sources on this machine instead of their registry.
-pub(super) fn from_local_sources(server: &str, layout: &Layout) -> bool {
+pub fn from_local_sources(server: &str, layout: &Layout) -> bool {
     let entries = fs::read_dir(layout.server_dir(server)).into_iter().flatten().flatten();
     let mut stamps =
         entries.map(|entry| entry.path()).filter(|p| p.extension().is_some_and(|e| e == "stamp"));

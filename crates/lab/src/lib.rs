@@ -4,6 +4,7 @@
 pub mod candidate;
 pub mod catalogue;
 pub mod check;
+pub mod container;
 pub mod inspect;
 pub mod launch;
 pub mod provision;

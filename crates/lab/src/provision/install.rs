@@ -60,7 +60,11 @@ pub fn install(
 
 fn copy(candidate: &Candidate, layout: &Layout) -> Result<(), InstallError> {
     let Some(server) = candidate.server() else { return Ok(()) };
-    let copied = server.materialise(&layout.work(&server.name));
+    let to = match candidate.engine() {
+        Some(_) => layout.context(&server.name),
+        None => layout.work(&server.name),
+    };
+    let copied = server.materialise(&to);
     copied.map(|_| ()).map_err(|e| InstallError(e.to_string()))
 }
 

@@ -63,9 +63,9 @@ pub fn analyse(log: &RunLog) -> ExperimentAnalysis {
     }
 }
 
-type Results<'a> = BTreeMap<u32, &'a TrialResult>;
+pub(crate) type Results<'a> = BTreeMap<u32, &'a TrialResult>;
 
-fn last_results(log: &RunLog) -> Results<'_> {
+pub(crate) fn last_results(log: &RunLog) -> Results<'_> {
     log.results.iter().map(|r| (r.planned.index, r)).collect()
 }
 
@@ -97,7 +97,7 @@ fn trial_counts(log: &RunLog, results: &Results<'_>) -> TrialCounts {
 }
 
 /// The header's plans in their order, then any that only trials name.
-fn plan_names(log: &RunLog, results: &Results<'_>) -> Vec<String> {
+pub(crate) fn plan_names(log: &RunLog, results: &Results<'_>) -> Vec<String> {
     let mut names: Vec<String> = log.header.plans.iter().map(|p| p.name.clone()).collect();
     for planned in planned(log, results).values() {
         if !names.contains(&planned.plan) {
@@ -179,7 +179,7 @@ fn place(entries: &mut [(Row, Option<Contestant>)], baseline: Option<&str>) {
 }
 
 /// The candidates that the plan has trials of, planned or run, in the header's order.
-fn candidates(log: &RunLog, results: &Results<'_>, plan: &str) -> Vec<CandidateRecord> {
+pub(crate) fn candidates(log: &RunLog, results: &Results<'_>, plan: &str) -> Vec<CandidateRecord> {
     let planned = planned(log, results);
     let mut labels: Vec<&str> = Vec::new();
     for p in planned.values().filter(|p| p.plan == plan) {

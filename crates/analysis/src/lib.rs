@@ -5,6 +5,7 @@
 
 mod analyse;
 mod batches;
+mod by_request;
 mod curve;
 pub mod experiment;
 mod growth;

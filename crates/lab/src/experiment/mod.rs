@@ -177,6 +177,7 @@ impl ExperimentPlan {
             sources: Vec::new(),
             unix: None,
             tls: Tls::default(),
+            list: None,
         }
     }
 

@@ -218,8 +218,16 @@ mod tests {
         let listed = [("GET /a,b".to_owned(), 38), ("HEAD /".to_owned(), 40)];
         let samples = [Sample { request: 1, ..sample(101 * S, 1) }, sample(101 * S, 1)];
         let lines = written_of(&trial, &samples, &listed);
-        assert!(lines[1].contains(",HEAD /,") && lines[1].contains(",40,50,50,http://h:81/,"), "{}", lines[1]);
-        assert!(lines[2].contains(",\"GET /a,b\",") && lines[2].contains(",\"http://h:81/a,b\","), "{}", lines[2]);
+        assert!(
+            lines[1].contains(",HEAD /,") && lines[1].contains(",40,50,50,http://h:81/,"),
+            "{}",
+            lines[1]
+        );
+        assert!(
+            lines[2].contains(",\"GET /a,b\",") && lines[2].contains(",\"http://h:81/a,b\","),
+            "{}",
+            lines[2]
+        );
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! JavaScript; the script only sorts, toggles and switches. The data are
 //! inlined as JSON for whoever wants to go on from the page alone.
 
+mod by_request;
 mod curves;
 mod dots;
 mod experiment;

@@ -5,7 +5,7 @@ use prony_record::trial::{Outcome, PERCENTILES, Trial, Validity};
 use super::curves::Curve;
 use super::lines::Line;
 use super::svg::{Layout, color, escape};
-use super::{count_of, curves, facts, host_facts, legend, lines, page};
+use super::{by_request, count_of, curves, facts, host_facts, legend, lines, page};
 use crate::format;
 use crate::words::{self, WITHHELD};
 
@@ -29,6 +29,7 @@ pub fn trials(trials: &[(String, Trial)]) -> String {
     }
     body.push_str("</header>\n<main>\n<section class=\"plan\">\n");
     body.push_str(&table(trials));
+    body.push_str(&by_request::tables(trials));
     body.push_str(&latency_figure(trials));
     body.push_str(&over_time(trials));
     body.push_str("</section>\n");

@@ -117,9 +117,12 @@ fn requests_that_are_never_sent_are_of_their_lines() {
     assert_eq!((m.by_request[0].waiting, m.by_request[1].waiting), (250, 250));
 }
 
+/// What each connection was asked for, by its number.
+type Asked = Arc<Mutex<BTreeMap<usize, Vec<String>>>>;
+
 /// A server that keeps what each connection was asked for, and answers `length` bytes to `/length/…`.
-fn recording() -> (SocketAddr, Arc<Mutex<BTreeMap<usize, Vec<String>>>>) {
-    let seen: Arc<Mutex<BTreeMap<usize, Vec<String>>>> = Arc::default();
+fn recording() -> (SocketAddr, Asked) {
+    let seen = Asked::default();
     let record = Arc::clone(&seen);
     let address = lying::serve(move |stream: TcpStream, number| {
         let mut answers = stream.try_clone().unwrap();
@@ -142,7 +145,7 @@ fn recording() -> (SocketAddr, Arc<Mutex<BTreeMap<usize, Vec<String>>>>) {
     (address, seen)
 }
 
-fn paths(seen: &Mutex<BTreeMap<usize, Vec<String>>>) -> Vec<Vec<String>> {
+fn paths(seen: &Asked) -> Vec<Vec<String>> {
     seen.lock().unwrap().values().cloned().collect()
 }
 

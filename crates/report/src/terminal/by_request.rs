@@ -56,7 +56,30 @@ mod tests {
     fn a_list_shows_its_slowest_requests_and_how_many_more() {
         let t = fixtures::listed();
         let shown = trial(&t, &TerminalOptions::default());
-        insta::assert_snapshot!(shown, @"");
+        insta::assert_snapshot!(shown, @r"
+        13,870 req/s ±0.4 %    p50 6.98 ms    p99 9.61 ms    0 failed    VALID
+        8 requests of 10 lines, shuffled · 100 connections, closed loop, 1 thread · 30.0
+        s after 3.0 s warm-up
+
+         ms          p50    p90    p99  p99.9 p99.99    max   mean
+         service    6.98   7.86   9.61   14.2      –   56.0   7.14  kernel clock
+           95 % ±  0.028  0.059   0.18   0.68
+         client    0.031  0.048  0.113  0.241      –  0.610  0.035  not the server's
+         req/s  ▇▇▇▇▇▇▇▇▇▇▇▇▇█▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇   13.6k – 14.1k per second, steady
+
+         slowest, ms    p50    p90    p99   mean answered failed
+         GET /7        13.0   15.6   19.5   13.0   51,993      0
+         GET /6        12.0   14.4   18.0   12.0   51,994      0
+         GET /5        11.0   13.2   16.5   11.0   51,995      0
+         GET /4        10.0   12.0   15.0   10.0   51,996      0
+         GET /3        9.00   10.8   13.5   9.00   51,997  1,234
+         … 3 more requests, on average no slower: --json has all
+
+         answered 416,100   200: 416,100   failed 0   in flight at the end 100
+         read 49.6 MB (1.65 MB/s) · client 7.9 % of one core, 5.70 µs a request
+         – p99.99 has 42 samples beyond it, 100 are needed: -d 75s
+         Next  prony load … -c 100 -d 30s -R 10k
+        ");
         assert!(shown.lines().all(|line| line.chars().count() <= 80));
     }
 

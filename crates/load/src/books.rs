@@ -83,7 +83,9 @@ pub(crate) struct Books {
     spare: Vec<Durations>,
     samples: Samples,
     /// Where the plan has a list.
-    pub(crate) by_request: Option<Box<ByRequest>>,
+    by_request: Option<Box<ByRequest>>,
+    /// Whether there is either.
+    keeps_each: bool,
 }
 
 const ERROR_KINDS: usize = ErrorKind::ALL.len();
@@ -135,9 +137,16 @@ impl Books {
             },
             sink,
             spare: (0..SPARE_HISTOGRAMS).map(|_| empty_histogram()).collect(),
+            keeps_each: samples.are_kept(),
             samples,
             by_request: None,
         }
+    }
+
+    /// Counts each of so many requests of a list by itself, too.
+    pub(crate) fn count_by_request(&mut self, requests: usize) {
+        self.by_request = Some(Box::new(ByRequest::new(requests)));
+        self.keeps_each = true;
     }
 
     /// Brings the books to `now`: opens and closes the window and its
@@ -336,12 +345,9 @@ impl Books {
     }
 
     /// A whole answer came, right or wrong.
-    pub(crate) fn answered(&mut self, request: u32, status: u16) {
+    pub(crate) fn answered(&mut self, status: u16) {
         if self.phase == Phase::Window {
             self.status[usize::from(status).min(STATUS_MAX - 1)] += 1;
-            if let Some(by_request) = &mut self.by_request {
-                by_request.answered(request, status);
-            }
         }
     }
 
@@ -368,9 +374,8 @@ impl Books {
         }
         self.second.response.saturating_record(times.last_byte_ns - times.intended_ns);
         self.parts.completed(now_ns, times);
-        self.samples.keep(times.last_byte_ns, times, None);
-        if let Some(by_request) = &mut self.by_request {
-            by_request.completed(times);
+        if self.keeps_each {
+            self.keep_each(times.last_byte_ns, times, None);
         }
     }
 
@@ -397,9 +402,17 @@ impl Books {
         }
         tally.count += 1;
         self.parts.failed(now_ns, times);
-        self.samples.keep(now_ns, times, Some(kind));
+        if self.keeps_each {
+            self.keep_each(now_ns, times, Some(kind));
+        }
+    }
+
+    /// What only some plans ask for of each request that ended at `end_ns`.
+    #[inline(never)]
+    fn keep_each(&mut self, end_ns: u64, times: &Times, failure: Option<ErrorKind>) {
+        self.samples.keep(end_ns, times, failure);
         if let Some(by_request) = &mut self.by_request {
-            by_request.failed(now_ns, times, kind);
+            by_request.ended(end_ns, times, failure);
         }
     }
 

@@ -143,28 +143,24 @@ impl ByRequest {
         self.rows[ByRequest::row_of(request)].read_bytes += bytes as u64;
     }
 
-    /// A whole answer came within the window.
-    pub(crate) fn answered(&mut self, request: u32, status: u16) {
-        let status = usize::from(status).min(STATUS_MAX - 1);
-        self.status[ByRequest::row_of(request) * STATUS_MAX + status] += 1;
-    }
-
-    /// A request was answered rightly within the window.
-    pub(crate) fn completed(&mut self, times: &Times) {
+    /// A request was resolved within the window, at `end_ns`: failed so, or answered rightly.
+    pub(crate) fn ended(&mut self, end_ns: u64, times: &Times, failure: Option<ErrorKind>) {
         let row = ByRequest::row_of(times.request);
-        self.rows[row].completed += 1;
-        self.record(row, Part::Response, times.last_byte_ns - times.intended_ns);
-        self.record(row, Part::Service, times.last_byte_ns - times.sent_ns);
-    }
-
-    /// A request failed at `now`, within the window.
-    pub(crate) fn failed(&mut self, now_ns: u64, times: &Times, kind: ErrorKind) {
-        let row = ByRequest::row_of(times.request);
-        self.rows[row].failed += 1;
-        self.rows[row].errors[kind as usize] += 1;
-        self.record(row, Part::FailedResponse, now_ns - times.intended_ns);
+        // 0 where no answer was whole.
+        if times.status > 0 {
+            self.status[row * STATUS_MAX + usize::from(times.status).min(STATUS_MAX - 1)] += 1;
+        }
+        let (response, service) = if let Some(kind) = failure {
+            self.rows[row].failed += 1;
+            self.rows[row].errors[kind as usize] += 1;
+            (Part::FailedResponse, Part::FailedService)
+        } else {
+            self.rows[row].completed += 1;
+            (Part::Response, Part::Service)
+        };
+        self.record(row, response, end_ns - times.intended_ns);
         if times.sent_ns > 0 {
-            self.record(row, Part::FailedService, now_ns - times.sent_ns);
+            self.record(row, service, end_ns - times.sent_ns);
         }
     }
 
@@ -282,9 +278,9 @@ mod tests {
         TargetList::parse(text.as_bytes(), None, "GET", Order::InTurn).unwrap().1
     }
 
-    fn times(request: u32, service_ns: u64) -> Times {
-        let last_byte_ns = 1_000 + service_ns;
-        Times { request, intended_ns: 900, asked_ns: 1_000, sent_ns: 1_000, last_byte_ns, ..Times::default() }
+    /// Sent at 1,000.
+    fn times(request: u32, status: u16) -> Times {
+        Times { request, status, intended_ns: 900, asked_ns: 1_000, sent_ns: 1_000, ..Times::default() }
     }
 
     #[test]
@@ -292,7 +288,7 @@ mod tests {
         let mut by_request = ByRequest::new(2);
         let mut whole = empty_histogram();
         for (request, value) in [(0, 1), (1, 999), (0, 2_345_678), (1, HISTOGRAM_HIGH_NS), (1, 2_345_679)] {
-            by_request.completed(&times(request, value));
+            by_request.ended(1_000 + value, &times(request, 200), None);
             whole.record(value).unwrap();
         }
         let mut sum = empty_histogram();
@@ -308,7 +304,7 @@ mod tests {
         let mut by_request = ByRequest::new(FINE_MAX + 1);
         let values = [1, 63, 64, 127, 128, 1_000, 999_999, 1_016_000, 123_456_789, 59_000_000_000];
         for value in values {
-            by_request.completed(&times(7, value));
+            by_request.ended(1_000 + value, &times(7, 200), None);
             let row = &by_request.figures(&list(FINE_MAX + 1))[7];
             let highest = row.service.completed.to_histogram().max();
             assert!(highest.abs_diff(value) as f64 <= 0.009 * value as f64, "{value}: {highest}");
@@ -321,10 +317,9 @@ mod tests {
         let (mut one, mut two) = (ByRequest::new(count), ByRequest::new(count));
         for request in 0..count as u32 {
             one.sent(request);
-            one.completed(&times(request, 5_000));
+            one.ended(6_000, &times(request, 200), None);
             one.read(request, 10);
-            two.answered(request, 503);
-            two.failed(8_000, &times(request, 0), ErrorKind::UnexpectedStatus);
+            two.ended(8_000, &times(request, 503), Some(ErrorKind::UnexpectedStatus));
             two.waiting(9_000, &times(request, 0));
             two.never_sent(request, 70, 2);
         }
@@ -334,7 +329,7 @@ mod tests {
         let others = figures.last().unwrap();
         assert_eq!((others.request.as_str(), others.lines, others.completed), (OTHERS, 500, 500));
         assert_eq!((others.failed, others.waiting, others.read_bytes), (500, 1_500, 5_000));
-        assert_eq!(others.status, BTreeMap::from([(503, 500)]));
+        assert_eq!(others.status, BTreeMap::from([(200, 500), (503, 500)]));
         assert_eq!(others.errors, BTreeMap::from([(ErrorKind::UnexpectedStatus, 500)]));
         assert_eq!(others.response.waiting.to_histogram().len(), 1_500);
         assert_eq!(others.service.waiting.to_histogram().len(), 500);

@@ -72,6 +72,11 @@ impl Samples {
         Ok(samples)
     }
 
+    /// Whether samples are asked for.
+    pub(crate) fn are_kept(&self) -> bool {
+        self.room > 0
+    }
+
     /// Keeps a request that ended at `end_ns`, if samples are asked for.
     #[inline]
     pub(crate) fn keep(&mut self, end_ns: u64, times: &Times, failure: Option<ErrorKind>) {

@@ -22,7 +22,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::books::{Books, ClosedBooks, Edges, SecondSink};
-use crate::by_request::ByRequest;
 use crate::control::Control;
 use crate::deadlines::Deadlines;
 use crate::framing::LastHead;
@@ -166,7 +165,9 @@ impl<N: Net> Worker<N> {
         // Before the clock starts: it allocates some megabytes.
         let mut books = Books::open(start_ns, edges, connected, self.net.stamps(), sink, samples);
         books.run.connections = self.preconnected;
-        books.by_request = self.shared.list.as_ref().map(|list| Box::new(ByRequest::new(list.count())));
+        if let Some(list) = &self.shared.list {
+            books.count_by_request(list.count());
+        }
         let mut now = self.net.now_ns();
         // Two milliseconds: a stop that is asked for meanwhile is seen after them.
         while now < start_ns {

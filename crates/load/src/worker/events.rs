@@ -230,7 +230,7 @@ impl<N: Net> Worker<N> {
             slot.unsent -= 1;
             slot.written = 0;
         }
-        books.answered(times.request, status);
+        books.answered(status);
         let expect = &self.shared.expect;
         let body_right =
             expect.body.as_ref().is_none_or(|body| !slot.body_wrong && slot.body_at == body.len());

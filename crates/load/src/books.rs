@@ -317,6 +317,7 @@ impl Books {
     }
 
     /// Bytes that [`Books::read`] has counted were of a request of a list.
+    #[inline(never)]
     pub(crate) fn read_of(&mut self, request: u32, bytes: usize) {
         if let (Phase::Window, Some(by_request)) = (self.phase, &mut self.by_request) {
             by_request.read(request, bytes);

@@ -86,6 +86,7 @@ impl Turns {
     }
 
     /// The same, and goes on.
+    #[inline(never)]
     pub(crate) fn take(&mut self) -> u32 {
         let request = self.peek();
         self.skip(1);

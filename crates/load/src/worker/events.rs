@@ -162,9 +162,9 @@ impl<N: Net> Worker<N> {
                 times.first_byte_ns = times.last_byte_ns;
             }
             let request = times.request;
-            let answers_head = match &self.shared.list {
-                None => self.shared.answers_head,
-                Some(list) => list.is_head(request),
+            let (answers_head, listed) = match &self.shared.list {
+                None => (self.shared.answers_head, false),
+                Some(list) => (list.is_head(request), true),
             };
             let (body_at, body_wrong) = (&mut slot.body_at, &mut slot.body_wrong);
             let expected = self.shared.expect.body.as_deref();
@@ -187,7 +187,9 @@ impl<N: Net> Worker<N> {
             match progress {
                 Ok(Progress::More) => {
                     slot.note_bytes(read.count - at);
-                    books.read_of(request, read.count - at);
+                    if listed {
+                        books.read_of(request, read.count - at);
+                    }
                     self.reads_short = self.drops_bodies && slot.framer.body_left() >= DISCARD_MIN_BYTES;
                     return;
                 }
@@ -199,8 +201,10 @@ impl<N: Net> Worker<N> {
                     let is_over = read.discarded || at == read.count;
                     // Bytes beyond the answer that no request of ours asked for end the connection.
                     let reusable = reusable && (is_over || slot.another_is_sent());
-                    // Those count as its own: each byte that was read is of one request.
-                    books.read_of(request, if reusable { at } else { read.count } - from);
+                    if listed {
+                        // Those count as its own: each byte that was read is of one request.
+                        books.read_of(request, if reusable { at } else { read.count } - from);
+                    }
                     self.answered(books, index, now, status, reusable);
                     if is_over || !reusable || books.over() {
                         return;

@@ -8,5 +8,6 @@ mod export;
 mod ledger;
 mod ports;
 mod signals;
+mod targets;
 mod tls;
 mod world;

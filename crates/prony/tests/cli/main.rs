@@ -7,6 +7,7 @@ mod coming_from;
 mod export;
 mod ledger;
 mod ports;
+mod servers;
 mod signals;
 mod targets;
 mod tls;

@@ -17,6 +17,7 @@ pub mod experiment;
 pub mod guard;
 pub mod host;
 pub mod journal;
+pub mod published;
 pub mod sample;
 pub mod schedule;
 pub mod supervise;

@@ -147,7 +147,7 @@ impl Course<'_> {
             }
         });
         let result = |trial, server, failure| {
-            Box::new(TrialResult { planned: planned.clone(), trial, server, failure })
+            Box::new(TrialResult { planned: planned.clone(), trial, server, failure, capacity: None })
         };
         match (measured, death) {
             (Ok(m), death) => {

@@ -10,7 +10,7 @@ use std::thread;
 use prony_analysis::experiment::analyse;
 use prony_lab::bench::{BenchError, BenchOutcome, BenchSetup, End, Interrupt};
 use prony_record::run_log::RunLog;
-use prony_report::html;
+use prony_report::page;
 use prony_report::terminal::{self, TerminalOptions};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -75,9 +75,16 @@ fn conclude(setup: &BenchSetup, outcome: &BenchOutcome, printer: &Printer) -> Re
         &analysis,
         &TerminalOptions { color: printer.color(), ..Default::default() },
     ));
-    let page = html_path(&outcome.log.to_string_lossy());
-    write_file(&page, &html::experiment(&analysis))?;
-    printer.out(&format!("Run log: {}\nReport:  {page}", outcome.log.display()));
+    let mut made = format!("Run log: {}", outcome.log.display());
+    match page::report(&log) {
+        Ok(html) => {
+            let path = html_path(&outcome.log.to_string_lossy());
+            write_file(&path, &html)?;
+            made.push_str(&format!("\nReport:  {path}"));
+        }
+        Err(why) => printer.note(&format!("No HTML report: {why}")),
+    }
+    printer.out(&made);
     match outcome.end {
         End::Interrupted => {
             printer.note(&format!("Interrupted. Go on with: {}", setup::resume_command(setup)));

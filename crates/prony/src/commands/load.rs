@@ -162,7 +162,8 @@ impl Log {
             }
         };
         let planned = PlannedTrial { index, block: index, candidate, plan };
-        let result = TrialResult { planned, trial: Some(trial.clone()), server: None, failure: None };
+        let result =
+            TrialResult { planned, trial: Some(trial.clone()), server: None, failure: None, capacity: None };
         Ok(writer.append(&Line::Result(result))?)
     }
 }
@@ -196,8 +197,16 @@ fn header(trial: &Trial, candidate: &str, plan: &str) -> Header {
             keepalive: trial.plan.keepalive,
         }],
         skipped: Vec::new(),
-        plans: vec![NamedPlan { name: plan.to_owned(), describe: plan.to_owned(), plan: trial.plan.clone() }],
+        plans: vec![NamedPlan {
+            name: plan.to_owned(),
+            describe: plan.to_owned(),
+            plan: trial.plan.clone(),
+            group: None,
+            share: None,
+            capacity: None,
+        }],
         order: Vec::new(),
         experiment_toml: None,
+        published: None,
     }
 }

@@ -3,6 +3,7 @@
 
 mod experiment;
 mod latency;
+mod published;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -73,7 +73,7 @@ pub(super) fn of(arguments: &BenchArguments) -> Result<(Experiment, Vec<BenchCan
         method: plan.method,
         headers: plan.headers,
         body: plan.body,
-        poisson: matches!(plan.arrivals, Arrivals::Poisson(_)),
+        arrivals: plan.arrivals,
         pipeline: plan.pipeline,
         spin: plan.spin,
         ..ExperimentPlan::new(rate)

@@ -121,8 +121,8 @@ fn experiment(arguments: &BenchArguments, resumed: Option<&RunLog>) -> Result<Ex
                     "This run was begun with --candidate: give the same ones again with --resume.",
                 ));
             };
-            Experiment::parse(&log.header.name, "the experiment in the run log", text)
-                .map_err(Failure::usage)?
+            let read = Experiment::parse(&log.header.name, "the experiment in the run log", text);
+            Experiment { published: log.header.published.clone(), ..read.map_err(Failure::usage)? }
         }
         (None, None) => return Err(Failure::usage("Which experiment? Name one, or give --candidate.")),
     };

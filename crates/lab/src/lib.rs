@@ -4,6 +4,7 @@
 pub mod candidate;
 pub mod catalogue;
 pub mod check;
+pub mod container;
 pub mod inspect;
 pub mod launch;
 pub mod provision;
@@ -16,6 +17,7 @@ pub mod experiment;
 pub mod guard;
 pub mod host;
 pub mod journal;
+pub mod published;
 pub mod sample;
 pub mod schedule;
 pub mod supervise;

@@ -10,7 +10,7 @@ use std::thread;
 use prony_analysis::experiment::analyse;
 use prony_lab::bench::{BenchError, BenchOutcome, BenchSetup, End, Interrupt};
 use prony_record::run_log::RunLog;
-use prony_report::html;
+use prony_report::page;
 use prony_report::terminal::{self, TerminalOptions};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -23,12 +23,6 @@ use crate::printer::Printer;
 use progress::Progress;
 
 pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), Failure> {
-    if arguments.runtime != "native" {
-        return Err(Failure::usage(format!(
-            "--runtime {}: this version of Prony runs servers natively only: leave it out.",
-            arguments.runtime
-        )));
-    }
     let setup = setup::setup(arguments, printer)?;
     if arguments.dry_run {
         printer.out(&setup::forecast(&setup));
@@ -81,9 +75,16 @@ fn conclude(setup: &BenchSetup, outcome: &BenchOutcome, printer: &Printer) -> Re
         &analysis,
         &TerminalOptions { color: printer.color(), ..Default::default() },
     ));
-    let page = html_path(&outcome.log.to_string_lossy());
-    write_file(&page, &html::experiment(&analysis))?;
-    printer.out(&format!("Run log: {}\nReport:  {page}", outcome.log.display()));
+    let mut made = format!("Run log: {}", outcome.log.display());
+    match page::report(&log) {
+        Ok(html) => {
+            let path = html_path(&outcome.log.to_string_lossy());
+            write_file(&path, &html)?;
+            made.push_str(&format!("\nReport:  {path}"));
+        }
+        Err(why) => printer.note(&format!("No HTML report: {why}")),
+    }
+    printer.out(&made);
     match outcome.end {
         End::Interrupted => {
             printer.note(&format!("Interrupted. Go on with: {}", setup::resume_command(setup)));

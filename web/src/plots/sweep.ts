@@ -1,0 +1,60 @@
+/** A figure against what was asked: a line a candidate, with intervals. */
+import * as Plot from "@observablehq/plot";
+import { asSvg, GRID, logTicks, NARROW, style, tip } from "./frame";
+
+export interface SweepPoint {
+  x: number;
+  y: number;
+  low: number | null;
+  high: number | null;
+  name: string;
+  color: string;
+  /** Not to be trusted, overloaded, or a lower bound. */
+  hollow: boolean;
+  note: string;
+}
+
+export interface SweepOptions {
+  points: SweepPoint[];
+  xLabel: string;
+  xFormat: (v: number) => string;
+  yFormat: (v: number) => string;
+  value: (v: number) => string;
+  logX: boolean;
+  logY: boolean;
+  /** The line on which a server carries all that is due. */
+  diagonal: boolean;
+  connect: boolean;
+}
+
+export function sweep(options: SweepOptions, width: number): SVGSVGElement | null {
+  const points = options.points.filter((p) => (!options.logY || p.y > 0) && (!options.logX || p.x > 0));
+  if (points.length === 0) return null;
+  const narrow = width < NARROW;
+  const xs = points.map((p) => p.x);
+  const ys = points.flatMap((p) => [p.y, p.low ?? p.y, p.high ?? p.y]).filter((v) => !options.logY || v > 0);
+  const span = (v: number[], log: boolean): [number, number] => log
+    ? [Math.min(...v) / 1.2, Math.max(...v) * 1.2] : [0, Math.max(...v) * 1.06 || 1];
+  const [xd, yd] = [span(xs, options.logX), span(ys, options.logY)];
+  const tried = [...new Set(xs)].sort((a, b) => a - b);
+  const xt = tried.length <= (narrow ? 6 : 12) && options.logX ? { ticks: tried } : options.logX ? { ticks: logTicks(xd, narrow ? 4 : 9) } : { ticks: narrow ? 4 : 8 };
+  const yt = options.logY ? { ticks: logTicks(yd, 8) } : { ticks: 6 };
+  const names = [...new Set(points.map((p) => p.name))];
+  const whiskers = points.filter((p) => p.low !== null && p.high !== null);
+  const floor = (v: number): number => (options.logY ? Math.max(v, yd[0]) : v);
+  const plot = Plot.plot({
+    width, height: narrow ? 300 : 400, marginLeft: 60, marginRight: 20, marginTop: 14, marginBottom: 42, style: style(),
+    x: { type: options.logX ? "log" : "linear", domain: xd, label: options.xLabel, labelArrow: "none", ...xt, tickFormat: options.xFormat },
+    y: { type: options.logY ? "log" : "linear", domain: yd, label: null, ...yt, tickFormat: options.yFormat },
+    marks: [
+      Plot.gridY({ ...GRID, ...yt }),
+      Plot.gridX({ ...GRID, ...xt }),
+      options.diagonal ? Plot.line([[0, 0], [Math.min(xd[1], yd[1]), Math.min(xd[1], yd[1])]], { stroke: "var(--ink-3)", strokeDasharray: "3 3" }) : null,
+      ...(options.connect ? names.map((name) => Plot.line(points.filter((p) => p.name === name).sort((a, b) => a.x - b.x), { x: "x", y: "y", stroke: points.find((p) => p.name === name)?.color ?? "currentColor", strokeWidth: 2, ariaLabel: name, className: "curve" })) : []),
+      Plot.ruleX(whiskers, { x: "x", y1: (p: SweepPoint) => floor(p.low ?? p.y), y2: (p: SweepPoint) => floor(p.high ?? p.y), stroke: "color", strokeWidth: 2, strokeOpacity: 0.6 }),
+      Plot.dot(points, { x: "x", y: "y", r: 4, fill: (p: SweepPoint) => (p.hollow ? "var(--card)" : p.color), stroke: "color", strokeWidth: 2, className: "mark", ariaLabel: "points" }),
+      Plot.tip(points, Plot.pointer({ x: "x", y: "y", title: (p: SweepPoint) => `${p.name}\n${options.xFormat(p.x)} ${options.xLabel}\n${options.value(p.y)}${p.note ? `\n${p.note}` : ""}`, ...tip() })),
+    ],
+  });
+  return asSvg(plot);
+}

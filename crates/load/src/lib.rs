@@ -31,7 +31,7 @@ pub mod target;
 pub mod tls;
 mod worker;
 
-pub use control::{Control, Snapshot};
+pub use control::{Control, LastSecond, Snapshot};
 pub use engine::run;
 pub use error::LoadError;
 pub use measurement::Measurement;

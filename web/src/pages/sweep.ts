@@ -1,6 +1,6 @@
 /** A figure against what was asked: latency against offered rate, throughput against connections. */
 import type { RunData } from "../data";
-import { color } from "../core/colors";
+import { color, dash } from "../core/colors";
 import { h } from "../core/dom";
 import { duration, plusMinus, si, thousands, UNITS, words } from "../core/format";
 import { choices, passes, ranking } from "../core/rows";
@@ -38,7 +38,7 @@ export function experimentPoints(data: RunData, against: Against, figure: number
       const cell = data.cells.find((c) => c.plan === p && c.candidate === row.candidate);
       const doubtful = row.lower_bound || row.mark !== "" || row.estimate === null || cell?.verdict === "overloaded" || cell?.verdict === "broken";
       const note = [row.estimate ? plusMinus(row.estimate) : `longer than ${unit.value(y)}`, cell && cell.verdict !== "valid" ? words(cell.verdict) : ""].filter(Boolean).join(", ");
-      return [{ x, y, low: row.estimate?.low ?? null, high: row.estimate?.high ?? null, name: candidate.label, color: color(row.candidate), hollow: doubtful, note, candidate: row.candidate }];
+      return [{ x, y, low: row.estimate?.low ?? null, high: row.estimate?.high ?? null, name: candidate.label, color: color(row.candidate), dash: dash(row.candidate), hollow: doubtful, note, candidate: row.candidate }];
     });
   });
 }

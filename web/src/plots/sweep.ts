@@ -1,6 +1,6 @@
 /** A figure against what was asked: a line a candidate, with intervals. */
 import * as Plot from "@observablehq/plot";
-import { asSvg, GRID, logTicks, NARROW, style, tip } from "./frame";
+import { asSvg, GRID, logAxisY, logTicks, NARROW, style, tip } from "./frame";
 
 export interface SweepPoint {
   x: number;
@@ -9,6 +9,7 @@ export interface SweepPoint {
   high: number | null;
   name: string;
   color: string;
+  dash?: string;
   /** Not to be trusted, overloaded, or a lower bound. */
   hollow: boolean;
   note: string;
@@ -44,15 +45,18 @@ export function sweep(options: SweepOptions, width: number): SVGSVGElement | nul
   const floor = (v: number): number => (options.logY ? Math.max(v, yd[0]) : v);
   const plot = Plot.plot({
     width, height: narrow ? 300 : 400, marginLeft: 60, marginRight: 20, marginTop: 14, marginBottom: 42, style: style(),
-    x: { type: options.logX ? "log" : "linear", domain: xd, label: options.xLabel, labelArrow: "none", ...xt, tickFormat: options.xFormat },
-    y: { type: options.logY ? "log" : "linear", domain: yd, label: null, ...yt, tickFormat: options.yFormat },
+    x: { type: options.logX ? "log" : "linear", domain: xd, label: options.xLabel, axis: null },
+    y: { type: options.logY ? "log" : "linear", domain: yd, label: null, ...(options.logY ? { axis: null } : { ...yt, tickFormat: options.yFormat }) },
     marks: [
+      options.logY ? logAxisY(yd, 8, options.yFormat) : null,
+      // The axis' texts are given: a logarithmic scale leaves out those of 6, 8 and 14.
+      Plot.axisX({ ...xt, label: options.xLabel, labelArrow: "none", tickFormat: null, text: (v: number) => options.xFormat(v) }),
       Plot.gridY({ ...GRID, ...yt }),
       Plot.gridX({ ...GRID, ...xt }),
       options.diagonal ? Plot.line([[0, 0], [Math.min(xd[1], yd[1]), Math.min(xd[1], yd[1])]], { stroke: "var(--ink-3)", strokeDasharray: "3 3" }) : null,
-      ...(options.connect ? names.map((name) => Plot.line(points.filter((p) => p.name === name).sort((a, b) => a.x - b.x), { x: "x", y: "y", stroke: points.find((p) => p.name === name)?.color ?? "currentColor", strokeWidth: 2, ariaLabel: name, className: "curve" })) : []),
+      ...(options.connect ? names.map((name) => Plot.line(points.filter((p) => p.name === name).sort((a, b) => a.x - b.x), { x: "x", y: "y", stroke: points.find((p) => p.name === name)?.color ?? "currentColor", strokeWidth: 2, strokeDasharray: points.find((p) => p.name === name)?.dash ?? "", ariaDescription: name, className: "curve" })) : []),
       Plot.ruleX(whiskers, { x: "x", y1: (p: SweepPoint) => floor(p.low ?? p.y), y2: (p: SweepPoint) => floor(p.high ?? p.y), stroke: "color", strokeWidth: 2, strokeOpacity: 0.6 }),
-      Plot.dot(points, { x: "x", y: "y", r: 4, fill: (p: SweepPoint) => (p.hollow ? "var(--card)" : p.color), stroke: "color", strokeWidth: 2, className: "mark", ariaLabel: "points" }),
+      Plot.dot(points, { x: "x", y: "y", r: 4, fill: (p: SweepPoint) => (p.hollow ? "var(--card)" : p.color), stroke: "color", strokeWidth: 2, className: "mark", ariaDescription: "points" }),
       Plot.tip(points, Plot.pointer({ x: "x", y: "y", title: (p: SweepPoint) => `${p.name}\n${options.xFormat(p.x)} ${options.xLabel}\n${options.value(p.y)}${p.note ? `\n${p.note}` : ""}`, ...tip() })),
     ],
   });

@@ -68,9 +68,9 @@ impl Web {
             let folder = toml.join(name);
             fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
             let recipe = format!(
-                "title = \"{name}\"\nlanguage = \"{language}\"\nkind = \"runtime\"\nroutes = [\"text\"]\n\
-                 processes = \"single\"\n[start]\ncommand = [\"{}\", \"target\", \"--port\", \"{{port}}\", \
-                 \"--threads\", \"{threads}\"]\n[[check]]\nsend = \"GET /\"\nstatus = 200\n",
+                "schema = \"prony.server/1\"\ntitle = \"{name}\"\nlanguage = \"{language}\"\nkind = \"runtime\"\nroutes = [\"text\"]\n\
+                 processes = \"single\"\nkeepalive = true\n[start]\ncommand = [\"{}\", \"target\", \"--port\", \"{{port}}\", \
+                 \"--threads\", \"{threads}\"]\n[[check]]\nrequest = \"GET /\"\nstatus = 200\n",
                 self.prony.display()
             );
             fs::write(folder.join("server.toml"), recipe).map_err(|e| e.to_string())?;

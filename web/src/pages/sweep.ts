@@ -65,11 +65,16 @@ export const sweep: Page = {
     const against = possible.find((a) => a === state.get("against")) ?? possible[0] ?? "rate";
     const figures = data.figures.map((f, i) => ({ f, i })).filter(({ f }) => data.experiment || ["throughput", "p50", "p99"].includes(f.id));
     const usual = against === "rate" ? "p99" : "throughput";
-    const current = figures.find(({ f }) => f.id === (state.get("y") ?? usual)) ?? figures[0];
+    const pointsOf = ({ f, i }: (typeof figures)[number]): (SweepPoint & { candidate: number })[] =>
+      data.experiment ? experimentPoints(data, against, i) : trialPoints(data, against, f.id);
+    const find = (id: string): (typeof figures)[number] | undefined => figures.find(({ f }) => f.id === id);
+    // Short trials have no p99.
+    const known = [usual, "p50", "throughput"].map(find).find((f) => f !== undefined && pointsOf(f).length > 0);
+    const current = find(state.get("y") ?? "") ?? known ?? figures[0];
     if (!current) return;
     const filters = { languages: state.list("language"), kinds: state.list("kind") };
     const hidden = state.list("hide").map(Number);
-    const all = (data.experiment ? experimentPoints(data, against, current.i) : trialPoints(data, against, current.f.id))
+    const all = pointsOf(current)
       .filter((p) => { const c = data.candidates[p.candidate]; return c !== undefined && passes(c, filters); });
     const points = all.filter((p) => !hidden.includes(p.candidate));
     root.append(h("section", { class: "controls", "aria-label": "What is shown" },

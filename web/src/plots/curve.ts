@@ -35,7 +35,7 @@ export function curves(all: Curve[], quantiles: number[], log: boolean, width: n
       log ? logAxisY(range, 8, axisDuration) : null,
       Plot.gridY({ ...GRID, ...(log ? { ticks: logTicks(range, 8) } : { ticks: 6 }) }),
       Plot.gridX({ ...GRID, ticks: MARKED.map(nines).filter((v) => v <= last * 1.01) }),
-      ...all.map((curve) => Plot.line(points.filter((p) => p.curve === curve.name), { x: "x", y: "y", stroke: curve.color, strokeWidth: 2, strokeDasharray: curve.dash, curve: "step-before", ariaDescription: curve.name, className: "curve" })),
+      ...all.map((curve) => Plot.line(points.filter((p) => p.curve === curve.name), { x: "x", y: "y", stroke: curve.color, strokeWidth: 2, strokeDasharray: curve.dash, curve: "step-before", className: "curve" })),
       Plot.tip(points, Plot.pointer({ x: "x", y: "y", title: (p: { curve: string; q: number; y: number }) => `${p.curve}\n${quantileName(p.q)}   ${duration(p.y)}`, ...tip() })),
       Plot.dot(points, Plot.pointer({ x: "x", y: "y", fill: "color", r: 4 })),
     ],

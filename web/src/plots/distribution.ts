@@ -26,7 +26,7 @@ export function distribution(all: Distribution[], width: number): SVGSVGElement 
     marks: [
       logAxisX(range, narrow ? 4 : 9, axisDuration),
       Plot.gridY({ ...GRID, ticks: 5 }),
-      Plot.rect(bars, { x1: "x1", x2: "x2", y1: 0, y2: "count", fill: "color", fillOpacity: single ? 0.75 : 0.32, inset: 0.5, className: "bars", ariaDescription: "requests" }),
+      Plot.rect(bars, { x1: "x1", x2: "x2", y1: 0, y2: "count", fill: "color", fillOpacity: single ? 0.75 : 0.32, inset: 0.5, className: "bars" }),
       Plot.ruleY([0], { stroke: "var(--line-strong)" }),
       Plot.tip(bars, Plot.pointerX({ x: (b: { x1: number; x2: number }) => Math.sqrt(b.x1 * b.x2), y: "count", title: (b: { name: string; x1: number; x2: number; count: number }) => `${b.name}\n${duration(b.x1)} – ${duration(b.x2)}\n${thousands(b.count)} requests`, ...tip() })),
     ],

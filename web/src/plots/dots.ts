@@ -83,11 +83,11 @@ export function dots(options: DotsOptions, width: number): SVGSVGElement | null 
         ? Plot.ruleX([options.reference], { stroke: "var(--ink-3)", strokeDasharray: "3 3" }) : null,
       options.axis === "zero"
         ? Plot.ruleY(known, { y: "key", x1: 0, x2: (d: Dot) => x(d.point), stroke: "color", strokeWidth: 2, strokeOpacity: 0.22, dy }) : null,
-      Plot.tickX(cloud, { x: "value", y: "key", stroke: "color", strokeOpacity: 0.5, strokeWidth: 1, insetTop: rowHeight / 2 - 8 + dy, insetBottom: rowHeight / 2 - 8 - dy, ariaDescription: "trials" }),
-      Plot.ruleY(whiskers, { y: "key", x1: (d: Dot) => x(d.low), x2: (d: Dot) => x(d.high), stroke: "color", strokeWidth: 2, dy, className: "whisker", ariaDescription: "whiskers" }),
+      Plot.tickX(cloud, { x: "value", y: "key", stroke: "color", strokeOpacity: 0.5, strokeWidth: 1, insetTop: rowHeight / 2 - 8 + dy, insetBottom: rowHeight / 2 - 8 - dy }),
+      Plot.ruleY(whiskers, { y: "key", x1: (d: Dot) => x(d.low), x2: (d: Dot) => x(d.high), stroke: "color", strokeWidth: 2, dy, className: "whisker" }),
       Plot.tickX(whiskers.flatMap((d) => [{ ...d, end: d.low }, { ...d, end: d.high }]), { x: (d: { end: number | null }) => x(d.end), y: "key", stroke: "color", strokeWidth: 2, insetTop: rowHeight / 2 - 5 + dy, insetBottom: rowHeight / 2 - 5 - dy }),
-      Plot.dot(known.filter((d) => d.published !== undefined), { x: "published", y: "key", symbol: "diamond", r: 5, stroke: "var(--ink-2)", fill: "var(--card)", dy, ariaDescription: "published" }),
-      Plot.dot(known, { x: (d: Dot) => x(d.point), y: "key", r: 5.5, fill: (d: Dot) => (d.hollow ? "var(--card)" : d.color), stroke: "color", strokeWidth: 2, dy, className: "mark", ariaDescription: "points" }),
+      Plot.dot(known.filter((d) => d.published !== undefined), { x: "published", y: "key", symbol: "diamond", r: 5, stroke: "var(--ink-2)", fill: "var(--card)", dy }),
+      Plot.dot(known, { x: (d: Dot) => x(d.point), y: "key", r: 5.5, fill: (d: Dot) => (d.hollow ? "var(--card)" : d.color), stroke: "color", strokeWidth: 2, dy, className: "mark" }),
       Plot.text(known.filter((d) => d.lowerBound), { x: (d: Dot) => x(d.point), y: "key", text: () => "→", dx: 15, fill: "color", fontWeight: 700, dy }),
       ...(narrow
         ? [

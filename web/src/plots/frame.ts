@@ -39,8 +39,14 @@ export function fit(text: string, pixels: number): string {
   return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
 }
 
+/** The drawing. To those who cannot see it it is one picture with a name and a table, so its groups have no names. */
 export function asSvg(plot: (SVGSVGElement | HTMLElement) & Plot.Plot): SVGSVGElement {
-  return (plot instanceof SVGSVGElement ? plot : plot.querySelector("svg")) as SVGSVGElement;
+  const svg = (plot instanceof SVGSVGElement ? plot : plot.querySelector("svg")) as SVGSVGElement;
+  for (const group of svg.querySelectorAll("[aria-label], [aria-description]")) {
+    group.removeAttribute("aria-label");
+    group.removeAttribute("aria-description");
+  }
+  return svg;
 }
 
 /** A logarithmic axis with all its texts: by itself it leaves out those of 5, 6 and 8 where they are many. */

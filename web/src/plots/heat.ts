@@ -42,7 +42,7 @@ export function heat(picture: Picture, width: number): SVGSVGElement | null {
     y: { type: "log", domain: range, axis: null },
     marks: [
       logAxisY(range, 9, axisDuration),
-      Plot.rect(cells, { x1: "x1", x2: "x2", y1: "y1", y2: "y2", fill: "var(--heat)", fillOpacity: (c: CellOf) => 0.06 + 0.94 * c.share ** 1.4, inset: 0.25, className: "cells", ariaDescription: "requests" }),
+      Plot.rect(cells, { x1: "x1", x2: "x2", y1: "y1", y2: "y2", fill: "var(--heat)", fillOpacity: (c: CellOf) => 0.06 + 0.94 * c.share ** 1.4, inset: 0.25, className: "cells" }),
       Plot.tip(cells, Plot.pointer({ x: (c: CellOf) => (c.x1 + c.x2) / 2, y: (c: CellOf) => Math.sqrt(c.y1 * c.y2), title: (c: CellOf) => `${duration(c.y1)} – ${duration(c.y2)}\n${c.x1.toFixed(1)} – ${c.x2.toFixed(1)} s\n${thousands(c.count)} requests`, ...tip() })),
     ],
   });

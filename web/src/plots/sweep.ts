@@ -54,9 +54,9 @@ export function sweep(options: SweepOptions, width: number): SVGSVGElement | nul
       Plot.gridY({ ...GRID, ...yt }),
       Plot.gridX({ ...GRID, ...xt }),
       options.diagonal ? Plot.line([[0, 0], [Math.min(xd[1], yd[1]), Math.min(xd[1], yd[1])]], { stroke: "var(--ink-3)", strokeDasharray: "3 3" }) : null,
-      ...(options.connect ? names.map((name) => Plot.line(points.filter((p) => p.name === name).sort((a, b) => a.x - b.x), { x: "x", y: "y", stroke: points.find((p) => p.name === name)?.color ?? "currentColor", strokeWidth: 2, strokeDasharray: points.find((p) => p.name === name)?.dash ?? "", ariaDescription: name, className: "curve" })) : []),
+      ...(options.connect ? names.map((name) => Plot.line(points.filter((p) => p.name === name).sort((a, b) => a.x - b.x), { x: "x", y: "y", stroke: points.find((p) => p.name === name)?.color ?? "currentColor", strokeWidth: 2, strokeDasharray: points.find((p) => p.name === name)?.dash ?? "", className: "curve" })) : []),
       Plot.ruleX(whiskers, { x: "x", y1: (p: SweepPoint) => floor(p.low ?? p.y), y2: (p: SweepPoint) => floor(p.high ?? p.y), stroke: "color", strokeWidth: 2, strokeOpacity: 0.6 }),
-      Plot.dot(points, { x: "x", y: "y", r: 4, fill: (p: SweepPoint) => (p.hollow ? "var(--card)" : p.color), stroke: "color", strokeWidth: 2, className: "mark", ariaDescription: "points" }),
+      Plot.dot(points, { x: "x", y: "y", r: 4, fill: (p: SweepPoint) => (p.hollow ? "var(--card)" : p.color), stroke: "color", strokeWidth: 2, className: "mark" }),
       Plot.tip(points, Plot.pointer({ x: "x", y: "y", title: (p: SweepPoint) => `${p.name}\n${options.xFormat(p.x)} ${options.xLabel}\n${options.value(p.y)}${p.note ? `\n${p.note}` : ""}`, ...tip() })),
     ],
   });

@@ -47,12 +47,12 @@ export function time(options: TimeOptions, width: number): SVGSVGElement | null 
       log ? logAxisY(range, 6, options.format) : null,
       Plot.gridY({ ...GRID, ...ticks }),
       options.opens !== undefined && options.opens > options.seconds[0]
-        ? Plot.rectX([0], { x1: options.seconds[0], x2: options.opens, fill: "var(--band)", ariaDescription: "warm-up" }) : null,
+        ? Plot.rectX([0], { x1: options.seconds[0], x2: options.opens, fill: "var(--band)" }) : null,
       Plot.ruleY([range[0]], { stroke: "var(--line-strong)" }),
       ...options.lines.filter((line) => line.area).map((line) => Plot.areaY(line.points, { x: "0", y1: () => range[0], y2: "1", fill: line.color, fillOpacity: 0.12 })),
       ...options.lines.map((line) => line.points.filter((p) => p[1] !== null).length === 1
         ? Plot.dot(line.points, { x: "0", y: "1", fill: line.color, r: 3, className: "curve" })
-        : Plot.line(line.points, { x: "0", y: "1", stroke: line.color, strokeWidth: line.thin ? 1 : 1.75, strokeDasharray: line.dash ?? "", curve: "linear", ariaDescription: line.name, className: "curve" })),
+        : Plot.line(line.points, { x: "0", y: "1", stroke: line.color, strokeWidth: line.thin ? 1 : 1.75, strokeDasharray: line.dash ?? "", curve: "linear", className: "curve" })),
       Plot.tip(known, Plot.pointerX({ x: "x", y: "y", title: (p: { name: string; x: number; y: number }) => `${p.name}\n${p.x.toFixed(1)} s   ${options.value(p.y)}`, ...tip() })),
       Plot.ruleX(known, Plot.pointerX({ x: "x", stroke: "var(--ink-3)" })),
     ],

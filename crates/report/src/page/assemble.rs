@@ -92,7 +92,7 @@ fn head(
         ),
     };
     let reproduce = match measured.as_slice() {
-        [one] if !experiment => super::reproduce::line(one),
+        [one] if !experiment => super::reproduce::line(one, &results[0].planned.candidate),
         _ => analysis.reproduce.clone(),
     };
     Head {

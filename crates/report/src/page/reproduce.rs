@@ -133,7 +133,10 @@ mod tests {
 
     #[test]
     fn a_closed_loop_and_a_rate() {
-        assert_eq!(line(&fixtures::closed(), "a"), "prony load http://127.0.0.1:8080/ -c 100 -d 30s --warmup 3s");
+        assert_eq!(
+            line(&fixtures::closed(), "a"),
+            "prony load http://127.0.0.1:8080/ -c 100 -d 30s --warmup 3s"
+        );
         assert_eq!(line(&fixtures::closed(), EMBEDDED), "prony load -c 100 -d 30s --warmup 3s");
         let line = line(&fixtures::overloaded(), "a");
         assert_eq!(line, "prony load http://127.0.0.1:8080/ -c 500 -R 21000 -d 30s --warmup 3s");

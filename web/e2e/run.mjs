@@ -223,6 +223,28 @@ await check("prony serve lists runs, and refuses what is not a browser's", async
   must(await run.ended === 0, "SIGTERM did not end it well");
 });
 
+await check("elsewhere than on loopback, pages need the token", async () => {
+  const run = start(["serve", join(folder, "loads.jsonl"), "--listen", "0.0.0.0:0"], /(http:\S+)/);
+  const url = new URL((await run.url).replace("0.0.0.0", "127.0.0.1"));
+  try {
+    must(/^\?token=[0-9a-f]{32}$/.test(url.search), `the address has no token: ${url}`);
+    const ask = (path, cookie = "") => raw(url.origin, `GET ${path} HTTP/1.1\r\nHost: any.example\r\n${cookie}\r\n`);
+    must((await ask("/")).startsWith("HTTP/1.1 403"), "it answers without the token");
+    must((await ask("/?token=00000000000000000000000000000000")).startsWith("HTTP/1.1 403"), "it takes a wrong token");
+    const welcome = await ask(`/${url.search}`);
+    must(welcome.startsWith("HTTP/1.1 303") && /HttpOnly; SameSite=Strict/.test(welcome), "it gives no cookie");
+    const cookie = welcome.match(/Set-Cookie: ([^;]+)/)[1];
+    must((await ask("/", `Cookie: ${cookie}\r\n`)).startsWith("HTTP/1.1 200"), "it does not take its cookie");
+    const { page, context, problems } = await open(chromium, url.href, { allowed: (to) => to.startsWith(url.origin) });
+    must(await page.locator(".runs a").count() === 1, "the run is not listed");
+    must(!page.url().includes("token"), "the token stays in the address");
+    must(problems.length === 0, problems.join("; "));
+    await context.close();
+  } finally {
+    run.child.kill("SIGTERM");
+  }
+});
+
 await chromium.close();
 console.log(failed === 0 ? `all well; pictures in ${pictures}` : `${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);

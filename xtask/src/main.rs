@@ -14,6 +14,7 @@ mod peers;
 mod soak;
 mod tidy;
 mod web;
+mod web_cost;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -26,6 +27,9 @@ fn main() -> ExitCode {
         Some("docs") => docs::write(&root()),
         Some("e2e") => e2e::run(&root()),
         Some("fuzz") => fuzz::run(&root(), rest),
+        Some("web") if rest.iter().any(|word| word == "--cost") => {
+            web_cost::run(&root().join("target/release/prony"))
+        }
         Some("web") => web::run(&root()),
         Some("soak") => soak::run(&root(), rest),
         Some("peers") => peers::run(&root(), rest),

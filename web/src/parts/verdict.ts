@@ -29,7 +29,7 @@ export function badge(verdict: string, said: Said[] = []): HTMLElement {
   if (said.length === 0) return h("span", { class: `badge ${tone}` }, face);
   const id = `why-${nextId++}`;
   return h("span", { class: "why" },
-    h("button", { type: "button", class: `badge ${tone}`, "aria-describedby": id }, face),
+    h("button", { type: "button", class: `badge ${tone}`, "aria-describedby": id, onkeydown: (e: KeyboardEvent) => { if (e.key === "Escape") (e.target as HTMLElement).blur(); } }, face),
     h("span", { class: "tooltip", role: "tooltip", id }, reasons(said)));
 }
 

@@ -33,7 +33,11 @@ export function sweep(options: SweepOptions, width: number): SVGSVGElement | nul
   if (points.length === 0) return null;
   const narrow = width < NARROW;
   const xs = points.map((p) => p.x);
-  const ys = points.flatMap((p) => [p.y, p.low ?? p.y, p.high ?? p.y]).filter((v) => !options.logY || v > 0);
+  const found = points.map((p) => p.y);
+  // Intervals of few trials can span decades; the points are what is looked at, so the rest is cut off.
+  const most = Math.max(...found) * (options.logY ? 4 : 1.6);
+  const least = Math.min(...found) / 4;
+  const ys = points.flatMap((p) => [p.y, Math.max(p.low ?? p.y, least), Math.min(p.high ?? p.y, most)]).filter((v) => !options.logY || v > 0);
   const span = (v: number[], log: boolean): [number, number] => log
     ? [Math.min(...v) / 1.2, Math.max(...v) * 1.2] : [0, Math.max(...v) * 1.06 || 1];
   const [xd, yd] = [span(xs, options.logX), span(ys, options.logY)];
@@ -42,7 +46,7 @@ export function sweep(options: SweepOptions, width: number): SVGSVGElement | nul
   const yt = options.logY ? { ticks: logTicks(yd, 8) } : { ticks: 6 };
   const names = [...new Set(points.map((p) => p.name))];
   const whiskers = points.filter((p) => p.low !== null && p.high !== null);
-  const floor = (v: number): number => (options.logY ? Math.max(v, yd[0]) : v);
+  const floor = (v: number): number => Math.min(Math.max(v, yd[0]), yd[1]);
   const plot = Plot.plot({
     width, height: narrow ? 300 : 400, marginLeft: 60, marginRight: 20, marginTop: 14, marginBottom: 42, style: style(),
     x: { type: options.logX ? "log" : "linear", domain: xd, label: options.xLabel, axis: null },

@@ -10,6 +10,8 @@ const HEAD_MAX_BYTES: usize = 8 << 10;
 const HEAD_TIME: Duration = Duration::from_secs(5);
 /// An answer has this long to be taken, however slowly it is read.
 const ANSWER_TIME: Duration = Duration::from_secs(60);
+/// And its other side has this long to send what is left, or to close.
+const DRAIN_TIME: Duration = Duration::from_millis(500);
 const HEADERS_MAX: usize = 64;
 const PATH_MAX_BYTES: usize = 1024;
 
@@ -126,8 +128,17 @@ pub(super) fn answer(stream: &mut TcpStream, answer: &Answer<'_>, head_only: boo
     if !head_only {
         write_until(stream, answer.body, until)?;
     }
-    // The rest of what was sent to us is not read; closing in both directions would reset what we sent.
-    stream.shutdown(std::net::Shutdown::Write)
+    stream.shutdown(std::net::Shutdown::Write)?;
+    // What was sent to us and not read would make the close a reset, which can overtake the answer.
+    let (mut left, mut block) = (HEAD_MAX_BYTES * 4, [0; 1024]);
+    stream.set_read_timeout(Some(DRAIN_TIME))?;
+    while left > 0 {
+        match stream.read(&mut block)? {
+            0 => break,
+            read => left = left.saturating_sub(read),
+        }
+    }
+    Ok(())
 }
 
 /// Begins a stream of events.

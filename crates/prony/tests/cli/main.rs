@@ -9,4 +9,5 @@ mod ledger;
 mod ports;
 mod signals;
 mod tls;
+mod web;
 mod world;

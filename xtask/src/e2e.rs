@@ -41,6 +41,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     run.quickstart(if install { RANKED_MIN } else { 1 });
     run.full_disk();
     run.containers(root);
+    run.count("the web page in a browser", crate::web::run(root));
     let units_after = enabled_units();
     run.count(
         "no service was enabled",
@@ -161,9 +162,10 @@ impl Run {
         });
         self.count("its report ranks the servers and counts no failure", result);
         let page = fs::read_to_string(self.folder.join("quickstart.html")).unwrap_or_default();
-        let alone = !page.contains("src=\"http") && !page.contains("href=\"http") && page.contains("<svg");
+        let alone =
+            !page.contains("src=\"http") && !page.contains("href=\"http") && page.contains("prony.page/1");
         self.count(
-            "its page has plots and loads nothing",
+            "its page has its data and loads nothing",
             if alone { Ok(()) } else { Err("see quickstart.html".to_owned()) },
         );
     }

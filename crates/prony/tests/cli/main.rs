@@ -11,4 +11,5 @@ mod servers;
 mod signals;
 mod targets;
 mod tls;
+mod web;
 mod world;

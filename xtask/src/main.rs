@@ -2,15 +2,18 @@
 //!
 //! `cargo xtask tidy` holds the tree to its own rules; `cargo xtask docs`
 //! writes the generated pages; `cargo xtask e2e` drives the release binary
-//! against real servers; `cargo xtask peers` compares Prony with other load
+//! against real servers, `cargo xtask containers` against some in containers;
+//! `cargo xtask peers` compares Prony with other load
 //! generators; `cargo xtask fuzz` runs the fuzz targets; `cargo xtask soak` watches
 //! the memory of a long load.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to its developer")]
 
+mod containers;
 mod docs;
 mod e2e;
 mod fuzz;
 mod peers;
+mod rotation;
 mod soak;
 mod tidy;
 
@@ -24,6 +27,7 @@ fn main() -> ExitCode {
         Some("tidy") => tidy::run(&root()),
         Some("docs") => docs::write(&root()),
         Some("e2e") => e2e::run(&root()),
+        Some("containers") => containers::run(&root()),
         Some("fuzz") => fuzz::run(&root(), rest),
         Some("soak") => soak::run(&root(), rest),
         Some("peers") => peers::run(&root(), rest),
@@ -32,7 +36,7 @@ fn main() -> ExitCode {
         Some("measured") => peers::measured(rest),
         Some("floor") => peers::floor::run(rest),
         Some("counting-server") => peers::counting::run(),
-        _ => Err("usage: cargo xtask tidy|docs|e2e|fuzz|soak|peers".to_owned()),
+        _ => Err("usage: cargo xtask tidy|docs|e2e|containers|fuzz|soak|peers".to_owned()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -28,6 +28,13 @@ pub(crate) struct LoadArguments {
     /// `csv` (a line per second) or `jtl` (JMeter's log, a line per request) (repeatable)
     #[arg(long, value_name = "KIND=FILE")]
     pub(crate) export: Vec<String>,
+    /// Several requests in turn, a URL, METHOD URL or path a line; `-` is standard input. The URL
+    /// before it gives only the server, and may be left out where lines name it
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) targets: Option<String>,
+    /// The lines of --targets in another order each round, drawn from the seed
+    #[arg(long)]
+    pub(crate) shuffle: bool,
 }
 
 /// The flags that make a plan, of `load` and of `bench --candidate`.

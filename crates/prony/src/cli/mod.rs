@@ -11,7 +11,7 @@ pub(crate) mod traps;
 use clap::{Parser, Subcommand};
 
 pub(crate) use bench::BenchArguments;
-pub(crate) use load::{LoadArguments, PlanArguments, count};
+pub(crate) use load::{LoadArguments, PlanArguments};
 pub(crate) use report::{ReportArguments, ReportFormat};
 pub(crate) use servers::{ListFormat, RuntimeArguments, ServersArguments, ServersCommand};
 pub(crate) use target::TargetArguments;

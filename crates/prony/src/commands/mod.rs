@@ -10,6 +10,7 @@ pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod servers;
 pub(crate) mod target;
+pub(crate) mod targets;
 pub(crate) mod tls;
 
 use std::fs::File;

@@ -7,6 +7,8 @@ mod coming_from;
 mod export;
 mod ledger;
 mod ports;
+mod servers;
 mod signals;
+mod targets;
 mod tls;
 mod world;

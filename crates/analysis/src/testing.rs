@@ -11,6 +11,8 @@ use prony_load::pace::Rate;
 use prony_load::plan::{Arrivals, Plan};
 use prony_load::target::Target;
 
+pub(crate) mod run;
+
 const S: u64 = 1_000_000_000;
 
 pub(crate) fn closed_plan() -> Plan {

@@ -273,6 +273,7 @@ fn conduct(
     let mut series = merge::Series::default();
     let mut books: Vec<Option<ClosedBooks>> = hands.iter().map(|_| None).collect();
     let mut cpu = ProcessCpu::default();
+    let mut last_second = None;
     while books.iter().any(Option::is_none) {
         match from_workers.recv_timeout(until_next_look(&cpu, edges)) {
             Ok(FromWorker::Done(worker, result)) => {
@@ -293,7 +294,8 @@ fn conduct(
                 let _ = hands[worker].empty.send(histogram);
             });
         }
-        observe(&snapshot(hands, start_ns, edges));
+        last_second = series.last_second(hands.len(), last_second);
+        observe(&Snapshot { last_second, ..snapshot(hands, start_ns, edges) });
     }
     cpu.finish();
     for part in seconds.try_iter() {

@@ -35,7 +35,7 @@ pub mod tls;
 mod turns;
 mod worker;
 
-pub use control::{Control, Snapshot};
+pub use control::{Control, LastSecond, Snapshot};
 pub use engine::run;
 pub use error::LoadError;
 pub use measurement::Measurement;

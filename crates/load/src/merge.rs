@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use crate::books::{ClosedBooks, SecondPart};
 use crate::by_request::ByRequest;
+use crate::control::LastSecond;
 use crate::measurement::{
     Bin, ClientCost, Durations, ErrorKind, ErrorTally, Latency, Measurement, ReceiveClock, RequestCounts,
     RunTotal, Second, SparseDurations, empty_histogram,
@@ -19,6 +20,8 @@ const SECOND_NS: u64 = 1_000_000_000;
 #[derive(Debug, Default)]
 pub(crate) struct Series {
     seconds: Vec<Second>,
+    /// How many workers' parts each has.
+    parts: Vec<usize>,
 }
 
 impl Series {
@@ -35,6 +38,8 @@ impl Series {
                 response: SparseDurations::default(),
             });
         }
+        self.parts.resize(self.seconds.len(), 0);
+        self.parts[index] += 1;
         let second = &mut self.seconds[index];
         second.completed += part.completed;
         second.failed += part.failed;
@@ -43,6 +48,27 @@ impl Series {
         let mut emptied = part.response;
         emptied.reset();
         give_back(part.worker, emptied);
+    }
+
+    /// The last second that so many workers have finished, unless it is the
+    /// one that `known` is of. Its histogram is unpacked once a second, in the observer's thread.
+    pub(crate) fn last_second(&self, workers: usize, known: Option<LastSecond>) -> Option<LastSecond> {
+        let index = self.parts.iter().rposition(|parts| *parts >= workers)?;
+        let second = &self.seconds[index];
+        if known.is_some_and(|known| known.at_ns == second.at_ns) {
+            return known;
+        }
+        let response = second.response.to_histogram();
+        let given = |least: u64, value: u64| (response.len() >= least).then_some(value);
+        Some(LastSecond {
+            at_ns: second.at_ns,
+            completed: second.completed,
+            failed: second.failed,
+            connections: second.connections,
+            p50_ns: given(1, response.value_at_quantile(0.5)),
+            p99_ns: given(100, response.value_at_quantile(0.99)),
+            max_ns: given(1, response.max()),
+        })
     }
 
     fn finish(mut self, window_ns: u64) -> Vec<Second> {

@@ -25,6 +25,10 @@ pub fn experiment(analysis: &ExperimentAnalysis) -> String {
     for plan in &analysis.plans {
         plan_table(&mut out, analysis, plan);
     }
+    published(&mut out, analysis);
+    if let Some(spread) = words::spread(analysis) {
+        out.push_str(&format!("\n{}\n", text(&spread)));
+    }
     if !analysis.skipped.is_empty() {
         out.push_str("\nSkipped:\n\n");
         for skipped in &analysis.skipped {
@@ -41,6 +45,28 @@ pub fn experiment(analysis: &ExperimentAnalysis) -> String {
     out
 }
 
+/// A source's conclusions, judged.
+fn published(out: &mut String, analysis: &ExperimentAnalysis) {
+    let Some(published) = &analysis.published else { return };
+    out.push_str(&format!("\n#### {} said\n\n{}\n\n", text(&published.source), text(&published.method)));
+    push_row(out, ["conclusion", "there", "", "here"].map(str::to_owned).into_iter());
+    push_row(out, [":---", "---:", ":---", "---:"].map(str::to_owned).into_iter());
+    for judged in &published.conclusions {
+        let why = words::judged_why(judged).map(|why| format!(" ({why})")).unwrap_or_default();
+        let said = text(&format!("{}{why}", judged.text));
+        let word = judged.judgement.word().to_owned();
+        push_row(out, [said, words::judged_there(judged), word, words::judged_here(judged)].into_iter());
+    }
+    let mut notes: Vec<String> = published.agreement.iter().map(words::agreement).collect();
+    notes.extend(
+        published.doubts.iter().map(|doubt| format!("Doubted: {}: {}", doubt.candidate, doubt.reason)),
+    );
+    if !notes.is_empty() {
+        out.push('\n');
+        out.extend(notes.iter().map(|note| format!("- {}\n", text(note))));
+    }
+}
+
 fn host_line(host: &prony_record::host::Host) -> String {
     let parts = [host.cpu_model.as_str(), host.kernel.as_str(), host.os.as_str()];
     let mut said: Vec<String> = parts.iter().filter(|p| !p.is_empty()).map(|p| text(p)).collect();
@@ -53,12 +79,17 @@ fn plan_table(out: &mut String, analysis: &ExperimentAnalysis, plan: &PlanAnalys
     out.push_str(&format!("\n#### {}: {}\n\n", text(&plan.name), text(&plan.describe)));
     let mut head = vec!["rank", "server", "req/s", "95 %"];
     head.extend(baseline.as_deref());
+    let there = plan.rows.iter().any(|row| words::there(row).is_some());
+    let source = analysis.published.as_ref().map(|p| words::source_tag(&p.source)).unwrap_or_default();
+    if there {
+        head.push(&source);
+    }
     head.extend(["p50 ms", "p99 ms", "CPU µs/req", "peak MB", "failed", "trials"]);
     push_row(out, head.iter().map(|h| (*h).to_owned()));
     // Texts to the left, figures to the right.
     push_row(out, (0..head.len()).map(|i| if i == 1 { ":---".to_owned() } else { "---:".to_owned() }));
     for row in &plan.rows {
-        push_row(out, cells(row, baseline.is_some()).into_iter());
+        push_row(out, cells(row, baseline.is_some(), there).into_iter());
     }
     let remarks: Vec<String> = plan
         .rows
@@ -73,7 +104,7 @@ fn plan_table(out: &mut String, analysis: &ExperimentAnalysis, plan: &PlanAnalys
     }
 }
 
-fn cells(row: &Row, ratio: bool) -> Vec<String> {
+fn cells(row: &Row, ratio: bool, there: bool) -> Vec<String> {
     let or_withheld = |figure: Option<String>| figure.unwrap_or_else(|| WITHHELD.to_owned());
     let pm = |e: &Option<Estimate>| or_withheld(e.as_ref().and_then(words::plus_minus));
     let mut cells =
@@ -83,6 +114,9 @@ fn cells(row: &Row, ratio: bool) -> Vec<String> {
             let pm = words::plus_minus(e).map(|pm| format!(" {pm}")).unwrap_or_default();
             format!("{}{pm}", words::ratio(e))
         })));
+    }
+    if there {
+        cells.push(or_withheld(words::there(row)));
     }
     cells.push(or_withheld(row.p50_ns.as_ref().map(|e| format::milliseconds(e.point))));
     cells.push(text(&words::row_p99(row)));

@@ -35,6 +35,10 @@ pub(crate) struct LoadArguments {
     /// The lines of --targets in another order each round, drawn from the seed
     #[arg(long)]
     pub(crate) shuffle: bool,
+    /// Show the load on a web page while it runs, then its report; elsewhere than on this machine
+    /// (--web=0.0.0.0:8080) only with the token that is printed
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true, default_missing_value = "127.0.0.1:0")]
+    pub(crate) web: Option<String>,
 }
 
 /// The flags that make a plan, of `load` and of `bench --candidate`.

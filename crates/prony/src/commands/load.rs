@@ -16,6 +16,7 @@ use prony_report::terminal::{self, TerminalOptions};
 
 use super::embedded::Embedded;
 use super::export::Exports;
+use super::watch::{self, Watch};
 use super::{parse_cpus, plan, targets, write_file};
 use crate::cli::LoadArguments;
 use crate::failure::Failure;
@@ -52,8 +53,15 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     if let Some(embedded) = &embedded {
         plan.target = Target::parse(&embedded.url).map_err(Failure::not_measured)?;
     }
+    let own_cpus: Vec<u32> = plan.cpus.iter().filter_map(|cpu| u32::try_from(*cpu).ok()).collect();
+    let watch = Watch::start(arguments.web.as_deref(), || watch::load_head(&plan), &own_cpus, printer)?;
     let progress = progress_bar(&plan, arguments.quiet || !printer.watched());
-    let measured = prony_load::run(&plan, &control, &mut |snapshot| show(&progress, &plan, snapshot));
+    let measured = prony_load::run(&plan, &control, &mut |snapshot| {
+        show(&progress, &plan, snapshot);
+        if let Some(hub) = watch.hub() {
+            hub.snapshot(snapshot);
+        }
+    });
     progress.finish_and_clear();
     let context = TrialContext {
         host: prony_lab::host::read(),
@@ -61,11 +69,20 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
         embedded_target: embedded.is_some(),
         server_saturated: None,
     };
-    let measured = measured?;
+    let measured = match measured {
+        Ok(measured) => measured,
+        Err(why) => {
+            watch.end(Err(why.to_string()));
+            return Err(why.into());
+        }
+    };
     let trial = judge(&measured, &plan, &context);
     drop(embedded);
     publish(arguments, &trial, log, printer)?;
     exports.write(&trial, &measured, printer)?;
+    if watch.hub().is_some() {
+        watch.end(Ok(&log_of(arguments, &trial)));
+    }
     if trial.interrupted {
         return Err(Failure::interrupted());
     }
@@ -156,13 +173,28 @@ fn open_log(path: &str, printer: &Printer) -> Result<Log, Failure> {
     Ok(Log::Existing(Box::new(log), writer))
 }
 
+/// What a trial's candidate and plan are called.
+fn names(arguments: &LoadArguments, trial: &Trial) -> (String, String) {
+    let embedded = is_embedded(arguments).then(|| "embedded target".to_owned());
+    let candidate = embedded.unwrap_or_else(|| trial.target.url.clone());
+    let list =
+        trial.plan.targets.as_ref().map_or(String::new(), |list| format!("-list-{}", list.fingerprint));
+    (candidate, format!("c{}{}{list}", trial.plan.connections, rate_suffix(trial)))
+}
+
+/// A run log of this trial alone, for the page.
+fn log_of(arguments: &LoadArguments, trial: &Trial) -> RunLog {
+    let (candidate, plan) = names(arguments, trial);
+    let header = header(trial, &candidate, &plan);
+    let planned = PlannedTrial { index: 0, block: 0, candidate, plan };
+    let result =
+        TrialResult { planned, trial: Some(trial.clone()), server: None, failure: None, capacity: None };
+    RunLog { header, results: vec![result], events: Vec::new(), unfinished: Vec::new(), truncated: false }
+}
+
 impl Log {
     fn append(self, arguments: &LoadArguments, trial: &Trial) -> Result<(), Failure> {
-        let embedded = is_embedded(arguments).then(|| "embedded target".to_owned());
-        let candidate = embedded.unwrap_or_else(|| trial.target.url.clone());
-        let list =
-            trial.plan.targets.as_ref().map_or(String::new(), |list| format!("-list-{}", list.fingerprint));
-        let plan = format!("c{}{}{list}", trial.plan.connections, rate_suffix(trial));
+        let (candidate, plan) = names(arguments, trial);
         let (index, mut writer) = match self {
             Log::New(path) => (0, RunLogWriter::create(Path::new(&path), &header(trial, &candidate, &plan))?),
             Log::Existing(log, writer) => {
@@ -171,7 +203,8 @@ impl Log {
             }
         };
         let planned = PlannedTrial { index, block: index, candidate, plan };
-        let result = TrialResult { planned, trial: Some(trial.clone()), server: None, failure: None };
+        let result =
+            TrialResult { planned, trial: Some(trial.clone()), server: None, failure: None, capacity: None };
         Ok(writer.append(&Line::Result(result))?)
     }
 }
@@ -205,8 +238,16 @@ fn header(trial: &Trial, candidate: &str, plan: &str) -> Header {
             keepalive: trial.plan.keepalive,
         }],
         skipped: Vec::new(),
-        plans: vec![NamedPlan { name: plan.to_owned(), describe: plan.to_owned(), plan: trial.plan.clone() }],
+        plans: vec![NamedPlan {
+            name: plan.to_owned(),
+            describe: plan.to_owned(),
+            plan: trial.plan.clone(),
+            group: None,
+            share: None,
+            capacity: None,
+        }],
         order: Vec::new(),
         experiment_toml: None,
+        published: None,
     }
 }

@@ -4,6 +4,7 @@
 mod by_request;
 mod experiment;
 mod latency;
+mod published;
 mod table;
 #[cfg(test)]
 mod tests;

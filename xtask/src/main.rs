@@ -2,15 +2,18 @@
 //!
 //! `cargo xtask tidy` holds the tree to its own rules; `cargo xtask docs`
 //! writes the generated pages; `cargo xtask e2e` drives the release binary
-//! against real servers; `cargo xtask peers` compares Prony with other load
+//! against real servers, `cargo xtask containers` against some in containers;
+//! `cargo xtask peers` compares Prony with other load
 //! generators; `cargo xtask fuzz` runs the fuzz targets; `cargo xtask soak` watches
 //! the memory of a long load; `cargo xtask web` opens the web page in a browser.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to its developer")]
 
+mod containers;
 mod docs;
 mod e2e;
 mod fuzz;
 mod peers;
+mod rotation;
 mod soak;
 mod tidy;
 mod web;
@@ -26,6 +29,7 @@ fn main() -> ExitCode {
         Some("tidy") => tidy::run(&root()),
         Some("docs") => docs::write(&root()),
         Some("e2e") => e2e::run(&root()),
+        Some("containers") => containers::run(&root()),
         Some("fuzz") => fuzz::run(&root(), rest),
         Some("web") if rest.iter().any(|word| word == "--cost") => {
             web_cost::run(&root().join("target/release/prony"))
@@ -38,7 +42,7 @@ fn main() -> ExitCode {
         Some("measured") => peers::measured(rest),
         Some("floor") => peers::floor::run(rest),
         Some("counting-server") => peers::counting::run(),
-        _ => Err("usage: cargo xtask tidy|docs|e2e|fuzz|soak|peers|web".to_owned()),
+        _ => Err("usage: cargo xtask tidy|docs|e2e|containers|fuzz|soak|peers|web".to_owned()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -78,6 +78,7 @@ pub(crate) fn row(candidate: &CandidateRecord, cells: &[Cell<'_>]) -> (Row, Opti
         latency_curve,
         series: cells.iter().map(|c| series(c.planned.block, c.trial, c.server)).collect(),
         per_trial_requests_per_s: rates,
+        published: None,
     };
     let notes = notes
         .into_iter()

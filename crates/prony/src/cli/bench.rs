@@ -42,9 +42,8 @@ pub(crate) struct BenchArguments {
     /// CPUs, `server=1` and `client=0` (repeatable) [default: the last ones for the server]
     #[arg(long, value_name = "SIDE=CPUS")]
     pub(crate) pin: Vec<String>,
-    /// `native`
-    #[arg(long, value_name = "RUNTIME", default_value = "native", hide = true)]
-    pub(crate) runtime: String,
+    #[command(flatten)]
+    pub(crate) runtime: super::RuntimeArguments,
     /// Also take servers from this folder (repeatable); ./prony/servers is taken by itself
     #[arg(long, value_name = "DIR")]
     pub(crate) servers: Vec<String>,

@@ -24,12 +24,6 @@ use crate::printer::Printer;
 use progress::Progress;
 
 pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), Failure> {
-    if arguments.runtime != "native" {
-        return Err(Failure::usage(format!(
-            "--runtime {}: this version of Prony runs servers natively only: leave it out.",
-            arguments.runtime
-        )));
-    }
     let setup = setup::setup(arguments, printer)?;
     if arguments.dry_run {
         printer.out(&setup::forecast(&setup));

@@ -17,7 +17,7 @@ use prony_report::terminal::{self, TerminalOptions};
 use super::embedded::Embedded;
 use super::export::Exports;
 use super::watch::{self, Watch};
-use super::{parse_cpus, plan, write_file};
+use super::{parse_cpus, plan, targets, write_file};
 use crate::cli::LoadArguments;
 use crate::failure::Failure;
 use crate::interrupt;
@@ -31,7 +31,10 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     let url = arguments.url.as_deref();
     let given = url.map(Target::parse).transpose().map_err(Failure::usage)?;
     let somewhere = Target::parse("http://127.0.0.1/").map_err(Failure::usage)?;
-    let mut plan = plan::plan(&arguments.plan, given.clone().unwrap_or(somewhere))?;
+    let (server, list) = targets::read(arguments, given.as_ref())?.unzip();
+    let embeds = given.is_none() && list.is_none();
+    let mut plan = plan::plan(&arguments.plan, server.or(given).unwrap_or(somewhere))?;
+    plan.list = list;
     plan.check().map_err(prony_load::LoadError::from)?;
     if let Some(cpus) = &arguments.pin {
         plan.cpus = parse_cpus(cpus)?.into_iter().map(|cpu| cpu as usize).collect();
@@ -46,7 +49,7 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
         printer.note("-k: the server's certificate is NOT checked; whoever answers is loaded.");
     }
     let control = interrupt::control()?;
-    let embedded = if given.is_none() { Some(Embedded::start()?) } else { None };
+    let embedded = if embeds { Some(Embedded::start()?) } else { None };
     if let Some(embedded) = &embedded {
         plan.target = Target::parse(&embedded.url).map_err(Failure::not_measured)?;
     }
@@ -102,7 +105,7 @@ fn publish(
         if to_stdout { printer.out(&text) } else { write_file(path, &text)? }
     }
     if !to_stdout {
-        let target = arguments.url.clone().map_or(Some(String::new()), |_| None);
+        let target = is_embedded(arguments).then(String::new);
         let text =
             terminal::trial(trial, &TerminalOptions { color: printer.color(), target, ..Default::default() });
         let shown = if arguments.quiet { text.lines().next().unwrap_or_default() } else { text.as_str() };
@@ -112,6 +115,10 @@ fn publish(
         log.append(arguments, trial)?;
     }
     Ok(())
+}
+
+fn is_embedded(arguments: &LoadArguments) -> bool {
+    arguments.url.is_none() && arguments.targets.is_none()
 }
 
 fn progress_bar(plan: &Plan, hidden: bool) -> ProgressBar {
@@ -168,8 +175,11 @@ fn open_log(path: &str, printer: &Printer) -> Result<Log, Failure> {
 
 /// What a trial's candidate and plan are called.
 fn names(arguments: &LoadArguments, trial: &Trial) -> (String, String) {
-    let candidate = arguments.url.as_ref().map_or("embedded target".to_owned(), |_| trial.target.url.clone());
-    (candidate, format!("c{}{}", trial.plan.connections, rate_suffix(trial)))
+    let embedded = is_embedded(arguments).then(|| "embedded target".to_owned());
+    let candidate = embedded.unwrap_or_else(|| trial.target.url.clone());
+    let list =
+        trial.plan.targets.as_ref().map_or(String::new(), |list| format!("-list-{}", list.fingerprint));
+    (candidate, format!("c{}{}{list}", trial.plan.connections, rate_suffix(trial)))
 }
 
 /// A run log of this trial alone, for the page.
@@ -192,7 +202,8 @@ impl Log {
             }
         };
         let planned = PlannedTrial { index, block: index, candidate, plan };
-        let result = TrialResult { planned, trial: Some(trial.clone()), server: None, failure: None };
+        let result =
+            TrialResult { planned, trial: Some(trial.clone()), server: None, failure: None, capacity: None };
         Ok(writer.append(&Line::Result(result))?)
     }
 }
@@ -226,8 +237,16 @@ fn header(trial: &Trial, candidate: &str, plan: &str) -> Header {
             keepalive: trial.plan.keepalive,
         }],
         skipped: Vec::new(),
-        plans: vec![NamedPlan { name: plan.to_owned(), describe: plan.to_owned(), plan: trial.plan.clone() }],
+        plans: vec![NamedPlan {
+            name: plan.to_owned(),
+            describe: plan.to_owned(),
+            plan: trial.plan.clone(),
+            group: None,
+            share: None,
+            capacity: None,
+        }],
         order: Vec::new(),
         experiment_toml: None,
+        published: None,
     }
 }

@@ -11,6 +11,7 @@ pub(crate) mod report;
 pub(crate) mod serve;
 pub(crate) mod servers;
 pub(crate) mod target;
+pub(crate) mod targets;
 pub(crate) mod tls;
 pub(crate) mod watch;
 

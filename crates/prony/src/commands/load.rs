@@ -187,7 +187,8 @@ fn log_of(arguments: &LoadArguments, trial: &Trial) -> RunLog {
     let (candidate, plan) = names(arguments, trial);
     let header = header(trial, &candidate, &plan);
     let planned = PlannedTrial { index: 0, block: 0, candidate, plan };
-    let result = TrialResult { planned, trial: Some(trial.clone()), server: None, failure: None };
+    let result =
+        TrialResult { planned, trial: Some(trial.clone()), server: None, failure: None, capacity: None };
     RunLog { header, results: vec![result], events: Vec::new(), unfinished: Vec::new(), truncated: false }
 }
 

@@ -5,6 +5,7 @@
 
 mod analyse;
 mod batches;
+mod by_request;
 pub mod claim;
 pub mod conclusions;
 mod curve;

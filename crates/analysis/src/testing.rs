@@ -123,6 +123,8 @@ pub(crate) fn healthy(seconds: u64, per_s: u64) -> Measurement {
         samples_dropped: 0,
         request_bytes: 38,
         tls: None,
+        by_request: Vec::new(),
+        listed: Vec::new(),
     }
 }
 

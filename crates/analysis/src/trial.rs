@@ -11,6 +11,7 @@ use prony_record::trial::{
 };
 use prony_record::{Tool, hdr, rfc3339};
 
+use crate::by_request::targets;
 use crate::growth::overload;
 use crate::steady::drifts;
 use crate::summary::{BEYOND_MIN, Dependence, Ranked, summarise};
@@ -79,6 +80,7 @@ pub fn judge(m: &Measurement, plan: &Plan, context: &TrialContext) -> Trial {
         client: client(m, window_ns),
         verdict,
         tls: m.tls.as_ref().map(Into::into),
+        targets: targets(m, arrival_clocks(m, plan).0, window_ns),
     }
 }
 
@@ -103,12 +105,7 @@ fn latencies(m: &Measurement, plan: &Plan, window_ns: u64) -> Latencies {
     let response = Ranked::of(&m.latency.response);
     let dependence = Dependence::of(&m.series, &response);
     let dependence = dependence.as_ref();
-    let (arrival, first_arrival) = match m.clock {
-        // Answers of a pipeline are read together, under the last one's stamp.
-        ReceiveClock::Kernel if plan.pipeline > 1 => (Clock::KernelUpper, Clock::KernelUpper),
-        ReceiveClock::Kernel => (Clock::Kernel, Clock::KernelUpper),
-        ReceiveClock::User => (Clock::User, Clock::User),
-    };
+    let (arrival, first_arrival) = arrival_clocks(m, plan);
     let whole = |h: &Durations, clock| summarise(h, &Ranked::of_completed(h), clock, window_ns, dependence);
     let service = &m.latency.service;
     Latencies {
@@ -121,6 +118,16 @@ fn latencies(m: &Measurement, plan: &Plan, window_ns: u64) -> Latencies {
         connection_wait: whole(&m.latency.connection_wait, Clock::User),
         client_delay: (m.clock == ReceiveClock::Kernel)
             .then(|| whole(&m.latency.client_delay, Clock::Kernel)),
+    }
+}
+
+/// Whose clock the last byte's arrival is by, and the first one's.
+fn arrival_clocks(m: &Measurement, plan: &Plan) -> (Clock, Clock) {
+    match m.clock {
+        // Answers of a pipeline are read together, under the last one's stamp.
+        ReceiveClock::Kernel if plan.pipeline > 1 => (Clock::KernelUpper, Clock::KernelUpper),
+        ReceiveClock::Kernel => (Clock::Kernel, Clock::KernelUpper),
+        ReceiveClock::User => (Clock::User, Clock::User),
     }
 }
 

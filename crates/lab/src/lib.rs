@@ -1,6 +1,7 @@
 //! The laboratory: which servers there are, how they are installed, started,
 //! checked, watched and stopped, and in which order they take their turns.
 
+pub mod background;
 pub mod candidate;
 pub mod catalogue;
 pub mod check;

@@ -7,6 +7,7 @@ use std::time::SystemTime;
 
 use hdrhistogram::Histogram;
 
+use crate::by_request::RequestFigures;
 use crate::sample::Sample;
 
 /// Histograms reach from 1 ns to one hour, at three significant digits: 0.1 %.
@@ -72,10 +73,14 @@ pub struct Measurement {
     pub samples: Vec<Sample>,
     /// Requests completed or failed in the window beyond those, if any were asked for.
     pub samples_dropped: u64,
-    /// The length of one request as it is written, its head included.
+    /// The length of one request as it is written, its head included; 0 with a list.
     pub request_bytes: u64,
     /// What TLS was agreed on; `None` where it is not spoken.
     pub tls: Option<TlsUse>,
+    /// The figures of each request of the plan's list, in its order; empty without one.
+    pub by_request: Vec<RequestFigures>,
+    /// Name and length of each request of the list, where single requests were kept.
+    pub listed: Vec<(String, u64)>,
 }
 
 /// Requests of the window by fate:
@@ -180,18 +185,28 @@ pub struct SparseDurations {
 
 /// The binary digits of a bucket's number within its power of two: at three
 /// decimal digits 1024 buckets share each.
-const BUCKET_BITS: u32 = 10;
+pub(crate) const BUCKET_BITS: u32 = 10;
 
 /// The number of a value's bucket, counted as HdrHistogram counts.
-fn bucket_of(value_ns: u64) -> u64 {
-    let exponent = (value_ns | ((2 << BUCKET_BITS) - 1)).ilog2() - BUCKET_BITS;
-    (u64::from(exponent) << BUCKET_BITS) + (value_ns >> exponent)
+pub(crate) fn bucket_of(value_ns: u64) -> u64 {
+    numbered_bucket(value_ns, BUCKET_BITS)
 }
 
 /// The least value of a bucket.
-fn value_of(bucket: u64) -> u64 {
-    let exponent = (bucket >> BUCKET_BITS).saturating_sub(1);
-    (bucket - (exponent << BUCKET_BITS)) << exponent
+pub(crate) fn value_of(bucket: u64) -> u64 {
+    value_of_numbered(bucket, BUCKET_BITS)
+}
+
+/// [`bucket_of`] where powers of two are shared by 2^`bits` buckets.
+pub(crate) fn numbered_bucket(value_ns: u64, bits: u32) -> u64 {
+    let exponent = (value_ns | ((2 << bits) - 1)).ilog2() - bits;
+    (u64::from(exponent) << bits) + (value_ns >> exponent)
+}
+
+/// [`value_of`] of those.
+pub(crate) fn value_of_numbered(bucket: u64, bits: u32) -> u64 {
+    let exponent = (bucket >> bits).saturating_sub(1);
+    (bucket - (exponent << bits)) << exponent
 }
 
 impl SparseDurations {
@@ -202,7 +217,7 @@ impl SparseDurations {
     }
 
     /// From buckets with their counts, ascending.
-    fn packed(buckets: impl Iterator<Item = (u64, u64)>) -> SparseDurations {
+    pub(crate) fn packed(buckets: impl Iterator<Item = (u64, u64)>) -> SparseDurations {
         let (mut packed, mut next) = (Vec::new(), 0);
         for (bucket, count) in buckets {
             for mut number in [bucket - next, count] {

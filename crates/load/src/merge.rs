@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use crate::books::{ClosedBooks, SecondPart};
+use crate::by_request::ByRequest;
+use crate::control::LastSecond;
 use crate::measurement::{
     Bin, ClientCost, Durations, ErrorKind, ErrorTally, Latency, Measurement, ReceiveClock, RequestCounts,
     RunTotal, Second, SparseDurations, empty_histogram,
@@ -18,6 +20,8 @@ const SECOND_NS: u64 = 1_000_000_000;
 #[derive(Debug, Default)]
 pub(crate) struct Series {
     seconds: Vec<Second>,
+    /// How many workers' parts each has.
+    parts: Vec<usize>,
 }
 
 impl Series {
@@ -34,6 +38,8 @@ impl Series {
                 response: SparseDurations::default(),
             });
         }
+        self.parts.resize(self.seconds.len(), 0);
+        self.parts[index] += 1;
         let second = &mut self.seconds[index];
         second.completed += part.completed;
         second.failed += part.failed;
@@ -42,6 +48,27 @@ impl Series {
         let mut emptied = part.response;
         emptied.reset();
         give_back(part.worker, emptied);
+    }
+
+    /// The last second that so many workers have finished, unless it is the
+    /// one that `known` is of. Its histogram is unpacked once a second, in the observer's thread.
+    pub(crate) fn last_second(&self, workers: usize, known: Option<LastSecond>) -> Option<LastSecond> {
+        let index = self.parts.iter().rposition(|parts| *parts >= workers)?;
+        let second = &self.seconds[index];
+        if known.is_some_and(|known| known.at_ns == second.at_ns) {
+            return known;
+        }
+        let response = second.response.to_histogram();
+        let given = |least: u64, value: u64| (response.len() >= least).then_some(value);
+        Some(LastSecond {
+            at_ns: second.at_ns,
+            completed: second.completed,
+            failed: second.failed,
+            connections: second.connections,
+            p50_ns: given(1, response.value_at_quantile(0.5)),
+            p99_ns: given(100, response.value_at_quantile(0.99)),
+            max_ns: given(1, response.max()),
+        })
     }
 
     fn finish(mut self, window_ns: u64) -> Vec<Second> {
@@ -63,6 +90,12 @@ pub(crate) struct Parts<'a> {
     pub(crate) series: Series,
     pub(crate) process_cpu_ns: u64,
     pub(crate) max_rss_bytes: u64,
+}
+
+/// Whether somebody's stop ended the load before its plan did. Where a worker's count is reached
+/// and all of it answered, a stop that came meanwhile has cut nothing of it.
+pub(crate) fn was_interrupted(stop_asked: bool, books: &[ClosedBooks], window_end_ns: u64) -> bool {
+    stop_asked && books.iter().any(|b| !b.all_done && b.edges.end_ns < window_end_ns)
 }
 
 /// One measurement of all workers.
@@ -114,9 +147,19 @@ pub(crate) fn measurement(parts: Parts<'_>) -> Measurement {
         samples_dropped: 0,
         request_bytes: 0,
         tls: None,
+        by_request: Vec::new(),
+        listed: Vec::new(),
     };
-    for books in parts.books {
+    let mut by_request: Option<Box<ByRequest>> = None;
+    for mut books in parts.books {
+        match (&mut by_request, books.by_request.take()) {
+            (Some(sum), Some(from)) => sum.add(&from),
+            (sum, from) => *sum = sum.take().or(from),
+        }
         add_books(&mut merged, books);
+    }
+    if let (Some(by_request), Some(list)) = (by_request, &parts.plan.list) {
+        merged.by_request = by_request.figures(list);
     }
     if parts.plan.threads > 1 {
         merged.samples.sort_unstable_by_key(Sample::end_ns);

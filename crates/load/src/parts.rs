@@ -23,6 +23,8 @@ pub(crate) struct Times {
     /// (4 GiB at most) and its answer's status, 0 until the answer is whole.
     pub(crate) read_bytes: u32,
     pub(crate) status: u16,
+    /// Which request of the list it is; 0 without one.
+    pub(crate) request: u32,
 }
 
 /// The histograms of all parts.

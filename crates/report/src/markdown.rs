@@ -10,6 +10,9 @@ use prony_record::trial::{Outcome, Trial};
 use crate::format;
 use crate::words::{self, WITHHELD};
 
+/// Requests of a list in a table at most.
+const REQUESTS_MAX: usize = 100;
+
 /// A run: the answer, a table per plan, remarks, what did not run, how the
 /// intervals were obtained and the command that reproduces it.
 pub fn experiment(analysis: &ExperimentAnalysis) -> String {
@@ -147,6 +150,7 @@ pub fn trial(trial: &Trial) -> String {
     }
     let mut out = format!("**{lead}** – {state}\n\n{}\n\n", text(&words::plan_line(trial)));
     percentiles(&mut out, trial);
+    by_request(&mut out, trial);
     let mut said: Vec<String> = trial
         .errors
         .iter()
@@ -184,6 +188,34 @@ fn percentiles(out: &mut String, trial: &Trial) {
         cells.extend(fields.map(|field| text(&words::percentile_cell(summary, field))));
         cells.push(summary.max_ns.map_or_else(|| WITHHELD.to_owned(), |ns| format::milliseconds(ns as f64)));
         push_row(out, cells.into_iter());
+    }
+}
+
+/// The requests of a list, the slowest first.
+fn by_request(out: &mut String, trial: &Trial) {
+    let all = words::slowest_first(trial);
+    if all.is_empty() {
+        return;
+    }
+    let fields = ["p50_ns", "p90_ns", "p99_ns"];
+    let mut head = vec!["request, ms".to_owned()];
+    head.extend(fields.map(words::percentile));
+    head.extend(["mean", "answered", "failed"].map(str::to_owned));
+    let columns = head.len();
+    out.push('\n');
+    push_row(out, head.into_iter());
+    push_row(out, (0..columns).map(|i| if i == 0 { ":---".to_owned() } else { "---:".to_owned() }));
+    for target in all.iter().take(REQUESTS_MAX) {
+        let summary = words::headline_of(trial, target);
+        let mut cells = vec![text(&target.request)];
+        cells.extend(fields.map(|field| text(&words::percentile_cell(summary, field))));
+        cells.push(words::mean_cell(summary));
+        cells.extend([target.completed, target.failed].map(format::thousands));
+        push_row(out, cells.into_iter());
+    }
+    let more = all.len().saturating_sub(REQUESTS_MAX) as u64;
+    if more > 0 {
+        out.push_str(&format!("\n… {}\n", format::count(more, "more request", "more requests")));
     }
 }
 

@@ -140,10 +140,10 @@ function rankingTable(
     { id: "place", name: "Place", cell: (r) => rank(r.row.rank), value: (r) => r.row.rank?.[0] ?? null },
     {
       id: "candidate", name: "Candidate", header: true, value: (r) => r.candidate.label,
-      cell: (r) => [h("span", { class: "chip", style: `background:${color(r.index)}`, "aria-hidden": "true" }), r.candidate.label,
-        h("small", null, [r.candidate.version, r.candidate.workers ? `${r.candidate.workers} ${r.candidate.workers === 1 ? "worker" : "workers"}` : null, r.candidate.keepalive ? null : "no keep-alive"].filter(Boolean).join(" · "))],
+      cell: (r) => [h("span", { class: "name" }, h("span", { class: "chip", style: `background:${color(r.index)}`, "aria-hidden": "true" }), r.candidate.label),
+        h("small", { class: "version" }, [r.candidate.version, r.candidate.workers ? `${r.candidate.workers} ${r.candidate.workers === 1 ? "worker" : "workers"}` : null, r.candidate.keepalive ? null : "no keep-alive"].filter(Boolean).join(" · "))],
     },
-    ...(data.candidates.some((c) => c.language) ? [{ id: "language", name: "Language", value: (r: Shown) => r.candidate.language, cell: (r: Shown) => [r.candidate.language ?? WITHHELD, h("small", null, r.candidate.kind ?? "")] }] : []),
+    { id: "verdict", name: "Verdict", value: (r) => r.cell?.verdict ?? null, cell: (r) => badge(r.cell?.verdict ?? "void", saidOf(r.cell)) },
     ...figureColumns,
     {
       id: "ratio", name: `× ${baseName || "baseline"}`, unit: data.figures[index]?.title ?? "", numeric: true,
@@ -152,9 +152,9 @@ function rankingTable(
         ratio(r.ratio), h("small", null, r.ratio && r.ratio.low !== null && r.ratio.high !== null ? `${r.ratio.low.toPrecision(3)} – ${r.ratio.high.toPrecision(3)}` : r.ratio?.why ?? ""),
         h("button", { type: "button", class: "quiet tiny", "data-base": r.candidate.label, "aria-label": `Compare with ${r.candidate.label}`, onclick: () => state.set({ base: r.candidate.label }) }, "compare")],
     },
-    ...(data.published?.length ? [{ id: "published", name: "Published", numeric: true, value: (r: Shown) => r.published?.value ?? null, cell: (r: Shown) => r.published ? [UNITS[data.figures[index]?.unit ?? "per_s"].value(r.published.value), h("small", { title: r.published.source }, r.published.doubt ? `doubted: ${r.published.doubt}` : r.published.ratio ? `${r.published.ratio.toPrecision(3)} ×` : "")] : WITHHELD }] : []),
-    { id: "failed", name: "Failed", numeric: true, value: (r) => r.cell?.failed ?? null, cell: (r) => (r.cell?.failed ?? 0).toLocaleString("en-US") },
-    { id: "verdict", name: "Verdict", value: (r) => r.cell?.verdict ?? null, cell: (r) => badge(r.cell?.verdict ?? "void", saidOf(r.cell)) },
+    ...(rows.some((r) => r.published) ? [{ id: "published", name: "Published", numeric: true, value: (r: Shown) => r.published?.value ?? null, cell: (r: Shown) => r.published ? [UNITS[data.figures[index]?.unit ?? "per_s"].value(r.published.value), h("small", { title: r.published.source }, r.published.doubt ? `doubted: ${r.published.doubt}` : r.published.ratio ? `${r.published.ratio.toPrecision(3)} ×` : "")] : WITHHELD }] : []),
+    ...(data.candidates.some((c) => c.language) ? [{ id: "language", name: "Language", value: (r: Shown) => r.candidate.language, cell: (r: Shown) => [r.candidate.language ?? WITHHELD, h("small", null, r.candidate.kind ?? "")] }] : []),
+    ...(rows.some((r) => r.cell?.failed) ? [{ id: "failed", name: "Failed", numeric: true, value: (r: Shown) => r.cell?.failed ?? null, cell: (r: Shown) => (r.cell?.failed ?? 0).toLocaleString("en-US") }] : []),
   ];
   return h("section", null, h("h3", { class: "visually-hidden" }, "Table"), table({
     title: `${data.head.name} ${data.plans[plan]?.name ?? ""}`,

@@ -44,7 +44,7 @@ export function live(head: LiveHead, root: HTMLElement): void {
   const plots = h("div", { class: "stack" });
   const grid = h("div");
   root.append(h("header", { class: "hero" }, h("h1", null, head.title), h("p", { class: "lede" }, head.describe), progress, status),
-    tiles, plots, grid, h("section", { class: "card" }, h("h2", null, "The command"), h("pre", { tabindex: "0" }, h("code", null, head.command))));
+    tiles, ...(head.order.length > 0 ? [grid, plots] : [plots]), h("section", { class: "card" }, h("h2", null, "The command"), h("pre", { tabindex: "0" }, h("code", null, head.command))));
   let drawn = 0;
   const draw = (): void => {
     const now = state.now;
@@ -104,7 +104,9 @@ function tilesOf(state: LiveState): HTMLElement[] {
 
 function drawPlots(root: HTMLElement, head: LiveHead, state: LiveState): void {
   const end = Math.max((state.total_ns ?? 0) / 1e9, (state.now?.elapsed_ns ?? 0) / 1e9, 1);
-  const warmup = state.points.find((p) => p.in_window)?.elapsed_ns ?? state.now?.elapsed_ns ?? 0;
+  const first = state.points.findIndex((p) => p.in_window);
+  // Where the first point counts already, there was no warm-up.
+  const warmup = first === 0 ? 0 : state.points[first]?.elapsed_ns ?? state.now?.elapsed_ns ?? 0;
   const line = (name: string, color: string, of: (p: LivePoint) => number | null, area = false): Line =>
     ({ name, color, area, points: state.points.map((p) => [p.elapsed_ns / 1e9, of(p)]) });
   const asked: Line[] = head.rate_per_s ? [{ name: "asked for", color: "var(--ink-3)", dash: "4 3", points: [[0, head.rate_per_s], [end, head.rate_per_s]] }] : [];

@@ -14,7 +14,7 @@ import { trialName } from "./trials";
 /** What the stages ask for, second by second; the window begins after the warm-up. */
 export function asked(t: TrialHead, warmupS: number, end: number): [number, number | null][] {
   const points: [number, number | null][] = [];
-  let at = -warmupS;
+  let at = 0 - warmupS;
   let level = 0;
   for (const stage of t.stages ?? []) {
     const to = stage.to_rate_per_s ?? stage.to_connections ?? 0;

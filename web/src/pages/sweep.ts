@@ -1,6 +1,6 @@
 /** A figure against what was asked: latency against offered rate, throughput against connections. */
 import type { RunData } from "../data";
-import { color } from "../core/colors";
+import { color, dash } from "../core/colors";
 import { h } from "../core/dom";
 import { duration, plusMinus, si, thousands, UNITS, words } from "../core/format";
 import { choices, passes, ranking } from "../core/rows";
@@ -38,7 +38,7 @@ export function experimentPoints(data: RunData, against: Against, figure: number
       const cell = data.cells.find((c) => c.plan === p && c.candidate === row.candidate);
       const doubtful = row.lower_bound || row.mark !== "" || row.estimate === null || cell?.verdict === "overloaded" || cell?.verdict === "broken";
       const note = [row.estimate ? plusMinus(row.estimate) : `longer than ${unit.value(y)}`, cell && cell.verdict !== "valid" ? words(cell.verdict) : ""].filter(Boolean).join(", ");
-      return [{ x, y, low: row.estimate?.low ?? null, high: row.estimate?.high ?? null, name: candidate.label, color: color(row.candidate), hollow: doubtful, note, candidate: row.candidate }];
+      return [{ x, y, low: row.estimate?.low ?? null, high: row.estimate?.high ?? null, name: candidate.label, color: color(row.candidate), dash: dash(row.candidate), hollow: doubtful, note, candidate: row.candidate }];
     });
   });
 }
@@ -65,11 +65,16 @@ export const sweep: Page = {
     const against = possible.find((a) => a === state.get("against")) ?? possible[0] ?? "rate";
     const figures = data.figures.map((f, i) => ({ f, i })).filter(({ f }) => data.experiment || ["throughput", "p50", "p99"].includes(f.id));
     const usual = against === "rate" ? "p99" : "throughput";
-    const current = figures.find(({ f }) => f.id === (state.get("y") ?? usual)) ?? figures[0];
+    const pointsOf = ({ f, i }: (typeof figures)[number]): (SweepPoint & { candidate: number })[] =>
+      data.experiment ? experimentPoints(data, against, i) : trialPoints(data, against, f.id);
+    const find = (id: string): (typeof figures)[number] | undefined => figures.find(({ f }) => f.id === id);
+    // Short trials have no p99.
+    const known = [usual, "p50", "throughput"].map(find).find((f) => f !== undefined && pointsOf(f).length > 0);
+    const current = find(state.get("y") ?? "") ?? known ?? figures[0];
     if (!current) return;
     const filters = { languages: state.list("language"), kinds: state.list("kind") };
     const hidden = state.list("hide").map(Number);
-    const all = (data.experiment ? experimentPoints(data, against, current.i) : trialPoints(data, against, current.f.id))
+    const all = pointsOf(current)
       .filter((p) => { const c = data.candidates[p.candidate]; return c !== undefined && passes(c, filters); });
     const points = all.filter((p) => !hidden.includes(p.candidate));
     root.append(h("section", { class: "controls", "aria-label": "What is shown" },

@@ -3,7 +3,7 @@ import type { Detail, Picture, TrialHead } from "../data";
 import { h } from "../core/dom";
 import { axisBytes, axisDuration, bytes, duration, percent, quantileName, rate, si, significant, thousands } from "../core/format";
 import { segments, select } from "../parts/controls";
-import { figure, type LegendEntry, type TableData } from "../parts/figure";
+import { figure, legend, type LegendEntry, type TableData } from "../parts/figure";
 import { curves } from "../plots/curve";
 import { distribution } from "../plots/distribution";
 import { heat, heatCells } from "../plots/heat";
@@ -105,12 +105,12 @@ export function panels(chosen: WithPicture[]): Panel[] {
   return found;
 }
 
-export function timeFigure(panel: Panel, seconds: [number, number], legend: boolean): HTMLElement {
+export function timeFigure(panel: Panel, seconds: [number, number], withLegend: boolean): HTMLElement {
   const options: TimeOptions = { lines: panel.lines, seconds, format: panel.format, value: panel.value, ...(panel.log ? { log: true } : {}), ...(panel.least !== undefined ? { least: panel.least } : {}) };
   return figure({
     id: `plot-${panel.id}`,
     title: panel.title,
-    ...(legend ? { legend: legendOf(panel.lines.map((l) => ({ name: l.name, color: l.color, ...(l.dash ? { dash: l.dash } : {}) }))) } : {}),
+    ...(withLegend ? { legend: legendOf(panel.lines.map((l) => ({ name: l.name, color: l.color, ...(l.dash ? { dash: l.dash } : {}) }))) } : {}),
     draw: (width) => time(options, width),
     table: () => linesTable(panel),
   });
@@ -127,7 +127,8 @@ function overTime(chosen: WithPicture[]): HTMLElement {
   const single = chosen.length === 1;
   const client = chosen.map((c) => `${c.name}: ${percent(c.detail.client.cpu_ns / c.detail.duration_ns)} of one core by ${c.detail.client.threads} ${c.detail.client.threads === 1 ? "thread" : "threads"}, busiest ${percent(c.detail.client.busiest_worker)}, ${bytes(c.detail.client.max_rss_bytes)} at most`);
   return h("section", null, h("h2", null, "Over the window"),
-    h("div", { class: "panes" }, panels(chosen).map((panel) => timeFigure(panel, [0, end], !single || panel.id === "latency"))),
+    single ? null : legend(legendOf(chosen)),
+    h("div", { class: "panes" }, panels(chosen).map((panel) => timeFigure(panel, [0, end], single && panel.id === "latency"))),
     h("p", { class: "note" }, h("b", null, "The client's CPU and memory over the window. "), client.join(" · "), "."));
 }
 

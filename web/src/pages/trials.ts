@@ -64,6 +64,9 @@ function list(context: Context, chosen: number[]): HTMLElement {
   const of = (name: string): number | null => { const v = state.get(name); return v === null ? null : Number(v); };
   const [candidate, plan, verdict] = [of("candidate"), of("tplan"), state.get("verdict")];
   const rows = data.trials.filter((t) => (candidate === null || t.candidate === candidate) && (plan === null || t.plan === plan) && (verdict === null || verdictOf(t) === verdict));
+  // Unless sorted otherwise, those that are shown stand first, in the order of their colours.
+  const place = (t: TrialHead): number => { const k = chosen.indexOf(t.index); return k < 0 ? OVERLAID_MAX : k; };
+  if (state.get("tsort") === null) rows.sort((a, b) => place(a) - place(b));
   const toggle = (index: number): void => {
     const next = chosen.includes(index) ? chosen.filter((i) => i !== index) : [...chosen, index];
     if (next.length > OVERLAID_MAX) { announce(`At most ${OVERLAID_MAX} trials are overlaid`); state.set({ t: next.slice(-OVERLAID_MAX).join(",") }); return; }

@@ -28,9 +28,20 @@ export function badge(verdict: string, said: Said[] = []): HTMLElement {
   const face = [h("span", { "aria-hidden": "true" }, sign), ` ${word}`];
   if (said.length === 0) return h("span", { class: `badge ${tone}` }, face);
   const id = `why-${nextId++}`;
-  return h("span", { class: "why" },
-    h("button", { type: "button", class: `badge ${tone}`, "aria-describedby": id }, face),
-    h("span", { class: "tooltip", role: "tooltip", id }, reasons(said)));
+  const tooltip = h("span", { class: "tooltip", role: "tooltip", id }, reasons(said));
+  const leave = (e: KeyboardEvent): void => { if (e.key === "Escape") (e.target as HTMLElement).blur(); };
+  const button = h("button", { type: "button", class: `badge ${tone}`, "aria-describedby": id, onkeydown: leave }, face);
+  // Within the window wherever the table is scrolled to: below the badge, or above it where there is no room.
+  const place = (): void => {
+    const at = button.getBoundingClientRect();
+    const width = Math.min(360, window.innerWidth - 24);
+    tooltip.style.width = `${width}px`;
+    tooltip.style.left = `${Math.max(12, Math.min(at.left, window.innerWidth - width - 12))}px`;
+    const below = at.bottom + 4;
+    const height = tooltip.offsetHeight;
+    tooltip.style.top = `${below + height > window.innerHeight && at.top - height - 4 > 0 ? at.top - height - 4 : below}px`;
+  };
+  return h("span", { class: "why", onmouseenter: place, onfocusin: place }, button, tooltip);
 }
 
 function reasons(said: Said[]): HTMLElement[] {

@@ -1,7 +1,7 @@
 /** Latency by percentile on the HDR scale: even steps of log 1/(1 − q), so that each nine has the same room. */
 import * as Plot from "@observablehq/plot";
 import { axisDuration, duration, quantileName } from "../core/format";
-import { asSvg, GRID, logTicks, NARROW, style, tip } from "./frame";
+import { asSvg, GRID, logAxisY, logTicks, NARROW, style, tip } from "./frame";
 
 export interface Curve {
   name: string;
@@ -29,12 +29,13 @@ export function curves(all: Curve[], quantiles: number[], log: boolean, width: n
   const plot = Plot.plot({
     width, height, marginLeft: 60, marginRight: 18, marginBottom: 40, marginTop: 16, style: style(),
     x: { domain: [0, last * 1.01], label: narrow ? null : "percentile", labelArrow: "none", ticks: (narrow ? MARKED_NARROW : MARKED).map(nines).filter((v) => v <= last * 1.01), tickFormat: (v: number) => quantileName(Number((1 - 10 ** -v).toFixed(6))) },
-    y: { type: log ? "log" : "linear", domain: range, label: null, ...(log ? { ticks: logTicks(range, 8) } : { ticks: 6 }), tickFormat: axisDuration },
+    y: { type: log ? "log" : "linear", domain: range, label: null, ...(log ? { axis: null } : { ticks: 6, tickFormat: axisDuration }) },
     color: { type: "identity" },
     marks: [
+      log ? logAxisY(range, 8, axisDuration) : null,
       Plot.gridY({ ...GRID, ...(log ? { ticks: logTicks(range, 8) } : { ticks: 6 }) }),
       Plot.gridX({ ...GRID, ticks: MARKED.map(nines).filter((v) => v <= last * 1.01) }),
-      ...all.map((curve) => Plot.line(points.filter((p) => p.curve === curve.name), { x: "x", y: "y", stroke: curve.color, strokeWidth: 2, strokeDasharray: curve.dash, curve: "step-before", ariaLabel: curve.name, className: "curve" })),
+      ...all.map((curve) => Plot.line(points.filter((p) => p.curve === curve.name), { x: "x", y: "y", stroke: curve.color, strokeWidth: 2, strokeDasharray: curve.dash, curve: "step-before", className: "curve" })),
       Plot.tip(points, Plot.pointer({ x: "x", y: "y", title: (p: { curve: string; q: number; y: number }) => `${p.curve}\n${quantileName(p.q)}   ${duration(p.y)}`, ...tip() })),
       Plot.dot(points, Plot.pointer({ x: "x", y: "y", fill: "color", r: 4 })),
     ],

@@ -1,6 +1,6 @@
 /** The ranking: a dot a candidate, its interval as a whisker, its trials as faint dots, ties as bands. */
 import * as Plot from "@observablehq/plot";
-import { asSvg, fit, GRID, logTicks, NARROW, style } from "./frame";
+import { asSvg, fit, GRID, logAxisX, logTicks, NARROW, style } from "./frame";
 
 export interface Dot {
   key: string;
@@ -71,23 +71,23 @@ export function dots(options: DotsOptions, width: number): SVGSVGElement | null 
   const plot = Plot.plot({
     width, height, marginLeft: left, marginRight: right, marginTop, marginBottom: 12, style: style(),
     x: {
-      type: options.axis === "log" ? "log" : "linear", domain: range, label: null, axis: "top",
-      ...(options.axis === "log" ? { ticks: logTicks(range, narrow ? 4 : 9) } : { ticks: narrow ? 4 : 7 }),
-      tickFormat: options.format,
+      type: options.axis === "log" ? "log" : "linear", domain: range, label: null,
+      ...(options.axis === "log" ? { axis: null } : { axis: "top" as const, ticks: narrow ? 4 : 7, tickFormat: options.format }),
     },
     y: { domain: all.map((d) => d.key), axis: null, padding: 0 },
     marks: [
+      options.axis === "log" ? logAxisX(range, narrow ? 4 : 9, options.format, "top") : null,
       Plot.barX(banded, { y: "key", x1: range[0], x2: range[1], fill: "var(--band)", insetLeft: -left, insetRight: -right, ariaHidden: "true" }),
       Plot.gridX({ ...GRID, ...(options.axis === "log" ? { ticks: logTicks(range, narrow ? 4 : 9) } : { ticks: narrow ? 4 : 7 }) }),
       options.reference !== null && options.reference !== undefined && options.reference >= range[0] && options.reference <= range[1]
         ? Plot.ruleX([options.reference], { stroke: "var(--ink-3)", strokeDasharray: "3 3" }) : null,
       options.axis === "zero"
         ? Plot.ruleY(known, { y: "key", x1: 0, x2: (d: Dot) => x(d.point), stroke: "color", strokeWidth: 2, strokeOpacity: 0.22, dy }) : null,
-      Plot.tickX(cloud, { x: "value", y: "key", stroke: "color", strokeOpacity: 0.5, strokeWidth: 1, insetTop: rowHeight / 2 - 8 + dy, insetBottom: rowHeight / 2 - 8 - dy, ariaLabel: "trials" }),
-      Plot.ruleY(whiskers, { y: "key", x1: (d: Dot) => x(d.low), x2: (d: Dot) => x(d.high), stroke: "color", strokeWidth: 2, dy, className: "whisker", ariaLabel: "whiskers" }),
+      Plot.tickX(cloud, { x: "value", y: "key", stroke: "color", strokeOpacity: 0.5, strokeWidth: 1, insetTop: rowHeight / 2 - 8 + dy, insetBottom: rowHeight / 2 - 8 - dy }),
+      Plot.ruleY(whiskers, { y: "key", x1: (d: Dot) => x(d.low), x2: (d: Dot) => x(d.high), stroke: "color", strokeWidth: 2, dy, className: "whisker" }),
       Plot.tickX(whiskers.flatMap((d) => [{ ...d, end: d.low }, { ...d, end: d.high }]), { x: (d: { end: number | null }) => x(d.end), y: "key", stroke: "color", strokeWidth: 2, insetTop: rowHeight / 2 - 5 + dy, insetBottom: rowHeight / 2 - 5 - dy }),
-      Plot.dot(known.filter((d) => d.published !== undefined), { x: "published", y: "key", symbol: "diamond", r: 5, stroke: "var(--ink-2)", fill: "var(--card)", dy, ariaLabel: "published" }),
-      Plot.dot(known, { x: (d: Dot) => x(d.point), y: "key", r: 5.5, fill: (d: Dot) => (d.hollow ? "var(--card)" : d.color), stroke: "color", strokeWidth: 2, dy, className: "mark", ariaLabel: "points" }),
+      Plot.dot(known.filter((d) => d.published !== undefined), { x: "published", y: "key", symbol: "diamond", r: 5, stroke: "var(--ink-2)", fill: "var(--card)", dy }),
+      Plot.dot(known, { x: (d: Dot) => x(d.point), y: "key", r: 5.5, fill: (d: Dot) => (d.hollow ? "var(--card)" : d.color), stroke: "color", strokeWidth: 2, dy, className: "mark" }),
       Plot.text(known.filter((d) => d.lowerBound), { x: (d: Dot) => x(d.point), y: "key", text: () => "→", dx: 15, fill: "color", fontWeight: 700, dy }),
       ...(narrow
         ? [

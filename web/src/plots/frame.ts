@@ -1,5 +1,5 @@
 /** What all plots have in common. */
-import type * as Plot from "@observablehq/plot";
+import * as Plot from "@observablehq/plot";
 
 /** A phone's width: labels move, ticks thin out. */
 export const NARROW = 520;
@@ -39,6 +39,21 @@ export function fit(text: string, pixels: number): string {
   return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
 }
 
+/** The drawing. To those who cannot see it it is one picture with a name and a table, so its groups have no names. */
 export function asSvg(plot: (SVGSVGElement | HTMLElement) & Plot.Plot): SVGSVGElement {
-  return (plot instanceof SVGSVGElement ? plot : plot.querySelector("svg")) as SVGSVGElement;
+  const svg = (plot instanceof SVGSVGElement ? plot : plot.querySelector("svg")) as SVGSVGElement;
+  for (const group of svg.querySelectorAll("[aria-label], [aria-description]")) {
+    group.removeAttribute("aria-label");
+    group.removeAttribute("aria-description");
+  }
+  return svg;
+}
+
+/** A logarithmic axis with all its texts: by itself it leaves out those of 5, 6 and 8 where they are many. */
+export function logAxisY(range: [number, number], most: number, format: (v: number) => string): Plot.Markish {
+  return Plot.axisY({ ticks: logTicks(range, most), label: null, tickFormat: null, text: (v: number) => format(v) } as Plot.AxisYOptions);
+}
+
+export function logAxisX(range: [number, number], most: number, format: (v: number) => string, anchor: "top" | "bottom" = "bottom"): Plot.Markish {
+  return Plot.axisX({ ticks: logTicks(range, most), label: null, anchor, tickFormat: null, text: (v: number) => format(v) } as Plot.AxisXOptions);
 }

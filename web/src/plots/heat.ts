@@ -2,7 +2,7 @@
 import * as Plot from "@observablehq/plot";
 import type { Picture } from "../data";
 import { axisDuration, duration, thousands } from "../core/format";
-import { asSvg, logTicks, NARROW, style, tip } from "./frame";
+import { asSvg, logAxisY, NARROW, style, tip } from "./frame";
 
 interface CellOf {
   x1: number;
@@ -39,9 +39,10 @@ export function heat(picture: Picture, width: number): SVGSVGElement | null {
   const plot = Plot.plot({
     width, height: narrow ? 260 : 320, marginLeft: 60, marginRight: 18, marginTop: 10, marginBottom: 36, style: style(),
     x: { domain: [0, Math.max(...cells.map((c) => c.x2))], label: "seconds", labelArrow: "none", ticks: narrow ? 5 : 10 },
-    y: { type: "log", domain: range, label: null, ticks: logTicks(range, 9), tickFormat: axisDuration },
+    y: { type: "log", domain: range, axis: null },
     marks: [
-      Plot.rect(cells, { x1: "x1", x2: "x2", y1: "y1", y2: "y2", fill: "var(--heat)", fillOpacity: (c: CellOf) => 0.06 + 0.94 * c.share ** 1.4, inset: 0.25, className: "cells", ariaLabel: "requests" }),
+      logAxisY(range, 9, axisDuration),
+      Plot.rect(cells, { x1: "x1", x2: "x2", y1: "y1", y2: "y2", fill: "var(--heat)", fillOpacity: (c: CellOf) => 0.06 + 0.94 * c.share ** 1.4, inset: 0.25, className: "cells" }),
       Plot.tip(cells, Plot.pointer({ x: (c: CellOf) => (c.x1 + c.x2) / 2, y: (c: CellOf) => Math.sqrt(c.y1 * c.y2), title: (c: CellOf) => `${duration(c.y1)} – ${duration(c.y2)}\n${c.x1.toFixed(1)} – ${c.x2.toFixed(1)} s\n${thousands(c.count)} requests`, ...tip() })),
     ],
   });

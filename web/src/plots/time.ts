@@ -1,6 +1,6 @@
 /** Lines over time; panels of one time axis are drawn at one width with one domain. */
 import * as Plot from "@observablehq/plot";
-import { asSvg, GRID, logTicks, NARROW, style, tip } from "./frame";
+import { asSvg, GRID, logAxisY, logTicks, NARROW, style, tip } from "./frame";
 
 export interface Line {
   name: string;
@@ -42,16 +42,17 @@ export function time(options: TimeOptions, width: number): SVGSVGElement | null 
   const plot = Plot.plot({
     width, height: options.height ?? (narrow ? 130 : 150), marginLeft: 60, marginRight: 18, marginTop: 10, marginBottom: options.axis === false ? 20 : 36, style: style(),
     x: { domain: options.seconds, label: options.axis === false ? null : "seconds", labelArrow: "none", ticks: narrow ? 5 : 10 },
-    y: { type: log ? "log" : "linear", domain: range, label: null, ...ticks, tickFormat: options.format },
+    y: { type: log ? "log" : "linear", domain: range, label: null, ...(log ? { axis: null } : { ...ticks, tickFormat: options.format }) },
     marks: [
+      log ? logAxisY(range, 6, options.format) : null,
       Plot.gridY({ ...GRID, ...ticks }),
       options.opens !== undefined && options.opens > options.seconds[0]
-        ? Plot.rectX([0], { x1: options.seconds[0], x2: options.opens, fill: "var(--band)", ariaLabel: "warm-up" }) : null,
+        ? Plot.rectX([0], { x1: options.seconds[0], x2: options.opens, fill: "var(--band)" }) : null,
       Plot.ruleY([range[0]], { stroke: "var(--line-strong)" }),
       ...options.lines.filter((line) => line.area).map((line) => Plot.areaY(line.points, { x: "0", y1: () => range[0], y2: "1", fill: line.color, fillOpacity: 0.12 })),
       ...options.lines.map((line) => line.points.filter((p) => p[1] !== null).length === 1
         ? Plot.dot(line.points, { x: "0", y: "1", fill: line.color, r: 3, className: "curve" })
-        : Plot.line(line.points, { x: "0", y: "1", stroke: line.color, strokeWidth: line.thin ? 1 : 1.75, strokeDasharray: line.dash ?? "", curve: "linear", ariaLabel: line.name, className: "curve" })),
+        : Plot.line(line.points, { x: "0", y: "1", stroke: line.color, strokeWidth: line.thin ? 1 : 1.75, strokeDasharray: line.dash ?? "", curve: "linear", className: "curve" })),
       Plot.tip(known, Plot.pointerX({ x: "x", y: "y", title: (p: { name: string; x: number; y: number }) => `${p.name}\n${p.x.toFixed(1)} s   ${options.value(p.y)}`, ...tip() })),
       Plot.ruleX(known, Plot.pointerX({ x: "x", stroke: "var(--ink-3)" })),
     ],

@@ -72,6 +72,13 @@ pub fn resolve(
             continue;
         }
         let version = candidate.version(layout);
+        // The engine is a part of what is measured: a run is not gone on with by another, nor natively.
+        let version = match candidate.engine() {
+            Some(engine) => {
+                Some(format!("{} in {}", version.as_deref().unwrap_or("version unknown"), engine.describe()))
+            }
+            None => version,
+        };
         resolved.candidates.push(BenchCandidate { candidate, version });
     }
     Ok(resolved)

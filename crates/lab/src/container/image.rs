@@ -1,15 +1,19 @@
 //! Which image a candidate runs in, and how it gets here.
 
+use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Engine, LABEL};
+use super::{Engine, LABEL, limits};
 use crate::candidate::{Candidate, Layout};
-use crate::catalogue::hash_of;
+use crate::catalogue::{Server, hash_of};
 use crate::provision::run::Run;
 
 /// The file that an image is built from.
 pub(crate) const DOCKERFILE: &str = "Dockerfile";
+/// The Python packages of the recipe and of all its settings, one a line, as pip reads them: so that a Dockerfile
+/// need not say again what server.toml says.
+const REQUIREMENTS: &str = "requirements.prony.txt";
 /// A base image, a distribution's packages and a compiled server.
 const BUILD_TIMEOUT: Duration = Duration::from_secs(3600);
 
@@ -24,6 +28,19 @@ pub struct Image {
     pub base: Option<String>,
     /// Whether it is built from the folder's Dockerfile; else it is pulled.
     pub built: bool,
+}
+
+/// Makes the folder that an image is built from.
+pub(crate) fn context(server: &Server, to: &Path) -> Result<(), String> {
+    server.materialise(to).map_err(|e| e.to_string())?;
+    let values = server.recipe.axes.iter().flat_map(|axis| &axis.values);
+    let all = values.fold(server.recipe.requires.clone(), |all, value| all.merged(&value.requires));
+    if all.pip.is_empty() {
+        return Ok(());
+    }
+    let path = to.join(REQUIREMENTS);
+    fs::write(&path, all.pip.join("\n") + "\n")
+        .map_err(|e| format!("{} cannot be written: {e}.", path.display()))
 }
 
 impl Image {
@@ -59,11 +76,15 @@ impl Image {
         let dockerfile = dockerfile.to_string_lossy();
         let server_label = format!("org.prony.server={server}");
         let base = self.base.as_ref().map(|base| format!("IMAGE={base}"));
+        let limits = limits();
         let mut arguments = vec!["pull", &self.reference];
         if self.built {
             arguments = vec!["build", "--network", "host", "--label", LABEL, "--label", &server_label];
             arguments.extend(["--tag", &self.reference, "--file", &dockerfile]);
             arguments.extend(base.iter().flat_map(|base| ["--build-arg", base.as_str()]));
+            // docker's builder is a service with limits of its own.
+            let podman = self.engine.name == "podman";
+            arguments.extend(limits.iter().filter(|_| podman).flat_map(|limit| ["--ulimit", limit.as_str()]));
             arguments.push(&context_text);
         }
         let argv = self.engine.argv(&arguments);

@@ -5,6 +5,7 @@
 //! the server and no bridge; CPUs are given by the engine's own cpuset, and by
 //! affinity where podman starts the container below the guard.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ mod start;
 
 pub(crate) use image::DOCKERFILE;
 pub use image::Image;
+pub(crate) use image::context;
 pub(crate) use start::{ask_version, launch, values};
 
 /// On every image and container that Prony makes.
@@ -110,6 +112,30 @@ impl Engine {
     }
 }
 
+/// Our own limits, as arguments of `--ulimit`: engines would raise them to values that a machine may not allow, and
+/// podman itself gives up all processes beyond the kernel's highest pid.
+pub(crate) fn limits() -> Vec<String> {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    limits_of(&read("/proc/self/limits"), read("/proc/sys/kernel/pid_max").trim().parse().ok())
+}
+
+fn limits_of(limits: &str, pid_max: Option<u64>) -> Vec<String> {
+    let of = |name: &str, line: &str, at_most: Option<u64>| {
+        let values = limits.lines().find_map(|l| l.strip_prefix(line))?;
+        let mut values = values.split_whitespace().map(|word| match (word.parse::<u64>().ok(), at_most) {
+            (Some(value), Some(most)) => value.min(most).to_string(),
+            (None, Some(most)) => most.to_string(),
+            (Some(value), None) => value.to_string(),
+            (None, None) => "-1".to_owned(),
+        });
+        Some(format!("{name}={}:{}", values.next()?, values.next()?))
+    };
+    [of("nofile", "Max open files", None), of("nproc", "Max processes", pid_max)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
 /// `512m`, `2g`, bytes.
 fn is_size(text: &str) -> bool {
     let digits = text.trim_end_matches(['b', 'k', 'm', 'g']);
@@ -119,6 +145,16 @@ fn is_size(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn limits_are_our_own_and_no_more_than_there_are_pids() {
+        let text = "Limit  Soft  Hard  Units\nMax processes             96365                96365                processes\n\
+            Max open files            1024                 unlimited            files\n";
+        assert_eq!(limits_of(text, Some(32768)), ["nofile=1024:-1", "nproc=32768:32768"]);
+        assert_eq!(limits_of(text, None)[1], "nproc=96365:96365");
+        assert_eq!(limits_of("", None), [""; 0]);
+        assert_eq!(limits().len(), 2);
+    }
 
     #[test]
     fn runtimes_and_sizes_are_looked_at() {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Engine, Image, LABEL};
+use super::{Engine, Image, LABEL, limits};
 use crate::candidate::{Candidate, LaunchError, Layout};
 use crate::launch::{ContainerSpec, LaunchContext, LaunchSpec, ProcessSpec};
 use crate::provision::run::{Captured, capture};
@@ -115,19 +115,6 @@ fn container_name(run_dir: &Path) -> String {
     if name.starts_with("prony-") { name } else { format!("prony-{name}") }
 }
 
-/// Our own limits: engines would raise them to values that a machine may not allow.
-fn limits() -> Vec<String> {
-    let text = fs::read_to_string("/proc/self/limits").unwrap_or_default();
-    [("nofile", "Max open files"), ("nproc", "Max processes")]
-        .into_iter()
-        .filter_map(|(name, line)| {
-            let line = text.lines().find_map(|l| l.strip_prefix(line))?;
-            let mut words = line.split_whitespace().map(|w| if w == "unlimited" { "-1" } else { w });
-            Some(format!("{name}={}:{}", words.next()?, words.next()?))
-        })
-        .collect()
-}
-
 /// The shell stays as process 1, since a process 1 without a handler of its own does not heed SIGTERM.
 fn script_of(candidate: &Candidate, values: &Values) -> String {
     let mut script =
@@ -165,12 +152,5 @@ mod tests {
     fn names_are_the_run_folders() {
         assert_eq!(container_name(Path::new("/tmp/prony-12-0")), "prony-12-0");
         assert_eq!(container_name(Path::new("/tmp/x/a b;c")), "prony-abc");
-    }
-
-    #[test]
-    fn our_own_limits_are_handed_on() {
-        let limits = limits();
-        assert_eq!(limits.len(), 2, "{limits:?}");
-        assert!(limits[0].starts_with("nofile=") && limits[1].starts_with("nproc="), "{limits:?}");
     }
 }

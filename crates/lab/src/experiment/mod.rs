@@ -182,6 +182,7 @@ impl ExperimentPlan {
             sources: Vec::new(),
             unix: None,
             tls: Tls::default(),
+            list: None,
         }
     }
 

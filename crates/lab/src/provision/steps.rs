@@ -239,7 +239,11 @@ impl Step {
             StepKind::Go => {
                 let out = self.result().to_string_lossy().into_owned();
                 // The folder may lie in somebody's repository, whose version is not the server's.
-                let arguments = ["build", "-trimpath", "-buildvcs=false", "-o", &out, "."];
+                let mut arguments = vec!["build", "-trimpath", "-buildvcs=false", "-o", &out, "."];
+                // Composer's folder has the name that Go expects its own copies of modules in.
+                if !self.dir.join("vendor/modules.txt").exists() {
+                    arguments.insert(1, "-mod=readonly");
+                }
                 self.command("go", &arguments, vec![], &log)?;
             }
             StepKind::Cargo => self.cargo(&log)?,

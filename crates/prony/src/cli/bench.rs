@@ -53,4 +53,8 @@ pub(crate) struct BenchArguments {
     /// No progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
+    /// Show the run on a web page while it goes on, then its report; elsewhere than on this machine
+    /// (--web=0.0.0.0:8080) only with the token that is printed
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true, default_missing_value = "127.0.0.1:0")]
+    pub(crate) web: Option<String>,
 }

@@ -4,6 +4,7 @@
 mod bench;
 mod load;
 mod report;
+mod serve;
 mod servers;
 mod target;
 pub(crate) mod traps;
@@ -11,8 +12,9 @@ pub(crate) mod traps;
 use clap::{Parser, Subcommand};
 
 pub(crate) use bench::BenchArguments;
-pub(crate) use load::{LoadArguments, PlanArguments, count};
+pub(crate) use load::{LoadArguments, PlanArguments};
 pub(crate) use report::{ReportArguments, ReportFormat};
+pub(crate) use serve::ServeArguments;
 pub(crate) use servers::{ListFormat, RuntimeArguments, ServersArguments, ServersCommand};
 pub(crate) use target::TargetArguments;
 
@@ -40,4 +42,6 @@ pub(crate) enum Command {
     Servers(ServersArguments),
     /// The reference server, whose truth is known
     Target(TargetArguments),
+    /// Shows run logs as web pages, on this machine
+    Serve(ServeArguments),
 }

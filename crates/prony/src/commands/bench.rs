@@ -16,6 +16,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::report::html_path;
+use super::watch::{self, Watch};
 use super::write_file;
 use crate::cli::BenchArguments;
 use crate::failure::{Failure, INTERRUPTED};
@@ -33,11 +34,21 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
         printer.note(&format!("skipped  {}: {}{mend}", skipped.candidate, skipped.reason));
     }
     let interrupt = watch_for_ctrl_c()?;
+    let cpus = &setup.pins.client;
+    let watch = Watch::start(arguments.web.as_deref(), || watch::bench_head(&setup), cpus, printer)?;
     let mut progress = Progress::new(printer, arguments.quiet);
-    let outcome =
-        prony_lab::bench::run(&setup, &mut prony_load::run, &interrupt, &mut |event| progress.hear(event));
+    let outcome = prony_lab::bench::run(&setup, &mut prony_load::run, &interrupt, &mut |event| {
+        progress.hear(event);
+        watch.hear(event);
+    });
     progress.finish();
-    conclude(&setup, &outcome.map_err(failure)?, printer)
+    match outcome {
+        Ok(outcome) => conclude(&setup, &outcome, &watch, printer),
+        Err(why) => {
+            watch.end(Err(why.to_string()));
+            Err(failure(why))
+        }
+    }
 }
 
 /// A log that cannot be opened or resumed is the command's fault; the rest is the run's.
@@ -68,7 +79,12 @@ fn watch_for_ctrl_c() -> Result<Interrupt, Failure> {
 }
 
 /// Shows the run, and leaves the page beside its log.
-fn conclude(setup: &BenchSetup, outcome: &BenchOutcome, printer: &Printer) -> Result<(), Failure> {
+fn conclude(
+    setup: &BenchSetup,
+    outcome: &BenchOutcome,
+    watch: &Watch,
+    printer: &Printer,
+) -> Result<(), Failure> {
     let log = RunLog::read(Path::new(&outcome.log))?;
     let analysis = analyse(&log);
     printer.out(&terminal::experiment(
@@ -85,6 +101,7 @@ fn conclude(setup: &BenchSetup, outcome: &BenchOutcome, printer: &Printer) -> Re
         Err(why) => printer.note(&format!("No HTML report: {why}")),
     }
     printer.out(&made);
+    watch.end(Ok(&log));
     match outcome.end {
         End::Interrupted => {
             printer.note(&format!("Interrupted. Go on with: {}", setup::resume_command(setup)));

@@ -39,7 +39,6 @@ pub(crate) fn plan(arguments: &PlanArguments, target: Target) -> Result<Plan, Fa
         (Stop { duration, requests: arguments.requests }, warmup)
     };
     let body = arguments.body.as_deref().map(text_or_file).transpose()?.unwrap_or_default();
-    let default_method = if arguments.body.is_some() { "POST" } else { "GET" };
     let connections = match &arrivals {
         staged @ Arrivals::ConnectionStages(_) => most_connections(staged),
         open if open.are_open() => arguments.connections.unwrap_or(100),
@@ -48,7 +47,7 @@ pub(crate) fn plan(arguments: &PlanArguments, target: Target) -> Result<Plan, Fa
     let tls = tls(arguments, &target)?;
     Ok(Plan {
         target,
-        method: arguments.method.clone().unwrap_or_else(|| default_method.to_owned()),
+        method: method(arguments).to_owned(),
         headers: arguments.headers.iter().map(|text| header(text)).collect::<Result<_, _>>()?,
         body,
         connections,
@@ -70,7 +69,14 @@ pub(crate) fn plan(arguments: &PlanArguments, target: Target) -> Result<Plan, Fa
         tls,
         sources: arguments.source.as_deref().map_or(Ok(Vec::new()), sources)?,
         unix: arguments.unix.as_ref().map(PathBuf::from),
+        list: None,
     })
+}
+
+/// The method of requests that name none themselves.
+pub(crate) fn method(arguments: &PlanArguments) -> &str {
+    let by_body = if arguments.body.is_some() { "POST" } else { "GET" };
+    arguments.method.as_deref().unwrap_or(by_body)
 }
 
 fn arrivals(arguments: &PlanArguments) -> Result<Arrivals, Failure> {

@@ -92,7 +92,10 @@ fn head(
         ),
     };
     let reproduce = match measured.as_slice() {
-        [one] if !experiment => super::reproduce::line(one),
+        [one] if !experiment => {
+            let candidate = results.iter().find(|r| r.trial.is_some()).map(|r| r.planned.candidate.as_str());
+            super::reproduce::line(one, candidate.unwrap_or_default())
+        }
         _ => analysis.reproduce.clone(),
     };
     Head {

@@ -81,7 +81,7 @@ pub(super) fn detail(result: &TrialResult) -> Option<Detail<'_>> {
     let trial = result.trial.as_ref()?;
     Some(Detail {
         plan_line: words::plan_line(trial),
-        reproduce: reproduce::line(trial),
+        reproduce: reproduce::line(trial, &result.planned.candidate),
         url: &trial.target.url,
         address: &trial.target.address,
         started_at: &trial.started_at,

@@ -5,11 +5,18 @@ use prony_record::trial::Trial;
 
 use crate::format;
 
+/// What `prony load` calls the target it starts itself.
+const EMBEDDED: &str = "embedded target";
+
 /// `prony load http://127.0.0.1:8080/ -c 100 -d 30s`: flags where they are not the defaults. What
 /// the record does not hold (a body, a secret) stands in it as what is to be put there.
-pub(super) fn line(trial: &Trial) -> String {
+pub(super) fn line(trial: &Trial, candidate: &str) -> String {
     let plan = &trial.plan;
-    let mut words = vec!["prony load".to_owned(), quoted(&plan.url)];
+    let mut words = vec!["prony load".to_owned()];
+    // The embedded target has another port each time, and is what is loaded without a URL.
+    if candidate != EMBEDDED {
+        words.push(quoted(&plan.url));
+    }
     words.extend(load(plan));
     words.extend(request(plan));
     words.extend(client(plan));
@@ -126,8 +133,12 @@ mod tests {
 
     #[test]
     fn a_closed_loop_and_a_rate() {
-        assert_eq!(line(&fixtures::closed()), "prony load http://127.0.0.1:8080/ -c 100 -d 30s --warmup 3s");
-        let line = line(&fixtures::overloaded());
+        assert_eq!(
+            line(&fixtures::closed(), "a"),
+            "prony load http://127.0.0.1:8080/ -c 100 -d 30s --warmup 3s"
+        );
+        assert_eq!(line(&fixtures::closed(), EMBEDDED), "prony load -c 100 -d 30s --warmup 3s");
+        let line = line(&fixtures::overloaded(), "a");
         assert_eq!(line, "prony load http://127.0.0.1:8080/ -c 500 -R 21000 -d 30s --warmup 3s");
     }
 
@@ -138,7 +149,7 @@ mod tests {
         trial.plan.headers = vec![("Authorization".into(), REDACTED.into())];
         trial.plan.body_bytes = 3;
         trial.plan.method = "POST".into();
-        let line = line(&trial);
+        let line = line(&trial, "a");
         assert!(line.starts_with(r"prony load 'http://h/?a=1&b=$(x)'\''' -c"), "{line}");
         assert!(line.ends_with("-H 'Authorization: @env:SECRET' -b @BODY"), "{line}");
     }
@@ -148,6 +159,6 @@ mod tests {
         let mut trial = fixtures::closed();
         trial.plan.stages =
             vec![StageRecord { duration_ns: 1_500_000_000, to_rate_per_s: None, to_connections: Some(40) }];
-        assert!(line(&trial).contains(" --stage 1500ms:40c --warmup 3s"), "{}", line(&trial));
+        assert!(line(&trial, "a").contains(" --stage 1500ms:40c --warmup 3s"), "{}", line(&trial, "a"));
     }
 }

@@ -294,3 +294,16 @@ fn colour_changes_nothing_but_colour() {
     let a = fixtures::experiment();
     assert_eq!(strip(&experiment(&a, &colored)), experiment(&a, &plain()));
 }
+
+#[test]
+fn a_percentile_withheld_in_stages_asks_for_longer_ones() {
+    let mut t = fixtures::closed();
+    t.plan.stages = vec![prony_record::plan::StageRecord {
+        duration_ns: 33_000_000_000,
+        to_rate_per_s: None,
+        to_connections: Some(100),
+    }];
+    let shown = trial(&t, &plain());
+    assert!(shown.contains("100 are needed: longer stages, 78s in all"), "{shown}");
+    assert!(!shown.contains("-d "), "{shown}");
+}

@@ -3,7 +3,6 @@
 use prony_lab::bench::{Ask, BenchCandidate};
 use prony_lab::candidate::Candidate;
 use prony_lab::experiment::{Experiment, ExperimentPlan};
-use prony_load::plan::Arrivals;
 use prony_load::target::Target;
 
 use crate::cli::BenchArguments;

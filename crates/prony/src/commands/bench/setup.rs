@@ -122,7 +122,9 @@ fn experiment(arguments: &BenchArguments, resumed: Option<&RunLog>) -> Result<Ex
                 ));
             };
             let read = Experiment::parse(&log.header.name, "the experiment in the run log", text);
-            Experiment { published: log.header.published.clone(), ..read.map_err(Failure::usage)? }
+            let mut experiment = read.map_err(Failure::usage)?;
+            experiment.published.clone_from(&log.header.published);
+            experiment
         }
         (None, None) => return Err(Failure::usage("Which experiment? Name one, or give --candidate.")),
     };

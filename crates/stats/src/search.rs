@@ -128,7 +128,11 @@ impl Search {
                 if passed * (1.0 + self.course.resolution) < ceiling {
                     // Against the instrument's limit, half the way at a time.
                     let phase = if next < ceiling { Phase::Doubling } else { Phase::Bisection };
-                    let level = if next < ceiling || self.reach.is_none() { next.min(ceiling) } else { (passed * ceiling).sqrt() };
+                    let level = if next < ceiling || self.reach.is_none() {
+                        next.min(ceiling)
+                    } else {
+                        (passed * ceiling).sqrt()
+                    };
                     return probe(level, phase);
                 }
                 if self.confirmed { None } else { probe(passed, Phase::Confirmation) }

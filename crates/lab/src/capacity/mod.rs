@@ -1,4 +1,4 @@
-//! The highest sustainable rate of one server: [`prony_stats::search`] over open loads.
+//! The highest sustainable rate of one server: [`prony_analysis::search`] over open loads.
 //!
 //! A probe is an open load at a constant rate. It is sustained when the backlog does not grow, failures
 //! stay below a thousandth, what is due is carried, and every threshold asked for is kept. A probe that
@@ -6,15 +6,15 @@
 
 use std::time::Duration;
 
+use prony_analysis::search::{Answer, Course, Phase, Probe, Search};
 use prony_analysis::slo::Slo;
 use prony_analysis::trial::{TrialContext, judge};
 use prony_load::pace::Rate;
 use prony_load::plan::{Arrivals, Stop};
 use prony_load::{LoadError, Plan, Snapshot};
+use prony_record::Estimate;
 use prony_record::capacity::{CapacityRecord, Probe as ProbeRecord};
 use prony_record::trial::{Bound, Trial};
-use prony_record::Estimate;
-use prony_stats::search::{Answer, Course, Phase, Probe, Search};
 
 use crate::bench::{Interrupt, Loader};
 
@@ -102,7 +102,8 @@ pub fn search(
     interrupt: &Interrupt,
     tell: &mut dyn FnMut(&CapacityEvent<'_>),
 ) -> Result<CapacityOutcome, LoadError> {
-    Run { plan, context, loader, interrupt, tell, probes: Vec::new(), unloaded_ns: None, trial: None }.search()
+    Run { plan, context, loader, interrupt, tell, probes: Vec::new(), unloaded_ns: None, trial: None }
+        .search()
 }
 
 struct Run<'a, 'l> {

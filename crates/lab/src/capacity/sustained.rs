@@ -1,10 +1,10 @@
 //! Whether a probe was sustained: pure.
 
+use prony_analysis::search::Answer;
 use prony_analysis::slo::{Decision, Slo};
 use prony_load::pace::Rate;
 use prony_load::{Plan, Snapshot};
 use prony_record::trial::{Outcome, Trial};
-use prony_stats::search::Answer;
 
 use super::{ERRORS_MAX_SHARE, share};
 
@@ -21,11 +21,13 @@ pub(super) fn sustained(trial: &Trial, slos: &[Slo], hopeless: bool) -> (Answer,
         return (Answer::OutOfReach, fault.code.replace('_', " "));
     }
     if hopeless {
-        return (Answer::Failed, "the backlog grew to half a second of requests".to_owned());
+        return (Answer::Failed, "the backlog grew to half a second".to_owned());
     }
     match trial.outcome {
         Outcome::Broken => return (Answer::Failed, "broken: most requests failed".to_owned()),
-        Outcome::Overloaded => return (Answer::Failed, "the wait for a connection grew to the end".to_owned()),
+        Outcome::Overloaded => {
+            return (Answer::Failed, "the wait grew to the end".to_owned());
+        }
         Outcome::Carried => {}
     }
     let failed = share(trial.requests.failed, trial.requests.failed + trial.requests.completed);

@@ -27,3 +27,5 @@ mod text;
 mod throughput;
 pub mod trial;
 pub mod verdict;
+
+pub use prony_stats::search;

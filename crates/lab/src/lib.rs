@@ -14,6 +14,7 @@ pub mod run_dir;
 pub mod toml_error;
 
 pub mod bench;
+pub mod capacity;
 pub mod experiment;
 pub mod guard;
 pub mod host;

@@ -133,7 +133,7 @@ impl Run<'_, '_> {
         });
         while !self.interrupt.asked() {
             let left = search.probes_left();
-            let Some(probe) = search.next() else { break };
+            let Some(probe) = search.propose() else { break };
             if probe.phase == Phase::Descending {
                 let failed = search.found().and_then(|found| found.failed).unwrap_or(probe.level);
                 self.push(failed * PUSH)?;

@@ -15,6 +15,7 @@ pub mod bench;
 pub mod experiment;
 pub mod guard;
 pub mod host;
+pub mod host_watch;
 pub mod journal;
 pub mod sample;
 pub mod schedule;

@@ -11,6 +11,7 @@ use crate::measurement::{
     BIN_NS, Bin, Durations, ErrorKind, ErrorTally, Latency, RequestCounts, RunTotal, TlsUse, WorkerAudit,
     empty_histogram,
 };
+use crate::net::Waits;
 use crate::parts::{Parts, Times};
 use crate::sample::Samples;
 
@@ -122,6 +123,8 @@ pub(crate) struct ClosedBooks {
     pub(crate) samples: Samples,
     /// The worker's to enter.
     pub(crate) tls: Option<TlsUse>,
+    /// The worker's to enter.
+    pub(crate) waits: Waits,
 }
 
 impl Books {
@@ -478,6 +481,7 @@ impl Books {
             edges: self.edges,
             samples: self.samples,
             tls: None,
+            waits: Waits::default(),
         }
     }
 

@@ -14,12 +14,14 @@ use crate::books::{ClosedBooks, Edges, SecondPart, SecondSink};
 use crate::control::{Control, Gauge, Snapshot};
 use crate::endpoint::Endpoint;
 use crate::error::LoadError;
+use crate::expect::Expected;
 use crate::measurement::{Durations, Measurement};
 use crate::merge;
 use crate::net::Linux;
 use crate::plan::{Arrivals, Plan};
 use crate::request;
 use crate::sample::Samples;
+use crate::series::Series;
 use crate::sys;
 use crate::tls;
 use crate::worker::{Preconnected, Shared, Source, Worker};
@@ -71,7 +73,7 @@ pub fn run(
         pipeline: plan.pipeline,
         answers_head: plan.method == "HEAD",
         spin: plan.spin,
-        expect: plan.expect.clone(),
+        expect: Expected::of(&plan.expect),
         keepalive: plan.keepalive,
         timeout_ns: nanoseconds(plan.timeout),
         given_up: AtomicBool::new(false),
@@ -238,6 +240,7 @@ fn conduct(
         return Err(LoadError::Interrupted);
     }
     ready?;
+    let mut series = Series::with_room(plan.stop.duration.map(nanoseconds));
     let start_ns = sys::now_ns() + START_AHEAD_NS;
     let started_at = SystemTime::now() + Duration::from_nanos(START_AHEAD_NS);
     let window_start = start_ns + nanoseconds(plan.warmup);
@@ -248,7 +251,6 @@ fn conduct(
         let _ = hand.go.send(Some((start_ns, edges)));
     }
 
-    let mut series = merge::Series::default();
     let mut books: Vec<Option<ClosedBooks>> = hands.iter().map(|_| None).collect();
     let mut cpu = ProcessCpu::default();
     while books.iter().any(Option::is_none) {

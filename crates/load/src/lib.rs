@@ -14,6 +14,7 @@ mod deadlines;
 mod endpoint;
 mod engine;
 mod error;
+mod expect;
 pub mod framing;
 mod linger;
 pub mod measurement;
@@ -24,8 +25,10 @@ mod parts;
 pub mod plan;
 mod request;
 pub mod sample;
+mod series;
 #[cfg(test)]
 mod sim;
+mod sparse;
 mod sys;
 pub mod target;
 pub mod tls;

@@ -41,12 +41,14 @@ use crate::books::{ClosedBooks, Edges, SecondSink};
 use crate::control::{Control, Gauge};
 use crate::engine::shares;
 use crate::error::LoadError;
+use crate::expect::Expected;
 use crate::measurement::Measurement;
 use crate::merge;
 use crate::pace::Schedule;
 use crate::plan::Plan;
 use crate::request;
 use crate::sample::Samples;
+use crate::series::Series;
 use crate::target::Target;
 use crate::worker::{Shared, Source, Worker};
 
@@ -99,7 +101,7 @@ impl Case {
         let stop_at = self.stop_after_ns.map(|after| ready_ns + after);
         let mut played =
             Played { measurement: Err(LoadError::Interrupted), worlds: Vec::new(), differences: Vec::new() };
-        let mut series = merge::Series::default();
+        let mut series = Series::with_room(None);
         let mut books: Vec<ClosedBooks> = Vec::new();
         let mut stop_asked = false;
         for (number, hand) in hands.into_iter().enumerate() {
@@ -171,7 +173,7 @@ impl Hand {
             answers_head: plan.method == "HEAD",
             spin: plan.spin,
             tls: None,
-            expect: plan.expect.clone(),
+            expect: Expected::of(&plan.expect),
             keepalive: plan.keepalive,
             timeout_ns,
             given_up: AtomicBool::new(false),
@@ -193,7 +195,7 @@ impl Hand {
         start_ns: u64,
         edges: Edges,
         stop_at: Option<u64>,
-        series: &mut merge::Series,
+        series: &mut Series,
     ) -> ClosedBooks {
         let (finished, seconds) = mpsc::channel();
         let (give_back, empty) = mpsc::channel();

@@ -157,7 +157,7 @@ impl Truth {
         }
         let what = if !self.expect.accepts_status(status) {
             What::Failed(ErrorKind::UnexpectedStatus)
-        } else if self.expect.body.is_some() && !body_right {
+        } else if self.expect.checks_body() && !body_right {
             What::Failed(ErrorKind::BodyMismatch)
         } else {
             What::Completed

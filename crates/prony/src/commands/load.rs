@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use prony_analysis::trial::{TrialContext, judge};
+use prony_lab::host_watch::HostWatch;
 use prony_load::tls::Verify;
 use prony_load::{Plan, Snapshot, Target};
 use prony_record::run_log::{
@@ -50,15 +51,21 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
         plan.target = Target::parse(&embedded.url).map_err(Failure::not_measured)?;
     }
     let progress = progress_bar(&plan, arguments.quiet || !printer.watched());
-    let measured = prony_load::run(&plan, &control, &mut |snapshot| show(&progress, &plan, snapshot));
+    let used: Vec<u32> = plan.cpus.iter().filter_map(|cpu| u32::try_from(*cpu).ok()).collect();
+    let mut watch = HostWatch::of(&used);
+    let measured = prony_load::run(&plan, &control, &mut |snapshot| {
+        watch.look(snapshot);
+        show(&progress, &plan, snapshot);
+    });
     progress.finish_and_clear();
+    let measured = measured?;
     let context = TrialContext {
         host: prony_lab::host::read(),
         redact: arguments.redact.clone(),
         embedded_target: embedded.is_some(),
         server_saturated: None,
+        host_window: watch.finish(&measured.address),
     };
-    let measured = measured?;
     let trial = judge(&measured, &plan, &context);
     drop(embedded);
     publish(arguments, &trial, log, printer)?;

@@ -150,33 +150,38 @@ fn long_turns_of_the_clients_own_work_are_not_noise() {
 }
 
 /// The reasons of a healthy measurement on a host that did this.
-fn on_host(host_window: HostWindow, embedded_target: bool) -> Vec<String> {
+fn on_host(host_window: HostWindow, embedded_target: bool, cpus: &[usize]) -> Vec<String> {
     let context = TrialContext { host_window: Some(host_window), embedded_target, ..TrialContext::default() };
-    reasons(&healthy(10, 2000), &closed_plan(), &context).into_iter().map(|r| r.code).collect()
+    let plan = Plan { cpus: cpus.to_vec(), ..closed_plan() };
+    reasons(&healthy(10, 2000), &plan, &context).into_iter().map(|r| r.code).collect()
 }
 
 #[test]
 fn stolen_time_and_waits_for_a_cpu_are_noise() {
     let stolen = |steal: f64, steal_ns: u64| {
-        on_host(HostWindow { steal: Some(steal), steal_ns: Some(steal_ns), ..Default::default() }, false)
+        on_host(HostWindow { steal: Some(steal), steal_ns: Some(steal_ns), ..Default::default() }, false, &[])
     };
     assert_eq!(stolen(0.011, 110_000_000), ["host_noisy"]);
     assert_eq!(stolen(0.01, 100_000_000), [""; 0]);
     assert_eq!(stolen(0.04, 40_000_000), [""; 0], "four steps of the kernel's count");
-    let waited = |wait: f64, embedded| {
-        on_host(HostWindow { run_queue_wait: Some(wait), ..Default::default() }, embedded)
+    let waited = |wait: f64, embedded, target_is_local, cpus: &[usize]| {
+        let host = HostWindow { run_queue_wait: Some(wait), target_is_local, ..Default::default() };
+        on_host(host, embedded, cpus)
     };
-    assert_eq!(waited(0.021, false), ["host_noisy"]);
-    assert_eq!(waited(0.02, false), [""; 0]);
-    assert_eq!(waited(0.5, true), [""; 0], "Prony's own target shares its CPUs");
-    assert_eq!(on_host(HostWindow::default(), false), [""; 0], "what cannot be told is no finding");
+    assert_eq!(waited(0.021, false, false, &[]), ["host_noisy"]);
+    assert_eq!(waited(0.021, false, true, &[1]), ["host_noisy"]);
+    assert_eq!(waited(0.02, false, true, &[1]), [""; 0]);
+    assert_eq!(waited(0.5, false, true, &[]), [""; 0], "it shares the server's CPUs");
+    assert_eq!(waited(0.5, true, true, &[1]), [""; 0], "Prony's own target");
+    assert_eq!(on_host(HostWindow::default(), false, &[]), [""; 0], "what cannot be told is no finding");
 }
 
 #[test]
 fn connects_that_a_full_queue_turned_away_are_noted_where_the_server_is_this_machines() {
     let overflown = |overflows, drops, target_is_local| {
         let (listen_overflows, listen_drops) = (Some(overflows), Some(drops));
-        on_host(HostWindow { listen_overflows, listen_drops, target_is_local, ..Default::default() }, false)
+        let host = HostWindow { listen_overflows, listen_drops, target_is_local, ..Default::default() };
+        on_host(host, false, &[])
     };
     assert_eq!(overflown(1, 1, true), ["listen_overflow"]);
     assert_eq!(overflown(0, 1, true), ["listen_overflow"]);

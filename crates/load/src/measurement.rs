@@ -272,11 +272,13 @@ pub enum ErrorKind {
     BodyMismatch,
     /// TLS failed: the handshake did not come about, or what followed could not be read.
     Tls,
+    /// Its connection was given up, because an earlier request of the pipeline had timed out.
+    Abandoned,
 }
 
 impl ErrorKind {
     /// All kinds, in the order of their discriminants.
-    pub const ALL: [ErrorKind; 11] = [
+    pub const ALL: [ErrorKind; 12] = [
         ErrorKind::ConnectRefused,
         ErrorKind::ConnectTimeout,
         ErrorKind::NoPorts,
@@ -288,6 +290,7 @@ impl ErrorKind {
         ErrorKind::UnexpectedStatus,
         ErrorKind::BodyMismatch,
         ErrorKind::Tls,
+        ErrorKind::Abandoned,
     ];
 
     /// Whether a request that failed so was never sent, for want of a connection. (With TLS 1.3 a
@@ -311,6 +314,7 @@ impl ErrorKind {
             ErrorKind::UnexpectedStatus => "unexpected_status",
             ErrorKind::BodyMismatch => "body_mismatch",
             ErrorKind::Tls => "tls",
+            ErrorKind::Abandoned => "abandoned",
         }
     }
 }

@@ -70,9 +70,13 @@ fn steal(f: &Facts<'_>) -> Option<String> {
     })
 }
 
-/// Prony's own target shares the client's CPUs by design, and so is no finding.
+/// A server of this machine shares the client's CPUs unless somebody keeps them apart: that the
+/// client waits for it then is the load's own doing, and no noise. So it is judged where the
+/// workers are pinned, or the server is another machine's; never with Prony's own target.
 fn run_queue_wait(f: &Facts<'_>) -> Option<String> {
-    let wait = f.host_window?.run_queue_wait.filter(|_| !f.embedded_target)?;
+    let host = f.host_window?;
+    let apart = !f.embedded_target && (!host.target_is_local || !f.plan.cpus.is_empty());
+    let wait = host.run_queue_wait.filter(|_| apart)?;
     (wait > RUN_QUEUE_WAIT_MAX).then(|| {
         format!(
             "a worker was ready to run and had no CPU for {} of the window (over {})",

@@ -45,7 +45,7 @@ use crate::expect::Expected;
 use crate::measurement::Measurement;
 use crate::merge;
 use crate::pace::Schedule;
-use crate::plan::Plan;
+use crate::plan::{Arrivals, Plan};
 use crate::request;
 use crate::sample::Samples;
 use crate::series::Series;
@@ -159,9 +159,12 @@ impl Hand {
         let (connections, requests) = shares(plan, number);
         let schedule = Schedule::new(&plan.arrivals, number, plan.threads, plan.stop.requests, plan.seed);
         let source = Source::of(plan, number, requests);
+        let begins_ns = begins_ns(plan, number);
+        let connections = if begins_ns.is_empty() { connections } else { begins_ns.len() as u32 };
         let timeout_ns = nanoseconds(plan.timeout);
         let mut truth = Truth::new(connections as usize, timeout_ns, plan.expect.clone(), schedule);
         truth.kernel_clock = case.nature.stamps.is_some();
+        truth.begins_ns = begins_ns;
         let request = request::build(plan).unwrap();
         let nature = Nature { seed: case.nature.seed ^ u64::from(number) << 32, ..case.nature.clone() };
         let world = Rc::new(RefCell::new(World::new(nature, request.clone(), truth)));
@@ -182,7 +185,7 @@ impl Hand {
         });
         let gauge = Arc::new(Gauge::default());
         let mut worker = Worker::new(SimNet::new(&world), shared, gauge, connections, source);
-        if plan.keepalive {
+        if plan.keepalive && !matches!(plan.arrivals, Arrivals::ConnectionStages(_)) {
             worker.preconnect().unwrap();
         }
         Hand { worker, world, control }
@@ -217,6 +220,16 @@ impl Hand {
             self.worker.run(start_ns, edges, sink, Samples::default()).unwrap()
         })
     }
+}
+
+/// When a worker's connections begin in stages of connections that rise once and never fall: as the
+/// level reaches their number. (Empty where there are none.)
+fn begins_ns(plan: &Plan, worker: u32) -> Vec<u64> {
+    let Arrivals::ConnectionStages(stages) = &plan.arrivals else { return Vec::new() };
+    let (rise, highest) = (nanoseconds(stages[0].duration), stages[0].to);
+    assert!(stages.iter().all(|stage| stage.to == highest), "{stages:?}");
+    let connections = (u64::from(worker)..highest).step_by(plan.threads as usize);
+    connections.map(|j| (rise * j).div_ceil(highest)).collect()
 }
 
 fn nanoseconds(duration: Duration) -> u64 {

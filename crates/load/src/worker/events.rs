@@ -337,7 +337,14 @@ impl<N: Net> Worker<N> {
         let mut message = Some(message);
         while let Some(times) = slot.pending.pop_front() {
             let first = message.take();
-            books.failed(now, &times, kind, || first.map_or_else(String::new, |message| message()));
+            // Those behind one that timed out have not, and will have no answer.
+            let behind = first.is_none() && kind == ErrorKind::RequestTimeout;
+            let kind = if behind { ErrorKind::Abandoned } else { kind };
+            books.failed(now, &times, kind, || match first {
+                Some(message) => message(),
+                None if behind => "an earlier request of the connection's pipeline timed out".to_owned(),
+                None => String::new(),
+            });
             if retry_at_ns > now {
                 self.backing_off.push(Reverse((retry_at_ns, index)));
             } else {

@@ -77,6 +77,18 @@ fn what_a_closing_server_leaves_of_a_pipeline_has_failed() {
 }
 
 #[test]
+fn a_pipelines_timeout_is_the_oldest_requests_and_abandons_the_others() {
+    let address = lying::serve(|mut stream, _| while lying::read_request(&mut stream) {});
+    let mut p = plan(address);
+    (p.pipeline, p.stop.requests, p.timeout) = (4, Some(8), Duration::from_millis(100));
+    let m = run(&p).unwrap();
+    let failed = |kind| m.errors.get(&kind).map_or(0, |t| t.count);
+    assert_eq!((failed(ErrorKind::RequestTimeout), failed(ErrorKind::Abandoned)), (2, 6));
+    assert_eq!((m.requests.failed, m.run_total.connections), (8, 2));
+    assert!(m.errors[&ErrorKind::Abandoned].first.contains("timed out"));
+}
+
+#[test]
 fn an_answer_too_many_ends_the_connection() {
     let address = lying::always(
         b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
@@ -246,7 +258,7 @@ fn one_wrong_byte_in_a_mebibyte_is_a_body_mismatch_in_any_framing() {
     for (expect, chunked) in expectations.iter().flat_map(|e| [(e, false), (e, true)]) {
         let (body, wrong) = (body.clone(), wrong.clone());
         let address = lying::serve(move |mut stream, _| {
-            // Every third answer of a connection has the wrong byte.
+            // Every third answer has the wrong byte.
             for i in 0.. {
                 if !lying::read_request(&mut stream) {
                     return;
@@ -258,7 +270,7 @@ fn one_wrong_byte_in_a_mebibyte_is_a_body_mismatch_in_any_framing() {
             }
         });
         let mut p = plan(address);
-        (p.connections, p.stop.requests, p.expect) = (2, Some(12), expect.clone());
+        (p.stop.requests, p.expect) = (Some(12), expect.clone());
         let m = run(&p).unwrap();
         let mismatches = m.errors.get(&ErrorKind::BodyMismatch).map_or(0, |t| t.count);
         assert_eq!((m.requests.completed, m.requests.failed, mismatches), (8, 4, 4), "chunked: {chunked}");

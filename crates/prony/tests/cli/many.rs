@@ -12,7 +12,7 @@ const MEMORY_MAX_BYTES: u64 = 96 << 20;
 #[test]
 fn ten_thousand_connections_fit_into_twenty_thousand_files() {
     let world = World::new();
-    if !world.shell(&format!("ulimit -Hn {FILES}")).code.is_some_and(|code| code == 0) {
+    if world.shell(&format!("ulimit -Hn {FILES}")).code != Some(0) {
         return eprintln!("not tested: this user may not have {FILES} open files");
     }
     let target = TargetProcess::start(&["-t", "1"]);

@@ -1,12 +1,12 @@
 # Names of tasks; what they do is in demo.sh and xtask/.
 # YES=1 answers "yes" where packages are to be installed.
 
-.PHONY: help demo test build check unit e2e docs clean
+.PHONY: help demo test web build check unit e2e docs clean
 
 help:
 	@echo "make demo   build Prony, install the quick servers, compare them, show the report"
 	@echo "make test   everything CI runs"
-	@echo "make build  target/release/prony"
+	@echo "make build  target/release/prony, with its web page where npm is installed"
 	@echo "make docs   write the generated pages under docs/"
 	@echo "make clean  remove target/ and .prony/ (runs/ stays)"
 	@echo "YES=1 answers yes where packages are to be installed."
@@ -14,17 +14,20 @@ help:
 demo:
 	@YES="$(YES)" sh ./demo.sh
 
-build:
+web:
+	sh web/build.sh
+
+build: web
 	cargo build --release --locked
 
 test: check unit e2e
 
-check:
+check: web
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo xtask tidy
 
-unit:
+unit: web
 	cargo test --workspace --locked
 
 e2e: build
@@ -34,4 +37,4 @@ docs: build
 	cargo xtask docs
 
 clean:
-	rm -rf target .prony
+	rm -rf target .prony web/node_modules web/dist/app.*

@@ -68,6 +68,8 @@ need_packages
 need_rust
 
 say "1/3  Building Prony (about two minutes on two cores)"
+# The HTML report needs npm; without it the demo ends with the terminal's report.
+sh web/build.sh
 cargo build --release --locked
 
 prony=target/release/prony

@@ -14,6 +14,7 @@ const COMMANDS: &[&[&str]] = &[
     &["servers", "list"],
     &["servers", "install"],
     &["servers", "check"],
+    &["servers", "new"],
     &["target"],
 ];
 
@@ -43,7 +44,7 @@ pub(crate) fn check(root: &Path) -> Result<(), String> {
 }
 
 fn pages(root: &Path) -> Result<Vec<(&'static str, String)>, String> {
-    Ok(vec![("docs/cli.md", cli(root)?)])
+    Ok(vec![("docs/cli.md", cli(root)?), ("docs/servers.md", servers(root)?)])
 }
 
 fn cli(root: &Path) -> Result<String, String> {
@@ -58,10 +59,19 @@ fn cli(root: &Path) -> Result<String, String> {
     Ok(page)
 }
 
+/// From the recipes and the records of this tree, which may be newer than those in the binary.
+fn servers(root: &Path) -> Result<String, String> {
+    let folder = root.join("servers").display().to_string();
+    let page = prony(root, &["servers", "list", "--format", "markdown", "--servers", &folder])?;
+    Ok(format!("{}\n", page.trim_end()))
+}
+
 /// The release binary's standard output.
 fn prony(root: &Path, arguments: &[&str]) -> Result<String, String> {
     let output = Command::new(root.join("target/release/prony"))
         .args(arguments)
+        // Elsewhere, so that no ./prony/servers of a developer's gets into the pages.
+        .current_dir(root.join("target"))
         .env("COLUMNS", "100")
         .output()
         .map_err(|e| format!("target/release/prony could not be run ({e}): make build"))?;

@@ -2,17 +2,22 @@
 //!
 //! `cargo xtask tidy` holds the tree to its own rules; `cargo xtask docs`
 //! writes the generated pages; `cargo xtask e2e` drives the release binary
-//! against real servers; `cargo xtask peers` compares Prony with other load
+//! against real servers, `cargo xtask containers` against some in containers;
+//! `cargo xtask peers` compares Prony with other load
 //! generators; `cargo xtask fuzz` runs the fuzz targets; `cargo xtask soak` watches
-//! the memory of a long load.
+//! the memory of a long load; `cargo xtask web` opens the web page in a browser.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to its developer")]
 
+mod containers;
 mod docs;
 mod e2e;
 mod fuzz;
 mod peers;
+mod rotation;
 mod soak;
 mod tidy;
+mod web;
+mod web_cost;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -24,7 +29,12 @@ fn main() -> ExitCode {
         Some("tidy") => tidy::run(&root()),
         Some("docs") => docs::write(&root()),
         Some("e2e") => e2e::run(&root()),
+        Some("containers") => containers::run(&root()),
         Some("fuzz") => fuzz::run(&root(), rest),
+        Some("web") if rest.iter().any(|word| word == "--cost") => {
+            web_cost::run(&root().join("target/release/prony"))
+        }
+        Some("web") => web::run(&root()),
         Some("soak") => soak::run(&root(), rest),
         Some("peers") => peers::run(&root(), rest),
         // What `peers` starts: this program again, as the parent of a tool, as the floor and as a server.
@@ -32,7 +42,7 @@ fn main() -> ExitCode {
         Some("measured") => peers::measured(rest),
         Some("floor") => peers::floor::run(rest),
         Some("counting-server") => peers::counting::run(),
-        _ => Err("usage: cargo xtask tidy|docs|e2e|fuzz|soak|peers".to_owned()),
+        _ => Err("usage: cargo xtask tidy|docs|e2e|containers|web|fuzz|soak|peers".to_owned()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

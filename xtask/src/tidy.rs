@@ -19,7 +19,7 @@ const BANNED: &[(&str, &str, &str)] = &[
 ];
 /// Endings of files that are read as text.
 const TEXT: &[&str] =
-    &["rs", "toml", "md", "sh", "js", "css", "py", "php", "go", "conf", "Makefile", "Caddyfile"];
+    &["rs", "toml", "md", "sh", "js", "mjs", "ts", "css", "py", "php", "go", "conf", "Makefile", "Caddyfile"];
 /// Dependencies that may not know of each other: (crate, must not depend on).
 const ARROWS: &[(&str, &[&str])] = &[
     ("load", &["stats", "record", "analysis", "lab", "report", "target", "prony"]),
@@ -65,7 +65,7 @@ fn check_file(file: &str, text: &str, found: &mut Vec<String>) {
         return;
     }
     let lines = text.lines().count();
-    if file.ends_with(".rs") && lines > FILE_LINES_MAX {
+    if [".rs", ".ts", ".mjs"].iter().any(|ending| file.ends_with(ending)) && lines > FILE_LINES_MAX {
         found.push(format!("{file}: {lines} lines; split it (at most {FILE_LINES_MAX})"));
     }
     for (number, line) in text.lines().enumerate() {

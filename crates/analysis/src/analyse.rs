@@ -6,8 +6,10 @@ use prony_record::Estimate;
 use prony_record::run_log::{CandidateRecord, NamedPlan, PlannedTrial, RunLog, TrialResult};
 use prony_record::trial::{Bound, Trial, Validity};
 
+use crate::conclusions::Evidence;
 use crate::experiment::{ExperimentAnalysis, PlanAnalysis, Row, TrialCounts};
 use crate::headline::headline;
+use crate::published;
 use crate::ranking::{Contestant, ranks};
 use crate::row::{Cell, row};
 
@@ -33,6 +35,10 @@ pub fn analyse(log: &RunLog) -> ExperimentAnalysis {
     let measured =
         |label: &str| plans.iter().flat_map(|p| &p.rows).any(|r| r.candidate == label && r.counted > 0);
     let baseline = baseline.filter(|label| measured(label));
+    let published = log.header.published.as_ref().map(|source| {
+        published::beside(source, &log.header.plans, baseline, &mut plans);
+        published::analyse(source, &Evidence { log, results: &results, plans: &plans })
+    });
     ExperimentAnalysis {
         schema: SCHEMA,
         name: log.header.name.clone(),
@@ -53,12 +59,13 @@ pub fn analyse(log: &RunLog) -> ExperimentAnalysis {
         skipped: log.header.skipped.clone(),
         reproduce: log.header.reproduce.clone(),
         notes,
+        published,
     }
 }
 
-type Results<'a> = BTreeMap<u32, &'a TrialResult>;
+pub(crate) type Results<'a> = BTreeMap<u32, &'a TrialResult>;
 
-fn last_results(log: &RunLog) -> Results<'_> {
+pub(crate) fn last_results(log: &RunLog) -> Results<'_> {
     log.results.iter().map(|r| (r.planned.index, r)).collect()
 }
 
@@ -90,7 +97,7 @@ fn trial_counts(log: &RunLog, results: &Results<'_>) -> TrialCounts {
 }
 
 /// The header's plans in their order, then any that only trials name.
-fn plan_names(log: &RunLog, results: &Results<'_>) -> Vec<String> {
+pub(crate) fn plan_names(log: &RunLog, results: &Results<'_>) -> Vec<String> {
     let mut names: Vec<String> = log.header.plans.iter().map(|p| p.name.clone()).collect();
     for planned in planned(log, results).values() {
         if !names.contains(&planned.plan) {
@@ -124,11 +131,33 @@ fn plan_analysis(
     place(&mut entries, baseline);
     let describe =
         log.header.plans.iter().find(|p| p.name == plan).map_or(plan, |p: &NamedPlan| p.describe.as_str());
+    let rows: Vec<Row> = entries.into_iter().map(|(row, _)| row).collect();
     PlanAnalysis {
         name: plan.to_owned(),
         describe: describe.to_owned(),
-        rows: entries.into_iter().map(|(row, _)| row).collect(),
+        spread_at_20_ms: spread(log, plan, &rows),
+        rows,
     }
+}
+
+/// What the application's own work is taken to be, for [`PlanAnalysis::spread_at_20_ms`].
+const APPLICATION_S: f64 = 0.02;
+
+/// See [`PlanAnalysis::spread_at_20_ms`]. A server's own CPU time of a request is what the
+/// application's comes on top of.
+fn spread(log: &RunLog, plan: &str, rows: &[Row]) -> Option<f64> {
+    let record = log.header.plans.iter().find(|p| p.name == plan)?;
+    if record.plan.arrivals != "closed" {
+        return None;
+    }
+    let costs: Vec<f64> = rows
+        .iter()
+        .filter_map(|row| row.cpu_per_request_ns.as_ref())
+        .map(|e| e.point / 1e9 + APPLICATION_S)
+        .collect();
+    let least = costs.iter().copied().reduce(f64::min)?;
+    let most = costs.iter().copied().reduce(f64::max)?;
+    (costs.len() > 1).then_some(most / least - 1.0)
 }
 
 /// Fills in ranks and ratios.
@@ -150,7 +179,7 @@ fn place(entries: &mut [(Row, Option<Contestant>)], baseline: Option<&str>) {
 }
 
 /// The candidates that the plan has trials of, planned or run, in the header's order.
-fn candidates(log: &RunLog, results: &Results<'_>, plan: &str) -> Vec<CandidateRecord> {
+pub(crate) fn candidates(log: &RunLog, results: &Results<'_>, plan: &str) -> Vec<CandidateRecord> {
     let planned = planned(log, results);
     let mut labels: Vec<&str> = Vec::new();
     for p in planned.values().filter(|p| p.plan == plan) {

@@ -6,6 +6,7 @@ use prony_record::run_log::Skipped;
 use serde::Serialize;
 
 pub use crate::analyse::analyse;
+use crate::published::{PublishedAnalysis, PublishedFigures};
 
 /// A run, analysed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -48,6 +49,9 @@ pub struct ExperimentAnalysis {
     pub reproduce: String,
     /// What a reader should know and no figure says (events, dropped line…).
     pub notes: Vec<String>,
+    /// A source's figures and conclusions beside ours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published: Option<PublishedAnalysis>,
 }
 
 /// Trials by what became of them. `planned` = the others' sum.
@@ -76,6 +80,10 @@ pub struct PlanAnalysis {
     pub describe: String,
     /// Candidates, best throughput first; those without a figure last.
     pub rows: Vec<Row>,
+    /// How much more the fastest would carry than the slowest if each request took 20 ms of the
+    /// servers' CPUs besides, as a share: what the choice is worth to an application that works.
+    /// `None` at a rate, and below two candidates whose CPU time is known.
+    pub spread_at_20_ms: Option<f64>,
 }
 
 /// One candidate under one plan.
@@ -136,6 +144,9 @@ pub struct Row {
     pub series: Vec<TrialSeries>,
     /// Each counted trial's requests per second, in block order: the raw replication.
     pub per_trial_requests_per_s: Vec<f64>,
+    /// What the source printed for this candidate under this load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published: Option<PublishedFigures>,
 }
 
 /// A verdict's code in a row.

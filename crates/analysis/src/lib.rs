@@ -5,12 +5,20 @@
 
 mod analyse;
 mod batches;
+mod by_request;
+pub mod claim;
+pub mod conclusions;
 mod curve;
 pub mod experiment;
+pub mod figure;
+pub mod figures;
 mod growth;
 mod headline;
+pub mod picture;
+pub mod published;
 mod ranking;
 mod row;
+pub mod slo;
 mod steady;
 mod summary;
 #[cfg(test)]

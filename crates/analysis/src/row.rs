@@ -78,6 +78,7 @@ pub(crate) fn row(candidate: &CandidateRecord, cells: &[Cell<'_>]) -> (Row, Opti
         latency_curve,
         series: cells.iter().map(|c| series(c.planned.block, c.trial, c.server)).collect(),
         per_trial_requests_per_s: rates,
+        published: None,
     };
     let notes = notes
         .into_iter()
@@ -86,7 +87,7 @@ pub(crate) fn row(candidate: &CandidateRecord, cells: &[Cell<'_>]) -> (Row, Opti
 }
 
 /// The geometric mean with its t interval on logarithms, or the reason why there is none.
-fn estimate(values: &[f64]) -> Option<Estimate> {
+pub(crate) fn estimate(values: &[f64]) -> Option<Estimate> {
     let n = values.len() as u64;
     if let Some(i) = geometric_mean_interval(values, CONFIDENCE) {
         return Some(Estimate::new(i.point, i.low, i.high, n));
@@ -103,7 +104,7 @@ fn estimate(values: &[f64]) -> Option<Estimate> {
 /// The geometric mean of the trials' response percentiles, or the value that
 /// it is longer than, where a trial's is censored. Neither where one is
 /// withheld: an average over those that happened to have it would favour them.
-fn percentile(counted: &[Cell<'_>], name: &str) -> (Option<Estimate>, Option<u64>) {
+pub(crate) fn percentile(counted: &[Cell<'_>], name: &str) -> (Option<Estimate>, Option<u64>) {
     let mut values = Vec::with_capacity(counted.len());
     let mut censored = false;
     for cell in counted {
@@ -170,6 +171,6 @@ fn count(n: usize) -> u32 {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "durations and counts of a run, below 2^53")]
-fn real(value: u64) -> f64 {
+pub(crate) fn real(value: u64) -> f64 {
     value as f64
 }

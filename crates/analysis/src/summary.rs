@@ -138,6 +138,17 @@ impl Dependence {
             PERCENTILES.iter().filter_map(|(name, quantile)| Some((*name, divisor(*quantile)?))).collect();
         Some(Dependence { divisors })
     }
+
+    /// For a part of the requests, of which nothing is known by the second: the largest divisor among those of
+    /// percentiles that the whole's `n` requests can tell, for every percentile.
+    pub(crate) fn at_worst(&self, n: u64) -> Dependence {
+        let told = |name: &str| {
+            let quantile = PERCENTILES.iter().find(|(known, _)| *known == name).map(|(_, q)| *q);
+            quantile.and_then(Quantile::new).is_some_and(|q| q.has_beyond(n, BEYOND_MIN))
+        };
+        let worst = self.divisors.iter().filter(|(name, _)| told(name)).map(|(_, d)| *d).fold(1.0, f64::max);
+        Dependence { divisors: PERCENTILES.iter().map(|(name, _)| (*name, worst)).collect() }
+    }
 }
 
 fn clusters(series: &[Second]) -> Option<Vec<Durations>> {

@@ -11,6 +11,8 @@ use prony_load::pace::Rate;
 use prony_load::plan::{Arrivals, Plan};
 use prony_load::target::Target;
 
+pub(crate) mod run;
+
 const S: u64 = 1_000_000_000;
 
 pub(crate) fn closed_plan() -> Plan {
@@ -123,6 +125,8 @@ pub(crate) fn healthy(seconds: u64, per_s: u64) -> Measurement {
         samples_dropped: 0,
         request_bytes: 38,
         tls: None,
+        by_request: Vec::new(),
+        listed: Vec::new(),
     }
 }
 

@@ -11,6 +11,7 @@ use prony_record::trial::{
 };
 use prony_record::{Tool, hdr, rfc3339};
 
+use crate::by_request::targets;
 use crate::growth::overload;
 use crate::steady::drifts;
 use crate::summary::{BEYOND_MIN, Dependence, Ranked, summarise};
@@ -84,6 +85,7 @@ pub fn judge(m: &Measurement, plan: &Plan, context: &TrialContext) -> Trial {
         verdict,
         tls: m.tls.as_ref().map(Into::into),
         host_window: context.host_window.clone(),
+        targets: targets(m, arrival_clocks(m, plan).0, window_ns),
     }
 }
 
@@ -108,14 +110,7 @@ fn latencies(m: &Measurement, plan: &Plan, window_ns: u64) -> Latencies {
     let response = Ranked::of(&m.latency.response);
     let dependence = Dependence::of(&m.series, &response);
     let dependence = dependence.as_ref();
-    let (arrival, first_arrival) = match m.clock {
-        // Answers of a pipeline are read together, under the last one's stamp.
-        ReceiveClock::Kernel if plan.pipeline > 1 => (Clock::KernelUpper, Clock::KernelUpper),
-        // A first byte that was read with more than its head has the stamp of what came last of it.
-        ReceiveClock::Kernel if m.latency.first_bytes_upper > 0 => (Clock::Kernel, Clock::KernelUpper),
-        ReceiveClock::Kernel => (Clock::Kernel, Clock::Kernel),
-        ReceiveClock::User => (Clock::User, Clock::User),
-    };
+    let (arrival, first_arrival) = arrival_clocks(m, plan);
     let whole = |h: &Durations, clock| summarise(h, &Ranked::of_completed(h), clock, window_ns, dependence);
     let service = &m.latency.service;
     Latencies {
@@ -127,6 +122,18 @@ fn latencies(m: &Measurement, plan: &Plan, window_ns: u64) -> Latencies {
         connection_wait: whole(&m.latency.connection_wait, Clock::User),
         client_delay: (m.clock == ReceiveClock::Kernel)
             .then(|| whole(&m.latency.client_delay, Clock::Kernel)),
+    }
+}
+
+/// Whose clock the last byte's arrival is by, and the first one's.
+fn arrival_clocks(m: &Measurement, plan: &Plan) -> (Clock, Clock) {
+    match m.clock {
+        // Answers of a pipeline are read together, under the last one's stamp.
+        ReceiveClock::Kernel if plan.pipeline > 1 => (Clock::KernelUpper, Clock::KernelUpper),
+        // A first byte that was read with more than its head has the stamp of what came last of it.
+        ReceiveClock::Kernel if m.latency.first_bytes_upper > 0 => (Clock::Kernel, Clock::KernelUpper),
+        ReceiveClock::Kernel => (Clock::Kernel, Clock::Kernel),
+        ReceiveClock::User => (Clock::User, Clock::User),
     }
 }
 

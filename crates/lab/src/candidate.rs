@@ -1,5 +1,6 @@
 //! A candidate: a server with its settings (`amphp:jit+ev`), a command, or a URL.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,6 +8,7 @@ use std::sync::Arc;
 
 use crate::catalogue::{Catalogue, LookupError, Server, hash_of};
 use crate::check::{ContractExpectation, CustomCheck};
+use crate::container::Engine;
 use crate::launch::{LaunchContext, LaunchSpec};
 use crate::recipe::{AxisValue, Kind, Processes, Requires, Route, is_label_word};
 use crate::toml_error::suggest;
@@ -47,6 +49,21 @@ impl Layout {
         self.server_dir(server).join("work")
     }
 
+    /// The PHP extensions that were built for a server: `{ext}`.
+    pub fn ext(&self, server: &str) -> PathBuf {
+        self.server_dir(server).join("ext")
+    }
+
+    /// The releases of others that a server consists of: `{opt}`.
+    pub fn opt(&self, server: &str) -> PathBuf {
+        self.server_dir(server).join("opt")
+    }
+
+    /// The copy of the recipe's folder that its image is built from, and nothing else.
+    pub fn context(&self, server: &str) -> PathBuf {
+        self.server_dir(server).join("context")
+    }
+
     /// What the installation of a server printed.
     pub fn install_log(&self, server: &str) -> PathBuf {
         self.server_dir(server).join("install.log")
@@ -58,6 +75,8 @@ impl Layout {
 pub struct Candidate {
     label: String,
     origin: Origin,
+    /// What it runs in; without one, it runs as a process of this machine.
+    engine: Option<Arc<Engine>>,
 }
 
 #[derive(Debug, Clone)]
@@ -135,7 +154,11 @@ impl Candidate {
         let server = catalogue.get(label.split(':').next().unwrap_or_default().trim())?;
         let chosen = label::parse(label, server)?;
         let label = label::canonical(server, &chosen);
-        Ok(Candidate { label, origin: Origin::Recipe { server: Arc::new(server.clone()), chosen } })
+        Ok(Candidate {
+            label,
+            origin: Origin::Recipe { server: Arc::new(server.clone()), chosen },
+            engine: None,
+        })
     }
 
     /// A command of the user's own. It is run as `sh -c COMMAND` in the current folder with
@@ -150,7 +173,7 @@ impl Candidate {
         if !start::names_port(command) {
             return Err(CandidateError::NoPort { name: name.to_owned() });
         }
-        Ok(Candidate { label: name.to_owned(), origin: Origin::Command(command.to_owned()) })
+        Ok(Candidate { label: name.to_owned(), origin: Origin::Command(command.to_owned()), engine: None })
     }
 
     /// A server that somebody else runs. It is neither started nor stopped.
@@ -159,7 +182,46 @@ impl Candidate {
     /// If the name cannot stand in a label.
     pub fn url(name: &str, url: &str) -> Result<Candidate, CandidateError> {
         name_of(name)?;
-        Ok(Candidate { label: name.to_owned(), origin: Origin::Url(url.to_owned()) })
+        Ok(Candidate { label: name.to_owned(), origin: Origin::Url(url.to_owned()), engine: None })
+    }
+
+    /// It, and the same with each value of each axis in the place of its own, one at a time.
+    pub fn with_each_setting(&self) -> Vec<Candidate> {
+        let mut all = vec![self.clone()];
+        let Origin::Recipe { server, chosen } = &self.origin else { return all };
+        for (i, axis) in server.recipe.axes.iter().enumerate() {
+            for value in (0..axis.values.len()).filter(|value| chosen.get(i) != Some(value)) {
+                let mut other = chosen.clone();
+                other[i] = value;
+                let label = label::canonical(server, &other);
+                let origin = Origin::Recipe { server: server.clone(), chosen: other };
+                all.push(Candidate { label, origin, engine: self.engine.clone() });
+            }
+        }
+        all
+    }
+
+    /// The same in containers of this engine, if it is a server of the catalogue: somebody's own
+    /// command or URL runs where it runs.
+    pub fn in_container(self, engine: &Arc<Engine>) -> Candidate {
+        let engine = self.server().is_some().then(|| engine.clone());
+        Candidate { engine, ..self }
+    }
+
+    /// The engine of its container, if it runs in one.
+    pub fn engine(&self) -> Option<&Engine> {
+        self.engine.as_deref()
+    }
+
+    /// The image that its recipe or one of its settings names: then it runs in containers only.
+    pub fn image(&self) -> Option<&str> {
+        let chosen = self.chosen_values().filter_map(|value| value.image.as_deref()).last();
+        chosen.or_else(|| self.server()?.recipe.image.as_deref())
+    }
+
+    /// The port that its image listens on, where it cannot be told another.
+    pub fn fixed_port(&self) -> Option<u16> {
+        self.server()?.recipe.port
     }
 
     /// What it is called: the server's name and what differs from its defaults, in the order of its axes.
@@ -215,13 +277,20 @@ impl Candidate {
     /// Whether it keeps connections; `None`: nobody said.
     pub fn keepalive(&self) -> Option<bool> {
         let server = self.server()?;
-        Some(self.chosen_values().filter_map(|v| v.keepalive).last().unwrap_or(server.recipe.keepalive))
+        self.chosen_values().filter_map(|v| v.keepalive).last().or(server.recipe.keepalive)
     }
 
     /// Each axis with its chosen value, in the order of the axes: for the run log.
     pub fn settings(&self) -> Vec<(&str, &str)> {
         let axes = self.server().map_or(&[][..], |server| &server.recipe.axes);
         axes.iter().zip(self.chosen_values()).map(|(a, v)| (a.name.as_str(), v.name.as_str())).collect()
+    }
+
+    /// The environment that its recipe and its settings give it.
+    pub(crate) fn env(&self) -> BTreeMap<String, String> {
+        let mut env = self.server().map(|server| server.recipe.start.env.clone()).unwrap_or_default();
+        self.chosen_values().for_each(|value| env.extend(value.env.clone()));
+        env
     }
 
     /// What must be installed: the server's needs and those of its settings.

@@ -11,8 +11,11 @@ use crate::toml_error::{TomlError, suggest};
 
 mod files;
 mod materialise;
+mod scaffold;
+mod verified;
 
 pub use materialise::MaterialiseError;
+pub use verified::Verified;
 
 pub(crate) use files::hash_of;
 
@@ -209,6 +212,8 @@ impl Server {
             (requires.npm, "npm", "package-lock.json"),
             (requires.go, "go", "go.mod"),
             (requires.cargo, "cargo", "Cargo.lock"),
+            (requires.composer, "composer", "composer.json"),
+            (requires.mix, "mix", "mix.exs"),
         ];
         needed.extend(
             built
@@ -243,6 +248,11 @@ impl Server {
         let files = files::read_all(&self.name, &self.source)?;
         materialise::write(&files, work_dir)?;
         Ok(files::hash_of_files(&files))
+    }
+
+    /// Whether a file of this name lies beside server.toml.
+    pub fn has_file(&self, name: &str) -> bool {
+        files::exists(&self.name, &self.source, name)
     }
 
     /// The hash of the folder's content, as [`Server::materialise`] returns it.

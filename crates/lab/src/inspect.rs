@@ -11,7 +11,7 @@ use crate::launch::LaunchContext;
 use crate::provision::{self, Missing, Status};
 use crate::recipe::Route;
 use crate::run_dir;
-use crate::supervise::{Server, Supervision, free_port};
+use crate::supervise::{Server, Supervision, port_of};
 
 /// How an inspection went.
 #[derive(Debug)]
@@ -38,10 +38,9 @@ pub fn inspect(candidate: &Candidate, layout: &Layout, cancelled: &dyn Fn() -> b
     if let Status::Missing(missing) = provision::status(candidate, layout) {
         return Inspection::Missing(missing);
     }
-    let Some(port) = free_port() else {
-        return Inspection::NotStarted(
-            "no port below the ephemeral range is free: end what holds them".to_owned(),
-        );
+    let port = match port_of(candidate) {
+        Ok(port) => port,
+        Err(why) => return Inspection::NotStarted(why),
     };
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let run_dir = match run_dir::create() {

@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use crate::guard::keeper::remove_container;
 use crate::guard::{remove_run_dir, tree};
+use crate::launch::ContainerSpec;
 use crate::sample::Cgroup;
 use crate::sys::PidFd;
 
@@ -63,6 +65,9 @@ pub struct Entry {
     pub cgroup: Option<Cgroup>,
     /// The processes that the guard started itself.
     pub processes: Vec<Identity>,
+    /// The container they are in.
+    #[serde(default)]
+    pub container: Option<ContainerSpec>,
 }
 
 /// Something that an earlier run had left and that is gone now.
@@ -167,6 +172,9 @@ impl Entry {
         loop {
             let living = self.living();
             if living.is_empty() || Instant::now() >= until {
+                if let Some(container) = &self.container {
+                    remove_container(container);
+                }
                 let leftovers = living.iter().map(|p| format!("{} {}", p.pid, tree::name(p.pid))).collect();
                 return Ended { killed: killed.len(), leftovers };
             }
@@ -239,6 +247,7 @@ mod tests {
             run_dir,
             cgroup: None,
             processes,
+            container: None,
         };
         write(root, &entry).unwrap();
         entry

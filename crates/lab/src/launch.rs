@@ -36,6 +36,34 @@ pub struct LaunchSpec {
     pub cpus: Vec<u32>,
     /// How long until it must answer.
     pub ready_timeout: Duration,
+    /// What is to be known of its container, if it runs in one.
+    #[serde(default)]
+    pub container: Option<ContainerSpec>,
+}
+
+/// A container, by the command lines of its engine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContainerSpec {
+    /// Prints its id and the pid of its first process.
+    pub inspect: Vec<String>,
+    /// Ends and removes it, whatever its state; harmless when it is gone.
+    pub remove: Vec<String>,
+}
+
+impl LaunchSpec {
+    /// Gives the processes these CPUs and no others; none: any.
+    pub fn pin(&mut self, cpus: &[u32]) {
+        cpus.clone_into(&mut self.cpus);
+        if self.container.is_none() || cpus.is_empty() {
+            return;
+        }
+        let list: Vec<String> = cpus.iter().map(u32::to_string).collect();
+        for process in &mut self.processes {
+            // After `podman run`: affinity alone does not reach what docker's service starts.
+            let at = process.argv.len().min(2);
+            process.argv.insert(at, format!("--cpuset-cpus={}", list.join(",")));
+        }
+    }
 }
 
 /// One process.

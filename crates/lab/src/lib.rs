@@ -1,9 +1,11 @@
 //! The laboratory: which servers there are, how they are installed, started,
 //! checked, watched and stopped, and in which order they take their turns.
 
+pub mod background;
 pub mod candidate;
 pub mod catalogue;
 pub mod check;
+pub mod container;
 pub mod inspect;
 pub mod launch;
 pub mod provision;
@@ -17,6 +19,7 @@ pub mod guard;
 pub mod host;
 pub mod host_watch;
 pub mod journal;
+pub mod published;
 pub mod sample;
 pub mod schedule;
 pub mod supervise;

@@ -12,10 +12,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::candidate::{Candidate, Layout};
+use crate::container::Image;
 
 pub(crate) mod apt;
+mod composer;
+mod download;
 mod install;
+mod mix;
 mod packages;
+mod pecl;
 mod policy;
 pub(crate) mod python;
 pub(crate) mod run;
@@ -23,7 +28,7 @@ mod services;
 mod steps;
 
 pub use install::install;
-pub use steps::{Step, StepKind};
+pub use steps::{Step, StepKind, from_local_sources};
 
 /// Whether a candidate can be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,7 +85,8 @@ pub enum Progress {
 pub fn status(candidate: &Candidate, layout: &Layout) -> Status {
     let Some(server) = candidate.server() else { return Status::Installed };
     let needs = needs(candidate, layout);
-    let install = format!("prony servers install {}", candidate.label());
+    let runtime = candidate.engine().map(|engine| format!(" --runtime {}", engine.name)).unwrap_or_default();
+    let install = format!("prony servers install {}{runtime}", candidate.label());
     let mut missing = Vec::new();
     if !needs.apt.is_empty() {
         let what = match needs.apt.len() {
@@ -171,6 +177,13 @@ struct Needs {
 }
 
 fn needs(candidate: &Candidate, layout: &Layout) -> Needs {
+    if let Some(unmendable) = unmendable_place(candidate) {
+        return Needs { apt: Vec::new(), unmendable: vec![unmendable], steps: Vec::new() };
+    }
+    if candidate.engine().is_some() {
+        let steps = steps::pending_image(candidate, layout);
+        return Needs { apt: Vec::new(), unmendable: Vec::new(), steps };
+    }
     let requires = candidate.requires();
     let steps = steps::pending(candidate, &requires, layout);
     let mut wanted = requires.apt.clone();
@@ -206,6 +219,22 @@ fn needs(candidate: &Candidate, layout: &Layout) -> Needs {
         });
     }
     Needs { apt, unmendable, steps }
+}
+
+/// What no installation mends: a recipe that is an image cannot run without an engine, nor one that is none with it.
+fn unmendable_place(candidate: &Candidate) -> Option<Missing> {
+    let server = candidate.server()?;
+    match candidate.engine() {
+        None => candidate.image().map(|image| Missing {
+            what: format!("a container engine for the image {image}"),
+            mend: "add --runtime container, with podman or docker installed.".to_owned(),
+        }),
+        Some(engine) if Image::of(candidate, engine).is_none() => Some(Missing {
+            what: "a Dockerfile".to_owned(),
+            mend: format!("{} runs natively only: leave --runtime out.", server.name),
+        }),
+        Some(_) => None,
+    }
 }
 
 /// A program, by its name or path: on PATH, or where servers are (`/usr/sbin` is on few users' PATH).

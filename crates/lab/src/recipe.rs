@@ -8,15 +8,19 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use toml::Spanned;
 
 use crate::check::CustomCheck;
 use crate::toml_error::{self, TomlError};
 
+mod raw;
 mod read;
+mod requires;
 mod validate;
 pub(crate) mod variables;
 
+use raw::Raw;
+
+pub use requires::{Download, Pecl, Requires};
 pub use variables::BUILT_IN;
 
 pub(crate) use validate::is_label_word;
@@ -39,8 +43,8 @@ pub struct Recipe {
     pub routes: Vec<Route>,
     /// Whether it can use more than one worker.
     pub processes: Processes,
-    /// Whether it keeps connections open between requests.
-    pub keepalive: bool,
+    /// Whether it keeps connections open between requests; `None` of an image of which nobody said.
+    pub keepalive: Option<bool>,
     /// What must be installed for it.
     pub requires: Requires,
     /// Its variables and their defaults.
@@ -55,6 +59,10 @@ pub struct Recipe {
     pub axes: Vec<Axis>,
     /// Its own checks, which replace the contract's routes when there are any.
     pub checks: Vec<CustomCheck>,
+    /// The image it runs in, or that its Dockerfile begins with: it then runs in containers only.
+    pub image: Option<String>,
+    /// The port that the image listens on, where it cannot be told another.
+    pub port: Option<u16>,
 }
 
 /// What sort of server it is.
@@ -162,54 +170,6 @@ pub enum Processes {
     Workers,
 }
 
-/// What must be installed for a server.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Requires {
-    /// Debian packages needed to run.
-    pub apt: Vec<String>,
-    /// Programs that must be found.
-    pub commands: Vec<String>,
-    /// Debian packages needed to build what pip, npm, go or cargo build.
-    pub apt_build: Vec<String>,
-    /// Pinned Python packages (`flask==3.1.3`).
-    pub pip: Vec<String>,
-    /// Which Python will do (`>=3.9,<3.13`).
-    pub python: Option<String>,
-    /// `npm ci` in the application's folder.
-    pub npm: bool,
-    /// `go build` in the application's folder.
-    pub go: bool,
-    /// `cargo build --release --locked` in the application's folder.
-    pub cargo: bool,
-}
-
-impl Requires {
-    /// Both: lists joined, a Python constraint of `more` before ours.
-    pub fn merged(&self, more: &Requires) -> Requires {
-        let join = |a: &[String], b: &[String]| {
-            let mut all = a.to_vec();
-            all.extend(b.iter().filter(|x| !a.contains(x)).cloned());
-            all
-        };
-        Requires {
-            apt: join(&self.apt, &more.apt),
-            commands: join(&self.commands, &more.commands),
-            apt_build: join(&self.apt_build, &more.apt_build),
-            pip: join(&self.pip, &more.pip),
-            python: more.python.clone().or_else(|| self.python.clone()),
-            npm: self.npm || more.npm,
-            go: self.go || more.go,
-            cargo: self.cargo || more.cargo,
-        }
-    }
-
-    /// Whether there is a virtual environment of Python to make.
-    pub fn needs_venv(&self) -> bool {
-        !self.pip.is_empty()
-    }
-}
-
 /// A variable's value: one argument, or several.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Var {
@@ -237,6 +197,11 @@ pub struct Start {
 }
 
 impl Start {
+    /// Whatever the image does by itself.
+    fn of_image() -> Start {
+        Start { command: Vec::new(), env: BTreeMap::new(), templates: Vec::new(), ready_timeout_s: 30 }
+    }
+
     /// How long until it must answer.
     pub fn ready_timeout(&self) -> Duration {
         Duration::from_secs(self.ready_timeout_s.into())
@@ -289,6 +254,8 @@ pub struct AxisValue {
     pub keepalive: Option<bool>,
     /// Replaces the server's.
     pub processes: Option<Processes>,
+    /// Replaces the server's.
+    pub image: Option<String>,
 }
 
 impl Recipe {
@@ -298,63 +265,10 @@ impl Recipe {
     /// A sentence with file, line and key for the first thing that is wrong.
     pub fn parse(file: &str, text: &str) -> Result<Recipe, TomlError> {
         let raw: Raw = toml_error::parse(file, text)?;
-        let recipe = Recipe {
-            title: raw.title,
-            language: raw.language,
-            kind: raw.kind,
-            versus: raw.versus,
-            routes: raw.routes,
-            processes: raw.processes,
-            keepalive: raw.keepalive,
-            requires: raw.requires,
-            vars: raw.vars,
-            start: raw.start,
-            helpers: raw.helper,
-            version: raw.version,
-            axes: in_file_order(raw.axes, |name, values| Axis {
-                name,
-                values: in_file_order(values, |name, value| AxisValue { name, ..value }),
-            }),
-            checks: raw.check,
-        };
-        validate::validate(&validate::Source { file, text }, &raw.schema, &recipe)?;
+        let (schema, recipe) = raw.complete(file, text)?;
+        validate::validate(&validate::Source { file, text }, &schema, &recipe)?;
         Ok(recipe)
     }
-}
-
-type InOrder<T> = BTreeMap<Spanned<String>, T>;
-
-/// A table's entries as the file has them: the first value of an axis is its default, so order has a meaning.
-fn in_file_order<T, U>(table: InOrder<T>, make: impl Fn(String, T) -> U) -> Vec<U> {
-    let mut entries: Vec<(Spanned<String>, T)> = table.into_iter().collect();
-    entries.sort_by_key(|(key, _)| key.span().start);
-    entries.into_iter().map(|(key, value)| make(key.into_inner(), value)).collect()
-}
-
-/// The file as it is written.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Raw {
-    schema: String,
-    title: String,
-    language: String,
-    kind: Kind,
-    versus: Option<String>,
-    routes: Vec<Route>,
-    processes: Processes,
-    keepalive: bool,
-    #[serde(default)]
-    requires: Requires,
-    #[serde(default)]
-    vars: BTreeMap<String, Var>,
-    start: Start,
-    #[serde(default)]
-    helper: Vec<Helper>,
-    version: Option<VersionCommand>,
-    #[serde(default)]
-    axes: InOrder<InOrder<AxisValue>>,
-    #[serde(default)]
-    check: Vec<CustomCheck>,
 }
 
 #[cfg(test)]

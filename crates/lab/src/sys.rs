@@ -76,6 +76,14 @@ pub(crate) fn set_affinity(thread: u32, cpus: &[u32]) -> io::Result<()> {
     Ok(())
 }
 
+/// The calling thread runs only when no other wants to (`SCHED_IDLE`).
+pub(crate) fn idle_policy() -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: `parameters` is valid; 0 is the calling thread.
+    checked(unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameters) })?;
+    Ok(())
+}
+
 fn cpu_set(cpus: &[u32]) -> libc::cpu_set_t {
     // SAFETY: all zeroes is the empty set.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };

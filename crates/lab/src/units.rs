@@ -4,8 +4,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use prony_load::pace::Rate;
-use prony_load::plan::DURATION_MAX;
+use prony_load::pace::{Rate, Stage};
+use prony_load::plan::{Arrivals, DURATION_MAX};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 
 /// Why a text is not a duration or a rate: a sentence for the user.
@@ -123,6 +123,82 @@ pub fn show_duration(duration: Duration) -> String {
         text.push_str(&format!("{rest_s}s"));
     }
     text
+}
+
+/// Reads stages: each `30s:20k/s` (to a rate) or `60s:5000c` (to a number of connections), all of one kind.
+///
+/// # Errors
+/// A sentence with the stage that is wrong and what to write instead.
+pub fn parse_stages<T: AsRef<str>>(texts: &[T]) -> Result<Arrivals, UnitError> {
+    let stages = texts.iter().map(|text| stage(text.as_ref())).collect::<Result<Vec<_>, _>>()?;
+    let of_connections = stages.iter().filter(|(_, of_connections)| *of_connections).count();
+    let all = || stages.iter().map(|(stage, _)| *stage).collect();
+    match of_connections {
+        0 => Ok(Arrivals::RateStages(all())),
+        n if n < stages.len() => Err(UnitError(
+            "Some stages are of a rate and some of connections: one load follows one of them.".to_owned(),
+        )),
+        _ => Ok(Arrivals::ConnectionStages(all())),
+    }
+}
+
+/// A stage, and whether it is of connections.
+fn stage(text: &str) -> Result<(Stage, bool), UnitError> {
+    let wrong = |why: &str| {
+        UnitError(format!(
+            "The stage {text:?}: {why}: write 30s:20k/s for a rate, 60s:5000c for connections."
+        ))
+    };
+    let (time, level) = text.split_once(':').ok_or_else(|| wrong("it has no colon"))?;
+    let duration = parse_duration(time)?;
+    if let Some(connections) = level.strip_suffix('c') {
+        let is_count = !connections.is_empty() && connections.bytes().all(|b| b.is_ascii_digit());
+        let count = connections.parse::<u32>().ok().filter(|_| is_count);
+        let count = count.ok_or_else(|| wrong("its number of connections is no whole number"))?;
+        return Ok((Stage { duration, to: u64::from(count) }, true));
+    }
+    let Some(rate) = level.strip_suffix("/s") else { return Err(wrong("its level has no unit")) };
+    // A rate may come down to nothing, which no whole load may have.
+    let is_zero = !rate.is_empty() && rate.bytes().all(|b| b == b'0');
+    let to = if is_zero { 0 } else { parse_rate(level)?.as_micro_per_s() };
+    Ok((Stage { duration, to }, false))
+}
+
+/// The most connections that stages of connections ask for; 0 of other arrivals.
+pub fn most_connections(arrivals: &Arrivals) -> u32 {
+    let Arrivals::ConnectionStages(stages) = arrivals else { return 0 };
+    let most = stages.iter().map(|stage| stage.to).max().unwrap_or(0);
+    u32::try_from(most).unwrap_or(u32::MAX)
+}
+
+/// A share, as people write it: `50%`, `105%`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Share(f64);
+
+impl Share {
+    /// The largest share that makes sense of a capacity.
+    const MAX: f64 = 10.0;
+
+    /// Reads a share of something: `95%`.
+    ///
+    /// # Errors
+    /// A sentence with the text and what to write instead.
+    pub fn parse(text: &str) -> Result<Share, UnitError> {
+        let number = text.trim().strip_suffix('%').map(str::trim_end);
+        let plain = |n: &&str| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+        let share = number.filter(plain).and_then(|n| n.parse::<f64>().ok()).map(|n| n / 100.0);
+        share.filter(|share| *share > 0.0 && *share <= Share::MAX).map(Share).ok_or_else(|| {
+            UnitError(format!(
+                "{text:?} is not a share: write 50%, above 0 and at most {:.0}%.",
+                Share::MAX * 100.0
+            ))
+        })
+    }
+
+    /// 0.5 for `50%`.
+    pub fn as_ratio(self) -> f64 {
+        self.0
+    }
 }
 
 /// A duration in a TOML file: a text or a number of seconds.

@@ -4,7 +4,8 @@
 //! connections and time allow, histograms that miss what was counted. A run
 //! whose own books don't balance says so and is invalid.
 
-use crate::measurement::{ErrorKind, Measurement};
+use crate::by_request::{RequestFigures, SparseCensored, are_fine};
+use crate::measurement::{ErrorKind, Measurement, SparseDurations, empty_histogram};
 use crate::plan::Plan;
 
 /// The measurement with the identities that it breaks, if any.
@@ -77,5 +78,62 @@ fn broken(m: &Measurement, plan: &Plan) -> Vec<String> {
         let asked = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         equal("the window is as long as asked", m.window_end_ns.saturating_sub(m.window_start_ns), asked);
     }
+    by_request(m, plan, &mut equal);
     broken
+}
+
+/// What is counted for each request of a list adds up to the whole.
+fn by_request(m: &Measurement, plan: &Plan, equal: &mut impl FnMut(&str, u64, u64)) {
+    let Some(list) = &plan.list else { return };
+    let r = &m.requests;
+    let of = |figure: fn(&RequestFigures) -> u64| m.by_request.iter().map(figure).sum::<u64>();
+    for (what, sum, whole) in [
+        ("sent over the run", of(|f| f.run_sent), m.run_total.sent),
+        ("completed", of(|f| f.completed), r.completed),
+        ("failed", of(|f| f.failed), r.failed),
+        ("unresolved at the end", of(|f| f.waiting), r.in_flight + r.never_sent),
+        ("read bytes", of(|f| f.read_bytes), m.read_bytes),
+        ("answers", of(|f| f.status.values().sum()), m.status.values().sum()),
+        ("lines", of(|f| f.lines), list.lines.len() as u64),
+    ] {
+        equal(&format!("Σ {what} over the list's requests = the whole's"), sum, whole);
+    }
+    for (status, count) in &m.status {
+        let sum = m.by_request.iter().filter_map(|f| f.status.get(status)).sum();
+        equal(&format!("Σ answers of status {status} over the list's requests = the whole's"), sum, *count);
+    }
+    for (kind, tally) in &m.errors {
+        let sum = m.by_request.iter().filter_map(|f| f.errors.get(kind)).sum();
+        equal(&format!("Σ failures {kind} over the list's requests = the whole's"), sum, tally.count);
+    }
+    let fine = are_fine(list.requests.len());
+    for (name, part, whole) in [
+        ("response", (|f| &f.response) as fn(&RequestFigures) -> &SparseCensored, &m.latency.response),
+        ("service", |f| &f.service, &m.latency.service),
+    ] {
+        let (mut completed, mut waiting, mut failed) =
+            (empty_histogram(), empty_histogram(), empty_histogram());
+        for figures in &m.by_request {
+            let part = part(figures);
+            let before = completed.len();
+            part.completed.add_to(&mut completed);
+            part.waiting.add_to(&mut waiting);
+            part.failed.add_to(&mut failed);
+            let what = format!("the {name} histogram's count = completed, of {}", figures.request);
+            equal(&what, completed.len() - before, figures.completed);
+        }
+        for (of, sum, whole) in [
+            ("completed", completed, &whole.completed),
+            ("waiting", waiting, &whole.waiting),
+            ("failed", failed, &whole.failed),
+        ] {
+            equal(&format!("Σ {name} of the {of} over the list's requests"), sum.len(), whole.len());
+            let differs = fine && SparseDurations::of(&sum) != SparseDurations::of(whole);
+            equal(
+                &format!("{name} of the {of}: the list's requests have the whole's buckets"),
+                differs.into(),
+                0,
+            );
+        }
+    }
 }

@@ -5,15 +5,19 @@
 //! entered under it: that is where the window opens and closes, so that every
 //! count is on the right side of both edges and the identities are exact.
 
-use std::sync::mpsc::{Receiver, Sender};
+mod closed;
+mod second;
 
+use crate::by_request::ByRequest;
 use crate::measurement::{
-    BIN_NS, Bin, Durations, ErrorKind, ErrorTally, Latency, RequestCounts, RunTotal, TlsUse, WorkerAudit,
-    empty_histogram,
+    BIN_NS, Bin, Durations, ErrorKind, ErrorTally, RequestCounts, RunTotal, WorkerAudit, empty_histogram,
 };
-use crate::net::Waits;
 use crate::parts::{Parts, Times};
 use crate::sample::Samples;
+
+pub(crate) use closed::ClosedBooks;
+use closed::bounded;
+pub(crate) use second::{SecondPart, SecondSink};
 
 /// A second of the series.
 const SECOND_NS: u64 = 1_000_000_000;
@@ -21,8 +25,6 @@ const SECOND_NS: u64 = 1_000_000_000;
 const SPARE_HISTOGRAMS: usize = 2;
 /// Bins that a load without a duration may fill: an hour; what comes later goes into the last.
 const BINS_MAX: usize = 36_000;
-/// The longest failure message that is kept.
-const MESSAGE_MAX_BYTES: usize = 200;
 /// Statuses are counted in an array of this size.
 const STATUS_MAX: usize = 1000;
 /// A gap in the loop's attention shorter than this is its ordinary work.
@@ -43,26 +45,6 @@ enum Phase {
     Over,
 }
 
-/// One worker's part of one second of the series.
-#[derive(Debug)]
-pub(crate) struct SecondPart {
-    /// The worker, from 0.
-    pub(crate) worker: usize,
-    pub(crate) index: u64,
-    pub(crate) completed: u64,
-    pub(crate) failed: u64,
-    pub(crate) connections: u64,
-    pub(crate) response: Durations,
-}
-
-/// Where finished seconds go, and where empty histograms come back from.
-pub(crate) struct SecondSink {
-    /// Whose seconds.
-    pub(crate) worker: usize,
-    pub(crate) finished: Sender<SecondPart>,
-    pub(crate) empty: Receiver<Durations>,
-}
-
 /// One worker's books.
 pub(crate) struct Books {
     edges: Edges,
@@ -73,7 +55,6 @@ pub(crate) struct Books {
     second_end_ns: u64,
     /// The last stamp up to which the integrals reach.
     stamp_ns: u64,
-
     pub(crate) run: RunTotal,
     /// Requests given a connection, over the run.
     dispatched: u64,
@@ -100,32 +81,13 @@ pub(crate) struct Books {
     sink: SecondSink,
     spare: Vec<Durations>,
     samples: Samples,
+    /// Where the plan has a list.
+    by_request: Option<Box<ByRequest>>,
+    /// Whether there is either.
+    keeps_each: bool,
 }
 
 const ERROR_KINDS: usize = ErrorKind::ALL.len();
-
-/// A worker's books, closed.
-#[derive(Debug)]
-pub(crate) struct ClosedBooks {
-    pub(crate) run: RunTotal,
-    pub(crate) window: RequestCounts,
-    pub(crate) read_bytes: u64,
-    pub(crate) stamps_rejected: u64,
-    pub(crate) kernel_clock: bool,
-    pub(crate) status: Vec<(u16, u64)>,
-    pub(crate) errors: Vec<(ErrorKind, ErrorTally)>,
-    pub(crate) latency: Latency,
-    pub(crate) bins: Vec<Bin>,
-    pub(crate) audit: WorkerAudit,
-    pub(crate) cpu_ns: u64,
-    /// The window's edges as they turned out.
-    pub(crate) edges: Edges,
-    pub(crate) samples: Samples,
-    /// The worker's to enter.
-    pub(crate) tls: Option<TlsUse>,
-    /// The worker's to enter.
-    pub(crate) waits: Waits,
-}
 
 impl Books {
     /// Books that open at `start_ns` with `connections` open already.
@@ -174,8 +136,16 @@ impl Books {
             },
             sink,
             spare: (0..SPARE_HISTOGRAMS).map(|_| empty_histogram()).collect(),
+            keeps_each: samples.are_kept(),
             samples,
+            by_request: None,
         }
+    }
+
+    /// Counts each of so many requests of a list by itself, too.
+    pub(crate) fn count_by_request(&mut self, requests: usize) {
+        self.by_request = Some(Box::new(ByRequest::new(requests)));
+        self.keeps_each = true;
     }
 
     /// Brings the books to `now`: opens and closes the window and its
@@ -337,6 +307,22 @@ impl Books {
         }
     }
 
+    /// The same of a request of a list.
+    pub(crate) fn sent_of(&mut self, request: u32) {
+        self.sent();
+        if let Some(by_request) = &mut self.by_request {
+            by_request.sent(request);
+        }
+    }
+
+    /// Bytes that [`Books::read`] has counted were of a request of a list.
+    #[inline(never)]
+    pub(crate) fn read_of(&mut self, request: u32, bytes: usize) {
+        if let (Phase::Window, Some(by_request)) = (self.phase, &mut self.by_request) {
+            by_request.read(request, bytes);
+        }
+    }
+
     /// Bytes were read.
     pub(crate) fn read(&mut self, bytes: usize) {
         if self.phase == Phase::Window {
@@ -388,7 +374,9 @@ impl Books {
         }
         self.second.response.saturating_record(times.last_byte_ns - times.intended_ns);
         self.parts.completed(now_ns, times);
-        self.samples.keep(times.last_byte_ns, times, None);
+        if self.keeps_each {
+            self.keep_each(times.last_byte_ns, times, None);
+        }
     }
 
     /// A request failed at `now`.
@@ -414,7 +402,18 @@ impl Books {
         }
         tally.count += 1;
         self.parts.failed(now_ns, times);
-        self.samples.keep(now_ns, times, Some(kind));
+        if self.keeps_each {
+            self.keep_each(now_ns, times, Some(kind));
+        }
+    }
+
+    /// What only some plans ask for of each request that ended at `end_ns`.
+    #[inline(never)]
+    fn keep_each(&mut self, end_ns: u64, times: &Times, failure: Option<ErrorKind>) {
+        self.samples.keep(end_ns, times, failure);
+        if let Some(by_request) = &mut self.by_request {
+            by_request.ended(end_ns, times, failure);
+        }
     }
 
     /// The loop was away from its events for `gap_ns`, doing its work.
@@ -441,20 +440,27 @@ impl Books {
 
     /// Closes the books. `unresolved` are the requests still on a connection;
     /// `due_before(t)` counts the arrivals due before t, and `waiting` the
-    /// waits so far of those that never got a connection, with how often each stands.
+    /// waits so far of those that never got a connection, with how often each stands
+    /// and which request of the list it is.
     pub(crate) fn close(
         mut self,
         unresolved: impl Iterator<Item = Times>,
         due_before: impl Fn(u64) -> u64,
-        never_sent_waits: impl Iterator<Item = (u64, u64)>,
+        never_sent_waits: impl Iterator<Item = (u64, u64, u32)>,
     ) -> ClosedBooks {
         let Edges { start_ns, end_ns } = self.edges;
         for times in unresolved {
             self.audit.overlap_sum_ns += end_ns - times.asked_ns.max(start_ns);
             self.parts.waiting(end_ns, &times);
+            if let Some(by_request) = &mut self.by_request {
+                by_request.waiting(end_ns, &times);
+            }
         }
-        for (wait_ns, count) in never_sent_waits {
+        for (wait_ns, count, request) in never_sent_waits {
             self.parts.never_sent(wait_ns, count);
+            if let Some(by_request) = &mut self.by_request {
+                by_request.never_sent(request, wait_ns, count);
+            }
         }
         let (due_before_start, due_before_end) = (due_before(start_ns), due_before(end_ns));
         self.window.carried_in = due_before_start.saturating_sub(self.resolved_before_window);
@@ -481,7 +487,9 @@ impl Books {
             edges: self.edges,
             samples: self.samples,
             tls: None,
-            waits: Waits::default(),
+            waits: Default::default(),
+            all_done: false,
+            by_request: self.by_request,
         }
     }
 
@@ -489,12 +497,4 @@ impl Books {
     pub(crate) fn dispatch_counts(&self) -> (u64, u64) {
         (self.dispatched_before_window, self.dispatched)
     }
-}
-
-fn bounded(mut message: String) -> String {
-    if message.len() > MESSAGE_MAX_BYTES {
-        let cut = (0..=MESSAGE_MAX_BYTES).rev().find(|at| message.is_char_boundary(*at)).unwrap_or(0);
-        message.truncate(cut);
-    }
-    message
 }

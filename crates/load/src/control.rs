@@ -66,6 +66,27 @@ pub struct Snapshot {
     pub sent: u64,
     /// Requests on a connection now.
     pub in_flight: u64,
+    /// The last second of the window that all workers have finished.
+    pub last_second: Option<LastSecond>,
+}
+
+/// A finished second of the window, for who watches: the record has it with its histogram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LastSecond {
+    /// From the window's start.
+    pub at_ns: u64,
+    /// Requests completed in it.
+    pub completed: u64,
+    /// Requests failed in it.
+    pub failed: u64,
+    /// Connections open at its end.
+    pub connections: u64,
+    /// Median response of its completed requests; `None` without any.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile, given 100 of them.
+    pub p99_ns: Option<u64>,
+    /// The longest.
+    pub max_ns: Option<u64>,
 }
 
 /// One worker's counters, published by it and read by the observer's thread.

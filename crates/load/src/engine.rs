@@ -19,11 +19,13 @@ use crate::measurement::{Durations, Measurement};
 use crate::merge;
 use crate::net::Linux;
 use crate::plan::{Arrivals, Plan};
+use crate::prepared::Prepared;
 use crate::request;
 use crate::sample::Samples;
 use crate::series::Series;
 use crate::sys;
 use crate::tls;
+use crate::turns::Turns;
 use crate::worker::{Preconnected, Shared, Source, Worker};
 
 /// How often the observer is called.
@@ -63,7 +65,8 @@ pub fn run(
 ) -> Result<Measurement, LoadError> {
     let open_files = check_open_files(plan)?;
     plan.check()?;
-    let request = request::build(plan)?;
+    let list = Prepared::of(plan)?.map(Arc::new);
+    let request = if list.is_some() { Vec::new() } else { request::build(plan)? };
     let request_bytes = request.len() as u64;
     let tls = tls::Setup::of(plan)?;
     let endpoint = Endpoint::of(plan)?;
@@ -80,6 +83,7 @@ pub fn run(
         linger_max: linger_max(plan, open_files),
         control: control.clone(),
         tls,
+        list,
     });
     let (to_engine, from_workers) = mpsc::channel();
     let (finished_seconds, seconds) = mpsc::channel();
@@ -98,7 +102,17 @@ pub fn run(
             return Err(panicked());
         }
     }
-    result.map(|measurement| Measurement { request_bytes, ..measurement })
+    let listed = listed(plan, shared.list.as_deref());
+    result.map(|measurement| Measurement { request_bytes, listed, ..measurement })
+}
+
+/// What single requests of a list are called, and how long they are; only for those who keep them.
+fn listed(plan: &Plan, prepared: Option<&Prepared>) -> Vec<(String, u64)> {
+    let (Some(list), Some(prepared)) = (plan.list.as_ref().filter(|_| plan.samples_max > 0), prepared) else {
+        return Vec::new();
+    };
+    let length = |request| prepared.bytes(request).len() as u64;
+    (0..).zip(&list.requests).map(|(number, request)| (request.name(), length(number))).collect()
 }
 
 fn panicked() -> LoadError {
@@ -145,6 +159,13 @@ pub(crate) fn shares(plan: &Plan, worker: u32) -> (u32, u64) {
     (after - before, requests)
 }
 
+/// The worker's requests of the plan's list.
+pub(crate) fn turns(plan: &Plan, worker: u32, list: Option<&Arc<Prepared>>) -> Option<Turns> {
+    let connections = up_to(u64::from(plan.connections), worker, plan.threads) as u32;
+    let before = plan.stop.requests.map_or(0, |requests| up_to(requests, connections, plan.connections));
+    list.map(|list| Turns::of(plan, worker, before, list))
+}
+
 /// How many single requests a worker keeps: of -n its requests' share, else an equal one.
 fn samples_share(plan: &Plan, worker: u32) -> u64 {
     if plan.arrivals.are_open() {
@@ -176,6 +197,7 @@ fn start_worker(
     // Users of a ramp connect when they come.
     let preconnects = plan.keepalive && !matches!(plan.arrivals, Arrivals::ConnectionStages(_));
     let samples_max = samples_share(plan, worker);
+    let turns = turns(plan, worker, shared.list.as_ref());
     let (shared, to_engine, worker_gauge) = (Arc::clone(shared), to_engine.clone(), Arc::clone(&gauge));
     let sink = SecondSink { worker: worker as usize, finished: seconds.clone(), empty: empties };
     let to_engine_at_panic = to_engine.clone();
@@ -187,7 +209,7 @@ fn start_worker(
             Ok(prepared) => prepared,
             Err(e) => return drop(to_engine.send(FromWorker::Ready(Err(e)))),
         };
-        let mut hand = Worker::new(net, shared, worker_gauge, connections, source);
+        let mut hand = Worker::new(net, shared, worker_gauge, connections, source, turns);
         let ready = if preconnects {
             hand.preconnect()
         } else {
@@ -253,6 +275,7 @@ fn conduct(
 
     let mut books: Vec<Option<ClosedBooks>> = hands.iter().map(|_| None).collect();
     let mut cpu = ProcessCpu::default();
+    let mut last_second = None;
     while books.iter().any(Option::is_none) {
         match from_workers.recv_timeout(until_next_look(&cpu, edges)) {
             Ok(FromWorker::Done(worker, result)) => {
@@ -273,7 +296,8 @@ fn conduct(
                 let _ = hands[worker].empty.send(histogram);
             });
         }
-        observe(&snapshot(hands, start_ns, edges));
+        last_second = series.last_second(hands.len(), last_second);
+        observe(&Snapshot { last_second, ..snapshot(hands, start_ns, edges) });
     }
     cpu.finish();
     for part in seconds.try_iter() {
@@ -285,7 +309,7 @@ fn conduct(
         address: endpoint.to_string(),
         started_at,
         schedule_start_ns: start_ns,
-        interrupted: control.stop_asked() && closed.iter().any(|b| b.edges.end_ns < window_end),
+        interrupted: merge::was_interrupted(control.stop_asked(), &closed, window_end),
         books: closed,
         series,
         process_cpu_ns: cpu.window_ns(),

@@ -9,6 +9,7 @@
 
 mod audit;
 mod books;
+pub mod by_request;
 mod control;
 mod deadlines;
 mod endpoint;
@@ -17,12 +18,14 @@ mod error;
 mod expect;
 pub mod framing;
 mod linger;
+pub mod list;
 pub mod measurement;
 mod merge;
 mod net;
 pub mod pace;
 mod parts;
 pub mod plan;
+mod prepared;
 mod request;
 pub mod sample;
 mod series;
@@ -32,9 +35,10 @@ mod sparse;
 mod sys;
 pub mod target;
 pub mod tls;
+mod turns;
 mod worker;
 
-pub use control::{Control, Snapshot};
+pub use control::{Control, LastSecond, Snapshot};
 pub use engine::run;
 pub use error::LoadError;
 pub use measurement::Measurement;

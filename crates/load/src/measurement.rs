@@ -7,6 +7,7 @@ use std::time::SystemTime;
 
 use hdrhistogram::Histogram;
 
+use crate::by_request::RequestFigures;
 use crate::sample::Sample;
 pub use crate::sparse::SparseDurations;
 pub use crate::sys::Waits;
@@ -75,10 +76,14 @@ pub struct Measurement {
     pub samples: Vec<Sample>,
     /// Requests completed or failed in the window beyond those, if any were asked for.
     pub samples_dropped: u64,
-    /// The length of one request as it is written, its head included.
+    /// The length of one request as it is written, its head included; 0 with a list.
     pub request_bytes: u64,
     /// What TLS was agreed on; `None` where it is not spoken.
     pub tls: Option<TlsUse>,
+    /// The figures of each request of the plan's list, in its order; empty without one.
+    pub by_request: Vec<RequestFigures>,
+    /// Name and length of each request of the list, where single requests were kept.
+    pub listed: Vec<(String, u64)>,
 }
 
 /// Requests of the window by fate:

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use crate::books::ClosedBooks;
+use crate::by_request::ByRequest;
 use crate::measurement::{
     Bin, ClientCost, ErrorKind, ErrorTally, Latency, Measurement, ReceiveClock, RequestCounts, RunTotal,
     empty_histogram,
@@ -25,6 +26,12 @@ pub(crate) struct Parts<'a> {
     pub(crate) series: Series,
     pub(crate) process_cpu_ns: u64,
     pub(crate) max_rss_bytes: u64,
+}
+
+/// Whether somebody's stop ended the load before its plan did. Where a worker's count is reached
+/// and all of it answered, a stop that came meanwhile has cut nothing of it.
+pub(crate) fn was_interrupted(stop_asked: bool, books: &[ClosedBooks], window_end_ns: u64) -> bool {
+    stop_asked && books.iter().any(|b| !b.all_done && b.edges.end_ns < window_end_ns)
 }
 
 /// One measurement of all workers.
@@ -77,9 +84,19 @@ pub(crate) fn measurement(parts: Parts<'_>) -> Measurement {
         samples_dropped: 0,
         request_bytes: 0,
         tls: None,
+        by_request: Vec::new(),
+        listed: Vec::new(),
     };
-    for books in parts.books {
+    let mut by_request: Option<Box<ByRequest>> = None;
+    for mut books in parts.books {
+        match (&mut by_request, books.by_request.take()) {
+            (Some(sum), Some(from)) => sum.add(&from),
+            (sum, from) => *sum = sum.take().or(from),
+        }
         add_books(&mut merged, books);
+    }
+    if let (Some(by_request), Some(list)) = (by_request, &parts.plan.list) {
+        merged.by_request = by_request.figures(list);
     }
     if parts.plan.threads > 1 {
         merged.samples.sort_unstable_by_key(Sample::end_ns);

@@ -25,6 +25,8 @@ pub(crate) struct Times {
     pub(crate) status: u16,
     /// The first byte was read together with nothing but its head.
     pub(crate) head_alone: bool,
+    /// Which request of the list it is; 0 without one.
+    pub(crate) request: u32,
 }
 
 /// The histograms of all parts.

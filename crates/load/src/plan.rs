@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::list::TargetList;
 use crate::pace::{Rate, Stage};
 use crate::target::Target;
 use crate::tls::Tls;
@@ -30,7 +31,7 @@ pub const STAGES_MAX: usize = 1000;
 /// The most worker threads of one plan.
 pub const THREADS_MAX: u32 = 256;
 
-/// The most single requests that a plan may keep: 320 MB of them.
+/// The most single requests that a plan may keep: 400 MB of them.
 pub const SAMPLES_MAX: u64 = 10_000_000;
 
 /// Everything that defines a load.
@@ -71,7 +72,7 @@ pub struct Plan {
     /// a core, and sends within about a microsecond of the due instant.
     pub spin: bool,
     /// How many single requests of the window are kept, the first of each worker's;
-    /// 0 for none, at most [`SAMPLES_MAX`]. Every one takes 32 bytes before the clock starts.
+    /// 0 for none, at most [`SAMPLES_MAX`]. Every one takes 40 bytes before the clock starts.
     pub samples_max: u64,
     /// Local addresses that connections come from, in turn; empty: the kernel's choice.
     pub sources: Vec<IpAddr>,
@@ -79,6 +80,9 @@ pub struct Plan {
     pub unix: Option<PathBuf>,
     /// How TLS is spoken, where the target's scheme is `https`.
     pub tls: Tls,
+    /// The requests that are sent, each with `headers` and `body`, instead of `method` on `target`'s path;
+    /// `None`: that one. What server they go to is `target`'s to say.
+    pub list: Option<TargetList>,
 }
 
 /// When requests are due.
@@ -203,6 +207,7 @@ impl Plan {
             sources: Vec::new(),
             unix: None,
             tls: Tls::default(),
+            list: None,
         }
     }
 
@@ -240,6 +245,9 @@ impl Plan {
         }
         if self.timeout.is_zero() {
             return wrong("A timeout of 0 s fails every request: give --timeout at least 1ms.".to_owned());
+        }
+        if self.list.as_ref().is_some_and(|list| list.lines.is_empty()) {
+            return wrong("The list of targets holds no request.".to_owned());
         }
         if self.samples_max > SAMPLES_MAX {
             return wrong(format!(

@@ -1,21 +1,29 @@
 //! The request's bytes, built once before the clock starts.
 
 use crate::plan::{Plan, PlanError};
+use crate::target::without_userinfo;
 
-/// The request as it goes over the wire, the same for every request of a plan.
+/// The request as it goes over the wire, the same for every request of a plan without a list.
 ///
 /// # Errors
 /// When the method or a header could not stand in a request: a plan that
 /// smuggles a line break would measure another request than it says.
 pub(crate) fn build(plan: &Plan) -> Result<Vec<u8>, PlanError> {
-    let wrong = |sentence: String| Err(PlanError(sentence));
-    if plan.method.is_empty() || !plan.method.bytes().all(is_token_byte) {
-        return wrong(format!("{:?} is not a method: write one like GET or POST.", plan.method));
-    }
-    if plan.method == "CONNECT" {
-        return wrong("CONNECT asks for a tunnel, which Prony does not load.".to_owned());
-    }
-    let mut bytes = format!("{} {} HTTP/1.1\r\n", plan.method, plan.target.path).into_bytes();
+    build_one(plan, &plan.method, &plan.target.path, plan.target.userinfo.as_deref())
+}
+
+/// One request of a plan, with the plan's headers and body.
+///
+/// # Errors
+/// As [`build`].
+pub(crate) fn build_one(
+    plan: &Plan,
+    method: &str,
+    path: &str,
+    userinfo: Option<&str>,
+) -> Result<Vec<u8>, PlanError> {
+    check_method(method).map_err(PlanError)?;
+    let mut bytes = format!("{method} {path} HTTP/1.1\r\n").into_bytes();
     let given = |name: &str| plan.headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name));
     let mut line = |name: &str, value: &str| {
         bytes.extend_from_slice(name.as_bytes());
@@ -29,7 +37,7 @@ pub(crate) fn build(plan: &Plan) -> Result<Vec<u8>, PlanError> {
     if !given("user-agent") {
         line("User-Agent", concat!("prony/", env!("CARGO_PKG_VERSION")));
     }
-    if let (Some(userinfo), false) = (&plan.target.userinfo, given("authorization")) {
+    if let (Some(userinfo), false) = (userinfo, given("authorization")) {
         line("Authorization", &format!("Basic {}", base64(userinfo.as_bytes())));
     }
     for (name, value) in &plan.headers {
@@ -39,12 +47,27 @@ pub(crate) fn build(plan: &Plan) -> Result<Vec<u8>, PlanError> {
     if !plan.keepalive && !given("connection") {
         line("Connection", "close");
     }
-    if !plan.body.is_empty() || matches!(plan.method.as_str(), "POST" | "PUT" | "PATCH") {
+    if !plan.body.is_empty() || matches!(method, "POST" | "PUT" | "PATCH") {
         line("Content-Length", &plan.body.len().to_string());
     }
     bytes.extend_from_slice(b"\r\n");
     bytes.extend_from_slice(&plan.body);
     Ok(bytes)
+}
+
+/// Whether it can stand in a request line.
+///
+/// # Errors
+/// A sentence that says why not.
+pub(crate) fn check_method(method: &str) -> Result<(), String> {
+    if method.is_empty() || !method.bytes().all(is_token_byte) {
+        let method: String = without_userinfo(method).chars().take(40).collect();
+        return Err(format!("{method:?} is not a method: write one like GET or POST."));
+    }
+    if method == "CONNECT" {
+        return Err("CONNECT asks for a tunnel, which Prony does not load.".to_owned());
+    }
+    Ok(())
 }
 
 fn check_header(name: &str, value: &str) -> Result<(), PlanError> {

@@ -10,8 +10,8 @@ use std::io;
 use crate::measurement::ErrorKind;
 use crate::parts::Times;
 
-/// One request that was completed or failed within the window. 32 bytes, so
-/// that five million take 160 MB.
+/// One request that was completed or failed within the window. 40 bytes, so
+/// that five million take 200 MB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
     /// When it was due, CLOCK_MONOTONIC.
@@ -31,9 +31,11 @@ pub struct Sample {
     pub failure: Option<ErrorKind>,
     /// The worker that sent it, from 0.
     pub worker: u8,
+    /// Which request of the plan's list it is; 0 without one.
+    pub request: u32,
 }
 
-const _: () = assert!(size_of::<Sample>() == 32, "the bound of samples is stated in bytes");
+const _: () = assert!(size_of::<Sample>() == 40, "the bound of samples is stated in bytes");
 
 impl Sample {
     /// When it was resolved, CLOCK_MONOTONIC.
@@ -70,6 +72,11 @@ impl Samples {
         Ok(samples)
     }
 
+    /// Whether samples are asked for.
+    pub(crate) fn are_kept(&self) -> bool {
+        self.room > 0
+    }
+
     /// Keeps a request that ended at `end_ns`, if samples are asked for.
     #[inline]
     pub(crate) fn keep(&mut self, end_ns: u64, times: &Times, failure: Option<ErrorKind>) {
@@ -104,6 +111,7 @@ impl Samples {
             status: times.status,
             failure,
             worker: self.worker,
+            request: times.request,
         }
     }
 

@@ -4,7 +4,10 @@
 //! histograms take too much room; then neighbours are merged two by two, and
 //! entries are twice as long from there on: all of one length at any time.
 
+use std::collections::VecDeque;
+
 use crate::books::SecondPart;
+use crate::control::LastSecond;
 use crate::measurement::{Durations, Second};
 use crate::sparse::{SparseDurations, filled, merged, pack, unpack};
 
@@ -24,6 +27,9 @@ struct Limits {
 /// of a histogram filled, they would still hold 50 entries, and trends take 20.
 const LIMITS: Limits = Limits { entries: 600, bytes: 4 << 20 };
 
+/// Seconds that are kept by themselves: workers are seldom more than one apart.
+const RECENT_MAX: usize = 4;
+
 /// What a second may need, to tell how much memory a load of a given length will.
 const SECOND_BYTES: u64 = 16 << 10;
 
@@ -38,6 +44,20 @@ pub(crate) struct Series {
     packed: Vec<u8>,
     /// One histogram, being merged.
     scratch: Vec<u8>,
+    /// The newest seconds by themselves, for who watches.
+    recent: VecDeque<Recent>,
+}
+
+/// A second, as far as workers have finished it.
+#[derive(Debug)]
+struct Recent {
+    index: u64,
+    /// How many workers' parts it has.
+    parts: usize,
+    completed: u64,
+    failed: u64,
+    connections: u64,
+    response: SparseDurations,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -71,11 +91,13 @@ impl Series {
             entries: Vec::with_capacity(limits.entries),
             packed: Vec::with_capacity(limits.bytes),
             scratch: Vec::new(),
+            recent: VecDeque::with_capacity(RECENT_MAX + 1),
         }
     }
 
     /// Adds one worker's part; `give_back` takes its histogram, emptied.
     pub(crate) fn add(&mut self, part: SecondPart, give_back: impl FnOnce(usize, Durations)) {
+        self.add_recent(&part);
         let at = loop {
             let at = usize::try_from(part.index / self.seconds_each).unwrap_or(usize::MAX);
             if at >= self.limits.entries {
@@ -112,6 +134,51 @@ impl Series {
         let mut emptied = part.response;
         emptied.reset();
         give_back(part.worker, emptied);
+    }
+
+    fn add_recent(&mut self, part: &SecondPart) {
+        let newest = self.recent.back().map(|second| second.index);
+        if newest.is_none_or(|newest| newest < part.index) {
+            self.recent.push_back(Recent {
+                index: part.index,
+                parts: 0,
+                completed: 0,
+                failed: 0,
+                connections: 0,
+                response: SparseDurations::default(),
+            });
+            if self.recent.len() > RECENT_MAX {
+                self.recent.pop_front();
+            }
+        }
+        // One that is older than all of these is seen by nobody.
+        let Some(second) = self.recent.iter_mut().find(|second| second.index == part.index) else { return };
+        second.parts += 1;
+        second.completed += part.completed;
+        second.failed += part.failed;
+        second.connections += part.connections;
+        second.response.merge(&part.response);
+    }
+
+    /// The last second that so many workers have finished, unless it is the
+    /// one that `known` is of. Its histogram is unpacked once a second, in the observer's thread.
+    pub(crate) fn last_second(&self, workers: usize, known: Option<LastSecond>) -> Option<LastSecond> {
+        let Some(second) = self.recent.iter().rfind(|second| second.parts >= workers) else { return known };
+        let at_ns = second.index * SECOND_NS;
+        if known.is_some_and(|known| known.at_ns == at_ns) {
+            return known;
+        }
+        let response = second.response.to_histogram();
+        let given = |least: u64, value: u64| (response.len() >= least).then_some(value);
+        Some(LastSecond {
+            at_ns,
+            completed: second.completed,
+            failed: second.failed,
+            connections: second.connections,
+            p50_ns: given(1, response.value_at_quantile(0.5)),
+            p99_ns: given(100, response.value_at_quantile(0.99)),
+            max_ns: given(1, response.max()),
+        })
     }
 
     /// Where an entry's histogram begins and ends.
@@ -238,6 +305,32 @@ mod tests {
                 prop_assert_eq!(entry.response.to_histogram(), all);
             }
         }
+    }
+
+    #[test]
+    fn the_last_second_of_all_workers_is_given_by_itself_however_long_the_load() {
+        let limits = Limits { entries: 4, bytes: 4 << 10 };
+        let mut series = Series::limited(limits);
+        assert_eq!(series.last_second(2, None), None);
+        let mut known = None;
+        for index in 0..40 {
+            series.add(part(0, index, &[1_000 + index]), |_, _| {});
+            // The second worker has not finished it: the one before is the last.
+            known = series.last_second(2, known);
+            assert_eq!(known.map(|k| k.at_ns), index.checked_sub(1).map(|i| i * SECOND_NS));
+            series.add(part(1, index, &[2_000; 3]), |_, _| {});
+            known = series.last_second(2, known);
+            let last = known.unwrap();
+            assert_eq!((last.at_ns, last.completed, last.failed), (index * SECOND_NS, 4, 2 * (index % 3)));
+            assert_eq!((last.connections, last.max_ns), (21 + 6 * index, Some(2_000)));
+        }
+        // A worker that falls behind by more than is kept leaves the figures where they are.
+        for index in 40..60 {
+            series.add(part(0, index, &[5]), |_, _| {});
+            known = series.last_second(2, known);
+            assert_eq!(known.unwrap().at_ns, 39 * SECOND_NS);
+        }
+        assert!(series.recent.len() <= RECENT_MAX && series.entries.len() <= limits.entries);
     }
 
     #[test]

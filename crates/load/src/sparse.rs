@@ -12,18 +12,28 @@ pub struct SparseDurations {
 
 /// The binary digits of a bucket's number within its power of two: at three
 /// decimal digits 1024 buckets share each.
-const BUCKET_BITS: u32 = 10;
+pub(crate) const BUCKET_BITS: u32 = 10;
 
 /// The number of a value's bucket, counted as HdrHistogram counts.
-fn bucket_of(value_ns: u64) -> u64 {
-    let exponent = (value_ns | ((2 << BUCKET_BITS) - 1)).ilog2() - BUCKET_BITS;
-    (u64::from(exponent) << BUCKET_BITS) + (value_ns >> exponent)
+pub(crate) fn bucket_of(value_ns: u64) -> u64 {
+    numbered_bucket(value_ns, BUCKET_BITS)
 }
 
 /// The least value of a bucket.
 fn value_of(bucket: u64) -> u64 {
-    let exponent = (bucket >> BUCKET_BITS).saturating_sub(1);
-    (bucket - (exponent << BUCKET_BITS)) << exponent
+    value_of_numbered(bucket, BUCKET_BITS)
+}
+
+/// [`bucket_of`] where powers of two are shared by 2^`bits` buckets.
+pub(crate) fn numbered_bucket(value_ns: u64, bits: u32) -> u64 {
+    let exponent = (value_ns | ((2 << bits) - 1)).ilog2() - bits;
+    (u64::from(exponent) << bits) + (value_ns >> exponent)
+}
+
+/// [`value_of`] of those.
+pub(crate) fn value_of_numbered(bucket: u64, bits: u32) -> u64 {
+    let exponent = (bucket >> bits).saturating_sub(1);
+    (bucket - (exponent << bits)) << exponent
 }
 
 /// A histogram's filled buckets with their counts, ascending.
@@ -90,14 +100,27 @@ pub(crate) fn merged(
 impl SparseDurations {
     /// The sparse form.
     pub fn of(histogram: &Durations) -> SparseDurations {
+        SparseDurations::packed(filled(histogram))
+    }
+
+    /// From buckets with their counts, ascending.
+    pub(crate) fn packed(buckets: impl Iterator<Item = (u64, u64)>) -> SparseDurations {
         let mut packed = Vec::new();
-        pack(filled(histogram), &mut packed);
+        pack(buckets, &mut packed);
+        // A run holds them by the thousand.
+        packed.shrink_to_fit();
         SparseDurations { packed }
     }
 
     /// From what [`pack`] wrote.
     pub(crate) fn from_packed(packed: &[u8]) -> SparseDurations {
         SparseDurations { packed: packed.to_vec() }
+    }
+
+    /// Adds a histogram's counts to these.
+    pub(crate) fn merge(&mut self, histogram: &Durations) {
+        let buckets = merged(unpack(&self.packed), filled(histogram));
+        *self = SparseDurations::packed(buckets);
     }
 
     /// Whether nothing was recorded.

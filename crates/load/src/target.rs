@@ -137,7 +137,7 @@ fn split_host_port(text: &str) -> Result<(String, Option<u16>), String> {
 }
 
 /// What was typed, with a password replaced: it goes to a terminal and to logs.
-fn without_userinfo(text: &str) -> String {
+pub(crate) fn without_userinfo(text: &str) -> String {
     let split = text.find(['/', '?', '#']).unwrap_or(text.len());
     let (authority, rest) = text.split_at(split);
     authority.rsplit_once('@').map_or_else(|| text.to_owned(), |(_, host)| format!("[redacted]@{host}{rest}"))

@@ -30,8 +30,10 @@ use crate::linger::Linger;
 use crate::measurement::ErrorKind;
 use crate::net::{NO_HANDLE, Net};
 use crate::parts::Times;
+use crate::prepared::Prepared;
 use crate::sample::Samples;
 use crate::tls;
+use crate::turns::Turns;
 
 pub(crate) use preconnect::Preconnected;
 use slot::{Slot, State};
@@ -50,6 +52,8 @@ const LAST_LOOK_NS: u64 = 2_000;
 /// The most waits that are entered one by one for requests never sent; more
 /// are entered in groups, each under its first member's wait.
 const WAITS_ENTERED_MAX: u64 = 1_000_000;
+/// Requests of a pipeline that differ are put together for one write, so much of them at once.
+const OUTGOING_BYTES: usize = 64 << 10;
 
 /// What all workers of a load share, read-only.
 #[derive(Debug)]
@@ -73,6 +77,8 @@ pub(crate) struct Shared {
     pub(crate) control: Control,
     /// Where TLS is spoken.
     pub(crate) tls: Option<tls::Setup>,
+    /// Where the plan has a list; `request` and `requests` are empty then.
+    pub(crate) list: Option<Arc<Prepared>>,
 }
 
 pub(crate) struct Worker<N: Net> {
@@ -103,6 +109,10 @@ pub(crate) struct Worker<N: Net> {
     start_ns: u64,
     /// The last request's end, where only a count ends the load.
     last_resolved_ns: u64,
+    /// Which request of the list the next one is, where the plan has one.
+    turns: Option<Turns>,
+    /// Room for what a connection's pipeline of them writes at once.
+    outgoing: Vec<u8>,
 }
 
 impl<N: Net> Worker<N> {
@@ -112,9 +122,11 @@ impl<N: Net> Worker<N> {
         gauge: Arc<crate::control::Gauge>,
         connections: u32,
         source: Source,
+        turns: Option<Turns>,
     ) -> Worker<N> {
         let (count, pipeline) = (connections as usize, shared.pipeline as usize);
         let places = count * pipeline;
+        let outgoing = if turns.is_some() && pipeline > 1 { OUTGOING_BYTES } else { 0 };
         Worker {
             drops_bodies: !shared.expect.checks_body() && net.discards(),
             net,
@@ -134,6 +146,8 @@ impl<N: Net> Worker<N> {
             last_resolved_ns: 0,
             shared,
             gauge,
+            turns,
+            outgoing: Vec::with_capacity(outgoing),
         }
     }
 
@@ -151,6 +165,9 @@ impl<N: Net> Worker<N> {
         // Before the clock starts: it allocates some megabytes.
         let mut books = Books::open(start_ns, edges, connected, self.net.stamps(), sink, samples);
         books.run.connections = self.preconnected;
+        if let Some(list) = &self.shared.list {
+            books.count_by_request(list.count());
+        }
         let mut now = self.net.now_ns();
         // Two milliseconds: a stop that is asked for meanwhile is seen after them.
         while now < start_ns {
@@ -226,6 +243,7 @@ impl<N: Net> Worker<N> {
             books.at(now.max(end), || self.net.cpu_ns());
         }
         let end_ns = books.end_ns();
+        let all_done = self.all_done(&books);
         let unresolved: Vec<Times> = self.slots.iter().flat_map(|slot| &slot.pending).copied().collect();
         self.close_connections();
         let (before_window, dispatched) = books.dispatch_counts();
@@ -238,19 +256,28 @@ impl<N: Net> Worker<N> {
                 let start = self.start_ns;
                 let due_before = |at: u64| schedule.due_before(at.saturating_sub(start));
                 let mut left = due_before(end_ns).saturating_sub(schedule.taken());
-                let step = (left / WAITS_ENTERED_MAX).max(1);
+                let mut step = (left / WAITS_ENTERED_MAX).max(1);
+                let mut turns = self.turns;
+                if let Some(turns) = turns.as_ref().filter(|_| step > 1) {
+                    step = turns.coprime(step);
+                }
                 let mut rest = schedule.clone();
                 let waits = std::iter::from_fn(|| {
                     let due = start + rest.next_ns().filter(|_| left > 0)?;
                     let group = step.min(left);
                     left -= group;
                     rest.skip(group);
-                    Some((end_ns.saturating_sub(due), group))
+                    let request = turns.as_mut().map_or(0, |turns| {
+                        let request = turns.peek();
+                        turns.skip(group);
+                        request
+                    });
+                    Some((end_ns.saturating_sub(due), group, request))
                 });
                 books.close(unresolved.into_iter(), due_before, waits)
             }
         };
-        ClosedBooks { tls: self.net.tls(), waits: self.net.waits(), ..closed }
+        ClosedBooks { tls: self.net.tls(), waits: self.net.waits(), all_done, ..closed }
     }
 
     fn next_wakeup(&self, books: &Books, now: u64) -> u64 {

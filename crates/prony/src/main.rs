@@ -5,6 +5,7 @@ mod commands;
 mod failure;
 mod interrupt;
 mod printer;
+mod web;
 
 use std::process::ExitCode;
 
@@ -43,5 +44,6 @@ fn run(cli: Cli, printer: &Printer) -> Result<(), Failure> {
         Command::Report(arguments) => commands::report::run(&arguments, printer),
         Command::Servers(arguments) => commands::servers::run(&arguments, printer),
         Command::Target(arguments) => commands::target::run(&arguments, printer),
+        Command::Serve(arguments) => commands::serve::run(&arguments, printer),
     }
 }

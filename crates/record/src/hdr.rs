@@ -76,9 +76,125 @@ fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, HdrError> {
     Ok(plain)
 }
 
+/// A range of values with how many were recorded in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bucket {
+    /// The range's place among a histogram's; the same place is the same range in all of Prony's.
+    pub index: u32,
+    /// How many values.
+    pub count: u64,
+}
+
+/// Ranges of the width 1 at the bottom: the first power of two above 2 × 10³, for three digits.
+const FINE: u64 = 2048;
+
+impl Bucket {
+    /// The least value of the range, and its width.
+    fn low_and_width(self) -> (u64, u64) {
+        let index = u64::from(self.index);
+        if index < FINE {
+            return (index, 1);
+        }
+        let half = FINE / 2;
+        // A longer shift would be past the bound of an hour; [`buckets`] lets none through.
+        let scale = (index / half - 1).min(50);
+        ((index % half + half) << scale, 1 << scale)
+    }
+
+    /// The highest value that is equivalent to those of the range: what a percentile is quoted as.
+    pub fn highest_ns(self) -> u64 {
+        let (low, width) = self.low_and_width();
+        low + width - 1
+    }
+
+    /// The middle of the range.
+    pub fn middle_ns(self) -> u64 {
+        let (low, width) = self.low_and_width();
+        low + width / 2
+    }
+}
+
+/// The text's buckets that hold anything, lowest first, without the counts
+/// of all the others: [`decode`] fills a table of 256 KiB, which takes as long as
+/// the rest of reading a second of a series together.
+///
+/// # Errors
+/// As [`decode`].
+pub fn buckets(text: &str) -> Result<Vec<Bucket>, HdrError> {
+    if text.len() > ENCODED_MAX_BYTES {
+        return Err(HdrError(format!("{} bytes are more than it may have", text.len())));
+    }
+    let bytes = STANDARD.decode(text).map_err(|e| HdrError(e.to_string()))?;
+    let plain = unpacked(&bytes)?;
+    let index_max = u32::try_from(empty_histogram().distinct_values()).unwrap_or(u32::MAX);
+    let mut counts = &plain[HEADER_BYTES..];
+    let mut found = Vec::new();
+    let mut index: u32 = 0;
+    while !counts.is_empty() {
+        let value = varint(&mut counts).ok_or_else(|| HdrError("its counts are cut off".to_owned()))?;
+        if value < 0 {
+            let zeroes = u32::try_from(value.unsigned_abs()).unwrap_or(u32::MAX);
+            index = index.saturating_add(zeroes);
+            continue;
+        }
+        if value > 0 {
+            if index >= index_max {
+                return Err(HdrError("it has values beyond its bounds".to_owned()));
+            }
+            found.push(Bucket { index, count: value.unsigned_abs() });
+        }
+        index = index.saturating_add(1);
+    }
+    Ok(found)
+}
+
+/// A ZigZag LEB128 number as the V2 form has it: at most nine bytes, the ninth whole.
+fn varint(bytes: &mut &[u8]) -> Option<i64> {
+    let mut value = 0_u64;
+    for shift in (0..=56).step_by(7) {
+        let (byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        if shift == 56 {
+            value |= u64::from(*byte) << shift;
+            break;
+        }
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            break;
+        }
+    }
+    Some((value >> 1).cast_signed() ^ -(value & 1).cast_signed())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn buckets_are_the_decoded_histogram_s() {
+        let mut h = empty_histogram();
+        for (k, v) in
+            [0, 1, 2047, 2048, 2049, 4095, 4096, 1_000_000, 123_456_789, 3_600_000_000_000].iter().enumerate()
+        {
+            h.record_n(*v, (k as u64 * 7919).pow(3) + 1).unwrap();
+        }
+        let read = buckets(&encode(&h)).unwrap();
+        let expected: Vec<(u64, u64)> =
+            h.iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value())).collect();
+        let found: Vec<(u64, u64)> = read.iter().map(|b| (b.highest_ns(), b.count)).collect();
+        assert_eq!(found, expected);
+        assert!(read.iter().all(|b| b.middle_ns() <= b.highest_ns().max(1)));
+        assert_eq!(buckets(&encode(&empty_histogram())).unwrap(), []);
+    }
+
+    #[test]
+    fn hostile_texts_have_no_buckets() {
+        for text in ["", "!", "AAAA", &"A".repeat(ENCODED_MAX_BYTES + 1)] {
+            assert!(buckets(text).is_err());
+        }
+        let mut cut: &[u8] = &[0xff, 0xff];
+        assert_eq!(varint(&mut cut), None);
+    }
 
     #[test]
     fn survives_the_round_trip() {

@@ -5,11 +5,13 @@
 //! that measures or computes a statistic. Unknown fields are ignored on
 //! reading, so that an older Prony reads a newer one's log of the same schema.
 
+pub mod capacity;
 pub mod estimate;
 pub mod export;
 pub mod hdr;
 pub mod host;
 pub mod plan;
+pub mod published;
 pub mod run_log;
 pub mod server;
 pub mod trial;

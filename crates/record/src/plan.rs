@@ -1,5 +1,6 @@
 //! The effective plan of a trial as it is stored: defaults filled in, secrets out.
 
+use prony_load::list::TargetList;
 use prony_load::pace::Stage;
 use prony_load::plan::{Arrivals, Plan};
 use prony_load::tls::ALPN;
@@ -58,6 +59,33 @@ pub struct PlanRecord {
     /// How TLS is spoken; `None` with an `http://` URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsPlanRecord>,
+    /// The list of requests, where there is one; `url` is then the server's, and `method` that of lines without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub targets: Option<TargetsRecord>,
+}
+
+/// A list of requests, as it can be told from another. The requests themselves are the trial's `targets`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TargetsRecord {
+    /// Lines with a request.
+    pub lines: u64,
+    /// Different requests among them.
+    pub requests: u64,
+    /// `in_turn` or `shuffled` (by the seed).
+    pub order: String,
+    /// Of the lines in their order, in hexadecimal: FNV-1a, 64 bits.
+    pub fingerprint: String,
+}
+
+impl From<&TargetList> for TargetsRecord {
+    fn from(list: &TargetList) -> TargetsRecord {
+        TargetsRecord {
+            lines: list.lines.len() as u64,
+            requests: list.requests.len() as u64,
+            order: list.order.name().to_owned(),
+            fingerprint: format!("{:016x}", list.fingerprint()),
+        }
+    }
 }
 
 /// A stage: a linear change from the level before, 0 at first, to its own.
@@ -123,6 +151,7 @@ impl PlanRecord {
                 alpn: ALPN.to_owned(),
                 client_certificate: plan.tls.identity.is_some(),
             }),
+            targets: plan.list.as_ref().map(Into::into),
         }
     }
 }

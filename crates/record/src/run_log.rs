@@ -10,8 +10,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::capacity::CapacityRecord;
 use crate::host::Host;
 use crate::plan::PlanRecord;
+use crate::published::{KneeOf, Published};
 use crate::server::ServerSamples;
 use crate::{Tool, Trial};
 
@@ -76,6 +78,9 @@ pub struct Header {
     pub order: Vec<PlannedTrial>,
     /// The experiment file's text, so that `--resume` needs nothing else.
     pub experiment_toml: Option<String>,
+    /// What somebody else printed of the same question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<Published>,
 }
 
 /// A candidate of the run.
@@ -117,6 +122,25 @@ pub struct NamedPlan {
     pub describe: String,
     /// The plan; its URL is a template without a port.
     pub plan: PlanRecord,
+    /// The name given to the sweep that it is of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// Its rate as a share of a measured knee; `plan.rate_per_s` is then a placeholder, and each
+    /// trial's own plan has the rate that was driven.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<ShareOf>,
+    /// The threshold whose highest sustainable rate is searched for, where it is a search: `p99<50ms`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<String>,
+}
+
+/// A rate as a share of a measured knee.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ShareOf {
+    /// 1 is the knee itself.
+    pub share: f64,
+    /// Whose knee.
+    pub of: KneeOf,
 }
 
 /// A planned trial.
@@ -155,6 +179,9 @@ pub struct TrialResult {
     /// Why nothing was measured, in a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
+    /// What a search for the highest sustainable rate found; `trial` is then its confirmation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<CapacityRecord>,
 }
 
 /// Anything else worth keeping.

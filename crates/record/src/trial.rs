@@ -60,6 +60,36 @@ pub struct Trial {
     /// What the machine did over the window beside the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_window: Option<HostWindow>,
+    /// Each request of a list by itself, in the list's order; empty without one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<TargetFigures>,
+}
+
+/// One request of a list, over all lines that say it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TargetFigures {
+    /// Method and path, `GET /a`; `other requests` for those without figures of their own.
+    pub request: String,
+    /// Lines of the list that say it.
+    pub lines: u64,
+    /// Sent over the whole run, warm-up included: what a server's own log is held against.
+    pub run_sent: u64,
+    /// Answered rightly within the window.
+    pub completed: u64,
+    /// Failed within the window.
+    pub failed: u64,
+    /// Unresolved when the window closed.
+    pub waiting: u64,
+    /// Bytes read for it, heads included.
+    pub read_bytes: u64,
+    /// Answers by status.
+    pub status: BTreeMap<String, u64>,
+    /// Failed requests by kind.
+    pub errors: BTreeMap<String, u64>,
+    /// Intended to last byte.
+    pub response: Summary,
+    /// Sent to last byte.
+    pub service: Summary,
 }
 
 /// What TLS was agreed on over the whole run, the connects before the clock included.

@@ -1,7 +1,7 @@
-//! Views over analysed data: terminal, Markdown, HTML, CSV and JSON.
+//! Views over analysed data: terminal, Markdown, HTML page, CSV and JSON.
 //!
-//! Every function takes a [`prony_record::Trial`] or a
-//! [`prony_analysis::experiment::ExperimentAnalysis`] and returns a `String`.
+//! Every function takes a [`prony_record::Trial`], a
+//! [`prony_analysis::experiment::ExperimentAnalysis`] or a whole run log, and returns a `String`.
 //! Nothing here measures, computes a statistic, or writes anywhere: what a
 //! view shows stands in its input, and a figure that is withheld there is
 //! withheld here. Labels, URLs and error messages come from outside and are
@@ -11,8 +11,8 @@ pub mod csv;
 #[cfg(test)]
 mod fixtures;
 pub mod format;
-pub mod html;
 pub mod json;
 pub mod markdown;
+pub mod page;
 pub mod terminal;
 mod words;

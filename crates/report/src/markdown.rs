@@ -10,6 +10,9 @@ use prony_record::trial::{Outcome, Trial};
 use crate::format;
 use crate::words::{self, WITHHELD};
 
+/// Requests of a list in a table at most.
+const REQUESTS_MAX: usize = 100;
+
 /// A run: the answer, a table per plan, remarks, what did not run, how the
 /// intervals were obtained and the command that reproduces it.
 pub fn experiment(analysis: &ExperimentAnalysis) -> String {
@@ -21,6 +24,10 @@ pub fn experiment(analysis: &ExperimentAnalysis) -> String {
     ));
     for plan in &analysis.plans {
         plan_table(&mut out, analysis, plan);
+    }
+    published(&mut out, analysis);
+    if let Some(spread) = words::spread(analysis) {
+        out.push_str(&format!("\n{}\n", text(&spread)));
     }
     if !analysis.skipped.is_empty() {
         out.push_str("\nSkipped:\n\n");
@@ -38,6 +45,28 @@ pub fn experiment(analysis: &ExperimentAnalysis) -> String {
     out
 }
 
+/// A source's conclusions, judged.
+fn published(out: &mut String, analysis: &ExperimentAnalysis) {
+    let Some(published) = &analysis.published else { return };
+    out.push_str(&format!("\n#### {} said\n\n{}\n\n", text(&published.source), text(&published.method)));
+    push_row(out, ["conclusion", "there", "", "here"].map(str::to_owned).into_iter());
+    push_row(out, [":---", "---:", ":---", "---:"].map(str::to_owned).into_iter());
+    for judged in &published.conclusions {
+        let why = words::judged_why(judged).map(|why| format!(" ({why})")).unwrap_or_default();
+        let said = text(&format!("{}{why}", judged.text));
+        let word = judged.judgement.word().to_owned();
+        push_row(out, [said, words::judged_there(judged), word, words::judged_here(judged)].into_iter());
+    }
+    let mut notes: Vec<String> = published.agreement.iter().map(words::agreement).collect();
+    notes.extend(
+        published.doubts.iter().map(|doubt| format!("Doubted: {}: {}", doubt.candidate, doubt.reason)),
+    );
+    if !notes.is_empty() {
+        out.push('\n');
+        out.extend(notes.iter().map(|note| format!("- {}\n", text(note))));
+    }
+}
+
 fn host_line(host: &prony_record::host::Host) -> String {
     let parts = [host.cpu_model.as_str(), host.kernel.as_str(), host.os.as_str()];
     let mut said: Vec<String> = parts.iter().filter(|p| !p.is_empty()).map(|p| text(p)).collect();
@@ -50,12 +79,17 @@ fn plan_table(out: &mut String, analysis: &ExperimentAnalysis, plan: &PlanAnalys
     out.push_str(&format!("\n#### {}: {}\n\n", text(&plan.name), text(&plan.describe)));
     let mut head = vec!["rank", "server", "req/s", "95 %"];
     head.extend(baseline.as_deref());
+    let there = plan.rows.iter().any(|row| words::there(row).is_some());
+    let source = analysis.published.as_ref().map(|p| words::source_tag(&p.source)).unwrap_or_default();
+    if there {
+        head.push(&source);
+    }
     head.extend(["p50 ms", "p99 ms", "CPU µs/req", "peak MB", "failed", "trials"]);
     push_row(out, head.iter().map(|h| (*h).to_owned()));
     // Texts to the left, figures to the right.
     push_row(out, (0..head.len()).map(|i| if i == 1 { ":---".to_owned() } else { "---:".to_owned() }));
     for row in &plan.rows {
-        push_row(out, cells(row, baseline.is_some()).into_iter());
+        push_row(out, cells(row, baseline.is_some(), there).into_iter());
     }
     let remarks: Vec<String> = plan
         .rows
@@ -70,7 +104,7 @@ fn plan_table(out: &mut String, analysis: &ExperimentAnalysis, plan: &PlanAnalys
     }
 }
 
-fn cells(row: &Row, ratio: bool) -> Vec<String> {
+fn cells(row: &Row, ratio: bool, there: bool) -> Vec<String> {
     let or_withheld = |figure: Option<String>| figure.unwrap_or_else(|| WITHHELD.to_owned());
     let pm = |e: &Option<Estimate>| or_withheld(e.as_ref().and_then(words::plus_minus));
     let mut cells =
@@ -80,6 +114,9 @@ fn cells(row: &Row, ratio: bool) -> Vec<String> {
             let pm = words::plus_minus(e).map(|pm| format!(" {pm}")).unwrap_or_default();
             format!("{}{pm}", words::ratio(e))
         })));
+    }
+    if there {
+        cells.push(or_withheld(words::there(row)));
     }
     cells.push(or_withheld(row.p50_ns.as_ref().map(|e| format::milliseconds(e.point))));
     cells.push(text(&words::row_p99(row)));
@@ -113,6 +150,7 @@ pub fn trial(trial: &Trial) -> String {
     }
     let mut out = format!("**{lead}** – {state}\n\n{}\n\n", text(&words::plan_line(trial)));
     percentiles(&mut out, trial);
+    by_request(&mut out, trial);
     let mut said: Vec<String> = trial
         .errors
         .iter()
@@ -150,6 +188,34 @@ fn percentiles(out: &mut String, trial: &Trial) {
         cells.extend(fields.map(|field| text(&words::percentile_cell(summary, field))));
         cells.push(summary.max_ns.map_or_else(|| WITHHELD.to_owned(), |ns| format::milliseconds(ns as f64)));
         push_row(out, cells.into_iter());
+    }
+}
+
+/// The requests of a list, the slowest first.
+fn by_request(out: &mut String, trial: &Trial) {
+    let all = words::slowest_first(trial);
+    if all.is_empty() {
+        return;
+    }
+    let fields = ["p50_ns", "p90_ns", "p99_ns"];
+    let mut head = vec!["request, ms".to_owned()];
+    head.extend(fields.map(words::percentile));
+    head.extend(["mean", "answered", "failed"].map(str::to_owned));
+    let columns = head.len();
+    out.push('\n');
+    push_row(out, head.into_iter());
+    push_row(out, (0..columns).map(|i| if i == 0 { ":---".to_owned() } else { "---:".to_owned() }));
+    for target in all.iter().take(REQUESTS_MAX) {
+        let summary = words::headline_of(trial, target);
+        let mut cells = vec![text(&target.request)];
+        cells.extend(fields.map(|field| text(&words::percentile_cell(summary, field))));
+        cells.push(words::mean_cell(summary));
+        cells.extend([target.completed, target.failed].map(format::thousands));
+        push_row(out, cells.into_iter());
+    }
+    let more = all.len().saturating_sub(REQUESTS_MAX) as u64;
+    if more > 0 {
+        out.push_str(&format!("\n… {}\n", format::count(more, "more request", "more requests")));
     }
 }
 

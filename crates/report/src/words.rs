@@ -2,10 +2,14 @@
 
 use prony_analysis::experiment::{ExperimentAnalysis, Row, TrialCounts};
 use prony_record::Estimate;
-use prony_record::plan::StageRecord;
-use prony_record::trial::{Bound, Clock, Effect, Outcome, Summary, Trial, Validity};
+use prony_record::plan::{StageRecord, TargetsRecord};
+use prony_record::trial::{Bound, Clock, Effect, Outcome, Summary, TargetFigures, Trial, Validity};
 
 use crate::format;
+
+mod published;
+
+pub(crate) use published::{agreement, judged_here, judged_there, judged_why, source_tag, spread, there};
 
 /// Where a figure is withheld.
 pub(crate) const WITHHELD: &str = "–";
@@ -72,6 +76,26 @@ pub(crate) fn headline(trial: &Trial) -> (&'static str, &Summary) {
     } else {
         ("response", &trial.latency.response)
     }
+}
+
+/// As [`headline`], of one request of a list.
+pub(crate) fn headline_of<'a>(trial: &Trial, target: &'a TargetFigures) -> &'a Summary {
+    if headline(trial).0 == "service" { &target.service } else { &target.response }
+}
+
+/// The requests of a list by their mean, the slowest first, and before them those without an answer.
+/// Those that were never asked are last.
+pub(crate) fn slowest_first(trial: &Trial) -> Vec<&TargetFigures> {
+    let mut all: Vec<&TargetFigures> = trial.targets.iter().collect();
+    let mean = |target: &TargetFigures| headline_of(trial, target).mean_ns.unwrap_or(u64::MAX);
+    let asked = |target: &TargetFigures| target.completed + target.failed + target.waiting > 0;
+    all.sort_by_key(|target| std::cmp::Reverse((asked(target), mean(target))));
+    all
+}
+
+/// A mean in a column of milliseconds.
+pub(crate) fn mean_cell(summary: &Summary) -> String {
+    summary.mean_ns.map_or_else(|| WITHHELD.to_owned(), |ns| format::milliseconds(ns as f64))
 }
 
 /// The worst mark that the verdict puts on a figure, if any: on `throughput`,
@@ -159,7 +183,22 @@ pub(crate) fn plan_line(trial: &Trial) -> String {
         0 => String::new(),
         ns => format!(" after {} warm-up", format::seconds(ns)),
     };
-    format::printable(&format!("{} {} · {load} · {length}{warmup}", plan.method, path(&plan.url)))
+    let what = match &plan.targets {
+        None => format!("{} {}", plan.method, path(&plan.url)),
+        Some(list) => self::list(list),
+    };
+    format::printable(&format!("{what} · {load} · {length}{warmup}"))
+}
+
+/// `3 requests in turn`, `3 requests of 10 lines, shuffled`.
+fn list(list: &TargetsRecord) -> String {
+    let requests = format::count(list.requests, "request", "requests");
+    let lines = match list.lines {
+        lines if lines == list.requests => String::new(),
+        lines => format!(" of {}", format::count(lines, "line", "lines")),
+    };
+    let order = if list.order == "shuffled" { ", shuffled" } else { " in turn" };
+    format!("{requests}{lines}{order}")
 }
 
 /// A stage as `--stage` takes it, `30s:20k/s`.

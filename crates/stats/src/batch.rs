@@ -123,7 +123,7 @@ pub(crate) mod tests {
         }
 
         /// Values whose neighbours correlate by `phi`, about 100.
-        fn chain(&mut self, phi: f64, length: usize) -> Vec<f64> {
+        pub(crate) fn chain(&mut self, phi: f64, length: usize) -> Vec<f64> {
             let mut x = self.normal();
             (0..length)
                 .map(|_| {

@@ -4,14 +4,29 @@
 //! definition or a printed table in its tests. What a figure means, which
 //! threshold it is held to and how it is worded is `prony-analysis`' matter.
 
+pub mod anderson_darling;
 pub mod batch;
+pub mod bootstrap;
+pub mod correlation;
+pub mod dependence;
+pub mod equivalence;
+mod error;
+pub mod friedman;
+pub mod hodges_lehmann;
 pub mod interval;
+pub mod isotonic;
+pub mod kpss;
+pub mod merged;
+mod midranks;
 pub mod mser;
 pub mod order;
+pub mod power;
 pub mod ranking;
 pub mod student;
 pub mod trend;
+pub mod trend_bootstrap;
 
+pub use error::{Result, StatsError};
 pub use interval::Interval;
 
 /// The confidence of every interval that Prony prints.

@@ -2,7 +2,7 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use statrs::function::beta::beta_reg;
-use statrs::function::erf::erfc_inv;
+use statrs::function::erf::{erfc, erfc_inv};
 
 /// The value that Student's t with `degrees` of freedom stays below with
 /// `probability`; `None` unless `degrees` > 0 and 0 < `probability` < 1.
@@ -62,6 +62,12 @@ pub fn t_p_value(t: f64, degrees: f64) -> Option<f64> {
 /// 95 %. `confidence` must lie between 0 and 1.
 pub fn normal_two_sided(confidence: f64) -> f64 {
     normal_quantile(f64::midpoint(1.0, confidence))
+}
+
+/// How probable a value as far from 0 as `z` is, on either side, under the
+/// standard normal distribution; 1 when `z` is no number. Abramowitz & Stegun (1964), 7.1.2.
+pub fn normal_p_value(z: f64) -> f64 {
+    if z.is_nan() { 1.0 } else { erfc(z.abs() / std::f64::consts::SQRT_2).clamp(0.0, 1.0) }
 }
 
 #[cfg(test)]

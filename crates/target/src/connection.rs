@@ -223,7 +223,7 @@ impl Connection {
             service.tally.ledger_bytes_read += head.bytes as u64;
             (Account::Ledger, self.arrival_ns)
         } else {
-            service.tally.requests_received += 1;
+            service.tally.received(head.route);
             let due_ns = service.truth.due_ns(self.arrival_ns).saturating_add(more_ns);
             (Account::Request { arrival_ns: self.arrival_ns }, due_ns)
         };

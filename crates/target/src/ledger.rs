@@ -5,6 +5,7 @@
 //! and its release cost about 15 ns, beside a `send` of 5 µs. Publishing copies on demand would save these and cost a
 //! protocol.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use base64::Engine;
@@ -14,6 +15,7 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer}
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::request::{PATHS, Route};
 use crate::sys;
 
 /// The format of [`Ledger`] as JSON; it changes with any field's meaning.
@@ -49,6 +51,10 @@ pub struct Ledger {
     pub latency: LatencySummary,
     /// Age of the server, in nanoseconds.
     pub uptime_ns: u64,
+    /// The received requests by the path that they asked for, without its query; `other` for what is no path of this server, or
+    /// not by this method or query. Those that nobody asked for are left out.
+    #[serde(default)]
+    pub requests_by_path: BTreeMap<String, u64>,
 }
 
 /// A distribution of latencies, in nanoseconds; all 0 where `count` is.
@@ -134,9 +140,17 @@ pub(crate) struct Counts {
     pub(crate) bytes_written: u64,
     pub(crate) ledger_bytes_read: u64,
     pub(crate) ledger_bytes_written: u64,
+    /// In the order of [`PATHS`].
+    pub(crate) by_path: [u64; PATHS.len()],
 }
 
 impl Counts {
+    /// A request that is not for the ledger.
+    pub(crate) fn received(&mut self, route: Route) {
+        self.requests_received += 1;
+        self.by_path[route.path_number()] += 1;
+    }
+
     pub(crate) fn add(&mut self, more: &Counts) {
         self.requests_received += more.requests_received;
         self.requests_answered += more.requests_answered;
@@ -147,6 +161,7 @@ impl Counts {
         self.bytes_written += more.bytes_written;
         self.ledger_bytes_read += more.ledger_bytes_read;
         self.ledger_bytes_written += more.ledger_bytes_written;
+        self.by_path.iter_mut().zip(more.by_path).for_each(|(sum, more)| *sum += more);
     }
 }
 
@@ -206,6 +221,12 @@ impl Books {
             bytes_written: counts.bytes_written - counts.ledger_bytes_written,
             latency: LatencySummary::of(&latency),
             uptime_ns: sys::now_ns() - self.started_ns,
+            requests_by_path: PATHS
+                .into_iter()
+                .zip(counts.by_path)
+                .filter(|(_, count)| *count > 0)
+                .map(|(path, count)| (path.to_owned(), count))
+                .collect(),
         }
     }
 

@@ -39,6 +39,23 @@ pub(crate) enum Route {
     BadQuery(&'static str),
 }
 
+/// The paths that requests are counted by.
+pub(crate) const PATHS: [&str; 6] = ["/", "/json", "/echo", "/sleep", "/work", "other"];
+
+impl Route {
+    /// Its place in [`PATHS`].
+    pub(crate) fn path_number(self) -> usize {
+        match self {
+            Route::Text => 0,
+            Route::Json => 1,
+            Route::Echo => 2,
+            Route::Sleep { .. } => 3,
+            Route::Work { .. } => 4,
+            Route::Ledger | Route::Unknown | Route::NotAllowed(_) | Route::BadQuery(_) => 5,
+        }
+    }
+}
+
 /// How the end of a request's body is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BodyEnd {

@@ -179,6 +179,7 @@ impl Server {
             bytes_written: self.bytes_written,
             latency: no_latency(),
             uptime_ns: 0,
+            requests_by_path: std::collections::BTreeMap::new(),
         };
         let body = serde_json::to_string(&ledger).unwrap_or_default();
         let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());

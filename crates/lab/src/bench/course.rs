@@ -177,6 +177,7 @@ impl<'a> Course<'a> {
             trial: None,
             server: None,
             failure: Some(why.to_owned()),
+            capacity: None,
         };
         let ended = self.trial(planned)?;
         self.budget.took(started.elapsed());

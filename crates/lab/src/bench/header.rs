@@ -37,6 +37,7 @@ pub fn header(setup: &BenchSetup) -> Header {
         plans: named_plans(setup),
         order: schedule::order(&labels, &plans, experiment.blocks.max, experiment.seed),
         experiment_toml: Some(experiment.text.clone()).filter(|text| !text.is_empty()),
+        published: experiment.published.clone(),
     }
 }
 
@@ -75,6 +76,9 @@ pub fn named_plans(setup: &BenchSetup) -> Vec<NamedPlan> {
             &plan.aimed(target.clone(), expect.clone(), &setup.pins.client, setup.experiment.seed),
             &setup.redact,
         ),
+        group: plan.group.clone(),
+        share: None,
+        capacity: None,
     };
     setup.experiment.plans.iter().map(named).collect()
 }

@@ -1,10 +1,13 @@
 //! From an experiment's words to candidates that can run here, and reasons for those that can't.
 
+use std::sync::Arc;
+
 use prony_record::run_log::Skipped;
 
 use super::BenchCandidate;
 use crate::candidate::{Candidate, CandidateError, Layout};
 use crate::catalogue::{Catalogue, LookupError};
+use crate::container::Engine;
 use crate::experiment::Experiment;
 use crate::provision::{self, Status};
 
@@ -19,7 +22,7 @@ pub struct Resolved {
     pub baseline: Option<String>,
 }
 
-/// Looks up an experiment's candidates, asks whether they are installed, and for their versions.
+/// Looks up an experiment's candidates, to run in containers where there is an engine; asks whether they are installed, and for their versions.
 ///
 /// # Errors
 /// When a candidate is not known at all: that is a mistake in the experiment. A
@@ -28,6 +31,7 @@ pub fn resolve(
     experiment: &Experiment,
     catalogue: &Catalogue,
     layout: &Layout,
+    engine: Option<&Arc<Engine>>,
 ) -> Result<Resolved, CandidateError> {
     let mut resolved = Resolved { candidates: Vec::new(), skipped: Vec::new(), baseline: None };
     for written in &experiment.candidates {
@@ -35,7 +39,10 @@ pub fn resolve(
             resolved.skipped.push(Skipped { candidate: label.to_owned(), reason, mend });
         };
         let candidate = match Candidate::parse(written, catalogue) {
-            Ok(candidate) => candidate,
+            Ok(candidate) => match engine {
+                Some(engine) => candidate.in_container(engine),
+                None => candidate,
+            },
             Err(CandidateError::Server(broken @ LookupError::Broken { .. })) => {
                 skip(written, broken.to_string(), None);
                 continue;
@@ -65,6 +72,13 @@ pub fn resolve(
             continue;
         }
         let version = candidate.version(layout);
+        // The engine is a part of what is measured: a run is not gone on with by another, nor natively.
+        let version = match candidate.engine() {
+            Some(engine) => {
+                Some(format!("{} in {}", version.as_deref().unwrap_or("version unknown"), engine.describe()))
+            }
+            None => version,
+        };
         resolved.candidates.push(BenchCandidate { candidate, version });
     }
     Ok(resolved)

@@ -286,7 +286,7 @@ fn a_liar_is_found_by_its_check_and_left_out() {
     let mut setup = setup(root.path(), &[], 2);
     setup.experiment.candidates = vec!["lie".to_owned(), "serve".to_owned()];
     setup.experiment.baseline = Some("serve".to_owned());
-    let resolved = resolve(&setup.experiment, &catalogue, &setup.layout).unwrap();
+    let resolved = resolve(&setup.experiment, &catalogue, &setup.layout, None).unwrap();
     assert_eq!((resolved.skipped.as_slice(), resolved.baseline.as_deref()), ([].as_slice(), Some("serve")));
     setup.candidates = resolved.candidates;
     for (route, path) in [(Route::Text, "/"), (Route::Json, "/json")] {

@@ -21,7 +21,7 @@ use crate::host_watch::HostWatch;
 use crate::launch::LaunchContext;
 use crate::run_dir;
 use crate::sample::{Sampler, Samples};
-use crate::supervise::{Death, Running, Server, StartErrorKind, free_port};
+use crate::supervise::{Death, Running, Server, StartErrorKind, port_of};
 
 /// A server that used this share of its cores was the limit itself: DESIGN's
 /// verdict `client_saturated` then does not apply.
@@ -105,10 +105,9 @@ impl Course<'_> {
         aim: &Aim,
     ) -> Result<Result<(Running, SocketAddr), Ended>, BenchError> {
         let setup = self.setup;
-        let Some(port) = free_port() else {
-            return Ok(Err(Ended::NotStarted(
-                "No free port was found below the ephemeral range.".to_owned(),
-            )));
+        let port = match port_of(&c.candidate) {
+            Ok(port) => port,
+            Err(why) => return Ok(Err(Ended::NotStarted(why))),
         };
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let run_dir = fresh_run_dir()?;
@@ -120,7 +119,7 @@ impl Course<'_> {
                 return Ok(Err(Ended::NotStarted(why.to_string())));
             }
         };
-        spec.cpus.clone_from(&setup.pins.server);
+        spec.pin(&setup.pins.server);
         let mut last_answer = String::new();
         let mut ready = || aim.ready(address).map_err(|why| last_answer = why).is_ok();
         let started = Server::start(&spec, &setup.supervision, &mut ready, &|| self.interrupt.asked());
@@ -152,7 +151,7 @@ impl Course<'_> {
             }
         });
         let result = |trial, server, failure| {
-            Box::new(TrialResult { planned: planned.clone(), trial, server, failure })
+            Box::new(TrialResult { planned: planned.clone(), trial, server, failure, capacity: None })
         };
         match (measured, death) {
             (Ok(m), death) => {

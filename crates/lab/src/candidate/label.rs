@@ -2,6 +2,10 @@
 
 use super::{CandidateError, suggestion};
 use crate::catalogue::Server;
+use crate::recipe::Axis;
+
+/// A switch that is on. Its label is the axis' name: `app:close` is `app:close=yes`.
+const YES: &str = "yes";
 
 /// For each axis of the server, the index of the value that the label chooses.
 pub(super) fn parse(label: &str, server: &Server) -> Result<Vec<usize>, CandidateError> {
@@ -28,12 +32,16 @@ fn find(label: &str, server: &Server, setting: &str) -> Result<(usize, usize), C
         Some((axis, value)) => (Some(axis.trim()), value.trim()),
         None => (None, setting),
     };
-    let matches: Vec<(usize, usize)> = positions(server)
-        .filter(|(_, _, axis, value)| *value == wanted && wanted_axis.is_none_or(|a| a == *axis))
-        .map(|(a, v, _, _)| (a, v))
+    let matches: Vec<(usize, usize, &str, &str)> = positions(server)
+        .filter(|(a, _, axis, value)| match wanted_axis {
+            Some(wanted_axis) => wanted_axis == *axis && *value == wanted,
+            None => {
+                *value == wanted || (*value == YES && *axis == wanted && is_switch(&server.recipe.axes[*a]))
+            }
+        })
         .collect();
     match matches[..] {
-        [one] => Ok(one),
+        [(a, v, _, _)] => Ok((a, v)),
         [] => {
             let names: Vec<String> = positions(server)
                 .map(|(_, _, axis, value)| match wanted_axis {
@@ -50,7 +58,7 @@ fn find(label: &str, server: &Server, setting: &str) -> Result<(usize, usize), C
         }
         _ => {
             let choices: Vec<String> =
-                matches.iter().map(|(a, _)| format!("{}={wanted}", server.recipe.axes[*a].name)).collect();
+                matches.iter().map(|(_, _, axis, value)| format!("{axis}={value}")).collect();
             Err(CandidateError::Ambiguous {
                 label: label.to_owned(),
                 value: wanted.to_owned(),
@@ -69,10 +77,18 @@ pub(super) fn canonical(server: &Server, chosen: &[usize]) -> String {
     if differs.is_empty() { server.name.clone() } else { format!("{}:{}", server.name, differs.join("+")) }
 }
 
-/// The shortest name of a value: with its axis only where another axis has the same.
+/// The shortest name of a value: with its axis only where another axis has the same, and the axis alone
+/// where it is the `yes` of a switch.
 fn name(server: &Server, axis: &str, value: &str) -> String {
-    let same = positions(server).filter(|(_, _, _, v)| *v == value).count();
-    if same > 1 { format!("{axis}={value}") } else { value.to_owned() }
+    let switch = value == YES && server.recipe.axes.iter().any(|a| a.name == axis && is_switch(a));
+    let short = if switch { axis } else { value };
+    let same = positions(server).filter(|(_, _, a, v)| *v == short && (*a, *v) != (axis, value)).count();
+    if same > 0 { format!("{axis}={value}") } else { short.to_owned() }
+}
+
+/// Whether an axis can only be off or on: its name says more than its `yes`.
+fn is_switch(axis: &Axis) -> bool {
+    matches!(&axis.values[..], [off, on] if off.name == "no" && on.name == YES)
 }
 
 /// All values as (index of axis, index of value, axis, value).

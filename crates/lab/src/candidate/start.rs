@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::{Candidate, Layout, Origin};
 use crate::catalogue::{MaterialiseError, Server};
+use crate::container;
 use crate::launch::{LaunchContext, LaunchSpec, ProcessSpec};
 use crate::provision::{effective_uid, find_command, search_path};
 use crate::recipe::variables::{Piece, Values, pieces};
@@ -34,6 +35,12 @@ pub enum LaunchError {
         path: PathBuf,
         /// Why not.
         error: std::io::Error,
+    },
+    /// There is no image to run.
+    #[error("{label} has no image: put a Dockerfile beside its server.toml, or name an image there.")]
+    NoImage {
+        /// The candidate.
+        label: String,
     },
     /// It is a URL.
     #[error("{label} is a URL: it is loaded where it runs, not started.")]
@@ -68,6 +75,7 @@ fn of_command(candidate: &Candidate, command: &str, context: &LaunchContext) -> 
         run_dir: context.run_dir.clone(),
         cpus: Vec::new(),
         ready_timeout: COMMAND_READY_TIMEOUT,
+        container: None,
     }
 }
 
@@ -77,7 +85,10 @@ fn of_recipe(
     layout: &Layout,
     context: &LaunchContext,
 ) -> Result<LaunchSpec, LaunchError> {
-    let work = layout.work(&server.name);
+    let work = match candidate.engine() {
+        Some(_) => layout.context(&server.name),
+        None => layout.work(&server.name),
+    };
     let label = || candidate.label.clone();
     server.materialise(&work).map_err(|error| LaunchError::Files { label: label(), error })?;
     let values = values(candidate, layout, context);
@@ -87,6 +98,9 @@ fn of_recipe(
             |path: &Path, error| LaunchError::Template { label: label(), path: path.to_owned(), error };
         let text = fs::read_to_string(&from).map_err(|e| error(&from, e))?;
         fs::write(&to, values.replace(&text)).map_err(|e| error(&to, e))?;
+    }
+    if let Some(engine) = candidate.engine() {
+        return container::launch(candidate, engine, layout, context, &values);
     }
     let mut processes: Vec<ProcessSpec> = server
         .recipe
@@ -102,24 +116,24 @@ fn of_recipe(
         label: label(),
         processes,
         cwd: work,
-        env: env(candidate, server).into_iter().map(|(k, v)| (k, values.replace(&v))).collect(),
+        env: env(candidate).into_iter().map(|(k, v)| (k, values.replace(&v))).collect(),
         run_dir: context.run_dir.clone(),
         cpus: Vec::new(),
         ready_timeout: server.recipe.start.ready_timeout(),
+        container: None,
     })
 }
 
 /// The recipe's environment, and over it that of each setting. Scripts find servers as Prony itself
 /// does: users without rights often have no sbin in their PATH.
-pub(super) fn env(candidate: &Candidate, server: &Server) -> BTreeMap<String, String> {
+pub(super) fn env(candidate: &Candidate) -> BTreeMap<String, String> {
     let mut env = BTreeMap::new();
     if let Ok(path) = std::env::join_paths(search_path())
         && let Ok(path) = path.into_string()
     {
         env.insert("PATH".to_owned(), path);
     }
-    env.extend(server.recipe.start.env.clone());
-    candidate.chosen_values().for_each(|value| env.extend(value.env.clone()));
+    env.extend(candidate.env());
     env
 }
 
@@ -139,11 +153,16 @@ pub(super) fn values(candidate: &Candidate, layout: &Layout, context: &LaunchCon
     let mut built_in = of_context(context);
     if let Some(server) = candidate.server() {
         built_in.set("work", layout.work(&server.name).to_string_lossy());
+        built_in.set("ext", layout.ext(&server.name).to_string_lossy());
+        built_in.set("opt", layout.opt(&server.name).to_string_lossy());
     }
     built_in.set("venv", candidate.venv(layout).to_string_lossy());
     let (user, unprivileged) = users();
     built_in.set("user", user);
     built_in.set("unprivileged_user", unprivileged);
+    if candidate.engine().is_some() {
+        container::values(&mut built_in);
+    }
     let mut values = built_in.clone();
     let defaults = candidate.server().into_iter().flat_map(|server| &server.recipe.vars);
     for (name, value) in defaults.chain(candidate.chosen_values().flat_map(|value| &value.vars)) {

@@ -31,6 +31,9 @@ on = { flags = [] }
 native = {}
 ev = { word = "ev", requires = { pip = ["ev==2"] } }
 on = { keepalive = false, processes = "single" }
+[axes.close]
+no = {}
+yes = { keepalive = false }
 "#;
 
 fn catalogue(dir: &Path) -> Catalogue {
@@ -56,6 +59,10 @@ fn labels_print_what_differs_and_round_trip() {
         ("app:loop=ev", "app:ev"),
         ("app:opt=on+loop=on", "app:opt=on+loop=on"),
         (" app : jit + ev ", "app:jit+ev"),
+        ("app:close+jit", "app:jit+close"),
+        ("app:yes", "app:close"),
+        ("app:close=yes", "app:close"),
+        ("app:close=no", "app"),
     ] {
         let candidate = Candidate::parse(written, &catalogue).unwrap();
         assert_eq!(candidate.label(), label);
@@ -71,12 +78,13 @@ fn wrong_labels_name_the_nearest() {
     let error = |label: &str| Candidate::parse(label, &catalogue).unwrap_err().to_string();
     assert_eq!(
         error("app:jitt"),
-        "\"app:jitt\": app has no setting \"jitt\": did you mean \"jit\"? Known: none, jit, opt=on, native, ev, loop=on."
+        "\"app:jitt\": app has no setting \"jitt\": did you mean \"jit\"? Known: none, jit, opt=on, native, ev, loop=on, no, close."
     );
     assert_eq!(
         error("app:lop=ev"),
         "\"app:lop=ev\": app has no setting \"lop=ev\": did you mean \"loop=ev\"? Known: opt=none, opt=jit, \
-         opt=on, loop=native, loop=ev, loop=on."
+         opt=on, loop=native, loop=ev, loop=on, close=no, \
+         close=yes."
     );
     assert_eq!(
         error("app:on"),

@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use super::{Candidate, Layout, start};
+use crate::container;
 use crate::launch::LaunchContext;
 use crate::provision::run::{Captured, capture};
 
@@ -13,8 +14,6 @@ const LINE_CHARS_MAX: usize = 200;
 pub(super) fn ask(candidate: &Candidate, layout: &Layout) -> Option<String> {
     let server = candidate.server()?;
     let command = &server.recipe.version.as_ref()?.command;
-    let work = layout.work(&server.name);
-    server.materialise(&work).ok()?;
     // Nothing runs while it is asked; validation has seen to it that only these are not needed.
     let context = LaunchContext {
         address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
@@ -22,8 +21,13 @@ pub(super) fn ask(candidate: &Candidate, layout: &Layout) -> Option<String> {
         run_dir: std::env::temp_dir(),
     };
     let values = start::values(candidate, layout, &context);
+    if let Some(engine) = candidate.engine() {
+        return first_line(&container::ask_version(candidate, engine, &values)?);
+    }
+    let work = layout.work(&server.name);
+    server.materialise(&work).ok()?;
     let env: Vec<(String, String)> =
-        start::env(candidate, server).into_iter().map(|(k, v)| (k, values.replace(&v))).collect();
+        start::env(candidate).into_iter().map(|(k, v)| (k, values.replace(&v))).collect();
     let captured = capture(&start::argv(&values, command), &work, &env, TIMEOUT)?;
     first_line(&captured)
 }

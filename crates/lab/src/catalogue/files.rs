@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, DirEntry};
 
+use super::verified::VERIFIED_FILE;
 use super::{EMBEDDED, MaterialiseError, Source};
 
 /// A recipe is an application of some files; whoever exceeds these has pointed at something else.
@@ -14,8 +15,9 @@ const BYTES_MAX: u64 = 64 << 20;
 const DEPTH_MAX: usize = 16;
 /// A `server.toml` is 2 KiB.
 const TEXT_BYTES_MAX: u64 = 1 << 20;
-/// Built by somebody in the recipe's own folder: not part of the recipe.
-const LEFT_OUT: [&str; 6] = [".git", "node_modules", "target", "__pycache__", ".venv", "venv"];
+/// Built by somebody in the recipe's own folder, or said about it: not part of the recipe.
+const LEFT_OUT: [&str; 9] =
+    [".git", "node_modules", "target", "__pycache__", ".venv", "venv", "vendor", "_build", VERIFIED_FILE];
 
 /// A file of a recipe.
 pub(super) struct RecipeFile {

@@ -12,7 +12,9 @@ use prony_load::pace::Rate;
 use prony_load::plan::{Arrivals, CONNECTIONS_MAX, DURATION_MAX, Expect, Plan, Stop, THREADS_MAX};
 use prony_load::target::Target;
 use prony_load::tls::Tls;
+use prony_record::published::Published;
 
+use crate::published;
 use crate::recipe::Route;
 use crate::toml_error::{TomlError, parse, suggest};
 use crate::units::show_duration;
@@ -59,6 +61,10 @@ pub struct Experiment {
     pub seed: u64,
     /// At least one, names unique.
     pub plans: Vec<ExperimentPlan>,
+    /// What somebody else printed of the same question.
+    pub published: Option<Published>,
+    /// Where the file says that is, beside itself.
+    published_path: Option<String>,
     scales: BTreeMap<String, Scale>,
 }
 
@@ -99,8 +105,10 @@ pub struct ExperimentPlan {
     pub group: Option<String>,
     /// Connections over all workers.
     pub connections: u32,
-    /// Requests per second; `None`: closed arrivals.
-    pub rate: Option<Rate>,
+    /// When requests are due.
+    pub arrivals: Arrivals,
+    /// A number of requests that ends the load, instead of `duration`.
+    pub requests: Option<u64>,
     /// The window.
     pub duration: Duration,
     /// Traffic before the window.
@@ -117,8 +125,6 @@ pub struct ExperimentPlan {
     pub headers: Vec<(String, String)>,
     /// The request's body.
     pub body: Vec<u8>,
-    /// Whether requests of a rate are due as a Poisson process has them.
-    pub poisson: bool,
     /// Requests that a connection may carry at once.
     pub pipeline: u32,
     /// Whether workers stay awake before a request is due.
@@ -135,7 +141,8 @@ impl ExperimentPlan {
             name: plan_name(None, connections, false, rate, false),
             group: None,
             connections,
-            rate,
+            arrivals: rate.map_or(Arrivals::Closed, Arrivals::Constant),
+            requests: None,
             duration,
             warmup: default_warmup(duration),
             threads: 1,
@@ -144,7 +151,6 @@ impl ExperimentPlan {
             method: "GET".to_owned(),
             headers: Vec::new(),
             body: Vec::new(),
-            poisson: false,
             pipeline: 1,
             spin: false,
         }
@@ -156,12 +162,11 @@ impl ExperimentPlan {
             target,
             connections: self.connections,
             threads: self.threads,
-            arrivals: match self.rate {
-                None => Arrivals::Closed,
-                Some(rate) if self.poisson => Arrivals::Poisson(rate),
-                Some(rate) => Arrivals::Constant(rate),
+            arrivals: self.arrivals.clone(),
+            stop: Stop {
+                duration: self.requests.is_none().then_some(self.duration),
+                requests: self.requests,
             },
-            stop: Stop { duration: Some(self.duration), requests: None },
             warmup: self.warmup,
             timeout: self.timeout,
             keepalive: self.keepalive,
@@ -177,31 +182,76 @@ impl ExperimentPlan {
             sources: Vec::new(),
             unix: None,
             tls: Tls::default(),
+            list: None,
         }
     }
 
     /// One line for people: `50 connections, closed loop, GET /, 3s after 1s warm-up`.
     pub fn describe(&self, path: &str) -> String {
-        let course = if self.poisson { "Poisson" } else { "constant" };
-        let mut arrivals = self.rate.map_or("closed loop".to_owned(), |rate| format!("{course} {rate}"));
+        let mut arrivals = match &self.arrivals {
+            Arrivals::Closed => "closed loop".to_owned(),
+            Arrivals::Constant(rate) => format!("constant {rate}"),
+            Arrivals::Poisson(rate) => format!("Poisson {rate}"),
+            staged => show_stages(staged),
+        };
         if self.pipeline > 1 {
             arrivals.push_str(&format!(", pipelined by {}", self.pipeline));
         }
         let keepalive = if self.keepalive { "" } else { ", a connection per request" };
         let plural = if self.connections == 1 { "" } else { "s" };
+        let course = match self.requests {
+            Some(1) => "1 request".to_owned(),
+            Some(requests) => format!("{requests} requests"),
+            None => show_duration(self.duration),
+        };
+        let warmup = match self.warmup {
+            Duration::ZERO => String::new(),
+            warmup => format!(" after {} warm-up", show_duration(warmup)),
+        };
         format!(
-            "{} connection{plural}, {arrivals}, {} {path}{keepalive}, {} after {} warm-up",
-            self.connections,
-            self.method,
-            show_duration(self.duration),
-            show_duration(self.warmup)
+            "{} connection{plural}, {arrivals}, {} {path}{keepalive}, {course}{warmup}",
+            self.connections, self.method
         )
     }
 
-    /// How long one load of this plan takes: warm-up and window.
+    /// Makes the load last so long: stages keep their shape.
+    fn shorten(&mut self, duration: Duration) {
+        let warmup = self.warmup;
+        let whole: Duration = self.arrivals.stages().unwrap_or_default().iter().map(|s| s.duration).sum();
+        if let Arrivals::RateStages(stages) | Arrivals::ConnectionStages(stages) = &mut self.arrivals
+            && !whole.is_zero()
+        {
+            for stage in stages {
+                stage.duration = stage.duration.mul_f64(duration.as_secs_f64() / whole.as_secs_f64());
+            }
+            self.duration = duration.saturating_sub(warmup);
+        } else {
+            self.duration = duration;
+        }
+    }
+
+    /// Requests per second, where the load has one rate.
+    pub fn rate(&self) -> Option<Rate> {
+        self.arrivals.rate()
+    }
+
+    /// How long one load of this plan takes: warm-up and window. A load that ends by a count takes what it
+    /// takes; `duration` is then the guess that forecasts are made with.
     pub fn load_time(&self) -> Duration {
         self.warmup + self.duration
     }
+}
+
+/// `60s:5000c, 1m:5000c`.
+fn show_stages(arrivals: &Arrivals) -> String {
+    let level = |to: u64| match arrivals {
+        Arrivals::ConnectionStages(_) => format!("{to}c"),
+        _ => Rate::per_s(to as f64 / 1e6).map_or_else(|| "0/s".to_owned(), |rate| rate.to_string()),
+    };
+    let stages = arrivals.stages().unwrap_or_default();
+    let shown: Vec<String> =
+        stages.iter().map(|stage| format!("{}:{}", show_duration(stage.duration), level(stage.to))).collect();
+    format!("stages {}", shown.join(", "))
 }
 
 /// The warm-up where none is given: a tenth of the window, at most 3 s.
@@ -273,22 +323,39 @@ impl Experiment {
     /// When there is none, or it is wrong.
     pub fn find(name_or_path: &str) -> Result<Experiment, ExperimentError> {
         if name_or_path.contains('/') || name_or_path.ends_with(".toml") {
-            let text = std::fs::read_to_string(name_or_path).map_err(|source| ExperimentError::Read {
-                path: name_or_path.to_owned(),
-                source,
-                known: Experiment::names().join(", "),
-            })?;
-            let stem = Path::new(name_or_path).file_stem().unwrap_or_default().to_string_lossy();
-            return Ok(Experiment::parse(&stem, name_or_path, &text)?);
+            let path = Path::new(name_or_path);
+            let read = |path: &Path| {
+                std::fs::read_to_string(path).map_err(|source| ExperimentError::Read {
+                    path: path.display().to_string(),
+                    source,
+                    known: Experiment::names().join(", "),
+                })
+            };
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+            let mut experiment = Experiment::parse(&stem, name_or_path, &read(path)?)?;
+            if let Some(published) = experiment.published_path.clone() {
+                let file = path.parent().unwrap_or(Path::new("")).join(published);
+                experiment.published = Some(published::parse(&file.display().to_string(), &read(&file)?)?);
+            }
+            return Ok(experiment);
         }
         let file = format!("{name_or_path}.toml");
-        match EMBEDDED.get_file(&file).and_then(include_dir::File::contents_utf8) {
-            Some(text) => Ok(Experiment::parse(name_or_path, &file, text)?),
-            None => Err(ExperimentError::Unknown {
+        let embedded = |file: &str| EMBEDDED.get_file(file).and_then(include_dir::File::contents_utf8);
+        let Some(text) = embedded(&file) else {
+            return Err(ExperimentError::Unknown {
                 name: name_or_path.to_owned(),
                 hint: suggest(name_or_path, Experiment::names()),
-            }),
+            });
+        };
+        let mut experiment = Experiment::parse(name_or_path, &file, text)?;
+        if let Some(file) = experiment.published_path.clone() {
+            let text = embedded(&file).ok_or_else(|| ExperimentError::Unknown {
+                name: file.clone(),
+                hint: "the file that \"published\" names is not in this binary.".to_owned(),
+            })?;
+            experiment.published = Some(published::parse(&file, text)?);
         }
+        Ok(experiment)
     }
 
     /// The embedded experiments' names, sorted.
@@ -327,6 +394,8 @@ impl Experiment {
             budget: None,
             seed,
             plans: vec![plan],
+            published: None,
+            published_path: None,
             scales: BTreeMap::new(),
         }
     }
@@ -346,8 +415,10 @@ impl Experiment {
         }
         scaled.blocks = scale.blocks.unwrap_or(self.blocks);
         for plan in &mut scaled.plans {
-            plan.duration = scale.duration.unwrap_or(plan.duration);
             plan.warmup = scale.warmup.unwrap_or(plan.warmup);
+            if let Some(duration) = scale.duration {
+                plan.shorten(duration);
+            }
         }
         Ok(scaled)
     }

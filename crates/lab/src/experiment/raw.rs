@@ -31,8 +31,7 @@ pub(super) struct RawExperiment {
     pub(super) plan: Vec<RawPlan>,
     #[serde(default)]
     pub(super) scale: BTreeMap<String, RawScale>,
-    /// Not in this version.
-    pub(super) published: Option<toml::Value>,
+    pub(super) published: Option<String>,
     /// Not in this version.
     pub(super) check: Option<toml::Value>,
 }
@@ -49,6 +48,15 @@ pub(super) struct RawPlan {
     pub(super) threads: Option<u32>,
     pub(super) timeout: Option<DurationValue>,
     pub(super) keepalive: Option<bool>,
+    /// `closed`, `constant` or `poisson`.
+    pub(super) arrivals: Option<String>,
+    pub(super) stages: Option<Vec<String>>,
+    pub(super) requests: Option<u64>,
+    pub(super) pipeline: Option<u32>,
+    pub(super) spin: Option<bool>,
+    pub(super) method: Option<String>,
+    pub(super) headers: Option<BTreeMap<String, String>>,
+    pub(super) body: Option<String>,
     /// Not in this version.
     pub(super) capacity: Option<toml::Value>,
     /// Not in this version.

@@ -1,12 +1,18 @@
 //! From the file as written to the experiment as meant: defaults, sweeps, checks.
 
+use std::time::Duration;
+
+use prony_load::Target;
+use prony_load::pace::Rate;
+use prony_load::plan::{Arrivals, Expect};
+
 use super::raw::{OneOrMany, RawExperiment, RawPlan, RawScale};
 use super::{
     BLOCKS_MAX, Blocks, CONNECTIONS_MAX, CORES_MAX, DURATION_MAX, Experiment, ExperimentPlan, SCHEMA, Scale,
     THREADS_MAX, TRIALS_MAX, TomlError, WorkerPolicy, default_warmup, plan_name, suggest,
 };
 use crate::recipe::Route;
-use crate::units::{DurationValue, show_duration};
+use crate::units::{DurationValue, most_connections, parse_stages, show_duration};
 
 /// The most values of one sweep.
 const SWEEP_MAX: usize = 100;
@@ -60,7 +66,9 @@ pub(super) fn experiment(
             ),
         );
     }
-    source.not_yet(&["published"], raw.published.is_some())?;
+    if let Some(path) = &raw.published {
+        check_published(source, path)?;
+    }
     source.not_yet(&["check"], raw.check.is_some())?;
     check_candidates(source, &raw)?;
     let server_cores = raw.server_cores.unwrap_or(1);
@@ -102,6 +110,8 @@ pub(super) fn experiment(
         budget,
         seed: raw.seed.unwrap_or(1),
         plans,
+        published: None,
+        published_path: raw.published,
         scales: raw
             .scale
             .iter()
@@ -144,6 +154,18 @@ fn check_candidates(source: Source<'_>, raw: &RawExperiment) -> Result<(), TomlE
         }
         _ => Ok(()),
     }
+}
+
+/// The file must lie beside the experiment or below it: an experiment is a text that travels.
+fn check_published(source: Source<'_>, path: &str) -> Result<(), TomlError> {
+    let plain = |part: std::path::Component<'_>| matches!(part, std::path::Component::Normal(_));
+    if path.ends_with(".toml") && std::path::Path::new(path).components().all(plain) {
+        return Ok(());
+    }
+    source.wrong(
+        &["published"],
+        format!("{path:?} is no path to a .toml file beside this one: write \"published/NAME.toml\"."),
+    )
 }
 
 fn check_blocks(source: Source<'_>, path: &[&str], blocks: Blocks) -> Result<(), TomlError> {
@@ -254,7 +276,9 @@ fn sweep(
     load: &RawPlan,
     raw: &RawPlan,
 ) -> Result<Vec<ExperimentPlan>, TomlError> {
-    let rates = raw.rate.as_ref().or(load.rate.as_ref());
+    // Stages say themselves how much: a rate of [load] is not theirs.
+    let staged = raw.stages.is_some() || (load.stages.is_some() && raw.rate.is_none());
+    let rates = raw.rate.as_ref().or(load.rate.as_ref()).filter(|_| !staged);
     let (rates, swept_r) = rates.map_or((vec![None], false), |r| {
         let (values, list) = r.values();
         (values.into_iter().map(|v| Some(v.0)).collect(), list)
@@ -262,34 +286,116 @@ fn sweep(
     let connections = raw.connections.as_ref().or(load.connections.as_ref()).map(OneOrMany::values);
     let mut plans = Vec::new();
     for rate in rates {
-        let mut plan = ExperimentPlan::new(rate);
-        plan.group.clone_from(&raw.name);
-        plan.duration = raw.duration.or(load.duration).map_or(plan.duration, |d| d.0);
-        let warmup = raw.warmup.or(load.warmup);
-        plan.warmup = warmup.map_or_else(|| default_warmup(plan.duration), |w| w.0);
-        plan.threads = raw.threads.or(load.threads).unwrap_or(plan.threads);
-        plan.timeout = raw.timeout.or(load.timeout).map_or(plan.timeout, |t| t.0);
-        plan.keepalive = raw.keepalive.or(load.keepalive).unwrap_or(plan.keepalive);
+        let mut plan = common(source, path, load, raw, rate)?;
+        let most = most_connections(&plan.arrivals);
+        if most > 0 {
+            plan.connections = most;
+            plan.name = plan_name(raw.name.as_deref(), most, false, None, false);
+            check_with_engine(source, path, &plan)?;
+            plans.push(plan);
+            continue;
+        }
         let (counts, swept_c) = connections.clone().unwrap_or_else(|| (vec![plan.connections], false));
         for count in counts {
-            if let Err(why) = prony_load::plan::check_threads(plan.threads, count, rate.is_some()) {
-                return source.wrong(path, why.0);
-            }
-            if rate.is_some() && !count.is_multiple_of(plan.threads) {
-                return source.wrong(
-                    path,
-                    format!(
-                        "{} threads cannot share {count} connections evenly, as they must at a rate: \
-                         write \"connections\" as a multiple of \"threads\".",
-                        plan.threads
-                    ),
-                );
-            }
+            check_shares(source, path, plan.threads, count, rate.is_some())?;
             let name = plan_name(raw.name.as_deref(), count, swept_c, rate, swept_r);
-            plans.push(ExperimentPlan { name, connections: count, ..plan.clone() });
+            let plan = ExperimentPlan { name, connections: count, ..plan.clone() };
+            check_with_engine(source, path, &plan)?;
+            plans.push(plan);
         }
     }
     Ok(plans)
+}
+
+/// What all plans of a sweep share: the plan's own keys, else those of `[load]`.
+fn common(
+    source: Source<'_>,
+    path: &[&str],
+    load: &RawPlan,
+    raw: &RawPlan,
+    rate: Option<Rate>,
+) -> Result<ExperimentPlan, TomlError> {
+    let mut plan = ExperimentPlan::new(rate);
+    plan.group.clone_from(&raw.name);
+    plan.duration = raw.duration.or(load.duration).map_or(plan.duration, |d| d.0);
+    plan.requests = raw.requests.or(load.requests);
+    let warmup = raw.warmup.or(load.warmup);
+    plan.warmup = warmup.map_or_else(|| default_warmup(plan.duration), |w| w.0);
+    plan.threads = raw.threads.or(load.threads).unwrap_or(plan.threads);
+    plan.timeout = raw.timeout.or(load.timeout).map_or(plan.timeout, |t| t.0);
+    plan.keepalive = raw.keepalive.or(load.keepalive).unwrap_or(plan.keepalive);
+    plan.pipeline = raw.pipeline.or(load.pipeline).unwrap_or(plan.pipeline);
+    plan.spin = raw.spin.or(load.spin).unwrap_or(plan.spin);
+    let body = raw.body.as_ref().or(load.body.as_ref());
+    let method = raw.method.clone().or_else(|| load.method.clone());
+    plan.method = method.unwrap_or_else(|| if body.is_some() { "POST" } else { "GET" }.to_owned());
+    plan.headers = raw.headers.as_ref().or(load.headers.as_ref()).map_or_else(Vec::new, |headers| {
+        headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+    });
+    plan.body = body.map_or_else(Vec::new, |text| text.clone().into_bytes());
+    if let Some(stages) = raw.stages.as_ref().or(load.stages.as_ref()).filter(|_| raw.rate.is_none()) {
+        let key = [path, &["stages"]].concat();
+        match parse_stages(stages) {
+            Err(why) => return source.wrong(&key, why.to_string()),
+            Ok(_) if stages.is_empty() => {
+                return source.wrong(&key, "\"stages\" is empty: write [\"60s:5000c\"], or remove it.");
+            }
+            Ok(arrivals) => plan.arrivals = arrivals,
+        }
+        let whole: Duration = plan.arrivals.stages().unwrap_or_default().iter().map(|s| s.duration).sum();
+        plan.warmup = raw.warmup.map_or(Duration::ZERO, |w| w.0);
+        plan.duration = whole.saturating_sub(plan.warmup);
+    }
+    let kind = raw.arrivals.as_deref().or(load.arrivals.as_deref().filter(|_| raw.stages.is_none()));
+    match (kind, plan.rate()) {
+        (None, _) | (Some("constant"), Some(_)) | (Some("closed"), None) => {}
+        (Some("poisson"), Some(rate)) => plan.arrivals = Arrivals::Poisson(rate),
+        (Some(kind @ ("constant" | "poisson")), None) => {
+            return source.wrong(
+                &[path, &["arrivals"]].concat(),
+                format!("{kind} arrivals need a \"rate\": write one."),
+            );
+        }
+        (Some(other), _) => {
+            return source.wrong(
+                &[path, &["arrivals"]].concat(),
+                format!("{other:?} does not go here: write \"constant\" or \"poisson\" beside a \"rate\"."),
+            );
+        }
+    }
+    Ok(plan)
+}
+
+/// What only the engine knows is refused here, and not at the first trial.
+fn check_with_engine(source: Source<'_>, path: &[&str], plan: &ExperimentPlan) -> Result<(), TomlError> {
+    let target =
+        Target { host: "127.0.0.1".to_owned(), port: 80, path: "/".to_owned(), userinfo: None, tls: false };
+    match plan.aimed(target, Expect::default(), &[], 1).check() {
+        Ok(()) => Ok(()),
+        Err(why) => source.wrong(path, why.to_string()),
+    }
+}
+
+fn check_shares(
+    source: Source<'_>,
+    path: &[&str],
+    threads: u32,
+    connections: u32,
+    at_a_rate: bool,
+) -> Result<(), TomlError> {
+    if let Err(why) = prony_load::plan::check_threads(threads, connections, at_a_rate) {
+        return source.wrong(path, why.0);
+    }
+    if at_a_rate && !connections.is_multiple_of(threads) {
+        return source.wrong(
+            path,
+            format!(
+                "{threads} threads cannot share {connections} connections evenly, as they must at a rate: \
+                 write \"connections\" as a multiple of \"threads\"."
+            ),
+        );
+    }
+    Ok(())
 }
 
 fn scale(source: Source<'_>, name: &str, raw: &RawScale) -> Result<Scale, TomlError> {

@@ -122,7 +122,6 @@ fn what_cannot_be_meant_is_refused_with_its_line() {
 fn what_is_not_built_yet_is_said() {
     for rest in [
         "workers = \"source\"",
-        "published = \"p.toml\"",
         "[[check]]\nx = 1",
         "[[plan]]\ncapacity = \"p99<50ms\"",
         "[[plan]]\nrate = [\"50%\"]\nof = \"a knee\"",
@@ -151,4 +150,73 @@ fn an_unknown_name_gets_the_nearest() {
     assert!(said.contains("did you mean \"quickstart\""), "{said}");
     let said = Experiment::find("./nowhere.toml").unwrap_err().to_string();
     assert!(said.contains("./nowhere.toml cannot be read"), "{said}");
+}
+
+#[test]
+fn stages_a_count_and_the_rest_of_a_load_can_be_given() {
+    let e = read(
+        "[[plan]]\nname = \"ramp\"\nstages = [\"60s:5000c\", \"60s:5000c\"]\n\
+         [[plan]]\nrate = \"1k\"\narrivals = \"poisson\"\n[[plan]]\nname = \"post\"\nbody = \"x\"\n\
+         headers = { A = \"b\" }\npipeline = 4\nrequests = 100\n",
+    )
+    .unwrap();
+    assert_eq!(names(&e), ["ramp", "c100-r1000", "post"]);
+    let ramp = &e.plans[0];
+    assert_eq!(
+        (ramp.connections, ramp.duration, ramp.warmup),
+        (5000, Duration::from_secs(120), Duration::ZERO)
+    );
+    assert_eq!(ramp.describe("/"), "5000 connections, stages 1m:5000c, 1m:5000c, GET /, 2m");
+    assert_eq!(e.plans[1].describe("/"), "100 connections, Poisson 1000/s, GET /, 10s after 1s warm-up");
+    let post = &e.plans[2];
+    assert_eq!((post.method.as_str(), post.body.as_slice(), post.pipeline), ("POST", &b"x"[..], 4));
+    assert_eq!(post.headers, [("A".to_owned(), "b".to_owned())]);
+    assert_eq!(post.requests, Some(100));
+}
+
+#[test]
+fn a_shorter_scale_keeps_the_stages_shape() {
+    let e =
+        read("[[plan]]\nstages = [\"60s:5000c\", \"30s:0c\"]\n[scale.short]\nduration = \"9s\"\n").unwrap();
+    let short = e.scaled("short").unwrap();
+    let stages: Vec<u64> =
+        short.plans[0].arrivals.stages().unwrap().iter().map(|s| s.duration.as_secs()).collect();
+    assert_eq!((stages.as_slice(), short.plans[0].duration), (&[6, 3][..], Duration::from_secs(9)));
+}
+
+#[test]
+fn what_stages_and_arrivals_cannot_be_is_said() {
+    for (rest, line, words) in [
+        ("[[plan]]\nstages = []", 4, "\"stages\" is empty"),
+        ("[[plan]]\nstages = [\"5s\"]", 4, "no colon"),
+        ("[[plan]]\nstages = [\"5s:1c\", \"5s:1/s\"]", 4, "some of connections"),
+        ("[[plan]]\narrivals = \"poisson\"", 4, "need a \"rate\""),
+        ("[[plan]]\nrate = 5\narrivals = \"bursts\"", 5, "does not go here"),
+        ("[[plan]]\npipeline = 4\nkeepalive = false", 3, "serves one request"),
+        ("published = \"../secret.toml\"", 3, "beside this one"),
+        ("published = \"/etc/passwd.toml\"", 3, "beside this one"),
+    ] {
+        let said = said(rest);
+        assert!(said.starts_with(&format!("x.toml:{line}: ")) && said.contains(words), "{rest:?}: {said}");
+    }
+}
+
+#[test]
+fn every_source_is_read_with_its_rows_and_conclusions() {
+    for (name, rows, conclusions) in [
+        ("aerys-2017", 8, 14),
+        ("app-servers-2018", 12, 5),
+        ("reactphp-ramp-2019", 1, 3),
+        ("fast-and-furious-2023", 52, 8),
+    ] {
+        let experiment = Experiment::find(name).unwrap_or_else(|e| panic!("{e}"));
+        let published = experiment.published.as_ref().unwrap();
+        assert_eq!((published.rows.len(), published.conclusions.len()), (rows, conclusions), "{name}");
+        for row in &published.rows {
+            assert!(experiment.candidates.contains(&row.candidate), "{name} lacks {}", row.candidate);
+            let at = |plan: &ExperimentPlan| row.connections.is_none_or(|c| c == plan.connections);
+            assert!(experiment.plans.iter().any(at), "{name} lacks a plan for {row:?}");
+        }
+        experiment.scaled("short").unwrap_or_else(|e| panic!("{e}"));
+    }
 }

@@ -9,8 +9,11 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::tree::{self, ProcessStat};
-use super::{GuardEvent, GuardOrder, Input, KILL_TIMEOUT, STOP_LINE, log, log_path, remove_run_dir, tell};
-use crate::launch::ProcessSpec;
+use super::{
+    CONTAINER_TIMEOUT, GuardEvent, GuardOrder, Input, KILL_TIMEOUT, STOP_LINE, log, log_path, remove_run_dir,
+    tell,
+};
+use crate::launch::{ContainerSpec, ProcessSpec};
 use crate::sample::Cgroup;
 use crate::sys::{self, Ended, PidFd, Reaped};
 
@@ -20,6 +23,26 @@ const WAIT_FOR_PERIOD: Duration = Duration::from_millis(2);
 const STOP_PERIOD: Duration = Duration::from_millis(20);
 /// How long a dead process's last words may take from the pipe to its log.
 const LAST_WORDS: Duration = Duration::from_millis(100);
+
+/// What an engine's service holds is no descendant of ours, and what SIGKILL ended left its records.
+pub(crate) fn remove_container(container: &ContainerSpec) {
+    let Some((program, arguments)) = container.remove.split_first() else { return };
+    let silent = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    let Ok(mut child) = silent else { return };
+    let give_up_at = Instant::now() + CONTAINER_TIMEOUT;
+    while matches!(child.try_wait(), Ok(None)) {
+        if Instant::now() >= give_up_at {
+            let _ = child.kill().and_then(|()| child.wait().map(|_| ()));
+            return;
+        }
+        std::thread::sleep(STOP_PERIOD / 4);
+    }
+}
 
 struct Process {
     pid: u32,
@@ -77,6 +100,9 @@ impl Keeper {
             }
         }
         let stopped = self.stop();
+        if let Some(container) = &self.order.spec.container {
+            remove_container(container);
+        }
         if let Some(cgroup) = &self.cgroup {
             cgroup.remove();
         }

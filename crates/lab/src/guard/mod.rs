@@ -19,7 +19,7 @@ use crate::launch::LaunchSpec;
 use crate::sample::Cgroup;
 use crate::sys;
 
-mod keeper;
+pub(crate) mod keeper;
 mod log;
 pub(crate) mod tree;
 
@@ -32,6 +32,8 @@ pub const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long the kernel has to end what was sent SIGKILL: a process in an
 /// uninterruptible wait outlives it, and is then reported, not waited for.
 pub const KILL_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a container engine has to remove what is left of a container.
+pub const CONTAINER_TIMEOUT: Duration = Duration::from_secs(10);
 /// Only folders that hold this file are ever removed.
 pub const RUN_DIR_MARK: &str = ".prony-run";
 /// The longest order: a command line and its environment are under 2 MiB.

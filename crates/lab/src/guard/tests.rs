@@ -39,6 +39,7 @@ pub(crate) fn shell_spec(root: &Path, scripts: &[&str]) -> LaunchSpec {
         run_dir,
         cpus: Vec::new(),
         ready_timeout: Duration::from_secs(20),
+        container: None,
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use super::{InstallError, InstallPlan, Progress, apt};
 use crate::candidate::{Candidate, Layout};
+use crate::container;
 
 /// Carries out a plan for these candidates (those it was made for); for each, in the plan's order,
 /// whether it can now be started. `cancelled` is asked between steps: what is under way ends
@@ -60,8 +61,13 @@ pub fn install(
 
 fn copy(candidate: &Candidate, layout: &Layout) -> Result<(), InstallError> {
     let Some(server) = candidate.server() else { return Ok(()) };
-    let copied = server.materialise(&layout.work(&server.name));
-    copied.map(|_| ()).map_err(|e| InstallError(e.to_string()))
+    match candidate.engine() {
+        Some(_) => container::context(server, &layout.context(&server.name)).map_err(InstallError),
+        None => {
+            let copied = server.materialise(&layout.work(&server.name));
+            copied.map(drop).map_err(|e| InstallError(e.to_string()))
+        }
+    }
 }
 
 /// Says that something begins, does it, and says how long it took.

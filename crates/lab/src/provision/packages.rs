@@ -8,9 +8,11 @@ use super::{find_command, python};
 
 /// Packages that bring one program and nothing else that a recipe relies on: whoever has
 /// the program from elsewhere (Node from its own archive, Go under /usr/local) needs no second one.
-const STAND_INS: [(&str, &str); 7] = [
+const STAND_INS: [(&str, &str); 9] = [
     ("cargo", "cargo"),
     ("caddy", "caddy"),
+    ("composer", "composer"),
+    ("elixir", "mix"),
     ("gcc", "gcc"),
     ("golang-go", "go"),
     ("nodejs", "node"),
@@ -43,7 +45,10 @@ fn stood_in(package: &str) -> bool {
 
 /// Whether a package is known to bring a command.
 pub(super) fn brings(package: &str, command: &str) -> bool {
+    let php_dev = package.starts_with("php") && package.ends_with("-dev");
     STAND_INS.iter().any(|(p, c)| *p == package && *c == command)
+        || (command == "phpize" && php_dev)
+        || (command == "pecl" && package == "php-pear")
 }
 
 /// What brings a command, in words.
@@ -53,6 +58,11 @@ pub(super) fn mend(command: &str) -> String {
         "node" => "apt-get install nodejs, or Node's own archive.".to_owned(),
         "go" => "apt-get install golang-go, or Go's own archive.".to_owned(),
         "cargo" => "install Rust by rustup.".to_owned(),
+        "composer" => "apt-get install composer.".to_owned(),
+        "phpize" => "apt-get install php-dev.".to_owned(),
+        "pecl" => "apt-get install php-pear.".to_owned(),
+        "mix" => "apt-get install elixir.".to_owned(),
+        "curl" => "apt-get install curl.".to_owned(),
         "python3" => "apt-get install python3 python3-venv.".to_owned(),
         _ => format!("install {command} and put it on PATH."),
     }

@@ -1,4 +1,4 @@
-//! What is built under `.prony/`: environments of Python, modules of Node, binaries of Go and Rust.
+//! What is built under `.prony/`: environments of Python, modules of Node, binaries of Go and Rust, and so on.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -6,15 +6,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::run::Run;
-use super::{find_command, python};
+use super::{composer, download, find_command, mix, pecl, python};
 use crate::candidate::{Candidate, Layout};
 use crate::catalogue::hash_of;
-use crate::recipe::Requires;
+use crate::container::Image;
+use crate::recipe::{Download, Pecl, Requires};
 
 /// A whole Rust server with its dependencies takes minutes on one core.
-const STEP_TIMEOUT: Duration = Duration::from_secs(600);
+pub(super) const STEP_TIMEOUT: Duration = Duration::from_secs(600);
 /// In the environment's folder: which pins it has.
 const VENV_STAMP: &str = ".prony-stamp";
+/// The second line of the stamp of what was made from sources on this machine.
+const LOCAL: &str = "local sources\n";
 
 /// Something that is built for one server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +50,25 @@ pub enum StepKind {
     Go,
     /// `cargo build --release --locked`.
     Cargo,
+    /// `composer install --no-dev`.
+    Composer,
+    /// `mix deps.get` and `mix compile`.
+    Mix,
+    /// A PHP extension.
+    Pecl(Pecl),
+    /// Releases of others.
+    Download(Vec<Download>),
+    /// The image of a container.
+    Image(Image),
+}
+
+/// Where what is built came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// From where its publisher keeps it.
+    Registry,
+    /// From sources on this machine, which stand in for it.
+    Local,
 }
 
 impl StepKind {
@@ -56,6 +78,11 @@ impl StepKind {
             StepKind::Venv { .. } => "the virtual environment",
             StepKind::Npm => "the Node modules",
             StepKind::Go | StepKind::Cargo => "the built binary",
+            StepKind::Composer => "the Composer packages",
+            StepKind::Mix => "the compiled application",
+            StepKind::Pecl(_) => "a PHP extension",
+            StepKind::Download(_) => "the released program",
+            StepKind::Image(_) => "the image",
         }
     }
 
@@ -66,6 +93,14 @@ impl StepKind {
             StepKind::Npm => "npm ci".to_owned(),
             StepKind::Go => "go build".to_owned(),
             StepKind::Cargo => "cargo build --release".to_owned(),
+            StepKind::Composer => "composer install".to_owned(),
+            StepKind::Mix => "mix deps.get and mix compile".to_owned(),
+            StepKind::Pecl(extension) => format!("the PHP extension {}", extension.pin()),
+            StepKind::Download(files) => {
+                let names: Vec<&str> = files.iter().map(Download::file_name).collect();
+                format!("download of {}", names.join(", "))
+            }
+            StepKind::Image(image) => image.describe(),
         }
     }
 
@@ -76,15 +111,24 @@ impl StepKind {
             StepKind::Npm => Some("npm"),
             StepKind::Go => Some("go"),
             StepKind::Cargo => Some("cargo"),
+            StepKind::Composer => Some("composer"),
+            StepKind::Mix => Some("mix"),
+            StepKind::Pecl(_) => Some("phpize"),
+            StepKind::Download(_) | StepKind::Image(_) => None,
         }
     }
 
-    fn key(&self) -> &'static str {
+    fn key(&self) -> String {
         match self {
-            StepKind::Venv { .. } => "venv",
-            StepKind::Npm => "npm",
-            StepKind::Go => "go",
-            StepKind::Cargo => "cargo",
+            StepKind::Venv { .. } => "venv".to_owned(),
+            StepKind::Npm => "npm".to_owned(),
+            StepKind::Go => "go".to_owned(),
+            StepKind::Cargo => "cargo".to_owned(),
+            StepKind::Composer => "composer".to_owned(),
+            StepKind::Mix => "mix".to_owned(),
+            StepKind::Pecl(extension) => format!("pecl-{}", extension.name),
+            StepKind::Download(_) => "download".to_owned(),
+            StepKind::Image(_) => "image".to_owned(),
         }
     }
 }
@@ -105,8 +149,24 @@ pub(super) fn pending(candidate: &Candidate, requires: &Requires, layout: &Layou
         let (python, pip) = (requires.python.clone(), requires.pip.clone());
         steps.push(step(candidate.venv(layout), StepKind::Venv { python, pip }, hash_of(wanted)));
     }
-    let builds =
-        [(requires.npm, StepKind::Npm), (requires.go, StepKind::Go), (requires.cargo, StepKind::Cargo)];
+    let downloads = requires.downloads();
+    if !downloads.is_empty() {
+        let wanted: Vec<String> = downloads.iter().map(|d| format!("{d:?}")).collect();
+        let stamp = hash_of(wanted.iter().map(String::as_bytes));
+        steps.push(step(layout.opt(&server.name), StepKind::Download(downloads), stamp));
+    }
+    for extension in requires.extensions() {
+        let wanted = extension.options.iter().cloned().chain([extension.pin()]).collect::<Vec<_>>();
+        let stamp = hash_of(wanted.iter().map(String::as_bytes));
+        steps.push(step(layout.ext(&server.name), StepKind::Pecl(extension), stamp));
+    }
+    let builds = [
+        (requires.npm, StepKind::Npm),
+        (requires.go, StepKind::Go),
+        (requires.cargo, StepKind::Cargo),
+        (requires.composer, StepKind::Composer),
+        (requires.mix, StepKind::Mix),
+    ];
     if builds.iter().any(|(wanted, _)| *wanted) {
         // A folder that cannot be read fails when it is copied, with its reason.
         let content = server.content_hash().unwrap_or_default();
@@ -119,6 +179,20 @@ pub(super) fn pending(candidate: &Candidate, requires: &Requires, layout: &Layou
     steps
 }
 
+/// The image that a candidate still needs.
+pub(super) fn pending_image(candidate: &Candidate, layout: &Layout) -> Vec<Step> {
+    let (Some(server), Some(engine)) = (candidate.server(), candidate.engine()) else { return Vec::new() };
+    let image = Image::of(candidate, engine).filter(|image| !image.exists());
+    let step = |image| Step {
+        labels: vec![candidate.label().to_owned()],
+        server: server.name.clone(),
+        dir: layout.context(&server.name),
+        kind: StepKind::Image(image),
+        stamp: 0,
+    };
+    image.into_iter().map(step).collect()
+}
+
 impl Step {
     fn stamp_path(&self) -> PathBuf {
         match self.kind {
@@ -129,16 +203,23 @@ impl Step {
     }
 
     fn result(&self) -> PathBuf {
-        match self.kind {
+        match &self.kind {
             StepKind::Venv { .. } => self.dir.join("bin/python"),
             StepKind::Npm => self.dir.join("package-lock.json"),
             StepKind::Go | StepKind::Cargo => self.dir.join("bin/server"),
+            StepKind::Composer => self.dir.join("vendor/autoload.php"),
+            StepKind::Mix => self.dir.join("_build/prod"),
+            StepKind::Pecl(extension) => self.dir.join(format!("{}.so", extension.name)),
+            StepKind::Download(_) | StepKind::Image(_) => self.dir.clone(),
         }
     }
 
     fn is_done(&self) -> bool {
+        if let StepKind::Image(image) = &self.kind {
+            return image.exists();
+        }
         let stamp = fs::read_to_string(self.stamp_path()).unwrap_or_default();
-        stamp.trim() == format!("{:016x}", self.stamp) && self.result().exists()
+        stamp.lines().next() == Some(&format!("{:016x}", self.stamp)) && self.result().exists()
     }
 
     /// Does it; the recipe's folder has been copied.
@@ -146,19 +227,30 @@ impl Step {
         // A step that is ended half-way must not look done.
         let _ = fs::remove_file(self.stamp_path());
         let log = layout.install_log(&self.server);
+        let mut origin = Origin::Registry;
         match &self.kind {
+            StepKind::Image(image) => return image.make(&self.server, &self.dir, layout),
+            StepKind::Composer => origin = composer::run(&self.dir, layout, &log)?,
+            StepKind::Mix => origin = mix::run(&self.dir, layout, &log)?,
+            StepKind::Pecl(extension) => origin = pecl::build(extension, &self.server, layout, &log)?,
+            StepKind::Download(files) => origin = download::fetch(files, &self.server, layout, &log)?,
             StepKind::Venv { python, pip } => self.venv(python.as_deref(), pip, layout, &log)?,
             StepKind::Npm => self.command("npm", &["ci", "--no-audit", "--no-fund"], vec![], &log)?,
             StepKind::Go => {
                 let out = self.result().to_string_lossy().into_owned();
                 // The folder may lie in somebody's repository, whose version is not the server's.
-                let arguments = ["build", "-trimpath", "-buildvcs=false", "-o", &out, "."];
+                let mut arguments = vec!["build", "-trimpath", "-buildvcs=false", "-o", &out, "."];
+                // Composer's folder has the name that Go expects its own copies of modules in.
+                if !self.dir.join("vendor/modules.txt").exists() {
+                    arguments.insert(1, "-mod=readonly");
+                }
                 self.command("go", &arguments, vec![], &log)?;
             }
             StepKind::Cargo => self.cargo(&log)?,
         }
         let error = |e| format!("{} cannot be written: {e}.", self.stamp_path().display());
-        fs::write(self.stamp_path(), format!("{:016x}\n", self.stamp)).map_err(error)
+        let local = if origin == Origin::Local { LOCAL } else { "" };
+        fs::write(self.stamp_path(), format!("{:016x}\n{local}", self.stamp)).map_err(error)
     }
 
     fn venv(
@@ -228,6 +320,14 @@ impl Step {
         let name = format!("{program} {}", arguments.join(" "));
         Run { name, argv, cwd: &self.dir, env, log, timeout: STEP_TIMEOUT }.run()
     }
+}
+
+/// Whether anything of a server was made from sources on this machine instead of their registry.
+pub fn from_local_sources(server: &str, layout: &Layout) -> bool {
+    let entries = fs::read_dir(layout.server_dir(server)).into_iter().flatten().flatten();
+    let mut stamps =
+        entries.map(|entry| entry.path()).filter(|p| p.extension().is_some_and(|e| e == "stamp"));
+    stamps.any(|path| fs::read_to_string(path).is_ok_and(|text| text.ends_with(LOCAL)))
 }
 
 /// The one executable file of a folder, if there is one.

@@ -45,6 +45,7 @@ impl<'de> Deserialize<'de> for AxisValue {
                         "env" => value.env = map.next_value()?,
                         "requires" => value.requires = map.next_value()?,
                         "keepalive" => value.keepalive = Some(map.next_value()?),
+                        "image" => value.image = Some(map.next_value()?),
                         "processes" => value.processes = Some(map.next_value()?),
                         // Whether it is declared is seen in validation, where [vars] is known.
                         _ => drop(value.vars.insert(key, map.next_value()?)),

@@ -66,7 +66,7 @@ fn misspelt_keys_and_words_name_the_nearest() {
     assert_eq!(
         error("keepalive = true", "keep_alive = true"),
         "s.toml:9: unknown key \"keep_alive\" in the file: did you mean \"keepalive\"? Known: schema, title, \
-         language, kind, versus, routes, processes, keepalive, requires, vars, start, helper, version, axes, check."
+         language, kind, versus, routes, processes, keepalive, requires, vars, start, helper, version, axes, check, image, port."
     );
     assert_eq!(
         error("templates =", "template ="),
@@ -89,7 +89,7 @@ fn misspelt_keys_and_words_name_the_nearest() {
     assert_eq!(
         error("requires = { apt", "requires = { apts"),
         "s.toml:30: unknown key \"apts\" in [axes.opt.jit.requires]: did you mean \"apt\"? Known: apt, commands, \
-         apt_build, pip, python, npm, go, cargo."
+         apt_build, pip, python, npm, go, cargo, composer, pecl, mix, download."
     );
     assert_eq!(
         error("prony.server/1", "prony.server/2"),
@@ -123,7 +123,7 @@ fn variables_must_be_known_and_lists_stand_alone() {
     assert_eq!(
         error("{host}:{port}\"", "{host}:{prt}\""),
         "s.toml:18: unknown variable {prt}: did you mean {port}? Known: host, port, workers, run, work, venv, \
-         user, unprivileged_user, loop, php_flags."
+         user, unprivileged_user, ext, opt, loop, php_flags."
             .replace("{port}?", "\"port\"?")
     );
     assert_eq!(
@@ -144,7 +144,7 @@ fn an_axis_sets_only_what_is_declared() {
     assert_eq!(
         error("opcache = { php_flags", "opcache = { php_flag"),
         "s.toml:29: \"php_flag\" is no variable that [vars] declares: did you mean \"php_flags\"? Known: loop, \
-         php_flags, env, requires, keepalive, processes."
+         php_flags, env, requires, keepalive, processes, image."
     );
     assert_eq!(
         error("loop = \"ev\"", "loop = [\"ev\"]"),
@@ -188,4 +188,55 @@ fn own_checks_may_stand_in_for_routes() {
     let with_check = format!("{own}\n[[check]]\nrequest = \"GET /health\"\nstatus = 204\n");
     let recipe = Recipe::parse("s.toml", &with_check).unwrap();
     assert_eq!(recipe.checks[0].method_and_path(), ("GET", "/health"));
+}
+
+#[test]
+fn downloads_and_extensions_are_beyond_doubt() {
+    let with = |line: &str| error("pip = [\"flask==3.1.3\"]", line);
+    assert_eq!(
+        with("pecl = [\"ev-1.1.5\", \"--force\"]"),
+        "s.toml:12: \"--force\" is no PHP extension: write NAME, NAME-VERSION or NAME-VERSION --with-an-option."
+    );
+    assert_eq!(with("pecl = [\"ev-1\", \"ev-2\"]"), "s.toml:12: \"ev\" is named twice: keep one of them.");
+    let sum = "0123456789abcdef".repeat(4);
+    let download = |url: &str, more: &str| {
+        with(&format!("download = [{{ url = \"{url}\", sha256 = \"{sum}\"{more} }}]"))
+    };
+    assert_eq!(
+        download("http://h/rr", ", exe = \"rr\""),
+        "s.toml:12: \"http://h/rr\" must be an https:// URL of a file."
+    );
+    assert_eq!(
+        download("https://h/rr", ""),
+        "s.toml:12: the file is neither a program nor an archive: write exe = \"NAME\" or unpack = true."
+    );
+    assert_eq!(
+        download("https://h/rr", ", exe = \"../rr\""),
+        "s.toml:12: \"../rr\" must be a path inside {opt}."
+    );
+    let short = with("download = [{ url = \"https://h/rr\", sha256 = \"12\", exe = \"rr\" }]");
+    assert!(short.starts_with("s.toml:12: sha256 must be 64 "), "{short}");
+    let good = format!("download = [{{ url = \"https://h/rr\", sha256 = \"{sum}\", exe = \"bin/rr\" }}]");
+    let recipe = Recipe::parse("s.toml", &GOOD.replacen("pip = [\"flask==3.1.3\"]", &good, 1)).unwrap();
+    assert_eq!(recipe.requires.downloads()[0].exe.as_deref(), Some("bin/rr"));
+}
+
+#[test]
+fn an_image_and_a_port_are_a_whole_recipe() {
+    let recipe = Recipe::parse("s.toml", "image = \"me/app:1\"\nport = 8080\n").unwrap();
+    assert_eq!((recipe.image.as_deref(), recipe.port), (Some("me/app:1"), Some(8080)));
+    assert_eq!((recipe.title.as_str(), recipe.keepalive), ("me/app:1", None));
+    assert_eq!(recipe.checks[0].method_and_path(), ("GET", "/"));
+    let refused = |text: &str| Recipe::parse("s.toml", text).unwrap_err().to_string();
+    assert_eq!(
+        refused("image = \"me/app:1\"\n"),
+        "s.toml:1: the image needs a port: write port = 8080, on which it listens, or a [start] with {port}."
+    );
+    assert_eq!(
+        refused("port = 80\nimage = \"--rm\"\n"),
+        "s.toml:2: \"--rm\" is no name of an image: write NAME:TAG."
+    );
+    assert_eq!(refused("port = 0\nimage = \"a\""), "s.toml:1: port must be between 1 and 65535, found 0.");
+    assert!(refused("port = 80\n").contains("the file has no \"schema\": add it."));
+    assert!(error("keepalive = true", "keepalive = true\nport = 80").contains("port goes with image"));
 }

@@ -1,12 +1,15 @@
 //! What serde cannot see: whether a recipe's words fit together.
 
+use super::requires::validate as requires;
 use super::variables::{BUILT_IN, Piece, is_name, pieces};
-use super::{AxisValue, Recipe, Requires, SCHEMA, Var};
+use super::{AxisValue, Recipe, SCHEMA, Var};
 use crate::check::CustomCheck;
 use crate::toml_error::{TomlError, suggest};
 
 /// A server that takes longer than this to answer is not starting, it is hanging.
 const READY_TIMEOUT_S_MAX: u64 = 600;
+/// What has a meaning of its own in a value of an axis.
+const OWN_WORDS: [&str; 5] = ["env", "requires", "keepalive", "processes", "image"];
 
 /// The text that is checked, for the lines of errors.
 pub(super) struct Source<'a> {
@@ -15,7 +18,7 @@ pub(super) struct Source<'a> {
 }
 
 impl Source<'_> {
-    fn refuse(&self, path: &[&str], message: impl Into<String>) -> Result<(), TomlError> {
+    pub(super) fn refuse(&self, path: &[&str], message: impl Into<String>) -> Result<(), TomlError> {
         Err(TomlError::at_key(self.file, self.text, path, message))
     }
 }
@@ -43,6 +46,7 @@ pub(super) fn validate(source: &Source<'_>, schema: &str, recipe: &Recipe) -> Re
             "no [[check]] is a GET without a body: the first such request is what the load asks for.",
         );
     }
+    image(source, recipe)?;
     vars(source, recipe)?;
     commands(source, recipe)?;
     let timeout = recipe.start.ready_timeout().as_secs();
@@ -64,6 +68,32 @@ pub(super) fn validate(source: &Source<'_>, schema: &str, recipe: &Recipe) -> Re
     axes(source, recipe)
 }
 
+fn image(source: &Source<'_>, recipe: &Recipe) -> Result<(), TomlError> {
+    let is_image = |name: &str| {
+        name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.bytes().all(|b| b.is_ascii_graphic())
+    };
+    if let Some(image) = recipe.image.as_deref().filter(|image| !is_image(image)) {
+        return source.refuse(&["image"], format!("{image:?} is no name of an image: write NAME:TAG."));
+    }
+    for (axis, value) in recipe.axes.iter().flat_map(|axis| axis.values.iter().map(move |v| (axis, v))) {
+        if let Some(image) = value.image.as_deref().filter(|image| !is_image(image)) {
+            let path = ["axes", &axis.name, &value.name, "image"];
+            return source.refuse(&path, format!("{image:?} is no name of an image: write NAME:TAG."));
+        }
+    }
+    match (&recipe.image, recipe.port) {
+        (_, Some(0)) => source.refuse(&["port"], "port must be between 1 and 65535, found 0."),
+        (None, Some(_)) => {
+            source.refuse(&["port"], "port goes with image: other servers are told {port} in [start].")
+        }
+        (Some(_), None) if recipe.start.command.is_empty() => source.refuse(
+            &["image"],
+            "the image needs a port: write port = 8080, on which it listens, or a [start] with {port}.",
+        ),
+        _ => Ok(()),
+    }
+}
+
 fn vars(source: &Source<'_>, recipe: &Recipe) -> Result<(), TomlError> {
     for (name, value) in &recipe.vars {
         let path = ["vars", name.as_str()];
@@ -79,7 +109,7 @@ fn vars(source: &Source<'_>, recipe: &Recipe) -> Result<(), TomlError> {
             return source
                 .refuse(&path, format!("{{{name}}} is a variable of every recipe: choose another name."));
         }
-        if ["env", "requires", "keepalive", "processes"].contains(&name.as_str()) {
+        if OWN_WORDS.contains(&name.as_str()) {
             return source.refuse(
                 &path,
                 format!("{name:?} has its own meaning in a value of an axis: choose another name."),
@@ -120,7 +150,10 @@ fn commands(source: &Source<'_>, recipe: &Recipe) -> Result<(), TomlError> {
         }
         Ok(())
     };
-    check(&["start", "command"], &recipe.start.command, &known)?;
+    // An image may bring its own.
+    if recipe.image.is_none() || !recipe.start.command.is_empty() {
+        check(&["start", "command"], &recipe.start.command, &known)?;
+    }
     env(source, &["start", "env"], &recipe.start.env, &known, is_list)?;
     for (i, helper) in recipe.helpers.iter().enumerate() {
         let i = i.to_string();
@@ -206,8 +239,7 @@ fn axis_value(
     for (name, set) in &value.vars {
         let path = [&path[..], &[name.as_str()]].concat();
         let Some(declared) = recipe.vars.get(name) else {
-            let own = ["env", "requires", "keepalive", "processes"];
-            let suggestion = suggest(name, recipe.vars.keys().map(String::as_str).chain(own));
+            let suggestion = suggest(name, recipe.vars.keys().map(String::as_str).chain(OWN_WORDS));
             return source
                 .refuse(&path, format!("{name:?} is no variable that [vars] declares: {suggestion}"));
         };
@@ -240,46 +272,4 @@ fn label_word(source: &Source<'_>, path: &[&str], word: &str) -> Result<(), Toml
 pub(crate) fn is_label_word(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_alphanumeric())
         && word.bytes().all(|b| b.is_ascii_alphanumeric() || b".-_".contains(&b))
-}
-
-/// Everything here becomes an argument of a package manager: nothing may look like an option.
-fn requires(source: &Source<'_>, path: &[&str], requires: &Requires) -> Result<(), TomlError> {
-    let refuse = |key: &str, i: usize, message: String| {
-        source.refuse(&[path, &[key, &i.to_string()]].concat(), message)
-    };
-    for (key, packages) in [("apt", &requires.apt), ("apt_build", &requires.apt_build)] {
-        for (i, package) in packages.iter().enumerate() {
-            let valid = package.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
-                && package
-                    .bytes()
-                    .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"+.-".contains(&b));
-            if !valid {
-                return refuse(key, i, format!("{package:?} is no name of a Debian package."));
-            }
-        }
-    }
-    for (i, command) in requires.commands.iter().enumerate() {
-        if command.is_empty() || command.contains(['/', '\0']) || command.starts_with('-') {
-            return refuse(
-                "commands",
-                i,
-                format!("{command:?} must be the name of a program, without a path."),
-            );
-        }
-    }
-    for (i, pin) in requires.pip.iter().enumerate() {
-        let name_ends = pin.split_once("==");
-        let valid = pin.starts_with(|c: char| c.is_ascii_alphanumeric())
-            && !pin.contains(char::is_control)
-            && name_ends.is_some_and(|(name, version)| !name.is_empty() && !version.is_empty());
-        if !valid {
-            return refuse("pip", i, format!("{pin:?} is not pinned: write NAME==VERSION."));
-        }
-    }
-    if let Some(constraint) = &requires.python
-        && let Err(why) = crate::provision::python::Constraint::parse(constraint)
-    {
-        return source.refuse(&[path, &["python"]].concat(), why);
-    }
-    Ok(())
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::Var;
 
 /// The variables that every recipe has, with what they are.
-pub const BUILT_IN: [(&str, &str); 8] = [
+pub const BUILT_IN: [(&str, &str); 10] = [
     ("host", "the address to listen on"),
     ("port", "the port to listen on"),
     ("workers", "how many worker processes or threads to use"),
@@ -17,6 +17,8 @@ pub const BUILT_IN: [(&str, &str); 8] = [
     ("venv", "the virtual environment of Python"),
     ("user", "the user that Prony runs as"),
     ("unprivileged_user", "a user without rights, if Prony is root; else the same as user"),
+    ("ext", "the folder of the PHP extensions that pecl names"),
+    ("opt", "the folder of what download brings"),
 ];
 
 /// A piece of a text.

@@ -57,6 +57,17 @@ impl Cgroup {
         })
     }
 
+    /// The one that a process is in, which somebody else made.
+    pub(crate) fn of_process(pid: u32) -> Option<Cgroup> {
+        let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
+        let of_it = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
+        [CgroupVersion::V2, CgroupVersion::V1].into_iter().find_map(|version| {
+            let path = own_path(&of_it, version)?.trim_start_matches('/');
+            let cgroup = Cgroup { path: mount_point(&mounts, version)?.join(path), version };
+            cgroup.cpu_ns().map(|_| cgroup)
+        })
+    }
+
     /// The file that a process joins by writing `0` to it.
     pub(crate) fn open_procs(&self) -> io::Result<File> {
         OpenOptions::new().write(true).open(self.path.join("cgroup.procs"))

@@ -6,6 +6,7 @@
 //! pages, which counts pages that processes share in each of them.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -13,6 +14,8 @@ use std::time::{Duration, Instant};
 use prony_record::server::ServerSamples;
 
 use crate::guard::tree::{self, ProcessStat};
+use crate::launch::ContainerSpec;
+use crate::provision::run::capture;
 use crate::sys;
 
 mod cgroup;
@@ -23,6 +26,8 @@ pub use cgroup::{Cgroup, CgroupVersion};
 /// Between two samples. A reading costs about 20 µs and 10 µs a process, so
 /// that twenty processes cost 0.2 % of one of the client's cores.
 pub const PERIOD: Duration = Duration::from_millis(100);
+/// How long a container engine may take to tell a container's pid.
+const INSPECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// One reading of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -46,6 +51,21 @@ pub struct Watched {
     pub guard_pid: u32,
     /// The server's cgroup, where it has one.
     pub cgroup: Option<Cgroup>,
+}
+
+impl Watched {
+    /// A container's processes alone, without those of its engine; `None` when the engine does not tell.
+    pub(crate) fn of_container(container: &ContainerSpec) -> Option<Watched> {
+        let said = capture(&container.inspect, Path::new("/"), &[], INSPECT_TIMEOUT).filter(|s| s.success)?;
+        let text = String::from_utf8_lossy(&said.stdout).into_owned();
+        let (id, pid) = text.trim().split_once(' ')?;
+        let pid: u32 = pid.parse().ok().filter(|pid| *pid != 0)?;
+        let first = tree::stat(pid)?;
+        // Only a cgroup of the container's own; without one, everything below its engine's monitor.
+        let cgroup =
+            Cgroup::of_process(pid).filter(|c| id.len() >= 12 && c.path.to_string_lossy().contains(id));
+        Some(Watched { guard_pid: first.parent, cgroup })
+    }
 }
 
 /// A thread that samples until it is told to finish.

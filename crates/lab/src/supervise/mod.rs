@@ -8,7 +8,8 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use crate::guard::{
-    ARGUMENT, GuardEvent, GuardOrder, KILL_TIMEOUT, RUN_DIR_MARK, STOP_LINE, STOP_TIMEOUT, remove_run_dir,
+    ARGUMENT, CONTAINER_TIMEOUT, GuardEvent, GuardOrder, KILL_TIMEOUT, RUN_DIR_MARK, STOP_LINE, STOP_TIMEOUT,
+    remove_run_dir,
 };
 use crate::journal::{self, Entry, Identity};
 use crate::launch::LaunchSpec;
@@ -19,7 +20,7 @@ mod error;
 mod port;
 
 pub use error::{StartError, StartErrorKind, TAIL_LINES};
-pub use port::free_port;
+pub use port::{free_port, port_of};
 
 /// Between two looks whether a server answers: short at first, since most
 /// start within 100 ms; no longer than [`READY_PERIOD_MAX`], the resolution of start-up times.
@@ -159,6 +160,7 @@ impl Running {
             run_dir: spec.run_dir.clone(),
             cgroup: None,
             processes: Vec::new(),
+            container: spec.container.clone(),
         };
         let mut running = Running {
             guard,
@@ -167,7 +169,7 @@ impl Running {
             events: mpsc::channel().1,
             entry,
             root: supervision.root.clone(),
-            patience: supervision.stop_timeout + KILL_TIMEOUT + GUARD_END,
+            patience: supervision.stop_timeout + KILL_TIMEOUT + CONTAINER_TIMEOUT + GUARD_END,
             expected: spec.processes.len(),
             first_started_ns: None,
             ended: None,
@@ -299,7 +301,9 @@ impl Running {
 
     /// What a sampler is to watch.
     pub fn watched(&self) -> Watched {
-        Watched { guard_pid: self.entry.guard.pid, cgroup: self.cgroup().cloned() }
+        let of_container = self.entry.container.as_ref().and_then(Watched::of_container);
+        of_container
+            .unwrap_or_else(|| Watched { guard_pid: self.entry.guard.pid, cgroup: self.cgroup().cloned() })
     }
 
     /// The servers' cgroup, where it could be made.

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Mutex;
 
+use crate::candidate::Candidate;
 use crate::sys;
 
 /// Ports below this are other services' by custom.
@@ -17,6 +18,21 @@ const RECENT: usize = 1_000;
 const TRIES: u32 = 500;
 
 static RECENTLY_USED: Mutex<VecDeque<u16>> = Mutex::new(VecDeque::new());
+
+/// The port that a candidate is started on: its image's own, or a free one.
+///
+/// # Errors
+/// When it is taken, or none is free: a sentence.
+pub fn port_of(candidate: &Candidate) -> Result<u16, String> {
+    match candidate.fixed_port() {
+        Some(port) if sys::port_is_free(port) => Ok(port),
+        Some(port) => Err(format!(
+            "Its image listens on port {port}, which is taken on this machine: end what listens there."
+        )),
+        None => free_port()
+            .ok_or_else(|| "No port below the ephemeral range is free: end what holds them.".to_owned()),
+    }
+}
 
 /// A port of 127.0.0.1 on which nothing listens and nothing lingers now.
 /// `None` when hundreds of tries found none.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use crate::books::ClosedBooks;
+use crate::by_request::are_fine;
 use crate::measurement::{BIN_NS, Durations, ErrorKind, empty_histogram};
 
 use super::truth::{Fate, Truth, What, due_ns};
@@ -28,6 +29,7 @@ pub(super) fn differences(books: &ClosedBooks, world: &World) -> Vec<String> {
     all.latencies();
     all.waits();
     all.overlap();
+    all.by_request(world);
     all.found
 }
 
@@ -67,7 +69,8 @@ impl Differences<'_> {
         let fates = &self.truth.fates;
         let sent = fates.iter().filter(|f| f.request.taken_ns > 0).count() as u64;
         let partly =
-            fates.iter().filter(|f| (1..world.request.len()).contains(&f.request.written)).count() as u64;
+            fates.iter().filter(|f| (1..world.length(&f.request)).contains(&f.request.written)).count()
+                as u64;
         let completed = fates.iter().filter(|f| f.at_ns < end && f.what == What::Completed).count() as u64;
         let begun = fates.len() as u64;
         self.same("sent over the run", self.books.run.sent, sent);
@@ -197,6 +200,33 @@ impl Differences<'_> {
             values.extend(never_sent.filter_map(|i| Some(end - self.truth.start_ns - due_ns(schedule, i)?)));
         }
         self.histogram("response of those in flight and never sent", &l.response.waiting, &values);
+    }
+
+    /// What is counted for each request of the list.
+    fn by_request(&mut self, world: &World) {
+        let (Some(by_request), Some(list)) = (&self.books.by_request, &world.list) else { return };
+        for (which, row) in (0..).zip(by_request.figures(list)) {
+            let of = |f: &&Fate| f.request.which == which;
+            let values: Vec<u64> =
+                self.completed().filter(of).map(|f| f.request.last_byte_ns - f.request.intended_ns).collect();
+            let failed = self.failed().filter(of).count() as u64;
+            let in_flight = self.in_flight().filter(of).count() as u64;
+            let sent = self.truth.fates.iter().filter(of).filter(|f| f.request.taken_ns > 0).count() as u64;
+            let reads = self.truth.reads.iter().filter(|r| r.which == which && self.in_window(r.at_ns));
+            let bytes: u64 = reads.map(|r| r.bytes as u64).sum();
+            let name = &row.request;
+            self.same(&format!("completed of {name}"), row.completed, values.len() as u64);
+            self.same(&format!("failed of {name}"), row.failed, failed);
+            self.same(&format!("sent of {name}"), row.run_sent, sent);
+            self.same(&format!("bytes of {name}"), row.read_bytes, bytes);
+            if self.truth.schedule.is_none() {
+                self.same(&format!("in flight of {name}"), row.waiting, in_flight);
+            }
+            if are_fine(list.requests.len()) {
+                let response = row.response.completed.to_histogram();
+                self.histogram(&format!("response of {name}"), &response, &values);
+            }
+        }
     }
 
     /// The right side of Little's identity, from the truth.

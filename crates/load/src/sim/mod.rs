@@ -39,13 +39,14 @@ use std::time::{Duration, SystemTime};
 use crate::audit;
 use crate::books::{ClosedBooks, Edges, SecondSink};
 use crate::control::{Control, Gauge};
-use crate::engine::shares;
+use crate::engine::{shares, turns};
 use crate::error::LoadError;
 use crate::expect::Expected;
 use crate::measurement::Measurement;
 use crate::merge;
 use crate::pace::Schedule;
 use crate::plan::{Arrivals, Plan};
+use crate::prepared::Prepared;
 use crate::request;
 use crate::sample::Samples;
 use crate::series::Series;
@@ -118,7 +119,7 @@ impl Case {
             address: "simulated".to_owned(),
             started_at: SystemTime::UNIX_EPOCH,
             schedule_start_ns: start_ns,
-            interrupted: stop_asked && books.iter().any(|b| b.edges.end_ns < window_end),
+            interrupted: merge::was_interrupted(stop_asked, &books, window_end),
             books,
             series,
             process_cpu_ns: 0,
@@ -165,9 +166,17 @@ impl Hand {
         let mut truth = Truth::new(connections as usize, timeout_ns, plan.expect.clone(), schedule);
         truth.kernel_clock = case.nature.stamps.is_some();
         truth.begins_ns = begins_ns;
-        let request = request::build(plan).unwrap();
+        let list = Prepared::of(plan).unwrap().map(Arc::new);
+        let turns = turns(plan, number, list.as_ref());
+        let requests = match &list {
+            None => vec![request::build(plan).unwrap()],
+            Some(list) => (0..list.count()).map(|i| list.bytes(i as u32).to_vec()).collect(),
+        };
+        let request = if list.is_some() { Vec::new() } else { requests[0].clone() };
         let nature = Nature { seed: case.nature.seed ^ u64::from(number) << 32, ..case.nature.clone() };
-        let world = Rc::new(RefCell::new(World::new(nature, request.clone(), truth)));
+        let world = Rc::new(RefCell::new(World::new(nature, requests, truth)));
+        world.borrow_mut().turns.clone_from(&turns);
+        world.borrow_mut().list.clone_from(&plan.list);
         let control = Control::new();
         let shared = Arc::new(Shared {
             requests: request.clone(),
@@ -176,6 +185,7 @@ impl Hand {
             answers_head: plan.method == "HEAD",
             spin: plan.spin,
             tls: None,
+            list,
             expect: Expected::of(&plan.expect),
             keepalive: plan.keepalive,
             timeout_ns,
@@ -184,7 +194,7 @@ impl Hand {
             control: control.clone(),
         });
         let gauge = Arc::new(Gauge::default());
-        let mut worker = Worker::new(SimNet::new(&world), shared, gauge, connections, source);
+        let mut worker = Worker::new(SimNet::new(&world), shared, gauge, connections, source, turns);
         if plan.keepalive && !matches!(plan.arrivals, Arrivals::ConnectionStages(_)) {
             worker.preconnect().unwrap();
         }

@@ -152,7 +152,7 @@ impl World {
         let asked = self.stamp_ns;
         self.connects += 1;
         let slot = token as usize;
-        let request = self.running.then(|| self.truth.begin(slot, asked));
+        let request = self.running.then(|| self.begin(slot, asked));
         self.pass_call();
         let fate = self.chance.pick(&self.nature.connects);
         let refused = match fate {
@@ -198,13 +198,14 @@ impl World {
     }
 
     fn send(&mut self, handle: Handle, bytes: &[u8]) -> io::Result<usize> {
-        let (stamp, length) = (self.stamp_ns, self.request.len());
+        let stamp = self.stamp_ns;
         let spurious = self.spurious();
         let short = self.chance.per_mille(self.nature.short_write_per_mille);
-        let fresh = self.of(handle).requests.back().is_none_or(|r| r.written == length);
+        let last = self.of(handle).requests.back().copied();
+        let fresh = last.is_none_or(|r| r.written == self.length(&r));
         if fresh {
             let slot = self.of(handle).token as usize;
-            let request = self.truth.begin(slot, stamp);
+            let request = self.begin(slot, stamp);
             self.of(handle).requests.push_back(request);
         }
         self.pass_call();
@@ -218,7 +219,7 @@ impl World {
         if request.written == 0 {
             request.sent_ns = stamp;
         }
-        let written = request.written;
+        let (written, which) = (request.written, request.which as usize);
         if reset {
             connection.cause = Some(ErrorKind::Reset);
             return Err(errno(libc::ECONNRESET));
@@ -227,7 +228,7 @@ impl World {
         if room == 0 {
             return Err(errno(libc::EAGAIN));
         }
-        assert_eq!(bytes, &self.request[written..], "the rest of the request, and nothing else");
+        assert_eq!(bytes, &self.requests[which][written..], "the rest of the request, and nothing else");
         let most = bytes.len().min(room);
         let count = if short { self.chance.size(1, most) } else { most };
         let connection = self.of(handle);

@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
 use crate::error::LoadError;
+use crate::list::{Order, TargetList};
 use crate::measurement::{Durations, ErrorKind, Measurement};
 use crate::pace::{Rate, Stage};
 use crate::plan::{Arrivals, Plan, Stop};
@@ -22,6 +23,8 @@ const CASES: u64 = 2_000;
 /// Requests of a case, about.
 const REQUESTS: u64 = 300;
 const MS: u64 = 1_000_000;
+/// Lists are drawn from a stream of their own.
+const LISTS: u64 = 0x6c69_7374_6564;
 
 const DEEDS: [Deed; 20] = [
     Deed::Good,
@@ -62,7 +65,8 @@ impl Case {
     fn of_seed(seed: u64) -> Case {
         let chance = &mut Chance::new(seed);
         let service_ns = chance.scale(2_000, 50 * MS);
-        let plan = plan(chance, service_ns);
+        let mut plan = plan(chance, service_ns);
+        plan.list = list(&mut Chance::new(seed ^ LISTS));
         let nature = nature(chance, seed, service_ns, &plan);
         let length = plan.stop.duration.unwrap_or(Duration::from_millis(300)) + plan.warmup;
         let stop_after_ns = chance
@@ -132,6 +136,21 @@ fn arrivals(chance: &mut Chance, rate: Rate, length: Option<Duration>) -> Arriva
         }
         _ => Arrivals::Constant(rate),
     }
+}
+
+/// A third of the loads have a list: a few requests, some of them on several lines, or too many for fine figures.
+fn list(chance: &mut Chance) -> Option<TargetList> {
+    let requests = chance.pick(&[(0, 8), (1, 1), (4, 2), (50, 1)]);
+    if requests == 0 {
+        return None;
+    }
+    let path = |i: usize| "/".to_owned() + &"abc".repeat(i);
+    let text: String = (0..2 * requests)
+        .map(|_| ["", "DELETE "][chance.size(0, 1)].to_owned() + &path(chance.size(0, requests - 1)) + "\n")
+        .collect();
+    let order = if chance.per_mille(500) { Order::InTurn } else { Order::Shuffled };
+    let server = Target::parse("http://simulated/").unwrap();
+    Some(TargetList::parse(text.as_bytes(), Some(&server), "GET", order).unwrap().1)
 }
 
 fn nature(chance: &mut Chance, seed: u64, service_ns: u64, plan: &Plan) -> Nature {
@@ -283,6 +302,7 @@ impl Seen {
             ("carried in", r.carried_in),
             ("in flight", r.in_flight),
             ("never sent", r.never_sent),
+            ("requests of a list", m.by_request.iter().map(|f| f.completed).sum()),
             ("ended by count", m.ended_by_count.into()),
             ("interrupted", m.interrupted.into()),
             ("ended by duration", (!m.ended_by_count && !m.interrupted).into()),

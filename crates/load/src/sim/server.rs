@@ -15,7 +15,9 @@ const PIECES_MAX: u64 = 6;
 impl World {
     /// Bytes of a request reach the server at once.
     pub(super) fn receive(&mut self, handle: Handle, count: usize) {
-        let (now, length) = (self.now_ns, self.request.len());
+        let now = self.now_ns;
+        let request = *self.of(handle).requests.back().expect("bytes are of a request");
+        let length = self.length(&request);
         let connection = self.of(handle);
         connection.received += count;
         let whole = connection.received == length;

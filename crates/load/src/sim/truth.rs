@@ -13,6 +13,8 @@ use crate::plan::Expect;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Request {
     pub(super) slot: usize,
+    /// Which of the list it is.
+    pub(super) which: u32,
     pub(super) intended_ns: u64,
     /// A connection was asked for, or the request sent on one.
     pub(super) asked_ns: u64,
@@ -49,6 +51,7 @@ pub(super) struct Fate {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Read {
     pub(super) at_ns: u64,
+    pub(super) which: u32,
     pub(super) bytes: usize,
     /// Their stamp was missing or could not be.
     pub(super) rejected: bool,
@@ -129,6 +132,7 @@ impl Truth {
         self.begun += 1;
         Request {
             slot,
+            which: 0,
             intended_ns,
             asked_ns,
             connection_wait_ns,
@@ -146,7 +150,12 @@ impl Truth {
         // Arrived after the request was sent, after the bytes before, and before they were read.
         let from = request.sent_ns.max(request.last_byte_ns);
         let stamp = stamp.filter(|stamp| (from..=at_ns).contains(stamp));
-        self.reads.push(Read { at_ns, bytes, rejected: self.kernel_clock && stamp.is_none() });
+        self.reads.push(Read {
+            at_ns,
+            which: request.which,
+            bytes,
+            rejected: self.kernel_clock && stamp.is_none(),
+        });
         request.last_byte_ns = stamp.unwrap_or(at_ns);
         if request.first_byte_ns == 0 {
             request.first_byte_ns = request.last_byte_ns;

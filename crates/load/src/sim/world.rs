@@ -4,12 +4,14 @@
 use std::collections::BTreeMap;
 
 use crate::control::{Control, STOP_AHEAD_NS};
+use crate::list::TargetList;
 use crate::net::Handle;
+use crate::turns::Turns;
 
 use super::chance::Chance;
 use super::connection::{Connection, Link};
 use super::nature::Nature;
-use super::truth::Truth;
+use super::truth::{Request, Truth};
 
 /// Descriptors below are taken, as a process's are.
 const FIRST_HANDLE: usize = 3;
@@ -55,8 +57,11 @@ pub(super) struct World {
     scheduled: BTreeMap<(u64, u64), (Handle, u64, Event)>,
     sequence: u64,
     connections: Vec<Option<Connection>>,
-    /// The request's bytes, as the worker must write them.
-    pub(super) request: Vec<u8>,
+    /// The requests' bytes, as the worker must write them.
+    pub(super) requests: Vec<Vec<u8>>,
+    /// Which of them is next, where there is a list.
+    pub(super) turns: Option<Turns>,
+    pub(super) list: Option<TargetList>,
     /// When the one server of [`super::nature::Service::Queue`] is free.
     pub(super) server_free_ns: u64,
     pub(super) unstamped: Option<Unstamped>,
@@ -80,7 +85,7 @@ pub(super) struct World {
 }
 
 impl World {
-    pub(super) fn new(nature: Nature, request: Vec<u8>, truth: Truth) -> World {
+    pub(super) fn new(nature: Nature, requests: Vec<Vec<u8>>, truth: Truth) -> World {
         World {
             now_ns: EPOCH_NS,
             stamp_ns: EPOCH_NS,
@@ -89,7 +94,9 @@ impl World {
             scheduled: BTreeMap::new(),
             sequence: 0,
             connections: Vec::new(),
-            request,
+            requests,
+            turns: None,
+            list: None,
             server_free_ns: 0,
             unstamped: None,
             truth,
@@ -193,6 +200,17 @@ impl World {
     pub(super) fn remove(&mut self, handle: Handle) -> Connection {
         let place = usize::try_from(handle).ok().and_then(|i| self.connections.get_mut(i));
         place.and_then(Option::take).expect("a connection is closed once")
+    }
+
+    /// A request begins: the next of the list.
+    pub(super) fn begin(&mut self, slot: usize, asked_ns: u64) -> Request {
+        let which = self.turns.as_mut().map_or(0, Turns::take);
+        Request { which, ..self.truth.begin(slot, asked_ns) }
+    }
+
+    /// The length of a request's bytes.
+    pub(super) fn length(&self, request: &Request) -> usize {
+        self.requests[request.which as usize].len()
     }
 
     fn get(&self, handle: Handle) -> Option<&Connection> {

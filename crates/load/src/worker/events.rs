@@ -188,13 +188,18 @@ impl<N: Net> Worker<N> {
             if first {
                 times.first_byte_ns = times.last_byte_ns;
             }
+            let request = times.request;
+            let (answers_head, listed) = match &self.shared.list {
+                None => (self.shared.answers_head, false),
+                Some(list) => (list.is_head(request), true),
+            };
             let (body, expected) = (&mut slot.body, &self.shared.expect);
             let progress = if read.discarded {
                 Ok(slot.framer.skip(read.count))
             } else {
                 slot.framer.feed(
                     &self.buffer[at..read.count],
-                    self.shared.answers_head,
+                    answers_head,
                     &mut self.last_head,
                     &mut |bytes: &[u8]| body.take(expected, bytes),
                 )
@@ -203,22 +208,33 @@ impl<N: Net> Worker<N> {
             match progress {
                 Ok(Progress::More) => {
                     slot.note_bytes(read.count - at);
+                    if listed {
+                        books.read_of(request, read.count - at);
+                    }
                     self.reads_short = self.drops_bodies && slot.framer.body_left() >= DISCARD_MIN_BYTES;
                     return;
                 }
                 Ok(Progress::Done { consumed, status, reusable }) => {
+                    let from = at;
                     at += consumed;
                     slot.note_bytes(consumed);
                     self.reads_short &= !begins;
                     let is_over = read.discarded || at == read.count;
                     // Bytes beyond the answer that no request of ours asked for end the connection.
                     let reusable = reusable && (is_over || slot.another_is_sent());
+                    if listed {
+                        // Those count as its own: each byte that was read is of one request.
+                        books.read_of(request, if reusable { at } else { read.count } - from);
+                    }
                     self.answered(books, index, now, status, reusable);
                     if is_over || !reusable || books.over() {
                         return;
                     }
                 }
-                Err(e) => return self.fail(books, index, now, ErrorKind::Protocol, || e.0.to_owned()),
+                Err(e) => {
+                    books.read_of(request, read.count - at);
+                    return self.fail(books, index, now, ErrorKind::Protocol, || e.0.to_owned());
+                }
             }
         }
     }

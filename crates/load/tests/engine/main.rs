@@ -8,6 +8,7 @@ mod failures;
 mod lying;
 mod samples;
 mod shapes;
+mod targets;
 mod tls;
 mod tls_server;
 

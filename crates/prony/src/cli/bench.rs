@@ -42,9 +42,8 @@ pub(crate) struct BenchArguments {
     /// CPUs, `server=1` and `client=0` (repeatable) [default: the last ones for the server]
     #[arg(long, value_name = "SIDE=CPUS")]
     pub(crate) pin: Vec<String>,
-    /// `native`
-    #[arg(long, value_name = "RUNTIME", default_value = "native", hide = true)]
-    pub(crate) runtime: String,
+    #[command(flatten)]
+    pub(crate) runtime: super::RuntimeArguments,
     /// Also take servers from this folder (repeatable); ./prony/servers is taken by itself
     #[arg(long, value_name = "DIR")]
     pub(crate) servers: Vec<String>,
@@ -54,4 +53,8 @@ pub(crate) struct BenchArguments {
     /// No progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
+    /// Show the run on a web page while it goes on, then its report; elsewhere than on this machine
+    /// (--web=0.0.0.0:8080) only with the token that is printed
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true, default_missing_value = "127.0.0.1:0")]
+    pub(crate) web: Option<String>,
 }

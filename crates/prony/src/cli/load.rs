@@ -28,6 +28,17 @@ pub(crate) struct LoadArguments {
     /// `csv` (a line per second) or `jtl` (JMeter's log, a line per request) (repeatable)
     #[arg(long, value_name = "KIND=FILE")]
     pub(crate) export: Vec<String>,
+    /// Several requests in turn, a URL, METHOD URL or path a line; `-` is standard input. The URL
+    /// before it gives only the server, and may be left out where lines name it
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) targets: Option<String>,
+    /// The lines of --targets in another order each round, drawn from the seed
+    #[arg(long)]
+    pub(crate) shuffle: bool,
+    /// Show the load on a web page while it runs, then its report; elsewhere than on this machine
+    /// (--web=0.0.0.0:8080) only with the token that is printed
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true, default_missing_value = "127.0.0.1:0")]
+    pub(crate) web: Option<String>,
 }
 
 /// The flags that make a plan, of `load` and of `bench --candidate`.

@@ -4,6 +4,7 @@
 mod bench;
 mod load;
 mod report;
+mod serve;
 mod servers;
 mod target;
 pub(crate) mod traps;
@@ -11,9 +12,10 @@ pub(crate) mod traps;
 use clap::{Parser, Subcommand};
 
 pub(crate) use bench::BenchArguments;
-pub(crate) use load::{LoadArguments, PlanArguments, count};
+pub(crate) use load::{LoadArguments, PlanArguments};
 pub(crate) use report::{ReportArguments, ReportFormat};
-pub(crate) use servers::{ServersArguments, ServersCommand};
+pub(crate) use serve::ServeArguments;
+pub(crate) use servers::{ListFormat, RuntimeArguments, ServersArguments, ServersCommand};
 pub(crate) use target::TargetArguments;
 
 /// Puts HTTP servers on the brake: applies a known load, and says how much a
@@ -36,8 +38,10 @@ pub(crate) enum Command {
     Bench(Box<BenchArguments>),
     /// Shows a run log: on the terminal, as Markdown, JSON, CSV, or one HTML page
     Report(ReportArguments),
-    /// The catalogue of servers: list, install, check
+    /// The catalogue of servers: list, install, check, new
     Servers(ServersArguments),
     /// The reference server, whose truth is known
     Target(TargetArguments),
+    /// Shows run logs as web pages, on this machine
+    Serve(ServeArguments),
 }

@@ -6,8 +6,6 @@
 
 /// Flags of DESIGN that this version does not have; naming them beats "unexpected argument".
 const NOT_YET: &[(&str, &str)] = &[
-    ("--targets", "lists of targets"),
-    ("--shuffle", "lists of targets"),
     ("--slo", "thresholds"),
     ("--repeat", "repetitions"),
     ("--precision", "adding blocks until a precision is reached"),
@@ -43,9 +41,14 @@ fn trap(command: &str, flag: &str, value: Option<&str>) -> Option<String> {
         return Some(format!("{flag}: this version of Prony does not have {what} yet."));
     }
     match flag {
+        "--targets" | "--shuffle" if command == "bench" => Some(format!(
+            "{flag} is for `prony load`: `prony bench` asks every candidate for the same one thing."
+        )),
         "-z" => Some("-z is hey's and oha's duration: here it is -d, as in -d 10s.".to_owned()),
         "-s" if command == "load" => Some(
-            "-s runs a Lua script in wrk: Prony has no scripts. Method, headers and body are -m, -H and -b.".to_owned(),
+            "-s runs a Lua script in wrk: Prony has no scripts. Method, headers and body are -m, -H and -b; \
+             several requests in turn are --targets FILE."
+                .to_owned(),
         ),
         "-q" if value.is_some_and(|v| v.parse::<f64>().is_ok()) => Some(
             "-q N is hey's rate per worker: here a rate is for the whole load, use -R N. (-q alone is --quiet.)"
@@ -81,6 +84,7 @@ mod tests {
             ("prony load -z 10s http://h/", "-d 10s"),
             ("prony load -n 100 -q 50 http://h/", "-R"),
             ("prony load -s post.lua http://h/", "Lua"),
+            ("prony bench --targets list.txt quickstart", "is for `prony load`"),
             ("prony load --json http://h/", "is a URL"),
             ("prony load -o http://h/", "is a URL"),
             ("prony load --json=http://h/", "is a URL"),

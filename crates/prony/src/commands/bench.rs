@@ -10,12 +10,13 @@ use std::thread;
 use prony_analysis::experiment::analyse;
 use prony_lab::bench::{BenchError, BenchOutcome, BenchSetup, End, Interrupt};
 use prony_record::run_log::RunLog;
-use prony_report::html;
+use prony_report::page;
 use prony_report::terminal::{self, TerminalOptions};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::report::html_path;
+use super::watch::{self, Watch};
 use super::write_file;
 use crate::cli::BenchArguments;
 use crate::failure::{Failure, INTERRUPTED};
@@ -23,12 +24,6 @@ use crate::printer::Printer;
 use progress::Progress;
 
 pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), Failure> {
-    if arguments.runtime != "native" {
-        return Err(Failure::usage(format!(
-            "--runtime {}: this version of Prony runs servers natively only: leave it out.",
-            arguments.runtime
-        )));
-    }
     let setup = setup::setup(arguments, printer)?;
     if arguments.dry_run {
         printer.out(&setup::forecast(&setup));
@@ -39,11 +34,21 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
         printer.note(&format!("skipped  {}: {}{mend}", skipped.candidate, skipped.reason));
     }
     let interrupt = watch_for_ctrl_c()?;
+    let cpus = &setup.pins.client;
+    let watch = Watch::start(arguments.web.as_deref(), || watch::bench_head(&setup), cpus, printer)?;
     let mut progress = Progress::new(printer, arguments.quiet);
-    let outcome =
-        prony_lab::bench::run(&setup, &mut prony_load::run, &interrupt, &mut |event| progress.hear(event));
+    let outcome = prony_lab::bench::run(&setup, &mut prony_load::run, &interrupt, &mut |event| {
+        progress.hear(event);
+        watch.hear(event);
+    });
     progress.finish();
-    conclude(&setup, &outcome.map_err(failure)?, printer)
+    match outcome {
+        Ok(outcome) => conclude(&setup, &outcome, &watch, printer),
+        Err(why) => {
+            watch.end(Err(why.to_string()));
+            Err(failure(why))
+        }
+    }
 }
 
 /// A log that cannot be opened or resumed is the command's fault; the rest is the run's.
@@ -74,16 +79,29 @@ fn watch_for_ctrl_c() -> Result<Interrupt, Failure> {
 }
 
 /// Shows the run, and leaves the page beside its log.
-fn conclude(setup: &BenchSetup, outcome: &BenchOutcome, printer: &Printer) -> Result<(), Failure> {
+fn conclude(
+    setup: &BenchSetup,
+    outcome: &BenchOutcome,
+    watch: &Watch,
+    printer: &Printer,
+) -> Result<(), Failure> {
     let log = RunLog::read(Path::new(&outcome.log))?;
     let analysis = analyse(&log);
     printer.out(&terminal::experiment(
         &analysis,
         &TerminalOptions { color: printer.color(), ..Default::default() },
     ));
-    let page = html_path(&outcome.log.to_string_lossy());
-    write_file(&page, &html::experiment(&analysis))?;
-    printer.out(&format!("Run log: {}\nReport:  {page}", outcome.log.display()));
+    let mut made = format!("Run log: {}", outcome.log.display());
+    match page::report(&log) {
+        Ok(html) => {
+            let path = html_path(&outcome.log.to_string_lossy());
+            write_file(&path, &html)?;
+            made.push_str(&format!("\nReport:  {path}"));
+        }
+        Err(why) => printer.note(&format!("No HTML report: {why}")),
+    }
+    printer.out(&made);
+    watch.end(Ok(&log));
     match outcome.end {
         End::Interrupted => {
             printer.note(&format!("Interrupted. Go on with: {}", setup::resume_command(setup)));

@@ -17,7 +17,8 @@ use prony_report::terminal::{self, TerminalOptions};
 
 use super::embedded::Embedded;
 use super::export::Exports;
-use super::{parse_cpus, plan, write_file};
+use super::watch::{self, Watch};
+use super::{parse_cpus, plan, targets, write_file};
 use crate::cli::LoadArguments;
 use crate::failure::Failure;
 use crate::interrupt;
@@ -31,7 +32,10 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     let url = arguments.url.as_deref();
     let given = url.map(Target::parse).transpose().map_err(Failure::usage)?;
     let somewhere = Target::parse("http://127.0.0.1/").map_err(Failure::usage)?;
-    let mut plan = plan::plan(&arguments.plan, given.clone().unwrap_or(somewhere))?;
+    let (server, list) = targets::read(arguments, given.as_ref())?.unzip();
+    let embeds = given.is_none() && list.is_none();
+    let mut plan = plan::plan(&arguments.plan, server.or(given).unwrap_or(somewhere))?;
+    plan.list = list;
     plan.check().map_err(prony_load::LoadError::from)?;
     if let Some(cpus) = &arguments.pin {
         plan.cpus = parse_cpus(cpus)?.into_iter().map(|cpu| cpu as usize).collect();
@@ -46,30 +50,43 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
         printer.note("-k: the server's certificate is NOT checked; whoever answers is loaded.");
     }
     let control = interrupt::control()?;
-    let embedded = if given.is_none() { Some(Embedded::start()?) } else { None };
+    let embedded = if embeds { Some(Embedded::start()?) } else { None };
     if let Some(embedded) = &embedded {
         plan.target = Target::parse(&embedded.url).map_err(Failure::not_measured)?;
     }
+    let own_cpus: Vec<u32> = plan.cpus.iter().filter_map(|cpu| u32::try_from(*cpu).ok()).collect();
+    let watch = Watch::start(arguments.web.as_deref(), || watch::load_head(&plan), &own_cpus, printer)?;
     let progress = progress_bar(&plan, arguments.quiet || !printer.watched());
-    let used: Vec<u32> = plan.cpus.iter().filter_map(|cpu| u32::try_from(*cpu).ok()).collect();
-    let mut watch = HostWatch::of(&used);
+    let mut host_watch = HostWatch::of(&own_cpus);
     let measured = prony_load::run(&plan, &control, &mut |snapshot| {
-        watch.look(snapshot);
+        host_watch.look(snapshot);
         show(&progress, &plan, snapshot);
+        if let Some(hub) = watch.hub() {
+            hub.snapshot(snapshot);
+        }
     });
     progress.finish_and_clear();
-    let measured = measured?;
+    let measured = match measured {
+        Ok(measured) => measured,
+        Err(why) => {
+            watch.end(Err(why.to_string()));
+            return Err(why.into());
+        }
+    };
     let context = TrialContext {
         host: prony_lab::host::read(),
         redact: arguments.redact.clone(),
         embedded_target: embedded.is_some(),
         server_saturated: None,
-        host_window: watch.finish(&measured.address),
+        host_window: host_watch.finish(&measured.address),
     };
     let trial = judge(&measured, &plan, &context);
     drop(embedded);
     publish(arguments, &trial, log, printer)?;
     exports.write(&trial, &measured, printer)?;
+    if watch.hub().is_some() {
+        watch.end(Ok(&log_of(arguments, &trial)));
+    }
     if trial.interrupted {
         return Err(Failure::interrupted());
     }
@@ -92,7 +109,7 @@ fn publish(
         if to_stdout { printer.out(&text) } else { write_file(path, &text)? }
     }
     if !to_stdout {
-        let target = arguments.url.clone().map_or(Some(String::new()), |_| None);
+        let target = is_embedded(arguments).then(String::new);
         let text =
             terminal::trial(trial, &TerminalOptions { color: printer.color(), target, ..Default::default() });
         let shown = if arguments.quiet { text.lines().next().unwrap_or_default() } else { text.as_str() };
@@ -102,6 +119,10 @@ fn publish(
         log.append(arguments, trial)?;
     }
     Ok(())
+}
+
+fn is_embedded(arguments: &LoadArguments) -> bool {
+    arguments.url.is_none() && arguments.targets.is_none()
 }
 
 fn progress_bar(plan: &Plan, hidden: bool) -> ProgressBar {
@@ -156,11 +177,28 @@ fn open_log(path: &str, printer: &Printer) -> Result<Log, Failure> {
     Ok(Log::Existing(Box::new(log), writer))
 }
 
+/// What a trial's candidate and plan are called.
+fn names(arguments: &LoadArguments, trial: &Trial) -> (String, String) {
+    let embedded = is_embedded(arguments).then(|| "embedded target".to_owned());
+    let candidate = embedded.unwrap_or_else(|| trial.target.url.clone());
+    let list =
+        trial.plan.targets.as_ref().map_or(String::new(), |list| format!("-list-{}", list.fingerprint));
+    (candidate, format!("c{}{}{list}", trial.plan.connections, rate_suffix(trial)))
+}
+
+/// A run log of this trial alone, for the page.
+fn log_of(arguments: &LoadArguments, trial: &Trial) -> RunLog {
+    let (candidate, plan) = names(arguments, trial);
+    let header = header(trial, &candidate, &plan);
+    let planned = PlannedTrial { index: 0, block: 0, candidate, plan };
+    let result =
+        TrialResult { planned, trial: Some(trial.clone()), server: None, failure: None, capacity: None };
+    RunLog { header, results: vec![result], events: Vec::new(), unfinished: Vec::new(), truncated: false }
+}
+
 impl Log {
     fn append(self, arguments: &LoadArguments, trial: &Trial) -> Result<(), Failure> {
-        let candidate =
-            arguments.url.as_ref().map_or("embedded target".to_owned(), |_| trial.target.url.clone());
-        let plan = format!("c{}{}", trial.plan.connections, rate_suffix(trial));
+        let (candidate, plan) = names(arguments, trial);
         let (index, mut writer) = match self {
             Log::New(path) => (0, RunLogWriter::create(Path::new(&path), &header(trial, &candidate, &plan))?),
             Log::Existing(log, writer) => {
@@ -169,7 +207,8 @@ impl Log {
             }
         };
         let planned = PlannedTrial { index, block: index, candidate, plan };
-        let result = TrialResult { planned, trial: Some(trial.clone()), server: None, failure: None };
+        let result =
+            TrialResult { planned, trial: Some(trial.clone()), server: None, failure: None, capacity: None };
         Ok(writer.append(&Line::Result(result))?)
     }
 }
@@ -203,8 +242,16 @@ fn header(trial: &Trial, candidate: &str, plan: &str) -> Header {
             keepalive: trial.plan.keepalive,
         }],
         skipped: Vec::new(),
-        plans: vec![NamedPlan { name: plan.to_owned(), describe: plan.to_owned(), plan: trial.plan.clone() }],
+        plans: vec![NamedPlan {
+            name: plan.to_owned(),
+            describe: plan.to_owned(),
+            plan: trial.plan.clone(),
+            group: None,
+            share: None,
+            capacity: None,
+        }],
         order: Vec::new(),
         experiment_toml: None,
+        published: None,
     }
 }

@@ -8,9 +8,12 @@ mod export;
 pub(crate) mod load;
 pub(crate) mod plan;
 pub(crate) mod report;
+pub(crate) mod serve;
 pub(crate) mod servers;
 pub(crate) mod target;
+pub(crate) mod targets;
 pub(crate) mod tls;
+pub(crate) mod watch;
 
 use std::fs::File;
 use std::io::Write;

@@ -4,8 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use prony_lab::units::{parse_duration, parse_rate};
-use prony_load::pace::Stage;
+use prony_lab::units::{most_connections, parse_duration, parse_rate, parse_stages};
 use prony_load::plan::{Arrivals, Expect, Plan, Stop};
 use prony_load::target::Target;
 
@@ -40,16 +39,15 @@ pub(crate) fn plan(arguments: &PlanArguments, target: Target) -> Result<Plan, Fa
         (Stop { duration, requests: arguments.requests }, warmup)
     };
     let body = arguments.body.as_deref().map(text_or_file).transpose()?.unwrap_or_default();
-    let default_method = if arguments.body.is_some() { "POST" } else { "GET" };
     let connections = match &arrivals {
-        Arrivals::ConnectionStages(stages) => highest(stages),
+        staged @ Arrivals::ConnectionStages(_) => most_connections(staged),
         open if open.are_open() => arguments.connections.unwrap_or(100),
         _ => arguments.connections.unwrap_or(50),
     };
     let tls = tls(arguments, &target)?;
     Ok(Plan {
         target,
-        method: arguments.method.clone().unwrap_or_else(|| default_method.to_owned()),
+        method: method(arguments).to_owned(),
         headers: arguments.headers.iter().map(|text| header(text)).collect::<Result<_, _>>()?,
         body,
         connections,
@@ -72,7 +70,14 @@ pub(crate) fn plan(arguments: &PlanArguments, target: Target) -> Result<Plan, Fa
         tls,
         sources: arguments.source.as_deref().map_or(Ok(Vec::new()), sources)?,
         unix: arguments.unix.as_ref().map(PathBuf::from),
+        list: None,
     })
+}
+
+/// The method of requests that name none themselves.
+pub(crate) fn method(arguments: &PlanArguments) -> &str {
+    let by_body = if arguments.body.is_some() { "POST" } else { "GET" };
+    arguments.method.as_deref().unwrap_or(by_body)
 }
 
 fn arrivals(arguments: &PlanArguments) -> Result<Arrivals, Failure> {
@@ -104,45 +109,11 @@ fn staged(arguments: &PlanArguments) -> Result<Arrivals, Failure> {
             "{flag} does not go with --stage: the stages say how long and how much."
         )));
     }
-    let stages = arguments.stages.iter().map(|text| stage(text)).collect::<Result<Vec<_>, _>>()?;
-    let of_connections = stages.iter().filter(|(_, of_connections)| *of_connections).count();
-    let all = || stages.iter().map(|(stage, _)| *stage).collect();
-    match of_connections {
-        0 => Ok(Arrivals::RateStages(all())),
-        n if n < stages.len() => Err(Failure::usage(
-            "Stages of a rate (20k/s) and of connections (500c) cannot be mixed: write one kind.",
-        )),
-        _ if arguments.connections.is_some() => {
-            Err(Failure::usage("-c does not go with stages of connections: the stages say how many."))
-        }
-        _ => Ok(Arrivals::ConnectionStages(all())),
+    let arrivals = parse_stages(&arguments.stages)?;
+    if matches!(arrivals, Arrivals::ConnectionStages(_)) && arguments.connections.is_some() {
+        return Err(Failure::usage("-c does not go with stages of connections: the stages say how many."));
     }
-}
-
-/// A stage, and whether it is of connections.
-fn stage(text: &str) -> Result<(Stage, bool), Failure> {
-    let wrong = |why: &str| {
-        Failure::usage(format!(
-            "--stage {text:?}: {why}: write 30s:20k/s for a rate, 60s:5000c for connections."
-        ))
-    };
-    let (time, level) = text.split_once(':').ok_or_else(|| wrong("it has no colon"))?;
-    let duration = parse_duration(time)?;
-    if let Some(connections) = level.strip_suffix('c') {
-        let count = crate::cli::count::<u32>(connections).map_err(|why| wrong(&why))?;
-        return Ok((Stage { duration, to: u64::from(count) }, true));
-    }
-    let Some(rate) = level.strip_suffix("/s") else { return Err(wrong("its level has no unit")) };
-    // A rate may come down to nothing, which no whole load may have.
-    let is_zero = !rate.is_empty() && rate.bytes().all(|b| b == b'0');
-    let to = if is_zero { 0 } else { parse_rate(level)?.as_micro_per_s() };
-    Ok((Stage { duration, to }, false))
-}
-
-/// The most connections that the stages ask for.
-fn highest(stages: &[Stage]) -> u32 {
-    let most = stages.iter().map(|stage| stage.to).max().unwrap_or(0);
-    u32::try_from(most).unwrap_or(u32::MAX)
+    Ok(arrivals)
 }
 
 /// Addresses, and ranges of IPv4 addresses, separated by commas.

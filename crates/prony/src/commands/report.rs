@@ -7,7 +7,7 @@ use prony_analysis::experiment::analyse;
 use prony_record::Trial;
 use prony_record::run_log::RunLog;
 use prony_report::terminal::TerminalOptions;
-use prony_report::{csv, html, json, markdown, terminal};
+use prony_report::{csv, json, markdown, page, terminal};
 
 use super::load::RUN_NAME;
 use super::write_file;
@@ -21,7 +21,7 @@ pub(crate) fn run(arguments: &ReportArguments, printer: &Printer) -> Result<(), 
         printer.note(&format!("{}: its last line was cut off and is dropped.", arguments.run));
     }
     let format = if arguments.open { ReportFormat::Html } else { arguments.format };
-    let text = render(&log, format, printer.color());
+    let text = render(&log, format, printer.color())?;
     let output = match (&arguments.output, format) {
         (Some(path), _) => Some(path.clone()),
         (None, ReportFormat::Html) => Some(html_path(&arguments.run)),
@@ -47,15 +47,21 @@ pub(crate) fn html_path(run: &str) -> String {
 }
 
 /// A run log in a form. Trials of `prony load` have no ranking and are shown one by one.
-pub(crate) fn render(log: &RunLog, format: ReportFormat, color: bool) -> String {
+pub(crate) fn render(log: &RunLog, format: ReportFormat, color: bool) -> Result<String, Failure> {
+    if format == ReportFormat::Html {
+        return page::report(log).map_err(Failure::usage);
+    }
+    Ok(render_text(log, format, color))
+}
+
+fn render_text(log: &RunLog, format: ReportFormat, color: bool) -> String {
     let options = TerminalOptions { color, ..TerminalOptions::default() };
     if log.header.name != RUN_NAME {
         let analysis = analyse(log);
         return match format {
-            ReportFormat::Terminal => terminal::experiment(&analysis, &options),
+            ReportFormat::Terminal | ReportFormat::Html => terminal::experiment(&analysis, &options),
             ReportFormat::Markdown => markdown::experiment(&analysis),
             ReportFormat::Json => json::experiment(&analysis),
-            ReportFormat::Html => html::experiment(&analysis),
             ReportFormat::Csv => csv::experiment(&analysis),
         };
     }
@@ -69,14 +75,13 @@ pub(crate) fn render(log: &RunLog, format: ReportFormat, color: bool) -> String 
         })
         .collect();
     match format {
-        ReportFormat::Terminal => {
+        ReportFormat::Terminal | ReportFormat::Html => {
             trials.iter().map(|(_, t)| terminal::trial(t, &options)).collect::<Vec<_>>().join("\n")
         }
         ReportFormat::Markdown => {
             trials.iter().map(|(_, t)| markdown::trial(t)).collect::<Vec<_>>().join("\n")
         }
         ReportFormat::Json => json::trials(&trials),
-        ReportFormat::Html => html::trials(&trials),
         ReportFormat::Csv => csv::trials(&trials),
     }
 }

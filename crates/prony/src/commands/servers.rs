@@ -1,14 +1,18 @@
 //! `prony servers`: what there is, how it gets here, and whether it keeps the contract.
 
+mod check;
+mod list;
+
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use prony_lab::candidate::{Candidate, Layout};
 use prony_lab::catalogue::Catalogue;
+use prony_lab::container::Engine;
 use prony_lab::experiment::Experiment;
-use prony_lab::inspect::{self, Inspection};
-use prony_lab::provision::{self, Progress, Status};
+use prony_lab::provision::{self, Progress};
 
-use crate::cli::{ServersArguments, ServersCommand};
+use crate::cli::{ListFormat, RuntimeArguments, ServersArguments, ServersCommand};
 use crate::failure::{Failure, INTERRUPTED, NOT_MEASURED};
 use crate::printer::Printer;
 
@@ -19,22 +23,49 @@ pub(crate) fn run(arguments: &ServersArguments, printer: &Printer) -> Result<(),
     let catalogue = catalogue(&arguments.servers, printer);
     let layout = layout()?;
     match &arguments.command {
-        ServersCommand::List => {
-            printer.out(&list(&catalogue, &layout));
+        ServersCommand::List { format } => {
+            printer.out(&match format {
+                ListFormat::Text => list::text(&catalogue, &layout),
+                ListFormat::Markdown => list::markdown(&catalogue),
+                ListFormat::Json => list::json(&catalogue, &layout),
+            });
             Ok(())
         }
-        ServersCommand::Install { names, all, experiment, yes } => {
+        ServersCommand::Install { names, all, experiment, yes, settings, runtime } => {
             let labels = match experiment {
                 Some(name) => Experiment::find(name).map_err(Failure::usage)?.candidates,
                 None if *all => catalogue.servers.keys().cloned().collect(),
                 None => names.clone(),
             };
-            install(&candidates(&labels, &catalogue)?, &layout, *yes, printer)
+            let candidates = candidates(&labels, *settings, &catalogue, runtime)?;
+            install(&candidates, &layout, *yes, printer)
         }
-        ServersCommand::Check { names, all } => {
+        ServersCommand::Check { names, all, settings, record, runtime } => {
             let chosen = if *all { catalogue.servers.keys().cloned().collect() } else { names.clone() };
-            check(&candidates(&chosen, &catalogue)?, &layout, *all, printer)
+            let candidates = candidates(&chosen, *settings, &catalogue, runtime)?;
+            check::run(&candidates, &layout, check::Options { all: *all, record: *record }, printer)
         }
+        ServersCommand::New { name, from, dir } => {
+            let folder = catalogue.scaffold(name, from, Path::new(dir)).map_err(Failure::usage)?;
+            let own = Path::new(dir) == Path::new(prony_lab::catalogue::OWN_SERVERS);
+            let servers = if own { String::new() } else { format!(" --servers {dir}") };
+            printer.out(&format!(
+                "{} is a copy of {from}: change it, and look with `prony servers check {name}{servers}`.",
+                folder.display()
+            ));
+            Ok(())
+        }
+    }
+}
+
+/// The engine that `--runtime` asks for; `None`: processes of this machine.
+pub(crate) fn engine(runtime: &str, memory: Option<&str>) -> Result<Option<Arc<Engine>>, Failure> {
+    if runtime != "native" {
+        return Engine::find(runtime, memory).map(|engine| Some(Arc::new(engine))).map_err(Failure::usage);
+    }
+    match memory {
+        Some(_) => Err(Failure::usage("--memory goes with --runtime container: add that, or leave it out.")),
+        None => Ok(None),
     }
 }
 
@@ -53,40 +84,28 @@ pub(crate) fn layout() -> Result<Layout, Failure> {
         .map_err(|e| Failure::usage(format!("The folder {ROOT} cannot be used: {e}.")))
 }
 
-/// Candidates by their labels.
-pub(crate) fn candidates(labels: &[String], catalogue: &Catalogue) -> Result<Vec<Candidate>, Failure> {
-    labels.iter().map(|label| Candidate::parse(label, catalogue).map_err(Failure::usage)).collect()
-}
-
-fn list(catalogue: &Catalogue, layout: &Layout) -> String {
-    let mut lines =
-        vec![format!("{:<16} {:<11} {:<13} {:<10} {}", "server", "language", "kind", "here", "settings")];
-    for (name, server) in &catalogue.servers {
-        let Ok(candidate) = Candidate::parse(name, catalogue) else { continue };
-        let here = match provision::status(&candidate, layout) {
-            Status::Installed => "installed",
-            Status::Missing(_) => "–",
-        };
-        let axes: Vec<String> = server
-            .recipe
-            .axes
-            .iter()
-            .map(|axis| {
-                let values: Vec<&str> = axis.values.iter().map(|value| value.name.as_str()).collect();
-                format!("{}: {}", axis.name, values.join("|"))
-            })
-            .collect();
-        let kind = candidate.kind().map_or(String::new(), |kind| kind.to_string());
-        let line = format!(
-            "{name:<16} {:<11} {kind:<13} {here:<10} {}",
-            candidate.language().unwrap_or("–"),
-            axes.join("; ")
-        );
-        lines.push(line.trim_end().to_owned());
+/// Candidates by their labels, where they are to run; with `settings`, each also with every single setting.
+fn candidates(
+    labels: &[String],
+    settings: bool,
+    catalogue: &Catalogue,
+    runtime: &RuntimeArguments,
+) -> Result<Vec<Candidate>, Failure> {
+    let engine = engine(&runtime.runtime, runtime.memory.as_deref())?;
+    let mut candidates: Vec<Candidate> = Vec::new();
+    for label in labels {
+        let candidate = Candidate::parse(label, catalogue).map_err(Failure::usage)?;
+        let with_settings = if settings { candidate.with_each_setting() } else { vec![candidate] };
+        for candidate in with_settings {
+            if !candidates.contains(&candidate) {
+                candidates.push(match &engine {
+                    Some(engine) => candidate.in_container(engine),
+                    None => candidate,
+                });
+            }
+        }
     }
-    lines.push(String::new());
-    lines.push("A candidate is written server:value+value, gunicorn:gevent; the first value of each setting is its default.".to_owned());
-    lines.join("\n")
+    Ok(candidates)
 }
 
 fn install(candidates: &[Candidate], layout: &Layout, yes: bool, printer: &Printer) -> Result<(), Failure> {
@@ -117,49 +136,4 @@ fn install(candidates: &[Candidate], layout: &Layout, yes: bool, printer: &Print
         return Ok(());
     }
     Err(Failure { sentence: format!("not installed:\n  {}", failed.join("\n  ")), code: NOT_MEASURED })
-}
-
-fn check(candidates: &[Candidate], layout: &Layout, all: bool, printer: &Printer) -> Result<(), Failure> {
-    let control = crate::interrupt::control()?;
-    let (mut passed, mut failed, mut skipped) = (0, 0, 0);
-    for candidate in candidates {
-        if control.stop_asked() {
-            return Err(Failure::interrupted());
-        }
-        match inspect::inspect(candidate, layout, &|| control.stop_asked()) {
-            Inspection::Missing(missing) => {
-                let what: Vec<&str> = missing.iter().map(|m| m.what.as_str()).collect();
-                let mend = missing.first().map(|m| m.mend.as_str()).unwrap_or_default();
-                printer.out(&format!("–      {}: {} missing: {mend}", candidate.label(), what.join(", ")));
-                skipped += 1;
-            }
-            Inspection::NotStarted(sentence) => {
-                printer.out(&format!("FAILED {}: {sentence}", candidate.label()));
-                failed += 1;
-            }
-            Inspection::Checked { version, startup, report, leftovers } => {
-                let version = version.unwrap_or_else(|| "version unknown".to_owned());
-                let good = report.passed() && leftovers.is_empty();
-                let word = if good { "ok    " } else { "FAILED" };
-                let answered = format!("answered after {} ms", startup.as_millis());
-                printer.out(&format!("{word} {} · {version} · {answered}", candidate.label()));
-                for result in report.results.iter().filter(|r| !r.passed) {
-                    let kind = if result.note { "note" } else { "failed" };
-                    printer.out(&format!("       {kind}: {}: {}", result.name, result.detail));
-                    for line in result.wire.iter().flat_map(|wire| wire.lines()) {
-                        printer.out(&format!("         {line}"));
-                    }
-                }
-                for leftover in &leftovers {
-                    printer.out(&format!("       left after the stop: {leftover}"));
-                }
-                if good { passed += 1 } else { failed += 1 }
-            }
-        }
-    }
-    printer.out(&format!("{passed} passed, {failed} failed, {skipped} skipped"));
-    if failed > 0 || (skipped > 0 && !all) || passed == 0 {
-        return Err(Failure::nothing_valid());
-    }
-    Ok(())
 }

@@ -111,6 +111,7 @@ fn our_line_beside_each_other_tool_s_runs() {
         assert!(line.contains(&format!("http://{PAGE_ADDRESS}/")), "another address: {line}");
         let world = World::new();
         world.write("body.json", "{\"a\":1}");
+        world.write("paths.txt", "/\nHEAD /json\n");
         let short = shortened(line, &address);
         let said = world.shell(&short);
         if said.code != Some(0) {

@@ -66,6 +66,10 @@ fn a_run_log_of_loads_grows_and_is_shown() {
     let shown = world.prony(&["report", "r.jsonl"]);
     assert_eq!((shown.code, shown.out.matches("req/s").count() >= 2), (Some(0), true), "{shown:?}");
     let page = world.prony(&["report", "r.jsonl", "--format", "html"]);
-    assert_eq!(page.code, Some(0), "{page:?}");
-    assert!(world.read("r.html").contains("<svg"));
+    if prony_report::page::available().is_ok() {
+        assert_eq!(page.code, Some(0), "{page:?}");
+        assert!(world.read("r.html").contains("prony.page/1"));
+    } else {
+        assert_eq!((page.code, page.err.contains("make build")), (Some(2), true), "{page:?}");
+    }
 }

@@ -5,6 +5,7 @@
 //! JMeter would know and Prony doesn't keep (the reason phrase, the data type)
 //! is left empty. JMeter counts in whole milliseconds, and so does the log.
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -49,6 +50,8 @@ pub struct Requests<'a> {
     pub schedule_start_ns: u64,
     /// The length of a request as written.
     pub request_bytes: u64,
+    /// Name and length of each request of a list; empty without one.
+    pub listed: &'a [(String, u64)],
 }
 
 impl<'a> From<&'a Measurement> for Requests<'a> {
@@ -58,6 +61,7 @@ impl<'a> From<&'a Measurement> for Requests<'a> {
             started_at: m.started_at,
             schedule_start_ns: m.schedule_start_ns,
             request_bytes: m.request_bytes,
+            listed: &m.listed,
         }
     }
 }
@@ -70,16 +74,23 @@ pub fn write(trial: &Trial, requests: Requests<'_>, out: &mut dyn Write) -> Resu
     writeln!(out, "{}", COLUMNS.join(","))?;
     let since_epoch = requests.started_at.duration_since(UNIX_EPOCH).unwrap_or_default();
     let started_ns = u64::try_from(since_epoch.as_nanos()).unwrap_or(u64::MAX);
-    let url = field(&trial.target.url);
-    let label = format!("{} {}", trial.plan.method, path(&trial.target.url));
-    let label = field(&label);
+    let whole = (format!("{} {}", trial.plan.method, path(&trial.target.url)), requests.request_bytes);
+    // A list's target is its server, whose URL ends in the path `/`.
+    let server = trial.target.url.trim_end_matches('/');
     let threads = trial.plan.connections;
     for sample in requests.samples {
         let due_ns = sample.intended_ns.saturating_sub(requests.schedule_start_ns);
         let time_stamp = started_ns.saturating_add(due_ns) / 1_000_000;
         let elapsed = rounded(sample.response_ns, 1_000_000);
         let worker = u32::from(sample.worker) + 1;
-        let sent_bytes = if was_sent(sample) { requests.request_bytes } else { 0 };
+        let listed = requests.listed.get(sample.request as usize);
+        let (label, length) = listed.unwrap_or(&whole);
+        let url = match listed.and_then(|(name, _)| name.split_once(' ')) {
+            Some((_, path)) => Cow::Owned(format!("{server}{path}")),
+            None => Cow::Borrowed(trial.target.url.as_str()),
+        };
+        let (label, url) = (field(label), field(&url));
+        let sent_bytes = if was_sent(sample) { *length } else { 0 };
         let latency = rounded(u64::from(sample.first_byte_us), 1000);
         let connect = rounded(u64::from(sample.connect_wait_us), 1000);
         let failure = sample.failure.map_or("", ErrorKind::name);
@@ -133,11 +144,17 @@ mod tests {
             status: 200,
             failure: None,
             worker: 0,
+            request: 0,
         }
     }
 
     fn written(trial: &Trial, samples: &[Sample]) -> Vec<String> {
+        written_of(trial, samples, &[])
+    }
+
+    fn written_of(trial: &Trial, samples: &[Sample], listed: &[(String, u64)]) -> Vec<String> {
         let requests = Requests {
+            listed,
             samples,
             started_at: UNIX_EPOCH + Duration::from_millis(1_795_262_400_000),
             schedule_start_ns: 100 * S,
@@ -192,6 +209,25 @@ mod tests {
         };
         assert_eq!((fields(&lines[0]), fields(&lines[1])), (16, 16), "{}", lines[1]);
         assert!(lines[1].contains(",\"GET /?list=1,2&q=\"\"x\"\"\","), "{}", lines[1]);
+    }
+
+    #[test]
+    fn a_request_of_a_list_has_its_own_label_url_and_length() {
+        let mut trial = testing::trial(&[&[1]]);
+        trial.target.url = "http://h:81/".to_owned();
+        let listed = [("GET /a,b".to_owned(), 38), ("HEAD /".to_owned(), 40)];
+        let samples = [Sample { request: 1, ..sample(101 * S, 1) }, sample(101 * S, 1)];
+        let lines = written_of(&trial, &samples, &listed);
+        assert!(
+            lines[1].contains(",HEAD /,") && lines[1].contains(",40,50,50,http://h:81/,"),
+            "{}",
+            lines[1]
+        );
+        assert!(
+            lines[2].contains(",\"GET /a,b\",") && lines[2].contains(",\"http://h:81/a,b\","),
+            "{}",
+            lines[2]
+        );
     }
 
     #[test]

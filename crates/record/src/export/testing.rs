@@ -74,6 +74,7 @@ pub(super) fn trial(seconds: &[&[u64]]) -> Trial {
         verdict: Verdict { validity: Validity::Valid, reasons: Vec::new() },
         tls: None,
         host_window: None,
+        targets: Vec::new(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
 
+use super::published::published;
 use super::table::{Align, Table};
 use super::{TerminalOptions, push_wrapped};
 use crate::format;
@@ -20,7 +21,11 @@ pub fn experiment(analysis: &ExperimentAnalysis, options: &TerminalOptions) -> S
     for plan in &analysis.plans {
         plan_table(&mut out, analysis, plan, options);
     }
+    published(&mut out, analysis, options);
     out.push('\n');
+    if let Some(spread) = words::spread(analysis) {
+        push_wrapped(&mut out, " ", &spread, width, str::to_owned);
+    }
     for skipped in &analysis.skipped {
         let lead = format!(" skipped  {}  ", format::truncate(&format::printable(&skipped.candidate), 24));
         push_wrapped(&mut out, &lead, &format::printable(&skipped.reason), width, str::to_owned);
@@ -53,7 +58,8 @@ fn plan_table(
     let has = Has::of(analysis, plan);
     // What the other columns leave to the label: 80 columns hold all of them and 20 characters of it.
     let room = options.width().saturating_sub(has.width() + 1).clamp(10, 40);
-    let mut table = has.table(analysis.baseline.as_deref());
+    let mut table =
+        has.table(analysis.baseline.as_deref(), analysis.published.as_ref().map(|p| p.source.as_str()));
     for row in &plan.rows {
         table.row(has.cells(row, room));
     }
@@ -75,6 +81,8 @@ fn plan_table(
 #[derive(Debug, Clone, Copy)]
 struct Has {
     ratio: bool,
+    /// The source's ratio to the same baseline.
+    there: bool,
     cpu: bool,
     memory: bool,
 }
@@ -83,6 +91,7 @@ impl Has {
     fn of(analysis: &ExperimentAnalysis, plan: &PlanAnalysis) -> Has {
         Has {
             ratio: analysis.baseline.is_some() && plan.rows.iter().any(|r| r.ratio.is_some()),
+            there: plan.rows.iter().any(|r| words::there(r).is_some()),
             cpu: plan.rows.iter().any(|r| r.cpu_per_request_ns.is_some()),
             memory: plan.rows.iter().any(|r| r.peak_memory_bytes.is_some()),
         }
@@ -94,12 +103,13 @@ impl Has {
             + 10
             + 7
             + if self.ratio { 15 } else { 0 }
+            + if self.there { 8 } else { 0 }
             + 8
             + if self.cpu { 7 } else { 0 }
             + if self.memory { 6 } else { 0 }
     }
 
-    fn table(self, baseline: Option<&str>) -> Table {
+    fn table(self, baseline: Option<&str>, source: Option<&str>) -> Table {
         use Align::{Left, Right};
         let mut columns = vec![(Left, 6), (Left, 2), (Left, 0), (Right, 10), (Right, 7)];
         let mut head = ["rank", "", "server", "req/s", "±"].map(str::to_owned).to_vec();
@@ -109,6 +119,10 @@ impl Has {
                 "× {}",
                 format::truncate(&format::printable(baseline.unwrap_or_default()), 12)
             ));
+        }
+        if self.there {
+            columns.push((Right, 8));
+            head.push(words::source_tag(source.unwrap_or_default()));
         }
         columns.push((Right, 8));
         head.push("p99 ms".to_owned());
@@ -141,6 +155,9 @@ impl Has {
         cells.extend([words::row_rate(row), pm(&row.requests_per_s)]);
         if self.ratio {
             cells.push(figure(row.ratio.as_ref().map(words::ratio)));
+        }
+        if self.there {
+            cells.push(words::there(row).unwrap_or_else(|| WITHHELD.to_owned()));
         }
         cells.push(words::row_p99(row));
         if self.cpu {

@@ -100,9 +100,13 @@ fn half_widths(summary: &Summary) -> Option<Vec<String>> {
     Some(cells)
 }
 
-/// Which percentiles are withheld, and the `-d` that each would need.
+/// Which percentiles are withheld, and the `-d` that each would need; stages have none, but a length.
 pub(super) fn withheld(trial: &Trial) -> Option<String> {
     let (_, summary) = words::headline(trial);
+    let longer = |needs_ns: u64| match trial.plan.stages.as_slice() {
+        [] => format!("-d {}", format::flag_seconds(needs_ns)),
+        _ => format!("longer stages, {} in all", format::flag_seconds(needs_ns + trial.window.warmup_ns)),
+    };
     let missing: Vec<(&str, u64)> = SHOWN
         .iter()
         .filter(|field| summary.percentile(field).is_none())
@@ -112,21 +116,19 @@ pub(super) fn withheld(trial: &Trial) -> Option<String> {
         [] => None,
         [(field, needs)] => {
             let name = words::percentile(field);
-            let flag = format::flag_seconds(*needs);
+            let flag = longer(*needs);
             Some(match samples_beyond(summary, field) {
                 Some(n) => {
                     let has = format::count(n, "sample", "samples");
-                    format!("{name} has {has} beyond it, 100 are needed: -d {flag}")
+                    format!("{name} has {has} beyond it, 100 are needed: {flag}")
                 }
-                None => format!("{name} has too few samples beyond it: -d {flag}"),
+                None => format!("{name} has too few samples beyond it: {flag}"),
             })
         }
         many => {
             let each: Vec<String> = many
                 .iter()
-                .map(|(field, needs)| {
-                    format!("{} (-d {})", words::percentile(field), format::flag_seconds(*needs))
-                })
+                .map(|(field, needs)| format!("{} ({})", words::percentile(field), longer(*needs)))
                 .collect();
             Some(format!("under 100 samples beyond {}", each.join(", ")))
         }

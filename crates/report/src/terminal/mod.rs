@@ -1,8 +1,10 @@
 //! What the terminal says: the answer in the first line, plain text unless
 //! colour is asked for, 80 columns unless another width is given.
 
+mod by_request;
 mod experiment;
 mod latency;
+mod published;
 mod table;
 #[cfg(test)]
 mod tests;

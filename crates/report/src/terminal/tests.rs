@@ -188,6 +188,53 @@ fn a_run() {
 }
 
 #[test]
+fn a_run_beside_a_source() {
+    insta::assert_snapshot!(experiment(&fixtures::with_published(), &plain()), @r"
+    hyper leads: at least 9.4 × nginx-fpm at 50 connections
+    9 candidates × 1 plan × 5 blocks = 45 trials: 39 valid, 5 lower bounds, 1 void
+    3 min 42 s · seed 1 · server on CPU 1, client on CPU 0
+
+     c50  50 connections, closed loop, GET /
+     rank    server         req/s      ± × nginx-fpm    2023  p99 ms µs/req    MB
+     1       hyper       ≥ 81,240  0.9 %        9.42       –   0.986   11.2  8.10
+     2       go-net-ht…    52,310  1.3 %        6.06       –    2.38   18.4  21.4
+     3–4     bjoern-bo…    17,020  2.1 %        1.97       –    3.74   57.1  34.9
+     3–4     node-http     16,790  2.4 %        1.95    1.50    6.05   58.9  78.3
+     5       nginx-fpm      8,628  1.2 %           1    1.00    9.14    114  58.2
+     6–7     caddy-fpm      6,104  1.9 %       0.707       –    16.6    161  92.5
+     6–7   ? apache-fpm     5,980  2.8 %       0.693       ?    20.9    166  88.0
+     8     ! php-server     5,322  1.7 %       0.617       –    11.1    187  29.7
+     9       gunicorn       1,412  3.4 %       0.164       –       –    706  46.3
+     ≥ hyper: client saturated in 5 of 5 trials: a worker was outside epoll_wait for
+       98 % of the window
+     ? apache-fpm: 4 of 5 trials count; host noisy in 1 of 5 trials: the hypervisor
+       took 3.1 % of a core; 1 % is the limit
+     ! php-server: 312 of 319,632 requests failed (0.1 %)
+
+     Fast & Furious: PHP, 2023 said                        there            here
+     RoadRunner is a win-win: faster than nginx and     (1.40 ×)  HOLDS     1.94 ×
+       FPM
+     Apache with FPM falls apart at a thousand         (0.200 ×)  FAILS     0.930 ×
+       connections
+     PHP-PM leaks memory                                     (–)  UNDECIDED
+       php-pm did not run
+     order under c50: tau-b 0.71 (0.31 to 0.90) with the source's over 7 candidates,
+     1 left out in doubt
+     doubt  apache-fpm: the author's own samples are 3,164, 1,409 and 1,423
+     there  plow, 10,000 requests at each concurrency, median of 3
+
+     If your application takes 20 ms of CPU a request, the whole spread under c50 is
+     3.2 %.
+     skipped  nginx-unit  there is no package of it for Debian 12.
+              prony servers install nginx-unit
+     note  The run was interrupted once and resumed.
+     ± 95 % intervals by Student's t on the log figures of the trials, each on a
+       fresh server; ratios are paired within blocks.
+     Reproduce  prony bench quickstart --seed 1
+    ");
+}
+
+#[test]
 fn a_run_with_hostile_labels_and_a_candidate_without_figures() {
     insta::assert_snapshot!(experiment(&fixtures::hostile(), &plain()), @r#"
     a|b `c` <img src=x onerror=alert(1)> @everyone
@@ -219,6 +266,8 @@ fn a_run_with_hostile_labels_and_a_candidate_without_figures() {
 
 #[test]
 fn everything_fits_80_columns() {
+    let beside = experiment(&fixtures::with_published(), &plain());
+    assert!(widest(&beside) <= 80, "{beside}");
     let trials = [fixtures::closed(), fixtures::overloaded(), fixtures::broken(), fixtures::doubtful()];
     for text in trials.iter().map(|t| trial(t, &plain())) {
         assert!(widest(&text) <= 80, "{text}");
@@ -244,4 +293,17 @@ fn colour_changes_nothing_but_colour() {
     }
     let a = fixtures::experiment();
     assert_eq!(strip(&experiment(&a, &colored)), experiment(&a, &plain()));
+}
+
+#[test]
+fn a_percentile_withheld_in_stages_asks_for_longer_ones() {
+    let mut t = fixtures::closed();
+    t.plan.stages = vec![prony_record::plan::StageRecord {
+        duration_ns: 33_000_000_000,
+        to_rate_per_s: None,
+        to_connections: Some(100),
+    }];
+    let shown = trial(&t, &plain());
+    assert!(shown.contains("100 are needed: longer stages, 78s in all"), "{shown}");
+    assert!(!shown.contains("-d "), "{shown}");
 }

@@ -2,7 +2,7 @@
 
 use prony_record::trial::{Bound, Effect, Outcome, Trial, Validity};
 
-use super::{Ink, TerminalOptions, latency, push_wrapped};
+use super::{Ink, TerminalOptions, by_request, latency, push_wrapped};
 use crate::{format, words};
 
 /// Bars in the sparkline at most; longer windows are drawn in as many equal parts.
@@ -28,6 +28,13 @@ pub fn trial(trial: &Trial, options: &TerminalOptions) -> String {
         push_line(&mut out, &line);
     }
     out.push('\n');
+    let requests = by_request::table(trial, width);
+    for (i, line) in requests.iter().enumerate() {
+        push_line(&mut out, &if i == 0 { ink.dim(line) } else { line.clone() });
+    }
+    if !requests.is_empty() {
+        out.push('\n');
+    }
     fates(&mut out, trial, width);
     costs(&mut out, trial, width);
     errors(&mut out, trial, width, ink);
@@ -352,6 +359,7 @@ fn command_of(trial: &Trial, target: Option<&str>) -> String {
     let plan = &trial.plan;
     let flags_of_tls = plan.tls.as_ref().is_some_and(|tls| !tls.is_default());
     let more = !plan.headers.is_empty() || plan.body_bytes > 0 || !plan.keepalive || flags_of_tls;
+    let more = more || plan.targets.is_some();
     if plan.method != "GET" || more || plan.pipeline > 1 {
         return "prony load …".to_owned();
     }

@@ -188,3 +188,20 @@ fn a_load_longer_than_its_bins_ends_well() {
     assert_eq!(m.broken_identities, Vec::<String>::new());
     assert_eq!((m.requests.completed, m.bins.len()), (12, 36_000));
 }
+
+#[test]
+fn a_stop_after_the_last_answer_interrupts_nothing() {
+    let mut case = Case::closed(Nature::ideal(MS));
+    (case.plan.stop.requests, case.plan.stop.duration) = (Some(10), None);
+    // Asked for at the ninth answer, the end would come 150 ms later: the tenth is there long before.
+    case.stop_after_ns = Some(2 * MS + 9 * MS);
+    let played = case.play();
+    let m = played.sound();
+    assert_eq!((m.requests.completed, m.interrupted, m.ended_by_count), (10, false, true));
+    assert_eq!(m.window_end_ns - m.window_start_ns, 10 * MS + 1);
+    // What is cut is interrupted still.
+    case.plan.stop.requests = Some(1_000);
+    let played = case.play();
+    let m = played.sound();
+    assert!(m.interrupted && m.requests.completed < 1_000);
+}

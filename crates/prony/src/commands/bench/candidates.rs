@@ -3,7 +3,6 @@
 use prony_lab::bench::{Ask, BenchCandidate};
 use prony_lab::candidate::Candidate;
 use prony_lab::experiment::{Experiment, ExperimentPlan};
-use prony_load::plan::Arrivals;
 use prony_load::target::Target;
 
 use crate::cli::BenchArguments;
@@ -73,7 +72,7 @@ pub(super) fn of(arguments: &BenchArguments) -> Result<(Experiment, Vec<BenchCan
         method: plan.method,
         headers: plan.headers,
         body: plan.body,
-        poisson: matches!(plan.arrivals, Arrivals::Poisson(_)),
+        arrivals: plan.arrivals,
         pipeline: plan.pipeline,
         spin: plan.spin,
         ..ExperimentPlan::new(rate)

@@ -14,7 +14,7 @@ use prony_report::format::count;
 
 use super::candidates;
 use crate::cli::BenchArguments;
-use crate::commands::servers::{catalogue, layout};
+use crate::commands::servers::{catalogue, engine, layout};
 use crate::commands::{load, parse_cpus};
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -32,10 +32,16 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
         }
         let mut experiment = experiment(arguments, resumed.as_ref().map(|(_, log)| log))?;
         filter(&mut experiment, arguments)?;
-        let resolved =
-            resolve(&experiment, &catalogue(&arguments.servers, printer), &layout).map_err(Failure::usage)?;
+        let engine = engine(&arguments.runtime.runtime, arguments.runtime.memory.as_deref())?;
+        let catalogue = catalogue(&arguments.servers, printer);
+        let resolved = resolve(&experiment, &catalogue, &layout, engine.as_ref()).map_err(Failure::usage)?;
         (experiment, resolved.candidates, Ask::default(), resolved.skipped, resolved.baseline)
     } else {
+        if arguments.runtime.runtime != "native" || arguments.runtime.memory.is_some() {
+            return Err(Failure::usage(
+                "--runtime and --memory go with an experiment's servers: a --candidate runs as its own command says.",
+            ));
+        }
         let (experiment, candidates, ask) = candidates::of(arguments)?;
         let baseline = experiment.baseline.clone();
         (experiment, candidates, ask, Vec::new(), baseline)
@@ -115,8 +121,10 @@ fn experiment(arguments: &BenchArguments, resumed: Option<&RunLog>) -> Result<Ex
                     "This run was begun with --candidate: give the same ones again with --resume.",
                 ));
             };
-            Experiment::parse(&log.header.name, "the experiment in the run log", text)
-                .map_err(Failure::usage)?
+            let read = Experiment::parse(&log.header.name, "the experiment in the run log", text);
+            let mut experiment = read.map_err(Failure::usage)?;
+            experiment.published.clone_from(&log.header.published);
+            experiment
         }
         (None, None) => return Err(Failure::usage("Which experiment? Name one, or give --candidate.")),
     };

@@ -1,0 +1,385 @@
+//! Claims: what would have to be seen for a published conclusion to hold.
+//!
+//! ```text
+//! claim   = side op side | outcome(CANDIDATE) = WORD | rank(CANDIDATE) <= N
+//! op      = < | <= | > | >= | ~            (~: equivalent, within the smallest difference that matters)
+//! side    = term | max(term, …) | min(term, …) | NUMBER * max(term, …) | NUMBER * min(term, …)
+//! term    = NUMBER | figure | NUMBER * figure
+//! figure  = NAME(CANDIDATE) | NAME(CANDIDATE @ CONNECTIONS)
+//! ```
+
+use prony_record::trial::Outcome;
+
+use crate::figure::{FIGURES, Figure};
+
+/// A claim's longest text: it is read by a human, too.
+const LENGTH_MAX: usize = 1_000;
+
+/// A claim, read.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Claim {
+    /// Two sides compared.
+    Compared {
+        /// The left side: one term.
+        left: Term,
+        /// How they compare.
+        relation: Relation,
+        /// The right side.
+        right: Side,
+    },
+    /// Every trial's outcome.
+    Outcome {
+        /// Whose.
+        candidate: String,
+        /// Which.
+        outcome: Outcome,
+    },
+    /// A place in the ranking by throughput, or better.
+    Rank {
+        /// Whose.
+        candidate: String,
+        /// The worst place that the claim allows.
+        at_most: u32,
+    },
+}
+
+/// How two sides compare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Relation {
+    /// The left is less. `<=` reads the same: figures are continuous.
+    Less,
+    /// The left is more.
+    More,
+    /// Both are one, within the smallest difference that matters.
+    Equivalent,
+}
+
+/// The right side of a comparison.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Side {
+    /// One term.
+    One(Term),
+    /// The largest of them.
+    Max(Vec<Term>),
+    /// The smallest of them.
+    Min(Vec<Term>),
+}
+
+/// A number, or a candidate's figure times a number.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Term {
+    /// A number, in the figure's own unit on the other side.
+    Number(f64),
+    /// A figure.
+    Figure {
+        /// What it is multiplied by.
+        factor: f64,
+        /// Which figure.
+        quantity: Quantity,
+        /// Whose.
+        candidate: String,
+        /// In the plan with so many connections, not in the claim's own.
+        connections: Option<u32>,
+    },
+}
+
+impl Term {
+    fn times(self, by: f64) -> Term {
+        match self {
+            Term::Number(number) => Term::Number(number * by),
+            Term::Figure { factor, quantity, candidate, connections } => {
+                Term::Figure { factor: factor * by, quantity, candidate, connections }
+            }
+        }
+    }
+}
+
+/// What a claim may speak about: a trial's figure, or what a search over loads found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quantity {
+    /// Of a trial.
+    Trial(Figure),
+    /// The highest sustainable rate, in requests per second.
+    Capacity,
+}
+
+impl Quantity {
+    /// Its name in claims.
+    pub fn name(self) -> &'static str {
+        match self {
+            Quantity::Trial(figure) => figure.name(),
+            Quantity::Capacity => "capacity",
+        }
+    }
+
+    fn named(name: &str) -> Option<Quantity> {
+        if name == "capacity" { Some(Quantity::Capacity) } else { Figure::named(name).map(Quantity::Trial) }
+    }
+}
+
+/// Why a text is no claim: a sentence.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{claim:?} is no claim: {why}")]
+pub struct ClaimError {
+    claim: String,
+    why: String,
+}
+
+impl Claim {
+    /// Reads a claim.
+    ///
+    /// # Errors
+    /// A sentence with what is wrong and what would be right.
+    pub fn parse(text: &str) -> Result<Claim, ClaimError> {
+        let error = |why: String| ClaimError { claim: shortened(text), why };
+        if text.len() > LENGTH_MAX {
+            return Err(error(format!("it is longer than {LENGTH_MAX} characters.")));
+        }
+        let mut reader = Reader { rest: text };
+        let claim = reader.claim().map_err(error)?;
+        match reader.rest.trim() {
+            "" => Ok(claim),
+            more => Err(error(format!("nothing may follow, and {more:?} does."))),
+        }
+    }
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(80).collect()
+}
+
+/// Reads from the front.
+struct Reader<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Reader<'a> {
+    fn claim(&mut self) -> Result<Claim, String> {
+        let start = self.rest;
+        match self.word() {
+            Some("outcome") => {
+                let candidate = self.only_candidate()?;
+                self.expect("=")?;
+                return Ok(Claim::Outcome { candidate, outcome: self.outcome()? });
+            }
+            Some("rank") => {
+                let candidate = self.only_candidate()?;
+                self.expect("<=")?;
+                let places = self.number().filter(|n| *n >= 1.0 && n.fract() == 0.0 && *n <= 1e6);
+                let at_most = places.ok_or("write rank(candidate) <= 3.")?;
+                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to 1e6")]
+                return Ok(Claim::Rank { candidate, at_most: at_most as u32 });
+            }
+            _ => self.rest = start,
+        }
+        let left = self.term()?;
+        let relation = self.relation()?;
+        let right = self.side()?;
+        if matches!(left, Term::Number(_)) {
+            return Err("its left side must be a figure, throughput(candidate).".to_owned());
+        }
+        Ok(Claim::Compared { left, relation, right })
+    }
+
+    fn side(&mut self) -> Result<Side, String> {
+        let start = self.rest;
+        let by = self.number().filter(|_| self.take("*")).unwrap_or(1.0);
+        let make: fn(Vec<Term>) -> Side = match self.word() {
+            Some("max") => Side::Max,
+            Some("min") => Side::Min,
+            _ => {
+                self.rest = start;
+                return self.term().map(Side::One);
+            }
+        };
+        self.expect("(")?;
+        let mut terms = vec![self.term()?.times(by)];
+        while self.take(",") {
+            terms.push(self.term()?.times(by));
+        }
+        self.expect(")")?;
+        Ok(make(terms))
+    }
+
+    fn term(&mut self) -> Result<Term, String> {
+        let factor = match self.number() {
+            None => 1.0,
+            Some(number) if self.take("*") => number,
+            Some(number) => return Ok(Term::Number(number)),
+        };
+        let known = || {
+            let names: Vec<&str> = FIGURES.iter().map(|(name, _)| *name).chain(["capacity"]).collect();
+            format!("known figures: {}, outcome, rank.", names.join(", "))
+        };
+        let name =
+            self.word().ok_or_else(|| format!("a figure is missing before {:?}: {}", self.rest, known()))?;
+        let quantity =
+            Quantity::named(name).ok_or_else(|| format!("there is no figure {name:?}: {}", known()))?;
+        let (candidate, connections) = self.candidate()?;
+        Ok(Term::Figure { factor, quantity, candidate, connections })
+    }
+
+    /// `(CANDIDATE)` or `(CANDIDATE @ N)`.
+    fn candidate(&mut self) -> Result<(String, Option<u32>), String> {
+        self.expect("(")?;
+        let end = self.rest.find(')').ok_or("a ) is missing.")?;
+        let (inside, rest) = self.rest.split_at(end);
+        self.rest = &rest[1..];
+        let (candidate, connections) = match inside.split_once('@') {
+            None => (inside, None),
+            Some((candidate, count)) => {
+                let count = count.trim().parse().ok().filter(|n| *n > 0);
+                let count =
+                    count.ok_or_else(|| format!("{inside:?} must end in a number of connections."))?;
+                (candidate, Some(count))
+            }
+        };
+        let candidate = candidate.trim();
+        let plain = |c: char| !c.is_whitespace() && !"(),".contains(c);
+        if candidate.is_empty() || !candidate.chars().all(plain) {
+            return Err(format!("{candidate:?} is no candidate: write its label, amphp:jit."));
+        }
+        Ok((candidate.to_owned(), connections))
+    }
+
+    fn only_candidate(&mut self) -> Result<String, String> {
+        match self.candidate()? {
+            (candidate, None) => Ok(candidate),
+            (candidate, Some(_)) => Err(format!("write {candidate} without @: \"at\" names the plan.")),
+        }
+    }
+
+    fn relation(&mut self) -> Result<Relation, String> {
+        for (sign, relation) in [
+            ("<=", Relation::Less),
+            (">=", Relation::More),
+            ("<", Relation::Less),
+            (">", Relation::More),
+            ("~", Relation::Equivalent),
+        ] {
+            if self.take(sign) {
+                return Ok(relation);
+            }
+        }
+        Err(format!("one of <, >, ~ must stand before {:?}.", self.rest.trim()))
+    }
+
+    fn outcome(&mut self) -> Result<Outcome, String> {
+        match self.word() {
+            Some("carried") => Ok(Outcome::Carried),
+            Some("overloaded") => Ok(Outcome::Overloaded),
+            Some("broken") => Ok(Outcome::Broken),
+            other => {
+                Err(format!("{:?} is no outcome: carried, overloaded or broken.", other.unwrap_or_default()))
+            }
+        }
+    }
+
+    /// Letters, digits and underscores; `None`, and nothing taken, where there are none.
+    fn word(&mut self) -> Option<&'a str> {
+        let trimmed = self.rest.trim_start();
+        let end = trimmed.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(trimmed.len());
+        let (word, rest) = trimmed.split_at(end);
+        self.rest = rest;
+        (!word.is_empty()).then_some(word)
+    }
+
+    fn number(&mut self) -> Option<f64> {
+        let trimmed = self.rest.trim_start();
+        let end = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
+        let number = trimmed[..end].parse().ok().filter(|n: &f64| n.is_finite())?;
+        self.rest = &trimmed[end..];
+        Some(number)
+    }
+
+    fn take(&mut self, sign: &str) -> bool {
+        match self.rest.trim_start().strip_prefix(sign) {
+            Some(rest) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn expect(&mut self, sign: &str) -> Result<(), String> {
+        if self.take(sign) {
+            Ok(())
+        } else {
+            Err(format!("{sign:?} is missing before {:?}.", self.rest.trim()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure(name: &str, candidate: &str) -> Term {
+        let quantity = Quantity::named(name).unwrap();
+        Term::Figure { factor: 1.0, quantity, candidate: candidate.to_owned(), connections: None }
+    }
+
+    #[test]
+    fn claims_are_read_as_written() {
+        let claim = Claim::parse("throughput(a:x+y) < 0.95 * throughput(b)").unwrap();
+        let Claim::Compared { left, relation, right } = claim else { panic!("{claim:?}") };
+        assert_eq!((left, relation), (figure("throughput", "a:x+y"), Relation::Less));
+        assert!(matches!(right, Side::One(Term::Figure { factor, .. }) if factor == 0.95));
+        let claim = Claim::parse("throughput(a @ 1000)<0.5*throughput( a@100 )").unwrap();
+        let Claim::Compared { left: Term::Figure { connections, .. }, .. } = claim else {
+            panic!("{claim:?}")
+        };
+        assert_eq!(connections, Some(1000));
+        let claim = Claim::parse("p99(a) ~ 1.5 * max(p99(b), 2 * p99(c))").unwrap();
+        let Claim::Compared { right: Side::Max(terms), .. } = claim else { panic!("{claim:?}") };
+        let factors: Vec<f64> =
+            terms.iter().map(|t| if let Term::Figure { factor, .. } = t { *factor } else { 0.0 }).collect();
+        assert_eq!(factors, [1.5, 3.0]);
+        assert_eq!(
+            Claim::parse("memory_growth(a) > 0").unwrap(),
+            Claim::Compared {
+                left: figure("memory_growth", "a"),
+                relation: Relation::More,
+                right: Side::One(Term::Number(0.0))
+            }
+        );
+        assert_eq!(
+            Claim::parse("outcome(a:ev) = broken").unwrap(),
+            Claim::Outcome { candidate: "a:ev".to_owned(), outcome: Outcome::Broken }
+        );
+        assert_eq!(
+            Claim::parse(" rank( a ) <= 2 ").unwrap(),
+            Claim::Rank { candidate: "a".to_owned(), at_most: 2 }
+        );
+    }
+
+    #[test]
+    fn what_is_no_claim_is_said() {
+        for (text, words) in [
+            ("", "a figure is missing"),
+            ("speed(a) > 1", "no figure \"speed\""),
+            ("throughput(a) = 1", "one of <, >, ~"),
+            ("throughput(a", "a ) is missing"),
+            ("throughput() > 1", "is no candidate"),
+            ("throughput(a @ x) > 1", "number of connections"),
+            ("throughput(a) > 1 or so", "nothing may follow"),
+            ("5 > throughput(a)", "left side"),
+            ("outcome(a) = fine", "no outcome"),
+            ("rank(a) <= 0", "rank(candidate) <= 3"),
+            ("throughput(a) > max()", "a figure is missing"),
+            ("throughput(a) > 1.2.3 * throughput(b)", "no figure \"1\""),
+        ] {
+            let said = Claim::parse(text).unwrap_err().to_string();
+            assert!(said.contains(words), "{text:?}: {said}");
+        }
+        assert!(Claim::parse(&"(".repeat(2_000)).unwrap_err().to_string().len() < 300);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn nothing_makes_it_panic(text in ".{0,80}") {
+            let _ = Claim::parse(&text);
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Conclusions judged: whether what a source concluded is what was measured here.
+//!
+//! A claim holds when its 95 % interval is wholly on the side it says, fails when the interval is
+//! wholly on the other, and is undecided else. Intervals are Student's t over blocks: on log ratios
+//! where both sides are figures above 0, on differences else.
+
+use std::collections::BTreeMap;
+
+use prony_record::Estimate;
+use prony_record::published::{Conclusion, Published};
+use prony_record::run_log::{NamedPlan, RunLog, TrialResult};
+use serde::Serialize;
+
+use crate::claim::{Claim, Quantity, Side, Term};
+use crate::experiment::PlanAnalysis;
+use crate::figure::Figure;
+use crate::text::list;
+
+mod evidence;
+mod interval;
+
+/// What became of a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Judgement {
+    /// The interval is wholly on the side that the claim says.
+    Holds,
+    /// It is wholly on the other side.
+    Fails,
+    /// It is on both, or there is none.
+    Undecided,
+}
+
+impl Judgement {
+    /// HOLDS, FAILS or UNDECIDED.
+    pub fn word(self) -> &'static str {
+        match self {
+            Judgement::Holds => "HOLDS",
+            Judgement::Fails => "FAILS",
+            Judgement::Undecided => "UNDECIDED",
+        }
+    }
+
+    fn of(holds: bool, fails: bool) -> Judgement {
+        match (holds, fails) {
+            (true, _) => Judgement::Holds,
+            (_, true) => Judgement::Fails,
+            _ => Judgement::Undecided,
+        }
+    }
+
+    /// What holds only where all hold, and fails where any fails.
+    fn all(all: impl IntoIterator<Item = Judgement>) -> Judgement {
+        let mut together = None;
+        for one in all {
+            together = Some(match (together, one) {
+                (Some(Judgement::Fails), _) | (_, Judgement::Fails) => Judgement::Fails,
+                (None | Some(Judgement::Holds), Judgement::Holds) => Judgement::Holds,
+                _ => Judgement::Undecided,
+            });
+        }
+        together.unwrap_or(Judgement::Undecided)
+    }
+
+    /// What holds where any holds, and fails only where all fail.
+    fn any(all: impl IntoIterator<Item = Judgement>) -> Judgement {
+        Judgement::all(all.into_iter().map(Judgement::reversed)).reversed()
+    }
+
+    fn reversed(self) -> Judgement {
+        match self {
+            Judgement::Holds => Judgement::Fails,
+            Judgement::Fails => Judgement::Holds,
+            Judgement::Undecided => Judgement::Undecided,
+        }
+    }
+}
+
+/// A conclusion of the source, judged.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Judged {
+    /// The source's words.
+    pub text: String,
+    /// The claim.
+    pub claim: String,
+    /// Over all plans that it is about.
+    pub judgement: Judgement,
+    /// The left side's figure over the right's in the source, where it printed both; its one figure where
+    /// the claim has one.
+    pub published: Option<f64>,
+    /// The same here, under the plan that decides (see `plans`).
+    pub here: Option<Estimate>,
+    /// Whether `published` and `here` are ratios.
+    pub is_ratio: bool,
+    /// Plan by plan.
+    pub plans: Vec<JudgedPlan>,
+    /// Why it is undecided, where a reason is known.
+    pub why: Option<String>,
+}
+
+/// A conclusion under one plan.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct JudgedPlan {
+    /// The plan's name.
+    pub plan: String,
+    /// What became of the claim there.
+    pub judgement: Judgement,
+    /// Left over right, or the left's figure.
+    pub here: Option<Estimate>,
+    /// Why it is undecided.
+    pub why: Option<String>,
+}
+
+/// What claims are judged on.
+pub(crate) struct Evidence<'a> {
+    pub(crate) log: &'a RunLog,
+    pub(crate) results: &'a BTreeMap<u32, &'a TrialResult>,
+    pub(crate) plans: &'a [PlanAnalysis],
+}
+
+/// All of a source's conclusions, in its order.
+pub(crate) fn judge(published: &Published, evidence: &Evidence<'_>) -> Vec<Judged> {
+    published.conclusions.iter().map(|conclusion| judged(conclusion, published, evidence)).collect()
+}
+
+fn judged(conclusion: &Conclusion, published: &Published, evidence: &Evidence<'_>) -> Judged {
+    let mut judged = Judged {
+        text: conclusion.text.clone(),
+        claim: conclusion.claim.clone(),
+        judgement: Judgement::Undecided,
+        published: None,
+        here: None,
+        is_ratio: false,
+        plans: Vec::new(),
+        why: None,
+    };
+    // Claims were read when the experiment was; a log may have been written by hand.
+    let claim = match Claim::parse(&conclusion.claim) {
+        Ok(claim) => claim,
+        Err(why) => return Judged { why: Some(why.to_string()), ..judged },
+    };
+    let plans = evidence.plans_of(conclusion, &claim);
+    judged.is_ratio = is_ratio(&claim);
+    judged.published = plans.iter().find_map(|plan| printed(&claim, plan, published));
+    for plan in &plans {
+        let found = evidence.finding(&claim, plan);
+        judged.plans.push(JudgedPlan {
+            plan: plan.name.clone(),
+            judgement: found.judgement,
+            here: found.here,
+            why: found.why,
+        });
+    }
+    judged.judgement = Judgement::all(judged.plans.iter().map(|plan| plan.judgement));
+    // The plan that decides: the first that is as the whole is.
+    let decides = judged.plans.iter().find(|plan| plan.judgement == judged.judgement);
+    judged.here = decides.and_then(|plan| plan.here.clone());
+    judged.why = match decides {
+        Some(plan) => plan.why.clone(),
+        None => Some("no plan of this run is what it speaks of".to_owned()),
+    };
+    judged
+}
+
+fn is_ratio(claim: &Claim) -> bool {
+    matches!(claim, Claim::Compared { right, .. } if right.terms().iter().any(|t| matches!(t, Term::Figure { .. })))
+}
+
+impl Side {
+    fn terms(&self) -> &[Term] {
+        match self {
+            Side::One(term) => std::slice::from_ref(term),
+            Side::Max(terms) | Side::Min(terms) => terms,
+        }
+    }
+}
+
+impl Claim {
+    /// What it speaks about first: searches are other plans than loads.
+    fn quantity(&self) -> Quantity {
+        match self {
+            Claim::Compared { left: Term::Figure { quantity, .. }, .. } => *quantity,
+            _ => Quantity::Trial(Figure::Throughput),
+        }
+    }
+}
+
+/// What the source printed of a claim: left over right, or the left's figure.
+fn printed(claim: &Claim, plan: &NamedPlan, published: &Published) -> Option<f64> {
+    let Claim::Compared { left, right, .. } = claim else { return None };
+    let figure = |term: &Term| {
+        let Term::Figure { quantity, candidate, connections, .. } = term else { return None };
+        let connections = connections.unwrap_or(plan.plan.connections);
+        let name = match quantity {
+            Quantity::Trial(Figure::Throughput) => "requests_per_s".to_owned(),
+            Quantity::Trial(figure @ (Figure::Percentile(_) | Figure::Mean | Figure::Stdev)) => {
+                format!("{figure}_ms")
+            }
+            _ => return None,
+        };
+        let rate = plan.plan.rate_per_s.filter(|_| plan.share.is_none());
+        let is_it = |row: &&prony_record::published::PublishedRow| {
+            row.candidate == *candidate
+                && row.connections.is_none_or(|c| c == connections)
+                && row.rate_per_s == rate
+                && row.doubt.is_none()
+        };
+        published.rows.iter().find(is_it)?.figure(&name)
+    };
+    match right.terms() {
+        [Term::Number(_)] => figure(left),
+        [only] => Some(figure(left)? / figure(only)?),
+        _ => None,
+    }
+}
+
+/// The words of a judged conclusion's plans where they differ: `holds under c100, fails under c1000`.
+pub fn by_plan(judged: &Judged) -> Option<String> {
+    let differ = judged.plans.windows(2).any(|pair| pair[0].judgement != pair[1].judgement);
+    differ.then(|| {
+        let words: Vec<String> = judged
+            .plans
+            .iter()
+            .map(|plan| format!("{} under {}", plan.judgement.word().to_lowercase(), plan.plan))
+            .collect();
+        list(&words.iter().map(String::as_str).collect::<Vec<_>>())
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,163 @@
+use prony_record::published::{At, KneeOf, PublishedRow};
+use prony_record::run_log::{ShareOf, Skipped};
+
+use prony_record::published::AtRate;
+
+use super::*;
+use crate::experiment::analyse;
+use crate::testing::run::Log;
+
+fn concluded(claim: &str, at: At) -> Published {
+    let conclusion = Conclusion { text: "t".to_owned(), claim: claim.to_owned(), at };
+    Published { source: "S, 2020".to_owned(), conclusions: vec![conclusion], ..Published::default() }
+}
+
+fn judged_of(log: &mut Log, published: Published) -> Judged {
+    log.0.header.published = Some(published);
+    analyse(&log.0).published.unwrap().conclusions.remove(0)
+}
+
+fn said(log: &mut Log, claim: &str) -> Judgement {
+    judged_of(log, concluded(claim, At::default())).judgement
+}
+
+/// a is at 200, b at 100, c at 101, each give or take 1 %, in four blocks.
+fn three() -> Log {
+    Log::new(&["a", "b", "c"], 4).with(&[
+        &[2000, 1000, 1010],
+        &[2020, 990, 1025],
+        &[1990, 1005, 1000],
+        &[2010, 1010, 1005],
+    ])
+}
+
+#[test]
+fn a_claim_holds_fails_or_is_undecided_by_its_interval() {
+    use Judgement::{Fails, Holds, Undecided};
+    let mut log = three();
+    for (claim, judgement) in [
+        ("throughput(a) > 1.9 * throughput(b)", Holds),
+        ("throughput(a) > 2.1 * throughput(b)", Fails),
+        ("throughput(a) > 2.0 * throughput(b)", Undecided),
+        ("throughput(b) < 0.6 * throughput(a)", Holds),
+        ("throughput(b) < 0.4 * throughput(a)", Fails),
+        ("throughput(a) ~ throughput(b)", Fails),
+        ("throughput(b) ~ throughput(b)", Holds),
+        ("throughput(b) ~ throughput(c)", Undecided),
+        ("throughput(a) > max(throughput(b), throughput(c))", Holds),
+        ("throughput(b) > min(throughput(a), throughput(c))", Undecided),
+        ("throughput(b) < max(throughput(a), throughput(c))", Holds),
+        ("throughput(b) > max(throughput(a), throughput(c))", Fails),
+        ("failed_share(a) > 0.5", Fails),
+        ("failed_share(a) < 0.5", Holds),
+        ("throughput(a) > 1500", Holds),
+        ("throughput(a) ~ 2005", Holds),
+        ("rank(a) <= 1", Holds),
+        ("rank(b) <= 1", Fails),
+        ("rank(b) <= 2", Undecided),
+        ("outcome(a) = carried", Holds),
+        ("outcome(a) = broken", Fails),
+    ] {
+        assert_eq!(said(&mut log, claim), judgement, "{claim}");
+    }
+}
+
+#[test]
+fn both_figures_stand_side_by_side() {
+    let row = |candidate: &str, rate: f64| PublishedRow {
+        candidate: candidate.to_owned(),
+        connections: Some(50),
+        figures: BTreeMap::from([("requests_per_s".to_owned(), rate)]),
+        ..PublishedRow::default()
+    };
+    let mut published = concluded("throughput(a) > 1.2 * throughput(b)", At::default());
+    published.rows = vec![row("a", 300.0), row("b", 200.0), row("c", 100.0), row("d", 1.0)];
+    let judged = judged_of(&mut three(), published.clone());
+    assert_eq!((judged.published, judged.is_ratio), (Some(1.5), true));
+    let here = judged.here.unwrap();
+    assert!((here.point - 2.002).abs() < 0.01 && here.ci_low.unwrap() > 1.9, "{here:?}");
+    // The baseline is c: its ratio in the source is to its own row.
+    let mut log = three();
+    published.rows[0].doubt = Some("ports".to_owned());
+    log.0.header.published = Some(published);
+    let analysis = analyse(&log.0);
+    let there: BTreeMap<&str, Option<f64>> = analysis.plans[0]
+        .rows
+        .iter()
+        .map(|row| (row.candidate.as_str(), row.published.as_ref().and_then(|p| p.ratio)))
+        .collect();
+    assert_eq!(there, BTreeMap::from([("a", None), ("b", Some(2.0)), ("c", Some(1.0))]));
+    let published = analysis.published.unwrap();
+    assert_eq!((published.doubts.len(), published.not_here.as_slice()), (1, &["d".to_owned()][..]));
+    assert!(published.agreement.is_empty(), "two rows say nothing of an order");
+}
+
+#[test]
+fn the_order_agrees_or_not() {
+    let rates: &[&[u64]] = &[&[50, 40, 30, 20, 10], &[51, 41, 31, 21, 11]];
+    let mut log = Log::new(&["a", "b", "c", "d", "e"], 2).with(rates);
+    let rows = |theirs: [f64; 5]| {
+        let pairs = ["a", "b", "c", "d", "e"].into_iter().zip(theirs);
+        let row = |(candidate, rate): (&str, f64)| PublishedRow {
+            candidate: candidate.to_owned(),
+            figures: BTreeMap::from([("requests_per_s".to_owned(), rate)]),
+            ..PublishedRow::default()
+        };
+        Published { rows: pairs.map(row).collect(), ..Published::default() }
+    };
+    for (theirs, tau) in [([9.0, 8.0, 7.0, 6.0, 5.0], 1.0), ([1.0, 2.0, 3.0, 4.0, 5.0], -1.0)] {
+        log.0.header.published = Some(rows(theirs));
+        let agreement = analyse(&log.0).published.unwrap().agreement.remove(0);
+        assert_eq!((agreement.tau_b.point, agreement.tau_b.n, agreement.figure), (tau, 5, "requests_per_s"));
+    }
+}
+
+#[test]
+fn what_did_not_run_is_undecided_and_says_why() {
+    let mut log = three();
+    log.0.header.skipped.push(Skipped {
+        candidate: "d".to_owned(),
+        reason: "it is not installed.".to_owned(),
+        mend: None,
+    });
+    let why = |log: &mut Log, claim: &str| judged_of(log, concluded(claim, At::default())).why.unwrap();
+    assert_eq!(why(&mut log, "throughput(d) > throughput(a)"), "d was skipped: it is not installed.");
+    assert!(why(&mut log, "throughput(x) > 5").contains("not among the candidates"));
+    assert!(why(&mut log, "throughput(a @ 7) > throughput(a @ 8)").contains("no plan has 7 connections"));
+    assert!(why(&mut log, "capacity(a) > capacity(b)").contains("no plan of this run"));
+    let at = At { connections: vec![3], ..At::default() };
+    let judged = judged_of(&mut log, concluded("throughput(a) > throughput(b)", at));
+    assert_eq!((judged.judgement, judged.plans.len()), (Judgement::Undecided, 0));
+    let mut once = Log::new(&["a", "b"], 1).with(&[&[2000, 1000]]);
+    assert_eq!(said(&mut once, "throughput(a) > throughput(b)"), Judgement::Undecided);
+    assert_eq!(said(&mut once, "outcome(a) = carried"), Judgement::Undecided);
+    // A log written by hand.
+    assert!(why(&mut log, "a is best").contains("no claim"));
+}
+
+#[test]
+fn a_lower_bound_cannot_show_that_it_is_less() {
+    let mut log = three();
+    for at in 0..log.0.results.len() {
+        if log.0.results[at].planned.candidate == "b" {
+            log.trial(at).throughput.bound = prony_record::trial::Bound::Lower;
+        }
+    }
+    assert_eq!(said(&mut log, "throughput(b) < 0.6 * throughput(a)"), Judgement::Undecided);
+    assert_eq!(said(&mut log, "throughput(a) > 1.9 * throughput(b)"), Judgement::Undecided);
+    assert_eq!(said(&mut log, "throughput(b) > 0.4 * throughput(a)"), Judgement::Holds);
+}
+
+#[test]
+fn plans_are_found_by_rate_and_by_share_of_a_knee() {
+    let mut log = three();
+    let of = KneeOf { candidate: "a".to_owned(), plan: "knee".to_owned() };
+    log.0.header.plans[0].share = Some(ShareOf { share: 1.05, of: of.clone() });
+    let mut judged = |rates| {
+        let at = At { rates, ..At::default() };
+        judged_of(&mut log, concluded("throughput(a) > throughput(b)", at)).plans.len()
+    };
+    assert_eq!(judged(vec![AtRate::Share { share: 1.05, of: of.clone() }]), 1);
+    assert_eq!(judged(vec![AtRate::Share { share: 0.5, of }]), 0);
+    assert_eq!(judged(vec![AtRate::PerS(5000.0)]), 0);
+}

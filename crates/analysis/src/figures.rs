@@ -1,0 +1,250 @@
+//! Every figure of a run ranked as throughput is: estimates over trials, ranks
+//! with their ties, and ratios between any two candidates.
+//!
+//! A reader chooses the figure and the baseline on the page; what they may
+//! choose is computed here, by the same methods as [`crate::experiment`].
+
+use prony_record::Estimate;
+use prony_record::run_log::RunLog;
+use prony_record::trial::Bound;
+use serde::Serialize;
+
+use crate::analyse::{candidates, last_results, plan_names};
+use crate::ranking::{Contestant, ranks};
+use crate::row::{Cell, estimate, percentile, real};
+
+/// What candidates are ranked by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Figure {
+    /// Completed requests per second.
+    Throughput,
+    /// Median response, in nanoseconds.
+    P50,
+    /// 99th percentile of response, in nanoseconds.
+    P99,
+    /// Server CPU time per completed request, in nanoseconds.
+    CpuPerRequest,
+    /// The highest memory of the server in a trial, in bytes.
+    PeakMemory,
+    /// From process start to first right answer, in nanoseconds.
+    StartUp,
+}
+
+impl Figure {
+    /// All of them, in the order of a page.
+    pub const ALL: [Figure; 6] = [
+        Figure::Throughput,
+        Figure::P50,
+        Figure::P99,
+        Figure::CpuPerRequest,
+        Figure::PeakMemory,
+        Figure::StartUp,
+    ];
+
+    /// Whether more is better.
+    pub fn more_is_better(self) -> bool {
+        self == Figure::Throughput
+    }
+
+    /// A trial's figure; `None` where it has none.
+    fn of(self, cell: &Cell<'_>) -> Option<f64> {
+        let response = &cell.trial.latency.response;
+        match self {
+            Figure::Throughput => Some(cell.trial.throughput.requests_per_s.point),
+            Figure::P50 => response.p50_ns.map(real),
+            Figure::P99 => response.p99_ns.map(real),
+            Figure::CpuPerRequest => {
+                let completed = cell.trial.requests.completed;
+                (completed > 0).then_some(real(cell.server?.window_cpu_ns) / real(completed))
+            }
+            Figure::PeakMemory => Some(real(cell.server?.peak_memory_bytes)),
+            Figure::StartUp => Some(real(cell.server?.startup_ns)),
+        }
+        .filter(|v| v.is_finite())
+    }
+
+    /// The name of the percentile that it is, if it is one.
+    fn percentile(self) -> Option<&'static str> {
+        match self {
+            Figure::P50 => Some("p50_ns"),
+            Figure::P99 => Some("p99_ns"),
+            _ => None,
+        }
+    }
+}
+
+/// One figure under one plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ranking {
+    /// The plan's name.
+    pub plan: String,
+    /// The figure.
+    pub figure: Figure,
+    /// Candidates in the experiment's order.
+    pub rows: Vec<FigureRow>,
+}
+
+/// One candidate's figure under one plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FigureRow {
+    /// The candidate's label.
+    pub candidate: String,
+    /// The geometric mean over its trials that count, with its interval.
+    pub estimate: Option<Estimate>,
+    /// For a percentile that is censored in a trial: it is longer than this.
+    pub censored_at_ns: Option<u64>,
+    /// Whether it is a lower bound.
+    pub lower_bound: bool,
+    /// The best and the worst place it may hold.
+    pub rank: Option<(u32, u32)>,
+    /// Its group of ties, from 1: the rank intervals of different groups do not overlap.
+    pub tie: Option<u32>,
+    /// Each counted trial's figure, in block order.
+    pub trials: Vec<f64>,
+    /// Over each candidate of the rows, in their order: the ratio, paired within blocks.
+    pub ratios: Vec<Option<Estimate>>,
+}
+
+/// All figures under all plans.
+pub fn rankings(log: &RunLog) -> Vec<Ranking> {
+    let results = last_results(log);
+    let mut all = Vec::new();
+    for plan in plan_names(log, &results) {
+        let cells: Vec<(String, Vec<Cell<'_>>)> = candidates(log, &results, &plan)
+            .into_iter()
+            .map(|candidate| {
+                let mut cells: Vec<Cell<'_>> = results
+                    .values()
+                    .filter(|r| r.planned.plan == plan && r.planned.candidate == candidate.label)
+                    .filter_map(|r| Cell::of(r))
+                    .filter(Cell::counts)
+                    .collect();
+                cells.sort_by_key(|cell| (cell.planned.block, cell.planned.index));
+                (candidate.label, cells)
+            })
+            .collect();
+        all.extend(Figure::ALL.map(|figure| Ranking {
+            plan: plan.clone(),
+            figure,
+            rows: figure_rows(figure, &cells),
+        }));
+    }
+    all
+}
+
+fn figure_rows(figure: Figure, cells: &[(String, Vec<Cell<'_>>)]) -> Vec<FigureRow> {
+    let contestants: Vec<Option<Contestant>> = cells.iter().map(|(_, c)| contestant(figure, c)).collect();
+    let present: Vec<Contestant> = contestants
+        .iter()
+        .flatten()
+        .map(|c| if figure.more_is_better() { c.clone() } else { inverse(c) })
+        .collect();
+    let mut places = ranks(&present.iter().collect::<Vec<_>>()).into_iter();
+    let mut rows: Vec<FigureRow> = cells
+        .iter()
+        .zip(&contestants)
+        .map(|((label, cells), own)| {
+            let (estimate, censored_at_ns) = figures_estimate(figure, cells);
+            FigureRow {
+                candidate: label.clone(),
+                rank: own.as_ref().and_then(|_| places.next()),
+                tie: None,
+                lower_bound: figure == Figure::Throughput
+                    && cells.iter().any(|c| c.trial.throughput.bound == Bound::Lower),
+                trials: cells.iter().filter_map(|c| figure.of(c)).collect(),
+                ratios: contestants.iter().map(|base| own.as_ref()?.ratio_to(base.as_ref()?)).collect(),
+                estimate,
+                censored_at_ns,
+            }
+        })
+        .collect();
+    for (i, row) in rows.iter_mut().enumerate() {
+        if row.ratios[i].is_some() {
+            row.ratios[i] = Some(Estimate::bare(1.0, row.trials.len() as u64, "it is the baseline"));
+        }
+    }
+    group_ties(&mut rows);
+    rows
+}
+
+/// The estimate, or what a percentile is longer than. Only where every trial
+/// that counts has the figure: a mean over those that happened to have it would favour them.
+fn figures_estimate(figure: Figure, cells: &[Cell<'_>]) -> (Option<Estimate>, Option<u64>) {
+    if let Some(name) = figure.percentile() {
+        return percentile(cells, name);
+    }
+    let values: Vec<f64> = cells.iter().filter_map(|c| figure.of(c)).collect();
+    (estimate(&values), None)
+}
+
+/// What competes: nothing where a trial that counts lacks the figure, or where it may not be compared.
+fn contestant(figure: Figure, cells: &[Cell<'_>]) -> Option<Contestant> {
+    if figure.percentile().is_some() {
+        // Censored, withheld, or grown with the window's length in an overload.
+        let (estimate, _) = figures_estimate(figure, cells);
+        let overloaded = estimate?.no_interval.is_some_and(|why| why.starts_with("overloaded"));
+        if overloaded {
+            return None;
+        }
+    }
+    let by_block: Vec<(u32, f64)> =
+        cells.iter().filter_map(|c| Some((c.planned.block, figure.of(c)?))).collect();
+    let lower =
+        figure == Figure::Throughput && cells.iter().any(|c| c.trial.throughput.bound == Bound::Lower);
+    Contestant::of(&by_block, lower)
+}
+
+/// The same order upside down, for figures of which less is better.
+fn inverse(contestant: &Contestant) -> Contestant {
+    let blocks = contestant.blocks.iter().map(|(block, value)| (*block, 1.0 / value)).collect();
+    Contestant { blocks, lower_bound: false }
+}
+
+/// Rank intervals that overlap, directly or over others, are one group.
+fn group_ties(rows: &mut [FigureRow]) {
+    let mut order: Vec<usize> = (0..rows.len()).filter(|i| rows[*i].rank.is_some()).collect();
+    order.sort_by_key(|i| rows[*i].rank);
+    let (mut group, mut reaches) = (0, 0);
+    for i in order {
+        let (low, high) = rows[i].rank.unwrap_or_default();
+        if low > reaches {
+            group += 1;
+        }
+        reaches = reaches.max(high);
+        rows[i].tie = Some(group);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(rank: (u32, u32)) -> FigureRow {
+        FigureRow {
+            candidate: String::new(),
+            estimate: None,
+            censored_at_ns: None,
+            lower_bound: false,
+            rank: Some(rank),
+            tie: None,
+            trials: vec![],
+            ratios: vec![],
+        }
+    }
+
+    #[test]
+    fn ties_are_rank_intervals_that_overlap() {
+        let mut rows: Vec<FigureRow> = [(3, 4), (1, 2), (5, 5), (1, 2), (4, 4)].map(row).into();
+        group_ties(&mut rows);
+        assert_eq!(rows.iter().map(|r| r.tie.unwrap()).collect::<Vec<_>>(), [2, 1, 3, 1, 2]);
+    }
+
+    #[test]
+    fn less_is_better_turns_the_order_round() {
+        let of = |v: f64| Contestant::of(&[(0, v), (1, v * 1.001), (2, v * 0.999)], false).unwrap();
+        let (quick, slow) = (of(1.0), of(2.0));
+        assert_eq!(ranks(&[&inverse(&quick), &inverse(&slow)]), [(1, 1), (2, 2)]);
+        assert_eq!(ranks(&[&quick, &slow]), [(2, 2), (1, 1)]);
+    }
+}

@@ -1,0 +1,278 @@
+//! One trial as its pictures need it: bounded, whatever the trial's length.
+//!
+//! Everything is computed from the record's histograms, merged where seconds
+//! are: no percentile here is a mean of percentiles.
+
+use prony_record::hdr::{Bucket, buckets};
+use prony_record::run_log::TrialResult;
+use prony_record::server::ServerSamples;
+use prony_record::trial::{SeriesPoint, Trial};
+use prony_stats::order::Quantile;
+use serde::Serialize;
+
+/// Points of a series: what 900 pixels can show as lines of their own.
+const POINTS_MAX: usize = 240;
+/// Columns of a heat map.
+const COLUMNS_MAX: usize = 60;
+/// Rows of a heat map in a decade: a factor of 1.21 each.
+const ROWS_A_DECADE: f64 = 12.0;
+/// Bars of the distribution in a decade: a factor of 1.10 each.
+const BARS_A_DECADE: f64 = 24.0;
+/// A point of a picture needs this many samples beyond it, as in the ranking's curves.
+const BEYOND_MIN: u64 = 10;
+/// A series' 99th percentile needs 100 samples, as in the record.
+const P99_SAMPLES_MIN: u64 = 100;
+
+/// Where curves have points: even steps of log 1/(1 − q), eight a decade, from the minimum to p99.9999.
+pub fn quantiles() -> Vec<f64> {
+    (0..=48).map(|k| ((1.0 - 10_f64.powf(-f64::from(k) / 8.0)) * 1e6).round() / 1e6).collect()
+}
+
+/// The pictures of a trial.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Picture {
+    /// Response at each of [`quantiles`], as far as it is known.
+    pub response_ns: Vec<u64>,
+    /// Service, likewise.
+    pub service_ns: Vec<u64>,
+    /// Client delay, likewise; empty where the clock is the user's.
+    pub client_delay_ns: Vec<u64>,
+    /// Over time.
+    pub series: Series,
+    /// Response by time.
+    pub heat: Heat,
+    /// Response, counted by range.
+    pub distribution: Distribution,
+    /// What the server cost over time; empty where it was not the lab's.
+    pub server: ServerSeries,
+}
+
+/// Seconds of the window, or groups of them; all columns have one length.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Series {
+    /// From the window's start to the group's.
+    pub at_ns: Vec<u64>,
+    /// Its length.
+    pub length_ns: Vec<u64>,
+    /// Completed requests per second.
+    pub completed_per_s: Vec<f64>,
+    /// Failed requests per second.
+    pub failed_per_s: Vec<f64>,
+    /// Connections open at its end.
+    pub connections: Vec<u64>,
+    /// Median response.
+    pub p50_ns: Vec<Option<u64>>,
+    /// 90th percentile.
+    pub p90_ns: Vec<Option<u64>>,
+    /// 99th percentile, given 100 samples.
+    pub p99_ns: Vec<Option<u64>>,
+    /// The longest.
+    pub max_ns: Vec<Option<u64>>,
+}
+
+/// Counts by time and response. Row `k` holds responses from `10^(k/12)` to `10^((k+1)/12)` ns.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Heat {
+    /// Rows in a decade.
+    pub rows_a_decade: f64,
+    /// Each column's start.
+    pub at_ns: Vec<u64>,
+    /// Each column's length.
+    pub length_ns: Vec<u64>,
+    /// Of each cell that has a count: its column.
+    pub column: Vec<u32>,
+    /// Its row.
+    pub row: Vec<i32>,
+    /// Its requests.
+    pub count: Vec<u64>,
+}
+
+/// Counts by response. Bar `k` holds responses from `10^(k/24)` to `10^((k+1)/24)` ns.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Distribution {
+    /// Bars in a decade.
+    pub bars_a_decade: f64,
+    /// Of each bar that has a count: its number.
+    pub bar: Vec<i32>,
+    /// Its requests.
+    pub count: Vec<u64>,
+}
+
+/// What the server cost over time.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct ServerSeries {
+    /// From the window's start; the warm-up is negative.
+    pub at_ns: Vec<i64>,
+    /// Cores in use since the point before.
+    pub cores: Vec<f64>,
+    /// The most memory since the point before.
+    pub memory_bytes: Vec<u64>,
+}
+
+/// The pictures of a result; `None` where nothing was measured, or its histograms cannot be read.
+pub fn picture(result: &TrialResult) -> Option<Picture> {
+    let trial = result.trial.as_ref()?;
+    let latency = &trial.latency;
+    let response = buckets(&latency.response.hdr).ok()?;
+    let unanswered = trial.requests.failed + trial.requests.never_sent;
+    let curve =
+        |hdr: &str, above: u64| buckets(hdr).map_or_else(|_| Vec::new(), |found| curve(&found, above));
+    Some(Picture {
+        response_ns: self::curve(&response, unanswered),
+        service_ns: curve(&latency.service.hdr, trial.requests.failed),
+        client_delay_ns: latency.client_delay.as_ref().map_or_else(Vec::new, |s| curve(&s.hdr, 0)),
+        series: series(trial),
+        heat: heat(trial),
+        distribution: distribution(&response),
+        server: result.server.as_ref().map(server_series).unwrap_or_default(),
+    })
+}
+
+/// Values at [`quantiles`] of these and `above` more that stand above all of
+/// them; it ends where a value is not known or rests on too few.
+fn curve(found: &[Bucket], above: u64) -> Vec<u64> {
+    let answered: u64 = found.iter().map(|b| b.count).sum();
+    let n = answered + above;
+    let mut values = Vec::new();
+    let (mut at, mut below) = (0, 0);
+    for q in quantiles() {
+        let quantile = Quantile::new(q).filter(|quantile| quantile.has_beyond(n, BEYOND_MIN));
+        let Some(rank) = quantile.and_then(|quantile| quantile.rank(n)).filter(|rank| *rank <= answered)
+        else {
+            break;
+        };
+        while at < found.len() && below + found[at].count < rank {
+            below += found[at].count;
+            at += 1;
+        }
+        let Some(bucket) = found.get(at) else { break };
+        values.push(bucket.highest_ns());
+    }
+    values
+}
+
+/// The value of the quantile among these; `None` of nothing.
+fn value_at(found: &[Bucket], q: f64) -> Option<u64> {
+    let n = found.iter().map(|b| b.count).sum();
+    let rank = Quantile::new(q)?.rank(n)?;
+    let mut below = 0;
+    found.iter().find_map(|b| {
+        below += b.count;
+        (below >= rank).then(|| b.highest_ns())
+    })
+}
+
+fn merged(points: &[SeriesPoint]) -> Vec<Bucket> {
+    let mut all: Vec<Bucket> = points.iter().filter_map(|p| buckets(&p.hdr).ok()).flatten().collect();
+    if points.len() == 1 {
+        return all;
+    }
+    all.sort_unstable_by_key(|b| b.index);
+    all.dedup_by(|later, kept| {
+        let same = later.index == kept.index;
+        if same {
+            kept.count += later.count;
+        }
+        same
+    });
+    all
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts within a window, far below 2^53")]
+fn series(trial: &Trial) -> Series {
+    let mut out = Series::default();
+    for group in trial.series.chunks(trial.series.len().div_ceil(POINTS_MAX).max(1)) {
+        let length: u64 = group.iter().map(|p| p.length_ns).sum();
+        let per_s = |count: u64| if length == 0 { 0.0 } else { count as f64 * 1e9 / length as f64 };
+        let found = merged(group);
+        let completed: u64 = group.iter().map(|p| p.completed).sum();
+        let [first, ..] = group else { continue };
+        out.at_ns.push(first.at_ns);
+        out.length_ns.push(length);
+        out.completed_per_s.push(per_s(completed));
+        out.failed_per_s.push(per_s(group.iter().map(|p| p.failed).sum()));
+        out.connections.push(group.last().map_or(0, |p| p.connections));
+        let alone = group.len() == 1;
+        out.p50_ns.push(if alone { first.p50_ns } else { value_at(&found, 0.5) });
+        out.p90_ns.push(value_at(&found, 0.9));
+        let p99 = if alone { first.p99_ns } else { value_at(&found, 0.99) };
+        out.p99_ns.push(p99.filter(|_| completed >= P99_SAMPLES_MIN));
+        out.max_ns.push(group.iter().filter_map(|p| p.max_ns).max());
+    }
+    out
+}
+
+/// The number of the logarithmic range that a duration falls in.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "at most an hour, 3.6e12 ns"
+)]
+fn range_of(ns: u64, a_decade: f64) -> i32 {
+    ((ns.max(1) as f64).log10() * a_decade).floor() as i32
+}
+
+/// Buckets by logarithmic range, lowest first.
+fn by_range(found: &[Bucket], a_decade: f64) -> Vec<(i32, u64)> {
+    let mut out: Vec<(i32, u64)> = Vec::new();
+    for bucket in found {
+        let range = range_of(bucket.middle_ns(), a_decade);
+        match out.last_mut() {
+            Some((last, count)) if *last == range => *count += bucket.count,
+            _ => out.push((range, bucket.count)),
+        }
+    }
+    out
+}
+
+fn heat(trial: &Trial) -> Heat {
+    let mut out = Heat { rows_a_decade: ROWS_A_DECADE, ..Heat::default() };
+    let groups = trial.series.chunks(trial.series.len().div_ceil(COLUMNS_MAX).max(1));
+    for (column, group) in (0..).zip(groups) {
+        out.at_ns.push(group.first().map_or(0, |p| p.at_ns));
+        out.length_ns.push(group.iter().map(|p| p.length_ns).sum());
+        for (row, count) in by_range(&merged(group), ROWS_A_DECADE) {
+            out.column.push(column);
+            out.row.push(row);
+            out.count.push(count);
+        }
+    }
+    out
+}
+
+fn distribution(found: &[Bucket]) -> Distribution {
+    let (bar, count) = by_range(found, BARS_A_DECADE).into_iter().unzip();
+    Distribution { bars_a_decade: BARS_A_DECADE, bar, count }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "differences of samples at most a window apart")]
+fn server_series(server: &ServerSamples) -> ServerSeries {
+    let columns = &server.columns;
+    let samples: Vec<(i64, u64, u64)> = columns
+        .at_ns
+        .iter()
+        .zip(&columns.cpu_ns)
+        .zip(&columns.rss_bytes)
+        .map(|((at, cpu), rss)| (*at, *cpu, *rss))
+        .collect();
+    let mut out = ServerSeries::default();
+    let Some(mut before) = samples.first().copied() else { return out };
+    for group in samples[1..].chunks(samples.len().div_ceil(POINTS_MAX)) {
+        let [.., last] = group else { continue };
+        let time = last.0.saturating_sub(before.0);
+        if time <= 0 {
+            continue;
+        }
+        // A tree's CPU time can seem to fall when a process leaves between two readings.
+        let cores = last.1.saturating_sub(before.1) as f64 / time as f64;
+        out.at_ns.push(last.0);
+        out.cores.push((cores * 1e3).round() / 1e3);
+        out.memory_bytes.push(group.iter().map(|s| s.2).max().unwrap_or(last.2));
+        before = *last;
+    }
+    out
+}
+
+#[cfg(test)]
+#[path = "picture_tests.rs"]
+mod tests;

@@ -1,0 +1,92 @@
+use prony_load::measurement::empty_histogram;
+use prony_record::hdr::encode;
+use prony_record::server::SampleColumns;
+
+use super::*;
+
+const S: u64 = 1_000_000_000;
+
+fn histogram(values: impl IntoIterator<Item = (u64, u64)>) -> String {
+    let mut h = empty_histogram();
+    for (value, count) in values {
+        h.record_n(value, count).unwrap();
+    }
+    encode(&h)
+}
+
+#[test]
+fn a_curve_is_the_histogram_s_own_quantiles_and_ends_where_too_few_are_beyond() {
+    let found = buckets(&histogram((1..=1000).map(|v| (v * 1000, 1)))).unwrap();
+    let values = curve(&found, 0);
+    // 10 of 1,000 are beyond p99, k = 16; the next is p99.25.
+    assert_eq!(values.len(), 17);
+    let p90 = values[8];
+    assert!((899_000..=901_000).contains(&p90), "{p90}");
+    assert_eq!(values[0] / 1000, 1);
+}
+
+#[test]
+fn requests_without_an_answer_stand_above_the_curve() {
+    let found = buckets(&histogram([(1_000, 500)])).unwrap();
+    // Half of 1,000 have no answer: the median is known, more is not.
+    let known = curve(&found, 500).len();
+    assert!((2..=3).contains(&known), "{known}: q = 0, 0.25 and 0.44 are below one half");
+    assert!(curve(&[], 100).is_empty());
+}
+
+fn second(at: u64, values: &[(u64, u64)]) -> SeriesPoint {
+    SeriesPoint {
+        at_ns: at * S,
+        length_ns: S,
+        completed: values.iter().map(|v| v.1).sum(),
+        failed: 1,
+        connections: at,
+        p50_ns: Some(1),
+        p99_ns: Some(2),
+        max_ns: values.iter().map(|v| v.0).max(),
+        hdr: histogram(values.iter().copied()),
+    }
+}
+
+#[test]
+fn seconds_are_merged_by_their_histograms() {
+    let points = [second(0, &[(1_000, 90)]), second(1, &[(1_000, 9), (9_000_000, 1)])];
+    let found = merged(&points);
+    assert_eq!(found.iter().map(|b| b.count).collect::<Vec<_>>(), [99, 1]);
+    assert_eq!(value_at(&found, 0.99), Some(1_000));
+    assert!(value_at(&found, 1.0).unwrap() >= 9_000_000);
+    assert_eq!(value_at(&[], 0.5), None);
+}
+
+#[test]
+fn ranges_are_logarithmic_and_keep_every_count() {
+    let found = buckets(&histogram([(1, 1), (999, 2), (1_000, 3), (1_001, 4), (10_050_000, 5)])).unwrap();
+    let ranges = by_range(&found, 12.0);
+    assert_eq!(ranges.iter().map(|r| r.1).sum::<u64>(), 15);
+    assert_eq!(ranges.first().unwrap().0, 0);
+    assert_eq!(ranges.last().unwrap().0, 84, "10 ms is ten million ns, seven decades of twelve");
+}
+
+#[test]
+fn a_long_server_s_life_has_few_points_and_the_same_work() {
+    let n = 10_000_i64;
+    let samples = ServerSamples {
+        cpu_method: "schedstat".into(),
+        memory_method: "rss".into(),
+        cpus: vec![],
+        startup_ns: 1,
+        window_cpu_ns: 1,
+        peak_memory_bytes: 1,
+        processes: 1,
+        threads: 1,
+        columns: SampleColumns {
+            at_ns: (0..n).map(|i| i * 100_000_000).collect(),
+            cpu_ns: (0..n).map(|i| i as u64 * 50_000_000).collect(),
+            rss_bytes: (0..n).map(|i| if i == 5_000 { 99 } else { 1 }).collect(),
+        },
+    };
+    let series = server_series(&samples);
+    assert!(series.at_ns.len() <= POINTS_MAX && series.at_ns.len() > POINTS_MAX / 2);
+    assert!(series.cores.iter().all(|c| (*c - 0.5).abs() < 1e-9));
+    assert_eq!(series.memory_bytes.iter().max(), Some(&99), "a peak is not averaged away");
+}

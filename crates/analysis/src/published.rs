@@ -1,0 +1,158 @@
+//! A source's figures beside ours.
+
+use std::collections::BTreeMap;
+
+use prony_record::Estimate;
+use prony_record::published::{Published, PublishedRow};
+use prony_record::run_log::NamedPlan;
+use prony_stats::CONFIDENCE;
+use prony_stats::correlation::kendall_tau_b;
+use serde::Serialize;
+
+use crate::conclusions::{Evidence, Judged, judge};
+use crate::experiment::PlanAnalysis;
+
+/// A source beside this run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PublishedAnalysis {
+    /// What it is called.
+    pub source: String,
+    /// How its figures were obtained.
+    pub method: String,
+    /// What it says besides.
+    pub facts: BTreeMap<String, String>,
+    /// How far its order agrees with ours, per plan that has at least four rows of both.
+    pub agreement: Vec<Agreement>,
+    /// Its conclusions, judged.
+    pub conclusions: Vec<Judged>,
+    /// Its rows that are left out of agreement, with the reason; each candidate and reason once.
+    pub doubts: Vec<Doubt>,
+    /// Candidates of its tables that have no figure here.
+    pub not_here: Vec<String>,
+}
+
+/// How far two orders agree.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Agreement {
+    /// The plan.
+    pub plan: String,
+    /// The figure that both order by: `requests_per_s` or `p99`.
+    pub figure: &'static str,
+    /// Kendall's tau-b: 1 is the same order, −1 its reverse.
+    pub tau_b: Estimate,
+    /// Rows of the plan left out for a doubt.
+    pub left_out: u32,
+}
+
+/// A row of the source that is not to be trusted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Doubt {
+    /// The candidate's label.
+    pub candidate: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// What a source printed for a row of ours.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PublishedFigures {
+    /// The source's word for the candidate.
+    pub name: String,
+    /// Its figures, by name with their unit.
+    pub figures: BTreeMap<String, f64>,
+    /// Its throughput over that of its row of our baseline; `None` where either is missing or doubted.
+    pub ratio: Option<f64>,
+    /// Why the row is doubted.
+    pub doubt: Option<String>,
+}
+
+/// The row that a source has for a candidate under a plan.
+fn row_of<'a>(published: &'a Published, candidate: &str, plan: &NamedPlan) -> Option<&'a PublishedRow> {
+    let rate = plan.plan.rate_per_s.filter(|_| plan.share.is_none());
+    let is_it = |row: &&PublishedRow| {
+        plan.share.is_none()
+            && plan.capacity.is_none()
+            && row.candidate == candidate
+            && row.connections.is_none_or(|connections| connections == plan.plan.connections)
+            && row.rate_per_s == rate
+    };
+    published.rows.iter().find(is_it)
+}
+
+/// Sets the source's figures into the rows.
+pub(crate) fn beside(
+    published: &Published,
+    named: &[NamedPlan],
+    baseline: Option<&str>,
+    plans: &mut [PlanAnalysis],
+) {
+    for plan in plans {
+        let Some(named) = named.iter().find(|named| named.name == plan.name) else { continue };
+        let trusted =
+            |row: &PublishedRow| row.figure("requests_per_s").filter(|r| *r > 0.0 && row.doubt.is_none());
+        let base = baseline.and_then(|b| row_of(published, b, named)).and_then(trusted);
+        for row in &mut plan.rows {
+            row.published = row_of(published, &row.candidate, named).map(|theirs| PublishedFigures {
+                name: theirs.name.clone(),
+                figures: theirs.figures.clone(),
+                ratio: trusted(theirs).zip(base).map(|(theirs, base)| theirs / base),
+                doubt: theirs.doubt.clone(),
+            });
+        }
+    }
+}
+
+/// Everything about a source but the figures in the rows.
+pub(crate) fn analyse(published: &Published, evidence: &Evidence<'_>) -> PublishedAnalysis {
+    let plans = evidence.plans;
+    let measured = |candidate: &str| {
+        plans.iter().flat_map(|p| &p.rows).any(|row| row.candidate == candidate && row.counted > 0)
+    };
+    let mut not_here: Vec<String> =
+        published.rows.iter().map(|row| row.candidate.clone()).filter(|c| !measured(c)).collect();
+    not_here.sort();
+    not_here.dedup();
+    let mut doubts: Vec<Doubt> = Vec::new();
+    for row in &published.rows {
+        let doubt = row.doubt.clone().map(|reason| Doubt { candidate: row.candidate.clone(), reason });
+        doubts.extend(doubt.filter(|doubt| !doubts.contains(doubt)));
+    }
+    PublishedAnalysis {
+        source: published.source.clone(),
+        method: published.method.clone(),
+        facts: published.facts.clone(),
+        agreement: plans.iter().filter_map(agreement).collect(),
+        conclusions: judge(published, evidence),
+        doubts,
+        not_here,
+    }
+}
+
+/// Both orders of a plan: by throughput, or by p99 where the source has only times.
+fn agreement(plan: &PlanAnalysis) -> Option<Agreement> {
+    let rows: Vec<_> = plan.rows.iter().filter_map(|row| Some((row, row.published.as_ref()?))).collect();
+    let left_out = rows.iter().filter(|(_, theirs)| theirs.doubt.is_some()).count();
+    let trusted = || rows.iter().filter(|(_, theirs)| theirs.doubt.is_none());
+    let rates: Vec<(f64, f64)> = trusted()
+        .filter_map(|(row, theirs)| {
+            Some((row.requests_per_s.as_ref()?.point, *theirs.figures.get("requests_per_s")?))
+        })
+        .collect();
+    let times: Vec<(f64, f64)> = trusted()
+        .filter_map(|(row, theirs)| Some((row.p99_ns.as_ref()?.point, *theirs.figures.get("p99_ms")?)))
+        .collect();
+    let (figure, pairs) = if rates.len() >= times.len() { ("requests_per_s", rates) } else { ("p99", times) };
+    let (ours, theirs): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+    let tau = kendall_tau_b(&ours, &theirs, CONFIDENCE).ok()?;
+    let (point, n) = (tau.correlation.coefficient, tau.correlation.n as u64);
+    let tau_b = match tau.interval {
+        Some((low, high)) => Estimate::new(point, low, high, n),
+        None => Estimate::bare(point, n, "so few rows give no interval"),
+    };
+    Some(Agreement {
+        plan: plan.name.clone(),
+        figure,
+        tau_b,
+        left_out: u32::try_from(left_out).unwrap_or(u32::MAX),
+    })
+}

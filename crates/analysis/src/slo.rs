@@ -1,0 +1,435 @@
+//! Thresholds: `p99<50ms`, `errors<0.1%`, `throughput>5k`. Met, missed, or undecided by interval.
+//!
+//! A failed request is a miss of every time, and so is one still unanswered that has waited longer.
+
+use std::fmt;
+
+use prony_record::hdr;
+use prony_record::trial::{Bound, Outcome, Summary, Trial};
+use prony_stats::CONFIDENCE;
+use prony_stats::order::{Quantile, interval_ranks};
+use serde::Serialize;
+
+use crate::figure::Percentile;
+
+/// A threshold, read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Slo {
+    text: String,
+    what: What,
+}
+
+/// What is held to a limit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum What {
+    /// A percentile of response (or of service) must be below so many nanoseconds.
+    Time { percentile: Percentile, service: bool, limit_ns: u64 },
+    /// The mean of response must be below so many nanoseconds.
+    Mean { limit_ns: u64 },
+    /// The longest response must be below so many nanoseconds.
+    Max { limit_ns: u64 },
+    /// The share of failed requests must be below.
+    Errors { limit: f64 },
+    /// Completed requests per second must be above.
+    Throughput { limit: f64 },
+}
+
+/// Why a text is no threshold: a sentence.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is no threshold: {why} Write p99<50ms, errors<0.1% or throughput>5k.")]
+pub struct SloError {
+    text: String,
+    why: String,
+}
+
+/// What became of a threshold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// Its whole interval is within the limit.
+    Met,
+    /// Its whole interval is beyond it.
+    Missed,
+    /// The interval holds the limit, or there is none.
+    Undecided,
+}
+
+impl Decision {
+    /// MET, MISSED or UNDECIDED.
+    pub fn word(self) -> &'static str {
+        match self {
+            Decision::Met => "MET",
+            Decision::Missed => "MISSED",
+            Decision::Undecided => "UNDECIDED",
+        }
+    }
+}
+
+/// A threshold held against a trial.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Held {
+    /// As it was written.
+    pub slo: String,
+    /// What became of it.
+    pub decision: Decision,
+    /// Whether the figure itself, whatever its interval, is within the limit; `None` without a figure.
+    pub point_within: Option<bool>,
+    /// What was seen, in a few words.
+    pub seen: String,
+    /// What would decide it, where it is undecided.
+    pub to_decide: Option<String>,
+}
+
+impl Slo {
+    /// Reads a threshold. Percentiles are those that a trial records: p50, p75, p90, p95, p99, p99.9 and
+    /// p99.99; `service.p99` is of service times.
+    ///
+    /// # Errors
+    /// A sentence with what is wrong and what would be right.
+    pub fn parse(text: &str) -> Result<Slo, SloError> {
+        let wrong = |why: &str| SloError { text: text.chars().take(60).collect(), why: why.to_owned() };
+        let compact: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+        let at = compact.find(['<', '>']).ok_or_else(|| wrong("it has neither < nor >."))?;
+        let (name, rest) = compact.split_at(at);
+        let (above, limit) = (rest.starts_with('>'), rest[1..].trim_start_matches('='));
+        let (service, name) = match name.strip_prefix("service.") {
+            Some(name) => (true, name),
+            None => (false, name.strip_prefix("response.").unwrap_or(name)),
+        };
+        let what = match name {
+            "errors" | "failed" if !above => What::Errors { limit: share(limit).map_err(|w| wrong(&w))? },
+            "throughput" | "rps" if above => What::Throughput { limit: rate(limit).map_err(|w| wrong(&w))? },
+            "errors" | "failed" => return Err(wrong("a share of errors has an upper limit, <.")),
+            "throughput" | "rps" => return Err(wrong("a throughput has a lower limit, >.")),
+            _ if above => return Err(wrong("a time has an upper limit, <.")),
+            "mean" if !service => What::Mean { limit_ns: time(limit).map_err(|w| wrong(&w))? },
+            "max" if !service => What::Max { limit_ns: time(limit).map_err(|w| wrong(&w))? },
+            name => {
+                let percentile = percentile(name).ok_or_else(|| {
+                    wrong("its figure is none of p50, p75, p90, p95, p99, p99.9, p99.99, mean, max, errors, throughput.")
+                })?;
+                What::Time { percentile, service, limit_ns: time(limit).map_err(|w| wrong(&w))? }
+            }
+        };
+        Ok(Slo { text: compact, what })
+    }
+
+    /// Holds it against a trial.
+    pub fn hold(&self, trial: &Trial) -> Held {
+        let found = match self.what {
+            What::Time { percentile, service, limit_ns } => {
+                let summary = if service { &trial.latency.service } else { &trial.latency.response };
+                time_held(trial, summary, percentile, limit_ns)
+            }
+            What::Errors { limit } => errors_held(trial, limit),
+            What::Throughput { limit } => throughput_held(trial, limit),
+            What::Mean { limit_ns } => single(trial, trial.latency.response.mean_ns, limit_ns, "mean"),
+            What::Max { limit_ns } => single(trial, trial.latency.response.max_ns, limit_ns, "max"),
+        };
+        Held { slo: self.text.clone(), ..found }
+    }
+
+    /// Whether it is about times that an overload makes grow without end.
+    pub fn is_about_response(&self) -> bool {
+        matches!(self.what, What::Time { service: false, .. } | What::Mean { .. } | What::Max { .. })
+    }
+
+    /// The percentile's field and limit, where it is about one of response.
+    pub fn response_percentile(&self) -> Option<(Percentile, u64)> {
+        match self.what {
+            What::Time { percentile, service: false, limit_ns } => Some((percentile, limit_ns)),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Slo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+fn percentile(name: &str) -> Option<Percentile> {
+    Some(match name {
+        "p50" | "median" => Percentile::P50,
+        "p75" => Percentile::P75,
+        "p90" => Percentile::P90,
+        "p95" => Percentile::P95,
+        "p99" => Percentile::P99,
+        "p99.9" | "p999" => Percentile::P999,
+        "p99.99" | "p9999" => Percentile::P9999,
+        _ => return None,
+    })
+}
+
+fn positive(number: &str) -> Option<f64> {
+    let plain = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    number.parse::<f64>().ok().filter(|n| plain && n.is_finite() && *n > 0.0)
+}
+
+fn share(limit: &str) -> Result<f64, String> {
+    let percent = limit.strip_suffix('%').and_then(positive).map(|n| n / 100.0);
+    let share = percent.or_else(|| positive(limit)).filter(|share| *share < 1.0);
+    share.ok_or_else(|| format!("{limit:?} is no share between 0 and 100%."))
+}
+
+fn rate(limit: &str) -> Result<f64, String> {
+    let number = limit.strip_suffix("/s").unwrap_or(limit);
+    let (digits, factor) = match number.strip_suffix(['k', 'K']) {
+        Some(digits) => (digits, 1e3),
+        None => number.strip_suffix('M').map_or((number, 1.0), |digits| (digits, 1e6)),
+    };
+    positive(digits)
+        .map(|n| n * factor)
+        .ok_or_else(|| format!("{limit:?} is no number of requests per second."))
+}
+
+fn time(limit: &str) -> Result<u64, String> {
+    let units = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 6e10)];
+    let number = units.iter().find_map(|(unit, ns)| Some(positive(limit.strip_suffix(unit)?)? * ns));
+    let ns = number.filter(|ns| (1.0..=3.6e12).contains(ns));
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to 3.6e12, checked above")]
+    ns.map(|ns| ns.round() as u64).ok_or_else(|| format!("{limit:?} is no time up to an hour."))
+}
+
+/// A percentile below a limit. Where the trial has the percentile's interval, that decides; where it is
+/// withheld for want of samples, the number of requests above the limit may do so all the same.
+fn time_held(trial: &Trial, summary: &Summary, percentile: Percentile, limit_ns: u64) -> Held {
+    let field = percentile.field();
+    let limit = ms(limit_ns);
+    if let Some(than) = summary.censored_at_ns.get(field) {
+        let decision = if *than >= limit_ns { Decision::Missed } else { Decision::Undecided };
+        return Held {
+            decision,
+            point_within: Some(false),
+            seen: format!("its rank falls among requests unanswered: it is longer than {}", ms(*than)),
+            to_decide: (decision == Decision::Undecided).then(|| "a longer load (-d)".to_owned()),
+            slo: String::new(),
+        };
+    }
+    let point = summary.percentile(field);
+    let seen = point.map_or_else(|| "withheld, too few samples".to_owned(), ms);
+    let decision = match (point, summary.ci95.get(field)) {
+        _ if trial.outcome == Outcome::Broken => Decision::Missed,
+        (Some(_), Some([low, high])) => by_interval(*low, *high, limit_ns),
+        _ => by_count(summary, trial, percentile, limit_ns).unwrap_or(Decision::Undecided),
+    };
+    let to_decide = (decision == Decision::Undecided).then(|| match summary.needs_duration_ns.get(field) {
+        Some(needs) => format!("-d {}s", needs.div_ceil(1_000_000_000)),
+        None => format!("a longer load (-d): the interval holds {limit}"),
+    });
+    let interval =
+        summary.ci95.get(field).map(|[low, high]| format!(" (95 %: {} to {})", ms(*low), ms(*high)));
+    Held {
+        decision,
+        point_within: point.map(|p| p < limit_ns),
+        seen: format!("{seen}{}", interval.unwrap_or_default()),
+        to_decide,
+        slo: String::new(),
+    }
+}
+
+fn by_interval(low: u64, high: u64, limit: u64) -> Decision {
+    if high < limit {
+        Decision::Met
+    } else if low >= limit {
+        Decision::Missed
+    } else {
+        Decision::Undecided
+    }
+}
+
+/// By how many of all requests ended below the limit, against the ranks between which the percentile
+/// lies with 95 % (order statistics; David & Nagaraja, *Order Statistics*, 7.1).
+fn by_count(summary: &Summary, trial: &Trial, percentile: Percentile, limit_ns: u64) -> Option<Decision> {
+    let histogram = hdr::decode(&summary.hdr).ok()?;
+    let above: u64 = histogram
+        .iter_recorded()
+        .filter(|step| step.value_iterated_to() >= limit_ns)
+        .map(|step| step.count_at_value())
+        .sum();
+    let within = summary.count.saturating_sub(above);
+    by_ranks(within, summary.count + trial.requests.failed, fraction(percentile))
+}
+
+fn fraction(percentile: Percentile) -> f64 {
+    let field = percentile.field();
+    prony_record::trial::PERCENTILES.iter().find(|(name, _)| *name == field).map_or(0.5, |(_, q)| *q)
+}
+
+/// Whether a share of `q` at least of all `n` is within, by the interval of the q-quantile's rank.
+fn by_ranks(within: u64, n: u64, q: f64) -> Option<Decision> {
+    let (low, high) = interval_ranks(n, Quantile::new(q)?, CONFIDENCE)?;
+    Some(if within >= high {
+        Decision::Met
+    } else if within < low {
+        Decision::Missed
+    } else {
+        Decision::Undecided
+    })
+}
+
+fn errors_held(trial: &Trial, limit: f64) -> Held {
+    let (failed, completed) = (trial.requests.failed, trial.requests.completed);
+    let n = failed + completed;
+    #[expect(clippy::cast_precision_loss, reason = "counts of a run, far below 2^53")]
+    let share = if n == 0 { None } else { Some(failed as f64 / n as f64) };
+    let decision = by_ranks(completed, n, 1.0 - limit).unwrap_or(match share {
+        // Too few requests for ranks on both sides of the limit: only a clear excess decides.
+        Some(share) if share > 10.0 * limit && failed >= 5 => Decision::Missed,
+        _ => Decision::Undecided,
+    });
+    // The rule of three: without a failure, 3/n bounds the share with 95 % (Hanley & Lippman-Hand, 1983).
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of requests")]
+    let needed = (3.7 / limit).ceil() as u64;
+    Held {
+        decision,
+        point_within: share.map(|share| share < limit),
+        seen: share.map_or_else(
+            || "nothing was answered".to_owned(),
+            |s| format!("{failed} of {n} failed ({})", percent(s)),
+        ),
+        to_decide: (decision == Decision::Undecided).then(|| format!("{needed} requests or more")),
+        slo: String::new(),
+    }
+}
+
+fn throughput_held(trial: &Trial, limit: f64) -> Held {
+    let estimate = &trial.throughput.requests_per_s;
+    let exact = trial.throughput.bound == Bound::Exact;
+    let decision = match (estimate.ci_low, estimate.ci_high) {
+        (Some(low), _) if low > limit => Decision::Met,
+        (_, Some(high)) if high <= limit && exact => Decision::Missed,
+        _ => Decision::Undecided,
+    };
+    let at_least = if exact { "" } else { "at least " };
+    Held {
+        decision,
+        point_within: Some(estimate.point > limit),
+        seen: format!("{at_least}{:.0} req/s", estimate.point),
+        to_decide: (decision == Decision::Undecided).then(|| {
+            if exact { "a longer load (-d)" } else { "more client workers (-t) or cores" }.to_owned()
+        }),
+        slo: String::new(),
+    }
+}
+
+/// A figure that has no interval: the mean, the maximum.
+fn single(trial: &Trial, value: Option<u64>, limit_ns: u64, name: &str) -> Held {
+    let broken = trial.outcome == Outcome::Broken || (name == "max" && trial.requests.failed > 0);
+    let decision = match value {
+        _ if broken => Decision::Missed,
+        Some(value) if value < limit_ns => Decision::Met,
+        Some(_) => Decision::Missed,
+        None => Decision::Undecided,
+    };
+    Held {
+        decision,
+        point_within: value.map(|value| value < limit_ns),
+        seen: value.map_or_else(|| "nothing was answered".to_owned(), ms),
+        to_decide: (decision == Decision::Undecided).then(|| "an answer".to_owned()),
+        slo: String::new(),
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "durations of at most an hour")]
+fn ms(ns: u64) -> String {
+    let ms = ns as f64 / 1e6;
+    let digits = if ms < 10.0 { 2 } else { usize::from(ms < 100.0) };
+    format!("{ms:.digits$} ms")
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.3} %", share * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{closed_plan, healthy};
+    use crate::trial::{TrialContext, judge};
+
+    fn trial() -> Trial {
+        judge(&healthy(10, 2000), &closed_plan(), &TrialContext::default())
+    }
+
+    fn decision(slo: &str, trial: &Trial) -> Decision {
+        Slo::parse(slo).unwrap().hold(trial).decision
+    }
+
+    #[test]
+    fn thresholds_are_met_or_missed_by_interval() {
+        use Decision::{Met, Missed, Undecided};
+        // 20,000 answers of 1 ms, give or take 0.2.
+        let trial = trial();
+        let p99 = trial.latency.response.p99_ns.unwrap() as f64 / 1e6;
+        for (slo, expected) in [
+            ("p50<1.1ms", Met),
+            ("p50 < 900us", Missed),
+            ("p99<2ms", Met),
+            ("p99<=1s", Met),
+            ("service.p99<2ms", Met),
+            ("mean<1.2ms", Met),
+            ("max<1ms", Missed),
+            ("errors<0.1%", Met),
+            ("errors<0.001%", Undecided),
+            ("throughput>1900", Met),
+            ("throughput>3k/s", Missed),
+        ] {
+            assert_eq!(decision(slo, &trial), expected, "{slo}");
+        }
+        assert_eq!(decision(&format!("p99<{p99:.4}ms"), &trial), Undecided);
+    }
+
+    #[test]
+    fn failures_are_misses_and_a_lower_bound_is_no_miss() {
+        let mut trial = trial();
+        trial.requests.failed = 1_000;
+        assert_eq!(decision("errors<1%", &trial), Decision::Missed);
+        assert_eq!(decision("max<1s", &trial), Decision::Missed);
+        trial.throughput.bound = Bound::Lower;
+        assert_eq!(decision("throughput>3k", &trial), Decision::Undecided);
+        trial.latency.response.p99_ns = None;
+        trial.latency.response.ci95.remove("p99_ns");
+        // Withheld, and a twentieth failed: the count of misses decides all the same.
+        assert_eq!(decision("p99<1s", &trial), Decision::Missed);
+        trial.requests.failed = 0;
+        assert_eq!(decision("p99<1s", &trial), Decision::Met);
+        trial.latency.response.censored_at_ns.insert("p99_ns".to_owned(), 2_000_000_000);
+        assert_eq!(decision("p99<1s", &trial), Decision::Missed);
+        assert_eq!(decision("p99<3s", &trial), Decision::Undecided);
+    }
+
+    #[test]
+    fn what_is_undecided_says_what_would_decide_it() {
+        let held = Slo::parse("errors<0.001%").unwrap().hold(&trial());
+        assert_eq!(held.to_decide.unwrap(), "370000 requests or more");
+        assert_eq!(held.seen, "0 of 20000 failed (0.000 %)");
+    }
+
+    #[test]
+    fn what_is_no_threshold_is_said() {
+        for (text, words) in [
+            ("", "neither < nor >"),
+            ("p99", "neither < nor >"),
+            ("p99>5ms", "upper limit"),
+            ("p98<5ms", "none of p50"),
+            ("p99<5", "no time"),
+            ("p99<5 parsecs", "no time"),
+            ("errors<200%", "no share"),
+            ("errors>1%", "upper limit"),
+            ("throughput<5k", "lower limit"),
+            ("throughput>fast", "no number"),
+        ] {
+            let said = Slo::parse(text).unwrap_err().to_string();
+            assert!(said.contains(words), "{text:?}: {said}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn nothing_makes_it_panic(text in ".{0,40}") {
+            let _ = Slo::parse(&text);
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! `verified.toml` beside a recipe: when, where and how somebody saw it keep the contract.
+//!
+//! Written by `prony servers check --record` alone, so that docs/servers.md says
+//! what was run and not what somebody believes.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Server, Source, files};
+use crate::catalogue::hash_of;
+use crate::toml_error;
+
+/// The file.
+pub(crate) const VERIFIED_FILE: &str = "verified.toml";
+const HEAD: &str = "# Written by `prony servers check --record`: not by hand.\n";
+/// Without these the recipe is the same where servers run natively.
+const NOT_NATIVE: [&str; 1] = [crate::container::DOCKERFILE];
+
+/// One candidate, seen to keep the contract.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Verified {
+    /// Its label: the server and the settings that are not its defaults.
+    pub candidate: String,
+    /// Its own word for its version.
+    pub version: String,
+    /// The day, `2026-11-21`.
+    pub date: String,
+    /// `native`, or the engine: `podman 4.3.1`.
+    pub runtime: String,
+    /// Where its packages came from: `registry`, `local sources` or, in a container, `image`.
+    pub how: String,
+    /// The machine's system, architecture and count of CPUs.
+    pub machine: String,
+    /// The recipe's hash at that time: another one now says that the recipe has changed since.
+    pub recipe: String,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    verified: Vec<Verified>,
+}
+
+impl Server {
+    /// The hash of what a verification is about: all files, without the Dockerfile where none is used.
+    pub fn recipe_hash(&self, in_container: bool) -> String {
+        let files = files::read_all(&self.name, &self.source).unwrap_or_default();
+        let counted = files
+            .iter()
+            .filter(|file| in_container || NOT_NATIVE.iter().all(|name| file.path.as_os_str() != *name));
+        let paths: Vec<_> = counted.map(|f| (f.path.to_string_lossy().into_owned(), &f.bytes)).collect();
+        let parts = paths.iter().flat_map(|(path, bytes)| [path.as_bytes(), bytes.as_slice()]);
+        format!("{:016x}", hash_of(parts))
+    }
+
+    /// What was recorded of it; nothing where the file is damaged, since it then says nothing reliable.
+    pub fn verified(&self) -> Vec<Verified> {
+        let text =
+            files::read_text(&self.name, &self.source, VERIFIED_FILE).ok().flatten().unwrap_or_default();
+        toml_error::parse::<File>(VERIFIED_FILE, &text).unwrap_or_default().verified
+    }
+
+    /// Records one verification, in the place of an earlier one of the same candidate and runtime.
+    ///
+    /// # Errors
+    /// When the recipe is in no folder, or the file cannot be written: a sentence.
+    pub fn record(&self, new: Verified) -> Result<PathBuf, String> {
+        let Source::Folder(folder) = &self.source else {
+            return Err(format!(
+                "{} comes with the binary, where nothing can be recorded: give the folder of its recipe, --servers servers.",
+                self.name
+            ));
+        };
+        let engine = |runtime: &str| runtime.split(' ').next().unwrap_or_default().to_owned();
+        let mut all = self.verified();
+        all.retain(|old| old.candidate != new.candidate || engine(&old.runtime) != engine(&new.runtime));
+        all.push(new);
+        all.sort_by(|a, b| (&a.candidate, &a.runtime).cmp(&(&b.candidate, &b.runtime)));
+        let path = folder.join(VERIFIED_FILE);
+        let text = toml::to_string(&File { verified: all })
+            .map_err(|e| format!("{} cannot be written: {e}.", path.display()))?;
+        let unfinished = path.with_extension("toml.new");
+        fs::write(&unfinished, format!("{HEAD}\n{text}"))
+            .and_then(|()| fs::rename(&unfinished, &path))
+            .map_err(|e| format!("{} cannot be written: {e}.", path.display()))?;
+        Ok(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::Catalogue;
+
+    const RECIPE: &str = "schema = \"prony.server/1\"\ntitle = \"t\"\nlanguage = \"L\"\nkind = \"runtime\"\n\
+        routes = [\"text\"]\nprocesses = \"single\"\nkeepalive = true\n[start]\ncommand = [\"x\", \"{port}\"]\n";
+
+    fn verified(candidate: &str, runtime: &str, date: &str) -> Verified {
+        Verified {
+            candidate: candidate.to_owned(),
+            version: "x \"1\"".to_owned(),
+            date: date.to_owned(),
+            runtime: runtime.to_owned(),
+            how: "registry".to_owned(),
+            machine: "m".to_owned(),
+            recipe: "0".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_later_record_replaces_the_earlier_of_the_same_candidate_and_runtime() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("app");
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("server.toml"), RECIPE).unwrap();
+        let server = || Catalogue::load(&[dir.path().to_owned()]).get("app").unwrap().clone();
+        let before = server().recipe_hash(false);
+        server().record(verified("app", "native", "2026-01-01")).unwrap();
+        server().record(verified("app", "podman 4", "2026-01-02")).unwrap();
+        server().record(verified("app", "podman 5", "2026-01-03")).unwrap();
+        let all = server().verified();
+        let seen: Vec<(&str, &str)> = all.iter().map(|v| (v.runtime.as_str(), v.date.as_str())).collect();
+        assert_eq!(seen, [("native", "2026-01-01"), ("podman 5", "2026-01-03")]);
+        assert_eq!(server().recipe_hash(false), before, "a record is no change of the recipe");
+        fs::write(folder.join("Dockerfile"), "FROM x\n").unwrap();
+        assert_eq!(server().recipe_hash(false), before);
+        assert_ne!(server().recipe_hash(true), before);
+        fs::write(folder.join("app.py"), "1").unwrap();
+        assert_ne!(server().recipe_hash(false), before);
+    }
+
+    #[test]
+    fn the_binarys_own_recipes_take_no_records() {
+        let catalogue = Catalogue::load(&[]);
+        let error =
+            catalogue.get("node-http").unwrap().record(verified("node-http", "native", "d")).unwrap_err();
+        assert!(error.contains("--servers servers"), "{error}");
+    }
+}

@@ -1,0 +1,94 @@
+//! Which image a candidate runs in, and how it gets here.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use super::{Engine, LABEL, limits};
+use crate::candidate::{Candidate, Layout};
+use crate::catalogue::{Server, hash_of};
+use crate::provision::run::Run;
+
+/// The file that an image is built from.
+pub(crate) const DOCKERFILE: &str = "Dockerfile";
+/// The Python packages of the recipe and of all its settings, one a line, as pip reads them: so that a Dockerfile
+/// need not say again what server.toml says.
+const REQUIREMENTS: &str = "requirements.prony.txt";
+/// A base image, a distribution's packages and a compiled server.
+const BUILD_TIMEOUT: Duration = Duration::from_secs(3600);
+
+/// An image that a candidate runs in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    /// The engine that has it.
+    pub engine: Engine,
+    /// What it is called: `prony/NAME:HASH` where it is built, else as the recipe says.
+    pub reference: String,
+    /// The base that the Dockerfile is given as `IMAGE`, if the recipe chooses it.
+    pub base: Option<String>,
+    /// Whether it is built from the folder's Dockerfile; else it is pulled.
+    pub built: bool,
+}
+
+/// Makes the folder that an image is built from.
+pub(crate) fn context(server: &Server, to: &Path) -> Result<(), String> {
+    server.materialise(to).map_err(|e| e.to_string())?;
+    let values = server.recipe.axes.iter().flat_map(|axis| &axis.values);
+    let all = values.fold(server.recipe.requires.clone(), |all, value| all.merged(&value.requires));
+    if all.pip.is_empty() {
+        return Ok(());
+    }
+    let path = to.join(REQUIREMENTS);
+    fs::write(&path, all.pip.join("\n") + "\n")
+        .map_err(|e| format!("{} cannot be written: {e}.", path.display()))
+}
+
+impl Image {
+    /// The image of a candidate; `None` for what is no server of the catalogue, or has neither Dockerfile nor image.
+    pub fn of(candidate: &Candidate, engine: &Engine) -> Option<Image> {
+        let server = candidate.server()?;
+        let base = candidate.image().map(str::to_owned);
+        if !server.has_file(DOCKERFILE) {
+            let reference = base?;
+            return Some(Image { engine: engine.clone(), reference, base: None, built: false });
+        }
+        let content = server.content_hash().unwrap_or_default().to_le_bytes();
+        let hash = hash_of([&content[..], base.as_deref().unwrap_or_default().as_bytes()]);
+        let reference = format!("prony/{}:{hash:016x}", server.name.to_ascii_lowercase());
+        Some(Image { engine: engine.clone(), reference, base, built: true })
+    }
+
+    /// Whether it is there.
+    pub fn exists(&self) -> bool {
+        self.engine.has_image(&self.reference)
+    }
+
+    /// What is done to have it.
+    pub(crate) fn describe(&self) -> String {
+        let verb = if self.built { "build" } else { "pull" };
+        format!("{} {verb} {}", self.engine.name, self.reference)
+    }
+
+    /// Builds it from `context`, or pulls it.
+    pub(crate) fn make(&self, server: &str, context: &Path, layout: &Layout) -> Result<(), String> {
+        let context_text = context.to_string_lossy();
+        let dockerfile = context.join(DOCKERFILE);
+        let dockerfile = dockerfile.to_string_lossy();
+        let server_label = format!("org.prony.server={server}");
+        let base = self.base.as_ref().map(|base| format!("IMAGE={base}"));
+        let limits = limits();
+        let mut arguments = vec!["pull", &self.reference];
+        if self.built {
+            arguments = vec!["build", "--network", "host", "--label", LABEL, "--label", &server_label];
+            arguments.extend(["--tag", &self.reference, "--file", &dockerfile]);
+            arguments.extend(base.iter().flat_map(|base| ["--build-arg", base.as_str()]));
+            // docker's builder is a service with limits of its own.
+            let podman = self.engine.name == "podman";
+            arguments.extend(limits.iter().filter(|_| podman).flat_map(|limit| ["--ulimit", limit.as_str()]));
+            arguments.push(&context_text);
+        }
+        let argv = self.engine.argv(&arguments);
+        let (name, log) = (self.describe(), layout.install_log(server));
+        Run { name, argv, cwd: Path::new("/"), env: vec![], log: &log, timeout: BUILD_TIMEOUT }.run()
+    }
+}

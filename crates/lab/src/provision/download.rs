@@ -1,0 +1,167 @@
+//! Programs that their makers release as files: fetched once, checked, and put into `{opt}`.
+
+use std::env;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use super::run::{Run, capture};
+use super::steps::{Origin, STEP_TIMEOUT};
+use super::{find_command, packages};
+use crate::candidate::Layout;
+use crate::recipe::Download;
+
+/// Names a folder where the files may lie already, each under its own name; what they should be, they must be.
+/// A folder of the server's name in it stands in for all of the server's files, whatever it holds.
+pub(super) const FILES: &str = "PRONY_DOWNLOADS";
+/// The largest file that is fetched: 1 GiB.
+const BYTES_MAX: &str = "1073741824";
+
+/// Puts all files of a server into its `{opt}`.
+pub(super) fn fetch(files: &[Download], server: &str, layout: &Layout, log: &Path) -> Result<Origin, String> {
+    let opt = layout.opt(server);
+    let written = |path: &Path, e| format!("{} cannot be written: {e}.", path.display());
+    if opt.exists() {
+        fs::remove_dir_all(&opt).map_err(|e| written(&opt, e))?;
+    }
+    fs::create_dir_all(&opt).map_err(|e| written(&opt, e))?;
+    let local = env::var_os(FILES).filter(|v| !v.is_empty()).map(PathBuf::from);
+    let tools = Tools { cwd: &opt, log };
+    if let Some(folder) = local.as_ref().map(|dir| dir.join(server)).filter(|folder| folder.is_dir()) {
+        tools.run("cp", &["-R", "--", &format!("{}/.", folder.display()), &opt.to_string_lossy()])?;
+    } else {
+        for file in files {
+            let archive = obtain(file, local.as_deref(), layout, &tools)?;
+            place(file, &archive, &opt, &tools)?;
+        }
+    }
+    for exe in files.iter().filter_map(|file| file.exe.as_deref()) {
+        let path = opt.join(exe);
+        if !path.is_file() {
+            return Err(format!(
+                "{} is not among what was downloaded: see exe in server.toml.",
+                path.display()
+            ));
+        }
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).map_err(|e| written(&path, e))?;
+    }
+    Ok(if local.is_some() { Origin::Local } else { Origin::Registry })
+}
+
+/// The file, checked: from the store, from the folder somebody named, or from its maker.
+fn obtain(file: &Download, local: Option<&Path>, layout: &Layout, tools: &Tools) -> Result<PathBuf, String> {
+    let store = layout.root().join("downloads");
+    fs::create_dir_all(&store).map_err(|e| format!("{} cannot be made: {e}.", store.display()))?;
+    let kept = store.join(format!("{}-{}", &file.sha256[..16], file.file_name()));
+    if kept.is_file() && sha256(&kept)? == file.sha256 {
+        return Ok(kept);
+    }
+    let part = kept.with_extension("part");
+    match local.map(|dir| dir.join(file.file_name())).filter(|path| path.is_file()) {
+        Some(path) => {
+            fs::copy(&path, &part).map_err(|e| format!("{} cannot be copied: {e}.", path.display()))?;
+        }
+        None => tools
+            .run(
+                "curl",
+                &[
+                    "--fail",
+                    "--silent",
+                    "--show-error",
+                    "--location",
+                    "--proto",
+                    "=https",
+                    "--max-filesize",
+                    BYTES_MAX,
+                    "--connect-timeout",
+                    "20",
+                    "--output",
+                    &part.to_string_lossy(),
+                    "--",
+                    &file.url,
+                ],
+            )
+            .map_err(|why| {
+                format!(
+                    "{why}\nWhere it cannot be reached, {FILES}=DIR names a folder with {}.",
+                    file.file_name()
+                )
+            })?,
+    }
+    let found = sha256(&part)?;
+    if found != file.sha256 {
+        let _ = fs::remove_file(&part);
+        return Err(format!(
+            "{} is not the file that the recipe means: its SHA-256 is {found}, expected {}.",
+            file.url, file.sha256
+        ));
+    }
+    fs::rename(&part, &kept).map_err(|e| format!("{} cannot be written: {e}.", kept.display()))?;
+    Ok(kept)
+}
+
+fn place(file: &Download, from: &Path, opt: &Path, tools: &Tools) -> Result<(), String> {
+    let (source, target) = (from.to_string_lossy(), opt.to_string_lossy());
+    if !file.unpack {
+        let to = opt.join(file.exe.as_deref().unwrap_or(file.file_name()));
+        let copy = || {
+            fs::create_dir_all(to.parent().unwrap_or(opt))?;
+            fs::copy(from, &to)
+        };
+        return copy().map(drop).map_err(|e| format!("{} cannot be written: {e}.", to.display()));
+    }
+    let name = file.file_name().to_ascii_lowercase();
+    if name.ends_with(".zip") {
+        tools.run("unzip", &["-q", "-o", &source, "-d", &target])?;
+        return (0..file.strip).try_for_each(|_| unwrap_folder(opt));
+    }
+    if name.ends_with(".deb") {
+        tools.run("dpkg-deb", &["-x", &source, &target])?;
+        return (0..file.strip).try_for_each(|_| unwrap_folder(opt));
+    }
+    let strip = format!("--strip-components={}", file.strip);
+    tools.run("tar", &["-xf", &source, "-C", &target, "--no-same-owner", &strip])
+}
+
+/// Moves what is in the only folder one level up.
+fn unwrap_folder(opt: &Path) -> Result<(), String> {
+    let error = |e: std::io::Error| format!("{} cannot be written: {e}.", opt.display());
+    let entries: Vec<PathBuf> =
+        fs::read_dir(opt).map_err(error)?.filter_map(|e| Some(e.ok()?.path())).collect();
+    let [folder] = &entries[..] else {
+        return Err(format!("{} is not one folder: see strip.", opt.display()));
+    };
+    // Under a name that none of its own entries has.
+    let aside = opt.with_extension("unpacked");
+    let _ = fs::remove_dir_all(&aside);
+    fs::rename(folder, &aside)
+        .and_then(|()| fs::remove_dir(opt))
+        .and_then(|()| fs::rename(&aside, opt))
+        .map_err(error)
+}
+
+/// What coreutils says.
+fn sha256(path: &Path) -> Result<String, String> {
+    let argv = ["sha256sum".to_owned(), "--".to_owned(), path.to_string_lossy().into_owned()];
+    let said = capture(&argv, Path::new("/"), &[], STEP_TIMEOUT).filter(|said| said.success);
+    let text = said.map(|said| String::from_utf8_lossy(&said.stdout).into_owned());
+    // A name with a backslash is printed escaped, behind one more.
+    let digits = text.as_deref().and_then(|t| t.trim_start_matches('\\').split_whitespace().next());
+    digits.map(str::to_owned).ok_or_else(|| format!("sha256sum cannot read {}.", path.display()))
+}
+
+struct Tools<'a> {
+    cwd: &'a Path,
+    log: &'a Path,
+}
+
+impl Tools<'_> {
+    fn run(&self, program: &str, arguments: &[&str]) -> Result<(), String> {
+        let path = find_command(program)
+            .ok_or_else(|| format!("{program} is missing: {}", packages::mend(program)))?;
+        let mut argv = vec![path.to_string_lossy().into_owned()];
+        argv.extend(arguments.iter().map(ToString::to_string));
+        let name = format!("{program} … {}", arguments.last().unwrap_or(&""));
+        Run { name, argv, cwd: self.cwd, env: vec![], log: self.log, timeout: STEP_TIMEOUT }.run()
+    }
+}

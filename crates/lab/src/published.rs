@@ -1,0 +1,322 @@
+//! Published comparisons: `prony.published/1` files, read strictly.
+//!
+//! A misspelt figure would otherwise be a figure that is silently not compared.
+
+use prony_analysis::claim::Claim;
+use prony_record::published::{At, AtRate, Conclusion, KneeOf, Published, PublishedRow};
+use toml::{Table, Value};
+
+use crate::toml_error::{self, TomlError, suggest};
+use crate::units::{Share, parse_rate};
+
+/// The schema's name; another number is another format.
+pub const SCHEMA: &str = "prony.published/1";
+
+/// The most rows and the most conclusions of a file: far above any table that people print.
+const ENTRIES_MAX: usize = 10_000;
+
+/// Figures that a row may have, in the units that their names end in.
+const FIGURES: [&str; 18] = [
+    "requests_per_s",
+    "p50_ms",
+    "p75_ms",
+    "p90_ms",
+    "p99_ms",
+    "p999_ms",
+    "p9999_ms",
+    "max_ms",
+    "mean_ms",
+    "stdev_ms",
+    "count",
+    "per_second_mean",
+    "per_second_stdev",
+    "read_errors",
+    "write_errors",
+    "timeouts",
+    "peak_requests_per_s",
+    "failed_share_at_least",
+];
+
+/// Keys of a row that are texts and nothing is computed from.
+const REMARKS: [&str; 3] = ["language", "failure", "shape"];
+
+/// The file's name and text, for errors with a line.
+#[derive(Clone, Copy)]
+struct Source<'a> {
+    file: &'a str,
+    text: &'a str,
+}
+
+impl Source<'_> {
+    fn wrong(self, path: &[&str], message: impl Into<String>) -> TomlError {
+        TomlError::at_key(self.file, self.text, path, message)
+    }
+
+    fn text(self, table: &Table, path: &[&str], key: &str) -> Result<String, TomlError> {
+        match table.get(key) {
+            Some(Value::String(text)) if !text.trim().is_empty() => Ok(text.clone()),
+            Some(_) => Err(self.wrong(&[path, &[key]].concat(), format!("{key:?} must be a text."))),
+            None => Err(self.wrong(path, format!("{key:?} is missing: write it as a text."))),
+        }
+    }
+
+    fn connections(self, value: &Value, path: &[&str]) -> Result<u32, TomlError> {
+        let count = value.as_integer().and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0);
+        count.ok_or_else(|| self.wrong(path, "\"connections\" must be a whole number above 0."))
+    }
+}
+
+/// Reads a published comparison; `file` is only what errors call it.
+///
+/// # Errors
+/// A sentence with the line of what is wrong: an unknown key, a figure that is no number, a claim that
+/// cannot be judged.
+pub fn parse(file: &str, text: &str) -> Result<Published, TomlError> {
+    let source = Source { file, text };
+    let table: Table = toml_error::parse(file, text)?;
+    let schema = source.text(&table, &[], "schema")?;
+    if schema != SCHEMA {
+        return Err(source.wrong(
+            &["schema"],
+            format!("the schema is {schema:?} and this Prony reads {SCHEMA:?}: use the version it was written for."),
+        ));
+    }
+    let connections =
+        table.get("connections").map(|v| source.connections(v, &["connections"])).transpose()?;
+    let mut published = Published {
+        source: source.text(&table, &[], "source")?,
+        method: source.text(&table, &[], "method")?,
+        ..Published::default()
+    };
+    for (key, value) in &table {
+        match (key.as_str(), value) {
+            ("schema" | "source" | "method", _) => {}
+            ("row", _) => published.rows = rows(source, value, connections)?,
+            ("conclusion", _) => published.conclusions = conclusions(source, value)?,
+            (_, Value::Table(_)) => {
+                return Err(source.wrong(&[key], format!("there is no table [{key}] in a published file.")));
+            }
+            (_, Value::Array(list)) if list.iter().any(Value::is_table) => {
+                let hint = suggest(key, ["row", "conclusion"]);
+                return Err(
+                    source.wrong(&[key], format!("there is no [[{key}]] in a published file: {hint}"))
+                );
+            }
+            _ => {
+                published.facts.insert(key.clone(), fact(value));
+            }
+        }
+    }
+    Ok(published)
+}
+
+fn fact(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(list) => list.iter().map(fact).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    }
+}
+
+/// The tables of a `[[name]]`, each with its path.
+fn tables<'a>(source: Source<'_>, name: &str, value: &'a Value) -> Result<Vec<&'a Table>, TomlError> {
+    let list = value.as_array().filter(|list| list.len() <= ENTRIES_MAX);
+    let list = list.ok_or_else(|| {
+        source.wrong(&[name], format!("write {name:?} as [[{name}]] tables, at most {ENTRIES_MAX}."))
+    })?;
+    list.iter()
+        .map(|entry| entry.as_table().ok_or_else(|| source.wrong(&[name], format!("write [[{name}]]."))))
+        .collect()
+}
+
+fn rows(source: Source<'_>, value: &Value, connections: Option<u32>) -> Result<Vec<PublishedRow>, TomlError> {
+    let tables = tables(source, "row", value)?;
+    tables.iter().enumerate().map(|(at, table)| row(source, &at.to_string(), table, connections)).collect()
+}
+
+fn row(
+    source: Source<'_>,
+    at: &str,
+    table: &Table,
+    connections: Option<u32>,
+) -> Result<PublishedRow, TomlError> {
+    let path = ["row", at];
+    let mut row = PublishedRow {
+        name: source.text(table, &path, "name")?,
+        candidate: source.text(table, &path, "candidate")?,
+        connections,
+        ..PublishedRow::default()
+    };
+    for (key, value) in table {
+        let key_path = ["row", at, key.as_str()];
+        match key.as_str() {
+            "name" | "candidate" => {}
+            "connections" => row.connections = Some(source.connections(value, &key_path)?),
+            "rate_per_s" => row.rate_per_s = Some(number(source, value, &key_path)?),
+            "doubt" => row.doubt = Some(source.text(table, &path, key)?),
+            word if FIGURES.contains(&word) => {
+                row.figures.insert(key.clone(), number(source, value, &key_path)?);
+            }
+            word if REMARKS.contains(&word) => {
+                row.remarks.insert(key.clone(), source.text(table, &path, key)?);
+            }
+            _ => {
+                let others = ["name", "candidate", "connections", "rate_per_s", "doubt"];
+                let known = FIGURES.into_iter().chain(REMARKS).chain(others);
+                let hint = suggest(key, known);
+                return Err(source.wrong(&key_path, format!("there is no {key:?} in [[row]]: {hint}")));
+            }
+        }
+    }
+    Ok(row)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "published figures are far below 2^53")]
+fn number(source: Source<'_>, value: &Value, path: &[&str]) -> Result<f64, TomlError> {
+    let number = match value {
+        Value::Integer(whole) => Some(*whole as f64),
+        Value::Float(real) => Some(*real),
+        _ => None,
+    };
+    number.filter(|n| n.is_finite() && *n >= 0.0).ok_or_else(|| {
+        let key = path.last().copied().unwrap_or_default();
+        source.wrong(path, format!("{key:?} must be a number of at least 0."))
+    })
+}
+
+fn conclusions(source: Source<'_>, value: &Value) -> Result<Vec<Conclusion>, TomlError> {
+    let tables = tables(source, "conclusion", value)?;
+    tables.iter().enumerate().map(|(at, table)| conclusion(source, &at.to_string(), table)).collect()
+}
+
+fn conclusion(source: Source<'_>, at: &str, table: &Table) -> Result<Conclusion, TomlError> {
+    let path = ["conclusion", at];
+    if let Some(key) = table.keys().find(|key| !["text", "claim", "at"].contains(&key.as_str())) {
+        let hint = suggest(key, ["text", "claim", "at"]);
+        return Err(
+            source.wrong(&["conclusion", at, key], format!("there is no {key:?} in [[conclusion]]: {hint}"))
+        );
+    }
+    let claim = source.text(table, &path, "claim")?;
+    Claim::parse(&claim).map_err(|why| source.wrong(&["conclusion", at, "claim"], why.to_string()))?;
+    let plans = match table.get("at") {
+        None => At::default(),
+        Some(Value::Table(plans)) => at_plans(source, at, plans)?,
+        Some(_) => {
+            return Err(source.wrong(&["conclusion", at, "at"], "write \"at\" as { connections = 100 }."));
+        }
+    };
+    Ok(Conclusion { text: source.text(table, &path, "text")?, claim, at: plans })
+}
+
+fn at_plans(source: Source<'_>, at: &str, plans: &Table) -> Result<At, TomlError> {
+    let mut read = At::default();
+    for (key, value) in plans {
+        let path = ["conclusion", at, "at", key.as_str()];
+        let values = value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
+        for value in &values {
+            match key.as_str() {
+                "connections" => read.connections.push(source.connections(value, &path)?),
+                "rate" => read.rates.push(at_rate(source, value, &path)?),
+                _ => {
+                    let hint = suggest(key, ["connections", "rate"]);
+                    return Err(source.wrong(&path, format!("there is no {key:?} in \"at\": {hint}")));
+                }
+            }
+        }
+    }
+    Ok(read)
+}
+
+/// `5000`, `"5k"`, `"105% of amphp:opcache knee"`.
+fn at_rate(source: Source<'_>, value: &Value, path: &[&str]) -> Result<AtRate, TomlError> {
+    let Value::String(text) = value else { return number(source, value, path).map(AtRate::PerS) };
+    let Some((share, of)) = text.split_once(" of ") else {
+        return match parse_rate(text) {
+            Ok(rate) => Ok(AtRate::PerS(rate.as_per_s())),
+            Err(why) => Err(source.wrong(path, why.to_string())),
+        };
+    };
+    let share = Share::parse(share).map_err(|why| source.wrong(path, why.to_string()))?;
+    let of = knee_of(of).ok_or_else(|| {
+        source
+            .wrong(path, format!("{of:?} is no knee: write a candidate and a plan, \"amphp:opcache knee\"."))
+    })?;
+    Ok(AtRate::Share { share: share.as_ratio(), of })
+}
+
+/// `amphp:opcache knee`: a candidate's label and a plan's given name.
+pub(crate) fn knee_of(text: &str) -> Option<KneeOf> {
+    let mut words = text.split_whitespace();
+    let (candidate, plan) = (words.next()?, words.next()?);
+    words.next().is_none().then(|| KneeOf { candidate: candidate.to_owned(), plan: plan.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = "schema = \"prony.published/1\"\nsource = \"S\"\nmethod = \"M\"\nconnections = 100\n";
+
+    fn read(rest: &str) -> Result<Published, TomlError> {
+        parse("p.toml", &format!("{HEAD}{rest}"))
+    }
+
+    #[test]
+    fn rows_take_the_files_connections_and_keep_figures_and_doubts() {
+        let p = read(
+            "php = \"7.0\"\nplots = [\"a\", \"b\"]\n[[row]]\nname = \"X\"\ncandidate = \"x:close\"\nrequests_per_s = 5\n\
+             p99_ms = 1.5\ndoubt = \"ports\"\n[[row]]\nname = \"Y\"\ncandidate = \"y\"\nconnections = 7\nrate_per_s = 20\n",
+        )
+        .unwrap();
+        assert_eq!(p.facts["plots"], "a, b");
+        assert_eq!((p.rows[0].connections, p.rows[0].figure("p99_ms")), (Some(100), Some(1.5)));
+        assert_eq!(p.rows[0].doubt.as_deref(), Some("ports"));
+        assert_eq!((p.rows[1].connections, p.rows[1].rate_per_s), (Some(7), Some(20.0)));
+    }
+
+    #[test]
+    fn conclusions_say_where_they_hold() {
+        let p = read(
+            "[[conclusion]]\ntext = \"t\"\nclaim = \"p99(a) < 0.1 * p99(b)\"\n\
+             at = { connections = [1, 2], rate = [\"5k\", \"105% of b:x knee\"] }\n",
+        )
+        .unwrap();
+        let at = &p.conclusions[0].at;
+        assert_eq!(at.connections, [1, 2]);
+        let of = KneeOf { candidate: "b:x".to_owned(), plan: "knee".to_owned() };
+        assert_eq!(at.rates, [AtRate::PerS(5000.0), AtRate::Share { share: 1.05, of }]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line() {
+        for (rest, line, words) in [
+            ("[[row]]\nname = \"X\"\n", 5, "\"candidate\" is missing"),
+            (
+                "[[row]]\nname = \"X\"\ncandidate = \"x\"\nrequest_per_s = 5\n",
+                8,
+                "did you mean \"requests_per_s\"",
+            ),
+            ("[[row]]\nname = \"X\"\ncandidate = \"x\"\np99_ms = \"1\"\n", 8, "must be a number"),
+            ("[[rows]]\nname = \"X\"\n", 5, "did you mean \"row\""),
+            ("[[conclusion]]\ntext = \"t\"\nclaim = \"a is best\"\n", 7, "no claim"),
+            ("[[conclusion]]\ntext = \"t\"\nclaim = \"rank(a) <= 2\"\nat = { plan = 1 }\n", 8, "no \"plan\""),
+            (
+                "[[conclusion]]\ntext = \"t\"\nclaim = \"rank(a) <= 2\"\nat = { rate = \"50% of\" }\n",
+                8,
+                "not a rate",
+            ),
+            (
+                "[[conclusion]]\ntext = \"t\"\nclaim = \"rank(a) <= 2\"\nat = { rate = \"50% of a\" }\n",
+                8,
+                "no knee",
+            ),
+        ] {
+            let said = read(rest).unwrap_err().to_string();
+            assert!(
+                said.starts_with(&format!("p.toml:{line}: ")) && said.contains(words),
+                "{rest:?}: {said}"
+            );
+        }
+    }
+}

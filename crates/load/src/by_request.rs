@@ -1,0 +1,338 @@
+//! What is counted and timed for each request of a list.
+//!
+//! The memory is bounded and there before the clock starts. Up to [`FINE_MAX`]
+//! requests have histograms as fine as the whole's, more have coarser ones, and
+//! beyond [`ROWS_MAX`] they share a row. Each worker's histograms take 1.1 MB a
+//! row where they are fine (35 MB in all), 76 KB where they are coarse, and 8 KB
+//! for statuses (84 MB in all); of that the kernel gives only the pages that
+//! something was counted on, a tenth as a rule.
+
+use std::collections::BTreeMap;
+
+use crate::list::TargetList;
+use crate::measurement::{ErrorKind, HISTOGRAM_HIGH_NS, SparseDurations};
+use crate::parts::Times;
+use crate::sparse::{BUCKET_BITS, bucket_of, numbered_bucket, value_of_numbered};
+
+/// The most requests of a list that have figures of their own; those that first stand later in it share a row.
+pub const ROWS_MAX: usize = 1000;
+/// The most requests whose figures are as fine as the whole's, 0.1 %.
+pub const FINE_MAX: usize = 32;
+/// The binary digits of a coarse bucket's number within its power of two: 64 buckets, so that a bucket is 1.6 % wide and
+/// its middle, which stands for what is in it, within 0.8 % of it.
+const COARSE_BITS: u32 = 6;
+
+/// The name of the row that requests beyond [`ROWS_MAX`] share. No request is called so: a path begins with `/`.
+pub const OTHERS: &str = "other requests";
+
+/// Longer durations are in the last bucket. HdrHistogram's, made for an hour, reaches as far.
+const LONGEST_NS: u64 = HISTOGRAM_HIGH_NS.next_power_of_two() - 1;
+const STATUS_MAX: usize = 1000;
+const ERROR_KINDS: usize = ErrorKind::ALL.len();
+
+/// The figures of one request of a list, over all lines that say it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RequestFigures {
+    /// `GET /a`, or [`OTHERS`].
+    pub request: String,
+    /// Lines of the list that are counted here.
+    pub lines: u64,
+    /// Written over the whole run, warm-up included.
+    pub run_sent: u64,
+    /// Answered rightly within the window.
+    pub completed: u64,
+    /// Failed within the window.
+    pub failed: u64,
+    /// Unresolved when the window closed: on a connection, or never sent.
+    pub waiting: u64,
+    /// Bytes read in the window for it.
+    pub read_bytes: u64,
+    /// Answers in the window by status.
+    pub status: BTreeMap<u16, u64>,
+    /// Failed requests of the window by kind.
+    pub errors: BTreeMap<ErrorKind, u64>,
+    /// Intended instant to last byte.
+    pub response: SparseCensored,
+    /// Sent to last byte.
+    pub service: SparseCensored,
+}
+
+/// [`Censored`](crate::measurement::Censored) durations, in the form that takes little memory.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SparseCensored {
+    /// Completed requests.
+    pub completed: SparseDurations,
+    /// Requests that failed: how long they had taken when they did.
+    pub failed: SparseDurations,
+    /// Requests unresolved when the window closed: their wait so far.
+    pub waiting: SparseDurations,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Part {
+    Response,
+    Service,
+    FailedResponse,
+    FailedService,
+}
+
+const PARTS: usize = 4;
+
+/// A worker's counts.
+#[derive(Debug)]
+pub(crate) struct ByRequest {
+    rows: Vec<Row>,
+    bits: u32,
+    /// Buckets of one histogram.
+    width: usize,
+    /// By row, part and bucket. Zeroed memory of the kernel's: a page takes room once it is counted on.
+    buckets: Vec<u64>,
+    /// By row and status.
+    status: Vec<u64>,
+    /// By row, whether of the service time, and bucket; filled when the window is closed.
+    waiting: BTreeMap<(usize, bool, u64), u64>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Row {
+    run_sent: u64,
+    completed: u64,
+    failed: u64,
+    waiting: u64,
+    read_bytes: u64,
+    errors: [u64; ERROR_KINDS],
+}
+
+impl ByRequest {
+    /// For a list of so many requests.
+    pub(crate) fn new(requests: usize) -> ByRequest {
+        let rows = if requests > ROWS_MAX { ROWS_MAX + 1 } else { requests };
+        let bits = if requests > FINE_MAX { COARSE_BITS } else { BUCKET_BITS };
+        let width = numbered_bucket(LONGEST_NS, bits) as usize + 1;
+        ByRequest {
+            rows: vec![Row::default(); rows],
+            bits,
+            width,
+            buckets: vec![0; rows * PARTS * width],
+            status: vec![0; rows * STATUS_MAX],
+            waiting: BTreeMap::new(),
+        }
+    }
+
+    fn row_of(request: u32) -> usize {
+        (request as usize).min(ROWS_MAX)
+    }
+
+    fn bucket(&self, value_ns: u64) -> u64 {
+        numbered_bucket(value_ns.min(LONGEST_NS), self.bits)
+    }
+
+    fn record(&mut self, row: usize, part: Part, value_ns: u64) {
+        let bucket = self.bucket(value_ns) as usize;
+        self.buckets[(row * PARTS + part as usize) * self.width + bucket] += 1;
+    }
+
+    /// A request's first bytes were written.
+    pub(crate) fn sent(&mut self, request: u32) {
+        self.rows[ByRequest::row_of(request)].run_sent += 1;
+    }
+
+    /// Bytes were read for a request within the window.
+    pub(crate) fn read(&mut self, request: u32, bytes: usize) {
+        self.rows[ByRequest::row_of(request)].read_bytes += bytes as u64;
+    }
+
+    /// A request was resolved within the window, at `end_ns`: failed so, or answered rightly.
+    pub(crate) fn ended(&mut self, end_ns: u64, times: &Times, failure: Option<ErrorKind>) {
+        let row = ByRequest::row_of(times.request);
+        // 0 where no answer was whole.
+        if times.status > 0 {
+            self.status[row * STATUS_MAX + usize::from(times.status).min(STATUS_MAX - 1)] += 1;
+        }
+        let (response, service) = if let Some(kind) = failure {
+            self.rows[row].failed += 1;
+            self.rows[row].errors[kind as usize] += 1;
+            (Part::FailedResponse, Part::FailedService)
+        } else {
+            self.rows[row].completed += 1;
+            (Part::Response, Part::Service)
+        };
+        self.record(row, response, end_ns - times.intended_ns);
+        if times.sent_ns > 0 {
+            self.record(row, service, end_ns - times.sent_ns);
+        }
+    }
+
+    /// A request was unresolved when the window closed.
+    pub(crate) fn waiting(&mut self, end_ns: u64, times: &Times) {
+        self.never_sent(times.request, end_ns - times.intended_ns, 1);
+        if times.sent_ns > 0 {
+            self.wait(times.request, true, end_ns - times.sent_ns, 1);
+        }
+    }
+
+    /// So many requests had waited so long for a connection when the window closed.
+    pub(crate) fn never_sent(&mut self, request: u32, wait_ns: u64, count: u64) {
+        self.rows[ByRequest::row_of(request)].waiting += count;
+        self.wait(request, false, wait_ns, count);
+    }
+
+    fn wait(&mut self, request: u32, of_service: bool, wait_ns: u64, count: u64) {
+        let place = (ByRequest::row_of(request), of_service, self.bucket(wait_ns));
+        *self.waiting.entry(place).or_default() += count;
+    }
+
+    /// Adds another worker's.
+    pub(crate) fn add(&mut self, other: &ByRequest) {
+        for (to, from) in self.rows.iter_mut().zip(&other.rows) {
+            to.run_sent += from.run_sent;
+            to.completed += from.completed;
+            to.failed += from.failed;
+            to.waiting += from.waiting;
+            to.read_bytes += from.read_bytes;
+            to.errors.iter_mut().zip(&from.errors).for_each(|(to, from)| *to += from);
+        }
+        for (to, from) in [(&mut self.buckets, &other.buckets), (&mut self.status, &other.status)] {
+            // Where nothing is counted nothing is written, and the kernel gives no page.
+            to.iter_mut().zip(from).filter(|(_, from)| **from > 0).for_each(|(to, from)| *to += from);
+        }
+        for (place, count) in &other.waiting {
+            *self.waiting.entry(*place).or_default() += count;
+        }
+    }
+
+    /// The figures, row by row.
+    pub(crate) fn figures(&self, list: &TargetList) -> Vec<RequestFigures> {
+        let mut lines = list.lines_of_each();
+        if lines.len() > ROWS_MAX {
+            let others = lines.drain(ROWS_MAX..).sum();
+            lines.push(others);
+        }
+        let name = |row: usize| if row < ROWS_MAX { list.requests[row].name() } else { OTHERS.to_owned() };
+        (0..self.rows.len()).zip(lines).map(|(row, lines)| self.row_figures(row, name(row), lines)).collect()
+    }
+
+    fn row_figures(&self, row: usize, request: String, lines: u64) -> RequestFigures {
+        let counts = &self.rows[row];
+        let status = &self.status[row * STATUS_MAX..(row + 1) * STATUS_MAX];
+        let waiting = |of_service| {
+            let all = self.waiting.range((row, of_service, 0)..=(row, of_service, u64::MAX));
+            self.sparse(all.map(|((.., bucket), count)| (*bucket, *count)))
+        };
+        RequestFigures {
+            request,
+            lines,
+            run_sent: counts.run_sent,
+            completed: counts.completed,
+            failed: counts.failed,
+            waiting: counts.waiting,
+            read_bytes: counts.read_bytes,
+            status: (0u16..).zip(status.iter().copied()).filter(|(_, count)| *count > 0).collect(),
+            errors: ErrorKind::ALL.into_iter().zip(counts.errors).filter(|(_, count)| *count > 0).collect(),
+            response: SparseCensored {
+                completed: self.part(row, Part::Response),
+                failed: self.part(row, Part::FailedResponse),
+                waiting: waiting(false),
+            },
+            service: SparseCensored {
+                completed: self.part(row, Part::Service),
+                failed: self.part(row, Part::FailedService),
+                waiting: waiting(true),
+            },
+        }
+    }
+
+    fn part(&self, row: usize, part: Part) -> SparseDurations {
+        let at = (row * PARTS + part as usize) * self.width;
+        let counts = (0u64..).zip(self.buckets[at..at + self.width].iter().copied());
+        self.sparse(counts.filter(|(_, count)| *count > 0))
+    }
+
+    /// Buckets of these bits as those of the whole's histograms: a coarse one as the bucket of its middle.
+    fn sparse(&self, buckets: impl Iterator<Item = (u64, u64)>) -> SparseDurations {
+        if self.bits == BUCKET_BITS {
+            return SparseDurations::packed(buckets);
+        }
+        let middle = |bucket| {
+            let of = |bucket| value_of_numbered(bucket, self.bits);
+            bucket_of(of(bucket) + (of(bucket + 1) - of(bucket)) / 2)
+        };
+        SparseDurations::packed(buckets.map(|(bucket, count)| (middle(bucket), count)))
+    }
+}
+
+/// Whether the figures of so many requests have buckets as fine as the whole's.
+pub(crate) fn are_fine(requests: usize) -> bool {
+    requests <= FINE_MAX
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::list::Order;
+    use crate::measurement::empty_histogram;
+
+    fn list(requests: usize) -> TargetList {
+        let text: String = (0..requests).map(|i| format!("http://h/{i}\n")).collect();
+        TargetList::parse(text.as_bytes(), None, "GET", Order::InTurn).unwrap().1
+    }
+
+    /// Sent at 1,000.
+    fn times(request: u32, status: u16) -> Times {
+        Times { request, status, intended_ns: 900, asked_ns: 1_000, sent_ns: 1_000, ..Times::default() }
+    }
+
+    #[test]
+    fn few_requests_are_as_fine_as_the_whole() {
+        let mut by_request = ByRequest::new(2);
+        let mut whole = empty_histogram();
+        for (request, value) in [(0, 1), (1, 999), (0, 2_345_678), (1, HISTOGRAM_HIGH_NS), (1, 2_345_679)] {
+            by_request.ended(1_000 + value, &times(request, 200), None);
+            whole.record(value).unwrap();
+        }
+        let mut sum = empty_histogram();
+        let figures = by_request.figures(&list(2));
+        figures.iter().for_each(|row| row.service.completed.add_to(&mut sum));
+        assert_eq!(sum, whole);
+        assert_eq!((figures[0].completed, figures[1].completed), (2, 3));
+        assert_eq!(figures[0].request, "GET /0");
+    }
+
+    #[test]
+    fn many_are_coarser_by_less_than_a_hundredth() {
+        let mut by_request = ByRequest::new(FINE_MAX + 1);
+        let values = [1, 63, 64, 127, 128, 1_000, 999_999, 1_016_000, 123_456_789, 59_000_000_000];
+        for value in values {
+            by_request.ended(1_000 + value, &times(7, 200), None);
+            let row = &by_request.figures(&list(FINE_MAX + 1))[7];
+            let highest = row.service.completed.to_histogram().max();
+            assert!(highest.abs_diff(value) as f64 <= 0.009 * value as f64, "{value}: {highest}");
+        }
+    }
+
+    #[test]
+    fn too_many_share_a_row_and_nothing_is_lost() {
+        let count = ROWS_MAX + 500;
+        let (mut one, mut two) = (ByRequest::new(count), ByRequest::new(count));
+        for request in 0..count as u32 {
+            one.sent(request);
+            one.ended(6_000, &times(request, 200), None);
+            one.read(request, 10);
+            two.ended(8_000, &times(request, 503), Some(ErrorKind::UnexpectedStatus));
+            two.waiting(9_000, &times(request, 0));
+            two.never_sent(request, 70, 2);
+        }
+        one.add(&two);
+        let figures = one.figures(&list(count));
+        assert_eq!(figures.len(), ROWS_MAX + 1);
+        let others = figures.last().unwrap();
+        assert_eq!((others.request.as_str(), others.lines, others.completed), (OTHERS, 500, 500));
+        assert_eq!((others.failed, others.waiting, others.read_bytes), (500, 1_500, 5_000));
+        assert_eq!(others.status, BTreeMap::from([(200, 500), (503, 500)]));
+        assert_eq!(others.errors, BTreeMap::from([(ErrorKind::UnexpectedStatus, 500)]));
+        assert_eq!(others.response.waiting.to_histogram().len(), 1_500);
+        assert_eq!(others.service.waiting.to_histogram().len(), 500);
+        let sum = |of: fn(&RequestFigures) -> u64| figures.iter().map(of).sum::<u64>();
+        assert_eq!((sum(|f| f.run_sent), sum(|f| f.completed), sum(|f| f.lines)), (1_500, 1_500, 1_500));
+    }
+}

@@ -1,0 +1,255 @@
+//! A list of requests to one server, read from a text with one a line.
+//!
+//! The text is somebody's file: whatever is in it becomes a request or a
+//! sentence with its line.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use crate::request;
+use crate::target::{Target, without_userinfo};
+
+/// The most lines with a request. Each takes 4 bytes, and about 200 where its request stands on no other line:
+/// a list of so many is below 256 MB, and turning once through it takes seconds even at 100,000 requests a second.
+pub const LINES_MAX: usize = 1_000_000;
+
+/// The longest line. Servers are asked to take request lines of 8,000 bytes (RFC 9112, section 3); few take twice that.
+pub const LINE_MAX_BYTES: usize = 16 << 10;
+
+/// What is echoed of a wrong line, in characters.
+const ECHO_MAX: usize = 40;
+
+/// One request of a list.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ListedRequest {
+    /// A token by RFC 9110.
+    pub method: String,
+    /// Path and query, always beginning with `/`.
+    pub path: String,
+    /// `user:password` of its URL, sent as Basic credentials and never printed.
+    pub userinfo: Option<String>,
+}
+
+impl ListedRequest {
+    /// `GET /a?b`, as it may be printed and stored.
+    pub fn name(&self) -> String {
+        format!("{} {}", self.method, self.path)
+    }
+}
+
+/// In which order a list's lines are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// One after the other, and again from the first.
+    InTurn,
+    /// Each round all of them once, in an order drawn from the plan's seed.
+    Shuffled,
+}
+
+impl Order {
+    /// The word for it in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Order::InTurn => "in_turn",
+            Order::Shuffled => "shuffled",
+        }
+    }
+}
+
+/// The requests of a load that has several. A request that stands on several lines is one request, sent that often.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TargetList {
+    /// The requests, each once, by their first line.
+    pub requests: Vec<ListedRequest>,
+    /// The request of each line, an index into `requests`.
+    pub lines: Vec<u32>,
+    /// In which order lines are taken.
+    pub order: Order,
+}
+
+/// Why a text is not a list of requests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListError {
+    /// The line, from 1; `None`: no single one.
+    pub line: Option<usize>,
+    /// A sentence for the user.
+    pub why: String,
+}
+
+impl fmt::Display for ListError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(line) = self.line {
+            write!(f, "line {line}: ")?;
+        }
+        f.write_str(&self.why)
+    }
+}
+
+impl std::error::Error for ListError {}
+
+impl TargetList {
+    /// Reads a list: a URL or `METHOD URL` a line, or only a path where `server` is known from elsewhere; empty lines
+    /// and those that begin with `#` are skipped. `method` is that of lines without one. Gives the server as a target
+    /// without a path of its own, and the list.
+    ///
+    /// # Errors
+    /// The first line that is wrong, and why.
+    pub fn parse(
+        text: &[u8],
+        server: Option<&Target>,
+        method: &str,
+        order: Order,
+    ) -> Result<(Target, TargetList), ListError> {
+        let mut reader = Reader {
+            server: server.cloned(),
+            known: HashMap::new(),
+            list: TargetList { requests: Vec::new(), lines: Vec::new(), order },
+        };
+        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+        for (number, line) in (1..).zip(text.split(|byte| *byte == b'\n')) {
+            reader.line(line, method).map_err(|why| ListError { line: Some(number), why })?;
+        }
+        match reader.server {
+            Some(server) if !reader.list.lines.is_empty() => {
+                Ok((Target { path: "/".to_owned(), ..server }, reader.list))
+            }
+            _ => Err(ListError {
+                line: None,
+                why: "It holds no request: write a URL or METHOD URL a line.".to_owned(),
+            }),
+        }
+    }
+
+    /// How many lines say each request.
+    pub fn lines_of_each(&self) -> Vec<u64> {
+        let mut lines = vec![0; self.requests.len()];
+        for request in &self.lines {
+            lines[*request as usize] += 1;
+        }
+        lines
+    }
+
+    /// FNV-1a (64 bits) over the names of all lines in their order, so that two lists can be told apart by their
+    /// records. Not made to withstand anybody.
+    pub fn fingerprint(&self) -> u64 {
+        let names: Vec<String> = self.requests.iter().map(|request| request.name() + "\n").collect();
+        let bytes = self.lines.iter().flat_map(|line| names[*line as usize].bytes());
+        bytes
+            .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    }
+}
+
+struct Reader {
+    /// The server that all lines load, once it is known.
+    server: Option<Target>,
+    known: HashMap<ListedRequest, u32>,
+    list: TargetList,
+}
+
+impl Reader {
+    fn line(&mut self, line: &[u8], method: &str) -> Result<(), String> {
+        if line.len() > LINE_MAX_BYTES {
+            return Err(format!("It has {} bytes: a line may have {LINE_MAX_BYTES}.", line.len()));
+        }
+        let line = std::str::from_utf8(line).map_err(|e| {
+            format!("It is not UTF-8 (byte {}): percent-encode what is not ASCII.", e.valid_up_to() + 1)
+        })?;
+        let line = line.trim_matches(|c: char| c.is_ascii_whitespace());
+        if line.is_empty() || line.starts_with('#') {
+            return Ok(());
+        }
+        if self.list.lines.len() == LINES_MAX {
+            return Err(format!("A list may have {LINES_MAX} requests, and this is one more."));
+        }
+        let (method, url) = method_and_url(line, method)?;
+        let request = self.request(method, url)?;
+        let next = u32::try_from(self.list.requests.len()).unwrap_or(u32::MAX);
+        let index = *self.known.entry(request.clone()).or_insert(next);
+        if index == next {
+            self.list.requests.push(request);
+        }
+        self.list.lines.push(index);
+        Ok(())
+    }
+
+    fn request(&mut self, method: &str, url: &str) -> Result<ListedRequest, String> {
+        let method = method.to_owned();
+        if url.starts_with('/') {
+            let Some(server) = &self.server else {
+                return Err(format!(
+                    "{} is a path, and no server is known: give its URL on the command line, as in \
+                     `prony load http://127.0.0.1:8080 --targets FILE`.",
+                    echo(url)
+                ));
+            };
+            // The host is no part of it: only what is wrong with the path can be found.
+            let path = Target::parse(&format!("http://host{url}")).map_err(|e| e.0)?.path;
+            return Ok(ListedRequest { method, path, userinfo: server.userinfo.clone() });
+        }
+        let target = Target::parse(url).map_err(|e| e.0)?;
+        if let Some(server) = &self.server {
+            let of = |t: &Target| (t.tls, t.host.to_ascii_lowercase(), t.port);
+            if of(server) != of(&target) {
+                return Err(format!(
+                    "It asks {}, and what comes before it {}: one load goes to one server.",
+                    origin(&target),
+                    origin(server)
+                ));
+            }
+        } else {
+            self.server = Some(Target { userinfo: None, ..target.clone() });
+        }
+        Ok(ListedRequest { method, path: target.path, userinfo: target.userinfo })
+    }
+}
+
+/// The parts of a line, `method` where it has none.
+fn method_and_url<'a>(line: &'a str, method: &'a str) -> Result<(&'a str, &'a str), String> {
+    let is_url = |word: &str| word.starts_with('/') || word.contains("://");
+    let (first, rest) = line.split_once(|c: char| c.is_ascii_whitespace()).unwrap_or((line, ""));
+    let rest = rest.trim_start();
+    if is_url(first) {
+        return match rest {
+            "" => Ok((method, first)),
+            more => Err(format!(
+                "{} stands behind the URL: write METHOD URL. Body (-b) and headers (-H) are given once, for all lines.",
+                echo(more)
+            )),
+        };
+    }
+    if let Err(why) = request::check_method(first) {
+        if rest.is_empty() {
+            // What is wrong with it as a URL says more.
+            return Ok((method, first));
+        }
+        return Err(format!(
+            "{why} A line is a URL, a path or METHOD URL; body (-b) and headers (-H) are given once, for all lines."
+        ));
+    }
+    if rest.is_empty() {
+        return Err(format!("{} has no URL behind it: write METHOD URL.", echo(first)));
+    }
+    if let Some((_, more)) = rest.split_once(|c: char| c.is_ascii_whitespace()) {
+        return Err(format!("{} stands behind the URL: write METHOD URL.", echo(more.trim_start())));
+    }
+    Ok((first, rest))
+}
+
+fn origin(target: &Target) -> String {
+    let url = Target { path: String::new(), ..target.clone() }.display_url();
+    url.escape_debug().to_string()
+}
+
+/// What is wrong, shortened, and without a password.
+fn echo(text: &str) -> String {
+    let text = without_userinfo(text);
+    let mut shown: String = text.chars().take(ECHO_MAX).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    format!("{shown:?}")
+}
+
+#[cfg(test)]
+#[path = "list_tests.rs"]
+mod tests;

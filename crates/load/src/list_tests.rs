@@ -1,0 +1,119 @@
+use super::*;
+use proptest::prelude::*;
+
+fn read(text: &str) -> Result<(Target, TargetList), String> {
+    TargetList::parse(text.as_bytes(), None, "GET", Order::InTurn).map_err(|e| e.to_string())
+}
+
+fn names(list: &TargetList) -> Vec<String> {
+    list.lines.iter().map(|line| list.requests[*line as usize].name()).collect()
+}
+
+#[test]
+fn a_line_is_a_url_or_a_method_and_one() {
+    let text = "\u{feff}# a list\nhttp://H:8080/a\r\n\n  POST   http://h:8080/b?c#d  \nHEAD\t/e\n/e\n # no\nhttp://h:8080";
+    let (server, list) = read(text).unwrap();
+    assert_eq!(names(&list), ["GET /a", "POST /b?c", "HEAD /e", "GET /e", "GET /"]);
+    assert_eq!((server.display_url().as_str(), server.tls), ("http://H:8080/", false));
+    let (_, list) = TargetList::parse(b"http://h/\nGET http://h/", None, "PUT", Order::Shuffled).unwrap();
+    assert_eq!((names(&list), list.order), (vec!["PUT /".to_owned(), "GET /".to_owned()], Order::Shuffled));
+}
+
+#[test]
+fn the_same_line_again_is_the_same_request() {
+    let (_, list) = read("http://h/a\nhttp://h/b\nGET http://h/a\nhttp://me:pw@h/a\n").unwrap();
+    assert_eq!((list.requests.len(), list.lines.as_slice()), (3, &[0, 1, 0, 2][..]));
+    assert_eq!(list.lines_of_each(), [2, 1, 1]);
+    assert_eq!(list.requests[2].userinfo.as_deref(), Some("me:pw"));
+    assert_eq!(list.requests[2].name(), "GET /a");
+    let other = read("http://h/b\nhttp://h/a\nhttp://h/a\nhttp://h/a\n").unwrap().1;
+    assert_ne!(list.fingerprint(), other.fingerprint());
+}
+
+#[test]
+fn paths_go_to_the_server_of_the_command_line() {
+    let server = Target::parse("https://me:pw@h/").unwrap();
+    let of = |text: &str| TargetList::parse(text.as_bytes(), Some(&server), "GET", Order::InTurn);
+    let (target, list) = of("/a\nhttps://h:443/b\n//c").unwrap();
+    assert_eq!(
+        (names(&list), target.display_url()),
+        (vec!["GET /a".into(), "GET /b".into(), "GET //c".into()], "https://h/".to_owned())
+    );
+    assert_eq!(list.requests[0].userinfo.as_deref(), Some("me:pw"));
+    assert_eq!(list.requests[1].userinfo, None);
+    assert!(of("http://h:443/").unwrap_err().why.contains("one server"));
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_line() {
+    let long = format!("http://h/{}", "a".repeat(LINE_MAX_BYTES));
+    for (text, line, says) in [
+        ("http://h/\nhttp://h:81/", 2, "http://h:81"),
+        ("http://h/\nhttps://h/", 2, "one server"),
+        ("/a", 1, "no server is known"),
+        ("http://h/\nh/x", 2, "write http://h/x"),
+        ("# c\nftp://h/", 2, "not a scheme"),
+        ("http://h/\n\nG@T http://h/", 3, "not a method"),
+        ("GET", 1, "no URL behind it"),
+        ("CONNECT http://h/", 1, "tunnel"),
+        ("http://h/\nContent-Type: text/plain", 2, "headers (-H) are given once"),
+        ("http://h/ POST a=1", 1, "stands behind the URL"),
+        ("GET http://h/ HTTP/1.1", 1, "stands behind the URL"),
+        ("http://h/\nhttp://h/\u{e9}", 2, "percent-encode"),
+        ("http://h/\nhttp://h/a\0b", 2, "0x00"),
+        ("http://h/\nhttp://h:0/", 2, "not a port"),
+        (&long, 1, "a line may have 16384"),
+    ] {
+        let said = read(text).unwrap_err();
+        let short = |s: &str| s.chars().take(60).collect::<String>();
+        assert!(said.starts_with(&format!("line {line}: ")), "{}: {said}", short(text));
+        assert!(said.contains(says), "{}: {said}", short(text));
+    }
+    for empty in ["", "\n\n# nothing\n"] {
+        assert!(read(empty).unwrap_err().contains("no request"));
+    }
+}
+
+#[test]
+fn a_line_that_is_not_utf_8_is_named() {
+    let error = TargetList::parse(b"http://h/\nhttp://h/\xff", None, "GET", Order::InTurn).unwrap_err();
+    assert_eq!((error.line, error.why.contains("not UTF-8 (byte 10)")), (Some(2), true), "{error}");
+}
+
+#[test]
+fn one_line_too_many_is_refused() {
+    let text = "/\n".repeat(LINES_MAX);
+    let server = Target::parse("http://h/").unwrap();
+    let parse = |text: &str| TargetList::parse(text.as_bytes(), Some(&server), "GET", Order::InTurn);
+    assert_eq!(parse(&text).unwrap().1.lines.len(), LINES_MAX);
+    assert_eq!(parse(&(text + "/")).unwrap_err().line, Some(LINES_MAX + 1));
+}
+
+#[test]
+fn passwords_are_in_no_sentence() {
+    for text in
+        ["me:s3cret@h/ x", "GET me:s3cret@h/", "http://me:s3cret@h/\nhttp://me:s3cret@i/", "me:s3cret@h/"]
+    {
+        let said = read(text).unwrap_err();
+        assert!(!said.contains("s3cret"), "{said}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        let _ = TargetList::parse(&bytes, None, "GET", Order::InTurn);
+    }
+
+    #[test]
+    fn whatever_is_taken_is_a_sound_request(text in "([A-Z/ahtp:.#\t ]{0,12}\n?){0,8}") {
+        let server = Target::parse("http://h/").unwrap();
+        if let Ok((_, list)) = TargetList::parse(text.as_bytes(), Some(&server), "GET", Order::InTurn) {
+            prop_assert!(list.lines.iter().all(|line| (*line as usize) < list.requests.len()));
+            for request in &list.requests {
+                prop_assert!(request.path.starts_with('/') && request.path.bytes().all(|b| b > b' '));
+                prop_assert!(request::check_method(&request.method).is_ok());
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! `prony servers check`.
+
+use std::time::SystemTime;
+
+use prony_lab::candidate::{Candidate, Layout};
+use prony_lab::catalogue::Verified;
+use prony_lab::inspect::{self, Inspection};
+use prony_lab::provision;
+use prony_record::rfc3339;
+
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// What is asked besides the check.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Options {
+    /// What is missing is no failure.
+    pub(super) all: bool,
+    /// Write down what passed.
+    pub(super) record: bool,
+}
+
+pub(super) fn run(
+    candidates: &[Candidate],
+    layout: &Layout,
+    options: Options,
+    printer: &Printer,
+) -> Result<(), Failure> {
+    let control = crate::interrupt::control()?;
+    let (mut passed, mut failed, mut skipped) = (0, 0, 0);
+    for candidate in candidates {
+        if control.stop_asked() {
+            return Err(Failure::interrupted());
+        }
+        match inspect::inspect(candidate, layout, &|| control.stop_asked()) {
+            Inspection::Missing(missing) => {
+                let what: Vec<&str> = missing.iter().map(|m| m.what.as_str()).collect();
+                let mend = missing.first().map(|m| m.mend.as_str()).unwrap_or_default();
+                printer.out(&format!("–      {}: {} missing: {mend}", candidate.label(), what.join(", ")));
+                skipped += 1;
+            }
+            Inspection::NotStarted(sentence) => {
+                printer.out(&format!("FAILED {}: {sentence}", candidate.label()));
+                failed += 1;
+            }
+            Inspection::Checked { version, startup, report, leftovers } => {
+                let version = version.unwrap_or_else(|| "version unknown".to_owned());
+                let good = report.passed() && leftovers.is_empty();
+                if good && options.record {
+                    record(candidate, &version, layout)?;
+                }
+                let word = if good { "ok    " } else { "FAILED" };
+                let answered = format!("answered after {} ms", startup.as_millis());
+                printer.out(&format!("{word} {} · {version} · {answered}", candidate.label()));
+                for result in report.results.iter().filter(|r| !r.passed) {
+                    let kind = if result.note { "note" } else { "failed" };
+                    printer.out(&format!("       {kind}: {}: {}", result.name, result.detail));
+                    for line in result.wire.iter().flat_map(|wire| wire.lines()) {
+                        printer.out(&format!("         {line}"));
+                    }
+                }
+                for leftover in &leftovers {
+                    printer.out(&format!("       left after the stop: {leftover}"));
+                }
+                if good { passed += 1 } else { failed += 1 }
+            }
+        }
+    }
+    printer.out(&format!("{passed} passed, {failed} failed, {skipped} skipped"));
+    if failed > 0 || (skipped > 0 && !options.all) || passed == 0 {
+        return Err(Failure::nothing_valid());
+    }
+    Ok(())
+}
+
+/// Writes down that a candidate kept the contract, here and today.
+fn record(candidate: &Candidate, version: &str, layout: &Layout) -> Result<(), Failure> {
+    let Some(server) = candidate.server() else { return Ok(()) };
+    let host = prony_lab::host::read();
+    let how = match candidate.engine() {
+        Some(_) => "image",
+        None if provision::from_local_sources(&server.name, layout) => "local sources",
+        None => "registry",
+    };
+    let verified = Verified {
+        candidate: candidate.label().to_owned(),
+        version: version.to_owned(),
+        date: rfc3339(SystemTime::now()).chars().take(10).collect(),
+        runtime: candidate
+            .engine()
+            .map_or_else(|| "native".to_owned(), prony_lab::container::Engine::describe),
+        how: how.to_owned(),
+        machine: format!("{}, {}, {} CPUs", host.os, std::env::consts::ARCH, host.cpus_online),
+        recipe: server.recipe_hash(candidate.engine().is_some()),
+    };
+    server.record(verified).map(drop).map_err(Failure::usage)
+}

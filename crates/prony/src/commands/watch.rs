@@ -1,0 +1,126 @@
+//! `--web` of `load` and `bench`: what the live page is told of a run.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use prony_lab::bench::{BenchEvent, BenchSetup};
+use prony_load::Plan;
+use prony_record::plan::nanoseconds;
+use prony_record::run_log::RunLog;
+use prony_record::trial::Validity;
+use prony_report::page;
+use prony_report::page::live::{LiveEnd, LiveHead, LiveTrial};
+
+use crate::failure::Failure;
+use crate::printer::Printer;
+use crate::web::{Hub, Server, Site};
+
+/// A page that watched has this long to take its report.
+const SEE_OFF: Duration = Duration::from_secs(10);
+
+/// A run that is watched on a web page, if it is.
+pub(crate) struct Watch {
+    hub: Option<Arc<Hub>>,
+}
+
+impl Watch {
+    /// Listens where `--web` says, and says where; nothing without it. The server's threads run on `cpus`.
+    pub(crate) fn start(
+        listen: Option<&str>,
+        head: impl FnOnce() -> LiveHead,
+        cpus: &[u32],
+        printer: &Printer,
+    ) -> Result<Watch, Failure> {
+        let Some(listen) = listen else { return Ok(Watch { hub: None }) };
+        let hub = Hub::new(head());
+        let server = Server::start(listen, Site::Live(Arc::clone(&hub)), cpus)?;
+        printer.note(&format!("Live page: {}", server.url));
+        Ok(Watch { hub: Some(hub) })
+    }
+
+    pub(crate) fn hub(&self) -> Option<&Hub> {
+        self.hub.as_deref()
+    }
+
+    /// What a `bench` says of itself.
+    pub(crate) fn hear(&self, event: &BenchEvent<'_>) {
+        let Some(hub) = self.hub() else { return };
+        match event {
+            BenchEvent::Load { planned, snapshot, load_time } => {
+                hub.trial_goes_on(planned.index, nanoseconds(*load_time));
+                hub.snapshot(snapshot);
+            }
+            BenchEvent::TrialEnded { result, figures, left, .. } => hub.trial_ends(LiveEnd {
+                index: result.planned.index,
+                requests_per_s: figures.map(|f| f.requests_per_s),
+                p99_ns: figures.and_then(|f| f.p99_ns),
+                validity: figures.map_or("failed", |f| validity(f.validity)).to_owned(),
+                left_ns: left.map(nanoseconds),
+            }),
+            BenchEvent::Begun { .. } | BenchEvent::Note(_) | BenchEvent::TrialBegins { .. } => {}
+        }
+    }
+
+    /// The run is over: whoever watches is given the report of this log.
+    pub(crate) fn end(&self, log: Result<&RunLog, String>) {
+        let Some(hub) = self.hub() else { return };
+        hub.done(log.and_then(|log| page::report(log).map_err(|e| e.to_string())));
+        hub.see_off(SEE_OFF);
+    }
+}
+
+fn validity(validity: Validity) -> &'static str {
+    match validity {
+        Validity::Valid => "valid",
+        Validity::Suspect => "suspect",
+        Validity::Invalid => "invalid",
+    }
+}
+
+/// The command line, for whoever looks at the page.
+fn command() -> String {
+    let words =
+        std::env::args().skip(1).map(|word| if word.contains(' ') { format!("'{word}'") } else { word });
+    // A header or a URL may hold a secret.
+    let words = words.scan(false, |hide, word| {
+        let shown = if *hide { "…".to_owned() } else { word.clone() };
+        *hide = matches!(word.as_str(), "-H" | "--header" | "-b" | "--body");
+        Some(if shown.contains('@') { "…".to_owned() } else { shown })
+    });
+    format!("prony {}", words.collect::<Vec<_>>().join(" "))
+}
+
+/// What the page of a `load` is about.
+pub(crate) fn load_head(plan: &Plan) -> LiveHead {
+    let rate = plan.arrivals.rate().map(prony_load::pace::Rate::as_per_s);
+    let connections = prony_report::format::count(plan.connections.into(), "connection", "connections");
+    let arrivals =
+        rate.map_or(plan.arrivals.name().to_owned(), |rate| format!("{} {rate}/s", plan.arrivals.name()));
+    LiveHead {
+        command: command(),
+        title: plan.target.display_url(),
+        describe: format!("{} · {connections}, {arrivals}", plan.method),
+        total_ns: plan.stop.duration.map(|d| nanoseconds(plan.warmup + d)),
+        warmup_ns: nanoseconds(plan.warmup),
+        rate_per_s: rate,
+        order: Vec::new(),
+    }
+}
+
+/// What the page of a `bench` is about.
+pub(crate) fn bench_head(setup: &BenchSetup) -> LiveHead {
+    let header = prony_lab::bench::header(setup);
+    let order = header.order.iter().map(|p| LiveTrial {
+        index: p.index,
+        candidate: p.candidate.clone(),
+        plan: p.plan.clone(),
+        block: p.block,
+    });
+    LiveHead {
+        command: setup.reproduce.clone(),
+        title: header.title.clone(),
+        describe: prony_report::format::count(header.order.len() as u64, "trial", "trials"),
+        order: order.collect(),
+        ..LiveHead::default()
+    }
+}

@@ -1,0 +1,75 @@
+//! `prony servers`: recipes begun, refused, checked and written down.
+
+use std::fs;
+use std::path::Path;
+
+use crate::world::World;
+
+/// The example of docs/experiments.md whose text holds `mark`.
+fn example(mark: &str) -> String {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/experiments.md");
+    let text = fs::read_to_string(docs).unwrap();
+    let blocks = text.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    blocks.filter(|block| block.contains(mark)).map(str::to_owned).next().expect("the docs have it")
+}
+
+fn write(world: &World, name: &str, recipe: &str) {
+    let folder = world.path("recipes").join(name);
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("server.toml"), recipe).unwrap();
+}
+
+#[test]
+fn an_application_of_ones_own_is_checked_as_the_docs_say_and_written_down() {
+    let world = World::new();
+    write(&world, "shop", &example("title     = \"Our shop\""));
+    let said = world.prony(&["servers", "check", "shop", "--servers", "recipes", "--record"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.contains("1 passed, 0 failed, 0 skipped"), "{said:?}");
+    let record = fs::read_to_string(world.path("recipes/shop/verified.toml")).unwrap();
+    assert!(record.contains("candidate = \"shop\"") && record.contains("how = \"registry\""), "{record}");
+    let page = || world.prony(&["servers", "list", "--format", "markdown", "--servers", "recipes"]).out;
+    let row = |page: &str| page.lines().find(|line| line.starts_with("| `shop`")).unwrap().to_owned();
+    assert!(row(&page()).contains("| verified | version unknown | 1 of 1 |"), "{}", row(&page()));
+    // A recipe that is not the one that was run says so.
+    let text = fs::read_to_string(world.path("recipes/shop/server.toml")).unwrap();
+    write(&world, "shop", &format!("{text}# changed\n"));
+    assert!(row(&page()).contains("| changed since |"), "{}", row(&page()));
+    write(&world, "new", &text.replace("Our shop", "New"));
+    assert!(page().lines().any(|line| line.starts_with("| `new`") && line.contains("**not run yet**")));
+}
+
+#[test]
+fn a_new_server_is_begun_once_and_is_one() {
+    let world = World::new();
+    let said = world.prony(&["servers", "new", "mine", "--from", "php-server"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.contains("prony servers check mine"), "{said:?}");
+    let list = world.prony(&["servers", "list"]);
+    assert!(list.out.lines().any(|line| line.starts_with("mine ")), "{}", list.out);
+    for (line, word) in [
+        (["servers", "new", "mine"], "already"),
+        (["servers", "new", "node-http"], "already"),
+        (["servers", "new", "../mine"], "cannot be a server's name"),
+    ] {
+        let said = world.prony(&line);
+        assert_eq!(said.code, Some(2), "{said:?}");
+        assert!(said.err.contains(word), "{said:?}");
+    }
+}
+
+#[test]
+fn an_image_and_a_port_are_a_recipe_that_runs_in_containers_only() {
+    let world = World::new();
+    write(&world, "boxed", &example("image = \"registry.example/our/app:1.4\""));
+    let said = world.prony(&["servers", "check", "boxed", "--servers", "recipes"]);
+    assert_eq!(said.code, Some(3), "{said:?}");
+    assert!(said.out.contains("a container engine for the image registry.example/our/app:1.4"), "{said:?}");
+    assert!(said.out.contains("--runtime container"), "{said:?}");
+    let said = world.prony(&["servers", "check", "boxed", "--servers", "recipes", "--memory", "1g"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("--memory goes with --runtime container"), "{said:?}");
+    let said = world.prony(&["servers", "check", "boxed", "--servers", "recipes", "--runtime", "lxc"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("native, container, podman or docker"), "{said:?}");
+}

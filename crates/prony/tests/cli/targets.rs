@@ -1,0 +1,146 @@
+//! `--targets`: lists of requests, from a file or standard input.
+
+use serde_json::Value;
+
+use crate::world::{Said, TargetProcess, World};
+
+#[track_caller]
+fn refused(said: &Said, words: &[&str]) {
+    assert_eq!(said.code, Some(2), "{said:?}");
+    for word in words {
+        assert!(said.err.contains(word), "{word:?} is missing: {}", said.err);
+    }
+}
+
+fn by_path(json: &Value) -> Value {
+    let mut paths = serde_json::Map::new();
+    for target in json["targets"].as_array().unwrap() {
+        let path = target["request"].as_str().unwrap().split_once(' ').unwrap().1;
+        let before = paths.get(path).map_or(0, |n| n.as_u64().unwrap());
+        paths.insert(path.to_owned(), (before + target["run_sent"].as_u64().unwrap()).into());
+    }
+    Value::Object(paths)
+}
+
+#[test]
+fn a_list_has_figures_for_each_request_and_the_ledger_agrees() {
+    let world = World::new();
+    let target = TargetProcess::start(&[]);
+    world.write("list.txt", "# three\n/\n/json\nHEAD /\n/\n");
+    let said = world.prony(&[
+        "load",
+        &target.url(),
+        "--targets",
+        "list.txt",
+        "-n",
+        "4000",
+        "-t",
+        "2",
+        "--json",
+        "t.json",
+        "-o",
+        "r.jsonl",
+        "--export",
+        "jtl=r.jtl",
+    ]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.contains("3 requests of 4 lines in turn · 50 connections"), "{}", said.out);
+    assert!(said.out.contains("\n GET /json ") && said.out.contains("1,000      0\n"), "{}", said.out);
+    let json: Value = serde_json::from_str(&world.read("t.json")).unwrap();
+    let counts: Vec<_> = json["targets"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|t| {
+            (
+                t["request"].as_str().unwrap(),
+                t["lines"].as_u64().unwrap(),
+                t["completed"].as_u64().unwrap(),
+                t["response"]["count"].as_u64().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(counts, [("GET /", 2, 2000, 2000), ("GET /json", 1, 1000, 1000), ("HEAD /", 1, 1000, 1000)]);
+    assert_eq!(by_path(&json), target.ledger()["requests_by_path"]);
+    let t = &json["targets"][1];
+    assert!(t["read_bytes"].as_u64().unwrap() > 0 && t["service"]["p50_ns"].is_u64() && t["failed"] == 0);
+    assert!(
+        t["response"]["ci95"].is_object() && t["response"]["hdr"].is_string() && t["status"]["200"] == 1000
+    );
+    let list = &json["plan"]["targets"];
+    assert_eq!(
+        (&list["lines"], &list["requests"], &list["order"]),
+        (&4.into(), &3.into(), &"in_turn".into())
+    );
+    assert_eq!(json["plan"]["url"], target.url());
+    let jtl = world.read("r.jtl");
+    assert_eq!((jtl.matches(",GET /json,").count(), jtl.matches(",HEAD /,").count()), (1000, 1000));
+    assert!(jtl.contains(&format!(",{}json,", target.url())));
+    let log: Value = serde_json::from_str(world.read("r.jsonl").lines().last().unwrap()).unwrap();
+    assert_eq!(log["trial"]["targets"].as_array().unwrap().len(), 3);
+    let shown = world.prony(&["report", "r.jsonl", "--format", "markdown"]);
+    assert!(shown.out.contains("| GET /json |"), "{}", shown.out);
+}
+
+#[test]
+fn a_list_of_urls_needs_no_other_and_may_come_by_standard_input() {
+    let world = World::new();
+    let target = TargetProcess::start(&[]);
+    let line = format!(
+        "printf 'GET http://me:s3cret@{0}/\\nPOST http://{0}/echo\\n' | prony load --targets - --shuffle --seed 7 -n 100 -R 2000 \
+         -p 4 -b hello --json t.json -o r.jsonl",
+        target.address
+    );
+    let said = world.shell(&line);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let json: Value = serde_json::from_str(&world.read("t.json")).unwrap();
+    assert_eq!(json["targets"][1]["request"], "POST /echo");
+    assert_eq!((&json["targets"][0]["run_sent"], &json["targets"][1]["run_sent"]), (&50.into(), &50.into()));
+    assert_eq!((&json["plan"]["targets"]["order"], &json["plan"]["seed"]), (&"shuffled".into(), &7.into()));
+    for text in [said.out, said.err, world.read("t.json"), world.read("r.jsonl")] {
+        assert!(!text.contains("s3cret"), "{text}");
+    }
+}
+
+#[test]
+fn what_is_expected_is_expected_of_all_lines() {
+    let world = World::new();
+    let target = TargetProcess::start(&[]);
+    world.write("list.txt", "/\n/json\n/nope\n");
+    let of = |flags: &[&str]| {
+        let line = ["load", &target.url(), "--targets", "list.txt", "-n", "300", "--json", "t.json"];
+        world.prony(&[&line[..], flags].concat());
+        let json: Value = serde_json::from_str(&world.read("t.json")).unwrap();
+        json["targets"].as_array().unwrap().iter().map(|t| t["failed"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(of(&[]), [0, 0, 100]);
+    assert_eq!(of(&["--expect-status", "404"]), [100, 100, 0]);
+    assert_eq!(of(&["--expect-body", "Hello, World!"]), [0, 100, 100]);
+    let json: Value = serde_json::from_str(&world.read("t.json")).unwrap();
+    assert_eq!(json["targets"][1]["errors"]["body_mismatch"], 100);
+    assert_eq!(json["targets"][2]["status"]["404"], 100);
+}
+
+#[test]
+fn lists_that_cannot_be_loaded() {
+    let world = World::new();
+    let load = |text: &[u8], flags: &[&str]| {
+        std::fs::write(world.path("l"), text).unwrap();
+        world.prony(&[&["load", "--targets", "l"], flags].concat())
+    };
+    refused(
+        &load(b"/a", &[]),
+        &["--targets l, line 1:", "no server is known", "http://127.0.0.1:8080 --targets"],
+    );
+    refused(&load(b"", &[]), &["--targets l: It holds no request"]);
+    refused(&load(b"\n#\nhttp://h/\nhttp://i/\n", &[]), &["line 4:", "http://i", "one server"]);
+    refused(&load(b"http://h/\xff", &[]), &["line 1:", "not UTF-8"]);
+    refused(&load(b"http://h/\nB@D http://h/", &[]), &["line 2:", "not a method"]);
+    refused(&load(b"http://me:s3cret@h/ x", &[]), &["line 1:", "stands behind the URL"]);
+    refused(&load(&[b'/'; 20_000], &["http://h/"]), &["line 1:", "16384"]);
+    refused(&load(b"/a", &["http://h/b"]), &["write http://h."]);
+    refused(&world.prony(&["load", "http://h/", "--shuffle"]), &["--targets FILE"]);
+    refused(&world.prony(&["load", "--targets", "/no/such/file"]), &["/no/such/file", "could not be read"]);
+    refused(&world.prony(&["load", "--targets", "/dev/zero"]), &["256 MiB"]);
+    refused(&world.prony(&["bench", "--targets", "l", "quickstart"]), &["prony load"]);
+}

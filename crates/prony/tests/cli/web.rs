@@ -1,0 +1,78 @@
+//! `prony serve` and `--web`, without a browser; with one they are tried by `cargo xtask web`.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+
+use super::world::World;
+
+/// What a server answers to these bytes.
+fn raw(address: &str, request: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+/// The first `http://…/` of a process' output, without its scheme and end.
+fn address(said: impl Read) -> String {
+    let found = BufReader::new(said).lines().map_while(Result::ok).find_map(|line| {
+        let (_, rest) = line.split_once("http://")?;
+        Some(rest.split(['/', ' ']).next()?.to_owned())
+    });
+    found.unwrap()
+}
+
+fn prony(world: &World, words: &[&str]) -> Child {
+    world.command(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+#[test]
+fn run_logs_are_served_to_this_machine_only() {
+    let world = World::new();
+    assert_eq!(world.prony(&["load", "-n", "200", "-q", "-o", "r.jsonl"]).code, Some(0));
+    let said = world.prony(&["serve", "missing.jsonl"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    let said = world.prony(&["serve"]);
+    if prony_report::page::available().is_err() {
+        return;
+    }
+    assert!(said.err.contains("nothing to serve"), "{said:?}");
+    let mut serving = prony(&world, &["serve", "r.jsonl"]);
+    let address = address(serving.stdout.take().unwrap());
+    let get = |path: &str, host: &str| raw(&address, &format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+    let list = get("/", &address);
+    assert!(list.starts_with("HTTP/1.1 200 OK") && list.contains("runs/0"), "{list}");
+    assert!(list.contains("Content-Security-Policy: default-src 'none'; script-src 'sha256-"), "{list}");
+    assert!(get("/runs/0", &address).contains("prony.page/1"));
+    for (path, host, status) in
+        [("/", "evil.example", 403), ("/runs/1", &address, 404), ("/runs/../r.jsonl", &address, 404)]
+    {
+        assert!(get(path, host).starts_with(&format!("HTTP/1.1 {status} ")), "{path} of {host}");
+    }
+    assert!(raw(&address, "DELETE / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
+    let endless = format!("GET / HTTP/1.1\r\nX: {}", "x".repeat(8 << 10));
+    assert!(raw(&address, &endless).starts_with("HTTP/1.1 431 "));
+    serving.kill().unwrap();
+    serving.wait().unwrap();
+}
+
+#[test]
+fn a_load_is_told_as_it_goes_and_then_its_report_is_there() {
+    if prony_report::page::available().is_err() {
+        return;
+    }
+    let world = World::new();
+    let mut load = prony(&world, &["load", "-c", "2", "-d", "2s", "--warmup", "0", "-q", "--web"]);
+    let address = address(load.stderr.take().unwrap());
+    let host = format!("Host: {address}\r\n\r\n");
+    assert!(raw(&address, &format!("GET /report HTTP/1.1\r\n{host}")).starts_with("HTTP/1.1 404 "));
+    // Its end is the end of the load.
+    let events = raw(&address, &format!("GET /events HTTP/1.1\r\n{host}"));
+    assert!(events.matches("\"type\":\"point\"").count() >= 3, "{events}");
+    assert!(events.contains("\"type\":\"done\",\"report\":true"), "{events}");
+    let report = raw(&address, &format!("GET /report HTTP/1.1\r\n{host}"));
+    assert!(report.contains("\"kind\":\"run\",\"experiment\":false"));
+    assert_eq!(load.wait().unwrap().code(), Some(0), "it ends when its page has the report");
+}

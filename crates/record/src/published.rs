@@ -1,0 +1,112 @@
+//! What somebody else printed: a source's figures and conclusions, kept in the run log so that
+//! a report can set ours beside theirs without any other file.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// A published comparison.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Published {
+    /// What it is called, with its year.
+    pub source: String,
+    /// How its figures were obtained, in its own terms.
+    pub method: String,
+    /// Its figures.
+    #[serde(default)]
+    pub rows: Vec<PublishedRow>,
+    /// What it concluded.
+    #[serde(default)]
+    pub conclusions: Vec<Conclusion>,
+    /// What it says besides and nothing is computed from: text by key.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub facts: BTreeMap<String, String>,
+}
+
+/// One row of its tables: a candidate under one load.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct PublishedRow {
+    /// The source's word for it.
+    pub name: String,
+    /// Ours: a label of the catalogue.
+    pub candidate: String,
+    /// Connections; `None` where the source doesn't say.
+    pub connections: Option<u32>,
+    /// Requests per second asked for; `None`: closed arrivals.
+    pub rate_per_s: Option<f64>,
+    /// Its figures by name, in the units that the names end in: `requests_per_s`, `p99_ms`, …
+    pub figures: BTreeMap<String, f64>,
+    /// What it says in words, by key.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub remarks: BTreeMap<String, String>,
+    /// Why the row is left out of rank agreement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<String>,
+}
+
+impl PublishedRow {
+    /// A figure by its name.
+    pub fn figure(&self, name: &str) -> Option<f64> {
+        self.figures.get(name).copied()
+    }
+}
+
+/// A conclusion of the source, with what would have to be seen for it to hold.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Conclusion {
+    /// In words.
+    pub text: String,
+    /// As a claim on figures: `throughput(a) > 1.2 * throughput(b)` (docs/experiments.md).
+    pub claim: String,
+    /// The plans that it is about; without any, all of them.
+    #[serde(default, skip_serializing_if = "At::is_everywhere")]
+    pub at: At,
+}
+
+/// The plans that a conclusion is about.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct At {
+    /// Plans with one of these numbers of connections; empty: any.
+    #[serde(default)]
+    pub connections: Vec<u32>,
+    /// Plans with one of these rates; empty: any.
+    #[serde(default)]
+    pub rates: Vec<AtRate>,
+}
+
+impl At {
+    /// Whether every plan is meant.
+    pub fn is_everywhere(&self) -> bool {
+        self.connections.is_empty() && self.rates.is_empty()
+    }
+}
+
+/// A rate that a conclusion is about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AtRate {
+    /// Requests per second.
+    PerS(f64),
+    /// A share of a measured knee: 1.05 of `amphp:opcache knee`.
+    Share {
+        /// 1 is the knee itself.
+        share: f64,
+        /// Whose knee, and of which plan.
+        of: KneeOf,
+    },
+}
+
+/// A measured capacity that rates are shares of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KneeOf {
+    /// The candidate's label.
+    pub candidate: String,
+    /// The name given to the plan that finds its capacity.
+    pub plan: String,
+}
+
+impl std::fmt::Display for KneeOf {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.candidate, self.plan)
+    }
+}

@@ -1,0 +1,245 @@
+//! A run log as the page's data.
+
+use prony_analysis::experiment::{ExperimentAnalysis, Row, analyse};
+use prony_analysis::figures::Figure;
+use prony_analysis::picture::quantiles;
+use prony_record::Tool;
+use prony_record::run_log::{RunLog, TrialResult};
+
+use super::data::{Candidate, Cell, CellReason, Chunk, FigureHead, Head, PageData, PlanHead, SCHEMA};
+use super::{detail, pack, ranking, trial_head};
+use crate::words;
+
+/// The name of run logs that `prony load` writes.
+const LOAD: &str = "load";
+
+/// The names of candidates and plans, whose indices the page's rows refer to.
+pub(super) struct Names {
+    pub(super) candidates: Vec<String>,
+    pub(super) plans: Vec<String>,
+}
+
+impl Names {
+    pub(super) fn candidate(&self, label: &str) -> Option<usize> {
+        self.candidates.iter().position(|c| c == label)
+    }
+
+    pub(super) fn plan(&self, name: &str) -> Option<usize> {
+        self.plans.iter().position(|p| p == name)
+    }
+}
+
+/// The page's data, and its parts that are unpacked when they are looked at.
+pub(super) fn page(log: &RunLog) -> (PageData, Vec<Chunk>) {
+    let analysis = analyse(log);
+    let candidates = candidates(log, &analysis);
+    let names = Names {
+        candidates: candidates.iter().map(|c| c.label.clone()).collect(),
+        plans: analysis.plans.iter().map(|p| p.name.clone()).collect(),
+    };
+    let results = last_results(log);
+    let experiment = log.header.name != LOAD;
+    let (rankings, mut chunks) =
+        if experiment { ranking::rankings(log, &analysis, &names) } else { (Vec::new(), Vec::new()) };
+    chunks.extend(
+        results
+            .iter()
+            .filter_map(|r| Some(pack::chunk(format!("t{}", r.planned.index), &detail::detail(r)?))),
+    );
+    let data = PageData {
+        schema: SCHEMA,
+        kind: "run",
+        experiment,
+        tool: Tool::this(),
+        head: head(log, &analysis, &results, &names, experiment),
+        candidates,
+        plans: plans(log, &analysis),
+        figures: figures(),
+        rankings,
+        cells: if experiment { cells(&analysis, &names) } else { Vec::new() },
+        published: Vec::new(),
+        conclusions: Vec::new(),
+        trials: results.iter().filter_map(|r| trial_head::of(r, &names)).collect(),
+        quantiles: quantiles(),
+        skipped: analysis.skipped.clone(),
+        notes: analysis.notes.clone(),
+    };
+    (data, chunks)
+}
+
+/// The last result of each planned trial, by index, as the analysis takes them.
+fn last_results(log: &RunLog) -> Vec<&TrialResult> {
+    let by_index: std::collections::BTreeMap<u32, &TrialResult> =
+        log.results.iter().map(|r| (r.planned.index, r)).collect();
+    by_index.into_values().collect()
+}
+
+fn head(
+    log: &RunLog,
+    analysis: &ExperimentAnalysis,
+    results: &[&TrialResult],
+    names: &Names,
+    experiment: bool,
+) -> Head {
+    let measured: Vec<_> = results.iter().filter_map(|r| r.trial.as_ref()).collect();
+    let headline = match measured.as_slice() {
+        _ if experiment => analysis.headline.clone(),
+        [one] => trial_head::answer(one),
+        many => format!(
+            "{} of {}",
+            crate::format::count(many.len() as u64, "trial", "trials"),
+            list(&names.candidates)
+        ),
+    };
+    let reproduce = match measured.as_slice() {
+        [one] if !experiment => {
+            let candidate = results.iter().find(|r| r.trial.is_some()).map(|r| r.planned.candidate.as_str());
+            super::reproduce::line(one, candidate.unwrap_or_default())
+        }
+        _ => analysis.reproduce.clone(),
+    };
+    Head {
+        name: analysis.name.clone(),
+        title: match measured.as_slice() {
+            [one] if !experiment => words::plan_line(one),
+            _ => analysis.title.clone(),
+        },
+        headline,
+        created_at: analysis.created_at.clone(),
+        shape: words::trial_shape(analysis),
+        conditions: words::conditions(analysis),
+        seed: analysis.seed,
+        version: log.header.tool.version.clone(),
+        counts: analysis.trials,
+        interrupted: analysis.interrupted,
+        method: analysis.interval_method.clone(),
+        reproduce,
+        baseline: analysis.baseline.as_deref().and_then(|label| names.candidate(label)),
+        server_cpus: analysis.server_cpus.clone(),
+        client_cpus: analysis.client_cpus.clone(),
+        host: analysis.host.clone(),
+    }
+}
+
+/// `a`, `a and b`, `a, b and 3 more`.
+fn list(names: &[String]) -> String {
+    match names {
+        [] => "nothing".to_owned(),
+        [one] => one.clone(),
+        [a, b] => format!("{a} and {b}"),
+        [a, b, more @ ..] => format!("{a}, {b} and {} more", more.len()),
+    }
+}
+
+/// In the header's order, then those that only rows name.
+fn candidates(log: &RunLog, analysis: &ExperimentAnalysis) -> Vec<Candidate> {
+    let rows: Vec<&Row> = analysis.plans.iter().flat_map(|p| &p.rows).collect();
+    let mut labels: Vec<&str> = log.header.candidates.iter().map(|c| c.label.as_str()).collect();
+    for row in &rows {
+        if !labels.contains(&row.candidate.as_str()) {
+            labels.push(&row.candidate);
+        }
+    }
+    let rows = labels.iter().filter_map(|label| rows.iter().find(|row| row.candidate == *label));
+    rows.map(|row| {
+        // A URL has a colon and no settings.
+        let (server, settings) = match row.candidate.split_once(':') {
+            Some((server, settings)) if !row.candidate.contains('/') => (server, settings),
+            _ => (row.candidate.as_str(), ""),
+        };
+        Candidate {
+            label: row.candidate.clone(),
+            title: row.title.clone(),
+            server: server.to_owned(),
+            settings: settings.split('+').filter(|s| !s.is_empty()).map(str::to_owned).collect(),
+            language: row.language.clone(),
+            kind: row.kind.clone(),
+            version: row.version.clone(),
+            workers: row.workers,
+            keepalive: row.keepalive,
+        }
+    })
+    .collect()
+}
+
+fn plans(log: &RunLog, analysis: &ExperimentAnalysis) -> Vec<PlanHead> {
+    let of = |name: &str| log.header.plans.iter().find(|p| p.name == name).map(|p| &p.plan);
+    analysis
+        .plans
+        .iter()
+        .map(|plan| {
+            let record = of(&plan.name);
+            PlanHead {
+                name: plan.name.clone(),
+                describe: plan.describe.clone(),
+                connections: record.map(|r| r.connections),
+                rate_per_s: record.and_then(|r| r.rate_per_s),
+                arrivals: record.map(|r| r.arrivals.clone()),
+            }
+        })
+        .collect()
+}
+
+fn figures() -> Vec<FigureHead> {
+    let head = |id: Figure| {
+        let (title, unit, explain) = match id {
+            Figure::Throughput => ("Throughput", "per_s", "Completed requests per second of the window."),
+            Figure::P50 => ("p50", "ns", "Median response time, failed and waiting requests included."),
+            Figure::P99 => {
+                ("p99", "ns", "99th percentile of response time, failed and waiting requests included.")
+            }
+            Figure::CpuPerRequest => {
+                ("CPU per request", "ns", "CPU time of the server's processes per completed request.")
+            }
+            Figure::PeakMemory => (
+                "Peak memory",
+                "bytes",
+                "The most memory of the server's processes in a trial; the mean of the trials.",
+            ),
+            Figure::StartUp => ("Start-up", "ns", "From the start of the process to its first right answer."),
+        };
+        FigureHead { id, title, unit, more_is_better: id.more_is_better(), explain }
+    };
+    Figure::ALL.map(head).into()
+}
+
+fn cells(analysis: &ExperimentAnalysis, names: &Names) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for (plan, rows) in analysis.plans.iter().map(|p| &p.rows).enumerate() {
+        cells.extend(rows.iter().filter_map(|row| {
+            Some(Cell {
+                plan,
+                candidate: names.candidate(&row.candidate)?,
+                verdict: verdict(row),
+                trials: row.trials,
+                counted: row.counted,
+                failed: row.failed,
+                completed: row.completed,
+                remarks: words::row_remarks(row),
+                reasons: row
+                    .reasons
+                    .iter()
+                    .map(|r| CellReason {
+                        code: r.code.clone(),
+                        trials: r.trials,
+                        detail: r.detail.clone(),
+                        advice: r.advice.clone(),
+                    })
+                    .collect(),
+            })
+        }));
+    }
+    cells
+}
+
+/// The worst that is to be said of a row, in a word.
+fn verdict(row: &Row) -> &'static str {
+    match words::row_mark(row) {
+        _ if row.broken > 0 => "broken",
+        _ if row.counted == 0 => "void",
+        _ if row.overloaded > 0 => "overloaded",
+        "≥" => "lower_bound",
+        "" => "valid",
+        _ => "suspect",
+    }
+}

@@ -1,0 +1,319 @@
+//! `prony.page/1`: what the front end is given. Durations in nanoseconds,
+//! sizes in bytes, rates per second; figures to six digits.
+
+use prony_analysis::experiment::TrialCounts;
+use prony_analysis::figures::Figure;
+use prony_record::Tool;
+use prony_record::host::Host;
+use prony_record::plan::StageRecord;
+use prony_record::run_log::Skipped;
+use prony_record::trial::{Bound, Outcome, Validity};
+use serde::Serialize;
+
+/// The schema's name; another number is another format.
+pub const SCHEMA: &str = "prony.page/1";
+
+/// A run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PageData {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// `run`; the live page and the list of runs are other kinds.
+    pub kind: &'static str,
+    /// Whether it is an experiment: else it is trials of `prony load`, and opens on the first.
+    pub experiment: bool,
+    /// What wrote the page.
+    pub tool: Tool,
+    /// What was asked, and how.
+    pub head: Head,
+    /// Who was measured, in the experiment's order.
+    pub candidates: Vec<Candidate>,
+    /// Under what, in the experiment's order.
+    pub plans: Vec<PlanHead>,
+    /// What there is to rank by.
+    pub figures: Vec<FigureHead>,
+    /// Each figure under each plan.
+    pub rankings: Vec<Ranking>,
+    /// Each candidate under each plan: what is not a figure.
+    pub cells: Vec<Cell>,
+    /// Figures that somebody published, beside ours.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<Published>,
+    /// Conclusions that somebody published, judged.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conclusions: Vec<Conclusion>,
+    /// Every trial; its details are in the chunk `t` + index.
+    pub trials: Vec<TrialHead>,
+    /// Where the curves of details have points.
+    pub quantiles: Vec<f64>,
+    /// What did not run.
+    pub skipped: Vec<Skipped>,
+    /// What a reader should know and no figure says.
+    pub notes: Vec<String>,
+}
+
+/// What was asked, and how.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Head {
+    /// The experiment's name.
+    pub name: String,
+    /// Its question.
+    pub title: String,
+    /// The answer in a sentence.
+    pub headline: String,
+    /// RFC 3339, UTC.
+    pub created_at: String,
+    /// `9 candidates × 1 plan × 5 blocks = 45 trials`.
+    pub shape: String,
+    /// `3 min 42 s · seed 1 · server on CPU 1, client on CPU 0`.
+    pub conditions: String,
+    /// The seed of the order.
+    pub seed: u64,
+    /// The version that measured.
+    pub version: String,
+    /// Trials by what became of them.
+    pub counts: TrialCounts,
+    /// Whether the run was ended early.
+    pub interrupted: bool,
+    /// How intervals and ranks were obtained.
+    pub method: String,
+    /// The command that reproduces it.
+    pub reproduce: String,
+    /// The candidate that ratios are to, unless another is chosen.
+    pub baseline: Option<usize>,
+    /// CPUs of the servers; empty: not pinned.
+    pub server_cpus: Vec<u32>,
+    /// CPUs of the client; empty: not pinned.
+    pub client_cpus: Vec<u32>,
+    /// The machine.
+    pub host: Host,
+}
+
+/// A candidate.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Candidate {
+    /// `amphp:jit+ev`.
+    pub label: String,
+    /// The server's title.
+    pub title: String,
+    /// The server: the label before its settings.
+    pub server: String,
+    /// The settings that are not the defaults.
+    pub settings: Vec<String>,
+    /// Language, where known.
+    pub language: Option<String>,
+    /// Kind of server, where known.
+    pub kind: Option<String>,
+    /// Its own word for its version.
+    pub version: Option<String>,
+    /// Workers it was told to use.
+    pub workers: Option<u32>,
+    /// Whether its connections serve more than one request.
+    pub keepalive: bool,
+}
+
+/// A plan.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PlanHead {
+    /// Its name.
+    pub name: String,
+    /// One line for people.
+    pub describe: String,
+    /// Connections, where the plan is known.
+    pub connections: Option<u32>,
+    /// Requests per second asked for; none in closed arrivals and stages.
+    pub rate_per_s: Option<f64>,
+    /// `closed`, `constant`, `poisson`, `stages`.
+    pub arrivals: Option<String>,
+}
+
+/// A figure that can be ranked by.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FigureHead {
+    /// Its name in JSON.
+    pub id: Figure,
+    /// For people.
+    pub title: &'static str,
+    /// `per_s`, `ns` or `bytes`.
+    pub unit: &'static str,
+    /// Whether more is better.
+    pub more_is_better: bool,
+    /// What it is, in a sentence.
+    pub explain: &'static str,
+}
+
+/// A figure with its interval, short: all to six digits.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Short {
+    /// The figure.
+    pub point: f64,
+    /// Its interval's lower end.
+    pub low: Option<f64>,
+    /// Its upper end.
+    pub high: Option<f64>,
+    /// Independent pieces it rests on.
+    pub n: u64,
+    /// Why there is no interval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// A figure under a plan.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Ranking {
+    /// Index of the plan.
+    pub plan: usize,
+    /// Index of the figure.
+    pub figure: usize,
+    /// Best first; those without a figure last.
+    pub rows: Vec<RankingRow>,
+}
+
+/// A candidate's figure under a plan.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RankingRow {
+    /// Index of the candidate.
+    pub candidate: usize,
+    /// The figure; `None`: see `censored_at_ns`, or it is withheld.
+    pub estimate: Option<Short>,
+    /// It is longer than this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub censored_at_ns: Option<u64>,
+    /// Print `≥`: the client was the limit.
+    pub lower_bound: bool,
+    /// Best and worst place.
+    pub rank: Option<(u32, u32)>,
+    /// Group of ties, from 1.
+    pub tie: Option<u32>,
+    /// To the experiment's baseline; to the others in the chunk `r` + plan.
+    pub ratio: Option<Short>,
+    /// The worst that a verdict does to this figure: ``, `?` (suspect) or `✗` (invalid).
+    pub mark: &'static str,
+    /// Each counted trial's figure.
+    pub trials: Vec<f64>,
+}
+
+/// A candidate under a plan: what is not a figure.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Cell {
+    /// Index of the plan.
+    pub plan: usize,
+    /// Index of the candidate.
+    pub candidate: usize,
+    /// `valid`, `lower_bound`, `suspect`, `overloaded`, `broken` or `void`: the word beside the row.
+    pub verdict: &'static str,
+    /// Trials with a result.
+    pub trials: u32,
+    /// Trials that count.
+    pub counted: u32,
+    /// Failed requests over all counted trials.
+    pub failed: u64,
+    /// Completed requests over all counted trials.
+    pub completed: u64,
+    /// What a reader must know beside the figures, one sentence each.
+    pub remarks: Vec<String>,
+    /// Each verdict's code seen, with words.
+    pub reasons: Vec<CellReason>,
+}
+
+/// A verdict's code in a cell.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CellReason {
+    /// The code.
+    pub code: String,
+    /// Trials that had it.
+    pub trials: u32,
+    /// The first one's detail.
+    pub detail: String,
+    /// What to do.
+    pub advice: String,
+}
+
+/// Somebody's figure beside ours.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Published {
+    /// Index of the plan.
+    pub plan: usize,
+    /// Index of the candidate.
+    pub candidate: usize,
+    /// Index of the figure.
+    pub figure: usize,
+    /// Their figure.
+    pub value: f64,
+    /// Their ratio to the baseline.
+    pub ratio: Option<f64>,
+    /// Where it was published.
+    pub source: String,
+    /// Why it is doubted, if it is.
+    pub doubt: Option<String>,
+}
+
+/// Somebody's conclusion, judged.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Conclusion {
+    /// What the source said.
+    pub claim: String,
+    /// Its figure, in words.
+    pub there: String,
+    /// Ours, in words.
+    pub here: String,
+    /// `holds`, `fails` or `undecided`.
+    pub verdict: String,
+    /// Where it was published.
+    pub source: String,
+}
+
+/// A trial in a list.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TrialHead {
+    /// Its number in the run, which its chunk is named by.
+    pub index: u32,
+    /// Its block, from 0.
+    pub block: u32,
+    /// Index of the candidate.
+    pub candidate: usize,
+    /// Index of the plan.
+    pub plan: usize,
+    /// How far its figures can be trusted.
+    pub validity: Validity,
+    /// What became of the load.
+    pub outcome: Outcome,
+    /// Whether it was ended early.
+    pub interrupted: bool,
+    /// Whose limit the throughput is.
+    pub bound: Bound,
+    /// Completed requests per second.
+    pub requests_per_s: Short,
+    /// Requests per second that were due; none in closed arrivals.
+    pub offered_per_s: Option<f64>,
+    /// Connections asked for, or the most of a ramp's.
+    pub connections: u32,
+    /// Median response.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile of response.
+    pub p99_ns: Option<u64>,
+    /// Where p99 is censored: it is longer than this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99_censored_at_ns: Option<u64>,
+    /// Completed requests.
+    pub completed: u64,
+    /// Failed requests.
+    pub failed: u64,
+    /// Codes of its verdict.
+    pub codes: Vec<String>,
+    /// The stages of its load, where it has any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<StageRecord>,
+    /// Why nothing was measured: all figures are 0 then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+}
+
+/// A part of the data that is decoded when it is looked at: zlib in base64.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chunk {
+    /// `t17`, `r0`.
+    pub name: String,
+    /// Its JSON, packed.
+    pub text: String,
+}

@@ -1,0 +1,176 @@
+//! A trial's details: the chunk that is unpacked when the trial is looked at.
+
+use prony_analysis::picture::{Picture, picture};
+use prony_record::host::Host;
+use prony_record::run_log::TrialResult;
+use prony_record::server::ServerSamples;
+use prony_record::trial::{Client, PERCENTILES, Reason, Requests, RunTotals, Summary, TlsRecord, Trial};
+use serde::Serialize;
+
+use super::{pack, reproduce};
+use crate::words;
+
+/// Everything about a trial that its place in the list does not say.
+#[derive(Serialize)]
+pub(super) struct Detail<'a> {
+    /// `GET / · 100 connections, closed loop, 1 thread · 30.0 s after 3.0 s warm-up`.
+    plan_line: String,
+    /// The `prony load` that applies the same load.
+    reproduce: String,
+    url: &'a str,
+    address: &'a str,
+    started_at: &'a str,
+    version: &'a str,
+    warmup_ns: u64,
+    duration_ns: u64,
+    requests: Requests,
+    run_total: RunTotals,
+    read_bytes_per_s: f64,
+    summaries: Vec<SummaryRow<'a>>,
+    status: Vec<(&'a str, u64)>,
+    errors: Vec<(String, u64, &'a str)>,
+    client: &'a Client,
+    server: Option<Server<'a>>,
+    host: &'a Host,
+    tls: Option<&'a TlsRecord>,
+    reasons: &'a [Reason],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    picture: Option<Picture>,
+}
+
+/// A part of the requests' time.
+#[derive(Serialize)]
+struct SummaryRow<'a> {
+    name: &'static str,
+    clock: &'static str,
+    count: u64,
+    mean_ns: Option<u64>,
+    stdev_ns: Option<u64>,
+    min_ns: Option<u64>,
+    max_ns: Option<u64>,
+    percentiles: Vec<Percentile<'a>>,
+}
+
+/// A percentile: its value, or why there is none.
+#[derive(Serialize)]
+struct Percentile<'a> {
+    name: String,
+    value_ns: Option<u64>,
+    ci95: Option<&'a [u64; 2]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    censored_at_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    needs_duration_ns: Option<u64>,
+}
+
+/// What the server cost, in single figures.
+#[derive(Serialize)]
+struct Server<'a> {
+    cpu_method: &'a str,
+    memory_method: &'a str,
+    cpus: &'a [u32],
+    startup_ns: u64,
+    window_cpu_ns: u64,
+    peak_memory_bytes: u64,
+    processes: u32,
+    threads: u32,
+}
+
+/// `None` where nothing was measured.
+pub(super) fn detail(result: &TrialResult) -> Option<Detail<'_>> {
+    let trial = result.trial.as_ref()?;
+    Some(Detail {
+        plan_line: words::plan_line(trial),
+        reproduce: reproduce::line(trial, &result.planned.candidate),
+        url: &trial.target.url,
+        address: &trial.target.address,
+        started_at: &trial.started_at,
+        version: &trial.tool.version,
+        warmup_ns: trial.window.warmup_ns,
+        duration_ns: trial.window.duration_ns,
+        requests: trial.requests,
+        run_total: trial.run_total,
+        read_bytes_per_s: pack::six_digits(trial.throughput.read_bytes_per_s),
+        summaries: summaries(trial),
+        status: trial.status.iter().map(|(status, n)| (status.as_str(), *n)).collect(),
+        errors: trial
+            .errors
+            .iter()
+            .map(|(kind, n)| (words::code(kind), *n, trial.first_errors.get(kind).map_or("", String::as_str)))
+            .collect(),
+        client: &trial.client,
+        server: result.server.as_ref().map(server),
+        host: &trial.host,
+        tls: trial.tls.as_ref(),
+        reasons: &trial.verdict.reasons,
+        picture: picture(result).map(rounded),
+    })
+}
+
+fn summaries(trial: &Trial) -> Vec<SummaryRow<'_>> {
+    let latency = &trial.latency;
+    let all = [
+        ("response", Some(&latency.response)),
+        ("service", Some(&latency.service)),
+        ("first byte", Some(&latency.first_byte)),
+        ("send lag", Some(&latency.send_lag)),
+        ("connect wait", Some(&latency.connect_wait)),
+        ("wait for a connection", Some(&latency.connection_wait)),
+        ("client delay", latency.client_delay.as_ref()),
+    ];
+    let some = all.into_iter().filter_map(|(name, summary)| Some((name, summary?)));
+    // What nobody waited for is no line of a table.
+    some.filter(|(name, s)| *name == "response" || s.max_ns.is_some_and(|max| max > 0))
+        .map(|(name, s)| summary_row(name, s))
+        .collect()
+}
+
+fn summary_row<'a>(name: &'static str, s: &'a Summary) -> SummaryRow<'a> {
+    let percentile = |field: &str| Percentile {
+        name: words::percentile(field),
+        value_ns: s.percentile(field),
+        ci95: s.ci95.get(field),
+        censored_at_ns: s.censored_at_ns.get(field).copied(),
+        needs_duration_ns: s.needs_duration_ns.get(field).copied(),
+    };
+    SummaryRow {
+        name,
+        clock: words::clock(s.clock),
+        count: s.count,
+        mean_ns: s.mean_ns,
+        stdev_ns: s.stdev_ns,
+        min_ns: s.min_ns,
+        max_ns: s.max_ns,
+        percentiles: PERCENTILES.iter().map(|(field, _)| percentile(field)).collect(),
+    }
+}
+
+fn server(s: &ServerSamples) -> Server<'_> {
+    Server {
+        cpu_method: &s.cpu_method,
+        memory_method: &s.memory_method,
+        cpus: &s.cpus,
+        startup_ns: s.startup_ns,
+        window_cpu_ns: s.window_cpu_ns,
+        peak_memory_bytes: s.peak_memory_bytes,
+        processes: s.processes,
+        threads: s.threads,
+    }
+}
+
+/// The digits that pictures can show.
+fn rounded(mut picture: Picture) -> Picture {
+    let curves = [&mut picture.response_ns, &mut picture.service_ns, &mut picture.client_delay_ns];
+    for value in curves.into_iter().flatten() {
+        *value = pack::four_digits(*value);
+    }
+    let series = &mut picture.series;
+    for value in series.completed_per_s.iter_mut().chain(&mut series.failed_per_s) {
+        *value = pack::six_digits(*value);
+    }
+    let columns = [&mut series.p50_ns, &mut series.p90_ns, &mut series.p99_ns, &mut series.max_ns];
+    for value in columns.into_iter().flatten().flatten() {
+        *value = pack::four_digits(*value);
+    }
+    picture
+}

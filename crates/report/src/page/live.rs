@@ -1,0 +1,164 @@
+//! What the live page and the list of runs are given, and what the live page is told as it goes.
+
+use serde::Serialize;
+
+use super::data::SCHEMA;
+use super::shell::{App, NoPage};
+
+/// What a run that goes on is about, known before it begins.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct LiveHead {
+    /// The command line.
+    pub command: String,
+    /// What is loaded, or the experiment's question.
+    pub title: String,
+    /// How, in a line.
+    pub describe: String,
+    /// Warm-up and window of one load; none where only a count ends it.
+    pub total_ns: Option<u64>,
+    /// Its warm-up.
+    pub warmup_ns: u64,
+    /// Requests per second asked for.
+    pub rate_per_s: Option<f64>,
+    /// The trials of an experiment in their order: candidate, plan, block; empty for a single load.
+    pub order: Vec<LiveTrial>,
+}
+
+/// A planned trial.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LiveTrial {
+    /// Its number in the run.
+    pub index: u32,
+    /// The candidate's label.
+    pub candidate: String,
+    /// The plan's name.
+    pub plan: String,
+    /// Its block, from 0.
+    pub block: u32,
+}
+
+/// What the page is told.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum LiveEvent {
+    /// How the load stands.
+    Point(LivePoint),
+    /// A trial begins; points are its own from now on.
+    TrialBegins {
+        /// Which.
+        index: u32,
+        /// Its warm-up and window.
+        total_ns: u64,
+    },
+    /// A trial ended.
+    TrialEnds(LiveEnd),
+    /// The run is over.
+    Done {
+        /// Whether there is a report at `report`.
+        report: bool,
+        /// A sentence, where there is none.
+        sentence: String,
+    },
+}
+
+/// A quarter of a second of a load.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct LivePoint {
+    /// Since the load's start, warm-up included.
+    pub elapsed_ns: u64,
+    /// Whether it counts.
+    pub in_window: bool,
+    /// Requests completed so far.
+    pub completed: u64,
+    /// Completed per second since the point before.
+    pub per_s: f64,
+    /// Requests on a connection now.
+    pub in_flight: u64,
+    /// Requests failed in the last whole second of the window.
+    pub failed: Option<u64>,
+    /// Connections open at its end.
+    pub connections: Option<u64>,
+    /// Median response in it.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile, given 100 samples.
+    pub p99_ns: Option<u64>,
+    /// The longest.
+    pub max_ns: Option<u64>,
+}
+
+/// A trial in one line.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LiveEnd {
+    /// Which.
+    pub index: u32,
+    /// Completed requests per second; none where nothing was measured.
+    pub requests_per_s: Option<f64>,
+    /// 99th percentile of response.
+    pub p99_ns: Option<u64>,
+    /// `valid`, `suspect`, `invalid`, or `failed` where nothing was measured.
+    pub validity: String,
+    /// Estimated time left.
+    pub left_ns: Option<u64>,
+}
+
+/// A run log in a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RunEntry {
+    /// Where its report is.
+    pub href: String,
+    /// The file.
+    pub file: String,
+    /// Its title.
+    pub title: String,
+    /// The answer.
+    pub headline: String,
+    /// RFC 3339, UTC.
+    pub created_at: String,
+    /// `45 trials: 42 valid, …`.
+    pub trials: String,
+    /// Why it cannot be shown.
+    pub failure: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Live<'a> {
+    schema: &'static str,
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    live: Option<&'a LiveHead>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runs: Option<&'a [RunEntry]>,
+}
+
+/// The page of a run that goes on; it listens to `events`.
+///
+/// # Errors
+/// When this Prony was built without the front end.
+pub fn live(head: &LiveHead) -> Result<String, NoPage> {
+    let data = Live { schema: SCHEMA, kind: "live", live: Some(head), runs: None };
+    Ok(App::embedded()?.live("Prony, live", &serde_json::to_string(&data).unwrap_or_default()))
+}
+
+/// The page that lists run logs.
+///
+/// # Errors
+/// When this Prony was built without the front end.
+pub fn runs(entries: &[RunEntry]) -> Result<String, NoPage> {
+    let data = Live { schema: SCHEMA, kind: "runs", live: None, runs: Some(entries) };
+    Ok(App::embedded()?.live("Runs · Prony", &serde_json::to_string(&data).unwrap_or_default()))
+}
+
+/// A run log as a line of the list.
+pub fn entry(log: &prony_record::run_log::RunLog, file: &str, href: String) -> RunEntry {
+    let analysis = prony_analysis::experiment::analyse(log);
+    let experiment = log.header.name != "load";
+    RunEntry {
+        href,
+        file: file.to_owned(),
+        title: analysis.title.clone(),
+        headline: if experiment { analysis.headline.clone() } else { String::new() },
+        created_at: analysis.created_at.clone(),
+        trials: crate::words::trial_counts(&analysis),
+        failure: None,
+    }
+}

@@ -1,0 +1,98 @@
+//! What every view says of a source's figures, in the same words.
+
+use prony_analysis::conclusions::{self, Judged, Judgement};
+use prony_analysis::experiment::{ExperimentAnalysis, Row};
+use prony_analysis::published::Agreement;
+
+use super::WITHHELD;
+use crate::format;
+
+/// The head of a source's column: its year, or `there`.
+pub(crate) fn source_tag(source: &str) -> String {
+    let is_year = |word: &&str| word.len() == 4 && word.bytes().all(|b| b.is_ascii_digit());
+    let year = source.split(|c: char| !c.is_ascii_digit()).rfind(is_year);
+    year.unwrap_or("there").to_owned()
+}
+
+/// A source's ratio to the same baseline: `1.50`; in doubt, with a question mark.
+pub(crate) fn there(row: &Row) -> Option<String> {
+    let published = row.published.as_ref()?;
+    let ratio = published.ratio.map(|ratio| format::significant(ratio, 3));
+    ratio.or_else(|| published.doubt.as_ref().map(|_| "?".to_owned()))
+}
+
+/// `(1.40 ×)`, `(0.80)`, or `(–)` where the source printed no figure.
+pub(crate) fn judged_there(judged: &Judged) -> String {
+    match judged.published {
+        Some(ratio) if judged.is_ratio => format!("({} ×)", format::significant(ratio, 3)),
+        Some(figure) => format!("({})", format::significant(figure, 3)),
+        None => format!("({WITHHELD})"),
+    }
+}
+
+/// Ours beside it: `1.94 ×`.
+pub(crate) fn judged_here(judged: &Judged) -> String {
+    match &judged.here {
+        Some(e) if judged.is_ratio => format!("{} ×", format::significant(e.point, 3)),
+        Some(e) => format::significant(e.point, 3),
+        None => String::new(),
+    }
+}
+
+/// Why a conclusion is judged so, where the figures don't say it: what is undecided, and where plans differ.
+pub(crate) fn judged_why(judged: &Judged) -> Option<String> {
+    let plans = conclusions::by_plan(judged);
+    let why =
+        judged.why.clone().filter(|_| judged.judgement == Judgement::Undecided || judged.here.is_none());
+    let interval = judged.here.as_ref().filter(|_| why.is_none() && judged.judgement == Judgement::Undecided);
+    let interval = interval.and_then(|e| {
+        let [low, high] = [e.ci_low?, e.ci_high?].map(|end| format::significant(end, 3));
+        Some(format!("95 %: {low} to {high}"))
+    });
+    let said: Vec<String> = [plans, why, interval].into_iter().flatten().collect();
+    (!said.is_empty()).then(|| format::printable(&said.join("; ")))
+}
+
+/// `order under c100: tau-b 0.72 (0.31 to 0.90) over 11 rows, 1 left out`.
+pub(crate) fn agreement(agreement: &Agreement) -> String {
+    let tau = &agreement.tau_b;
+    let interval = match (tau.ci_low, tau.ci_high) {
+        (Some(low), Some(high)) => {
+            format!(" ({} to {})", format::significant(low, 2), format::significant(high, 2))
+        }
+        _ => String::new(),
+    };
+    let left_out = match agreement.left_out {
+        0 => String::new(),
+        n => format!(", {n} left out in doubt"),
+    };
+    let by = if agreement.figure == "p99" { " by p99" } else { "" };
+    format!(
+        "order{by} under {}: tau-b {}{interval} with the source's over {} candidates{left_out}",
+        format::printable(&agreement.plan),
+        format::significant(tau.point, 2),
+        tau.n
+    )
+}
+
+/// What the choice of a server is worth to an application that does some work of its own.
+pub(crate) fn spread(analysis: &ExperimentAnalysis) -> Option<String> {
+    let plan = analysis.plans.iter().find(|plan| plan.spread_at_20_ms.is_some())?;
+    let spread = plan.spread_at_20_ms?;
+    Some(format!(
+        "If your application takes 20 ms of CPU a request, the whole spread under {} is {}.",
+        format::printable(&plan.name),
+        format::percent(spread)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sources_year_heads_its_column() {
+        assert_eq!(source_tag("Fast & Furious: PHP, 2023"), "2023");
+        assert_eq!(source_tag("PHP8.0 JIT Benchmarks"), "there");
+    }
+}

@@ -1,0 +1,224 @@
+//! How many blocks it takes: for an interval of a width, to find a difference.
+
+use statrs::function::erf::erfc;
+use statrs::function::gamma::ln_gamma;
+
+use crate::error::{Result, StatsError, open_share, positive};
+use crate::real;
+use crate::student::t_two_sided;
+
+/// No plan asks for more blocks: beyond it the answer is "not with this noise".
+pub const BLOCKS_MAX: usize = 10_000;
+
+/// The fewest blocks whose t interval of a mean log ratio is expected to
+/// reach no further than `half_width` (of the logarithm: `ln 1.02` for ±2 %),
+/// where log ratios of blocks have the standard deviation `sd`:
+/// `t(n−1)·sd/√n ≤ half_width`. At least 2.
+///
+/// Source: Jain (1991), *The Art of Computer Systems Performance Analysis*,
+/// 13.9, with t for z.
+///
+/// # Errors
+/// A width or confidence outside its range, a `sd` below 0; over [`BLOCKS_MAX`].
+pub fn blocks_for_width(sd: f64, half_width: f64, confidence: f64) -> Result<usize> {
+    positive("a half-width", half_width)?;
+    open_share("a confidence", confidence)?;
+    not_negative(sd)?;
+    fewest(2, |n| {
+        let t = t_two_sided(real(n) - 1.0, confidence).unwrap_or(f64::INFINITY);
+        t * sd / real(n).sqrt() <= half_width
+    })
+}
+
+/// The chance that the two-sided t test of n blocks finds a true mean log
+/// ratio of `difference`, where their standard deviation is `sd`: that the
+/// interval at `confidence` excludes 0, on the difference's own side or the other.
+///
+/// Source: the non-central t of Johnson & Welch (1940), *Applications of the
+/// non-central t-distribution*, Biometrika 31; here as its mixture
+/// `∫ Φ(δ√n/σ − t√(u/ν)) dχ²_ν(u)`, by Simpson's rule.
+///
+/// # Errors
+/// Under 2 blocks, over [`BLOCKS_MAX`], a `sd` that is not above 0, a
+/// difference that is not finite, a confidence outside 0 to 1.
+pub fn power(n: usize, difference: f64, sd: f64, confidence: f64) -> Result<f64> {
+    positive("a standard deviation", sd)?;
+    open_share("a confidence", confidence)?;
+    if !difference.is_finite() {
+        return Err(StatsError::NotFinite);
+    }
+    if n < 2 {
+        return Err(StatsError::TooFew { have: n, need: 2 });
+    }
+    crate::error::bounded(n, BLOCKS_MAX)?;
+    let degrees = real(n) - 1.0;
+    let t = t_two_sided(degrees, confidence).ok_or(StatsError::Overflow)?;
+    // Beyond 1e6 standard errors it is found, and floats stay tame.
+    let shift = (difference.abs() / sd * real(n).sqrt()).min(1e6);
+    Ok(over_chi(degrees, |r| normal_below(shift - t * r) + normal_below(-shift - t * r)).clamp(0.0, 1.0))
+}
+
+/// The fewest blocks with which a true difference is found with `power`.
+///
+/// Source: as [`power()`].
+///
+/// # Errors
+/// As [`power()`]; a difference of 0, which no number finds; over [`BLOCKS_MAX`].
+pub fn blocks_to_find(difference: f64, sd: f64, confidence: f64, wanted: f64) -> Result<usize> {
+    positive("a difference", difference.abs())?;
+    open_share("a power", wanted)?;
+    power(2, difference, sd, confidence)?;
+    fewest(2, |n| power(n, difference, sd, confidence).is_ok_and(|p| p >= wanted))
+}
+
+/// The chance that n blocks show equivalence: that the interval at
+/// 1 − 2`error` lies within ±`margin`, where the true ratio is 1.
+///
+/// Source: Phillips (1990), *Power of the two one-sided tests procedure in
+/// bioequivalence*, J. Pharmacokinetics and Biopharmaceutics 18(2), as the
+/// same mixture over χ².
+///
+/// # Errors
+/// As [`power()`], and a margin that is not above 0.
+pub fn equivalence_power(n: usize, margin: f64, sd: f64, error: f64) -> Result<f64> {
+    positive("a standard deviation", sd)?;
+    positive("a margin", margin)?;
+    open_share("twice an error", 2.0 * error)?;
+    if n < 2 {
+        return Err(StatsError::TooFew { have: n, need: 2 });
+    }
+    crate::error::bounded(n, BLOCKS_MAX)?;
+    let degrees = real(n) - 1.0;
+    let t = t_two_sided(degrees, 1.0 - 2.0 * error).ok_or(StatsError::Overflow)?;
+    let room = (margin / sd * real(n).sqrt()).min(1e6);
+    let within = |r: f64| (1.0 - 2.0 * normal_below(t * r - room)).max(0.0);
+    Ok(over_chi(degrees, within).clamp(0.0, 1.0))
+}
+
+/// The fewest blocks with which equals are shown to be equivalent with `wanted` chance.
+///
+/// Source: as [`equivalence_power`].
+///
+/// # Errors
+/// As [`equivalence_power`]; over [`BLOCKS_MAX`].
+pub fn blocks_for_equivalence(margin: f64, sd: f64, error: f64, wanted: f64) -> Result<usize> {
+    open_share("a power", wanted)?;
+    equivalence_power(2, margin, sd, error)?;
+    fewest(2, |n| equivalence_power(n, margin, sd, error).is_ok_and(|p| p >= wanted))
+}
+
+/// The least n from `from` for which `enough` holds, which it does for all above.
+fn fewest(from: usize, enough: impl Fn(usize) -> bool) -> Result<usize> {
+    if !enough(BLOCKS_MAX) {
+        return Err(StatsError::TooMany { have: BLOCKS_MAX + 1, limit: BLOCKS_MAX });
+    }
+    let (mut low, mut high) = (from, BLOCKS_MAX);
+    while low < high {
+        let middle = usize::midpoint(low, high);
+        if enough(middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    Ok(low)
+}
+
+fn not_negative(sd: f64) -> Result<()> {
+    if sd >= 0.0 && sd.is_finite() {
+        Ok(())
+    } else {
+        Err(StatsError::OutOfRange { what: "a standard deviation", range: "at least 0 and finite" })
+    }
+}
+
+fn normal_below(z: f64) -> f64 {
+    erfc(-z / std::f64::consts::SQRT_2) / 2.0
+}
+
+/// The mean of `of(r)` where `r = √(χ²_ν/ν)`: Simpson's rule over 400 steps,
+/// ten standard deviations about r's middle (r ≈ 1 ± 1/√(2ν); for few degrees from 0).
+fn over_chi(degrees: f64, of: impl Fn(f64) -> f64) -> f64 {
+    const STEPS: usize = 400;
+    let spread = 10.0 / (2.0 * degrees).sqrt();
+    let (from, to) = ((1.0 - spread).max(0.0), 1.0 + spread);
+    let step = (to - from) / real(STEPS);
+    let half = degrees / 2.0;
+    let constant = std::f64::consts::LN_2 + half * half.ln() - ln_gamma(half);
+    let density = |r: f64| {
+        if r <= 0.0 {
+            // One degree has its density's top at 0, all others nothing there.
+            return if degrees <= 1.0 { constant.exp() } else { 0.0 };
+        }
+        (constant + (degrees - 1.0) * r.ln() - half * r * r).exp()
+    };
+    let sum: f64 = (0..=STEPS)
+        .map(|i| {
+            let r = from + step * real(i);
+            let weight = if i == 0 || i == STEPS { 1.0 } else { real(2 + 2 * (i % 2)) };
+            weight * density(r) * of(r)
+        })
+        .sum();
+    sum * step / 3.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::tests::Stream;
+    use crate::interval::mean_interval;
+    use proptest::prelude::*;
+
+    #[test]
+    fn simulation_finds_what_power_says() {
+        let mut stream = Stream(12);
+        let found = (0..4000).filter(|_| {
+            let values: Vec<f64> = (0..6).map(|_| 0.05 + 0.0424 * stream.normal()).collect();
+            let i = mean_interval(&values, 0.95).unwrap();
+            i.low > 0.0 || i.high < 0.0
+        });
+        let (seen, said) = (found.count() as f64 / 4000.0, power(6, 0.05, 0.0424, 0.95).unwrap());
+        assert!((seen - said).abs() < 0.025, "{seen} seen, {said} said");
+    }
+
+    #[test]
+    fn simulation_shows_equivalence_as_often_as_said() {
+        let mut stream = Stream(13);
+        let shown = (0..4000).filter(|_| {
+            let values: Vec<f64> = (0..8).map(|_| 0.015 * stream.normal()).collect();
+            crate::equivalence::equivalence_p_value(&values, 0.02).unwrap() < 0.05
+        });
+        let (seen, said) = (shown.count() as f64 / 4000.0, equivalence_power(8, 0.02, 0.015, 0.05).unwrap());
+        assert!((seen - said).abs() < 0.025, "{seen} seen, {said} said");
+    }
+
+    #[test]
+    fn no_noise_needs_two_and_too_much_is_refused() {
+        assert_eq!(blocks_for_width(0.0, 0.02, 0.95), Ok(2));
+        assert!(matches!(blocks_for_width(10.0, 0.02, 0.95), Err(StatsError::TooMany { .. })));
+        assert!(matches!(blocks_to_find(1e-9, 1.0, 0.95, 0.8), Err(StatsError::TooMany { .. })));
+        assert!(blocks_to_find(0.0, 1.0, 0.95, 0.8).is_err() && power(1, 0.1, 0.1, 0.95).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn one_block_fewer_would_not_do(sd in 0.001f64..0.2, width in 0.005f64..0.2, wanted in 0.5f64..0.95) {
+            let enough = |n: usize| t_two_sided(real(n) - 1.0, 0.95).unwrap() * sd / real(n).sqrt() <= width;
+            if let Ok(n) = blocks_for_width(sd, width, 0.95) {
+                prop_assert!(enough(n) && (n == 2 || !enough(n - 1)));
+            }
+            if let Ok(n) = blocks_to_find(width, sd, 0.95, wanted) {
+                prop_assert!(power(n, width, sd, 0.95).unwrap() >= wanted);
+                prop_assert!(n == 2 || power(n - 1, width, sd, 0.95).unwrap() < wanted);
+            }
+        }
+
+        #[test]
+        fn nothing_panics(n in any::<usize>(), a in any::<f64>(), b in any::<f64>(), c in any::<f64>()) {
+            for found in [power(n, a, b, c), equivalence_power(n, a, b, c)].into_iter().flatten() {
+                prop_assert!((0.0..=1.0).contains(&found));
+            }
+            let _ = (blocks_for_width(a, b, c), blocks_to_find(a, b, c, 0.8), blocks_for_equivalence(a, b, 0.05, c));
+        }
+    }
+}

@@ -1,0 +1,179 @@
+"""Values of SciPy, statsmodels, scikit-learn and arch for tests/golden.rs.
+
+Needs: numpy 2.4.6, scipy 1.17.1, statsmodels 0.15.0, scikit-learn 1.9.1, arch 8.0.0 (what was
+used stands in the file too). Run: python make_scipy.py > scipy.json
+"""
+
+import json
+import warnings
+
+import arch
+import numpy as np
+import scipy
+import sklearn
+import statsmodels
+from arch.bootstrap import CircularBlockBootstrap, MovingBlockBootstrap
+from scipy import stats
+from sklearn.isotonic import IsotonicRegression
+from statsmodels.stats.diagnostic import normal_ad
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.power import TTestPower
+from statsmodels.stats.sandwich_covariance import S_hac_simple
+from statsmodels.stats.stattools import durbin_watson
+from statsmodels.stats.weightstats import DescrStatsW
+from statsmodels.tsa.stattools import acovf, kpss
+
+warnings.simplefilter("ignore")  # p-values beyond KPSS's table
+rng = np.random.default_rng(20261121)
+
+
+def series(phi, n):
+    x = np.empty(n)
+    x[0] = rng.standard_normal()
+    for i in range(1, n):
+        x[i] = phi * x[i - 1] + rng.standard_normal()
+    return 10 + x
+
+
+def lists():
+    """Series of several kinds: independent, dependent, with ties, heavy-tailed, drifting."""
+    yield rng.normal(5, 1, 12)
+    yield rng.normal(-3, 0.01, 40)
+    yield series(0.7, 60)
+    yield series(0.3, 25)
+    yield np.round(rng.normal(0, 2, 30))
+    yield rng.pareto(1.5, 50) + 1
+    yield np.arange(20) + rng.normal(0, 3, 20)
+
+
+def one(x):
+    n, lags = len(x), int(4 * (len(x) / 100) ** 0.25)
+    eta, p, used, _ = kpss(x, regression="c", nlags=lags)
+    t = DescrStatsW(x).tconfint_mean(alpha=0.05)
+    slope = stats.theilslopes(x, np.arange(n), 0.95)
+    centred = x - x.mean()
+    return {
+        "values": x.tolist(),
+        "lags": lags,
+        "kpss": eta,
+        "kpss_p": p,
+        "long_run_variance": float(S_hac_simple(centred, nlags=lags).item() / n),
+        "von_neumann": float(durbin_watson(centred)),
+        "lag1": float(acovf(x, adjusted=False)[1] / acovf(x, adjusted=False)[0]),
+        "normal_a2": float(stats.anderson(x, "norm").statistic),
+        "normal_p": float(normal_ad(x)[1]),
+        "t_interval": list(map(float, t)),
+        "theil_sen": [float(slope.slope), float(slope.low_slope), float(slope.high_slope)],
+        "wilcoxon_p": float(stats.wilcoxon(x - 5.1, method="exact").pvalue) if len(set(np.abs(x - 5.1))) == n else None,
+    }
+
+
+def exponential(x):
+    found = stats.anderson(x, "expon")
+    beyond = [s for s, c in zip(found.significance_level, found.critical_values) if found.statistic > c]
+    return {"values": x.tolist(), "a2": float(found.statistic), "rejected_at": min(beyond) / 100 if beyond else None}
+
+
+def pair(x, y):
+    rho, tau = stats.spearmanr(x, y), stats.kendalltau(x, y, method="asymptotic")
+    return {
+        "x": list(map(float, x)),
+        "y": list(map(float, y)),
+        "spearman": [float(rho.statistic), float(rho.pvalue)],
+        "tau_b": [float(tau.statistic), float(tau.pvalue)],
+    }
+
+
+def positive_pair(a, b):
+    ratio = DescrStatsW(np.log(a / b))
+    low, high = ratio.tconfint_mean(alpha=0.05)
+    return {
+        "a": a.tolist(),
+        "b": b.tolist(),
+        "geometric_mean": float(stats.gmean(a)),
+        "ratio": [float(stats.gmean(a / b)), float(np.exp(low)), float(np.exp(high))],
+        "p": float(stats.ttest_rel(np.log(a), np.log(b)).pvalue),
+        "tost": [[m, float(ratio.ttost_mean(-m, m)[0])] for m in (0.02, 0.05, 0.2)],
+    }
+
+
+def friedman(blocks):
+    found = stats.friedmanchisquare(*blocks.T)
+    return {"blocks": blocks.tolist(), "statistic": float(found.statistic), "p": float(found.pvalue)}
+
+
+def isotonic(y, w):
+    fit = IsotonicRegression().fit(np.arange(len(y)), y, sample_weight=w)
+    return {"values": y.tolist(), "weights": w.tolist(), "fit": fit.predict(np.arange(len(y))).tolist()}
+
+
+def power(n, d):
+    t = TTestPower()
+    return {"n": n, "d": d, "power": float(t.power(d, n, 0.05))}
+
+
+def blocks(d, wanted):
+    t = TTestPower()
+    n = next(n for n in range(2, 100_000) if t.power(d, n, 0.05) >= wanted)
+    return {"d": d, "wanted": wanted, "n": n}
+
+
+def bootstrap(x, length, seed):
+    cases = []
+    for name, kind in (("circular", CircularBlockBootstrap), ("moving", MovingBlockBootstrap)):
+        for statistic in ("mean", "median"):
+            made = kind(length, x, seed=np.random.default_rng(seed))
+            low, high = made.conf_int(getattr(np, statistic), reps=20_000, method="percentile", size=0.95).ravel()
+            cases.append({"kind": name, "statistic": statistic, "interval": [float(low), float(high)]})
+    return {"values": x.tolist(), "block": length, "cases": cases}
+
+
+def holm(p):
+    return {"p": p.tolist(), "rejected": multipletests(p, 0.05, "holm")[0].tolist()}
+
+
+def order(n, q):
+    """Ranks by SciPy's binomial distribution: the largest j and smallest k of Le Boudec's theorem."""
+    b = stats.binom(n, q)
+    j = int(np.searchsorted(b.cdf(np.arange(n + 1)), 0.025, side="right"))
+    k = int(b.ppf(0.975)) + 1
+    return {"n": n, "q": q, "ranks": [j, k] if j >= 1 and k <= n else None}
+
+
+normals = rng.normal(100, 4, (9, 5))
+out = {
+    "made_with": {m.__name__: m.__version__ for m in (np, scipy, statsmodels, sklearn, arch)},
+    "series": [one(x) for x in lists()],
+    "exponential": [
+        exponential(x)
+        for x in (rng.exponential(3, 40), rng.exponential(0.01, 500), rng.uniform(0, 1, 60), rng.gamma(1.5, 1, 100))
+    ],
+    "pairs": [
+        pair(rng.normal(size=11), rng.normal(size=11)),
+        pair(*rng.multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], 20).T),
+        pair(rng.integers(0, 4, 15), rng.integers(0, 4, 15)),
+        pair(np.arange(9), -np.arange(9) ** 3 + rng.integers(0, 50, 9)),
+    ],
+    "positive_pairs": [
+        positive_pair(np.exp(rng.normal(9, s, n)), np.exp(rng.normal(9 + d, s, n)))
+        for s, d, n in ((0.03, 0.05, 12), (0.01, 0, 6), (0.3, 1, 3), (0.005, 0.001, 20))
+    ],
+    "friedman": [
+        friedman(normals),
+        friedman(np.round(normals / 4)),
+        friedman(normals + np.arange(5) * 2),
+        friedman(rng.normal(size=(2, 3))),
+    ],
+    "isotonic": [
+        isotonic(rng.normal(size=n) + slope * np.arange(n), rng.uniform(0.5, 3, n))
+        for n, slope in ((10, 0.2), (25, 0.0), (40, 0.1), (5, -1.0))
+    ],
+    # At 300 with larger differences SciPy's non-central t is NaN.
+    "power": [power(n, d) for n in (2, 3, 6, 12, 40, 300) for d in (0.1, 0.5, 1.18, 3.0) if n < 300 or d == 0.1],
+    "blocks": [blocks(d, w) for d in (0.25, 0.5, 1.18, 2.0) for w in (0.8, 0.9)],
+    "bootstrap": [bootstrap(series(0.6, 60), 4, 1), bootstrap(rng.normal(0, 1, 40), 1, 2)],
+    "holm": [holm(np.sort(rng.uniform(0, 0.05, 8))), holm(rng.uniform(0, 0.02, 10)), holm(rng.uniform(0, 1, 5))],
+    "order": [order(n, q) for n in (5, 6, 20, 367, 368, 369, 1000, 5000) for q in (0.5, 0.9, 0.99)],
+    "t_quantiles": [[d, p, float(stats.t.ppf(p, d))] for d in (1, 1.5, 4, 19, 150, 1000) for p in (0.6, 0.95, 0.975, 0.999)],
+}
+print(json.dumps(out, allow_nan=False, separators=(",", ":")).replace("},{", "},\n{"))

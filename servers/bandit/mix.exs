@@ -1,0 +1,33 @@
+defmodule Server.MixProject do
+  use Mix.Project
+
+  def project do
+    [
+      app: :server,
+      version: "0.1.0",
+      elixir: "~> 1.14",
+      start_permanent: true,
+      deps: [
+        dep(:bandit, "== 1.11.1"),
+        dep(:hpax, "== 1.0.3"),
+        dep(:jason, "== 1.4.4"),
+        dep(:mime, "== 2.0.7"),
+        dep(:plug, "== 1.18.1"),
+        dep(:plug_crypto, "== 2.1.1"),
+        dep(:telemetry, "== 1.3.0"),
+        dep(:thousand_island, "== 1.4.3"),
+        dep(:websock, "== 0.5.3")
+      ]
+    ]
+  end
+
+  def application, do: [mod: {Server, []}, extra_applications: [:logger]]
+
+  # Where Hex cannot be reached, a folder can stand in for it.
+  defp dep(app, version) do
+    case System.get_env("PRONY_MIX_DEPS", "") do
+      "" -> {app, version}
+      dir -> {app, path: Path.join(dir, Atom.to_string(app)), override: true}
+    end
+  end
+end

@@ -1,0 +1,106 @@
+<?php
+
+declare(strict_types=1);
+
+use OpenSwoole\Constant;
+use OpenSwoole\Coroutine;
+use OpenSwoole\Http\Request;
+use OpenSwoole\Http\Response;
+use OpenSwoole\Http\Server;
+
+const MODES = ['pool' => Server::POOL_MODE, 'simple' => Server::SIMPLE_MODE];
+
+[, $host, $port, $mode, $workers, $opt, $run] = $argv;
+
+/** `$n` steps of a linear congruential generator: pure arithmetic, the same in every language here. */
+function work(int $n): string
+{
+    $x = 0;
+    for ($i = 0; $i < $n; $i++) {
+        $x = ($x * 1664525 + 1013904223) & 0xFFFFFFFF;
+    }
+
+    return (string) $x;
+}
+
+function number(Request $request, string $key, int $otherwise): int
+{
+    $value = $request->get[$key] ?? '';
+
+    return is_string($value) && ctype_digit($value) ? (int) $value : $otherwise;
+}
+
+function answer(Response $response, int $status, string $type, string $body): void
+{
+    $response->status($status);
+    $response->header('Content-Type', $type);
+    $response->end($body);
+}
+
+function handle(Request $request, Response $response): void
+{
+    $path = $request->server['request_uri'];
+    if ($path === '/') {
+        answer($response, 200, 'text/plain', 'Hello, World!');
+    } elseif ($path === '/json') {
+        $body = json_encode(['message' => 'Hello, World!'], JSON_THROW_ON_ERROR);
+        answer($response, 200, 'application/json', $body);
+    } elseif ($path === '/sleep') {
+        $ms = number($request, 'ms', 0);
+        // Only this coroutine waits. Less than a millisecond it refuses.
+        if ($ms > 0) {
+            Coroutine::usleep(1000 * $ms);
+        }
+        answer($response, 200, 'text/plain', 'Hello, World!');
+    } elseif ($path === '/work') {
+        answer($response, 200, 'text/plain', work(number($request, 'n', 1000)));
+    } elseif ($path === '/echo' && $request->getMethod() === 'POST') {
+        answer($response, 200, 'application/octet-stream', $request->getContent());
+    } else {
+        answer($response, 404, 'text/plain', 'Not Found');
+    }
+}
+
+/** What of the axis `opt` is in force: a JIT without a buffer, for one, is off whatever its settings say. */
+function opt_in_force(): string
+{
+    $opcache = function_exists('opcache_get_status') ? opcache_get_status(false) : false;
+    if ($opcache === false || !opcache_is_script_cached(__FILE__)) {
+        return 'none';
+    }
+
+    return $opcache['jit']['on'] ? 'jit' : 'opcache';
+}
+
+function refuse(string $why): never
+{
+    fwrite(STDERR, "$why\n");
+    exit(1);
+}
+
+foreach (['swoole', 'swow'] as $other) {
+    if (extension_loaded($other)) {
+        refuse("The extension $other is loaded too: both replace the same parts of PHP. Take it out of php.ini.");
+    }
+}
+if (opt_in_force() !== $opt) {
+    refuse("The setting opt=$opt is not in force, opt=" . opt_in_force() . ' is.');
+}
+
+$server = new Server($host, (int) $port, MODES[$mode]);
+if ($server->mode !== MODES[$mode]) {
+    refuse("OpenSwoole did not take the mode $mode.");
+}
+$server->set([
+    'worker_num' => (int) $workers,
+    // Threads that read and write sockets for the workers: there are none in simple mode.
+    'reactor_num' => (int) $workers,
+    // As long a queue as the kernel lets it be (somaxconn): with 512 a burst of connections waits a second.
+    'backlog' => 65535,
+    'log_level' => Constant::LOG_WARNING,
+    'log_file' => "$run/openswoole.log",
+    'pid_file' => "$run/openswoole.pid",
+    'upload_tmp_dir' => $run,
+]);
+$server->on('request', handle(...));
+$server->start();

@@ -1,0 +1,54 @@
+<?php
+
+declare(strict_types=1);
+
+use Swow\Coroutine;
+use Swow\Http\Protocol\ProtocolException;
+use Swow\Psr7\Message\Response;
+use Swow\Psr7\Server\Server;
+use Swow\Psr7\Server\ServerConnection;
+use Swow\SocketException;
+
+require __DIR__ . '/vendor/autoload.php';
+require __DIR__ . '/contract.php';
+
+[, $host, $port, $opt] = $argv;
+check_settings($opt);
+
+function serve(ServerConnection $connection): void
+{
+    try {
+        do {
+            $request = $connection->recvHttpRequest();
+            $uri = $request->getUri();
+            [$status, $type, $body] = answer(
+                $request->getMethod(),
+                $uri->getPath(),
+                $uri->getQuery(),
+                (string) $request->getBody(),
+            );
+            $response = new Response();
+            $response->setStatus($status);
+            $response->setHeader('Content-Type', $type);
+            if (!$connection->shouldKeepAlive()) {
+                $response->setHeader('Connection', 'close');
+            }
+            $response->getBody()->write($body);
+            $connection->sendHttpResponse($response);
+        } while ($connection->shouldKeepAlive());
+    } catch (ProtocolException $exception) {
+        $connection->error($exception->getCode(), $exception->getMessage(), close: true);
+    } catch (SocketException) {
+        // The client has closed the connection: that is how one ends.
+    } finally {
+        $connection->close();
+    }
+}
+
+$server = new Server();
+// As long a queue as the kernel lets it be (somaxconn).
+$server->bind($host, (int) $port)->listen(65535);
+while (true) {
+    $connection = $server->acceptConnection();
+    Coroutine::run(serve(...), $connection);
+}

@@ -1,0 +1,74 @@
+/** The ranking as it is shown: filtered, with ratios to the chosen baseline. Pure. */
+import type { Candidate, Cell, Published, Ranking, RankingRow, Ratios, RunData, Short } from "../data";
+import type { Said } from "../parts/verdict";
+import { words } from "./format";
+
+export interface Filters {
+  languages: string[];
+  kinds: string[];
+}
+
+export interface Shown {
+  row: RankingRow;
+  candidate: Candidate;
+  index: number;
+  cell: Cell | null;
+  ratio: Short | null;
+  published: Published | null;
+}
+
+/** The values of candidates that can be filtered by, where there are at least two. */
+export function choices(data: RunData, of: "language" | "kind"): string[] {
+  const found = [...new Set(data.candidates.map((c) => c[of]).filter((v): v is string => v !== null))].sort();
+  return found.length > 1 ? found : [];
+}
+
+export function passes(candidate: Candidate, filters: Filters): boolean {
+  const { languages, kinds } = filters;
+  return (languages.length === 0 || languages.includes(candidate.language ?? ""))
+    && (kinds.length === 0 || kinds.includes(candidate.kind ?? ""));
+}
+
+export function ranking(data: RunData, plan: number, figure: number): Ranking | undefined {
+  return data.rankings.find((r) => r.plan === plan && r.figure === figure);
+}
+
+/** The ratio of a candidate to a baseline, as Rust computed it. */
+export function ratioTo(all: Ratios | null, figure: number, candidate: number, baseline: number): Short | null {
+  if (!all) return null;
+  const [row, column] = [all.candidates.indexOf(candidate), all.candidates.indexOf(baseline)];
+  return all.ratios[figure]?.[row]?.[column] ?? null;
+}
+
+export function shown(
+  data: RunData, plan: number, figure: number, filters: Filters, baseline: number | null, all: Ratios | null,
+): Shown[] {
+  const rows = ranking(data, plan, figure)?.rows ?? [];
+  return rows.flatMap((row) => {
+    const candidate = data.candidates[row.candidate];
+    if (!candidate || !passes(candidate, filters)) return [];
+    const own = baseline === data.head.baseline ? row.ratio : null;
+    return [{
+      row,
+      candidate,
+      index: row.candidate,
+      cell: data.cells.find((c) => c.plan === plan && c.candidate === row.candidate) ?? null,
+      ratio: own ?? (baseline === null ? null : ratioTo(all, figure, row.candidate, baseline)),
+      published: data.published?.find((p) => p.plan === plan && p.figure === figure && p.candidate === row.candidate) ?? null,
+    }];
+  });
+}
+
+/** Everything that is said of a cell. */
+export function saidOf(cell: Cell | null): Said[] {
+  if (!cell) return [];
+  const reasons = cell.reasons.map((r) => ({
+    title: `${words(r.code)} in ${r.trials} of ${cell.trials} ${cell.trials === 1 ? "trial" : "trials"}`,
+    detail: r.detail,
+    advice: r.advice,
+  }));
+  const codes = cell.reasons.map((r) => words(r.code));
+  // Rust's remarks repeat each reason in a sentence; what is left are outcomes, failures and trials that do not count.
+  const rest = cell.remarks.filter((remark) => !codes.some((code) => remark.includes(code)));
+  return [...rest.map((detail) => ({ title: "", detail, advice: "" })), ...reasons];
+}

@@ -1,0 +1,178 @@
+/** The ranking of an experiment: plot, table, what was published, and what is said of each row. */
+import type { Figure, Ratios, RunData } from "../data";
+import { ratios } from "../core/chunks";
+import { color } from "../core/colors";
+import { h, replace } from "../core/dom";
+import { duration, interval, plusMinus, rank, ratio, UNITS, WITHHELD } from "../core/format";
+import { choices, ranking, saidOf, type Filters, type Shown, shown } from "../core/rows";
+import { segments, select } from "../parts/controls";
+import { figure as figureBox } from "../parts/figure";
+import { type Column, table } from "../parts/table";
+import { badge, reasonList } from "../parts/verdict";
+import { type Axis, type Dot, dots } from "../plots/dots";
+import type { Context, Page } from "./page";
+import { conclusions } from "./conclusions";
+
+export const experiment: Page = {
+  id: "ranking",
+  title: "Ranking",
+  has: (data) => data.experiment && data.rankings.length > 0,
+  render(context, root) {
+    const { data, state } = context;
+    const plan = clamp(state.number("plan", 0), data.plans.length);
+    const figure = Math.max(0, data.figures.findIndex((f) => f.id === (state.get("figure") ?? "throughput")));
+    const chosen = data.candidates.findIndex((c) => c.label === state.get("base"));
+    const baseline = chosen >= 0 ? chosen : data.head.baseline;
+    const draw = (all: Ratios | null): void => {
+      const filters: Filters = { languages: state.list("language"), kinds: state.list("kind") };
+      const rows = shown(data, plan, figure, filters, baseline, all);
+      replace(root, controls(context, plan, figure, baseline),
+        rankingFigure(context, rows, plan, figure, baseline),
+        rankingTable(context, rows, plan, figure, baseline, all, filters),
+        remarks(rows), conclusions(data), skipped(data));
+    };
+    draw(null);
+    // Ratios to another baseline than the experiment's, and of other figures in the table.
+    void ratios(plan).then((all) => { if (all && baseline !== data.head.baseline) draw(all); });
+  },
+};
+
+function clamp(index: number, length: number): number {
+  return index >= 0 && index < length ? index : 0;
+}
+
+function controls(context: Context, plan: number, figure: number, baseline: number | null): HTMLElement {
+  const { data, state } = context;
+  const filter = (name: "language" | "kind"): HTMLElement | null => {
+    const found = choices(data, name);
+    if (found.length === 0) return null;
+    const active = state.list(name);
+    const toggle = (value: string): void => {
+      const next = active.includes(value) ? active.filter((v) => v !== value) : [...active, value];
+      state.set({ [name]: next.join(",") });
+    };
+    return h("div", { class: "filter", role: "group", "aria-label": `Filter by ${name}` },
+      found.map((value) => h("button", { type: "button", class: "pill", "aria-pressed": String(active.includes(value)), "data-filter": value, onclick: () => toggle(value) }, value)));
+  };
+  return h("section", { class: "controls", "aria-label": "What is shown" },
+    segments("Figure", data.figures.map((f) => ({ value: f.id, name: f.title, title: f.explain })), data.figures[figure]?.id ?? "", (value) => state.set({ figure: value, sort: null })),
+    h("div", { class: "control-row" },
+      data.plans.length > 1 ? select("Plan", data.plans.map((p, i) => ({ value: String(i), name: p.name === p.describe ? p.name : `${p.name}: ${p.describe}` })), String(plan), (value) => state.set({ plan: value })) : null,
+      select("Baseline", data.candidates.map((c) => ({ value: c.label, name: c.label })), baseline === null ? "" : data.candidates[baseline]?.label ?? "", (value) => state.set({ base: value })),
+      filter("language"), filter("kind")));
+}
+
+function rankingFigure(context: Context, rows: Shown[], plan: number, index: number, baseline: number | null): HTMLElement {
+  const { data, state } = context;
+  const figure = data.figures[index] as Figure;
+  const unit = UNITS[figure.unit];
+  const axis = (state.get("axis") ?? "zero") as Axis;
+  const base = rows.find((r) => r.index === baseline)?.row.estimate?.point ?? null;
+  const list: Dot[] = rows.map(({ row, candidate, index: i, ratio: over, cell, published }) => ({
+    key: candidate.label,
+    name: candidate.label,
+    rank: rank(row.rank),
+    tie: row.tie,
+    color: color(i),
+    point: row.estimate?.point ?? null,
+    low: row.estimate?.low ?? null,
+    high: row.estimate?.high ?? null,
+    trials: row.trials,
+    text: figureText(figure, row) + row.mark,
+    beside: over ? ratio(over) : "",
+    ...(published ? { published: published.value } : {}),
+    hollow: row.lower_bound || row.mark !== "" || row.estimate?.low === null,
+    lowerBound: row.lower_bound,
+    baseline: i === baseline,
+    tooltip: [
+      `${candidate.label}: ${figureText(figure, row)} ${plusMinus(row.estimate)}`.trim(),
+      row.estimate ? `95 %: ${interval(row.estimate, figure.unit)}` : "",
+      over ? `${ratio(over)} ${data.candidates[baseline ?? 0]?.label ?? ""}` : "",
+      ...saidOf(cell).map((s) => [s.title, s.detail].filter(Boolean).join(": ")),
+      "Click: make it the baseline",
+    ].filter(Boolean).join("\n"),
+  }));
+  const axes = segments("Axis", [
+    { value: "zero", name: "From 0" }, { value: "fit", name: "Fit", title: "Only the range of the figures: differences and intervals enlarged" }, { value: "log", name: "Log" },
+  ], axis, (value) => state.set({ axis: value === "zero" ? null : value }));
+  const noted = rows.some((r) => r.published) ? " A diamond is the published figure." : "";
+  return figureBox({
+    id: "plot-ranking",
+    title: `${figure.title}: ${data.plans[plan]?.describe ?? ""}`,
+    caption: `${figure.more_is_better ? "More" : "Less"} is better; best first. The whisker is the 95 % interval over trials, the faint ticks are the trials. Places written as 1–2 are ties, a shaded band is every other group of ties. A hollow dot is doubtful, without an interval, or (→) a lower bound.${noted} Click a row to compare with it.`,
+    controls: [axes],
+    draw: (width) => dots({ dots: list, axis, axisLabel: unit.label, format: unit.axis, moreIsBetter: figure.more_is_better, reference: base, choose: (key) => state.set({ base: key }) }, width),
+    table: () => ({
+      head: ["Place", "Candidate", figure.title, "95 % low", "95 % high", "Trials", "Ratio", "Ratio low", "Ratio high", "Verdict"],
+      rows: rows.map(({ row, candidate, ratio: over, cell }) => [rank(row.rank), candidate.label, row.estimate?.point ?? null, row.estimate?.low ?? null, row.estimate?.high ?? null, row.estimate?.n ?? 0, over?.point ?? null, over?.low ?? null, over?.high ?? null, cell?.verdict ?? ""]),
+    }),
+  });
+}
+
+function figureText(figure: Figure, row: Shown["row"]): string {
+  if (row.estimate) return `${row.lower_bound ? "≥ " : ""}${UNITS[figure.unit].value(row.estimate.point)}`;
+  return row.censored_at_ns !== undefined ? `> ${duration(row.censored_at_ns)}` : WITHHELD;
+}
+
+function rankingTable(
+  context: Context, rows: Shown[], plan: number, index: number, baseline: number | null, all: Ratios | null, filters: Filters,
+): HTMLElement {
+  const { data, state } = context;
+  const baseName = data.candidates[baseline ?? -1]?.label ?? "";
+  const of = (figure: number, candidate: number): Shown["row"] | undefined =>
+    ranking(data, plan, figure)?.rows.find((r) => r.candidate === candidate);
+  const figureColumns: Column<Shown>[] = data.figures
+    .map((figure, f) => ({ figure, f }))
+    .filter(({ f }) => f === index || (ranking(data, plan, f)?.rows.some((r) => r.estimate) ?? false))
+    .map(({ figure, f }) => ({
+      id: figure.id,
+      name: figure.title,
+      numeric: true,
+      current: f === index,
+      value: (r) => of(f, r.index)?.estimate?.point ?? null,
+      cell: (r) => {
+        const row = of(f, r.index);
+        if (!row) return WITHHELD;
+        return [figureText(figure, row) + row.mark, h("small", { title: interval(row.estimate, figure.unit) }, plusMinus(row.estimate) || (row.estimate?.why ? "no interval" : ""))];
+      },
+    }));
+  const columns: Column<Shown>[] = [
+    { id: "place", name: "Place", cell: (r) => rank(r.row.rank), value: (r) => r.row.rank?.[0] ?? null },
+    {
+      id: "candidate", name: "Candidate", header: true, value: (r) => r.candidate.label,
+      cell: (r) => [h("span", { class: "name" }, h("span", { class: "chip", style: `background:${color(r.index)}`, "aria-hidden": "true" }), r.candidate.label),
+        h("small", { class: "version" }, [r.candidate.version, r.candidate.workers ? `${r.candidate.workers} ${r.candidate.workers === 1 ? "worker" : "workers"}` : null, r.candidate.keepalive ? null : "no keep-alive"].filter(Boolean).join(" · "))],
+    },
+    { id: "verdict", name: "Verdict", value: (r) => r.cell?.verdict ?? null, cell: (r) => badge(r.cell?.verdict ?? "void", saidOf(r.cell)) },
+    ...figureColumns,
+    {
+      id: "ratio", name: `× ${baseName || "baseline"}`, unit: data.figures[index]?.title ?? "", numeric: true,
+      value: (r) => r.ratio?.point ?? null,
+      cell: (r) => r.index === baseline ? h("span", { class: "is-baseline" }, "baseline") : [
+        ratio(r.ratio), h("small", null, r.ratio && r.ratio.low !== null && r.ratio.high !== null ? `${r.ratio.low.toPrecision(3)} – ${r.ratio.high.toPrecision(3)}` : r.ratio?.why ?? ""),
+        h("button", { type: "button", class: "quiet tiny", "data-base": r.candidate.label, "aria-label": `Compare with ${r.candidate.label}`, onclick: () => state.set({ base: r.candidate.label }) }, "compare")],
+    },
+    ...(rows.some((r) => r.published) ? [{ id: "published", name: "Published", numeric: true, value: (r: Shown) => r.published?.value ?? null, cell: (r: Shown) => r.published ? [UNITS[data.figures[index]?.unit ?? "per_s"].value(r.published.value), h("small", { title: r.published.source }, r.published.doubt ? `doubted: ${r.published.doubt}` : r.published.ratio ? `${r.published.ratio.toPrecision(3)} ×` : "")] : WITHHELD }] : []),
+    ...(data.candidates.some((c) => c.language) ? [{ id: "language", name: "Language", value: (r: Shown) => r.candidate.language, cell: (r: Shown) => [r.candidate.language ?? WITHHELD, h("small", null, r.candidate.kind ?? "")] }] : []),
+    ...(rows.some((r) => r.cell?.failed) ? [{ id: "failed", name: "Failed", numeric: true, value: (r: Shown) => r.cell?.failed ?? null, cell: (r: Shown) => (r.cell?.failed ?? 0).toLocaleString("en-US") }] : []),
+  ];
+  return h("section", null, h("h3", { class: "visually-hidden" }, "Table"), table({
+    title: `${data.head.name} ${data.plans[plan]?.name ?? ""}`,
+    columns, rows, sort: state.get("sort"), onSort: (sort) => state.set({ sort }),
+    rowClass: (r) => (r.index === baseline ? "base" : ""),
+    json: () => ({ run: data.head, plan: data.plans[plan], filters, baseline: baseName, rows: rows.map((r) => ({ ...r.candidate, figures: Object.fromEntries(data.figures.map((f, i) => [f.id, of(i, r.index)?.estimate ?? null])), ratio: r.ratio, cell: r.cell })), ratios: all?.candidates.length ?? undefined }),
+  }));
+}
+
+function remarks(rows: Shown[]): HTMLElement | null {
+  const said = rows.map((r) => ({ r, said: saidOf(r.cell) })).filter((s) => s.said.length > 0);
+  if (said.length === 0) return null;
+  return h("details", { class: "remarks", open: said.length <= 4 }, h("summary", null, `What the verdicts say (${said.length} ${said.length === 1 ? "candidate" : "candidates"})`),
+    h("dl", null, said.map(({ r, said: list }) => h("div", null, h("dt", null, h("span", { class: "chip", style: `background:${color(r.index)}`, "aria-hidden": "true" }), r.candidate.label), h("dd", null, reasonList(list))))));
+}
+
+function skipped(data: RunData): HTMLElement | null {
+  if (data.skipped.length === 0) return null;
+  return h("section", { class: "card" }, h("h3", null, "Skipped"), h("ul", { class: "reasons" },
+    data.skipped.map((s) => h("li", null, h("b", null, s.candidate), ` ${s.reason} `, s.mend ? h("code", null, s.mend) : null))));
+}

@@ -1,0 +1,115 @@
+/** A figure against what was asked: latency against offered rate, throughput against connections. */
+import type { RunData } from "../data";
+import { color, dash } from "../core/colors";
+import { h } from "../core/dom";
+import { duration, plusMinus, si, thousands, UNITS, words } from "../core/format";
+import { choices, passes, ranking } from "../core/rows";
+import { segments, select } from "../parts/controls";
+import { figure as figureBox } from "../parts/figure";
+import { sweep as draw, type SweepPoint } from "../plots/sweep";
+import type { Context, Page } from "./page";
+
+export type Against = "rate" | "connections";
+
+/** What the run varies: its plans' rates, or connections in closed loops. */
+export function axes(data: RunData): Against[] {
+  const rates = new Set<number>();
+  const connections = new Set<number>();
+  const add = (rate: number | null, count: number | null): void => {
+    if (rate !== null) rates.add(rate);
+    else if (count !== null) connections.add(count);
+  };
+  if (data.experiment) for (const p of data.plans) { if (p.arrivals !== "stages") add(p.rate_per_s, p.connections); }
+  else for (const t of data.trials) { if (!t.failure && !t.stages?.length) add(t.offered_per_s, t.connections); }
+  return [...(rates.size > 1 ? ["rate" as const] : []), ...(connections.size > 1 ? ["connections" as const] : [])];
+}
+
+/** The points of an experiment: a candidate under each plan of that axis. */
+export function experimentPoints(data: RunData, against: Against, figure: number): (SweepPoint & { candidate: number })[] {
+  const unit = UNITS[data.figures[figure]?.unit ?? "ns"];
+  return data.plans.flatMap((plan, p) => {
+    const closed = plan.rate_per_s === null;
+    const x = against === "rate" ? plan.rate_per_s : closed && plan.arrivals !== "stages" ? plan.connections : null;
+    if (x === null) return [];
+    return (ranking(data, p, figure)?.rows ?? []).flatMap((row) => {
+      const candidate = data.candidates[row.candidate];
+      const y = row.estimate?.point ?? row.censored_at_ns ?? null;
+      if (!candidate || y === null) return [];
+      const cell = data.cells.find((c) => c.plan === p && c.candidate === row.candidate);
+      const doubtful = row.lower_bound || row.mark !== "" || row.estimate === null || cell?.verdict === "overloaded" || cell?.verdict === "broken";
+      const note = [row.estimate ? plusMinus(row.estimate) : `longer than ${unit.value(y)}`, cell && cell.verdict !== "valid" ? words(cell.verdict) : ""].filter(Boolean).join(", ");
+      return [{ x, y, low: row.estimate?.low ?? null, high: row.estimate?.high ?? null, name: candidate.label, color: color(row.candidate), dash: dash(row.candidate), hollow: doubtful, note, candidate: row.candidate }];
+    });
+  });
+}
+
+/** The points of trials of `prony load`: each on its own. */
+function trialPoints(data: RunData, against: Against, id: string): (SweepPoint & { candidate: number })[] {
+  return data.trials.flatMap((t) => {
+    if (t.failure || t.stages?.length) return [];
+    const x = against === "rate" ? t.offered_per_s : t.offered_per_s === null ? t.connections : null;
+    const y = id === "throughput" ? t.requests_per_s.point : id === "p50" ? t.p50_ns : t.p99_ns ?? t.p99_censored_at_ns ?? null;
+    if (x === null || y === null) return [];
+    const e = id === "throughput" ? t.requests_per_s : null;
+    const note = [`trial ${t.index + 1}`, t.validity === "valid" ? "" : t.validity, t.outcome === "carried" ? "" : t.outcome].filter(Boolean).join(", ");
+    return [{ x, y, low: e?.low ?? null, high: e?.high ?? null, name: data.candidates[t.candidate]?.label ?? "", color: color(t.candidate), hollow: t.validity !== "valid" || t.outcome !== "carried", note, candidate: t.candidate }];
+  });
+}
+
+export const sweep: Page = {
+  id: "sweep",
+  title: "Sweep",
+  has: (data) => axes(data).length > 0,
+  render({ data, state }, root) {
+    const possible = axes(data);
+    const against = possible.find((a) => a === state.get("against")) ?? possible[0] ?? "rate";
+    const figures = data.figures.map((f, i) => ({ f, i })).filter(({ f }) => data.experiment || ["throughput", "p50", "p99"].includes(f.id));
+    const usual = against === "rate" ? "p99" : "throughput";
+    const pointsOf = ({ f, i }: (typeof figures)[number]): (SweepPoint & { candidate: number })[] =>
+      data.experiment ? experimentPoints(data, against, i) : trialPoints(data, against, f.id);
+    const find = (id: string): (typeof figures)[number] | undefined => figures.find(({ f }) => f.id === id);
+    // Short trials have no p99.
+    const known = [usual, "p50", "throughput"].map(find).find((f) => f !== undefined && pointsOf(f).length > 0);
+    const current = find(state.get("y") ?? "") ?? known ?? figures[0];
+    if (!current) return;
+    const filters = { languages: state.list("language"), kinds: state.list("kind") };
+    const hidden = state.list("hide").map(Number);
+    const all = pointsOf(current)
+      .filter((p) => { const c = data.candidates[p.candidate]; return c !== undefined && passes(c, filters); });
+    const points = all.filter((p) => !hidden.includes(p.candidate));
+    root.append(h("section", { class: "controls", "aria-label": "What is shown" },
+      segments("Figure", figures.map(({ f }) => ({ value: f.id, name: f.title })), current.f.id, (y) => state.set({ y })),
+      h("div", { class: "control-row" },
+        possible.length > 1 ? segments("Against", possible.map((a) => ({ value: a, name: a === "rate" ? "Against rate" : "Against connections" })), against, (v) => state.set({ against: v, y: null })) : null,
+        ...(["language", "kind"] as const).filter((n) => data.experiment && choices(data, n).length > 0).map((n) =>
+          select(n === "language" ? "Language" : "Kind", [{ value: "", name: "all" }, ...choices(data, n).map((v) => ({ value: v, name: v }))], state.get(n) ?? "", (v) => state.set({ [n]: v }))),
+        candidates({ data, state }, [...new Set(all.map((p) => p.candidate))], hidden))));
+    const unit = UNITS[current.f.unit];
+    const time = current.f.unit === "ns";
+    const logY = state.get("scale") === null ? time : state.get("scale") === "log";
+    const xs = points.map((p) => p.x);
+    const logX = against === "connections" || Math.max(...xs) / Math.min(...xs) >= 8;
+    const xLabel = against === "rate" ? "requests per second asked for" : "connections";
+    root.append(figureBox({
+      id: "plot-sweep",
+      title: `${current.f.title} against ${against === "rate" ? "offered rate" : "connections"}`,
+      caption: `${against === "rate" ? "Each point is a constant rate; a server keeps its latency until it no longer carries what is asked." : "Each point is a closed loop of so many connections."} Bars are 95 % intervals. A hollow point is doubtful, overloaded, censored or a lower bound.`,
+      controls: [segments("Scale", [{ value: "linear", name: "Linear" }, { value: "log", name: "Log" }], logY ? "log" : "linear", (scale) => state.set({ scale }))],
+      draw: (width) => draw({ points, xLabel, xFormat: si, yFormat: unit.axis, value: unit.value, logX, logY, diagonal: against === "rate" && current.f.id === "throughput" && !logX && !logY, connect: true }, width),
+      table: () => ({ head: ["Candidate", xLabel, current.f.title, "95 % low", "95 % high", "Note"], rows: points.map((p) => [p.name, p.x, p.y, p.low, p.high, p.note]) }),
+    }));
+    const beside = points.filter((p) => p.note && p.hollow);
+    if (beside.length > 0 && beside.length <= 60) {
+      root.append(h("details", { class: "remarks" }, h("summary", null, `Doubtful points (${beside.length})`), h("ul", { class: "reasons" },
+        beside.map((p) => h("li", null, h("b", null, p.name), ` at ${thousands(p.x)}: ${time ? duration(p.y) : unit.value(p.y)} (${p.note})`)))));
+    }
+  },
+};
+
+/** A button a candidate: what it shows and hides is kept in the address. */
+function candidates({ data, state }: Context, present: number[], hidden: number[]): HTMLElement {
+  return h("div", { class: "filter", role: "group", "aria-label": "Candidates" }, present.sort((a, b) => a - b).map((i) =>
+    h("button", { type: "button", class: "pill", "aria-pressed": String(!hidden.includes(i)), "data-candidate": i, onclick: () =>
+      state.set({ hide: (hidden.includes(i) ? hidden.filter((x) => x !== i) : [...hidden, i]).join(",") }) },
+    h("span", { class: "chip", style: `background:${color(i)}`, "aria-hidden": "true" }), data.candidates[i]?.label ?? "")));
+}

@@ -1,0 +1,160 @@
+/** The plots of the chosen trials. */
+import type { Detail, Picture, TrialHead } from "../data";
+import { h } from "../core/dom";
+import { axisBytes, axisDuration, bytes, duration, percent, quantileName, rate, si, significant, thousands } from "../core/format";
+import { segments, select } from "../parts/controls";
+import { figure, legend, type LegendEntry, type TableData } from "../parts/figure";
+import { curves } from "../plots/curve";
+import { distribution } from "../plots/distribution";
+import { heat, heatCells } from "../plots/heat";
+import { type Line, time, type TimeOptions } from "../plots/time";
+import type { Context } from "./page";
+
+export interface Chosen {
+  head: TrialHead;
+  detail: Detail;
+  name: string;
+  color: string;
+  dash: string;
+}
+
+type WithPicture = Chosen & { picture: Picture };
+
+/** Colours of the parts and percentiles of one trial: the palette's, in an order that reads as "worse". */
+const PART = ["var(--c0)", "var(--c2)", "var(--c1)", "var(--c5)"] as const;
+
+export function plots(context: Context, chosen: Chosen[]): (HTMLElement | null)[] {
+  const some = chosen.flatMap((c) => (c.detail.picture ? [{ ...c, picture: c.detail.picture }] : []));
+  if (some.length === 0) return [h("p", { class: "nothing" }, "The histograms of these trials cannot be read, so there are no plots.")];
+  return [byPercentile(context, some), overTime(some), heatMap(context, some), counted(some)];
+}
+
+export function legendOf(lines: { name: string; color: string; dash?: string }[]): LegendEntry[] {
+  return lines.map(({ name, color, dash }) => ({ name, color, ...(dash ? { dash } : {}) }));
+}
+
+type Part = "response_ns" | "service_ns" | "client_delay_ns";
+const PARTS: [Part, string][] = [["response_ns", "Response"], ["service_ns", "Service"], ["client_delay_ns", "Client delay"]];
+
+function byPercentile({ data, state }: Context, chosen: WithPicture[]): HTMLElement {
+  const single = chosen.length === 1;
+  const asked = state.get("part") ?? (single ? "all" : "response_ns");
+  const all = asked === "all";
+  const lines = all
+    ? chosen.flatMap((c, k) => PARTS.map(([part, name], p) => ({ name: single ? name : `${c.name}, ${name.toLowerCase()}`, color: single ? PART[p] ?? c.color : c.color, dash: single ? "" : ["", "6 3", "2 3"][p] ?? "", values: c.picture[part], k })))
+    : chosen.map((c) => ({ name: c.name, color: c.color, dash: c.dash, values: c.picture[asked as Part] }));
+  const drawn = lines.filter((l) => l.values.length > 1);
+  const log = state.get("ylog") !== "no";
+  return figure({
+    id: "plot-percentiles",
+    title: all ? "Latency by percentile" : `${PARTS.find(([p]) => p === asked)?.[1] ?? ""} by percentile`,
+    caption: "Each nine has the same room (the HDR scale). A curve ends where fewer than ten requests are beyond, or where those without an answer begin. Client delay is Prony's own and not the server's.",
+    legend: legendOf(drawn),
+    controls: [
+      segments("Part", [{ value: "all", name: "All" }, ...PARTS.map(([value, name]) => ({ value, name }))], asked, (part) => state.set({ part })),
+      segments("Scale", [{ value: "yes", name: "Log" }, { value: "no", name: "Linear" }], log ? "yes" : "no", (v) => state.set({ ylog: v === "yes" ? null : v })),
+    ],
+    draw: (width) => curves(drawn, data.quantiles, log, width),
+    table: () => ({ head: ["Percentile", ...drawn.map((l) => `${l.name} (ns)`)], rows: data.quantiles.map((q, i) => [quantileName(q), ...drawn.map((l) => l.values[i] ?? null)] as (string | number | null)[]).filter((row) => row.slice(1).some((v) => v !== null)) }),
+  });
+}
+
+const s = (ns: number): number => ns / 1e9;
+/** A last part of under half a second is mostly chance. */
+const LENGTH_MIN_NS = 5e8;
+
+/** A column of a trial's series as a line's points, at the middle of each span. */
+export function seriesPoints(p: Picture["series"], column: (number | null)[]): [number, number | null][] {
+  return p.at_ns.flatMap((at, i) => {
+    const length = p.length_ns[i] ?? 0;
+    if (length < LENGTH_MIN_NS && p.at_ns.length > 1) return [];
+    return [[s(at + length / 2), column[i] ?? null] as [number, number | null]];
+  });
+}
+
+export interface Panel {
+  id: string;
+  title: string;
+  lines: Line[];
+  format: (v: number) => string;
+  value: (v: number) => string;
+  log?: boolean;
+  least?: number;
+}
+
+/** Panels over one time axis, of one trial or of several overlaid. */
+export function panels(chosen: WithPicture[]): Panel[] {
+  const single = chosen.length === 1;
+  const each = (points: (c: WithPicture) => [number, number | null][]): Line[] => chosen.map((c) => ({ name: c.name, color: c.color, dash: c.dash, points: points(c), area: single }));
+  const one = chosen[0] as WithPicture;
+  const percentiles: Line[] = single
+    ? ([["p50_ns", "p50"], ["p90_ns", "p90"], ["p99_ns", "p99"], ["max_ns", "max"]] as const).map(([key, name], k) => ({ name, color: PART[k] ?? one.color, points: seriesPoints(one.picture.series, one.picture.series[key]), thin: name === "max" }))
+    : each((c) => seriesPoints(c.picture.series, c.picture.series.p99_ns)).map((l) => ({ ...l, area: false }));
+  const found: Panel[] = [
+    { id: "throughput", title: "Requests per second", lines: each((c) => seriesPoints(c.picture.series, c.picture.series.completed_per_s)), format: si, value: (v) => `${rate(v)}/s` },
+    { id: "latency", title: single ? "Response: p50, p90, p99, max" : "Response: p99", lines: percentiles, format: axisDuration, value: duration, log: true },
+    { id: "failed", title: "Failed per second", lines: each((c) => seriesPoints(c.picture.series, c.picture.series.failed_per_s)), format: si, value: (v) => `${rate(v)}/s`, least: 1 },
+    { id: "connections", title: "Connections open", lines: each((c) => seriesPoints(c.picture.series, c.picture.series.connections)), format: si, value: thousands },
+  ];
+  if (chosen.some((c) => c.picture.server.at_ns.length > 0)) {
+    const server = (column: (c: WithPicture) => number[]): Line[] => each((c) => c.picture.server.at_ns.flatMap((at, i) => (at >= 0 ? [[s(at), column(c)[i] ?? null] as [number, number | null]] : [])));
+    found.push(
+      { id: "cpu", title: "Server CPU, cores in use", lines: server((c) => c.picture.server.cores), format: si, value: (v) => `${significant(v, 3)} cores` },
+      { id: "memory", title: "Server memory", lines: server((c) => c.picture.server.memory_bytes), format: axisBytes, value: bytes });
+  }
+  return found;
+}
+
+export function timeFigure(panel: Panel, seconds: [number, number], withLegend: boolean): HTMLElement {
+  const options: TimeOptions = { lines: panel.lines, seconds, format: panel.format, value: panel.value, ...(panel.log ? { log: true } : {}), ...(panel.least !== undefined ? { least: panel.least } : {}) };
+  return figure({
+    id: `plot-${panel.id}`,
+    title: panel.title,
+    ...(withLegend ? { legend: legendOf(panel.lines.map((l) => ({ name: l.name, color: l.color, ...(l.dash ? { dash: l.dash } : {}) }))) } : {}),
+    draw: (width) => time(options, width),
+    table: () => linesTable(panel),
+  });
+}
+
+function linesTable(panel: Panel): TableData {
+  const at = [...new Set(panel.lines.flatMap((l) => l.points.map(([x]) => x)))].sort((a, b) => a - b);
+  const columns = panel.lines.map((l) => new Map(l.points));
+  return { head: ["Seconds", ...panel.lines.map((l) => l.name)], rows: at.map((x) => [Number(x.toFixed(2)), ...columns.map((c) => c.get(x) ?? null)]) };
+}
+
+function overTime(chosen: WithPicture[]): HTMLElement {
+  const end = Math.max(...chosen.map((c) => s(c.detail.duration_ns)));
+  const single = chosen.length === 1;
+  const client = chosen.map((c) => `${c.name}: ${percent(c.detail.client.cpu_ns / c.detail.duration_ns)} of one core by ${c.detail.client.threads} ${c.detail.client.threads === 1 ? "thread" : "threads"}, busiest ${percent(c.detail.client.busiest_worker)}, ${bytes(c.detail.client.max_rss_bytes)} at most`);
+  return h("section", null, h("h2", null, "Over the window"),
+    single ? null : legend(legendOf(chosen)),
+    h("div", { class: "panes" }, panels(chosen).map((panel) => timeFigure(panel, [0, end], single && panel.id === "latency"))),
+    h("p", { class: "note" }, h("b", null, "The client's CPU and memory over the window. "), client.join(" · "), "."));
+}
+
+function heatMap({ state }: Context, chosen: WithPicture[]): HTMLElement {
+  const which = chosen.find((c) => String(c.head.index) === state.get("heat")) ?? chosen[0] as WithPicture;
+  return figure({
+    id: "plot-heat",
+    title: chosen.length > 1 ? `Response over time: ${which.name}` : "Response over time",
+    caption: "Each cell is a span of time and a range of responses; the darker, the more requests (logarithmic).",
+    controls: chosen.length > 1 ? [select("Trial", chosen.map((c) => ({ value: String(c.head.index), name: c.name })), String(which.head.index), (v) => state.set({ heat: v }))] : [],
+    draw: (width) => heat(which.picture, width),
+    table: () => ({ head: ["From s", "To s", "From ns", "To ns", "Requests"], rows: heatCells(which.picture.heat).map((c) => [c.x1, c.x2, Math.round(c.y1), Math.round(c.y2), c.count]) }),
+  });
+}
+
+function counted(chosen: WithPicture[]): HTMLElement {
+  return figure({
+    id: "plot-distribution",
+    title: "Distribution of responses",
+    caption: "Requests by response time; each bar is a tenth longer than the one before.",
+    ...(chosen.length > 1 ? { legend: legendOf(chosen.map((c) => ({ name: c.name, color: c.color }))) } : {}),
+    draw: (width) => distribution(chosen.map((c) => ({ name: c.name, color: c.color, data: c.picture.distribution })), width),
+    table: () => ({ head: ["Trial", "From ns", "To ns", "Requests"], rows: chosen.flatMap((c) => c.picture.distribution.count.map((n, i) => {
+      const bar = c.picture.distribution.bar[i] ?? 0;
+      const per = c.picture.distribution.bars_a_decade;
+      return [c.name, Math.round(10 ** (bar / per)), Math.round(10 ** ((bar + 1) / per)), n];
+    })) }),
+  });
+}

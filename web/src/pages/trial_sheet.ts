@@ -1,0 +1,55 @@
+/** A trial in numbers: times, requests by fate, errors, verdict, plan, host, and the line that makes it again. */
+import type { Percentile, Summary } from "../data";
+import { h } from "../core/dom";
+import { bytes, duration, percent, plusMinus, rate, seconds, thousands, when, WITHHELD, words } from "../core/format";
+import { command, facts, host } from "../parts/facts";
+import { badge, reasonList } from "../parts/verdict";
+import type { Chosen } from "./trial_plots";
+import { verdictOf } from "./trials";
+
+export function sheets(chosen: Chosen[]): HTMLElement[] {
+  return chosen.map((c, k) => sheet(c, chosen.length === 1 || k === 0));
+}
+
+function sheet(c: Chosen, open: boolean): HTMLElement {
+  const { head, detail: d } = c;
+  const r = d.requests;
+  return h("details", { class: "card sheet", open }, h("summary", null, h("h2", null, h("span", { class: "chip", style: `background:${c.color}`, "aria-hidden": "true" }), c.name, " ", badge(verdictOf(head)))),
+    h("p", { class: "answer" }, h("b", null, `${head.bound === "lower" ? "≥ " : ""}${rate(head.requests_per_s.point)} req/s`), ` ${plusMinus(head.requests_per_s)}`, ` · ${d.plan_line}`),
+    d.reasons.length > 0 ? reasonList(d.reasons.map((reason) => ({ title: `${words(reason.code)} (${words(reason.effect)}: ${reason.affects.join(", ")})`, detail: reason.detail, advice: reason.advice }))) : h("p", { class: "note" }, "No verdict touches a figure of this trial."),
+    times(c.name, d.summaries),
+    h("h3", null, "Requests"),
+    facts([["Carried in", thousands(r.carried_in)], ["Due", thousands(r.scheduled)], ["Answered", thousands(r.completed)], ["Failed", thousands(r.failed)], ["In flight at the end", thousands(r.in_flight)], ["Never sent", thousands(r.never_sent)], ["By status", d.status.map(([code, n]) => `${code}: ${thousands(n)}`).join(", ")], ["Read", `${bytes(d.read_bytes_per_s)}/s`], ["Sent in all, warm-up included", thousands(d.run_total.sent)], ["Connections made", thousands(d.run_total.connections)]]),
+    d.errors.length > 0 ? h("ul", { class: "reasons" }, d.errors.map(([kind, n, first]) => h("li", null, `${thousands(n)} × `, h("b", null, kind), first ? `: ${first}` : ""))) : null,
+    h("h3", null, "Server and client"),
+    facts([
+      ["Server CPU", d.server ? `${duration(d.server.window_cpu_ns)} in the window, ${head.completed > 0 ? `${duration(d.server.window_cpu_ns / head.completed)} a request` : ""} (${d.server.cpu_method})` : null],
+      ["Server memory", d.server ? `${bytes(d.server.peak_memory_bytes)} at most (${d.server.memory_method})` : null],
+      ["Server processes", d.server ? `${d.server.processes}, ${d.server.threads} threads${d.server.cpus.length > 0 ? ` on CPU ${d.server.cpus.join(", ")}` : ""}` : null],
+      ["Start-up", d.server ? duration(d.server.startup_ns) : null],
+      ["Client CPU", `${percent(d.client.cpu_ns / d.duration_ns)} of one core${d.client.cpu_per_request_ns === null ? "" : `, ${duration(d.client.cpu_per_request_ns)} a request`}`],
+      ["Busiest worker", percent(d.client.busiest_worker)],
+      ["Client memory", bytes(d.client.max_rss_bytes)],
+      ["TLS", d.tls ? `${d.tls.version ?? "none"} ${d.tls.cipher ?? ""}, ${thousands(d.tls.handshakes_full)} full, ${thousands(d.tls.handshakes_resumed)} resumed` : null],
+    ]),
+    h("h3", null, "Do it again"), command(d.reproduce),
+    facts([["Target", d.url], ["Address", d.address], ["Started", when(d.started_at)], ["Window", `${seconds(d.duration_ns)} after ${seconds(d.warmup_ns)} of warm-up`], ["Measured by", `prony ${d.version}`]]),
+    h("h3", null, "Host"), host(d.host));
+}
+
+function times(name: string, summaries: Summary[]): HTMLElement {
+  const first = summaries[0];
+  if (!first) return h("p", { class: "nothing" }, "No times are known.");
+  const value = (ns: number | null): string => (ns === null ? WITHHELD : duration(ns));
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Times of ${name}` }, h("table", { class: "data" },
+    h("thead", null, h("tr", null, ["Time", "Clock", "Min", ...first.percentiles.map((p) => p.name), "Max", "Mean"].map((c, i) => h("th", { scope: "col", class: i > 1 && "num" }, c)))),
+    h("tbody", null, summaries.map((row) => h("tr", null, h("th", { scope: "row" }, row.name), h("td", null, row.clock), h("td", { class: "num" }, value(row.min_ns)),
+      row.percentiles.map((p) => h("td", { class: "num" }, ...percentile(p))),
+      h("td", { class: "num" }, value(row.max_ns)), h("td", { class: "num" }, value(row.mean_ns)))))));
+}
+
+function percentile(p: Percentile): (HTMLElement | string)[] {
+  if (p.value_ns !== null) return [duration(p.value_ns), ...(p.ci95 ? [h("small", null, `${duration(p.ci95[0])} – ${duration(p.ci95[1])}`)] : [])];
+  if (p.censored_at_ns !== undefined) return [`> ${duration(p.censored_at_ns)}`];
+  return [WITHHELD, ...(p.needs_duration_ns !== undefined ? [h("small", null, `needs -d ${Math.ceil(p.needs_duration_ns / 1e9)}s`)] : [])];
+}

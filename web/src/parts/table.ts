@@ -1,0 +1,89 @@
+/** A table that is sorted by a click, and copied or taken along as CSV or JSON. */
+import { h, replace } from "../core/dom";
+import { copy, csv, download, fileName } from "../core/save";
+
+export interface Column<Row> {
+  id: string;
+  name: string;
+  /** Under the name: its unit. */
+  unit?: string;
+  /** What the cell shows. */
+  cell: (row: Row) => Node | string | null | (Node | string | null)[];
+  /** What it is sorted by, and what files have. */
+  value: (row: Row) => number | string | null;
+  numeric?: boolean;
+  /** Marked, as the one that is plotted. */
+  current?: boolean;
+  header?: boolean;
+}
+
+export interface TableOptions<Row> {
+  title: string;
+  columns: Column<Row>[];
+  rows: Row[];
+  /** Column id, `-` before it: descending. */
+  sort: string | null;
+  onSort: (sort: string | null) => void;
+  rowClass?: (row: Row) => string;
+  /** Rows beyond this are behind a button. */
+  most?: number;
+  json?: () => unknown;
+}
+
+export function compare(a: number | string | null, b: number | string | null): number {
+  if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
+  if (typeof a === "number" && typeof b === "number") return a - b;
+  return String(a).localeCompare(String(b), "en", { numeric: true });
+}
+
+/** Sorted without moving what is equal; what has no figure comes last either way. */
+export function sorted<Row>(rows: Row[], columns: Column<Row>[], sort: string | null): Row[] {
+  const down = sort?.startsWith("-") ?? false;
+  const column = columns.find((c) => c.id === (down ? sort?.slice(1) : sort));
+  if (!column) return rows;
+  return [...rows].sort((a, b) => {
+    const [x, y] = [column.value(a), column.value(b)];
+    if (x === null || y === null) return compare(x, y);
+    return down ? compare(y, x) : compare(x, y);
+  });
+}
+
+export function table<Row>(options: TableOptions<Row>): HTMLElement {
+  const { columns } = options;
+  const rows = sorted(options.rows, columns, options.sort);
+  const next = (id: string): string | null =>
+    options.sort === id ? `-${id}` : options.sort === `-${id}` ? null : id;
+  const body = h("tbody");
+  const most = options.most ?? Infinity;
+  const show = (count: number): void => replace(body, rows.slice(0, count).map((row) =>
+    h("tr", { class: options.rowClass?.(row) ?? null }, columns.map((c) => {
+      const content = c.cell(row);
+      return h(c.header ? "th" : "td", { scope: c.header ? "row" : null, class: [c.numeric && "num", c.current && "current"].filter(Boolean).join(" ") || null },
+        ...(Array.isArray(content) ? content : [content]));
+    }))));
+  show(most);
+  const flat = (): (string | number | null)[][] => [
+    columns.map((c) => (c.unit ? `${c.name} (${c.unit})` : c.name)),
+    ...rows.map((row) => columns.map((c) => c.value(row))),
+  ];
+  const more = rows.length > most
+    ? h("button", { type: "button", class: "quiet", onclick: (e: Event) => { show(rows.length); (e.target as HTMLElement).remove(); } },
+      `Show all ${rows.length}`) : null;
+  return h("div", { class: "table-box" },
+    h("div", { class: "table-tools" },
+      h("button", { type: "button", class: "quiet", onclick: () => void copy(flat().map((r) => r.join("\t")).join("\n"), "Table") }, "Copy"),
+      h("button", { type: "button", class: "quiet", onclick: () => download(fileName(options.title, "csv"), "text/csv", csv(flat())) }, "CSV"),
+      options.json ? h("button", { type: "button", class: "quiet", onclick: () =>
+        download(fileName(options.title, "json"), "application/json", JSON.stringify(options.json?.(), null, 1)) }, "JSON") : null),
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": options.title },
+      h("table", { class: "main-table" },
+        h("caption", { class: "visually-hidden" }, options.title),
+        h("thead", null, h("tr", null, columns.map((c) => h("th", {
+          scope: "col",
+          class: [c.numeric && "num", c.current && "current"].filter(Boolean).join(" ") || null,
+          "aria-sort": options.sort === c.id ? "ascending" : options.sort === `-${c.id}` ? "descending" : "none",
+        }, h("button", { type: "button", "data-sort": c.id, onclick: () => options.onSort(next(c.id)) },
+          c.name, c.unit ? h("small", null, c.unit) : null))))),
+        body)),
+    more);
+}

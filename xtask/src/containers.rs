@@ -1,0 +1,331 @@
+//! Servers in containers, for real: images built, checked, loaded, and gone after a kill -9.
+//!
+//! No registry is needed: a base image made by debootstrap stands in for
+//! `debian:bookworm-slim`. It lies in a storage of its own below target/, so that an
+//! image or container of the user's is neither seen nor touched.
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// One of a language's own runtime, one of a built-in server, one with a helper process and templates.
+const SERVERS: [&str; 3] = ["node-http", "php-server", "nginx-fpm"];
+const BASE: &str = "docker.io/library/debian:bookworm-slim";
+/// Prony's, by which its containers are found.
+const LABEL: &str = "label=org.prony.lab=1";
+/// A guard has 3 s for SIGTERM and 5 s for SIGKILL, and the engine 10 s.
+const GONE_WITHIN: Duration = Duration::from_secs(25);
+
+const EXPERIMENT: &str = r#"schema = "prony.experiment/1"
+title = "containers"
+candidates = ["node-http", "php-server"]
+baseline = "node-http"
+route = "text"
+server_cores = 1
+workers = 1
+blocks = 2
+seed = 1
+[load]
+duration = "1s"
+warmup = "500ms"
+[[plan]]
+connections = 10
+"#;
+
+/// What became of the checks.
+pub(crate) enum Outcome {
+    /// All were run; the failures, each a sentence.
+    Ran(Vec<(&'static str, Result<(), String>)>),
+    /// Podman cannot run here, or the base cannot be made: why.
+    Skipped(String),
+}
+
+/// Runs all checks by themselves: `cargo xtask containers`.
+///
+/// # Errors
+/// When one fails.
+pub(crate) fn run(root: &Path) -> Result<(), String> {
+    match checks(root)? {
+        Outcome::Skipped(why) => {
+            println!("skipped containers: {why}");
+            Ok(())
+        }
+        Outcome::Ran(results) => {
+            let mut failed = 0;
+            for (name, result) in results {
+                match result {
+                    Ok(()) => println!("ok      {name}"),
+                    Err(why) => {
+                        failed += 1;
+                        println!("FAILED  {name}: {why}");
+                    }
+                }
+            }
+            if failed == 0 { Ok(()) } else { Err(format!("{failed} checks of containers failed")) }
+        }
+    }
+}
+
+/// Runs all checks.
+pub(crate) fn checks(root: &Path) -> Result<Outcome, String> {
+    let binary = root.join("target/release/prony");
+    let world = match World::prepare(&root.join("target/containers"), &binary)? {
+        Ok(world) => world,
+        Err(why) => return Ok(Outcome::Skipped(why)),
+    };
+    let bystander = world.bystander();
+    let mut results = Vec::new();
+    let names = SERVERS.map(String::from);
+    let servers = |verb: &str, more: &[&str]| {
+        let mut line =
+            vec!["servers".to_owned(), verb.to_owned(), "--runtime".to_owned(), "podman".to_owned()];
+        line.extend(more.iter().map(ToString::to_string));
+        line.extend(names.iter().cloned());
+        world.prony(&line)
+    };
+    results
+        .push(("images are built from the recipes' Dockerfiles", servers("install", &["--yes"]).map(drop)));
+    let again = servers("install", &["--yes"]).map(drop);
+    results.push(("a second installation of images has nothing to do", again));
+    let checked = servers("check", &["--memory", "512m"])
+        .and_then(|said| if said.contains("3 passed, 0 failed, 0 skipped") { Ok(()) } else { Err(said) });
+    results.push(("servers keep the contract in containers", checked));
+    results.push(("a run in containers is measured, by their own cgroups", world.bench()));
+    results.push(("nothing is left after a run", world.nothing_left(Duration::from_secs(1))));
+    results.push(("nothing is left after kill -9 of Prony", world.killed()));
+    results
+        .push(("a container of somebody else's was not touched", bystander.and_then(|id| world.lives(&id))));
+    Ok(Outcome::Ran(results))
+}
+
+/// An engine with its own storage, and a folder to work in.
+struct World {
+    folder: PathBuf,
+    binary: PathBuf,
+}
+
+impl World {
+    /// The inner error is the reason to skip.
+    fn prepare(folder: &Path, binary: &Path) -> Result<Result<World, String>, String> {
+        let error = |e: std::io::Error| format!("{}: {e}", folder.display());
+        fs::create_dir_all(folder.join("work")).map_err(error)?;
+        let world = World { folder: folder.to_owned(), binary: binary.to_owned() };
+        for program in ["podman", "runc", "debootstrap"] {
+            if world.command("which", &[program]).is_err() {
+                return Ok(Err(format!(
+                    "{program} is not installed (apt-get install podman runc debootstrap)"
+                )));
+            }
+        }
+        let (storage, containers) = world.configuration();
+        fs::write(folder.join("storage.conf"), storage).map_err(error)?;
+        fs::write(folder.join("containers.conf"), containers).map_err(error)?;
+        fs::write(folder.join("work/containers.toml"), EXPERIMENT).map_err(error)?;
+        if let Err(why) = world.base() {
+            return Ok(Err(format!("the base image cannot be made here: {why}")));
+        }
+        let limits = ["--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024"];
+        let mut line = vec!["run", "--rm", "--network", "host"];
+        line.extend(limits);
+        line.extend([BASE, "true"]);
+        if let Err(why) = world.command("podman", &line) {
+            return Ok(Err(format!("podman cannot run a container here: {why}")));
+        }
+        Ok(Ok(world))
+    }
+
+    fn configuration(&self) -> (String, String) {
+        let at = |name: &str| self.folder.join(name).display().to_string();
+        let storage = format!(
+            "[storage]\ndriver = \"overlay\"\ngraphroot = {:?}\nrunroot = {:?}\n",
+            at("storage"),
+            at("run")
+        );
+        // Without systemd there is nobody to ask for cgroups or to keep a journal.
+        let containers = format!(
+            "[engine]\nruntime = \"runc\"\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\ntmp_dir = {:?}\n",
+            at("tmp")
+        );
+        (storage, containers)
+    }
+
+    /// Debian, as small as debootstrap makes it, once; with the host's certificates, for whatever proxy it is behind.
+    fn base(&self) -> Result<(), String> {
+        if self.command("podman", &["image", "exists", BASE]).is_ok() {
+            return Ok(());
+        }
+        let root = self.folder.join("base");
+        let root_text = root.display().to_string();
+        let made = root.join("etc/debian_version").is_file() && root.join("var/lib/dpkg/status").is_file();
+        if !made || !root.join("made").is_file() {
+            println!("making the base image by debootstrap, once …");
+            let _ = fs::remove_dir_all(&root);
+            self.command("debootstrap", &["--variant=minbase", "bookworm", &root_text])?;
+            let copy = |from: &str| {
+                let to = root.join(from.trim_start_matches('/'));
+                let _ = to.parent().map(fs::create_dir_all);
+                let _ = fs::copy(from, to);
+            };
+            ["/etc/ssl/certs/ca-certificates.crt", "/etc/pip.conf"].into_iter().for_each(copy);
+            fs::write(root.join("made"), "").map_err(|e| format!("{root_text}: {e}"))?;
+        }
+        let archive = self.folder.join("base.tar").display().to_string();
+        self.command("tar", &["-C", &root_text, "-cf", &archive, "."])?;
+        let imported = self.command("podman", &["import", &archive, BASE]);
+        let _ = fs::remove_file(&archive);
+        imported.map(drop)
+    }
+
+    /// A container that somebody else would have: without Prony's label.
+    fn bystander(&self) -> Result<String, String> {
+        let line = [
+            "run",
+            "--detach",
+            "--rm",
+            "--network",
+            "host",
+            "--ulimit",
+            "nofile=1024:1024",
+            "--ulimit",
+            "nproc=1024:1024",
+            BASE,
+            "sleep",
+            "900",
+        ];
+        self.command("podman", &line).map(|said| said.trim().to_owned())
+    }
+
+    /// Whether it still runs; it is ended then.
+    fn lives(&self, id: &str) -> Result<(), String> {
+        let running = self.command("podman", &["inspect", "--format", "{{.State.Running}}", id])?;
+        self.command("podman", &["rm", "--force", "--time", "0", id])?;
+        if running.trim() == "true" { Ok(()) } else { Err(format!("it runs: {}", running.trim())) }
+    }
+
+    fn bench(&self) -> Result<(), String> {
+        let _ = fs::remove_file(self.folder.join("work/containers.jsonl"));
+        self.prony(&bench_line("containers.jsonl").map(String::from))?;
+        let text = self.prony(&["report", "containers.jsonl", "--format", "json"].map(String::from))?;
+        let analysis: Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
+        let rows = analysis["plans"][0]["rows"].as_array().cloned().unwrap_or_default();
+        let measured =
+            rows.iter().filter(|r| r["requests_per_s"]["point"].as_f64().is_some_and(|v| v > 0.0)).count();
+        let failed: u64 = rows.iter().filter_map(|r| r["failed"].as_u64()).sum();
+        if measured != 2 || failed > 0 {
+            return Err(format!("{measured} servers measured, {failed} requests failed"));
+        }
+        let log = fs::read_to_string(self.folder.join("work/containers.jsonl")).map_err(|e| e.to_string())?;
+        let trials: Vec<Value> = log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let servers: Vec<&Value> = trials.iter().flat_map(|line| find(line, "window_cpu_ns")).collect();
+        // A window of 1 s with 10 busy connections: more than a monitor's, and no more than the cores given.
+        let busy = servers.iter().filter(|s| {
+            let cpu = s["window_cpu_ns"].as_u64().unwrap_or(0);
+            let memory = s["peak_memory_bytes"].as_u64().unwrap_or(0);
+            (50_000_000..1_300_000_000).contains(&cpu) && memory > 1 << 20
+        });
+        let by_cgroup =
+            servers.iter().all(|s| s["cpu_method"].as_str().is_some_and(|m| m.starts_with("cgroup")));
+        match (servers.len(), busy.count()) {
+            (4, 4) if by_cgroup => Ok(()),
+            (all, busy) => Err(format!("{all} trials sampled, {busy} of them busy: {servers:?}")),
+        }
+    }
+
+    /// Whether no container of Prony's is there, at the latest after `within`.
+    fn nothing_left(&self, within: Duration) -> Result<(), String> {
+        let until = Instant::now() + within;
+        loop {
+            let left = self.command("podman", &["ps", "--all", "--quiet", "--filter", LABEL])?;
+            if left.trim().is_empty() {
+                return Ok(());
+            }
+            if Instant::now() >= until {
+                return Err(format!("left: {}", left.trim()));
+            }
+            thread::sleep(Duration::from_millis(200));
+        }
+    }
+
+    /// Kills a run by SIGKILL while a container serves: nobody but the guard is there to end it.
+    fn killed(&self) -> Result<(), String> {
+        let _ = fs::remove_file(self.folder.join("work/killed.jsonl"));
+        let mut child = self.spawn(&bench_line("killed.jsonl"))?;
+        let until = Instant::now() + Duration::from_secs(60);
+        let seen = loop {
+            let running = self.command("podman", &["ps", "--quiet", "--filter", LABEL])?;
+            if !running.trim().is_empty() {
+                break Ok(());
+            }
+            if Instant::now() >= until {
+                break Err("no container was started".to_owned());
+            }
+            thread::sleep(Duration::from_millis(100));
+        };
+        let _ = child.kill();
+        let ended = child.wait().map_err(|e| e.to_string())?;
+        seen?;
+        if ended.signal() != Some(9) {
+            return Err(format!("Prony ended by itself: {ended}"));
+        }
+        self.nothing_left(GONE_WITHIN)
+    }
+
+    fn spawn(&self, line: &[&str]) -> Result<Child, String> {
+        let mut command = Command::new(&self.binary);
+        command.args(line).stdout(Stdio::null()).stderr(Stdio::null());
+        self.in_world(&mut command).spawn().map_err(|e| e.to_string())
+    }
+
+    fn prony(&self, line: &[String]) -> Result<String, String> {
+        let mut command = Command::new(&self.binary);
+        command.args(line);
+        let output = self.in_world(&mut command).output().map_err(|e| e.to_string())?;
+        said(&format!("prony {}", line.join(" ")), &output)
+    }
+
+    fn command(&self, program: &str, line: &[&str]) -> Result<String, String> {
+        let mut command = Command::new(program);
+        command.args(line);
+        let output = self.in_world(&mut command).output().map_err(|e| format!("{program}: {e}"))?;
+        said(&format!("{program} {}", line.join(" ")), &output)
+    }
+
+    fn in_world<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        command
+            .current_dir(self.folder.join("work"))
+            .env("CONTAINERS_STORAGE_CONF", self.folder.join("storage.conf"))
+            .env("CONTAINERS_CONF", self.folder.join("containers.conf"))
+            .env("BUILDAH_ISOLATION", "chroot")
+            .stdin(Stdio::null())
+    }
+}
+
+fn bench_line(log: &str) -> [&str; 7] {
+    ["bench", "containers.toml", "--runtime", "podman", "-q", "-o", log]
+}
+
+/// All objects of a document that have this key.
+fn find<'a>(value: &'a Value, key: &str) -> Vec<&'a Value> {
+    match value {
+        Value::Object(fields) if fields.contains_key(key) => vec![value],
+        Value::Object(fields) => fields.values().flat_map(|v| find(v, key)).collect(),
+        Value::Array(items) => items.iter().flat_map(|v| find(v, key)).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn said(what: &str, output: &Output) -> Result<String, String> {
+    let out = String::from_utf8_lossy(&output.stdout).into_owned();
+    if output.status.success() {
+        return Ok(out);
+    }
+    let err = String::from_utf8_lossy(&output.stderr).into_owned();
+    let tail: Vec<&str> = err.lines().rev().take(8).collect();
+    let tail: Vec<&str> = tail.into_iter().rev().collect();
+    Err(format!("`{what}` ended with {}: {out}{}", output.status, tail.join("\n")))
+}

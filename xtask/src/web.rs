@@ -1,0 +1,156 @@
+//! The web page, built and looked at: `cargo xtask web` makes run logs and
+//! reports of them, and has Chromium open these and the live pages (`web/e2e/`).
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+/// Trials of the synthetic run log.
+const MANY: u64 = 1_000;
+/// Its report's targets on a quiet machine are 2 s and 1 MB beside the data; what is asserted
+/// everywhere is five times that.
+const REPORT_MAX_MS: u128 = 10_000;
+const PAGE_MAX_BYTES: u64 = 1_000_000;
+
+/// Runs the checks of the web page.
+///
+/// # Errors
+/// When Node, Chromium or the binary is not there, or a check fails.
+pub(crate) fn run(root: &Path) -> Result<(), String> {
+    let web = Web {
+        prony: root.join("target/release/prony"),
+        folder: root.join("target/web"),
+        root: root.to_owned(),
+    };
+    fs::create_dir_all(&web.folder).map_err(|e| format!("{}: {e}", web.folder.display()))?;
+    web.unit_tests()?;
+    web.experiment()?;
+    web.loads()?;
+    web.many()?;
+    for name in ["experiment", "loads", "ramp", "many"] {
+        web.report(name)?;
+    }
+    web.weights()?;
+    web.browser()
+}
+
+struct Web {
+    prony: PathBuf,
+    folder: PathBuf,
+    root: PathBuf,
+}
+
+fn done(command: &mut Command) -> Result<(), String> {
+    let shown = format!("{command:?}");
+    let status = command.stdin(Stdio::null()).status().map_err(|e| format!("{shown}: {e}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{shown} ended with {status}")) }
+}
+
+impl Web {
+    fn prony(&self, words: &[&str]) -> Result<(), String> {
+        done(Command::new(&self.prony).args(words).current_dir(&self.folder))
+    }
+
+    fn unit_tests(&self) -> Result<(), String> {
+        done(Command::new("npm").args(["test", "--silent"]).current_dir(self.root.join("web")))
+    }
+
+    /// Three candidates that are this binary, under two loops and two rates.
+    fn experiment(&self) -> Result<(), String> {
+        let file = self.folder.join("experiment.jsonl");
+        let _ = fs::remove_file(&file); // from an earlier run of this task
+        let toml = self.folder.join("servers");
+        for (name, language, threads) in [("first", "Rust", 1), ("second", "Rust", 2), ("third", "Go", 1)] {
+            let folder = toml.join(name);
+            fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
+            let recipe = format!(
+                "schema = \"prony.server/1\"\ntitle = \"{name}\"\nlanguage = \"{language}\"\nkind = \"runtime\"\nroutes = [\"text\"]\n\
+                 processes = \"single\"\nkeepalive = true\n[start]\ncommand = [\"{}\", \"target\", \"--port\", \"{{port}}\", \
+                 \"--threads\", \"{threads}\"]\n[[check]]\nrequest = \"GET /\"\nstatus = 200\n",
+                self.prony.display()
+            );
+            fs::write(folder.join("server.toml"), recipe).map_err(|e| e.to_string())?;
+        }
+        let experiment = "schema = \"prony.experiment/1\"\ntitle = \"Three alike, for the page\"\n\
+            candidates = [\"first\", \"second\", \"third\"]\nbaseline = \"first\"\nroute = \"text\"\nserver_cores = 1\n\
+            blocks = 3\nseed = 1\n[load]\nduration = \"1s\"\nwarmup = \"100ms\"\n[[plan]]\nconnections = [4, 16]\n\
+            [[plan]]\nconnections = 20\nrate = [\"1k\", \"3k\"]\n";
+        fs::write(self.folder.join("three.toml"), experiment).map_err(|e| e.to_string())?;
+        self.prony(&["bench", "three.toml", "--servers", "servers", "-q", "-o", "experiment.jsonl"])
+    }
+
+    /// Loads at several rates, and a ramp of connections.
+    fn loads(&self) -> Result<(), String> {
+        let _ = fs::remove_file(self.folder.join("loads.jsonl"));
+        let _ = fs::remove_file(self.folder.join("ramp.jsonl"));
+        for rate in ["500", "2k", "4k"] {
+            self.prony(&["load", "-R", rate, "-d", "3s", "--warmup", "100ms", "-q", "-o", "loads.jsonl"])?;
+        }
+        self.prony(&["load", "--stage", "3s:60c", "--stage", "2s:10c", "-q", "-o", "ramp.jsonl"])
+    }
+
+    /// A run log of a thousand trials: those of the experiment again and again, in further blocks.
+    fn many(&self) -> Result<(), String> {
+        let text = fs::read_to_string(self.folder.join("experiment.jsonl")).map_err(|e| e.to_string())?;
+        let lines: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let results: Vec<&Value> = lines.iter().filter(|l| l["type"] == "result").collect();
+        let mut header = lines.first().cloned().ok_or("the experiment's run log is empty")?;
+        if results.is_empty() {
+            return Err("the experiment has no results".to_owned());
+        }
+        let planned: Vec<Value> = (0..MANY)
+            .map(|i| {
+                let model = results[usize::try_from(i).unwrap_or(0) % results.len()];
+                json!({"index": i, "block": i / results.len() as u64, "candidate": model["candidate"], "plan": model["plan"]})
+            })
+            .collect();
+        header["order"] = Value::Array(planned.clone());
+        header["blocks"] = json!(MANY / results.len() as u64 + 1);
+        let file = fs::File::create(self.folder.join("many.jsonl")).map_err(|e| e.to_string())?;
+        let mut out = std::io::BufWriter::new(file);
+        writeln!(out, "{header}").map_err(|e| e.to_string())?;
+        for (i, place) in planned.iter().enumerate() {
+            let mut line = results[i % results.len()].clone();
+            for key in ["index", "block", "candidate", "plan"] {
+                line[key] = place[key].clone();
+            }
+            writeln!(out, "{line}").map_err(|e| e.to_string())?;
+        }
+        out.flush().map_err(|e| e.to_string())
+    }
+
+    fn report(&self, name: &str) -> Result<(), String> {
+        let started = Instant::now();
+        self.prony(&["report", &format!("{name}.jsonl"), "--format", "html", "-o", &format!("{name}.html")])?;
+        let took = started.elapsed().as_millis();
+        println!("report of {name}: {took} ms");
+        if took > REPORT_MAX_MS { Err(format!("the report of {name} took {took} ms")) } else { Ok(()) }
+    }
+
+    /// The page without its data.
+    fn weights(&self) -> Result<(), String> {
+        let size = |path: PathBuf| {
+            fs::metadata(&path).map(|m| m.len()).map_err(|e| format!("{}: {e}", path.display()))
+        };
+        let page = size(self.root.join("web/dist/app.js"))? + size(self.root.join("web/dist/app.css"))?;
+        let (many, log) = (size(self.folder.join("many.html"))?, size(self.folder.join("many.jsonl"))?);
+        println!(
+            "page without data: {page} bytes; report of {MANY} trials: {many} bytes, its run log: {log} bytes"
+        );
+        if page > PAGE_MAX_BYTES { Err(format!("the page weighs {page} bytes without data")) } else { Ok(()) }
+    }
+
+    fn browser(&self) -> Result<(), String> {
+        done(
+            Command::new("node")
+                .arg("e2e/run.mjs")
+                .arg(&self.prony)
+                .arg(&self.folder)
+                .current_dir(self.root.join("web")),
+        )
+    }
+}

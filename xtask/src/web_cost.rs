@@ -1,0 +1,118 @@
+//! What a watched live page costs the engine: `cargo xtask web --cost`.
+//!
+//! Loads with and without `--web` alternate on one CPU, which the web server's
+//! threads have to share with the worker; a listener takes the events as a browser
+//! does. Compared are neighbours, by CPU time over requests, which other work on the
+//! machine moves less than it moves throughput.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+
+use serde_json::Value;
+
+const PAIRS: usize = 12;
+
+/// CPU nanoseconds over requests: of the workers, and of the process beside them.
+struct Cost {
+    workers: f64,
+    beside: f64,
+}
+
+/// Measures and prints; asserts nothing, as a shared machine moves it by more than what it is.
+///
+/// # Errors
+/// When something cannot be run.
+pub(crate) fn run(prony: &Path) -> Result<(), String> {
+    let mut target = Command::new(prony)
+        .args(["target", "--port", "0", "--threads", "1", "--until-stdin-ends"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|e| format!("{}: {e}", prony.display()))?;
+    let mut url = String::new();
+    let out = target.stdout.take().ok_or("the target has no output")?;
+    BufReader::new(out).read_line(&mut url).map_err(|e| e.to_string())?;
+    let measured = pairs(prony, url.trim());
+    // Its input ends with this.
+    drop(target.stdin.take());
+    let _ = target.wait();
+    let (mut workers, mut beside): (Vec<f64>, Vec<f64>) = measured?.into_iter().unzip();
+    for (name, values) in [("workers' CPU", &mut workers), ("CPU beside the workers", &mut beside)] {
+        values.sort_by(f64::total_cmp);
+        println!(
+            "{name} per request, watched against not, % of the whole: median {:+.2}, quartiles {:+.2} to {:+.2}, {PAIRS} pairs",
+            values[PAIRS / 2] * 100.0,
+            values[PAIRS / 4] * 100.0,
+            values[PAIRS * 3 / 4] * 100.0,
+        );
+    }
+    Ok(())
+}
+
+/// Each pair's differences as shares of the unwatched cost.
+fn pairs(prony: &Path, url: &str) -> Result<Vec<(f64, f64)>, String> {
+    let mut found = Vec::new();
+    for pair in 0..PAIRS {
+        let first = one(prony, url, pair % 2 == 0)?;
+        let second = one(prony, url, pair % 2 == 1)?;
+        let (watched, plain) = if pair % 2 == 0 { (first, second) } else { (second, first) };
+        let whole = plain.workers + plain.beside;
+        found.push(((watched.workers - plain.workers) / whole, (watched.beside - plain.beside) / whole));
+    }
+    Ok(found)
+}
+
+fn one(prony: &Path, url: &str, watched: bool) -> Result<Cost, String> {
+    let mut command = Command::new(prony);
+    command
+        .args(["load", url, "-c", "20", "-d", "4s", "--warmup", "500ms", "--pin", "0", "-q", "--json", "-"]);
+    if watched {
+        command.arg("--web");
+    }
+    let mut child =
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|e| e.to_string())?;
+    let listener = if watched { Some(listen(&mut child)?) } else { None };
+    let mut text = String::new();
+    if let Some(mut out) = child.stdout.take() {
+        out.read_to_string(&mut text).map_err(|e| e.to_string())?;
+    }
+    child.wait().map_err(|e| e.to_string())?;
+    if let Some(listener) = listener {
+        let events = listener.join().map_err(|_| "the listener ended early".to_owned())?;
+        if events < 8 {
+            return Err(format!("only {events} events came in 4 s"));
+        }
+    }
+    let trial: Value = serde_json::from_str(&text).map_err(|e| format!("{e}: {text}"))?;
+    let number = |path: &str| trial.pointer(path).and_then(Value::as_f64).unwrap_or(f64::NAN);
+    let requests = number("/requests/completed") + number("/requests/failed");
+    let workers = number("/client/cpu_ns");
+    Ok(Cost { workers: workers / requests, beside: (number("/client/process_cpu_ns") - workers) / requests })
+}
+
+/// Follows the live page's events and takes the report, as a browser does; how many events came.
+fn listen(child: &mut Child) -> Result<thread::JoinHandle<usize>, String> {
+    let stderr = child.stderr.take().ok_or("no stderr")?;
+    let mut said = BufReader::new(stderr);
+    let mut line = String::new();
+    said.read_line(&mut line).map_err(|e| e.to_string())?;
+    let address = line.split("http://").nth(1).map(|rest| rest.trim().trim_end_matches('/').to_owned());
+    let address = address.ok_or(format!("no live page: {line}"))?;
+    Ok(thread::spawn(move || {
+        // Whatever it says later must not fill the pipe.
+        thread::spawn(move || said.read_to_end(&mut Vec::new()));
+        let get = |path: &str| -> String {
+            let Ok(mut stream) = TcpStream::connect(&address) else { return String::new() };
+            let _ = write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n");
+            let mut answer = Vec::new();
+            let _ = stream.read_to_end(&mut answer);
+            String::from_utf8_lossy(&answer).into_owned()
+        };
+        let events = get("/events").lines().filter(|line| line.starts_with("data:")).count();
+        get("/report");
+        events
+    }))
+}

@@ -18,6 +18,8 @@ use prony_stats::batch::design_effect;
 use prony_stats::order::{Quantile, interval_ranks};
 use prony_stats::student::{normal_two_sided, t_two_sided};
 
+use crate::batches::whole_entries;
+
 /// A percentile with fewer samples beyond it is withheld: the share beyond
 /// the value given is then known to ±20 % (1.96/√100) at best.
 pub(crate) const BEYOND_MIN: u64 = 100;
@@ -110,7 +112,7 @@ pub(crate) struct Dependence {
 }
 
 impl Dependence {
-    /// From the window's whole seconds: the design effect of "at most the
+    /// From the series' whole entries, seconds but in a long window: the design effect of "at most the
     /// percentile's value", times (t/z)² because it was itself estimated from
     /// few seconds. Never under 1. `None` below three whole seconds.
     ///
@@ -150,7 +152,7 @@ impl Dependence {
 }
 
 fn clusters(series: &[Second]) -> Option<Vec<Durations>> {
-    let whole: Vec<&Second> = series.iter().filter(|s| s.length_ns >= 900_000_000).collect();
+    let whole = whole_entries(series, 0.9);
     let count = whole.len().min(CLUSTERS_MAX);
     if count < CLUSTERS_MIN {
         return None;

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use prony_load::measurement::{
     BIN_NS, Bin, Censored, ClientCost, Latency, Measurement, ReceiveClock, RequestCounts, RunTotal, Second,
-    SparseDurations, WorkerAudit, empty_histogram,
+    SparseDurations, Waits, WorkerAudit, empty_histogram,
 };
 use prony_load::pace::Rate;
 use prony_load::plan::{Arrivals, Plan};
@@ -94,6 +94,7 @@ pub(crate) fn healthy(seconds: u64, per_s: u64) -> Measurement {
             response: censored(),
             service: censored(),
             first_byte: all.clone(),
+            first_bytes_upper: 0,
             connect_wait: zeros.clone(),
             send_lag: zeros.clone(),
             connection_wait: zeros.clone(),
@@ -108,6 +109,7 @@ pub(crate) fn healthy(seconds: u64, per_s: u64) -> Measurement {
             threads: 1,
             max_rss_bytes: 9 << 20,
             stamps_rejected: 0,
+            waits: Waits::default(),
         },
         clock: ReceiveClock::User,
         workers: vec![WorkerAudit {

@@ -4,9 +4,10 @@
 //! writes the generated pages; `cargo xtask e2e` drives the release binary
 //! against real servers; `cargo xtask peers` compares Prony with other load
 //! generators; `cargo xtask fuzz` runs the fuzz targets; `cargo xtask soak` watches
-//! the memory of a long load.
+//! the memory of a long load; `cargo xtask coverage` simulates trials of known truth.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to its developer")]
 
+mod coverage;
 mod docs;
 mod e2e;
 mod fuzz;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
         Some("docs") => docs::write(&root()),
         Some("e2e") => e2e::run(&root()),
         Some("fuzz") => fuzz::run(&root(), rest),
+        Some("coverage") => coverage::run(&root(), rest),
         Some("soak") => soak::run(&root(), rest),
         Some("peers") => peers::run(&root(), rest),
         // What `peers` starts: this program again, as the parent of a tool, as the floor and as a server.
@@ -32,7 +34,7 @@ fn main() -> ExitCode {
         Some("measured") => peers::measured(rest),
         Some("floor") => peers::floor::run(rest),
         Some("counting-server") => peers::counting::run(),
-        _ => Err("usage: cargo xtask tidy|docs|e2e|fuzz|soak|peers".to_owned()),
+        _ => Err("usage: cargo xtask tidy|docs|e2e|fuzz|soak|coverage|peers".to_owned()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -5,6 +5,7 @@
 
 mod analyse;
 mod batches;
+pub mod compare;
 mod curve;
 pub mod experiment;
 mod growth;
@@ -13,9 +14,10 @@ mod ranking;
 mod row;
 mod steady;
 mod summary;
-#[cfg(test)]
-mod testing;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 mod text;
 mod throughput;
 pub mod trial;
 pub mod verdict;
+pub mod within;

@@ -109,8 +109,11 @@ pub(crate) struct Dependence {
     divisors: BTreeMap<&'static str, f64>,
 }
 
-/// Fewer episodes than this beyond a percentile do not say where it lies.
-const EPISODES_MIN: f64 = 25.0;
+/// Fewer episodes than this beyond a percentile do not say where it lies. Their
+/// number is itself estimated, and from under 20 seconds badly: there, more are asked for.
+const EPISODES_MIN: f64 = 15.0;
+const EPISODES_MIN_OF_FEW: f64 = 30.0;
+const FEW_CLUSTERS: usize = 20;
 
 /// A percentile whose values cluster by at least this share of the median's
 /// clustering is beyond it because the level is, not by chances of its own.
@@ -143,6 +146,8 @@ impl Dependence {
             shares.iter().map(|shares| Clustering::of(shares)).collect::<Option<_>>()?;
         let level = values.iter().position(|v| v.0 == "p50_ns").map_or(1.0, |at| dependent[at].effect);
         let n = response.len() as f64;
+        let few = shares.first().is_some_and(|shares| shares.len() < FEW_CLUSTERS);
+        let episodes_min = if few { EPISODES_MIN_OF_FEW } else { EPISODES_MIN };
         let divisors = values
             .iter()
             .zip(&dependent)
@@ -150,7 +155,7 @@ impl Dependence {
                 // The median is the level.
                 *quantile <= 0.5
                     || own.effect <= LEVEL_SHARE * level
-                    || n * (1.0 - quantile) / level >= EPISODES_MIN
+                    || n * (1.0 - quantile) / level >= episodes_min
             })
             .map(|((name, ..), own)| (*name, (own.effect * own.few * own.few).max(1.0)))
             .collect();

@@ -172,6 +172,10 @@ impl World {
                 let _ = fs::copy(from, to);
             };
             ["/etc/ssl/certs/ca-certificates.crt", "/etc/pip.conf"].into_iter().for_each(copy);
+            // From which a package that comes later makes that file anew.
+            let own = "/usr/local/share/ca-certificates";
+            let entries = fs::read_dir(own).into_iter().flatten().flatten();
+            entries.for_each(|entry| copy(&entry.path().to_string_lossy()));
             fs::write(root.join("made"), "").map_err(|e| format!("{root_text}: {e}"))?;
         }
         let archive = self.folder.join("base.tar").display().to_string();

@@ -12,6 +12,7 @@ use prony_load::pace::Rate;
 use prony_load::plan::{Arrivals, Plan};
 use prony_load::target::Target;
 
+#[cfg(test)]
 pub(crate) mod run;
 
 const S: u64 = 1_000_000_000;

@@ -239,7 +239,7 @@ mod tests {
             });
             if let Some(found) = found {
                 prop_assert!(found.level > 0.0 && found.level <= COURSE.highest);
-                prop_assert!(found.failed.is_none_or(|failed| failed.is_finite()));
+                prop_assert!(found.failed.is_none_or(f64::is_finite));
             }
         }
     }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use prony_analysis::trial::{TrialContext, judge};
+use prony_load::plan::Arrivals;
 use prony_load::{LoadError, Measurement, Plan, Target};
 use prony_record::host::HostWindow;
 use prony_record::run_log::{PlannedTrial, TrialResult};
@@ -40,8 +41,8 @@ pub(super) enum Ended {
 }
 
 /// A server that is up, or that was never down.
-struct Up {
-    running: Option<Running>,
+pub(super) struct Up {
+    pub(super) running: Option<Running>,
     target: Target,
 }
 
@@ -54,6 +55,17 @@ impl Course<'_> {
         };
         let Some(plan) = setup.experiment.plans.iter().find(|p| p.name == planned.plan) else {
             return Ok(Ended::NotStarted(format!("{} is not among the plans.", planned.plan)));
+        };
+        let shared;
+        let plan = match &plan.share {
+            None => plan,
+            Some(share) => match self.knees.rate(&setup.experiment, plan, share) {
+                Ok(rate) => {
+                    shared = ExperimentPlan { arrivals: Arrivals::Constant(rate), ..plan.clone() };
+                    &shared
+                }
+                Err(why) => return Ok(Ended::Result(Box::new(no_knee(planned, why)))),
+            },
         };
         let mut aim = match self.aims.remove(&planned.candidate) {
             Some(aim) => aim,
@@ -93,9 +105,12 @@ impl Course<'_> {
             *checked = true;
         }
         let setup = self.setup;
-        let plan =
+        let load =
             plan.aimed(up.target.clone(), aim.expect.clone(), &setup.pins.client, setup.experiment.seed);
-        Ok(self.load_and_judge(planned, &plan, up))
+        Ok(match &plan.capacity {
+            Some(slos) => self.search(planned, plan, slos, load, up),
+            None => self.load_and_judge(planned, &load, up),
+        })
     }
 
     /// Starts a server of the lab's; the inner error is the trial's end.
@@ -231,6 +246,11 @@ impl Course<'_> {
         };
         judge(m, plan, &context)
     }
+}
+
+/// A trial whose rate is not known.
+fn no_knee(planned: &PlannedTrial, why: String) -> TrialResult {
+    TrialResult { planned: planned.clone(), trial: None, server: None, failure: Some(why), capacity: None }
 }
 
 fn mark_died(trial: &mut Trial, detail: String) {

@@ -267,5 +267,5 @@ fn a_container_is_removed_by_its_engine_after_the_stop() {
     // An engine that does not tell the container's pid: what is below the guard is watched.
     assert_eq!(running.watched().guard_pid, tree::stat(running.pids()[0]).unwrap().parent);
     assert_eq!(running.stop(), StopReport::default());
-    assert!(mark.exists());
+    wait_until("the engine's removal", || mark.exists());
 }

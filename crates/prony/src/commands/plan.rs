@@ -266,7 +266,7 @@ mod tests {
             (&["30s"][..], "no colon"),
             (&["30s:500"], "no unit"),
             (&["30s:-5c"], "whole number"),
-            (&["30s:10c", "30s:10/s"], "mixed"),
+            (&["30s:10c", "30s:10/s"], "some of connections"),
         ] {
             assert!(refused(texts).contains(says), "{texts:?}: {}", refused(texts));
         }

@@ -1,5 +1,5 @@
 use prony_analysis::testing::{Line, healthy};
-use prony_load::{Control, Measurement, Target};
+use prony_load::Target;
 
 use super::*;
 
@@ -14,10 +14,8 @@ fn plan() -> CapacityPlan {
 }
 
 /// A server of one line whose head is taken so often a second, and of nothing else: no clock, no noise.
-fn line(
-    served_per_s: u64,
-) -> impl FnMut(&Plan, &Control, &mut dyn FnMut(&Snapshot)) -> Result<Measurement, LoadError> {
-    move |load, _, _| {
+fn line(served_per_s: u64) -> Box<Loader<'static>> {
+    Box::new(move |load, _, _| {
         let window = load.stop.duration.unwrap_or(Duration::from_secs(1));
         let Some(rate) = load.arrivals.rate() else {
             return Ok(healthy(window.as_secs().max(1), served_per_s));
@@ -26,12 +24,12 @@ fn line(
         let rate_per_s = rate.as_per_s().ceil() as u64;
         Ok(Line { rate_per_s, served_per_s, stalls: Vec::new(), window_ns: window.as_nanos() as u64 }
             .measure())
-    }
+    })
 }
 
 fn search_of(plan: &CapacityPlan, served_per_s: u64) -> CapacityOutcome {
     let mut loader = line(served_per_s);
-    search(plan, &TrialContext::default(), &mut loader, &Interrupt::new(), &mut |_| ()).unwrap()
+    search(plan, &TrialContext::default(), &mut *loader, &Interrupt::new(), &mut |_| ()).unwrap()
 }
 
 #[test]
@@ -72,7 +70,7 @@ fn an_interrupt_ends_it_and_says_so() {
         }
     };
     let mut loader = line(1_000);
-    let outcome = search(&plan(), &TrialContext::default(), &mut loader, &interrupt, &mut tell).unwrap();
+    let outcome = search(&plan(), &TrialContext::default(), &mut *loader, &interrupt, &mut tell).unwrap();
     assert!(outcome.interrupted && outcome.record.probes.len() == 1);
     assert_eq!(probes, 1);
 }

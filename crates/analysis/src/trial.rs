@@ -81,6 +81,7 @@ pub fn judge(m: &Measurement, plan: &Plan, context: &TrialContext) -> Trial {
         verdict,
         tls: m.tls.as_ref().map(Into::into),
         targets: targets(m, arrival_clocks(m, plan).0, window_ns),
+        slo: Vec::new(),
     }
 }
 

@@ -12,6 +12,7 @@ pub(crate) mod serve;
 pub(crate) mod servers;
 pub(crate) mod target;
 pub(crate) mod targets;
+pub(crate) mod thresholds;
 pub(crate) mod tls;
 pub(crate) mod watch;
 

@@ -73,6 +73,7 @@ pub(super) fn trial(seconds: &[&[u64]]) -> Trial {
         verdict: Verdict { validity: Validity::Valid, reasons: Vec::new() },
         tls: None,
         targets: Vec::new(),
+        slo: Vec::new(),
     }
 }
 

@@ -5,12 +5,14 @@ mod by_request;
 mod experiment;
 mod latency;
 mod published;
+mod slo;
 mod table;
 #[cfg(test)]
 mod tests;
 mod trial;
 
 pub use experiment::experiment;
+pub use slo::thresholds;
 pub use trial::trial;
 
 /// How a terminal view is laid out.

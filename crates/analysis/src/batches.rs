@@ -25,6 +25,11 @@ impl Batch {
         (self.start_ns + self.end_ns) as f64 / 2e9
     }
 
+    /// Its start, in seconds from the window's.
+    pub(crate) fn seconds_in(&self) -> f64 {
+        self.start_ns as f64 / 1e9
+    }
+
     /// Completed requests per second.
     pub(crate) fn rate_per_s(&self) -> f64 {
         self.sum.completed as f64 / self.seconds()

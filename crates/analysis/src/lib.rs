@@ -8,6 +8,8 @@ mod batches;
 mod by_request;
 pub mod claim;
 pub mod conclusions;
+pub mod compare;
+pub mod comparison;
 mod curve;
 pub mod experiment;
 pub mod figure;
@@ -21,9 +23,10 @@ mod row;
 pub mod slo;
 mod steady;
 mod summary;
-#[cfg(test)]
-mod testing;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 mod text;
 mod throughput;
 pub mod trial;
 pub mod verdict;
+pub mod within;

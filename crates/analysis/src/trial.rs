@@ -42,9 +42,13 @@ pub fn judge(m: &Measurement, plan: &Plan, context: &TrialContext) -> Trial {
     let outcome = outcome(m, growth.is_some());
     let latency = latencies(m, plan, window_ns);
     let limited = client_was_the_limit(m, window_ns, context.embedded_target, context.server_saturated);
+    let p99_known = latency.response.ci95.contains_key("p99_ns");
     // Stages change by plan.
-    let drifts =
-        if plan.arrivals.stages().is_some() { Vec::new() } else { drifts(m, window_ns, growth.is_some()) };
+    let drifts = if plan.arrivals.stages().is_some() {
+        Vec::new()
+    } else {
+        drifts(m, window_ns, growth.is_some(), p99_known)
+    };
     let verdict = verdict(&Facts {
         m,
         plan,

@@ -11,6 +11,10 @@ use prony_record::trial::{Outcome, Trial};
 use crate::format;
 use crate::words::{self, WITHHELD};
 
+mod comparison;
+
+pub use comparison::comparison;
+
 /// Requests of a list in a table at most.
 const REQUESTS_MAX: usize = 100;
 

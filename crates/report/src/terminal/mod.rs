@@ -2,6 +2,7 @@
 //! colour is asked for, 80 columns unless another width is given.
 
 mod by_request;
+mod comparison;
 mod experiment;
 mod latency;
 mod published;
@@ -11,6 +12,7 @@ mod table;
 mod tests;
 mod trial;
 
+pub use comparison::comparison;
 pub use experiment::experiment;
 pub use slo::thresholds;
 pub use trial::trial;

@@ -45,7 +45,7 @@ fn main() -> ExitCode {
         Some("measured") => peers::measured(rest),
         Some("floor") => peers::floor::run(rest),
         Some("counting-server") => peers::counting::run(),
-        _ => Err("usage: cargo xtask tidy|docs|e2e|containers|web|fuzz|soak|coverage|peers".to_owned()),
+        _ => Err("usage: cargo xtask tidy|docs|e2e|containers|web|coverage|fuzz|soak|peers".to_owned()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

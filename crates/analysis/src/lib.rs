@@ -7,9 +7,9 @@ mod analyse;
 mod batches;
 mod by_request;
 pub mod claim;
-pub mod conclusions;
 pub mod compare;
 pub mod comparison;
+pub mod conclusions;
 mod curve;
 pub mod experiment;
 pub mod figure;
@@ -30,3 +30,5 @@ mod throughput;
 pub mod trial;
 pub mod verdict;
 pub mod within;
+
+pub use prony_stats::search;

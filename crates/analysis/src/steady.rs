@@ -7,7 +7,7 @@ use prony_stats::mser::warm_up_end;
 use prony_stats::student::normal_two_sided;
 use prony_stats::trend::{median, theil_sen_dependent};
 
-use crate::batches::{Batch, merge};
+use crate::batches::{Batch, merge, whole_entries};
 use crate::text::percent;
 
 /// Shorter windows are not assessed: 20 batches would be under 500 ms each.
@@ -106,11 +106,11 @@ fn warming_up(m: &Measurement, window_ns: u64) -> Option<Drift> {
     })
 }
 
-/// The Theil–Sen drift of a percentile's logarithm over up to 20 groups of
-/// seconds that have `least` answers each.
+/// The Theil–Sen drift of a percentile's logarithm over up to 20 groups of the series'
+/// entries (seconds, or several in a long window) that have `least` answers each.
 #[expect(clippy::cast_precision_loss, reason = "a window of a day is 8.64e13 ns, exact in an f64")]
 fn latency_drift(m: &Measurement, window_ns: u64, name: &str, quantile: f64, least: u64) -> Option<Drift> {
-    let seconds: Vec<&Second> = m.series.iter().filter(|s| s.length_ns >= 500_000_000).collect();
+    let seconds: Vec<&Second> = whole_entries(&m.series, 0.5);
     let count = seconds.len().min(BATCHES);
     let mut points = Vec::with_capacity(count);
     let mut merged = empty_histogram();

@@ -18,6 +18,8 @@ use prony_stats::batch::{design_effect, effective_clusters};
 use prony_stats::order::{Quantile, dependent_ranks, interval_ranks};
 use prony_stats::student::{normal_two_sided, t_two_sided};
 
+use crate::batches::whole_entries;
+
 /// A percentile with fewer samples beyond it is withheld: the share beyond
 /// the value given is then known to ±20 % (1.96/√100) at best.
 pub(crate) const BEYOND_MIN: u64 = 100;
@@ -109,15 +111,18 @@ pub(crate) struct Dependence {
     divisors: BTreeMap<&'static str, f64>,
 }
 
-/// Fewer episodes than this beyond a percentile do not say where it lies.
-const EPISODES_MIN: f64 = 25.0;
+/// Fewer episodes than this beyond a percentile do not say where it lies. Their
+/// number is itself estimated, and from under 20 seconds badly: there, more are asked for.
+const EPISODES_MIN: f64 = 15.0;
+const EPISODES_MIN_OF_FEW: f64 = 30.0;
+const FEW_CLUSTERS: usize = 20;
 
 /// A percentile whose values cluster by at least this share of the median's
 /// clustering is beyond it because the level is, not by chances of its own.
 const LEVEL_SHARE: f64 = 0.3;
 
 impl Dependence {
-    /// From the window's whole seconds. The divisor is the design effect of "at
+    /// From the series' whole entries, seconds but in a long window. The divisor is the design effect of "at
     /// most the percentile's value", times clusters over effective clusters
     /// (neighbouring seconds resemble each other), times (t/z)², because all that
     /// is itself estimated from few seconds. Never under 1: n is known.
@@ -143,6 +148,8 @@ impl Dependence {
             shares.iter().map(|shares| Clustering::of(shares)).collect::<Option<_>>()?;
         let level = values.iter().position(|v| v.0 == "p50_ns").map_or(1.0, |at| dependent[at].effect);
         let n = response.len() as f64;
+        let few = shares.first().is_some_and(|shares| shares.len() < FEW_CLUSTERS);
+        let episodes_min = if few { EPISODES_MIN_OF_FEW } else { EPISODES_MIN };
         let divisors = values
             .iter()
             .zip(&dependent)
@@ -150,7 +157,7 @@ impl Dependence {
                 // The median is the level.
                 *quantile <= 0.5
                     || own.effect <= LEVEL_SHARE * level
-                    || n * (1.0 - quantile) / level >= EPISODES_MIN
+                    || n * (1.0 - quantile) / level >= episodes_min
             })
             .map(|((name, ..), own)| (*name, (own.effect * own.few * own.few).max(1.0)))
             .collect();
@@ -190,9 +197,9 @@ impl Clustering {
     }
 }
 
-/// For each value, (answers, answers of at most the value) of each cluster of whole seconds.
+/// For each value, (answers, answers of at most the value) of each cluster of whole entries.
 fn clusters(series: &[Second], values: &[(&'static str, f64, u64)]) -> Option<Vec<Vec<(u64, u64)>>> {
-    let whole: Vec<&Second> = series.iter().filter(|s| s.length_ns >= 900_000_000).collect();
+    let whole = whole_entries(series, 0.9);
     let count = whole.len().min(CLUSTERS_MAX);
     if count < CLUSTERS_MIN {
         return None;

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use prony_load::measurement::{
     BIN_NS, Bin, Censored, ClientCost, Latency, Measurement, ReceiveClock, RequestCounts, RunTotal, Second,
-    SparseDurations, WorkerAudit, empty_histogram,
+    SparseDurations, Waits, WorkerAudit, empty_histogram,
 };
 use prony_load::pace::Rate;
 use prony_load::plan::{Arrivals, Plan};
@@ -98,6 +98,7 @@ pub fn healthy(seconds: u64, per_s: u64) -> Measurement {
             response: censored(),
             service: censored(),
             first_byte: all.clone(),
+            first_bytes_upper: 0,
             connect_wait: zeros.clone(),
             send_lag: zeros.clone(),
             connection_wait: zeros.clone(),
@@ -112,6 +113,7 @@ pub fn healthy(seconds: u64, per_s: u64) -> Measurement {
             threads: 1,
             max_rss_bytes: 9 << 20,
             stamps_rejected: 0,
+            waits: Waits::default(),
         },
         clock: ReceiveClock::User,
         workers: vec![WorkerAudit {

@@ -104,9 +104,13 @@ pub fn design_effect(clusters: &[(u64, u64)]) -> Option<f64> {
 /// independent ones a third too wide in the median (docs/decisions/0009).
 const CLUSTERS_CORRECTED_FROM: usize = 20;
 
+/// Then they weigh as this much of what they are: a little resemblance is more
+/// likely than none, and this is what the coverage table leaves room for.
+const UNTESTED_SHARE: f64 = 0.95;
+
 /// How many independent clusters these weigh as, because neighbours resemble
 /// each other: `C(1−ρ)/(1+ρ)` with the lag-1 autocorrelation ρ of what each has
-/// above its share of the hits, corrected for its bias, from 0 to 0.8; C below
+/// above its share of the hits, corrected for its bias, from 0 to 0.8; 0.95 C below
 /// twenty. `None` below three clusters with anything in them.
 ///
 /// Clusters are (size, hits), in their order. Source: as [`batch_interval`].
@@ -124,7 +128,7 @@ pub fn effective_clusters(clusters: &[(u64, u64)]) -> Option<f64> {
     let share = filled.iter().map(|c| c.1).sum::<f64>() / filled.iter().map(|c| c.0).sum::<f64>();
     let residuals: Vec<f64> = filled.iter().map(|(size, hits)| hits - share * size).collect();
     if filled.len() < CLUSTERS_CORRECTED_FROM {
-        return Some(count);
+        return Some(UNTESTED_SHARE * count);
     }
     let raw = lag1_autocorrelation(&residuals)?;
     let rho = ((count * raw + 1.0) / (count - 4.0)).clamp(0.0, LAG1_MAX);
@@ -217,9 +221,10 @@ pub(crate) mod tests {
     #[test]
     fn clusters_in_a_chain_weigh_less() {
         assert_eq!(effective_clusters(&[(10, 5), (10, 5)]), None);
-        assert_eq!(effective_clusters(&[(10, 5); 5]), Some(5.0));
+        // All equal: ρ = 1/16 by its bias' correction.
+        assert!((effective_clusters(&[(10, 5); 20]).unwrap() - 20.0 * 15.0 / 17.0).abs() < 1e-9);
         let halves = |n: u64| (0..n).map(|i| (10, if i < n / 2 { 2 } else { 8 })).collect::<Vec<_>>();
-        assert_eq!(effective_clusters(&halves(10)), Some(10.0), "ten do not say");
+        assert_eq!(effective_clusters(&halves(10)), Some(9.5), "ten do not say");
         let alternating: Vec<(u64, u64)> = (0..20).map(|i| (10, 10 * (i % 2))).collect();
         assert_eq!(effective_clusters(&alternating), Some(20.0), "never more than there are");
         // Lag 1 of 15 low and 15 high is (14 + 14 − 1)/30 = 0.9, taken as 0.8.

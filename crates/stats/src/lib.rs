@@ -23,6 +23,7 @@ pub mod mser;
 pub mod order;
 pub mod power;
 pub mod ranking;
+pub mod search;
 pub mod student;
 pub mod trend;
 pub mod trend_bootstrap;

@@ -2,25 +2,25 @@ use super::*;
 
 #[test]
 fn the_bars_hold_at_a_smaller_size() {
-    // 200 runs know a share of 95 % to ±3 %, and of 5 % likewise: bars with that room.
-    let room = 0.03;
-    let table = simulate(200, &[10], |_| {});
+    // 100 runs know a share of 95 % to ±4.4 %, and of 5 % likewise: bars with that room. The seeds are fixed.
+    let room = 0.044;
+    let table = simulate(100, &[10], |_| {});
     let claimed = |process: &str| !beyond_claim(process, 10);
     for row in table.intervals.iter().filter(|row| claimed(&row.process)) {
         // Of a p99 printed in few runs, these are too few to say.
-        assert!(row.printed < 100 || row.covered >= COVERED_MIN - room, "{row:?}");
-        assert!(row.over_oracle <= OVER_ORACLE_MAX * 1.1, "{row:?}");
+        assert!(row.printed < 50 || row.covered >= COVERED_MIN - room, "{row:?}");
+        assert!(row.over_oracle <= OVER_ORACLE_MAX * 1.2, "{row:?}");
     }
-    assert!(table.intervals.iter().filter(|row| row.printed > 150).count() >= 18, "{:?}", table.intervals);
+    assert!(table.intervals.iter().filter(|row| row.printed > 75).count() >= 18, "{:?}", table.intervals);
     for row in table.steady.iter().filter(|row| claimed(&row.process)) {
         assert!(row.flagged < STEADY_FLAGGED_MAX + room, "{row:?}");
     }
     for row in table.drifting.iter().filter(|row| claimed(&row.process)) {
-        assert!(row.flagged >= DRIFT_FLAGGED_MIN - 2.0 * room, "{row:?}");
+        assert!(row.flagged >= DRIFT_FLAGGED_MIN - room, "{row:?}");
     }
     for row in &table.comparisons {
-        // 2,000 runs each: ±1 %.
-        assert!(row.difference != 0.0 || row.faster + row.slower < WINNER_MAX + 0.01, "{row:?}");
+        // 1,000 runs each: ±1.4 %.
+        assert!(row.difference != 0.0 || row.faster + row.slower < WINNER_MAX + 0.014, "{row:?}");
         let found = row.faster.max(row.slower);
         assert!(row.difference == 0.0 || row.blocks != "12" || found >= FOUND_MIN, "{row:?}");
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use prony_analysis::trial::{TrialContext, judge};
 use prony_load::{LoadError, Measurement, Plan, Target};
+use prony_record::host::HostWindow;
 use prony_record::run_log::{PlannedTrial, TrialResult};
 use prony_record::server::ServerSamples;
 use prony_record::trial::{Effect, Reason, Trial, Validity};
@@ -16,6 +17,7 @@ use super::header::workers;
 use super::{BenchCandidate, BenchError, BenchEvent};
 use crate::experiment::ExperimentPlan;
 use crate::guard::{RUN_DIR_MARK, remove_run_dir};
+use crate::host_watch::HostWatch;
 use crate::launch::LaunchContext;
 use crate::run_dir;
 use crate::sample::{Sampler, Samples};
@@ -133,7 +135,9 @@ impl Course<'_> {
 
     fn load_and_judge(&mut self, planned: &PlannedTrial, plan: &Plan, mut up: Up) -> Ended {
         let sampler = up.running.as_ref().map(|r| Sampler::start(r.watched(), &self.setup.pins.client));
-        let (measured, mut death) = self.load(planned, plan, up.running.as_mut());
+        let used: Vec<u32> = self.setup.pins.server.iter().chain(&self.setup.pins.client).copied().collect();
+        let mut watch = HostWatch::of(&used);
+        let (measured, mut death) = self.load(planned, plan, up.running.as_mut(), &mut watch);
         let samples = sampler.and_then(Result::ok).map(Sampler::finish);
         death = death.or_else(|| up.running.as_mut().and_then(Running::died));
         let startup = up.running.as_ref().map(Running::startup);
@@ -152,7 +156,7 @@ impl Course<'_> {
         match (measured, death) {
             (Ok(m), death) => {
                 let server = self.server_samples(&m, samples, startup);
-                let mut trial = self.judged(&m, plan, server.as_ref());
+                let mut trial = self.judged(&m, plan, server.as_ref(), watch.finish(&m.address));
                 // Ended by us because the server died is a finding, not an interruption.
                 trial.interrupted = m.interrupted && death.is_none();
                 let interrupted = trial.interrupted;
@@ -175,12 +179,14 @@ impl Course<'_> {
         planned: &PlannedTrial,
         plan: &Plan,
         mut running: Option<&mut Running>,
+        watch: &mut HostWatch,
     ) -> (Result<Measurement, LoadError>, Option<Death>) {
         let control = self.interrupt.control();
         let load_time = plan.warmup + plan.stop.duration.unwrap_or_default();
         let mut death = None;
         let tell = &mut *self.tell;
         let mut observe = |snapshot: &prony_load::Snapshot| {
+            watch.look(snapshot);
             if death.is_none()
                 && let Some(died) = running.as_mut().and_then(|r| r.died())
             {
@@ -203,7 +209,13 @@ impl Course<'_> {
         samples?.window(m.window_start_ns, m.window_end_ns, startup, &self.setup.pins.server)
     }
 
-    fn judged(&self, m: &Measurement, plan: &Plan, server: Option<&ServerSamples>) -> Trial {
+    fn judged(
+        &self,
+        m: &Measurement,
+        plan: &Plan,
+        server: Option<&ServerSamples>,
+        host_window: Option<HostWindow>,
+    ) -> Trial {
         let window_ns = m.window_end_ns.saturating_sub(m.window_start_ns);
         let cores = self.setup.pins.server.len();
         #[expect(clippy::cast_precision_loss, reason = "nanoseconds of a day times cores are below 2^53")]
@@ -215,6 +227,7 @@ impl Course<'_> {
             embedded_target: false,
             // Not pinned, the server's cores are nobody's in particular.
             server_saturated: server.filter(|_| cores > 0).map(saturated),
+            host_window,
         };
         judge(m, plan, &context)
     }

@@ -6,6 +6,7 @@ mod bench;
 mod coming_from;
 mod export;
 mod ledger;
+mod many;
 mod ports;
 mod servers;
 mod signals;

@@ -2,6 +2,7 @@
 //! colour is asked for, 80 columns unless another width is given.
 
 mod by_request;
+mod capacity;
 mod comparison;
 mod experiment;
 mod latency;
@@ -12,6 +13,7 @@ mod table;
 mod tests;
 mod trial;
 
+pub use capacity::capacity;
 pub use comparison::comparison;
 pub use experiment::experiment;
 pub use slo::thresholds;

@@ -6,6 +6,10 @@ use prony_stats::power::{blocks_for_width, blocks_to_find};
 use prony_stats::{CONFIDENCE, StatsError};
 use serde::{Deserialize, Serialize};
 
+mod unpaired;
+
+pub use unpaired::compare_unpaired;
+
 /// The smallest difference of throughput that matters, unless told otherwise.
 pub const THROUGHPUT_DIFFERENCE: f64 = 0.02;
 

@@ -8,6 +8,7 @@ mod batches;
 mod by_request;
 pub mod claim;
 pub mod compare;
+pub mod comparison;
 pub mod conclusions;
 mod curve;
 pub mod experiment;

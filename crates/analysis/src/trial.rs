@@ -90,6 +90,7 @@ pub fn judge(m: &Measurement, plan: &Plan, context: &TrialContext) -> Trial {
         tls: m.tls.as_ref().map(Into::into),
         host_window: context.host_window.clone(),
         targets: targets(m, arrival_clocks(m, plan).0, window_ns),
+        slo: Vec::new(),
     }
 }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::host::{Host, HostWindow};
 use crate::plan::PlanRecord;
+use crate::slo::SloRecord;
 use crate::{Estimate, Tool};
 
 /// The schema's name; another number is another format.
@@ -63,6 +64,9 @@ pub struct Trial {
     /// Each request of a list by itself, in the list's order; empty without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<TargetFigures>,
+    /// Each threshold asked for, and what became of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slo: Vec<SloRecord>,
 }
 
 /// One request of a list, over all lines that say it.

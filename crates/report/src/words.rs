@@ -7,6 +7,7 @@ use prony_record::trial::{Bound, Clock, Effect, Outcome, Summary, TargetFigures,
 
 use crate::format;
 
+pub(crate) mod comparison;
 mod published;
 
 pub(crate) use published::{agreement, judged_here, judged_there, judged_why, source_tag, spread, there};

@@ -39,6 +39,13 @@ pub(crate) struct LoadArguments {
     /// (--web=0.0.0.0:8080) only with the token that is printed
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true, default_missing_value = "127.0.0.1:0")]
     pub(crate) web: Option<String>,
+    /// A threshold, `p99<50ms`, `errors<0.1%` or `throughput>5k`: met, missed (exit code 1) or undecided
+    /// by its interval; a failed request misses every time (repeatable)
+    #[arg(long, value_name = "THRESHOLD")]
+    pub(crate) slo: Vec<String>,
+    /// Exit code 1 where a threshold is undecided, too
+    #[arg(long, requires = "slo")]
+    pub(crate) strict: bool,
 }
 
 /// The flags that make a plan, of `load` and of `bench --candidate`.

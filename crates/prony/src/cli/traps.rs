@@ -6,9 +6,7 @@
 
 /// Flags of DESIGN that this version does not have; naming them beats "unexpected argument".
 const NOT_YET: &[(&str, &str)] = &[
-    ("--slo", "thresholds"),
     ("--repeat", "repetitions"),
-    ("--precision", "adding blocks until a precision is reached"),
     ("--duet", "duets"),
 ];
 

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use prony_analysis::slo;
 use prony_analysis::trial::{TrialContext, judge};
 use prony_lab::host_watch::HostWatch;
 use prony_load::tls::Verify;
@@ -18,7 +19,7 @@ use prony_report::terminal::{self, TerminalOptions};
 use super::embedded::Embedded;
 use super::export::Exports;
 use super::watch::{self, Watch};
-use super::{parse_cpus, plan, targets, write_file};
+use super::{parse_cpus, plan, targets, thresholds, write_file};
 use crate::cli::LoadArguments;
 use crate::failure::Failure;
 use crate::interrupt;
@@ -43,6 +44,7 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     let others: Vec<&str> =
         [&arguments.json, &arguments.output].into_iter().flatten().map(String::as_str).collect();
     let exports = Exports::parse(&arguments.export, &others)?;
+    let slos = thresholds::parse(&arguments.slo)?;
     plan.samples_max = exports.samples_max(&plan);
     let log = arguments.output.as_deref().map(|path| open_log(path, printer)).transpose()?;
 
@@ -80,7 +82,8 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
         server_saturated: None,
         host_window: host_watch.finish(&measured.address),
     };
-    let trial = judge(&measured, &plan, &context);
+    let mut trial = judge(&measured, &plan, &context);
+    slo::hold_all(&slos, &mut trial);
     drop(embedded);
     publish(arguments, &trial, log, printer)?;
     exports.write(&trial, &measured, printer)?;
@@ -93,7 +96,7 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     if trial.verdict.validity == Validity::Invalid || trial.requests.completed == 0 {
         return Err(Failure::nothing_valid());
     }
-    Ok(())
+    thresholds::conclude(&trial.slo, arguments.strict)
 }
 
 fn publish(
@@ -112,8 +115,13 @@ fn publish(
         let target = is_embedded(arguments).then(String::new);
         let text =
             terminal::trial(trial, &TerminalOptions { color: printer.color(), target, ..Default::default() });
-        let shown = if arguments.quiet { text.lines().next().unwrap_or_default() } else { text.as_str() };
-        printer.out(shown);
+        if arguments.quiet {
+            let options = TerminalOptions { color: printer.color(), ..Default::default() };
+            let thresholds = terminal::thresholds(&trial.slo, &options);
+            printer.out(&format!("{}\n{thresholds}", text.lines().next().unwrap_or_default()));
+        } else {
+            printer.out(&text);
+        }
     }
     if let Some(log) = log {
         log.append(arguments, trial)?;

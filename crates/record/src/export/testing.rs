@@ -75,6 +75,7 @@ pub(super) fn trial(seconds: &[&[u64]]) -> Trial {
         tls: None,
         host_window: None,
         targets: Vec::new(),
+        slo: Vec::new(),
     }
 }
 

@@ -3,16 +3,20 @@
 
 mod by_request;
 mod capacity;
+mod comparison;
 mod experiment;
 mod latency;
 mod published;
+mod slo;
 mod table;
 #[cfg(test)]
 mod tests;
 mod trial;
 
 pub use capacity::capacity;
+pub use comparison::comparison;
 pub use experiment::experiment;
+pub use slo::thresholds;
 pub use trial::trial;
 
 /// How a terminal view is laid out.

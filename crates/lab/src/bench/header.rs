@@ -38,6 +38,7 @@ pub fn header(setup: &BenchSetup) -> Header {
         order: schedule::order(&labels, &plans, experiment.blocks.max, experiment.seed),
         experiment_toml: Some(experiment.text.clone()).filter(|text| !text.is_empty()),
         published: experiment.published.clone(),
+        commit: crate::commit::current(),
     }
 }
 

@@ -59,7 +59,7 @@ pub(crate) struct Books {
     /// Requests given a connection, over the run.
     dispatched: u64,
     /// Requests completed or failed, over the run.
-    resolved: u64,
+    pub(crate) resolved: u64,
     in_flight: u64,
     connections: u64,
 

@@ -68,6 +68,8 @@ pub struct Snapshot {
     pub in_flight: u64,
     /// The last second of the window that all workers have finished.
     pub last_second: Option<LastSecond>,
+    /// Requests failed so far, warm-up included.
+    pub failed: u64,
 }
 
 /// A finished second of the window, for who watches: the record has it with its histogram.
@@ -95,18 +97,21 @@ pub(crate) struct Gauge {
     completed: AtomicU64,
     sent: AtomicU64,
     in_flight: AtomicU64,
+    failed: AtomicU64,
 }
 
 impl Gauge {
-    pub(crate) fn publish(&self, run: &RunTotal, in_flight: u64) {
+    pub(crate) fn publish(&self, run: &RunTotal, in_flight: u64, resolved: u64) {
         self.completed.store(run.completed, Ordering::Relaxed);
         self.sent.store(run.sent, Ordering::Relaxed);
         self.in_flight.store(in_flight, Ordering::Relaxed);
+        self.failed.store(resolved.saturating_sub(run.completed), Ordering::Relaxed);
     }
 
     pub(crate) fn add_to(&self, snapshot: &mut Snapshot) {
         snapshot.completed += self.completed.load(Ordering::Relaxed);
         snapshot.sent += self.sent.load(Ordering::Relaxed);
         snapshot.in_flight += self.in_flight.load(Ordering::Relaxed);
+        snapshot.failed += self.failed.load(Ordering::Relaxed);
     }
 }

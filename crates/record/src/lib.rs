@@ -10,6 +10,7 @@ pub mod estimate;
 pub mod export;
 pub mod hdr;
 pub mod host;
+pub mod openmetrics;
 pub mod plan;
 pub mod published;
 pub mod run_log;

@@ -81,6 +81,10 @@ pub struct Header {
     /// What somebody else printed of the same question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
+    /// The git commit of the folder that the run was begun in (see `prony_lab::commit`), for a history of runs.
+    /// Whether the folder had changes of its own is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
 }
 
 /// A candidate of the run.

@@ -11,7 +11,9 @@ pub mod csv;
 #[cfg(test)]
 mod fixtures;
 pub mod format;
+pub mod github;
 pub mod json;
+pub mod junit;
 pub mod markdown;
 pub mod page;
 pub mod terminal;

@@ -21,6 +21,12 @@ const REQUESTS_MAX: usize = 100;
 /// A run: the answer, a table per plan, remarks, what did not run, how the
 /// intervals were obtained and the command that reproduces it.
 pub fn experiment(analysis: &ExperimentAnalysis) -> String {
+    let (answer, rest) = in_two(analysis);
+    format!("{answer}\n{rest}")
+}
+
+/// [`experiment`] as two texts: what answers the question, and what stands behind it.
+pub(crate) fn in_two(analysis: &ExperimentAnalysis) -> (String, String) {
     let mut out = format!("### {}\n\n**{}**\n\n", text(&analysis.title), text(&analysis.headline));
     out.push_str(&format!(
         "{}  \n{}\n",
@@ -34,20 +40,23 @@ pub fn experiment(analysis: &ExperimentAnalysis) -> String {
     if let Some(spread) = words::spread(analysis) {
         out.push_str(&format!("\n{}\n", text(&spread)));
     }
+    let mut rest = String::new();
     if !analysis.skipped.is_empty() {
-        out.push_str("\nSkipped:\n\n");
+        rest.push_str("Skipped:\n\n");
         for skipped in &analysis.skipped {
             let mend = skipped.mend.as_ref().map(|m| format!(" – {}", code(m))).unwrap_or_default();
-            out.push_str(&format!("- **{}**: {}{mend}\n", text(&skipped.candidate), text(&skipped.reason)));
+            rest.push_str(&format!("- **{}**: {}{mend}\n", text(&skipped.candidate), text(&skipped.reason)));
         }
+        rest.push('\n');
     }
     if !analysis.notes.is_empty() {
-        out.push_str("\nNotes:\n\n");
-        out.extend(analysis.notes.iter().map(|note| format!("- {}\n", text(note))));
+        rest.push_str("Notes:\n\n");
+        rest.extend(analysis.notes.iter().map(|note| format!("- {}\n", text(note))));
+        rest.push('\n');
     }
-    out.push_str(&format!("\n± {}\n\n{}\n", text(&analysis.interval_method), host_line(&analysis.host)));
-    out.push_str(&format!("\nReproduce: {}\n", code(&analysis.reproduce)));
-    out
+    rest.push_str(&format!("± {}\n\n{}\n", text(&analysis.interval_method), host_line(&analysis.host)));
+    rest.push_str(&format!("\nReproduce: {}\n", code(&analysis.reproduce)));
+    (out, rest)
 }
 
 /// A table of thresholds and what became of them; nothing without one.
@@ -252,7 +261,7 @@ fn push_row(out: &mut String, cells: impl Iterator<Item = String>) {
 /// A text from outside as Markdown that shows exactly it. `@name` would call
 /// somebody and `http://` become a link on GitHub, whatever is escaped around
 /// them; an empty comment and a backslash keep them apart.
-fn text(raw: &str) -> String {
+pub(crate) fn text(raw: &str) -> String {
     let mut out = String::with_capacity(raw.len());
     for c in format::printable(raw.trim()).chars() {
         match c {

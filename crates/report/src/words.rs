@@ -8,8 +8,10 @@ use prony_record::trial::{Bound, Clock, Effect, Outcome, Summary, TargetFigures,
 use crate::format;
 
 pub(crate) mod comparison;
+mod line;
 mod published;
 
+pub(crate) use line::trial_line;
 pub(crate) use published::{agreement, judged_here, judged_there, judged_why, source_tag, spread, there};
 
 /// Where a figure is withheld.

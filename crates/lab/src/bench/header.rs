@@ -42,6 +42,7 @@ pub fn header(setup: &BenchSetup) -> Header {
         ),
         experiment_toml: Some(experiment.text.clone()).filter(|text| !text.is_empty()),
         published: experiment.published.clone(),
+        commit: crate::commit::current(),
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) struct LoadArguments {
     #[arg(long, value_name = "CPUS")]
     pub(crate) pin: Option<String>,
     /// Also write the result as KIND: `hgrm` (percentiles), `hlog` (histograms per second),
-    /// `csv` (a line per second) or `jtl` (JMeter's log, a line per request) (repeatable)
+    /// `csv` (a line per second), `jtl` (JMeter's log, a line per request) or `openmetrics` (repeatable)
     #[arg(long, value_name = "KIND=FILE")]
     pub(crate) export: Vec<String>,
     /// Several requests in turn, a URL, METHOD URL or path a line; `-` is standard input. The URL

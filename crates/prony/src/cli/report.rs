@@ -31,4 +31,11 @@ pub(crate) enum ReportFormat {
     Html,
     /// The ranking's rows
     Csv,
+    /// JUnit XML for CI: a test case for each candidate and plan
+    Junit,
+    /// A step summary of GitHub Actions; appended to $GITHUB_STEP_SUMMARY where that is set and -o is not given
+    Github,
+    /// `OpenMetrics`' text, a sample for each figure of each trial
+    #[value(name = "openmetrics")]
+    OpenMetrics,
 }

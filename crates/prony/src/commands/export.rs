@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use prony_load::plan::{Arrivals, SAMPLES_MAX};
 use prony_load::{Measurement, Plan};
 use prony_record::Trial;
-use prony_record::export::{ExportError, csv, hgrm, hlog, jtl};
+use prony_record::export::{ExportError, csv, hgrm, hlog, jtl, openmetrics};
 use prony_report::format::thousands;
 
 use crate::failure::Failure;
@@ -25,10 +25,16 @@ enum Kind {
     Hlog,
     Jtl,
     Csv,
+    Openmetrics,
 }
 
-const KINDS: [(&str, Kind); 4] =
-    [("hgrm", Kind::Hgrm), ("hlog", Kind::Hlog), ("jtl", Kind::Jtl), ("csv", Kind::Csv)];
+const KINDS: [(&str, Kind); 5] = [
+    ("hgrm", Kind::Hgrm),
+    ("hlog", Kind::Hlog),
+    ("jtl", Kind::Jtl),
+    ("csv", Kind::Csv),
+    ("openmetrics", Kind::Openmetrics),
+];
 
 /// What is exported, and where to.
 #[derive(Debug, Default)]
@@ -151,6 +157,7 @@ fn write_one(kind: Kind, path: &str, trial: &Trial, m: &Measurement) -> Result<(
         Kind::Hlog => hlog::write(trial, &mut out)?,
         Kind::Jtl => jtl::write(trial, m.into(), &mut out)?,
         Kind::Csv => csv::write(trial, &mut out)?,
+        Kind::Openmetrics => openmetrics::write(trial, &mut out)?,
     }
     out.flush()?;
     let file = out.get_ref();

@@ -1,19 +1,25 @@
 //! `prony report`: a run log, shown.
 
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use prony_analysis::experiment::analyse;
 use prony_record::Trial;
+use prony_record::export::openmetrics;
 use prony_record::run_log::RunLog;
 use prony_report::terminal::TerminalOptions;
-use prony_report::{csv, json, markdown, page, terminal};
+use prony_report::{csv, github, json, junit, markdown, page, terminal};
 
 use super::load::RUN_NAME;
 use super::write_file;
 use crate::cli::{ReportArguments, ReportFormat};
 use crate::failure::Failure;
 use crate::printer::Printer;
+
+/// Names the file of a step's summary in GitHub Actions.
+const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
 pub(crate) fn run(arguments: &ReportArguments, printer: &Printer) -> Result<(), Failure> {
     let log = RunLog::read(Path::new(&arguments.run))?;
@@ -28,6 +34,7 @@ pub(crate) fn run(arguments: &ReportArguments, printer: &Printer) -> Result<(), 
         (None, _) => None,
     };
     match output {
+        None if format == ReportFormat::Github => summarise(&text, printer)?,
         None => printer.out(&text),
         Some(path) if path == "-" => printer.out(&text),
         Some(path) => {
@@ -41,6 +48,27 @@ pub(crate) fn run(arguments: &ReportArguments, printer: &Printer) -> Result<(), 
     Ok(())
 }
 
+/// Appends to the file that GitHub Actions names for a step's summary; elsewhere it is shown.
+fn summarise(text: &str, printer: &Printer) -> Result<(), Failure> {
+    let Some(path) = std::env::var_os(STEP_SUMMARY).filter(|path| !path.is_empty()) else {
+        printer.out(text);
+        return Ok(());
+    };
+    let path = Path::new(&path);
+    let failed =
+        |e| Failure::usage(format!("{} (${STEP_SUMMARY}) could not be written: {e}.", path.display()));
+    let mut file = OpenOptions::new().append(true).create(true).open(path).map_err(failed)?;
+    // An empty line keeps it apart from what another step wrote.
+    file.write_all(format!("{text}\n").as_bytes()).map_err(failed)?;
+    printer.note(&format!("Step summary: {}", path.display()));
+    Ok(())
+}
+
+/// Thresholds that a trial was held against, for JUnit. A trial does not record them in this version.
+fn thresholds(_trial: &Trial) -> Vec<junit::Threshold> {
+    Vec::new()
+}
+
 /// Where the HTML page of a run log is written unless told otherwise.
 pub(crate) fn html_path(run: &str) -> String {
     Path::new(run).with_extension("html").to_string_lossy().into_owned()
@@ -51,6 +79,11 @@ pub(crate) fn render(log: &RunLog, format: ReportFormat, color: bool) -> Result<
     if format == ReportFormat::Html {
         return page::report(log).map_err(Failure::usage);
     }
+    match format {
+        ReportFormat::Junit => return Ok(junit::run(log, thresholds)),
+        ReportFormat::OpenMetrics => return Ok(openmetrics::run(log)),
+        _ => {}
+    }
     Ok(render_text(log, format, color))
 }
 
@@ -59,10 +92,11 @@ fn render_text(log: &RunLog, format: ReportFormat, color: bool) -> String {
     if log.header.name != RUN_NAME {
         let analysis = analyse(log);
         return match format {
-            ReportFormat::Terminal | ReportFormat::Html => terminal::experiment(&analysis, &options),
+            ReportFormat::Github => github::experiment(&analysis),
             ReportFormat::Markdown => markdown::experiment(&analysis),
             ReportFormat::Json => json::experiment(&analysis),
             ReportFormat::Csv => csv::experiment(&analysis),
+            _ => terminal::experiment(&analysis, &options),
         };
     }
     let trials: Vec<(String, Trial)> = log
@@ -75,14 +109,13 @@ fn render_text(log: &RunLog, format: ReportFormat, color: bool) -> String {
         })
         .collect();
     match format {
-        ReportFormat::Terminal | ReportFormat::Html => {
-            trials.iter().map(|(_, t)| terminal::trial(t, &options)).collect::<Vec<_>>().join("\n")
-        }
         ReportFormat::Markdown => {
             trials.iter().map(|(_, t)| markdown::trial(t)).collect::<Vec<_>>().join("\n")
         }
         ReportFormat::Json => json::trials(&trials),
         ReportFormat::Csv => csv::trials(&trials),
+        ReportFormat::Github => github::trials(&trials),
+        _ => trials.iter().map(|(_, t)| terminal::trial(t, &options)).collect::<Vec<_>>().join("\n"),
     }
 }
 

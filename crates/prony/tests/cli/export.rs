@@ -168,7 +168,7 @@ fn exports_that_cannot_be_are_refused_before_the_load() {
             assert!(said.err.contains(word), "{word:?} is missing: {}", said.err);
         }
     };
-    refused(&["--export", "r.csv"], &["names no file", "hgrm, hlog, jtl, csv"]);
+    refused(&["--export", "r.csv"], &["names no file", "hgrm, hlog, jtl, csv, openmetrics"]);
     refused(&["--export", "xml=r.xml"], &["\"xml\"", "hgrm, hlog, jtl, csv"]);
     refused(&["--export", "csv="], &["needs a file"]);
     refused(&["--export", "csv=-"], &["needs a file", "standard output"]);

@@ -5,6 +5,9 @@ mod bad_input;
 mod bench;
 mod coming_from;
 mod export;
+mod formats;
+#[path = "../../../record/src/openmetrics/grammar.rs"]
+mod grammar;
 mod ledger;
 mod many;
 mod ports;

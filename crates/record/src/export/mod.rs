@@ -9,6 +9,7 @@ pub mod csv;
 pub mod hgrm;
 pub mod hlog;
 pub mod jtl;
+pub mod openmetrics;
 #[cfg(test)]
 mod testing;
 

@@ -1,0 +1,289 @@
+//! Trials as OpenMetrics' text: what was measured, for whoever keeps metrics.
+//!
+//! A sample says what stands in the trial, in base units (seconds, bytes).
+//! What is withheld there has no sample here.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use super::ExportError;
+use crate::openmetrics::{Kind, Text, Value};
+use crate::run_log::{RunLog, TrialResult};
+use crate::server::ServerSamples;
+use crate::trial::{Bound, Outcome, PERCENTILES, Summary, Trial, Validity};
+
+const OUTCOMES: [&str; 3] = ["carried", "overloaded", "broken"];
+const VALIDITIES: [&str; 3] = ["valid", "suspect", "invalid"];
+
+/// Writes one trial, without labels of its own.
+///
+/// # Errors
+/// When writing fails.
+pub fn write(trial: &Trial, out: &mut dyn Write) -> Result<(), ExportError> {
+    let alone = Labelled { labels: Vec::new(), trial: Some(trial), server: None };
+    out.write_all(text(&[alone]).as_bytes())?;
+    Ok(())
+}
+
+/// All trials of a run log, each by `experiment`, `candidate`, `plan`, `block` and `trial` (its number, from 0).
+pub fn run(log: &RunLog) -> String {
+    // A trial that was interrupted and run again has the same number: the later one is it.
+    let latest: BTreeMap<u32, &TrialResult> =
+        log.results.iter().map(|result| (result.planned.index, result)).collect();
+    let labelled: Vec<Labelled<'_>> =
+        latest.values().map(|result| Labelled::of(&log.header.name, result)).collect();
+    text(&labelled)
+}
+
+struct Labelled<'a> {
+    labels: Vec<(&'static str, String)>,
+    trial: Option<&'a Trial>,
+    server: Option<&'a ServerSamples>,
+}
+
+impl<'a> Labelled<'a> {
+    fn of(experiment: &str, result: &'a TrialResult) -> Labelled<'a> {
+        let planned = &result.planned;
+        let labels = [
+            ("experiment", experiment.to_owned()),
+            ("candidate", planned.candidate.clone()),
+            ("plan", planned.plan.clone()),
+            ("block", planned.block.to_string()),
+            ("trial", planned.index.to_string()),
+        ];
+        Labelled { labels: labels.into(), trial: result.trial.as_ref(), server: result.server.as_ref() }
+    }
+
+    /// Its labels, and some more.
+    fn with<'l>(&'l self, more: &[(&'l str, &'l str)]) -> Vec<(&'l str, &'l str)> {
+        let own = self.labels.iter().map(|(name, value)| (*name, value.as_str()));
+        own.chain(more.iter().copied()).collect()
+    }
+}
+
+fn text(all: &[Labelled<'_>]) -> String {
+    let mut text = Text::new();
+    facts(&mut text, all);
+    requests(&mut text, all);
+    figures(&mut text, all);
+    latencies(&mut text, all);
+    costs(&mut text, all);
+    text.end()
+}
+
+/// A family with at most one sample a trial.
+fn each<V: Into<Value>>(
+    text: &mut Text,
+    all: &[Labelled<'_>],
+    (name, kind, unit, help): (&str, Kind, &str, &str),
+    value: impl Fn(&Trial, &Labelled<'_>) -> Option<V>,
+) {
+    text.family(name, kind, unit, help);
+    for one in all {
+        if let Some(value) = one.trial.and_then(|trial| value(trial, one)) {
+            text.sample(&one.with(&[]), value);
+        }
+    }
+}
+
+fn facts(text: &mut Text, all: &[Labelled<'_>]) {
+    text.family("prony_trial", Kind::Info, "", "What was measured, and by what.");
+    for one in all {
+        let Some(trial) = one.trial else { continue };
+        let more = [
+            ("url", trial.target.url.as_str()),
+            ("arrivals", &trial.plan.arrivals),
+            ("tool_version", &trial.tool.version),
+            ("started_at", &trial.started_at),
+        ];
+        text.sample(&one.with(&more), true);
+    }
+    text.family("prony_trial_measured", Kind::Gauge, "", "Whether the trial has a measurement.");
+    for one in all {
+        text.sample(&one.with(&[]), one.trial.is_some());
+    }
+    text.family("prony_trial_validity", Kind::StateSet, "", "How far the figures can be trusted.");
+    for one in all {
+        let Some(trial) = one.trial else { continue };
+        let now = match trial.verdict.validity {
+            Validity::Valid => "valid",
+            Validity::Suspect => "suspect",
+            Validity::Invalid => "invalid",
+        };
+        text.states(&one.with(&[]), &VALIDITIES, now);
+    }
+    text.family("prony_trial_outcome", Kind::StateSet, "", "What became of the load.");
+    for one in all {
+        let Some(trial) = one.trial else { continue };
+        let now = match trial.outcome {
+            Outcome::Carried => "carried",
+            Outcome::Overloaded => "overloaded",
+            Outcome::Broken => "broken",
+        };
+        text.states(&one.with(&[]), &OUTCOMES, now);
+    }
+    text.family("prony_trial_verdict_reasons", Kind::Gauge, "", "Reasons of the verdict, by their code.");
+    for one in all {
+        let reasons = one.trial.map_or(&[][..], |trial| &trial.verdict.reasons);
+        for (at, reason) in reasons.iter().enumerate() {
+            // A code may have several reasons: it is written once, with their number.
+            if reasons[..at].iter().all(|before| before.code != reason.code) {
+                let n = reasons.iter().filter(|other| other.code == reason.code).count();
+                text.sample(&one.with(&[("code", &reason.code)]), n as u64);
+            }
+        }
+    }
+}
+
+fn requests(text: &mut Text, all: &[Labelled<'_>]) {
+    text.family("prony_trial_requests", Kind::Counter, "", "Requests that ended in the window, by result.");
+    for one in all {
+        let Some(trial) = one.trial else { continue };
+        text.sample(&one.with(&[("result", "completed")]), trial.requests.completed);
+        text.sample(&one.with(&[("result", "failed")]), trial.requests.failed);
+    }
+    text.family(
+        "prony_trial_unresolved_requests",
+        Kind::Gauge,
+        "",
+        "Requests without an end at the window's.",
+    );
+    for one in all {
+        let Some(trial) = one.trial else { continue };
+        text.sample(&one.with(&[("state", "in_flight")]), trial.requests.in_flight);
+        text.sample(&one.with(&[("state", "never_sent")]), trial.requests.never_sent);
+    }
+    text.family("prony_trial_answers", Kind::Counter, "", "Answers in the window, by status.");
+    for one in all {
+        for (status, count) in one.trial.iter().flat_map(|trial| &trial.status) {
+            text.sample(&one.with(&[("status", status)]), *count);
+        }
+    }
+    text.family("prony_trial_errors", Kind::Counter, "", "Failed requests in the window, by kind.");
+    for one in all {
+        for (kind, count) in one.trial.iter().flat_map(|trial| &trial.errors) {
+            text.sample(&one.with(&[("kind", kind)]), *count);
+        }
+    }
+}
+
+fn figures(text: &mut Text, all: &[Labelled<'_>]) {
+    let gauge = Kind::Gauge;
+    let unit = "requests_per_second";
+    each(
+        text,
+        all,
+        ("prony_trial_throughput_requests_per_second", gauge, unit, "Completed requests per second."),
+        |t, _| Some(t.throughput.requests_per_s.point),
+    );
+    each(
+        text,
+        all,
+        ("prony_trial_throughput_low_requests_per_second", gauge, unit, "Lower end of its 95 % interval."),
+        |t, _| t.throughput.requests_per_s.ci_low,
+    );
+    each(
+        text,
+        all,
+        ("prony_trial_throughput_high_requests_per_second", gauge, unit, "Upper end of its 95 % interval."),
+        |t, _| t.throughput.requests_per_s.ci_high,
+    );
+    let help = "Whether the server carries at least the throughput: the client was the limit.";
+    each(text, all, ("prony_trial_throughput_lower_bound", gauge, "", help), |t, _| {
+        Some(t.throughput.bound == Bound::Lower)
+    });
+    let help = "Requests per second that were due, in open arrivals.";
+    each(text, all, ("prony_trial_offered_requests_per_second", gauge, unit, help), |t, _| {
+        t.throughput.offered_per_s
+    });
+    let help = "Bytes read per second of the window, heads included.";
+    each(text, all, ("prony_trial_read_bytes_per_second", gauge, "bytes_per_second", help), |t, _| {
+        Some(t.throughput.read_bytes_per_s)
+    });
+    each(text, all, ("prony_trial_window_seconds", gauge, "seconds", "The counted span."), |t, _| {
+        Some(seconds(t.window.duration_ns))
+    });
+}
+
+fn latencies(text: &mut Text, all: &[Labelled<'_>]) {
+    let parts: [(&str, &str, fn(&Trial) -> &Summary); 2] = [
+        ("response", "From when a request was due to its last byte", |t| &t.latency.response),
+        ("service", "From when a request was sent to its last byte", |t| &t.latency.service),
+    ];
+    for (part, help, of) in parts {
+        let name = format!("prony_trial_{part}_seconds");
+        let help = format!(
+            "{help}. Quantiles rank failed and waiting requests last; count and sum are of completed ones."
+        );
+        text.family(&name, Kind::Summary, "seconds", &help);
+        for one in all {
+            let Some(summary) = one.trial.map(of) else { continue };
+            let quantiles: Vec<(String, f64)> = PERCENTILES
+                .iter()
+                .filter_map(|(field, quantile)| {
+                    Some((quantile.to_string(), seconds(summary.percentile(field)?)))
+                })
+                .collect();
+            let sum = seconds(summary.mean_ns.unwrap_or(0)) * summary.count as f64;
+            text.summary(&one.with(&[]), &quantiles, summary.count, sum);
+        }
+        let name = format!("prony_trial_{part}_max_seconds");
+        let help = format!("The longest {part} of a completed request.");
+        each(text, all, (&name, Kind::Gauge, "seconds", &help), |t, _| of(t).max_ns.map(seconds));
+    }
+}
+
+fn costs(text: &mut Text, all: &[Labelled<'_>]) {
+    let (seconds_unit, counter, gauge) = ("seconds", Kind::Counter, Kind::Gauge);
+    let help = "CPU time of the client's workers in the window.";
+    each(text, all, ("prony_trial_client_cpu_seconds", counter, seconds_unit, help), |t, _| {
+        Some(seconds(t.client.cpu_ns))
+    });
+    let help = "CPU time of the server's processes in the window.";
+    each(text, all, ("prony_trial_server_cpu_seconds", counter, seconds_unit, help), |_, one| {
+        Some(seconds(one.server?.window_cpu_ns))
+    });
+    let help = "The highest memory of the server's processes in the window.";
+    each(text, all, ("prony_trial_server_peak_memory_bytes", gauge, "bytes", help), |_, one| {
+        Some(one.server?.peak_memory_bytes)
+    });
+    let help = "From the start of the server's process to its first right answer.";
+    each(text, all, ("prony_trial_server_startup_seconds", gauge, seconds_unit, help), |_, one| {
+        Some(seconds(one.server?.startup_ns))
+    });
+}
+
+/// To the nanosecond below 100 days, where an f64 still holds it.
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::testing;
+    use crate::openmetrics::grammar::read;
+
+    #[test]
+    fn a_trial_is_read_back() {
+        let values = vec![2_000_000; 200];
+        let mut trial = testing::trial(&[&values, &values]);
+        trial.errors.insert("reset".into(), 3);
+        trial.requests.failed = 3;
+        trial.latency.response.p50_ns = Some(2_000_000);
+        trial.latency.response.mean_ns = Some(2_000_000);
+        trial.target.url = "http://h/\"\\\n".into();
+        let mut bytes = Vec::new();
+        write(&trial, &mut bytes).unwrap();
+        let read = read(&String::from_utf8(bytes).unwrap()).unwrap();
+        assert_eq!(read.value("prony_trial_requests_total", &[("result", "completed")]), Some(400.0));
+        assert_eq!(read.value("prony_trial_errors_total", &[("kind", "reset")]), Some(3.0));
+        assert_eq!(read.value("prony_trial_response_seconds", &[("quantile", "0.5")]), Some(0.002));
+        assert_eq!(read.value("prony_trial_response_seconds", &[("quantile", "0.99")]), None, "withheld");
+        assert_eq!(read.value("prony_trial_response_seconds_count", &[]), Some(400.0));
+        assert!((read.value("prony_trial_response_seconds_sum", &[]).unwrap() - 0.8).abs() < 1e-9);
+        assert_eq!(read.value("prony_trial_validity", &[("prony_trial_validity", "valid")]), Some(1.0));
+        assert_eq!(read.all("prony_trial_info")[0].0["url"], "http://h/\"\\\n");
+        assert_eq!(read.families["prony_trial_response_seconds"], "summary");
+    }
+}

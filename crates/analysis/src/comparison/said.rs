@@ -22,7 +22,13 @@ pub(super) fn method(paired: bool) -> &'static str {
     }
 }
 
-pub(super) fn notes(a: Part<'_>, b: Part<'_>, one_run: bool, paired: bool, plans: &[Both<'_>]) -> Vec<String> {
+pub(super) fn notes(
+    a: Part<'_>,
+    b: Part<'_>,
+    one_run: bool,
+    paired: bool,
+    plans: &[Both<'_>],
+) -> Vec<String> {
     let mut notes = Vec::new();
     if !one_run {
         let rebooted = a.log.header.host.boot_id != b.log.header.host.boot_id;
@@ -56,7 +62,8 @@ pub(super) fn notes(a: Part<'_>, b: Part<'_>, one_run: bool, paired: bool, plans
 }
 
 fn apart(a: &RunLog, b: &RunLog) -> Option<String> {
-    let at = |log: &RunLog| log.header.created_at.parse::<jiff::Timestamp>().ok().map(|t| t.as_second());
+    let at =
+        |log: &RunLog| log.header.created_at.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_second);
     let seconds = at(a)?.abs_diff(at(b)?);
     Some(match seconds {
         0..120 => format!("{seconds} s"),
@@ -101,7 +108,11 @@ pub(super) fn headline(c: &Comparison) -> String {
     };
     let (faster, slower) = (told(Finding::Faster), told(Finding::Slower));
     if !faster.is_empty() && !slower.is_empty() {
-        return format!("{b} is better than {a} in {} and worse in {}", shortened(&faster), shortened(&slower));
+        return format!(
+            "{b} is better than {a} in {} and worse in {}",
+            shortened(&faster),
+            shortened(&slower)
+        );
     }
     if !faster.is_empty() {
         return format!("{b} is faster than {a}: {}", shortened(&faster));
@@ -113,7 +124,8 @@ pub(super) fn headline(c: &Comparison) -> String {
     let alike: Vec<_> = speed.iter().filter(|(_, f)| f.finding == Some(Finding::Equivalent)).collect();
     if alike.is_empty() && open.is_empty() {
         let one = c.plans.iter().all(|p| p.a_trials.min(p.b_trials) < 2);
-        let why = if one { "one trial each tells nothing of chance" } else { "there is nothing to tell it from" };
+        let why =
+            if one { "one trial each tells nothing of chance" } else { "there is nothing to tell it from" };
         return format!("no verdict on {a} and {b}: {why}");
     }
     let first = |found: &[&(&str, &FigureComparison)]| {
@@ -174,14 +186,18 @@ pub(super) fn next(c: &Comparison, a: Part<'_>, plans: &[Both<'_>]) -> Option<St
     let duration = record.duration_ns.map(|ns| format!(" -d {}s", ns.div_ceil(1_000_000_000).max(1)));
     let what = |title: &str| {
         let plain = |ch: char| ch.is_ascii_alphanumeric() || "-_./:=,+%@[]".contains(ch);
-        if title.chars().all(plain) { title.to_owned() } else { format!("'{}'", title.replace('\'', r"'\''")) }
+        if title.chars().all(plain) {
+            title.to_owned()
+        } else {
+            format!("'{}'", title.replace('\'', r"'\''"))
+        }
     };
-    let (name_a, name_b) = if name_like(&c.a.candidate) && name_like(&c.b.candidate) && c.a.candidate != c.b.candidate
-    {
-        (c.a.candidate.as_str(), c.b.candidate.as_str())
-    } else {
-        ("base", "head")
-    };
+    let (name_a, name_b) =
+        if name_like(&c.a.candidate) && name_like(&c.b.candidate) && c.a.candidate != c.b.candidate {
+            (c.a.candidate.as_str(), c.b.candidate.as_str())
+        } else {
+            ("base", "head")
+        };
     Some(format!(
         "prony bench --candidate {name_a}={} --candidate {name_b}={} -c {}{rate}{} --blocks {blocks}",
         what(&c.a.title),

@@ -195,7 +195,11 @@ fn who_is_compared_with_whom() {
         let names = named(names);
         let pairs = choose((a, "A"), (b, "B"), &names).map_err(|e| e.to_string())?;
         Ok::<_, String>(
-            pairs.iter().map(|(a, b)| format!("{}{}", a.candidate, b.candidate)).collect::<Vec<_>>().join(" "),
+            pairs
+                .iter()
+                .map(|(a, b)| format!("{}{}", a.candidate, b.candidate))
+                .collect::<Vec<_>>()
+                .join(" "),
         )
     };
     assert_eq!(labels(&log, &three, &[]).unwrap(), "aa bb");

@@ -71,8 +71,11 @@ fn joined(set: BTreeSet<String>) -> String {
     set.into_iter().collect::<Vec<_>>().join(" and ")
 }
 
+/// A property of a machine, as text.
+type Described = fn(&Host) -> String;
+
 fn hosts(found: &mut Found, a: &[Cell<'_>], b: &[Cell<'_>]) {
-    let of: [(&str, fn(&Host) -> String); 6] = [
+    let of: [(&str, Described); 6] = [
         ("the CPU", |h| h.cpu_model.clone()),
         ("the number of CPUs", |h| h.cpus_online.to_string()),
         ("the kernel", |h| h.kernel.clone()),
@@ -109,7 +112,11 @@ fn of_plans(found: &mut Found, plan: &Both<'_>, a: &PlanRecord, b: &PlanRecord) 
     found.field("the plan's pipeline", &a.pipeline, &b.pipeline);
     found.field("the plan's spin", &a.spin, &b.spin);
     let checks = |p: &PlanRecord| {
-        format!("status {}, body {}", or_none(p.expect_status.as_ref()), if p.expect_body { "compared" } else { "any" })
+        format!(
+            "status {}, body {}",
+            or_none(p.expect_status.as_ref()),
+            if p.expect_body { "compared" } else { "any" }
+        )
     };
     found.field("what the plan expects", &checks(a), &checks(b));
     let client = |p: &PlanRecord| cpus(&p.cpus);
@@ -153,7 +160,11 @@ fn seconds(ns: Option<u64>) -> String {
 }
 
 fn cpus<T: Display>(cpus: &[T]) -> String {
-    if cpus.is_empty() { "any".to_owned() } else { cpus.iter().map(T::to_string).collect::<Vec<_>>().join(",") }
+    if cpus.is_empty() {
+        "any".to_owned()
+    } else {
+        cpus.iter().map(T::to_string).collect::<Vec<_>>().join(",")
+    }
 }
 
 fn clock(trial: &Trial) -> String {

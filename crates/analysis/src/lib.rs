@@ -14,6 +14,7 @@ pub mod figure;
 pub mod figures;
 mod growth;
 mod headline;
+pub mod history;
 pub mod picture;
 pub mod published;
 mod ranking;

@@ -1,6 +1,7 @@
 //! The analysis as JSON, for programs.
 
 use prony_analysis::experiment::ExperimentAnalysis;
+use prony_analysis::history::History;
 use prony_record::Trial;
 
 /// The analysis as pretty-printed JSON with a newline at its end. Durations
@@ -17,6 +18,13 @@ pub fn experiment(analysis: &ExperimentAnalysis) -> String {
 pub fn trials(trials: &[(String, Trial)]) -> String {
     let trials: Vec<&Trial> = trials.iter().map(|(_, trial)| trial).collect();
     let mut text = serde_json::to_string_pretty(&trials).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+/// A history as pretty-printed JSON (`prony.history/1`) with a newline at its end.
+pub fn history(history: &History) -> String {
+    let mut text = serde_json::to_string_pretty(history).unwrap_or_default();
     text.push('\n');
     text
 }

@@ -7,6 +7,7 @@
 pub mod anderson_darling;
 pub mod batch;
 pub mod bootstrap;
+pub mod change_points;
 pub mod correlation;
 pub mod dependence;
 pub mod equivalence;

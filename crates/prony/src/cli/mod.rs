@@ -3,6 +3,7 @@
 
 mod bench;
 mod capacity;
+mod history;
 mod load;
 mod report;
 mod serve;
@@ -14,6 +15,7 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use bench::BenchArguments;
 pub(crate) use capacity::CapacityArguments;
+pub(crate) use history::{HistoryArguments, HistoryFormat};
 pub(crate) use load::{LoadArguments, PlanArguments};
 pub(crate) use report::{ReportArguments, ReportFormat};
 pub(crate) use serve::ServeArguments;
@@ -48,4 +50,6 @@ pub(crate) enum Command {
     Target(TargetArguments),
     /// Shows run logs as web pages, on this machine
     Serve(ServeArguments),
+    /// Shows a figure over many runs, and where its level changed
+    History(HistoryArguments),
 }

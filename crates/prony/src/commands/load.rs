@@ -54,13 +54,12 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
         plan.target = Target::parse(&embedded.url).map_err(Failure::not_measured)?;
     }
     let own_cpus: Vec<u32> = plan.cpus.iter().filter_map(|cpu| u32::try_from(*cpu).ok()).collect();
-    let watch = Watch::start(arguments.web.as_deref(), || watch::load_head(&plan), &own_cpus, printer)?;
+    let watch = Watch::start(arguments.web.as_deref(), || watch::load_head(&plan), &own_cpus, printer)?
+        .and_metrics(arguments.metrics.as_deref(), || watch::load_rate(&plan), &own_cpus, printer)?;
     let progress = progress_bar(&plan, arguments.quiet || !printer.watched());
     let measured = prony_load::run(&plan, &control, &mut |snapshot| {
         show(&progress, &plan, snapshot);
-        if let Some(hub) = watch.hub() {
-            hub.snapshot(snapshot);
-        }
+        watch.snapshot(snapshot);
     });
     progress.finish_and_clear();
     let context = TrialContext {
@@ -106,8 +105,10 @@ fn publish(
     }
     if !to_stdout {
         let target = is_embedded(arguments).then(String::new);
-        let text =
-            terminal::trial(trial, &TerminalOptions { color: printer.color(), target, ..Default::default() });
+        let text = terminal::trial(
+            trial,
+            &TerminalOptions { color: printer.color(), target, plot: arguments.plot, ..Default::default() },
+        );
         let shown = if arguments.quiet { text.lines().next().unwrap_or_default() } else { text.as_str() };
         printer.out(shown);
     }

@@ -6,6 +6,7 @@ pub(crate) mod bench;
 pub(crate) mod capacity;
 pub(crate) mod embedded;
 mod export;
+pub(crate) mod history;
 pub(crate) mod load;
 pub(crate) mod plan;
 pub(crate) mod report;

@@ -108,6 +108,7 @@ fn render_text(log: &RunLog, format: ReportFormat, color: bool) -> String {
             })
         })
         .collect();
+    let options = TerminalOptions { plot: trials.len() == 1, ..options };
     match format {
         ReportFormat::Markdown => {
             trials.iter().map(|(_, t)| markdown::trial(t)).collect::<Vec<_>>().join("\n")

@@ -8,7 +8,9 @@ mod export;
 mod formats;
 #[path = "../../../record/src/openmetrics/grammar.rs"]
 mod grammar;
+mod history;
 mod ledger;
+mod metrics;
 mod ports;
 mod servers;
 mod signals;

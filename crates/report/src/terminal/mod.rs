@@ -4,7 +4,9 @@
 mod by_request;
 mod capacity;
 mod experiment;
+mod history;
 mod latency;
+mod plot;
 mod published;
 mod table;
 #[cfg(test)]
@@ -13,6 +15,7 @@ mod trial;
 
 pub use capacity::capacity;
 pub use experiment::experiment;
+pub use history::history;
 pub use trial::trial;
 
 /// How a terminal view is laid out.
@@ -25,11 +28,13 @@ pub struct TerminalOptions {
     /// How the target is written in the commands of `Next`: `None` is the
     /// plan's URL, an empty text the embedded target, which needs none.
     pub target: Option<String>,
+    /// Whether a trial's latency by percentile is drawn.
+    pub plot: bool,
 }
 
 impl Default for TerminalOptions {
     fn default() -> TerminalOptions {
-        TerminalOptions { width: 80, color: false, target: None }
+        TerminalOptions { width: 80, color: false, target: None, plot: false }
     }
 }
 

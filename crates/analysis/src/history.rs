@@ -2,7 +2,7 @@
 //! time, and where its level changed.
 //!
 //! A run is a point: the geometric mean of its trials that count. What the
-//! points are tested by is in [`prony_stats::change_points`].
+//! points are tested by is in [`prony_stats::segmentation`].
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use prony_record::Estimate;
 use prony_record::run_log::{Header, RunLog, TrialResult};
 use prony_stats::CONFIDENCE;
-use prony_stats::change_points::{VALUES_MAX, VALUES_MIN, change_points, step};
+use prony_stats::segmentation::{VALUES_MAX, VALUES_MIN, change_points, step};
 use serde::Serialize;
 
 use crate::figure::Figure;

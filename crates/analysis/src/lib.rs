@@ -7,6 +7,8 @@ mod analyse;
 mod batches;
 mod by_request;
 pub mod claim;
+pub mod compare;
+pub mod comparison;
 pub mod conclusions;
 mod curve;
 pub mod experiment;
@@ -22,11 +24,12 @@ mod row;
 pub mod slo;
 mod steady;
 mod summary;
-#[cfg(test)]
-mod testing;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 mod text;
 mod throughput;
 pub mod trial;
 pub mod verdict;
+pub mod within;
 
 pub use prony_stats::search;

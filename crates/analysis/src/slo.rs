@@ -5,12 +5,14 @@
 use std::fmt;
 
 use prony_record::hdr;
-use prony_record::trial::{Bound, Outcome, Summary, Trial};
+pub use prony_record::slo::{Decision, SloRecord};
+use prony_record::trial::{Bound, Outcome, Reason, Summary, Trial};
 use prony_stats::CONFIDENCE;
 use prony_stats::order::{Quantile, interval_ranks};
 use serde::Serialize;
 
 use crate::figure::Percentile;
+use crate::verdict::Code;
 
 /// A threshold, read.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,29 +42,6 @@ enum What {
 pub struct SloError {
     text: String,
     why: String,
-}
-
-/// What became of a threshold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Decision {
-    /// Its whole interval is within the limit.
-    Met,
-    /// Its whole interval is beyond it.
-    Missed,
-    /// The interval holds the limit, or there is none.
-    Undecided,
-}
-
-impl Decision {
-    /// MET, MISSED or UNDECIDED.
-    pub fn word(self) -> &'static str {
-        match self {
-            Decision::Met => "MET",
-            Decision::Missed => "MISSED",
-            Decision::Undecided => "UNDECIDED",
-        }
-    }
 }
 
 /// A threshold held against a trial.
@@ -129,6 +108,23 @@ impl Slo {
         Held { slo: self.text.clone(), ..found }
     }
 
+    /// The reason that the percentile it names is withheld; `None` where it is not, or where it is a reason already.
+    fn withheld(&self, trial: &Trial, held: &Held) -> Option<Reason> {
+        let What::Time { percentile, service, .. } = self.what else { return None };
+        let (name, summary) =
+            if service { ("service", &trial.latency.service) } else { ("response", &trial.latency.response) };
+        let field = percentile.field();
+        let known = summary.percentile(field).is_some() || summary.censored_at_ns.contains_key(field);
+        let mut reason = Code::TooFewSamples.reason(format!(
+            "{} needs 100 samples beyond the percentile: {}",
+            self.text,
+            held.to_decide.as_deref().unwrap_or("a longer load (-d)")
+        ));
+        reason.affects = vec![format!("{name}.{field}")];
+        let said = |r: &Reason| r.code == reason.code && r.affects == reason.affects;
+        (!known && !trial.verdict.reasons.iter().any(said)).then_some(reason)
+    }
+
     /// Whether it is about times that an overload makes grow without end.
     pub fn is_about_response(&self) -> bool {
         matches!(self.what, What::Time { service: false, .. } | What::Mean { .. } | What::Max { .. })
@@ -140,6 +136,21 @@ impl Slo {
             What::Time { percentile, service: false, limit_ns } => Some((percentile, limit_ns)),
             _ => None,
         }
+    }
+}
+
+/// Holds thresholds against a trial and keeps what became of them in it. A percentile that one of
+/// them names and that is withheld becomes a reason of the verdict, unless it was decided all the same.
+pub fn hold_all(slos: &[Slo], trial: &mut Trial) {
+    for slo in slos {
+        let held = slo.hold(trial);
+        if held.decision == Decision::Undecided
+            && let Some(reason) = slo.withheld(trial, &held)
+        {
+            trial.verdict.reasons.push(reason);
+        }
+        let Held { slo, decision, seen, to_decide, .. } = held;
+        trial.slo.push(SloRecord { slo, decision, seen, to_decide });
     }
 }
 

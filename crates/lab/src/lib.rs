@@ -19,6 +19,7 @@ pub mod capacity;
 pub mod experiment;
 pub mod guard;
 pub mod host;
+pub mod host_watch;
 pub mod journal;
 pub mod published;
 pub mod sample;

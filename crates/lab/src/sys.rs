@@ -29,6 +29,13 @@ pub(crate) fn monotonic_ns() -> u64 {
     seconds * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
 }
 
+/// Sets a listening socket's queue of connections that nobody accepted yet: it takes one more than this.
+#[cfg(test)]
+pub(crate) fn listen(socket: RawFd, backlog: i32) -> io::Result<()> {
+    // SAFETY: takes two numbers.
+    checked(unsafe { libc::listen(socket, backlog) }).map(|_| ())
+}
+
 /// The size of a memory page in bytes.
 pub(crate) fn page_bytes() -> u64 {
     // SAFETY: sysconf takes a number and returns one.

@@ -3,7 +3,6 @@
 use prony_load::LoadError;
 
 /// A threshold asked for was missed.
-#[expect(dead_code, reason = "thresholds come with `compare` and `--slo`; the code is documented already")]
 pub(crate) const MISSED: u8 = 1;
 /// The command or a file is wrong.
 pub(crate) const USAGE: u8 = 2;
@@ -33,6 +32,11 @@ impl Failure {
     /// Interrupted, and everything said.
     pub(crate) fn interrupted() -> Failure {
         Failure { sentence: String::new(), code: INTERRUPTED }
+    }
+
+    /// A threshold asked for was missed, and everything said.
+    pub(crate) fn missed() -> Failure {
+        Failure { sentence: String::new(), code: MISSED }
     }
 
     /// Nothing valid was measured, and everything said.

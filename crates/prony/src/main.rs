@@ -47,5 +47,6 @@ fn run(cli: Cli, printer: &Printer) -> Result<(), Failure> {
         Command::Target(arguments) => commands::target::run(&arguments, printer),
         Command::Serve(arguments) => commands::serve::run(&arguments, printer),
         Command::History(arguments) => commands::history::run(&arguments, printer),
+        Command::Compare(arguments) => commands::compare::run(&arguments, printer),
     }
 }

@@ -15,6 +15,7 @@ pub mod plan;
 pub mod published;
 pub mod run_log;
 pub mod server;
+pub mod slo;
 pub mod trial;
 
 pub use estimate::Estimate;

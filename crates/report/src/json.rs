@@ -1,5 +1,6 @@
 //! The analysis as JSON, for programs.
 
+use prony_analysis::comparison::Comparison;
 use prony_analysis::experiment::ExperimentAnalysis;
 use prony_analysis::history::History;
 use prony_record::Trial;
@@ -9,6 +10,13 @@ use prony_record::Trial;
 pub fn experiment(analysis: &ExperimentAnalysis) -> String {
     // The type has no map with keys other than strings, which is all that serde_json can refuse.
     let mut text = serde_json::to_string_pretty(analysis).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+/// Comparisons as a pretty-printed JSON array of `prony.comparison/1`, with a newline at its end.
+pub fn comparisons(comparisons: &[Comparison]) -> String {
+    let mut text = serde_json::to_string_pretty(&comparisons).unwrap_or_default();
     text.push('\n');
     text
 }

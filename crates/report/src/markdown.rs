@@ -5,10 +5,15 @@
 
 use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
 use prony_record::Estimate;
+use prony_record::slo::SloRecord;
 use prony_record::trial::{Outcome, Trial};
 
 use crate::format;
 use crate::words::{self, WITHHELD};
+
+mod comparison;
+
+pub use comparison::comparison;
 
 /// Requests of a list in a table at most.
 const REQUESTS_MAX: usize = 100;
@@ -52,6 +57,22 @@ pub(crate) fn in_two(analysis: &ExperimentAnalysis) -> (String, String) {
     rest.push_str(&format!("± {}\n\n{}\n", text(&analysis.interval_method), host_line(&analysis.host)));
     rest.push_str(&format!("\nReproduce: {}\n", code(&analysis.reproduce)));
     (out, rest)
+}
+
+/// A table of thresholds and what became of them; nothing without one.
+pub fn thresholds(slos: &[SloRecord]) -> String {
+    if slos.is_empty() {
+        return String::new();
+    }
+    let mut out = "\n".to_owned();
+    push_row(&mut out, ["threshold", "", "seen", "to decide it"].map(str::to_owned).into_iter());
+    push_row(&mut out, [":---"; 4].map(str::to_owned).into_iter());
+    for slo in slos {
+        let to_decide = slo.to_decide.as_deref().map(text).unwrap_or_default();
+        let cells = [code(&slo.slo), format!("**{}**", slo.decision.word()), text(&slo.seen), to_decide];
+        push_row(&mut out, cells.into_iter());
+    }
+    out
 }
 
 /// A source's conclusions, judged.
@@ -177,6 +198,7 @@ pub fn trial(trial: &Trial) -> String {
         out.push('\n');
         out.extend(said);
     }
+    out.push_str(&thresholds(&trial.slo));
     out
 }
 

@@ -7,6 +7,7 @@ use prony_record::trial::{Bound, Clock, Effect, Outcome, Summary, TargetFigures,
 
 use crate::format;
 
+pub(crate) mod comparison;
 mod line;
 mod published;
 

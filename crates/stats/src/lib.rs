@@ -7,7 +7,7 @@
 pub mod anderson_darling;
 pub mod batch;
 pub mod bootstrap;
-pub mod change_points;
+pub mod change_point;
 pub mod correlation;
 pub mod dependence;
 pub mod equivalence;
@@ -24,6 +24,7 @@ pub mod order;
 pub mod power;
 pub mod ranking;
 pub mod search;
+pub mod segmentation;
 pub mod student;
 pub mod trend;
 pub mod trend_bootstrap;

@@ -108,7 +108,7 @@ impl Search {
     }
 
     /// The next probe; `None` when the search is over.
-    pub fn next(&mut self) -> Option<Probe> {
+    pub fn propose(&mut self) -> Option<Probe> {
         self.pending = self.choose();
         self.pending
     }
@@ -149,7 +149,7 @@ impl Search {
         }
     }
 
-    /// Takes in what the probe said that [`Search::next`] gave last; other calls change nothing.
+    /// Takes in what the probe said that [`Search::propose`] gave last; other calls change nothing.
     pub fn take(&mut self, answer: Answer) {
         let Some(Probe { level, phase }) = self.pending.take() else { return };
         match (phase, answer) {
@@ -203,7 +203,7 @@ mod tests {
     fn search(course: Course, mut test: impl FnMut(Probe) -> Answer) -> (Vec<Probe>, Option<Found>) {
         let mut search = Search::new(course);
         let mut probes = Vec::new();
-        while let Some(probe) = search.next() {
+        while let Some(probe) = search.propose() {
             probes.push(probe);
             search.take(test(probe));
             assert!(probes.len() < 200, "{probes:?}");
@@ -239,7 +239,7 @@ mod tests {
             });
             if let Some(found) = found {
                 prop_assert!(found.level > 0.0 && found.level <= COURSE.highest);
-                prop_assert!(found.failed.is_none_or(|failed| failed.is_finite()));
+                prop_assert!(found.failed.is_none_or(f64::is_finite));
             }
         }
     }

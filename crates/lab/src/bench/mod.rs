@@ -24,6 +24,7 @@ mod aim;
 mod budget;
 mod course;
 mod header;
+mod knee;
 mod pins;
 mod resolve;
 mod trial;

@@ -20,7 +20,7 @@ use crate::bench::{Interrupt, Loader};
 
 mod sustained;
 
-use sustained::{Backlog, sustained};
+use sustained::{Backlog, ENDED_MIN, sustained};
 
 /// Failures that a sustained rate may have, where no threshold says more.
 pub const ERRORS_MAX_SHARE: f64 = 0.001;
@@ -133,7 +133,7 @@ impl Run<'_, '_> {
         });
         while !self.interrupt.asked() {
             let left = search.probes_left();
-            let Some(probe) = search.next() else { break };
+            let Some(probe) = search.propose() else { break };
             if probe.phase == Phase::Descending {
                 let failed = search.found().and_then(|found| found.failed).unwrap_or(probe.level);
                 self.push(failed * PUSH)?;
@@ -202,10 +202,11 @@ impl Run<'_, '_> {
         Ok(Some(answer))
     }
 
-    /// A probe long enough that a threshold's percentile has a hundred samples beyond it, within reason.
+    /// A probe long enough to show anything, and for a threshold's percentile to have a hundred samples
+    /// beyond it, within reason.
     fn length(&self, rate: f64) -> Duration {
         let beyond = |slo: &Slo| slo.response_percentile().map_or(0.0, |(p, _)| 100.0 / (1.0 - p.fraction()));
-        let needed = self.plan.slos.iter().map(beyond).fold(0.0, f64::max) / rate;
+        let needed = self.plan.slos.iter().map(beyond).fold(2.0 * ENDED_MIN as f64, f64::max) / rate;
         let most = self.plan.probe * LENGTHENED_MAX;
         if needed >= most.as_secs_f64() { most } else { Duration::from_secs_f64(needed).max(self.plan.probe) }
     }

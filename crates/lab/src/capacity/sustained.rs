@@ -11,6 +11,9 @@ use super::{ERRORS_MAX_SHARE, share};
 /// A sustained rate is carried but for this share: what is in flight at the window's edges.
 const UNCARRIED_MAX_SHARE: f64 = 0.01;
 
+/// Fewer requests than this show nothing.
+pub(super) const ENDED_MIN: u64 = 10;
+
 /// Verdicts that say that the client did not apply the load.
 const CLIENTS_FAULTS: [&str; 3] = ["client_saturated", "rate_not_reached", "ports_exhausted"];
 
@@ -30,7 +33,11 @@ pub(super) fn sustained(trial: &Trial, slos: &[Slo], hopeless: bool) -> (Answer,
         }
         Outcome::Carried => {}
     }
-    let failed = share(trial.requests.failed, trial.requests.failed + trial.requests.completed);
+    let ended = trial.requests.failed + trial.requests.completed;
+    if ended < ENDED_MIN {
+        return (Answer::Failed, format!("{ended} requests are too few to say"));
+    }
+    let failed = share(trial.requests.failed, ended);
     if failed >= ERRORS_MAX_SHARE {
         return (Answer::Failed, format!("{:.2} % failed", failed * 100.0));
     }

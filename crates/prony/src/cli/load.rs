@@ -46,6 +46,13 @@ pub(crate) struct LoadArguments {
     /// Also draw latency by percentile, below the table
     #[arg(long)]
     pub(crate) plot: bool,
+    /// A threshold, `p99<50ms`, `errors<0.1%` or `throughput>5k`: met, missed (exit code 1) or undecided
+    /// by its interval; a failed request misses every time (repeatable)
+    #[arg(long, value_name = "THRESHOLD")]
+    pub(crate) slo: Vec<String>,
+    /// Exit code 1 where a threshold is undecided, too
+    #[arg(long, requires = "slo")]
+    pub(crate) strict: bool,
 }
 
 /// The flags that make a plan, of `load` and of `bench --candidate`.
@@ -88,8 +95,8 @@ pub(crate) struct PlanArguments {
     /// The one status that counts as an answer [default: any 2xx or 3xx]
     #[arg(long, value_name = "STATUS")]
     pub(crate) expect_status: Option<u16>,
-    /// The body that every answer must have, as text or from a file
-    #[arg(long, value_name = "TEXT|@FILE")]
+    /// The body that every answer must have: as text, from a file, or by its hash
+    #[arg(long, value_name = "TEXT|@FILE|sha256:HEX")]
     pub(crate) expect_body: Option<String>,
     /// When requests of -R are due: `constant`, or `poisson` from the seed [default: constant]
     #[arg(long, value_name = "KIND")]

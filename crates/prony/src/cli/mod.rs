@@ -3,6 +3,7 @@
 
 mod bench;
 mod capacity;
+mod compare;
 mod history;
 mod load;
 mod report;
@@ -15,6 +16,7 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use bench::BenchArguments;
 pub(crate) use capacity::CapacityArguments;
+pub(crate) use compare::{CompareArguments, CompareFormat};
 pub(crate) use history::{HistoryArguments, HistoryFormat};
 pub(crate) use load::{LoadArguments, PlanArguments};
 pub(crate) use report::{ReportArguments, ReportFormat};
@@ -52,4 +54,6 @@ pub(crate) enum Command {
     Serve(ServeArguments),
     /// Shows a figure over many runs, and where its level changed
     History(HistoryArguments),
+    /// Says which of two is faster, slower or equivalent, or that these trials don't tell
+    Compare(CompareArguments),
 }

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use prony_analysis::slo;
 use prony_analysis::trial::{TrialContext, judge};
+use prony_lab::host_watch::HostWatch;
 use prony_load::tls::Verify;
 use prony_load::{Plan, Snapshot, Target};
 use prony_record::run_log::{
@@ -17,7 +19,7 @@ use prony_report::terminal::{self, TerminalOptions};
 use super::embedded::Embedded;
 use super::export::Exports;
 use super::watch::{self, Watch};
-use super::{parse_cpus, plan, targets, write_file};
+use super::{parse_cpus, plan, targets, thresholds, write_file};
 use crate::cli::LoadArguments;
 use crate::failure::Failure;
 use crate::interrupt;
@@ -42,6 +44,7 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     let others: Vec<&str> =
         [&arguments.json, &arguments.output].into_iter().flatten().map(String::as_str).collect();
     let exports = Exports::parse(&arguments.export, &others)?;
+    let slos = thresholds::parse(&arguments.slo)?;
     plan.samples_max = exports.samples_max(&plan);
     let log = arguments.output.as_deref().map(|path| open_log(path, printer)).transpose()?;
 
@@ -57,17 +60,13 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     let watch = Watch::start(arguments.web.as_deref(), || watch::load_head(&plan), &own_cpus, printer)?
         .and_metrics(arguments.metrics.as_deref(), || watch::load_rate(&plan), &own_cpus, printer)?;
     let progress = progress_bar(&plan, arguments.quiet || !printer.watched());
+    let mut host_watch = HostWatch::of(&own_cpus);
     let measured = prony_load::run(&plan, &control, &mut |snapshot| {
+        host_watch.look(snapshot);
         show(&progress, &plan, snapshot);
         watch.snapshot(snapshot);
     });
     progress.finish_and_clear();
-    let context = TrialContext {
-        host: prony_lab::host::read(),
-        redact: arguments.redact.clone(),
-        embedded_target: embedded.is_some(),
-        server_saturated: None,
-    };
     let measured = match measured {
         Ok(measured) => measured,
         Err(why) => {
@@ -75,7 +74,15 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
             return Err(why.into());
         }
     };
-    let trial = judge(&measured, &plan, &context);
+    let context = TrialContext {
+        host: prony_lab::host::read(),
+        redact: arguments.redact.clone(),
+        embedded_target: embedded.is_some(),
+        server_saturated: None,
+        host_window: host_watch.finish(&measured.address),
+    };
+    let mut trial = judge(&measured, &plan, &context);
+    slo::hold_all(&slos, &mut trial);
     drop(embedded);
     publish(arguments, &trial, log, printer)?;
     exports.write(&trial, &measured, printer)?;
@@ -88,7 +95,7 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     if trial.verdict.validity == Validity::Invalid || trial.requests.completed == 0 {
         return Err(Failure::nothing_valid());
     }
-    Ok(())
+    thresholds::conclude(&trial.slo, arguments.strict)
 }
 
 fn publish(
@@ -105,12 +112,15 @@ fn publish(
     }
     if !to_stdout {
         let target = is_embedded(arguments).then(String::new);
-        let text = terminal::trial(
-            trial,
-            &TerminalOptions { color: printer.color(), target, plot: arguments.plot, ..Default::default() },
-        );
-        let shown = if arguments.quiet { text.lines().next().unwrap_or_default() } else { text.as_str() };
-        printer.out(shown);
+        let options =
+            TerminalOptions { color: printer.color(), target, plot: arguments.plot, ..Default::default() };
+        let text = terminal::trial(trial, &options);
+        if arguments.quiet {
+            let thresholds = terminal::thresholds(&trial.slo, &options);
+            printer.out(&format!("{}\n{thresholds}", text.lines().next().unwrap_or_default()));
+        } else {
+            printer.out(&text);
+        }
     }
     if let Some(log) = log {
         log.append(arguments, trial)?;

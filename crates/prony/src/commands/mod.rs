@@ -4,6 +4,7 @@
 mod any_flags;
 pub(crate) mod bench;
 pub(crate) mod capacity;
+pub(crate) mod compare;
 pub(crate) mod embedded;
 mod export;
 pub(crate) mod history;
@@ -14,6 +15,7 @@ pub(crate) mod serve;
 pub(crate) mod servers;
 pub(crate) mod target;
 pub(crate) mod targets;
+pub(crate) mod thresholds;
 pub(crate) mod tls;
 pub(crate) mod watch;
 
@@ -51,4 +53,12 @@ pub(crate) fn parse_cpus(text: &str) -> Result<Vec<u32>, Failure> {
         )));
     }
     Ok(cpus)
+}
+
+/// Reads `2%` as 0.02; `None` unless it lies between 0 and 100 %.
+pub(crate) fn share(text: &str) -> Option<f64> {
+    let digits = text.trim().strip_suffix('%')?.trim();
+    let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let share = digits.parse::<f64>().ok().filter(|_| plain)? / 100.0;
+    (share > 0.0 && share < 1.0).then_some(share)
 }

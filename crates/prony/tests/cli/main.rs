@@ -10,6 +10,7 @@ mod formats;
 mod grammar;
 mod history;
 mod ledger;
+mod many;
 mod metrics;
 mod ports;
 mod servers;

@@ -6,12 +6,15 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A sample's name and labels.
 type Key = (String, BTreeMap<String, String>);
 
+/// A sample's labels.
+type Labels = BTreeMap<String, String>;
+
 /// What a text holds.
 #[derive(Debug, Default)]
 pub struct Read {
     /// Families by name, with their type.
     pub families: BTreeMap<String, String>,
-    samples: BTreeMap<String, Vec<(BTreeMap<String, String>, f64)>>,
+    samples: BTreeMap<String, Vec<(Labels, f64)>>,
 }
 
 #[allow(dead_code, reason = "each of the tests that include it asks for some of it")]

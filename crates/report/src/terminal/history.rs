@@ -36,8 +36,10 @@ pub fn history(history: &History, options: &TerminalOptions) -> String {
         let said = format!("{}: {}", left_out.file, left_out.why);
         push_wrapped(&mut out, " left out  ", &format::printable(&said), width, str::to_owned);
     }
-    out.push('\n');
-    push_wrapped(&mut out, " ", &history.method, width, |line| ink.dim(line));
+    if history.series.iter().any(|series| series.verdict != HistoryVerdict::TooFew) {
+        out.push('\n');
+        push_wrapped(&mut out, " ", &history.method, width, |line| ink.dim(line));
+    }
     out
 }
 

@@ -3,19 +3,23 @@
 
 mod by_request;
 mod capacity;
+mod comparison;
 mod experiment;
 mod history;
 mod latency;
 mod plot;
 mod published;
+mod slo;
 mod table;
 #[cfg(test)]
 mod tests;
 mod trial;
 
 pub use capacity::capacity;
+pub use comparison::comparison;
 pub use experiment::experiment;
 pub use history::history;
+pub use slo::thresholds;
 pub use trial::trial;
 
 /// How a terminal view is laid out.

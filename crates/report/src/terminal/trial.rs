@@ -2,7 +2,7 @@
 
 use prony_record::trial::{Bound, Effect, Outcome, Trial, Validity};
 
-use super::{Ink, TerminalOptions, by_request, latency, plot, push_wrapped};
+use super::{Ink, TerminalOptions, by_request, latency, plot, push_wrapped, slo};
 use crate::{format, words};
 
 /// Bars in the sparkline at most; longer windows are drawn in as many equal parts.
@@ -42,6 +42,7 @@ pub fn trial(trial: &Trial, options: &TerminalOptions) -> String {
     costs(&mut out, trial, width);
     errors(&mut out, trial, width, ink);
     reasons(&mut out, trial, width, ink);
+    slo::push(&mut out, &trial.slo, width, ink);
     if let Some(next) = next(trial, options.target.as_deref()) {
         push_line(&mut out, &format!(" Next  {}", ink.bold(&next)));
     }

@@ -1,0 +1,188 @@
+//! What fails a build: `slower`, `inconclusive`, `p99>+5%`.
+
+use super::{Comparison, FigureComparison};
+use crate::compare::Finding;
+use crate::figure::{FIGURES, Figure, Percentile};
+
+/// A condition of `--fail-if`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum FailIf {
+    /// B is slower in throughput, p50 or p99.
+    Slower,
+    /// Throughput, p50 or p99, or a figure that another condition names, is undecided.
+    Inconclusive,
+    /// The change of a figure is surely beyond a share: its whole interval is.
+    Change {
+        /// Which figure.
+        figure: Figure,
+        /// Whether more than the share fails, or less.
+        above: bool,
+        /// 0.05 is +5 %.
+        share: f64,
+    },
+}
+
+/// Figures that `slower` and `inconclusive` are about. What a server costs is named where it matters.
+const SPEED: [Figure; 3] =
+    [Figure::Throughput, Figure::Percentile(Percentile::P50), Figure::Percentile(Percentile::P99)];
+
+/// Why a text is no condition: a sentence.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is no condition: {why} Write slower, inconclusive, 'p99>+5%' or 'throughput<-3%'.")]
+pub struct FailIfError {
+    text: String,
+    why: String,
+}
+
+/// Reads conditions with commas between.
+///
+/// # Errors
+/// A sentence with what is wrong and what would be right.
+pub fn parse(text: &str) -> Result<Vec<FailIf>, FailIfError> {
+    text.split(',').map(|part| one(part.trim())).collect()
+}
+
+fn one(text: &str) -> Result<FailIf, FailIfError> {
+    let wrong = |why: &str| FailIfError { text: text.chars().take(60).collect(), why: why.to_owned() };
+    match text {
+        "slower" => return Ok(FailIf::Slower),
+        "inconclusive" => return Ok(FailIf::Inconclusive),
+        "" => return Err(wrong("it is empty.")),
+        _ => {}
+    }
+    let compact: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+    let at =
+        compact.find(['<', '>']).ok_or_else(|| wrong("it is no word of a verdict, and has no < or >."))?;
+    let (name, rest) = compact.split_at(at);
+    let above = rest.starts_with('>');
+    let figure = figure(name).map_err(|why| wrong(&why))?;
+    let share = signed_share(rest[1..].trim_start_matches('='))
+        .ok_or_else(|| wrong("its change is no percentage between -100% and +1000%."))?;
+    Ok(FailIf::Change { figure, above, share })
+}
+
+/// A figure that is compared.
+///
+/// # Errors
+/// A phrase with those that are.
+pub fn figure(name: &str) -> Result<Figure, String> {
+    let name = if name == "rps" { "throughput" } else { name };
+    Figure::named(name).filter(|figure| super::COMPARED.contains(figure)).ok_or_else(|| {
+        let known = FIGURES.iter().filter(|(_, f)| super::COMPARED.contains(f)).map(|(name, _)| *name);
+        format!("{name:?} is none of the figures compared, {}.", known.collect::<Vec<_>>().join(", "))
+    })
+}
+
+/// `+5%`, `-3%`, `5%`; also with the minus sign that Prony prints.
+fn signed_share(text: &str) -> Option<f64> {
+    let number = text.strip_suffix('%')?;
+    let (sign, digits) = match number.strip_prefix(['-', '−']) {
+        Some(digits) => (-1.0, digits),
+        None => (1.0, number.strip_prefix('+').unwrap_or(number)),
+    };
+    let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let share = sign * digits.parse::<f64>().ok().filter(|_| plain)? / 100.0;
+    (-1.0..=10.0).contains(&share).then_some(share)
+}
+
+/// What of the conditions holds: a sentence for each figure that fails, none where all is well.
+pub fn failures(conditions: &[FailIf], comparison: &Comparison) -> Vec<String> {
+    let mut said = Vec::new();
+    for plan in &comparison.plans {
+        for figure in &plan.figures {
+            let under = format!("{} under {}", figure.figure, plan.name);
+            let is_speed = SPEED.contains(&figure.figure);
+            for condition in conditions {
+                let fails = match condition {
+                    FailIf::Slower => (is_speed && figure.finding == Some(Finding::Slower))
+                        .then(|| format!("{under} is slower")),
+                    FailIf::Inconclusive => {
+                        undecided(figure, conditions, is_speed).then(|| format!("{under} is undecided"))
+                    }
+                    FailIf::Change { figure: of, above, share } => {
+                        (*of == figure.figure && beyond(figure, *above, *share) == Some(true)).then(|| {
+                            let sign = if *above { '>' } else { '<' };
+                            format!("{under} changed by {sign} {:+} %", round(share * 100.0))
+                        })
+                    }
+                };
+                said.extend(fails);
+            }
+        }
+    }
+    said
+}
+
+/// Whether the change is surely beyond; `None` where the interval holds the limit, or there is none.
+fn beyond(figure: &FigureComparison, above: bool, share: f64) -> Option<bool> {
+    let ratio = figure.ratio.as_ref()?;
+    let (low, high) = (ratio.ci_low? - 1.0, ratio.ci_high? - 1.0);
+    let (inner, outer) = if above { (low - share, high - share) } else { (share - high, share - low) };
+    if inner > 0.0 {
+        Some(true)
+    } else if outer <= 0.0 {
+        Some(false)
+    } else {
+        None
+    }
+}
+
+fn undecided(figure: &FigureComparison, conditions: &[FailIf], is_speed: bool) -> bool {
+    let named = conditions.iter().any(|condition| match condition {
+        FailIf::Change { figure: of, above, share } => {
+            *of == figure.figure && beyond(figure, *above, *share).is_none()
+        }
+        FailIf::Slower | FailIf::Inconclusive => false,
+    });
+    named || (is_speed && matches!(figure.finding, None | Some(Finding::Inconclusive)))
+}
+
+fn round(percent: f64) -> f64 {
+    (percent * 1e6).round() / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_are_read() {
+        use FailIf::{Change, Inconclusive, Slower};
+        let p99 = Figure::Percentile(Percentile::P99);
+        assert_eq!(parse("slower").unwrap(), [Slower]);
+        assert_eq!(parse("slower, inconclusive").unwrap(), [Slower, Inconclusive]);
+        assert_eq!(parse("p99>+5%").unwrap(), [Change { figure: p99, above: true, share: 0.05 }]);
+        assert_eq!(parse("p99 > 5 %").unwrap(), parse("p99>=+5%").unwrap());
+        assert_eq!(
+            parse("throughput<-3%,cpu>10%").unwrap(),
+            [
+                Change { figure: Figure::Throughput, above: false, share: -0.03 },
+                Change { figure: Figure::CpuPerRequest, above: true, share: 0.1 }
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_no_condition_is_said() {
+        for (text, words) in [
+            ("", "is empty"),
+            ("slow", "no word of a verdict"),
+            ("p98>5%", "none of the figures"),
+            ("stdev>5%", "none of the figures"),
+            ("p99>5", "no percentage"),
+            ("p99>+-5%", "no percentage"),
+            ("p99>1e3%", "no percentage"),
+            ("slower,", "is empty"),
+        ] {
+            let said = parse(text).unwrap_err().to_string();
+            assert!(said.contains(words), "{text:?}: {said}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn nothing_makes_it_panic(text in ".{0,40}") {
+            let _ = parse(&text);
+        }
+    }
+}

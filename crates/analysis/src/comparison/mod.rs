@@ -1,0 +1,325 @@
+//! Two candidates side by side, figure by figure: of one run, paired within its blocks, or of two runs.
+//!
+//! The rule is [`crate::compare`]'s. Here is what it is applied to, whether it may be applied at all
+//! ([`unlike`]), what the same run shows of equals ([`noise`]), and what fails a build ([`fail_if`]).
+
+use std::collections::BTreeMap;
+
+use prony_record::Estimate;
+use prony_record::run_log::RunLog;
+use serde::Serialize;
+
+use crate::analyse::{last_results, plan_names};
+use crate::compare::{Better, Finding, LATENCY_DIFFERENCE, Rule, THROUGHPUT_DIFFERENCE};
+use crate::figure::{Figure, Percentile};
+use crate::row::Cell;
+
+mod choose;
+pub mod fail_if;
+mod figures;
+mod noise;
+mod said;
+#[cfg(test)]
+mod tests;
+mod unlike;
+
+pub use choose::{choose, choose_in};
+pub use noise::Noise;
+
+/// The figures that are compared, in the order of a view.
+pub const COMPARED: [Figure; 6] = [
+    Figure::Throughput,
+    Figure::Percentile(Percentile::P50),
+    Figure::Percentile(Percentile::P99),
+    Figure::CpuPerRequest,
+    Figure::Memory,
+    Figure::Startup,
+];
+
+const SCHEMA: &str = "prony.comparison/1";
+
+/// One candidate of one run.
+#[derive(Debug, Clone, Copy)]
+pub struct Part<'a> {
+    /// Its run.
+    pub log: &'a RunLog,
+    /// What the run is called in sentences: its file.
+    pub run: &'a str,
+    /// The candidate's label.
+    pub candidate: &'a str,
+}
+
+/// What is asked.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Options {
+    /// Smallest differences that matter, as shares; figures left out have their usual one.
+    pub margins: BTreeMap<Figure, f64>,
+    /// Whether to compare what is not comparable, and say so.
+    pub force: bool,
+}
+
+impl Options {
+    fn rule(&self, figure: Figure) -> Rule {
+        let (usual, better) = match figure {
+            Figure::Throughput => (THROUGHPUT_DIFFERENCE, Better::Higher),
+            _ => (LATENCY_DIFFERENCE, Better::Lower),
+        };
+        Rule { smallest: self.margins.get(&figure).copied().unwrap_or(usual), better }
+    }
+}
+
+/// B beside A.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The schema's name: `prony.comparison/1`.
+    pub schema: &'static str,
+    /// The answer in one sentence.
+    pub headline: String,
+    /// What is compared with.
+    pub a: Side,
+    /// What is compared.
+    pub b: Side,
+    /// Whether both were measured in alternation, block by block of one run.
+    pub paired: bool,
+    /// How the intervals were obtained, in a sentence.
+    pub method: String,
+    /// One per plan that both have.
+    pub plans: Vec<PlanComparison>,
+    /// In what they are not comparable, where `--force` compared them all the same; sentences.
+    pub not_comparable: Vec<String>,
+    /// What a reader should know besides; sentences.
+    pub notes: Vec<String>,
+    /// The command that would tell more, where something is undecided.
+    pub next: Option<String>,
+}
+
+/// One side.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Side {
+    /// The run's file.
+    pub run: String,
+    /// The candidate's label.
+    pub candidate: String,
+    /// Its title.
+    pub title: String,
+    /// Its own word for its version.
+    pub version: Option<String>,
+}
+
+/// Both under one plan.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PlanComparison {
+    /// The plan's name.
+    pub name: String,
+    /// `50 connections, closed loop, GET /`.
+    pub describe: String,
+    /// Trials of A that count.
+    pub a_trials: u32,
+    /// Trials of B that count.
+    pub b_trials: u32,
+    /// Blocks that have both; 0 where they are not paired.
+    pub blocks: u32,
+    /// Figures that at least one of both has.
+    pub figures: Vec<FigureComparison>,
+}
+
+/// One figure of both.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FigureComparison {
+    /// `throughput`, `p50`, `p99`, `cpu`, `memory` or `startup`: in requests per second, nanoseconds, bytes.
+    #[serde(serialize_with = "by_name")]
+    pub figure: Figure,
+    /// A's, over its trials.
+    pub a: Option<Estimate>,
+    /// B's.
+    pub b: Option<Estimate>,
+    /// B over A.
+    pub ratio: Option<Estimate>,
+    /// What that says; `None` where there is nothing to say it from.
+    pub finding: Option<Finding>,
+    /// The smallest difference that matters, as a share.
+    pub smallest: f64,
+    /// Of an inconclusive one: how many more blocks (or trials of each) are likely to settle it. `None`:
+    /// no thousand would, or it is settled.
+    pub blocks_needed: Option<u32>,
+    /// What equals would show in as many blocks of this run.
+    pub noise: Option<Noise>,
+    /// Why there is no finding, or no better one.
+    pub why: Option<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn by_name<S: serde::Serializer>(figure: &Figure, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(figure.name())
+}
+
+/// Why there is no comparison: a sentence.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ComparisonError {
+    /// What to compare is not clear, or not there.
+    #[error("{0}")]
+    Choice(String),
+    /// They are not comparable.
+    #[error(
+        "{a} and {b} are not comparable: {differences}. Measure both in one run, as `prony bench --candidate \
+         base=… --candidate head=…` does, or compare them all the same with --force."
+    )]
+    Unlike {
+        /// A.
+        a: String,
+        /// B.
+        b: String,
+        /// In what, joined.
+        differences: String,
+    },
+    /// No trial of one of them counts.
+    #[error("{0} has no trial that counts: look at `prony report {1}` for the reasons.")]
+    Nothing(String, String),
+}
+
+/// Compares B with A.
+///
+/// # Errors
+/// When they are not comparable and not to be forced, or have no plan or no counted trial.
+pub fn compare_parts(a: Part<'_>, b: Part<'_>, options: &Options) -> Result<Comparison, ComparisonError> {
+    let one_run = same_run(a.log, b.log);
+    if one_run && a.candidate == b.candidate {
+        return Err(ComparisonError::Choice(format!(
+            "{} with itself, in one run: these are the same trials. Name two candidates, or two runs.",
+            a.candidate
+        )));
+    }
+    let both = plans_of_both(a, b)?;
+    let differences = unlike::differences(&both, one_run);
+    if !differences.is_empty() && !options.force {
+        return Err(ComparisonError::Unlike {
+            a: side(a).said(&side(b)),
+            b: side(b).said(&side(a)),
+            differences: differences.join("; "),
+        });
+    }
+    let paired = one_run && both.iter().all(|plan| plan.common_blocks() > 0);
+    let plans: Vec<PlanComparison> =
+        both.iter().map(|plan| figures::plan_comparison(plan, paired, options)).collect();
+    let mut comparison = Comparison {
+        schema: SCHEMA,
+        headline: String::new(),
+        a: side(a),
+        b: side(b),
+        paired,
+        method: said::method(paired).to_owned(),
+        plans,
+        not_comparable: differences,
+        notes: said::notes(a, b, one_run, paired, &both),
+        next: None,
+    };
+    comparison.next = said::next(&comparison, a, &both);
+    comparison.headline = said::headline(&comparison);
+    Ok(comparison)
+}
+
+/// A plan that both have, with the trials that count.
+struct Both<'a> {
+    name: String,
+    describe: String,
+    a: Vec<Cell<'a>>,
+    b: Vec<Cell<'a>>,
+    /// Where the plans go by different names.
+    renamed: Option<(String, String)>,
+}
+
+impl Both<'_> {
+    /// Blocks in which both have a trial that counts.
+    fn common_blocks(&self) -> u32 {
+        let mut blocks: Vec<u32> = self.a.iter().map(|c| c.planned.block).collect();
+        blocks.dedup();
+        let common = blocks.iter().filter(|block| self.b.iter().any(|c| c.planned.block == **block)).count();
+        u32::try_from(common).unwrap_or(u32::MAX)
+    }
+}
+
+impl Side {
+    /// Its label; with its run where the other one has the same label.
+    fn said(&self, other: &Side) -> String {
+        if self.candidate == other.candidate {
+            format!("{} of {}", self.candidate, self.run)
+        } else {
+            self.candidate.clone()
+        }
+    }
+}
+
+fn side(part: Part<'_>) -> Side {
+    let record = part.log.header.candidates.iter().find(|c| c.label == part.candidate);
+    Side {
+        run: part.run.to_owned(),
+        candidate: part.candidate.to_owned(),
+        title: record.map_or(part.candidate, |r| r.title.as_str()).to_owned(),
+        version: record.and_then(|r| r.version.clone()),
+    }
+}
+
+/// Whether two logs are one: a copy of a log is no other run.
+fn same_run(a: &RunLog, b: &RunLog) -> bool {
+    std::ptr::eq(a, b)
+        || (a.header.created_at == b.header.created_at
+            && a.header.host.boot_id == b.header.host.boot_id
+            && a.results.first().map(started) == b.results.first().map(started))
+}
+
+fn started(result: &prony_record::run_log::TrialResult) -> Option<&str> {
+    result.trial.as_ref().map(|trial| trial.started_at.as_str())
+}
+
+/// The trials of a candidate that count, by plan, in block order.
+fn cells<'a>(part: Part<'a>, plan: &str) -> Vec<Cell<'a>> {
+    let mut cells: Vec<Cell<'a>> = last_results(part.log)
+        .values()
+        .copied()
+        .filter(|r| r.planned.candidate == part.candidate && r.planned.plan == plan)
+        .filter_map(Cell::of)
+        .filter(Cell::counts)
+        .collect();
+    cells.sort_by_key(|cell| (cell.planned.block, cell.planned.index));
+    cells
+}
+
+/// The plans of a candidate that have a trial that counts.
+fn measured_plans(part: Part<'_>) -> Vec<String> {
+    let names = plan_names(part.log, &last_results(part.log));
+    names.into_iter().filter(|plan| !cells(part, plan).is_empty()).collect()
+}
+
+fn plans_of_both<'a>(a: Part<'a>, b: Part<'a>) -> Result<Vec<Both<'a>>, ComparisonError> {
+    let (of_a, of_b) = (measured_plans(a), measured_plans(b));
+    for (part, plans) in [(a, &of_a), (b, &of_b)] {
+        if plans.is_empty() {
+            return Err(ComparisonError::Nothing(part.candidate.to_owned(), part.run.to_owned()));
+        }
+    }
+    let describe = |plan: &String| {
+        let named = a.log.header.plans.iter().find(|p| p.name == *plan);
+        named.map_or_else(|| plan.clone(), |p| p.describe.clone())
+    };
+    let both = |name: &String, other: &String| Both {
+        name: name.clone(),
+        describe: describe(name),
+        a: cells(a, name),
+        b: cells(b, other),
+        renamed: (name != other).then(|| (name.clone(), other.clone())),
+    };
+    let common: Vec<Both<'a>> =
+        of_a.iter().filter(|plan| of_b.contains(plan)).map(|plan| both(plan, plan)).collect();
+    match (common.is_empty(), of_a.as_slice(), of_b.as_slice()) {
+        (false, ..) => Ok(common),
+        // One plan each, by different names: what differs in them is said, and forced where asked.
+        (true, [one], [other]) => Ok(vec![both(one, other)]),
+        _ => Err(ComparisonError::Choice(format!(
+            "They have no plan in common: {} has {}, {} has {}.",
+            a.run,
+            of_a.join(", "),
+            b.run,
+            of_b.join(", ")
+        ))),
+    }
+}

@@ -1,0 +1,107 @@
+//! What equals would show: the A/A noise of the same run.
+
+use prony_stats::CONFIDENCE;
+use prony_stats::student::t_two_sided;
+use serde::Serialize;
+
+/// The A/A noise of one figure in one run.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Noise {
+    /// From one trial to the next of the same candidate: the standard deviation, as a share.
+    pub trial_to_trial: f64,
+    /// Half the width of the interval that an A/A comparison of as many blocks of this run would have,
+    /// as a share: differences under it are not seen here.
+    pub half_width: f64,
+    /// Blocks, or trials of the one that has fewer.
+    pub n: u64,
+}
+
+impl Noise {
+    /// From both sides' figures in the order of time, each held against itself alone: the mean square
+    /// of successive differences of its logarithms is twice the variance from trial to trial, whatever
+    /// slow change there is besides, and whatever the difference between both. With σ²ₐ and σ²ᵦ of n
+    /// blocks the half width is t(n − 1)·√((σ²ₐ + σ²ᵦ)/n): successive differences of two sides weigh as
+    /// 4(n − 1)/3 degrees of freedom, so that n − 1 is on the safe side.
+    ///
+    /// `None` under two trials of either, or where one is not above 0.
+    ///
+    /// Source: von Neumann, Kent, Bellinson & Hart (1941), *The mean square successive difference*,
+    /// Ann. Math. Statist. 12(2).
+    pub fn of(a: &[f64], b: &[f64], paired: bool) -> Option<Noise> {
+        let (var_a, var_b) = (successive(a)?, successive(b)?);
+        let n = a.len().min(b.len());
+        let t = t_two_sided(real(n) - 1.0, CONFIDENCE)?;
+        let error = if paired {
+            ((var_a + var_b) / real(n)).sqrt()
+        } else {
+            (var_a / real(a.len()) + var_b / real(b.len())).sqrt()
+        };
+        Some(Noise {
+            trial_to_trial: f64::midpoint(var_a, var_b).sqrt().exp_m1(),
+            half_width: (t * error).exp_m1(),
+            n: n as u64,
+        })
+        .filter(|noise| noise.half_width.is_finite())
+    }
+}
+
+/// Half the mean square of successive differences of logarithms.
+fn successive(values: &[f64]) -> Option<f64> {
+    let logs: Option<Vec<f64>> = values.iter().map(|v| (*v > 0.0 && v.is_finite()).then(|| v.ln())).collect();
+    let logs = logs?;
+    let squares: Vec<f64> = logs.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).collect();
+    (!squares.is_empty()).then(|| squares.iter().sum::<f64>() / real(squares.len()) / 2.0)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "numbers of trials")]
+fn real(n: usize) -> f64 {
+    n as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn by_hand() {
+        // Differences of logarithms 0.1 and −0.1: σ² = 0.01/2 on both sides; t(2) = 4.303.
+        let side = [1.0, 0.1f64.exp(), 1.0];
+        let noise = Noise::of(&side, &side, true).unwrap();
+        let expected = 4.302_653 * (0.01f64 / 3.0).sqrt();
+        assert!((noise.half_width.ln_1p() - expected).abs() < 1e-6, "{noise:?}");
+        assert!((noise.trial_to_trial.ln_1p() - 0.005f64.sqrt()).abs() < 1e-9);
+        assert_eq!(noise.n, 3);
+    }
+
+    #[test]
+    fn neither_a_difference_nor_a_drift_is_noise() {
+        let mut normal = crate::testing::noise(11);
+        let mut draw = |level: f64, drift: f64| -> Vec<f64> {
+            (0..200).map(|i| level * (0.02 * normal.next().unwrap() + drift * f64::from(i)).exp()).collect()
+        };
+        let noise = Noise::of(&draw(100.0, 0.0005), &draw(300.0, -0.0005), true).unwrap();
+        assert!((0.017..0.023).contains(&noise.trial_to_trial), "2 % asked for: {noise:?}");
+    }
+
+    #[test]
+    fn equals_lie_within_it() {
+        let mut normal = crate::testing::noise(13);
+        let mut draw = || -> Vec<f64> { (0..6).map(|_| (0.03 * normal.next().unwrap()).exp()).collect() };
+        let beyond = (0..2000)
+            .filter(|_| {
+                let (a, b) = (draw(), draw());
+                let noise = Noise::of(&a, &b, true).unwrap();
+                let d: f64 = a.iter().zip(&b).map(|(a, b)| (b / a).ln()).sum::<f64>() / 6.0;
+                d.abs() > noise.half_width.ln_1p()
+            })
+            .count();
+        assert!(beyond < 100, "{beyond} of 2000 lie beyond");
+        assert!(beyond > 10, "{beyond} of 2000: it is no bound for ever");
+    }
+
+    #[test]
+    fn one_trial_has_none() {
+        assert_eq!(Noise::of(&[1.0], &[1.0, 2.0], false), None);
+        assert_eq!(Noise::of(&[1.0, 0.0], &[1.0, 2.0], false), None);
+    }
+}

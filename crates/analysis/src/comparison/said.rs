@@ -1,0 +1,212 @@
+//! A comparison in sentences.
+
+use prony_record::Estimate;
+use prony_record::run_log::RunLog;
+
+use super::{Both, Comparison, FigureComparison, Part};
+use crate::compare::Finding;
+use crate::figure::{Figure, Percentile};
+use crate::text::{digits, list};
+
+/// What a user feels: the findings on these are the answer, the others are its cost.
+const SPEED: [Figure; 2] = [Figure::Throughput, Figure::Percentile(Percentile::P99)];
+
+/// Blocks that are asked for where there is only one: enough for an interval that is worth printing.
+const BLOCKS_ASKED: u32 = 6;
+
+pub(super) fn method(paired: bool) -> &'static str {
+    if paired {
+        "95 % intervals: Student's t on log ratios, paired within blocks"
+    } else {
+        "95 % intervals: Welch's t on logarithms of trials, not paired"
+    }
+}
+
+pub(super) fn notes(
+    a: Part<'_>,
+    b: Part<'_>,
+    one_run: bool,
+    paired: bool,
+    plans: &[Both<'_>],
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    if !one_run {
+        let rebooted = a.log.header.host.boot_id != b.log.header.host.boot_id;
+        notes.push(format!(
+            "These are two runs{}{}: the machine may have drifted between, and no interval knows of that. \
+             Measured in one run, in alternation, it would cancel.",
+            apart(a.log, b.log).map(|apart| format!(", {apart} apart")).unwrap_or_default(),
+            if rebooted { ", with a boot between" } else { "" }
+        ));
+    } else if !paired {
+        notes.push(
+            "They were not measured in alternation: a drift of the machine is taken for a difference."
+                .to_owned(),
+        );
+    }
+    for plan in plans {
+        for (side, part, cells) in [("A", a, &plan.a), ("B", b, &plan.b)] {
+            let failed: u64 = cells.iter().map(|c| c.trial.requests.failed).sum();
+            if failed > 0 {
+                let completed: u64 = cells.iter().map(|c| c.trial.requests.completed).sum();
+                notes.push(format!(
+                    "{side}, {}, under {}: {failed} of {} requests failed.",
+                    part.candidate,
+                    plan.name,
+                    failed + completed
+                ));
+            }
+        }
+    }
+    notes
+}
+
+fn apart(a: &RunLog, b: &RunLog) -> Option<String> {
+    let at =
+        |log: &RunLog| log.header.created_at.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_second);
+    let seconds = at(a)?.abs_diff(at(b)?);
+    Some(match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7_200 => format!("{} min", seconds / 60),
+        7_200..172_800 => format!("{} h", seconds / 3_600),
+        _ => format!("{} days", seconds / 86_400),
+    })
+}
+
+/// `−5.0 %`, `+12 %`, from a ratio; `± 0 %` where it rounds to that.
+pub(super) fn change(ratio: f64) -> String {
+    let percent = (ratio - 1.0) * 100.0;
+    if percent.abs() < 0.005 {
+        return "±0 %".to_owned();
+    }
+    format!("{}{} %", if percent > 0.0 { "+" } else { "−" }, digits(percent.abs()))
+}
+
+fn with_interval(name: &str, ratio: &Estimate) -> String {
+    let interval = ratio.ci_low.zip(ratio.ci_high);
+    let interval = interval.map(|(low, high)| format!(" (95 %: {} to {})", change(low), change(high)));
+    format!("{name} {}{}", change(ratio.point), interval.unwrap_or_default())
+}
+
+/// The answer in one sentence: what is sure first, then what is alike, then what is open.
+pub(super) fn headline(c: &Comparison) -> String {
+    let (a, b) = (c.a.said(&c.b), c.b.said(&c.a));
+    let many = c.plans.len() > 1;
+    let speed: Vec<(&str, &FigureComparison)> = c
+        .plans
+        .iter()
+        .flat_map(|plan| plan.figures.iter().map(|f| (plan.name.as_str(), f)))
+        .filter(|(_, f)| SPEED.contains(&f.figure))
+        .collect();
+    let told = |finding: Finding| -> Vec<String> {
+        let of = speed.iter().filter(|(_, f)| f.finding == Some(finding));
+        of.filter_map(|(plan, f)| {
+            let under = if many { format!(" under {plan}") } else { String::new() };
+            Some(format!("{}{under}", with_interval(f.figure.name(), f.ratio.as_ref()?)))
+        })
+        .collect()
+    };
+    let (faster, slower) = (told(Finding::Faster), told(Finding::Slower));
+    if !faster.is_empty() && !slower.is_empty() {
+        return format!(
+            "{b} is better than {a} in {} and worse in {}",
+            shortened(&faster),
+            shortened(&slower)
+        );
+    }
+    if !faster.is_empty() {
+        return format!("{b} is faster than {a}: {}", shortened(&faster));
+    }
+    if !slower.is_empty() {
+        return format!("{b} is slower than {a}: {}", shortened(&slower));
+    }
+    let open: Vec<_> = speed.iter().filter(|(_, f)| f.finding == Some(Finding::Inconclusive)).collect();
+    let alike: Vec<_> = speed.iter().filter(|(_, f)| f.finding == Some(Finding::Equivalent)).collect();
+    if alike.is_empty() && open.is_empty() {
+        let one = c.plans.iter().all(|p| p.a_trials.min(p.b_trials) < 2);
+        let why =
+            if one { "one trial each tells nothing of chance" } else { "there is nothing to tell it from" };
+        return format!("no verdict on {a} and {b}: {why}");
+    }
+    let first = |found: &[&(&str, &FigureComparison)]| {
+        let mut names: Vec<String> = Vec::new();
+        for (_, f) in found {
+            let name = format!("{} within {} %", f.figure.name(), digits(f.smallest * 100.0));
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        shortened(&names)
+    };
+    if open.is_empty() {
+        return format!("{b} and {a} are equivalent: {}", first(&alike));
+    }
+    let more = open.iter().filter_map(|(_, f)| f.blocks_needed).min();
+    let more = more.map_or(String::new(), |n| {
+        let what = match (c.paired, n) {
+            (true, 1) => "block".to_owned(),
+            (true, _) => "blocks".to_owned(),
+            (false, _) => "trials of each".to_owned(),
+        };
+        format!("; about {n} more {what} would tell")
+    });
+    let mut open_names: Vec<&str> = open.iter().map(|(_, f)| f.figure.name()).collect();
+    open_names.dedup();
+    let known = if alike.is_empty() { String::new() } else { format!("{} alike, ", first(&alike)) };
+    format!("inconclusive between {b} and {a}: {known}{} open{more}", list(&open_names))
+}
+
+fn shortened(items: &[String]) -> String {
+    let items: Vec<&str> = items.iter().map(String::as_str).collect();
+    if items.len() <= 3 {
+        return list(&items);
+    }
+    format!("{}, {} and {} more", items[0], items[1], items.len() - 2)
+}
+
+/// The command that tells more, where something is open.
+pub(super) fn next(c: &Comparison, a: Part<'_>, plans: &[Both<'_>]) -> Option<String> {
+    let figures = || c.plans.iter().flat_map(|p| &p.figures).filter(|f| SPEED.contains(&f.figure));
+    let too_few = c.plans.iter().any(|p| p.a_trials.min(p.b_trials) < 2 || (c.paired && p.blocks < 2));
+    let open = figures().any(|f| f.finding == Some(Finding::Inconclusive));
+    if !too_few && !open {
+        return None;
+    }
+    let more = figures().filter_map(|f| f.blocks_needed).max().unwrap_or(BLOCKS_ASKED);
+    let have = c.plans.iter().map(|p| p.a_trials.min(p.b_trials)).min().unwrap_or(0);
+    // A forecast of some hundreds is not a command that anybody gives.
+    let blocks = if too_few { BLOCKS_ASKED } else { (have + more).min(200) };
+    let from_bench = a.log.header.experiment_toml.is_some();
+    if from_bench {
+        return Some(format!("prony bench {} --blocks {blocks}", a.log.header.name));
+    }
+    let plan = plans.first().and_then(|p| p.a.first())?;
+    let record = &plan.trial.plan;
+    let rate = record.rate_per_s.map(|rate| format!(" -R {rate}")).unwrap_or_default();
+    let duration = record.duration_ns.map(|ns| format!(" -d {}s", ns.div_ceil(1_000_000_000).max(1)));
+    let what = |title: &str| {
+        let plain = |ch: char| ch.is_ascii_alphanumeric() || "-_./:=,+%@[]".contains(ch);
+        if title.chars().all(plain) {
+            title.to_owned()
+        } else {
+            format!("'{}'", title.replace('\'', r"'\''"))
+        }
+    };
+    let (name_a, name_b) =
+        if name_like(&c.a.candidate) && name_like(&c.b.candidate) && c.a.candidate != c.b.candidate {
+            (c.a.candidate.as_str(), c.b.candidate.as_str())
+        } else {
+            ("base", "head")
+        };
+    Some(format!(
+        "prony bench --candidate {name_a}={} --candidate {name_b}={} -c {}{rate}{} --blocks {blocks}",
+        what(&c.a.title),
+        what(&c.b.title),
+        record.connections,
+        duration.unwrap_or_default()
+    ))
+}
+
+fn name_like(label: &str) -> bool {
+    label.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) && !label.is_empty()
+}

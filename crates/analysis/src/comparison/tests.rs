@@ -1,0 +1,228 @@
+//! Synthetic logs whose truth is known.
+
+use prony_record::run_log::RunLog;
+use prony_record::trial::{Bound, Outcome};
+
+use super::*;
+use crate::testing::run::Log;
+
+/// Six blocks in which b carries `factor` of a, on a machine that swings.
+fn run(factor: f64) -> RunLog {
+    let swing = [10_000u64, 14_000, 9_000, 12_000, 11_000, 10_500];
+    let wobble = [1.001, 0.999, 1.0005, 0.9995, 1.0, 1.0002];
+    let rates: Vec<Vec<u64>> =
+        swing.iter().zip(wobble).map(|(a, w)| vec![*a, (*a as f64 * factor * w).round() as u64]).collect();
+    let rows: Vec<&[u64]> = rates.iter().map(Vec::as_slice).collect();
+    Log::new(&["a", "b"], 6).with(&rows).0
+}
+
+fn part<'a>(log: &'a RunLog, candidate: &'a str) -> Part<'a> {
+    Part { log, run: "run.jsonl", candidate }
+}
+
+fn compared(log: &RunLog) -> Comparison {
+    compare_parts(part(log, "a"), part(log, "b"), &Options::default()).unwrap()
+}
+
+fn of(c: &Comparison, figure: &str) -> FigureComparison {
+    c.plans[0].figures.iter().find(|f| f.figure.name() == figure).unwrap().clone()
+}
+
+/// The same candidate as another run's.
+fn another_run(mut log: RunLog) -> RunLog {
+    log.header.created_at = "2026-01-01T03:00:00.000Z".to_owned();
+    for (i, result) in log.results.iter_mut().enumerate() {
+        result.trial.as_mut().unwrap().started_at = format!("2026-01-01T03:{i:02}:00.000Z");
+    }
+    log
+}
+
+#[test]
+fn pairing_within_blocks_finds_five_percent_on_a_machine_that_swings_by_half() {
+    let c = compared(&run(0.95));
+    let throughput = of(&c, "throughput");
+    assert!(c.paired && c.plans[0].blocks == 6);
+    assert_eq!(throughput.finding, Some(Finding::Slower));
+    let ratio = throughput.ratio.unwrap();
+    assert!(ratio.ci_low.unwrap() < 0.95 && ratio.ci_high.unwrap() > 0.9495, "{ratio:?}");
+    assert!(c.headline.starts_with("b is slower than a: throughput −5.0"), "{}", c.headline);
+    // The noise of the same run: successive blocks differ by far more than pairs do, and it says so.
+    assert!(throughput.noise.unwrap().half_width > 0.1);
+    // Nothing else differs, and every other figure is there.
+    for figure in ["p50", "p99", "cpu", "memory", "startup"] {
+        assert_eq!(of(&c, figure).finding, Some(Finding::Equivalent), "{figure}");
+    }
+    assert_eq!(c.next, None);
+}
+
+#[test]
+fn equals_are_equivalent() {
+    let c = compared(&run(1.0));
+    assert_eq!(of(&c, "throughput").finding, Some(Finding::Equivalent));
+    assert_eq!(c.headline, "b and a are equivalent: throughput within 2.00 % and p99 within 5.00 %");
+    // Where 0.05 % matters, the same trials do not say.
+    let margins = BTreeMap::from([(Figure::Throughput, 0.0005)]);
+    let log = run(1.0);
+    let strict = compare_parts(part(&log, "a"), part(&log, "b"), &Options { margins, force: false }).unwrap();
+    assert_eq!(of(&strict, "throughput").finding, Some(Finding::Inconclusive));
+    assert!(of(&strict, "throughput").blocks_needed.is_some());
+    assert!(strict.headline.contains("more block"), "{}", strict.headline);
+    assert!(strict.next.unwrap().contains("--blocks"));
+}
+
+#[test]
+fn one_trial_each_gives_no_verdict_and_the_command_that_does() {
+    let log = Log::new(&["a", "b"], 1).with(&[&[10_000, 9_000]]).0;
+    let c = compared(&log);
+    let throughput = of(&c, "throughput");
+    assert_eq!((throughput.finding, throughput.noise), (None, None));
+    assert!(throughput.ratio.unwrap().ci_low.is_none());
+    assert!(c.headline.contains("no verdict") && c.headline.contains("one trial each"), "{}", c.headline);
+    assert_eq!(c.next.unwrap(), "prony bench --candidate a=A --candidate b=B -c 50 -d 10s --blocks 6");
+}
+
+#[test]
+fn two_runs_are_not_paired_and_it_is_said() {
+    let (log, later) = (run(0.95), another_run(run(0.95)));
+    let c = compare_parts(part(&log, "a"), part(&later, "b"), &Options::default()).unwrap();
+    assert!(!c.paired);
+    // The machine's swing does not cancel.
+    assert_eq!(of(&c, "throughput").finding, Some(Finding::Inconclusive));
+    assert!(c.notes[0].contains("3 h apart") && c.notes[0].contains("drifted"), "{:?}", c.notes);
+    assert!(c.method.contains("Welch"));
+    let same = compare_parts(part(&log, "a"), part(&later, "a"), &Options::default()).unwrap();
+    assert!(same.headline.contains("a of run.jsonl"), "{}", same.headline);
+}
+
+#[test]
+fn what_is_not_comparable_is_refused_by_name_and_forced_aloud() {
+    let log = run(1.0);
+    let refused = |later: &RunLog, words: &[&str]| {
+        let (a, b) = (part(&log, "a"), part(later, "b"));
+        let said = compare_parts(a, b, &Options::default()).unwrap_err().to_string();
+        for word in words {
+            assert!(said.contains(word), "{word:?}: {said}");
+        }
+        let forced = compare_parts(a, b, &Options { force: true, ..Options::default() }).unwrap();
+        assert!(forced.not_comparable.join(" ").contains(words[0]), "{:?}", forced.not_comparable);
+    };
+    let changed = |change: &dyn Fn(&mut prony_record::run_log::TrialResult)| {
+        let mut later = another_run(run(1.0));
+        later.results.iter_mut().for_each(change);
+        later
+    };
+    refused(
+        &changed(&|r| r.trial.as_mut().unwrap().host.cpu_model = "Another CPU".to_owned()),
+        &["the CPU is", "Another CPU", "--force", "not comparable"],
+    );
+    refused(
+        &changed(&|r| r.trial.as_mut().unwrap().plan.connections = 51),
+        &["connections is 50 there and 51 here"],
+    );
+    refused(&changed(&|r| r.trial.as_mut().unwrap().tool.version = "0.0".to_owned()), &["Prony's version"]);
+    refused(
+        &changed(&|r| r.server.as_mut().unwrap().cpu_method = "cgroup-v2".to_owned()),
+        &["how the server's CPU was read is schedstat there and cgroup-v2 here"],
+    );
+    // A seed and an address may differ.
+    let aimed = changed(&|r| {
+        let plan = &mut r.trial.as_mut().unwrap().plan;
+        (plan.seed, plan.url) = (99, "http://127.0.0.1:9999/".to_owned());
+    });
+    assert!(compare_parts(part(&log, "a"), part(&aimed, "b"), &Options::default()).is_ok());
+}
+
+#[test]
+fn sampling_methods_are_not_mixed_within_a_run_either() {
+    let mut log = run(1.0);
+    for result in log.results.iter_mut().filter(|r| r.planned.candidate == "b") {
+        result.server.as_mut().unwrap().memory_method = "pss".to_owned();
+    }
+    let said = compare_parts(part(&log, "a"), part(&log, "b"), &Options::default()).unwrap_err().to_string();
+    assert!(said.contains("memory was read is rss there and pss here"), "{said}");
+}
+
+#[test]
+fn a_lower_bound_is_beaten_by_nobody_and_beats_who_is_below() {
+    let mark = |candidate: &str, factor: f64| {
+        let mut log = run(factor);
+        for result in log.results.iter_mut().filter(|r| r.planned.candidate == candidate) {
+            result.trial.as_mut().unwrap().throughput.bound = Bound::Lower;
+        }
+        of(&compared(&log), "throughput").finding
+    };
+    assert_eq!(mark("a", 1.1), Some(Finding::Inconclusive), "A may be more");
+    assert_eq!(mark("a", 0.9), Some(Finding::Slower), "B is below what A is at least");
+    assert_eq!(mark("b", 1.1), Some(Finding::Faster));
+    assert_eq!(mark("b", 0.9), Some(Finding::Inconclusive));
+    assert_eq!(mark("b", 1.0), Some(Finding::Inconclusive), "equal, or more");
+}
+
+#[test]
+fn overloads_and_withheld_percentiles_are_not_compared() {
+    let mut log = run(1.0);
+    log.results[0].trial.as_mut().unwrap().outcome = Outcome::Overloaded;
+    let c = compared(&log);
+    assert!(of(&c, "p99").finding.is_none() && of(&c, "p99").why.unwrap().contains("overloaded"));
+    assert_eq!(of(&c, "throughput").finding, Some(Finding::Equivalent));
+    let mut log = run(1.0);
+    log.results[1].trial.as_mut().unwrap().latency.response.p99_ns = None;
+    assert!(of(&compared(&log), "p99").why.unwrap().contains("1 of 6 trials have no p99"));
+    let mut log = run(1.0);
+    log.results.iter_mut().for_each(|r| r.server = None);
+    let figures: Vec<&str> = compared(&log).plans[0].figures.iter().map(|f| f.figure.name()).collect();
+    assert_eq!(figures, ["throughput", "p50", "p99"], "what nobody looked at is not there");
+}
+
+#[test]
+fn who_is_compared_with_whom() {
+    let log = run(1.0);
+    let named = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>();
+    let pair = |names: &[&str]| {
+        let names = named(names);
+        choose_in(&log, "r", &names).map(|(a, b)| format!("{} {}", a.candidate, b.candidate))
+    };
+    // The baseline of the builder is the last.
+    assert_eq!(pair(&[]).unwrap(), "b a");
+    assert_eq!(pair(&["a"]).unwrap(), "b a");
+    assert_eq!(pair(&["a", "b"]).unwrap(), "a b");
+    assert!(pair(&["a", "c"]).unwrap_err().to_string().contains("no measured candidate \"c\"; it has a, b"));
+    let three = Log::new(&["a", "b", "c"], 1).with(&[&[1, 2, 3]]).0;
+    assert!(choose_in(&three, "r", &[]).unwrap_err().to_string().contains("3 candidates: name two"));
+    let one = Log::new(&["a"], 2).with(&[&[100], &[101]]).0;
+    assert!(choose_in(&one, "r", &[]).unwrap_err().to_string().contains("another run log"));
+    let labels = |a: &RunLog, b: &RunLog, names: &[&str]| {
+        let names = named(names);
+        let pairs = choose((a, "A"), (b, "B"), &names).map_err(|e| e.to_string())?;
+        Ok::<_, String>(
+            pairs
+                .iter()
+                .map(|(a, b)| format!("{}{}", a.candidate, b.candidate))
+                .collect::<Vec<_>>()
+                .join(" "),
+        )
+    };
+    assert_eq!(labels(&log, &three, &[]).unwrap(), "aa bb");
+    assert_eq!(labels(&log, &three, &["a", "c"]).unwrap(), "ac");
+    assert_eq!(labels(&one, &Log::new(&["z"], 1).with(&[&[5]]).0, &[]).unwrap(), "az");
+    assert!(labels(&log, &Log::new(&["z"], 1).with(&[&[5]]).0, &[]).unwrap_err().contains("No candidate"));
+    let itself = compare_parts(part(&log, "a"), part(&log, "a"), &Options::default());
+    assert!(itself.unwrap_err().to_string().contains("the same trials"));
+}
+
+#[test]
+fn what_fails_a_build() {
+    use super::fail_if::{failures, parse};
+    let fails = |factor: f64, text: &str| failures(&parse(text).unwrap(), &compared(&run(factor))).len();
+    assert_eq!(fails(0.95, "slower"), 1);
+    assert_eq!(fails(1.05, "slower"), 0);
+    assert_eq!(fails(1.0, "slower,inconclusive"), 0);
+    assert_eq!(fails(0.95, "throughput<-3%"), 1);
+    assert_eq!(fails(0.95, "throughput<-8%"), 0);
+    assert_eq!(fails(0.95, "throughput<-5%"), 0, "the interval holds the limit, and passes");
+    assert_eq!(fails(0.95, "throughput<-5%,inconclusive"), 1, "unless that is named");
+    assert_eq!(fails(1.05, "throughput>+3%"), 1);
+    let one = Log::new(&["a", "b"], 1).with(&[&[10_000, 5_000]]).0;
+    assert_eq!(failures(&parse("slower,throughput<-3%").unwrap(), &compared(&one)).len(), 0);
+    assert_eq!(failures(&parse("inconclusive").unwrap(), &compared(&one)).len(), 3, "all that a user feels");
+}

@@ -1,0 +1,122 @@
+//! `prony compare`: which of two is faster, if these trials say.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use prony_analysis::comparison::fail_if::{self, FailIf};
+use prony_analysis::comparison::{Comparison, ComparisonError, Options, choose, choose_in, compare_parts};
+use prony_analysis::figure::Figure;
+use prony_record::run_log::RunLog;
+use prony_report::terminal::{self, TerminalOptions};
+use prony_report::{json, markdown};
+
+use super::write_file;
+use crate::cli::{CompareArguments, CompareFormat};
+use crate::failure::{Failure, MISSED};
+use crate::printer::Printer;
+
+pub(crate) fn run(arguments: &CompareArguments, printer: &Printer) -> Result<(), Failure> {
+    let conditions = conditions(&arguments.fail_if)?;
+    let options = Options { margins: margins(&arguments.margin)?, force: arguments.force };
+    let comparisons = compare(arguments, &options, printer)?;
+    let text = match arguments.format {
+        CompareFormat::Terminal => {
+            let options = TerminalOptions { color: printer.color(), ..TerminalOptions::default() };
+            joined(&comparisons, |c| terminal::comparison(c, &options))
+        }
+        CompareFormat::Markdown => joined(&comparisons, markdown::comparison),
+        CompareFormat::Json => json::comparisons(&comparisons),
+    };
+    match arguments.output.as_deref().filter(|path| *path != "-") {
+        Some(path) => {
+            write_file(path, &text)?;
+            printer.note(&format!("Comparison: {path}"));
+        }
+        None => printer.out(&text),
+    }
+    let failed: Vec<String> =
+        comparisons.iter().flat_map(|comparison| fail_if::failures(&conditions, comparison)).collect();
+    if failed.is_empty() {
+        return Ok(());
+    }
+    Err(Failure { sentence: format!("--fail-if: {}.", failed.join("; ")), code: MISSED })
+}
+
+fn joined(comparisons: &[Comparison], view: impl Fn(&Comparison) -> String) -> String {
+    comparisons.iter().map(view).collect::<Vec<_>>().join("\n")
+}
+
+/// Who is compared with whom: see the grammar in [`CompareArguments::what`].
+fn compare(
+    arguments: &CompareArguments,
+    options: &Options,
+    printer: &Printer,
+) -> Result<Vec<Comparison>, Failure> {
+    let Some((first, rest)) = arguments.what.split_first() else {
+        return Err(Failure::usage("Compare what? Give two run logs, or one and two of its candidates."));
+    };
+    let log = read(first, printer)?;
+    let second = match rest {
+        [second] if Path::new(second).is_file() => Some(read(second, printer)?),
+        _ => None,
+    };
+    let pairs = match (&second, rest) {
+        (Some(second), [path]) => choose((&log, first), (second, path), &arguments.candidates),
+        _ => {
+            if let [second] = rest
+                && !log.header.candidates.iter().any(|c| c.label == *second)
+            {
+                return Err(Failure::usage(format!(
+                    "{second:?} is neither a file nor a candidate of {first}, whose candidates are {}.",
+                    log.header.candidates.iter().map(|c| c.label.as_str()).collect::<Vec<_>>().join(", ")
+                )));
+            }
+            if !rest.is_empty() && !arguments.candidates.is_empty() {
+                return Err(Failure::usage(
+                    "Candidates are named twice: give them after the run log, or with --candidate.",
+                ));
+            }
+            let named = if rest.is_empty() { &arguments.candidates } else { rest };
+            choose_in(&log, first, named).map(|pair| vec![pair])
+        }
+    };
+    let pairs = pairs.map_err(failure)?;
+    pairs.into_iter().map(|(a, b)| compare_parts(a, b, options).map_err(failure)).collect()
+}
+
+fn read(path: &str, printer: &Printer) -> Result<RunLog, Failure> {
+    let log = RunLog::read(Path::new(path))?;
+    if log.truncated {
+        printer.note(&format!("{path}: its last line was cut off and is dropped."));
+    }
+    Ok(log)
+}
+
+fn failure(error: ComparisonError) -> Failure {
+    match error {
+        ComparisonError::Choice(_) | ComparisonError::Unlike { .. } => Failure::usage(error),
+        ComparisonError::Nothing(..) => Failure::not_measured(error),
+    }
+}
+
+fn conditions(texts: &[String]) -> Result<Vec<FailIf>, Failure> {
+    let mut all = Vec::new();
+    for text in texts {
+        all.extend(fail_if::parse(text).map_err(|e| Failure::usage(format!("--fail-if {e}")))?);
+    }
+    Ok(all)
+}
+
+/// `throughput=1%`: above 0, below 100 %.
+fn margins(texts: &[String]) -> Result<BTreeMap<Figure, f64>, Failure> {
+    let mut margins = BTreeMap::new();
+    for text in texts {
+        let wrong =
+            |why: &str| Failure::usage(format!("--margin {text:?}: {why} Write throughput=1% or p99=10%."));
+        let (name, share) = text.split_once('=').ok_or_else(|| wrong("there is no =."))?;
+        let figure = fail_if::figure(name.trim()).map_err(|why| wrong(&format!("{why}.")))?;
+        margins
+            .insert(figure, super::share(share).ok_or_else(|| wrong("the share lies between 0 and 100%."))?);
+    }
+    Ok(margins)
+}

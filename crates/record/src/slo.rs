@@ -1,0 +1,40 @@
+//! Thresholds held against what was measured, as JSON.
+
+use serde::{Deserialize, Serialize};
+
+/// What became of a threshold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// Its whole interval is within the limit.
+    Met,
+    /// The interval holds the limit, or there is none.
+    Undecided,
+    /// Its whole interval is beyond the limit.
+    Missed,
+}
+
+impl Decision {
+    /// MET, MISSED or UNDECIDED.
+    pub fn word(self) -> &'static str {
+        match self {
+            Decision::Met => "MET",
+            Decision::Missed => "MISSED",
+            Decision::Undecided => "UNDECIDED",
+        }
+    }
+}
+
+/// A threshold held against a trial.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SloRecord {
+    /// As it was written: `p99<50ms`.
+    pub slo: String,
+    /// What became of it.
+    pub decision: Decision,
+    /// What was seen, in a few words.
+    pub seen: String,
+    /// What would decide it, where it is undecided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_decide: Option<String>,
+}

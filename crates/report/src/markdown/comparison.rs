@@ -1,0 +1,61 @@
+//! Two candidates side by side, for a pull request.
+
+use prony_analysis::compare::Finding;
+use prony_analysis::comparison::{Comparison, FigureComparison};
+
+use super::{code, push_row, text};
+use crate::words::comparison as words;
+
+/// A comparison as a comment on a pull request: the answer, a table per plan, what qualifies it.
+pub fn comparison(comparison: &Comparison) -> String {
+    let (a, b) = words::sides(comparison);
+    let mut out = format!("### {} against {}\n\n**{}**\n", text(&b), text(&a), text(&comparison.headline));
+    for difference in &comparison.not_comparable {
+        out.push_str(&format!("\n**Not comparable, compared all the same:** {}\n", text(difference)));
+    }
+    for plan in &comparison.plans {
+        let amount = words::amount(plan, comparison);
+        out.push_str(&format!("\n{}: {} · {amount}\n\n", text(&plan.name), text(&plan.describe)));
+        let head = ["", &text(&a), &text(&b), "change", "95 %", "A/A", "verdict"];
+        push_row(&mut out, head.iter().map(|h| (*h).to_owned()));
+        let lean = [":---", "---:", "---:", "---:", "---:", "---:", ":---"];
+        push_row(&mut out, lean.iter().map(|l| (*l).to_owned()));
+        for found in &plan.figures {
+            let (change, interval) = words::changes(found);
+            let cells = [
+                words::figure(found.figure),
+                words::value(found.figure, found.a.as_ref()),
+                words::value(found.figure, found.b.as_ref()),
+                change,
+                interval,
+                words::noise(found),
+                verdict(found, comparison.paired),
+            ];
+            push_row(&mut out, cells.into_iter());
+        }
+        let whys: Vec<String> = plan
+            .figures
+            .iter()
+            .filter_map(|f| Some(format!("- {}: {}\n", f.figure, text(f.why.as_ref()?))))
+            .collect();
+        if !whys.is_empty() {
+            out.push('\n');
+            out.extend(whys);
+        }
+    }
+    out.push('\n');
+    out.extend(comparison.notes.iter().map(|note| format!("- {}\n", text(note))));
+    out.push_str(&format!("\n<sub>{}. {}</sub>\n", text(&comparison.method), text(words::LEGEND)));
+    if let Some(next) = &comparison.next {
+        out.push_str(&format!("\nNext: {}\n", code(next)));
+    }
+    out
+}
+
+fn verdict(found: &FigureComparison, paired: bool) -> String {
+    let word = text(&words::verdict(found, paired));
+    match found.finding {
+        Some(Finding::Faster | Finding::Slower) => format!("**{word}**"),
+        Some(Finding::Equivalent | Finding::Inconclusive) | None => word,
+    }
+}

@@ -1,0 +1,122 @@
+//! A comparison's words, the same in every view.
+
+use prony_analysis::compare::Finding;
+use prony_analysis::comparison::{Comparison, FigureComparison, PlanComparison};
+use prony_analysis::figure::{Figure, Percentile};
+use prony_record::Estimate;
+
+use crate::format;
+use crate::words::WITHHELD;
+
+/// The figure with its unit.
+pub(crate) fn figure(figure: Figure) -> String {
+    match figure {
+        Figure::Throughput => "req/s".to_owned(),
+        Figure::Percentile(Percentile::P50) => "p50 ms".to_owned(),
+        Figure::Percentile(Percentile::P99) => "p99 ms".to_owned(),
+        Figure::CpuPerRequest => "CPU µs/req".to_owned(),
+        Figure::Memory => "memory MB".to_owned(),
+        Figure::Startup => "start-up ms".to_owned(),
+        other => other.name().to_owned(),
+    }
+}
+
+/// A side's value in the unit of [`figure`].
+pub(crate) fn value(figure: Figure, estimate: Option<&Estimate>) -> String {
+    let Some(estimate) = estimate else { return WITHHELD.to_owned() };
+    let at_least = if estimate.no_interval.as_deref() == Some("it is at least that") { "≥ " } else { "" };
+    let point = estimate.point;
+    let shown = match figure {
+        Figure::Throughput => format::rate(point),
+        Figure::CpuPerRequest => format::significant(point / 1e3, 3),
+        Figure::Memory => format::significant(point / 1e6, 3),
+        _ => format::milliseconds(point),
+    };
+    format!("{at_least}{shown}")
+}
+
+/// `−5.0 %`, from a ratio.
+pub(crate) fn change(ratio: f64) -> String {
+    let share = ratio - 1.0;
+    if share.abs() < 5e-5 {
+        return "±0 %".to_owned();
+    }
+    format!("{}{}", if share > 0.0 { '+' } else { '−' }, format::percent(share.abs()))
+}
+
+/// The change with its interval: `−5.0 %` and `−5.4 to −4.6 %`.
+pub(crate) fn changes(found: &FigureComparison) -> (String, String) {
+    let Some(ratio) = &found.ratio else { return (WITHHELD.to_owned(), String::new()) };
+    let interval = ratio.ci_low.zip(ratio.ci_high);
+    let interval = interval.map(|(low, high)| {
+        let (low, high) = (change(low), change(high));
+        format!("{} to {high}", low.trim_end_matches(" %"))
+    });
+    (change(ratio.point), interval.unwrap_or_else(|| WITHHELD.to_owned()))
+}
+
+/// `± 0.9 %`: what equals would show.
+pub(crate) fn noise(found: &FigureComparison) -> String {
+    found.noise.map_or(WITHHELD.to_owned(), |noise| format!("±{}", format::percent(noise.half_width)))
+}
+
+/// The finding in a word, and what is to be known of it. What a server costs is not fast or slow.
+pub(crate) fn verdict(found: &FigureComparison, paired: bool) -> String {
+    let cost = matches!(found.figure, Figure::CpuPerRequest | Figure::Memory);
+    let (better, worse) = if cost { ("LESS", "MORE") } else { ("FASTER", "SLOWER") };
+    match found.finding {
+        Some(Finding::Faster) => better.to_owned(),
+        Some(Finding::Slower) => worse.to_owned(),
+        Some(Finding::Equivalent) => {
+            format!("equivalent within {}", format::percent(found.smallest))
+        }
+        Some(Finding::Inconclusive) => format!("inconclusive{}", needed(found, paired)),
+        None => "no verdict".to_owned(),
+    }
+}
+
+fn needed(found: &FigureComparison, paired: bool) -> String {
+    let n = match (found.blocks_needed, found.why.is_some()) {
+        (Some(n), _) => n,
+        (None, true) => return String::new(),
+        (None, false) => return ": not with 1,000 blocks of this noise".to_owned(),
+    };
+    let more = if paired {
+        format::count(n.into(), "more block", "more blocks")
+    } else {
+        format::count(n.into(), "more trial of each", "more trials of each")
+    };
+    format!(": about {more}")
+}
+
+/// How much was measured: `6 blocks of one run, in alternation`, `5 and 6 trials of two runs`.
+pub(crate) fn amount(plan: &PlanComparison, comparison: &Comparison) -> String {
+    if comparison.paired {
+        return format!(
+            "{} of one run, in alternation",
+            format::count(plan.blocks.into(), "block", "blocks")
+        );
+    }
+    let of = if comparison.a.run == comparison.b.run { "one run" } else { "two runs" };
+    format!("{} and {} of {of}", plan.a_trials, format::count(plan.b_trials.into(), "trial", "trials"))
+}
+
+/// The names of both sides in a table: labels, or runs where the labels are the same.
+pub(crate) fn sides(comparison: &Comparison) -> (String, String) {
+    let (a, b) = (&comparison.a, &comparison.b);
+    if a.candidate != b.candidate {
+        return (a.candidate.clone(), b.candidate.clone());
+    }
+    let stem = |run: &str| {
+        let name = run.rsplit('/').next().unwrap_or(run);
+        name.strip_suffix(".jsonl").unwrap_or(name).to_owned()
+    };
+    match (stem(&a.run), stem(&b.run)) {
+        (a, b) if a == b => ("A".to_owned(), "B".to_owned()),
+        sides => sides,
+    }
+}
+
+/// What the words mean, below a table.
+pub(crate) const LEGEND: &str = "A/A is what two equals would show in as many blocks of this run, 95 %: \
+                                 each candidate held against itself from block to block.";

@@ -16,6 +16,7 @@ pub mod figure;
 pub mod figures;
 mod growth;
 mod headline;
+pub mod history;
 pub mod picture;
 pub mod published;
 mod ranking;

@@ -4,6 +4,7 @@
 mod bench;
 mod capacity;
 mod compare;
+mod history;
 mod load;
 mod report;
 mod serve;
@@ -16,6 +17,7 @@ use clap::{Parser, Subcommand};
 pub(crate) use bench::BenchArguments;
 pub(crate) use capacity::CapacityArguments;
 pub(crate) use compare::{CompareArguments, CompareFormat};
+pub(crate) use history::{HistoryArguments, HistoryFormat};
 pub(crate) use load::{LoadArguments, PlanArguments};
 pub(crate) use report::{ReportArguments, ReportFormat};
 pub(crate) use serve::ServeArguments;
@@ -50,6 +52,8 @@ pub(crate) enum Command {
     Target(TargetArguments),
     /// Shows run logs as web pages, on this machine
     Serve(ServeArguments),
+    /// Shows a figure over many runs, and where its level changed
+    History(HistoryArguments),
     /// Says which of two is faster, slower or equivalent, or that these trials don't tell
     Compare(CompareArguments),
 }

@@ -33,7 +33,8 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
     }
     let interrupt = interrupt::of_a_run()?;
     let cpus = &setup.pins.client;
-    let watch = Watch::start(arguments.web.as_deref(), || watch::bench_head(&setup), cpus, printer)?;
+    let watch = Watch::start(arguments.web.as_deref(), || watch::bench_head(&setup), cpus, printer)?
+        .and_metrics(arguments.metrics.as_deref(), || watch::bench_rates(&setup), cpus, printer)?;
     let mut progress = Progress::new(printer, arguments.quiet);
     let outcome = prony_lab::bench::run(&setup, &mut prony_load::run, &interrupt, &mut |event| {
         progress.hear(event);

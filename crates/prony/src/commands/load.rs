@@ -57,15 +57,14 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
         plan.target = Target::parse(&embedded.url).map_err(Failure::not_measured)?;
     }
     let own_cpus: Vec<u32> = plan.cpus.iter().filter_map(|cpu| u32::try_from(*cpu).ok()).collect();
-    let watch = Watch::start(arguments.web.as_deref(), || watch::load_head(&plan), &own_cpus, printer)?;
+    let watch = Watch::start(arguments.web.as_deref(), || watch::load_head(&plan), &own_cpus, printer)?
+        .and_metrics(arguments.metrics.as_deref(), || watch::load_rate(&plan), &own_cpus, printer)?;
     let progress = progress_bar(&plan, arguments.quiet || !printer.watched());
     let mut host_watch = HostWatch::of(&own_cpus);
     let measured = prony_load::run(&plan, &control, &mut |snapshot| {
         host_watch.look(snapshot);
         show(&progress, &plan, snapshot);
-        if let Some(hub) = watch.hub() {
-            hub.snapshot(snapshot);
-        }
+        watch.snapshot(snapshot);
     });
     progress.finish_and_clear();
     let measured = match measured {
@@ -113,10 +112,10 @@ fn publish(
     }
     if !to_stdout {
         let target = is_embedded(arguments).then(String::new);
-        let text =
-            terminal::trial(trial, &TerminalOptions { color: printer.color(), target, ..Default::default() });
+        let options =
+            TerminalOptions { color: printer.color(), target, plot: arguments.plot, ..Default::default() };
+        let text = terminal::trial(trial, &options);
         if arguments.quiet {
-            let options = TerminalOptions { color: printer.color(), ..Default::default() };
             let thresholds = terminal::thresholds(&trial.slo, &options);
             printer.out(&format!("{}\n{thresholds}", text.lines().next().unwrap_or_default()));
         } else {

@@ -7,6 +7,7 @@ pub(crate) mod capacity;
 pub(crate) mod compare;
 pub(crate) mod embedded;
 mod export;
+pub(crate) mod history;
 pub(crate) mod load;
 pub(crate) mod plan;
 pub(crate) mod report;

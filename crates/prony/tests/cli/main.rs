@@ -8,8 +8,10 @@ mod export;
 mod formats;
 #[path = "../../../record/src/openmetrics/grammar.rs"]
 mod grammar;
+mod history;
 mod ledger;
 mod many;
+mod metrics;
 mod ports;
 mod servers;
 mod signals;

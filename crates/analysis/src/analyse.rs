@@ -198,6 +198,7 @@ pub(crate) fn candidates(log: &RunLog, results: &Results<'_>, plan: &str) -> Vec
                 version: None,
                 workers: None,
                 keepalive: true,
+                sleep: None,
             }
         });
     known.chain(unknown).collect()

@@ -29,6 +29,13 @@ pub(crate) fn monotonic_ns() -> u64 {
     seconds * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
 }
 
+/// Takes an exclusive advisory lock on a file, without waiting; whether it is ours now. It is kept
+/// as long as the descriptor is open here or in a child (none inherits it: it closes on exec).
+pub(crate) fn try_lock(file: &File) -> bool {
+    // SAFETY: the descriptor is open; flock takes two numbers.
+    unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) == 0 }
+}
+
 /// The size of a memory page in bytes.
 pub(crate) fn page_bytes() -> u64 {
     // SAFETY: sysconf takes a number and returns one.

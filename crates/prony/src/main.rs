@@ -45,5 +45,6 @@ fn run(cli: Cli, printer: &Printer) -> Result<(), Failure> {
         Command::Servers(arguments) => commands::servers::run(&arguments, printer),
         Command::Target(arguments) => commands::target::run(&arguments, printer),
         Command::Serve(arguments) => commands::serve::run(&arguments, printer),
+        Command::Doctor(arguments) => commands::doctor::run(&arguments, printer),
     }
 }

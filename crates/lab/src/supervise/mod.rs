@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::guard::{
     ARGUMENT, CONTAINER_TIMEOUT, GuardEvent, GuardOrder, KILL_TIMEOUT, RUN_DIR_MARK, STOP_LINE, STOP_TIMEOUT,
-    remove_run_dir,
+    remove_run_dir, tree,
 };
 use crate::journal::{self, Entry, Identity};
 use crate::launch::LaunchSpec;
@@ -17,6 +17,7 @@ use crate::sample::{Cgroup, Watched};
 use crate::sys;
 
 mod error;
+mod listener;
 mod port;
 
 pub use error::{StartError, StartErrorKind, TAIL_LINES};
@@ -292,6 +293,17 @@ impl Running {
     /// The processes that were started, helpers first.
     pub fn pids(&self) -> Vec<u32> {
         self.entry.processes.iter().map(|p| p.pid).collect()
+    }
+
+    /// Who else listens on a port beside or instead of this server, `process 4321 (nginx)`; `None`:
+    /// nobody, or it cannot be told (of a container it is not: its processes may be another service's).
+    pub fn stranger_on(&self, port: u16) -> Option<String> {
+        if self.entry.container.is_some() {
+            return None;
+        }
+        // A worker that is born meanwhile holds its parent's sockets, which are ours then.
+        let own: Vec<u32> = tree::descendants(self.entry.guard.pid).iter().map(|p| p.pid).collect();
+        listener::stranger(port, &own)
     }
 
     /// From just before the first process was started to the first right answer.

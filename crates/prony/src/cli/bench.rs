@@ -57,4 +57,7 @@ pub(crate) struct BenchArguments {
     /// (--web=0.0.0.0:8080) only with the token that is printed
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true, default_missing_value = "127.0.0.1:0")]
     pub(crate) web: Option<String>,
+    /// How long to wait while another bench runs on this machine; 0 is not at all [default: until it ends]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) wait: Option<String>,
 }

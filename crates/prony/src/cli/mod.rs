@@ -2,6 +2,7 @@
 //! says more than a parser's; [`super::commands`] gives them their meaning.
 
 mod bench;
+mod doctor;
 mod load;
 mod report;
 mod serve;
@@ -12,6 +13,7 @@ pub(crate) mod traps;
 use clap::{Parser, Subcommand};
 
 pub(crate) use bench::BenchArguments;
+pub(crate) use doctor::{DoctorArguments, DoctorFormat};
 pub(crate) use load::{LoadArguments, PlanArguments};
 pub(crate) use report::{ReportArguments, ReportFormat};
 pub(crate) use serve::ServeArguments;
@@ -44,4 +46,6 @@ pub(crate) enum Command {
     Target(TargetArguments),
     /// Shows run logs as web pages, on this machine
     Serve(ServeArguments),
+    /// What on this host distorts results, and what mends it
+    Doctor(DoctorArguments),
 }

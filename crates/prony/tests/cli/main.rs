@@ -4,8 +4,10 @@
 mod bad_input;
 mod bench;
 mod coming_from;
+mod doctor;
 mod export;
 mod ledger;
+mod misbehaviour;
 mod ports;
 mod servers;
 mod signals;

@@ -227,7 +227,7 @@ fn notes(log: &RunLog, results: &Results<'_>) -> Vec<String> {
     let mut notes: Vec<String> = log
         .events
         .iter()
-        .filter(|e| e.what != "finished")
+        .filter(|e| !matches!(e.what.as_str(), "finished" | "checked"))
         .map(|e| {
             let what = e.what.replace('_', " ");
             if e.detail.is_empty() { what } else { format!("{what}: {}", e.detail) }

@@ -5,7 +5,8 @@
 //! samples that shows as one process gone and a later one in its place.
 //!
 //! What it cannot see: a process that lives for less than two samples (a
-//! child for each request, as CGI has it, is no worker), and one that executes
+//! child for each request, as CGI has it, is no worker; one that was there
+//! before the load is, however soon it ends), and one that executes
 //! another program in its own place.
 
 use std::collections::BTreeMap;
@@ -48,11 +49,14 @@ pub(super) struct Roll {
     /// By pid and start time.
     living: BTreeMap<(u32, u64), Life>,
     ended: Vec<Life>,
+    begun: bool,
 }
 
 impl Roll {
-    /// Takes in a sample.
+    /// Takes in a sample. Who is in the first one was there before the load: that is often enough.
     pub(super) fn see(&mut self, at_ns: u64, processes: &[ProcessStat]) {
+        let seen_at_once = if self.begun { 1 } else { SEEN_MIN };
+        self.begun = true;
         for process in processes.iter().filter(|p| !p.is_zombie) {
             let key = (process.pid, process.start_ticks);
             if let Some(life) = self.living.get_mut(&key) {
@@ -64,7 +68,7 @@ impl Roll {
                     name: tree::name(process.pid),
                     first_ns: at_ns,
                     last_ns: at_ns,
-                    seen: 1,
+                    seen: seen_at_once,
                 };
                 self.living.insert(key, life);
             }
@@ -175,7 +179,15 @@ mod tests {
     #[test]
     fn a_child_for_each_request_is_no_worker() {
         let samples: Vec<Vec<(u32, u64)>> = (0..50).map(|i| vec![MASTER, (2_000_000 + i, 5)]).collect();
-        let samples: Vec<&[(u32, u64)]> = samples.iter().map(Vec::as_slice).collect();
-        assert_eq!(over(&samples, 5_000), Changes::default());
+        let at_rest: &[(u32, u64)] = &[MASTER];
+        let loaded = samples.iter().map(Vec::as_slice);
+        let samples: Vec<&[(u32, u64)]> = std::iter::once(at_rest).chain(loaded).collect();
+        assert_eq!(over(&samples, 5_100), Changes::default());
+    }
+
+    #[test]
+    fn a_worker_that_ends_at_once_was_one() {
+        let samples: &[&[(u32, u64)]] = &[&[MASTER, ONE], &[MASTER, TWO], &[MASTER, TWO]];
+        assert_eq!(pids(&over(samples, 300)), (vec![(ONE.0, TWO.0)], vec![]));
     }
 }

@@ -146,7 +146,7 @@ fn a_server_killed_in_mid_trial_voids_it() {
     let died = reason(&result, "server_died").unwrap();
     assert_eq!(died["effect"], "invalid");
     assert!(died["detail"].as_str().unwrap().starts_with("die was ended by signal 9 while it was loaded"));
-    assert!(said.out.contains("server_died"), "{}", said.out);
+    assert!(said.out.contains("server died in 1 of 1 trial"), "{}", said.out);
     lab.assert_nothing_left();
 }
 
@@ -163,7 +163,7 @@ fn a_worker_started_again_voids_the_trial_and_a_steady_one_does_not() {
     );
     let detail = restarted["detail"].as_str().unwrap();
     assert!(detail.starts_with("1 process of restart ended and another took its place: "), "{detail}");
-    assert!(said.out.contains("server_restarted"), "{}", said.out);
+    assert!(said.out.contains("server restarted in 1 of 1 trial"), "{}", said.out);
     lab.assert_nothing_left();
 
     // The same server once more: its worker has had its accident, and lives.
@@ -229,7 +229,7 @@ fn one_wrong_answer_in_ten_thousand_voids_the_trial() {
     // 20,000 requests and those of the check: the 10,000th and the 20,000th are wrong.
     let mismatches = result["trial"]["errors"]["body_mismatch"].as_u64().unwrap();
     assert!((1..=2).contains(&mismatches), "{mismatches}");
-    assert!(said.out.contains("wrong_answer"), "{}", said.out);
+    assert!(said.out.contains("wrong answer in 1 of 1 trial"), "{}", said.out);
     lab.assert_nothing_left();
 }
 

@@ -27,6 +27,8 @@ pub use port::{free_port, port_of};
 /// start within 100 ms; no longer than [`READY_PERIOD_MAX`], the resolution of start-up times.
 const READY_PERIOD_MIN: Duration = Duration::from_millis(1);
 const READY_PERIOD_MAX: Duration = Duration::from_millis(20);
+/// How often somebody else must be seen on a server's port.
+const STRANGER_LOOKS: u32 = 3;
 /// What a guard may take beyond its own limits to be gone.
 const GUARD_END: Duration = Duration::from_secs(2);
 
@@ -301,9 +303,17 @@ impl Running {
         if self.entry.container.is_some() {
             return None;
         }
-        // A worker that is born meanwhile holds its parent's sockets, which are ours then.
-        let own: Vec<u32> = tree::descendants(self.entry.guard.pid).iter().map(|p| p.pid).collect();
-        listener::stranger(port, &own)
+        let look = || {
+            let own: Vec<u32> = tree::descendants(self.entry.guard.pid).iter().map(|p| p.pid).collect();
+            listener::stranger(port, &own)
+        };
+        // A worker that is born between two readings of /proc is a stranger for that moment only.
+        let mut who = look()?;
+        for _ in 1..STRANGER_LOOKS {
+            std::thread::sleep(READY_PERIOD_MAX);
+            who = look()?;
+        }
+        Some(who)
     }
 
     /// From just before the first process was started to the first right answer.

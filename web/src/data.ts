@@ -273,6 +273,8 @@ export interface Detail {
   host: Host;
   tls: { version: string | null; cipher: string | null; handshakes_full: number; handshakes_resumed: number } | null;
   reasons: { code: string; affects: string[]; effect: string; detail: string; advice: string }[];
+  /** What each request of a list got. */
+  targets?: { request: string; lines: number; completed: number; failed: number; waiting: number; response: Summary }[];
   picture?: Picture;
 }
 

@@ -5,10 +5,12 @@
 //! against real servers, `cargo xtask containers` against some in containers;
 //! `cargo xtask peers` compares Prony with other load
 //! generators; `cargo xtask fuzz` runs the fuzz targets; `cargo xtask soak` watches
-//! the memory of a long load; `cargo xtask web` opens the web page in a browser.
+//! the memory of a long load; `cargo xtask web` opens the web page in a browser;
+//! `cargo xtask coverage` simulates trials of known truth.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to its developer")]
 
 mod containers;
+mod coverage;
 mod docs;
 mod e2e;
 mod fuzz;
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
             web_cost::run(&root().join("target/release/prony"))
         }
         Some("web") => web::run(&root()),
+        Some("coverage") => coverage::run(&root(), rest),
         Some("soak") => soak::run(&root(), rest),
         Some("peers") => peers::run(&root(), rest),
         // What `peers` starts: this program again, as the parent of a tool, as the floor and as a server.
@@ -42,7 +45,7 @@ fn main() -> ExitCode {
         Some("measured") => peers::measured(rest),
         Some("floor") => peers::floor::run(rest),
         Some("counting-server") => peers::counting::run(),
-        _ => Err("usage: cargo xtask tidy|docs|e2e|containers|web|fuzz|soak|peers".to_owned()),
+        _ => Err("usage: cargo xtask tidy|docs|e2e|containers|web|coverage|fuzz|soak|peers".to_owned()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

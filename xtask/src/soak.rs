@@ -62,6 +62,8 @@ struct Soaked {
     failed: u64,
     rss_kib: Vec<u64>,
     slope: Option<Slope>,
+    /// The machine, in a line.
+    host: String,
 }
 
 /// `cargo xtask soak [--minutes N] [--store]`.
@@ -147,9 +149,16 @@ fn soak(binary: &Path, folder: &Path, minutes: u64) -> Result<Vec<Soaked>, Strin
         let count = |name: &str| result["requests"][name].as_u64().unwrap_or(0);
         let (completed, failed) = (count("completed"), count("failed"));
         let slope = slope(&rss_kib);
-        Ok(Soaked { name: mode.name, line, completed, failed, rss_kib, slope })
+        Ok(Soaked { name: mode.name, line, completed, failed, rss_kib, slope, host: host(&result["host"]) })
     });
     ended.collect()
+}
+
+/// The machine as a load recorded it.
+fn host(recorded: &serde_json::Value) -> String {
+    let word = |name: &str| recorded[name].as_str().unwrap_or("?").to_owned();
+    let cpus = recorded["cpus_online"].as_u64().unwrap_or(0);
+    format!("{}, {cpus} CPUs, {}, {}", word("cpu_model"), word("kernel"), word("os"))
 }
 
 /// A target on a free port, and its URL from the line that it says first.
@@ -201,11 +210,12 @@ fn complaint(soaked: &Soaked) -> Option<String> {
 
 fn page(soaked: &[Soaked], minutes: u64) -> String {
     let mut page = format!(
-        "# Soak: {minutes} minutes\n\n{}. All modes at once on loopback, each against a `prony target` of its own; resident\n\
+        "# Soak: {minutes} minutes\n\n{}. {}. All modes at once on loopback, each against a `prony target` of its own; resident\n\
          memory (VmRSS) every second. The slope is Theil–Sen's over the time after the first minute, with its 95 %\n\
          interval; growth is an interval wholly beyond {GROWTH_MAX_KIB_PER_MIN} KiB/min.\n\n\
          | mode | completed | failed | RSS at 1 min | at the end | most | slope, KiB/min | |\n|---|---|---|---|---|---|---|---|\n",
-        date()
+        date(),
+        soaked.first().map_or("?", |one| &one.host)
     );
     for one in soaked {
         let settled = one.rss_kib.get(SETTLED_AFTER_S.min(one.rss_kib.len() / 2)).copied().unwrap_or(0);
@@ -257,7 +267,15 @@ mod tests {
 
     fn soaked(rss_kib: Vec<u64>) -> Soaked {
         let slope = slope(&rss_kib);
-        Soaked { name: "a mode", line: "prony load".to_owned(), completed: 1, failed: 0, rss_kib, slope }
+        Soaked {
+            name: "a mode",
+            line: "prony load".to_owned(),
+            completed: 1,
+            failed: 0,
+            rss_kib,
+            slope,
+            host: "a machine".to_owned(),
+        }
     }
 
     #[test]

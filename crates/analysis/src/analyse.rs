@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use prony_record::Estimate;
 use prony_record::run_log::{CandidateRecord, NamedPlan, PlannedTrial, RunLog, TrialResult};
-use prony_record::trial::{Bound, Trial, Validity};
+use prony_record::trial::{Trial, Validity};
 
 use crate::conclusions::Evidence;
 use crate::experiment::{ExperimentAnalysis, PlanAnalysis, Row, TrialCounts};
@@ -84,11 +84,11 @@ fn trial_counts(log: &RunLog, results: &Results<'_>) -> TrialCounts {
             None => &mut counts.missing,
             Some(None) => &mut counts.void,
             Some(Some(cell)) if !cell.counts() => &mut counts.void,
-            Some(Some(cell)) => match (cell.trial.verdict.validity, cell.trial.throughput.bound) {
+            Some(Some(cell)) => match (cell.trial.verdict.validity, cell.is_lower_bound()) {
                 (Validity::Invalid, _) => &mut counts.void,
                 (Validity::Suspect, _) => &mut counts.suspect,
-                (Validity::Valid, Bound::Lower) => &mut counts.lower_bound,
-                (Validity::Valid, Bound::Exact) => &mut counts.valid,
+                (Validity::Valid, true) => &mut counts.lower_bound,
+                (Validity::Valid, false) => &mut counts.valid,
             },
         };
         *slot += 1;

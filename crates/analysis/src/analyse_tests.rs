@@ -132,7 +132,7 @@ fn what_was_cut_off_is_noted() {
 #[test]
 fn lower_bounds_are_counted_and_said() {
     let mut log = Log::new(&["a", "base"], 3).with(&[&[300, 100], &[301, 101], &[302, 99]]);
-    log.trial(0).throughput.bound = Bound::Lower;
+    log.trial(0).throughput.bound = prony_record::trial::Bound::Lower;
     let analysis = log.analyse();
     assert_eq!(analysis.trials.lower_bound, 1);
     assert!(analysis.plans[0].rows[0].lower_bound);

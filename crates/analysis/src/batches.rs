@@ -1,6 +1,6 @@
 //! The window's 100 ms bins, merged into equal batches.
 
-use prony_load::measurement::{BIN_NS, Bin};
+use prony_load::measurement::{BIN_NS, Bin, Second};
 
 /// A contiguous part of the window.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,6 +23,11 @@ impl Batch {
     /// Its middle, in seconds from the window's start.
     pub(crate) fn middle_s(&self) -> f64 {
         (self.start_ns + self.end_ns) as f64 / 2e9
+    }
+
+    /// Its start, in seconds from the window's.
+    pub(crate) fn seconds_in(&self) -> f64 {
+        self.start_ns as f64 / 1e9
     }
 
     /// Completed requests per second.
@@ -61,9 +66,19 @@ pub(crate) fn merge(bins: &[Bin], window_ns: u64, count: usize) -> Vec<Batch> {
         .collect()
 }
 
+/// The entries of a series but for a last one of less than this share of the others' length (of a
+/// second, where there is but one): few answers would speak for a part like the others.
+pub(crate) fn whole_entries(series: &[Second], least: f64) -> Vec<&Second> {
+    let each_ns = series.iter().map(|s| s.length_ns).max().unwrap_or(0).max(1_000_000_000);
+    #[expect(clippy::cast_precision_loss, reason = "a window of a day is 8.64e13 ns, exact in an f64")]
+    let is_whole = |s: &&Second| s.length_ns as f64 >= least * each_ns as f64;
+    series.iter().filter(is_whole).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::healthy;
     use proptest::prelude::*;
 
     #[test]
@@ -74,6 +89,23 @@ mod tests {
         assert_eq!(batches[3].seconds(), 0.15);
         assert_eq!(batches[3].rate_per_s(), 100.0);
         assert!(merge(&bins, 450_000_000, 5).is_empty());
+    }
+
+    #[test]
+    fn a_short_last_entry_is_left_out_whatever_the_others_length() {
+        let mut series = healthy(4, 100).series;
+        let whole = |series: &[Second], least| whole_entries(series, least).len();
+        assert_eq!(whole(&series, 0.9), 4);
+        series[3].length_ns = 600_000_000;
+        assert_eq!((whole(&series, 0.5), whole(&series, 0.9)), (4, 3));
+        for entry in &mut series[..3] {
+            entry.length_ns = 4_000_000_000;
+        }
+        series[3].length_ns = 1_900_000_000;
+        assert_eq!(whole(&series, 0.5), 3);
+        assert_eq!(whole(&series[3..], 0.9), 1);
+        series[3].length_ns = 400_000_000;
+        assert_eq!(whole(&series[3..], 0.5), 0);
     }
 
     #[test]

@@ -58,6 +58,14 @@ impl Percentile {
     }
 }
 
+impl Percentile {
+    /// 0.99 for p99.
+    pub fn fraction(self) -> f64 {
+        let field = self.field();
+        prony_record::trial::PERCENTILES.iter().find(|(name, _)| *name == field).map_or(0.5, |(_, q)| *q)
+    }
+}
+
 /// Every figure by its name in claims.
 pub const FIGURES: [(&str, Figure); 15] = [
     ("throughput", Figure::Throughput),

@@ -6,7 +6,6 @@
 
 use prony_record::Estimate;
 use prony_record::run_log::RunLog;
-use prony_record::trial::Bound;
 use serde::Serialize;
 
 use crate::analyse::{candidates, last_results, plan_names};
@@ -51,7 +50,7 @@ impl Figure {
     fn of(self, cell: &Cell<'_>) -> Option<f64> {
         let response = &cell.trial.latency.response;
         match self {
-            Figure::Throughput => Some(cell.trial.throughput.requests_per_s.point),
+            Figure::Throughput => Some(cell.rate()),
             Figure::P50 => response.p50_ns.map(real),
             Figure::P99 => response.p99_ns.map(real),
             Figure::CpuPerRequest => {
@@ -150,8 +149,7 @@ fn figure_rows(figure: Figure, cells: &[(String, Vec<Cell<'_>>)]) -> Vec<FigureR
                 candidate: label.clone(),
                 rank: own.as_ref().and_then(|_| places.next()),
                 tie: None,
-                lower_bound: figure == Figure::Throughput
-                    && cells.iter().any(|c| c.trial.throughput.bound == Bound::Lower),
+                lower_bound: figure == Figure::Throughput && cells.iter().any(Cell::is_lower_bound),
                 trials: cells.iter().filter_map(|c| figure.of(c)).collect(),
                 ratios: contestants.iter().map(|base| own.as_ref()?.ratio_to(base.as_ref()?)).collect(),
                 estimate,
@@ -190,8 +188,7 @@ fn contestant(figure: Figure, cells: &[Cell<'_>]) -> Option<Contestant> {
     }
     let by_block: Vec<(u32, f64)> =
         cells.iter().filter_map(|c| Some((c.planned.block, figure.of(c)?))).collect();
-    let lower =
-        figure == Figure::Throughput && cells.iter().any(|c| c.trial.throughput.bound == Bound::Lower);
+    let lower = figure == Figure::Throughput && cells.iter().any(Cell::is_lower_bound);
     Contestant::of(&by_block, lower)
 }
 

@@ -7,6 +7,7 @@ mod analyse;
 mod batches;
 mod by_request;
 pub mod claim;
+pub mod compare;
 pub mod conclusions;
 mod curve;
 pub mod experiment;
@@ -21,9 +22,12 @@ mod row;
 pub mod slo;
 mod steady;
 mod summary;
-#[cfg(test)]
-mod testing;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 mod text;
 mod throughput;
 pub mod trial;
 pub mod verdict;
+pub mod within;
+
+pub use prony_stats::search;

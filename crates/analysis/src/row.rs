@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use prony_record::Estimate;
+use prony_record::capacity::CapacityRecord;
 use prony_record::run_log::{CandidateRecord, PlannedTrial, TrialResult};
 use prony_record::server::ServerSamples;
 use prony_record::trial::{Bound, Outcome, Trial, Validity};
@@ -20,13 +21,30 @@ pub(crate) struct Cell<'a> {
     pub(crate) planned: &'a PlannedTrial,
     pub(crate) trial: &'a Trial,
     pub(crate) server: Option<&'a ServerSamples>,
+    /// What a search found; the trial is then its confirmation.
+    capacity: Option<&'a CapacityRecord>,
 }
 
 impl<'a> Cell<'a> {
     /// The result's trial; `None` when nothing was measured.
     pub(crate) fn of(result: &'a TrialResult) -> Option<Cell<'a>> {
         let trial = result.trial.as_ref()?;
-        Some(Cell { planned: &result.planned, trial, server: result.server.as_ref() })
+        if result.capacity.as_ref().is_some_and(|found| found.capacity_per_s.is_none()) {
+            return None;
+        }
+        let capacity = result.capacity.as_ref();
+        Some(Cell { planned: &result.planned, trial, server: result.server.as_ref(), capacity })
+    }
+
+    /// What candidates are ranked by: completed requests per second, of a search the rate it found.
+    pub(crate) fn rate(&self) -> f64 {
+        let found = self.capacity.and_then(|found| found.capacity_per_s.as_ref());
+        found.map_or(self.trial.throughput.requests_per_s.point, |found| found.point)
+    }
+
+    /// Whether the server carries at least that.
+    pub(crate) fn is_lower_bound(&self) -> bool {
+        self.capacity.map_or(self.trial.throughput.bound, |found| found.bound) == Bound::Lower
     }
 
     /// Whether it counts: it ran to its end and is not invalid.
@@ -39,8 +57,8 @@ impl<'a> Cell<'a> {
 /// notes on what could not be read. `cells` are all its trials, in block order.
 pub(crate) fn row(candidate: &CandidateRecord, cells: &[Cell<'_>]) -> (Row, Option<Contestant>, Vec<String>) {
     let counted: Vec<Cell<'_>> = cells.iter().copied().filter(Cell::counts).collect();
-    let rates: Vec<f64> = counted.iter().map(|c| c.trial.throughput.requests_per_s.point).collect();
-    let lower_bound = counted.iter().any(|c| c.trial.throughput.bound == Bound::Lower);
+    let rates: Vec<f64> = counted.iter().map(Cell::rate).collect();
+    let lower_bound = counted.iter().any(Cell::is_lower_bound);
     let by_block: Vec<(u32, f64)> =
         counted.iter().zip(&rates).map(|(c, rate)| (c.planned.block, *rate)).collect();
     let (p50_ns, _) = percentile(&counted, "p50_ns");

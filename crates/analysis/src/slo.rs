@@ -249,12 +249,7 @@ fn by_count(summary: &Summary, trial: &Trial, percentile: Percentile, limit_ns: 
         .map(|step| step.count_at_value())
         .sum();
     let within = summary.count.saturating_sub(above);
-    by_ranks(within, summary.count + trial.requests.failed, fraction(percentile))
-}
-
-fn fraction(percentile: Percentile) -> f64 {
-    let field = percentile.field();
-    prony_record::trial::PERCENTILES.iter().find(|(name, _)| *name == field).map_or(0.5, |(_, q)| *q)
+    by_ranks(within, summary.count + trial.requests.failed, percentile.fraction())
 }
 
 /// Whether a share of `q` at least of all `n` is within, by the interval of the q-quantile's rank.

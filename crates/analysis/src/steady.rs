@@ -1,11 +1,13 @@
 //! Whether throughput and latency held level over the window.
 
 use prony_load::measurement::{Measurement, Second, empty_histogram};
+use prony_stats::CONFIDENCE;
+use prony_stats::change_point::step;
 use prony_stats::mser::warm_up_end;
-use prony_stats::trend::{median, theil_sen};
-use prony_stats::{CONFIDENCE, interval};
+use prony_stats::student::normal_two_sided;
+use prony_stats::trend::{median, theil_sen_dependent};
 
-use crate::batches::{Batch, merge};
+use crate::batches::{Batch, merge, whole_entries};
 use crate::text::percent;
 
 /// Shorter windows are not assessed: 20 batches would be under 500 ms each.
@@ -19,6 +21,9 @@ pub(crate) const LATENCY_DRIFT_MAX: f64 = 0.10;
 
 const BATCHES: usize = 20;
 
+/// A step has this many batches on either side at the least, a fifth of the window.
+const STEP_BATCHES_MIN: usize = 4;
+
 /// A figure that drifted.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Drift {
@@ -31,7 +36,10 @@ pub(crate) struct Drift {
 /// The figures that drifted; empty when all held level or the window is too
 /// short to tell. `growing` says that the response grows by overload, which
 /// is a finding of its own.
-pub(crate) fn drifts(m: &Measurement, window_ns: u64, growing: bool) -> Vec<Drift> {
+///
+/// `p99_known` says that the response's p99 has an interval: where its tail is
+/// a queue's few excursions, where these fall is no trend.
+pub(crate) fn drifts(m: &Measurement, window_ns: u64, growing: bool, p99_known: bool) -> Vec<Drift> {
     if window_ns < WINDOW_MIN_NS {
         return Vec::new();
     }
@@ -39,18 +47,22 @@ pub(crate) fn drifts(m: &Measurement, window_ns: u64, growing: bool) -> Vec<Drif
     drifts.extend(throughput_drift(m, window_ns).or_else(|| warming_up(m, window_ns)));
     if !growing {
         drifts.extend(latency_drift(m, window_ns, "p50", 0.50, 100));
-        drifts.extend(latency_drift(m, window_ns, "p99", 0.99, 1_000));
+        if p99_known {
+            drifts.extend(latency_drift(m, window_ns, "p99", 0.99, 1_000));
+        }
     }
     drifts
 }
 
-/// The Theil–Sen drift of 20 batches, with Sen's interval wholly outside ±5 % of the median.
+/// The Theil–Sen drift of 20 batches, with Sen's interval, widened for what is
+/// left of the dependence between batches, wholly outside ±5 % of the median
+/// (docs/decisions/0009: a block bootstrap of 20 batches is narrower than it should be).
 #[expect(clippy::cast_precision_loss, reason = "a window of a day is 8.64e13 ns, exact in an f64")]
 fn throughput_drift(m: &Measurement, window_ns: u64) -> Option<Drift> {
     let points: Vec<(f64, f64)> =
         merge(&m.bins, window_ns, BATCHES).iter().map(|b| (b.middle_s(), b.rate_per_s())).collect();
     let level = median(&points.iter().map(|p| p.1).collect::<Vec<_>>()).filter(|level| *level > 0.0)?;
-    let slope = theil_sen(&points, CONFIDENCE)?;
+    let slope = theil_sen_dependent(&points, CONFIDENCE)?;
     let over_window = |slope: f64| slope * window_ns as f64 / 1e9 / level;
     let (low, high) = (over_window(slope.low), over_window(slope.high));
     (low > THROUGHPUT_DRIFT_MAX || high < -THROUGHPUT_DRIFT_MAX).then(|| Drift {
@@ -66,38 +78,46 @@ fn throughput_drift(m: &Measurement, window_ns: u64) -> Option<Drift> {
 }
 
 /// MSER-5 on the 100 ms bins finds no end of a warm-up in the first half, and
-/// the halves differ by more than the drift that counts. The second condition
-/// is needed: on level noise MSER-5 cuts beyond the half in some percent of runs.
+/// the step that fits the batches best is higher than the drift that counts, with
+/// its whole interval. The second condition is needed: on level noise MSER-5
+/// cuts beyond the half in some percent of runs.
 fn warming_up(m: &Measurement, window_ns: u64) -> Option<Drift> {
     // The last bin may be shorter than the others, and its count lower.
     let whole =
         usize::try_from(window_ns / prony_load::measurement::BIN_NS).unwrap_or(usize::MAX).min(m.bins.len());
     #[expect(clippy::cast_precision_loss, reason = "counts within 100 ms")]
     let counts: Vec<f64> = m.bins[..whole].iter().map(|b| b.completed as f64).collect();
-    let halves: Vec<f64> = merge(&m.bins, window_ns, 2).iter().map(Batch::rate_per_s).collect();
-    let level = interval::mean(&halves).filter(|level| *level > 0.0)?;
-    let [first, second] = halves.as_slice() else { return None };
-    let change = (second - first) / level;
-    (change.abs() > THROUGHPUT_DRIFT_MAX && warm_up_end(&counts).is_none()).then(|| Drift {
+    let batches = merge(&m.bins, window_ns, BATCHES);
+    let rates: Vec<f64> = batches.iter().map(Batch::rate_per_s).collect();
+    let step = step(&rates, STEP_BATCHES_MIN).ok()?;
+    let level = f64::midpoint(step.before, step.after);
+    if level <= 0.0 {
+        return None;
+    }
+    let change = (step.after - step.before) / level;
+    let unsure = normal_two_sided(CONFIDENCE) * step.error / level;
+    let at_s = batches[step.at].seconds_in();
+    (change.abs() - unsure > THROUGHPUT_DRIFT_MAX && warm_up_end(&counts).is_none()).then(|| Drift {
         affects: "throughput",
         detail: format!(
-            "the warm-up was not over by half of the window (MSER-5): its second half differs by {} from its first",
+            "the warm-up was not over by half of the window (MSER-5): throughput steps by {} at {at_s:.1} s",
             percent(change)
         ),
     })
 }
 
-/// The Theil–Sen drift of a percentile's logarithm over up to 20 groups of
-/// seconds that have `least` answers each.
+/// The Theil–Sen drift of a percentile's logarithm over up to 20 groups of the series'
+/// entries (seconds, or several in a long window) that have `least` answers each.
 #[expect(clippy::cast_precision_loss, reason = "a window of a day is 8.64e13 ns, exact in an f64")]
 fn latency_drift(m: &Measurement, window_ns: u64, name: &str, quantile: f64, least: u64) -> Option<Drift> {
-    let seconds: Vec<&Second> = m.series.iter().filter(|s| s.length_ns >= 500_000_000).collect();
+    let seconds: Vec<&Second> = whole_entries(&m.series, 0.5);
     let count = seconds.len().min(BATCHES);
     let mut points = Vec::with_capacity(count);
+    let mut merged = empty_histogram();
     for i in 0..count {
         let group = &seconds[i * seconds.len() / count..(i + 1) * seconds.len() / count];
         let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
-        let mut merged = empty_histogram();
+        merged.reset();
         for second in group {
             second.response.add_to(&mut merged);
         }
@@ -110,7 +130,7 @@ fn latency_drift(m: &Measurement, window_ns: u64, name: &str, quantile: f64, lea
     if points.len() < count {
         return None;
     }
-    let slope = theil_sen(&points, CONFIDENCE)?;
+    let slope = theil_sen_dependent(&points, CONFIDENCE)?;
     let over_window = |slope: f64| (slope * window_ns as f64 / 1e9).exp() - 1.0;
     let (low, high) = (over_window(slope.low), over_window(slope.high));
     (low > LATENCY_DRIFT_MAX || high < -LATENCY_DRIFT_MAX).then(|| Drift {
@@ -135,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_level_window_is_steady() {
-        assert_eq!(drifts(&healthy(10, 1000), 10 * S, false), []);
+        assert_eq!(drifts(&healthy(10, 1000), 10 * S, false, true), []);
     }
 
     #[test]
@@ -146,7 +166,7 @@ mod tests {
             for (bin, noise) in m.bins.iter_mut().zip(noise(seed)) {
                 bin.completed = (100.0 + 10.0 * noise).max(0.0) as u64;
             }
-            flagged += usize::from(!drifts(&m, 20 * S, false).is_empty());
+            flagged += usize::from(!drifts(&m, 20 * S, false, true).is_empty());
         }
         assert!(flagged <= 2, "{flagged} of 200");
     }
@@ -157,7 +177,7 @@ mod tests {
         for (i, bin) in m.bins.iter_mut().enumerate() {
             bin.completed = 110 - i as u64 / 5;
         }
-        let drifts = drifts(&m, 10 * S, false);
+        let drifts = drifts(&m, 10 * S, false, true);
         assert_eq!(drifts.len(), 1);
         assert!(drifts[0].detail.starts_with("throughput drifted by -"), "{drifts:?}");
     }
@@ -168,7 +188,7 @@ mod tests {
         for bin in &mut m.bins[..60] {
             bin.completed = 60;
         }
-        assert_eq!(drifts(&m, 10 * S, false).len(), 1);
+        assert_eq!(drifts(&m, 10 * S, false, true).len(), 1);
     }
 
     #[test]
@@ -179,9 +199,9 @@ mod tests {
             response.record_n(1_000_000 * (10 + i as u64), 2000).unwrap();
             second.response = SparseDurations::of(&response);
         }
-        let seen: Vec<_> = drifts(&m, 10 * S, false).iter().map(|d| d.affects).collect();
+        let seen: Vec<_> = drifts(&m, 10 * S, false, true).iter().map(|d| d.affects).collect();
         assert_eq!(seen, ["response", "response"]);
-        assert_eq!(drifts(&m, 10 * S, true), []);
+        assert_eq!(drifts(&m, 10 * S, true, true), []);
     }
 
     #[test]
@@ -190,6 +210,6 @@ mod tests {
         for (i, bin) in m.bins.iter_mut().enumerate() {
             bin.completed = 50 + i as u64;
         }
-        assert_eq!(drifts(&m, 9 * S, false), []);
+        assert_eq!(drifts(&m, 9 * S, false, true), []);
     }
 }

@@ -14,9 +14,11 @@ use prony_load::measurement::{Censored, Durations, Second, empty_histogram};
 use prony_record::hdr;
 use prony_record::trial::{Clock, PERCENTILES, Summary};
 use prony_stats::CONFIDENCE;
-use prony_stats::batch::design_effect;
-use prony_stats::order::{Quantile, interval_ranks};
+use prony_stats::batch::{design_effect, effective_clusters};
+use prony_stats::order::{Quantile, dependent_ranks, interval_ranks};
 use prony_stats::student::{normal_two_sided, t_two_sided};
+
+use crate::batches::whole_entries;
 
 /// A percentile with fewer samples beyond it is withheld: the share beyond
 /// the value given is then known to ±20 % (1.96/√100) at best.
@@ -109,31 +111,56 @@ pub(crate) struct Dependence {
     divisors: BTreeMap<&'static str, f64>,
 }
 
+/// Fewer episodes than this beyond a percentile do not say where it lies. Their
+/// number is itself estimated, and from under 20 seconds badly: there, more are asked for.
+const EPISODES_MIN: f64 = 15.0;
+const EPISODES_MIN_OF_FEW: f64 = 30.0;
+const FEW_CLUSTERS: usize = 20;
+
+/// A percentile whose values cluster by at least this share of the median's
+/// clustering is beyond it because the level is, not by chances of its own.
+const LEVEL_SHARE: f64 = 0.3;
+
 impl Dependence {
-    /// From the window's whole seconds: the design effect of "at most the
-    /// percentile's value", times (t/z)² because it was itself estimated from
-    /// few seconds. Never under 1. `None` below three whole seconds.
+    /// From the series' whole entries, seconds but in a long window. The divisor is the design effect of "at
+    /// most the percentile's value", times clusters over effective clusters
+    /// (neighbouring seconds resemble each other), times (t/z)², because all that
+    /// is itself estimated from few seconds. Never under 1: n is known.
+    /// `None` below three whole seconds.
+    ///
+    /// A percentile is left out where its tail comes in episodes of the level
+    /// (a queue's long excursions) of which the window holds too few: a calm
+    /// window then looks sure of a p99 that it has not seen.
     ///
     /// Only response times are kept by the second; what they show is used for
     /// every distribution of the trial, whose requests share the same seconds.
+    #[expect(clippy::cast_precision_loss, reason = "counts of samples, far below 2^53")]
     pub(crate) fn of(series: &[Second], response: &Ranked) -> Option<Dependence> {
-        let clusters = clusters(series)?;
-        #[expect(clippy::cast_precision_loss, reason = "30 clusters at most")]
-        let few = t_two_sided(clusters.len() as f64 - 1.0, CONFIDENCE)? / normal_two_sided(CONFIDENCE);
-        let divisor = |quantile: f64| {
-            let value = match response.quantile(Quantile::new(quantile)?)? {
-                Place::Value(value) => value,
-                Place::Longer(_) => return None,
-            };
-            let shares: Vec<(u64, u64)> = clusters
-                .iter()
-                .map(|h| (h.len(), if h.is_empty() { 0 } else { h.count_between(0, value) }))
-                .collect();
-            // All or none at most the value: one bucket holds them, and there is nothing to be unsure of.
-            Some(design_effect(&shares).unwrap_or(1.0).max(1.0) * few * few)
-        };
-        let divisors =
-            PERCENTILES.iter().filter_map(|(name, quantile)| Some((*name, divisor(*quantile)?))).collect();
+        let values: Vec<(&'static str, f64, u64)> = PERCENTILES
+            .iter()
+            .filter_map(|(name, quantile)| match response.quantile(Quantile::new(*quantile)?)? {
+                Place::Value(value) => Some((*name, *quantile, value)),
+                Place::Longer(_) => None,
+            })
+            .collect();
+        let shares = clusters(series, &values)?;
+        let dependent: Vec<Clustering> =
+            shares.iter().map(|shares| Clustering::of(shares)).collect::<Option<_>>()?;
+        let level = values.iter().position(|v| v.0 == "p50_ns").map_or(1.0, |at| dependent[at].effect);
+        let n = response.len() as f64;
+        let few = shares.first().is_some_and(|shares| shares.len() < FEW_CLUSTERS);
+        let episodes_min = if few { EPISODES_MIN_OF_FEW } else { EPISODES_MIN };
+        let divisors = values
+            .iter()
+            .zip(&dependent)
+            .filter(|((_, quantile, _), own)| {
+                // The median is the level.
+                *quantile <= 0.5
+                    || own.effect <= LEVEL_SHARE * level
+                    || n * (1.0 - quantile) / level >= episodes_min
+            })
+            .map(|((name, ..), own)| (*name, (own.effect * own.few * own.few).max(1.0)))
+            .collect();
         Some(Dependence { divisors })
     }
 
@@ -149,26 +176,64 @@ impl Dependence {
     }
 }
 
-fn clusters(series: &[Second]) -> Option<Vec<Durations>> {
-    let whole: Vec<&Second> = series.iter().filter(|s| s.length_ns >= 900_000_000).collect();
+/// How a percentile's hits lie in the seconds.
+struct Clustering {
+    /// The variance of their share over that of independent ones.
+    effect: f64,
+    /// t over z for an estimate from so many seconds.
+    few: f64,
+}
+
+impl Clustering {
+    #[expect(clippy::cast_precision_loss, reason = "30 clusters at most")]
+    fn of(shares: &[(u64, u64)]) -> Option<Clustering> {
+        let count = shares.len() as f64;
+        let effective = effective_clusters(shares).unwrap_or(count);
+        // All or none at most the value: one bucket holds them, and there is nothing to be unsure of.
+        let effect = design_effect(shares).unwrap_or(1.0) * count / effective;
+        // Between those of the clusters and of the effective ones, whose number is uncertain itself.
+        let degrees = ((count - 1.0) * (effective - 1.0)).sqrt();
+        Some(Clustering { effect, few: t_two_sided(degrees, CONFIDENCE)? / normal_two_sided(CONFIDENCE) })
+    }
+}
+
+/// For each value, (answers, answers of at most the value) of each cluster of whole entries.
+fn clusters(series: &[Second], values: &[(&'static str, f64, u64)]) -> Option<Vec<Vec<(u64, u64)>>> {
+    let whole = whole_entries(series, 0.9);
     let count = whole.len().min(CLUSTERS_MAX);
     if count < CLUSTERS_MIN {
         return None;
     }
-    let cluster = |i: usize| {
-        let mut merged = empty_histogram();
+    let mut shares = vec![Vec::with_capacity(count); values.len()];
+    let mut merged = empty_histogram();
+    for i in 0..count {
+        merged.reset();
         for second in &whole[i * whole.len() / count..(i + 1) * whole.len() / count] {
             second.response.add_to(&mut merged);
         }
-        merged
-    };
-    Some((0..count).map(cluster).collect())
+        for ((_, _, value), shares) in values.iter().zip(&mut shares) {
+            let hits = if merged.is_empty() { 0 } else { merged.count_between(0, *value) };
+            shares.push((merged.len(), hits));
+        }
+    }
+    Some(shares)
 }
 
 /// The summary of a distribution. `ranked` is its order (of `completed` alone,
 /// or with those that have no answer); `dependence` is `None` where it could
 /// not be told, and then percentiles have no interval.
 pub(crate) fn summarise(
+    completed: &Durations,
+    ranked: &Ranked,
+    clock: Clock,
+    window_ns: u64,
+    dependence: Option<&Dependence>,
+) -> Summary {
+    Summary { hdr: hdr::encode(completed), ..figures(completed, ranked, clock, window_ns, dependence) }
+}
+
+/// [`summarise`] without the histogram.
+pub(crate) fn figures(
     completed: &Durations,
     ranked: &Ranked,
     clock: Clock,
@@ -193,7 +258,7 @@ pub(crate) fn summarise(
         ci95: BTreeMap::new(),
         censored_at_ns: BTreeMap::new(),
         needs_duration_ns: BTreeMap::new(),
-        hdr: hdr::encode(completed),
+        hdr: String::new(),
     };
     for (name, quantile) in PERCENTILES {
         if let Some(quantile) = Quantile::new(quantile) {
@@ -245,10 +310,14 @@ fn percentile(
 fn interval(ranked: &Ranked, quantile: Quantile, divisor: f64) -> Option<[u64; 2]> {
     let n = ranked.len();
     let effective = (n as f64 / divisor.max(1.0)).floor();
-    let (j, k) = interval_ranks(effective as u64, quantile, CONFIDENCE)?;
-    let scale = n as f64 / effective;
-    let low = ((j - 1) as f64 * scale).floor() as u64 + 1;
-    let high = ((k as f64 * scale).ceil() as u64).min(n);
+    let (low, high) = match dependent_ranks(n, effective, quantile, CONFIDENCE) {
+        Some(ranks) if divisor > 1.0 => ranks,
+        _ => {
+            let (j, k) = interval_ranks(effective as u64, quantile, CONFIDENCE)?;
+            let scale = n as f64 / effective;
+            (((j - 1) as f64 * scale).floor() as u64 + 1, ((k as f64 * scale).ceil() as u64).min(n))
+        }
+    };
     match (ranked.at(low)?, ranked.at(high)?) {
         (Place::Value(low), Place::Value(high)) => Some([low, high]),
         _ => None,

@@ -1,30 +1,34 @@
 //! Synthetic measurements whose truth is known.
+#![allow(clippy::unwrap_used, clippy::cast_precision_loss, reason = "made of constants, for tests")]
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use prony_load::measurement::{
     BIN_NS, Bin, Censored, ClientCost, Latency, Measurement, ReceiveClock, RequestCounts, RunTotal, Second,
-    SparseDurations, WorkerAudit, empty_histogram,
+    SparseDurations, Waits, WorkerAudit, empty_histogram,
 };
 use prony_load::pace::Rate;
 use prony_load::plan::{Arrivals, Plan};
 use prony_load::target::Target;
 
+#[cfg(test)]
 pub(crate) mod run;
 
 const S: u64 = 1_000_000_000;
 
-pub(crate) fn closed_plan() -> Plan {
+/// 50 connections, closed.
+pub fn closed_plan() -> Plan {
     Plan::closed(Target::parse("http://127.0.0.1:8080/").unwrap())
 }
 
-pub(crate) fn constant_plan(per_s: f64) -> Plan {
+/// Requests at a constant rate.
+pub fn constant_plan(per_s: f64) -> Plan {
     Plan { arrivals: Arrivals::Constant(Rate::per_s(per_s).unwrap()), ..closed_plan() }
 }
 
 /// Standard normal values of a seed, without end.
-pub(crate) fn noise(seed: u64) -> impl Iterator<Item = f64> {
+pub fn noise(seed: u64) -> impl Iterator<Item = f64> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5851_F42D_4C95_7F2D;
     let mut uniform = move || {
         state ^= state << 13;
@@ -43,7 +47,7 @@ pub(crate) fn noise(seed: u64) -> impl Iterator<Item = f64> {
 
 /// A window of whole seconds in which all went well: 50 connections closed,
 /// every answer after 1 ms, give or take 0.2.
-pub(crate) fn healthy(seconds: u64, per_s: u64) -> Measurement {
+pub fn healthy(seconds: u64, per_s: u64) -> Measurement {
     let window_ns = seconds * S;
     let completed = seconds * per_s;
     let mut series = Vec::new();
@@ -94,6 +98,7 @@ pub(crate) fn healthy(seconds: u64, per_s: u64) -> Measurement {
             response: censored(),
             service: censored(),
             first_byte: all.clone(),
+            first_bytes_upper: 0,
             connect_wait: zeros.clone(),
             send_lag: zeros.clone(),
             connection_wait: zeros.clone(),
@@ -108,6 +113,7 @@ pub(crate) fn healthy(seconds: u64, per_s: u64) -> Measurement {
             threads: 1,
             max_rss_bytes: 9 << 20,
             stamps_rejected: 0,
+            waits: Waits::default(),
         },
         clock: ReceiveClock::User,
         workers: vec![WorkerAudit {
@@ -132,11 +138,15 @@ pub(crate) fn healthy(seconds: u64, per_s: u64) -> Measurement {
 /// but for stalls: (start, length), counted from the schedule's start, which
 /// is the window's.
 #[derive(Debug, Clone)]
-pub(crate) struct Line {
-    pub(crate) rate_per_s: u64,
-    pub(crate) served_per_s: u64,
-    pub(crate) stalls: Vec<(u64, u64)>,
-    pub(crate) window_ns: u64,
+pub struct Line {
+    /// Requests due.
+    pub rate_per_s: u64,
+    /// Requests the line's head takes.
+    pub served_per_s: u64,
+    /// Stalls: start and length.
+    pub stalls: Vec<(u64, u64)>,
+    /// The window.
+    pub window_ns: u64,
 }
 
 impl Default for Line {
@@ -146,7 +156,8 @@ impl Default for Line {
 }
 
 impl Line {
-    pub(crate) fn measure(&self) -> Measurement {
+    /// What is measured of it.
+    pub fn measure(&self) -> Measurement {
         let mut m = healthy(self.window_ns.div_ceil(S), 0);
         m.schedule_start_ns = m.window_start_ns;
         m.window_end_ns = m.window_start_ns + self.window_ns;

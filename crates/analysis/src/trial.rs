@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use prony_load::measurement::{Durations, Measurement, ReceiveClock, Second};
 use prony_load::plan::Plan;
-use prony_record::host::Host;
+use prony_record::host::{Host, HostWindow};
 use prony_record::plan::PlanRecord;
 use prony_record::trial::{
     Bound, Client, Clock, Latencies, Outcome, SCHEMA, SeriesPoint, TargetRecord, Trial, Window,
@@ -33,6 +33,8 @@ pub struct TrialContext {
     pub embedded_target: bool,
     /// Whether the server used at least 95 % of its cores; `None` where nobody looked.
     pub server_saturated: Option<bool>,
+    /// What the machine did over the window; `None` where nobody looked.
+    pub host_window: Option<HostWindow>,
 }
 
 /// The trial that this measurement of this plan is.
@@ -42,9 +44,13 @@ pub fn judge(m: &Measurement, plan: &Plan, context: &TrialContext) -> Trial {
     let outcome = outcome(m, growth.is_some());
     let latency = latencies(m, plan, window_ns);
     let limited = client_was_the_limit(m, window_ns, context.embedded_target, context.server_saturated);
+    let p99_known = latency.response.ci95.contains_key("p99_ns");
     // Stages change by plan.
-    let drifts =
-        if plan.arrivals.stages().is_some() { Vec::new() } else { drifts(m, window_ns, growth.is_some()) };
+    let drifts = if plan.arrivals.stages().is_some() {
+        Vec::new()
+    } else {
+        drifts(m, window_ns, growth.is_some(), p99_known)
+    };
     let verdict = verdict(&Facts {
         m,
         plan,
@@ -55,6 +61,8 @@ pub fn judge(m: &Measurement, plan: &Plan, context: &TrialContext) -> Trial {
         response: &latency.response,
         growth,
         drifts: &drifts,
+        host_window: context.host_window.as_ref(),
+        somaxconn: context.host.somaxconn,
     });
     Trial {
         schema: SCHEMA.to_owned(),
@@ -80,6 +88,7 @@ pub fn judge(m: &Measurement, plan: &Plan, context: &TrialContext) -> Trial {
         client: client(m, window_ns),
         verdict,
         tls: m.tls.as_ref().map(Into::into),
+        host_window: context.host_window.clone(),
         targets: targets(m, arrival_clocks(m, plan).0, window_ns),
     }
 }
@@ -111,7 +120,6 @@ fn latencies(m: &Measurement, plan: &Plan, window_ns: u64) -> Latencies {
     Latencies {
         response: summarise(&m.latency.response.completed, &response, arrival, window_ns, dependence),
         service: summarise(&service.completed, &Ranked::of(service), arrival, window_ns, dependence),
-        // Bytes that were read together carry the last one's stamp.
         first_byte: whole(&m.latency.first_byte, first_arrival),
         connect_wait: whole(&m.latency.connect_wait, Clock::User),
         send_lag: whole(&m.latency.send_lag, Clock::User),
@@ -126,7 +134,9 @@ fn arrival_clocks(m: &Measurement, plan: &Plan) -> (Clock, Clock) {
     match m.clock {
         // Answers of a pipeline are read together, under the last one's stamp.
         ReceiveClock::Kernel if plan.pipeline > 1 => (Clock::KernelUpper, Clock::KernelUpper),
-        ReceiveClock::Kernel => (Clock::Kernel, Clock::KernelUpper),
+        // A first byte that was read with more than its head has the stamp of what came last of it.
+        ReceiveClock::Kernel if m.latency.first_bytes_upper > 0 => (Clock::Kernel, Clock::KernelUpper),
+        ReceiveClock::Kernel => (Clock::Kernel, Clock::Kernel),
         ReceiveClock::User => (Clock::User, Clock::User),
     }
 }
@@ -165,6 +175,7 @@ fn client(m: &Measurement, window_ns: u64) -> Client {
         busiest_worker: busiest_worker(m, window_ns),
         max_rss_bytes: m.client.max_rss_bytes,
         stamps_rejected: m.client.stamps_rejected,
+        waits: m.client.waits.name().to_owned(),
     }
 }
 
@@ -247,6 +258,22 @@ mod tests {
                 assert!((back.point - rate.point).abs() < 1e-9);
             }
         }
+    }
+
+    #[test]
+    fn first_bytes_have_the_kernels_clock_where_all_heads_came_alone() {
+        let mut m = healthy(10, 2000);
+        m.clock = ReceiveClock::Kernel;
+        let clocks = |m: &Measurement, pipeline| {
+            let latency = judge(m, &Plan { pipeline, ..closed_plan() }, &TrialContext::default()).latency;
+            (latency.first_byte.clock, latency.service.clock)
+        };
+        assert_eq!(clocks(&m, 1), (Clock::Kernel, Clock::Kernel));
+        assert_eq!(clocks(&m, 2), (Clock::KernelUpper, Clock::KernelUpper));
+        m.latency.first_bytes_upper = 1;
+        assert_eq!(clocks(&m, 1), (Clock::KernelUpper, Clock::Kernel));
+        m.clock = ReceiveClock::User;
+        assert_eq!(clocks(&m, 1), (Clock::User, Clock::User));
     }
 
     #[test]

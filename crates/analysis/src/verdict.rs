@@ -1,8 +1,9 @@
 //! Why a trial's figures can or cannot be trusted: every reason that a
 //! measurement can show by itself, its threshold, its effect and its advice.
 
-use prony_load::measurement::{ErrorKind, ErrorTally, Measurement, ReceiveClock, WorkerAudit};
+use prony_load::measurement::{ErrorKind, ErrorTally, Measurement, ReceiveClock};
 use prony_load::plan::Plan;
+use prony_record::host::HostWindow;
 use prony_record::trial::{Effect, Outcome, Reason, Summary, Validity, Verdict};
 use prony_stats::order::Quantile;
 
@@ -10,6 +11,10 @@ use crate::growth::Growth;
 use crate::steady::Drift;
 use crate::summary::{BEYOND_MIN, Place, Ranked, rounded};
 use crate::text::{digits, duration, percent};
+
+mod host;
+
+pub use host::{GAPS_MAX, LONG_TURNS_FROM, NOISE_WINDOW_MIN_NS, RUN_QUEUE_WAIT_MAX, STEAL_MAX, STEAL_MIN_NS};
 
 /// A worker that is outside `epoll_wait` for this share of the window has no
 /// room left: what it did not carry may be its own fault.
@@ -34,15 +39,6 @@ pub const IN_FLIGHT_FULL: f64 = 0.95;
 /// The share of requests that may fail before it is the first thing said.
 pub const FAILED_MAX: f64 = 0.01;
 
-/// The share of the window that the loops' gaps over 1 ms may sum to, over all workers.
-pub const GAPS_MAX: f64 = 0.01;
-
-/// A shorter window is not judged for noise: one switch of tasks would be over [`GAPS_MAX`].
-pub const NOISE_WINDOW_MIN_NS: u64 = 500_000_000;
-
-/// From this share of the window outside `epoll_wait` on, a worker's long turns can be its own work.
-pub const LONG_TURNS_FROM: f64 = 0.5;
-
 /// A reason's code, with what the table says of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is described by its entry in the table below")]
@@ -58,6 +54,7 @@ pub enum Code {
     NotSteady,
     Overload,
     TooFewSamples,
+    ListenOverflow,
 }
 
 struct Entry {
@@ -99,6 +96,8 @@ impl Code {
                 "Its response times grow with the load's length: compare throughput, or ask for a lower rate."),
             Code::TooFewSamples => entry("too_few_samples", &["response.p99_ns"], Effect::Withheld,
                 "Let the load last longer (-d, or -n)."),
+            Code::ListenOverflow => entry("listen_overflow", &["throughput", "response"], Effect::Note,
+                "Raise the server's backlog and net.core.somaxconn, or open fewer connections at once."),
         }
     }
 
@@ -123,6 +122,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) response: &'a Summary,
     pub(crate) growth: Option<Growth>,
     pub(crate) drifts: &'a [Drift],
+    pub(crate) host_window: Option<&'a HostWindow>,
+    pub(crate) somaxconn: u32,
 }
 
 /// All reasons, errors first, then by the table's order, and the worst of their effects.
@@ -135,10 +136,11 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Verdict {
         client_saturated(facts),
         late_sends(facts),
         rate_not_reached(facts),
-        host_noisy(facts),
+        host::host_noisy(facts),
         not_steady(facts),
         overload(facts),
         too_few_samples(facts),
+        host::listen_overflow(facts),
     ];
     let reasons: Vec<Reason> = single.into_iter().flatten().collect();
     Verdict { validity: validity(&reasons), reasons }
@@ -181,7 +183,7 @@ fn arithmetic(f: &Facts<'_>) -> Option<Reason> {
 
 fn wrong_answer(f: &Facts<'_>) -> Option<Reason> {
     let tally = |kind| f.m.errors.get(&kind).filter(|tally| tally.count > 0);
-    let body = f.plan.expect.body.as_ref().and_then(|_| tally(ErrorKind::BodyMismatch));
+    let body = tally(ErrorKind::BodyMismatch).filter(|_| f.plan.expect.checks_body());
     let status = f.plan.expect.status.and_then(|_| tally(ErrorKind::UnexpectedStatus));
     let seen: Vec<String> = [("body", body), ("status", status)]
         .into_iter()
@@ -286,29 +288,6 @@ fn rate_not_reached(f: &Facts<'_>) -> Option<Reason> {
             percent(UNSENT_MAX),
             digits(in_flight),
             f.plan.connections
-        ))
-    })
-}
-
-/// A worker's gaps are its own long turns, its late wake-ups, and the time it
-/// was kept off its CPU. A loop that is busy most of the window handles
-/// hundreds of events a turn, so that over 1 ms of work is nothing strange: of
-/// its gaps only what its CPU time does not explain is the host's.
-fn host_noisy(f: &Facts<'_>) -> Option<Reason> {
-    let sum = |of: fn(&WorkerAudit) -> u64| f.m.workers.iter().map(of).sum::<u64>();
-    let workers = f.m.workers.len() as u64;
-    let (gaps, busy) = (sum(|w| w.gaps_over_1ms_sum_ns), sum(|w| w.busy_ns));
-    let own_turns = share(busy, workers * f.window_ns) > LONG_TURNS_FROM;
-    let away = if own_turns { gaps.min(busy.saturating_sub(f.m.client.cpu_ns)) } else { gaps };
-    let away = share(away, workers * f.window_ns);
-    let longest = f.m.workers.iter().map(|w| w.longest_gap_ns).max()?;
-    (away > GAPS_MAX && f.window_ns >= NOISE_WINDOW_MIN_NS).then(|| {
-        Code::HostNoisy.reason(format!(
-            "workers were kept from their events for over 1 ms at a time, {} of the window in all (over {}), \
-             {} the longest",
-            percent(away),
-            percent(GAPS_MAX),
-            duration(longest)
         ))
     })
 }

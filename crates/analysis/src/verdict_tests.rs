@@ -2,6 +2,7 @@
 
 use prony_load::measurement::ErrorTally;
 use prony_load::plan::Expect;
+use prony_record::host::HostWindow;
 
 use super::*;
 use crate::testing::{Line, closed_plan, constant_plan, healthy};
@@ -49,12 +50,14 @@ fn wrong_answers_are_invalid_only_where_right_ones_were_given() {
     let mut m = healthy(10, 2000);
     fail(&mut m, ErrorKind::BodyMismatch, 1);
     assert!(!has(&m, &closed_plan(), Code::WrongAnswer));
-    let expect = Expect { status: None, body: Some(b"Hello".to_vec()) };
+    let expect = Expect { status: None, body: Some(b"Hello".to_vec()), sha256: None };
+    assert!(has(&m, &Plan { expect, ..closed_plan() }, Code::WrongAnswer));
+    let expect = Expect { sha256: Some([0; 32]), ..Expect::default() };
     assert!(has(&m, &Plan { expect, ..closed_plan() }, Code::WrongAnswer));
     let mut m = healthy(10, 2000);
     fail(&mut m, ErrorKind::UnexpectedStatus, 1);
     assert!(!has(&m, &closed_plan(), Code::WrongAnswer));
-    let expect = Expect { status: Some(200), body: None };
+    let expect = Expect { status: Some(200), ..Expect::default() };
     let plan = Plan { expect, ..closed_plan() };
     assert!(has(&m, &plan, Code::WrongAnswer));
     assert_eq!(judge(&m, &plan, &TrialContext::default()).verdict.validity, Validity::Invalid);
@@ -144,6 +147,46 @@ fn long_turns_of_the_clients_own_work_are_not_noise() {
     assert!(!has(&m, &closed_plan(), Code::HostNoisy), "it was on its CPU all the time");
     m.client.cpu_ns = 8 * S;
     assert!(has(&m, &closed_plan(), Code::HostNoisy), "for a second it was not");
+}
+
+/// The reasons of a healthy measurement on a host that did this.
+fn on_host(host_window: HostWindow, embedded_target: bool, cpus: &[usize]) -> Vec<String> {
+    let context = TrialContext { host_window: Some(host_window), embedded_target, ..TrialContext::default() };
+    let plan = Plan { cpus: cpus.to_vec(), ..closed_plan() };
+    reasons(&healthy(10, 2000), &plan, &context).into_iter().map(|r| r.code).collect()
+}
+
+#[test]
+fn stolen_time_and_waits_for_a_cpu_are_noise() {
+    let stolen = |steal: f64, steal_ns: u64| {
+        on_host(HostWindow { steal: Some(steal), steal_ns: Some(steal_ns), ..Default::default() }, false, &[])
+    };
+    assert_eq!(stolen(0.011, 110_000_000), ["host_noisy"]);
+    assert_eq!(stolen(0.01, 100_000_000), [""; 0]);
+    assert_eq!(stolen(0.04, 40_000_000), [""; 0], "four steps of the kernel's count");
+    let waited = |wait: f64, embedded, target_is_local, cpus: &[usize]| {
+        let host = HostWindow { run_queue_wait: Some(wait), target_is_local, ..Default::default() };
+        on_host(host, embedded, cpus)
+    };
+    assert_eq!(waited(0.021, false, false, &[]), ["host_noisy"]);
+    assert_eq!(waited(0.021, false, true, &[1]), ["host_noisy"]);
+    assert_eq!(waited(0.02, false, true, &[1]), [""; 0]);
+    assert_eq!(waited(0.5, false, true, &[]), [""; 0], "it shares the server's CPUs");
+    assert_eq!(waited(0.5, true, true, &[1]), [""; 0], "Prony's own target");
+    assert_eq!(on_host(HostWindow::default(), false, &[]), [""; 0], "what cannot be told is no finding");
+}
+
+#[test]
+fn connects_that_a_full_queue_turned_away_are_noted_where_the_server_is_this_machines() {
+    let overflown = |overflows, drops, target_is_local| {
+        let (listen_overflows, listen_drops) = (Some(overflows), Some(drops));
+        let host = HostWindow { listen_overflows, listen_drops, target_is_local, ..Default::default() };
+        on_host(host, false, &[])
+    };
+    assert_eq!(overflown(1, 1, true), ["listen_overflow"]);
+    assert_eq!(overflown(0, 1, true), ["listen_overflow"]);
+    assert_eq!(overflown(0, 0, true), [""; 0]);
+    assert_eq!(overflown(9, 9, false), [""; 0], "it was another server's");
 }
 
 #[test]

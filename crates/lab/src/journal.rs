@@ -267,6 +267,18 @@ mod tests {
     }
 
     #[test]
+    fn a_container_that_a_killed_guard_left_is_removed_by_its_engine() {
+        let root = tempfile::tempdir().unwrap();
+        let mut entry = entry(root.path(), gone(), Vec::new());
+        let mark = root.path().join("removed");
+        let remove = ["touch", &mark.to_string_lossy()].map(str::to_owned).to_vec();
+        entry.container = Some(ContainerSpec { inspect: Vec::new(), remove });
+        write(root.path(), &entry).unwrap();
+        assert_eq!(clean_up(root.path()).len(), 1);
+        assert!(mark.exists());
+    }
+
+    #[test]
     fn a_living_prony_is_left_alone() {
         let root = tempfile::tempdir().unwrap();
         let mut server = sleeper();

@@ -74,3 +74,30 @@ pub struct ProcessSpec {
     /// A path that must exist before the next process is started.
     pub wait_for: Option<PathBuf>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_container_is_given_its_cpus_by_its_engine_too() {
+        let mut spec = LaunchSpec {
+            label: "x".to_owned(),
+            processes: vec![ProcessSpec {
+                argv: ["podman", "run", "--rm", "image"].map(str::to_owned).to_vec(),
+                wait_for: None,
+            }],
+            cwd: PathBuf::new(),
+            env: Vec::new(),
+            run_dir: PathBuf::new(),
+            cpus: Vec::new(),
+            ready_timeout: Duration::ZERO,
+            container: None,
+        };
+        spec.pin(&[1, 3]);
+        assert_eq!((spec.cpus.as_slice(), spec.processes[0].argv.len()), ([1, 3].as_slice(), 4));
+        spec.container = Some(ContainerSpec { inspect: Vec::new(), remove: Vec::new() });
+        spec.pin(&[1, 3]);
+        assert_eq!(spec.processes[0].argv, ["podman", "run", "--cpuset-cpus=1,3", "--rm", "image"]);
+    }
+}

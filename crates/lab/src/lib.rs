@@ -15,9 +15,11 @@ pub mod run_dir;
 pub mod toml_error;
 
 pub mod bench;
+pub mod capacity;
 pub mod experiment;
 pub mod guard;
 pub mod host;
+pub mod host_watch;
 pub mod journal;
 pub mod published;
 pub mod sample;

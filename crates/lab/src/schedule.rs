@@ -32,6 +32,25 @@ pub fn order(candidates: &[String], plans: &[String], blocks: u32, seed: u64) ->
     order
 }
 
+/// As [`order`], one phase of plans after the other, each in all of its blocks: plans of a later phase
+/// need what an earlier one finds. Without a second phase it is [`order`] to the trial.
+pub fn order_in_phases(
+    candidates: &[String],
+    phases: &[Vec<String>],
+    blocks: u32,
+    seed: u64,
+) -> Vec<PlannedTrial> {
+    let mut all: Vec<PlannedTrial> = Vec::new();
+    for (phase, plans) in (0_u64..).zip(phases) {
+        // Every phase has a shuffle of its own.
+        all.extend(order(candidates, plans, blocks, seed.wrapping_add(phase << 32)));
+    }
+    for (index, trial) in (0..).zip(&mut all) {
+        trial.index = index;
+    }
+    all
+}
+
 /// ChaCha8 keyed by the seed, on the block's own stream. The key is written out
 /// here and not left to `seed_from_u64`, whose expansion is the library's to change.
 fn block_stream(seed: u64, block: u32) -> ChaCha8Rng {
@@ -142,6 +161,16 @@ mod tests {
         let many = order(&candidates, &plans, 50, 9);
         assert_eq!(few[..], many[..few.len()]);
         assert_ne!(brief(&many), brief(&order(&candidates, &plans, 50, 10)), "another seed, another order");
+    }
+
+    #[test]
+    fn a_phase_follows_the_one_before_in_all_of_its_blocks() {
+        let (candidates, phases) = (names(&["a", "b"]), [names(&["knee"]), names(&["x", "y"])]);
+        let two = order_in_phases(&candidates, &phases, 2, 7);
+        assert_eq!(two.len(), 12);
+        assert!(two.iter().enumerate().all(|(i, t)| t.index as usize == i));
+        assert!(two[..4].iter().all(|t| t.plan == "knee") && two[4..].iter().all(|t| t.plan != "knee"));
+        assert_eq!(order_in_phases(&candidates, &phases[1..], 2, 7), order(&candidates, &phases[1], 2, 7));
     }
 
     #[test]

@@ -36,6 +36,13 @@ pub(crate) fn try_lock(file: &File) -> bool {
     unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) == 0 }
 }
 
+/// Sets a listening socket's queue of connections that nobody accepted yet: it takes one more than this.
+#[cfg(test)]
+pub(crate) fn listen(socket: RawFd, backlog: i32) -> io::Result<()> {
+    // SAFETY: takes two numbers.
+    checked(unsafe { libc::listen(socket, backlog) }).map(|_| ())
+}
+
 /// The size of a memory page in bytes.
 pub(crate) fn page_bytes() -> u64 {
     // SAFETY: sysconf takes a number and returns one.

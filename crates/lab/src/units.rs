@@ -69,8 +69,7 @@ pub fn parse_rate(text: &str) -> Result<Rate, UnitError> {
     let compact = text.trim();
     if compact.ends_with('%') {
         return Err(UnitError(format!(
-            "{text:?} is a share of a capacity, which this version of Prony does not search for: \
-             write requests per second, 5k."
+            "{text:?} is a share, and of what is not said here: write requests per second, 5k."
         )));
     }
     let number = compact.strip_suffix("/s").unwrap_or(compact).trim_end();
@@ -205,9 +204,14 @@ impl Share {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DurationValue(pub Duration);
 
-/// A rate in a TOML file: a text or a number of requests per second.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RateValue(pub Rate);
+/// A rate in a TOML file: a text, a number of requests per second, or a share of a capacity, `"95%"`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum RateValue {
+    /// Requests per second.
+    PerS(Rate),
+    /// A share of what a plan of the experiment finds.
+    Share(Share),
+}
 
 /// Reads a text or a number, each through its own function.
 struct TextOrNumber<T> {
@@ -251,11 +255,14 @@ impl<'de> Deserialize<'de> for DurationValue {
 impl<'de> Deserialize<'de> for RateValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RateValue, D::Error> {
         let visitor = TextOrNumber {
-            expecting: "a rate such as \"5k\"",
-            text: parse_rate,
-            number: |per_s| rate_per_s(per_s, &per_s.to_string()),
+            expecting: "a rate such as \"5k\", or a share of a capacity such as \"95%\"",
+            text: |text| match text.trim_end().ends_with('%') {
+                true => Share::parse(text).map(RateValue::Share),
+                false => parse_rate(text).map(RateValue::PerS),
+            },
+            number: |per_s| rate_per_s(per_s, &per_s.to_string()).map(RateValue::PerS),
         };
-        deserializer.deserialize_any(visitor).map(RateValue)
+        deserializer.deserialize_any(visitor)
     }
 }
 
@@ -311,6 +318,6 @@ mod tests {
         for text in ["0", "-5", "200M"] {
             assert!(parse_rate(text).unwrap_err().0.contains("cannot be driven"), "{text}");
         }
-        assert!(parse_rate("80%").unwrap_err().0.contains("share of a capacity"));
+        assert!(parse_rate("80%").unwrap_err().0.contains("is a share"));
     }
 }

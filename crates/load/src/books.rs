@@ -55,7 +55,6 @@ pub(crate) struct Books {
     second_end_ns: u64,
     /// The last stamp up to which the integrals reach.
     stamp_ns: u64,
-
     pub(crate) run: RunTotal,
     /// Requests given a connection, over the run.
     dispatched: u64,
@@ -488,6 +487,7 @@ impl Books {
             edges: self.edges,
             samples: self.samples,
             tls: None,
+            waits: Default::default(),
             all_done: false,
             by_request: self.by_request,
         }

@@ -10,10 +10,9 @@
 use std::collections::BTreeMap;
 
 use crate::list::TargetList;
-use crate::measurement::{
-    BUCKET_BITS, ErrorKind, HISTOGRAM_HIGH_NS, SparseDurations, bucket_of, numbered_bucket, value_of_numbered,
-};
+use crate::measurement::{ErrorKind, HISTOGRAM_HIGH_NS, SparseDurations};
 use crate::parts::Times;
+use crate::sparse::{BUCKET_BITS, bucket_of, numbered_bucket, value_of_numbered};
 
 /// The most requests of a list that have figures of their own; those that first stand later in it share a row.
 pub const ROWS_MAX: usize = 1000;

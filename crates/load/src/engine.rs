@@ -14,6 +14,7 @@ use crate::books::{ClosedBooks, Edges, SecondPart, SecondSink};
 use crate::control::{Control, Gauge, Snapshot};
 use crate::endpoint::Endpoint;
 use crate::error::LoadError;
+use crate::expect::Expected;
 use crate::measurement::{Durations, Measurement};
 use crate::merge;
 use crate::net::Linux;
@@ -21,6 +22,7 @@ use crate::plan::{Arrivals, Plan};
 use crate::prepared::Prepared;
 use crate::request;
 use crate::sample::Samples;
+use crate::series::Series;
 use crate::sys;
 use crate::tls;
 use crate::turns::Turns;
@@ -74,7 +76,7 @@ pub fn run(
         pipeline: plan.pipeline,
         answers_head: plan.method == "HEAD",
         spin: plan.spin,
-        expect: plan.expect.clone(),
+        expect: Expected::of(&plan.expect),
         keepalive: plan.keepalive,
         timeout_ns: nanoseconds(plan.timeout),
         given_up: AtomicBool::new(false),
@@ -260,6 +262,7 @@ fn conduct(
         return Err(LoadError::Interrupted);
     }
     ready?;
+    let mut series = Series::with_room(plan.stop.duration.map(nanoseconds));
     let start_ns = sys::now_ns() + START_AHEAD_NS;
     let started_at = SystemTime::now() + Duration::from_nanos(START_AHEAD_NS);
     let window_start = start_ns + nanoseconds(plan.warmup);
@@ -270,7 +273,6 @@ fn conduct(
         let _ = hand.go.send(Some((start_ns, edges)));
     }
 
-    let mut series = merge::Series::default();
     let mut books: Vec<Option<ClosedBooks>> = hands.iter().map(|_| None).collect();
     let mut cpu = ProcessCpu::default();
     let mut last_second = None;

@@ -15,6 +15,7 @@ mod deadlines;
 mod endpoint;
 mod engine;
 mod error;
+mod expect;
 pub mod framing;
 mod linger;
 pub mod list;
@@ -27,8 +28,10 @@ pub mod plan;
 mod prepared;
 mod request;
 pub mod sample;
+mod series;
 #[cfg(test)]
 mod sim;
+mod sparse;
 mod sys;
 pub mod target;
 pub mod tls;

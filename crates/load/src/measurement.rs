@@ -9,6 +9,8 @@ use hdrhistogram::Histogram;
 
 use crate::by_request::RequestFigures;
 use crate::sample::Sample;
+pub use crate::sparse::SparseDurations;
+pub use crate::sys::Waits;
 
 /// Histograms reach from 1 ns to one hour, at three significant digits: 0.1 %.
 pub const HISTOGRAM_HIGH_NS: u64 = 3_600_000_000_000;
@@ -57,7 +59,8 @@ pub struct Measurement {
     pub errors: BTreeMap<ErrorKind, ErrorTally>,
     /// The window's durations.
     pub latency: Latency,
-    /// One entry a second of the window, the last possibly shorter.
+    /// The window's parts, in order: a second each, or in a long window a power of two of
+    /// seconds, all of them alike but the last, which may be shorter.
     pub series: Vec<Second>,
     /// One entry per 100 ms of the window, for steadiness and growth.
     pub bins: Vec<Bin>,
@@ -124,6 +127,9 @@ pub struct Latency {
     pub service: Censored,
     /// Sent to first byte.
     pub first_byte: Durations,
+    /// Of these, first bytes that were read together with more than their head, and so have
+    /// the stamp of something later.
+    pub first_bytes_upper: u64,
     /// Connect (and TLS) that the request had to wait for, else 0.
     pub connect_wait: Durations,
     /// Intended instant to the moment a connection was asked for or the request sent.
@@ -157,7 +163,7 @@ pub struct Censored {
     pub waiting: Durations,
 }
 
-/// One second of the window.
+/// A part of the window: a second, or in a long one several.
 #[derive(Debug, Clone)]
 pub struct Second {
     /// From the window's start to this entry's start.
@@ -172,124 +178,6 @@ pub struct Second {
     pub connections: u64,
     /// Response times of the requests completed in it.
     pub response: SparseDurations,
-}
-
-/// A histogram of [`Durations`] that holds only the buckets with something in
-/// them, two or three bytes each: a second of a run takes a few kilobytes so,
-/// where a whole histogram takes 270, and a day has 86,400 seconds.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct SparseDurations {
-    /// Pairs of LEB128 numbers: buckets skipped since the one before, and the count.
-    packed: Vec<u8>,
-}
-
-/// The binary digits of a bucket's number within its power of two: at three
-/// decimal digits 1024 buckets share each.
-pub(crate) const BUCKET_BITS: u32 = 10;
-
-/// The number of a value's bucket, counted as HdrHistogram counts.
-pub(crate) fn bucket_of(value_ns: u64) -> u64 {
-    numbered_bucket(value_ns, BUCKET_BITS)
-}
-
-/// The least value of a bucket.
-pub(crate) fn value_of(bucket: u64) -> u64 {
-    value_of_numbered(bucket, BUCKET_BITS)
-}
-
-/// [`bucket_of`] where powers of two are shared by 2^`bits` buckets.
-pub(crate) fn numbered_bucket(value_ns: u64, bits: u32) -> u64 {
-    let exponent = (value_ns | ((2 << bits) - 1)).ilog2() - bits;
-    (u64::from(exponent) << bits) + (value_ns >> exponent)
-}
-
-/// [`value_of`] of those.
-pub(crate) fn value_of_numbered(bucket: u64, bits: u32) -> u64 {
-    let exponent = (bucket >> bits).saturating_sub(1);
-    (bucket - (exponent << bits)) << exponent
-}
-
-impl SparseDurations {
-    /// The sparse form.
-    pub fn of(histogram: &Durations) -> SparseDurations {
-        let recorded = histogram.iter_recorded();
-        SparseDurations::packed(recorded.map(|v| (bucket_of(v.value_iterated_to()), v.count_at_value())))
-    }
-
-    /// From buckets with their counts, ascending.
-    pub(crate) fn packed(buckets: impl Iterator<Item = (u64, u64)>) -> SparseDurations {
-        let (mut packed, mut next) = (Vec::new(), 0);
-        for (bucket, count) in buckets {
-            for mut number in [bucket - next, count] {
-                while number >= 0x80 {
-                    packed.push((number & 0x7f) as u8 | 0x80);
-                    number >>= 7;
-                }
-                packed.push(number as u8);
-            }
-            next = bucket + 1;
-        }
-        // A run holds them by the thousand.
-        packed.shrink_to_fit();
-        SparseDurations { packed }
-    }
-
-    /// Buckets with their counts, ascending.
-    fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
-        let (mut bytes, mut next) = (self.packed.iter(), 0);
-        let mut number = move || {
-            let (mut number, mut shift) = (0, 0);
-            loop {
-                let byte = *bytes.next()?;
-                number |= u64::from(byte & 0x7f) << shift;
-                if byte < 0x80 {
-                    return Some(number);
-                }
-                shift += 7;
-            }
-        };
-        std::iter::from_fn(move || {
-            let (bucket, count) = (next + number()?, number()?);
-            next = bucket + 1;
-            Some((bucket, count))
-        })
-    }
-
-    /// Whether nothing was recorded.
-    pub fn is_empty(&self) -> bool {
-        self.packed.is_empty()
-    }
-
-    /// The histogram of the default bounds with the same counts.
-    pub fn to_histogram(&self) -> Durations {
-        let mut histogram = empty_histogram();
-        self.add_to(&mut histogram);
-        histogram
-    }
-
-    /// Adds its counts to a histogram.
-    pub fn add_to(&self, histogram: &mut Durations) {
-        for (bucket, count) in self.buckets() {
-            histogram.saturating_record_n(value_of(bucket), count);
-        }
-    }
-
-    /// Adds another's counts to these.
-    pub fn merge(&mut self, other: &SparseDurations) {
-        if self.is_empty() {
-            return self.clone_from(other);
-        }
-        let mut merged: Vec<(u64, u64)> = self.buckets().chain(other.buckets()).collect();
-        merged.sort_unstable_by_key(|(bucket, _)| *bucket);
-        merged.dedup_by(|next, kept| {
-            let same = next.0 == kept.0;
-            if same {
-                kept.1 += next.1;
-            }
-            same
-        });
-        *self = SparseDurations::packed(merged.into_iter());
-    }
 }
 
 /// A tenth of a second of the window, summed over workers.
@@ -319,6 +207,8 @@ pub struct ClientCost {
     /// Reads whose kernel stamp was missing or not between their request's
     /// sending and their reading; the user clock stands in for it.
     pub stamps_rejected: u64,
+    /// What ended the workers' waits in time.
+    pub waits: Waits,
 }
 
 /// One worker's books.
@@ -387,11 +277,13 @@ pub enum ErrorKind {
     BodyMismatch,
     /// TLS failed: the handshake did not come about, or what followed could not be read.
     Tls,
+    /// Its connection was given up, because an earlier request of the pipeline had timed out.
+    Abandoned,
 }
 
 impl ErrorKind {
     /// All kinds, in the order of their discriminants.
-    pub const ALL: [ErrorKind; 11] = [
+    pub const ALL: [ErrorKind; 12] = [
         ErrorKind::ConnectRefused,
         ErrorKind::ConnectTimeout,
         ErrorKind::NoPorts,
@@ -403,6 +295,7 @@ impl ErrorKind {
         ErrorKind::UnexpectedStatus,
         ErrorKind::BodyMismatch,
         ErrorKind::Tls,
+        ErrorKind::Abandoned,
     ];
 
     /// Whether a request that failed so was never sent, for want of a connection. (With TLS 1.3 a
@@ -426,6 +319,7 @@ impl ErrorKind {
             ErrorKind::UnexpectedStatus => "unexpected_status",
             ErrorKind::BodyMismatch => "body_mismatch",
             ErrorKind::Tls => "tls",
+            ErrorKind::Abandoned => "abandoned",
         }
     }
 }
@@ -443,39 +337,4 @@ pub struct ErrorTally {
     pub count: u64,
     /// The first one's message, at most 200 bytes.
     pub first: String,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_sparse_form_loses_nothing() {
-        let (mut one, mut two) = (empty_histogram(), empty_histogram());
-        for value in [0, 1, 999, 1_000_000, 1_000_100, HISTOGRAM_HIGH_NS] {
-            one.record(value).unwrap();
-            two.record_n(value / 2, 3).unwrap();
-        }
-        let mut sparse = SparseDurations::of(&one);
-        assert_eq!(sparse.to_histogram(), one);
-        sparse.merge(&SparseDurations::of(&two));
-        one.add(&two).unwrap();
-        assert_eq!(sparse.to_histogram(), one);
-        assert!(SparseDurations::default().is_empty() && !sparse.is_empty());
-    }
-
-    #[test]
-    fn a_bucket_is_numbered_as_the_histogram_has_it() {
-        let mut histogram = empty_histogram();
-        for value in (0..42).flat_map(|bits| [(1u64 << bits) - 1, 1 << bits, (3 << bits) / 2]) {
-            assert!(histogram.equivalent(value, value_of(bucket_of(value))), "{value}");
-            assert_eq!(bucket_of(value_of(bucket_of(value))), bucket_of(value), "{value}");
-            histogram.saturating_record(value);
-        }
-        // Every bucket of four powers of two, once: two bytes each, where a pair of numbers takes sixteen.
-        histogram.reset();
-        (0..4 * 1024).for_each(|i| histogram.record(value_of(20 * 1024 + i)).unwrap());
-        let sparse = SparseDurations::of(&histogram);
-        assert_eq!((sparse.to_histogram(), sparse.packed.len()), (histogram, 2 * 4 * 1024 + 2));
-    }
 }

@@ -3,81 +3,17 @@
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-use crate::books::{ClosedBooks, SecondPart};
+use crate::books::ClosedBooks;
 use crate::by_request::ByRequest;
-use crate::control::LastSecond;
 use crate::measurement::{
-    Bin, ClientCost, Durations, ErrorKind, ErrorTally, Latency, Measurement, ReceiveClock, RequestCounts,
-    RunTotal, Second, SparseDurations, empty_histogram,
+    Bin, ClientCost, ErrorKind, ErrorTally, Latency, Measurement, ReceiveClock, RequestCounts, RunTotal,
+    empty_histogram,
 };
+use crate::net::Waits;
 use crate::parts::{add, empty_censored};
 use crate::plan::Plan;
 use crate::sample::Sample;
-
-const SECOND_NS: u64 = 1_000_000_000;
-
-/// The seconds of the window, as far as workers have finished them.
-#[derive(Debug, Default)]
-pub(crate) struct Series {
-    seconds: Vec<Second>,
-    /// How many workers' parts each has.
-    parts: Vec<usize>,
-}
-
-impl Series {
-    /// Adds one worker's part; `give_back` takes its histogram, emptied.
-    pub(crate) fn add(&mut self, part: SecondPart, give_back: impl FnOnce(usize, Durations)) {
-        let index = usize::try_from(part.index).unwrap_or(usize::MAX);
-        while self.seconds.len() <= index {
-            self.seconds.push(Second {
-                at_ns: self.seconds.len() as u64 * SECOND_NS,
-                length_ns: SECOND_NS,
-                completed: 0,
-                failed: 0,
-                connections: 0,
-                response: SparseDurations::default(),
-            });
-        }
-        self.parts.resize(self.seconds.len(), 0);
-        self.parts[index] += 1;
-        let second = &mut self.seconds[index];
-        second.completed += part.completed;
-        second.failed += part.failed;
-        second.connections += part.connections;
-        second.response.merge(&SparseDurations::of(&part.response));
-        let mut emptied = part.response;
-        emptied.reset();
-        give_back(part.worker, emptied);
-    }
-
-    /// The last second that so many workers have finished, unless it is the
-    /// one that `known` is of. Its histogram is unpacked once a second, in the observer's thread.
-    pub(crate) fn last_second(&self, workers: usize, known: Option<LastSecond>) -> Option<LastSecond> {
-        let index = self.parts.iter().rposition(|parts| *parts >= workers)?;
-        let second = &self.seconds[index];
-        if known.is_some_and(|known| known.at_ns == second.at_ns) {
-            return known;
-        }
-        let response = second.response.to_histogram();
-        let given = |least: u64, value: u64| (response.len() >= least).then_some(value);
-        Some(LastSecond {
-            at_ns: second.at_ns,
-            completed: second.completed,
-            failed: second.failed,
-            connections: second.connections,
-            p50_ns: given(1, response.value_at_quantile(0.5)),
-            p99_ns: given(100, response.value_at_quantile(0.99)),
-            max_ns: given(1, response.max()),
-        })
-    }
-
-    fn finish(mut self, window_ns: u64) -> Vec<Second> {
-        if let Some(last) = self.seconds.last_mut() {
-            last.length_ns = window_ns.saturating_sub(last.at_ns).min(SECOND_NS);
-        }
-        self.seconds
-    }
-}
+use crate::series::Series;
 
 /// Everything a measurement is made of.
 pub(crate) struct Parts<'a> {
@@ -135,6 +71,7 @@ pub(crate) fn measurement(parts: Parts<'_>) -> Measurement {
             threads: parts.plan.threads,
             max_rss_bytes: parts.max_rss_bytes,
             stamps_rejected: 0,
+            waits: Waits::default(),
         },
         clock: if parts.books.iter().all(|b| b.kernel_clock) {
             ReceiveClock::Kernel
@@ -191,6 +128,9 @@ fn add_books(to: &mut Measurement, books: ClosedBooks) {
     }
     to.client.cpu_ns += books.cpu_ns;
     to.client.stamps_rejected += books.stamps_rejected;
+    if books.waits != Waits::default() {
+        to.client.waits = books.waits;
+    }
     to.workers.push(books.audit);
     let (mut samples, dropped) = books.samples.into_parts();
     if to.samples.is_empty() {
@@ -230,6 +170,7 @@ fn empty_latency() -> Latency {
         response: empty_censored(),
         service: empty_censored(),
         first_byte: empty_histogram(),
+        first_bytes_upper: 0,
         connect_wait: empty_histogram(),
         send_lag: empty_histogram(),
         connection_wait: empty_histogram(),
@@ -245,6 +186,7 @@ fn add_latency(to: &mut Latency, from: &Latency) {
         add(&mut to.waiting, &from.waiting);
     }
     add(&mut to.first_byte, &from.first_byte);
+    to.first_bytes_upper += from.first_bytes_upper;
     add(&mut to.connect_wait, &from.connect_wait);
     add(&mut to.send_lag, &from.send_lag);
     add(&mut to.connection_wait, &from.connection_wait);

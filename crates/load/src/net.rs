@@ -8,7 +8,7 @@ use std::io;
 use crate::endpoint::Endpoint;
 use crate::measurement::TlsUse;
 use crate::sys;
-pub(crate) use crate::sys::{Connecting, Interest};
+pub(crate) use crate::sys::{Connecting, Interest, Waits};
 use crate::tls;
 
 /// A connection's handle.
@@ -44,6 +44,8 @@ pub(crate) trait Net {
     fn discards(&self) -> bool;
     /// Whether arrivals are stamped by the kernel.
     fn stamps(&self) -> bool;
+    /// Asks for no event before so many bytes have arrived, the peer's end apart; 1 for any.
+    fn wake_at(&mut self, _handle: Handle, _bytes: u32) {}
     /// Gives the connection up.
     fn close(&mut self, handle: Handle);
     /// Waits for events, at most until `until_ns`; it may return earlier with none.
@@ -57,6 +59,10 @@ pub(crate) trait Net {
     }
     /// The connection carries no more requests: what still comes over it is no answer.
     fn leave(&mut self, _handle: Handle) {}
+    /// What ends a wait in time.
+    fn waits(&self) -> Waits {
+        Waits::Pwait2
+    }
     /// What TLS was agreed on so far; `None` where it is not spoken.
     fn tls(&self) -> Option<TlsUse> {
         None
@@ -74,8 +80,11 @@ const LONG_WAIT_NS: u64 = 10_000_000;
 const EVENTS_MAX: usize = 64;
 
 /// How often the offset between the wall clock, which stamps are of, and the
-/// monotonic one is read anew. Both are slewed alike; only a step moves it.
+/// monotonic one is read anew, beside every step of the wall clock. Both are slewed alike.
 const OFFSET_EVERY_NS: u64 = 100_000_000;
+
+/// The token of what tells of steps: none of a connection's, nor the waits' own.
+const STEPS_TOKEN: u64 = u64::MAX - 1;
 
 /// Linux.
 pub(crate) struct Linux {
@@ -87,6 +96,8 @@ pub(crate) struct Linux {
     /// Keeps the kernel's stamping switched on: the first packets after the
     /// switch go without. `None` where the kernel refuses to stamp.
     stamper: Option<sys::Stamper>,
+    /// Tells of steps of the wall clock, where stamps are of it and the kernel will.
+    steps: Option<sys::ClockSteps>,
     /// Wall clock − monotonic clock.
     offset_ns: i64,
     offset_read_ns: u64,
@@ -96,11 +107,17 @@ pub(crate) struct Linux {
 
 impl Linux {
     pub(crate) fn new(endpoint: Endpoint, tls: Option<&tls::Setup>) -> io::Result<Linux> {
+        let epoll = sys::Epoll::new()?;
+        // What arrives on a Unix socket is never a packet.
+        let stamper = sys::Stamper::open().ok().filter(|_| matches!(endpoint, Endpoint::Tcp { .. }));
+        let steps = stamper.as_ref().and_then(|_| sys::ClockSteps::open().ok());
+        // Without, a step is noticed with the next reading of the offset.
+        let steps = steps.filter(|s| epoll.add(s.fd(), Interest::Read, STEPS_TOKEN).is_ok());
         Ok(Linux {
-            epoll: sys::Epoll::new()?,
+            epoll,
             events: sys::Events::with_capacity(EVENTS_MAX),
-            // What arrives on a Unix socket is never a packet.
-            stamper: sys::Stamper::open().ok().filter(|_| matches!(endpoint, Endpoint::Tcp { .. })),
+            stamper,
+            steps,
             endpoint,
             next_source: 0,
             offset_ns: sys::realtime_offset_ns(),
@@ -111,6 +128,22 @@ impl Linux {
 }
 
 impl Linux {
+    fn read_offset(&mut self, now_ns: u64) {
+        self.offset_ns = sys::realtime_offset_ns();
+        self.offset_read_ns = now_ns;
+    }
+
+    /// Where the wall clock was stepped during the wait, stamps are carried over by its new offset.
+    fn note_step(&mut self) {
+        let Some(steps) = &self.steps else { return };
+        if self.events.take(STEPS_TOKEN) {
+            if steps.noted().is_err() {
+                self.steps = None;
+            }
+            self.read_offset(sys::now_ns());
+        }
+    }
+
     fn monotonic(&self, stamp: Option<u64>) -> Option<u64> {
         stamp.and_then(|realtime| realtime.checked_add_signed(-self.offset_ns))
     }
@@ -209,6 +242,10 @@ impl Net for Linux {
         self.stamper.is_some()
     }
 
+    fn wake_at(&mut self, handle: Handle, bytes: u32) {
+        sys::wake_at(handle, bytes);
+    }
+
     fn close(&mut self, handle: Handle) {
         if let Some(tls) = &mut self.tls {
             tls.close(handle);
@@ -218,17 +255,21 @@ impl Net for Linux {
 
     fn wait(&mut self, now_ns: u64, until_ns: u64) -> io::Result<usize> {
         if now_ns.saturating_sub(self.offset_read_ns) > OFFSET_EVERY_NS {
-            self.offset_ns = sys::realtime_offset_ns();
-            self.offset_read_ns = now_ns;
+            self.read_offset(now_ns);
         }
         let timeout = until_ns.saturating_sub(now_ns);
         let timeout = if timeout > LONG_WAIT_NS { timeout - EARLY_NS } else { timeout };
         self.epoll.wait(timeout, &mut self.events)?;
+        self.note_step();
         Ok(self.events.len())
     }
 
     fn token(&self, i: usize) -> u64 {
         self.events.token(i)
+    }
+
+    fn waits(&self) -> Waits {
+        self.epoll.waits()
     }
 
     fn settle(&mut self, handle: Handle) -> io::Result<()> {
@@ -245,3 +286,6 @@ impl Net for Linux {
         self.tls.as_ref().map(|tls| tls.seen().clone())
     }
 }
+
+#[cfg(test)]
+mod tests;

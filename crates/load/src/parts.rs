@@ -23,6 +23,8 @@ pub(crate) struct Times {
     /// (4 GiB at most) and its answer's status, 0 until the answer is whole.
     pub(crate) read_bytes: u32,
     pub(crate) status: u16,
+    /// The first byte was read together with nothing but its head.
+    pub(crate) head_alone: bool,
     /// Which request of the list it is; 0 without one.
     pub(crate) request: u32,
 }
@@ -43,6 +45,7 @@ pub(crate) struct Parts {
     /// Left empty with the user clock.
     client_delay: Durations,
     kernel_clock: bool,
+    first_bytes_upper: u64,
 }
 
 impl Parts {
@@ -58,6 +61,7 @@ impl Parts {
             lateness: MostlyZero::new(),
             client_delay: empty_histogram(),
             kernel_clock,
+            first_bytes_upper: 0,
         }
     }
 
@@ -66,6 +70,7 @@ impl Parts {
         if self.kernel_clock {
             self.client_delay.saturating_record(read_ns - times.last_byte_ns);
         }
+        self.first_bytes_upper += u64::from(!times.head_alone);
         let response = times.last_byte_ns - times.intended_ns;
         if times.sent_ns == times.intended_ns && times.first_byte_ns == times.last_byte_ns {
             self.plain.saturating_record(response);
@@ -120,6 +125,7 @@ impl Parts {
             response: self.response,
             service: self.service,
             first_byte: self.first_byte,
+            first_bytes_upper: self.first_bytes_upper,
             client_delay: self.client_delay,
         }
     }
@@ -182,6 +188,7 @@ mod tests {
             sent_ns: 100,
             first_byte_ns: 480,
             last_byte_ns: 480,
+            head_alone: true,
             ..Times::default()
         };
         let late = Times {
@@ -208,6 +215,7 @@ mod tests {
         assert_eq!((l.send_lag.max(), l.connect_wait.max(), l.first_byte.min()), (40, 30, 130));
         assert_eq!((l.client_delay.len(), l.client_delay.max(), l.client_delay.min()), (2, 20, 10));
         assert_eq!((l.connection_wait.max(), l.lateness.max(), l.lateness.min()), (15, 25, 0));
+        assert_eq!(l.first_bytes_upper, 1);
         assert_eq!((l.response.failed.len(), l.service.failed.len()), (1, 0));
         assert_eq!(
             (l.response.waiting.len(), l.service.waiting.len(), l.response.waiting.max()),

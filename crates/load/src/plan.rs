@@ -150,11 +150,18 @@ pub struct Stop {
 pub struct Expect {
     /// The one status that is right; `None`: any 2xx or 3xx.
     pub status: Option<u16>,
-    /// The body that is right, compared byte by byte as it arrives; `None`: any.
+    /// The body that is right, compared as it arrives: byte by byte up to 4 KiB, by a hash beyond; `None`: any.
     pub body: Option<Vec<u8>>,
+    /// The SHA-256 of the body that is right, in place of the body itself.
+    pub sha256: Option<[u8; 32]>,
 }
 
 impl Expect {
+    /// Whether anything is asked of the body.
+    pub fn checks_body(&self) -> bool {
+        self.body.is_some() || self.sha256.is_some()
+    }
+
     /// Whether an answer of this status counts as right.
     pub fn accepts_status(&self, status: u16) -> bool {
         match self.status {

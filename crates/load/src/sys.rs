@@ -1,4 +1,4 @@
-//! The system calls of the engine: the one unsafe module of this crate.
+//! The system calls of the engine: the one unsafe module of this crate, with its parts in `sys/`.
 //!
 //! `libc` and not rustix or mio, because both round a wait to milliseconds,
 //! and a pacer that wakes up to a millisecond late is not one.
@@ -11,7 +11,17 @@ use std::os::fd::RawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, Ordering};
+
+mod stamps;
+mod waiting;
+
+pub(crate) use stamps::{
+    ClockSteps, Stamper, discard_stamped, realtime_offset_ns, recv_stamped, stamp_arrivals,
+};
+pub use waiting::Waits;
+#[cfg(test)]
+pub(crate) use waiting::refuse_here;
+pub(crate) use waiting::{Epoll, Events, Interest};
 
 const NS_PER_S: u64 = 1_000_000_000;
 
@@ -88,128 +98,6 @@ pub(crate) fn pin_thread(cpu: usize) -> io::Result<()> {
 pub(crate) fn tighten_timer_slack() {
     // SAFETY: PR_SET_TIMERSLACK takes one integer and touches no memory of ours.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
-}
-
-/// An epoll instance.
-#[derive(Debug)]
-pub(crate) struct Epoll {
-    fd: RawFd,
-}
-
-/// What is waited for on a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Interest {
-    /// Bytes or the peer's end.
-    Read,
-    /// Room to write, or the end of a connect.
-    Write,
-    /// Both.
-    ReadWrite,
-}
-
-impl Interest {
-    fn bits(self) -> u32 {
-        let bits = match self {
-            Interest::Read => libc::EPOLLIN,
-            Interest::Write => libc::EPOLLOUT,
-            Interest::ReadWrite => libc::EPOLLIN | libc::EPOLLOUT,
-        };
-        bits.unsigned_abs()
-    }
-}
-
-/// The events of one wait.
-pub(crate) struct Events {
-    list: Vec<libc::epoll_event>,
-    count: usize,
-}
-
-impl Events {
-    /// Room for `capacity` events a wait; more stay for the next.
-    pub(crate) fn with_capacity(capacity: usize) -> Events {
-        Events { list: vec![libc::epoll_event { events: 0, u64: 0 }; capacity.max(1)], count: 0 }
-    }
-
-    /// How many events the last wait gave.
-    pub(crate) fn len(&self) -> usize {
-        self.count
-    }
-
-    /// The token of event `i`.
-    pub(crate) fn token(&self, i: usize) -> u64 {
-        self.list[i].u64
-    }
-}
-
-/// Set once `epoll_pwait2` (Linux 5.11) was found missing or forbidden.
-static NO_PWAIT2: AtomicBool = AtomicBool::new(false);
-
-impl Epoll {
-    pub(crate) fn new() -> io::Result<Epoll> {
-        // SAFETY: takes a flag, returns a descriptor.
-        let fd = check(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
-        Ok(Epoll { fd })
-    }
-
-    fn control(&self, operation: libc::c_int, fd: RawFd, interest: Interest, token: u64) -> io::Result<()> {
-        let mut event = libc::epoll_event { events: interest.bits(), u64: token };
-        // SAFETY: `event` is valid for the call; the kernel copies it.
-        check(unsafe { libc::epoll_ctl(self.fd, operation, fd, &raw mut event) }).map(|_| ())
-    }
-
-    pub(crate) fn add(&self, fd: RawFd, interest: Interest, token: u64) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_ADD, fd, interest, token)
-    }
-
-    pub(crate) fn modify(&self, fd: RawFd, interest: Interest, token: u64) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_MOD, fd, interest, token)
-    }
-
-    /// Waits for events for at most `timeout_ns`. An interrupted wait gives none.
-    pub(crate) fn wait(&self, timeout_ns: u64, events: &mut Events) -> io::Result<()> {
-        events.count = 0;
-        let capacity = libc::c_int::try_from(events.list.len()).unwrap_or(libc::c_int::MAX);
-        let got = if NO_PWAIT2.load(Ordering::Relaxed) {
-            // Rounded down: the caller looks at its clock again and waits anew.
-            let milliseconds = libc::c_int::try_from(timeout_ns / 1_000_000).unwrap_or(libc::c_int::MAX);
-            // SAFETY: the list has room for `capacity` events.
-            check(unsafe { libc::epoll_wait(self.fd, events.list.as_mut_ptr(), capacity, milliseconds) })
-        } else {
-            let timeout = libc::timespec {
-                tv_sec: libc::time_t::try_from(timeout_ns / NS_PER_S).unwrap_or(libc::time_t::MAX),
-                tv_nsec: libc::c_long::try_from(timeout_ns % NS_PER_S).unwrap_or(0),
-            };
-            // SAFETY: as above; `timeout` outlives the call; no signal mask.
-            check(unsafe {
-                libc::syscall(
-                    libc::SYS_epoll_pwait2,
-                    self.fd,
-                    events.list.as_mut_ptr(),
-                    capacity,
-                    &raw const timeout,
-                    ptr::null::<libc::sigset_t>(),
-                    0usize,
-                )
-            } as libc::c_int)
-        };
-        match got {
-            Ok(count) => {
-                events.count = count.unsigned_abs() as usize;
-                Ok(())
-            }
-            Err(e) => match e.raw_os_error() {
-                Some(libc::EINTR) => Ok(()),
-                Some(libc::ENOSYS | libc::EPERM) if !NO_PWAIT2.swap(true, Ordering::Relaxed) => Ok(()),
-                _ => Err(e),
-            },
-        }
-    }
-}
-
-impl Drop for Epoll {
-    fn drop(&mut self) {
-        close(self.fd);
-    }
 }
 
 /// Closes a descriptor that the caller owns and will not use again.
@@ -333,6 +221,22 @@ fn set_flag(fd: RawFd, level: libc::c_int, option: libc::c_int) {
     }
 }
 
+/// Asks for no event before so many bytes have arrived (SO_RCVLOWAT, socket(7)). The end of the stream,
+/// and a receive window that is full before, are events all the same. A refusal costs wake-ups only.
+pub(crate) fn wake_at(fd: RawFd, bytes: u32) {
+    let bytes = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
+    // SAFETY: the option's value is a valid int for the call.
+    unsafe {
+        libc::setsockopt(
+            fd,
+            libc::SOL_SOCKET,
+            libc::SO_RCVLOWAT,
+            (&raw const bytes).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        );
+    }
+}
+
 /// Takes over `fd`, which is closed where the connect fails.
 fn begin_connect(fd: RawFd, to: &RawAddress) -> io::Result<(RawFd, Connecting)> {
     // SAFETY: the address is valid and of the length given.
@@ -394,103 +298,4 @@ pub(crate) fn send(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
     // SAFETY: the slice is valid for its length.
     let sent = unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL) };
     usize::try_from(sent).map_err(|_| io::Error::last_os_error())
-}
-
-/// Software stamps of arriving packets, reported with what is read.
-const STAMP_FLAGS: libc::c_uint = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
-
-/// Asks the kernel to stamp what arrives on a socket.
-pub(crate) fn stamp_arrivals(fd: RawFd) -> io::Result<()> {
-    let flags = STAMP_FLAGS;
-    // SAFETY: the option's value is a valid unsigned int for the call.
-    check(unsafe {
-        libc::setsockopt(
-            fd,
-            libc::SOL_SOCKET,
-            libc::SO_TIMESTAMPING,
-            (&raw const flags).cast(),
-            size_of::<libc::c_uint>() as libc::socklen_t,
-        )
-    })
-    .map(|_| ())
-}
-
-/// A socket that does nothing but keep stamping switched on.
-#[derive(Debug)]
-pub(crate) struct Stamper {
-    fd: RawFd,
-}
-
-impl Stamper {
-    pub(crate) fn open() -> io::Result<Stamper> {
-        // SAFETY: takes integers, returns a descriptor.
-        let fd = check(unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) })?;
-        let stamper = Stamper { fd };
-        stamp_arrivals(fd)?;
-        Ok(stamper)
-    }
-}
-
-impl Drop for Stamper {
-    fn drop(&mut self) {
-        close(self.fd);
-    }
-}
-
-/// Wall clock − monotonic clock, in nanoseconds: of three readings between
-/// two of the monotonic clock the one that took least.
-pub(crate) fn realtime_offset_ns() -> i64 {
-    let reading = |_| {
-        let (before, wall, after) = (now_ns(), clock_ns(libc::CLOCK_REALTIME), now_ns());
-        let middle = before + (after - before) / 2;
-        (after - before, wall.cast_signed() - middle.cast_signed())
-    };
-    (0..3).map(reading).min().map_or(0, |(_, offset)| offset)
-}
-
-/// Room for one control message of three timespecs (64 bytes), aligned as its header is.
-#[repr(C, align(8))]
-struct ControlRoom([u8; 128]);
-
-/// Reads what has arrived, with the wall clock's stamp of the packet that
-/// brought the last byte, if it has one; 0 is the peer's end.
-pub(crate) fn recv_stamped(fd: RawFd, buffer: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
-    let part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
-    receive(fd, part, 0)
-}
-
-/// As [`recv_stamped`], but drops the bytes, at most `most`, without copying
-/// them. For TCP only, whose sockets touch no memory with MSG_TRUNC (tcp(7)).
-pub(crate) fn discard_stamped(fd: RawFd, most: usize) -> io::Result<(usize, Option<u64>)> {
-    let part = libc::iovec { iov_base: ptr::null_mut(), iov_len: most };
-    receive(fd, part, libc::MSG_TRUNC)
-}
-
-/// `part` is memory that may be written, or, with MSG_TRUNC on TCP, none.
-fn receive(fd: RawFd, mut part: libc::iovec, flags: libc::c_int) -> io::Result<(usize, Option<u64>)> {
-    let mut control = ControlRoom([0; 128]);
-    // SAFETY: msghdr is plain data; every pointer in it is valid, of the length
-    // said, and outlives the call. CMSG_FIRSTHDR gives null or a header that
-    // lies whole within the control bytes that the kernel says it wrote; its
-    // data is read unaligned, and only if it is as long as three timespecs.
-    unsafe {
-        let mut message: libc::msghdr = mem::zeroed();
-        message.msg_iov = &raw mut part;
-        message.msg_iovlen = 1;
-        message.msg_control = (&raw mut control).cast();
-        message.msg_controllen = size_of::<ControlRoom>();
-        let got = libc::recvmsg(fd, &raw mut message, flags);
-        let count = usize::try_from(got).map_err(|_| io::Error::last_os_error())?;
-        let header = libc::CMSG_FIRSTHDR(&raw const message);
-        if header.is_null()
-            || (*header).cmsg_level != libc::SOL_SOCKET
-            || (*header).cmsg_type != libc::SCM_TIMESTAMPING
-            || ((*header).cmsg_len as usize) < libc::CMSG_LEN(48) as usize
-        {
-            return Ok((count, None));
-        }
-        let software = ptr::read_unaligned(libc::CMSG_DATA(header).cast::<libc::timespec>());
-        let stamp = software.tv_sec.unsigned_abs() * NS_PER_S + software.tv_nsec.unsigned_abs();
-        Ok((count, (stamp > 0).then_some(stamp)))
-    }
 }

@@ -24,12 +24,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::books::{Books, ClosedBooks, Edges, SecondSink};
 use crate::control::Control;
 use crate::deadlines::Deadlines;
+use crate::expect::Expected;
 use crate::framing::LastHead;
 use crate::linger::Linger;
 use crate::measurement::ErrorKind;
 use crate::net::{NO_HANDLE, Net};
 use crate::parts::Times;
-use crate::plan::Expect;
 use crate::prepared::Prepared;
 use crate::sample::Samples;
 use crate::tls;
@@ -67,7 +67,7 @@ pub(crate) struct Shared {
     pub(crate) answers_head: bool,
     /// Whether workers stay awake before a due instant.
     pub(crate) spin: bool,
-    pub(crate) expect: Expect,
+    pub(crate) expect: Expected,
     pub(crate) keepalive: bool,
     pub(crate) timeout_ns: u64,
     /// Set when the load is given up because another worker failed.
@@ -128,9 +128,9 @@ impl<N: Net> Worker<N> {
         let places = count * pipeline;
         let outgoing = if turns.is_some() && pipeline > 1 { OUTGOING_BYTES } else { 0 };
         Worker {
-            drops_bodies: shared.expect.body.is_none() && net.discards(),
+            drops_bodies: !shared.expect.checks_body() && net.discards(),
             net,
-            slots: (0..count).map(|_| Slot::new(pipeline)).collect(),
+            slots: (0..count).map(|_| Slot::new(pipeline, &shared.expect)).collect(),
             source,
             free: VecDeque::with_capacity(places),
             restart: VecDeque::with_capacity(places),
@@ -277,7 +277,7 @@ impl<N: Net> Worker<N> {
                 books.close(unresolved.into_iter(), due_before, waits)
             }
         };
-        ClosedBooks { tls: self.net.tls(), all_done, ..closed }
+        ClosedBooks { tls: self.net.tls(), waits: self.net.waits(), all_done, ..closed }
     }
 
     fn next_wakeup(&self, books: &Books, now: u64) -> u64 {

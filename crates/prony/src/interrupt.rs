@@ -1,27 +1,42 @@
-//! Ctrl-C: the first asks the load to end and keeps what was measured, the
-//! second ends at once.
+//! Ctrl-C: the first asks for the end and keeps what was measured, the
+//! second ends at once (the guards then end the lab's servers).
 
 use std::thread;
 
+use prony_lab::bench::Interrupt;
 use prony_load::Control;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::failure::{Failure, INTERRUPTED};
 
-/// A control that Ctrl-C and SIGTERM stop.
+/// A control of one load that Ctrl-C and SIGTERM stop.
 pub(crate) fn control() -> Result<Control, Failure> {
-    let mut signals = Signals::new([SIGINT, SIGTERM])
-        .map_err(|e| Failure::not_measured(format!("Ctrl-C cannot be watched for: {e}.")))?;
     let control = Control::new();
     let asked = control.clone();
+    on_first(move || asked.stop())?;
+    Ok(control)
+}
+
+/// What ends a run of many loads, asked by Ctrl-C and SIGTERM.
+pub(crate) fn of_a_run() -> Result<Interrupt, Failure> {
+    let interrupt = Interrupt::new();
+    let asked = interrupt.clone();
+    on_first(move || asked.ask())?;
+    Ok(interrupt)
+}
+
+/// Calls `ask` at the first signal and exits at the second.
+fn on_first(ask: impl Fn() + Send + 'static) -> Result<(), Failure> {
+    let mut signals = Signals::new([SIGINT, SIGTERM])
+        .map_err(|e| Failure::not_measured(format!("Ctrl-C cannot be watched for: {e}.")))?;
     thread::spawn(move || {
         for (nth, _) in signals.forever().enumerate() {
             if nth > 0 {
                 std::process::exit(i32::from(INTERRUPTED));
             }
-            asked.stop();
+            ask();
         }
     });
-    Ok(control)
+    Ok(())
 }

@@ -41,6 +41,7 @@ fn run(cli: Cli, printer: &Printer) -> Result<(), Failure> {
     match cli.command {
         Command::Load(arguments) => commands::load::run(&arguments, printer),
         Command::Bench(arguments) => commands::bench::run(&arguments, printer),
+        Command::Capacity(arguments) => commands::capacity::run(&arguments, printer),
         Command::Report(arguments) => commands::report::run(&arguments, printer),
         Command::Servers(arguments) => commands::servers::run(&arguments, printer),
         Command::Target(arguments) => commands::target::run(&arguments, printer),

@@ -2,8 +2,37 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Estimate;
-use crate::trial::Bound;
+use crate::host::Host;
+use crate::plan::PlanRecord;
+use crate::trial::{Bound, TargetRecord, Trial};
+use crate::{Estimate, Tool};
+
+/// The schema's name; another number is another format.
+pub const SCHEMA: &str = "prony.capacity/1";
+
+/// A search of `prony capacity`, whole.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CapacityReport {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// What measured.
+    pub tool: Tool,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// Whether it was ended early: what was found is then not the whole answer.
+    pub interrupted: bool,
+    /// What was loaded.
+    pub target: TargetRecord,
+    /// The load of the confirmation, else of the last probe, defaults filled in.
+    pub plan: PlanRecord,
+    /// The machine.
+    pub host: Host,
+    /// What was found.
+    #[serde(flatten)]
+    pub found: CapacityRecord,
+    /// The confirmation as a trial of its own.
+    pub confirmation: Option<Trial>,
+}
 
 /// What a search found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -14,6 +43,9 @@ pub struct CapacityRecord {
     pub capacity_per_s: Option<Estimate>,
     /// `Lower` where the client, not the server, was the limit: print `≥`.
     pub bound: Bound,
+    /// Whether the rate was sustained at once after an overload; `None` where nothing was overloaded.
+    #[serde(default)]
+    pub recovers: Option<bool>,
     /// Every probe in the order they were made.
     pub probes: Vec<Probe>,
 }

@@ -35,3 +35,25 @@ pub struct Host {
     /// The kernel's boot id, by which two runs are known to be of one boot.
     pub boot_id: String,
 }
+
+/// What the machine did over a trial's window beside the load, as far as it
+/// disturbs figures. What cannot be told is `None`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HostWindow {
+    /// The largest share of a used CPU's time that the hypervisor gave to others (`steal` of /proc/stat), 0 to 1.
+    pub steal: Option<f64>,
+    /// That time.
+    pub steal_ns: Option<u64>,
+    /// The largest share of the window that a worker thread was ready to run and had no CPU
+    /// (/proc/self/task/*/schedstat), 0 to 1.
+    pub run_queue_wait: Option<f64>,
+    /// Connects that found a listening socket's queue full (`ListenOverflows`), in this network namespace.
+    pub listen_overflows: Option<u64>,
+    /// Connects that a listening socket dropped for any reason, overflows included (`ListenDrops`).
+    pub listen_drops: Option<u64>,
+    /// TCP segments sent again (`RetransSegs`), in this network namespace.
+    pub tcp_retransmits: Option<u64>,
+    /// Whether the target's address is this machine's, so that its listening socket is among those counted.
+    pub target_is_local: bool,
+}

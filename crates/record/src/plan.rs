@@ -138,7 +138,7 @@ impl PlanRecord {
             timeout_ns: nanoseconds(plan.timeout),
             keepalive: plan.keepalive,
             expect_status: plan.expect.status,
-            expect_body: plan.expect.body.is_some(),
+            expect_body: plan.expect.checks_body(),
             cpus: plan.cpus.clone(),
             seed: plan.seed,
             pipeline: plan.pipeline,

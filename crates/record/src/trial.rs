@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use prony_load::measurement::{RequestCounts, RunTotal, TlsUse};
 use serde::{Deserialize, Serialize};
 
-use crate::host::Host;
+use crate::host::{Host, HostWindow};
 use crate::plan::PlanRecord;
 use crate::{Estimate, Tool};
 
@@ -48,7 +48,7 @@ pub struct Trial {
     /// The first message of each kind of failure.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub first_errors: BTreeMap<String, String>,
-    /// The window second by second.
+    /// The window second by second, a long one in several seconds an entry.
     pub series: Vec<SeriesPoint>,
     /// What the client itself cost.
     pub client: Client,
@@ -57,6 +57,9 @@ pub struct Trial {
     /// What TLS was agreed on; `None` where it is not spoken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsRecord>,
+    /// What the machine did over the window beside the load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_window: Option<HostWindow>,
     /// Each request of a list by itself, in the list's order; empty without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<TargetFigures>,
@@ -324,7 +327,7 @@ impl Summary {
     }
 }
 
-/// A second of the window.
+/// A part of the window: a second, or in a long one a power of two of seconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SeriesPoint {
     /// From the window's start.
@@ -364,6 +367,9 @@ pub struct Client {
     pub max_rss_bytes: u64,
     /// Reads without a plausible kernel stamp, for which the user clock stood in.
     pub stamps_rejected: u64,
+    /// What ended the workers' waits in time: `epoll_pwait2`, or `timerfd` where that is refused.
+    #[serde(default)]
+    pub waits: String,
 }
 
 /// How far a trial's figures can be trusted.

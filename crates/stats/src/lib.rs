@@ -7,6 +7,7 @@
 pub mod anderson_darling;
 pub mod batch;
 pub mod bootstrap;
+pub mod change_point;
 pub mod correlation;
 pub mod dependence;
 pub mod equivalence;
@@ -22,6 +23,7 @@ pub mod mser;
 pub mod order;
 pub mod power;
 pub mod ranking;
+pub mod search;
 pub mod student;
 pub mod trend;
 pub mod trend_bootstrap;

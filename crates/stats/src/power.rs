@@ -5,7 +5,7 @@ use statrs::function::gamma::ln_gamma;
 
 use crate::error::{Result, StatsError, open_share, positive};
 use crate::real;
-use crate::student::t_two_sided;
+use crate::student::{normal_quantile, normal_two_sided, t_two_sided};
 
 /// No plan asks for more blocks: beyond it the answer is "not with this noise".
 pub const BLOCKS_MAX: usize = 10_000;
@@ -68,7 +68,17 @@ pub fn blocks_to_find(difference: f64, sd: f64, confidence: f64, wanted: f64) ->
     positive("a difference", difference.abs())?;
     open_share("a power", wanted)?;
     power(2, difference, sd, confidence)?;
-    fewest(2, |n| power(n, difference, sd, confidence).is_ok_and(|p| p >= wanted))
+    // Were the noise known, it would be found by ((z + z')σ/δ)²; not knowing it takes a few more.
+    let z = normal_two_sided(confidence) + normal_quantile(wanted).max(0.0);
+    let known = (z * sd / difference.abs()).powi(2);
+    if known >= real(BLOCKS_MAX) {
+        return Err(StatsError::TooMany { have: BLOCKS_MAX + 1, limit: BLOCKS_MAX });
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 10,000")]
+    let from = (known.floor() as usize).max(2);
+    (from..=BLOCKS_MAX)
+        .find(|n| power(*n, difference, sd, confidence).is_ok_and(|p| p >= wanted))
+        .ok_or(StatsError::TooMany { have: BLOCKS_MAX + 1, limit: BLOCKS_MAX })
 }
 
 /// The chance that n blocks show equivalence: that the interval at

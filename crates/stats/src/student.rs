@@ -33,7 +33,8 @@ fn expansion(degrees: f64, z: f64) -> f64 {
     z + g1 / v + g2 / v.powi(2) + g3 / v.powi(3)
 }
 
-fn normal_quantile(probability: f64) -> f64 {
+/// The value that the standard normal stays below with `probability`, between 0 and 1.
+pub(crate) fn normal_quantile(probability: f64) -> f64 {
     -std::f64::consts::SQRT_2 * erfc_inv(2.0 * probability)
 }
 

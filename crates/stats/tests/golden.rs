@@ -1,6 +1,8 @@
 //! Every method held against values of other implementations: SciPy,
 //! statsmodels, scikit-learn and arch (golden/make_scipy.py), R (golden/make_r.R).
 
+#![allow(clippy::unwrap_used, reason = "a golden file that does not read is a failed test")]
+
 use prony_stats::bootstrap::{Blocks, Resampling, block_bootstrap};
 use prony_stats::order::{Quantile, interval_ranks};
 use prony_stats::{

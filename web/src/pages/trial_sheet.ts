@@ -1,5 +1,5 @@
 /** A trial in numbers: times, requests by fate, errors, verdict, plan, host, and the line that makes it again. */
-import type { Percentile, Summary } from "../data";
+import type { Detail, Percentile, Summary } from "../data";
 import { h } from "../core/dom";
 import { bytes, duration, percent, plusMinus, rate, seconds, thousands, when, WITHHELD, words } from "../core/format";
 import { command, facts, host } from "../parts/facts";
@@ -21,6 +21,7 @@ function sheet(c: Chosen, open: boolean): HTMLElement {
     h("h3", null, "Requests"),
     facts([["Carried in", thousands(r.carried_in)], ["Due", thousands(r.scheduled)], ["Answered", thousands(r.completed)], ["Failed", thousands(r.failed)], ["In flight at the end", thousands(r.in_flight)], ["Never sent", thousands(r.never_sent)], ["By status", d.status.map(([code, n]) => `${code}: ${thousands(n)}`).join(", ")], ["Read", `${bytes(d.read_bytes_per_s)}/s`], ["Sent in all, warm-up included", thousands(d.run_total.sent)], ["Connections made", thousands(d.run_total.connections)]]),
     d.errors.length > 0 ? h("ul", { class: "reasons" }, d.errors.map(([kind, n, first]) => h("li", null, `${thousands(n)} × `, h("b", null, kind), first ? `: ${first}` : ""))) : null,
+    d.targets?.length ? targets(c.name, d.targets) : null,
     h("h3", null, "Server and client"),
     facts([
       ["Server CPU", d.server ? `${duration(d.server.window_cpu_ns)} in the window, ${head.completed > 0 ? `${duration(d.server.window_cpu_ns / head.completed)} a request` : ""} (${d.server.cpu_method})` : null],
@@ -46,6 +47,20 @@ function times(name: string, summaries: Summary[]): HTMLElement {
     h("tbody", null, summaries.map((row) => h("tr", null, h("th", { scope: "row" }, row.name), h("td", null, row.clock), h("td", { class: "num" }, value(row.min_ns)),
       row.percentiles.map((p) => h("td", { class: "num" }, ...percentile(p))),
       h("td", { class: "num" }, value(row.max_ns)), h("td", { class: "num" }, value(row.mean_ns)))))));
+}
+
+/** What each request of a list got. */
+function targets(name: string, rows: NonNullable<Detail["targets"]>): HTMLElement {
+  const at = (row: (typeof rows)[number], wanted: string): (HTMLElement | string)[] => {
+    const found = row.response.percentiles.find((p) => p.name === wanted);
+    return found ? percentile(found) : [WITHHELD];
+  };
+  return h("section", null, h("h3", null, "By request"), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Requests of ${name}` }, h("table", { class: "data" },
+    h("thead", null, h("tr", null, ["Request", "Lines", "Answered", "Failed", "Waiting", "p50", "p99", "Max"].map((c, i) => h("th", { scope: "col", class: i > 0 && "num" }, c)))),
+    h("tbody", null, rows.map((row) => h("tr", null, h("th", { scope: "row" }, row.request),
+      [row.lines, row.completed, row.failed, row.waiting].map((n) => h("td", { class: "num" }, thousands(n))),
+      h("td", { class: "num" }, ...at(row, "p50")), h("td", { class: "num" }, ...at(row, "p99")),
+      h("td", { class: "num" }, row.response.max_ns === null ? WITHHELD : duration(row.response.max_ns))))))));
 }
 
 function percentile(p: Percentile): (HTMLElement | string)[] {

@@ -35,10 +35,11 @@ impl Aim {
             .iter()
             .find(|check| check.method_and_path().0 == "GET" && check.send.is_none());
         if let Some(own) = own {
-            let expect = Expect { status: own.status, body: own.body.clone().map(String::into_bytes) };
+            let body = own.body.clone().map(String::into_bytes);
+            let expect = Expect { status: own.status, body, ..Expect::default() };
             return Aim { path: own.method_and_path().1.to_owned(), expect, route: None, expectation };
         }
-        let expect = Expect { status: Some(200), body: expected_body(route) };
+        let expect = Expect { status: Some(200), body: expected_body(route), ..Expect::default() };
         Aim { path: route.path().to_owned(), expect, route: Some(route), expectation }
     }
 

@@ -12,6 +12,7 @@ use prony_record::trial::Validity;
 use super::aim::Aim;
 use super::budget::Budget;
 use super::header::{header, may_resume, remaining};
+use super::knee::Knees;
 use super::pins::PinnedProcess;
 use super::trial::Ended;
 use super::{BenchError, BenchEvent, BenchOutcome, BenchSetup, End, Figures, Interrupt, Loader};
@@ -36,6 +37,8 @@ pub(super) struct Course<'a> {
     pub(super) aims: BTreeMap<String, (Aim, bool)>,
     /// Processes that outlived SIGKILL, not reported yet.
     pub(super) leftovers: Vec<String>,
+    /// Capacities found so far.
+    pub(super) knees: Knees,
     void: BTreeSet<String>,
     failed_starts: BTreeMap<String, u32>,
     budget: Budget,
@@ -65,10 +68,11 @@ pub fn run<'a>(
     if setup.candidates.is_empty() {
         return Err(BenchError::NoCandidates(skipped(setup)));
     }
-    let (order, left, mut writer) = if setup.resume { resume(setup)? } else { begin(setup)? };
+    let (order, left, mut writer, knees) = if setup.resume { resume(setup)? } else { begin(setup)? };
     events(&BenchEvent::Begun { log: &setup.log, total: count(order), remaining: count(left.len()) });
     let mut append = |line: &Line| writer.append(line);
-    let course = Course::new(setup, load, interrupt, events, &mut append);
+    let mut course = Course::new(setup, load, interrupt, events, &mut append);
+    course.knees = knees;
     course.run(&left, setup.resume)
 }
 
@@ -78,17 +82,20 @@ fn skipped(setup: &BenchSetup) -> String {
     if reasons.is_empty() { "there are none.".to_owned() } else { reasons.join(" ") }
 }
 
-fn begin(setup: &BenchSetup) -> Result<(usize, Vec<PlannedTrial>, RunLogWriter), BenchError> {
+/// The length of the whole order, what is left of it, the log, and the capacities that it has already.
+type Sitting = (usize, Vec<PlannedTrial>, RunLogWriter, Knees);
+
+fn begin(setup: &BenchSetup) -> Result<Sitting, BenchError> {
     let header = header(setup);
     let writer = RunLogWriter::create(&setup.log, &header).map_err(BenchError::Open)?;
-    Ok((header.order.len(), header.order, writer))
+    Ok((header.order.len(), header.order, writer, Knees::default()))
 }
 
-fn resume(setup: &BenchSetup) -> Result<(usize, Vec<PlannedTrial>, RunLogWriter), BenchError> {
+fn resume(setup: &BenchSetup) -> Result<Sitting, BenchError> {
     let log = RunLog::read(&setup.log).map_err(BenchError::Open)?;
     may_resume(&log, setup).map_err(|why| BenchError::Resume { path: setup.log.clone(), why })?;
     let writer = RunLogWriter::open(&setup.log).map_err(BenchError::Open)?;
-    Ok((log.header.order.len(), remaining(&log), writer))
+    Ok((log.header.order.len(), remaining(&log), writer, Knees::of(&log.results)))
 }
 
 fn count(trials: usize) -> u32 {
@@ -111,6 +118,7 @@ impl<'a> Course<'a> {
             append,
             aims: BTreeMap::new(),
             leftovers: Vec::new(),
+            knees: Knees::default(),
             void: BTreeSet::new(),
             failed_starts: BTreeMap::new(),
             budget: Budget::new(setup.experiment.budget),
@@ -208,6 +216,7 @@ impl<'a> Course<'a> {
             self.failed_starts.remove(&planned.candidate);
         }
         self.trials += 1;
+        self.knees.take(&result);
         let counts =
             result.trial.as_ref().is_some_and(|t| t.verdict.validity != Validity::Invalid && !t.interrupted);
         self.counted += u32::from(counts);

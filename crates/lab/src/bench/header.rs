@@ -17,7 +17,6 @@ use crate::schedule;
 pub fn header(setup: &BenchSetup) -> Header {
     let experiment = &setup.experiment;
     let labels: Vec<String> = setup.candidates.iter().map(|c| c.candidate.label().to_owned()).collect();
-    let plans: Vec<String> = experiment.plans.iter().map(|p| p.name.clone()).collect();
     Header {
         schema: SCHEMA.to_owned(),
         tool: Tool::this(),
@@ -35,7 +34,12 @@ pub fn header(setup: &BenchSetup) -> Header {
         candidates: setup.candidates.iter().map(|c| candidate_record(c, setup)).collect(),
         skipped: setup.skipped.clone(),
         plans: named_plans(setup),
-        order: schedule::order(&labels, &plans, experiment.blocks.max, experiment.seed),
+        order: schedule::order_in_phases(
+            &labels,
+            &experiment.phases(),
+            experiment.blocks.max,
+            experiment.seed,
+        ),
         experiment_toml: Some(experiment.text.clone()).filter(|text| !text.is_empty()),
         published: experiment.published.clone(),
     }
@@ -78,8 +82,11 @@ pub fn named_plans(setup: &BenchSetup) -> Vec<NamedPlan> {
             &setup.redact,
         ),
         group: plan.group.clone(),
-        share: None,
-        capacity: None,
+        share: plan.share.clone(),
+        capacity: plan
+            .capacity
+            .as_ref()
+            .map(|slos| slos.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
     };
     setup.experiment.plans.iter().map(named).collect()
 }

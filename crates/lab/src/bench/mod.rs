@@ -24,6 +24,7 @@ mod aim;
 mod budget;
 mod course;
 mod header;
+mod knee;
 mod marks;
 mod pins;
 mod resolve;
@@ -127,7 +128,7 @@ impl Interrupt {
     }
 
     /// The control of the load that begins now.
-    fn control(&self) -> Control {
+    pub(crate) fn control(&self) -> Control {
         let control = Control::new();
         *self.0.load.lock().unwrap_or_else(PoisonError::into_inner) = Some(control.clone());
         // Asked before the lock: nobody has stopped this one. After it: `ask` does.

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use prony_analysis::trial::{TrialContext, judge};
+use prony_load::plan::Arrivals;
 use prony_load::{LoadError, Measurement, Plan, Target};
+use prony_record::host::HostWindow;
 use prony_record::run_log::{PlannedTrial, TrialResult};
 use prony_record::server::ServerSamples;
 use prony_record::trial::Trial;
@@ -16,6 +18,7 @@ use super::header::workers;
 use super::{BenchCandidate, BenchError, BenchEvent, marks};
 use crate::experiment::ExperimentPlan;
 use crate::guard::{RUN_DIR_MARK, remove_run_dir};
+use crate::host_watch::HostWatch;
 use crate::launch::LaunchContext;
 use crate::run_dir;
 use crate::sample::{Sampler, Samples};
@@ -39,8 +42,8 @@ pub(super) enum Ended {
 }
 
 /// A server that is up, or that was never down.
-struct Up {
-    running: Option<Running>,
+pub(super) struct Up {
+    pub(super) running: Option<Running>,
     target: Target,
 }
 
@@ -53,6 +56,17 @@ impl Course<'_> {
         };
         let Some(plan) = setup.experiment.plans.iter().find(|p| p.name == planned.plan) else {
             return Ok(Ended::NotStarted(format!("{} is not among the plans.", planned.plan)));
+        };
+        let shared;
+        let plan = match &plan.share {
+            None => plan,
+            Some(share) => match self.knees.rate(&setup.experiment, plan, share) {
+                Ok(rate) => {
+                    shared = ExperimentPlan { arrivals: Arrivals::Constant(rate), ..plan.clone() };
+                    &shared
+                }
+                Err(why) => return Ok(Ended::Result(Box::new(no_knee(planned, why)))),
+            },
         };
         let mut aim = match self.aims.remove(&planned.candidate) {
             Some(aim) => aim,
@@ -96,9 +110,12 @@ impl Course<'_> {
             }
         }
         let setup = self.setup;
-        let plan =
+        let load =
             plan.aimed(up.target.clone(), aim.expect.clone(), &setup.pins.client, setup.experiment.seed);
-        self.load_and_judge(planned, &plan, up, c.candidate.recycles())
+        match &plan.capacity {
+            Some(slos) => self.search(planned, plan, slos, load, up),
+            None => self.load_and_judge(planned, &load, up, c.candidate.recycles()),
+        }
     }
 
     /// Starts a server of the lab's; the inner error is the trial's end.
@@ -155,22 +172,12 @@ impl Course<'_> {
         let used = self.setup.pins.used();
         let client = &self.setup.pins.client;
         let sampler = up.running.as_ref().map(|r| Sampler::start(r.watched(), client, &used));
-        let (measured, mut death) = self.load(planned, plan, up.running.as_mut());
+        let mut watch = HostWatch::of(&used);
+        let (measured, mut death) = self.load(planned, plan, up.running.as_mut(), &mut watch);
         let samples = sampler.and_then(Result::ok).map(Sampler::finish);
         death = death.or_else(|| up.running.as_mut().and_then(Running::died));
         let startup = up.running.as_ref().map(Running::startup);
-        if let Some(running) = &mut up.running {
-            let stopped = running.stop();
-            self.leftovers.extend(stopped.leftovers);
-            if stopped.killed && self.deaf.insert(planned.candidate.clone()) {
-                let text = format!(
-                    "{} did not end within {} of SIGTERM and was ended by SIGKILL.",
-                    planned.candidate,
-                    show_duration(self.setup.supervision.stop_timeout)
-                );
-                self.event("killed", text)?;
-            }
-        }
+        self.down(planned, &mut up)?;
         let death = death.map(|Death { how, log_tail }| match log_tail.as_slice() {
             [] => format!("{} {how} while it was loaded.", planned.candidate),
             tail => {
@@ -184,7 +191,7 @@ impl Course<'_> {
             (Ok(m), death) => {
                 let changes = samples.as_ref().map(|samples| samples.changes(m.window_end_ns));
                 let server = self.server_samples(&m, samples, startup);
-                let mut trial = self.judged(&m, plan, server.as_ref());
+                let mut trial = self.judged(&m, plan, server.as_ref(), watch.finish(&m.address));
                 // Ended by us because the server died is a finding, not an interruption.
                 trial.interrupted = m.interrupted && death.is_none();
                 let interrupted = trial.interrupted;
@@ -208,6 +215,22 @@ impl Course<'_> {
         })
     }
 
+    /// Stops a trial's server; says once of each candidate that it had to be killed.
+    pub(super) fn down(&mut self, planned: &PlannedTrial, up: &mut Up) -> Result<(), BenchError> {
+        let Some(running) = &mut up.running else { return Ok(()) };
+        let stopped = running.stop();
+        self.leftovers.extend(stopped.leftovers);
+        if stopped.killed && self.deaf.insert(planned.candidate.clone()) {
+            let text = format!(
+                "{} did not end within {} of SIGTERM and was ended by SIGKILL.",
+                planned.candidate,
+                show_duration(self.setup.supervision.stop_timeout)
+            );
+            self.event("killed", text)?;
+        }
+        Ok(())
+    }
+
     /// Applies the load; ends it early when the server dies, since the rest
     /// would only count refused connections.
     fn load(
@@ -215,12 +238,14 @@ impl Course<'_> {
         planned: &PlannedTrial,
         plan: &Plan,
         mut running: Option<&mut Running>,
+        watch: &mut HostWatch,
     ) -> (Result<Measurement, LoadError>, Option<Death>) {
         let control = self.interrupt.control();
         let load_time = plan.warmup + plan.stop.duration.unwrap_or_default();
         let mut death = None;
         let tell = &mut *self.tell;
         let mut observe = |snapshot: &prony_load::Snapshot| {
+            watch.look(snapshot);
             if death.is_none()
                 && let Some(died) = running.as_mut().and_then(|r| r.died())
             {
@@ -245,7 +270,13 @@ impl Course<'_> {
         samples?.window(m.window_start_ns, m.window_end_ns, startup, &self.setup.pins.server)
     }
 
-    fn judged(&self, m: &Measurement, plan: &Plan, server: Option<&ServerSamples>) -> Trial {
+    fn judged(
+        &self,
+        m: &Measurement,
+        plan: &Plan,
+        server: Option<&ServerSamples>,
+        host_window: Option<HostWindow>,
+    ) -> Trial {
         let window_ns = m.window_end_ns.saturating_sub(m.window_start_ns);
         let cores = self.setup.pins.server.len();
         #[expect(clippy::cast_precision_loss, reason = "nanoseconds of a day times cores are below 2^53")]
@@ -257,9 +288,15 @@ impl Course<'_> {
             embedded_target: false,
             // Not pinned, the server's cores are nobody's in particular.
             server_saturated: server.filter(|_| cores > 0).map(saturated),
+            host_window,
         };
         judge(m, plan, &context)
     }
+}
+
+/// A trial whose rate is not known.
+fn no_knee(planned: &PlannedTrial, why: String) -> TrialResult {
+    TrialResult { planned: planned.clone(), trial: None, server: None, failure: Some(why), capacity: None }
 }
 
 /// A fresh run folder, marked as ours from its first moment.

@@ -266,7 +266,7 @@ fn readiness_is_one_light_request() {
         (missing.reason.as_str(), missing.answered),
         ("GET /nothing was answered with status 404.", true)
     );
-    let expected = Expect { status: Some(404), body: None };
+    let expected = Expect { status: Some(404), ..Expect::default() };
     assert_eq!(ready_path(address, "/nothing", &expected), Ok(()), "a check of its own may expect it");
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let nobody = ready(free, Route::Text).unwrap_err();

@@ -8,11 +8,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use include_dir::{Dir, include_dir};
+use prony_analysis::slo::Slo;
 use prony_load::pace::Rate;
 use prony_load::plan::{Arrivals, CONNECTIONS_MAX, DURATION_MAX, Expect, Plan, Stop, THREADS_MAX};
 use prony_load::target::Target;
 use prony_load::tls::Tls;
 use prony_record::published::Published;
+use prony_record::run_log::ShareOf;
 
 use crate::published;
 use crate::recipe::Route;
@@ -107,6 +109,11 @@ pub struct ExperimentPlan {
     pub connections: u32,
     /// When requests are due.
     pub arrivals: Arrivals,
+    /// Where the plan searches for the highest sustainable rate: what must be kept, beside the default.
+    /// `duration` is then a probe's.
+    pub capacity: Option<Vec<Slo>>,
+    /// The rate as a share of a capacity that another plan finds; `arrivals` is then a placeholder of 1/s.
+    pub share: Option<ShareOf>,
     /// A number of requests that ends the load, instead of `duration`.
     pub requests: Option<u64>,
     /// The window.
@@ -142,6 +149,8 @@ impl ExperimentPlan {
             group: None,
             connections,
             arrivals: rate.map_or(Arrivals::Closed, Arrivals::Constant),
+            capacity: None,
+            share: None,
             requests: None,
             duration,
             warmup: default_warmup(duration),
@@ -188,11 +197,12 @@ impl ExperimentPlan {
 
     /// One line for people: `50 connections, closed loop, GET /, 3s after 1s warm-up`.
     pub fn describe(&self, path: &str) -> String {
-        let mut arrivals = match &self.arrivals {
-            Arrivals::Closed => "closed loop".to_owned(),
-            Arrivals::Constant(rate) => format!("constant {rate}"),
-            Arrivals::Poisson(rate) => format!("Poisson {rate}"),
-            staged => show_stages(staged),
+        let mut arrivals = match (&self.capacity, &self.share, &self.arrivals) {
+            (Some(slos), ..) => describe_search(slos),
+            (None, Some(share), _) => {
+                format!("constant {}% of the knee of {}", tidy_percent(share.share), share.of)
+            }
+            (None, None, arrivals) => describe_arrivals(arrivals),
         };
         if self.pipeline > 1 {
             arrivals.push_str(&format!(", pipelined by {}", self.pipeline));
@@ -238,8 +248,29 @@ impl ExperimentPlan {
     /// How long one load of this plan takes: warm-up and window. A load that ends by a count takes what it
     /// takes; `duration` is then the guess that forecasts are made with.
     pub fn load_time(&self) -> Duration {
-        self.warmup + self.duration
+        // A search makes about so many probes, some of which it ends early.
+        const PROBES: u32 = 14;
+        if self.capacity.is_some() { self.duration * PROBES } else { self.warmup + self.duration }
     }
+}
+
+fn describe_arrivals(arrivals: &Arrivals) -> String {
+    match arrivals {
+        Arrivals::Closed => "closed loop".to_owned(),
+        Arrivals::Constant(rate) => format!("constant {rate}"),
+        Arrivals::Poisson(rate) => format!("Poisson {rate}"),
+        staged => show_stages(staged),
+    }
+}
+
+fn describe_search(slos: &[Slo]) -> String {
+    let kept: Vec<String> = slos.iter().map(ToString::to_string).collect();
+    if kept.is_empty() { "capacity".to_owned() } else { format!("capacity at {}", kept.join(", ")) }
+}
+
+/// 105 for 1.05, without what floats make of it.
+fn tidy_percent(share: f64) -> f64 {
+    (share * 1e6).round() / 1e4
 }
 
 /// `60s:5000c, 1m:5000c`.
@@ -398,6 +429,16 @@ impl Experiment {
             published_path: None,
             scales: BTreeMap::new(),
         }
+    }
+
+    /// The plans by when they are run: searches that others take their rates from before these.
+    pub fn phases(&self) -> Vec<Vec<String>> {
+        let (shares, others): (Vec<_>, Vec<_>) = self.plans.iter().partition(|plan| plan.share.is_some());
+        let (searches, loads): (Vec<_>, Vec<_>) =
+            others.into_iter().partition(|plan| plan.capacity.is_some() && !shares.is_empty());
+        let names = |plans: Vec<&ExperimentPlan>| plans.iter().map(|p| p.name.clone()).collect::<Vec<_>>();
+        let after = names([loads, shares].concat());
+        [names(searches), after].into_iter().filter(|phase| !phase.is_empty()).collect()
     }
 
     /// The experiment at one of its scales.

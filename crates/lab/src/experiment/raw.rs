@@ -57,10 +57,11 @@ pub(super) struct RawPlan {
     pub(super) method: Option<String>,
     pub(super) headers: Option<BTreeMap<String, String>>,
     pub(super) body: Option<String>,
-    /// Not in this version.
-    pub(super) capacity: Option<toml::Value>,
-    /// Not in this version.
-    pub(super) of: Option<toml::Value>,
+    /// What must be kept while the highest sustainable rate is searched for; `"default"` for no more
+    /// than that the backlog does not grow.
+    pub(super) capacity: Option<String>,
+    /// Whose knee rates in percent are shares of: `amphp:opcache knee`.
+    pub(super) of: Option<String>,
 }
 
 /// `[scale.NAME]`.

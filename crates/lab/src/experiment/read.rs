@@ -2,17 +2,20 @@
 
 use std::time::Duration;
 
+use prony_analysis::slo::Slo;
 use prony_load::Target;
 use prony_load::pace::Rate;
 use prony_load::plan::{Arrivals, Expect};
+use prony_record::run_log::ShareOf;
 
 use super::raw::{OneOrMany, RawExperiment, RawPlan, RawScale};
 use super::{
     BLOCKS_MAX, Blocks, CONNECTIONS_MAX, CORES_MAX, DURATION_MAX, Experiment, ExperimentPlan, SCHEMA, Scale,
     THREADS_MAX, TRIALS_MAX, TomlError, WorkerPolicy, default_warmup, plan_name, suggest,
 };
+use crate::published::knee_of;
 use crate::recipe::Route;
-use crate::units::{DurationValue, most_connections, parse_stages, show_duration};
+use crate::units::{DurationValue, RateValue, Share, most_connections, parse_stages, show_duration};
 
 /// The most values of one sweep.
 const SWEEP_MAX: usize = 100;
@@ -90,6 +93,7 @@ pub(super) fn experiment(
             .wrong(&["budget"], "a \"budget\" of 0 allows no trial: write how long the run may take, 30m.");
     }
     let plans = plans(source, &raw.load, &raw.plan)?;
+    check_knees(source, &raw.candidates, &plans)?;
     let trials = raw.candidates.len() as u64 * plans.len() as u64 * u64::from(blocks.max);
     if trials > TRIALS_MAX {
         return source.wrong(
@@ -210,8 +214,6 @@ fn plans(source: Source<'_>, load: &RawPlan, raw: &[RawPlan]) -> Result<Vec<Expe
 /// What can be said of a table's own values, with the line of each.
 fn check_plan(source: Source<'_>, path: &[&str], raw: &RawPlan) -> Result<(), TomlError> {
     let key = |name| [path, &[name]].concat();
-    source.not_yet(&key("capacity"), raw.capacity.is_some())?;
-    source.not_yet(&key("of"), raw.of.is_some())?;
     if let Some(name) = &raw.name {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         if name.is_empty() || name.len() > 40 || !name.chars().all(plain) {
@@ -278,15 +280,25 @@ fn sweep(
 ) -> Result<Vec<ExperimentPlan>, TomlError> {
     // Stages say themselves how much: a rate of [load] is not theirs.
     let staged = raw.stages.is_some() || (load.stages.is_some() && raw.rate.is_none());
-    let rates = raw.rate.as_ref().or(load.rate.as_ref()).filter(|_| !staged);
+    let searched = raw.capacity.is_some();
+    let rates = raw.rate.as_ref().or(load.rate.as_ref()).filter(|_| !staged && !searched);
     let (rates, swept_r) = rates.map_or((vec![None], false), |r| {
         let (values, list) = r.values();
-        (values.into_iter().map(|v| Some(v.0)).collect(), list)
+        (values.into_iter().map(Some).collect(), list)
     });
     let connections = raw.connections.as_ref().or(load.connections.as_ref()).map(OneOrMany::values);
     let mut plans = Vec::new();
-    for rate in rates {
+    for given in rates {
+        let rate = match given {
+            None => None,
+            Some(RateValue::PerS(rate)) => Some(rate),
+            Some(RateValue::Share(_)) => Rate::per_s(1.0), // until its knee is known
+        };
         let mut plan = common(source, path, load, raw, rate)?;
+        plan.capacity = searched_for(source, path, raw)?;
+        if let Some(RateValue::Share(share)) = given {
+            plan.share = Some(share_of(source, path, raw, share)?);
+        }
         let most = most_connections(&plan.arrivals);
         if most > 0 {
             plan.connections = most;
@@ -297,14 +309,83 @@ fn sweep(
         }
         let (counts, swept_c) = connections.clone().unwrap_or_else(|| (vec![plan.connections], false));
         for count in counts {
-            check_shares(source, path, plan.threads, count, rate.is_some())?;
-            let name = plan_name(raw.name.as_deref(), count, swept_c, rate, swept_r);
+            let open = rate.is_some() || plan.capacity.is_some();
+            check_shares(source, path, plan.threads, count, open)?;
+            let name = match &plan.share {
+                None => plan_name(raw.name.as_deref(), count, swept_c, rate, swept_r),
+                Some(share) => {
+                    let name = plan_name(raw.name.as_deref(), count, swept_c, None, false);
+                    format!("{name}-{}pct", (share.share * 100.0 * 1e3).round() / 1e3)
+                }
+            };
             let plan = ExperimentPlan { name, connections: count, ..plan.clone() };
             check_with_engine(source, path, &plan)?;
             plans.push(plan);
         }
     }
     Ok(plans)
+}
+
+/// What a search must keep; `None` where the plan is a load.
+fn searched_for(source: Source<'_>, path: &[&str], raw: &RawPlan) -> Result<Option<Vec<Slo>>, TomlError> {
+    let Some(text) = &raw.capacity else { return Ok(None) };
+    let key = [path, &["capacity"]].concat();
+    for (name, given) in [("rate", raw.rate.is_some()), ("stages", raw.stages.is_some())] {
+        if given {
+            return source.wrong(
+                &[path, &[name]].concat(),
+                format!("a search for a capacity finds its own rates: remove {name:?} or \"capacity\"."),
+            );
+        }
+    }
+    if text.trim() == "default" {
+        return Ok(Some(Vec::new()));
+    }
+    let slos: Result<Vec<Slo>, _> = text.split(',').map(Slo::parse).collect();
+    slos.map(Some).or_else(|why| source.wrong(&key, why.to_string()))
+}
+
+/// Whose knee a share is of.
+fn share_of(source: Source<'_>, path: &[&str], raw: &RawPlan, share: Share) -> Result<ShareOf, TomlError> {
+    let Some(text) = &raw.of else {
+        return source.wrong(
+            &[path, &["rate"]].concat(),
+            "a rate in percent needs to know of what: write of = \"candidate plan\", a plan with \"capacity\".",
+        );
+    };
+    match knee_of(text) {
+        Some(of) => Ok(ShareOf { share: share.as_ratio(), of }),
+        None => source.wrong(
+            &[path, &["of"]].concat(),
+            format!("{text:?} is no knee: write a candidate and a plan's name, \"amphp:opcache knee\"."),
+        ),
+    }
+}
+
+/// Every share's knee must be found by a plan of as many connections, for a candidate of the experiment.
+fn check_knees(source: Source<'_>, candidates: &[String], plans: &[ExperimentPlan]) -> Result<(), TomlError> {
+    for plan in plans {
+        let Some(share) = &plan.share else { continue };
+        if !candidates.contains(&share.of.candidate) {
+            let hint = suggest(&share.of.candidate, candidates.iter().map(String::as_str));
+            let why =
+                format!("{:?} of {} is not among the candidates: {hint}", share.of.candidate, plan.name);
+            return source.wrong(&["plan"], why);
+        }
+        let finds = |p: &ExperimentPlan| {
+            p.capacity.is_some()
+                && p.group.as_deref() == Some(share.of.plan.as_str())
+                && p.connections == plan.connections
+        };
+        if !plans.iter().any(finds) {
+            let why = format!(
+                "{} needs a plan named {:?} with \"capacity\" and {} connections: write one.",
+                plan.name, share.of.plan, plan.connections
+            );
+            return source.wrong(&["plan"], why);
+        }
+    }
+    Ok(())
 }
 
 /// What all plans of a sweep share: the plan's own keys, else those of `[load]`.

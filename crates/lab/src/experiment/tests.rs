@@ -120,12 +120,7 @@ fn what_cannot_be_meant_is_refused_with_its_line() {
 
 #[test]
 fn what_is_not_built_yet_is_said() {
-    for rest in [
-        "workers = \"source\"",
-        "[[check]]\nx = 1",
-        "[[plan]]\ncapacity = \"p99<50ms\"",
-        "[[plan]]\nrate = [\"50%\"]\nof = \"a knee\"",
-    ] {
+    for rest in ["workers = \"source\"", "[[check]]\nx = 1"] {
         let said = said(rest);
         assert!(said.contains("this version of Prony does not"), "{rest:?}: {said}");
     }
@@ -207,6 +202,7 @@ fn every_source_is_read_with_its_rows_and_conclusions() {
         ("aerys-2017", 8, 14),
         ("app-servers-2018", 12, 5),
         ("reactphp-ramp-2019", 1, 3),
+        ("php8-jit-2020", 32, 3),
         ("fast-and-furious-2023", 52, 8),
     ] {
         let experiment = Experiment::find(name).unwrap_or_else(|e| panic!("{e}"));
@@ -214,9 +210,54 @@ fn every_source_is_read_with_its_rows_and_conclusions() {
         assert_eq!((published.rows.len(), published.conclusions.len()), (rows, conclusions), "{name}");
         for row in &published.rows {
             assert!(experiment.candidates.contains(&row.candidate), "{name} lacks {}", row.candidate);
-            let at = |plan: &ExperimentPlan| row.connections.is_none_or(|c| c == plan.connections);
+            let at = |plan: &ExperimentPlan| {
+                row.connections.is_none_or(|c| c == plan.connections)
+                    && (row.rate_per_s.is_none() || row.rate_per_s == plan.rate().map(Rate::as_per_s))
+            };
             assert!(experiment.plans.iter().any(at), "{name} lacks a plan for {row:?}");
         }
         experiment.scaled("short").unwrap_or_else(|e| panic!("{e}"));
+    }
+}
+
+#[test]
+fn a_capacity_is_a_plan_and_its_shares_are_rates() {
+    let e = read(
+        "[[plan]]\nname = \"knee\"\nconnections = [10, 20]\ncapacity = \"p99<50ms, errors<1%\"\n\
+         [[plan]]\nname = \"stress\"\nconnections = 20\nrate = [\"50%\", \"105%\"]\nof = \"b:jit knee\"\n\
+         [[plan]]\nconnections = 5\n",
+    )
+    .unwrap();
+    assert_eq!(names(&e), ["knee-c10", "knee-c20", "stress-50pct", "stress-105pct", "c5"]);
+    assert_eq!(
+        e.plans[0].describe("/"),
+        "10 connections, capacity at p99<50ms, errors<1%, GET /, 10s after 1s warm-up"
+    );
+    assert_eq!(
+        e.plans[3].describe("/"),
+        "20 connections, constant 105% of the knee of b:jit knee, GET /, 10s after 1s warm-up"
+    );
+    let phases = e.phases();
+    assert_eq!(phases[0], ["knee-c10", "knee-c20"]);
+    assert_eq!(phases[1], ["c5", "stress-50pct", "stress-105pct"]);
+    let alone = read("[[plan]]\nname = \"knee\"\ncapacity = \"default\"\n").unwrap();
+    assert_eq!(alone.phases().len(), 1);
+}
+
+#[test]
+fn what_a_capacity_cannot_be_is_said() {
+    let knee =
+        "[[plan]]\nname = \"knee\"\nconnections = 10\ncapacity = \"default\"\n[[plan]]\nconnections = 10\n";
+    for (rest, words) in [
+        ("[[plan]]\ncapacity = \"fast\"".to_owned(), "no threshold"),
+        ("[[plan]]\ncapacity = \"p99<5ms\"\nrate = 5".to_owned(), "finds its own rates"),
+        ("[[plan]]\nrate = \"50%\"".to_owned(), "needs to know of what"),
+        ("[[plan]]\nrate = \"50%\"\nof = \"a\"".to_owned(), "is no knee"),
+        (format!("{knee}rate = \"50%\"\nof = \"c knee\""), "not among the candidates"),
+        (format!("{knee}rate = \"50%\"\nof = \"a edge\""), "needs a plan named \"edge\""),
+        ("[[plan]]\nrate = \"0%\"".to_owned(), "not a share"),
+    ] {
+        let said = said(&rest);
+        assert!(said.contains(words), "{rest:?}: {said}");
     }
 }

@@ -27,8 +27,11 @@ pub(super) fn fetch(files: &[Download], server: &str, layout: &Layout, log: &Pat
     fs::create_dir_all(&opt).map_err(|e| written(&opt, e))?;
     let local = env::var_os(FILES).filter(|v| !v.is_empty()).map(PathBuf::from);
     let tools = Tools { cwd: &opt, log };
+    let mut origin = Origin::Registry;
     if let Some(folder) = local.as_ref().map(|dir| dir.join(server)).filter(|folder| folder.is_dir()) {
         tools.run("cp", &["-R", "--", &format!("{}/.", folder.display()), &opt.to_string_lossy()])?;
+        // A file whose checksum is right is its maker's, wherever it was; a folder is what somebody says it is.
+        origin = Origin::Local;
     } else {
         for file in files {
             let archive = obtain(file, local.as_deref(), layout, &tools)?;
@@ -45,7 +48,7 @@ pub(super) fn fetch(files: &[Download], server: &str, layout: &Layout, log: &Pat
         }
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).map_err(|e| written(&path, e))?;
     }
-    Ok(if local.is_some() { Origin::Local } else { Origin::Registry })
+    Ok(origin)
 }
 
 /// The file, checked: from the store, from the folder somebody named, or from its maker.

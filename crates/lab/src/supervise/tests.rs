@@ -252,3 +252,20 @@ fn kill_9_of_prony_leaves_no_process_and_the_journal_is_cleaned() {
     let cleaned = journal::clean_up(root.path());
     assert_eq!((cleaned.len(), journal_files(root.path())), (1, 0), "{cleaned:?}");
 }
+
+/// The engine is a script here: what matters is that it is told, after every process is gone.
+#[test]
+fn a_container_is_removed_by_its_engine_after_the_stop() {
+    let root = tempfile::tempdir().unwrap();
+    let mut spec = shell_spec(root.path(), &["exec sleep 300"]);
+    let mark = root.path().join("removed");
+    let remove = ["touch", &mark.to_string_lossy()].map(str::to_owned).to_vec();
+    let inspect = ["sh", "-c", "echo 0123456789ab $(cat pid)"].map(str::to_owned).to_vec();
+    spec.container = Some(crate::launch::ContainerSpec { inspect, remove });
+    let mut running = Server::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
+    assert!(!mark.exists());
+    // An engine that does not tell the container's pid: what is below the guard is watched.
+    assert_eq!(running.watched().guard_pid, tree::stat(running.pids()[0]).unwrap().parent);
+    assert_eq!(running.stop(), StopReport::default());
+    wait_until("the engine's removal", || mark.exists());
+}

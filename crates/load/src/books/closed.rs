@@ -3,6 +3,7 @@
 use super::Edges;
 use crate::by_request::ByRequest;
 use crate::measurement::{Bin, ErrorKind, ErrorTally, Latency, RequestCounts, RunTotal, TlsUse, WorkerAudit};
+use crate::net::Waits;
 use crate::sample::Samples;
 
 /// The longest failure message that is kept.
@@ -29,6 +30,8 @@ pub(crate) struct ClosedBooks {
     pub(crate) tls: Option<TlsUse>,
     /// Also the worker's: every request of its count was resolved.
     pub(crate) all_done: bool,
+    /// And the worker's.
+    pub(crate) waits: Waits,
     pub(crate) by_request: Option<Box<ByRequest>>,
 }
 

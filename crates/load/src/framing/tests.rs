@@ -223,3 +223,30 @@ fn an_endless_head_in_small_pieces_is_bounded() {
     let stopped = (0..100_000).find(|_| framer.feed(b"y", false, &mut last, &mut |_| {}).is_err());
     assert!(stopped.is_some_and(|n| n < HEAD_MAX_BYTES));
 }
+
+#[test]
+fn what_comes_with_a_head_is_noticed() {
+    let head = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n";
+    for (input, beyond) in [
+        (head, false),
+        ("HTTP/1.1 200 OK\r\nContent-", false),
+        ("HTTP/1.1 204 No\r\n\r\n", false),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no", true),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", true),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2", true),
+        ("HTTP/1.1 100 Continue\r\n\r\n", false),
+        ("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No\r\n\r\n", true),
+        ("HTTP/1.1 204 No\r\n\r\nHTTP/1.1 204 No\r\n\r\n", true),
+    ] {
+        let mut framer = Framer::new();
+        framer.feed(input.as_bytes(), false, &mut LastHead::new(), &mut |_| {}).unwrap();
+        assert_eq!(framer.went_beyond_head(), beyond, "{input:?}");
+    }
+    // A head after the first of its kind is compared and not parsed: the same is said of it.
+    let (mut framer, mut last) = (Framer::new(), LastHead::new());
+    for _ in 0..3 {
+        framer.feed(head.as_bytes(), false, &mut last, &mut |_| {}).unwrap();
+        assert!(!framer.went_beyond_head());
+        framer.feed(b"ok", false, &mut last, &mut |_| {}).unwrap();
+    }
+}

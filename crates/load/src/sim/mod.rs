@@ -41,13 +41,15 @@ use crate::books::{ClosedBooks, Edges, SecondSink};
 use crate::control::{Control, Gauge};
 use crate::engine::{shares, turns};
 use crate::error::LoadError;
+use crate::expect::Expected;
 use crate::measurement::Measurement;
 use crate::merge;
 use crate::pace::Schedule;
-use crate::plan::Plan;
+use crate::plan::{Arrivals, Plan};
 use crate::prepared::Prepared;
 use crate::request;
 use crate::sample::Samples;
+use crate::series::Series;
 use crate::target::Target;
 use crate::worker::{Shared, Source, Worker};
 
@@ -100,7 +102,7 @@ impl Case {
         let stop_at = self.stop_after_ns.map(|after| ready_ns + after);
         let mut played =
             Played { measurement: Err(LoadError::Interrupted), worlds: Vec::new(), differences: Vec::new() };
-        let mut series = merge::Series::default();
+        let mut series = Series::with_room(None);
         let mut books: Vec<ClosedBooks> = Vec::new();
         let mut stop_asked = false;
         for (number, hand) in hands.into_iter().enumerate() {
@@ -158,9 +160,12 @@ impl Hand {
         let (connections, requests) = shares(plan, number);
         let schedule = Schedule::new(&plan.arrivals, number, plan.threads, plan.stop.requests, plan.seed);
         let source = Source::of(plan, number, requests);
+        let begins_ns = begins_ns(plan, number);
+        let connections = if begins_ns.is_empty() { connections } else { begins_ns.len() as u32 };
         let timeout_ns = nanoseconds(plan.timeout);
         let mut truth = Truth::new(connections as usize, timeout_ns, plan.expect.clone(), schedule);
         truth.kernel_clock = case.nature.stamps.is_some();
+        truth.begins_ns = begins_ns;
         let list = Prepared::of(plan).unwrap().map(Arc::new);
         let turns = turns(plan, number, list.as_ref());
         let requests = match &list {
@@ -181,7 +186,7 @@ impl Hand {
             spin: plan.spin,
             tls: None,
             list,
-            expect: plan.expect.clone(),
+            expect: Expected::of(&plan.expect),
             keepalive: plan.keepalive,
             timeout_ns,
             given_up: AtomicBool::new(false),
@@ -190,7 +195,7 @@ impl Hand {
         });
         let gauge = Arc::new(Gauge::default());
         let mut worker = Worker::new(SimNet::new(&world), shared, gauge, connections, source, turns);
-        if plan.keepalive {
+        if plan.keepalive && !matches!(plan.arrivals, Arrivals::ConnectionStages(_)) {
             worker.preconnect().unwrap();
         }
         Hand { worker, world, control }
@@ -203,7 +208,7 @@ impl Hand {
         start_ns: u64,
         edges: Edges,
         stop_at: Option<u64>,
-        series: &mut merge::Series,
+        series: &mut Series,
     ) -> ClosedBooks {
         let (finished, seconds) = mpsc::channel();
         let (give_back, empty) = mpsc::channel();
@@ -225,6 +230,16 @@ impl Hand {
             self.worker.run(start_ns, edges, sink, Samples::default()).unwrap()
         })
     }
+}
+
+/// When a worker's connections begin in stages of connections that rise once and never fall: as the
+/// level reaches their number. (Empty where there are none.)
+fn begins_ns(plan: &Plan, worker: u32) -> Vec<u64> {
+    let Arrivals::ConnectionStages(stages) = &plan.arrivals else { return Vec::new() };
+    let (rise, highest) = (nanoseconds(stages[0].duration), stages[0].to);
+    assert!(stages.iter().all(|stage| stage.to == highest), "{stages:?}");
+    let connections = (u64::from(worker)..highest).step_by(plan.threads as usize);
+    connections.map(|j| (rise * j).div_ceil(highest)).collect()
 }
 
 fn nanoseconds(duration: Duration) -> u64 {

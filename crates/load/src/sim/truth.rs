@@ -77,6 +77,8 @@ pub(super) struct Truth {
     pub(super) expect: Expect,
     pub(super) kernel_clock: bool,
     slots: Vec<Slot>,
+    /// When each slot's first request is due, after the start; none where all are due with it.
+    pub(super) begins_ns: Vec<u64>,
     /// Requests begun.
     pub(super) begun: u64,
     pub(super) fates: Vec<Fate>,
@@ -100,6 +102,7 @@ impl Truth {
             expect,
             kernel_clock: false,
             slots: vec![Slot { free_since_ns: 0, failures: 0 }; slots],
+            begins_ns: Vec::new(),
             begun: 0,
             fates: Vec::new(),
             reads: Vec::new(),
@@ -110,8 +113,8 @@ impl Truth {
     /// The schedule begins.
     pub(super) fn start(&mut self, start_ns: u64) {
         self.start_ns = start_ns;
-        for slot in &mut self.slots {
-            slot.free_since_ns = start_ns;
+        for (i, slot) in self.slots.iter_mut().enumerate() {
+            slot.free_since_ns = start_ns + self.begins_ns.get(i).copied().unwrap_or(0);
         }
     }
 
@@ -166,7 +169,7 @@ impl Truth {
         }
         let what = if !self.expect.accepts_status(status) {
             What::Failed(ErrorKind::UnexpectedStatus)
-        } else if self.expect.body.is_some() && !body_right {
+        } else if self.expect.checks_body() && !body_right {
             What::Failed(ErrorKind::BodyMismatch)
         } else {
             What::Completed

@@ -27,6 +27,14 @@ const SHORT_READ_BYTES: usize = 2 << 10;
 /// The most that is dropped at once: the receive queue holds no more.
 const DISCARD_MAX_BYTES: u64 = 16 << 20;
 
+/// Where this much or more of a body is left to be dropped, the connection wakes the worker once for
+/// many packets (docs/decisions/0008).
+const WAKE_LATE_BYTES: u64 = 256 << 10;
+/// The most that may gather on a connection before it wakes the worker.
+const WAKE_MAX_BYTES: u64 = 1 << 20;
+/// The most on all of a worker's connections: it lies in the kernel's memory.
+const WAKE_TOTAL_BYTES: u64 = 64 << 20;
+
 /// What a read brought.
 struct Read {
     /// 0 is the peer's end.
@@ -112,6 +120,7 @@ impl<N: Net> Worker<N> {
                 self.corked = true;
                 self.take_answers(books, index, now, &read);
                 self.corked = false;
+                self.set_wake(index);
                 let slot = &self.slots[index as usize];
                 // What waits for room (perhaps on a new connection, younger than `now`) goes on waiting.
                 if slot.state == State::Connected && !slot.watches_writing {
@@ -119,6 +128,23 @@ impl<N: Net> Worker<N> {
                 }
             }
             Err(e) => self.fail(books, index, now, stream_error_kind(&e), || format!("while reading: {e}")),
+        }
+    }
+
+    /// A long body that nobody looks at wakes the worker when much of it has come, or all of what is
+    /// left of it, and never later: its last byte has the kernel's stamp, and is read at once.
+    fn set_wake(&mut self, index: u32) {
+        if !self.drops_bodies {
+            return;
+        }
+        let most = (WAKE_TOTAL_BYTES / self.slots.len() as u64).min(WAKE_MAX_BYTES);
+        let slot = &mut self.slots[index as usize];
+        let left = slot.framer.body_left();
+        let late = slot.wakes_at > 1 || (left >= WAKE_LATE_BYTES && most >= WAKE_LATE_BYTES);
+        let wakes_at = if late { left.clamp(1, most) as u32 } else { 1 };
+        if wakes_at != slot.wakes_at && slot.state == State::Connected {
+            slot.wakes_at = wakes_at;
+            self.net.wake_at(slot.handle, wakes_at);
         }
     }
 
@@ -158,7 +184,8 @@ impl<N: Net> Worker<N> {
             // No byte arrived before those that were read before it.
             let earliest = times.sent_ns.max(times.last_byte_ns);
             times.last_byte_ns = books.arrival(now, earliest, read.stamp_ns);
-            if times.first_byte_ns == 0 {
+            let first = times.first_byte_ns == 0;
+            if first {
                 times.first_byte_ns = times.last_byte_ns;
             }
             let request = times.request;
@@ -166,8 +193,7 @@ impl<N: Net> Worker<N> {
                 None => (self.shared.answers_head, false),
                 Some(list) => (list.is_head(request), true),
             };
-            let (body_at, body_wrong) = (&mut slot.body_at, &mut slot.body_wrong);
-            let expected = self.shared.expect.body.as_deref();
+            let (body, expected) = (&mut slot.body, &self.shared.expect);
             let progress = if read.discarded {
                 Ok(slot.framer.skip(read.count))
             } else {
@@ -175,15 +201,10 @@ impl<N: Net> Worker<N> {
                     &self.buffer[at..read.count],
                     answers_head,
                     &mut self.last_head,
-                    &mut |bytes: &[u8]| {
-                        if let Some(expected) = expected {
-                            let end = body_at.saturating_add(bytes.len());
-                            *body_wrong |= expected.get(*body_at..end) != Some(bytes);
-                            *body_at = end;
-                        }
-                    },
+                    &mut |bytes: &[u8]| body.take(expected, bytes),
                 )
             };
+            times.head_alone |= first && !slot.framer.went_beyond_head();
             match progress {
                 Ok(Progress::More) => {
                     slot.note_bytes(read.count - at);
@@ -236,20 +257,16 @@ impl<N: Net> Worker<N> {
         }
         books.answered(status);
         let expect = &self.shared.expect;
-        let body_right =
-            expect.body.as_ref().is_none_or(|body| !slot.body_wrong && slot.body_at == body.len());
+        let body = slot.body.finish(expect);
         if !expect.accepts_status(status) {
             books.failed(now, &times, ErrorKind::UnexpectedStatus, || format!("status {status}"));
-        } else if !body_right {
-            let length = slot.body_at;
+        } else if let Err(length) = body {
             books.failed(now, &times, ErrorKind::BodyMismatch, || {
                 format!("a body of {length} bytes that is not the one expected")
             });
         } else {
             books.completed(now, &times);
         }
-        slot.body_at = 0;
-        slot.body_wrong = false;
         slot.failures = 0;
         self.last_resolved_ns = now;
         match slot.pending.front() {
@@ -332,12 +349,18 @@ impl<N: Net> Worker<N> {
         };
         slot.retry_at_ns = retry_at_ns;
         slot.unsent = 0;
-        slot.body_at = 0;
-        slot.body_wrong = false;
+        slot.body.reset();
         let mut message = Some(message);
         while let Some(times) = slot.pending.pop_front() {
             let first = message.take();
-            books.failed(now, &times, kind, || first.map_or_else(String::new, |message| message()));
+            // Those behind one that timed out have not, and will have no answer.
+            let behind = first.is_none() && kind == ErrorKind::RequestTimeout;
+            let kind = if behind { ErrorKind::Abandoned } else { kind };
+            books.failed(now, &times, kind, || match first {
+                Some(message) => message(),
+                None if behind => "an earlier request of the connection's pipeline timed out".to_owned(),
+                None => String::new(),
+            });
             if retry_at_ns > now {
                 self.backing_off.push(Reverse((retry_at_ns, index)));
             } else {

@@ -47,6 +47,7 @@ impl<N: Net> Worker<N> {
         match self.net.connect(u64::from(index)) {
             Ok((handle, connecting)) => {
                 slot.handle = handle;
+                slot.wakes_at = 1;
                 slot.state = State::Connecting;
                 books.connection_opened(now);
                 if connecting == Connecting::Done {

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use crate::expect::{BodyCheck, Expected};
 use crate::framing::Framer;
 use crate::net::{Handle, NO_HANDLE};
 use crate::parts::Times;
@@ -36,14 +37,15 @@ pub(super) struct Slot {
     pub(super) unsent: usize,
     /// Bytes of the first of those that are written.
     pub(super) written: usize,
-    /// How far the expected body was compared with the answer's.
-    pub(super) body_at: usize,
-    pub(super) body_wrong: bool,
+    /// Whether the answer's body is the one expected, as far as it has come.
+    pub(super) body: BodyCheck,
     pub(super) framer: Framer,
+    /// The connection's next event is at so many bytes.
+    pub(super) wakes_at: u32,
 }
 
 impl Slot {
-    pub(super) fn new(pipeline: usize) -> Slot {
+    pub(super) fn new(pipeline: usize, expected: &Expected) -> Slot {
         Slot {
             handle: NO_HANDLE,
             state: State::Unconnected,
@@ -54,9 +56,9 @@ impl Slot {
             pending: VecDeque::with_capacity(pipeline),
             unsent: 0,
             written: 0,
-            body_at: 0,
-            body_wrong: false,
+            body: BodyCheck::new(expected),
             framer: Framer::new(),
+            wakes_at: 1,
         }
     }
 

@@ -77,6 +77,18 @@ fn what_a_closing_server_leaves_of_a_pipeline_has_failed() {
 }
 
 #[test]
+fn a_pipelines_timeout_is_the_oldest_requests_and_abandons_the_others() {
+    let address = lying::serve(|mut stream, _| while lying::read_request(&mut stream) {});
+    let mut p = plan(address);
+    (p.pipeline, p.stop.requests, p.timeout) = (4, Some(8), Duration::from_millis(100));
+    let m = run(&p).unwrap();
+    let failed = |kind| m.errors.get(&kind).map_or(0, |t| t.count);
+    assert_eq!((failed(ErrorKind::RequestTimeout), failed(ErrorKind::Abandoned)), (2, 6));
+    assert_eq!((m.requests.failed, m.run_total.connections), (8, 2));
+    assert!(m.errors[&ErrorKind::Abandoned].first.contains("timed out"));
+}
+
+#[test]
 fn an_answer_too_many_ends_the_connection() {
     let address = lying::always(
         b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
@@ -96,7 +108,7 @@ fn dropped_bodies_are_counted_and_compared_ones_are_read() {
         (p.connections, p.stop.requests) = (3, Some(100));
         if compared {
             // Not the body that it sends, and as long.
-            p.expect = Expect { status: None, body: Some(vec![0xff; BYTES]) };
+            p.expect = Expect { body: Some(vec![0xff; BYTES]), ..Expect::default() };
         }
         let m = run(&p).unwrap();
         let wrong = m.errors.get(&ErrorKind::BodyMismatch).map_or(0, |t| t.count);
@@ -227,4 +239,69 @@ fn connections_come_from_the_sources_in_turn() {
     assert_eq!(from, ["127.0.0.2", "127.0.0.2", "127.0.0.2", "127.0.0.3", "127.0.0.3", "127.0.0.3"]);
     p.sources = vec!["192.0.2.1".parse().unwrap()];
     assert!(run(&p).unwrap_err().to_string().contains("192.0.2.1"));
+}
+
+#[test]
+fn one_wrong_byte_in_a_mebibyte_is_a_body_mismatch_in_any_framing() {
+    let body: Vec<u8> = (0..1u32 << 20).map(|i| (i ^ i >> 9) as u8).collect();
+    let wrong = {
+        let mut wrong = body.clone();
+        wrong[700_001] ^= 0x10;
+        wrong
+    };
+    // SHA-256 of the body, as the hash of a plan has it.
+    let sha256 = ring::digest::digest(&ring::digest::SHA256, &body).as_ref().try_into().unwrap();
+    let expectations = [
+        Expect { body: Some(body.clone()), ..Expect::default() },
+        Expect { sha256: Some(sha256), ..Expect::default() },
+    ];
+    for (expect, chunked) in expectations.iter().flat_map(|e| [(e, false), (e, true)]) {
+        let (body, wrong) = (body.clone(), wrong.clone());
+        let address = lying::serve(move |mut stream, _| {
+            // Every third answer has the wrong byte.
+            for i in 0.. {
+                if !lying::read_request(&mut stream) {
+                    return;
+                }
+                let body = if i % 3 == 2 { &wrong } else { &body };
+                if write_framed(&mut stream, body, chunked).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut p = plan(address);
+        (p.stop.requests, p.expect) = (Some(12), expect.clone());
+        let m = run(&p).unwrap();
+        let mismatches = m.errors.get(&ErrorKind::BodyMismatch).map_or(0, |t| t.count);
+        assert_eq!((m.requests.completed, m.requests.failed, mismatches), (8, 4, 4), "chunked: {chunked}");
+        assert_eq!(
+            m.errors[&ErrorKind::BodyMismatch].first,
+            "a body of 1048576 bytes that is not the one expected"
+        );
+    }
+}
+
+fn write_framed(stream: &mut impl Write, body: &[u8], chunked: bool) -> std::io::Result<()> {
+    if !chunked {
+        write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len())?;
+        return stream.write_all(body);
+    }
+    write!(stream, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")?;
+    for (i, chunk) in body.chunks(33_333).enumerate() {
+        write!(stream, "{:x}{}\r\n", chunk.len(), if i % 2 == 0 { "" } else { ";x=y" })?;
+        stream.write_all(chunk)?;
+        stream.write_all(b"\r\n")?;
+    }
+    stream.write_all(b"0\r\n\r\n")
+}
+
+#[test]
+fn first_bytes_are_exact_where_heads_come_alone() {
+    let target = Target::start(&Config::default()).unwrap();
+    for (method, upper) in [("HEAD", 0), ("GET", 50)] {
+        let mut p = plan(target.address());
+        (p.method, p.stop.requests) = (method.to_owned(), Some(50));
+        let m = run(&p).unwrap();
+        assert_eq!((m.requests.completed, m.latency.first_bytes_upper), (50, upper), "{method}");
+    }
 }

@@ -81,8 +81,8 @@ pub(crate) struct PlanArguments {
     /// The one status that counts as an answer [default: any 2xx or 3xx]
     #[arg(long, value_name = "STATUS")]
     pub(crate) expect_status: Option<u16>,
-    /// The body that every answer must have, as text or from a file
-    #[arg(long, value_name = "TEXT|@FILE")]
+    /// The body that every answer must have: as text, from a file, or by its hash
+    #[arg(long, value_name = "TEXT|@FILE|sha256:HEX")]
     pub(crate) expect_body: Option<String>,
     /// When requests of -R are due: `constant`, or `poisson` from the seed [default: constant]
     #[arg(long, value_name = "KIND")]

@@ -2,6 +2,7 @@
 //! says more than a parser's; [`super::commands`] gives them their meaning.
 
 mod bench;
+mod capacity;
 mod doctor;
 mod load;
 mod report;
@@ -13,6 +14,7 @@ pub(crate) mod traps;
 use clap::{Parser, Subcommand};
 
 pub(crate) use bench::BenchArguments;
+pub(crate) use capacity::CapacityArguments;
 pub(crate) use doctor::{DoctorArguments, DoctorFormat};
 pub(crate) use load::{LoadArguments, PlanArguments};
 pub(crate) use report::{ReportArguments, ReportFormat};
@@ -38,6 +40,8 @@ pub(crate) enum Command {
     Load(Box<LoadArguments>),
     /// Runs an experiment: many servers, many settings, side by side
     Bench(Box<BenchArguments>),
+    /// Searches for the highest rate that a target sustains
+    Capacity(Box<CapacityArguments>),
     /// Shows a run log: on the terminal, as Markdown, JSON, CSV, or one HTML page
     Report(ReportArguments),
     /// The catalogue of servers: list, install, check, new

@@ -5,7 +5,6 @@ mod progress;
 mod setup;
 
 use std::path::Path;
-use std::thread;
 use std::time::{Duration, SystemTime};
 
 use prony_analysis::experiment::analyse;
@@ -17,14 +16,13 @@ use prony_record::run_log::RunLog;
 use prony_report::format::count;
 use prony_report::page;
 use prony_report::terminal::{self, TerminalOptions};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 
 use super::report::html_path;
 use super::watch::{self, Watch};
 use super::write_file;
 use crate::cli::BenchArguments;
-use crate::failure::{Failure, INTERRUPTED};
+use crate::failure::Failure;
+use crate::interrupt;
 use crate::printer::Printer;
 use progress::Progress;
 
@@ -38,7 +36,7 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
         let mend = skipped.mend.as_deref().map_or(String::new(), |mend| format!(" Mend it with: {mend}"));
         printer.note(&format!("skipped  {}: {}{mend}", skipped.candidate, skipped.reason));
     }
-    let interrupt = watch_for_ctrl_c()?;
+    let interrupt = interrupt::of_a_run()?;
     let _turn = turn(&setup, arguments, &interrupt, printer)?;
     let cpus = &setup.pins.client;
     let watch = Watch::start(arguments.web.as_deref(), || watch::bench_head(&setup), cpus, printer)?;
@@ -91,23 +89,6 @@ fn failure(error: BenchError) -> Failure {
             Failure::not_measured(error)
         }
     }
-}
-
-/// The first Ctrl-C ends the run cleanly, the second at once: the guards then end the servers.
-fn watch_for_ctrl_c() -> Result<Interrupt, Failure> {
-    let mut signals = Signals::new([SIGINT, SIGTERM])
-        .map_err(|e| Failure::not_measured(format!("Ctrl-C cannot be watched for: {e}.")))?;
-    let interrupt = Interrupt::new();
-    let asked = interrupt.clone();
-    thread::spawn(move || {
-        for (nth, _) in signals.forever().enumerate() {
-            if nth > 0 {
-                std::process::exit(i32::from(INTERRUPTED));
-            }
-            asked.ask();
-        }
-    });
-    Ok(interrupt)
 }
 
 /// Shows the run, and leaves the page beside its log.

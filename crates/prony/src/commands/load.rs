@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use prony_analysis::trial::{TrialContext, judge};
+use prony_lab::host_watch::HostWatch;
 use prony_load::tls::Verify;
 use prony_load::{Plan, Snapshot, Target};
 use prony_record::run_log::{
@@ -63,25 +64,28 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     let own_cpus: Vec<u32> = plan.cpus.iter().filter_map(|cpu| u32::try_from(*cpu).ok()).collect();
     let watch = Watch::start(arguments.web.as_deref(), || watch::load_head(&plan), &own_cpus, printer)?;
     let progress = progress_bar(&plan, arguments.quiet || !printer.watched());
+    let mut host_watch = HostWatch::of(&own_cpus);
     let measured = prony_load::run(&plan, &control, &mut |snapshot| {
+        host_watch.look(snapshot);
         show(&progress, &plan, snapshot);
         if let Some(hub) = watch.hub() {
             hub.snapshot(snapshot);
         }
     });
     progress.finish_and_clear();
-    let context = TrialContext {
-        host: prony_lab::host::read(),
-        redact: arguments.redact.clone(),
-        embedded_target: embedded.is_some(),
-        server_saturated: None,
-    };
     let measured = match measured {
         Ok(measured) => measured,
         Err(why) => {
             watch.end(Err(why.to_string()));
             return Err(why.into());
         }
+    };
+    let context = TrialContext {
+        host: prony_lab::host::read(),
+        redact: arguments.redact.clone(),
+        embedded_target: embedded.is_some(),
+        server_saturated: None,
+        host_window: host_watch.finish(&measured.address),
     };
     let trial = judge(&measured, &plan, &context);
     drop(embedded);

@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod any_flags;
 pub(crate) mod bench;
+pub(crate) mod capacity;
 pub(crate) mod doctor;
 pub(crate) mod embedded;
 mod export;

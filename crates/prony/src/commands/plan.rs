@@ -59,7 +59,8 @@ pub(crate) fn plan(arguments: &PlanArguments, target: Target) -> Result<Plan, Fa
         keepalive: !arguments.no_keepalive,
         expect: Expect {
             status: arguments.expect_status,
-            body: arguments.expect_body.as_deref().map(text_or_file).transpose()?,
+            body: expected_body(arguments)?,
+            sha256: expected_sha256(arguments)?,
         },
         cpus: Vec::new(),
         seed: arguments.seed.unwrap_or(DEFAULT_SEED),
@@ -141,6 +142,37 @@ fn sources(text: &str) -> Result<Vec<IpAddr>, Failure> {
         }
     }
     Ok(all)
+}
+
+/// What `--expect-body` says before a hash.
+const SHA256: &str = "sha256:";
+
+/// The body of `--expect-body`, unless that is a hash.
+fn expected_body(arguments: &PlanArguments) -> Result<Option<Vec<u8>>, Failure> {
+    let text = arguments.expect_body.as_deref().filter(|text| !text.starts_with(SHA256));
+    text.map(text_or_file).transpose()
+}
+
+/// The hash of `--expect-body sha256:HEX`.
+fn expected_sha256(arguments: &PlanArguments) -> Result<Option<[u8; 32]>, Failure> {
+    let Some(hex) = arguments.expect_body.as_deref().and_then(|text| text.strip_prefix(SHA256)) else {
+        return Ok(None);
+    };
+    let wrong = || {
+        Failure::usage(format!(
+            "--expect-body {SHA256}{hex:?} is no SHA-256, which has 64 hexadecimal digits: write what \
+             `curl -s URL | sha256sum` prints. A body that begins so is given as @FILE."
+        ))
+    };
+    let digits: Vec<u8> = hex.chars().map_while(|c| c.to_digit(16)).map(|digit| digit as u8).collect();
+    if digits.len() != 64 || hex.len() != 64 {
+        return Err(wrong());
+    }
+    let mut hash = [0; 32];
+    for (byte, pair) in hash.iter_mut().zip(digits.chunks(2)) {
+        *byte = pair[0] << 4 | pair[1];
+    }
+    Ok(Some(hash))
 }
 
 /// `TEXT`, or `@FILE`'s bytes.
@@ -234,12 +266,34 @@ mod tests {
             (&["30s"][..], "no colon"),
             (&["30s:500"], "no unit"),
             (&["30s:-5c"], "whole number"),
-            (&["30s:10c", "30s:10/s"], "mixed"),
+            (&["30s:10c", "30s:10/s"], "some of connections"),
         ] {
             assert!(refused(texts).contains(says), "{texts:?}: {}", refused(texts));
         }
         let beside = PlanArguments { rate: Some("5k".to_owned()), ..stages(&["1s:10/s"]) };
         assert!(plan(&beside, Target::parse("http://h/").unwrap()).unwrap_err().sentence.contains("-R"));
+    }
+
+    #[test]
+    fn an_expected_body_is_text_or_a_hash() {
+        let expecting =
+            |text: &str| PlanArguments { expect_body: Some(text.to_owned()), ..Default::default() };
+        let expect = of(&expecting("sha256 is a hash")).expect;
+        assert_eq!((expect.body.as_deref(), expect.sha256), (Some(&b"sha256 is a hash"[..]), None));
+        let expect = of(&expecting(&format!("sha256:0fA1{}", "5c".repeat(30)))).expect;
+        assert_eq!(
+            (expect.body, expect.sha256.map(|h| (h[0], h[1], h[31]))),
+            (None, Some((0x0f, 0xa1, 0x5c)))
+        );
+        for wrong in [
+            "sha256:",
+            "sha256:12",
+            &format!("sha256:{}", "g".repeat(64)),
+            &format!("sha256:{}ä", "a".repeat(62)),
+        ] {
+            let refused = plan(&expecting(wrong), Target::parse("http://h/").unwrap()).unwrap_err();
+            assert!(refused.sentence.contains("64 hexadecimal"), "{}", refused.sentence);
+        }
     }
 
     #[test]

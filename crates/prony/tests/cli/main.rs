@@ -7,6 +7,7 @@ mod coming_from;
 mod doctor;
 mod export;
 mod ledger;
+mod many;
 mod misbehaviour;
 mod ports;
 mod servers;

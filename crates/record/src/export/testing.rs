@@ -69,9 +69,11 @@ pub(super) fn trial(seconds: &[&[u64]]) -> Trial {
             busiest_worker: 0.0,
             max_rss_bytes: 0,
             stamps_rejected: 0,
+            waits: String::new(),
         },
         verdict: Verdict { validity: Validity::Valid, reasons: Vec::new() },
         tls: None,
+        host_window: None,
         targets: Vec::new(),
     }
 }

@@ -4,7 +4,9 @@ use prony_analysis::picture::{Picture, picture};
 use prony_record::host::Host;
 use prony_record::run_log::TrialResult;
 use prony_record::server::ServerSamples;
-use prony_record::trial::{Client, PERCENTILES, Reason, Requests, RunTotals, Summary, TlsRecord, Trial};
+use prony_record::trial::{
+    Client, PERCENTILES, Reason, Requests, RunTotals, Summary, TargetFigures, TlsRecord, Trial,
+};
 use serde::Serialize;
 
 use super::{pack, reproduce};
@@ -34,6 +36,9 @@ pub(super) struct Detail<'a> {
     host: &'a Host,
     tls: Option<&'a TlsRecord>,
     reasons: &'a [Reason],
+    /// What each request of a list got; empty without a list.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    targets: Vec<TargetRow<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     picture: Option<Picture>,
 }
@@ -61,6 +66,17 @@ struct Percentile<'a> {
     censored_at_ns: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     needs_duration_ns: Option<u64>,
+}
+
+/// One request of a list.
+#[derive(Serialize)]
+struct TargetRow<'a> {
+    request: &'a str,
+    lines: u64,
+    completed: u64,
+    failed: u64,
+    waiting: u64,
+    response: SummaryRow<'a>,
 }
 
 /// What the server cost, in single figures.
@@ -103,6 +119,7 @@ pub(super) fn detail(result: &TrialResult) -> Option<Detail<'_>> {
         host: &trial.host,
         tls: trial.tls.as_ref(),
         reasons: &trial.verdict.reasons,
+        targets: trial.targets.iter().map(target).collect(),
         picture: picture(result).map(rounded),
     })
 }
@@ -142,6 +159,17 @@ fn summary_row<'a>(name: &'static str, s: &'a Summary) -> SummaryRow<'a> {
         min_ns: s.min_ns,
         max_ns: s.max_ns,
         percentiles: PERCENTILES.iter().map(|(field, _)| percentile(field)).collect(),
+    }
+}
+
+fn target(t: &TargetFigures) -> TargetRow<'_> {
+    TargetRow {
+        request: &t.request,
+        lines: t.lines,
+        completed: t.completed,
+        failed: t.failed,
+        waiting: t.waiting,
+        response: summary_row("response", &t.response),
     }
 }
 

@@ -60,6 +60,11 @@ fn request(plan: &PlanRecord) -> Vec<String> {
     if plan.body_bytes > 0 {
         words.push("-b @BODY".to_owned());
     }
+    if let Some(list) = &plan.targets {
+        words.push(
+            if list.order == "shuffled" { "--targets FILE --shuffle" } else { "--targets FILE" }.to_owned(),
+        );
+    }
     if let Some(status) = plan.expect_status {
         words.push(format!("--expect-status {status}"));
     }

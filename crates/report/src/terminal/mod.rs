@@ -2,6 +2,7 @@
 //! colour is asked for, 80 columns unless another width is given.
 
 mod by_request;
+mod capacity;
 mod experiment;
 mod latency;
 mod published;
@@ -10,6 +11,7 @@ mod table;
 mod tests;
 mod trial;
 
+pub use capacity::capacity;
 pub use experiment::experiment;
 pub use trial::trial;
 

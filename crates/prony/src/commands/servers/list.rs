@@ -87,9 +87,9 @@ pub(super) fn markdown(catalogue: &Catalogue) -> String {
         let all: Vec<String> = candidate.with_each_setting().iter().map(|c| c.label().to_owned()).collect();
         let row = Row::of(server, &all, &records);
         if row.ran {
-            verified += 1
+            verified += 1;
         } else {
-            missing += 1
+            missing += 1;
         }
         rows.push(format!(
             "| `{name}` | {} | {} | {} | {} | {} | {} |",

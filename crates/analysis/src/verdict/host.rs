@@ -1,0 +1,104 @@
+//! What the machine did to a trial: time that the client was kept from its
+//! work, and connects that the kernel turned away.
+
+use prony_load::measurement::WorkerAudit;
+use prony_record::trial::Reason;
+
+use super::{Code, Facts, share};
+use crate::text::{duration, percent};
+
+/// The share of the window that the loops' gaps over 1 ms may sum to, over all workers.
+pub const GAPS_MAX: f64 = 0.01;
+
+/// A shorter window is not judged for noise: one switch of tasks would be over [`GAPS_MAX`].
+pub const NOISE_WINDOW_MIN_NS: u64 = 500_000_000;
+
+/// From this share of the window outside `epoll_wait` on, a worker's long turns can be its own work.
+pub const LONG_TURNS_FROM: f64 = 0.5;
+
+/// The share of a used CPU's time that the hypervisor may give to others.
+pub const STEAL_MAX: f64 = 0.01;
+
+/// Less stolen time is not judged: the kernel counts it in steps of 10 ms, of which one may be chance.
+pub const STEAL_MIN_NS: u64 = 50_000_000;
+
+/// The share of the window that a worker may be ready to run and have no CPU.
+pub const RUN_QUEUE_WAIT_MAX: f64 = 0.02;
+
+/// One reason for all that kept the client from its work.
+pub(super) fn host_noisy(f: &Facts<'_>) -> Option<Reason> {
+    if f.window_ns < NOISE_WINDOW_MIN_NS {
+        return None;
+    }
+    let seen: Vec<String> = [gaps(f), steal(f), run_queue_wait(f)].into_iter().flatten().collect();
+    (!seen.is_empty()).then(|| Code::HostNoisy.reason(seen.join("; ")))
+}
+
+/// A worker's gaps are its own long turns, its late wake-ups, and the time it
+/// was kept off its CPU. A loop that is busy most of the window handles
+/// hundreds of events a turn, so that over 1 ms of work is nothing strange: of
+/// its gaps only what its CPU time does not explain is the host's.
+fn gaps(f: &Facts<'_>) -> Option<String> {
+    let sum = |of: fn(&WorkerAudit) -> u64| f.m.workers.iter().map(of).sum::<u64>();
+    let workers = f.m.workers.len() as u64;
+    let (gaps, busy) = (sum(|w| w.gaps_over_1ms_sum_ns), sum(|w| w.busy_ns));
+    let own_turns = share(busy, workers * f.window_ns) > LONG_TURNS_FROM;
+    let away = if own_turns { gaps.min(busy.saturating_sub(f.m.client.cpu_ns)) } else { gaps };
+    let away = share(away, workers * f.window_ns);
+    let longest = f.m.workers.iter().map(|w| w.longest_gap_ns).max()?;
+    (away > GAPS_MAX).then(|| {
+        format!(
+            "workers were kept from their events for over 1 ms at a time, {} of the window in all (over {}), \
+             {} the longest",
+            percent(away),
+            percent(GAPS_MAX),
+            duration(longest)
+        )
+    })
+}
+
+fn steal(f: &Facts<'_>) -> Option<String> {
+    let host = f.host_window?;
+    let (steal, steal_ns) = (host.steal?, host.steal_ns?);
+    (steal > STEAL_MAX && steal_ns >= STEAL_MIN_NS).then(|| {
+        format!(
+            "the hypervisor gave {} of a CPU's time to others, {} (over {})",
+            percent(steal),
+            duration(steal_ns),
+            percent(STEAL_MAX)
+        )
+    })
+}
+
+/// A server of this machine shares the client's CPUs unless somebody keeps them apart: that the
+/// client waits for it then is the load's own doing, and no noise. So it is judged where the
+/// workers are pinned, or the server is another machine's; never with Prony's own target.
+fn run_queue_wait(f: &Facts<'_>) -> Option<String> {
+    let host = f.host_window?;
+    let apart = !f.embedded_target && (!host.target_is_local || !f.plan.cpus.is_empty());
+    let wait = host.run_queue_wait.filter(|_| apart)?;
+    (wait > RUN_QUEUE_WAIT_MAX).then(|| {
+        format!(
+            "a worker was ready to run and had no CPU for {} of the window (over {})",
+            percent(wait),
+            percent(RUN_QUEUE_WAIT_MAX)
+        )
+    })
+}
+
+/// Said only of targets of this machine: another one's counters are not read.
+pub(super) fn listen_overflow(f: &Facts<'_>) -> Option<Reason> {
+    let host = f.host_window.filter(|host| host.target_is_local)?;
+    let (overflows, drops) = (host.listen_overflows.unwrap_or(0), host.listen_drops.unwrap_or(0));
+    let limit = match f.somaxconn {
+        0 => String::new(),
+        limit => format!(" (net.core.somaxconn is {limit})"),
+    };
+    (overflows.max(drops) > 0).then(|| {
+        Code::ListenOverflow.reason(format!(
+            "a listening socket of this machine turned connects away in the window: ListenOverflows moved by \
+             {overflows}, ListenDrops by {drops}{limit}; connects that were refused, or repeated after a second \
+             and more, are the kernel's"
+        ))
+    })
+}

@@ -1,0 +1,38 @@
+//! What a trial's window says of itself: its figures with their intervals and
+//! what drifted, as [`crate::trial::judge`] takes them, without the rest of a
+//! trial. It is what `cargo xtask coverage` plays simulated trials through.
+
+use prony_load::measurement::Measurement;
+use prony_load::plan::Plan;
+use prony_record::Estimate;
+use prony_record::trial::{Bound, Clock, Summary};
+
+use crate::steady::drifts;
+use crate::summary::{Dependence, Ranked, figures};
+use crate::throughput::throughput;
+
+/// The figures of one window.
+#[derive(Debug, Clone)]
+pub struct Within {
+    /// Completed requests per second.
+    pub throughput: Estimate,
+    /// Response percentiles with their intervals; its histogram is left empty.
+    pub response: Summary,
+    /// What drifted: `throughput` or `response`, in the verdict's words. Empty where steady or not assessed.
+    pub drifted: Vec<&'static str>,
+}
+
+/// The figures of this measurement of this plan.
+pub fn within(m: &Measurement, plan: &Plan) -> Within {
+    let window_ns = m.window_end_ns.saturating_sub(m.window_start_ns);
+    let ranked = Ranked::of(&m.latency.response);
+    let dependence = Dependence::of(&m.series, &ranked);
+    let completed = &m.latency.response.completed;
+    let response = figures(completed, &ranked, Clock::User, window_ns, dependence.as_ref());
+    let p99_known = response.ci95.contains_key("p99_ns");
+    Within {
+        throughput: throughput(m, plan, window_ns, Bound::Exact).requests_per_s,
+        response,
+        drifted: drifts(m, window_ns, false, p99_known).iter().map(|drift| drift.affects).collect(),
+    }
+}

@@ -1,0 +1,130 @@
+//! Plans that search for a capacity, and those whose rate is a share of one.
+
+use std::collections::BTreeMap;
+
+use prony_analysis::slo::Slo;
+use prony_analysis::trial::TrialContext;
+use prony_load::Plan;
+use prony_load::pace::Rate;
+use prony_record::run_log::{PlannedTrial, ShareOf, TrialResult};
+
+use super::course::Course;
+use super::trial::{Ended, Up};
+use super::{BenchError, BenchEvent};
+use crate::capacity::{self, CapacityEvent, CapacityPlan};
+use crate::experiment::{Experiment, ExperimentPlan};
+
+/// The search in an experiment ends this close to the edge: blocks tell the rest.
+const RESOLUTION: f64 = 0.02;
+
+/// Capacities found so far in a run.
+#[derive(Debug, Default)]
+pub(super) struct Knees(BTreeMap<(String, String), Vec<f64>>);
+
+impl Knees {
+    /// Those of results that a log has already.
+    pub(super) fn of(results: &[TrialResult]) -> Knees {
+        let mut knees = Knees::default();
+        results.iter().for_each(|result| knees.take(result));
+        knees
+    }
+
+    /// Takes in a result; one without a search changes nothing.
+    pub(super) fn take(&mut self, result: &TrialResult) {
+        let found = result.capacity.as_ref().and_then(|c| c.capacity_per_s.as_ref());
+        if let Some(found) = found {
+            let key = (result.planned.candidate.clone(), result.planned.plan.clone());
+            self.0.entry(key).or_default().push(found.point);
+        }
+    }
+
+    /// The rate that a share of a knee is: the geometric mean of the capacities that its candidate had under
+    /// the search with as many connections. Why there is none, in a sentence.
+    pub(super) fn rate(
+        &self,
+        experiment: &Experiment,
+        plan: &ExperimentPlan,
+        share: &ShareOf,
+    ) -> Result<Rate, String> {
+        let search = experiment
+            .plans
+            .iter()
+            .find(|p| p.group.as_deref() == Some(&share.of.plan) && p.connections == plan.connections);
+        let search = search.ok_or_else(|| {
+            format!("No plan {:?} searches with {} connections.", share.of.plan, plan.connections)
+        })?;
+        let found = self.0.get(&(share.of.candidate.clone(), search.name.clone()));
+        let logs: Vec<f64> = found.into_iter().flatten().map(|rate| rate.ln()).collect();
+        if logs.is_empty() {
+            return Err(format!(
+                "The knee of {} is not known: no search of {} found one.",
+                share.of.candidate, search.name
+            ));
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a thousand blocks at most")]
+        let knee = (logs.iter().sum::<f64>() / logs.len() as f64).exp();
+        Rate::per_s(knee * share.share).ok_or_else(|| format!("{} of {knee:.0}/s is no rate.", share.share))
+    }
+}
+
+impl Course<'_> {
+    /// Searches for the capacity of a server that is up; it is down afterwards.
+    pub(super) fn search(
+        &mut self,
+        planned: &PlannedTrial,
+        plan: &ExperimentPlan,
+        slos: &[Slo],
+        load: Plan,
+        mut up: Up,
+    ) -> Result<Ended, BenchError> {
+        let wanted = CapacityPlan {
+            load,
+            slos: slos.to_vec(),
+            probe: plan.duration,
+            resolution: RESOLUTION,
+            start: None,
+        };
+        let context = TrialContext {
+            host: self.setup.host.clone(),
+            redact: self.setup.redact.clone(),
+            ..TrialContext::default()
+        };
+        let tell = &mut *self.tell;
+        let mut heard = |event: &CapacityEvent<'_>| {
+            if let CapacityEvent::Load { snapshot, load_time } = event {
+                tell(&BenchEvent::Load { planned, snapshot, load_time: *load_time });
+            }
+        };
+        let begun = std::time::Instant::now();
+        let outcome = capacity::search(&wanted, &context, self.loader, self.interrupt, &mut heard);
+        let died = up.running.as_mut().and_then(crate::supervise::Running::died);
+        self.under_load += begun.elapsed();
+        self.down(planned, &mut up)?;
+        let mut result = TrialResult {
+            planned: planned.clone(),
+            trial: None,
+            server: None,
+            failure: None,
+            capacity: None,
+        };
+        match (outcome, died) {
+            (_, Some(death)) => {
+                result.failure =
+                    Some(format!("{} {} while its capacity was searched for.", planned.candidate, death.how));
+            }
+            (Ok(outcome), None) if outcome.interrupted => return Ok(Ended::Interrupted(None)),
+            (Ok(outcome), None) => {
+                if outcome.record.capacity_per_s.is_none() {
+                    result.failure = Some(format!(
+                        "{} sustains no rate that was tried ({}).",
+                        planned.candidate, outcome.record.slo
+                    ));
+                }
+                result.trial = outcome.trial;
+                result.capacity = Some(outcome.record);
+            }
+            (Err(why), None) => result.failure = Some(why.to_string()),
+        }
+        Ok(Ended::Result(Box::new(result)))
+    }
+}

@@ -1,0 +1,302 @@
+//! The highest sustainable rate of one server: [`prony_analysis::search`] over open loads.
+//!
+//! A probe is an open load at a constant rate. It is sustained when the backlog does not grow, failures
+//! stay below a thousandth, what is due is carried, and every threshold asked for is kept. A probe that
+//! clearly fails is ended early, and the server is given time to drain before the next.
+
+use std::time::Duration;
+
+use prony_analysis::search::{Answer, Course, Phase, Probe, Search};
+use prony_analysis::slo::Slo;
+use prony_analysis::trial::{TrialContext, judge};
+use prony_load::pace::Rate;
+use prony_load::plan::{Arrivals, Stop};
+use prony_load::{LoadError, Plan, Snapshot};
+use prony_record::Estimate;
+use prony_record::capacity::{CapacityRecord, Probe as ProbeRecord};
+use prony_record::trial::{Bound, Trial};
+
+use crate::bench::{Interrupt, Loader};
+
+mod sustained;
+
+use sustained::{Backlog, ENDED_MIN, sustained};
+
+/// Failures that a sustained rate may have, where no threshold says more.
+pub const ERRORS_MAX_SHARE: f64 = 0.001;
+
+/// How a capacity is searched for.
+#[derive(Debug, Clone)]
+pub struct CapacityPlan {
+    /// The load but for its rate and its length.
+    pub load: Plan,
+    /// What must be kept besides.
+    pub slos: Vec<Slo>,
+    /// How long a probe lasts, its warm-up not counted.
+    pub probe: Duration,
+    /// The search ends when the lowest rate that failed is within this share of the answer.
+    pub resolution: f64,
+    /// The first rate; `None`: an eighth of what a closed load carries.
+    pub start: Option<f64>,
+}
+
+/// Probes are lengthened up to this many times, so that a threshold's percentile has its samples.
+const LENGTHENED_MAX: u32 = 5;
+/// The confirmation lasts so many probes.
+const CONFIRMATION_PROBES: u32 = 3;
+/// Confirmations that may fail before the edge is called unsteady.
+const RETREATS: u32 = 4;
+/// Traffic before a probe's window.
+const PROBE_WARMUP: Duration = Duration::from_millis(300);
+/// The closed load that says where to begin.
+const BURST: Duration = Duration::from_millis(700);
+/// Where the search begins, as a share of what a closed load carries.
+const START_SHARE: f64 = 0.125;
+/// The overload before the descending probe, over the rate that failed.
+const PUSH: f64 = 1.2;
+/// A server that has not drained after this long is probed all the same.
+const DRAIN_MAX: Duration = Duration::from_secs(10);
+
+/// What happens in a search, for progress lines.
+#[derive(Debug)]
+pub enum CapacityEvent<'a> {
+    /// A probe begins.
+    Begins {
+        /// Requests per second.
+        rate_per_s: f64,
+        /// Its part in the search.
+        phase: &'static str,
+        /// What is left at most, this probe included.
+        left: Duration,
+    },
+    /// The load runs; about ten times a second.
+    Load {
+        /// How it stands.
+        snapshot: &'a Snapshot,
+        /// Warm-up and window.
+        load_time: Duration,
+    },
+    /// A probe ended.
+    Ended(&'a ProbeRecord),
+}
+
+/// What became of a search.
+#[derive(Debug, Clone)]
+pub struct CapacityOutcome {
+    /// What was found.
+    pub record: CapacityRecord,
+    /// The confirmation, where there was one, else the last probe.
+    pub trial: Option<Trial>,
+    /// Whether it was ended early.
+    pub interrupted: bool,
+}
+
+/// Searches.
+///
+/// # Errors
+/// When a load could not be applied at all.
+pub fn search(
+    plan: &CapacityPlan,
+    context: &TrialContext,
+    loader: &mut Loader<'_>,
+    interrupt: &Interrupt,
+    tell: &mut dyn FnMut(&CapacityEvent<'_>),
+) -> Result<CapacityOutcome, LoadError> {
+    Run { plan, context, loader, interrupt, tell, probes: Vec::new(), unloaded_ns: None, trial: None }
+        .search()
+}
+
+struct Run<'a, 'l> {
+    plan: &'a CapacityPlan,
+    context: &'a TrialContext,
+    loader: &'a mut Loader<'l>,
+    interrupt: &'a Interrupt,
+    tell: &'a mut dyn FnMut(&CapacityEvent<'_>),
+    probes: Vec<ProbeRecord>,
+    /// The median response of one connection with nothing else to do.
+    unloaded_ns: Option<u64>,
+    trial: Option<Trial>,
+}
+
+impl Run<'_, '_> {
+    fn search(mut self) -> Result<CapacityOutcome, LoadError> {
+        self.unloaded_ns = self.alone()?;
+        let start = match self.plan.start {
+            Some(start) => start,
+            None => self.burst()? * START_SHARE,
+        };
+        let mut search = Search::new(Course {
+            start: start.max(1.0),
+            highest: Rate::MAX_PER_S,
+            resolution: self.plan.resolution,
+            retreats: RETREATS,
+        });
+        while !self.interrupt.asked() {
+            let left = search.probes_left();
+            let Some(probe) = search.propose() else { break };
+            if probe.phase == Phase::Descending {
+                let failed = search.found().and_then(|found| found.failed).unwrap_or(probe.level);
+                self.push(failed * PUSH)?;
+            }
+            let Some(answer) = self.probe(probe, left)? else { break };
+            search.take(answer);
+            if answer == Answer::Failed {
+                self.drain()?;
+            }
+        }
+        let interrupted = self.interrupt.asked();
+        let found = search.found();
+        let slo = match self.plan.slos.as_slice() {
+            [] => format!("the backlog does not grow, errors<{}%", ERRORS_MAX_SHARE * 100.0),
+            slos => slos.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+        };
+        let n = self.probes.len() as u64;
+        let capacity_per_s = found.map(|found| match found.failed {
+            Some(failed) => Estimate::new(found.level, found.level, failed, n),
+            None => Estimate::bare(found.level, n, "no rate failed: the client was the limit"),
+        });
+        let bound = if found.is_some_and(|f| f.failed.is_none()) { Bound::Lower } else { Bound::Exact };
+        let recovers = found.and_then(|found| found.recovers);
+        let record = CapacityRecord { slo, capacity_per_s, bound, recovers, probes: self.probes };
+        Ok(CapacityOutcome { record, trial: self.trial, interrupted })
+    }
+
+    /// One probe; `None` where somebody asked for the end.
+    fn probe(&mut self, probe: Probe, probes_left: u32) -> Result<Option<Answer>, LoadError> {
+        let Some(rate) = Rate::per_s(probe.level) else { return Ok(Some(Answer::OutOfReach)) };
+        let confirming = probe.phase == Phase::Confirmation;
+        let length = self.length(probe.level) * if confirming { CONFIRMATION_PROBES } else { 1 };
+        let load = Plan {
+            arrivals: match self.plan.load.arrivals {
+                Arrivals::Poisson(_) => Arrivals::Poisson(rate),
+                _ => Arrivals::Constant(rate),
+            },
+            stop: Stop { duration: Some(length), requests: None },
+            warmup: PROBE_WARMUP,
+            ..self.plan.load.clone()
+        };
+        let left = (self.plan.probe + PROBE_WARMUP) * probes_left;
+        (self.tell)(&CapacityEvent::Begins { rate_per_s: probe.level, phase: probe.phase.name(), left });
+        let (trial, hopeless) = self.apply(&load, true)?;
+        if self.interrupt.asked() {
+            return Ok(None);
+        }
+        let (answer, why) = sustained(&trial, &self.plan.slos, hopeless);
+        let ended = trial.requests.failed + trial.requests.completed;
+        let record = ProbeRecord {
+            rate_per_s: probe.level,
+            completed_per_s: trial.throughput.requests_per_s.point,
+            sustained: answer == Answer::Passed,
+            why,
+            phase: probe.phase.name().to_owned(),
+            duration_ns: trial.window.duration_ns,
+            p50_ns: trial.latency.response.p50_ns,
+            p99_ns: trial.latency.response.p99_ns,
+            failed_share: share(trial.requests.failed, ended),
+        };
+        (self.tell)(&CapacityEvent::Ended(&record));
+        self.probes.push(record);
+        if confirming || self.trial.is_none() {
+            self.trial = Some(trial);
+        }
+        Ok(Some(answer))
+    }
+
+    /// A probe long enough to show anything, and for a threshold's percentile to have a hundred samples
+    /// beyond it, within reason.
+    fn length(&self, rate: f64) -> Duration {
+        let beyond = |slo: &Slo| slo.response_percentile().map_or(0.0, |(p, _)| 100.0 / (1.0 - p.fraction()));
+        let needed = self.plan.slos.iter().map(beyond).fold(2.0 * ENDED_MIN as f64, f64::max) / rate;
+        let most = self.plan.probe * LENGTHENED_MAX;
+        if needed >= most.as_secs_f64() { most } else { Duration::from_secs_f64(needed).max(self.plan.probe) }
+    }
+
+    /// Applies a load; whether it was ended early because it cannot be carried.
+    fn apply(&mut self, load: &Plan, may_give_up: bool) -> Result<(Trial, bool), LoadError> {
+        let control = self.interrupt.control();
+        let mut backlog = Backlog::of(load);
+        let load_time = load.warmup + load.stop.duration.unwrap_or_default();
+        let mut hopeless = false;
+        let tell = &mut *self.tell;
+        let mut observe = |snapshot: &Snapshot| {
+            tell(&CapacityEvent::Load { snapshot, load_time });
+            if may_give_up && !hopeless && backlog.is_hopeless(snapshot) {
+                hopeless = true;
+                control.stop();
+            }
+        };
+        let measured = (self.loader)(load, &control, &mut observe)?;
+        Ok((judge(&measured, load, self.context), hopeless))
+    }
+
+    /// What a closed load of all connections carries, in requests per second.
+    fn burst(&mut self) -> Result<f64, LoadError> {
+        let load = self.closed(self.plan.load.connections, Stop { duration: Some(BURST), requests: None });
+        let (trial, _) = self.apply(&load, false)?;
+        Ok(trial.throughput.requests_per_s.point)
+    }
+
+    /// The median response of one connection; `None` where it did not answer.
+    fn alone(&mut self) -> Result<Option<u64>, LoadError> {
+        const REQUESTS: u64 = 220; // a median is printed from 200 on
+        let length = Duration::from_secs(1);
+        let load = self.closed(1, Stop { duration: Some(length), requests: Some(REQUESTS) });
+        let (trial, _) = self.apply(&load, false)?;
+        Ok(trial.latency.response.p50_ns.or(trial.latency.response.mean_ns))
+    }
+
+    fn closed(&self, connections: u32, stop: Stop) -> Plan {
+        Plan {
+            arrivals: Arrivals::Closed,
+            connections,
+            threads: self.plan.load.threads.min(connections),
+            stop,
+            warmup: Duration::ZERO,
+            pipeline: 1,
+            ..self.plan.load.clone()
+        }
+    }
+
+    /// Overloads the server for a moment, without a word about it.
+    fn push(&mut self, level: f64) -> Result<(), LoadError> {
+        let Some(rate) = Rate::per_s(level) else { return Ok(()) };
+        let load = Plan {
+            arrivals: Arrivals::Constant(rate),
+            stop: Stop { duration: Some(self.plan.probe.min(Duration::from_secs(2))), requests: None },
+            warmup: Duration::ZERO,
+            ..self.plan.load.clone()
+        };
+        self.apply(&load, false).map(|_| ())
+    }
+
+    /// Waits until one connection is answered about as fast as at the start: what an overload left in the
+    /// server's queues is not the next probe's.
+    fn drain(&mut self) -> Result<(), LoadError> {
+        let unloaded = self.unloaded_ns.unwrap_or(1_000_000);
+        let mut waited = Duration::ZERO;
+        while waited < DRAIN_MAX && !self.interrupt.asked() {
+            let seen = self.alone()?;
+            waited += Duration::from_millis(250);
+            if seen.is_some_and(|ns| ns <= unloaded * 2 + 1_000_000) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of a probe, far below 2^53")]
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// The time that a search takes at most by plan, for a forecast.
+pub fn forecast(plan: &CapacityPlan) -> Duration {
+    let search =
+        Search::new(Course { start: 1.0, highest: 2.0, resolution: plan.resolution, retreats: RETREATS });
+    let probes = search.probes_left() + CONFIRMATION_PROBES;
+    (plan.probe + PROBE_WARMUP) * probes + BURST + Duration::from_secs(2)
+}
+
+#[cfg(test)]
+mod tests;

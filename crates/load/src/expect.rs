@@ -1,0 +1,238 @@
+//! Whether an answer is the one that was asked for, byte by byte or by hash, in
+//! whatever pieces its body comes.
+//!
+//! A short expected body is compared with memcmp. A long one would be read
+//! beside each answer, and of several connections in turn drive the answers out of the cache; so what
+//! comes is hashed instead, and nothing of it is kept. The hash is XXH3's of
+//! 128 bits, which runs at the speed of memory: it finds every chance
+//! difference, and is no proof against a server that builds one on purpose.
+//! A SHA-256 is, where the plan gives one.
+
+use ring::digest::{Context, SHA256};
+use xxhash_rust::xxh3::{Xxh3, xxh3_128};
+
+use crate::plan::Expect;
+
+/// The longest expected body that is compared byte by byte (DESIGN's figure: a page).
+const COMPARED_MAX_BYTES: usize = 4 << 10;
+
+/// What an answer must be, as workers check it.
+#[derive(Debug)]
+pub(crate) struct Expected {
+    status: Expect,
+    body: ExpectedBody,
+}
+
+#[derive(Debug)]
+enum ExpectedBody {
+    Any,
+    Bytes(Vec<u8>),
+    Hash { length: u64, xxh3: u128 },
+    Sha256([u8; 32]),
+}
+
+impl Expected {
+    pub(crate) fn of(expect: &Expect) -> Expected {
+        let body = match (&expect.sha256, &expect.body) {
+            (Some(sha256), _) => ExpectedBody::Sha256(*sha256),
+            (None, None) => ExpectedBody::Any,
+            (None, Some(body)) if body.len() <= COMPARED_MAX_BYTES => ExpectedBody::Bytes(body.clone()),
+            (None, Some(body)) => ExpectedBody::Hash { length: body.len() as u64, xxh3: xxh3_128(body) },
+        };
+        Expected { status: Expect { status: expect.status, ..Expect::default() }, body }
+    }
+
+    /// Whether an answer of this status counts as right.
+    pub(crate) fn accepts_status(&self, status: u16) -> bool {
+        self.status.accepts_status(status)
+    }
+
+    /// Whether anybody looks at bodies.
+    pub(crate) fn checks_body(&self) -> bool {
+        !matches!(self.body, ExpectedBody::Any)
+    }
+}
+
+/// One connection's answer, as far as its body has come.
+pub(crate) struct BodyCheck {
+    length: u64,
+    /// So far. (Of a hash this is known at the end.)
+    wrong: bool,
+    hasher: Hasher,
+}
+
+/// Boxed, since a connection without one should cost no more for it; made before the clock starts.
+enum Hasher {
+    None,
+    Xxh3(Box<Xxh3>),
+    Sha256(Box<Context>),
+}
+
+impl BodyCheck {
+    pub(crate) fn new(expected: &Expected) -> BodyCheck {
+        let hasher = match expected.body {
+            ExpectedBody::Any | ExpectedBody::Bytes(_) => Hasher::None,
+            ExpectedBody::Hash { .. } => Hasher::Xxh3(Box::new(Xxh3::new())),
+            ExpectedBody::Sha256(_) => Hasher::Sha256(Box::new(Context::new(&SHA256))),
+        };
+        BodyCheck { length: 0, wrong: false, hasher }
+    }
+
+    /// The next bytes of the body.
+    pub(crate) fn take(&mut self, expected: &Expected, bytes: &[u8]) {
+        let begins = self.length;
+        self.length += bytes.len() as u64;
+        match (&expected.body, &mut self.hasher) {
+            (ExpectedBody::Bytes(body), _) => {
+                let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
+                self.wrong |= body.get(at(begins)..at(self.length)) != Some(bytes);
+            }
+            (ExpectedBody::Hash { length, .. }, Hasher::Xxh3(hasher)) => {
+                // What is too long already need not be hashed.
+                self.wrong |= self.length > *length;
+                if !self.wrong {
+                    hasher.update(bytes);
+                }
+            }
+            (_, Hasher::Sha256(hasher)) => hasher.update(bytes),
+            _ => {}
+        }
+    }
+
+    /// The body is whole: whether it is the one expected, or else how long it was. Begins the next.
+    pub(crate) fn finish(&mut self, expected: &Expected) -> Result<(), u64> {
+        let right = match (&expected.body, &mut self.hasher) {
+            (ExpectedBody::Any, _) => true,
+            (ExpectedBody::Bytes(body), _) => !self.wrong && self.length == body.len() as u64,
+            (ExpectedBody::Hash { length, xxh3 }, Hasher::Xxh3(hasher)) => {
+                !self.wrong && self.length == *length && hasher.digest128() == *xxh3
+            }
+            (ExpectedBody::Sha256(sha256), Hasher::Sha256(hasher)) => {
+                let hashed = std::mem::replace(&mut **hasher, Context::new(&SHA256)).finish();
+                hashed.as_ref() == sha256
+            }
+            _ => false,
+        };
+        let length = self.length;
+        self.reset();
+        if right { Ok(()) } else { Err(length) }
+    }
+
+    /// Forgets what has come of an answer.
+    pub(crate) fn reset(&mut self) {
+        if self.length == 0 {
+            return;
+        }
+        self.length = 0;
+        self.wrong = false;
+        match &mut self.hasher {
+            Hasher::None => {}
+            Hasher::Xxh3(hasher) => hasher.reset(),
+            Hasher::Sha256(hasher) => **hasher = Context::new(&SHA256),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sha256(body: &[u8]) -> [u8; 32] {
+        ring::digest::digest(&SHA256, body).as_ref().try_into().unwrap()
+    }
+
+    /// The body as text (or its hash), and as a SHA-256.
+    fn both(body: &[u8]) -> [Expected; 2] {
+        let text = Expect { body: Some(body.to_vec()), ..Expect::default() };
+        let hash = Expect { sha256: Some(sha256(body)), ..Expect::default() };
+        [Expected::of(&text), Expected::of(&hash)]
+    }
+
+    fn checked<'a>(
+        check: &mut BodyCheck,
+        expected: &Expected,
+        pieces: impl Iterator<Item = &'a [u8]>,
+    ) -> Result<(), u64> {
+        pieces.for_each(|piece| check.take(expected, piece));
+        check.finish(expected)
+    }
+
+    #[test]
+    fn one_wrong_byte_in_a_mebibyte_is_found_wherever_it_is() {
+        let body: Vec<u8> = (0..1u32 << 20).map(|i| (i * 7 + (i >> 8)) as u8).collect();
+        for expected in both(&body) {
+            let mut check = BodyCheck::new(&expected);
+            for at in [0, 1, 4096, 65_535, 65_536, 777_777, (1 << 20) - 1] {
+                let mut wrong = body.clone();
+                wrong[at] ^= 1;
+                assert_eq!(checked(&mut check, &expected, wrong.chunks(65_536)), Err(1 << 20), "{at}");
+                assert_eq!(checked(&mut check, &expected, body.chunks(65_536)), Ok(()));
+            }
+            assert_eq!(checked(&mut check, &expected, body[1..].chunks(1000)), Err((1 << 20) - 1));
+            let longer = [&body[..], b"x"].concat();
+            assert_eq!(checked(&mut check, &expected, longer.chunks(9999)), Err((1 << 20) + 1));
+            assert_eq!(checked(&mut check, &expected, std::iter::empty()), Err(0));
+        }
+    }
+
+    #[test]
+    fn an_empty_body_is_one_too() {
+        for expected in both(b"") {
+            let mut check = BodyCheck::new(&expected);
+            assert_eq!(check.finish(&expected), Ok(()));
+            assert_eq!(checked(&mut check, &expected, [&b"x"[..]].into_iter()), Err(1));
+            assert_eq!(check.finish(&expected), Ok(()));
+        }
+    }
+
+    #[test]
+    fn the_known_digest_of_abc_is_known() {
+        // FIPS 180-4's example.
+        let known = [
+            0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea, 0x41, 0x41, 0x40, 0xde, 0x5d, 0xae, 0x22, 0x23,
+            0xb0, 0x03, 0x61, 0xa3, 0x96, 0x17, 0x7a, 0x9c, 0xb4, 0x10, 0xff, 0x61, 0xf2, 0x00, 0x15, 0xad,
+        ];
+        let expected = Expected::of(&Expect { sha256: Some(known), ..Expect::default() });
+        let mut check = BodyCheck::new(&expected);
+        assert_eq!(checked(&mut check, &expected, [&b"a"[..], b"", b"bc"].into_iter()), Ok(()));
+        assert!(expected.checks_body() && !Expected::of(&Expect::default()).checks_body());
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_do_not_matter_and_differences_do(
+            length in prop_oneof![0usize..40, 4090usize..4110, 4096usize..20_000],
+            cuts in prop::collection::vec(1usize..3000, 1..30),
+            wrong_at in any::<prop::sample::Index>(),
+        ) {
+            let body: Vec<u8> = (0..length).map(|i| (i * 31 % 251) as u8).collect();
+            let pieces = |body: &[u8]| {
+                let (mut rest, mut all) = (body, Vec::new());
+                for cut in cuts.iter().cycle() {
+                    if rest.is_empty() {
+                        break;
+                    }
+                    let (piece, after) = rest.split_at(rest.len().min(*cut));
+                    all.push(piece.to_vec());
+                    rest = after;
+                }
+                all
+            };
+            for expected in both(&body) {
+                let mut check = BodyCheck::new(&expected);
+                if length > 0 {
+                    let mut wrong = body.clone();
+                    wrong[wrong_at.index(length)] ^= 0x40;
+                    let wrong = pieces(&wrong);
+                    prop_assert!(checked(&mut check, &expected, wrong.iter().map(Vec::as_slice)).is_err());
+                    // An answer that was given up half way.
+                    check.take(&expected, &body[..length / 2]);
+                    check.reset();
+                }
+                let right = pieces(&body);
+                prop_assert_eq!(checked(&mut check, &expected, right.iter().map(Vec::as_slice)), Ok(()));
+            }
+        }
+    }
+}

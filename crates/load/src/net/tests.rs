@@ -1,0 +1,63 @@
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use prony_target::{Config, Target};
+
+use super::*;
+use crate::{Control, Plan};
+
+fn plan(target: &Target) -> Plan {
+    let mut plan = Plan::closed(crate::Target::parse(&format!("http://{}/", target.address())).unwrap());
+    plan.connections = 3;
+    plan.warmup = Duration::ZERO;
+    plan
+}
+
+#[test]
+fn a_step_of_the_wall_clock_is_made_good_at_once_and_is_no_event() {
+    let target = Target::start(&Config::default()).unwrap();
+    let endpoint = Endpoint::of(&plan(&target)).unwrap();
+    let mut net = Linux::new(endpoint, None).unwrap();
+    assert!(net.stamps() && net.steps.is_some());
+    for _ in 0..3 {
+        // As if the clock had been an hour off when it was last read.
+        net.offset_ns += 3_600_000_000_000;
+        net.steps.as_ref().unwrap().pretend();
+        let now = net.now_ns();
+        // It is read anew every tenth of a second, too; this is not that.
+        net.offset_read_ns = now;
+        assert_eq!(net.wait(now, now + 60_000_000_000).unwrap(), 0);
+        let wrong_by = net.offset_ns.abs_diff(sys::realtime_offset_ns());
+        assert!(wrong_by < 1_000_000_000, "{wrong_by} ns");
+    }
+    // Nothing is left that would end a wait early.
+    let now = net.now_ns();
+    net.wait(now, now + 3_000_000).unwrap();
+    assert!(net.now_ns() >= now + 3_000_000);
+}
+
+#[test]
+fn a_load_without_pwait2_is_the_same_load_and_says_so() {
+    let target = Target::start(&Config::default()).unwrap();
+    let (open, closed) = (plan(&target), plan(&target));
+    let rate = crate::pace::Rate::per_s(500.0).unwrap();
+    let open = Plan { arrivals: crate::plan::Arrivals::Constant(rate), ..open };
+    for mut plan in [open, closed] {
+        plan.stop = crate::plan::Stop { duration: None, requests: Some(100) };
+        let plan = Arc::new(plan);
+        let refused = Arc::clone(&plan);
+        // Threads inherit what their parent is refused.
+        let load = thread::spawn(move || {
+            sys::refuse_here(libc::SYS_epoll_pwait2, libc::ENOSYS);
+            crate::run(&refused, &Control::new(), &mut |_| {}).unwrap()
+        });
+        let refused = load.join().unwrap();
+        let usual = crate::run(&plan, &Control::new(), &mut |_| {}).unwrap();
+        for (m, waits) in [(refused, Waits::Timerfd), (usual, Waits::Pwait2)] {
+            assert_eq!(m.client.waits, waits);
+            assert_eq!((m.requests.completed, m.requests.failed), (100, 0));
+            assert_eq!(m.broken_identities, Vec::<String>::new());
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The kernel's receive stamps, and the clock that they are of.
+
+use std::io;
+use std::mem;
+use std::os::fd::RawFd;
+use std::ptr;
+
+use super::{NS_PER_S, check, clock_ns, close, now_ns};
+
+/// Software stamps of arriving packets, reported with what is read.
+const STAMP_FLAGS: libc::c_uint = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
+
+/// Asks the kernel to stamp what arrives on a socket.
+pub(crate) fn stamp_arrivals(fd: RawFd) -> io::Result<()> {
+    let flags = STAMP_FLAGS;
+    // SAFETY: the option's value is a valid unsigned int for the call.
+    check(unsafe {
+        libc::setsockopt(
+            fd,
+            libc::SOL_SOCKET,
+            libc::SO_TIMESTAMPING,
+            (&raw const flags).cast(),
+            size_of::<libc::c_uint>() as libc::socklen_t,
+        )
+    })
+    .map(|_| ())
+}
+
+/// A socket that does nothing but keep stamping switched on.
+#[derive(Debug)]
+pub(crate) struct Stamper {
+    fd: RawFd,
+}
+
+impl Stamper {
+    pub(crate) fn open() -> io::Result<Stamper> {
+        // SAFETY: takes integers, returns a descriptor.
+        let fd = check(unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) })?;
+        let stamper = Stamper { fd };
+        stamp_arrivals(fd)?;
+        Ok(stamper)
+    }
+}
+
+impl Drop for Stamper {
+    fn drop(&mut self) {
+        close(self.fd);
+    }
+}
+
+/// Wall clock − monotonic clock, in nanoseconds: of three readings between
+/// two of the monotonic clock the one that took least.
+pub(crate) fn realtime_offset_ns() -> i64 {
+    let reading = |_| {
+        let (before, wall, after) = (now_ns(), clock_ns(libc::CLOCK_REALTIME), now_ns());
+        let middle = before + (after - before) / 2;
+        (after - before, wall.cast_signed() - middle.cast_signed())
+    };
+    (0..3).map(reading).min().map_or(0, |(_, offset)| offset)
+}
+
+/// Room for one control message of three timespecs (64 bytes), aligned as its header is.
+#[repr(C, align(8))]
+struct ControlRoom([u8; 128]);
+
+/// Reads what has arrived, with the wall clock's stamp of the packet that
+/// brought the last byte, if it has one; 0 is the peer's end.
+pub(crate) fn recv_stamped(fd: RawFd, buffer: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
+    let part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    receive(fd, part, 0)
+}
+
+/// As [`recv_stamped`], but drops the bytes, at most `most`, without copying
+/// them. For TCP only, whose sockets touch no memory with MSG_TRUNC (tcp(7)).
+pub(crate) fn discard_stamped(fd: RawFd, most: usize) -> io::Result<(usize, Option<u64>)> {
+    let part = libc::iovec { iov_base: ptr::null_mut(), iov_len: most };
+    receive(fd, part, libc::MSG_TRUNC)
+}
+
+/// `part` is memory that may be written, or, with MSG_TRUNC on TCP, none.
+fn receive(fd: RawFd, mut part: libc::iovec, flags: libc::c_int) -> io::Result<(usize, Option<u64>)> {
+    let mut control = ControlRoom([0; 128]);
+    // SAFETY: msghdr is plain data; every pointer in it is valid, of the length
+    // said, and outlives the call. CMSG_FIRSTHDR gives null or a header that
+    // lies whole within the control bytes that the kernel says it wrote; its
+    // data is read unaligned, and only if it is as long as three timespecs.
+    unsafe {
+        let mut message: libc::msghdr = mem::zeroed();
+        message.msg_iov = &raw mut part;
+        message.msg_iovlen = 1;
+        message.msg_control = (&raw mut control).cast();
+        message.msg_controllen = size_of::<ControlRoom>();
+        let got = libc::recvmsg(fd, &raw mut message, flags);
+        let count = usize::try_from(got).map_err(|_| io::Error::last_os_error())?;
+        let header = libc::CMSG_FIRSTHDR(&raw const message);
+        if header.is_null()
+            || (*header).cmsg_level != libc::SOL_SOCKET
+            || (*header).cmsg_type != libc::SCM_TIMESTAMPING
+            || ((*header).cmsg_len as usize) < libc::CMSG_LEN(48) as usize
+        {
+            return Ok((count, None));
+        }
+        let software = ptr::read_unaligned(libc::CMSG_DATA(header).cast::<libc::timespec>());
+        let stamp = software.tv_sec.unsigned_abs() * NS_PER_S + software.tv_nsec.unsigned_abs();
+        Ok((count, (stamp > 0).then_some(stamp)))
+    }
+}
+
+/// A timer that says when the wall clock was stepped: one that is due at the
+/// end of time, and is cancelled by every step (timerfd_create(2), TFD_TIMER_CANCEL_ON_SET).
+#[derive(Debug)]
+pub(crate) struct ClockSteps {
+    fd: RawFd,
+}
+
+impl ClockSteps {
+    pub(crate) fn open() -> io::Result<ClockSteps> {
+        let flags = libc::TFD_NONBLOCK | libc::TFD_CLOEXEC;
+        // SAFETY: takes integers, returns a descriptor.
+        let fd = check(unsafe { libc::timerfd_create(libc::CLOCK_REALTIME, flags) })?;
+        let steps = ClockSteps { fd };
+        steps.arm(libc::time_t::MAX)?;
+        Ok(steps)
+    }
+
+    fn arm(&self, at_s: libc::time_t) -> io::Result<()> {
+        let never = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        let due =
+            libc::itimerspec { it_interval: never, it_value: libc::timespec { tv_sec: at_s, tv_nsec: 1 } };
+        let flags = libc::TFD_TIMER_ABSTIME | libc::TFD_TIMER_CANCEL_ON_SET;
+        // SAFETY: `due` is valid for the call; the old value is not asked for.
+        check(unsafe { libc::timerfd_settime(self.fd, flags, &raw const due, ptr::null_mut()) }).map(|_| ())
+    }
+
+    /// It becomes readable with a step of the clock.
+    pub(crate) fn fd(&self) -> RawFd {
+        self.fd
+    }
+
+    /// Takes note of a step, and watches for the next.
+    pub(crate) fn noted(&self) -> io::Result<()> {
+        let mut count = 0u64;
+        // SAFETY: `count` has the eight bytes that are read. What is read does not matter: ECANCELED is the step.
+        unsafe { libc::read(self.fd, (&raw mut count).cast(), size_of::<u64>()) };
+        self.arm(libc::time_t::MAX)
+    }
+
+    /// Becomes readable at once, as after a step.
+    #[cfg(test)]
+    pub(crate) fn pretend(&self) {
+        self.arm(1).unwrap();
+    }
+}
+
+impl Drop for ClockSteps {
+    fn drop(&mut self) {
+        close(self.fd);
+    }
+}

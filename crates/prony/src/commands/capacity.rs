@@ -1,0 +1,162 @@
+//! `prony capacity`: the highest rate that one target sustains.
+
+use std::time::{Duration, SystemTime};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use prony_analysis::slo::Slo;
+use prony_analysis::trial::TrialContext;
+use prony_lab::capacity::{CapacityEvent, CapacityPlan, forecast, search};
+use prony_lab::units::{Share, parse_duration, show_duration};
+use prony_load::plan::Arrivals;
+use prony_load::{Plan, Target};
+use prony_record::capacity::{CapacityReport, SCHEMA};
+use prony_record::plan::PlanRecord;
+use prony_record::trial::TargetRecord;
+use prony_record::{Tool, rfc3339};
+use prony_report::terminal::{self, TerminalOptions};
+
+use super::embedded::Embedded;
+use super::{parse_cpus, plan, write_file};
+use crate::cli::CapacityArguments;
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::printer::Printer;
+
+/// A probe's window unless `-d` says otherwise: at a thousand a second, 3,000 requests.
+const PROBE: Duration = Duration::from_secs(3);
+/// Connections unless `-c` says otherwise, as in `load -R`.
+const CONNECTIONS: u32 = 100;
+
+pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<(), Failure> {
+    let given = arguments.url.as_deref().map(Target::parse).transpose().map_err(Failure::usage)?;
+    let somewhere = Target::parse("http://127.0.0.1/").map_err(Failure::usage)?;
+    let mut wanted = capacity_plan(arguments, given.clone().unwrap_or(somewhere))?;
+    let interrupt = interrupt::of_a_run()?;
+    let embedded = if given.is_none() { Some(Embedded::start()?) } else { None };
+    if let Some(embedded) = &embedded {
+        wanted.load.target = Target::parse(&embedded.url).map_err(Failure::not_measured)?;
+    }
+    let context = TrialContext {
+        host: prony_lab::host::read(),
+        redact: arguments.redact.clone(),
+        embedded_target: embedded.is_some(),
+        ..TrialContext::default()
+    };
+    if !arguments.quiet {
+        let most = show_duration(Duration::from_secs(forecast(&wanted).as_secs()));
+        printer.note(&format!(
+            "Searching with probes of {}: about {most}, less where probes fail early.",
+            show_duration(wanted.probe)
+        ));
+    }
+    let started_at = rfc3339(SystemTime::now());
+    let bar = progress_bar(arguments.quiet || !printer.watched());
+    let outcome =
+        search(&wanted, &context, &mut prony_load::run, &interrupt, &mut |event| show(&bar, event))?;
+    bar.finish_and_clear();
+    let address = outcome.trial.as_ref().map(|t| t.target.address.clone()).unwrap_or_default();
+    let report = CapacityReport {
+        schema: SCHEMA.to_owned(),
+        tool: Tool::this(),
+        started_at,
+        interrupted: outcome.interrupted,
+        target: TargetRecord { url: wanted.load.target.display_url(), address },
+        plan: outcome
+            .trial
+            .as_ref()
+            .map_or_else(|| PlanRecord::of(&wanted.load, &arguments.redact), |trial| trial.plan.clone()),
+        host: context.host.clone(),
+        found: outcome.record,
+        confirmation: outcome.trial,
+    };
+    drop(embedded);
+    publish(arguments, &report, printer)?;
+    if report.interrupted {
+        return Err(Failure::interrupted());
+    }
+    if report.found.capacity_per_s.is_none() {
+        return Err(Failure::nothing_valid());
+    }
+    Ok(())
+}
+
+fn capacity_plan(arguments: &CapacityArguments, target: Target) -> Result<CapacityPlan, Failure> {
+    let flags = &arguments.plan;
+    let beside = [
+        ("-n", flags.requests.is_some()),
+        ("--stage", !flags.stages.is_empty()),
+        ("--warmup", flags.warmup.is_some()),
+        ("-p", flags.pipeline.is_some()),
+    ];
+    if let Some((flag, _)) = beside.iter().find(|(_, given)| *given) {
+        return Err(Failure::usage(format!(
+            "{flag} does not go with `prony capacity`, whose probes have a rate and a length (-d): leave it out."
+        )));
+    }
+    let mut load = plan::plan(flags, target)?;
+    load.connections = flags.connections.unwrap_or(CONNECTIONS);
+    if let Some(cpus) = &arguments.pin {
+        load.cpus = parse_cpus(cpus)?.into_iter().map(|cpu| cpu as usize).collect();
+    }
+    let start = load.arrivals.rate().map(prony_load::pace::Rate::as_per_s);
+    Plan { arrivals: Arrivals::Closed, ..load.clone() }.check().map_err(prony_load::LoadError::from)?;
+    let slos = arguments.slos.iter().map(|text| Slo::parse(text)).collect::<Result<Vec<_>, _>>();
+    let resolution = Share::parse(&arguments.resolution)?.as_ratio();
+    if !(0.001..=0.5).contains(&resolution) {
+        return Err(Failure::usage(format!(
+            "--resolution {:?} is out of range: write 0.1% to 50%.",
+            arguments.resolution
+        )));
+    }
+    let probe = flags.duration.as_deref().map_or(Ok(PROBE), parse_duration)?;
+    if probe < Duration::from_millis(200) {
+        return Err(Failure::usage("A probe under 200 ms tells nothing: give -d at least 200ms."));
+    }
+    Ok(CapacityPlan { load, slos: slos.map_err(Failure::usage)?, probe, resolution, start })
+}
+
+fn publish(arguments: &CapacityArguments, report: &CapacityReport, printer: &Printer) -> Result<(), Failure> {
+    let to_stdout = arguments.json.as_deref() == Some("-");
+    if let Some(path) = &arguments.json {
+        let text = serde_json::to_string_pretty(report)
+            .map_err(|e| Failure::not_measured(format!("The result could not be written as JSON: {e}.")))?;
+        if to_stdout { printer.out(&text) } else { write_file(path, &text)? }
+    }
+    if !to_stdout {
+        let text = terminal::capacity(
+            report,
+            &TerminalOptions { color: printer.color(), ..TerminalOptions::default() },
+        );
+        printer.out(if arguments.quiet { text.lines().next().unwrap_or_default() } else { text.as_str() });
+    }
+    Ok(())
+}
+
+fn progress_bar(hidden: bool) -> ProgressBar {
+    if hidden {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(1);
+    if let Ok(style) = ProgressStyle::with_template("{bar:16} {msg}") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+fn show(bar: &ProgressBar, event: &CapacityEvent<'_>) {
+    match event {
+        CapacityEvent::Begins { rate_per_s, phase, left } => {
+            bar.set_position(0);
+            let left = show_duration(Duration::from_secs(left.as_secs()));
+            bar.set_message(format!("{phase} at {rate_per_s:.0}/s · at most {left} left"));
+        }
+        CapacityEvent::Load { snapshot, load_time } => {
+            bar.set_length(u64::try_from(load_time.as_millis()).unwrap_or(u64::MAX));
+            bar.set_position(snapshot.elapsed_ns / 1_000_000);
+        }
+        CapacityEvent::Ended(probe) => {
+            let mark = if probe.sustained { "✓" } else { "✗" };
+            bar.println(format!("{mark} {:>9.0}/s  {}", probe.rate_per_s, probe.why));
+        }
+    }
+}

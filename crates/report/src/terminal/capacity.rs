@@ -1,0 +1,143 @@
+//! A search for the highest sustainable rate, for the terminal.
+
+use prony_record::capacity::{CapacityReport, Probe};
+use prony_record::trial::Bound;
+
+use super::table::{Align, Table};
+use super::{Ink, TerminalOptions, push_wrapped};
+use crate::format;
+use crate::words::WITHHELD;
+
+/// Rows of the plot of latency against load.
+const PLOT_ROWS: usize = 8;
+
+/// A search: the answer first, the probes by rate, latency against load as a picture.
+/// Every line ends in a newline.
+pub fn capacity(report: &CapacityReport, options: &TerminalOptions) -> String {
+    let ink = options.ink();
+    let width = options.width();
+    let found = &report.found;
+    let mut out = format!("{}\n", answer(report, ink));
+    let plan = &report.plan;
+    let path = plan.url.split_once("://").map_or(plan.url.as_str(), |(_, rest)| rest);
+    let path = path.find('/').map_or("/", |at| &path[at..]);
+    let lead = format!(
+        "{} {} · {} · {} · kept: {}",
+        plan.method,
+        format::printable(path),
+        format::count(plan.connections.into(), "connection", "connections"),
+        format::count(found.probes.len() as u64, "probe", "probes"),
+        format::printable(&found.slo)
+    );
+    push_wrapped(&mut out, "", &lead, width, |line| ink.dim(line));
+    out.push('\n');
+    table(&mut out, &found.probes, ink);
+    plot(&mut out, &found.probes, width, ink);
+    if found.recovers == Some(false) {
+        let text = "after an overload the answer's rate is not sustained at once: the server recovers slowly, \
+                    and a spike costs more than its own length";
+        push_wrapped(&mut out, " ! ", text, width, str::to_owned);
+    }
+    if let Some(estimate) = &found.capacity_per_s {
+        let rate = estimate.point * 0.8;
+        let command = format!("prony load {} -R {} -d 60s", plan.url, format::rate(rate).replace(',', ""));
+        out.push_str(&format!(" Next  {}\n", ink.bold(&format::printable(&command))));
+    }
+    out
+}
+
+fn answer(report: &CapacityReport, ink: Ink) -> String {
+    let found = &report.found;
+    let interrupted = if report.interrupted { "  INTERRUPTED" } else { "" };
+    let Some(estimate) = &found.capacity_per_s else {
+        let lowest = found.probes.iter().map(|p| p.rate_per_s).reduce(f64::min);
+        let said = lowest.map_or_else(
+            || "no probe was made".to_owned(),
+            |rate| format!("not even {} req/s is sustained", format::rate(rate)),
+        );
+        return format!("{}{interrupted}", ink.bad(&said));
+    };
+    let rate = format::rate(estimate.point);
+    if found.bound == Bound::Lower {
+        let said = format!("≥ {rate} req/s sustained: the client was the limit, not the server");
+        return format!("{}{interrupted}", ink.warn(&said));
+    }
+    let failed = estimate.ci_high.map(|high| format!("; {} is not", format::rate(high))).unwrap_or_default();
+    format!("{}{failed}{interrupted}", ink.bold(&format!("{rate} req/s sustained")))
+}
+
+/// Every probe, by rate: what was offered, what was carried, how long answers took.
+fn table(out: &mut String, probes: &[Probe], ink: Ink) {
+    use Align::{Left, Right};
+    let mut table = Table::new(&[(Left, 2), (Right, 10), (Right, 10), (Right, 9), (Right, 9), (Left, 0)]);
+    table.row(["", "req/s", "carried", "p50 ms", "p99 ms", " "].map(str::to_owned).to_vec());
+    let time = |ns: Option<u64>| ns.map_or_else(|| WITHHELD.to_owned(), |ns| format::milliseconds(ns as f64));
+    for probe in by_rate(probes) {
+        let mark = if probe.sustained { "✓" } else { "✗" };
+        let why = match (probe.sustained, probe.phase.as_str()) {
+            (true, phase @ ("confirmation" | "descending")) => phase.to_owned(),
+            (true, _) => String::new(),
+            (false, _) => format::printable(&probe.why),
+        };
+        table.row(vec![
+            mark.to_owned(),
+            format::rate(probe.rate_per_s),
+            format::rate(probe.completed_per_s),
+            time(probe.p50_ns),
+            time(probe.p99_ns),
+            format::truncate(&why, 34),
+        ]);
+    }
+    for (i, line) in table.lines().iter().enumerate() {
+        out.push_str(&if i == 0 { ink.dim(line) } else { line.clone() });
+        out.push('\n');
+    }
+}
+
+fn by_rate(probes: &[Probe]) -> Vec<&Probe> {
+    let mut sorted: Vec<&Probe> = probes.iter().collect();
+    sorted.sort_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
+    sorted
+}
+
+/// p99 (else p50) against the offered rate, both logarithmic.
+fn plot(out: &mut String, probes: &[Probe], width: usize, ink: Ink) {
+    let points: Vec<(f64, f64, bool)> = probes
+        .iter()
+        .filter(|p| p.rate_per_s > 0.0)
+        .filter_map(|p| Some((p.rate_per_s.ln(), (p.p99_ns.or(p.p50_ns)? as f64).max(1.0).ln(), p.sustained)))
+        .collect();
+    let ends = |values: &mut dyn Iterator<Item = f64>| {
+        values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)))
+    };
+    let (left, right) = ends(&mut points.iter().map(|p| p.0));
+    let (bottom, top) = ends(&mut points.iter().map(|p| p.1));
+    if points.len() < 3 || right - left < 1e-9 || top - bottom < 1e-9 {
+        return;
+    }
+    let columns = width.saturating_sub(14).clamp(20, 100);
+    let mut grid = vec![vec![' '; columns]; PLOT_ROWS];
+    let place = |value: f64, low: f64, high: f64, cells: usize| {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to cells - 1")]
+        let cell = ((value - low) / (high - low) * (cells - 1) as f64).round() as usize;
+        cell.min(cells - 1)
+    };
+    for (x, y, sustained) in &points {
+        let row = PLOT_ROWS - 1 - place(*y, bottom, top, PLOT_ROWS);
+        grid[row][place(*x, left, right, columns)] = if *sustained { '●' } else { '×' };
+    }
+    out.push('\n');
+    for (i, row) in grid.iter().enumerate() {
+        let label = match i {
+            0 => format::short_duration(top.exp()),
+            i if i == PLOT_ROWS - 1 => format::short_duration(bottom.exp()),
+            _ => String::new(),
+        };
+        let line: String = row.iter().collect();
+        out.push_str(&format!(" {label:>9} │{}\n", line.trim_end()));
+    }
+    let (low, high) = (format::rate(left.exp()), format::rate(right.exp()));
+    let gap = columns.saturating_sub(low.chars().count() + high.chars().count());
+    out.push_str(&ink.dim(&format!(" {:>9} └{low}{}{high}", "p99", " ".repeat(gap))));
+    out.push('\n');
+}

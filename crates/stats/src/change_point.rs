@@ -1,0 +1,107 @@
+//! One step in a series: where it is, how high, and how surely.
+
+use crate::batch::effective_size;
+use crate::error::{Result, StatsError, bounded, checked, finite};
+use crate::interval::mean;
+use crate::real;
+
+/// The most values: all places of the step are tried, each in linear time.
+pub const VALUES_MAX: usize = 2_000;
+
+/// The step that fits a series best.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Step {
+    /// How many values come before it.
+    pub at: usize,
+    /// Their mean.
+    pub before: f64,
+    /// The mean of the others.
+    pub after: f64,
+    /// The standard error of the difference, for a step at this place: from the
+    /// residuals about the two levels, widened for what their neighbours share.
+    pub error: f64,
+}
+
+/// The two levels that leave the least squares, with at least `least` values
+/// (2 or more) on either side; the earliest place of equals. The place is
+/// chosen by the data, so that the difference is somewhat too large where
+/// there is no step: ask for a margin beside its error.
+///
+/// Source: Hinkley (1970), *Inference about the change-point in a sequence of
+/// random variables*, Biometrika 57(1), for the place; the widening is
+/// [`effective_size`]'s.
+///
+/// # Errors
+/// Fewer values than twice `least`, over [`VALUES_MAX`], one that is not finite.
+pub fn step(values: &[f64], least: usize) -> Result<Step> {
+    let least = least.max(2);
+    checked(values, least.saturating_mul(2))?;
+    bounded(values.len(), VALUES_MAX)?;
+    let mut best: Option<(f64, usize, f64, f64)> = None;
+    for at in least..=values.len() - least {
+        let (head, tail) = values.split_at(at);
+        let (before, after) =
+            (mean(head).ok_or(StatsError::Overflow)?, mean(tail).ok_or(StatsError::Overflow)?);
+        let squares = head.iter().map(|v| (v - before).powi(2)).sum::<f64>()
+            + tail.iter().map(|v| (v - after).powi(2)).sum::<f64>();
+        if best.is_none_or(|(least_squares, ..)| squares < least_squares) {
+            best = Some((finite(squares)?, at, before, after));
+        }
+    }
+    let (squares, at, before, after) = best.ok_or(StatsError::Overflow)?;
+    let residuals: Vec<f64> =
+        values.iter().enumerate().map(|(i, v)| v - if i < at { before } else { after }).collect();
+    let n = real(values.len());
+    // Few values have no effective size: they count as they are.
+    let share = effective_size(&residuals).map_or(1.0, |effective| effective / n);
+    let variance = squares / (n - 2.0);
+    let error = finite((variance / share * (1.0 / real(at) + 1.0 / (n - real(at)))).sqrt())?;
+    Ok(Step { at, before, after, error })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::tests::Stream;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_step_is_found_where_it_is() {
+        let values: Vec<f64> =
+            (0..20).map(|i| if i < 12 { 80.0 } else { 100.0 } + f64::from(i % 2)).collect();
+        let found = step(&values, 4).unwrap();
+        assert_eq!((found.at, found.before, found.after), (12, 80.5, 100.5));
+        assert!(found.error < 0.5, "{found:?}");
+        assert_eq!(step(&[1.0; 7], 4), Err(StatsError::TooFew { have: 7, need: 8 }));
+    }
+
+    #[test]
+    fn a_chain_widens_the_error() {
+        let mut stream = Stream(41);
+        let mut errors =
+            |phi: f64| (0..200).map(|_| step(&stream.chain(phi, 60), 4).unwrap().error).sum::<f64>();
+        let (alone, chained) = (errors(0.0), errors(0.8));
+        assert!(chained > 1.2 * alone, "{chained} against {alone}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_other_place_fits_better(values in prop::collection::vec(-10.0f64..10.0, 6..25)) {
+            let found = step(&values, 3).unwrap();
+            let squares = |at: usize| {
+                [&values[..at], &values[at..]].iter().map(|part| {
+                    let centre = part.iter().sum::<f64>() / part.len() as f64;
+                    part.iter().map(|v| (v - centre).powi(2)).sum::<f64>()
+                }).sum::<f64>()
+            };
+            for at in 3..=values.len() - 3 {
+                prop_assert!(squares(found.at) <= squares(at) + 1e-9);
+            }
+        }
+
+        #[test]
+        fn nothing_panics(values in prop::collection::vec(any::<f64>(), 0..12), least in 0usize..8) {
+            if let Ok(found) = step(&values, least) { prop_assert!(found.error.is_finite()); }
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! `cargo xtask coverage`: simulated trials and comparisons, played through
+//! the functions that judge real ones, and how often they were right.
+//!
+//! `--runs N` (2,000), `--write` puts the table into docs/benchmarks.
+
+mod chance;
+mod page;
+mod pairs;
+mod process;
+mod recorder;
+mod trials;
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use pairs::{Match, MatchRow, Stop, matches};
+use process::{Drift, Kind};
+use trials::{Case, FigureRow, FlagRow, coverage, flags};
+
+/// The bars of the design (DESIGN's "Statistics").
+const COVERED_MIN: f64 = 0.93;
+const OVER_ORACLE_MAX: f64 = 1.3;
+const DRIFT_FLAGGED_MIN: f64 = 0.80;
+const STEADY_FLAGGED_MAX: f64 = 0.05;
+const WINNER_MAX: f64 = 0.05;
+const FOUND_MIN: f64 = 0.80;
+/// Comparisons are cheap: ten times as many, since 5 % of 2,000 is only known to ±1 %.
+const MATCHES_PER_RUN: u64 = 10;
+
+/// All that was counted.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Table {
+    pub(crate) intervals: Vec<FigureRow>,
+    pub(crate) steady: Vec<FlagRow>,
+    pub(crate) drifting: Vec<FlagRow>,
+    pub(crate) comparisons: Vec<MatchRow>,
+}
+
+const MM1: &[(&str, f64, f64)] =
+    &[("M/M/1 at 50 %", 2000.0, 0.5), ("M/M/1 at 80 %", 2000.0, 0.8), ("M/M/1 at 90 %", 2000.0, 0.9)];
+
+fn kinds() -> Vec<(&'static str, Kind)> {
+    let mut kinds: Vec<(&str, Kind)> = MM1
+        .iter()
+        .map(|(name, rate, utilisation)| (*name, Kind::Mm1 { rate: *rate, utilisation: *utilisation }))
+        .collect();
+    kinds.extend([
+        ("closed, lognormal σ 1", Kind::Lognormal { connections: 64, median_s: 0.02, sigma: 1.0 }),
+        ("closed, Pareto α 2.5", Kind::Pareto { connections: 64, least_s: 0.02, index: 2.5 }),
+        ("AR(1) φ 0.5 per 100 ms", Kind::Chain { rate: 2000.0, phi: 0.5 }),
+        ("AR(1) φ 0.8 per 100 ms", Kind::Chain { rate: 2000.0, phi: 0.8 }),
+        ("AR(1) φ 0.9 per 100 ms", Kind::Chain { rate: 2000.0, phi: 0.9 }),
+    ]);
+    kinds
+}
+
+/// Plays everything, `runs` times each; windows of these seconds.
+pub(crate) fn simulate(runs: u64, windows: &[u32], mut said: impl FnMut(&str)) -> Table {
+    let mut table =
+        Table { intervals: Vec::new(), steady: Vec::new(), drifting: Vec::new(), comparisons: Vec::new() };
+    for (seed, (name, kind)) in (1u64..).zip(kinds()) {
+        for seconds in windows {
+            let case = Case { name, kind, seconds: *seconds };
+            let (rows, steady) = coverage(case, runs, seed * 100 + u64::from(*seconds));
+            said(&format!("{name}, {seconds} s"));
+            table.intervals.extend(rows);
+            table.steady.push(steady);
+            for (what, drift) in DRIFTS {
+                // Not every process can: an M/M/1's response is its rate's.
+                let able = matches!(kind, Kind::Chain { .. }) || drift.response == 0.0;
+                if able {
+                    table.drifting.push(flags(
+                        case,
+                        what,
+                        *drift,
+                        runs,
+                        seed * 100 + 50 + u64::from(*seconds),
+                    ));
+                }
+            }
+        }
+    }
+    for (seed, one) in (9000u64..).zip(all_matches()) {
+        table.comparisons.push(matches(one, runs * MATCHES_PER_RUN, seed));
+    }
+    table
+}
+
+/// Whether the dependence lasts so long that the window is outside what is
+/// claimed: under 40 times the chain's 1/e time (0.45 s at φ = 0.8, 0.95 s at 0.9).
+pub(crate) fn beyond_claim(process: &str, seconds: u32) -> bool {
+    (process.contains("φ 0.8") && seconds < 18) || (process.contains("φ 0.9") && seconds < 38)
+}
+
+/// Drifts of some five times the limits of `not_steady`, and a warm-up that takes most of the window.
+const DRIFTS: &[(&str, Drift)] = &[
+    ("throughput +25 %", Drift { rate: 0.25, response: 0.0, slow_start: 0.0 }),
+    ("response doubles", Drift { rate: 0.0, response: 1.0, slow_start: 0.0 }),
+    ("60 % of it 20 % slower", Drift { rate: 0.0, response: 0.0, slow_start: 0.6 }),
+];
+
+fn all_matches() -> Vec<Match> {
+    let base =
+        Match { difference: 0.0, noise: 0.03, block_noise: 0.05, outliers: false, stop: Stop::Blocks(12) };
+    let mut all = Vec::new();
+    for noise in [0.005, 0.01, 0.03, 0.10] {
+        all.extend([3, 6, 12].map(|n| Match { noise, stop: Stop::Blocks(n), ..base }));
+        all.push(Match { noise, stop: Stop::Precision, ..base });
+    }
+    all.push(Match { outliers: true, ..base });
+    all.extend([6, 8, 12].map(|n| Match { difference: -0.05, stop: Stop::Blocks(n), ..base }));
+    all.push(Match { difference: 0.05, ..base });
+    all.push(Match { difference: -0.05, noise: 0.01, stop: Stop::Blocks(6), ..base });
+    all
+}
+
+/// Where under one run in forty prints an interval, these are too few to say how often it holds.
+fn judged(row: &FigureRow) -> bool {
+    row.printed * 40 >= row.runs
+}
+
+/// What the table says against the bars: a sentence for each that is not met.
+pub(crate) fn misses(table: &Table) -> Vec<String> {
+    let mut misses = Vec::new();
+    for row in table.intervals.iter().filter(|row| judged(row) && !beyond_claim(&row.process, row.seconds)) {
+        let of = format!("{} of {}, {} s", row.figure, row.process, row.seconds);
+        if row.covered < COVERED_MIN {
+            misses.push(format!("{of}: {:.1} % covered", row.covered * 100.0));
+        }
+        if row.over_oracle > OVER_ORACLE_MAX {
+            misses.push(format!("{of}: {:.2} × the oracle's width", row.over_oracle));
+        }
+    }
+    for row in table
+        .steady
+        .iter()
+        .filter(|row| row.flagged >= STEADY_FLAGGED_MAX && !beyond_claim(&row.process, row.seconds))
+    {
+        misses.push(format!(
+            "{}, {} s: {:.1} % of steady runs flagged",
+            row.process,
+            row.seconds,
+            row.flagged * 100.0
+        ));
+    }
+    for row in table
+        .drifting
+        .iter()
+        .filter(|row| row.flagged < DRIFT_FLAGGED_MIN && !beyond_claim(&row.process, row.seconds))
+    {
+        misses.push(format!(
+            "{}, {} s, {}: {:.1} % flagged",
+            row.process,
+            row.seconds,
+            row.drift,
+            row.flagged * 100.0
+        ));
+    }
+    for row in &table.comparisons {
+        if row.difference == 0.0 && row.faster + row.slower >= WINNER_MAX {
+            misses.push(format!(
+                "A/A, noise {}, {} blocks: {:.1} % winners",
+                row.noise,
+                row.blocks,
+                (row.faster + row.slower) * 100.0
+            ));
+        }
+        let found = if row.difference < 0.0 { row.slower } else { row.faster };
+        if row.difference != 0.0 && row.blocks == "12" && found < FOUND_MIN {
+            misses.push(format!(
+                "{:+} %, {} blocks: found in {:.1} %",
+                row.difference * 100.0,
+                row.blocks,
+                found * 100.0
+            ));
+        }
+    }
+    misses
+}
+
+/// Plays, prints, writes where asked.
+///
+/// # Errors
+/// When a flag is unknown, a file cannot be written or a bar is not met.
+pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
+    let mut runs = 2_000;
+    let mut write = false;
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        match argument.as_str() {
+            "--write" => write = true,
+            "--runs" => {
+                runs = rest
+                    .next()
+                    .and_then(|n| n.parse().ok())
+                    .filter(|n| (10..=100_000).contains(n))
+                    .ok_or("--runs takes a number from 10 to 100000")?;
+            }
+            other => return Err(format!("coverage takes --runs N and --write, not {other}")),
+        }
+    }
+    let table = simulate(runs, &[10, 30], |done| eprintln!("played {done}"));
+    print!("{}", page::markdown(&table));
+    if write {
+        page::write(root, &table)?;
+    }
+    let misses = misses(&table);
+    if misses.is_empty() { Ok(()) } else { Err(format!("bars not met:\n  {}", misses.join("\n  "))) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,103 @@
+//! The table as Markdown and JSON.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use super::{Table, beyond_claim};
+
+/// Where the table is kept, beside the others of its day.
+const NAME: &str = "docs/benchmarks/coverage-2026-11-21";
+
+/// The tables alone.
+pub(crate) fn markdown(table: &Table) -> String {
+    let mut text = String::from(
+        "| process | window | figure | printed | covered | median ± | × oracle |\n|---|--:|---|--:|--:|--:|--:|\n",
+    );
+    for row in &table.intervals {
+        let _ = writeln!(
+            text,
+            "| {}{} | {} s | {} | {} of {} | {} | {} | {:.2} |",
+            row.process,
+            mark(&row.process, row.seconds),
+            row.seconds,
+            row.figure,
+            row.printed,
+            row.runs,
+            percent(row.covered),
+            percent(row.half_width),
+            row.over_oracle
+        );
+    }
+    text.push_str(
+        "\n| process | window | what drifts | runs | flagged `not_steady` |\n|---|--:|---|--:|--:|\n",
+    );
+    for row in table.steady.iter().chain(&table.drifting) {
+        let _ = writeln!(
+            text,
+            "| {}{} | {} s | {} | {} | {} |",
+            row.process,
+            mark(&row.process, row.seconds),
+            row.seconds,
+            row.drift,
+            row.runs,
+            percent(row.flagged)
+        );
+    }
+    text.push_str(
+        "\n| true difference | noise of a trial | blocks | runs | faster | slower | equivalent | inconclusive |\n|--:|---|---|--:|--:|--:|--:|--:|\n",
+    );
+    for row in &table.comparisons {
+        let outliers = if row.outliers { ", 1 in 20 30 % slower" } else { "" };
+        let _ = writeln!(
+            text,
+            "| {:+.0} % | {:.1} %{outliers} | {} | {} | {} | {} | {} | {} |",
+            row.difference * 100.0,
+            row.noise * 100.0,
+            row.blocks,
+            row.runs,
+            percent(row.faster),
+            percent(row.slower),
+            percent(row.equivalent),
+            percent(row.inconclusive)
+        );
+    }
+    text
+}
+
+/// Rows outside the claim are shown all the same.
+fn mark(process: &str, seconds: u32) -> &'static str {
+    if beyond_claim(process, seconds) { " †" } else { "" }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// Writes the page and the raw counts.
+pub(crate) fn write(root: &Path, table: &Table) -> Result<(), String> {
+    let page = format!("{HEAD}{}", markdown(table));
+    let json = serde_json::to_string_pretty(table).map_err(|e| e.to_string())? + "\n";
+    for (ending, text) in [("md", page), ("json", json)] {
+        let path = root.join(format!("{NAME}.{ending}"));
+        fs::write(&path, text).map_err(|e| format!("{} could not be written: {e}", path.display()))?;
+    }
+    Ok(())
+}
+
+const HEAD: &str = "# Coverage of Prony's intervals and verdicts, 2026-11-21
+
+Made by `cargo xtask coverage --write`, from fixed seeds: the same code gives the same table on any machine.
+Simulated answers go into the bins and histograms that the engine keeps, and from there through the functions that
+judge real trials (`prony_analysis::within`, `prony_analysis::compare`). [statistics.md](../statistics.md) says how to read it.
+
+Covered: of the runs that print an interval, those whose interval holds the truth; 93 % are asked. × oracle: the
+median width over that of the middle 95 % of the points of all runs, which is the narrowest interval that somebody
+who knew the process could give; 1.3 is allowed. Steady runs (what drifts: nothing) may be flagged in under 5 %,
+drifting ones must be in 80 %. With a true difference of 0, faster and slower together stay under 5 %; the one of
+5 % is to be found by 12 blocks in 80 %, at a smallest difference that matters of 2 %.
+
+† Beyond what is claimed: dependence whose 1/e time is over a fortieth of the window. Rows printed in under one
+run of forty are shown and not judged: too few to say how often they hold.
+
+";

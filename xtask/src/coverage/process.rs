@@ -1,0 +1,211 @@
+//! Load processes whose truth is known: what is answered when, and how long it took.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::chance::Chance;
+use super::recorder::Recorder;
+
+/// What is loaded, in the simulation.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Kind {
+    /// Poisson arrivals at one server with exponential service, first come first served.
+    Mm1 {
+        /// Requests per second.
+        rate: f64,
+        /// The server's share of time in use.
+        utilisation: f64,
+    },
+    /// Closed connections, each served by itself, lognormal times of this median and sigma.
+    Lognormal {
+        /// Connections.
+        connections: u32,
+        /// Median in seconds.
+        median_s: f64,
+        /// Standard deviation of the logarithm.
+        sigma: f64,
+    },
+    /// As above, Pareto times above a least one.
+    Pareto {
+        /// Connections.
+        connections: u32,
+        /// The least time, in seconds.
+        least_s: f64,
+        /// The tail's index.
+        index: f64,
+    },
+    /// Rate and response swing with two first-order chains of one step per 100 ms.
+    Chain {
+        /// Requests per second.
+        rate: f64,
+        /// The chains' correlation from one step to the next.
+        phi: f64,
+    },
+}
+
+/// How a run drifts, as shares over the window.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Drift {
+    /// Growth of the rate.
+    pub(crate) rate: f64,
+    /// Growth of response times.
+    pub(crate) response: f64,
+    /// For this share of the window the rate is a fifth lower: a warm-up that is not over.
+    pub(crate) slow_start: f64,
+}
+
+/// What is true of a process without drift.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Truth {
+    pub(crate) per_s: f64,
+    pub(crate) p50_ns: f64,
+    pub(crate) p99_ns: f64,
+}
+
+/// z of the 99th percentile, Φ⁻¹(0.99).
+const Z99: f64 = 2.326_347_874;
+/// Swings of [`Kind::Chain`]: of the rate's logarithm, of the response's, and the response's own noise.
+const CHAIN: (f64, f64, f64) = (0.05, 0.2, 0.4);
+const CHAIN_MEDIAN_S: f64 = 0.01;
+const STEP_S: f64 = 0.1;
+/// Traffic before the window, so that it begins in its steady state.
+const WARM_UP_S: f64 = 2.0;
+
+impl Kind {
+    /// The truth by formula.
+    pub(crate) fn truth(self) -> Truth {
+        let (per_s, p50, p99) = match self {
+            // Response times of M/M/1 are exponential with rate μ − λ (Kleinrock (1975), Queueing Systems I, 3.2).
+            Kind::Mm1 { rate, utilisation } => {
+                let gap = rate / utilisation - rate;
+                (rate, std::f64::consts::LN_2 / gap, 100f64.ln() / gap)
+            }
+            // A renewal process answers at one over the mean.
+            Kind::Lognormal { connections, median_s, sigma } => {
+                let mean = median_s * (sigma * sigma / 2.0).exp();
+                (f64::from(connections) / mean, median_s, median_s * (Z99 * sigma).exp())
+            }
+            Kind::Pareto { connections, least_s, index } => {
+                let mean = least_s * index / (index - 1.0);
+                let beyond = |share: f64| least_s * share.powf(-1.0 / index);
+                (f64::from(connections) / mean, beyond(0.5), beyond(0.01))
+            }
+            Kind::Chain { rate, .. } => {
+                let spread = CHAIN.1.hypot(CHAIN.2);
+                (rate, CHAIN_MEDIAN_S, CHAIN_MEDIAN_S * (Z99 * spread).exp())
+            }
+        };
+        Truth { per_s, p50_ns: p50 * 1e9, p99_ns: p99 * 1e9 }
+    }
+
+    /// Plays one run of `window_s` seconds into the recorder.
+    pub(crate) fn play(self, window_s: f64, drift: Drift, chance: &mut Chance, recorder: &mut Recorder) {
+        let course = Course { window_s, drift };
+        match self {
+            Kind::Mm1 { rate, utilisation } => mm1(rate, utilisation, &course, chance, recorder),
+            Kind::Lognormal { connections, median_s, sigma } => {
+                closed(connections, &course, chance, recorder, |c| median_s * (sigma * c.normal()).exp());
+            }
+            Kind::Pareto { connections, least_s, index } => {
+                closed(connections, &course, chance, recorder, |c| {
+                    least_s * (1.0 - c.uniform()).powf(-1.0 / index)
+                });
+            }
+            Kind::Chain { rate, phi } => chain(rate, phi, &course, chance, recorder),
+        }
+    }
+}
+
+/// The drift as factors at an instant.
+struct Course {
+    window_s: f64,
+    drift: Drift,
+}
+
+impl Course {
+    fn rate(&self, at_s: f64) -> f64 {
+        let slow = if at_s < self.drift.slow_start * self.window_s { 0.8 } else { 1.0 };
+        slow * (1.0 + self.drift.rate * (at_s / self.window_s).clamp(0.0, 1.0))
+    }
+
+    fn response(&self, at_s: f64) -> f64 {
+        1.0 + self.drift.response * (at_s / self.window_s).clamp(0.0, 1.0)
+    }
+}
+
+fn mm1(rate: f64, utilisation: f64, course: &Course, chance: &mut Chance, recorder: &mut Recorder) {
+    let service_s = utilisation / rate;
+    // The workload an arrival finds, stationary: 0, or exponential.
+    let busy = chance.uniform() < utilisation;
+    let mut at = -WARM_UP_S;
+    let mut free_at = at + if busy { chance.exponential() / (1.0 / service_s - rate) } else { 0.0 };
+    loop {
+        at += chance.exponential() / (rate * course.rate(at));
+        free_at = free_at.max(at) + chance.exponential() * service_s * course.response(at);
+        if free_at >= course.window_s {
+            return;
+        }
+        recorder.answer(free_at, free_at - at);
+    }
+}
+
+fn closed(
+    connections: u32,
+    course: &Course,
+    chance: &mut Chance,
+    recorder: &mut Recorder,
+    mut service_s: impl FnMut(&mut Chance) -> f64,
+) {
+    // By the instant of completion, in integers: (ends, began).
+    let nanoseconds = |s: f64| rounded((s + WARM_UP_S) * 1e9);
+    let mut due: BinaryHeap<Reverse<(u64, u64)>> = BinaryHeap::new();
+    for _ in 0..connections {
+        let took = chance.uniform() * service_s(chance);
+        due.push(Reverse((nanoseconds(took - WARM_UP_S), 0)));
+    }
+    while let Some(Reverse((ends, began))) = due.pop() {
+        let seconds = |ns: u64| real(ns) / 1e9 - WARM_UP_S;
+        let at = seconds(ends);
+        if at >= course.window_s {
+            return;
+        }
+        recorder.answer(at, real(ends - began) / 1e9);
+        // A rate that drifts is a pause between requests that does.
+        let took = service_s(chance) * course.response(at) / course.rate(at);
+        due.push(Reverse((ends + rounded(took * 1e9).max(1), ends)));
+    }
+}
+
+fn chain(rate: f64, phi: f64, course: &Course, chance: &mut Chance, recorder: &mut Recorder) {
+    let (swing, response_swing, own) = CHAIN;
+    let fresh = (1.0 - phi * phi).sqrt();
+    let (mut of_rate, mut of_response) = (chance.normal(), chance.normal());
+    let mut step = 0.0;
+    while step * STEP_S < course.window_s {
+        let from = step * STEP_S;
+        let level = rate * course.rate(from) * (swing * of_rate - swing * swing / 2.0).exp();
+        let mut at = from + chance.exponential() / level;
+        while at < (from + STEP_S).min(course.window_s) {
+            let log = response_swing * of_response + own * chance.normal();
+            recorder.answer(at, CHAIN_MEDIAN_S * log.exp() * course.response(at));
+            at += chance.exponential() / level;
+        }
+        of_rate = phi * of_rate + fresh * chance.normal();
+        of_response = phi * of_response + fresh * chance.normal();
+        step += 1.0;
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a window in nanoseconds, below 2^53")]
+fn real(ns: u64) -> f64 {
+    ns as f64
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a window in nanoseconds, below 2^53"
+)]
+fn rounded(ns: f64) -> u64 {
+    ns.round() as u64
+}

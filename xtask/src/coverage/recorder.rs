@@ -1,0 +1,81 @@
+//! Answers as the engine's books would keep them: 100 ms bins, seconds with
+//! histograms, one histogram of the window.
+
+use prony_analysis::testing::healthy;
+use prony_load::measurement::{
+    BIN_NS, Bin, Durations, Measurement, Second, SparseDurations, empty_histogram,
+};
+
+const S: u64 = 1_000_000_000;
+
+/// One measurement, used again for every run.
+pub(crate) struct Recorder {
+    m: Measurement,
+    /// The second that is being filled, and its answers.
+    second: usize,
+    response: Durations,
+}
+
+impl Recorder {
+    /// For windows of whole seconds.
+    pub(crate) fn new(seconds: u64) -> Recorder {
+        Recorder { m: healthy(seconds, 0), second: 0, response: empty_histogram() }
+    }
+
+    /// Forgets the run before.
+    pub(crate) fn clear(&mut self) {
+        self.m.bins.fill(Bin::default());
+        self.m.latency.response.completed.reset();
+        self.m.requests.completed = 0;
+        self.response.reset();
+        self.second = 0;
+    }
+
+    /// An answer, in order of the second it came in; those before the window are not counted.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "within the window, in nanoseconds"
+    )]
+    pub(crate) fn answer(&mut self, at_s: f64, took_s: f64) {
+        if at_s < 0.0 {
+            return;
+        }
+        let at_ns = (at_s * 1e9) as u64;
+        let second = (at_ns / S) as usize;
+        while self.second < second {
+            self.close();
+        }
+        let Some(bin) = self.m.bins.get_mut((at_ns / BIN_NS) as usize) else { return };
+        bin.completed += 1;
+        bin.dispatched += 1;
+        self.m.requests.completed += 1;
+        self.response.saturating_record((took_s * 1e9).max(1.0) as u64);
+    }
+
+    fn close(&mut self) {
+        let response = SparseDurations::of(&self.response);
+        response.add_to(&mut self.m.latency.response.completed);
+        let completed = self.response.len();
+        if let Some(place) = self.m.series.get_mut(self.second) {
+            *place = Second {
+                at_ns: self.second as u64 * S,
+                length_ns: S,
+                completed,
+                failed: 0,
+                connections: 50,
+                response,
+            };
+        }
+        self.response.reset();
+        self.second += 1;
+    }
+
+    /// What was measured.
+    pub(crate) fn measured(&mut self) -> &Measurement {
+        while self.second < self.m.series.len() {
+            self.close();
+        }
+        &self.m
+    }
+}

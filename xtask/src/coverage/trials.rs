@@ -1,0 +1,125 @@
+//! Many runs of one process, and how often its intervals held.
+
+use prony_analysis::testing::closed_plan;
+use prony_analysis::within::within;
+use prony_load::measurement::Measurement;
+use serde::Serialize;
+
+use super::chance::Chance;
+use super::process::{Drift, Kind};
+use super::recorder::Recorder;
+
+/// A process under a window.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
+    pub(crate) seconds: u32,
+}
+
+/// One figure's intervals over all runs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct FigureRow {
+    pub(crate) process: String,
+    pub(crate) seconds: u32,
+    pub(crate) figure: &'static str,
+    pub(crate) runs: u64,
+    /// Runs that printed an interval.
+    pub(crate) printed: u64,
+    /// Of these, the share whose interval holds the truth.
+    pub(crate) covered: f64,
+    /// Half the median width of intervals, over the truth.
+    pub(crate) half_width: f64,
+    /// The median width over the oracle's: the middle 95 % of the points of all runs.
+    pub(crate) over_oracle: f64,
+}
+
+/// How often a verdict was given.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct FlagRow {
+    pub(crate) process: String,
+    pub(crate) seconds: u32,
+    /// What drifts, or `nothing`.
+    pub(crate) drift: &'static str,
+    pub(crate) runs: u64,
+    pub(crate) flagged: f64,
+}
+
+/// (point, low, high) of one run.
+type Reading = (f64, Option<(f64, f64)>);
+
+/// Plays the case and counts: coverage of three figures, and false alarms.
+pub(crate) fn coverage(case: Case, runs: u64, seed: u64) -> (Vec<FigureRow>, FlagRow) {
+    let mut readings: [Vec<Reading>; 3] = Default::default();
+    let plan = closed_plan();
+    let mut flagged = 0;
+    play(case, Drift::default(), runs, seed, |m| {
+        let found = within(m, &plan);
+        flagged += u64::from(!found.drifted.is_empty());
+        let estimate = &found.throughput;
+        readings[0].push((estimate.point, estimate.ci_low.zip(estimate.ci_high)));
+        for (at, name) in ["p50_ns", "p99_ns"].iter().enumerate() {
+            let Some(point) = found.response.percentile(name) else { continue };
+            let interval = found.response.ci95.get(*name).map(|[low, high]| (real(*low), real(*high)));
+            readings[at + 1].push((real(point), interval));
+        }
+    });
+    let flagged = real(flagged) / real(runs.max(1));
+    let truth = case.kind.truth();
+    let rows = ["throughput", "p50", "p99"]
+        .into_iter()
+        .zip([truth.per_s, truth.p50_ns, truth.p99_ns])
+        .zip(&readings)
+        .map(|((figure, truth), readings)| row(case, figure, truth, readings, runs))
+        .collect();
+    (rows, FlagRow { process: case.name.to_owned(), seconds: case.seconds, drift: "nothing", runs, flagged })
+}
+
+/// The share of runs in which this drift was flagged.
+pub(crate) fn flags(case: Case, what: &'static str, drift: Drift, runs: u64, seed: u64) -> FlagRow {
+    let plan = closed_plan();
+    let mut flagged = 0;
+    play(case, drift, runs, seed, |m| flagged += u64::from(!within(m, &plan).drifted.is_empty()));
+    let flagged = real(flagged) / real(runs.max(1));
+    FlagRow { process: case.name.to_owned(), seconds: case.seconds, drift: what, runs, flagged }
+}
+
+fn play(case: Case, drift: Drift, runs: u64, seed: u64, mut look: impl FnMut(&Measurement)) {
+    let mut recorder = Recorder::new(u64::from(case.seconds));
+    for run in 0..runs {
+        recorder.clear();
+        case.kind.play(f64::from(case.seconds), drift, &mut Chance::of(seed, run), &mut recorder);
+        look(recorder.measured());
+    }
+}
+
+fn row(case: Case, figure: &'static str, truth: f64, readings: &[Reading], runs: u64) -> FigureRow {
+    let intervals: Vec<(f64, f64)> = readings.iter().filter_map(|r| r.1).collect();
+    let covered = intervals.iter().filter(|(low, high)| *low <= truth && truth <= *high).count();
+    let mut widths: Vec<f64> = intervals.iter().map(|(low, high)| high - low).collect();
+    let mut points: Vec<f64> = readings.iter().map(|r| r.0).collect();
+    let oracle = quantile(&mut points, 0.975) - quantile(&mut points, 0.025);
+    let width = quantile(&mut widths, 0.5);
+    FigureRow {
+        process: case.name.to_owned(),
+        seconds: case.seconds,
+        figure,
+        runs,
+        printed: intervals.len() as u64,
+        covered: real(covered as u64) / real(intervals.len().max(1) as u64),
+        half_width: width / 2.0 / truth,
+        over_oracle: if oracle > 0.0 { width / oracle } else { 0.0 },
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index of a list")]
+fn quantile(values: &mut [f64], q: f64) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let at = (q * real(values.len() as u64)) as usize;
+    values.get(at.min(values.len().saturating_sub(1))).copied().unwrap_or(0.0)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts and nanoseconds, below 2^53")]
+pub(crate) fn real(value: u64) -> f64 {
+    value as f64
+}

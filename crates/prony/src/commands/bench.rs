@@ -109,9 +109,7 @@ fn conclude(
         made = format!(
             "{} in {}: measuring {:.0} % of the time, the rest is starts, stops and checks\n{made}",
             count(u64::from(outcome.trials), "trial", "trials"),
-            show_duration(Duration::from_millis(
-                u64::try_from(outcome.elapsed.as_millis()).unwrap_or(u64::MAX)
-            )),
+            show_duration(Duration::from_secs(outcome.elapsed.as_secs().max(1))),
             share * 100.0
         );
     }

@@ -276,7 +276,7 @@ impl<'a> Course<'a> {
 
     pub(super) fn event(&mut self, what: &str, detail: String) -> Result<(), BenchError> {
         let event = Event { at: rfc3339(SystemTime::now()), what: what.to_owned(), detail, found: None };
-        self.write_event(event)
+        self.write_event(&event)
     }
 
     /// What a candidate's full check found out, for its record.
@@ -291,12 +291,12 @@ impl<'a> Course<'a> {
             }
         };
         let found = Some(Found { candidate: candidate.to_owned(), sleep });
-        self.write_event(Event { at: rfc3339(SystemTime::now()), what: "checked".to_owned(), detail, found })
+        self.write_event(&Event { at: rfc3339(SystemTime::now()), what: "checked".to_owned(), detail, found })
     }
 
-    fn write_event(&mut self, event: Event) -> Result<(), BenchError> {
+    fn write_event(&mut self, event: &Event) -> Result<(), BenchError> {
         self.write(&Line::Event(event.clone()))?;
-        (self.tell)(&BenchEvent::Note(&event));
+        (self.tell)(&BenchEvent::Note(event));
         Ok(())
     }
 

@@ -198,6 +198,7 @@ pub(crate) fn candidates(log: &RunLog, results: &Results<'_>, plan: &str) -> Vec
                 version: None,
                 workers: None,
                 keepalive: true,
+                sleep: None,
             }
         });
     known.chain(unknown).collect()
@@ -226,7 +227,7 @@ fn notes(log: &RunLog, results: &Results<'_>) -> Vec<String> {
     let mut notes: Vec<String> = log
         .events
         .iter()
-        .filter(|e| e.what != "finished")
+        .filter(|e| !matches!(e.what.as_str(), "finished" | "checked"))
         .map(|e| {
             let what = e.what.replace('_', " ");
             if e.detail.is_empty() { what } else { format!("{what}: {}", e.detail) }

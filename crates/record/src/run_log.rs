@@ -104,6 +104,39 @@ pub struct CandidateRecord {
     pub workers: Option<u32>,
     /// Whether its connections serve more than one request.
     pub keepalive: bool,
+    /// Whether requests that wait hold up others, as its first check showed; `None` where it has no
+    /// such route, or was not checked yet. Not in the header's own line: an event of the log tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sleep: Option<Sleep>,
+}
+
+/// What becomes of requests that wait (`GET /sleep`) at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sleep {
+    /// They wait together.
+    Concurrent,
+    /// They wait one after the other, or as many at once as there are workers.
+    Blocks,
+}
+
+impl Sleep {
+    /// The word in files and on screens.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Sleep::Concurrent => "concurrent",
+            Sleep::Blocks => "blocks",
+        }
+    }
+}
+
+/// What a candidate's full check found out about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Found {
+    /// Its label.
+    pub candidate: String,
+    /// What becomes of requests that wait at the same time.
+    pub sleep: Option<Sleep>,
 }
 
 /// A candidate that does not run.
@@ -197,6 +230,9 @@ pub struct Event {
     pub what: String,
     /// A sentence.
     pub detail: String,
+    /// What a check found out (`checked`): it becomes a part of the candidate's record on reading.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<Found>,
 }
 
 /// A whole run log, read.
@@ -418,7 +454,13 @@ impl RunLog {
                 self.unfinished.retain(|p| p.index != result.planned.index);
                 self.results.push(result);
             }
-            Line::Event(event) => self.events.push(event),
+            Line::Event(event) => {
+                if let Some(found) = &event.found {
+                    let known = self.header.candidates.iter_mut().find(|c| c.label == found.candidate);
+                    known.into_iter().for_each(|candidate| candidate.sleep = found.sleep);
+                }
+                self.events.push(event);
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use prony_record::rfc3339;
 use prony_record::run_log::{
-    Event, Line, PlannedTrial, RunLog, RunLogError, RunLogWriter, TrialResult, TrialStart,
+    Event, Found, Line, PlannedTrial, RunLog, RunLogError, RunLogWriter, Sleep, TrialResult, TrialStart,
 };
 use prony_record::trial::Validity;
 
@@ -45,6 +45,10 @@ pub(super) struct Course<'a> {
     began: Instant,
     trials: u32,
     counted: u32,
+    /// How long servers were under load.
+    pub(super) under_load: Duration,
+    /// Candidates that were said to need SIGKILL.
+    pub(super) deaf: BTreeSet<String>,
 }
 
 /// Runs an experiment, or the rest of one.
@@ -121,6 +125,8 @@ impl<'a> Course<'a> {
             began: Instant::now(),
             trials: 0,
             counted: 0,
+            under_load: Duration::ZERO,
+            deaf: BTreeSet::new(),
         }
     }
 
@@ -160,7 +166,10 @@ impl<'a> Course<'a> {
             }
         }
         if !left.is_empty() {
-            self.event("finished", format!("All trials are done: {} in this sitting.", self.trials))?;
+            let share = self.outcome(End::Finished).share_under_load().unwrap_or(0.0) * 100.0;
+            let (trials, text) =
+                (self.trials, format!("servers were under load for {share:.0} % of the time"));
+            self.event("finished", format!("All trials are done: {trials} in this sitting; {text}."))?;
         }
         Ok(self.outcome(End::Finished))
     }
@@ -261,13 +270,33 @@ impl<'a> Course<'a> {
             trials: self.trials,
             counted: self.counted,
             elapsed: self.began.elapsed(),
+            under_load: self.under_load,
         }
     }
 
-    fn event(&mut self, what: &str, detail: String) -> Result<(), BenchError> {
-        let event = Event { at: rfc3339(SystemTime::now()), what: what.to_owned(), detail };
+    pub(super) fn event(&mut self, what: &str, detail: String) -> Result<(), BenchError> {
+        let event = Event { at: rfc3339(SystemTime::now()), what: what.to_owned(), detail, found: None };
+        self.write_event(&event)
+    }
+
+    /// What a candidate's full check found out, for its record.
+    pub(super) fn found(&mut self, candidate: &str, sleep: Option<Sleep>) -> Result<(), BenchError> {
+        let detail = match sleep {
+            None => format!("{candidate} does what every server of this run must."),
+            Some(sleep) => {
+                format!(
+                    "{candidate} does what every server of this run must; GET /sleep: {}.",
+                    sleep.as_str()
+                )
+            }
+        };
+        let found = Some(Found { candidate: candidate.to_owned(), sleep });
+        self.write_event(&Event { at: rfc3339(SystemTime::now()), what: "checked".to_owned(), detail, found })
+    }
+
+    fn write_event(&mut self, event: &Event) -> Result<(), BenchError> {
         self.write(&Line::Event(event.clone()))?;
-        (self.tell)(&BenchEvent::Note(&event));
+        (self.tell)(&BenchEvent::Note(event));
         Ok(())
     }
 

@@ -59,6 +59,7 @@ fn candidate_record(c: &BenchCandidate, setup: &BenchSetup) -> CandidateRecord {
         version: c.version.clone(),
         workers: told.then(|| workers(c, setup)),
         keepalive: candidate.keepalive().unwrap_or(true),
+        sleep: None,
     }
 }
 

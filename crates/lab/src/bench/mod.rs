@@ -25,6 +25,7 @@ mod budget;
 mod course;
 mod header;
 mod knee;
+mod marks;
 mod pins;
 mod resolve;
 mod trial;
@@ -244,6 +245,16 @@ pub struct BenchOutcome {
     pub counted: u32,
     /// Its time.
     pub elapsed: Duration,
+    /// How much of it servers were under load, warm-ups included: the rest are starts, stops and checks.
+    pub under_load: Duration,
+}
+
+impl BenchOutcome {
+    /// [`BenchOutcome::under_load`] as a share of all, 0 to 1; `None` where no trial was run.
+    pub fn share_under_load(&self) -> Option<f64> {
+        (self.trials > 0 && !self.elapsed.is_zero())
+            .then(|| (self.under_load.as_secs_f64() / self.elapsed.as_secs_f64()).min(1.0))
+    }
 }
 
 /// Why a run ended.

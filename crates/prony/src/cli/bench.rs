@@ -61,4 +61,7 @@ pub(crate) struct BenchArguments {
     /// `127.0.0.1:9464`; an address of another machine's reach is open to whoever reaches it
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics: Option<String>,
+    /// How long to wait while another bench runs on this machine; 0 is not at all [default: until it ends]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) wait: Option<String>,
 }

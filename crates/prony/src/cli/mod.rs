@@ -4,6 +4,7 @@
 mod bench;
 mod capacity;
 mod compare;
+mod doctor;
 mod history;
 mod load;
 mod report;
@@ -17,6 +18,7 @@ use clap::{Parser, Subcommand};
 pub(crate) use bench::BenchArguments;
 pub(crate) use capacity::CapacityArguments;
 pub(crate) use compare::{CompareArguments, CompareFormat};
+pub(crate) use doctor::{DoctorArguments, DoctorFormat};
 pub(crate) use history::{HistoryArguments, HistoryFormat};
 pub(crate) use load::{LoadArguments, PlanArguments};
 pub(crate) use report::{ReportArguments, ReportFormat};
@@ -56,4 +58,6 @@ pub(crate) enum Command {
     History(HistoryArguments),
     /// Says which of two is faster, slower or equivalent, or that these trials don't tell
     Compare(CompareArguments),
+    /// What on this host distorts results, and what mends it
+    Doctor(DoctorArguments),
 }

@@ -5,10 +5,15 @@ mod progress;
 mod setup;
 
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use prony_analysis::experiment::analyse;
-use prony_lab::bench::{BenchError, BenchOutcome, BenchSetup, End};
+use prony_lab::bench::{BenchError, BenchOutcome, BenchSetup, End, Interrupt};
+use prony_lab::turn::{self, Turn, TurnError};
+use prony_lab::units::{parse_duration, show_duration};
+use prony_record::rfc3339;
 use prony_record::run_log::RunLog;
+use prony_report::format::count;
 use prony_report::page;
 use prony_report::terminal::{self, TerminalOptions};
 
@@ -32,6 +37,7 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
         printer.note(&format!("skipped  {}: {}{mend}", skipped.candidate, skipped.reason));
     }
     let interrupt = interrupt::of_a_run()?;
+    let _turn = turn(&setup, arguments, &interrupt, printer)?;
     let cpus = &setup.pins.client;
     let watch = Watch::start(arguments.web.as_deref(), || watch::bench_head(&setup), cpus, printer)?
         .and_metrics(arguments.metrics.as_deref(), || watch::bench_rates(&setup), cpus, printer)?;
@@ -48,6 +54,32 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
             Err(failure(why))
         }
     }
+}
+
+/// Two benches at once would measure each other: the second waits, and says for whom.
+fn turn(
+    setup: &BenchSetup,
+    arguments: &BenchArguments,
+    interrupt: &Interrupt,
+    printer: &Printer,
+) -> Result<Turn, Failure> {
+    let patience = arguments.wait.as_deref().map(parse_duration).transpose()?;
+    let since = rfc3339(SystemTime::now());
+    let name = &setup.experiment.name;
+    let mut waits = |holder: Option<&turn::Holder>| {
+        printer.note(&format!(
+            "Another bench runs on this machine{}: waiting for its end. (--wait 1h bounds that.)",
+            turn::described(holder)
+        ));
+    };
+    turn::take(&turn::path(), name, &since, patience, &|| interrupt.asked(), &mut waits).map_err(|why| {
+        match why {
+            TurnError::Interrupted => Failure::interrupted(),
+            TurnError::Taken(_) => {
+                Failure::not_measured(format!("Nothing was measured within --wait: {why}"))
+            }
+        }
+    })
 }
 
 /// A log that cannot be opened or resumed is the command's fault; the rest is the run's.
@@ -74,6 +106,14 @@ fn conclude(
         &TerminalOptions { color: printer.color(), ..Default::default() },
     ));
     let mut made = format!("Run log: {}", outcome.log.display());
+    if let Some(share) = outcome.share_under_load() {
+        made = format!(
+            "{} in {}: measuring {:.0} % of the time, the rest is starts, stops and checks\n{made}",
+            count(u64::from(outcome.trials), "trial", "trials"),
+            show_duration(Duration::from_secs(outcome.elapsed.as_secs().max(1))),
+            share * 100.0
+        );
+    }
     match page::report(&log) {
         Ok(html) => {
             let path = html_path(&outcome.log.to_string_lossy());

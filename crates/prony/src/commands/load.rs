@@ -51,6 +51,13 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     if plan.target.tls && plan.tls.verify == Verify::Nothing {
         printer.note("-k: the server's certificate is NOT checked; whoever answers is loaded.");
     }
+    let benching = prony_lab::turn::holder(&prony_lab::turn::path());
+    if benching.is_some() {
+        printer.note(&format!(
+            "A bench runs on this machine{}: its figures and these disturb each other.",
+            prony_lab::turn::described(benching.as_ref())
+        ));
+    }
     let control = interrupt::control()?;
     let embedded = if embeds { Some(Embedded::start()?) } else { None };
     if let Some(embedded) = &embedded {
@@ -247,6 +254,7 @@ fn header(trial: &Trial, candidate: &str, plan: &str) -> Header {
             version: None,
             workers: None,
             keepalive: trial.plan.keepalive,
+            sleep: None,
         }],
         skipped: Vec::new(),
         plans: vec![NamedPlan {

@@ -5,6 +5,7 @@ mod any_flags;
 pub(crate) mod bench;
 pub(crate) mod capacity;
 pub(crate) mod compare;
+pub(crate) mod doctor;
 pub(crate) mod embedded;
 mod export;
 pub(crate) mod history;

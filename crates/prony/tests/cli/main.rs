@@ -4,6 +4,7 @@
 mod bad_input;
 mod bench;
 mod coming_from;
+mod doctor;
 mod export;
 mod formats;
 #[path = "../../../record/src/openmetrics/grammar.rs"]
@@ -12,6 +13,7 @@ mod history;
 mod ledger;
 mod many;
 mod metrics;
+mod misbehaviour;
 mod ports;
 mod servers;
 mod signals;

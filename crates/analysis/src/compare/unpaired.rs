@@ -53,14 +53,12 @@ pub fn compare_unpaired(a: &[f64], b: &[f64], rule: Rule) -> Result<Comparison, 
         .then(|| blocks_needed(point.abs(), spread, margin))
         .flatten()
         .map(|wanted| wanted.saturating_sub(n).max(1));
-    let ratio =
-        Interval { point: point.exp(), low: (point - half95).exp(), high: (point + half95).exp(), n };
+    let ratio = Interval { point: point.exp(), low: (point - half95).exp(), high: (point + half95).exp(), n };
     Ok(Comparison { ratio, finding, spread, blocks_needed })
 }
 
 fn logs(values: &[f64]) -> Result<Vec<f64>, CompareError> {
-    let logs: Option<Vec<f64>> =
-        values.iter().map(|v| (*v > 0.0 && v.is_finite()).then(|| v.ln())).collect();
+    let logs: Option<Vec<f64>> = values.iter().map(|v| (*v > 0.0 && v.is_finite()).then(|| v.ln())).collect();
     logs.ok_or(CompareError::NotPositive)
 }
 
@@ -97,9 +95,8 @@ mod tests {
     #[test]
     fn the_four_findings() {
         let a = [100.0, 100.4, 99.7, 100.1, 99.9];
-        let of = |factor: f64| {
-            compare_unpaired(&a, &a.map(|v| v * factor), Rule::THROUGHPUT).unwrap().finding
-        };
+        let of =
+            |factor: f64| compare_unpaired(&a, &a.map(|v| v * factor), Rule::THROUGHPUT).unwrap().finding;
         assert_eq!(of(1.05), Finding::Faster);
         assert_eq!(of(0.95), Finding::Slower);
         assert_eq!(of(1.001), Finding::Equivalent);

@@ -50,9 +50,7 @@ pub fn choose_in<'a>(
     named: &'a [String],
 ) -> Result<(Part<'a>, Part<'a>), ComparisonError> {
     let all = measured(log);
-    let pair = |a: &'a str, b: &'a str| {
-        (Part { log, run, candidate: a }, Part { log, run, candidate: b })
-    };
+    let pair = |a: &'a str, b: &'a str| (Part { log, run, candidate: a }, Part { log, run, candidate: b });
     let baseline = log.header.baseline.as_deref().filter(|label| all.contains(label));
     match (named, all.as_slice()) {
         ([one, other], _) => Ok(pair(known(&all, one, run)?, known(&all, other, run)?)),
@@ -100,10 +98,7 @@ fn measured(log: &RunLog) -> Vec<&str> {
 
 fn known<'a>(labels: &[&'a str], name: &str, run: &str) -> Result<&'a str, ComparisonError> {
     labels.iter().copied().find(|label| *label == name).ok_or_else(|| {
-        ComparisonError::Choice(format!(
-            "{run} has no measured candidate {name:?}; it has {}.",
-            list(labels)
-        ))
+        ComparisonError::Choice(format!("{run} has no measured candidate {name:?}; it has {}.", list(labels)))
     })
 }
 

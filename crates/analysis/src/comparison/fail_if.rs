@@ -51,7 +51,8 @@ fn one(text: &str) -> Result<FailIf, FailIfError> {
         _ => {}
     }
     let compact: String = text.chars().filter(|c| !c.is_whitespace()).collect();
-    let at = compact.find(['<', '>']).ok_or_else(|| wrong("it is no word of a verdict, and has no < or >."))?;
+    let at =
+        compact.find(['<', '>']).ok_or_else(|| wrong("it is no word of a verdict, and has no < or >."))?;
     let (name, rest) = compact.split_at(at);
     let above = rest.starts_with('>');
     let figure = figure(name).map_err(|why| wrong(&why))?;
@@ -95,14 +96,15 @@ pub fn failures(conditions: &[FailIf], comparison: &Comparison) -> Vec<String> {
                 let fails = match condition {
                     FailIf::Slower => (is_speed && figure.finding == Some(Finding::Slower))
                         .then(|| format!("{under} is slower")),
-                    FailIf::Inconclusive => undecided(figure, conditions, is_speed)
-                        .then(|| format!("{under} is undecided")),
-                    FailIf::Change { figure: of, above, share } => (*of == figure.figure
-                        && beyond(figure, *above, *share) == Some(true))
-                    .then(|| {
-                        let sign = if *above { '>' } else { '<' };
-                        format!("{under} changed by {sign} {:+} %", round(share * 100.0))
-                    }),
+                    FailIf::Inconclusive => {
+                        undecided(figure, conditions, is_speed).then(|| format!("{under} is undecided"))
+                    }
+                    FailIf::Change { figure: of, above, share } => {
+                        (*of == figure.figure && beyond(figure, *above, *share) == Some(true)).then(|| {
+                            let sign = if *above { '>' } else { '<' };
+                            format!("{under} changed by {sign} {:+} %", round(share * 100.0))
+                        })
+                    }
                 };
                 said.extend(fails);
             }
@@ -132,7 +134,12 @@ fn undecided(figure: &FigureComparison, conditions: &[FailIf], is_speed: bool) -
         }
         FailIf::Slower | FailIf::Inconclusive => false,
     });
-    named || (is_speed && matches!(figure.finding, None | Some(Finding::Inconclusive)))
+    let open = match figure.finding {
+        Some(finding) => finding == Finding::Inconclusive,
+        // A percentile that is withheld is shown as that; one trial each, or a throughput of 0, is undecided.
+        None => figure.ratio.is_some() || figure.figure == Figure::Throughput,
+    };
+    named || (is_speed && open)
 }
 
 fn round(percent: f64) -> f64 {

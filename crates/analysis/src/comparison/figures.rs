@@ -40,8 +40,7 @@ impl Sample {
     /// `Ok(None)` where no trial has the figure at all; the reason where some do not, or where it
     /// cannot be compared.
     fn of(figure: Figure, cells: &[Cell<'_>]) -> Result<Option<Sample>, String> {
-        let known: Vec<_> =
-            cells.iter().map(|c| (c.planned.block, figure.of(c.trial, c.server))).collect();
+        let known: Vec<_> = cells.iter().map(|c| (c.planned.block, figure.of(c.trial, c.server))).collect();
         let missing = known.iter().filter(|(_, known)| known.is_none()).count();
         let is_time = matches!(figure, Figure::Percentile(_));
         if missing == cells.len() && !is_time {
@@ -125,8 +124,7 @@ fn judge(found: &mut FigureComparison, a: &Sample, b: &Sample, paired: bool, rul
     let pairs: Vec<(f64, f64)> =
         a.blocks.iter().filter_map(|(block, value)| Some((*value, *b.blocks.get(block)?))).collect();
     let (values_a, values_b) = if paired { pairs.iter().copied().unzip() } else { (a.values(), b.values()) };
-    let compared =
-        if paired { compare(&pairs, rule) } else { compare_unpaired(&values_a, &values_b, rule) };
+    let compared = if paired { compare(&pairs, rule) } else { compare_unpaired(&values_a, &values_b, rule) };
     found.noise = Noise::of(&values_a, &values_b, paired);
     match compared {
         Ok(c) => {
@@ -175,5 +173,6 @@ fn bounded(found: &mut FigureComparison, a: &Sample, b: &Sample) {
         found.blocks_needed = None;
     }
     found.ratio = found.ratio.take().map(|r| Estimate::bare(r.point, r.n, why));
-    found.why = Some(format!("{why}: the client was the limit, or a percentile fell among requests unanswered"));
+    found.why =
+        Some(format!("{why}: the client was the limit, or a percentile fell among requests unanswered"));
 }

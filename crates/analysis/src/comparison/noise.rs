@@ -47,8 +47,7 @@ impl Noise {
 
 /// Half the mean square of successive differences of logarithms.
 fn successive(values: &[f64]) -> Option<f64> {
-    let logs: Option<Vec<f64>> =
-        values.iter().map(|v| (*v > 0.0 && v.is_finite()).then(|| v.ln())).collect();
+    let logs: Option<Vec<f64>> = values.iter().map(|v| (*v > 0.0 && v.is_finite()).then(|| v.ln())).collect();
     let logs = logs?;
     let squares: Vec<f64> = logs.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).collect();
     (!squares.is_empty()).then(|| squares.iter().sum::<f64>() / real(squares.len()) / 2.0)

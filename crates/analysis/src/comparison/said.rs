@@ -6,7 +6,7 @@ use prony_record::run_log::RunLog;
 use super::{Both, Comparison, FigureComparison, Part};
 use crate::compare::Finding;
 use crate::figure::{Figure, Percentile};
-use crate::text::{digits, list};
+use crate::text::list;
 
 /// What a user feels: the findings on these are the answer, the others are its cost.
 const SPEED: [Figure; 2] = [Figure::Throughput, Figure::Percentile(Percentile::P99)];
@@ -22,7 +22,13 @@ pub(super) fn method(paired: bool) -> &'static str {
     }
 }
 
-pub(super) fn notes(a: Part<'_>, b: Part<'_>, one_run: bool, paired: bool, plans: &[Both<'_>]) -> Vec<String> {
+pub(super) fn notes(
+    a: Part<'_>,
+    b: Part<'_>,
+    one_run: bool,
+    paired: bool,
+    plans: &[Both<'_>],
+) -> Vec<String> {
     let mut notes = Vec::new();
     if !one_run {
         let rebooted = a.log.header.host.boot_id != b.log.header.host.boot_id;
@@ -35,6 +41,13 @@ pub(super) fn notes(a: Part<'_>, b: Part<'_>, one_run: bool, paired: bool, plans
     } else if !paired {
         notes.push(
             "They were not measured in alternation: a drift of the machine is taken for a difference."
+                .to_owned(),
+        );
+    }
+    if a.log.header.precision.is_some() || b.log.header.precision.is_some() {
+        notes.push(
+            "Blocks were added until the run was precise enough: equals are then told apart by chance in up to \
+             8 % of comparisons, not 5 %."
                 .to_owned(),
         );
     }
@@ -66,13 +79,20 @@ fn apart(a: &RunLog, b: &RunLog) -> Option<String> {
     })
 }
 
-/// `−5.0 %`, `+12 %`, from a ratio; `± 0 %` where it rounds to that.
+/// `−5.0 %`, `+12 %`, from a ratio; `±0 %` where it rounds to that.
 pub(super) fn change(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
-    if percent.abs() < 0.005 {
-        return "±0 %".to_owned();
-    }
-    format!("{}{} %", if percent > 0.0 { "+" } else { "−" }, digits(percent.abs()))
+    let decimals = match percent.abs() {
+        p if p < 0.005 => return "±0 %".to_owned(),
+        p if p < 0.095 => 2,
+        p => usize::from(p < 9.95),
+    };
+    format!("{}{:.decimals$} %", if percent > 0.0 { "+" } else { "−" }, percent.abs())
+}
+
+/// A share as it was asked for: `2 %`, `0.5 %`.
+fn asked(share: f64) -> String {
+    format!("{} %", (share * 1e8).round() / 1e6)
 }
 
 fn with_interval(name: &str, ratio: &Estimate) -> String {
@@ -101,7 +121,11 @@ pub(super) fn headline(c: &Comparison) -> String {
     };
     let (faster, slower) = (told(Finding::Faster), told(Finding::Slower));
     if !faster.is_empty() && !slower.is_empty() {
-        return format!("{b} is better than {a} in {} and worse in {}", shortened(&faster), shortened(&slower));
+        return format!(
+            "{b} is better than {a} in {} and worse in {}",
+            shortened(&faster),
+            shortened(&slower)
+        );
     }
     if !faster.is_empty() {
         return format!("{b} is faster than {a}: {}", shortened(&faster));
@@ -113,13 +137,14 @@ pub(super) fn headline(c: &Comparison) -> String {
     let alike: Vec<_> = speed.iter().filter(|(_, f)| f.finding == Some(Finding::Equivalent)).collect();
     if alike.is_empty() && open.is_empty() {
         let one = c.plans.iter().all(|p| p.a_trials.min(p.b_trials) < 2);
-        let why = if one { "one trial each tells nothing of chance" } else { "there is nothing to tell it from" };
+        let why =
+            if one { "one trial each tells nothing of chance" } else { "there is nothing to tell it from" };
         return format!("no verdict on {a} and {b}: {why}");
     }
     let first = |found: &[&(&str, &FigureComparison)]| {
         let mut names: Vec<String> = Vec::new();
         for (_, f) in found {
-            let name = format!("{} within {} %", f.figure.name(), digits(f.smallest * 100.0));
+            let name = format!("{} within {}", f.figure.name(), asked(f.smallest));
             if !names.contains(&name) {
                 names.push(name);
             }
@@ -174,14 +199,18 @@ pub(super) fn next(c: &Comparison, a: Part<'_>, plans: &[Both<'_>]) -> Option<St
     let duration = record.duration_ns.map(|ns| format!(" -d {}s", ns.div_ceil(1_000_000_000).max(1)));
     let what = |title: &str| {
         let plain = |ch: char| ch.is_ascii_alphanumeric() || "-_./:=,+%@[]".contains(ch);
-        if title.chars().all(plain) { title.to_owned() } else { format!("'{}'", title.replace('\'', r"'\''")) }
+        if title.chars().all(plain) {
+            title.to_owned()
+        } else {
+            format!("'{}'", title.replace('\'', r"'\''"))
+        }
     };
-    let (name_a, name_b) = if name_like(&c.a.candidate) && name_like(&c.b.candidate) && c.a.candidate != c.b.candidate
-    {
-        (c.a.candidate.as_str(), c.b.candidate.as_str())
-    } else {
-        ("base", "head")
-    };
+    let (name_a, name_b) =
+        if name_like(&c.a.candidate) && name_like(&c.b.candidate) && c.a.candidate != c.b.candidate {
+            (c.a.candidate.as_str(), c.b.candidate.as_str())
+        } else {
+            ("base", "head")
+        };
     Some(format!(
         "prony bench --candidate {name_a}={} --candidate {name_b}={} -c {}{rate}{} --blocks {blocks}",
         what(&c.a.title),

@@ -109,7 +109,11 @@ fn of_plans(found: &mut Found, plan: &Both<'_>, a: &PlanRecord, b: &PlanRecord) 
     found.field("the plan's pipeline", &a.pipeline, &b.pipeline);
     found.field("the plan's spin", &a.spin, &b.spin);
     let checks = |p: &PlanRecord| {
-        format!("status {}, body {}", or_none(p.expect_status.as_ref()), if p.expect_body { "compared" } else { "any" })
+        format!(
+            "status {}, body {}",
+            or_none(p.expect_status.as_ref()),
+            if p.expect_body { "compared" } else { "any" }
+        )
     };
     found.field("what the plan expects", &checks(a), &checks(b));
     let client = |p: &PlanRecord| cpus(&p.cpus);
@@ -153,7 +157,11 @@ fn seconds(ns: Option<u64>) -> String {
 }
 
 fn cpus<T: Display>(cpus: &[T]) -> String {
-    if cpus.is_empty() { "any".to_owned() } else { cpus.iter().map(T::to_string).collect::<Vec<_>>().join(",") }
+    if cpus.is_empty() {
+        "any".to_owned()
+    } else {
+        cpus.iter().map(T::to_string).collect::<Vec<_>>().join(",")
+    }
 }
 
 fn clock(trial: &Trial) -> String {

@@ -64,6 +64,7 @@ impl Log {
                     .collect(),
                 experiment_toml: None,
                 published: None,
+                precision: None,
             },
             results: Vec::new(),
             events: Vec::new(),

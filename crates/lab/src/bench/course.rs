@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant, SystemTime};
 
+use prony_analysis::precision::Looking;
 use prony_record::rfc3339;
 use prony_record::run_log::{
     Event, Line, PlannedTrial, RunLog, RunLogError, RunLogWriter, TrialResult, TrialStart,
@@ -13,6 +14,7 @@ use super::aim::Aim;
 use super::budget::Budget;
 use super::header::{header, may_resume, remaining};
 use super::pins::PinnedProcess;
+use super::precision;
 use super::trial::Ended;
 use super::{BenchError, BenchEvent, BenchOutcome, BenchSetup, End, Figures, Interrupt, Loader};
 use crate::journal;
@@ -42,6 +44,7 @@ pub(super) struct Course<'a> {
     began: Instant,
     trials: u32,
     counted: u32,
+    looking: Looking,
 }
 
 /// Runs an experiment, or the rest of one.
@@ -61,10 +64,11 @@ pub fn run<'a>(
     if setup.candidates.is_empty() {
         return Err(BenchError::NoCandidates(skipped(setup)));
     }
-    let (order, left, mut writer) = if setup.resume { resume(setup)? } else { begin(setup)? };
+    let (order, left, mut writer, looking) = if setup.resume { resume(setup)? } else { begin(setup)? };
     events(&BenchEvent::Begun { log: &setup.log, total: count(order), remaining: count(left.len()) });
     let mut append = |line: &Line| writer.append(line);
-    let course = Course::new(setup, load, interrupt, events, &mut append);
+    let mut course = Course::new(setup, load, interrupt, events, &mut append);
+    course.looking = looking;
     course.run(&left, setup.resume)
 }
 
@@ -74,17 +78,20 @@ fn skipped(setup: &BenchSetup) -> String {
     if reasons.is_empty() { "there are none.".to_owned() } else { reasons.join(" ") }
 }
 
-fn begin(setup: &BenchSetup) -> Result<(usize, Vec<PlannedTrial>, RunLogWriter), BenchError> {
+/// Trials of the order, those to run, the log, and what is known already.
+type Begun = (usize, Vec<PlannedTrial>, RunLogWriter, Looking);
+
+fn begin(setup: &BenchSetup) -> Result<Begun, BenchError> {
     let header = header(setup);
     let writer = RunLogWriter::create(&setup.log, &header).map_err(BenchError::Open)?;
-    Ok((header.order.len(), header.order, writer))
+    Ok((header.order.len(), header.order, writer, Looking::default()))
 }
 
-fn resume(setup: &BenchSetup) -> Result<(usize, Vec<PlannedTrial>, RunLogWriter), BenchError> {
+fn resume(setup: &BenchSetup) -> Result<Begun, BenchError> {
     let log = RunLog::read(&setup.log).map_err(BenchError::Open)?;
     may_resume(&log, setup).map_err(|why| BenchError::Resume { path: setup.log.clone(), why })?;
     let writer = RunLogWriter::open(&setup.log).map_err(BenchError::Open)?;
-    Ok((log.header.order.len(), remaining(&log), writer))
+    Ok((log.header.order.len(), remaining(&log), writer, Looking::of(&log)))
 }
 
 fn count(trials: usize) -> u32 {
@@ -113,6 +120,7 @@ impl<'a> Course<'a> {
             began: Instant::now(),
             trials: 0,
             counted: 0,
+            looking: Looking::default(),
         }
     }
 
@@ -135,14 +143,19 @@ impl<'a> Course<'a> {
             }
             if block != Some(planned.block) {
                 block = Some(planned.block);
+                if let Some(reached) = precision::reached(self.setup, &self.looking, planned.block) {
+                    self.event("precision_reached", reached)?;
+                    return Ok(self.outcome(End::PrecisionReached));
+                }
                 if !self.budget.allows_block(self.began.elapsed(), self.runnable(&left[at..], block)) {
                     let budget = self.setup.experiment.budget.unwrap_or_default();
                     let after = show_duration(Duration::from_secs(self.began.elapsed().as_secs()));
-                    let text = format!(
+                    let mut text = format!(
                         "Block {} would not end within the budget of {}; ended after {after}.",
                         planned.block + 1,
                         show_duration(budget)
                     );
+                    text.push_str(&self.what_more_would_buy());
                     self.event("budget_spent", text)?;
                     return Ok(self.outcome(End::BudgetSpent));
                 }
@@ -151,10 +164,22 @@ impl<'a> Course<'a> {
                 return self.interrupted();
             }
         }
+        let more = self.what_more_would_buy();
+        if !left.is_empty() && !more.is_empty() {
+            let text = format!("All {} blocks are done.{more}", self.setup.experiment.blocks.max);
+            self.event("precision_not_reached", text)?;
+        }
         if !left.is_empty() {
             self.event("finished", format!("All trials are done: {} in this sitting.", self.trials))?;
         }
         Ok(self.outcome(End::Finished))
+    }
+
+    /// Where a precision was asked for: what there is, and what it would take.
+    fn what_more_would_buy(&self) -> String {
+        let block = u32::try_from(self.setup.candidates.len() * self.setup.experiment.plans.len());
+        let block = self.budget.forecast(block.unwrap_or(u32::MAX)).unwrap_or_default();
+        precision::what_more_would_buy(self.setup, &self.looking, block).unwrap_or_default()
     }
 
     /// Trials of these that will be run; of one block, or of all.
@@ -202,6 +227,7 @@ impl<'a> Course<'a> {
         let counts =
             result.trial.as_ref().is_some_and(|t| t.verdict.validity != Validity::Invalid && !t.interrupted);
         self.counted += u32::from(counts);
+        self.looking.take(&result);
         let line = Line::Result(result);
         self.write(&line)?;
         let leftovers = std::mem::take(&mut self.leftovers);

@@ -25,6 +25,7 @@ mod budget;
 mod course;
 mod header;
 mod pins;
+mod precision;
 mod resolve;
 mod trial;
 
@@ -254,6 +255,8 @@ pub enum End {
     BudgetSpent,
     /// Somebody asked.
     Interrupted,
+    /// Every ratio is as precise as was asked.
+    PrecisionReached,
 }
 
 /// Why a run could not begin or go on: a sentence. No server runs any more.

@@ -5,10 +5,7 @@
 //! parser would say less.
 
 /// Flags of DESIGN that this version does not have; naming them beats "unexpected argument".
-const NOT_YET: &[(&str, &str)] = &[
-    ("--repeat", "repetitions"),
-    ("--duet", "duets"),
-];
+const NOT_YET: &[(&str, &str)] = &[("--repeat", "repetitions"), ("--duet", "duets")];
 
 /// A sentence for a line that would not do what its writer means.
 pub(crate) fn check(arguments: &[String]) -> Option<String> {

@@ -111,12 +111,12 @@ fn conditions(texts: &[String]) -> Result<Vec<FailIf>, Failure> {
 fn margins(texts: &[String]) -> Result<BTreeMap<Figure, f64>, Failure> {
     let mut margins = BTreeMap::new();
     for text in texts {
-        let wrong = |why: &str| {
-            Failure::usage(format!("--margin {text:?}: {why} Write throughput=1% or p99=10%."))
-        };
+        let wrong =
+            |why: &str| Failure::usage(format!("--margin {text:?}: {why} Write throughput=1% or p99=10%."));
         let (name, share) = text.split_once('=').ok_or_else(|| wrong("there is no =."))?;
         let figure = fail_if::figure(name.trim()).map_err(|why| wrong(&format!("{why}.")))?;
-        margins.insert(figure, super::share(share).ok_or_else(|| wrong("the share lies between 0 and 100%."))?);
+        margins
+            .insert(figure, super::share(share).ok_or_else(|| wrong("the share lies between 0 and 100%."))?);
     }
     Ok(margins)
 }

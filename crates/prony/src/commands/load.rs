@@ -261,5 +261,6 @@ fn header(trial: &Trial, candidate: &str, plan: &str) -> Header {
         order: Vec::new(),
         experiment_toml: None,
         published: None,
+        precision: None,
     }
 }

@@ -48,7 +48,15 @@ fn table(out: &mut String, plan: &PlanComparison, comparison: &Comparison, ink: 
     let right = (Align::Right, 8);
     let columns = [(Align::Left, 12), right, right, right, right, right, (Align::Left, 12)];
     let mut table = Table::new(&columns);
-    table.row(vec![String::new(), name(&a), name(&b), "change".into(), "95 %".into(), "A/A".into(), String::new()]);
+    table.row(vec![
+        String::new(),
+        name(&a),
+        name(&b),
+        "change".into(),
+        "95 %".into(),
+        "A/A".into(),
+        String::new(),
+    ]);
     for found in &plan.figures {
         let (change, interval) = words::changes(found);
         table.row(vec![

@@ -85,6 +85,18 @@ pub struct Header {
     /// Whether the folder had changes of its own is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
+    /// Until what precision blocks are added; `blocks` is then the most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<PrecisionRecord>,
+}
+
+/// A run that stops by its own precision.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct PrecisionRecord {
+    /// Half the width of every ratio's interval, as a share: 0.02 is ±2 %.
+    pub share: f64,
+    /// The fewest blocks.
+    pub blocks_min: u32,
 }
 
 /// A candidate of the run.

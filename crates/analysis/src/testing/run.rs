@@ -66,6 +66,7 @@ impl Log {
                 experiment_toml: None,
                 published: None,
                 commit: None,
+                precision: None,
             },
             results: Vec::new(),
             events: Vec::new(),

@@ -27,6 +27,7 @@ mod header;
 mod knee;
 mod marks;
 mod pins;
+mod precision;
 mod resolve;
 mod trial;
 
@@ -266,6 +267,8 @@ pub enum End {
     BudgetSpent,
     /// Somebody asked.
     Interrupted,
+    /// Every ratio is as precise as was asked.
+    PrecisionReached,
 }
 
 /// Why a run could not begin or go on: a sentence. No server runs any more.

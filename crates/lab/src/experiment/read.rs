@@ -85,7 +85,9 @@ pub(super) fn experiment(
             format!("the route {:?} is checked but not loaded: write \"text\" or \"json\".", route.as_str());
         return source.wrong(&["route"], why);
     }
-    let blocks = raw.blocks.unwrap_or(Blocks { min: 5, max: 5 });
+    let precision = precision(source, raw.precision.as_deref(), raw.blocks)?;
+    let usual = if precision.is_some() { Blocks::ADAPTIVE } else { Blocks { min: 5, max: 5 } };
+    let blocks = raw.blocks.unwrap_or(usual);
     check_blocks(source, &["blocks"], blocks)?;
     let budget = raw.budget.map(|b| b.0);
     if budget.is_some_and(|b| b.is_zero()) {
@@ -115,6 +117,7 @@ pub(super) fn experiment(
         seed: raw.seed.unwrap_or(1),
         plans,
         published: None,
+        precision,
         published_path: raw.published,
         scales: raw
             .scale
@@ -170,6 +173,31 @@ fn check_published(source: Source<'_>, path: &str) -> Result<(), TomlError> {
         &["published"],
         format!("{path:?} is no path to a .toml file beside this one: write \"published/NAME.toml\"."),
     )
+}
+
+/// `2%`, and blocks that leave it something to decide.
+fn precision(
+    source: Source<'_>,
+    text: Option<&str>,
+    blocks: Option<Blocks>,
+) -> Result<Option<f64>, TomlError> {
+    let Some(text) = text else { return Ok(None) };
+    let share = match crate::units::parse_precision(text) {
+        Ok(share) => share,
+        Err(why) => return source.wrong(&["precision"], why.to_string()),
+    };
+    if let Some(Blocks { min, max }) = blocks.filter(|b| b.min == b.max) {
+        return source.wrong(
+            &["blocks"],
+            format!(
+                "{min} blocks leave \"precision\" nothing to decide: write blocks = {{ min = {}, max = {} }}, or \
+                 leave it out.",
+                min.min(Blocks::ADAPTIVE.min),
+                max.max(Blocks::ADAPTIVE.max)
+            ),
+        );
+    }
+    Ok(Some(share))
 }
 
 fn check_blocks(source: Source<'_>, path: &[&str], blocks: Blocks) -> Result<(), TomlError> {

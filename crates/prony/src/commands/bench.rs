@@ -1,5 +1,6 @@
 //! `prony bench`: many servers, many settings, side by side.
 
+mod adaptive;
 mod candidates;
 mod progress;
 mod setup;
@@ -18,6 +19,7 @@ use prony_report::page;
 use prony_report::terminal::{self, TerminalOptions};
 
 use super::report::html_path;
+use super::thresholds;
 use super::watch::{self, Watch};
 use super::write_file;
 use crate::cli::BenchArguments;
@@ -28,8 +30,9 @@ use progress::Progress;
 
 pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), Failure> {
     let setup = setup::setup(arguments, printer)?;
+    let slos = thresholds::parse(&arguments.slo)?;
     if arguments.dry_run {
-        printer.out(&setup::forecast(&setup));
+        printer.out(&setup::forecast(&setup, arguments)?);
         return Ok(());
     }
     for skipped in &setup.skipped {
@@ -48,7 +51,10 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
     });
     progress.finish();
     match outcome {
-        Ok(outcome) => conclude(&setup, &outcome, &watch, printer),
+        Ok(outcome) => {
+            let log = conclude(&setup, &outcome, &watch, printer)?;
+            thresholds::of_run(&slos, &log, arguments.strict, printer)
+        }
         Err(why) => {
             watch.end(Err(why.to_string()));
             Err(failure(why))
@@ -98,7 +104,7 @@ fn conclude(
     outcome: &BenchOutcome,
     watch: &Watch,
     printer: &Printer,
-) -> Result<(), Failure> {
+) -> Result<RunLog, Failure> {
     let log = RunLog::read(Path::new(&outcome.log))?;
     let analysis = analyse(&log);
     printer.out(&terminal::experiment(
@@ -129,13 +135,13 @@ fn conclude(
             printer.note(&format!("Interrupted. Go on with: {}", setup::resume_command(setup)));
             Err(Failure::interrupted())
         }
-        End::Finished | End::BudgetSpent
+        End::Finished | End::BudgetSpent | End::PrecisionReached
             if analysis.trials.valid + analysis.trials.lower_bound + analysis.trials.suspect == 0 =>
         {
             Err(Failure::not_measured(
                 "Nothing valid was measured: the reasons stand above and in the run log.",
             ))
         }
-        End::Finished | End::BudgetSpent => Ok(()),
+        End::Finished | End::BudgetSpent | End::PrecisionReached => Ok(log),
     }
 }

@@ -269,5 +269,6 @@ fn header(trial: &Trial, candidate: &str, plan: &str) -> Header {
         experiment_toml: None,
         published: None,
         commit: prony_lab::commit::current(),
+        precision: None,
     }
 }

@@ -4,6 +4,7 @@
 mod bad_input;
 mod bench;
 mod coming_from;
+mod compare;
 mod doctor;
 mod export;
 mod formats;

@@ -208,7 +208,7 @@ impl Meter {
         let reading = self.reading(&processes);
         taken.roll.see(reading.at_ns, &processes);
         taken.machine.read();
-        if taken.readings.len() % SAMPLES_PER_PSS == 0
+        if taken.readings.len().is_multiple_of(SAMPLES_PER_PSS)
             && let Some(bytes) = pss_bytes(&processes)
         {
             taken.pss.push((reading.at_ns, bytes));

@@ -81,8 +81,7 @@ pub struct Header {
     /// What somebody else printed of the same question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
-    /// The git commit of the folder that the run was begun in (see `prony_lab::commit`), for a history of runs.
-    /// Whether the folder had changes of its own is not known.
+    /// The git commit of the folder that the run was begun in (see `prony_lab::commit`), whatever had changed there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
     /// Until what precision blocks are added; `blocks` is then the most.
@@ -174,8 +173,7 @@ pub struct NamedPlan {
     /// The name given to the sweep that it is of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// Its rate as a share of a measured knee; `plan.rate_per_s` is then a placeholder, and each
-    /// trial's own plan has the rate that was driven.
+    /// Its rate as a share of a measured knee: `plan.rate_per_s` is a placeholder, each trial's plan has the rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<ShareOf>,
     /// The threshold whose highest sustainable rate is searched for, where it is a search: `p99<50ms`.

@@ -21,6 +21,7 @@ use crate::recipe::Route;
 use crate::toml_error::{TomlError, parse, suggest};
 use crate::units::show_duration;
 
+mod knees;
 mod raw;
 mod read;
 

@@ -81,8 +81,7 @@ pub struct Header {
     /// What somebody else printed of the same question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
-    /// The git commit of the folder that the run was begun in (see `prony_lab::commit`), for a history of runs.
-    /// Whether the folder had changes of its own is not known.
+    /// The git commit of the folder that the run was begun in; whether that had changes of its own is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
 }
@@ -307,8 +306,7 @@ impl RunLogWriter {
         let written = self.file.write_all(text.as_bytes()).and_then(|()| self.file.sync_data());
         if let Err(source) = written {
             // Best effort: the reader drops a half line at the end anyway.
-            let _ =
-                self.file.set_len(before).and_then(|()| self.file.seek(SeekFrom::Start(before)).map(|_| ()));
+            let _ = self.file.set_len(before).and_then(|()| self.file.seek(SeekFrom::Start(before)));
             return Err(io(source));
         }
         Ok(())

@@ -353,8 +353,7 @@ impl RunLogWriter {
         let written = self.file.write_all(text.as_bytes()).and_then(|()| self.file.sync_data());
         if let Err(source) = written {
             // Best effort: the reader drops a half line at the end anyway.
-            let _ =
-                self.file.set_len(before).and_then(|()| self.file.seek(SeekFrom::Start(before)).map(|_| ()));
+            let _ = self.file.set_len(before).and_then(|()| self.file.seek(SeekFrom::Start(before)));
             return Err(io(source));
         }
         Ok(())

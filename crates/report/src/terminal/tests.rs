@@ -332,7 +332,17 @@ fn a_trial_with_its_percentiles_drawn() {
     let options = TerminalOptions { plot: true, ..plain() };
     let shown = trial(&with_a_tail(), &options);
     let from = shown.lines().skip_while(|line| !line.contains("by percentile"));
-    insta::assert_snapshot!(from.take(9).collect::<Vec<_>>().join("\n"), @"");
+    insta::assert_snapshot!(from.take(9).collect::<Vec<_>>().join("\n"), @r"
+    ms by percentile   * service
+        195 │                                              ********************
+       67.8 │                                            **
+       23.6 │                          ******************
+       8.24 │                      ****
+       2.87 │        **************
+       1.00 │********
+            └┬───────────────┬───────────────┬───────────────┬───────────────┬─
+            0               p90             p99             p99.9           p99.99
+    ");
     assert!(widest(&shown) <= 80);
 }
 
@@ -348,7 +358,17 @@ fn response_and_service_are_told_apart_and_a_narrow_terminal_sees_fewer_points()
     let options = TerminalOptions { plot: true, width: 40, ..plain() };
     let shown = trial(&t, &options);
     let from = shown.lines().skip_while(|line| !line.contains("by percentile"));
-    insta::assert_snapshot!(from.take(9).collect::<Vec<_>>().join("\n"), @"");
+    insta::assert_snapshot!(from.take(9).collect::<Vec<_>>().join("\n"), @r"
+    ms by percentile   o response   * service
+      1,050 │  ooooooooooooooo
+        261 │ o          *****
+       65.0 │o          *
+       16.2 │      *****
+       4.02 │
+       1.00 │******
+            └┬───┬───┬───┬───┬
+            0   p90 p99 p99.9
+    ");
 }
 
 #[test]

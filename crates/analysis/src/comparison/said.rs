@@ -69,7 +69,8 @@ pub(super) fn notes(
 }
 
 fn apart(a: &RunLog, b: &RunLog) -> Option<String> {
-    let at = |log: &RunLog| log.header.created_at.parse::<jiff::Timestamp>().ok().map(|t| t.as_second());
+    let at =
+        |log: &RunLog| log.header.created_at.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_second);
     let seconds = at(a)?.abs_diff(at(b)?);
     Some(match seconds {
         0..120 => format!("{seconds} s"),

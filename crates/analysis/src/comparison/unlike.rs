@@ -71,8 +71,11 @@ fn joined(set: BTreeSet<String>) -> String {
     set.into_iter().collect::<Vec<_>>().join(" and ")
 }
 
+/// What is read of a host.
+type OfHost = fn(&Host) -> String;
+
 fn hosts(found: &mut Found, a: &[Cell<'_>], b: &[Cell<'_>]) {
-    let of: [(&str, fn(&Host) -> String); 6] = [
+    let of: [(&str, OfHost); 6] = [
         ("the CPU", |h| h.cpu_model.clone()),
         ("the number of CPUs", |h| h.cpus_online.to_string()),
         ("the kernel", |h| h.kernel.clone()),

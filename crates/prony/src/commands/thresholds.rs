@@ -54,7 +54,7 @@ mod tests {
         let code = |all: &[SloRecord], strict| conclude(all, strict).err().map(|f| f.code);
         let (met, missed, undecided) = (slo(Decision::Met), slo(Decision::Missed), slo(Decision::Undecided));
         assert_eq!(code(&[], true), None);
-        assert_eq!(code(&[met.clone()], true), None);
+        assert_eq!(code(std::slice::from_ref(&met), true), None);
         assert_eq!(code(&[met.clone(), undecided.clone()], false), None);
         assert_eq!(code(&[met.clone(), undecided], true), Some(1));
         assert_eq!(code(&[met, missed], false), Some(1));

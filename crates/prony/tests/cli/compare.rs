@@ -44,7 +44,8 @@ fn half_as_fast_is_slower_in_every_form_and_fails_a_build() {
         (throughput["figure"].as_str(), throughput["finding"].as_str()),
         (Some("throughput"), Some("slower"))
     );
-    assert!(throughput["noise"]["half_width"].as_f64().unwrap() > 0.0);
+    // 0 where the limit holds every trial to the request.
+    assert!(throughput["noise"]["half_width"].as_f64().unwrap() >= 0.0);
     ended(
         &world.prony(&["compare", "r.jsonl", "--fail-if", "slower"]),
         1,

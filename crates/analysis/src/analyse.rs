@@ -9,6 +9,7 @@ use prony_record::trial::{Trial, Validity};
 use crate::conclusions::Evidence;
 use crate::experiment::{ExperimentAnalysis, PlanAnalysis, Row, TrialCounts};
 use crate::headline::headline;
+use crate::precision;
 use crate::published;
 use crate::ranking::{Contestant, ranks};
 use crate::row::{Cell, row};
@@ -17,6 +18,8 @@ const SCHEMA: &str = "prony.analysis/1";
 
 const INTERVAL_METHOD: &str = "95 % intervals: Student's t over trials (one per block), on logarithms; \
                                ranks by paired t within blocks, Holm-corrected";
+
+const WIDENED: &str = "intervals are 1 + 2/n times as wide, since the run ended when they were narrow enough";
 
 /// Named trials in a note before "and N more".
 const NAMED_MAX: usize = 3;
@@ -51,10 +54,13 @@ pub fn analyse(log: &RunLog) -> ExperimentAnalysis {
         server_cpus: log.header.server_cpus.clone(),
         client_cpus: log.header.client_cpus.clone(),
         baseline: baseline.map(str::to_owned),
-        blocks_planned: log.header.blocks,
+        blocks_planned: blocks_planned(log).min(log.header.blocks),
         trials: trial_counts(log, &results),
         interrupted: interrupted(log),
-        interval_method: INTERVAL_METHOD.to_owned(),
+        interval_method: match log.header.precision {
+            Some(_) => format!("{INTERVAL_METHOD}; {WIDENED}"),
+            None => INTERVAL_METHOD.to_owned(),
+        },
         plans,
         skipped: log.header.skipped.clone(),
         reproduce: log.header.reproduce.clone(),
@@ -72,7 +78,21 @@ pub(crate) fn last_results(log: &RunLog) -> Results<'_> {
 /// The order's trials and those that were run beyond it (`load -o` has no order), by index.
 fn planned<'a>(log: &'a RunLog, results: &Results<'a>) -> BTreeMap<u32, &'a PlannedTrial> {
     let beyond = results.iter().map(|(index, result)| (*index, &result.planned));
-    log.header.order.iter().map(|p| (p.index, p)).chain(beyond).collect()
+    let blocks = blocks_planned(log);
+    let order = log.header.order.iter().filter(|p| p.block < blocks);
+    order.map(|p| (p.index, p)).chain(beyond).collect()
+}
+
+/// Blocks that were meant to run: those of the order, or as many as its precision took.
+fn blocks_planned(log: &RunLog) -> u32 {
+    let last = log.events.iter().rev().find(|e| {
+        matches!(e.what.as_str(), "interrupted" | "finished" | "budget_spent" | "precision_reached")
+    });
+    let begun = log.results.iter().map(|r| r.planned.block + 1).max();
+    match (last, begun) {
+        (Some(last), Some(begun)) if last.what == "precision_reached" => begun.min(log.header.blocks),
+        _ => u32::MAX,
+    }
 }
 
 fn trial_counts(log: &RunLog, results: &Results<'_>) -> TrialCounts {
@@ -129,6 +149,18 @@ fn plan_analysis(
     let figure = |row: &Row| row.requests_per_s.as_ref().map_or(f64::NEG_INFINITY, |e| e.point);
     entries.sort_by(|(a, _), (b, _)| figure(b).total_cmp(&figure(a)));
     place(&mut entries, baseline);
+    if log.header.precision.is_some() {
+        for (row, _) in &mut entries {
+            precision::widen_all([
+                &mut row.requests_per_s,
+                &mut row.ratio,
+                &mut row.p50_ns,
+                &mut row.p99_ns,
+                &mut row.cpu_per_request_ns,
+                &mut row.startup_ns,
+            ]);
+        }
+    }
     let describe =
         log.header.plans.iter().find(|p| p.name == plan).map_or(plan, |p: &NamedPlan| p.describe.as_str());
     let rows: Vec<Row> = entries.into_iter().map(|(row, _)| row).collect();
@@ -198,6 +230,7 @@ pub(crate) fn candidates(log: &RunLog, results: &Results<'_>, plan: &str) -> Vec
                 version: None,
                 workers: None,
                 keepalive: true,
+                sleep: None,
             }
         });
     known.chain(unknown).collect()
@@ -226,7 +259,7 @@ fn notes(log: &RunLog, results: &Results<'_>) -> Vec<String> {
     let mut notes: Vec<String> = log
         .events
         .iter()
-        .filter(|e| e.what != "finished")
+        .filter(|e| !matches!(e.what.as_str(), "finished" | "checked"))
         .map(|e| {
             let what = e.what.replace('_', " ");
             if e.detail.is_empty() { what } else { format!("{what}: {}", e.detail) }

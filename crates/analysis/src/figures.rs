@@ -9,6 +9,7 @@ use prony_record::run_log::RunLog;
 use serde::Serialize;
 
 use crate::analyse::{candidates, last_results, plan_names};
+use crate::precision::widen_all;
 use crate::ranking::{Contestant, ranks};
 use crate::row::{Cell, estimate, percentile, real};
 
@@ -126,13 +127,13 @@ pub fn rankings(log: &RunLog) -> Vec<Ranking> {
         all.extend(Figure::ALL.map(|figure| Ranking {
             plan: plan.clone(),
             figure,
-            rows: figure_rows(figure, &cells),
+            rows: figure_rows(figure, &cells, log.header.precision.is_some()),
         }));
     }
     all
 }
 
-fn figure_rows(figure: Figure, cells: &[(String, Vec<Cell<'_>>)]) -> Vec<FigureRow> {
+fn figure_rows(figure: Figure, cells: &[(String, Vec<Cell<'_>>)], widened: bool) -> Vec<FigureRow> {
     let contestants: Vec<Option<Contestant>> = cells.iter().map(|(_, c)| contestant(figure, c)).collect();
     let present: Vec<Contestant> = contestants
         .iter()
@@ -160,6 +161,12 @@ fn figure_rows(figure: Figure, cells: &[(String, Vec<Cell<'_>>)]) -> Vec<FigureR
     for (i, row) in rows.iter_mut().enumerate() {
         if row.ratios[i].is_some() {
             row.ratios[i] = Some(Estimate::bare(1.0, row.trials.len() as u64, "it is the baseline"));
+        }
+    }
+    if widened {
+        for row in &mut rows {
+            widen_all([&mut row.estimate]);
+            widen_all(&mut row.ratios);
         }
     }
     group_ties(&mut rows);

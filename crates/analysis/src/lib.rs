@@ -16,11 +16,14 @@ pub mod figure;
 pub mod figures;
 mod growth;
 mod headline;
+pub mod history;
 pub mod picture;
+pub mod precision;
 pub mod published;
 mod ranking;
 mod row;
 pub mod slo;
+pub mod slo_run;
 mod steady;
 mod summary;
 #[cfg(any(test, feature = "testing"))]

@@ -128,6 +128,15 @@ pub fn picture(result: &TrialResult) -> Option<Picture> {
     })
 }
 
+/// Latency by percentile: response and service at each of [`quantiles`], as far as they are known. Empty
+/// where the histogram cannot be read.
+pub fn latency_curves(trial: &Trial) -> (Vec<u64>, Vec<u64>) {
+    let of = |hdr: &str, above: u64| buckets(hdr).map_or_else(|_| Vec::new(), |found| curve(&found, above));
+    let requests = &trial.requests;
+    let response = of(&trial.latency.response.hdr, requests.failed + requests.never_sent);
+    (response, of(&trial.latency.service.hdr, requests.failed))
+}
+
 /// Values at [`quantiles`] of these and `above` more that stand above all of
 /// them; it ends where a value is not known or rests on too few.
 fn curve(found: &[Bucket], above: u64) -> Vec<u64> {

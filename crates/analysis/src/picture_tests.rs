@@ -83,7 +83,9 @@ fn a_long_server_s_life_has_few_points_and_the_same_work() {
             at_ns: (0..n).map(|i| i * 100_000_000).collect(),
             cpu_ns: (0..n).map(|i| i as u64 * 50_000_000).collect(),
             rss_bytes: (0..n).map(|i| if i == 5_000 { 99 } else { 1 }).collect(),
+            ..SampleColumns::default()
         },
+        peak_pss_bytes: None,
     };
     let series = server_series(&samples);
     assert!(series.at_ns.len() <= POINTS_MAX && series.at_ns.len() > POINTS_MAX / 2);

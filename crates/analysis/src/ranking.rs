@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use prony_record::Estimate;
-use prony_stats::CONFIDENCE;
+use prony_stats::friedman::friedman;
 use prony_stats::interval::{geometric_mean, paired_ratio_interval, paired_ratio_p_value};
 use prony_stats::ranking::{Comparison, rank_intervals};
+use prony_stats::{CONFIDENCE, StatsError};
 
 /// Throughputs closer than this are never called different: requests in
 /// flight at the window's ends and a window's tick move them about as much.
@@ -54,15 +55,42 @@ impl Contestant {
 
 /// The interval of each contestant's rank, by paired t tests on log ratios
 /// within blocks, Holm-corrected over all pairs with two blocks in common.
-/// Nobody is called better than one whose throughput is a lower bound.
+/// Nobody is called better than one whose throughput is a lower bound, and of three or more nobody than
+/// anybody where Friedman's test sees no difference at all.
 pub(crate) fn ranks(contestants: &[&Contestant]) -> Vec<(u32, u32)> {
+    let differ = differ_at_all(contestants);
     let mut comparisons = Vec::new();
     for (i, a) in contestants.iter().enumerate() {
         for (j, b) in contestants.iter().enumerate().skip(i + 1) {
-            comparisons.extend(compare((i, a), (j, b)));
+            comparisons.extend(
+                compare((i, a), (j, b)).map(|c| Comparison { claimable: c.claimable && differ, ..c }),
+            );
         }
     }
     rank_intervals(contestants.len(), &comparisons, 1.0 - CONFIDENCE)
+}
+
+/// Friedman's test, by Iman & Davenport's F at 5 %, over the blocks that all have: where it does not
+/// reject, no pair is called different. Under three contestants, or two common blocks, it is not asked.
+fn differ_at_all(contestants: &[&Contestant]) -> bool {
+    let Some((first, others)) = contestants.split_first().filter(|(_, others)| others.len() > 1) else {
+        return true;
+    };
+    let common: Vec<Vec<f64>> = first
+        .blocks
+        .iter()
+        .filter_map(|(block, value)| {
+            let rest: Option<Vec<f64>> = others.iter().map(|c| c.blocks.get(block).copied()).collect();
+            let mut row = rest?;
+            row.push(*value);
+            Some(row)
+        })
+        .collect();
+    match friedman(&common) {
+        Ok(found) => found.p_f < 1.0 - CONFIDENCE,
+        Err(StatsError::NoSpread) => false,
+        Err(_) => true,
+    }
 }
 
 fn compare((i, a): (usize, &Contestant), (j, b): (usize, &Contestant)) -> Option<Comparison> {
@@ -92,6 +120,23 @@ mod tests {
         assert_eq!(ranks(&[&a, &b]), [(1, 1), (2, 2)]);
         let ratio = a.ratio_to(&b).unwrap();
         assert!(ratio.ci_low.unwrap() > 1.09 && ratio.ci_high.unwrap() < 1.11, "{ratio:?}");
+    }
+
+    #[test]
+    fn many_are_looked_at_in_pairs_only_where_friedman_sees_a_difference() {
+        // c is ahead of a by a clear, steady 10 % (its own t test says so), but ranks of five blocks of
+        // four candidates, two of which wander over everything, do not differ beyond chance.
+        let a = contestant(&[100.0, 100.1, 99.9, 100.0, 100.1]);
+        let c = contestant(&[110.0, 110.1, 109.9, 110.0, 110.2]);
+        let wander = contestant(&[90.0, 120.0, 95.0, 125.0, 105.0]);
+        let other = contestant(&[125.0, 92.0, 121.0, 93.0, 106.0]);
+        assert_eq!(ranks(&[&a, &c]), [(2, 2), (1, 1)]);
+        assert_eq!(ranks(&[&a, &c, &wander, &other]), [(1, 4); 4]);
+        // Where all keep their order, all are told apart.
+        let b = contestant(&[105.0, 105.1, 104.9, 105.0, 105.15]);
+        assert_eq!(ranks(&[&a, &b, &c]), [(3, 3), (2, 2), (1, 1)]);
+        let equal = contestant(&[100.0; 5]);
+        assert_eq!(ranks(&[&equal, &equal, &equal]), [(1, 3); 3]);
     }
 
     #[test]

@@ -280,6 +280,11 @@ impl Candidate {
         self.chosen_values().filter_map(|v| v.keepalive).last().or(server.recipe.keepalive)
     }
 
+    /// Whether it exchanges its workers by itself while it serves: its recipe says so.
+    pub fn recycles(&self) -> bool {
+        self.server().is_some_and(|server| server.recipe.recycles)
+    }
+
     /// Each axis with its chosen value, in the order of the axes: for the run log.
     pub fn settings(&self) -> Vec<(&str, &str)> {
         let axes = self.server().map_or(&[][..], |server| &server.recipe.axes);
@@ -317,6 +322,7 @@ impl Candidate {
                 keepalive: self.keepalive(),
                 custom: server.recipe.checks.clone(),
                 host: None,
+                workers: 0,
             },
             Origin::Command(_) => ContractExpectation {
                 custom: vec![CustomCheck::answers("/")],

@@ -9,12 +9,14 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use prony_load::plan::Expect;
+use prony_record::run_log::Sleep;
 use serde::{Deserialize, Serialize};
 
 use crate::recipe::Route;
 
 mod client;
 mod contract;
+mod parallel;
 
 /// Every route of text answers this.
 pub const GREETING: &str = "Hello, World!";
@@ -30,6 +32,8 @@ pub struct ContractExpectation {
     pub custom: Vec<CustomCheck>,
     /// What the Host header says; `None`: the address.
     pub host: Option<String>,
+    /// Workers it was told to use; 0 is taken for 1.
+    pub workers: u32,
 }
 
 /// `[[check]]`: a request and what its answer must be. Replaces the contract.
@@ -71,6 +75,9 @@ pub struct CheckReport {
     pub results: Vec<CheckResult>,
     /// The body of the first right answer of each route.
     bodies: BTreeMap<Route, Vec<u8>>,
+    /// What becomes of requests that wait at the same time; `None` where that could not be seen.
+    #[serde(default)]
+    pub sleep: Option<Sleep>,
 }
 
 /// One thing that was checked.

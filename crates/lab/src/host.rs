@@ -80,7 +80,7 @@ fn cpu_model(cpuinfo: &str) -> String {
 }
 
 /// The kernel's lists of CPUs: `0-3,8`.
-fn cpu_list(list: &str) -> Vec<u32> {
+pub(crate) fn cpu_list(list: &str) -> Vec<u32> {
     let range = |part: &str| -> Option<std::ops::RangeInclusive<u32>> {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         Some(first.trim().parse().ok()?..=last.trim().parse().ok()?)

@@ -30,6 +30,8 @@ pub enum Inspection {
         report: CheckReport,
         /// Processes that outlived the stop: none, if all is well.
         leftovers: Vec<String>,
+        /// Whether it did not heed SIGTERM and needed SIGKILL.
+        killed: bool,
     },
 }
 
@@ -66,8 +68,13 @@ pub fn inspect(candidate: &Candidate, layout: &Layout, cancelled: &dyn Fn() -> b
         Ok(running) => running,
         Err(e) => return Inspection::NotStarted(e.to_string()),
     };
-    let report = aim.check(address);
+    if let Some(who) = running.stranger_on(port) {
+        running.stop();
+        return Inspection::NotStarted(format!("{who} answers on its port {port}, which it took first."));
+    }
+    let report = aim.check(address, candidate.workers(1));
     let startup = running.startup();
-    let leftovers = running.stop().leftovers;
-    Inspection::Checked { version: candidate.version(layout), startup, report, leftovers }
+    let stopped = running.stop();
+    let (leftovers, killed) = (stopped.leftovers, stopped.killed);
+    Inspection::Checked { version: candidate.version(layout), startup, report, leftovers, killed }
 }

@@ -63,6 +63,8 @@ pub struct Recipe {
     pub image: Option<String>,
     /// The port that the image listens on, where it cannot be told another.
     pub port: Option<u16>,
+    /// Whether it exchanges its workers by itself while it serves, as its makers or its setting have it.
+    pub recycles: bool,
 }
 
 /// What sort of server it is.

@@ -29,6 +29,13 @@ pub(crate) fn monotonic_ns() -> u64 {
     seconds * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
 }
 
+/// Takes an exclusive advisory lock on a file, without waiting; whether it is ours now. It is kept
+/// as long as the descriptor is open here or in a child (none inherits it: it closes on exec).
+pub(crate) fn try_lock(file: &File) -> bool {
+    // SAFETY: the descriptor is open; flock takes two numbers.
+    unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) == 0 }
+}
+
 /// Sets a listening socket's queue of connections that nobody accepted yet: it takes one more than this.
 #[cfg(test)]
 pub(crate) fn listen(socket: RawFd, backlog: i32) -> io::Result<()> {

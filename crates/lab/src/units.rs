@@ -200,6 +200,15 @@ impl Share {
     }
 }
 
+/// Reads the precision of a run, `2%`: from 0.1 % to 50 %.
+///
+/// # Errors
+/// A sentence with the text and what to write instead.
+pub fn parse_precision(text: &str) -> Result<f64, UnitError> {
+    let share = Share::parse(text).ok().map(Share::as_ratio).filter(|share| (0.001..=0.5).contains(share));
+    share.ok_or_else(|| UnitError(format!("{text:?} is not a precision: write 2%, from 0.1% to 50%.")))
+}
+
 /// A duration in a TOML file: a text or a number of seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DurationValue(pub Duration);

@@ -46,6 +46,8 @@ fn run(cli: Cli, printer: &Printer) -> Result<(), Failure> {
         Command::Servers(arguments) => commands::servers::run(&arguments, printer),
         Command::Target(arguments) => commands::target::run(&arguments, printer),
         Command::Serve(arguments) => commands::serve::run(&arguments, printer),
+        Command::History(arguments) => commands::history::run(&arguments, printer),
         Command::Compare(arguments) => commands::compare::run(&arguments, printer),
+        Command::Doctor(arguments) => commands::doctor::run(&arguments, printer),
     }
 }

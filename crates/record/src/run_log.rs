@@ -81,10 +81,21 @@ pub struct Header {
     /// What somebody else printed of the same question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
-    /// The git commit of the folder that the run was begun in (see `prony_lab::commit`), for a history of runs.
-    /// Whether the folder had changes of its own is not known.
+    /// The git commit of the folder that the run was begun in (see `prony_lab::commit`), whatever had changed there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
+    /// Until what precision blocks are added; `blocks` is then the most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<PrecisionRecord>,
+}
+
+/// A run that stops by its own precision.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct PrecisionRecord {
+    /// Half the width of every ratio's interval, as a share: 0.02 is ±2 %.
+    pub share: f64,
+    /// The fewest blocks.
+    pub blocks_min: u32,
 }
 
 /// A candidate of the run.
@@ -104,6 +115,39 @@ pub struct CandidateRecord {
     pub workers: Option<u32>,
     /// Whether its connections serve more than one request.
     pub keepalive: bool,
+    /// Whether requests that wait hold up others, as its first check showed; `None` where it has no
+    /// such route, or was not checked yet. Not in the header's own line: an event of the log tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sleep: Option<Sleep>,
+}
+
+/// What becomes of requests that wait (`GET /sleep`) at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sleep {
+    /// They wait together.
+    Concurrent,
+    /// They wait one after the other, or as many at once as there are workers.
+    Blocks,
+}
+
+impl Sleep {
+    /// The word in files and on screens.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Sleep::Concurrent => "concurrent",
+            Sleep::Blocks => "blocks",
+        }
+    }
+}
+
+/// What a candidate's full check found out about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Found {
+    /// Its label.
+    pub candidate: String,
+    /// What becomes of requests that wait at the same time.
+    pub sleep: Option<Sleep>,
 }
 
 /// A candidate that does not run.
@@ -129,8 +173,7 @@ pub struct NamedPlan {
     /// The name given to the sweep that it is of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// Its rate as a share of a measured knee; `plan.rate_per_s` is then a placeholder, and each
-    /// trial's own plan has the rate that was driven.
+    /// Its rate as a share of a measured knee: `plan.rate_per_s` is a placeholder, each trial's plan has the rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<ShareOf>,
     /// The threshold whose highest sustainable rate is searched for, where it is a search: `p99<50ms`.
@@ -197,6 +240,9 @@ pub struct Event {
     pub what: String,
     /// A sentence.
     pub detail: String,
+    /// What a check found out (`checked`): it becomes a part of the candidate's record on reading.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<Found>,
 }
 
 /// A whole run log, read.
@@ -307,8 +353,7 @@ impl RunLogWriter {
         let written = self.file.write_all(text.as_bytes()).and_then(|()| self.file.sync_data());
         if let Err(source) = written {
             // Best effort: the reader drops a half line at the end anyway.
-            let _ =
-                self.file.set_len(before).and_then(|()| self.file.seek(SeekFrom::Start(before)).map(|_| ()));
+            let _ = self.file.set_len(before).and_then(|()| self.file.seek(SeekFrom::Start(before)));
             return Err(io(source));
         }
         Ok(())
@@ -418,7 +463,13 @@ impl RunLog {
                 self.unfinished.retain(|p| p.index != result.planned.index);
                 self.results.push(result);
             }
-            Line::Event(event) => self.events.push(event),
+            Line::Event(event) => {
+                if let Some(found) = &event.found {
+                    let known = self.header.candidates.iter_mut().find(|c| c.label == found.candidate);
+                    known.into_iter().for_each(|candidate| candidate.sleep = found.sleep);
+                }
+                self.events.push(event);
+            }
         }
     }
 }

@@ -25,6 +25,10 @@ pub struct ServerSamples {
     pub threads: u32,
     /// The samples, columnar: all columns have one length.
     pub columns: SampleColumns,
+    /// The highest memory of the tree within the window by proportional shares: pages that
+    /// processes share count once. `None` where it was not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_pss_bytes: Option<u64>,
 }
 
 /// Samples of a server by column.
@@ -36,4 +40,20 @@ pub struct SampleColumns {
     pub cpu_ns: Vec<u64>,
     /// Resident memory of the tree.
     pub rss_bytes: Vec<u64>,
+    /// The used CPUs, the client's among them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cores: Vec<u32>,
+    /// A column for each of `cores`: its busy time since the first sample, whoever used it, in
+    /// steps of 10 ms.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub core_busy_ns: Vec<Vec<u64>>,
+    /// TCP sockets in TIME_WAIT in the network namespace: each holds a port.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub time_wait: Vec<u64>,
+    /// Instants of `pss_bytes`, which is read once a second; of a length of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pss_at_ns: Vec<i64>,
+    /// Memory of the tree by proportional shares.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pss_bytes: Vec<u64>,
 }

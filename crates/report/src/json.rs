@@ -2,6 +2,7 @@
 
 use prony_analysis::comparison::Comparison;
 use prony_analysis::experiment::ExperimentAnalysis;
+use prony_analysis::history::History;
 use prony_record::Trial;
 
 /// The analysis as pretty-printed JSON with a newline at its end. Durations
@@ -25,6 +26,13 @@ pub fn comparisons(comparisons: &[Comparison]) -> String {
 pub fn trials(trials: &[(String, Trial)]) -> String {
     let trials: Vec<&Trial> = trials.iter().map(|(_, trial)| trial).collect();
     let mut text = serde_json::to_string_pretty(&trials).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+/// A history as pretty-printed JSON (`prony.history/1`) with a newline at its end.
+pub fn history(history: &History) -> String {
+    let mut text = serde_json::to_string_pretty(history).unwrap_or_default();
     text.push('\n');
     text
 }

@@ -24,6 +24,7 @@ pub mod order;
 pub mod power;
 pub mod ranking;
 pub mod search;
+pub mod segmentation;
 pub mod student;
 pub mod trend;
 pub mod trend_bootstrap;

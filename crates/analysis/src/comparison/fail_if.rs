@@ -134,7 +134,12 @@ fn undecided(figure: &FigureComparison, conditions: &[FailIf], is_speed: bool) -
         }
         FailIf::Slower | FailIf::Inconclusive => false,
     });
-    named || (is_speed && matches!(figure.finding, None | Some(Finding::Inconclusive)))
+    let open = match figure.finding {
+        Some(finding) => finding == Finding::Inconclusive,
+        // A percentile that is withheld is shown as that; one trial each, or a throughput of 0, is undecided.
+        None => figure.ratio.is_some() || figure.figure == Figure::Throughput,
+    };
+    named || (is_speed && open)
 }
 
 fn round(percent: f64) -> f64 {

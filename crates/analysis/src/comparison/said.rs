@@ -6,7 +6,7 @@ use prony_record::run_log::RunLog;
 use super::{Both, Comparison, FigureComparison, Part};
 use crate::compare::Finding;
 use crate::figure::{Figure, Percentile};
-use crate::text::{digits, list};
+use crate::text::list;
 
 /// What a user feels: the findings on these are the answer, the others are its cost.
 const SPEED: [Figure; 2] = [Figure::Throughput, Figure::Percentile(Percentile::P99)];
@@ -44,6 +44,13 @@ pub(super) fn notes(
                 .to_owned(),
         );
     }
+    if a.log.header.precision.is_some() || b.log.header.precision.is_some() {
+        notes.push(
+            "Blocks were added until the run was precise enough: equals are then told apart by chance in up to \
+             8 % of comparisons, not 5 %."
+                .to_owned(),
+        );
+    }
     for plan in plans {
         for (side, part, cells) in [("A", a, &plan.a), ("B", b, &plan.b)] {
             let failed: u64 = cells.iter().map(|c| c.trial.requests.failed).sum();
@@ -73,13 +80,20 @@ fn apart(a: &RunLog, b: &RunLog) -> Option<String> {
     })
 }
 
-/// `−5.0 %`, `+12 %`, from a ratio; `± 0 %` where it rounds to that.
+/// `−5.0 %`, `+12 %`, from a ratio; `±0 %` where it rounds to that.
 pub(super) fn change(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
-    if percent.abs() < 0.005 {
-        return "±0 %".to_owned();
-    }
-    format!("{}{} %", if percent > 0.0 { "+" } else { "−" }, digits(percent.abs()))
+    let decimals = match percent.abs() {
+        p if p < 0.005 => return "±0 %".to_owned(),
+        p if p < 0.095 => 2,
+        p => usize::from(p < 9.95),
+    };
+    format!("{}{:.decimals$} %", if percent > 0.0 { "+" } else { "−" }, percent.abs())
+}
+
+/// A share as it was asked for: `2 %`, `0.5 %`.
+fn asked(share: f64) -> String {
+    format!("{} %", (share * 1e8).round() / 1e6)
 }
 
 fn with_interval(name: &str, ratio: &Estimate) -> String {
@@ -131,7 +145,7 @@ pub(super) fn headline(c: &Comparison) -> String {
     let first = |found: &[&(&str, &FigureComparison)]| {
         let mut names: Vec<String> = Vec::new();
         for (_, f) in found {
-            let name = format!("{} within {} %", f.figure.name(), digits(f.smallest * 100.0));
+            let name = format!("{} within {}", f.figure.name(), asked(f.smallest));
             if !names.contains(&name) {
                 names.push(name);
             }

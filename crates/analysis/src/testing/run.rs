@@ -25,6 +25,7 @@ impl Log {
             version: Some("1.0".to_owned()),
             workers: Some(1),
             keepalive: true,
+            sleep: None,
         };
         let order = (0..blocks).flat_map(|block| candidates.iter().map(move |c| (block, (*c).to_owned())));
         let plan = PlanRecord::of(&closed_plan(), &[]);
@@ -65,6 +66,7 @@ impl Log {
                 experiment_toml: None,
                 published: None,
                 commit: None,
+                precision: None,
             },
             results: Vec::new(),
             events: Vec::new(),
@@ -87,7 +89,8 @@ impl Log {
     }
 
     pub(crate) fn event(mut self, what: &str) -> Log {
-        self.0.events.push(Event { at: String::new(), what: what.to_owned(), detail: "a detail".to_owned() });
+        let (what, detail) = (what.to_owned(), "a detail".to_owned());
+        self.0.events.push(Event { at: String::new(), what, detail, found: None });
         self
     }
 
@@ -124,7 +127,9 @@ pub(crate) fn result(planned: PlannedTrial, rate: u64) -> TrialResult {
             at_ns: vec![-1_000, 0, 1_000],
             cpu_ns: vec![0, 500, 1_500],
             rss_bytes: vec![1, 2, 3],
+            ..SampleColumns::default()
         },
+        peak_pss_bytes: None,
     };
     TrialResult { planned, trial: Some(trial), server: Some(server), failure: None, capacity: None }
 }

@@ -54,7 +54,8 @@ impl Aim {
 
     /// The full check. Where the contract leaves a body some freedom, what was
     /// seen here is what every answer under load is held against.
-    pub(crate) fn check(&mut self, address: SocketAddr) -> CheckReport {
+    pub(crate) fn check(&mut self, address: SocketAddr, workers: u32) -> CheckReport {
+        self.expectation.workers = workers;
         let report = check::check(address, &self.expectation);
         if let Some(route) = self.route.filter(|_| self.expect.body.is_none()) {
             self.expect.body = report.body_seen(route).map(<[u8]>::to_vec);

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant, SystemTime};
 
+use prony_analysis::precision::Looking;
 use prony_record::rfc3339;
 use prony_record::run_log::{
-    Event, Line, PlannedTrial, RunLog, RunLogError, RunLogWriter, TrialResult, TrialStart,
+    Event, Found, Line, PlannedTrial, RunLog, RunLogError, RunLogWriter, Sleep, TrialResult, TrialStart,
 };
 use prony_record::trial::Validity;
 
@@ -14,6 +15,7 @@ use super::budget::Budget;
 use super::header::{header, may_resume, remaining};
 use super::knee::Knees;
 use super::pins::PinnedProcess;
+use super::precision;
 use super::trial::Ended;
 use super::{BenchError, BenchEvent, BenchOutcome, BenchSetup, End, Figures, Interrupt, Loader};
 use crate::journal;
@@ -45,6 +47,11 @@ pub(super) struct Course<'a> {
     began: Instant,
     trials: u32,
     counted: u32,
+    /// How long servers were under load.
+    pub(super) under_load: Duration,
+    /// Candidates that were said to need SIGKILL.
+    pub(super) deaf: BTreeSet<String>,
+    looking: Looking,
 }
 
 /// Runs an experiment, or the rest of one.
@@ -64,11 +71,11 @@ pub fn run<'a>(
     if setup.candidates.is_empty() {
         return Err(BenchError::NoCandidates(skipped(setup)));
     }
-    let (order, left, mut writer, knees) = if setup.resume { resume(setup)? } else { begin(setup)? };
+    let (order, left, mut writer, known) = if setup.resume { resume(setup)? } else { begin(setup)? };
     events(&BenchEvent::Begun { log: &setup.log, total: count(order), remaining: count(left.len()) });
     let mut append = |line: &Line| writer.append(line);
     let mut course = Course::new(setup, load, interrupt, events, &mut append);
-    course.knees = knees;
+    (course.knees, course.looking) = known;
     course.run(&left, setup.resume)
 }
 
@@ -78,20 +85,20 @@ fn skipped(setup: &BenchSetup) -> String {
     if reasons.is_empty() { "there are none.".to_owned() } else { reasons.join(" ") }
 }
 
-/// The length of the whole order, what is left of it, the log, and the capacities that it has already.
-type Sitting = (usize, Vec<PlannedTrial>, RunLogWriter, Knees);
+/// The length of the whole order, what is left of it, the log, and what it tells already.
+type Sitting = (usize, Vec<PlannedTrial>, RunLogWriter, (Knees, Looking));
 
 fn begin(setup: &BenchSetup) -> Result<Sitting, BenchError> {
     let header = header(setup);
     let writer = RunLogWriter::create(&setup.log, &header).map_err(BenchError::Open)?;
-    Ok((header.order.len(), header.order, writer, Knees::default()))
+    Ok((header.order.len(), header.order, writer, (Knees::default(), Looking::default())))
 }
 
 fn resume(setup: &BenchSetup) -> Result<Sitting, BenchError> {
     let log = RunLog::read(&setup.log).map_err(BenchError::Open)?;
     may_resume(&log, setup).map_err(|why| BenchError::Resume { path: setup.log.clone(), why })?;
     let writer = RunLogWriter::open(&setup.log).map_err(BenchError::Open)?;
-    Ok((log.header.order.len(), remaining(&log), writer, Knees::of(&log.results)))
+    Ok((log.header.order.len(), remaining(&log), writer, (Knees::of(&log.results), Looking::of(&log))))
 }
 
 fn count(trials: usize) -> u32 {
@@ -121,6 +128,9 @@ impl<'a> Course<'a> {
             began: Instant::now(),
             trials: 0,
             counted: 0,
+            under_load: Duration::ZERO,
+            deaf: BTreeSet::new(),
+            looking: Looking::default(),
         }
     }
 
@@ -143,14 +153,22 @@ impl<'a> Course<'a> {
             }
             if block != Some(planned.block) {
                 block = Some(planned.block);
+                // Where rates are shares of a knee, blocks of the searches say nothing of those of the loads.
+                let alone = self.setup.experiment.phases().len() == 1;
+                let reached = precision::reached(self.setup, &self.looking, planned.block);
+                if let Some(reached) = reached.filter(|_| alone) {
+                    self.event("precision_reached", reached)?;
+                    return Ok(self.outcome(End::PrecisionReached));
+                }
                 if !self.budget.allows_block(self.began.elapsed(), self.runnable(&left[at..], block)) {
                     let budget = self.setup.experiment.budget.unwrap_or_default();
                     let after = show_duration(Duration::from_secs(self.began.elapsed().as_secs()));
-                    let text = format!(
+                    let mut text = format!(
                         "Block {} would not end within the budget of {}; ended after {after}.",
                         planned.block + 1,
                         show_duration(budget)
                     );
+                    text.push_str(&self.what_more_would_buy());
                     self.event("budget_spent", text)?;
                     return Ok(self.outcome(End::BudgetSpent));
                 }
@@ -159,10 +177,25 @@ impl<'a> Course<'a> {
                 return self.interrupted();
             }
         }
+        let more = self.what_more_would_buy();
+        if !left.is_empty() && !more.is_empty() {
+            let text = format!("All {} blocks are done.{more}", self.setup.experiment.blocks.max);
+            self.event("precision_not_reached", text)?;
+        }
         if !left.is_empty() {
-            self.event("finished", format!("All trials are done: {} in this sitting.", self.trials))?;
+            let share = self.outcome(End::Finished).share_under_load().unwrap_or(0.0) * 100.0;
+            let (trials, text) =
+                (self.trials, format!("servers were under load for {share:.0} % of the time"));
+            self.event("finished", format!("All trials are done: {trials} in this sitting; {text}."))?;
         }
         Ok(self.outcome(End::Finished))
+    }
+
+    /// Where a precision was asked for: what there is, and what it would take.
+    fn what_more_would_buy(&self) -> String {
+        let block = u32::try_from(self.setup.candidates.len() * self.setup.experiment.plans.len());
+        let block = self.budget.forecast(block.unwrap_or(u32::MAX)).unwrap_or_default();
+        precision::what_more_would_buy(self.setup, &self.looking, block).unwrap_or_default()
     }
 
     /// Trials of these that will be run; of one block, or of all.
@@ -211,6 +244,7 @@ impl<'a> Course<'a> {
         let counts =
             result.trial.as_ref().is_some_and(|t| t.verdict.validity != Validity::Invalid && !t.interrupted);
         self.counted += u32::from(counts);
+        self.looking.take(&result);
         let line = Line::Result(result);
         self.write(&line)?;
         let leftovers = std::mem::take(&mut self.leftovers);
@@ -261,13 +295,33 @@ impl<'a> Course<'a> {
             trials: self.trials,
             counted: self.counted,
             elapsed: self.began.elapsed(),
+            under_load: self.under_load,
         }
     }
 
-    fn event(&mut self, what: &str, detail: String) -> Result<(), BenchError> {
-        let event = Event { at: rfc3339(SystemTime::now()), what: what.to_owned(), detail };
+    pub(super) fn event(&mut self, what: &str, detail: String) -> Result<(), BenchError> {
+        let event = Event { at: rfc3339(SystemTime::now()), what: what.to_owned(), detail, found: None };
+        self.write_event(&event)
+    }
+
+    /// What a candidate's full check found out, for its record.
+    pub(super) fn found(&mut self, candidate: &str, sleep: Option<Sleep>) -> Result<(), BenchError> {
+        let detail = match sleep {
+            None => format!("{candidate} does what every server of this run must."),
+            Some(sleep) => {
+                format!(
+                    "{candidate} does what every server of this run must; GET /sleep: {}.",
+                    sleep.as_str()
+                )
+            }
+        };
+        let found = Some(Found { candidate: candidate.to_owned(), sleep });
+        self.write_event(&Event { at: rfc3339(SystemTime::now()), what: "checked".to_owned(), detail, found })
+    }
+
+    fn write_event(&mut self, event: &Event) -> Result<(), BenchError> {
         self.write(&Line::Event(event.clone()))?;
-        (self.tell)(&BenchEvent::Note(&event));
+        (self.tell)(&BenchEvent::Note(event));
         Ok(())
     }
 

@@ -6,7 +6,9 @@ use std::time::SystemTime;
 use prony_load::Target;
 use prony_load::plan::Expect;
 use prony_record::plan::{PlanRecord, nanoseconds};
-use prony_record::run_log::{CandidateRecord, Header, NamedPlan, PlannedTrial, RunLog, SCHEMA, TrialResult};
+use prony_record::run_log::{
+    CandidateRecord, Header, NamedPlan, PlannedTrial, PrecisionRecord, RunLog, SCHEMA, TrialResult,
+};
 use prony_record::{Tool, rfc3339};
 
 use super::aim::Aim;
@@ -43,6 +45,9 @@ pub fn header(setup: &BenchSetup) -> Header {
         experiment_toml: Some(experiment.text.clone()).filter(|text| !text.is_empty()),
         published: experiment.published.clone(),
         commit: crate::commit::current(),
+        precision: experiment
+            .precision
+            .map(|share| PrecisionRecord { share, blocks_min: experiment.blocks.min }),
     }
 }
 
@@ -59,6 +64,7 @@ fn candidate_record(c: &BenchCandidate, setup: &BenchSetup) -> CandidateRecord {
         version: c.version.clone(),
         workers: told.then(|| workers(c, setup)),
         keepalive: candidate.keepalive().unwrap_or(true),
+        sleep: None,
     }
 }
 

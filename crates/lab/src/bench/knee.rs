@@ -8,9 +8,9 @@ use prony_load::Plan;
 use prony_load::pace::Rate;
 use prony_record::run_log::{PlannedTrial, ShareOf, TrialResult};
 
-use super::BenchEvent;
 use super::course::Course;
 use super::trial::{Ended, Up};
+use super::{BenchError, BenchEvent};
 use crate::capacity::{self, CapacityEvent, CapacityPlan};
 use crate::experiment::{Experiment, ExperimentPlan};
 
@@ -76,7 +76,7 @@ impl Course<'_> {
         slos: &[Slo],
         load: Plan,
         mut up: Up,
-    ) -> Ended {
+    ) -> Result<Ended, BenchError> {
         let wanted = CapacityPlan {
             load,
             slos: slos.to_vec(),
@@ -95,11 +95,11 @@ impl Course<'_> {
                 tell(&BenchEvent::Load { planned, snapshot, load_time: *load_time });
             }
         };
+        let begun = std::time::Instant::now();
         let outcome = capacity::search(&wanted, &context, self.loader, self.interrupt, &mut heard);
         let died = up.running.as_mut().and_then(crate::supervise::Running::died);
-        if let Some(running) = &mut up.running {
-            self.leftovers.extend(running.stop().leftovers);
-        }
+        self.under_load += begun.elapsed();
+        self.down(planned, &mut up)?;
         let mut result = TrialResult {
             planned: planned.clone(),
             trial: None,
@@ -112,7 +112,7 @@ impl Course<'_> {
                 result.failure =
                     Some(format!("{} {} while its capacity was searched for.", planned.candidate, death.how));
             }
-            (Ok(outcome), None) if outcome.interrupted => return Ended::Interrupted(None),
+            (Ok(outcome), None) if outcome.interrupted => return Ok(Ended::Interrupted(None)),
             (Ok(outcome), None) => {
                 if outcome.record.capacity_per_s.is_none() {
                     result.failure = Some(format!(
@@ -125,6 +125,6 @@ impl Course<'_> {
             }
             (Err(why), None) => result.failure = Some(why.to_string()),
         }
-        Ended::Result(Box::new(result))
+        Ok(Ended::Result(Box::new(result)))
     }
 }

@@ -25,7 +25,9 @@ mod budget;
 mod course;
 mod header;
 mod knee;
+mod marks;
 mod pins;
+mod precision;
 mod resolve;
 mod trial;
 
@@ -244,6 +246,16 @@ pub struct BenchOutcome {
     pub counted: u32,
     /// Its time.
     pub elapsed: Duration,
+    /// How much of it servers were under load, warm-ups included: the rest are starts, stops and checks.
+    pub under_load: Duration,
+}
+
+impl BenchOutcome {
+    /// [`BenchOutcome::under_load`] as a share of all, 0 to 1; `None` where no trial was run.
+    pub fn share_under_load(&self) -> Option<f64> {
+        (self.trials > 0 && !self.elapsed.is_zero())
+            .then(|| (self.under_load.as_secs_f64() / self.elapsed.as_secs_f64()).min(1.0))
+    }
 }
 
 /// Why a run ended.
@@ -255,6 +267,8 @@ pub enum End {
     BudgetSpent,
     /// Somebody asked.
     Interrupted,
+    /// Every ratio is as precise as was asked.
+    PrecisionReached,
 }
 
 /// Why a run could not begin or go on: a sentence. No server runs any more.

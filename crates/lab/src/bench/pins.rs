@@ -11,6 +11,18 @@ pub struct Pins {
     pub client: Vec<u32>,
 }
 
+impl Pins {
+    /// CPUs that figures depend on: both sides', or where nothing is pinned all that Prony may use.
+    pub fn used(&self) -> Vec<u32> {
+        if self.server.is_empty() && self.client.is_empty() {
+            return crate::host::cpus_allowed();
+        }
+        let mut used: Vec<u32> = self.server.iter().chain(&self.client).copied().collect();
+        used.sort_unstable();
+        used
+    }
+}
+
 /// There are too few CPUs for both sides: a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(

@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use prony_analysis::trial::{TrialContext, judge};
 use prony_load::plan::Arrivals;
@@ -10,12 +10,12 @@ use prony_load::{LoadError, Measurement, Plan, Target};
 use prony_record::host::HostWindow;
 use prony_record::run_log::{PlannedTrial, TrialResult};
 use prony_record::server::ServerSamples;
-use prony_record::trial::{Effect, Reason, Trial, Validity};
+use prony_record::trial::Trial;
 
 use super::aim::{self, Aim};
 use super::course::Course;
 use super::header::workers;
-use super::{BenchCandidate, BenchError, BenchEvent};
+use super::{BenchCandidate, BenchError, BenchEvent, marks};
 use crate::experiment::ExperimentPlan;
 use crate::guard::{RUN_DIR_MARK, remove_run_dir};
 use crate::host_watch::HostWatch;
@@ -23,6 +23,7 @@ use crate::launch::LaunchContext;
 use crate::run_dir;
 use crate::sample::{Sampler, Samples};
 use crate::supervise::{Death, Running, Server, StartErrorKind, port_of};
+use crate::units::show_duration;
 
 /// A server that used this share of its cores was the limit itself: DESIGN's
 /// verdict `client_saturated` then does not apply.
@@ -98,19 +99,23 @@ impl Course<'_> {
             },
         };
         if !*checked {
-            let report = aim.check(address);
+            let report = aim.check(address, workers(c, self.setup));
             if !report.passed() {
                 return Ok(Ended::CheckFailed(aim::failures(c.candidate.label(), &report)));
             }
             *checked = true;
+            // Of commands and URLs there is nothing to tell but that they answered.
+            if report.sleep.is_some() {
+                self.found(c.candidate.label(), report.sleep)?;
+            }
         }
         let setup = self.setup;
         let load =
             plan.aimed(up.target.clone(), aim.expect.clone(), &setup.pins.client, setup.experiment.seed);
-        Ok(match &plan.capacity {
+        match &plan.capacity {
             Some(slos) => self.search(planned, plan, slos, load, up),
-            None => self.load_and_judge(planned, &load, up),
-        })
+            None => self.load_and_judge(planned, &load, up, c.candidate.recycles()),
+        }
     }
 
     /// Starts a server of the lab's; the inner error is the trial's end.
@@ -139,7 +144,16 @@ impl Course<'_> {
         let mut ready = || aim.ready(address).map_err(|why| last_answer = why).is_ok();
         let started = Server::start(&spec, &setup.supervision, &mut ready, &|| self.interrupt.asked());
         Ok(match started {
-            Ok(running) => Ok((running, address)),
+            Ok(mut running) => match running.stranger_on(port) {
+                None => Ok((running, address)),
+                Some(who) => {
+                    self.leftovers.extend(running.stop().leftovers);
+                    Err(Ended::NotStarted(format!(
+                        "{} was not loaded: {who} answers on its port {port}, which it took first.",
+                        c.candidate.label()
+                    )))
+                }
+            },
             Err(why) if matches!(why.kind, StartErrorKind::Interrupted) => Err(Ended::Interrupted(None)),
             Err(why) if matches!(why.kind, StartErrorKind::NotReady(_)) && !last_answer.is_empty() => {
                 Err(Ended::NotStarted(format!("{why}\nThe last attempt: {last_answer}")))
@@ -148,17 +162,22 @@ impl Course<'_> {
         })
     }
 
-    fn load_and_judge(&mut self, planned: &PlannedTrial, plan: &Plan, mut up: Up) -> Ended {
-        let sampler = up.running.as_ref().map(|r| Sampler::start(r.watched(), &self.setup.pins.client));
-        let used: Vec<u32> = self.setup.pins.server.iter().chain(&self.setup.pins.client).copied().collect();
+    fn load_and_judge(
+        &mut self,
+        planned: &PlannedTrial,
+        plan: &Plan,
+        mut up: Up,
+        recycles: bool,
+    ) -> Result<Ended, BenchError> {
+        let used = self.setup.pins.used();
+        let client = &self.setup.pins.client;
+        let sampler = up.running.as_ref().map(|r| Sampler::start(r.watched(), client, &used));
         let mut watch = HostWatch::of(&used);
         let (measured, mut death) = self.load(planned, plan, up.running.as_mut(), &mut watch);
         let samples = sampler.and_then(Result::ok).map(Sampler::finish);
         death = death.or_else(|| up.running.as_mut().and_then(Running::died));
         let startup = up.running.as_ref().map(Running::startup);
-        if let Some(running) = &mut up.running {
-            self.leftovers.extend(running.stop().leftovers);
-        }
+        self.down(planned, &mut up)?;
         let death = death.map(|Death { how, log_tail }| match log_tail.as_slice() {
             [] => format!("{} {how} while it was loaded.", planned.candidate),
             tail => {
@@ -168,15 +187,24 @@ impl Course<'_> {
         let result = |trial, server, failure| {
             Box::new(TrialResult { planned: planned.clone(), trial, server, failure, capacity: None })
         };
-        match (measured, death) {
+        Ok(match (measured, death) {
             (Ok(m), death) => {
+                let changes = samples.as_ref().map(|samples| samples.changes(m.window_end_ns));
                 let server = self.server_samples(&m, samples, startup);
                 let mut trial = self.judged(&m, plan, server.as_ref(), watch.finish(&m.address));
                 // Ended by us because the server died is a finding, not an interruption.
                 trial.interrupted = m.interrupted && death.is_none();
                 let interrupted = trial.interrupted;
-                if let Some(death) = death {
-                    mark_died(&mut trial, death);
+                // What ended with a server that died is said by its death.
+                match (death, changes) {
+                    (Some(death), _) => marks::died(&mut trial, death),
+                    (None, Some(changes)) => {
+                        marks::changed(&mut trial, &planned.candidate, &changes, recycles);
+                    }
+                    (None, None) => {}
+                }
+                if let Some(server) = &server {
+                    marks::grown(&mut trial, &planned.candidate, server);
                 }
                 let result = result(Some(trial), server, None);
                 if interrupted { Ended::Interrupted(Some(result)) } else { Ended::Result(result) }
@@ -184,7 +212,23 @@ impl Course<'_> {
             (Err(_), Some(death)) => Ended::Result(result(None, None, Some(death))),
             (Err(LoadError::Interrupted), None) => Ended::Interrupted(None),
             (Err(why), None) => Ended::Result(result(None, None, Some(why.to_string()))),
+        })
+    }
+
+    /// Stops a trial's server; says once of each candidate that it had to be killed.
+    pub(super) fn down(&mut self, planned: &PlannedTrial, up: &mut Up) -> Result<(), BenchError> {
+        let Some(running) = &mut up.running else { return Ok(()) };
+        let stopped = running.stop();
+        self.leftovers.extend(stopped.leftovers);
+        if stopped.killed && self.deaf.insert(planned.candidate.clone()) {
+            let text = format!(
+                "{} did not end within {} of SIGTERM and was ended by SIGKILL.",
+                planned.candidate,
+                show_duration(self.setup.supervision.stop_timeout)
+            );
+            self.event("killed", text)?;
         }
+        Ok(())
     }
 
     /// Applies the load; ends it early when the server dies, since the rest
@@ -210,7 +254,9 @@ impl Course<'_> {
             }
             tell(&BenchEvent::Load { planned, snapshot, load_time });
         };
+        let begun = Instant::now();
         let measured = (self.loader)(plan, &control, &mut observe);
+        self.under_load += begun.elapsed();
         (measured, death)
     }
 
@@ -251,18 +297,6 @@ impl Course<'_> {
 /// A trial whose rate is not known.
 fn no_knee(planned: &PlannedTrial, why: String) -> TrialResult {
     TrialResult { planned: planned.clone(), trial: None, server: None, failure: Some(why), capacity: None }
-}
-
-fn mark_died(trial: &mut Trial, detail: String) {
-    trial.verdict.validity = Validity::Invalid;
-    trial.verdict.reasons.push(Reason {
-        code: "server_died".to_owned(),
-        affects: ["throughput", "response", "service"].map(str::to_owned).to_vec(),
-        effect: Effect::Invalid,
-        detail,
-        advice: "Look at its last lines, and load it by hand with `prony load`; the trial does not count."
-            .to_owned(),
-    });
 }
 
 /// A fresh run folder, marked as ours from its first moment.

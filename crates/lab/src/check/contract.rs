@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use prony_load::plan::Expect;
 
 use super::client::{Connection, Fault, Request, Response, printable};
-use super::{CheckReport, CheckResult, ContractExpectation, CustomCheck, GREETING, NotYet, work};
+use super::{CheckReport, CheckResult, ContractExpectation, CustomCheck, GREETING, NotYet, parallel, work};
 use crate::recipe::Route;
 
 /// Long enough to be told from an answer that did not wait, on a busy host too.
@@ -26,6 +26,9 @@ pub(super) fn run(address: SocketAddr, expectation: &ContractExpectation) -> Che
             if expectation.routes.contains(&route) {
                 checks.route(route);
             }
+        }
+        if checks.report.bodies.contains_key(&Route::Sleep) {
+            checks.parallel_sleep(expectation.workers);
         }
     } else {
         expectation.custom.iter().for_each(|check| checks.custom(check));
@@ -136,12 +139,33 @@ impl Checks {
             Err(fault) => Err(fault.to_string()),
             Ok(response) => judge(route, response, body.as_deref(), took),
         };
-        if judged.is_ok()
-            && let Ok(response) = response
-        {
+        let right = judged.is_ok();
+        if right && let Ok(response) = response {
             self.report.bodies.insert(route, response.body);
         }
         self.push(&format!("{} {path}", route.method()), false, judged, wire);
+        if right && route == Route::Echo {
+            self.other_echo();
+        }
+    }
+
+    /// Another body than the first, and of another length: an answer from a cache is the first's.
+    fn other_echo(&mut self) {
+        let body: Vec<u8> = random_body().into_iter().rev().chain(*b"another").collect();
+        let path = Route::Echo.path();
+        let (response, wire) = self.ask("POST", path, Some(&body), false);
+        let judged = response
+            .map_err(|fault| fault.to_string())
+            .and_then(|response| judge(Route::Echo, &response, Some(&body), Duration::ZERO));
+        self.push(&format!("POST {path}, another body"), false, judged, wire);
+    }
+
+    /// Whether requests that wait hold up others: worth knowing, and nothing to fail by.
+    fn parallel_sleep(&mut self, workers: u32) {
+        let seen = parallel::sleep(self.address, &self.host, workers);
+        self.report.sleep = seen.as_ref().ok().map(|seen| seen.sleep);
+        let judged = seen.map(|seen| seen.to_string()).map_err(|fault| fault.to_string());
+        self.push("parallel sleep", true, judged, None);
     }
 
     fn custom(&mut self, check: &CustomCheck) {

@@ -97,14 +97,56 @@ fn a_right_server_passes_in_full() {
                 "GET /json",
                 "GET /sleep?ms=50",
                 "POST /echo",
+                "POST /echo, another body",
                 "GET /work?n=1234",
+                "parallel sleep",
                 "keep-alive",
                 "request in pieces",
                 "unknown path"
             ]
         );
+        assert_eq!(report.sleep, Some(Sleep::Concurrent));
         assert_eq!(report.body_seen(Route::Json), Some(&b"{ \"message\": \"Hello, World!\" }"[..]));
     }
+}
+
+/// A server that waits in its only thread, and one with two such threads.
+#[test]
+fn a_server_that_waits_in_its_workers_blocks() {
+    for workers in [1, 2] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        for _ in 0..workers {
+            let listener = listener.try_clone().unwrap();
+            thread::spawn(move || {
+                for stream in listener.incoming() {
+                    serve(stream.unwrap(), false, unchanged);
+                }
+            });
+        }
+        let expectation = ContractExpectation { routes: vec![Route::Sleep], workers, ..all(false) };
+        let report = check(address, &expectation);
+        assert_eq!((failures(&report), report.sleep), (vec![], Some(Sleep::Blocks)));
+        let noted = report.results.iter().find(|r| r.name == "parallel sleep").unwrap();
+        assert!(noted.passed && noted.detail.contains("holds up others"), "{noted:?}");
+    }
+    let text = ContractExpectation { routes: vec![Route::Text], ..all(true) };
+    assert_eq!(check(server(true, unchanged), &text).sleep, None);
+}
+
+#[test]
+fn an_answer_to_a_body_from_a_cache_is_found() {
+    static FIRST: std::sync::OnceLock<Vec<u8>> = std::sync::OnceLock::new();
+    let cached: Change = |target, answer| match target {
+        "/echo" => FIRST.get_or_init(answer).clone(),
+        _ => answer(),
+    };
+    let report = check(server(true, cached), &ContractExpectation { routes: vec![Route::Echo], ..all(true) });
+    assert_eq!(
+        report.failures().map(|r| r.name.as_str()).collect::<Vec<_>>(),
+        ["POST /echo, another body"],
+        "{report:?}"
+    );
 }
 
 #[test]

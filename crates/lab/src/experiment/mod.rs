@@ -21,6 +21,7 @@ use crate::recipe::Route;
 use crate::toml_error::{TomlError, parse, suggest};
 use crate::units::show_duration;
 
+mod knees;
 mod raw;
 mod read;
 
@@ -65,6 +66,8 @@ pub struct Experiment {
     pub plans: Vec<ExperimentPlan>,
     /// What somebody else printed of the same question.
     pub published: Option<Published>,
+    /// Blocks are added, from `blocks.min` on, until every ratio to the baseline is within this share.
+    pub precision: Option<f64>,
     /// Where the file says that is, beside itself.
     published_path: Option<String>,
     scales: BTreeMap<String, Scale>,
@@ -96,6 +99,12 @@ pub struct Blocks {
     pub min: u32,
     /// At most so often: what is planned, and run while the budget allows.
     pub max: u32,
+}
+
+impl Blocks {
+    /// Of a run that stops by its precision, unless told otherwise.
+    pub const ADAPTIVE: Blocks =
+        Blocks { min: prony_analysis::precision::BLOCKS_MIN, max: prony_analysis::precision::BLOCKS_MAX };
 }
 
 /// A plan of an experiment, before it has a server to aim at.
@@ -426,6 +435,7 @@ impl Experiment {
             seed,
             plans: vec![plan],
             published: None,
+            precision: None,
             published_path: None,
             scales: BTreeMap::new(),
         }

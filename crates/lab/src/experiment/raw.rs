@@ -32,6 +32,7 @@ pub(super) struct RawExperiment {
     #[serde(default)]
     pub(super) scale: BTreeMap<String, RawScale>,
     pub(super) published: Option<String>,
+    pub(super) precision: Option<String>,
     /// Not in this version.
     pub(super) check: Option<toml::Value>,
 }

@@ -2,33 +2,31 @@
 
 use std::time::Duration;
 
-use prony_analysis::slo::Slo;
 use prony_load::Target;
 use prony_load::pace::Rate;
 use prony_load::plan::{Arrivals, Expect};
-use prony_record::run_log::ShareOf;
 
+use super::knees::{check_knees, searched_for, share_of};
 use super::raw::{OneOrMany, RawExperiment, RawPlan, RawScale};
 use super::{
     BLOCKS_MAX, Blocks, CONNECTIONS_MAX, CORES_MAX, DURATION_MAX, Experiment, ExperimentPlan, SCHEMA, Scale,
     THREADS_MAX, TRIALS_MAX, TomlError, WorkerPolicy, default_warmup, plan_name, suggest,
 };
-use crate::published::knee_of;
 use crate::recipe::Route;
-use crate::units::{DurationValue, RateValue, Share, most_connections, parse_stages, show_duration};
+use crate::units::{DurationValue, RateValue, most_connections, parse_stages, show_duration};
 
 /// The most values of one sweep.
 const SWEEP_MAX: usize = 100;
 
 /// A file's name and text, for errors with a line.
 #[derive(Clone, Copy)]
-struct Source<'a> {
+pub(super) struct Source<'a> {
     file: &'a str,
     text: &'a str,
 }
 
 impl Source<'_> {
-    fn wrong<T>(self, path: &[&str], message: impl Into<String>) -> Result<T, TomlError> {
+    pub(super) fn wrong<T>(self, path: &[&str], message: impl Into<String>) -> Result<T, TomlError> {
         Err(TomlError::at_key(self.file, self.text, path, message))
     }
 
@@ -85,7 +83,9 @@ pub(super) fn experiment(
             format!("the route {:?} is checked but not loaded: write \"text\" or \"json\".", route.as_str());
         return source.wrong(&["route"], why);
     }
-    let blocks = raw.blocks.unwrap_or(Blocks { min: 5, max: 5 });
+    let precision = precision(source, raw.precision.as_deref(), raw.blocks)?;
+    let usual = if precision.is_some() { Blocks::ADAPTIVE } else { Blocks { min: 5, max: 5 } };
+    let blocks = raw.blocks.unwrap_or(usual);
     check_blocks(source, &["blocks"], blocks)?;
     let budget = raw.budget.map(|b| b.0);
     if budget.is_some_and(|b| b.is_zero()) {
@@ -115,6 +115,7 @@ pub(super) fn experiment(
         seed: raw.seed.unwrap_or(1),
         plans,
         published: None,
+        precision,
         published_path: raw.published,
         scales: raw
             .scale
@@ -170,6 +171,31 @@ fn check_published(source: Source<'_>, path: &str) -> Result<(), TomlError> {
         &["published"],
         format!("{path:?} is no path to a .toml file beside this one: write \"published/NAME.toml\"."),
     )
+}
+
+/// `2%`, and blocks that leave it something to decide.
+fn precision(
+    source: Source<'_>,
+    text: Option<&str>,
+    blocks: Option<Blocks>,
+) -> Result<Option<f64>, TomlError> {
+    let Some(text) = text else { return Ok(None) };
+    let share = match crate::units::parse_precision(text) {
+        Ok(share) => share,
+        Err(why) => return source.wrong(&["precision"], why.to_string()),
+    };
+    if let Some(Blocks { min, max }) = blocks.filter(|b| b.min == b.max) {
+        return source.wrong(
+            &["blocks"],
+            format!(
+                "{min} blocks leave \"precision\" nothing to decide: write blocks = {{ min = {}, max = {} }}, or \
+                 leave it out.",
+                min.min(Blocks::ADAPTIVE.min),
+                max.max(Blocks::ADAPTIVE.max)
+            ),
+        );
+    }
+    Ok(Some(share))
 }
 
 fn check_blocks(source: Source<'_>, path: &[&str], blocks: Blocks) -> Result<(), TomlError> {
@@ -324,68 +350,6 @@ fn sweep(
         }
     }
     Ok(plans)
-}
-
-/// What a search must keep; `None` where the plan is a load.
-fn searched_for(source: Source<'_>, path: &[&str], raw: &RawPlan) -> Result<Option<Vec<Slo>>, TomlError> {
-    let Some(text) = &raw.capacity else { return Ok(None) };
-    let key = [path, &["capacity"]].concat();
-    for (name, given) in [("rate", raw.rate.is_some()), ("stages", raw.stages.is_some())] {
-        if given {
-            return source.wrong(
-                &[path, &[name]].concat(),
-                format!("a search for a capacity finds its own rates: remove {name:?} or \"capacity\"."),
-            );
-        }
-    }
-    if text.trim() == "default" {
-        return Ok(Some(Vec::new()));
-    }
-    let slos: Result<Vec<Slo>, _> = text.split(',').map(Slo::parse).collect();
-    slos.map(Some).or_else(|why| source.wrong(&key, why.to_string()))
-}
-
-/// Whose knee a share is of.
-fn share_of(source: Source<'_>, path: &[&str], raw: &RawPlan, share: Share) -> Result<ShareOf, TomlError> {
-    let Some(text) = &raw.of else {
-        return source.wrong(
-            &[path, &["rate"]].concat(),
-            "a rate in percent needs to know of what: write of = \"candidate plan\", a plan with \"capacity\".",
-        );
-    };
-    match knee_of(text) {
-        Some(of) => Ok(ShareOf { share: share.as_ratio(), of }),
-        None => source.wrong(
-            &[path, &["of"]].concat(),
-            format!("{text:?} is no knee: write a candidate and a plan's name, \"amphp:opcache knee\"."),
-        ),
-    }
-}
-
-/// Every share's knee must be found by a plan of as many connections, for a candidate of the experiment.
-fn check_knees(source: Source<'_>, candidates: &[String], plans: &[ExperimentPlan]) -> Result<(), TomlError> {
-    for plan in plans {
-        let Some(share) = &plan.share else { continue };
-        if !candidates.contains(&share.of.candidate) {
-            let hint = suggest(&share.of.candidate, candidates.iter().map(String::as_str));
-            let why =
-                format!("{:?} of {} is not among the candidates: {hint}", share.of.candidate, plan.name);
-            return source.wrong(&["plan"], why);
-        }
-        let finds = |p: &ExperimentPlan| {
-            p.capacity.is_some()
-                && p.group.as_deref() == Some(share.of.plan.as_str())
-                && p.connections == plan.connections
-        };
-        if !plans.iter().any(finds) {
-            let why = format!(
-                "{} needs a plan named {:?} with \"capacity\" and {} connections: write one.",
-                plan.name, share.of.plan, plan.connections
-            );
-            return source.wrong(&["plan"], why);
-        }
-    }
-    Ok(())
 }
 
 /// What all plans of a sweep share: the plan's own keys, else those of `[load]`.

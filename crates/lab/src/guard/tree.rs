@@ -64,7 +64,8 @@ pub(crate) fn descendants(root: u32) -> Vec<ProcessStat> {
     found
 }
 
-fn pids() -> Vec<u32> {
+/// Every process of the machine.
+pub(crate) fn pids() -> Vec<u32> {
     let Ok(entries) = std::fs::read_dir(Path::new("/proc")) else { return Vec::new() };
     entries.filter_map(|e| e.ok()?.file_name().to_str()?.parse().ok()).collect()
 }

@@ -44,6 +44,8 @@ pub(super) struct Raw {
     check: Vec<CustomCheck>,
     image: Option<String>,
     port: Option<u16>,
+    #[serde(default)]
+    recycles: bool,
 }
 
 impl Raw {
@@ -90,6 +92,7 @@ impl Raw {
             checks,
             image,
             port: self.port,
+            recycles: self.recycles,
         };
         Ok((self.schema.unwrap_or_else(|| super::SCHEMA.to_owned()), recipe))
     }

@@ -3,7 +3,8 @@
 //! CPU time is the cgroup's where one could be made, else the sum of
 //! `schedstat` over threads, of which those that came and went between two
 //! samples are missed: the method is recorded. Memory is the sum of resident
-//! pages, which counts pages that processes share in each of them.
+//! pages, which counts pages that processes share in each of them; once a
+//! second it is also the sum of proportional shares, which counts them once.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -18,14 +19,23 @@ use crate::launch::ContainerSpec;
 use crate::provision::run::capture;
 use crate::sys;
 
+use cores::Machine;
+use roll::Roll;
+
 mod cgroup;
+mod cores;
+mod roll;
 mod window;
 
 pub use cgroup::{Cgroup, CgroupVersion};
+pub use roll::{Changes, Life};
 
 /// Between two samples. A reading costs about 20 µs and 10 µs a process, so
 /// that twenty processes cost 0.2 % of one of the client's cores.
 pub const PERIOD: Duration = Duration::from_millis(100);
+/// Samples from one reading of proportional memory to the next: the kernel walks every page
+/// table of the tree for it, about 1 ms for 100 MB.
+const SAMPLES_PER_PSS: usize = 10;
 /// How long a container engine may take to tell a container's pid.
 const INSPECT_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -72,7 +82,7 @@ impl Watched {
 #[derive(Debug)]
 pub struct Sampler {
     finish: Sender<()>,
-    thread: JoinHandle<Vec<Reading>>,
+    thread: JoinHandle<Taken>,
     method: &'static str,
 }
 
@@ -83,29 +93,45 @@ pub struct Samples {
     pub cpu_method: &'static str,
     /// In the order of time, the first before the load and the last after it.
     pub readings: Vec<Reading>,
+    /// The processes that were seen.
+    pub lives: Vec<Life>,
+    /// What the used CPUs did meanwhile.
+    pub machine: Machine,
+    /// Proportional memory: the instant, and bytes over the tree. Empty where it may not be read.
+    pub pss: Vec<(u64, u64)>,
+}
+
+/// What the sampler's thread brings back.
+#[derive(Debug, Default)]
+struct Taken {
+    readings: Vec<Reading>,
+    roll: Roll,
+    machine: Machine,
+    pss: Vec<(u64, u64)>,
 }
 
 impl Sampler {
     /// Starts sampling, on the CPUs given (the client's, so that no reading is
-    /// charged to the server); empty: any.
+    /// charged to the server; empty: any), of the tree and of these cores.
     ///
     /// # Errors
     /// When the system gives no more threads.
-    pub fn start(watched: Watched, cpus: &[u32]) -> std::io::Result<Sampler> {
+    pub fn start(watched: Watched, cpus: &[u32], cores: &[u32]) -> std::io::Result<Sampler> {
         let method = watched.cgroup.as_ref().map_or("schedstat", Cgroup::method);
         let (finish, finished) = mpsc::channel();
-        let cpus = cpus.to_vec();
+        let (cpus, machine) = (cpus.to_vec(), Machine::of(cores));
         let thread = std::thread::Builder::new().name("sampler".to_owned()).spawn(move || {
             let _ = sys::set_affinity(0, &cpus); // refused only for CPUs that are gone
             let mut meter = Meter::new(watched);
-            let mut readings = vec![meter.read()];
+            let mut taken = Taken { machine, ..Taken::default() };
+            meter.take(&mut taken);
             // Absolute instants: a late reading does not shift those after it.
             let mut due = Instant::now() + PERIOD;
             loop {
                 let told = finished.recv_timeout(due.saturating_duration_since(Instant::now()));
-                readings.push(meter.read());
+                meter.take(&mut taken);
                 if told != Err(RecvTimeoutError::Timeout) {
-                    return readings;
+                    return taken;
                 }
                 while due <= Instant::now() {
                     due += PERIOD;
@@ -118,7 +144,8 @@ impl Sampler {
     /// Takes a last reading and ends.
     pub fn finish(self) -> Samples {
         let _ = self.finish.send(());
-        Samples { cpu_method: self.method, readings: self.thread.join().unwrap_or_default() }
+        let Taken { readings, roll, machine, pss } = self.thread.join().unwrap_or_default();
+        Samples { cpu_method: self.method, readings, lives: roll.lives(), machine, pss }
     }
 }
 
@@ -141,8 +168,15 @@ impl Samples {
             peak_memory_bytes: figures.peak_rss_bytes,
             processes: figures.processes,
             threads: figures.threads,
-            columns: window::columns(&self.readings, window_start_ns),
+            columns: window::columns(self, window_start_ns),
+            peak_pss_bytes: window::peak_pss(&self.pss, window_start_ns, window_end_ns),
         })
+    }
+
+    /// What became of the tree's processes from the first sample to an instant, CLOCK_MONOTONIC.
+    pub fn changes(&self, until_ns: u64) -> Changes {
+        let instants: Vec<u64> = self.readings.iter().map(|r| r.at_ns).collect();
+        roll::changes(&self.lives, &instants, until_ns)
     }
 }
 
@@ -168,16 +202,39 @@ impl Meter {
         }
     }
 
-    fn read(&mut self) -> Reading {
-        let processes: Vec<ProcessStat> = match &self.watched.cgroup {
+    /// Takes everything that is due now.
+    fn take(&mut self, taken: &mut Taken) {
+        let processes = self.processes();
+        let reading = self.reading(&processes);
+        taken.roll.see(reading.at_ns, &processes);
+        taken.machine.read();
+        if taken.readings.len().is_multiple_of(SAMPLES_PER_PSS)
+            && let Some(bytes) = pss_bytes(&processes)
+        {
+            taken.pss.push((reading.at_ns, bytes));
+        }
+        taken.readings.push(reading);
+    }
+
+    fn processes(&self) -> Vec<ProcessStat> {
+        match &self.watched.cgroup {
             Some(cgroup) => cgroup.pids().into_iter().filter_map(tree::stat).collect(),
             None => tree::descendants(self.watched.guard_pid),
-        };
+        }
+    }
+
+    #[cfg(test)]
+    fn read(&mut self) -> Reading {
+        let processes = self.processes();
+        self.reading(&processes)
+    }
+
+    fn reading(&mut self, processes: &[ProcessStat]) -> Reading {
         // The instant belongs to the CPU figure, the one that is divided by time.
         let at_ns = sys::monotonic_ns();
         let cpu_ns = match &self.watched.cgroup {
             Some(cgroup) => cgroup.cpu_ns().unwrap_or(self.last_cpu_ns),
-            None => self.schedstat_ns(&processes),
+            None => self.schedstat_ns(processes),
         };
         self.last_cpu_ns = cpu_ns.max(self.last_cpu_ns);
         let living = || processes.iter().filter(|p| !p.is_zombie);
@@ -211,6 +268,25 @@ impl Meter {
             self.replaced_ns += before; // a clock that ran back is another thread's
         }
     }
+}
+
+/// The tree's proportional memory; `None` where one of its processes may not be looked into.
+fn pss_bytes(processes: &[ProcessStat]) -> Option<u64> {
+    let mut sum = 0;
+    for process in processes.iter().filter(|p| !p.is_zombie) {
+        match std::fs::read_to_string(format!("/proc/{}/smaps_rollup", process.pid)) {
+            Ok(text) => sum += pss_of(&text).unwrap_or(0),
+            Err(why) if why.kind() == std::io::ErrorKind::PermissionDenied => return None,
+            Err(_) => {} // it has just ended
+        }
+    }
+    Some(sum)
+}
+
+/// The line `Pss:` of /proc/PID/smaps_rollup, in bytes.
+fn pss_of(smaps_rollup: &str) -> Option<u64> {
+    let kilobytes = smaps_rollup.lines().find_map(|l| l.strip_prefix("Pss:")?.trim().strip_suffix("kB"))?;
+    Some(kilobytes.trim().parse::<u64>().ok()? * 1024)
 }
 
 #[cfg(test)]
@@ -248,6 +324,14 @@ mod tests {
     }
 
     #[test]
+    fn proportional_memory_is_read() {
+        assert_eq!(pss_of("Rss:  9 kB\nPss:                2056 kB\nPss_Anon: 1 kB\n"), Some(2056 * 1024));
+        assert_eq!(pss_of("Rss: 1 kB"), None);
+        let own = tree::stat(std::process::id()).unwrap();
+        assert!(pss_bytes(&[own]).is_some_and(|bytes| bytes > 100_000));
+    }
+
+    #[test]
     fn a_reused_thread_number_loses_nothing() {
         let mut meter = Meter::new(Watched { guard_pid: 1, cgroup: None });
         meter.see((1, 1), 500);
@@ -259,7 +343,8 @@ mod tests {
     #[test]
     fn the_sampler_reads_at_its_start_and_at_its_end() {
         let mut child = busy_child();
-        let sampler = Sampler::start(Watched { guard_pid: std::process::id(), cgroup: None }, &[]).unwrap();
+        let sampler =
+            Sampler::start(Watched { guard_pid: std::process::id(), cgroup: None }, &[], &[0]).unwrap();
         std::thread::sleep(PERIOD * 3);
         let samples = sampler.finish();
         child.kill().unwrap();
@@ -271,5 +356,10 @@ mod tests {
         let window = samples.window(first, last, Duration::from_millis(7), &[1]).unwrap();
         assert_eq!(window.columns.at_ns.len(), samples.readings.len());
         assert_eq!((window.columns.at_ns[0], window.startup_ns), (0, 7_000_000));
+        let columns = &window.columns;
+        assert_eq!((columns.cores.as_slice(), columns.core_busy_ns.len()), (&[0][..], 1));
+        assert_eq!(columns.core_busy_ns[0].len(), columns.at_ns.len());
+        assert_eq!(columns.time_wait.len(), columns.at_ns.len());
+        assert!(samples.lives.iter().any(|life| life.pid == child.id() && life.name == "sh"), "{samples:?}");
     }
 }

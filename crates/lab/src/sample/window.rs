@@ -2,7 +2,7 @@
 
 use prony_record::server::SampleColumns;
 
-use super::Reading;
+use super::{Reading, Samples};
 
 /// What a tree cost within a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,14 +52,24 @@ fn cpu_at(readings: &[Reading], at_ns: u64) -> u64 {
 }
 
 /// The readings by column, instants from the window's start.
-pub(super) fn columns(readings: &[Reading], start_ns: u64) -> SampleColumns {
-    let from_start =
-        |r: &Reading| i64::try_from(i128::from(r.at_ns) - i128::from(start_ns)).unwrap_or(i64::MAX);
+pub(super) fn columns(samples: &Samples, start_ns: u64) -> SampleColumns {
+    let from_start = |at_ns: u64| i64::try_from(i128::from(at_ns) - i128::from(start_ns)).unwrap_or(i64::MAX);
+    let readings = &samples.readings;
     SampleColumns {
-        at_ns: readings.iter().map(from_start).collect(),
+        at_ns: readings.iter().map(|r| from_start(r.at_ns)).collect(),
         cpu_ns: readings.iter().map(|r| r.cpu_ns).collect(),
         rss_bytes: readings.iter().map(|r| r.rss_bytes).collect(),
+        cores: samples.machine.cores.clone(),
+        core_busy_ns: samples.machine.columns(),
+        time_wait: samples.machine.time_wait.clone(),
+        pss_at_ns: samples.pss.iter().map(|(at_ns, _)| from_start(*at_ns)).collect(),
+        pss_bytes: samples.pss.iter().map(|(_, bytes)| *bytes).collect(),
     }
+}
+
+/// The highest proportional memory within a window; `None` where it was not read in it.
+pub(super) fn peak_pss(pss: &[(u64, u64)], start_ns: u64, end_ns: u64) -> Option<u64> {
+    pss.iter().filter(|(at, _)| (start_ns..=end_ns).contains(at)).map(|(_, bytes)| *bytes).max()
 }
 
 #[cfg(test)]
@@ -112,7 +122,17 @@ mod tests {
 
     #[test]
     fn the_warm_up_is_negative_in_the_columns() {
-        let c = columns(&readings(), 1200);
+        let samples = Samples {
+            cpu_method: "schedstat",
+            readings: readings(),
+            lives: Vec::new(),
+            machine: Default::default(),
+            pss: vec![(1000, 70), (1300, 50)],
+        };
+        let c = columns(&samples, 1200);
+        assert_eq!((c.pss_at_ns, c.pss_bytes), (vec![-200, 100], vec![70, 50]));
+        assert_eq!(peak_pss(&samples.pss, 1200, 1400), Some(50));
+        assert_eq!(peak_pss(&samples.pss, 1301, 1400), None);
         assert_eq!(c.at_ns, [-200, -100, 0, 100, 200]);
         assert_eq!((c.cpu_ns.len(), c.rss_bytes[4]), (5, 80));
     }

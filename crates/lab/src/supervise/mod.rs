@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::guard::{
     ARGUMENT, CONTAINER_TIMEOUT, GuardEvent, GuardOrder, KILL_TIMEOUT, RUN_DIR_MARK, STOP_LINE, STOP_TIMEOUT,
-    remove_run_dir,
+    remove_run_dir, tree,
 };
 use crate::journal::{self, Entry, Identity};
 use crate::launch::LaunchSpec;
@@ -17,6 +17,7 @@ use crate::sample::{Cgroup, Watched};
 use crate::sys;
 
 mod error;
+mod listener;
 mod port;
 
 pub use error::{StartError, StartErrorKind, TAIL_LINES};
@@ -26,6 +27,8 @@ pub use port::{free_port, port_of};
 /// start within 100 ms; no longer than [`READY_PERIOD_MAX`], the resolution of start-up times.
 const READY_PERIOD_MIN: Duration = Duration::from_millis(1);
 const READY_PERIOD_MAX: Duration = Duration::from_millis(20);
+/// How often somebody else must be seen on a server's port.
+const STRANGER_LOOKS: u32 = 3;
 /// What a guard may take beyond its own limits to be gone.
 const GUARD_END: Duration = Duration::from_secs(2);
 
@@ -292,6 +295,25 @@ impl Running {
     /// The processes that were started, helpers first.
     pub fn pids(&self) -> Vec<u32> {
         self.entry.processes.iter().map(|p| p.pid).collect()
+    }
+
+    /// Who else listens on a port beside or instead of this server, `process 4321 (nginx)`; `None`:
+    /// nobody, or it cannot be told (of a container it is not: its processes may be another service's).
+    pub fn stranger_on(&self, port: u16) -> Option<String> {
+        if self.entry.container.is_some() {
+            return None;
+        }
+        let look = || {
+            let own: Vec<u32> = tree::descendants(self.entry.guard.pid).iter().map(|p| p.pid).collect();
+            listener::stranger(port, &own)
+        };
+        // A worker that is born between two readings of /proc is a stranger for that moment only.
+        let mut who = look()?;
+        for _ in 1..STRANGER_LOOKS {
+            std::thread::sleep(READY_PERIOD_MAX);
+            who = look()?;
+        }
+        Some(who)
     }
 
     /// From just before the first process was started to the first right answer.

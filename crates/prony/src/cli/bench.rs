@@ -57,4 +57,25 @@ pub(crate) struct BenchArguments {
     /// (--web=0.0.0.0:8080) only with the token that is printed
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true, default_missing_value = "127.0.0.1:0")]
     pub(crate) web: Option<String>,
+    /// Serve how the run stands at http://ADDRESS/metrics while it runs, as OpenMetrics' text: `9464` or
+    /// `127.0.0.1:9464`; an address of another machine's reach is open to whoever reaches it
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) metrics: Option<String>,
+    /// How long to wait while another bench runs on this machine; 0 is not at all [default: until it ends]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) wait: Option<String>,
+    /// Add blocks until every ratio to the baseline is within ±SHARE, `2%`; --blocks is then the most
+    /// [default: 30]
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) precision: Option<String>,
+    /// With --dry-run: forecast the precision from the noise of this earlier run log
+    #[arg(long, value_name = "RUN.jsonl", requires = "dry_run")]
+    pub(crate) noise_of: Option<String>,
+    /// A threshold, `p99<50ms`, `errors<0.1%` or `throughput>5k`, held against every candidate under every
+    /// plan; exit code 1 where one is missed (repeatable)
+    #[arg(long, value_name = "THRESHOLD")]
+    pub(crate) slo: Vec<String>,
+    /// Exit code 1 where a threshold is undecided, too
+    #[arg(long, requires = "slo")]
+    pub(crate) strict: bool,
 }

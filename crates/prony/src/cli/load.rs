@@ -39,6 +39,13 @@ pub(crate) struct LoadArguments {
     /// (--web=0.0.0.0:8080) only with the token that is printed
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true, default_missing_value = "127.0.0.1:0")]
     pub(crate) web: Option<String>,
+    /// Serve how the load stands at http://ADDRESS/metrics while it runs, as OpenMetrics' text: `9464` or
+    /// `127.0.0.1:9464`; an address of another machine's reach is open to whoever reaches it
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) metrics: Option<String>,
+    /// Also draw latency by percentile, below the table
+    #[arg(long)]
+    pub(crate) plot: bool,
     /// A threshold, `p99<50ms`, `errors<0.1%` or `throughput>5k`: met, missed (exit code 1) or undecided
     /// by its interval; a failed request misses every time (repeatable)
     #[arg(long, value_name = "THRESHOLD")]

@@ -4,6 +4,8 @@
 mod bench;
 mod capacity;
 mod compare;
+mod doctor;
+mod history;
 mod load;
 mod report;
 mod serve;
@@ -16,6 +18,8 @@ use clap::{Parser, Subcommand};
 pub(crate) use bench::BenchArguments;
 pub(crate) use capacity::CapacityArguments;
 pub(crate) use compare::{CompareArguments, CompareFormat};
+pub(crate) use doctor::{DoctorArguments, DoctorFormat};
+pub(crate) use history::{HistoryArguments, HistoryFormat};
 pub(crate) use load::{LoadArguments, PlanArguments};
 pub(crate) use report::{ReportArguments, ReportFormat};
 pub(crate) use serve::ServeArguments;
@@ -50,6 +54,10 @@ pub(crate) enum Command {
     Target(TargetArguments),
     /// Shows run logs as web pages, on this machine
     Serve(ServeArguments),
+    /// Shows a figure over many runs, and where its level changed
+    History(HistoryArguments),
     /// Says which of two is faster, slower or equivalent, or that these trials don't tell
     Compare(CompareArguments),
+    /// What on this host distorts results, and what mends it
+    Doctor(DoctorArguments),
 }

@@ -1,18 +1,25 @@
 //! `prony bench`: many servers, many settings, side by side.
 
+mod adaptive;
 mod candidates;
 mod progress;
 mod setup;
 
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use prony_analysis::experiment::analyse;
-use prony_lab::bench::{BenchError, BenchOutcome, BenchSetup, End};
+use prony_lab::bench::{BenchError, BenchOutcome, BenchSetup, End, Interrupt};
+use prony_lab::turn::{self, Turn, TurnError};
+use prony_lab::units::{parse_duration, show_duration};
+use prony_record::rfc3339;
 use prony_record::run_log::RunLog;
+use prony_report::format::count;
 use prony_report::page;
 use prony_report::terminal::{self, TerminalOptions};
 
 use super::report::html_path;
+use super::thresholds;
 use super::watch::{self, Watch};
 use super::write_file;
 use crate::cli::BenchArguments;
@@ -23,8 +30,9 @@ use progress::Progress;
 
 pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), Failure> {
     let setup = setup::setup(arguments, printer)?;
+    let slos = thresholds::parse(&arguments.slo)?;
     if arguments.dry_run {
-        printer.out(&setup::forecast(&setup));
+        printer.out(&setup::forecast(&setup, arguments)?);
         return Ok(());
     }
     for skipped in &setup.skipped {
@@ -32,8 +40,10 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
         printer.note(&format!("skipped  {}: {}{mend}", skipped.candidate, skipped.reason));
     }
     let interrupt = interrupt::of_a_run()?;
+    let _turn = turn(&setup, arguments, &interrupt, printer)?;
     let cpus = &setup.pins.client;
-    let watch = Watch::start(arguments.web.as_deref(), || watch::bench_head(&setup), cpus, printer)?;
+    let watch = Watch::start(arguments.web.as_deref(), || watch::bench_head(&setup), cpus, printer)?
+        .and_metrics(arguments.metrics.as_deref(), || watch::bench_rates(&setup), cpus, printer)?;
     let mut progress = Progress::new(printer, arguments.quiet);
     let outcome = prony_lab::bench::run(&setup, &mut prony_load::run, &interrupt, &mut |event| {
         progress.hear(event);
@@ -41,12 +51,41 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
     });
     progress.finish();
     match outcome {
-        Ok(outcome) => conclude(&setup, &outcome, &watch, printer),
+        Ok(outcome) => {
+            let log = conclude(&setup, &outcome, &watch, printer)?;
+            thresholds::of_run(&slos, &log, arguments.strict, printer)
+        }
         Err(why) => {
             watch.end(Err(why.to_string()));
             Err(failure(why))
         }
     }
+}
+
+/// Two benches at once would measure each other: the second waits, and says for whom.
+fn turn(
+    setup: &BenchSetup,
+    arguments: &BenchArguments,
+    interrupt: &Interrupt,
+    printer: &Printer,
+) -> Result<Turn, Failure> {
+    let patience = arguments.wait.as_deref().map(parse_duration).transpose()?;
+    let since = rfc3339(SystemTime::now());
+    let name = &setup.experiment.name;
+    let mut waits = |holder: Option<&turn::Holder>| {
+        printer.note(&format!(
+            "Another bench runs on this machine{}: waiting for its end. (--wait 1h bounds that.)",
+            turn::described(holder)
+        ));
+    };
+    turn::take(&turn::path(), name, &since, patience, &|| interrupt.asked(), &mut waits).map_err(|why| {
+        match why {
+            TurnError::Interrupted => Failure::interrupted(),
+            TurnError::Taken(_) => {
+                Failure::not_measured(format!("Nothing was measured within --wait: {why}"))
+            }
+        }
+    })
 }
 
 /// A log that cannot be opened or resumed is the command's fault; the rest is the run's.
@@ -65,7 +104,7 @@ fn conclude(
     outcome: &BenchOutcome,
     watch: &Watch,
     printer: &Printer,
-) -> Result<(), Failure> {
+) -> Result<RunLog, Failure> {
     let log = RunLog::read(Path::new(&outcome.log))?;
     let analysis = analyse(&log);
     printer.out(&terminal::experiment(
@@ -73,6 +112,14 @@ fn conclude(
         &TerminalOptions { color: printer.color(), ..Default::default() },
     ));
     let mut made = format!("Run log: {}", outcome.log.display());
+    if let Some(share) = outcome.share_under_load() {
+        made = format!(
+            "{} in {}: measuring {:.0} % of the time, the rest is starts, stops and checks\n{made}",
+            count(u64::from(outcome.trials), "trial", "trials"),
+            show_duration(Duration::from_secs(outcome.elapsed.as_secs().max(1))),
+            share * 100.0
+        );
+    }
     match page::report(&log) {
         Ok(html) => {
             let path = html_path(&outcome.log.to_string_lossy());
@@ -88,13 +135,13 @@ fn conclude(
             printer.note(&format!("Interrupted. Go on with: {}", setup::resume_command(setup)));
             Err(Failure::interrupted())
         }
-        End::Finished | End::BudgetSpent
+        End::Finished | End::BudgetSpent | End::PrecisionReached
             if analysis.trials.valid + analysis.trials.lower_bound + analysis.trials.suspect == 0 =>
         {
             Err(Failure::not_measured(
                 "Nothing valid was measured: the reasons stand above and in the run log.",
             ))
         }
-        End::Finished | End::BudgetSpent => Ok(()),
+        End::Finished | End::BudgetSpent | End::PrecisionReached => Ok(log),
     }
 }

@@ -51,21 +51,27 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     if plan.target.tls && plan.tls.verify == Verify::Nothing {
         printer.note("-k: the server's certificate is NOT checked; whoever answers is loaded.");
     }
+    let benching = prony_lab::turn::holder(&prony_lab::turn::path());
+    if benching.is_some() {
+        printer.note(&format!(
+            "A bench runs on this machine{}: its figures and these disturb each other.",
+            prony_lab::turn::described(benching.as_ref())
+        ));
+    }
     let control = interrupt::control()?;
     let embedded = if embeds { Some(Embedded::start()?) } else { None };
     if let Some(embedded) = &embedded {
         plan.target = Target::parse(&embedded.url).map_err(Failure::not_measured)?;
     }
     let own_cpus: Vec<u32> = plan.cpus.iter().filter_map(|cpu| u32::try_from(*cpu).ok()).collect();
-    let watch = Watch::start(arguments.web.as_deref(), || watch::load_head(&plan), &own_cpus, printer)?;
+    let watch = Watch::start(arguments.web.as_deref(), || watch::load_head(&plan), &own_cpus, printer)?
+        .and_metrics(arguments.metrics.as_deref(), || watch::load_rate(&plan), &own_cpus, printer)?;
     let progress = progress_bar(&plan, arguments.quiet || !printer.watched());
     let mut host_watch = HostWatch::of(&own_cpus);
     let measured = prony_load::run(&plan, &control, &mut |snapshot| {
         host_watch.look(snapshot);
         show(&progress, &plan, snapshot);
-        if let Some(hub) = watch.hub() {
-            hub.snapshot(snapshot);
-        }
+        watch.snapshot(snapshot);
     });
     progress.finish_and_clear();
     let measured = match measured {
@@ -113,10 +119,10 @@ fn publish(
     }
     if !to_stdout {
         let target = is_embedded(arguments).then(String::new);
-        let text =
-            terminal::trial(trial, &TerminalOptions { color: printer.color(), target, ..Default::default() });
+        let options =
+            TerminalOptions { color: printer.color(), target, plot: arguments.plot, ..Default::default() };
+        let text = terminal::trial(trial, &options);
         if arguments.quiet {
-            let options = TerminalOptions { color: printer.color(), ..Default::default() };
             let thresholds = terminal::thresholds(&trial.slo, &options);
             printer.out(&format!("{}\n{thresholds}", text.lines().next().unwrap_or_default()));
         } else {
@@ -248,6 +254,7 @@ fn header(trial: &Trial, candidate: &str, plan: &str) -> Header {
             version: None,
             workers: None,
             keepalive: trial.plan.keepalive,
+            sleep: None,
         }],
         skipped: Vec::new(),
         plans: vec![NamedPlan {
@@ -262,5 +269,6 @@ fn header(trial: &Trial, candidate: &str, plan: &str) -> Header {
         experiment_toml: None,
         published: None,
         commit: prony_lab::commit::current(),
+        precision: None,
     }
 }

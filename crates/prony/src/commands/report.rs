@@ -9,6 +9,7 @@ use prony_analysis::experiment::analyse;
 use prony_record::Trial;
 use prony_record::export::openmetrics;
 use prony_record::run_log::RunLog;
+use prony_record::slo::Decision;
 use prony_report::terminal::TerminalOptions;
 use prony_report::{csv, github, json, junit, markdown, page, terminal};
 
@@ -64,9 +65,14 @@ fn summarise(text: &str, printer: &Printer) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Thresholds that a trial was held against, for JUnit. A trial does not record them in this version.
-fn thresholds(_trial: &Trial) -> Vec<junit::Threshold> {
-    Vec::new()
+/// The thresholds that a trial was held against, for JUnit.
+fn thresholds(trial: &Trial) -> Vec<junit::Threshold> {
+    let held = trial.slo.iter().map(|held| junit::Threshold {
+        name: held.slo.clone(),
+        missed: held.decision == Decision::Missed,
+        seen: held.seen.clone(),
+    });
+    held.collect()
 }
 
 /// Where the HTML page of a run log is written unless told otherwise.
@@ -108,6 +114,7 @@ fn render_text(log: &RunLog, format: ReportFormat, color: bool) -> String {
             })
         })
         .collect();
+    let options = TerminalOptions { plot: trials.len() == 1, ..options };
     match format {
         ReportFormat::Markdown => {
             trials.iter().map(|(_, t)| markdown::trial(t)).collect::<Vec<_>>().join("\n")

@@ -1,8 +1,12 @@
 //! `--slo`: thresholds of a command line, and the exit code that they make.
 
 use prony_analysis::slo::{Decision, Slo, SloRecord};
+use prony_analysis::slo_run::{RunSlo, hold_run};
+use prony_record::run_log::RunLog;
+use prony_report::terminal::{self, TerminalOptions};
 
 use crate::failure::Failure;
+use crate::printer::Printer;
 
 /// The thresholds, or a sentence about the first that is none.
 pub(crate) fn parse(texts: &[String]) -> Result<Vec<Slo>, Failure> {
@@ -17,6 +21,24 @@ pub(crate) fn conclude(slos: &[SloRecord], strict: bool) -> Result<(), Failure> 
         Decision::Missed => true,
     };
     if slos.iter().any(fails) { Err(Failure::missed()) } else { Ok(()) }
+}
+
+/// Says what became of thresholds per candidate and plan, after everything else of a run.
+pub(crate) fn of_run(slos: &[Slo], log: &RunLog, strict: bool, printer: &Printer) -> Result<(), Failure> {
+    if slos.is_empty() {
+        return Ok(());
+    }
+    let records: Vec<SloRecord> = hold_run(slos, log)
+        .into_iter()
+        .map(|RunSlo { plan, candidate, held }| SloRecord {
+            slo: held.slo.clone(),
+            seen: format!("{candidate} under {plan}: {}", held.seen),
+            ..held
+        })
+        .collect();
+    let options = TerminalOptions { color: printer.color(), ..TerminalOptions::default() };
+    printer.out(&terminal::thresholds(&records, &options));
+    conclude(&records, strict)
 }
 
 #[cfg(test)]

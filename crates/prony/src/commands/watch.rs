@@ -1,10 +1,11 @@
 //! `--web` of `load` and `bench`: what the live page is told of a run.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use prony_lab::bench::{BenchEvent, BenchSetup};
-use prony_load::Plan;
+use prony_load::{Plan, Snapshot};
 use prony_record::plan::nanoseconds;
 use prony_record::run_log::RunLog;
 use prony_record::trial::Validity;
@@ -13,7 +14,7 @@ use prony_report::page::live::{LiveEnd, LiveHead, LiveTrial};
 
 use crate::failure::Failure;
 use crate::printer::Printer;
-use crate::web::{Hub, Server, Site};
+use crate::web::{Hub, Metrics, Server, Site, UnderWay, Whose};
 
 /// A page that watched has this long to take its report.
 const SEE_OFF: Duration = Duration::from_secs(10);
@@ -21,6 +22,7 @@ const SEE_OFF: Duration = Duration::from_secs(10);
 /// A run that is watched on a web page, if it is.
 pub(crate) struct Watch {
     hub: Option<Arc<Hub>>,
+    metrics: Option<Arc<Metrics>>,
 }
 
 impl Watch {
@@ -31,11 +33,55 @@ impl Watch {
         cpus: &[u32],
         printer: &Printer,
     ) -> Result<Watch, Failure> {
-        let Some(listen) = listen else { return Ok(Watch { hub: None }) };
+        let Some(listen) = listen else { return Ok(Watch { hub: None, metrics: None }) };
         let hub = Hub::new(head());
         let server = Server::start(listen, Site::Live(Arc::clone(&hub)), cpus)?;
         printer.note(&format!("Live page: {}", server.url));
-        Ok(Watch { hub: Some(hub) })
+        Ok(Watch { hub: Some(hub), metrics: None })
+    }
+
+    /// Also serves figures where `--metrics` says, and says where; `rates` are those that plans ask for, by name.
+    pub(crate) fn and_metrics(
+        self,
+        listen: Option<&str>,
+        rates: impl FnOnce() -> BTreeMap<String, f64>,
+        cpus: &[u32],
+        printer: &Printer,
+    ) -> Result<Watch, Failure> {
+        let Some(listen) = listen else { return Ok(self) };
+        // A port alone is this machine's.
+        let port = listen.strip_prefix(':').unwrap_or(listen);
+        let address = port.parse::<u16>().map_or(listen.to_owned(), |port| format!("127.0.0.1:{port}"));
+        let metrics = Metrics::new(rates());
+        let server = Server::start(&address, Site::Metrics(Arc::clone(&metrics)), cpus)?;
+        printer.note(&format!("Metrics: {}metrics", server.url));
+        Ok(Watch { metrics: Some(metrics), ..self })
+    }
+
+    /// How a `load` stands.
+    pub(crate) fn snapshot(&self, snapshot: &Snapshot) {
+        if let Some(hub) = self.hub() {
+            hub.snapshot(snapshot);
+        }
+        if let Some(metrics) = &self.metrics {
+            metrics.snapshot(None, snapshot);
+        }
+    }
+
+    fn tell_metrics(&self, event: &BenchEvent<'_>) {
+        let Some(metrics) = &self.metrics else { return };
+        match event {
+            BenchEvent::Begun { remaining, .. } => metrics.begun(u64::from(*remaining)),
+            BenchEvent::Load { planned, snapshot, .. } => {
+                let whose = Whose { candidate: planned.candidate.clone(), plan: planned.plan.clone() };
+                let now = UnderWay { whose, block: planned.block, index: planned.index };
+                metrics.snapshot(Some(now), snapshot);
+            }
+            BenchEvent::TrialEnded { figures, .. } => {
+                metrics.trial_ends(figures.map_or("failed", |f| validity(f.validity)));
+            }
+            BenchEvent::Note(_) | BenchEvent::TrialBegins { .. } => {}
+        }
     }
 
     pub(crate) fn hub(&self) -> Option<&Hub> {
@@ -44,6 +90,7 @@ impl Watch {
 
     /// What a `bench` says of itself.
     pub(crate) fn hear(&self, event: &BenchEvent<'_>) {
+        self.tell_metrics(event);
         let Some(hub) = self.hub() else { return };
         match event {
             BenchEvent::Load { planned, snapshot, load_time } => {
@@ -123,4 +170,17 @@ pub(crate) fn bench_head(setup: &BenchSetup) -> LiveHead {
         order: order.collect(),
         ..LiveHead::default()
     }
+}
+
+/// The rate that a `load` asks for.
+pub(crate) fn load_rate(plan: &Plan) -> BTreeMap<String, f64> {
+    let rate = plan.arrivals.rate().map(prony_load::pace::Rate::as_per_s);
+    rate.into_iter().map(|rate| (String::new(), rate)).collect()
+}
+
+/// The rates that an experiment's plans ask for. Those of a share of a measured knee are not known before it.
+pub(crate) fn bench_rates(setup: &BenchSetup) -> BTreeMap<String, f64> {
+    let plans = prony_lab::bench::named_plans(setup);
+    let known = plans.into_iter().filter(|plan| plan.share.is_none() && plan.capacity.is_none());
+    known.filter_map(|plan| Some((plan.name, plan.plan.rate_per_s?))).collect()
 }

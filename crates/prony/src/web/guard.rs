@@ -14,6 +14,8 @@ pub(super) struct Guard {
     port: u16,
     /// None on loopback.
     token: Option<String>,
+    /// Whoever reaches it is answered.
+    open: bool,
 }
 
 /// What becomes of a request.
@@ -34,7 +36,13 @@ impl Guard {
     /// When the kernel gives no random bytes.
     pub(super) fn new(address: SocketAddr) -> io::Result<Guard> {
         let token = if address.ip().is_loopback() { None } else { Some(random_token()?) };
-        Ok(Guard { port: address.port(), token })
+        Ok(Guard { port: address.port(), token, open: false })
+    }
+
+    /// For figures that a machine asks for, which has no browser to keep a cookie in: on loopback as
+    /// [`Guard::new`], elsewhere open. That is why nothing secret is among them.
+    pub(super) fn of_figures(address: SocketAddr) -> Guard {
+        Guard { port: address.port(), token: None, open: !address.ip().is_loopback() }
     }
 
     pub(super) fn token(&self) -> Option<&str> {
@@ -48,6 +56,9 @@ impl Guard {
 
     /// Decides by the request's Host and Cookie headers and its query.
     pub(super) fn admit(&self, host: Option<&str>, cookies: &[&str], query: &str) -> Admission {
+        if self.open {
+            return Admission::Admitted;
+        }
         let Some(token) = &self.token else {
             // A name that resolves to 127.0.0.1 is a foreign page's way in (DNS rebinding).
             return if host.is_some_and(|host| self.is_loopback_name(host)) {
@@ -108,6 +119,14 @@ mod tests {
         {
             assert!(matches!(guard.admit(host, &[], ""), Admission::Refused(_)), "{host:?}");
         }
+    }
+
+    #[test]
+    fn figures_are_for_this_machine_unless_another_address_is_named() {
+        let of = |address: &str| Guard::of_figures(address.parse().unwrap());
+        assert!(matches!(of("127.0.0.1:4000").admit(Some("evil.example"), &[], ""), Admission::Refused(_)));
+        assert_eq!(of("127.0.0.1:4000").admit(Some("127.0.0.1:4000"), &[], ""), Admission::Admitted);
+        assert_eq!(of("0.0.0.0:4000").admit(Some("prometheus.example"), &[], ""), Admission::Admitted);
     }
 
     #[test]

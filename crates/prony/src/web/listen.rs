@@ -8,12 +8,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use prony_record::openmetrics::CONTENT_TYPE;
 use prony_record::run_log::RunLog;
 use prony_report::page::{self, live};
 
 use super::guard::{Admission, Guard};
 use super::http::{self, Answer, Refusal, Request};
 use super::hub::{Heard, Hub};
+use super::metrics::Metrics;
 use crate::failure::Failure;
 
 /// Connections at once: a browser takes six, and few people watch one run.
@@ -31,6 +33,14 @@ pub(crate) enum Site {
     Live(Arc<Hub>),
     /// Run logs.
     Runs(Vec<PathBuf>),
+    /// How a run stands, for machines.
+    Metrics(Arc<Metrics>),
+}
+
+impl Site {
+    fn name(&self) -> &'static str {
+        if matches!(self, Site::Metrics(_)) { "--metrics" } else { "The web page" }
+    }
 }
 
 /// A listening server; its threads end with the process.
@@ -49,10 +59,14 @@ struct Shared {
 impl Server {
     /// Listens on `listen` (`127.0.0.1:0`); all threads run on `cpus` (empty: anywhere) below everything else.
     pub(crate) fn start(listen: &str, site: Site, cpus: &[u32]) -> Result<Server, Failure> {
-        page::available().map_err(Failure::usage)?;
+        let figures = matches!(site, Site::Metrics(_));
+        if !figures {
+            page::available().map_err(Failure::usage)?;
+        }
+        let name = site.name();
         let refused = |why: io::Error| {
             Failure::usage(format!(
-                "The web page cannot listen on {listen}: {why}. Give an address and a port that is free, such as \
+                "{name} cannot listen on {listen}: {why}. Give an address and a port that is free, such as \
                  127.0.0.1:0."
             ))
         };
@@ -63,7 +77,8 @@ impl Server {
         })?;
         let listener = TcpListener::bind(wanted).map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
-        let guard = Guard::new(address).map_err(refused)?;
+        let guard =
+            if figures { Guard::of_figures(address) } else { Guard::new(address).map_err(refused)? };
         let token = guard.token().map_or(String::new(), |token| format!("?token={token}"));
         let shared = Arc::new(Shared { site, guard, active: AtomicUsize::new(0) });
         let cpus = cpus.to_vec();
@@ -151,6 +166,12 @@ fn route(stream: &mut TcpStream, request: &Request, site: &Site) -> io::Result<(
                 None => say(stream, 404, "There is no such page.", head_only),
             }
         }
+        (Site::Metrics(metrics), "/metrics") => {
+            let headers = vec![("Content-Type", CONTENT_TYPE.to_owned())];
+            let body = metrics.text();
+            http::answer(stream, &Answer { status: 200, headers, body: body.as_bytes() }, head_only)
+        }
+        (Site::Metrics(_), _) => say(stream, 404, "The figures are at /metrics.", head_only),
         _ => say(stream, 404, "There is no such page.", head_only),
     }
 }

@@ -9,6 +9,8 @@ mod guard;
 mod http;
 mod hub;
 mod listen;
+mod metrics;
 
 pub(crate) use hub::Hub;
 pub(crate) use listen::{Server, Site};
+pub(crate) use metrics::{Metrics, UnderWay, Whose};

@@ -207,7 +207,7 @@ fn a_wrong_experiment_is_refused_with_file_line_and_the_nearest_key() {
         ("[[plan]]\nconnections = \"many\"\n", vec!["e.toml:5", "connections"]),
         ("[[plan]]\nconnections = 0\n", vec!["e.toml:5"]),
         ("[[plan]]\nrate = \"fast\"\n", vec!["e.toml:5", "fast"]),
-        ("[[plan]]\ncapacity = \"p99<50ms\"\n", vec!["e.toml:5", "capacity"]),
+        ("[[plan]]\ncapacity = \"fast\"\n", vec!["e.toml:5", "fast", "p99<50ms"]),
         ("blocks = 0\n[[plan]]\n", vec!["e.toml:4", "blocks"]),
         ("baseline = \"caddy-fpm\"\n[[plan]]\n", vec!["e.toml:4", "caddy-fpm"]),
         ("[[plan\n", vec!["e.toml:4"]),

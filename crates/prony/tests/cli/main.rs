@@ -4,12 +4,17 @@
 mod bad_input;
 mod bench;
 mod coming_from;
+mod compare;
+mod doctor;
 mod export;
 mod formats;
 #[path = "../../../record/src/openmetrics/grammar.rs"]
 mod grammar;
+mod history;
 mod ledger;
 mod many;
+mod metrics;
+mod misbehaviour;
 mod ports;
 mod servers;
 mod signals;

@@ -5,7 +5,9 @@ mod by_request;
 mod capacity;
 mod comparison;
 mod experiment;
+mod history;
 mod latency;
+mod plot;
 mod published;
 mod slo;
 mod table;
@@ -16,6 +18,7 @@ mod trial;
 pub use capacity::capacity;
 pub use comparison::comparison;
 pub use experiment::experiment;
+pub use history::history;
 pub use slo::thresholds;
 pub use trial::trial;
 
@@ -29,11 +32,13 @@ pub struct TerminalOptions {
     /// How the target is written in the commands of `Next`: `None` is the
     /// plan's URL, an empty text the embedded target, which needs none.
     pub target: Option<String>,
+    /// Whether a trial's latency by percentile is drawn.
+    pub plot: bool,
 }
 
 impl Default for TerminalOptions {
     fn default() -> TerminalOptions {
-        TerminalOptions { width: 80, color: false, target: None }
+        TerminalOptions { width: 80, color: false, target: None, plot: false }
     }
 }
 

@@ -307,3 +307,78 @@ fn a_percentile_withheld_in_stages_asks_for_longer_ones() {
     assert!(shown.contains("100 are needed: longer stages, 78s in all"), "{shown}");
     assert!(!shown.contains("-d "), "{shown}");
 }
+
+/// The fixture's load with a tail: a 20th of the requests ten times as long, a 500th a hundred times.
+fn with_a_tail() -> prony_record::Trial {
+    let mut t = fixtures::closed();
+    let mut h = hdrhistogram::Histogram::<u64>::new_with_bounds(1, 3_600_000_000_000, 3).unwrap();
+    for i in 0..100_000_u64 {
+        let times = if i % 500 == 0 {
+            100
+        } else if i % 20 == 0 {
+            10
+        } else {
+            1
+        };
+        h.record((1_000_000 + i * 10) * times).unwrap();
+    }
+    t.latency.service.hdr = prony_record::hdr::encode(&h);
+    t.latency.response.hdr = t.latency.service.hdr.clone();
+    t
+}
+
+#[test]
+fn a_trial_with_its_percentiles_drawn() {
+    let options = TerminalOptions { plot: true, ..plain() };
+    let shown = trial(&with_a_tail(), &options);
+    let from = shown.lines().skip_while(|line| !line.contains("by percentile"));
+    insta::assert_snapshot!(from.take(9).collect::<Vec<_>>().join("\n"), @r"
+    ms by percentile   * service
+        195 │                                              ********************
+       67.8 │                                            **
+       23.6 │                          ******************
+       8.24 │                      ****
+       2.87 │        **************
+       1.00 │********
+            └┬───────────────┬───────────────┬───────────────┬───────────────┬─
+            0               p90             p99             p99.9           p99.99
+    ");
+    assert!(widest(&shown) <= 80);
+}
+
+#[test]
+fn response_and_service_are_told_apart_and_a_narrow_terminal_sees_fewer_points() {
+    let mut t = fixtures::overloaded();
+    t.latency.service.hdr = with_a_tail().latency.service.hdr;
+    let mut late = prony_record::hdr::decode(&t.latency.service.hdr).unwrap();
+    late.clear();
+    (0..100_000).for_each(|i| late.record(50_000_000 + i * 10_000).unwrap());
+    t.latency.response.hdr = prony_record::hdr::encode(&late);
+    (t.requests.failed, t.requests.never_sent) = (0, 0);
+    let options = TerminalOptions { plot: true, width: 40, ..plain() };
+    let shown = trial(&t, &options);
+    let from = shown.lines().skip_while(|line| !line.contains("by percentile"));
+    insta::assert_snapshot!(from.take(9).collect::<Vec<_>>().join("\n"), @r"
+    ms by percentile   o response   * service
+      1,050 │  ooooooooooooooo
+        261 │ o          *****
+       65.0 │o          *
+       16.2 │      *****
+       4.02 │
+       1.00 │******
+            └┬───┬───┬───┬───┬
+            0   p90 p99 p99.9
+    ");
+}
+
+#[test]
+fn too_few_requests_have_no_curve() {
+    let mut t = fixtures::closed();
+    let mut h = hdrhistogram::Histogram::<u64>::new_with_bounds(1, 3_600_000_000_000, 3).unwrap();
+    (1..=50).for_each(|i| h.record(i * 1_000).unwrap());
+    t.latency.service.hdr = prony_record::hdr::encode(&h);
+    let options = TerminalOptions { plot: true, ..plain() };
+    assert!(!trial(&t, &options).contains("by percentile"));
+    t.latency.service.hdr = "nonsense".into();
+    assert!(!trial(&t, &options).contains("by percentile"));
+}

@@ -2,7 +2,7 @@
 
 use prony_record::trial::{Bound, Effect, Outcome, Trial, Validity};
 
-use super::{Ink, TerminalOptions, by_request, latency, push_wrapped, slo};
+use super::{Ink, TerminalOptions, by_request, latency, plot, push_wrapped, slo};
 use crate::{format, words};
 
 /// Bars in the sparkline at most; longer windows are drawn in as many equal parts.
@@ -26,6 +26,9 @@ pub fn trial(trial: &Trial, options: &TerminalOptions) -> String {
     }
     if let Some(line) = spark_line(trial) {
         push_line(&mut out, &line);
+    }
+    if options.plot {
+        plot::latency(trial, width).iter().for_each(|line| push_line(&mut out, line));
     }
     out.push('\n');
     let requests = by_request::table(trial, width);

@@ -12,7 +12,7 @@ use prony_record::rfc3339;
 use prony_record::run_log::{RunLog, Skipped};
 use prony_report::format::count;
 
-use super::candidates;
+use super::{adaptive, candidates};
 use crate::cli::BenchArguments;
 use crate::commands::servers::{catalogue, engine, layout};
 use crate::commands::{load, parse_cpus};
@@ -49,6 +49,7 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
     if let Some(blocks) = arguments.blocks {
         experiment.blocks = blocks_of(blocks)?;
     }
+    adaptive::adapt(&mut experiment, arguments)?;
     if let Some((_, log)) = &resumed {
         if arguments.blocks.is_some_and(|blocks| blocks != log.header.blocks) {
             return Err(Failure::usage(format!(
@@ -58,6 +59,7 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
             )));
         }
         as_before(&mut experiment, &mut candidates, log);
+        adaptive::as_before(&mut experiment, arguments, log)?;
     }
     if let Some(budget) = &arguments.budget {
         experiment.budget = Some(parse_duration(budget)?);
@@ -183,7 +185,6 @@ fn as_before(experiment: &mut Experiment, candidates: &mut Vec<BenchCandidate>, 
             plan.warmup = std::time::Duration::from_nanos(known.plan.warmup_ns);
         }
     }
-    experiment.blocks = Blocks { min: header.blocks, max: header.blocks };
     experiment.budget = header.budget_ns.map(std::time::Duration::from_nanos);
     experiment.seed = header.seed;
 }
@@ -237,7 +238,7 @@ pub(super) fn resume_command(setup: &BenchSetup) -> String {
 }
 
 /// What `--dry-run` says.
-pub(super) fn forecast(setup: &BenchSetup) -> String {
+pub(super) fn forecast(setup: &BenchSetup, arguments: &BenchArguments) -> Result<String, Failure> {
     let experiment = &setup.experiment;
     let plans: Vec<_> =
         experiment.plans.iter().map(prony_lab::experiment::ExperimentPlan::load_time).collect();
@@ -263,6 +264,7 @@ pub(super) fn forecast(setup: &BenchSetup) -> String {
             show_duration(rounded(forecast.block))
         ));
     }
+    lines.push(adaptive::forecast(experiment, &forecast, arguments)?);
     lines.push(format!(
         "seed {} · server CPUs {} · client CPUs {}",
         experiment.seed,
@@ -286,7 +288,7 @@ pub(super) fn forecast(setup: &BenchSetup) -> String {
         let mend = mend.as_deref().map_or(String::new(), |mend| format!(" Mend it with: {mend}"));
         lines.push(format!("skipped  {candidate}: {reason}{mend}"));
     }
-    lines.join("\n")
+    Ok(lines.join("\n"))
 }
 
 fn rounded(duration: std::time::Duration) -> std::time::Duration {

@@ -43,7 +43,7 @@ pub(super) fn run(
                 printer.out(&format!("FAILED {}: {sentence}", candidate.label()));
                 failed += 1;
             }
-            Inspection::Checked { version, startup, report, leftovers } => {
+            Inspection::Checked { version, startup, report, leftovers, killed } => {
                 let version = version.unwrap_or_else(|| "version unknown".to_owned());
                 let good = report.passed() && leftovers.is_empty();
                 if good && options.record {
@@ -51,13 +51,18 @@ pub(super) fn run(
                 }
                 let word = if good { "ok    " } else { "FAILED" };
                 let answered = format!("answered after {} ms", startup.as_millis());
-                printer.out(&format!("{word} {} · {version} · {answered}", candidate.label()));
+                let sleep =
+                    report.sleep.map_or(String::new(), |sleep| format!(" · sleep {}", sleep.as_str()));
+                printer.out(&format!("{word} {} · {version} · {answered}{sleep}", candidate.label()));
                 for result in report.results.iter().filter(|r| !r.passed) {
                     let kind = if result.note { "note" } else { "failed" };
                     printer.out(&format!("       {kind}: {}: {}", result.name, result.detail));
                     for line in result.wire.iter().flat_map(|wire| wire.lines()) {
                         printer.out(&format!("         {line}"));
                     }
+                }
+                if killed {
+                    printer.out("       note: it did not end on SIGTERM and was ended by SIGKILL");
                 }
                 for leftover in &leftovers {
                     printer.out(&format!("       left after the stop: {leftover}"));

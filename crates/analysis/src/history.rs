@@ -1,0 +1,434 @@
+//! A figure over many runs: each candidate under each plan as a series in
+//! time, and where its level changed.
+//!
+//! A run is a point: the geometric mean of its trials that count. What the
+//! points are tested by is in [`prony_stats::segmentation`].
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use prony_record::Estimate;
+use prony_record::run_log::{Header, RunLog, TrialResult};
+use prony_stats::CONFIDENCE;
+use prony_stats::segmentation::{VALUES_MAX, VALUES_MIN, change_points, step};
+use serde::Serialize;
+
+use crate::figure::Figure;
+use crate::row::{Cell, estimate};
+
+/// The schema's name.
+pub const SCHEMA: &str = "prony.history/1";
+
+/// Runs that a series needs before anything is said of its changes.
+pub const RUNS_MIN: usize = VALUES_MIN;
+
+/// The chance that any series without a change has one named.
+const LEVEL: f64 = 0.05;
+
+/// The name that trials of `prony load` are stored under: each is a run of its own.
+const LOAD: &str = "load";
+
+/// What a run log says for a history.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunFigures {
+    at: Timestamp,
+    points: Vec<(Key, Point)>,
+}
+
+/// Whose series: experiment, plan and candidate.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key(String, String, String);
+
+/// A figure over many runs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct History {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// The figure's name.
+    pub figure: &'static str,
+    /// `requests_per_s`, `ns` or `bytes`.
+    pub unit: &'static str,
+    /// Whether more of it is better.
+    pub more_is_better: bool,
+    /// The smallest change that matters, as a share.
+    pub matters: f64,
+    /// Run logs read.
+    pub runs: usize,
+    /// The first run's time, RFC 3339.
+    pub from: Option<String>,
+    /// The last one's.
+    pub to: Option<String>,
+    /// By experiment, plan and candidate.
+    pub series: Vec<HistorySeries>,
+    /// Files that could not be used, and why.
+    pub left_out: Vec<LeftOut>,
+    /// How changes are found: one sentence.
+    pub method: String,
+}
+
+/// A file that could not be used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// The file.
+    pub file: String,
+    /// A sentence.
+    pub why: String,
+}
+
+/// What can be said of a series.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HistoryVerdict {
+    /// Its level changed.
+    Changed,
+    /// No change was found.
+    NoChange,
+    /// Fewer than [`RUNS_MIN`] exact points.
+    TooFew,
+}
+
+/// One candidate under one plan over time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HistorySeries {
+    /// The experiment's name, or `load`.
+    pub experiment: String,
+    /// The plan's name.
+    pub plan: String,
+    /// The candidate's label, or the URL.
+    pub candidate: String,
+    /// What can be said.
+    pub verdict: HistoryVerdict,
+    /// In order of time.
+    pub points: Vec<Point>,
+    /// In order of time.
+    pub changes: Vec<Change>,
+}
+
+/// A run's figure.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Point {
+    /// RFC 3339.
+    pub at: String,
+    /// The run log.
+    pub file: String,
+    /// The commit that was checked out where the run was begun.
+    pub commit: Option<String>,
+    /// The server's own word for its version.
+    pub version: Option<String>,
+    /// Prony's version.
+    pub tool_version: String,
+    /// The machine: its CPU, how many, its kernel.
+    pub host: String,
+    /// The figure; `None` where no trial that counts has it.
+    pub estimate: Option<Estimate>,
+    /// Whether the truth may be more: such a point is shown and takes no part in the tests.
+    pub at_least: bool,
+    /// Trials that count.
+    pub trials: u32,
+    #[serde(skip)]
+    plan: String,
+    #[serde(skip)]
+    stamp: Timestamp,
+}
+
+/// A change of level.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Change {
+    /// The first point after it, among the series' points.
+    pub index: usize,
+    /// That point's time.
+    pub at: String,
+    /// The commit of the last point before.
+    pub commit_before: Option<String>,
+    /// The commit of the first point after.
+    pub commit_after: Option<String>,
+    /// The level after over the level before.
+    pub ratio: Estimate,
+    /// Whether it is for the better.
+    pub better: bool,
+    /// Whether it is at least as large as [`History::matters`].
+    pub matters: bool,
+    /// The p-value, for all cuts of the series together.
+    pub p: f64,
+    /// What else differs between the points beside it: `version 1.24 → 1.25`.
+    pub also: Vec<String>,
+}
+
+/// The figure and whether more is better, unit, and the smallest change that matters; `None` of one that
+/// may be 0 or below, which has no ratio.
+fn kind(figure: Figure) -> Option<(bool, &'static str, f64)> {
+    match figure {
+        // DESIGN: 2 % of throughput, 5 % of p99.
+        Figure::Throughput => Some((true, "requests_per_s", 0.02)),
+        Figure::CpuPerRequest => Some((false, "ns", 0.02)),
+        Figure::Percentile(_) | Figure::Mean | Figure::Startup => Some((false, "ns", 0.05)),
+        Figure::Memory => Some((false, "bytes", 0.05)),
+        Figure::Stdev | Figure::MemoryGrowth | Figure::FailedShare => None,
+    }
+}
+
+/// The figure of this name; or a sentence with those that there are.
+///
+/// # Errors
+/// When no history has it.
+pub fn figure(name: &str) -> Result<Figure, String> {
+    let known = Figure::named(name).filter(|figure| kind(*figure).is_some());
+    known.ok_or_else(|| {
+        let names: Vec<&str> = crate::figure::FIGURES
+            .iter()
+            .filter(|(_, figure)| kind(*figure).is_some())
+            .map(|(name, _)| *name)
+            .collect();
+        format!("{name:?} is no figure of a history: it is one of {}.", names.join(", "))
+    })
+}
+
+/// What a run log says of the figure.
+///
+/// # Errors
+/// A sentence, when the log does not say when it was made.
+pub fn figures_of(log: &RunLog, file: &str, figure: Figure) -> Result<RunFigures, String> {
+    let at = time(&log.header.created_at)?;
+    let mut cells: BTreeMap<(Key, u32), Vec<&TrialResult>> = BTreeMap::new();
+    for result in &log.results {
+        let p = &result.planned;
+        let key = Key(log.header.name.clone(), p.plan.clone(), p.candidate.clone());
+        // Of an experiment all trials are one run; of `prony load` each is.
+        let run = if log.header.name == LOAD { p.index } else { 0 };
+        cells.entry((key, run)).or_default().push(result);
+    }
+    let mut points = Vec::new();
+    for ((key, _), results) in cells {
+        if let Some(point) = point(&log.header, &key, &results, file, figure)? {
+            points.push((key, point));
+        }
+    }
+    Ok(RunFigures { at, points })
+}
+
+fn time(text: &str) -> Result<Timestamp, String> {
+    let shown: String = text.chars().take(40).collect();
+    text.parse().map_err(|_| format!("it says that it was made at {shown:?}, which is no time"))
+}
+
+fn point(
+    header: &Header,
+    key: &Key,
+    results: &[&TrialResult],
+    file: &str,
+    figure: Figure,
+) -> Result<Option<Point>, String> {
+    let counted: Vec<Cell<'_>> = results.iter().filter_map(|r| Cell::of(r)).filter(Cell::counts).collect();
+    let Some(first) = counted.first() else { return Ok(None) };
+    let single = header.name == LOAD;
+    let at = if single { &first.trial.started_at } else { &header.created_at };
+    let known: Vec<_> = counted.iter().map(|c| figure.of(c.trial, c.server)).collect();
+    let values: Option<Vec<f64>> = known.iter().map(|k| k.map(|k| k.value).filter(|v| *v > 0.0)).collect();
+    // A run of `prony load` may be appended to weeks later: the header's commit is its first trial's.
+    let commit = header.commit.clone().filter(|_| !single || first.planned.index == 0);
+    let host = &header.host;
+    let plan = &first.trial.plan;
+    Ok(Some(Point {
+        at: at.clone(),
+        file: file.to_owned(),
+        commit,
+        version: header.candidates.iter().find(|c| c.label == key.2).and_then(|c| c.version.clone()),
+        tool_version: first.trial.tool.version.clone(),
+        host: format!("{}, {} CPUs, {}", host.cpu_model, host.cpus_online, host.kernel),
+        // A trial without the figure would leave an average over those that happen to have it.
+        estimate: values.as_deref().and_then(estimate),
+        at_least: known.iter().flatten().any(|k| k.at_least),
+        trials: u32::try_from(counted.len()).unwrap_or(u32::MAX),
+        plan: format!(
+            "{} connections, {} {:?}/s, {} threads, pipeline {}, keep-alive {}, {} {:?} ns",
+            plan.connections,
+            plan.arrivals,
+            plan.rate_per_s,
+            plan.threads,
+            plan.pipeline,
+            plan.keepalive,
+            plan.method,
+            plan.duration_ns
+        ),
+        stamp: time(at)?,
+    }))
+}
+
+/// The history of these runs.
+pub fn history(mut runs: Vec<RunFigures>, figure: Figure, left_out: Vec<LeftOut>) -> History {
+    let (more_is_better, unit, matters) = kind(figure).unwrap_or((true, "", 0.0));
+    runs.sort_by_key(|run| run.at);
+    let count = runs.len();
+    let mut by_key: BTreeMap<Key, Vec<Point>> = BTreeMap::new();
+    for (key, point) in runs.into_iter().flat_map(|run| run.points) {
+        by_key.entry(key).or_default().push(point);
+    }
+    let mut stamps: Vec<(Timestamp, String)> =
+        by_key.values().flatten().map(|p| (p.stamp, p.at.clone())).collect();
+    stamps.sort();
+    let tested = by_key.values().filter(|points| exact(points).len() >= RUNS_MIN).count();
+    let asks = Asks { level: LEVEL / tested.max(1) as f64, more_is_better, matters };
+    let series = by_key.into_iter().map(|(key, points)| series(key, points, asks)).collect();
+    History {
+        schema: SCHEMA,
+        figure: figure.name(),
+        unit,
+        more_is_better,
+        matters,
+        runs: count,
+        from: stamps.first().map(|(_, at)| at.clone()),
+        to: stamps.last().map(|(_, at)| at.clone()),
+        series,
+        left_out,
+        method: format!(
+            "Steps of log figures by pooled t over seeded intervals; at most {} % chance that any of {tested} \
+             series without a change has one named. Intervals of sizes are of cuts chosen by the same runs.",
+            LEVEL * 100.0
+        ),
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Asks {
+    level: f64,
+    more_is_better: bool,
+    matters: f64,
+}
+
+/// The points that take part in the tests: their place and the logarithm of their figure, the last ones
+/// where there are too many.
+fn exact(points: &[Point]) -> Vec<(usize, f64)> {
+    let usable = |p: &Point| p.estimate.as_ref().map(|e| e.point.ln()).filter(|_| !p.at_least);
+    let all: Vec<(usize, f64)> =
+        points.iter().enumerate().filter_map(|(at, p)| Some((at, usable(p)?))).collect();
+    all[all.len().saturating_sub(VALUES_MAX)..].to_vec()
+}
+
+fn series(Key(experiment, plan, candidate): Key, mut points: Vec<Point>, asks: Asks) -> HistorySeries {
+    points.sort_by_key(|p| p.stamp);
+    let exact = exact(&points);
+    let values: Vec<f64> = exact.iter().map(|(_, v)| *v).collect();
+    let found = change_points(&values, asks.level);
+    let verdict = match &found {
+        Err(_) => HistoryVerdict::TooFew,
+        Ok(found) if found.is_empty() => HistoryVerdict::NoChange,
+        Ok(_) => HistoryVerdict::Changed,
+    };
+    let found = found.unwrap_or_default();
+    let ends: Vec<usize> = [0].into_iter().chain(found.iter().map(|c| c.at)).chain([values.len()]).collect();
+    let changes = found.iter().zip(ends.windows(3)).filter_map(|(change, around)| {
+        let size = step(&values[around[0]..around[1]], &values[around[1]..around[2]], CONFIDENCE)?;
+        let ratio = size.point.exp();
+        let (before, after) = (&points[exact[change.at - 1].0], &points[exact[change.at].0]);
+        Some(Change {
+            index: exact[change.at].0,
+            at: after.at.clone(),
+            commit_before: before.commit.clone(),
+            commit_after: after.commit.clone(),
+            ratio: Estimate::new(ratio, size.low.exp(), size.high.exp(), size.n as u64),
+            better: (ratio > 1.0) == asks.more_is_better,
+            matters: size.point.abs() >= (1.0 + asks.matters).ln(),
+            p: change.p,
+            also: also(before, after),
+        })
+    });
+    let changes = changes.collect();
+    HistorySeries { experiment, plan, candidate, verdict, points, changes }
+}
+
+/// What else differs between two points.
+fn also(before: &Point, after: &Point) -> Vec<String> {
+    let mut said = Vec::new();
+    if let (Some(a), Some(b)) = (&before.version, &after.version)
+        && a != b
+    {
+        said.push(format!("version {a} → {b}"));
+    }
+    let pairs = [
+        ("prony", &before.tool_version, &after.tool_version),
+        ("host", &before.host, &after.host),
+        ("plan", &before.plan, &after.plan),
+    ];
+    said.extend(pairs.iter().filter(|(_, a, b)| a != b).map(|(what, a, b)| format!("{what} {a} → {b}")));
+    said
+}
+
+/// The figure that is shown unless another is asked for.
+pub const DEFAULT: Figure = Figure::Throughput;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::run::Log;
+
+    /// A run of two candidates a day, each with its rates.
+    fn run(day: usize, rates: [u64; 2]) -> RunLog {
+        let mut log = Log::new(&["a", "b"], 2).with(&[&rates[..], &rates[..]]).0;
+        log.header.created_at = format!("2026-03-{:02}T10:00:00.000Z", day + 1);
+        log.header.commit = Some(format!("{day:040x}"));
+        log
+    }
+
+    fn of(logs: &[RunLog]) -> History {
+        let runs = logs.iter().map(|log| figures_of(log, "r.jsonl", DEFAULT).unwrap());
+        history(runs.collect(), DEFAULT, Vec::new())
+    }
+
+    #[test]
+    fn a_step_is_named_with_its_size_and_what_changed_with_it() {
+        let mut logs: Vec<RunLog> = (0..10)
+            .map(|day| {
+                run(day, [if day < 6 { 5_000 } else { 4_000 } + day as u64 % 3, 7_000 + day as u64 % 2])
+            })
+            .collect();
+        for log in &mut logs[6..] {
+            log.header.candidates[0].version = Some("2.0".into());
+        }
+        logs.reverse();
+        let h = of(&logs);
+        assert_eq!((h.runs, h.series.len()), (10, 2));
+        let (a, b) = (&h.series[0], &h.series[1]);
+        assert_eq!(
+            (a.candidate.as_str(), a.verdict, b.verdict),
+            ("a", HistoryVerdict::Changed, HistoryVerdict::NoChange)
+        );
+        let [change] = a.changes.as_slice() else { panic!("one change: {:?}", a.changes) };
+        assert_eq!((change.index, change.at.as_str()), (6, "2026-03-07T10:00:00.000Z"));
+        assert!((change.ratio.point - 0.8).abs() < 0.001 && change.matters && !change.better, "{change:?}");
+        assert_eq!(change.also, ["version 1.0 → 2.0"]);
+        assert!(
+            change.commit_before.as_ref().unwrap().ends_with('5')
+                && change.commit_after.as_ref().unwrap().ends_with('6')
+        );
+    }
+
+    #[test]
+    fn under_five_runs_nothing_is_said() {
+        let logs: Vec<RunLog> = (0..4).map(|day| run(day, [5_000 * (1 + day as u64 / 2), 7_000])).collect();
+        assert!(of(&logs).series.iter().all(|s| s.verdict == HistoryVerdict::TooFew && s.changes.is_empty()));
+    }
+
+    #[test]
+    fn a_lower_bound_is_shown_and_not_tested() {
+        let mut logs: Vec<RunLog> = (0..6).map(|day| run(day, [5_000, 7_000])).collect();
+        logs[5].results[0].trial.as_mut().unwrap().throughput.bound = prony_record::trial::Bound::Lower;
+        logs[4].results.retain(|r| r.planned.candidate != "a");
+        let h = of(&logs);
+        let a = &h.series[0];
+        assert_eq!((a.points.len(), a.verdict), (5, HistoryVerdict::TooFew));
+        assert!(a.points[4].at_least);
+        assert_eq!(h.series[1].verdict, HistoryVerdict::NoChange);
+    }
+
+    #[test]
+    fn every_trial_of_load_is_a_run_and_a_log_without_a_time_is_refused() {
+        let mut log = run(0, [5_000, 7_000]);
+        log.header.name = "load".into();
+        let read = figures_of(&log, "f", DEFAULT).unwrap();
+        assert_eq!(read.points.len(), 4);
+        assert_eq!(read.points.iter().filter(|(_, p)| p.commit.is_some()).count(), 1);
+        log.header.created_at = "yesterday".into();
+        assert!(figures_of(&log, "f", DEFAULT).unwrap_err().contains("yesterday"));
+        assert!(figure("stdev").unwrap_err().contains("throughput") && figure("p99").is_ok());
+    }
+}

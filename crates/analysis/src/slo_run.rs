@@ -1,0 +1,136 @@
+//! Thresholds held against a run: per plan and candidate, over the trials that count.
+
+use prony_record::run_log::RunLog;
+
+use crate::analyse::{candidates, last_results, plan_names};
+use crate::row::{Cell, percentile};
+use crate::slo::{Decision, Slo, SloRecord};
+use crate::text::{duration, list};
+
+/// A threshold held against one candidate under one plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunSlo {
+    /// The plan's name.
+    pub plan: String,
+    /// The candidate's label.
+    pub candidate: String,
+    /// What became of the threshold.
+    pub held: SloRecord,
+}
+
+/// Holds thresholds against every candidate under every plan.
+///
+/// A percentile of response is judged by the interval over trials, which knows what differs between
+/// starts of a server; where there is none, and for everything else, the trials vote: met or missed where
+/// all of them say so.
+pub fn hold_run(slos: &[Slo], log: &RunLog) -> Vec<RunSlo> {
+    let results = last_results(log);
+    let mut all = Vec::new();
+    for plan in plan_names(log, &results) {
+        for candidate in candidates(log, &results, &plan) {
+            let cells: Vec<Cell<'_>> = results
+                .values()
+                .filter(|r| r.planned.plan == plan && r.planned.candidate == candidate.label)
+                .filter_map(|r| Cell::of(r))
+                .filter(Cell::counts)
+                .collect();
+            all.extend(slos.iter().map(|slo| RunSlo {
+                plan: plan.clone(),
+                candidate: candidate.label.clone(),
+                held: over_trials(slo, &cells).unwrap_or_else(|| by_votes(slo, &cells)),
+            }));
+        }
+    }
+    all
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times of responses, above 0")]
+#[expect(clippy::cast_precision_loss, reason = "a limit of an hour at most")]
+fn over_trials(slo: &Slo, cells: &[Cell<'_>]) -> Option<SloRecord> {
+    let (which, limit_ns) = slo.response_percentile()?;
+    let estimate = percentile(cells, which.field()).0?;
+    let (low, high) = (estimate.ci_low?, estimate.ci_high?);
+    let limit = limit_ns as f64;
+    let decision = match () {
+        () if high < limit => Decision::Met,
+        () if low >= limit => Decision::Missed,
+        () => Decision::Undecided,
+    };
+    let [point, low, high] = [estimate.point, low, high].map(|ns| duration(ns as u64));
+    Some(SloRecord {
+        slo: slo.to_string(),
+        decision,
+        seen: format!("{point} (95 %: {low} to {high}, {} trials)", cells.len()),
+        to_decide: (decision == Decision::Undecided).then(|| "more blocks".to_owned()),
+    })
+}
+
+fn by_votes(slo: &Slo, cells: &[Cell<'_>]) -> SloRecord {
+    let held: Vec<_> = cells.iter().map(|cell| slo.hold(cell.trial)).collect();
+    let all = |decision| held.iter().all(|h| h.decision == decision);
+    let decision = match held.first() {
+        Some(first) if all(first.decision) => first.decision,
+        _ => Decision::Undecided,
+    };
+    let count = |decision: Decision| held.iter().filter(|h| h.decision == decision).count();
+    let votes: Vec<String> = [Decision::Met, Decision::Missed, Decision::Undecided]
+        .into_iter()
+        .filter(|d| count(*d) > 0)
+        .map(|d| format!("{} in {}", d.word().to_lowercase(), count(d)))
+        .collect();
+    let votes = list(&votes.iter().map(String::as_str).collect::<Vec<_>>());
+    let seen = match held.as_slice() {
+        [] => "no trial counts".to_owned(),
+        [only] => only.seen.clone(),
+        [first, ..] => format!("{votes} of {} trials, first {}", held.len(), first.seen),
+    };
+    let to_decide = held.iter().find_map(|h| h.to_decide.clone()).unwrap_or_else(|| "more blocks".to_owned());
+    SloRecord {
+        slo: slo.to_string(),
+        decision,
+        seen,
+        to_decide: (decision == Decision::Undecided).then_some(to_decide),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::run::Log;
+
+    #[test]
+    fn thresholds_are_held_per_candidate_and_plan() {
+        let row: &[u64] = &[1000, 1000];
+        let mut log = Log::new(&["a", "b"], 3).with(&[row; 3]);
+        let slos: Vec<Slo> =
+            ["p50<2ms", "p50<500us", "errors<1%"].iter().map(|s| Slo::parse(s).unwrap()).collect();
+        // One of b's trials failed half of its requests.
+        let at = log.0.results.iter().position(|r| r.planned.candidate == "b").unwrap();
+        log.trial(at).requests.failed = 3_000;
+        let said: Vec<String> = hold_run(&slos, &log.0)
+            .iter()
+            .map(|h| format!("{} {} {}", h.candidate, h.held.slo, h.held.decision.word()))
+            .collect();
+        assert_eq!(
+            said,
+            [
+                "a p50<2ms MET",
+                "a p50<500us MISSED",
+                "a errors<1% MET",
+                "b p50<2ms MET",
+                "b p50<500us MISSED",
+                "b errors<1% UNDECIDED"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_candidate_without_a_trial_decides_nothing() {
+        let log = Log::new(&["a"], 1);
+        let held = hold_run(&[Slo::parse("p99<1s").unwrap()], &log.0);
+        assert_eq!(
+            (held[0].held.decision, held[0].held.seen.as_str()),
+            (Decision::Undecided, "no trial counts")
+        );
+    }
+}

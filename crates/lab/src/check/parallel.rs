@@ -1,0 +1,77 @@
+//! Whether requests that wait hold up others: `GET /sleep` on several connections at once.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use prony_record::run_log::Sleep;
+
+use super::client::{Connection, Fault, Request};
+
+/// Long beside what a busy host adds.
+const WAIT: Duration = Duration::from_millis(50);
+/// Requests at once for each worker: a server that blocks then needs as many turns.
+const TURNS: u32 = 4;
+/// Connections at once: more workers than a quarter of these are asked no more.
+const AT_ONCE_MAX: u32 = 64;
+/// A busy host can hold up some requests by chance, and not each time.
+const TRIES: u32 = 3;
+
+/// What was seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Seen {
+    pub(super) sleep: Sleep,
+    at_once: u32,
+    took: Duration,
+}
+
+impl fmt::Display for Seen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Seen { at_once, .. } = self;
+        let (wait_ms, took_ms) = (WAIT.as_millis(), self.took.as_millis());
+        write!(f, "{at_once} requests that wait {wait_ms} ms, at once, took {took_ms} ms: ")?;
+        f.write_str(match self.sleep {
+            Sleep::Concurrent => "they wait together.",
+            Sleep::Blocks => "a request that waits holds up others.",
+        })
+    }
+}
+
+/// Asks at once as often as [`TURNS`] times the workers. A server that blocks cannot be done before
+/// that many turns, whatever the host: done earlier, it does not block. Done later three times, it does.
+pub(super) fn sleep(address: SocketAddr, host: &str, workers: u32) -> Result<Seen, Fault> {
+    let at_once = workers.max(1).saturating_mul(TURNS).min(AT_ONCE_MAX);
+    let turns = at_once.div_ceil(workers.max(1));
+    // Timers that count in whole milliseconds end up to one early, in each turn.
+    let least = (WAIT - Duration::from_millis(1)) * turns;
+    let mut shortest = Duration::MAX;
+    for _ in 0..TRIES {
+        shortest = shortest.min(all_at_once(address, host, at_once)?);
+        if shortest < least {
+            return Ok(Seen { sleep: Sleep::Concurrent, at_once, took: shortest });
+        }
+    }
+    Ok(Seen { sleep: Sleep::Blocks, at_once, took: shortest })
+}
+
+/// From the first request to the last answer. Each connection is closed after its answer: some
+/// servers serve one connection at a time.
+fn all_at_once(address: SocketAddr, host: &str, count: u32) -> Result<Duration, Fault> {
+    let path = format!("/sleep?ms={}", WAIT.as_millis());
+    let connections: Vec<Connection> =
+        (0..count).map(|_| Connection::open(address)).collect::<Result<_, _>>()?;
+    let begun = Instant::now();
+    let request = Request { method: "GET", path: &path, host, body: None, fragmented: false };
+    thread::scope(|scope| {
+        let asked: Vec<_> =
+            connections.into_iter().map(|mut one| scope.spawn(move || one.exchange(&request))).collect();
+        for thread in asked {
+            let answer = thread.join().unwrap_or(Err(Fault::Closed))?;
+            if answer.status != 200 {
+                return Err(Fault::Protocol(format!("status {} to one of {count} at once", answer.status)));
+            }
+        }
+        Ok(begun.elapsed())
+    })
+}

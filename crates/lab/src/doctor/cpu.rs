@@ -1,0 +1,238 @@
+//! The CPUs: whether they keep one speed, and whose they are.
+
+use std::collections::BTreeSet;
+
+#[cfg(test)]
+use super::State;
+use super::{Asked, Finding, Setting, Tree};
+
+const CPUS: &str = "/sys/devices/system/cpu";
+/// A core that sleeps this deep is late for requests at low rates by as much.
+const WAKE_MAX_US: u64 = 100;
+
+pub(super) fn findings(tree: &Tree, asked: &Asked) -> Vec<Finding> {
+    let cpus = asked.cpus();
+    let all = [
+        Some(sides(asked)),
+        siblings(tree, asked),
+        governor(tree, &cpus),
+        turbo(tree),
+        range(tree, &cpus),
+        idle_states(tree, &cpus),
+        clock_source(tree),
+        Some(virtualisation(asked)),
+        quota(tree),
+        throttled(tree, &cpus),
+        battery(tree),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+fn list(cpus: &[u32]) -> String {
+    cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
+}
+
+fn sides(asked: &Asked) -> Finding {
+    let why = "Server and client on the same core take it from each other: the figure is of both together.";
+    if asked.server_cpus.is_empty() || asked.client_cpus.is_empty() {
+        let found = Finding::new("cpus", "cores", "one for both sides", why);
+        return found.distorts("use a machine, or give this process, two cores at least");
+    }
+    let value = format!("server {}, client {}", list(&asked.server_cpus), list(&asked.client_cpus));
+    Finding::new("cpus", "cores", value, why)
+}
+
+/// Two hardware threads of one core are no two cores.
+fn siblings(tree: &Tree, asked: &Asked) -> Option<Finding> {
+    let of = |cpu: u32| -> BTreeSet<u32> {
+        let text = tree.text(format!("{CPUS}/cpu{cpu}/topology/thread_siblings_list")).unwrap_or_default();
+        crate::host::cpu_list(&text).into_iter().collect()
+    };
+    let sharing: Vec<String> = asked
+        .server_cpus
+        .iter()
+        .flat_map(|server| of(*server).into_iter().map(move |sibling| (*server, sibling)))
+        .filter(|(server, sibling)| server != sibling && asked.client_cpus.contains(sibling))
+        .map(|(server, client)| format!("{server} and {client}"))
+        .collect();
+    if of(asked.cpus().first().copied()?).is_empty() {
+        return None;
+    }
+    let why = "Two hardware threads of one core share its units and caches: either side is slower while the other works.";
+    if sharing.is_empty() {
+        return Some(Finding::new("smt", "hardware threads", "no core serves both sides", why));
+    }
+    let found =
+        Finding::new("smt", "hardware threads", format!("CPUs {} are one core", sharing.join("; ")), why);
+    // Whole cores: the server's last one keeps its siblings, the client has the rest.
+    let server: BTreeSet<u32> = asked.server_cpus.iter().flat_map(|cpu| of(*cpu)).collect();
+    let client: Vec<u32> = asked.cpus().into_iter().filter(|cpu| !server.contains(cpu)).collect();
+    Some(if client.is_empty() {
+        found.distorts("echo off > /sys/devices/system/cpu/smt/control, on a machine of two cores at least")
+    } else {
+        found.distorts(format!("--pin server={} --pin client={}", list(&asked.server_cpus), list(&client)))
+    })
+}
+
+fn governor(tree: &Tree, cpus: &[u32]) -> Option<Finding> {
+    let path = |cpu: &u32| format!("{CPUS}/cpu{cpu}/cpufreq/scaling_governor");
+    let found: Vec<(String, String)> =
+        cpus.iter().filter_map(|cpu| Some((path(cpu), tree.text(path(cpu))?))).collect();
+    if found.is_empty() {
+        return None;
+    }
+    let why = "Any but performance clocks a core by how busy it was just before: a low rate measures a slower machine.";
+    let kinds: BTreeSet<&str> = found.iter().map(|(_, governor)| governor.as_str()).collect();
+    let value = kinds.iter().copied().collect::<Vec<_>>().join(", ");
+    let finding = Finding::new("governor", "frequency governor", value, why);
+    let has_performance = tree
+        .text(format!("{CPUS}/cpu{}/cpufreq/scaling_available_governors", cpus.first()?))
+        .is_none_or(|all| all.split_ascii_whitespace().any(|governor| governor == "performance"));
+    if kinds.iter().all(|governor| *governor == "performance") {
+        return Some(finding);
+    }
+    let mut finding = finding.distorts("cpupower frequency-set -g performance");
+    if has_performance {
+        let wanted = || "performance".to_owned();
+        let other = found.into_iter().filter(|(_, governor)| governor != "performance");
+        finding.settings =
+            other.map(|(path, now)| Setting { path: path.into(), now, wanted: wanted() }).collect();
+    }
+    Some(finding)
+}
+
+fn turbo(tree: &Tree) -> Option<Finding> {
+    let intel = format!("{CPUS}/intel_pstate/no_turbo");
+    let other = format!("{CPUS}/cpufreq/boost");
+    let (on, mend) = match (tree.text(&intel), tree.text(&other)) {
+        (Some(off), _) => (off == "0", format!("echo 1 > {intel}")),
+        (None, Some(on)) => (on == "1", format!("echo 0 > {other}")),
+        (None, None) => return None,
+    };
+    let why = "With it a core's speed depends on how warm the chip is and how many others work: later trials are slower.";
+    let finding = Finding::new("turbo", "turbo", if on { "on" } else { "off" }, why);
+    Some(if on { finding.distorts(mend) } else { finding })
+}
+
+fn range(tree: &Tree, cpus: &[u32]) -> Option<Finding> {
+    let of = |cpu: &u32, name: &str| tree.number(format!("{CPUS}/cpu{cpu}/cpufreq/{name}"));
+    let lowest = cpus.iter().filter_map(|cpu| of(cpu, "scaling_min_freq")).min()?;
+    let highest = cpus.iter().filter_map(|cpu| of(cpu, "scaling_max_freq")).max()?;
+    let able = cpus.iter().filter_map(|cpu| of(cpu, "cpuinfo_max_freq")).max().unwrap_or(highest);
+    let why = "Where the limits differ, the speed may change within a trial; where the upper one is below what the CPU can, \
+               something (a battery, a policy) holds it down.";
+    let value = format!("{} to {} MHz of {}", lowest / 1000, highest / 1000, able / 1000);
+    let finding = Finding::new("frequency", "frequency scaling", value, why);
+    Some(if lowest == highest {
+        finding
+    } else {
+        finding.note(Some(format!("cpupower frequency-set -d {highest}kHz -u {highest}kHz")))
+    })
+}
+
+fn idle_states(tree: &Tree, cpus: &[u32]) -> Option<Finding> {
+    let cpu = cpus.first()?;
+    let folder = format!("{CPUS}/cpu{cpu}/cpuidle");
+    let deepest = tree
+        .names(&folder)
+        .into_iter()
+        .filter(|state| tree.number(format!("{folder}/{state}/disable")).unwrap_or(0) == 0)
+        .filter_map(|state| {
+            let latency = tree.number(format!("{folder}/{state}/latency"))?;
+            Some((latency, tree.text(format!("{folder}/{state}/name")).unwrap_or(state)))
+        })
+        .max()?;
+    let why = "A core that sleeps deep wakes up late, so that at low rates every answer waits for it.";
+    let value = format!("{} wakes after {} µs", deepest.1, deepest.0);
+    let finding = Finding::new("idle_states", "idle states", value, why);
+    Some(if deepest.0 >= WAKE_MAX_US {
+        finding.distorts(format!("cpupower idle-set -D {}", WAKE_MAX_US - 1))
+    } else {
+        finding
+    })
+}
+
+fn clock_source(tree: &Tree) -> Option<Finding> {
+    let folder = "/sys/devices/system/clocksource/clocksource0";
+    let now = tree.text(format!("{folder}/current_clocksource"))?;
+    let available = tree.text(format!("{folder}/available_clocksource")).unwrap_or_default();
+    let why = "Where user space cannot read it, every look at the clock is a system call of about 1 µs, for servers too.";
+    // These are read by the vDSO; hyperv's by a page of the hypervisor's.
+    let fast = ["tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "riscv_clocksource"];
+    let finding = Finding::new("clock_source", "clock source", now.clone(), why);
+    Some(if fast.contains(&now.as_str()) {
+        finding
+    } else if available.split_ascii_whitespace().any(|clock| clock == "tsc") {
+        finding.distorts(format!("echo tsc > {folder}/current_clocksource"))
+    } else {
+        finding.distorts(
+            "none from within: the kernel found the processor's own clock unsteady (dmesg | grep -i tsc)",
+        )
+    })
+}
+
+fn virtualisation(asked: &Asked) -> Finding {
+    let why = "The hypervisor gives the cores to others as it likes, which shows as steal, or not at all.";
+    let value = asked.virtualisation.clone().unwrap_or_else(|| "none seen".to_owned());
+    let finding = Finding::new("virtualisation", "virtualisation", value, why);
+    match asked.virtualisation {
+        Some(_) => finding.note(Some("a machine of one's own; here, more blocks".to_owned())),
+        None => finding,
+    }
+}
+
+/// A container's share of CPU time is taken away in slices of some ten milliseconds.
+fn quota(tree: &Tree) -> Option<Finding> {
+    let own = tree.text("/proc/self/cgroup").unwrap_or_default();
+    let v2 = own.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/");
+    let unified = format!("/sys/fs/cgroup{}/cpu.max", v2.trim_end_matches('/'));
+    let limited = match tree.text(unified).or_else(|| tree.text("/sys/fs/cgroup/cpu.max")) {
+        Some(max) => (!max.starts_with("max")).then(|| {
+            let numbers: Vec<u64> = max.split_ascii_whitespace().filter_map(|n| n.parse().ok()).collect();
+            (numbers.first().copied().unwrap_or(0), numbers.get(1).copied().unwrap_or(100_000))
+        }),
+        None => {
+            let quota = tree.text("/sys/fs/cgroup/cpu/cpu.cfs_quota_us")?.parse::<i64>().ok()?;
+            let period = tree.number("/sys/fs/cgroup/cpu/cpu.cfs_period_us").unwrap_or(100_000);
+            u64::try_from(quota).ok().map(|quota| (quota, period))
+        }
+    };
+    let why = "A limit on CPU time stops everything for the rest of each period once it is used up: pauses of some 10 ms.";
+    Some(match limited {
+        None => Finding::new("cpu_quota", "CPU quota", "none", why),
+        Some((quota, period)) => {
+            let value = format!("{quota} µs of each {period} µs");
+            Finding::new("cpu_quota", "CPU quota", value, why)
+                .distorts("start the container without --cpus (give it cores: --cpuset-cpus)")
+        }
+    })
+}
+
+fn throttled(tree: &Tree, cpus: &[u32]) -> Option<Finding> {
+    let of = |cpu: &u32| tree.number(format!("{CPUS}/cpu{cpu}/thermal_throttle/core_throttle_count"));
+    let count: u64 = cpus.iter().map(of).sum::<Option<u64>>()?;
+    let why = "A core that is too hot is clocked down until it has cooled off.";
+    let found =
+        Finding::new("throttling", "thermal throttling", format!("{count} times since the start"), why);
+    Some(if count > 0 { found.note(Some("better cooling; turbo off".to_owned())) } else { found })
+}
+
+fn battery(tree: &Tree) -> Option<Finding> {
+    let folder = "/sys/class/power_supply";
+    let mains: Vec<u64> = tree
+        .names(folder)
+        .iter()
+        .filter(|name| tree.text(format!("{folder}/{name}/type")).as_deref() == Some("Mains"))
+        .filter_map(|name| tree.number(format!("{folder}/{name}/online")))
+        .collect();
+    let on_battery = !mains.is_empty() && mains.iter().all(|online| *online == 0);
+    let why = "On battery a laptop holds its clock down, and more so as it runs out.";
+    let found = Finding::new("power", "power", if on_battery { "battery" } else { "mains" }, why);
+    (!mains.is_empty()).then(|| if on_battery { found.distorts("plug it in") } else { found })
+}
+
+/// Whether any of these distorts.
+#[cfg(test)]
+pub(super) fn distorts(findings: &[Finding], code: &str) -> bool {
+    findings.iter().any(|finding| finding.code == code && finding.state == State::Distorts)
+}

@@ -1,0 +1,175 @@
+//! What on this host distorts results, and what mends it.
+//!
+//! Reading and judging are apart: a [`Tree`] is the machine, or a test's
+//! folder laid out as one; each judge turns what it reads there into
+//! [`Finding`]s. Nothing here changes anything but [`restore`].
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+mod cpu;
+mod kernel;
+mod others;
+mod programs;
+pub mod restore;
+
+pub use others::Watch;
+pub use programs::programs;
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// A word for programs: `somaxconn`.
+    pub code: &'static str,
+    /// What was looked at, for people.
+    pub what: String,
+    /// What was found.
+    pub value: String,
+    /// What to make of it.
+    pub state: State,
+    /// Why it matters, in a sentence.
+    pub why: String,
+    /// The command that mends it, or what to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mend: Option<String>,
+    /// What `--apply` would write.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<Setting>,
+}
+
+/// What to make of a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// It distorts results.
+    Distorts,
+    /// Worth knowing.
+    Note,
+    /// As it should be.
+    Good,
+}
+
+/// A file of the kernel's that holds a setting, and what it should hold.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Setting {
+    /// `/proc/sys/net/core/somaxconn`.
+    pub path: PathBuf,
+    /// What it holds.
+    pub now: String,
+    /// What it should hold.
+    pub wanted: String,
+}
+
+impl Finding {
+    fn new(code: &'static str, what: &str, value: impl Into<String>, why: &str) -> Finding {
+        Finding {
+            code,
+            what: what.to_owned(),
+            value: value.into(),
+            state: State::Good,
+            why: why.to_owned(),
+            mend: None,
+            settings: Vec::new(),
+        }
+    }
+
+    /// It distorts, and this mends it.
+    fn distorts(mut self, mend: impl Into<String>) -> Finding {
+        (self.state, self.mend) = (State::Distorts, Some(mend.into()));
+        self
+    }
+
+    /// Worth knowing, and this would change it.
+    fn note(mut self, mend: Option<String>) -> Finding {
+        (self.state, self.mend) = (State::Note, mend);
+        self
+    }
+}
+
+/// A machine's files, below `/` or below a test's folder.
+#[derive(Debug, Clone)]
+pub struct Tree {
+    root: PathBuf,
+}
+
+impl Tree {
+    /// This machine.
+    pub fn of_this_machine() -> Tree {
+        Tree::below(Path::new("/"))
+    }
+
+    /// A machine that is laid out in a folder.
+    pub fn below(root: &Path) -> Tree {
+        Tree { root: root.to_owned() }
+    }
+
+    /// Where a file of the machine is.
+    pub fn place(&self, path: impl AsRef<Path>) -> PathBuf {
+        let path = path.as_ref();
+        self.root.join(path.strip_prefix("/").unwrap_or(path))
+    }
+
+    /// A file's text without the blanks around it; `None` where there is none, or it may not be read.
+    fn text(&self, path: impl AsRef<Path>) -> Option<String> {
+        Some(std::fs::read_to_string(self.place(path)).ok()?.trim().to_owned())
+    }
+
+    fn number(&self, path: impl AsRef<Path>) -> Option<u64> {
+        self.text(path)?.parse().ok()
+    }
+
+    /// The names in a folder, in order.
+    fn names(&self, path: impl AsRef<Path>) -> Vec<String> {
+        let entries = std::fs::read_dir(self.place(path)).into_iter().flatten().flatten();
+        let mut names: Vec<String> = entries.filter_map(|e| e.file_name().into_string().ok()).collect();
+        names.sort();
+        names
+    }
+}
+
+/// What is known of this process and asked of the host.
+#[derive(Debug, Clone, Default)]
+pub struct Asked {
+    /// CPUs a bench would give to servers.
+    pub server_cpus: Vec<u32>,
+    /// CPUs a bench would give to the client.
+    pub client_cpus: Vec<u32>,
+    /// Soft and hard limit of open files.
+    pub open_files: (u64, u64),
+    /// What the host record says of virtualisation.
+    pub virtualisation: Option<String>,
+    /// Whether this Prony was built without optimisation.
+    pub debug_build: bool,
+}
+
+impl Asked {
+    fn cpus(&self) -> Vec<u32> {
+        let mut all: Vec<u32> = self.server_cpus.iter().chain(&self.client_cpus).copied().collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+}
+
+/// Everything that files tell, what distorts first.
+pub fn examine(tree: &Tree, asked: &Asked) -> Vec<Finding> {
+    let mut findings = cpu::findings(tree, asked);
+    findings.extend(kernel::findings(tree, asked));
+    findings.extend(others::memory(tree));
+    if asked.debug_build {
+        let why = "The client costs several times as much for each request, and is the limit much earlier.";
+        let found = Finding::new("prony_build", "this Prony", "built without optimisation", why);
+        findings.push(found.distorts("use a release build: cargo build --release"));
+    }
+    sorted(findings)
+}
+
+/// What distorts first, the rest as it comes.
+pub fn sorted(mut findings: Vec<Finding>) -> Vec<Finding> {
+    findings.sort_by_key(|finding| finding.state);
+    findings
+}
+
+#[cfg(test)]
+mod tests;

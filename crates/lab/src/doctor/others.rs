@@ -1,0 +1,164 @@
+//! What else runs on the machine: watched for a second.
+
+use std::collections::BTreeMap;
+
+use super::{Finding, Tree};
+
+/// The share of a used core that others may take, and that the hypervisor may.
+const OTHERS_MAX: f64 = 0.05;
+const STEAL_MAX: f64 = 0.01;
+/// A program that used this share of a core is named.
+const NAMED_FROM: f64 = 0.03;
+const NAMED_MAX: usize = 5;
+/// /proc counts in hundredths of a second (proc(5), `USER_HZ`).
+const TICKS_PER_S: f64 = 100.0;
+/// Less memory than this, and pages go to disk during a run.
+const MEMORY_MIN_BYTES: u64 = 1 << 30;
+
+/// What was read at one instant.
+#[derive(Debug, Clone, Default)]
+struct Instant {
+    /// By CPU: all ticks, those that were not idle, those that were stolen.
+    cpus: BTreeMap<u32, [u64; 3]>,
+    /// By pid: name, and ticks used.
+    processes: BTreeMap<u32, (String, u64)>,
+}
+
+/// Looks twice at what the machine does beside this process.
+#[derive(Debug)]
+pub struct Watch {
+    first: Instant,
+}
+
+impl Watch {
+    /// The first look.
+    pub fn begin(tree: &Tree) -> Watch {
+        Watch { first: Instant::read(tree) }
+    }
+
+    /// The second, some time later: what was seen of these CPUs in between.
+    pub fn end(self, tree: &Tree, cpus: &[u32], own_pid: u32) -> Vec<Finding> {
+        let last = Instant::read(tree);
+        let mut findings = judged(&self.first, &last, cpus, own_pid);
+        findings.extend(pressure(tree));
+        findings
+    }
+}
+
+impl Instant {
+    fn read(tree: &Tree) -> Instant {
+        let mut instant =
+            Instant { cpus: cpus(&tree.text("/proc/stat").unwrap_or_default()), ..Instant::default() };
+        for pid in tree.names("/proc").iter().filter_map(|name| name.parse::<u32>().ok()) {
+            if let Some(process) = tree.text(format!("/proc/{pid}/stat")).and_then(|text| process(&text)) {
+                instant.processes.insert(pid, process);
+            }
+        }
+        instant
+    }
+}
+
+fn cpus(stat: &str) -> BTreeMap<u32, [u64; 3]> {
+    let line = |line: &str| {
+        let (name, rest) = line.split_once(' ')?;
+        let cpu = name.strip_prefix("cpu")?.parse().ok()?;
+        let ticks: Vec<u64> = rest.split_ascii_whitespace().take(8).map_while(|n| n.parse().ok()).collect();
+        let [user, nice, system, idle, iowait, irq, softirq, steal] = ticks[..] else { return None };
+        let busy = user + nice + system + irq + softirq;
+        Some((cpu, [busy + idle + iowait + steal, busy, steal]))
+    };
+    stat.lines().filter_map(line).collect()
+}
+
+/// Name and used ticks of /proc/PID/stat.
+fn process(stat: &str) -> Option<(String, u64)> {
+    let (head, rest) = stat.rsplit_once(") ")?;
+    let name = head.split_once('(')?.1.chars().filter(|c| !c.is_control()).collect();
+    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    // proc(5) numbers from 1 and `rest` begins at 3: utime is 14, stime 15.
+    Some((name, fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "ticks of a second")]
+fn judged(first: &Instant, last: &Instant, cpus: &[u32], own_pid: u32) -> Vec<Finding> {
+    let share = |cpu: &u32, of: usize| {
+        let (first, last) = (first.cpus.get(cpu)?, last.cpus.get(cpu)?);
+        let all = last[0].saturating_sub(first[0]);
+        (all > 0).then(|| last[of].saturating_sub(first[of]) as f64 / all as f64)
+    };
+    let worst = |of: usize| cpus.iter().filter_map(|cpu| share(cpu, of)).reduce(f64::max);
+    let mut findings = Vec::new();
+    if let Some(busy) = worst(1) {
+        let ticks = |pid: &u32, now: u64| now.saturating_sub(first.processes.get(pid).map_or(now, |p| p.1));
+        // The span is told by the CPUs: all of one CPU's ticks are the time that went by.
+        let span = cpus.iter().find_map(|cpu| Some(last.cpus.get(cpu)?[0] - first.cpus.get(cpu)?[0]));
+        let seconds = span.unwrap_or(0).max(1) as f64 / TICKS_PER_S;
+        let mut named: Vec<(f64, String)> = last
+            .processes
+            .iter()
+            .filter(|(pid, _)| **pid != own_pid)
+            .map(|(pid, (name, now))| {
+                let share = ticks(pid, *now) as f64 / TICKS_PER_S / seconds;
+                (share, format!("{name} (process {pid}) {:.0} %", share * 100.0))
+            })
+            .filter(|(share, _)| *share >= NAMED_FROM)
+            .collect();
+        named.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let names: Vec<String> = named.into_iter().take(NAMED_MAX).map(|(_, name)| name).collect();
+        let why = "Whatever else runs takes cores, caches and the clock from both sides, and not evenly.";
+        let mut value = format!("{:.0} % of a used core", busy * 100.0);
+        if !names.is_empty() {
+            value.push_str(&format!(": {}", names.join(", ")));
+        }
+        let found = Finding::new("other_load", "other programs", value, why);
+        findings.push(if busy > OTHERS_MAX {
+            found.distorts("end these programs, or wait for their end")
+        } else {
+            found
+        });
+    }
+    if let Some(stolen) = worst(2) {
+        let why =
+            "Time in which the hypervisor ran others on this core: servers and clocks stand still meanwhile.";
+        let found = Finding::new("steal", "stolen time", format!("{:.1} %", stolen * 100.0), why);
+        let mend = "a machine whose cores are not shared; else another hour, and more blocks";
+        findings.push(if stolen > STEAL_MAX { found.distorts(mend) } else { found });
+    }
+    findings
+}
+
+/// PSI: the share of time in which somebody waited for a CPU.
+fn pressure(tree: &Tree) -> Option<Finding> {
+    let text = tree.text("/proc/pressure/cpu")?;
+    let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
+    let share: f64 =
+        some.split_ascii_whitespace().find_map(|word| word.strip_prefix("avg10="))?.parse().ok()?;
+    let why = "Programs that are ready to run and have no CPU wait for each other.";
+    let found =
+        Finding::new("cpu_pressure", "waiting for a CPU", format!("{share:.1} % of the last 10 s"), why);
+    Some(if share > OTHERS_MAX * 100.0 {
+        found.distorts("end other programs, or wait for their end")
+    } else {
+        found
+    })
+}
+
+pub(super) fn memory(tree: &Tree) -> Option<Finding> {
+    let text = tree.text("/proc/meminfo")?;
+    let bytes = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+        Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
+    };
+    let available = bytes("MemAvailable")?;
+    let swapped = bytes("SwapTotal").unwrap_or(0).saturating_sub(bytes("SwapFree").unwrap_or(0));
+    let why = "Where memory is short, pages of servers go to disk or the kernel ends one of them.";
+    let value = format!("{} MB available, {} MB in swap", available >> 20, swapped >> 20);
+    let found = Finding::new("memory", "memory", value, why);
+    Some(if available < MEMORY_MIN_BYTES {
+        found.distorts("end other programs")
+    } else if swapped > MEMORY_MIN_BYTES {
+        found.note(Some("swapoff -a && swapon -a, once nothing needs it".to_owned()))
+    } else {
+        found
+    })
+}

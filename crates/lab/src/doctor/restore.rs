@@ -1,0 +1,219 @@
+//! What `--apply` changes, remembered so that `--restore` puts back exactly
+//! what was there, and only what was changed.
+//!
+//! The memory is written before each change: a Prony that is killed in the
+//! middle has written down at least what it changed. Settings do not outlive a
+//! boot, so that a memory of another boot is worthless and said to be so.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Finding, Tree};
+
+/// Below `.prony`.
+pub const FILE: &str = "doctor-restore.json";
+const SCHEMA: &str = "prony.doctor-restore/1";
+/// `--apply` writes below these and nowhere else, whatever a damaged memory says.
+const ALLOWED: [&str; 2] = ["/proc/sys/", "/sys/devices/system/cpu/"];
+
+/// The memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Memory {
+    schema: String,
+    boot_id: String,
+    changed: Vec<Change>,
+}
+
+/// One setting that was changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Change {
+    path: PathBuf,
+    was: String,
+    set: String,
+}
+
+/// What was done, a sentence for each setting.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Done {
+    /// Settings that were written.
+    pub changed: Vec<String>,
+    /// Settings that were not, and why.
+    pub left: Vec<String>,
+}
+
+/// Why nothing was done: a sentence.
+#[derive(Debug, thiserror::Error)]
+pub enum RestoreError {
+    /// The kernel's settings are root's.
+    #[error("{} may not be written: settings of the kernel are root's. Run `sudo prony doctor {flag}`.", path.display())]
+    NotRoot {
+        /// The first that was tried.
+        path: PathBuf,
+        /// What was asked for.
+        flag: &'static str,
+    },
+    /// The memory could not be written or read.
+    #[error("{}: {why}.", path.display())]
+    Memory {
+        /// The file.
+        path: PathBuf,
+        /// What the system or the reader said.
+        why: String,
+    },
+    /// There is no memory.
+    #[error("Nothing is to be put back: `prony doctor --apply` has changed nothing from this folder.")]
+    Nothing,
+}
+
+/// Writes the settings of what distorts, and remembers what was there.
+///
+/// # Errors
+/// When they may not be written, or nothing could be remembered; nothing is changed then.
+pub fn apply(tree: &Tree, findings: &[Finding], root: &Path, boot_id: &str) -> Result<Done, RestoreError> {
+    let settings: Vec<_> = findings.iter().flat_map(|finding| &finding.settings).collect();
+    let mut done = Done::default();
+    let mut memory = match read(root)? {
+        Some(memory) if memory.boot_id == boot_id => memory,
+        _ => Memory { schema: SCHEMA.to_owned(), boot_id: boot_id.to_owned(), changed: Vec::new() },
+    };
+    if let Some(first) = settings.first() {
+        may_write(tree, &first.path, "--apply")?;
+    }
+    for setting in settings {
+        if !is_allowed(&setting.path) {
+            continue;
+        }
+        // Applied twice, what was there before the first time is what counts.
+        let known = memory.changed.iter().position(|change| change.path == setting.path);
+        match known {
+            Some(at) => memory.changed[at].set.clone_from(&setting.wanted),
+            None => memory.changed.push(Change {
+                path: setting.path.clone(),
+                was: setting.now.clone(),
+                set: setting.wanted.clone(),
+            }),
+        }
+        write(root, &memory)?;
+        match fs::write(tree.place(&setting.path), &setting.wanted) {
+            Ok(()) => {
+                let path = setting.path.display();
+                done.changed.push(format!("{path}: {} → {}", words(&setting.now), setting.wanted));
+            }
+            Err(why) => {
+                done.left.push(format!("{}: {why}", setting.path.display()));
+                if known.is_none() {
+                    memory.changed.pop();
+                    write(root, &memory)?;
+                }
+            }
+        }
+    }
+    Ok(done)
+}
+
+/// Puts back what was there before `--apply`; what somebody changed since is left as it is.
+///
+/// # Errors
+/// When there is nothing to put back, or it may not be written.
+pub fn restore(tree: &Tree, root: &Path, boot_id: &str) -> Result<Done, RestoreError> {
+    let Some(memory) = read(root)? else { return Err(RestoreError::Nothing) };
+    let mut done = Done::default();
+    if memory.boot_id != boot_id {
+        remove(root)?;
+        done.left
+            .push("The machine was started anew since --apply: its settings are its own again.".to_owned());
+        return Ok(done);
+    }
+    if let Some(first) = memory.changed.first() {
+        may_write(tree, &first.path, "--restore")?;
+    }
+    let mut left = Vec::new();
+    for change in memory.changed.iter().rev() {
+        let path = change.path.display();
+        if !is_allowed(&change.path) {
+            done.left.push(format!("{path}: is no setting that --apply changes"));
+            continue;
+        }
+        let place = tree.place(&change.path);
+        let now = fs::read_to_string(&place).unwrap_or_default();
+        if words(&now) == words(&change.was) {
+            continue;
+        }
+        if words(&now) != words(&change.set) {
+            done.left.push(format!("{path}: is {} now, which --apply did not set", words(&now)));
+            continue;
+        }
+        match fs::write(&place, &change.was) {
+            Ok(()) => done.changed.push(format!("{path}: {} → {}", words(&now), words(&change.was))),
+            Err(why) => {
+                done.left.push(format!("{path}: {why}"));
+                left.push(change.clone());
+            }
+        }
+    }
+    if left.is_empty() {
+        remove(root)?;
+    } else {
+        write(root, &Memory { changed: left, ..memory })?;
+    }
+    Ok(done)
+}
+
+/// The kernel writes numbers of a setting apart by tabs, and takes blanks.
+fn words(text: &str) -> String {
+    text.split_ascii_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn is_allowed(path: &Path) -> bool {
+    let plain = path.components().all(|part| part.as_os_str() != "..");
+    plain && ALLOWED.iter().any(|folder| path.starts_with(folder))
+}
+
+/// Opened and not written to.
+fn may_write(tree: &Tree, path: &Path, flag: &'static str) -> Result<(), RestoreError> {
+    match fs::OpenOptions::new().write(true).open(tree.place(path)) {
+        Err(why)
+            if matches!(why.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem) =>
+        {
+            Err(RestoreError::NotRoot { path: path.to_owned(), flag })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn read(root: &Path) -> Result<Option<Memory>, RestoreError> {
+    let path = root.join(FILE);
+    let refused = |why: String| RestoreError::Memory { path: path.clone(), why };
+    match fs::read(&path) {
+        Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(why) => Err(refused(why.to_string())),
+        Ok(text) => match serde_json::from_slice::<Memory>(&text) {
+            Ok(memory) if memory.schema == SCHEMA => Ok(Some(memory)),
+            Ok(memory) => {
+                Err(refused(format!("its schema {:?} is not known to this version", memory.schema)))
+            }
+            Err(why) => Err(refused(format!("it is damaged ({why}); look at it by hand, then remove it"))),
+        },
+    }
+}
+
+/// Whole or not at all.
+fn write(root: &Path, memory: &Memory) -> Result<(), RestoreError> {
+    let path = root.join(FILE);
+    let unfinished = path.with_extension("json.new");
+    let text = serde_json::to_vec_pretty(memory).unwrap_or_default();
+    fs::create_dir_all(root)
+        .and_then(|()| fs::write(&unfinished, text))
+        .and_then(|()| fs::rename(&unfinished, &path))
+        .map_err(|why| RestoreError::Memory { path, why: why.to_string() })
+}
+
+fn remove(root: &Path) -> Result<(), RestoreError> {
+    let path = root.join(FILE);
+    fs::remove_file(&path).map_err(|why| RestoreError::Memory { path, why: why.to_string() })
+}

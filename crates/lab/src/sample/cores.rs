@@ -1,0 +1,90 @@
+//! What the used CPUs did and which sockets there were, beside the tree's own figures: by sample.
+
+use std::fs;
+
+/// /proc/stat counts in hundredths of a second whatever the kernel's own tick is (proc(5), `USER_HZ`).
+const TICK_NS: u64 = 10_000_000;
+/// CPUs whose columns are kept: one is 8 bytes a sample in memory and about as many in the log.
+const CORES_MAX: usize = 64;
+
+/// Readings of the machine, one for each of the tree's.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Machine {
+    /// The CPUs looked at.
+    pub(super) cores: Vec<u32>,
+    /// By sample, each CPU's busy time since the machine's start.
+    pub(super) busy_ns: Vec<Vec<u64>>,
+    /// By sample, TCP sockets in TIME_WAIT in this network namespace.
+    pub(super) time_wait: Vec<u64>,
+}
+
+impl Machine {
+    pub(super) fn of(cores: &[u32]) -> Machine {
+        let cores = cores.iter().copied().take(CORES_MAX).collect();
+        Machine { cores, busy_ns: Vec::new(), time_wait: Vec::new() }
+    }
+
+    pub(super) fn read(&mut self) {
+        let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
+        let busy = busy_ns(&text("/proc/stat"), &self.cores);
+        self.busy_ns.push(busy);
+        self.time_wait.push(time_wait(&text("/proc/net/sockstat")));
+    }
+
+    /// A column for each CPU: its busy time since the first sample.
+    pub(super) fn columns(&self) -> Vec<Vec<u64>> {
+        let of = |core: usize| {
+            let first = self.busy_ns.first().map_or(0, |sample| sample[core]);
+            self.busy_ns.iter().map(|sample| sample[core].saturating_sub(first)).collect()
+        };
+        (0..self.cores.len()).map(of).collect()
+    }
+}
+
+/// Busy is all but idle and iowait; time stolen by the hypervisor was not this machine's. 0 for a
+/// CPU that is not there.
+fn busy_ns(stat: &str, cores: &[u32]) -> Vec<u64> {
+    let of = |core: &u32| {
+        let name = format!("cpu{core}");
+        let line = stat.lines().find(|line| line.split_ascii_whitespace().next() == Some(&name))?;
+        let ticks: Vec<u64> = line.split_ascii_whitespace().skip(1).map_while(|n| n.parse().ok()).collect();
+        // user, nice, system, idle, iowait, irq, softirq; guest time is within user's.
+        let busy = ticks.get(..3)?.iter().chain(ticks.get(5..7)?).sum::<u64>();
+        Some(busy * TICK_NS)
+    };
+    cores.iter().map(|core| of(core).unwrap_or(0)).collect()
+}
+
+/// `TCP: inuse 5 orphan 0 tw 7 alloc 6 mem 1`.
+fn time_wait(sockstat: &str) -> u64 {
+    let tcp = sockstat.lines().find_map(|line| line.strip_prefix("TCP:"));
+    let mut words = tcp.unwrap_or_default().split_ascii_whitespace();
+    words.find(|word| *word == "tw").and_then(|_| words.next()?.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn busy_time_is_all_but_waiting() {
+        let stat = "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 1 2 3 100 200 4 5 50 7 7\ncpu1 0 0 0 9 0 0 0 0 0 0\ncpu10 1 0 0 0 0 0 0\n";
+        assert_eq!(busy_ns(stat, &[0, 1, 10, 7]), [15 * TICK_NS, 0, TICK_NS, 0]);
+        assert_eq!(busy_ns("cpu0 1 2", &[0]), [0]);
+        assert_eq!(time_wait("sockets: used 1\nTCP: inuse 5 orphan 0 tw 7 alloc 6 mem 1\nUDP: inuse 0\n"), 7);
+        assert_eq!(time_wait(""), 0);
+    }
+
+    #[test]
+    fn columns_begin_at_nothing_and_grow() {
+        let mut machine = Machine::of(&[0]);
+        machine.read();
+        let until = std::time::Instant::now() + std::time::Duration::from_millis(30);
+        while std::time::Instant::now() < until {}
+        machine.read();
+        let columns = machine.columns();
+        assert_eq!((columns.len(), columns[0].len(), columns[0][0]), (1, 2, 0));
+        assert!(columns[0].is_sorted());
+        assert_eq!(Machine::of(&[]).columns(), Vec::<Vec<u64>>::new());
+    }
+}

@@ -1,0 +1,193 @@
+//! Who was there: the processes of a tree over a trial, and which took another's place.
+//!
+//! A server whose worker died and was started again is another server than
+//! before: its caches are cold and its connections were cut. Between two
+//! samples that shows as one process gone and a later one in its place.
+//!
+//! What it cannot see: a process that lives for less than two samples (a
+//! child for each request, as CGI has it, is no worker; one that was there
+//! before the load is, however soon it ends), and one that executes
+//! another program in its own place.
+
+use std::collections::BTreeMap;
+
+use crate::guard::tree::{self, ProcessStat};
+
+/// More processes than this at once are not followed: no server has them.
+const FOLLOWED_MAX: usize = 4_096;
+/// Ended processes that are remembered: enough to say that a server recycles all the time.
+const REMEMBERED_MAX: usize = 4_096;
+/// Seen fewer times than this, a process was no worker.
+const SEEN_MIN: u32 = 2;
+
+/// One process over a trial.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Life {
+    /// Its number.
+    pub pid: u32,
+    /// Its short name.
+    pub name: String,
+    /// The sample it was first seen in, CLOCK_MONOTONIC.
+    pub first_ns: u64,
+    /// The sample it was last seen in.
+    pub last_ns: u64,
+    seen: u32,
+}
+
+/// What became of a tree's processes up to an instant.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Processes that ended and whose place a later one took: `(old, new)`, in the order of the ends.
+    pub replaced: Vec<(Life, Life)>,
+    /// Processes that ended and whose place nobody took.
+    pub lost: Vec<Life>,
+}
+
+/// Keeps the roll.
+#[derive(Debug, Default)]
+pub(super) struct Roll {
+    /// By pid and start time.
+    living: BTreeMap<(u32, u64), Life>,
+    ended: Vec<Life>,
+    begun: bool,
+}
+
+impl Roll {
+    /// Takes in a sample. Who is in the first one was there before the load: that is often enough.
+    pub(super) fn see(&mut self, at_ns: u64, processes: &[ProcessStat]) {
+        let seen_at_once = if self.begun { 1 } else { SEEN_MIN };
+        self.begun = true;
+        for process in processes.iter().filter(|p| !p.is_zombie) {
+            let key = (process.pid, process.start_ticks);
+            if let Some(life) = self.living.get_mut(&key) {
+                life.last_ns = at_ns;
+                life.seen = life.seen.saturating_add(1);
+            } else if self.living.len() < FOLLOWED_MAX {
+                let life = Life {
+                    pid: process.pid,
+                    name: tree::name(process.pid),
+                    first_ns: at_ns,
+                    last_ns: at_ns,
+                    seen: seen_at_once,
+                };
+                self.living.insert(key, life);
+            }
+        }
+        let ended = &mut self.ended;
+        self.living.retain(|_, life| {
+            let lives = life.last_ns == at_ns;
+            if !lives && life.seen >= SEEN_MIN && ended.len() < REMEMBERED_MAX {
+                ended.push(life.clone());
+            }
+            lives
+        });
+    }
+
+    /// All that were seen often enough.
+    pub(super) fn lives(self) -> Vec<Life> {
+        let living = self.living.into_values().filter(|life| life.seen >= SEEN_MIN);
+        self.ended.into_iter().chain(living).collect()
+    }
+}
+
+/// What changed from the first sample to `until_ns`, by samples at these instants.
+///
+/// A process took another's place if it was first seen after the other was
+/// last seen; each takes at most one place, the earliest that is open. A pool
+/// that grows and then shrinks therefore has replaced nothing.
+pub(super) fn changes(lives: &[Life], samples_at_ns: &[u64], until_ns: u64) -> Changes {
+    let Some(last_sample) = samples_at_ns.iter().copied().filter(|at| *at <= until_ns).max() else {
+        return Changes::default();
+    };
+    let first_sample = samples_at_ns.iter().copied().min().unwrap_or(0);
+    let mut ended: Vec<&Life> = lives.iter().filter(|life| life.last_ns < last_sample).collect();
+    ended.sort_by_key(|life| (life.last_ns, life.pid));
+    let began_within = |life: &&Life| life.first_ns > first_sample && life.first_ns <= last_sample;
+    let mut began: Vec<&Life> = lives.iter().filter(began_within).collect();
+    began.sort_by_key(|life| (life.first_ns, life.pid));
+    let mut changes = Changes::default();
+    for old in ended {
+        match began.iter().position(|new| new.first_ns > old.last_ns) {
+            Some(at) => changes.replaced.push((old.clone(), began.remove(at).clone())),
+            None => changes.lost.push(old.clone()),
+        }
+    }
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(pid: u32, start_ticks: u64) -> ProcessStat {
+        ProcessStat { pid, parent: 1, start_ticks, threads: 1, rss_pages: 1, is_zombie: false }
+    }
+
+    /// A trial of samples at 100, 200, …, each with these `(pid, start)`.
+    fn over(samples: &[&[(u32, u64)]], until_ns: u64) -> Changes {
+        let mut roll = Roll::default();
+        let at = |i: usize| (i as u64 + 1) * 100;
+        for (i, sample) in samples.iter().enumerate() {
+            let processes: Vec<ProcessStat> = sample.iter().map(|(p, s)| process(*p, *s)).collect();
+            roll.see(at(i), &processes);
+        }
+        let instants: Vec<u64> = (0..samples.len()).map(at).collect();
+        changes(&roll.lives(), &instants, until_ns)
+    }
+
+    fn pids(changes: &Changes) -> (Vec<(u32, u32)>, Vec<u32>) {
+        let replaced = changes.replaced.iter().map(|(old, new)| (old.pid, new.pid)).collect();
+        (replaced, changes.lost.iter().map(|life| life.pid).collect())
+    }
+
+    const MASTER: (u32, u64) = (1_000_001, 1);
+    const ONE: (u32, u64) = (1_000_002, 2);
+    const TWO: (u32, u64) = (1_000_003, 9);
+
+    #[test]
+    fn a_steady_tree_has_no_changes() {
+        let steady: [&[(u32, u64)]; 5] = [&[MASTER, ONE]; 5];
+        assert_eq!(over(&steady, 500), Changes::default());
+        assert_eq!(over(&[], 500), Changes::default());
+    }
+
+    #[test]
+    fn a_worker_in_the_place_of_another_is_seen_even_with_its_number() {
+        let changed = over(&[&[MASTER, ONE], &[MASTER, ONE], &[MASTER, TWO], &[MASTER, TWO]], 400);
+        assert_eq!(pids(&changed), (vec![(ONE.0, TWO.0)], vec![]));
+        let reused = (ONE.0, 77);
+        let changed = over(&[&[ONE], &[ONE], &[reused], &[reused]], 400);
+        assert_eq!(pids(&changed), (vec![(ONE.0, ONE.0)], vec![]));
+    }
+
+    #[test]
+    fn what_comes_after_the_window_is_not_the_trial_s() {
+        let samples: &[&[(u32, u64)]] = &[&[ONE], &[ONE], &[ONE], &[TWO], &[TWO]];
+        assert_eq!(over(samples, 300), Changes::default());
+        assert_eq!(over(samples, 399), Changes::default());
+        assert_eq!(over(samples, 400).replaced.len(), 1);
+    }
+
+    #[test]
+    fn a_pool_that_grows_and_shrinks_has_replaced_nothing() {
+        let grown: &[&[(u32, u64)]] = &[&[ONE], &[ONE, TWO], &[ONE, TWO], &[TWO], &[TWO]];
+        assert_eq!(pids(&over(grown, 500)), (vec![], vec![ONE.0]));
+        let grown: &[&[(u32, u64)]] = &[&[MASTER, ONE], &[MASTER, ONE], &[MASTER]];
+        assert_eq!(pids(&over(grown, 500)), (vec![], vec![ONE.0]));
+    }
+
+    #[test]
+    fn a_child_for_each_request_is_no_worker() {
+        let samples: Vec<Vec<(u32, u64)>> = (0..50).map(|i| vec![MASTER, (2_000_000 + i, 5)]).collect();
+        let at_rest: &[(u32, u64)] = &[MASTER];
+        let loaded = samples.iter().map(Vec::as_slice);
+        let samples: Vec<&[(u32, u64)]> = std::iter::once(at_rest).chain(loaded).collect();
+        assert_eq!(over(&samples, 5_100), Changes::default());
+    }
+
+    #[test]
+    fn a_worker_that_ends_at_once_was_one() {
+        let samples: &[&[(u32, u64)]] = &[&[MASTER, ONE], &[MASTER, TWO], &[MASTER, TWO]];
+        assert_eq!(pids(&over(samples, 300)), (vec![(ONE.0, TWO.0)], vec![]));
+    }
+}

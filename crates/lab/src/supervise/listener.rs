@@ -1,0 +1,120 @@
+//! Whose port it is: that the one who answers is the server that was started.
+//!
+//! A port is free when it is chosen and bound some milliseconds later; whoever
+//! takes it in between would be loaded in the server's place, and answer rightly
+//! if it is a web server too.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use crate::guard::tree;
+
+/// /proc/net/tcp: `0A` is LISTEN.
+const LISTEN: &str = "0A";
+
+/// Who else listens on a port of 127.0.0.1, `4321 (nginx)`, beside or instead of these processes.
+/// `None`: nobody, or it cannot be told (their descriptors may not be read).
+pub(super) fn stranger(port: u16, own: &[u32]) -> Option<String> {
+    let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let mut listening = listeners(&text("/proc/net/tcp"), port);
+    listening.extend(listeners(&text("/proc/net/tcp6"), port));
+    let mut ours = BTreeSet::new();
+    for pid in own {
+        match sockets(*pid) {
+            Ok(sockets) => ours.extend(sockets),
+            Err(why) if why.kind() == std::io::ErrorKind::NotFound => {} // it has just ended
+            Err(_) => return None,
+        }
+    }
+    let strange: BTreeSet<u64> = listening.difference(&ours).copied().collect();
+    if strange.is_empty() {
+        return None;
+    }
+    let holds = |pid: &u32| sockets(*pid).is_ok_and(|held| !held.is_disjoint(&strange));
+    let holder = tree::pids().into_iter().filter(|pid| !own.contains(pid)).find(holds);
+    Some(holder.map_or_else(
+        || "a process of somebody else".to_owned(),
+        |pid| format!("process {pid} ({})", tree::name(pid)),
+    ))
+}
+
+/// Inodes of the sockets that listen on a port for connections to 127.0.0.1.
+fn listeners(table: &str, port: u16) -> BTreeSet<u64> {
+    let inode = |line: &str| {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        let (address, number) = fields.get(1)?.split_once(':')?;
+        let is = fields.get(3) == Some(&LISTEN) && u16::from_str_radix(number, 16) == Ok(port);
+        (is && takes_loopback(address)).then(|| fields.get(9)?.parse().ok())?
+    };
+    table.lines().skip(1).filter_map(inode).collect()
+}
+
+/// Any address, 127.0.0.1, or the latter mapped into IPv6; each four bytes in the machine's own order.
+fn takes_loopback(hex: &str) -> bool {
+    let loopback = u32::from_ne_bytes([127, 0, 0, 1]);
+    let mapped = u32::from_ne_bytes([0, 0, 0xff, 0xff]);
+    let words: Option<Vec<u32>> =
+        (0..hex.len() / 8).map(|i| u32::from_str_radix(hex.get(i * 8..i * 8 + 8)?, 16).ok()).collect();
+    match words.as_deref() {
+        Some([word]) => *word == 0 || *word == loopback,
+        Some([0, 0, 0, 0]) => true,
+        Some([0, 0, third, last]) => *third == mapped && *last == loopback,
+        _ => false,
+    }
+}
+
+/// Inodes of the sockets that a process holds.
+fn sockets(pid: u32) -> std::io::Result<BTreeSet<u64>> {
+    let held = fs::read_dir(format!("/proc/{pid}/fd"))?.flatten().filter_map(|entry| {
+        let link = fs::read_link(entry.path()).ok()?;
+        link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
+    });
+    Ok(held.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn listeners_of_a_port_are_found() {
+        let order = |address: [u8; 4]| format!("{:08X}", u32::from_ne_bytes(address));
+        let line = |address: &str, port: &str, state: &str, inode: u64| {
+            format!(
+                "   0: {address}:{port} 00000000:0000 {state} 00000000:00000000 00:00000000 00000000  0  0 {inode} 1 0 100\n"
+            )
+        };
+        let (any, loopback, other) = (order([0; 4]), order([127, 0, 0, 1]), order([10, 0, 0, 1]));
+        let v6 = format!("{}{}{}{loopback}", order([0; 4]), order([0; 4]), order([0, 0, 0xff, 0xff]));
+        let table = [
+            "  sl  local_address rem_address\n".to_owned(),
+            line(&any, "1F90", "0A", 1),
+            line(&loopback, "1F90", "0A", 2),
+            line(&other, "1F90", "0A", 3),
+            line(&loopback, "1F90", "01", 4),
+            line(&loopback, "1F91", "0A", 5),
+            line(&"0".repeat(32), "1F90", "0A", 6),
+            line(&v6, "1F90", "0A", 7),
+            "nonsense\n".to_owned(),
+        ];
+        assert_eq!(listeners(&table.concat(), 8080), BTreeSet::from([1, 2, 6, 7]));
+        assert!(listeners("", 8080).is_empty());
+    }
+
+    #[test]
+    fn a_stranger_is_named_and_one_s_own_is_none() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let me = std::process::id();
+        crate::guard::tests::wait_until("a port of ours alone", || stranger(port, &[me]).is_none());
+        // Another process of ours does not hold it; whoever does is named.
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let said = stranger(port, &[child.id()]).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(said.starts_with(&format!("process {me} (")), "{said}");
+        drop(listener);
+        // Children that other tests start at this moment hold all descriptors until they execute.
+        crate::guard::tests::wait_until("a free port", || stranger(port, &[]).is_none());
+    }
+}

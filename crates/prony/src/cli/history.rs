@@ -1,0 +1,32 @@
+//! `prony history`.
+
+use clap::{Args, ValueEnum};
+
+/// Shows a figure over many runs.
+#[derive(Debug, Args)]
+pub(crate) struct HistoryArguments {
+    /// A folder of run logs (*.jsonl)
+    #[arg(default_value = "runs")]
+    pub(crate) folder: String,
+    /// throughput, p50, p75, p90, p95, p99, p999, p9999, mean, cpu (per request), memory or startup
+    #[arg(long, value_name = "NAME", default_value = "throughput")]
+    pub(crate) figure: String,
+    /// Only these candidates or plans (repeatable)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) only: Vec<String>,
+    /// The form
+    #[arg(long, value_enum, default_value_t = HistoryFormat::Terminal)]
+    pub(crate) format: HistoryFormat,
+    /// Write to FILE instead of standard output
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub(crate) output: Option<String>,
+}
+
+/// The forms of a history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HistoryFormat {
+    /// For a terminal
+    Terminal,
+    /// `prony.history/1`
+    Json,
+}

@@ -1,0 +1,128 @@
+//! `--precision`: blocks until it is reached; and what `--dry-run` forecasts of it.
+
+use std::path::Path;
+
+use prony_analysis::precision::{Looking, NOISE_ASSUMED, blocks_for, expected, ratio_spread};
+use prony_lab::experiment::{Blocks, Experiment};
+use prony_lab::schedule::Forecast;
+use prony_lab::units::{parse_precision, show_duration};
+use prony_record::run_log::RunLog;
+use prony_report::format;
+
+use crate::cli::BenchArguments;
+use crate::failure::Failure;
+
+/// Gives an experiment the precision of the command line, and the blocks that go with it: `--blocks` is
+/// then the most.
+pub(super) fn adapt(experiment: &mut Experiment, arguments: &BenchArguments) -> Result<(), Failure> {
+    if let Some(text) = &arguments.precision {
+        experiment.precision = Some(parse_precision(text)?);
+    }
+    if experiment.precision.is_none() {
+        return Ok(());
+    }
+    let Blocks { min, max } = experiment.blocks;
+    experiment.blocks = match arguments.blocks {
+        Some(most) if arguments.precision.is_some() && most <= Blocks::ADAPTIVE.min => {
+            return Err(Failure::usage(format!(
+                "--blocks {most} leaves --precision nothing to decide: it takes {} blocks at least. Give more, or \
+                 leave it out.",
+                Blocks::ADAPTIVE.min
+            )));
+        }
+        Some(most) => Blocks { min: min.min(Blocks::ADAPTIVE.min), max: most },
+        None if min < max => Blocks { min, max },
+        None if arguments.precision.is_some() => {
+            Blocks { min: Blocks::ADAPTIVE.min, max: max.max(Blocks::ADAPTIVE.max) }
+        }
+        None => experiment.blocks,
+    };
+    experiment.blocks.min = experiment.blocks.min.max(Blocks::ADAPTIVE.min).min(experiment.blocks.max);
+    if experiment.blocks.min == experiment.blocks.max {
+        // A scale's few blocks: all of them run, and nothing is looked at before.
+        experiment.precision = None;
+    }
+    Ok(())
+}
+
+/// A resumed run has the precision it was begun with.
+pub(super) fn as_before(
+    experiment: &mut Experiment,
+    arguments: &BenchArguments,
+    log: &RunLog,
+) -> Result<(), Failure> {
+    let before = log.header.precision;
+    if let Some(text) = &arguments.precision
+        && before.map(|p| p.share) != Some(parse_precision(text)?)
+    {
+        return Err(Failure::usage(
+            "--precision does not go with --resume, unless it is the one that the run was begun with: leave it \
+             out, or begin a new run.",
+        ));
+    }
+    let max = log.header.blocks;
+    experiment.blocks = Blocks { min: before.map_or(max, |p| p.blocks_min), max };
+    experiment.precision = before.map(|p| p.share);
+    Ok(())
+}
+
+/// How precise the run will be, as far as can be said before it: by the noise of an earlier run
+/// (`--noise-of`), or by an assumed one.
+pub(super) fn forecast(
+    experiment: &Experiment,
+    forecast: &Forecast,
+    arguments: &BenchArguments,
+) -> Result<String, Failure> {
+    let (spread, noise) = spread(arguments)?;
+    let blocks = forecast.blocks_in_budget;
+    let widened = experiment.precision.is_some();
+    let after = |blocks: u32| {
+        let half = expected(spread, blocks, widened);
+        let half = half.map_or("no interval".to_owned(), |half| format!("±{}", format::percent(half)));
+        format!("{half} after {}", format::count(blocks.into(), "block", "blocks"))
+    };
+    let Some(wanted) = experiment.precision else {
+        return Ok(format!("precision  ratios of throughput to {} · {noise}", after(blocks)));
+    };
+    let asked = format!("precision  ±{} asked", format::percent(wanted));
+    let said = match blocks_for(spread, wanted).map(|n| n.max(experiment.blocks.min)) {
+        Some(needed) if needed <= blocks => {
+            let time = forecast.block.saturating_mul(needed);
+            let time = show_duration(std::time::Duration::from_secs(time.as_secs().max(1)));
+            format!("about {needed} of {blocks} blocks, {time}")
+        }
+        Some(needed) => {
+            format!("it takes about {needed} blocks, and {blocks} are allowed: {}", after(blocks))
+        }
+        None => format!("a thousand blocks would not reach it: {}", after(blocks)),
+    };
+    Ok(format!("{asked}: {said} · {noise}"))
+}
+
+/// The standard deviation of log ratios over blocks, and where it is from.
+fn spread(arguments: &BenchArguments) -> Result<(f64, String), Failure> {
+    let Some(path) = &arguments.noise_of else {
+        let assumed = format::percent(NOISE_ASSUMED);
+        return Ok((
+            ratio_spread(NOISE_ASSUMED),
+            format!("assumed: trials vary by {assumed} (--noise-of RUN.jsonl takes an earlier run's)"),
+        ));
+    };
+    let log = RunLog::read(Path::new(path))?;
+    let widest = Looking::of(&log).widest(log.header.baseline.as_deref());
+    let widest = widest.and_then(|w| Some((w.spread?, w)));
+    let (spread, widest) = widest.ok_or_else(|| {
+        Failure::usage(format!("--noise-of {path}: it has no candidate with two blocks to tell noise from."))
+    })?;
+    // A candidate's own throughput varies by itself; a ratio by both.
+    let spread = if widest.is_ratio { spread } else { spread * std::f64::consts::SQRT_2 };
+    Ok((
+        spread,
+        format!(
+            "by the noise of {path}: {} varied by {} from block to block, over {}",
+            widest.candidate,
+            format::percent(spread.exp_m1()),
+            format::count(widest.blocks.into(), "block", "blocks")
+        ),
+    ))
+}

@@ -1,0 +1,103 @@
+//! `prony doctor`: what on this host distorts results, what mends it, and what
+//! this client can and cannot tell apart on it.
+
+mod measure;
+mod text;
+
+use std::thread;
+use std::time::Duration;
+
+use prony_lab::bench::{Pins, split_cpus};
+use prony_lab::doctor::restore::{self, Done, RestoreError};
+use prony_lab::doctor::{Asked, Finding, Tree, Watch, examine, programs, sorted};
+use prony_record::host::Host;
+use serde::Serialize;
+
+use crate::cli::{DoctorArguments, DoctorFormat};
+use crate::commands::servers::layout;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+const SCHEMA: &str = "prony.doctor/1";
+/// How long other programs are watched.
+const WATCHED: Duration = Duration::from_secs(1);
+
+/// Everything the doctor says.
+#[derive(Debug, Serialize)]
+struct Report {
+    schema: &'static str,
+    host: Host,
+    /// What distorts first.
+    findings: Vec<Finding>,
+    /// `None` with `--quick`, or where nothing could be measured.
+    measured: Option<measure::Measured>,
+    /// Why nothing was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_measured: Option<String>,
+}
+
+pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<(), Failure> {
+    let tree = Tree::of_this_machine();
+    let layout = layout()?;
+    let host = prony_lab::host::read();
+    if arguments.restore {
+        let done = restore::restore(&tree, layout.root(), &host.boot_id).map_err(refused)?;
+        say(&done, "put back", printer);
+        return Ok(());
+    }
+    let pins = split_cpus(&host.cpus_allowed, 1).map_err(Failure::usage)?;
+    let asked = asked(&host, &pins);
+    if arguments.apply {
+        let done =
+            restore::apply(&tree, &examine(&tree, &asked), layout.root(), &host.boot_id).map_err(refused)?;
+        say(&done, "set", printer);
+    }
+    let watch = Watch::begin(&tree);
+    thread::sleep(WATCHED);
+    let mut findings = watch.end(&tree, &pins.used(), std::process::id());
+    findings.extend(examine(&tree, &asked));
+    findings.extend(programs());
+    let findings = sorted(findings);
+    let measured = match arguments.quick {
+        true => Err("left out by --quick".to_owned()),
+        false => measure::measure(&layout, &host, &pins, printer),
+    };
+    let (measured, not_measured) = match measured {
+        Ok(measured) => (Some(measured), None),
+        Err(why) => (None, Some(why)),
+    };
+    let report = Report { schema: SCHEMA, host, findings, measured, not_measured };
+    printer.out(&match arguments.format {
+        DoctorFormat::Text => text::text(&report),
+        DoctorFormat::Json => serde_json::to_string_pretty(&report)
+            .map_err(|e| Failure::not_measured(format!("The findings could not be written as JSON: {e}.")))?,
+    });
+    Ok(())
+}
+
+fn asked(host: &Host, pins: &Pins) -> Asked {
+    Asked {
+        server_cpus: pins.server.clone(),
+        client_cpus: pins.client.clone(),
+        open_files: (host.open_files_soft, host.open_files_hard),
+        virtualisation: host.virtualisation.clone(),
+        debug_build: cfg!(debug_assertions),
+    }
+}
+
+fn refused(error: RestoreError) -> Failure {
+    Failure::usage(error)
+}
+
+/// What was done to the host: not a part of the findings, which may go to a program.
+fn say(done: &Done, word: &str, printer: &Printer) {
+    for line in &done.changed {
+        printer.note(&format!("{word}  {line}"));
+    }
+    for line in &done.left {
+        printer.note(&format!("left as it is  {line}"));
+    }
+    if done.changed.is_empty() && done.left.is_empty() {
+        printer.note(&format!("nothing had to be {word}"));
+    }
+}

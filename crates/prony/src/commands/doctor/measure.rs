@@ -1,0 +1,158 @@
+//! The client's ceiling and floor against the reference server, and how far two
+//! equal servers seem to differ on this host: short benches of the embedded target.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use prony_analysis::experiment::analyse;
+use prony_lab::bench::{Ask, BenchCandidate, BenchSetup, Interrupt, Pins};
+use prony_lab::candidate::{Candidate, Layout};
+use prony_lab::experiment::{Experiment, ExperimentPlan};
+use prony_lab::supervise::Supervision;
+use prony_lab::turn;
+use prony_load::pace::Rate;
+use prony_record::Estimate;
+use prony_record::host::Host;
+use prony_record::rfc3339;
+use prony_record::run_log::RunLog;
+use prony_record::trial::Trial;
+use serde::Serialize;
+
+use crate::printer::Printer;
+
+/// Blocks of the A/A comparison: an interval of a mean of five has some meaning.
+const BLOCKS: u32 = 5;
+const WINDOW: Duration = Duration::from_millis(800);
+const WARMUP: Duration = Duration::from_millis(200);
+/// The rate of the floor: low enough that nothing queues, on any host.
+const FLOOR_PER_S: f64 = 1_000.0;
+const FLOOR_WINDOW: Duration = Duration::from_millis(1_500);
+
+/// What was measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Measured {
+    /// CPU time of the client per request, closed loop, median of the trials.
+    pub(super) client_cpu_per_request_ns: u64,
+    /// What one core of the client can drive at that cost: its ceiling.
+    pub(super) ceiling_per_s: f64,
+    /// What was driven, with one core on each side; the target is the limit where this is below the ceiling.
+    pub(super) driven_per_s: f64,
+    /// Median response of the reference server at 1,000 requests per second, of which nothing is the server's work.
+    pub(super) floor_p50_ns: Option<u64>,
+    /// Median lateness of the client at that rate.
+    pub(super) send_lag_p50_ns: Option<u64>,
+    /// The same with `--spin`.
+    pub(super) send_lag_p50_spin_ns: Option<u64>,
+    /// Throughput of one reference server over that of another, equal one: 1 but for this host's noise.
+    pub(super) aa_ratio: Option<Estimate>,
+    /// Half of that ratio's 95 % interval, in percent: smaller differences drown in so many blocks.
+    pub(super) aa_noise_percent: Option<f64>,
+    /// Blocks it rests on.
+    pub(super) blocks: u32,
+    /// Seconds of each window.
+    pub(super) window_s: f64,
+}
+
+pub(super) fn measure(
+    layout: &Layout,
+    host: &Host,
+    pins: &Pins,
+    printer: &Printer,
+) -> Result<Measured, String> {
+    let now = rfc3339(SystemTime::now());
+    let at_once = Some(Duration::ZERO);
+    let _turn = turn::take(&turn::path(), "doctor", &now, at_once, &|| false, &mut |_| ())
+        .map_err(|why| format!("Not measured: {why}"))?;
+    printer.note("Measuring the client and this host's noise: about 20 s …");
+    let closed = ExperimentPlan { duration: WINDOW, warmup: WARMUP, ..ExperimentPlan::new(None) };
+    let log = bench(layout, host, pins, &["a", "b"], vec![closed], BLOCKS)?;
+    let trials: Vec<&Trial> = log.results.iter().filter_map(|result| result.trial.as_ref()).collect();
+    let analysis = analyse(&log);
+    let rows = analysis.plans.first().map_or(&[][..], |plan| plan.rows.as_slice());
+    let aa_ratio = rows.iter().find(|row| row.candidate == "b").and_then(|row| row.ratio.clone());
+    let cpu = median(trials.iter().filter_map(|trial| trial.client.cpu_per_request_ns).collect());
+    let driven = median(trials.iter().map(|t| t.throughput.requests_per_s.point.round() as u64).collect());
+    let (Some(cpu), Some(driven)) = (cpu.filter(|ns| *ns > 0), driven) else {
+        return Err("Not measured: no trial of the reference server succeeded.".to_owned());
+    };
+    let at_rate = |name: &str, spin: bool| ExperimentPlan {
+        name: name.to_owned(),
+        duration: FLOOR_WINDOW,
+        warmup: WARMUP,
+        spin,
+        ..ExperimentPlan::new(Rate::per_s(FLOOR_PER_S))
+    };
+    let log = bench(layout, host, pins, &["floor"], vec![at_rate("wait", false), at_rate("spin", true)], 1)?;
+    let of_plan = |name: &str| log.results.iter().find(|r| r.planned.plan == name)?.trial.as_ref();
+    let lag = |name: &str| of_plan(name)?.latency.send_lag.p50_ns;
+    Ok(Measured {
+        client_cpu_per_request_ns: cpu,
+        ceiling_per_s: 1e9 / cpu as f64,
+        driven_per_s: driven as f64,
+        floor_p50_ns: of_plan("wait").and_then(|trial| trial.latency.response.p50_ns),
+        send_lag_p50_ns: lag("wait"),
+        send_lag_p50_spin_ns: lag("spin"),
+        aa_noise_percent: aa_ratio.as_ref().and_then(Estimate::relative_half_width).map(|half| half * 100.0),
+        aa_ratio,
+        blocks: BLOCKS,
+        window_s: WINDOW.as_secs_f64(),
+    })
+}
+
+fn median(mut values: Vec<u64>) -> Option<u64> {
+    values.sort_unstable();
+    values.get(values.len() / 2).copied()
+}
+
+/// A bench of equal targets, by everything that any bench is made with; its log is not kept.
+fn bench(
+    layout: &Layout,
+    host: &Host,
+    pins: &Pins,
+    names: &[&str],
+    plans: Vec<ExperimentPlan>,
+    blocks: u32,
+) -> Result<RunLog, String> {
+    let own = std::env::current_exe().map_err(|e| format!("Not measured: {e}."))?;
+    // The path may hold anything that a shell would take apart.
+    let own = own.to_string_lossy().replace('\'', r"'\''");
+    let command = format!("exec '{own}' target --port {{port}} --threads 1");
+    let candidate = |name: &&str| {
+        let candidate = Candidate::command(name, &command).map_err(|why| format!("Not measured: {why}"))?;
+        Ok(BenchCandidate { candidate, version: None })
+    };
+    let labels = names.iter().map(|name| (*name).to_owned()).collect();
+    let mut plans = plans.into_iter();
+    let first = plans.next().ok_or("Not measured: there is no plan.")?;
+    let mut experiment = Experiment::of_candidates(labels, first, blocks, 1);
+    experiment.plans.extend(plans);
+    let log = std::env::temp_dir().join(format!("prony-doctor-{}-{}.jsonl", std::process::id(), names.len()));
+    let setup = BenchSetup {
+        experiment,
+        candidates: names.iter().map(candidate).collect::<Result<_, String>>()?,
+        skipped: Vec::new(),
+        baseline: names.first().map(|name| (*name).to_owned()),
+        ask: Ask::default(),
+        layout: layout.clone(),
+        log: log.clone(),
+        resume: false,
+        reproduce: "prony doctor".to_owned(),
+        redact: Vec::new(),
+        host: host.clone(),
+        pins: pins.clone(),
+        supervision: Supervision::new(layout.root(), &pins.client),
+    };
+    let _removed = Removed(&log);
+    prony_lab::bench::run(&setup, &mut prony_load::run, &Interrupt::new(), &mut |_| ())
+        .map_err(|why| format!("Not measured: {why}"))?;
+    RunLog::read(&log).map_err(|why| format!("Not measured: {why}"))
+}
+
+/// A file that is gone when this is.
+struct Removed<'a>(&'a Path);
+
+impl Drop for Removed<'_> {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(self.0);
+    }
+}

@@ -1,0 +1,69 @@
+//! The doctor's findings as people read them.
+
+use prony_lab::doctor::{Finding, State};
+use prony_report::format::{count, duration, rate, significant};
+
+use super::Report;
+use super::measure::Measured;
+
+/// What distorts with its reason and its mend, then what is worth knowing, then in a line each what is well.
+pub(super) fn text(report: &Report) -> String {
+    let of = |state: State| report.findings.iter().filter(move |finding| finding.state == state);
+    let distorting = of(State::Distorts).count() as u64;
+    let mut lines = vec![match distorting {
+        0 => "Nothing that was looked at distorts results here".to_owned(),
+        n => format!("{} results here", count(n, "thing distorts", "things distort")),
+    }];
+    lines.push(format!(
+        "{} · {} CPUs · {}",
+        report.host.kernel, report.host.cpus_online, report.host.cpu_model
+    ));
+    for (state, mark) in [(State::Distorts, '✗'), (State::Note, '·')] {
+        for finding in of(state) {
+            lines.push(String::new());
+            lines.push(format!(" {mark} {}: {}", finding.what, finding.value));
+            lines.push(format!("   {}", finding.why));
+            if let Some(mend) = &finding.mend {
+                let applied = if finding.settings.is_empty() { "" } else { "    (or: prony doctor --apply)" };
+                lines.push(format!("   mend  {mend}{applied}"));
+            }
+        }
+    }
+    lines.push(String::new());
+    lines.extend(of(State::Good).map(good));
+    lines.push(String::new());
+    match (&report.measured, &report.not_measured) {
+        (Some(measured), _) => lines.extend(figures(measured)),
+        (None, Some(why)) => lines.push(format!("The client and this host's noise: {why}")),
+        (None, None) => {}
+    }
+    lines.join("\n")
+}
+
+fn good(finding: &Finding) -> String {
+    format!(" ✓ {}: {}", finding.what, finding.value)
+}
+
+fn figures(m: &Measured) -> Vec<String> {
+    let time = |ns: Option<u64>| ns.map_or("–".to_owned(), |ns| duration(ns as f64));
+    let noise = m.aa_noise_percent.map_or("unknown".to_owned(), |n| format!("±{} %", significant(n, 2)));
+    let ratio = m.aa_ratio.as_ref().map_or("–".to_owned(), |ratio| format!("{:.3}", ratio.point));
+    vec![
+        format!(
+            "Client ceiling  {} req/s of one core, {} of CPU a request ({} were driven)",
+            rate(m.ceiling_per_s),
+            time(Some(m.client_cpu_per_request_ns)),
+            rate(m.driven_per_s)
+        ),
+        format!(
+            "Client floor    response p50 {} at 1,000/s; send lag p50 {}, with --spin {}",
+            time(m.floor_p50_ns),
+            time(m.send_lag_p50_ns),
+            time(m.send_lag_p50_spin_ns)
+        ),
+        format!(
+            "A/A noise       {noise} ({} blocks of {} s; one of two equal servers {ratio} × the other)",
+            m.blocks, m.window_s
+        ),
+    ]
+}

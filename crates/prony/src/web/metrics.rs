@@ -1,0 +1,279 @@
+//! What `--metrics` serves: how a run stands, as OpenMetrics' text.
+//!
+//! Counters run over the whole command and never fall, whatever trials begin
+//! and end; gauges are of the load under way. Nothing is kept per scrape: whoever
+//! asks is given a text made of the last snapshot.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use prony_load::Snapshot;
+use prony_record::openmetrics::{Kind, Text};
+
+/// Whose load it is; empty texts in `prony load`, which has only one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Whose {
+    pub(crate) candidate: String,
+    pub(crate) plan: String,
+}
+
+/// A trial of an experiment that is under way.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct UnderWay {
+    pub(crate) whose: Whose,
+    /// From 0.
+    pub(crate) block: u32,
+    /// Its number in the run, from 0.
+    pub(crate) index: u32,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Counts {
+    sent: u64,
+    completed: u64,
+    failed: u64,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    now: Option<UnderWay>,
+    snapshot: Option<Snapshot>,
+    /// Of loads that ended.
+    before: BTreeMap<Whose, Counts>,
+    /// Ended trials by their validity; empty in `prony load`.
+    ended: BTreeMap<&'static str, u64>,
+    trials_to_run: Option<u64>,
+}
+
+/// How a run stands.
+#[derive(Debug, Default)]
+pub(crate) struct Metrics {
+    /// Requests per second that each plan asks for; those without a rate are not in it.
+    rates: BTreeMap<String, f64>,
+    state: Mutex<State>,
+}
+
+impl Metrics {
+    /// `rates` by the plan's name; that of `prony load` has none.
+    pub(crate) fn new(rates: BTreeMap<String, f64>) -> Arc<Metrics> {
+        Arc::new(Metrics { rates, ..Metrics::default() })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many trials there are to run.
+    pub(crate) fn begun(&self, trials: u64) {
+        self.state().trials_to_run = Some(trials);
+    }
+
+    /// How the load stands; in an experiment, which trial's it is.
+    pub(crate) fn snapshot(&self, of: Option<UnderWay>, snapshot: &Snapshot) {
+        let mut state = self.state();
+        if state.now != of {
+            state.close();
+            state.now = of;
+        }
+        state.snapshot = Some(*snapshot);
+    }
+
+    /// A trial of an experiment ended, `valid`, `suspect`, `invalid` or `failed`.
+    pub(crate) fn trial_ends(&self, validity: &'static str) {
+        let mut state = self.state();
+        state.close();
+        *state.ended.entry(validity).or_default() += 1;
+    }
+
+    /// The text at this instant.
+    pub(super) fn text(&self) -> String {
+        let state = self.state();
+        let mut text = Text::new();
+        text.family("prony_build", Kind::Info, "", "The tool that applies the load.");
+        text.sample(&[("version", env!("CARGO_PKG_VERSION"))], true);
+        state.counters(&mut text);
+        state.progress(&mut text);
+        state.gauges(&mut text, &self.rates);
+        text.end()
+    }
+}
+
+impl State {
+    /// The load under way is over: what it counted stays.
+    fn close(&mut self) {
+        let Some(snapshot) = self.snapshot.take() else { return };
+        let whose = self.now.take().map(|now| now.whose).unwrap_or_default();
+        self.before.entry(whose).or_default().add(&snapshot);
+    }
+
+    fn counters(&self, text: &mut Text) {
+        let mut all = self.before.clone();
+        if let Some(snapshot) = &self.snapshot {
+            let whose = self.now.as_ref().map(|now| now.whose.clone()).unwrap_or_default();
+            all.entry(whose).or_default().add(snapshot);
+        }
+        text.family("prony_requests", Kind::Counter, "", "Requests that ended, warm-up included, by result.");
+        for (whose, counts) in &all {
+            text.sample(&whose.labels(&[("result", "completed")]), counts.completed);
+            text.sample(&whose.labels(&[("result", "failed")]), counts.failed);
+        }
+        text.family("prony_requests_sent", Kind::Counter, "", "Requests written, warm-up included.");
+        for (whose, counts) in &all {
+            text.sample(&whose.labels(&[]), counts.sent);
+        }
+    }
+
+    fn progress(&self, text: &mut Text) {
+        let Some(trials) = self.trials_to_run else { return };
+        text.family("prony_trials_to_run", Kind::Gauge, "", "Trials that this command set out to run.");
+        text.sample(&[], trials);
+        text.family("prony_trials", Kind::Counter, "", "Trials that ended, by what their figures are worth.");
+        for validity in ["valid", "suspect", "invalid", "failed"] {
+            text.sample(&[("validity", validity)], self.ended.get(validity).copied().unwrap_or(0));
+        }
+        if let Some(now) = &self.now {
+            text.family("prony_trial_under_way", Kind::Info, "", "The trial whose load runs.");
+            let (block, index) = (now.block.to_string(), now.index.to_string());
+            text.sample(&now.whose.labels(&[("block", &block), ("trial", &index)]), true);
+        }
+    }
+
+    fn gauges(&self, text: &mut Text, rates: &BTreeMap<String, f64>) {
+        let Some(snapshot) = &self.snapshot else { return };
+        let whose = self.now.as_ref().map(|now| now.whose.clone()).unwrap_or_default();
+        let labels = whose.labels(&[]);
+        let mut gauge = |name: &str, unit: &str, help: &str, value: Option<f64>| {
+            text.family(name, Kind::Gauge, unit, help);
+            if let Some(value) = value {
+                text.sample(&labels, value);
+            }
+        };
+        let seconds = |ns: u64| ns as f64 / 1e9;
+        let second = snapshot.last_second.as_ref();
+        let rate = "requests_per_second";
+        gauge("prony_requests_in_flight", "", "Requests on a connection.", Some(snapshot.in_flight as f64));
+        gauge(
+            "prony_rate_asked_requests_per_second",
+            rate,
+            "Requests per second that are asked for, in open arrivals.",
+            rates.get(&whose.plan).copied(),
+        );
+        gauge(
+            "prony_load_elapsed_seconds",
+            "seconds",
+            "Since the load's start, warm-up included.",
+            Some(seconds(snapshot.elapsed_ns)),
+        );
+        let counted = f64::from(u8::from(snapshot.in_window));
+        gauge(
+            "prony_load_in_window",
+            "",
+            "Whether the window is open: what completes counts.",
+            Some(counted),
+        );
+        let help = "Completed in the window's last finished second.";
+        gauge("prony_last_second_requests_per_second", rate, help, second.map(|s| s.completed as f64));
+        let help = "Failed in the window's last finished second.";
+        gauge("prony_last_second_failed_requests", "", help, second.map(|s| s.failed as f64));
+        let help = "Connections open at the end of the window's last finished second.";
+        gauge("prony_last_second_connections", "", help, second.map(|s| s.connections as f64));
+        let times = [
+            ("p50", "Median response", second.and_then(|s| s.p50_ns)),
+            ("p99", "99th percentile of response, given 100 requests,", second.and_then(|s| s.p99_ns)),
+            ("max", "The longest response", second.and_then(|s| s.max_ns)),
+        ];
+        for (name, what, value) in times {
+            let help = format!("{what} of the requests completed in the window's last finished second.");
+            gauge(
+                &format!("prony_last_second_response_{name}_seconds"),
+                "seconds",
+                &help,
+                value.map(seconds),
+            );
+        }
+    }
+}
+
+impl Whose {
+    fn labels<'a>(&'a self, more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
+        let own = [("candidate", self.candidate.as_str()), ("plan", self.plan.as_str())];
+        own.into_iter().filter(|(_, value)| !value.is_empty()).chain(more.iter().copied()).collect()
+    }
+}
+
+impl Counts {
+    fn add(&mut self, snapshot: &Snapshot) {
+        self.sent += snapshot.sent;
+        self.completed += snapshot.completed;
+        self.failed += snapshot.failed;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_load::LastSecond;
+
+    fn at(completed: u64, failed: u64) -> Snapshot {
+        let second = LastSecond { completed: 7, p50_ns: Some(2_000_000), ..LastSecond::default() };
+        let last_second = Some(second);
+        Snapshot {
+            completed,
+            failed,
+            sent: completed + failed + 3,
+            in_flight: 3,
+            last_second,
+            ..Snapshot::default()
+        }
+    }
+
+    fn trial(index: u32, candidate: &str) -> Option<UnderWay> {
+        let whose = Whose { candidate: candidate.to_owned(), plan: "r100".to_owned() };
+        Some(UnderWay { whose, block: index, index })
+    }
+
+    #[test]
+    fn a_load_has_no_labels_of_its_own() {
+        let metrics = Metrics::new(BTreeMap::from([(String::new(), 2000.0)]));
+        assert!(metrics.text().ends_with("# EOF\n"), "before the first snapshot, too");
+        metrics.snapshot(None, &at(40, 2));
+        let text = metrics.text();
+        for line in [
+            "prony_requests_total{result=\"completed\"} 40\n",
+            "prony_requests_total{result=\"failed\"} 2\n",
+            "prony_requests_sent_total 45\n",
+            "prony_requests_in_flight 3\n",
+            "prony_rate_asked_requests_per_second 2000\n",
+            "prony_last_second_requests_per_second 7\n",
+            "prony_last_second_response_p50_seconds 0.002\n",
+        ] {
+            assert!(text.contains(line), "{line} is missing: {text}");
+        }
+        assert!(!text.contains("p99") && !text.contains("prony_trial"), "{text}");
+    }
+
+    #[test]
+    fn counters_never_fall_over_trials() {
+        let metrics = Metrics::new(BTreeMap::new());
+        metrics.begun(3);
+        metrics.snapshot(trial(0, "a"), &at(40, 2));
+        metrics.trial_ends("valid");
+        let between = metrics.text();
+        assert!(between.contains("{candidate=\"a\",plan=\"r100\",result=\"completed\"} 40\n"), "{between}");
+        assert!(!between.contains("in_flight"), "nothing runs: {between}");
+        metrics.snapshot(trial(1, "b"), &at(5, 0));
+        // A trial whose end was not told, as after an error, is not lost either.
+        metrics.snapshot(trial(2, "a"), &at(1, 1));
+        let text = metrics.text();
+        for line in [
+            "prony_requests_total{candidate=\"a\",plan=\"r100\",result=\"completed\"} 41\n",
+            "prony_requests_total{candidate=\"a\",plan=\"r100\",result=\"failed\"} 3\n",
+            "prony_requests_total{candidate=\"b\",plan=\"r100\",result=\"completed\"} 5\n",
+            "prony_trials_total{validity=\"valid\"} 1\n",
+            "prony_trials_to_run 3\n",
+            "prony_trial_under_way_info{candidate=\"a\",plan=\"r100\",block=\"2\",trial=\"2\"} 1\n",
+        ] {
+            assert!(text.contains(line), "{line} is missing: {text}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! `prony history`: many run logs, one figure.
+
+use serde_json::Value;
+
+use crate::world::{TargetProcess, World};
+
+fn commit(day: u32) -> String {
+    format!("{day:08x}{}", "0".repeat(32))
+}
+
+/// Eleven run logs made of one: the first six with its throughput, the others with seven tenths of it.
+fn world() -> World {
+    let world = World::new();
+    let target = TargetProcess::start(&[]);
+    let said = world.prony(&["load", &target.url(), "-n", "500", "-q", "-o", "r.jsonl"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let text = world.read("r.jsonl");
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    std::fs::create_dir(world.path("runs")).unwrap();
+    for day in 0..11_u32 {
+        let (mut header, mut result) = (lines[0].clone(), lines[1].clone());
+        let at = format!("2026-03-{:02}T10:00:00.000Z", day + 1);
+        header["created_at"] = at.clone().into();
+        header["commit"] = commit(day).into();
+        let trial = &mut result["trial"];
+        trial["started_at"] = at.into();
+        trial["verdict"]["validity"] = "valid".into();
+        trial["throughput"]["bound"] = "exact".into();
+        let rate = if day < 6 { 5_000.0 } else { 3_500.0 } + f64::from(day % 3);
+        trial["throughput"]["requests_per_s"]["point"] = rate.into();
+        world.write(&format!("runs/{day:02}.jsonl"), &format!("{header}\n{result}\n"));
+    }
+    world
+}
+
+#[test]
+fn a_step_is_named_by_its_commits_and_broken_logs_are_left_out() {
+    let world = world();
+    world.write("runs/broken.jsonl", "{}\n");
+    world.write("runs/notes.txt", "nothing of ours");
+    let said = world.prony(&["history", "runs"]);
+    assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{said:?}");
+    let first = said.out.lines().next().unwrap();
+    assert!(first.contains("11 run logs, 2026-03-01 to 2026-03-11: 1 change for the worse"), "{}", said.out);
+    assert!(said.out.contains("WORSE since 2026-03-07 10:00: −30 %"), "{}", said.out);
+    assert!(said.out.contains("00000005..00000006"), "{}", said.out);
+    assert!(said.out.contains("left out  runs/broken.jsonl"), "{}", said.out);
+    assert!(said.out.lines().all(|line| line.chars().count() <= 80), "{}", said.out);
+
+    let said = world.prony(&["history", "--format", "json"]);
+    let json: Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!((&json["schema"], &json["runs"]), (&"prony.history/1".into(), &11.into()));
+    let change = &json["series"][0]["changes"][0];
+    assert_eq!((change["index"].as_u64(), change["better"].as_bool()), (Some(6), Some(false)));
+    assert_eq!(change["commit_before"], commit(5));
+    let said = world.prony(&["history", "--figure", "p50"]);
+    assert!(said.out.starts_with("p50 of 11 run logs") && said.out.contains("no change found"), "{said:?}");
+}
+
+#[test]
+fn what_cannot_be_shown_is_said() {
+    let world = world();
+    for (words, says) in [
+        (&["history", "--figure", "speed"][..], "throughput"),
+        (&["history", "--only", "nobody"], "nobody"),
+        (&["history", "nowhere"], "nowhere"),
+        (&["history", "runs/00.jsonl"], "folder of run logs"),
+    ] {
+        let said = world.prony(words);
+        assert_eq!(said.code, Some(2), "{words:?} {said:?}");
+        assert!(said.err.contains(says), "{words:?} {said:?}");
+    }
+    std::fs::create_dir(world.path("empty")).unwrap();
+    assert!(world.prony(&["history", "empty"]).err.contains("no run log"));
+    for day in 4..11 {
+        std::fs::remove_file(world.path(&format!("runs/{day:02}.jsonl"))).unwrap();
+    }
+    let said = world.prony(&["history"]);
+    assert!(said.out.contains("no verdict, a series needs 5"), "{said:?}");
+}
+
+#[test]
+fn a_run_log_names_the_commit_of_its_folder() {
+    let world = World::new();
+    let commit = "0123456789abcdef0123456789abcdef01234567";
+    std::fs::create_dir(world.path(".git")).unwrap();
+    world.write(".git/HEAD", commit);
+    assert_eq!(world.prony(&["load", "-n", "100", "-q", "-o", "r.jsonl"]).code, Some(0));
+    let header: Value = serde_json::from_str(world.read("r.jsonl").lines().next().unwrap()).unwrap();
+    assert_eq!(header["commit"], commit);
+}

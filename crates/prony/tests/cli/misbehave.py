@@ -1,0 +1,129 @@
+"""A server of the contract's GET / that misbehaves in one way: python3 misbehave.py MODE PORT FOLDER.
+
+A single loop over epoll, so that a thousand answers take a moment. FOLDER is where a test and it meet."""
+
+import os
+import select
+import signal
+import socket
+import sys
+import time
+
+MODE, PORT, FOLDER = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+BODY = b"Hello, World!"
+answered = 0
+kept = []
+
+
+def path(name):
+    return os.path.join(FOLDER, name)
+
+
+def write(name, text):
+    with open(path(name + ".new"), "w") as file:
+        file.write(text)
+    os.rename(path(name + ".new"), path(name))
+
+
+def answer():
+    global answered
+    answered += 1
+    body = BODY
+    # The check, the look before the load and the warm-up are answered rightly.
+    if MODE == "wrong" and answered % 10_000 == 0:
+        body = b"Hello, Wield!"
+    if MODE == "die" and answered == 500:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if MODE == "restart" and answered == 500 and not os.path.exists(path("restarted")):
+        write("restarted", "")
+        os._exit(1)
+    if MODE == "leak" and answered % 4 == 0:
+        kept.append(bytearray(os.urandom(1)) * 65536)
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % len(body)
+    return head + body
+
+
+def listener():
+    listening = socket.socket()
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listening.bind(("127.0.0.1", PORT))
+    listening.listen(128)
+    return listening
+
+
+def serve(listening):
+    poll = select.epoll()
+    poll.register(listening, select.EPOLLIN)
+    connections, unread = {}, {}
+    while True:
+        for number, _ in poll.poll():
+            if number == listening.fileno():
+                connection, _ = listening.accept()
+                connections[connection.fileno()] = connection
+                unread[connection.fileno()] = b""
+                poll.register(connection, select.EPOLLIN)
+                continue
+            connection = connections[number]
+            try:
+                piece = connection.recv(65536)
+            except OSError:
+                piece = b""
+            text = unread[number] + piece
+            while piece and b"\r\n\r\n" in text:
+                text = text.split(b"\r\n\r\n", 1)[1]
+                try:
+                    connection.sendall(answer())
+                except OSError:
+                    piece = b""
+            unread[number] = text
+            if not piece:
+                poll.unregister(number)
+                connection.close()
+                del connections[number], unread[number]
+
+
+def detach():
+    """As daemons do: fork, a session of one's own, fork again; and a second one that only sleeps."""
+    if os.fork() > 0:
+        # The first process ends when the port is open, as well-behaved daemons have it.
+        while not os.path.exists(path("listens")):
+            time.sleep(0.005)
+        os._exit(0)
+    os.setsid()
+    if os.fork() > 0:
+        os._exit(0)
+    if os.fork() == 0:
+        os.setsid()
+        time.sleep(600)
+        os._exit(0)
+
+
+def main():
+    if MODE == "deaf":
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+    if MODE == "squatted":
+        write("port", str(PORT))
+        while not os.path.exists(path("taken")):
+            time.sleep(0.005)
+        # It cannot bind and does not end: it tries again and again.
+        while True:
+            try:
+                return serve(listener())
+            except OSError:
+                time.sleep(0.05)
+    if MODE == "daemon":
+        detach()
+    listening = listener()
+    if MODE == "daemon":
+        write("listens", "")
+    # A master that holds the socket and starts its worker again, as process managers do.
+    while MODE == "restart":
+        worker = os.fork()
+        if worker == 0:
+            break
+        os.waitpid(worker, 0)
+    serve(listening)
+
+
+main()

@@ -1,7 +1,7 @@
 //! `cargo xtask coverage`: simulated trials and comparisons, played through
 //! the functions that judge real ones, and how often they were right.
 //!
-//! `--runs N` (2,000), `--write` puts the table into docs/benchmarks.
+//! `--runs N` (2,000), `--base N` (1) of the seeds, `--write` puts the table into docs/benchmarks.
 
 mod chance;
 mod page;
@@ -55,33 +55,31 @@ fn kinds() -> Vec<(&'static str, Kind)> {
     kinds
 }
 
-/// Plays everything, `runs` times each; windows of these seconds.
-pub(crate) fn simulate(runs: u64, windows: &[u32], mut said: impl FnMut(&str)) -> Table {
+/// Plays everything, `runs` times each; windows of these seconds. No two bases share a seed.
+pub(crate) fn simulate(runs: u64, windows: &[u32], base: u64, mut said: impl FnMut(&str)) -> Table {
     let mut table =
         Table { intervals: Vec::new(), steady: Vec::new(), drifting: Vec::new(), comparisons: Vec::new() };
+    let base = base.wrapping_mul(1_000_000);
     for (seed, (name, kind)) in (1u64..).zip(kinds()) {
         for seconds in windows {
             let case = Case { name, kind, seconds: *seconds };
-            let (rows, steady) = coverage(case, runs, seed * 100 + u64::from(*seconds));
+            let (rows, steady) = coverage(case, runs, base + seed * 100 + u64::from(*seconds));
             said(&format!("{name}, {seconds} s"));
             table.intervals.extend(rows);
             table.steady.push(steady);
-            for (what, drift) in DRIFTS {
+            let shown = name.contains("50 %") || name.contains("φ 0.5");
+            let smaller = if shown { SMALLER_DRIFTS } else { &[] };
+            for (what, drift) in DRIFTS.iter().chain(smaller) {
                 // Not every process can: an M/M/1's response is its rate's.
                 let able = matches!(kind, Kind::Chain { .. }) || drift.response == 0.0;
                 if able {
-                    table.drifting.push(flags(
-                        case,
-                        what,
-                        *drift,
-                        runs,
-                        seed * 100 + 50 + u64::from(*seconds),
-                    ));
+                    let seed = base + seed * 100 + 50 + u64::from(*seconds);
+                    table.drifting.push(flags(case, what, *drift, runs, seed));
                 }
             }
         }
     }
-    for (seed, one) in (9000u64..).zip(all_matches()) {
+    for (seed, one) in (base + 9000..).zip(all_matches()) {
         table.comparisons.push(matches(one, runs * MATCHES_PER_RUN, seed));
     }
     table
@@ -93,7 +91,17 @@ pub(crate) fn beyond_claim(process: &str, seconds: u32) -> bool {
     (process.contains("φ 0.8") && seconds < 18) || (process.contains("φ 0.9") && seconds < 38)
 }
 
-/// Drifts of some five times the limits of `not_steady`, and a warm-up that takes most of the window.
+/// The seeds of the committed table. Thresholds were tuned on base 0: a table from there would flatter them.
+const BASE: u64 = 1;
+
+/// Drifts of three times the limits of `not_steady`: shown for two processes, to
+/// say what is missed, and held to no bar.
+const SMALLER_DRIFTS: &[(&str, Drift)] = &[
+    ("throughput +15 % ‡", Drift { rate: 0.15, response: 0.0, slow_start: 0.0 }),
+    ("response +30 % ‡", Drift { rate: 0.0, response: 0.30, slow_start: 0.0 }),
+];
+
+/// Drifts of five and ten times the limits of `not_steady`, and a warm-up that takes most of the window.
 const DRIFTS: &[(&str, Drift)] = &[
     ("throughput +25 %", Drift { rate: 0.25, response: 0.0, slow_start: 0.0 }),
     ("response doubles", Drift { rate: 0.0, response: 1.0, slow_start: 0.0 }),
@@ -144,11 +152,11 @@ pub(crate) fn misses(table: &Table) -> Vec<String> {
             row.flagged * 100.0
         ));
     }
-    for row in table
-        .drifting
-        .iter()
-        .filter(|row| row.flagged < DRIFT_FLAGGED_MIN && !beyond_claim(&row.process, row.seconds))
-    {
+    for row in table.drifting.iter().filter(|row| {
+        !row.drift.ends_with('‡')
+            && row.flagged < DRIFT_FLAGGED_MIN
+            && !beyond_claim(&row.process, row.seconds)
+    }) {
         misses.push(format!(
             "{}, {} s, {}: {:.1} % flagged",
             row.process,
@@ -185,11 +193,16 @@ pub(crate) fn misses(table: &Table) -> Vec<String> {
 /// When a flag is unknown, a file cannot be written or a bar is not met.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let mut runs = 2_000;
+    let mut base = BASE;
     let mut write = false;
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match argument.as_str() {
             "--write" => write = true,
+            "--base" => {
+                let number = rest.next().and_then(|n| n.parse().ok());
+                base = number.ok_or("--base takes a number: tables of different bases share no seed")?;
+            }
             "--runs" => {
                 runs = rest
                     .next()
@@ -197,10 +210,10 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
                     .filter(|n| (10..=100_000).contains(n))
                     .ok_or("--runs takes a number from 10 to 100000")?;
             }
-            other => return Err(format!("coverage takes --runs N and --write, not {other}")),
+            other => return Err(format!("coverage takes --runs N, --base N and --write, not {other}")),
         }
     }
-    let table = simulate(runs, &[10, 30], |done| eprintln!("played {done}"));
+    let table = simulate(runs, &[10, 30], base, |done| eprintln!("played {done}"));
     print!("{}", page::markdown(&table));
     if write {
         page::write(root, &table)?;

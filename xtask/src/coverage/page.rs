@@ -97,7 +97,11 @@ who knew the process could give; 1.3 is allowed. Steady runs (what drifts: nothi
 drifting ones must be in 80 %. With a true difference of 0, faster and slower together stay under 5 %; the one of
 5 % is to be found by 12 blocks in 80 %, at a smallest difference that matters of 2 %.
 
-† Beyond what is claimed: dependence whose 1/e time is over a fortieth of the window. Rows printed in under one
-run of forty are shown and not judged: too few to say how often they hold.
+The thresholds of the methods, the sizes of the drifts and the limit of the claim were chosen on other seeds
+(`--base 0`), after looking at their tables; this one was made afterwards, once.
+
+† Beyond what is claimed, and held to no bar: dependence whose 1/e time is over a fortieth of the window. Rows printed
+in under one run of forty are shown and held to none either, and some of them hold badly: a p99 of a queue at 90 % that
+slips past the rule which withholds it is mostly wrong. ‡ Smaller drifts, to say what is missed, held to no bar.
 
 ";

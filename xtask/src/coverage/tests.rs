@@ -4,7 +4,7 @@ use super::*;
 fn the_bars_hold_at_a_smaller_size() {
     // 100 runs know a share of 95 % to ±4.4 %, and of 5 % likewise: bars with that room. The seeds are fixed.
     let room = 0.044;
-    let table = simulate(100, &[10], |_| {});
+    let table = simulate(100, &[10], BASE, |_| {});
     let claimed = |process: &str| !beyond_claim(process, 10);
     for row in table.intervals.iter().filter(|row| claimed(&row.process)) {
         // Of a p99 printed in few runs, these are too few to say.
@@ -15,7 +15,7 @@ fn the_bars_hold_at_a_smaller_size() {
     for row in table.steady.iter().filter(|row| claimed(&row.process)) {
         assert!(row.flagged < STEADY_FLAGGED_MAX + room, "{row:?}");
     }
-    for row in table.drifting.iter().filter(|row| claimed(&row.process)) {
+    for row in table.drifting.iter().filter(|row| claimed(&row.process) && !row.drift.ends_with('‡')) {
         assert!(row.flagged >= DRIFT_FLAGGED_MIN - room, "{row:?}");
     }
     for row in &table.comparisons {
@@ -28,7 +28,7 @@ fn the_bars_hold_at_a_smaller_size() {
 
 #[test]
 fn the_table_can_fail() {
-    let mut table = simulate(20, &[10], |_| {});
+    let mut table = simulate(20, &[10], BASE, |_| {});
     table.intervals.truncate(1);
     table.intervals[0].covered = 0.92;
     table.intervals[0].over_oracle = 1.31;

@@ -7,6 +7,8 @@ use prony_record::server::ServerSamples;
 use prony_record::trial::{Bound, Outcome, Trial};
 use prony_stats::trend::{POINTS_MAX, theil_sen};
 
+use crate::compare::{LATENCY_DIFFERENCE, THROUGHPUT_DIFFERENCE};
+
 /// A figure of one trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Figure {
@@ -56,9 +58,7 @@ impl Percentile {
             Percentile::P9999 => "p9999_ns",
         }
     }
-}
 
-impl Percentile {
     /// 0.99 for p99.
     pub fn fraction(self) -> f64 {
         let field = self.field();
@@ -85,7 +85,27 @@ pub const FIGURES: [(&str, Figure); 15] = [
     ("failed_share", Figure::FailedShare),
 ];
 
+/// The figures that candidates are ranked and compared by, in the order of a view.
+pub const COMPARED: [Figure; 6] = [
+    Figure::Throughput,
+    Figure::Percentile(Percentile::P50),
+    Figure::Percentile(Percentile::P99),
+    Figure::CpuPerRequest,
+    Figure::Memory,
+    Figure::Startup,
+];
+
 impl Figure {
+    /// Whether more is better.
+    pub fn more_is_better(self) -> bool {
+        self == Figure::Throughput
+    }
+
+    /// The smallest difference that matters unless somebody says otherwise, as a share: within it, two are one.
+    pub fn smallest_difference(self) -> f64 {
+        if self == Figure::Throughput { THROUGHPUT_DIFFERENCE } else { LATENCY_DIFFERENCE }
+    }
+
     /// The figure of a name.
     pub fn named(name: &str) -> Option<Figure> {
         FIGURES.iter().find(|(known, _)| *known == name).map(|(_, figure)| *figure)

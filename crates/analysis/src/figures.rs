@@ -6,72 +6,20 @@
 
 use prony_record::Estimate;
 use prony_record::run_log::RunLog;
-use serde::Serialize;
 
 use crate::analyse::{candidates, last_results, plan_names};
+use crate::figure::{COMPARED, Figure};
 use crate::precision::widen_all;
 use crate::ranking::{Contestant, ranks};
-use crate::row::{Cell, estimate, percentile, real};
+use crate::row::{Cell, estimate, percentile};
 
-/// What candidates are ranked by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Figure {
-    /// Completed requests per second.
-    Throughput,
-    /// Median response, in nanoseconds.
-    P50,
-    /// 99th percentile of response, in nanoseconds.
-    P99,
-    /// Server CPU time per completed request, in nanoseconds.
-    CpuPerRequest,
-    /// The highest memory of the server in a trial, in bytes.
-    PeakMemory,
-    /// From process start to first right answer, in nanoseconds.
-    StartUp,
-}
-
-impl Figure {
-    /// All of them, in the order of a page.
-    pub const ALL: [Figure; 6] = [
-        Figure::Throughput,
-        Figure::P50,
-        Figure::P99,
-        Figure::CpuPerRequest,
-        Figure::PeakMemory,
-        Figure::StartUp,
-    ];
-
-    /// Whether more is better.
-    pub fn more_is_better(self) -> bool {
-        self == Figure::Throughput
+/// A trial's figure; `None` where it has none, a percentile that is censored among them.
+fn of(figure: Figure, cell: &Cell<'_>) -> Option<f64> {
+    let known = cell.figure(figure)?;
+    if let Figure::Percentile(percentile) = figure {
+        cell.trial.latency.response.percentile(percentile.field())?;
     }
-
-    /// A trial's figure; `None` where it has none.
-    fn of(self, cell: &Cell<'_>) -> Option<f64> {
-        let response = &cell.trial.latency.response;
-        match self {
-            Figure::Throughput => Some(cell.rate()),
-            Figure::P50 => response.p50_ns.map(real),
-            Figure::P99 => response.p99_ns.map(real),
-            Figure::CpuPerRequest => {
-                let completed = cell.trial.requests.completed;
-                (completed > 0).then_some(real(cell.server?.window_cpu_ns) / real(completed))
-            }
-            Figure::PeakMemory => Some(real(cell.server?.peak_memory_bytes)),
-            Figure::StartUp => Some(real(cell.server?.startup_ns)),
-        }
-        .filter(|v| v.is_finite())
-    }
-
-    /// The name of the percentile that it is, if it is one.
-    fn percentile(self) -> Option<&'static str> {
-        match self {
-            Figure::P50 => Some("p50_ns"),
-            Figure::P99 => Some("p99_ns"),
-            _ => None,
-        }
-    }
+    Some(known.value).filter(|v| v.is_finite())
 }
 
 /// One figure under one plan.
@@ -124,7 +72,7 @@ pub fn rankings(log: &RunLog) -> Vec<Ranking> {
                 (candidate.label, cells)
             })
             .collect();
-        all.extend(Figure::ALL.map(|figure| Ranking {
+        all.extend(COMPARED.map(|figure| Ranking {
             plan: plan.clone(),
             figure,
             rows: figure_rows(figure, &cells, log.header.precision.is_some()),
@@ -151,7 +99,7 @@ fn figure_rows(figure: Figure, cells: &[(String, Vec<Cell<'_>>)], widened: bool)
                 rank: own.as_ref().and_then(|_| places.next()),
                 tie: None,
                 lower_bound: figure == Figure::Throughput && cells.iter().any(Cell::is_lower_bound),
-                trials: cells.iter().filter_map(|c| figure.of(c)).collect(),
+                trials: cells.iter().filter_map(|c| of(figure, c)).collect(),
                 ratios: contestants.iter().map(|base| own.as_ref()?.ratio_to(base.as_ref()?)).collect(),
                 estimate,
                 censored_at_ns,
@@ -176,16 +124,16 @@ fn figure_rows(figure: Figure, cells: &[(String, Vec<Cell<'_>>)], widened: bool)
 /// The estimate, or what a percentile is longer than. Only where every trial
 /// that counts has the figure: a mean over those that happened to have it would favour them.
 fn figures_estimate(figure: Figure, cells: &[Cell<'_>]) -> (Option<Estimate>, Option<u64>) {
-    if let Some(name) = figure.percentile() {
-        return percentile(cells, name);
+    if let Figure::Percentile(of) = figure {
+        return percentile(cells, of.field());
     }
-    let values: Vec<f64> = cells.iter().filter_map(|c| figure.of(c)).collect();
+    let values: Vec<f64> = cells.iter().filter_map(|c| of(figure, c)).collect();
     (estimate(&values), None)
 }
 
 /// What competes: nothing where a trial that counts lacks the figure, or where it may not be compared.
 fn contestant(figure: Figure, cells: &[Cell<'_>]) -> Option<Contestant> {
-    if figure.percentile().is_some() {
+    if matches!(figure, Figure::Percentile(_)) {
         // Censored, withheld, or grown with the window's length in an overload.
         let (estimate, _) = figures_estimate(figure, cells);
         let overloaded = estimate?.no_interval.is_some_and(|why| why.starts_with("overloaded"));
@@ -194,7 +142,7 @@ fn contestant(figure: Figure, cells: &[Cell<'_>]) -> Option<Contestant> {
         }
     }
     let by_block: Vec<(u32, f64)> =
-        cells.iter().filter_map(|c| Some((c.planned.block, figure.of(c)?))).collect();
+        cells.iter().filter_map(|c| Some((c.planned.block, of(figure, c)?))).collect();
     let lower = figure == Figure::Throughput && cells.iter().any(Cell::is_lower_bound);
     Contestant::of(&by_block, lower)
 }

@@ -157,14 +157,13 @@ pub struct Change {
 /// The figure and whether more is better, unit, and the smallest change that matters; `None` of one that
 /// may be 0 or below, which has no ratio.
 fn kind(figure: Figure) -> Option<(bool, &'static str, f64)> {
-    match figure {
-        // DESIGN: 2 % of throughput, 5 % of p99.
-        Figure::Throughput => Some((true, "requests_per_s", 0.02)),
-        Figure::CpuPerRequest => Some((false, "ns", 0.02)),
-        Figure::Percentile(_) | Figure::Mean | Figure::Startup => Some((false, "ns", 0.05)),
-        Figure::Memory => Some((false, "bytes", 0.05)),
-        Figure::Stdev | Figure::MemoryGrowth | Figure::FailedShare => None,
-    }
+    let unit = match figure {
+        Figure::Throughput => "requests_per_s",
+        Figure::Percentile(_) | Figure::Mean | Figure::Startup | Figure::CpuPerRequest => "ns",
+        Figure::Memory => "bytes",
+        Figure::Stdev | Figure::MemoryGrowth | Figure::FailedShare => return None,
+    };
+    Some((figure.more_is_better(), unit, figure.smallest_difference()))
 }
 
 /// The figure of this name; or a sentence with those that there are.
@@ -222,7 +221,7 @@ fn point(
     let Some(first) = counted.first() else { return Ok(None) };
     let single = header.name == LOAD;
     let at = if single { &first.trial.started_at } else { &header.created_at };
-    let known: Vec<_> = counted.iter().map(|c| figure.of(c.trial, c.server)).collect();
+    let known: Vec<_> = counted.iter().map(|c| c.figure(figure)).collect();
     let values: Option<Vec<f64>> = known.iter().map(|k| k.map(|k| k.value).filter(|v| *v > 0.0)).collect();
     // A run of `prony load` may be appended to weeks later: the header's commit is its first trial's.
     let commit = header.commit.clone().filter(|_| !single || first.planned.index == 0);

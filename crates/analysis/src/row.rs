@@ -12,6 +12,7 @@ use prony_stats::interval::{geometric_mean, geometric_mean_interval, mean};
 
 use crate::curve::{latency_curve, series};
 use crate::experiment::{Row, RowReason};
+use crate::figure::{Figure, Known};
 use crate::ranking::Contestant;
 use crate::summary::rounded;
 
@@ -45,6 +46,14 @@ impl<'a> Cell<'a> {
     /// Whether the server carries at least that.
     pub(crate) fn is_lower_bound(&self) -> bool {
         self.capacity.map_or(self.trial.throughput.bound, |found| found.bound) == Bound::Lower
+    }
+
+    /// A figure; of a search, throughput is the rate that it found.
+    pub(crate) fn figure(&self, figure: Figure) -> Option<Known> {
+        if figure == Figure::Throughput {
+            return Some(Known { value: self.rate(), at_least: self.is_lower_bound() });
+        }
+        figure.of(self.trial, self.server)
     }
 
     /// Whether it counts: it ran to its end and is not invalid.

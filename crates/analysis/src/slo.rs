@@ -125,11 +125,6 @@ impl Slo {
         (!known && !trial.verdict.reasons.iter().any(said)).then_some(reason)
     }
 
-    /// Whether it is about times that an overload makes grow without end.
-    pub fn is_about_response(&self) -> bool {
-        matches!(self.what, What::Time { service: false, .. } | What::Mean { .. } | What::Max { .. })
-    }
-
     /// The percentile's field and limit, where it is about one of response.
     pub fn response_percentile(&self) -> Option<(Percentile, u64)> {
         match self.what {

@@ -2,7 +2,7 @@
 
 use super::{Comparison, FigureComparison};
 use crate::compare::Finding;
-use crate::figure::{FIGURES, Figure, Percentile};
+use crate::figure::{COMPARED, FIGURES, Figure, Percentile};
 
 /// A condition of `--fail-if`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -67,8 +67,8 @@ fn one(text: &str) -> Result<FailIf, FailIfError> {
 /// A phrase with those that are.
 pub fn figure(name: &str) -> Result<Figure, String> {
     let name = if name == "rps" { "throughput" } else { name };
-    Figure::named(name).filter(|figure| super::COMPARED.contains(figure)).ok_or_else(|| {
-        let known = FIGURES.iter().filter(|(_, f)| super::COMPARED.contains(f)).map(|(name, _)| *name);
+    Figure::named(name).filter(|figure| COMPARED.contains(figure)).ok_or_else(|| {
+        let known = FIGURES.iter().filter(|(_, f)| COMPARED.contains(f)).map(|(name, _)| *name);
         format!("{name:?} is none of the figures compared, {}.", known.collect::<Vec<_>>().join(", "))
     })
 }

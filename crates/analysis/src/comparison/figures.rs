@@ -8,9 +8,9 @@ use prony_stats::Interval;
 use prony_stats::interval::geometric_mean;
 
 use super::noise::Noise;
-use super::{Both, COMPARED, FigureComparison, Options, PlanComparison};
+use super::{Both, FigureComparison, Options, PlanComparison};
 use crate::compare::{self, CompareError, Finding, compare, compare_unpaired};
-use crate::figure::Figure;
+use crate::figure::{COMPARED, Figure};
 use crate::row::{Cell, estimate};
 
 pub(super) fn plan_comparison(plan: &Both<'_>, paired: bool, options: &Options) -> PlanComparison {
@@ -40,7 +40,7 @@ impl Sample {
     /// `Ok(None)` where no trial has the figure at all; the reason where some do not, or where it
     /// cannot be compared.
     fn of(figure: Figure, cells: &[Cell<'_>]) -> Result<Option<Sample>, String> {
-        let known: Vec<_> = cells.iter().map(|c| (c.planned.block, figure.of(c.trial, c.server))).collect();
+        let known: Vec<_> = cells.iter().map(|c| (c.planned.block, c.figure(figure))).collect();
         let missing = known.iter().filter(|(_, known)| known.is_none()).count();
         let is_time = matches!(figure, Figure::Percentile(_));
         if missing == cells.len() && !is_time {

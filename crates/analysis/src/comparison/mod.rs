@@ -10,8 +10,8 @@ use prony_record::run_log::RunLog;
 use serde::Serialize;
 
 use crate::analyse::{last_results, plan_names};
-use crate::compare::{Better, Finding, LATENCY_DIFFERENCE, Rule, THROUGHPUT_DIFFERENCE};
-use crate::figure::{Figure, Percentile};
+use crate::compare::{Better, Finding, Rule};
+use crate::figure::Figure;
 use crate::row::Cell;
 
 mod choose;
@@ -25,16 +25,6 @@ mod unlike;
 
 pub use choose::{choose, choose_in};
 pub use noise::Noise;
-
-/// The figures that are compared, in the order of a view.
-pub const COMPARED: [Figure; 6] = [
-    Figure::Throughput,
-    Figure::Percentile(Percentile::P50),
-    Figure::Percentile(Percentile::P99),
-    Figure::CpuPerRequest,
-    Figure::Memory,
-    Figure::Startup,
-];
 
 const SCHEMA: &str = "prony.comparison/1";
 
@@ -60,11 +50,11 @@ pub struct Options {
 
 impl Options {
     fn rule(&self, figure: Figure) -> Rule {
-        let (usual, better) = match figure {
-            Figure::Throughput => (THROUGHPUT_DIFFERENCE, Better::Higher),
-            _ => (LATENCY_DIFFERENCE, Better::Lower),
-        };
-        Rule { smallest: self.margins.get(&figure).copied().unwrap_or(usual), better }
+        let better = if figure.more_is_better() { Better::Higher } else { Better::Lower };
+        Rule {
+            smallest: self.margins.get(&figure).copied().unwrap_or_else(|| figure.smallest_difference()),
+            better,
+        }
     }
 }
 

@@ -183,7 +183,7 @@ impl<'a> Evidence<'a> {
         let known = |result: &TrialResult| match quantity {
             Quantity::Trial(figure) => {
                 let cell = Cell::of(result).filter(Cell::counts)?;
-                figure.of(cell.trial, cell.server)
+                cell.figure(*figure)
             }
             Quantity::Capacity => {
                 let found = result.capacity.as_ref()?;

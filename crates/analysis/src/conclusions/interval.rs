@@ -9,18 +9,11 @@ use super::evidence::Finding;
 use crate::claim::{Quantity, Relation};
 use crate::figure::Figure;
 
-/// The smallest difference of throughput, capacity and cost that matters: within it, two are one.
-const MARGIN: f64 = 0.02;
-/// The same of response times.
-const MARGIN_TIME: f64 = 0.05;
-
 /// The smallest difference that matters of a quantity, as a share of it.
 pub(super) fn margin(quantity: Quantity) -> f64 {
     match quantity {
-        Quantity::Trial(Figure::Percentile(_) | Figure::Mean | Figure::Stdev | Figure::Startup) => {
-            MARGIN_TIME
-        }
-        _ => MARGIN,
+        Quantity::Trial(figure) => figure.smallest_difference(),
+        Quantity::Capacity => Figure::Throughput.smallest_difference(),
     }
 }
 

@@ -45,7 +45,7 @@ fn half_as_fast_is_slower_in_every_form_and_fails_a_build() {
         (Some("throughput"), Some("slower"))
     );
     // 0 where the limit holds every trial to the request.
-    assert!(throughput["noise"]["half_width"].as_f64().unwrap() >= 0.0);
+    assert!(throughput["noise"]["half_width"].is_number(), "{throughput}");
     ended(
         &world.prony(&["compare", "r.jsonl", "--fail-if", "slower"]),
         1,

@@ -1,7 +1,7 @@
 //! A run log as the page's data.
 
 use prony_analysis::experiment::{ExperimentAnalysis, Row, analyse};
-use prony_analysis::figures::Figure;
+use prony_analysis::figure::{COMPARED, Figure, Percentile};
 use prony_analysis::picture::quantiles;
 use prony_record::Tool;
 use prony_record::run_log::{RunLog, TrialResult};
@@ -181,26 +181,29 @@ fn plans(log: &RunLog, analysis: &ExperimentAnalysis) -> Vec<PlanHead> {
 }
 
 fn figures() -> Vec<FigureHead> {
-    let head = |id: Figure| {
-        let (title, unit, explain) = match id {
+    let head = |figure: Figure| {
+        let (title, unit, explain) = match figure {
             Figure::Throughput => ("Throughput", "per_s", "Completed requests per second of the window."),
-            Figure::P50 => ("p50", "ns", "Median response time, failed and waiting requests included."),
-            Figure::P99 => {
+            Figure::Percentile(Percentile::P50) => {
+                ("p50", "ns", "Median response time, failed and waiting requests included.")
+            }
+            Figure::Percentile(_) => {
                 ("p99", "ns", "99th percentile of response time, failed and waiting requests included.")
             }
             Figure::CpuPerRequest => {
                 ("CPU per request", "ns", "CPU time of the server's processes per completed request.")
             }
-            Figure::PeakMemory => (
+            Figure::Memory => (
                 "Peak memory",
                 "bytes",
                 "The most memory of the server's processes in a trial; the mean of the trials.",
             ),
-            Figure::StartUp => ("Start-up", "ns", "From the start of the process to its first right answer."),
+            // The others are not ranked by.
+            _ => ("Start-up", "ns", "From the start of the process to its first right answer."),
         };
-        FigureHead { id, title, unit, more_is_better: id.more_is_better(), explain }
+        FigureHead { id: figure.name(), title, unit, more_is_better: figure.more_is_better(), explain }
     };
-    Figure::ALL.map(head).into()
+    COMPARED.map(head).into()
 }
 
 fn cells(analysis: &ExperimentAnalysis, names: &Names) -> Vec<Cell> {

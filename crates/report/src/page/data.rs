@@ -2,7 +2,6 @@
 //! sizes in bytes, rates per second; figures to six digits.
 
 use prony_analysis::experiment::TrialCounts;
-use prony_analysis::figures::Figure;
 use prony_record::Tool;
 use prony_record::host::Host;
 use prony_record::plan::StageRecord;
@@ -131,7 +130,7 @@ pub struct PlanHead {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FigureHead {
     /// Its name in JSON.
-    pub id: Figure,
+    pub id: &'static str,
     /// For people.
     pub title: &'static str,
     /// `per_s`, `ns` or `bytes`.

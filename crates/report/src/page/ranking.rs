@@ -1,7 +1,8 @@
 //! The rankings of every figure under every plan, and the ratios between any two candidates.
 
 use prony_analysis::experiment::ExperimentAnalysis;
-use prony_analysis::figures::{self, Figure, FigureRow};
+use prony_analysis::figure::Figure;
+use prony_analysis::figures::{self, FigureRow};
 use prony_record::run_log::RunLog;
 use prony_record::trial::Effect;
 use serde::Serialize;
@@ -79,9 +80,9 @@ fn rows(
 fn mark(log: &RunLog, plan: &str, candidate: &str, figure: Figure) -> &'static str {
     let word = match figure {
         Figure::Throughput => "throughput",
-        Figure::P50 | Figure::P99 => "response",
+        Figure::Percentile(_) => "response",
         // No verdict touches what the lab itself reads of a server.
-        Figure::CpuPerRequest | Figure::PeakMemory | Figure::StartUp => return "",
+        _ => return "",
     };
     let touches = |name: &String| {
         name == word || (word == "response" && (name == "latency" || name.starts_with("response")))

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A published comparison.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Published {
     /// What it is called, with its year.
     pub source: String,
@@ -24,7 +25,7 @@ pub struct Published {
 }
 
 /// One row of its tables: a candidate under one load.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct PublishedRow {
     /// The source's word for it.
     pub name: String,
@@ -52,7 +53,7 @@ impl PublishedRow {
 }
 
 /// A conclusion of the source, with what would have to be seen for it to hold.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Conclusion {
     /// In words.
     pub text: String,
@@ -64,7 +65,7 @@ pub struct Conclusion {
 }
 
 /// The plans that a conclusion is about.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct At {
     /// Plans with one of these numbers of connections; empty: any.
     #[serde(default)]
@@ -82,7 +83,7 @@ impl At {
 }
 
 /// A rate that a conclusion is about.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AtRate {
     /// Requests per second.
@@ -97,7 +98,7 @@ pub enum AtRate {
 }
 
 /// A measured capacity that rates are shares of.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KneeOf {
     /// The candidate's label.
     pub candidate: String,

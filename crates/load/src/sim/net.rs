@@ -78,9 +78,8 @@ impl Net for SimNet {
         let connection = world.of(handle);
         connection.interest = interest;
         connection.token = token;
-        if connection.link == Link::Open && token & LINGER_BIT == 0 && !connection.established {
-            connection.established = true;
-            world.truth.established += 1;
+        if connection.link == Link::Open && token & LINGER_BIT == 0 {
+            world.establish(handle);
         }
         Ok(())
     }
@@ -182,11 +181,22 @@ impl World {
             }
             _ => {}
         }
-        if at_once && !self.running {
-            self.of(handle).established = true;
-            self.truth.established += 1;
+        if at_once {
+            self.of(handle).interest = Interest::Read;
+            if !self.running {
+                self.establish(handle);
+            }
         }
         Ok((handle, if at_once { Connecting::Done } else { Connecting::Pending }))
+    }
+
+    /// A connection is the worker's to use: while it runs, from when it watches it for answers or writes to it.
+    fn establish(&mut self, handle: Handle) {
+        let connection = self.of(handle);
+        if !connection.established {
+            connection.established = true;
+            self.truth.established += 1;
+        }
     }
 
     /// EAGAIN or EINTR where there was something to do.
@@ -209,6 +219,7 @@ impl World {
             self.of(handle).requests.push_back(request);
         }
         self.pass_call();
+        self.establish(handle);
         let connection = self.of(handle);
         assert_eq!(connection.link, Link::Open, "only an established connection carries a request");
         let (reset, room) = (connection.reset, connection.room);

@@ -59,6 +59,9 @@ pub(crate) trait Net {
     }
     /// The connection carries no more requests: what still comes over it is no answer.
     fn leave(&mut self, _handle: Handle) {}
+    /// A request begins on the slot of this token, before any call for it. Nothing to a network; but who keeps
+    /// an account from the other side could not see it while it waits behind others.
+    fn begun(&mut self, _token: u64) {}
     /// What ends a wait in time.
     fn waits(&self) -> Waits {
         Waits::Pwait2

@@ -23,6 +23,7 @@ impl<N: Net> Worker<N> {
         now: u64,
     ) {
         books.dispatched(now, connection_wait_ns);
+        self.net.begun(u64::from(index));
         let slot = &mut self.slots[index as usize];
         if slot.pending.is_empty() {
             slot.waiting_since_ns = now;
@@ -75,7 +76,7 @@ impl<N: Net> Worker<N> {
         books.connection_established();
         self.deadlines.start(index, now);
         let slot = &mut self.slots[index as usize];
-        slot.waiting_since_ns = now;
+        (slot.waiting_since_ns, slot.connected_ns) = (now, now);
         slot.state = State::Connected;
         slot.watches_writing = false;
         self.flush(books, index, now);

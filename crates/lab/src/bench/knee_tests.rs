@@ -77,7 +77,7 @@ fn a_worker_started_again_while_a_capacity_is_searched_for_voids_it() {
             ));
             wait_until("another worker", || pid_in(&pid_file) != first);
             // Until the sampler has seen it more than once.
-            let until = Instant::now() + PERIOD * 5;
+            let until = Instant::now() + PERIOD * 20;
             while Instant::now() < until {
                 std::thread::sleep(PERIOD / 4);
             }

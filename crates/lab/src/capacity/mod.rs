@@ -148,6 +148,7 @@ impl Run<'_, '_> {
         self.unloaded_ns = self.alone()?;
         let start = match self.plan.start {
             Some(start) => start,
+            None if self.is_over() => 1.0,
             None => self.burst()? * START_SHARE,
         };
         let mut search = Search::new(Course {

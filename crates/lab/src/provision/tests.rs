@@ -48,7 +48,7 @@ impl Bench {
 fn where_a_servers_parts_came_from_is_said() {
     let bench = Bench::new();
     bench.add("found", "commands = [\"sh\"]", &[]);
-    bench.add("built", "cargo = true", &[]);
+    bench.add("built", "pip = [\"a==1\"]", &[]);
     // A program from elsewhere stands in for a package of which dpkg knows nothing.
     bench.add("stood-in", "apt = [\"prony-no-such-package\"]\ncommands = [\"sh\"]", &[]);
     let origin = |label: &str| origin(&bench.parse(label), &bench.layout);

@@ -49,6 +49,10 @@ pub struct CapacityRecord {
     pub recovers: Option<bool>,
     /// Every probe in the order they were made.
     pub probes: Vec<Probe>,
+    /// Why the search was given up: its server died, was started again or answered with something else. There
+    /// is no capacity then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub void: Option<String>,
 }
 
 /// One load of a search.

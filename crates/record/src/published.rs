@@ -43,6 +43,16 @@ pub struct PublishedRow {
     /// Why the row is left out of rank agreement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<String>,
+    /// How many workers the source gave it; `None` where it doesn't say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workers: Option<u32>,
+}
+
+impl Published {
+    /// How many workers the source gave a candidate of ours, by its label; all of its rows agree.
+    pub fn workers_of(&self, label: &str) -> Option<u32> {
+        self.rows.iter().filter(|row| row.candidate == label).find_map(|row| row.workers)
+    }
 }
 
 impl PublishedRow {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use prony_analysis::trial::{TrialContext, judge};
 use prony_load::plan::Arrivals;
 use prony_load::{LoadError, Measurement, Plan, Target};
+use prony_record::client::ClientColumns;
 use prony_record::host::HostWindow;
 use prony_record::run_log::{PlannedTrial, TrialResult};
 use prony_record::server::ServerSamples;
@@ -16,6 +17,7 @@ use super::aim::{self, Aim};
 use super::course::Course;
 use super::header::workers;
 use super::{BenchCandidate, BenchError, BenchEvent, marks};
+use crate::client_watch::ClientWatch;
 use crate::experiment::ExperimentPlan;
 use crate::guard::{RUN_DIR_MARK, remove_run_dir};
 use crate::host_watch::HostWatch;
@@ -172,7 +174,10 @@ impl Course<'_> {
         let used = self.setup.pins.used();
         let client = &self.setup.pins.client;
         let sampler = up.running.as_ref().map(|r| Sampler::start(r.watched(), client, &used));
-        let mut watch = HostWatch::of(&used);
+        // The sampler of a server of ours has the CPUs already.
+        let sampled = matches!(sampler, Some(Ok(_)));
+        let client_watch = if sampled { ClientWatch::of(&[]) } else { ClientWatch::with_cores(&used) };
+        let mut watch = (HostWatch::of(&used), client_watch);
         let (measured, mut death) = self.load(planned, plan, up.running.as_mut(), &mut watch);
         let samples = sampler.and_then(Result::ok).map(Sampler::finish);
         death = death.or_else(|| up.running.as_mut().and_then(Running::died));
@@ -191,7 +196,9 @@ impl Course<'_> {
             (Ok(m), death) => {
                 let changes = samples.as_ref().map(|samples| samples.changes(m.window_end_ns));
                 let server = self.server_samples(&m, samples, startup);
-                let mut trial = self.judged(&m, plan, server.as_ref(), watch.finish(&m.address));
+                let (host_watch, client_watch) = watch;
+                let client = client_watch.finish(m.window_start_ns);
+                let mut trial = self.judged(&m, plan, server.as_ref(), host_watch.finish(&m.address), client);
                 // Ended by us because the server died is a finding, not an interruption.
                 trial.interrupted = m.interrupted && death.is_none();
                 let interrupted = trial.interrupted;
@@ -238,14 +245,15 @@ impl Course<'_> {
         planned: &PlannedTrial,
         plan: &Plan,
         mut running: Option<&mut Running>,
-        watch: &mut HostWatch,
+        (host_watch, client_watch): &mut (HostWatch, ClientWatch),
     ) -> (Result<Measurement, LoadError>, Option<Death>) {
         let control = self.interrupt.control();
         let load_time = plan.warmup + plan.stop.duration.unwrap_or_default();
         let mut death = None;
         let tell = &mut *self.tell;
         let mut observe = |snapshot: &prony_load::Snapshot| {
-            watch.look(snapshot);
+            host_watch.look(snapshot);
+            client_watch.look();
             if death.is_none()
                 && let Some(died) = running.as_mut().and_then(|r| r.died())
             {
@@ -276,6 +284,7 @@ impl Course<'_> {
         plan: &Plan,
         server: Option<&ServerSamples>,
         host_window: Option<HostWindow>,
+        client_columns: Option<ClientColumns>,
     ) -> Trial {
         let window_ns = m.window_end_ns.saturating_sub(m.window_start_ns);
         let cores = self.setup.pins.server.len();
@@ -289,6 +298,7 @@ impl Course<'_> {
             // Not pinned, the server's cores are nobody's in particular.
             server_saturated: server.filter(|_| cores > 0).map(saturated),
             host_window,
+            client_columns,
         };
         judge(m, plan, &context)
     }

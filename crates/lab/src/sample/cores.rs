@@ -5,7 +5,7 @@ use std::fs;
 /// /proc/stat counts in hundredths of a second whatever the kernel's own tick is (proc(5), `USER_HZ`).
 const TICK_NS: u64 = 10_000_000;
 /// CPUs whose columns are kept: one is 8 bytes a sample in memory and about as many in the log.
-const CORES_MAX: usize = 64;
+pub(crate) const CORES_MAX: usize = 64;
 
 /// Readings of the machine, one for each of the tree's.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl Machine {
 
 /// Busy is all but idle and iowait; time stolen by the hypervisor was not this machine's. 0 for a
 /// CPU that is not there.
-fn busy_ns(stat: &str, cores: &[u32]) -> Vec<u64> {
+pub(crate) fn busy_ns(stat: &str, cores: &[u32]) -> Vec<u64> {
     let of = |core: &u32| {
         let name = format!("cpu{core}");
         let line = stat.lines().find(|line| line.split_ascii_whitespace().next() == Some(&name))?;

@@ -20,6 +20,7 @@ mod soak;
 mod tidy;
 mod web;
 mod web_cost;
+mod web_data;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

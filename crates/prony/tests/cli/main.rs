@@ -16,6 +16,7 @@ mod many;
 mod metrics;
 mod misbehaviour;
 mod ports;
+mod search;
 mod servers;
 mod signals;
 mod targets;

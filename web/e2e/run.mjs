@@ -1,11 +1,13 @@
 // The report from its file and the live page during a run, in a real browser.
-// node e2e/run.mjs PRONY FOLDER: FOLDER has experiment.html, loads.html, ramp.html and many.html, made by `cargo xtask web`.
+// node e2e/run.mjs PRONY FOLDER: FOLDER has experiment.html, loads.html, ramp.html, knees.html, many.html and history/, made by `cargo xtask web`.
 import { spawn } from "node:child_process";
 import { mkdirSync, statSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { axe, browser, emptyPlots, open, picture, settle } from "./browser.mjs";
+import { plotsAreSaved, tableIsTaken } from "./files.mjs";
+import * as pages from "./pages.mjs";
 
 const [prony, folder] = process.argv.slice(2);
 const pictures = join(folder, "../screenshots");
@@ -56,6 +58,7 @@ async function look(name, pages) {
 await look("experiment", ["ranking", "sweep", "trials", "about"]);
 await look("loads", ["sweep", "trials"]);
 await look("ramp", ["ramp"]);
+await look("knees", ["sweep", "capacity", "ramp"]);
 
 await check("clicks on the ranking", async () => {
   const { page, context, problems } = await open(chromium, file("experiment.html"));
@@ -156,6 +159,14 @@ function raw(url, bytes) {
     setTimeout(() => socket.destroy(), 8000).unref();
   });
 }
+
+const world = { chromium, prony, folder, pictures, file, check, must, start };
+await plotsAreSaved(world, [["experiment", "ranking"], ["experiment", "sweep"], ["experiment", "trials"], ["ramp", "ramp"], ["knees", "capacity"]]);
+await tableIsTaken(world);
+await pages.published(world);
+await pages.overTime(world);
+await pages.capacity(world);
+await pages.history(world);
 
 await check("the live page of a load, and then its report", async () => {
   const run = start(["load", "-d", "5s", "--warmup", "1s", "-c", "20", "--web", "-q"], /Live page: (\S+)/);

@@ -37,6 +37,10 @@ export interface Plan {
   connections: number | null;
   rate_per_s: number | null;
   arrivals: string | null;
+  /** What is kept by the rate that it searches for; none where it is no search. */
+  capacity?: string;
+  /** Its rate as a share of a measured knee, and whose. */
+  share?: [number, string];
 }
 
 export interface RankingRow {
@@ -94,6 +98,78 @@ export interface Conclusion {
   here: string;
   verdict: string;
   source: string;
+  /** The claim that it was judged by. */
+  rule: string;
+  interval?: string;
+  why?: string;
+  plans?: { plan: string; verdict: string; here: string; why?: string }[];
+}
+
+/** Somebody's publication beside this run. */
+export interface Source {
+  name: string;
+  method: string;
+  agreement: string[];
+  /** Candidate and reason. */
+  doubts: [string, string][];
+  not_here: string[];
+}
+
+export type Against = "rate" | "share" | "connections";
+
+/** Plans, or trials of `prony load`, that differ in one thing only. */
+export interface Sweep {
+  against: Against;
+  /** What they have in common. */
+  title: string;
+  /** Whether throughput is the rate that a search found. */
+  capacity: boolean;
+  points: { x: number; plan?: number; trial?: number }[];
+}
+
+/** A plan that searches for the highest sustainable rate. */
+export interface Capacity {
+  plan: number;
+  slo: string;
+  rows: CapacityRow[];
+}
+
+export interface CapacityRow {
+  candidate: number;
+  estimate: Short | null;
+  /** Whether the interval is that of a single search: sustained, up to not sustained. */
+  edge: boolean;
+  lower_bound: boolean;
+  searches: number;
+  found: number;
+  slow_to_recover: number;
+}
+
+/** The chunk `c` + plan. */
+export interface Searches {
+  searches: Search[];
+}
+
+export interface Search {
+  trial: number;
+  block: number;
+  candidate: number;
+  found: Short | null;
+  lower_bound: boolean;
+  recovers: boolean | null;
+  probes: Probe[];
+}
+
+export interface Probe {
+  rate_per_s: number;
+  completed_per_s: number;
+  sustained: boolean;
+  why: string;
+  phase: string;
+  duration_ns: number;
+  p50_ns: number | null;
+  p99_ns: number | null;
+  failed_share: number;
 }
 
 export interface Stage {
@@ -175,6 +251,12 @@ export interface RunData {
   quantiles: number[];
   skipped: { candidate: string; reason: string; mend: string | null }[];
   notes: string[];
+  source?: Source;
+  spread?: string;
+  sweeps?: Sweep[];
+  capacities?: Capacity[];
+  /** Where the list of runs is. */
+  home?: string;
 }
 
 /** The chunk `r` + plan. */
@@ -229,7 +311,10 @@ export interface Picture {
     count: number[];
   };
   distribution: { bars_a_decade: number; bar: number[]; count: number[] };
-  server: { at_ns: number[]; cores: number[]; memory_bytes: number[] };
+  server: { at_ns: number[]; cores: number[]; memory_bytes: number[]; pss_at_ns: number[]; pss_bytes: number[] };
+  client: { at_ns: number[]; cores: number[]; busiest_worker: number[]; memory_bytes: number[] };
+  /** How busy each CPU was, whoever used it; `of`: whose it is by pinning. */
+  cores: { at_ns: number[]; cpus: { cpu: number; of: "server" | "client" | "both" | ""; busy: number[] }[] };
 }
 
 /** The chunk `t` + trial. */
@@ -332,7 +417,68 @@ export interface RunEntry {
   failure: string | null;
 }
 
+/** A figure of a history. */
+export interface HistoryFigure {
+  id: string;
+  title: string;
+  unit: Unit;
+  more_is_better: boolean;
+  /** The smallest change that matters, as a share. */
+  matters: number;
+  headline: string;
+  method: string;
+}
+
+export interface HistoryChange {
+  /** The first point after it. */
+  index: number;
+  at: string;
+  commit_before: string | null;
+  commit_after: string | null;
+  word: "WORSE" | "better" | "small";
+  size: string;
+  said: string;
+  ratio: Short;
+  p: number;
+  also: string[];
+}
+
+export interface HistorySeries {
+  experiment: string;
+  plan: string;
+  candidate: string;
+  runs: number;
+  /** By figure. */
+  figures: { verdict: "changed" | "no_change" | "too_few"; said: string; now: Short | null; changes: HistoryChange[] }[];
+}
+
+export interface HistoryData {
+  folder: string;
+  runs: number;
+  from: string | null;
+  to: string | null;
+  figures: HistoryFigure[];
+  series: HistorySeries[];
+  left_out: { file: string; why: string }[];
+  home?: string;
+}
+
+/** The chunk `h` + series. */
+export interface HistoryPoints {
+  at: string[];
+  file: string[];
+  href: (string | null)[];
+  commit: (string | null)[];
+  version: (string | null)[];
+  tool_version: string[];
+  host: string[];
+  trials: number[];
+  /** By figure. */
+  figures: { estimates: (Short | null)[]; at_least: boolean[]; levels: { first: number; last: number; estimate: Short }[] }[];
+}
+
 export type PageData =
   | RunData
   | { schema: string; kind: "live"; live: LiveHead }
-  | { schema: string; kind: "runs"; runs: RunEntry[] };
+  | { schema: string; kind: "runs"; runs: RunEntry[]; history?: string }
+  | { schema: string; kind: "history"; tool: { name: string; version: string }; history: HistoryData };

@@ -5,6 +5,7 @@ import { h, replace } from "./core/dom";
 import { when } from "./core/format";
 import { State } from "./core/state";
 import { PAGES } from "./pages/index";
+import { history } from "./pages/history";
 import { live } from "./pages/live";
 import { runs } from "./pages/runs";
 
@@ -57,7 +58,7 @@ function showRun(data: RunData, root: HTMLElement): void {
     const page = pages.find((p) => p.id === state.page) ?? pages[0];
     if (!page) return;
     const focused = describeFocus();
-    replace(nav, pages.map((p) => h("a", { href: `#/${p.id}`, "aria-current": p === page ? "page" : null }, p.title)));
+    replace(nav, data.home ? h("a", { href: data.home, class: "home" }, "← Runs") : null, pages.map((p) => h("a", { href: `#/${p.id}`, "aria-current": p === page ? "page" : null }, p.title)));
     main.dataset["page"] = page.id;
     // The page keeps its height while it is drawn anew, so that nothing jumps.
     main.style.minHeight = `${main.offsetHeight}px`;
@@ -104,9 +105,23 @@ function start(): void {
     return;
   }
   const main = h("main", { id: "main", tabindex: "-1" });
+  if (data.kind === "history") {
+    const home = data.history.home;
+    replace(root, topBar(home ? h("nav", { "aria-label": "Pages" }, h("a", { href: home, class: "home" }, "← Runs")) : null), main,
+      h("footer", null, `Made by prony ${data.tool.version}. This file loads nothing from anywhere.`));
+    const state = new State(location.hash);
+    const draw = (): void => {
+      const focused = describeFocus();
+      history(data.history, state, main);
+      restoreFocus(focused);
+    };
+    state.onChange(draw);
+    draw();
+    return;
+  }
   replace(root, topBar(null), main);
   if (data.kind === "live") live(data.live, main);
-  else runs(data.runs, main);
+  else runs(data.runs, data.history ?? null, main);
 }
 
 start();

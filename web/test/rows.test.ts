@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
-import type { Cell, Ratios, RunData } from "../src/data";
+import type { Cell, HistoryData, Ratios, RunData } from "../src/data";
 import { choices, passes, ratioTo, saidOf, shown } from "../src/core/rows";
 import { csv } from "../src/core/save";
 import { sorted, type Column } from "../src/parts/table";
 import { begin, hear } from "../src/pages/live";
-import { asked } from "../src/pages/ramp";
-import { axes } from "../src/pages/sweep";
+import { asked, together } from "../src/pages/ramp";
+import { groups, present, usualGroup } from "../src/pages/history";
+import { axes, sweepPoints } from "../src/pages/sweep";
 import { usual } from "../src/pages/trials";
 
 const candidate = (label: string, language: string | null) => ({ label, title: label, server: label, settings: [], language, kind: "runtime", version: null, workers: 1, keepalive: true });
@@ -53,8 +54,12 @@ describe("tables", () => {
 
 describe("pages", () => {
   it("finds what a run sweeps", () => {
-    expect(axes(data)).toEqual(["rate"]);
-    expect(axes({ ...data, plans: [plan("c1", null, 1), plan("c2", null, 2)] })).toEqual(["connections"]);
+    const sweeps = [{ against: "rate" as const, title: "50 connections", capacity: false, points: [{ x: 1000, plan: 0 }, { x: 2000, plan: 1 }] }, { against: "connections" as const, title: "", capacity: false, points: [] }];
+    const swept = { ...data, figures: [{ id: "throughput", title: "Throughput", unit: "per_s" as const, more_is_better: true, explain: "" }], sweeps };
+    expect(axes(data)).toEqual([]);
+    expect(axes(swept)).toEqual(["rate", "connections"]);
+    // The second plan has no ranking in this fixture.
+    expect(sweepPoints(swept, sweeps[0]!, 0).map((p) => [p.name, p.x, p.y])).toEqual([["a", 1000, 20], ["b", 1000, 10]]);
   });
   it("opens an experiment on its first block and loads on the first few", () => {
     const trials = [0, 1, 2, 3].map((i) => ({ index: i, block: i >> 1, plan: 0, candidate: i & 1 }));
@@ -64,6 +69,12 @@ describe("pages", () => {
   it("draws a ramp's plan as its stages, from the window's start", () => {
     const stages = [{ duration_ns: 2e9, to_rate_per_s: 100, to_connections: null }, { duration_ns: 3e9, to_rate_per_s: 50, to_connections: null }];
     expect(asked({ stages } as never, 0, 5)).toEqual([[0, 0], [2, 100], [2, 100], [5, 50]]);
+  });
+  it("puts the ramps of a block side by side, and no trial that failed", () => {
+    const stages = [{ duration_ns: 1e9, to_rate_per_s: null, to_connections: 5 }];
+    const trial = (index: number, candidate: number, block: number, more: object) => ({ index, candidate, block, plan: 2, stages, ...more });
+    const trials = [trial(0, 0, 0, {}), trial(1, 1, 0, {}), trial(2, 0, 1, {}), trial(3, 2, 0, { failure: "no" }), trial(4, 0, 0, { stages: [] }), trial(5, 0, 0, { plan: 0 })];
+    expect(together({ ...data, trials } as unknown as RunData, 2, 0).map((t) => t.index)).toEqual([0, 1]);
   });
   it("adds live events up, and begins anew with each trial", () => {
     const point = { type: "point" as const, elapsed_ns: 1, in_window: true, completed: 1, per_s: 1, in_flight: 1, failed: null, connections: null, p50_ns: null, p99_ns: null, max_ns: null };
@@ -75,5 +86,19 @@ describe("pages", () => {
     for (let i = 0; i < 3000; i++) state = hear(state, point);
     expect(state.points.length).toBeLessThanOrEqual(1201);
     expect(hear(state, { type: "done", report: true, sentence: "" }).done).toEqual({ report: true, sentence: "" });
+  });
+});
+
+describe("histories", () => {
+  const of = (experiment: string, plan: string, candidate: string, word: string | null) => ({ experiment, plan, candidate, runs: 6, figures: [{ verdict: word ? "changed" : "no_change", said: "", now: short(1), changes: word ? [{ word }] : [] }, { verdict: "too_few", said: "", now: null, changes: [] }] });
+  const history = { figures: [{ id: "throughput" }, { id: "p9999" }], series: [of("x", "c1", "a", null), of("x", "c1", "b", "better"), of("y", "c1", "a", "WORSE")] } as unknown as HistoryData;
+  it("groups what may stand in one plot, and opens on what became worse", () => {
+    const found = groups(history);
+    expect(found.map((g) => [g.name, g.series])).toEqual([["x · c1", [0, 1]], ["y · c1", [2]]]);
+    expect(usualGroup(history, found, 0)).toBe(1);
+    expect(usualGroup({ ...history, series: history.series.slice(0, 1) }, found.slice(0, 1), 0)).toBe(0);
+  });
+  it("offers only figures that somebody has", () => {
+    expect(present(history).map(({ f }) => f.id)).toEqual(["throughput"]);
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { coreCells } from "../src/plots/cores";
 import { domain, type Dot } from "../src/plots/dots";
 import { nines } from "../src/plots/curve";
 import { logTicks } from "../src/plots/frame";
@@ -30,5 +31,9 @@ describe("scales", () => {
     const cells = heatCells({ rows_a_decade: 12, at_ns: [0, 1e9], length_ns: [1e9, 1e9], column: [0, 1], row: [72, 84], count: [1, 10] });
     expect(cells.map((c) => [c.x1, c.x2, Math.round(c.y1)])).toEqual([[0, 1, 1e6], [1, 2, 1e7]]);
     expect(cells[1]?.share).toBe(1);
+  });
+  it("puts a CPU's spans where they were, from the window's start", () => {
+    const cells = coreCells({ at_ns: [-5e8, 5e8, 1e9], cpus: [{ cpu: 3, of: "server", busy: [1, 0.5, 0.25] }] });
+    expect(cells).toEqual([{ x1: 0, x2: 0.5, row: 0, busy: 0.5 }, { x1: 0.5, x2: 1, row: 0, busy: 0.25 }]);
   });
 });

@@ -22,6 +22,7 @@ mod tidy;
 mod today;
 mod web;
 mod web_cost;
+mod web_data;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -9,6 +9,8 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
+use crate::web_data;
+
 /// Trials of the synthetic run log.
 const MANY: u64 = 1_000;
 /// Its report's targets on a quiet machine are 2 s and 1 MB beside the data; what is asserted
@@ -22,7 +24,8 @@ const PAGE_MAX_BYTES: u64 = 1_000_000;
 /// When Node, Chromium or the binary is not there, or a check fails.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let web = Web {
-        prony: root.join("target/release/prony"),
+        // Another binary's pages, where somebody works on them.
+        prony: std::env::var_os("PRONY").map_or_else(|| root.join("target/release/prony"), PathBuf::from),
         folder: root.join("target/web"),
         root: root.to_owned(),
     };
@@ -31,16 +34,18 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     web.experiment()?;
     web.loads()?;
     web.many()?;
-    for name in ["experiment", "loads", "ramp", "many"] {
+    web_data::knees(&web)?;
+    web_data::history(&web.folder)?;
+    for name in ["experiment", "loads", "ramp", "many", "knees"] {
         web.report(name)?;
     }
     web.weights()?;
     web.browser()
 }
 
-struct Web {
-    prony: PathBuf,
-    folder: PathBuf,
+pub(crate) struct Web {
+    pub(crate) prony: PathBuf,
+    pub(crate) folder: PathBuf,
     root: PathBuf,
 }
 
@@ -51,7 +56,7 @@ fn done(command: &mut Command) -> Result<(), String> {
 }
 
 impl Web {
-    fn prony(&self, words: &[&str]) -> Result<(), String> {
+    pub(crate) fn prony(&self, words: &[&str]) -> Result<(), String> {
         done(Command::new(&self.prony).args(words).current_dir(&self.folder))
     }
 
@@ -64,11 +69,16 @@ impl Web {
         let file = self.folder.join("experiment.jsonl");
         let _ = fs::remove_file(&file); // from an earlier run of this task
         let toml = self.folder.join("servers");
-        for (name, language, threads) in [("first", "Rust", 1), ("second", "Rust", 2), ("third", "Go", 1)] {
+        let three = [
+            ("first", "Rust", "runtime", 1),
+            ("second", "Rust", "runtime", 2),
+            ("third", "Go", "event-loop", 1),
+        ];
+        for (name, language, kind, threads) in three {
             let folder = toml.join(name);
             fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
             let recipe = format!(
-                "schema = \"prony.server/1\"\ntitle = \"{name}\"\nlanguage = \"{language}\"\nkind = \"runtime\"\nroutes = [\"text\"]\n\
+                "schema = \"prony.server/1\"\ntitle = \"{name}\"\nlanguage = \"{language}\"\nkind = \"{kind}\"\nroutes = [\"text\"]\n\
                  processes = \"single\"\nkeepalive = true\n[start]\ncommand = [\"{}\", \"target\", \"--port\", \"{{port}}\", \
                  \"--threads\", \"{threads}\"]\n[[check]]\nrequest = \"GET /\"\nstatus = 200\n",
                 self.prony.display()
@@ -76,10 +86,12 @@ impl Web {
             fs::write(folder.join("server.toml"), recipe).map_err(|e| e.to_string())?;
         }
         let experiment = "schema = \"prony.experiment/1\"\ntitle = \"Three alike, for the page\"\n\
+            published = \"published.toml\"\n\
             candidates = [\"first\", \"second\", \"third\"]\nbaseline = \"first\"\nroute = \"text\"\nserver_cores = 1\n\
             blocks = 3\nseed = 1\n[load]\nduration = \"1s\"\nwarmup = \"100ms\"\n[[plan]]\nconnections = [4, 16]\n\
             [[plan]]\nconnections = 20\nrate = [\"1k\", \"3k\"]\n";
         fs::write(self.folder.join("three.toml"), experiment).map_err(|e| e.to_string())?;
+        fs::write(self.folder.join("published.toml"), web_data::PUBLISHED).map_err(|e| e.to_string())?;
         self.prony(&["bench", "three.toml", "--servers", "servers", "-q", "-o", "experiment.jsonl"])
     }
 

@@ -103,6 +103,19 @@ pub struct HistorySeries {
     pub points: Vec<Point>,
     /// In order of time.
     pub changes: Vec<Change>,
+    /// Between changes, in order of time; empty without a verdict.
+    pub levels: Vec<Level>,
+}
+
+/// What a series was between two changes.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Level {
+    /// The first of its points that took part in the tests, among the series' points.
+    pub first: usize,
+    /// The last of them.
+    pub last: usize,
+    /// The geometric mean of those points, with its interval.
+    pub estimate: Estimate,
 }
 
 /// A run's figure.
@@ -333,7 +346,19 @@ fn series(Key(experiment, plan, candidate): Key, mut points: Vec<Point>, asks: A
         })
     });
     let changes = changes.collect();
-    HistorySeries { experiment, plan, candidate, verdict, points, changes }
+    let levels = if verdict == HistoryVerdict::TooFew { Vec::new() } else { levels(&exact, &ends) };
+    HistorySeries { experiment, plan, candidate, verdict, points, changes, levels }
+}
+
+/// The level of each part of the points that took part in the tests; `ends` are the parts' ends, 0 and their
+/// number among them.
+fn levels(exact: &[(usize, f64)], ends: &[usize]) -> Vec<Level> {
+    let level = |ends: &[usize]| {
+        let part = exact.get(*ends.first()?..*ends.last()?)?;
+        let values: Vec<f64> = part.iter().map(|(_, log)| log.exp()).collect();
+        Some(Level { first: part.first()?.0, last: part.last()?.0, estimate: estimate(&values)? })
+    };
+    ends.windows(2).filter_map(level).collect()
 }
 
 /// What else differs between two points.
@@ -351,6 +376,12 @@ fn also(before: &Point, after: &Point) -> Vec<String> {
     ];
     said.extend(pairs.iter().filter(|(_, a, b)| a != b).map(|(what, a, b)| format!("{what} {a} → {b}")));
     said
+}
+
+/// Every figure that a history may have, in the order of a view.
+pub fn figures() -> Vec<Figure> {
+    let all = crate::figure::FIGURES.iter().map(|(_, figure)| *figure);
+    all.filter(|figure| kind(*figure).is_some()).collect()
 }
 
 /// The figure that is shown unless another is asked for.
@@ -396,6 +427,11 @@ mod tests {
         assert_eq!((change.index, change.at.as_str()), (6, "2026-03-07T10:00:00.000Z"));
         assert!((change.ratio.point - 0.8).abs() < 0.001 && change.matters && !change.better, "{change:?}");
         assert_eq!(change.also, ["version 1.0 → 2.0"]);
+        let levels: Vec<(usize, usize)> = a.levels.iter().map(|l| (l.first, l.last)).collect();
+        assert_eq!(levels, [(0, 5), (6, 9)]);
+        let ratio = a.levels[1].estimate.point / a.levels[0].estimate.point;
+        assert!((ratio - change.ratio.point).abs() < 1e-9, "the change is from level to level");
+        assert_eq!(b.levels.len(), 1);
         assert!(
             change.commit_before.as_ref().unwrap().ends_with('5')
                 && change.commit_after.as_ref().unwrap().ends_with('6')
@@ -406,6 +442,7 @@ mod tests {
     fn under_five_runs_nothing_is_said() {
         let logs: Vec<RunLog> = (0..4).map(|day| run(day, [5_000 * (1 + day as u64 / 2), 7_000])).collect();
         assert!(of(&logs).series.iter().all(|s| s.verdict == HistoryVerdict::TooFew && s.changes.is_empty()));
+        assert!(of(&logs).series.iter().all(|s| s.levels.is_empty()));
     }
 
     #[test]

@@ -31,6 +31,7 @@ pub mod testing;
 mod text;
 mod throughput;
 pub mod trial;
+pub mod usage;
 pub mod verdict;
 pub mod within;
 

@@ -10,6 +10,8 @@ use prony_record::trial::{SeriesPoint, Trial};
 use prony_stats::order::Quantile;
 use serde::Serialize;
 
+use crate::usage::{ClientSeries, CoreSeries, client_series, core_series};
+
 /// Points of a series: what 900 pixels can show as lines of their own.
 const POINTS_MAX: usize = 240;
 /// Columns of a heat map.
@@ -45,6 +47,10 @@ pub struct Picture {
     pub distribution: Distribution,
     /// What the server cost over time; empty where it was not the lab's.
     pub server: ServerSeries,
+    /// What the client cost over time; empty where it was not sampled.
+    pub client: ClientSeries,
+    /// How busy the CPUs were over time; empty where they were not sampled.
+    pub cores: CoreSeries,
 }
 
 /// Seconds of the window, or groups of them; all columns have one length.
@@ -107,6 +113,10 @@ pub struct ServerSeries {
     pub cores: Vec<f64>,
     /// The most memory since the point before.
     pub memory_bytes: Vec<u64>,
+    /// Instants of `pss_bytes`, which is read less often.
+    pub pss_at_ns: Vec<i64>,
+    /// The most memory by proportional shares since the point before; empty where it was not read.
+    pub pss_bytes: Vec<u64>,
 }
 
 /// The pictures of a result; `None` where nothing was measured, or its histograms cannot be read.
@@ -125,6 +135,8 @@ pub fn picture(result: &TrialResult) -> Option<Picture> {
         heat: heat(trial),
         distribution: distribution(&response),
         server: result.server.as_ref().map(server_series).unwrap_or_default(),
+        client: client_series(trial),
+        cores: core_series(result, trial),
     })
 }
 
@@ -265,6 +277,13 @@ fn server_series(server: &ServerSamples) -> ServerSeries {
         .map(|((at, cpu), rss)| (*at, *cpu, *rss))
         .collect();
     let mut out = ServerSeries::default();
+    let shares: Vec<(i64, u64)> =
+        columns.pss_at_ns.iter().copied().zip(columns.pss_bytes.iter().copied()).collect();
+    for group in shares.chunks(shares.len().div_ceil(POINTS_MAX).max(1)) {
+        let [.., last] = group else { continue };
+        out.pss_at_ns.push(last.0);
+        out.pss_bytes.push(group.iter().map(|s| s.1).max().unwrap_or(last.1));
+    }
     let Some(mut before) = samples.first().copied() else { return out };
     for group in samples[1..].chunks(samples.len().div_ceil(POINTS_MAX)) {
         let [.., last] = group else { continue };

@@ -83,6 +83,8 @@ fn a_long_server_s_life_has_few_points_and_the_same_work() {
             at_ns: (0..n).map(|i| i * 100_000_000).collect(),
             cpu_ns: (0..n).map(|i| i as u64 * 50_000_000).collect(),
             rss_bytes: (0..n).map(|i| if i == 5_000 { 99 } else { 1 }).collect(),
+            pss_at_ns: (0..1_000).collect(),
+            pss_bytes: (0..1_000).map(|i| if i == 500 { 77 } else { 1 }).collect(),
             ..SampleColumns::default()
         },
         peak_pss_bytes: None,
@@ -91,4 +93,6 @@ fn a_long_server_s_life_has_few_points_and_the_same_work() {
     assert!(series.at_ns.len() <= POINTS_MAX && series.at_ns.len() > POINTS_MAX / 2);
     assert!(series.cores.iter().all(|c| (*c - 0.5).abs() < 1e-9));
     assert_eq!(series.memory_bytes.iter().max(), Some(&99), "a peak is not averaged away");
+    assert!(series.pss_at_ns.len() <= POINTS_MAX && series.pss_at_ns.len() == series.pss_bytes.len());
+    assert_eq!(series.pss_bytes.iter().max(), Some(&77));
 }

@@ -67,6 +67,15 @@ pub struct PublishedFigures {
     pub doubt: Option<String>,
 }
 
+/// A figure of a source over that of another row of its, by the figure's name; `None` where either is
+/// missing, doubted or not above 0.
+pub fn ratio(row: &PublishedFigures, baseline: &PublishedFigures, figure: &str) -> Option<f64> {
+    let trusted = |row: &PublishedFigures| {
+        row.figures.get(figure).copied().filter(|value| *value > 0.0 && row.doubt.is_none())
+    };
+    Some(trusted(row)? / trusted(baseline)?)
+}
+
 /// The row that a source has for a candidate under a plan.
 fn row_of<'a>(published: &'a Published, candidate: &str, plan: &NamedPlan) -> Option<&'a PublishedRow> {
     let rate = plan.plan.rate_per_s.filter(|_| plan.share.is_none());

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use prony_load::measurement::{Durations, Measurement, ReceiveClock, Second};
 use prony_load::plan::Plan;
+use prony_record::client::ClientColumns;
 use prony_record::host::{Host, HostWindow};
 use prony_record::plan::PlanRecord;
 use prony_record::trial::{
@@ -35,6 +36,8 @@ pub struct TrialContext {
     pub server_saturated: Option<bool>,
     /// What the machine did over the window; `None` where nobody looked.
     pub host_window: Option<HostWindow>,
+    /// What the client cost over time; `None` where nobody looked.
+    pub client_columns: Option<ClientColumns>,
 }
 
 /// The trial that this measurement of this plan is.
@@ -85,7 +88,7 @@ pub fn judge(m: &Measurement, plan: &Plan, context: &TrialContext) -> Trial {
         errors: m.errors.iter().map(|(kind, tally)| (kind.name().to_owned(), tally.count)).collect(),
         first_errors: first_errors(m),
         series: m.series.iter().map(series_point).collect(),
-        client: client(m, window_ns),
+        client: Client { columns: context.client_columns.clone(), ..client(m, window_ns) },
         verdict,
         tls: m.tls.as_ref().map(Into::into),
         host_window: context.host_window.clone(),
@@ -177,6 +180,7 @@ fn client(m: &Measurement, window_ns: u64) -> Client {
         max_rss_bytes: m.client.max_rss_bytes,
         stamps_rejected: m.client.stamps_rejected,
         waits: m.client.waits.name().to_owned(),
+        columns: None,
     }
 }
 

@@ -5,6 +5,7 @@ pub mod background;
 pub mod candidate;
 pub mod catalogue;
 pub mod check;
+pub mod client_watch;
 pub mod commit;
 pub mod container;
 pub mod doctor;

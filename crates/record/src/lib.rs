@@ -6,6 +6,8 @@
 //! reading, so that an older Prony reads a newer one's log of the same schema.
 
 pub mod capacity;
+pub mod capacity_log;
+pub mod client;
 pub mod estimate;
 pub mod export;
 pub mod hdr;

@@ -6,6 +6,7 @@ use prony_load::measurement::{RequestCounts, RunTotal, TlsUse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::client::ClientColumns;
 use crate::host::{Host, HostWindow};
 use crate::plan::PlanRecord;
 use crate::slo::SloRecord;
@@ -375,6 +376,9 @@ pub struct Client {
     /// What ended the workers' waits in time: `epoll_pwait2`, or `timerfd` where that is refused.
     #[serde(default)]
     pub waits: String,
+    /// Its cost over time; `None` where nobody sampled it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub columns: Option<ClientColumns>,
 }
 
 /// How far a trial's figures can be trusted.

@@ -8,9 +8,13 @@ use prony_record::trial::{Bound, Clock, Effect, Outcome, Summary, TargetFigures,
 use crate::format;
 
 pub(crate) mod comparison;
+mod history;
 mod line;
 mod published;
 
+pub(crate) use history::{
+    change, change_size, change_word, history_headline, minute, series_verdict, short_commit,
+};
 pub(crate) use line::trial_line;
 pub(crate) use published::{agreement, judged_here, judged_there, judged_why, source_tag, spread, there};
 

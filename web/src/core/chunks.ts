@@ -1,5 +1,5 @@
 /** The parts of the data that are unpacked when they are looked at: JSON in zlib in base64. */
-import type { Detail, Ratios } from "../data";
+import type { Detail, HistoryPoints, Ratios, Searches } from "../data";
 
 const unpacked = new Map<string, Promise<unknown>>();
 /** Details that are kept unpacked: some 50 KB each. */
@@ -39,4 +39,14 @@ export async function detail(trial: number): Promise<Detail | null> {
 export async function ratios(plan: number): Promise<Ratios | null> {
   await fileRead();
   return (await chunk(`r${plan}`)) as Ratios | null;
+}
+
+export async function searches(plan: number): Promise<Searches | null> {
+  await fileRead();
+  return (await chunk(`c${plan}`)) as Searches | null;
+}
+
+export async function history(series: number): Promise<HistoryPoints | null> {
+  await fileRead();
+  return (await chunk(`h${series}`)) as HistoryPoints | null;
 }

@@ -1,17 +1,38 @@
-/** Conclusions that somebody published, judged by ours. */
-import type { RunData } from "../data";
+/** What somebody published beside ours: conclusions judged, how far the orders agree, what is doubted. */
+import type { Conclusion, RunData } from "../data";
 import { h } from "../core/dom";
+import { facts } from "../parts/facts";
 
-const TONE: Record<string, [string, string]> = { holds: ["HOLDS", "good"], fails: ["FAILS", "bad"], undecided: ["UNDECIDED", "info"] };
+const TONE: Record<string, [string, string, string]> = { holds: ["HOLDS", "✓", "good"], fails: ["FAILS", "✗", "bad"], undecided: ["UNDECIDED", "?", "info"] };
+
+function judged(verdict: string): HTMLElement {
+  const [word, sign, tone] = TONE[verdict] ?? [verdict, "·", "info"];
+  return h("span", { class: `badge ${tone}` }, h("span", { "aria-hidden": "true" }, sign), ` ${word}`);
+}
+
+/** Judged plan by plan, where it is about several. */
+function byPlan(c: Conclusion): HTMLElement | null {
+  if (!c.plans?.length) return null;
+  return h("details", null, h("summary", null, h("small", null, `under ${c.plans.length} plans`)),
+    h("ul", { class: "reasons" }, c.plans.map((p) => h("li", null, h("b", null, p.plan), ` ${p.here} `, judged(p.verdict), p.why ? h("small", null, p.why) : null))));
+}
 
 export function conclusions(data: RunData): HTMLElement | null {
-  if (!data.conclusions?.length) return null;
-  return h("section", { class: "card" }, h("h3", null, "What the source said, and what is here"),
-    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Conclusions" }, h("table", { class: "main-table" },
+  const { source } = data;
+  const list = data.conclusions ?? [];
+  if (!source && list.length === 0) return null;
+  const counts = Object.keys(TONE).map((v) => [v, list.filter((c) => c.verdict === v).length] as const).filter(([, n]) => n > 0);
+  return h("section", { class: "card published", id: "published" }, h("h2", null, "What the source said, and what is here"),
+    source ? h("p", null, h("b", null, source.name), ` · ${source.method}`) : null,
+    counts.length > 0 ? h("p", { class: "judged" }, counts.map(([v, n]) => [`${n} × `, judged(v), " "]).flat()) : null,
+    list.length > 0 ? h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Conclusions" }, h("table", { class: "main-table conclusions" },
       h("thead", null, h("tr", null, ["The source said", "There", "Here", "Judged"].map((c) => h("th", { scope: "col" }, c)))),
-      h("tbody", null, data.conclusions.map((c) => {
-        const [word, tone] = TONE[c.verdict] ?? [c.verdict, "info"];
-        return h("tr", null, h("th", { scope: "row" }, c.claim, h("small", null, c.source)), h("td", null, c.there), h("td", null, c.here),
-          h("td", null, h("span", { class: `badge ${tone}` }, word)));
-      })))));
+      h("tbody", null, list.map((c) => h("tr", null,
+        h("th", { scope: "row" }, c.claim, h("small", null, h("code", null, c.rule))),
+        h("td", null, c.there),
+        h("td", null, c.here, c.interval ? h("small", null, c.interval) : null),
+        h("td", null, judged(c.verdict), c.why ? h("small", null, c.why) : null, byPlan(c))))))) : null,
+    source && source.agreement.length > 0 ? h("div", null, h("h3", null, "Do both orders agree?"), h("ul", { class: "reasons" }, source.agreement.map((said) => h("li", null, said)))) : null,
+    source && source.doubts.length > 0 ? h("div", null, h("h3", null, "Figures of the source in doubt"), h("ul", { class: "reasons" }, source.doubts.map(([who, why]) => h("li", null, h("b", null, who), `: ${why}`)))) : null,
+    source ? facts([["In its tables, and not measured here", source.not_here.join(", ")]]) : null);
 }

@@ -29,7 +29,7 @@ export const experiment: Page = {
       replace(root, controls(context, plan, figure, baseline),
         rankingFigure(context, rows, plan, figure, baseline),
         rankingTable(context, rows, plan, figure, baseline, all, filters),
-        remarks(rows), conclusions(data), skipped(data));
+        remarks(rows), data.spread ? h("p", { class: "note" }, data.spread) : null, conclusions(data), skipped(data));
     };
     draw(null);
     // Ratios to another baseline than the experiment's, and of other figures in the table.

@@ -1,4 +1,5 @@
 import { about } from "./about";
+import { capacity } from "./capacity";
 import { experiment } from "./experiment";
 import type { Page } from "./page";
 import { ramp } from "./ramp";
@@ -6,4 +7,4 @@ import { sweep } from "./sweep";
 import { trials } from "./trials";
 
 /** In the order of the navigation. */
-export const PAGES: Page[] = [experiment, sweep, trials, ramp, about];
+export const PAGES: Page[] = [experiment, sweep, capacity, trials, ramp, about];

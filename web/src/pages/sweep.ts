@@ -1,5 +1,5 @@
 /** A figure against what was asked: latency against offered rate, throughput against connections. */
-import type { RunData } from "../data";
+import type { Against, RunData, Sweep } from "../data";
 import { color, dash } from "../core/colors";
 import { h } from "../core/dom";
 import { duration, plusMinus, si, thousands, UNITS, words } from "../core/format";
@@ -9,51 +9,48 @@ import { figure as figureBox } from "../parts/figure";
 import { sweep as draw, type SweepPoint } from "../plots/sweep";
 import type { Context, Page } from "./page";
 
-export type Against = "rate" | "connections";
+type Point = SweepPoint & { candidate: number };
 
-/** What the run varies: its plans' rates, or connections in closed loops. */
+const AGAINST: Record<Against, { name: string; x: string; against: string; caption: string }> = {
+  rate: { name: "Against rate", x: "requests per second asked for", against: "offered rate", caption: "Each point is a constant rate; a server keeps its latency until it no longer carries what is asked." },
+  share: { name: "Against share of the knee", x: "% of the measured knee", against: "share of the knee", caption: "Each point is a rate as a share of the highest that the named candidate sustained here." },
+  connections: { name: "Against connections", x: "connections", against: "connections", caption: "Each point is a number of connections." },
+};
+
+/** What the run varies, in the order of the buttons. */
 export function axes(data: RunData): Against[] {
-  const rates = new Set<number>();
-  const connections = new Set<number>();
-  const add = (rate: number | null, count: number | null): void => {
-    if (rate !== null) rates.add(rate);
-    else if (count !== null) connections.add(count);
-  };
-  if (data.experiment) for (const p of data.plans) { if (p.arrivals !== "stages") add(p.rate_per_s, p.connections); }
-  else for (const t of data.trials) { if (!t.failure && !t.stages?.length) add(t.offered_per_s, t.connections); }
-  return [...(rates.size > 1 ? ["rate" as const] : []), ...(connections.size > 1 ? ["connections" as const] : [])];
+  return [...new Set((data.sweeps ?? []).map((s) => s.against))];
 }
 
-/** The points of an experiment: a candidate under each plan of that axis. */
-export function experimentPoints(data: RunData, against: Against, figure: number): (SweepPoint & { candidate: number })[] {
+/** The candidates' figures at a place of a sweep of plans. */
+function ofPlan(data: RunData, plan: number, x: number, figure: number): Point[] {
   const unit = UNITS[data.figures[figure]?.unit ?? "ns"];
-  return data.plans.flatMap((plan, p) => {
-    const closed = plan.rate_per_s === null;
-    const x = against === "rate" ? plan.rate_per_s : closed && plan.arrivals !== "stages" ? plan.connections : null;
-    if (x === null) return [];
-    return (ranking(data, p, figure)?.rows ?? []).flatMap((row) => {
-      const candidate = data.candidates[row.candidate];
-      const y = row.estimate?.point ?? row.censored_at_ns ?? null;
-      if (!candidate || y === null) return [];
-      const cell = data.cells.find((c) => c.plan === p && c.candidate === row.candidate);
-      const doubtful = row.lower_bound || row.mark !== "" || row.estimate === null || cell?.verdict === "overloaded" || cell?.verdict === "broken";
-      const note = [row.estimate ? plusMinus(row.estimate) : `longer than ${unit.value(y)}`, cell && cell.verdict !== "valid" ? words(cell.verdict) : ""].filter(Boolean).join(", ");
-      return [{ x, y, low: row.estimate?.low ?? null, high: row.estimate?.high ?? null, name: candidate.label, color: color(row.candidate), dash: dash(row.candidate), hollow: doubtful, note, candidate: row.candidate }];
-    });
+  return (ranking(data, plan, figure)?.rows ?? []).flatMap((row) => {
+    const candidate = data.candidates[row.candidate];
+    const y = row.estimate?.point ?? row.censored_at_ns ?? null;
+    if (!candidate || y === null) return [];
+    const cell = data.cells.find((c) => c.plan === plan && c.candidate === row.candidate);
+    const doubtful = row.lower_bound || row.mark !== "" || row.estimate === null || cell?.verdict === "overloaded" || cell?.verdict === "broken";
+    const note = [row.estimate ? plusMinus(row.estimate) : `longer than ${unit.value(y)}`, cell && cell.verdict !== "valid" ? words(cell.verdict) : ""].filter(Boolean).join(", ");
+    return [{ x, y, low: row.estimate?.low ?? null, high: row.estimate?.high ?? null, name: candidate.label, color: color(row.candidate), dash: dash(row.candidate), hollow: doubtful, note, candidate: row.candidate }];
   });
 }
 
-/** The points of trials of `prony load`: each on its own. */
-function trialPoints(data: RunData, against: Against, id: string): (SweepPoint & { candidate: number })[] {
-  return data.trials.flatMap((t) => {
-    if (t.failure || t.stages?.length) return [];
-    const x = against === "rate" ? t.offered_per_s : t.offered_per_s === null ? t.connections : null;
-    const y = id === "throughput" ? t.requests_per_s.point : id === "p50" ? t.p50_ns : t.p99_ns ?? t.p99_censored_at_ns ?? null;
-    if (x === null || y === null) return [];
-    const e = id === "throughput" ? t.requests_per_s : null;
-    const note = [`trial ${t.index + 1}`, t.validity === "valid" ? "" : t.validity, t.outcome === "carried" ? "" : t.outcome].filter(Boolean).join(", ");
-    return [{ x, y, low: e?.low ?? null, high: e?.high ?? null, name: data.candidates[t.candidate]?.label ?? "", color: color(t.candidate), hollow: t.validity !== "valid" || t.outcome !== "carried", note, candidate: t.candidate }];
-  });
+/** A trial of `prony load` at its place. */
+function ofTrial(data: RunData, index: number, x: number, id: string): Point[] {
+  const t = data.trials.find((one) => one.index === index);
+  if (!t || t.failure) return [];
+  const y = id === "throughput" ? t.requests_per_s.point : id === "p50" ? t.p50_ns : t.p99_ns ?? t.p99_censored_at_ns ?? null;
+  if (y === null) return [];
+  const e = id === "throughput" ? t.requests_per_s : null;
+  const note = [`trial ${t.index + 1}`, t.validity === "valid" ? "" : t.validity, t.outcome === "carried" ? "" : t.outcome].filter(Boolean).join(", ");
+  return [{ x, y, low: e?.low ?? null, high: e?.high ?? null, name: data.candidates[t.candidate]?.label ?? "", color: color(t.candidate), hollow: t.validity !== "valid" || t.outcome !== "carried", note, candidate: t.candidate }];
+}
+
+/** The points of a sweep, of a figure by its index. */
+export function sweepPoints(data: RunData, sweep: Sweep, figure: number): Point[] {
+  const id = data.figures[figure]?.id ?? "";
+  return sweep.points.flatMap((p) => p.plan !== undefined ? ofPlan(data, p.plan, p.x, figure) : p.trial !== undefined ? ofTrial(data, p.trial, p.x, id) : []);
 }
 
 export const sweep: Page = {
@@ -63,24 +60,26 @@ export const sweep: Page = {
   render({ data, state }, root) {
     const possible = axes(data);
     const against = possible.find((a) => a === state.get("against")) ?? possible[0] ?? "rate";
-    const figures = data.figures.map((f, i) => ({ f, i })).filter(({ f }) => data.experiment || ["throughput", "p50", "p99"].includes(f.id));
-    const usual = against === "rate" ? "p99" : "throughput";
-    const pointsOf = ({ f, i }: (typeof figures)[number]): (SweepPoint & { candidate: number })[] =>
-      data.experiment ? experimentPoints(data, against, i) : trialPoints(data, against, f.id);
+    const along = (data.sweeps ?? []).filter((s) => s.against === against);
+    const chosen = along[state.number("sweep", 0)] ?? along[0];
+    if (!chosen) return;
+    const figures = data.figures.map((f, i) => ({ f: chosen.capacity && f.id === "throughput" ? { ...f, title: "Capacity" } : f, i })).filter(({ f }) => data.experiment || ["throughput", "p50", "p99"].includes(f.id));
+    const usual = against === "connections" ? "throughput" : "p99";
     const find = (id: string): (typeof figures)[number] | undefined => figures.find(({ f }) => f.id === id);
     // Short trials have no p99.
-    const known = [usual, "p50", "throughput"].map(find).find((f) => f !== undefined && pointsOf(f).length > 0);
+    const known = [usual, "p50", "throughput"].map(find).find((f) => f !== undefined && sweepPoints(data, chosen, f.i).length > 0);
     const current = find(state.get("y") ?? "") ?? known ?? figures[0];
     if (!current) return;
     const filters = { languages: state.list("language"), kinds: state.list("kind") };
     const hidden = state.list("hide").map(Number);
-    const all = pointsOf(current)
+    const all = sweepPoints(data, chosen, current.i)
       .filter((p) => { const c = data.candidates[p.candidate]; return c !== undefined && passes(c, filters); });
     const points = all.filter((p) => !hidden.includes(p.candidate));
     root.append(h("section", { class: "controls", "aria-label": "What is shown" },
       segments("Figure", figures.map(({ f }) => ({ value: f.id, name: f.title })), current.f.id, (y) => state.set({ y })),
       h("div", { class: "control-row" },
-        possible.length > 1 ? segments("Against", possible.map((a) => ({ value: a, name: a === "rate" ? "Against rate" : "Against connections" })), against, (v) => state.set({ against: v, y: null })) : null,
+        possible.length > 1 ? segments("Against", possible.map((a) => ({ value: a, name: AGAINST[a].name })), against, (v) => state.set({ against: v, y: null, sweep: null })) : null,
+        along.length > 1 ? select("Of", along.map((s, i) => ({ value: String(i), name: s.title })), String(along.indexOf(chosen)), (v) => state.set({ sweep: v })) : null,
         ...(["language", "kind"] as const).filter((n) => data.experiment && choices(data, n).length > 0).map((n) =>
           select(n === "language" ? "Language" : "Kind", [{ value: "", name: "all" }, ...choices(data, n).map((v) => ({ value: v, name: v }))], state.get(n) ?? "", (v) => state.set({ [n]: v }))),
         candidates({ data, state }, [...new Set(all.map((p) => p.candidate))], hidden))));
@@ -88,12 +87,12 @@ export const sweep: Page = {
     const time = current.f.unit === "ns";
     const logY = state.get("scale") === null ? time : state.get("scale") === "log";
     const xs = points.map((p) => p.x);
-    const logX = against === "connections" || Math.max(...xs) / Math.min(...xs) >= 8;
-    const xLabel = against === "rate" ? "requests per second asked for" : "connections";
+    const logX = against === "connections" || (against === "rate" && Math.max(...xs) / Math.min(...xs) >= 8);
+    const { x: xLabel, against: whereTo, caption } = AGAINST[against];
     root.append(figureBox({
       id: "plot-sweep",
-      title: `${current.f.title} against ${against === "rate" ? "offered rate" : "connections"}`,
-      caption: `${against === "rate" ? "Each point is a constant rate; a server keeps its latency until it no longer carries what is asked." : "Each point is a closed loop of so many connections."} Bars are 95 % intervals. A hollow point is doubtful, overloaded, censored or a lower bound.`,
+      title: `${current.f.title} against ${whereTo}${chosen.title ? `: ${chosen.title}` : ""}`,
+      caption: `${caption}${chosen.capacity ? " Its rate is the highest that was sustained; other figures are of the load that confirmed it." : ""} Bars are 95 % intervals. A hollow point is doubtful, overloaded, censored or a lower bound.`,
       controls: [segments("Scale", [{ value: "linear", name: "Linear" }, { value: "log", name: "Log" }], logY ? "log" : "linear", (scale) => state.set({ scale }))],
       draw: (width) => draw({ points, xLabel, xFormat: si, yFormat: unit.axis, value: unit.value, logX, logY, diagonal: against === "rate" && current.f.id === "throughput" && !logX && !logY, connect: true }, width),
       table: () => ({ head: ["Candidate", xLabel, current.f.title, "95 % low", "95 % high", "Note"], rows: points.map((p) => [p.name, p.x, p.y, p.low, p.high, p.note]) }),
@@ -107,7 +106,7 @@ export const sweep: Page = {
 };
 
 /** A button a candidate: what it shows and hides is kept in the address. */
-function candidates({ data, state }: Context, present: number[], hidden: number[]): HTMLElement {
+export function candidates({ data, state }: Context, present: number[], hidden: number[]): HTMLElement {
   return h("div", { class: "filter", role: "group", "aria-label": "Candidates" }, present.sort((a, b) => a - b).map((i) =>
     h("button", { type: "button", class: "pill", "aria-pressed": String(!hidden.includes(i)), "data-candidate": i, onclick: () =>
       state.set({ hide: (hidden.includes(i) ? hidden.filter((x) => x !== i) : [...hidden, i]).join(",") }) },

@@ -1,9 +1,11 @@
 /** The plots of the chosen trials. */
 import type { Detail, Picture, TrialHead } from "../data";
+import { color, dash, SERIES } from "../core/colors";
 import { h } from "../core/dom";
 import { axisBytes, axisDuration, bytes, duration, percent, quantileName, rate, si, significant, thousands } from "../core/format";
 import { segments, select } from "../parts/controls";
 import { figure, legend, type LegendEntry, type TableData } from "../parts/figure";
+import { coreCells, cores } from "../plots/cores";
 import { curves } from "../plots/curve";
 import { distribution } from "../plots/distribution";
 import { heat, heatCells } from "../plots/heat";
@@ -26,7 +28,7 @@ const PART = ["var(--c0)", "var(--c2)", "var(--c1)", "var(--c5)"] as const;
 export function plots(context: Context, chosen: Chosen[]): (HTMLElement | null)[] {
   const some = chosen.flatMap((c) => (c.detail.picture ? [{ ...c, picture: c.detail.picture }] : []));
   if (some.length === 0) return [h("p", { class: "nothing" }, "The histograms of these trials cannot be read, so there are no plots.")];
-  return [byPercentile(context, some), overTime(some), heatMap(context, some), counted(some)];
+  return [byPercentile(context, some), overTime(context, some), heatMap(context, some), counted(some)];
 }
 
 export function legendOf(lines: { name: string; color: string; dash?: string }[]): LegendEntry[] {
@@ -100,9 +102,60 @@ export function panels(chosen: WithPicture[]): Panel[] {
     const server = (column: (c: WithPicture) => number[]): Line[] => each((c) => c.picture.server.at_ns.flatMap((at, i) => (at >= 0 ? [[s(at), column(c)[i] ?? null] as [number, number | null]] : [])));
     found.push(
       { id: "cpu", title: "Server CPU, cores in use", lines: server((c) => c.picture.server.cores), format: si, value: (v) => `${significant(v, 3)} cores` },
-      { id: "memory", title: "Server memory", lines: server((c) => c.picture.server.memory_bytes), format: axisBytes, value: bytes });
+      { id: "memory", title: "Server memory", lines: memory(chosen, server((c) => c.picture.server.memory_bytes)), format: axisBytes, value: bytes });
   }
+  found.push(...clientPanels(chosen), ...corePanel(chosen));
   return found;
+}
+
+/** Of one trial also by proportional shares, which count once what processes share. */
+function memory(chosen: WithPicture[], resident: Line[]): Line[] {
+  const [one] = chosen;
+  const shares = one && chosen.length === 1 ? within(one.picture.server.pss_at_ns, one.picture.server.pss_bytes) : [];
+  if (shares.length < 2) return resident;
+  return [...resident.map((l) => ({ ...l, name: "resident" })), { name: "proportional shares", color: PART[2], points: shares }];
+}
+
+/** The points of a column that lie within the window. */
+function within(at_ns: number[], column: number[]): [number, number | null][] {
+  return at_ns.flatMap((at, i) => (at >= 0 ? [[s(at), column[i] ?? null] as [number, number | null]] : []));
+}
+
+/** What Prony itself cost; empty of trials whose client was not sampled. */
+function clientPanels(chosen: WithPicture[]): Panel[] {
+  const sampled = chosen.filter((c) => c.picture.client.at_ns.length > 0);
+  if (sampled.length === 0) return [];
+  const single = chosen.length === 1;
+  const line = (c: WithPicture, name: string, column: number[], color: string): Line => ({ name, color, dash: c.dash, points: within(c.picture.client.at_ns, column), area: single });
+  const cpu = single
+    ? sampled.flatMap((c) => [line(c, "whole process", c.picture.client.cores, PART[0]), { ...line(c, "busiest worker", c.picture.client.busiest_worker, PART[2]), area: false }])
+    : sampled.map((c) => line(c, c.name, c.picture.client.cores, c.color));
+  return [
+    { id: "client-cpu", title: "Client CPU, cores in use", lines: cpu, format: si, value: (v) => `${significant(v, 3)} cores`, least: 0.1 },
+    { id: "client-memory", title: "Client memory", lines: sampled.map((c) => line(c, c.name, c.picture.client.memory_bytes, c.color)), format: axisBytes, value: bytes },
+  ];
+}
+
+/** Beyond so many lines nobody tells one from another: they become a map. */
+export const CORE_LINES_MAX = 8;
+
+/** What a CPU is called: `CPU 1 (server)`. */
+export function coreName(core: { cpu: number; of: string }): string {
+  return `CPU ${core.cpu}${core.of === "" ? "" : ` (${core.of === "both" ? "server and client" : core.of})`}`;
+}
+
+/** Each CPU as a line, where they are few. */
+function corePanel(chosen: WithPicture[]): Panel[] {
+  const single = chosen.length === 1;
+  const most = Math.max(...chosen.map((c) => c.picture.cores.cpus.length));
+  if (most === 0 || most > CORE_LINES_MAX) return [];
+  const lines = chosen.flatMap((c) => c.picture.cores.cpus.map((core, k): Line => ({
+    name: single ? coreName(core) : `${c.name}, ${coreName(core)}`,
+    color: single ? color(k) : c.color,
+    dash: single ? "" : dash(k * SERIES),
+    points: within(c.picture.cores.at_ns, core.busy),
+  })));
+  return [{ id: "cores", title: "CPUs, share of the time busy", lines, format: percent, value: percent, least: 1 }];
 }
 
 export function timeFigure(panel: Panel, seconds: [number, number], withLegend: boolean): HTMLElement {
@@ -122,14 +175,32 @@ function linesTable(panel: Panel): TableData {
   return { head: ["Seconds", ...panel.lines.map((l) => l.name)], rows: at.map((x) => [Number(x.toFixed(2)), ...columns.map((c) => c.get(x) ?? null)]) };
 }
 
-function overTime(chosen: WithPicture[]): HTMLElement {
+/** Many CPUs of one trial, a row each. */
+function coreMap({ state }: Context, chosen: WithPicture[], end: number): HTMLElement | null {
+  const many = chosen.filter((c) => c.picture.cores.cpus.length > CORE_LINES_MAX);
+  const which = many.find((c) => String(c.head.index) === state.get("cpus")) ?? many[0];
+  if (!which) return null;
+  const { at_ns, cpus } = which.picture.cores;
+  const cells = coreCells(which.picture.cores);
+  return figure({
+    id: "plot-cores",
+    title: `CPUs, share of the time busy${many.length > 1 ? `: ${which.name}` : ""}`,
+    caption: "A row a CPU, whoever used it; the darker, the busier.",
+    controls: many.length > 1 ? [select("Trial", many.map((c) => ({ value: String(c.head.index), name: c.name })), String(which.head.index), (v) => state.set({ cpus: v }))] : [],
+    draw: (width) => cores(cells, cpus.map(coreName), [0, end], width),
+    table: () => ({ head: ["Seconds", ...cpus.map(coreName)], rows: at_ns.map((at, i) => [Number(s(at).toFixed(2)), ...cpus.map((c) => c.busy[i] ?? null)]) }),
+  });
+}
+
+function overTime(context: Context, chosen: WithPicture[]): HTMLElement {
   const end = Math.max(...chosen.map((c) => s(c.detail.duration_ns)));
   const single = chosen.length === 1;
   const client = chosen.map((c) => `${c.name}: ${percent(c.detail.client.cpu_ns / c.detail.duration_ns)} of one core by ${c.detail.client.threads} ${c.detail.client.threads === 1 ? "thread" : "threads"}, busiest ${percent(c.detail.client.busiest_worker)}, ${bytes(c.detail.client.max_rss_bytes)} at most`);
   return h("section", null, h("h2", null, "Over the window"),
     single ? null : legend(legendOf(chosen)),
-    h("div", { class: "panes" }, panels(chosen).map((panel) => timeFigure(panel, [0, end], single && panel.id === "latency"))),
-    h("p", { class: "note" }, h("b", null, "The client's CPU and memory over the window. "), client.join(" · "), "."));
+    h("div", { class: "panes" }, panels(chosen).map((panel) => timeFigure(panel, [0, end], panel.id === "cores" || (single && panel.lines.length > 1)))),
+    coreMap(context, chosen, end),
+    h("p", { class: "note" }, h("b", null, "The client over the whole window. "), client.join(" · "), "."));
 }
 
 function heatMap({ state }: Context, chosen: WithPicture[]): HTMLElement {

@@ -12,7 +12,7 @@ import { type Chosen, plots } from "./trial_plots";
 import { sheets } from "./trial_sheet";
 
 /** Curves that can be told apart. */
-const OVERLAID_MAX = 8;
+export const OVERLAID_MAX = 8;
 const LISTED = 60;
 
 /** What a trial is called: its candidate only where there are several, its plan likewise. */

@@ -6,11 +6,13 @@ use std::time::{Duration, Instant};
 
 use prony_analysis::trial::{TrialContext, judge};
 use prony_load::{Control, LoadError, Measurement, Plan, Snapshot};
+use prony_record::client::ClientColumns;
 use prony_record::host::HostWindow;
 use prony_record::server::ServerSamples;
 use prony_record::trial::Trial;
 
 use super::{BenchSetup, Loader, marks};
+use crate::client_watch::ClientWatch;
 use crate::host_watch::HostWatch;
 use crate::sample::{Sampler, Samples, Watched};
 use crate::supervise::{Death, Running};
@@ -70,11 +72,15 @@ impl<'a, 'l> Loading<'a, 'l> {
         let used = self.setup.pins.used();
         let client = &self.setup.pins.client;
         let sampler = self.watched.clone().map(|watched| Sampler::start(watched, client, &used));
-        let mut watch = HostWatch::of(&used);
+        let mut host_watch = HostWatch::of(&used);
+        // The sampler of a server of ours has the CPUs already.
+        let sampled = matches!(sampler, Some(Ok(_)));
+        let mut client_watch = if sampled { ClientWatch::of(&[]) } else { ClientWatch::with_cores(&used) };
         let mut death = None;
         let running = &mut self.running;
         let mut look = |snapshot: &Snapshot| {
-            watch.look(snapshot);
+            host_watch.look(snapshot);
+            client_watch.look();
             if death.is_none()
                 && let Some(died) = running.as_mut().and_then(|running| running.died())
             {
@@ -89,7 +95,10 @@ impl<'a, 'l> Loading<'a, 'l> {
         let samples = sampler.and_then(Result::ok).map(Sampler::finish);
         let death = death.or_else(|| self.running.as_mut().and_then(|running| running.died()));
         self.death = death.map(|death| self.said(death));
-        measured.map(|m| self.judged(&m, plan, samples, watch.finish(&m.address)))
+        let measured = measured?;
+        let client = client_watch.finish(measured.window_start_ns);
+        let beside = (host_watch.finish(&measured.address), client);
+        Ok(self.judged(&measured, plan, samples, beside))
     }
 
     fn said(&self, Death { how, log_tail }: Death) -> String {
@@ -105,7 +114,7 @@ impl<'a, 'l> Loading<'a, 'l> {
         m: &Measurement,
         plan: &Plan,
         samples: Option<Samples>,
-        host_window: Option<HostWindow>,
+        (host_window, client_columns): (Option<HostWindow>, Option<ClientColumns>),
     ) -> (Trial, Option<ServerSamples>) {
         let (start_ns, end_ns) = (m.window_start_ns, m.window_end_ns);
         let cores = self.setup.pins.server.len();
@@ -123,6 +132,7 @@ impl<'a, 'l> Loading<'a, 'l> {
             // Not pinned, the server's cores are nobody's in particular.
             server_saturated: server.as_ref().filter(|_| cores > 0).map(saturated),
             host_window,
+            client_columns,
         };
         let mut trial = judge(m, plan, &context);
         // Ended by us because the server died is a finding, not an interruption.

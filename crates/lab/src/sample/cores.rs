@@ -5,7 +5,7 @@ use std::fs;
 use crate::proc_stat::{self, TICK_NS};
 
 /// CPUs whose columns are kept: one is 8 bytes a sample in memory and about as many in the log.
-const CORES_MAX: usize = 64;
+pub(crate) const CORES_MAX: usize = 64;
 
 /// Readings of the machine, one for each of the tree's.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl Machine {
 
 /// Busy is all but idle and iowait; time stolen by the hypervisor was not this machine's. 0 for a
 /// CPU that is not there.
-fn busy_ns(stat: &str, cores: &[u32]) -> Vec<u64> {
+pub(crate) fn busy_ns(stat: &str, cores: &[u32]) -> Vec<u64> {
     let cpus = proc_stat::cpus(stat);
     cores.iter().map(|core| cpus.get(core).map_or(0, |cpu| cpu.busy.saturating_mul(TICK_NS))).collect()
 }

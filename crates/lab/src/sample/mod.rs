@@ -23,7 +23,7 @@ use cores::Machine;
 use roll::Roll;
 
 mod cgroup;
-mod cores;
+pub(crate) mod cores;
 pub(crate) mod memory;
 mod roll;
 mod window;

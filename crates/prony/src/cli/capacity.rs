@@ -30,4 +30,7 @@ pub(crate) struct CapacityArguments {
     /// A header whose value is not written anywhere, beside those that are secret by custom (repeatable)
     #[arg(long, value_name = "NAME")]
     pub(crate) redact: Vec<String>,
+    /// Append the search to a run log, which `prony report` and `prony serve` show
+    #[arg(short = 'o', long = "output", value_name = "RUN.jsonl")]
+    pub(crate) output: Option<String>,
 }

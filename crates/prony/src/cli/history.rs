@@ -17,7 +17,7 @@ pub(crate) struct HistoryArguments {
     /// The form
     #[arg(long, value_enum, default_value_t = HistoryFormat::Terminal)]
     pub(crate) format: HistoryFormat,
-    /// Write to FILE instead of standard output
+    /// Write to FILE instead of standard output [default for html: history.html]
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub(crate) output: Option<String>,
 }
@@ -29,4 +29,6 @@ pub(crate) enum HistoryFormat {
     Terminal,
     /// `prony.history/1`
     Json,
+    /// One self-contained page, with a switch of figures
+    Html,
 }

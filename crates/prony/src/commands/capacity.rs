@@ -16,6 +16,7 @@ use prony_record::{Tool, rfc3339};
 use prony_report::terminal::{self, TerminalOptions};
 
 use super::embedded::Embedded;
+use super::logs::SearchLog;
 use super::{parse_cpus, plan, write_file};
 use crate::cli::CapacityArguments;
 use crate::failure::Failure;
@@ -24,6 +25,8 @@ use crate::printer::Printer;
 
 /// A probe's window unless `-d` says otherwise: at a thousand a second, 3,000 requests.
 const PROBE: Duration = Duration::from_secs(3);
+/// What the target inside the binary is called in run logs.
+const EMBEDDED: &str = "embedded target";
 /// Connections unless `-c` says otherwise, as in `load -R`.
 const CONNECTIONS: u32 = 100;
 
@@ -31,6 +34,7 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
     let given = arguments.url.as_deref().map(Target::parse).transpose().map_err(Failure::usage)?;
     let somewhere = Target::parse("http://127.0.0.1/").map_err(Failure::usage)?;
     let mut wanted = capacity_plan(arguments, given.clone().unwrap_or(somewhere))?;
+    let log = arguments.output.as_deref().map(SearchLog::open).transpose()?;
     let interrupt = interrupt::of_a_run()?;
     let embedded = if given.is_none() { Some(Embedded::start()?) } else { None };
     if let Some(embedded) = &embedded {
@@ -71,6 +75,10 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
     };
     drop(embedded);
     publish(arguments, &report, printer)?;
+    if let Some(log) = log {
+        let candidate = if arguments.url.is_none() { EMBEDDED } else { report.target.url.as_str() };
+        log.append(&report, candidate)?;
+    }
     if report.interrupted {
         return Err(Failure::interrupted());
     }

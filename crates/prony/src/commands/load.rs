@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 use indicatif::{ProgressBar, ProgressStyle};
 use prony_analysis::slo;
 use prony_analysis::trial::{TrialContext, judge};
+use prony_lab::client_watch::ClientWatch;
 use prony_lab::host_watch::HostWatch;
 use prony_load::tls::Verify;
 use prony_load::{Plan, Snapshot, Target};
@@ -68,8 +69,10 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
         .and_metrics(arguments.metrics.as_deref(), || watch::load_rate(&plan), &own_cpus, printer)?;
     let progress = progress_bar(&plan, arguments.quiet || !printer.watched());
     let mut host_watch = HostWatch::of(&own_cpus);
+    let mut client_watch = ClientWatch::with_cores(&[]);
     let measured = prony_load::run(&plan, &control, &mut |snapshot| {
         host_watch.look(snapshot);
+        client_watch.look();
         show(&progress, &plan, snapshot);
         watch.snapshot(snapshot);
     });
@@ -87,6 +90,7 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
         embedded_target: embedded.is_some(),
         server_saturated: None,
         host_window: host_watch.finish(&measured.address),
+        client_columns: client_watch.finish(measured.window_start_ns),
     };
     let mut trial = judge(&measured, &plan, &context);
     slo::hold_all(&slos, &mut trial);

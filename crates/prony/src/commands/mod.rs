@@ -10,6 +10,7 @@ pub(crate) mod embedded;
 mod export;
 pub(crate) mod history;
 pub(crate) mod load;
+pub(crate) mod logs;
 pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod schema;

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use prony_analysis::experiment::analyse;
 use prony_record::Trial;
+use prony_record::capacity::CapacityReport;
 use prony_record::export::openmetrics;
 use prony_record::run_log::RunLog;
 use prony_record::slo::Decision;
@@ -23,7 +24,7 @@ use crate::printer::Printer;
 const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
 pub(crate) fn run(arguments: &ReportArguments, printer: &Printer) -> Result<(), Failure> {
-    let log = RunLog::read(Path::new(&arguments.run))?;
+    let log = super::logs::read(Path::new(&arguments.run))?;
     if log.truncated {
         printer.note(&format!("{}: its last line was cut off and is dropped.", arguments.run));
     }
@@ -122,8 +123,17 @@ fn render_text(log: &RunLog, format: ReportFormat, color: bool) -> String {
         ReportFormat::Json => json::trials(&trials),
         ReportFormat::Csv => csv::trials(&trials),
         ReportFormat::Github => github::trials(&trials),
-        _ => trials.iter().map(|(_, t)| terminal::trial(t, &options)).collect::<Vec<_>>().join("\n"),
+        _ => one_by_one(log, &options),
     }
+}
+
+/// Trials of `prony load` and searches of `prony capacity`, each as its command showed it.
+fn one_by_one(log: &RunLog, options: &TerminalOptions) -> String {
+    let shown = log.results.iter().filter_map(|result| match CapacityReport::of(&log.header, result) {
+        Some(search) => Some(terminal::capacity(&search, options)),
+        None => result.trial.as_ref().map(|trial| terminal::trial(trial, options)),
+    });
+    shown.collect::<Vec<_>>().join("\n")
 }
 
 fn open(path: &str) -> Result<(), Failure> {

@@ -2,20 +2,19 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use prony_record::openmetrics::CONTENT_TYPE;
-use prony_record::run_log::RunLog;
 use prony_report::page::{self, live};
 
 use super::guard::{Admission, Guard};
 use super::http::{self, Answer, Refusal, Request};
 use super::hub::{Heard, Hub};
 use super::metrics::Metrics;
+use super::shelf::Shelf;
 use crate::failure::Failure;
 
 /// Connections at once: a browser takes six, and few people watch one run.
@@ -32,7 +31,7 @@ pub(crate) enum Site {
     /// A run that goes on, and its report when it is over.
     Live(Arc<Hub>),
     /// Run logs.
-    Runs(Vec<PathBuf>),
+    Runs(Shelf),
     /// How a run stands, for machines.
     Metrics(Arc<Metrics>),
 }
@@ -157,12 +156,12 @@ fn route(stream: &mut TcpStream, request: &Request, site: &Site) -> io::Result<(
             }
             None => say(stream, 404, "The report is here when the run is over.", head_only),
         },
-        (Site::Runs(paths), "/") => page(stream, list(paths), head_only),
-        (Site::Runs(paths), path) => {
-            let found =
-                path.strip_prefix("/runs/").and_then(|n| n.parse::<usize>().ok()).and_then(|n| paths.get(n));
-            match found {
-                Some(path) => page(stream, report(path), head_only),
+        (Site::Runs(shelf), "/") => page(stream, shelf.list(), head_only),
+        (Site::Runs(shelf), "/history") => page(stream, shelf.history(), head_only),
+        (Site::Runs(shelf), path) => {
+            let number = path.strip_prefix("/runs/").and_then(|n| n.parse::<usize>().ok());
+            match number.and_then(|n| shelf.report(n)) {
+                Some(report) => page(stream, report, head_only),
                 None => say(stream, 404, "There is no such page.", head_only),
             }
         }
@@ -174,36 +173,6 @@ fn route(stream: &mut TcpStream, request: &Request, site: &Site) -> io::Result<(
         (Site::Metrics(_), _) => say(stream, 404, "The figures are at /metrics.", head_only),
         _ => say(stream, 404, "There is no such page.", head_only),
     }
-}
-
-fn report(path: &Path) -> Result<String, String> {
-    let log = RunLog::read(path).map_err(|e| e.to_string())?;
-    page::report(&log).map_err(|e| e.to_string())
-}
-
-/// Read anew each time it is asked for: a run may be going on.
-fn list(paths: &[PathBuf]) -> Result<String, String> {
-    let mut entries: Vec<live::RunEntry> = paths
-        .iter()
-        .enumerate()
-        .map(|(n, path)| {
-            let file = path.display().to_string();
-            match RunLog::read(path) {
-                Ok(log) => live::entry(&log, &file, format!("runs/{n}")),
-                Err(why) => live::RunEntry {
-                    href: String::new(),
-                    file,
-                    title: String::new(),
-                    headline: String::new(),
-                    created_at: String::new(),
-                    trials: String::new(),
-                    failure: Some(why.to_string()),
-                },
-            }
-        })
-        .collect();
-    entries.sort_by(|a, b| b.created_at.cmp(&a.created_at));
-    live::runs(&entries).map_err(|e| e.to_string())
 }
 
 fn page(stream: &mut TcpStream, html: Result<String, String>, head_only: bool) -> io::Result<()> {

@@ -10,7 +10,9 @@ mod http;
 mod hub;
 mod listen;
 mod metrics;
+mod shelf;
 
 pub(crate) use hub::Hub;
 pub(crate) use listen::{Server, Site};
 pub(crate) use metrics::{Metrics, UnderWay, Whose};
+pub(crate) use shelf::Shelf;

@@ -89,3 +89,19 @@ fn a_run_log_names_the_commit_of_its_folder() {
     let header: Value = serde_json::from_str(world.read("r.jsonl").lines().next().unwrap()).unwrap();
     assert_eq!(header["commit"], commit);
 }
+
+#[test]
+fn a_history_is_a_page_with_every_figure() {
+    if prony_report::page::available().is_err() {
+        return;
+    }
+    let world = world();
+    let said = world.prony(&["history", "--figure", "p50", "--format", "html"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.err.contains("history.html"), "{said:?}");
+    let page = world.read("history.html");
+    assert!(page.contains("\"kind\":\"history\"") && page.contains("id=\"h0\""), "it has its points");
+    // The figure that was asked for is the first, and the change of another is there all the same.
+    assert!(page.contains("\"figures\":[{\"id\":\"p50\"") && page.contains("1 change for the worse"));
+    assert!(!page.contains("http-equiv=\"refresh\"") && !page.contains("href=\"http"));
+}

@@ -18,6 +18,7 @@ mod metrics;
 mod misbehaviour;
 mod ports;
 mod schema;
+mod search;
 mod servers;
 mod signals;
 mod targets;

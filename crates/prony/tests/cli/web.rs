@@ -76,3 +76,33 @@ fn a_load_is_told_as_it_goes_and_then_its_report_is_there() {
     assert!(report.contains("\"kind\":\"run\",\"experiment\":false"));
     assert_eq!(load.wait().unwrap().code(), Some(0), "it ends when its page has the report");
 }
+
+#[test]
+fn a_folder_is_served_as_it_grows_with_its_history() {
+    if prony_report::page::available().is_err() {
+        return;
+    }
+    let world = World::new();
+    std::fs::create_dir(world.path("logs")).unwrap();
+    let load = |name: &str| {
+        let said = world.prony(&["load", "-n", "200", "-q", "-o", &format!("logs/{name}.jsonl")]);
+        assert_eq!(said.code, Some(0), "{said:?}");
+    };
+    load("b");
+    let mut serving = prony(&world, &["serve", "logs"]);
+    let address = address(serving.stdout.take().unwrap());
+    let get = |path: &str| raw(&address, &format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n"));
+    let list = get("/");
+    assert!(list.contains("\"href\":\"runs/0\"") && !list.contains("\"history\":"), "one run has no history");
+    load("a");
+    let list = get("/");
+    assert!(list.contains("\"href\":\"runs/1\"") && list.contains("\"history\":\"history\""), "{list}");
+    let history = get("/history");
+    assert!(history.contains("\"kind\":\"history\"") && history.contains("\"runs\":2"), "{history}");
+    assert!(history.contains("Content-Security-Policy: default-src 'none'"));
+    // What was found first keeps its address.
+    assert!(get("/runs/0").contains("\"home\":\"../\"") && get("/runs/1").contains("\"kind\":\"run\""));
+    assert!(get("/runs/2").starts_with("HTTP/1.1 404 ") && get("/history/x").starts_with("HTTP/1.1 404 "));
+    serving.kill().unwrap();
+    serving.wait().unwrap();
+}

@@ -11,7 +11,7 @@ pub mod hlog;
 pub mod jtl;
 pub mod openmetrics;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 
 use std::borrow::Cow;
 use std::io;

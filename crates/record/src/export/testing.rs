@@ -17,7 +17,7 @@ const S: u64 = 1_000_000_000;
 
 /// A trial with a second for each list of response times in nanoseconds,
 /// on 8 connections, from noon on with a warm-up of 1.5 s.
-pub(super) fn trial(seconds: &[&[u64]]) -> Trial {
+pub(crate) fn trial(seconds: &[&[u64]]) -> Trial {
     let mut all = empty_histogram();
     let series: Vec<SeriesPoint> = (0..)
         .zip(seconds)
@@ -70,6 +70,7 @@ pub(super) fn trial(seconds: &[&[u64]]) -> Trial {
             max_rss_bytes: 0,
             stamps_rejected: 0,
             waits: String::new(),
+            columns: None,
         },
         verdict: Verdict { validity: Validity::Valid, reasons: Vec::new() },
         tls: None,

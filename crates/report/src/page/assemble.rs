@@ -7,7 +7,7 @@ use prony_record::Tool;
 use prony_record::run_log::{RunLog, TrialResult};
 
 use super::data::{Candidate, Cell, CellReason, Chunk, FigureHead, Head, PageData, PlanHead, SCHEMA};
-use super::{detail, pack, ranking, trial_head};
+use super::{capacity, detail, pack, published, ranking, sweep, trial_head};
 use crate::words;
 
 /// The name of run logs that `prony load` writes.
@@ -46,6 +46,9 @@ pub(super) fn page(log: &RunLog) -> (PageData, Vec<Chunk>) {
             .iter()
             .filter_map(|r| Some(pack::chunk(format!("t{}", r.planned.index), &detail::detail(r)?))),
     );
+    let (capacities, probes) = capacity::capacities(log, &results, &names);
+    chunks.extend(probes);
+    let (theirs, conclusions, source) = published::beside(&analysis, &names);
     let data = PageData {
         schema: SCHEMA,
         kind: "run",
@@ -57,12 +60,17 @@ pub(super) fn page(log: &RunLog) -> (PageData, Vec<Chunk>) {
         figures: figures(),
         rankings,
         cells: if experiment { cells(&analysis, &names) } else { Vec::new() },
-        published: Vec::new(),
-        conclusions: Vec::new(),
+        published: theirs,
+        conclusions,
         trials: results.iter().filter_map(|r| trial_head::of(r, &names)).collect(),
         quantiles: quantiles(),
         skipped: analysis.skipped.clone(),
         notes: analysis.notes.clone(),
+        source,
+        spread: words::spread(&analysis),
+        sweeps: if experiment { sweep::of_plans(log, &names) } else { sweep::of_trials(&results) },
+        capacities,
+        home: None,
     };
     (data, chunks)
 }
@@ -82,8 +90,13 @@ fn head(
     experiment: bool,
 ) -> Head {
     let measured: Vec<_> = results.iter().filter_map(|r| r.trial.as_ref()).collect();
+    let search = match results {
+        [one] if !experiment => one.capacity.as_ref(),
+        _ => None,
+    };
     let headline = match measured.as_slice() {
         _ if experiment => analysis.headline.clone(),
+        _ if search.is_some() => search.map(capacity::answer).unwrap_or_default(),
         [one] => trial_head::answer(one),
         many => format!(
             "{} of {}",
@@ -92,7 +105,7 @@ fn head(
         ),
     };
     let reproduce = match measured.as_slice() {
-        [one] if !experiment => {
+        [one] if !experiment && search.is_none() => {
             let candidate = results.iter().find(|r| r.trial.is_some()).map(|r| r.planned.candidate.as_str());
             super::reproduce::line(one, candidate.unwrap_or_default())
         }
@@ -163,18 +176,23 @@ fn candidates(log: &RunLog, analysis: &ExperimentAnalysis) -> Vec<Candidate> {
 }
 
 fn plans(log: &RunLog, analysis: &ExperimentAnalysis) -> Vec<PlanHead> {
-    let of = |name: &str| log.header.plans.iter().find(|p| p.name == name).map(|p| &p.plan);
+    let of = |name: &str| log.header.plans.iter().find(|p| p.name == name);
     analysis
         .plans
         .iter()
         .map(|plan| {
-            let record = of(&plan.name);
+            let named = of(&plan.name);
+            let record = named.map(|n| &n.plan);
+            let share = named.and_then(|n| n.share.as_ref());
             PlanHead {
                 name: plan.name.clone(),
                 describe: plan.describe.clone(),
                 connections: record.map(|r| r.connections),
-                rate_per_s: record.and_then(|r| r.rate_per_s),
+                // Of a share of a knee it is a placeholder.
+                rate_per_s: record.and_then(|r| r.rate_per_s).filter(|_| share.is_none()),
                 arrivals: record.map(|r| r.arrivals.clone()),
+                capacity: named.and_then(|n| n.capacity.clone()),
+                share: share.map(|s| (s.share, s.of.to_string())),
             }
         })
         .collect()

@@ -49,6 +49,21 @@ pub struct PageData {
     pub skipped: Vec<Skipped>,
     /// What a reader should know and no figure says.
     pub notes: Vec<String>,
+    /// The source of `published` and `conclusions`, beside its figures.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
+    /// What the choice of a server is worth to an application that works itself: a sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spread: Option<String>,
+    /// What the run varies: its plans, or its trials, along one thing each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sweeps: Vec<Sweep>,
+    /// Plans that search for the highest sustainable rate; their probes are in the chunk `c` + plan.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub capacities: Vec<Capacity>,
+    /// Where the list of runs is, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub home: Option<String>,
 }
 
 /// What was asked, and how.
@@ -124,6 +139,12 @@ pub struct PlanHead {
     pub rate_per_s: Option<f64>,
     /// `closed`, `constant`, `poisson`, `stages`.
     pub arrivals: Option<String>,
+    /// What is kept by the rate that it searches for: `p99<50ms`; none where it is no search.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<String>,
+    /// Its rate as a share of a measured knee, and whose: `rate_per_s` is none then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<(f64, String)>,
 }
 
 /// A figure that can be ranked by.
@@ -260,6 +281,103 @@ pub struct Conclusion {
     pub verdict: String,
     /// Where it was published.
     pub source: String,
+    /// What it was judged by: a claim on figures.
+    pub rule: String,
+    /// The 95 % interval of ours, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<String>,
+    /// What the figures do not say: why it is undecided, where plans differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// Plan by plan, where it is about several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub plans: Vec<ConclusionUnder>,
+}
+
+/// A conclusion under one plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ConclusionUnder {
+    /// The plan's name.
+    pub plan: String,
+    /// `holds`, `fails` or `undecided`.
+    pub verdict: String,
+    /// Ours, in words.
+    pub here: String,
+    /// Why it is undecided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// Somebody's publication beside this run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Source {
+    /// What it is called.
+    pub name: String,
+    /// How its figures were obtained.
+    pub method: String,
+    /// How far its order agrees with ours, a sentence a plan.
+    pub agreement: Vec<String>,
+    /// Rows of its that are doubted: candidate and reason.
+    pub doubts: Vec<(String, String)>,
+    /// Candidates of its tables without a figure here.
+    pub not_here: Vec<String>,
+}
+
+/// Plans, or trials of `prony load`, that differ in one thing only.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Sweep {
+    /// `rate`, `share` (of a knee, in percent) or `connections`.
+    pub against: &'static str,
+    /// What they have in common, where several sweeps differ in it: `500 connections`.
+    pub title: String,
+    /// Whether throughput is the rate that a search found.
+    pub capacity: bool,
+    /// In order of `x`.
+    pub points: Vec<SweepPoint>,
+}
+
+/// A plan or a trial of a sweep.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SweepPoint {
+    /// Requests per second, percent, or connections.
+    pub x: f64,
+    /// Index of the plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<usize>,
+    /// Number of the trial.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trial: Option<u32>,
+}
+
+/// A plan that searches for the highest sustainable rate.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Capacity {
+    /// Index of the plan.
+    pub plan: usize,
+    /// What had to be kept.
+    pub slo: String,
+    /// What was found, by candidate.
+    pub rows: Vec<CapacityRow>,
+}
+
+/// What the searches of a candidate found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CapacityRow {
+    /// Index of the candidate.
+    pub candidate: usize,
+    /// The rate: over several searches the geometric mean with its interval; of one, the highest rate that
+    /// was sustained, up to the lowest that was not. None where not even the lowest was.
+    pub estimate: Option<Short>,
+    /// Whether the interval is that of a single search.
+    pub edge: bool,
+    /// The client was the limit: print `≥`.
+    pub lower_bound: bool,
+    /// Searches made.
+    pub searches: u32,
+    /// Searches that found a rate.
+    pub found: u32,
+    /// Searches after whose overload the rate was not sustained at once.
+    pub slow_to_recover: u32,
 }
 
 /// A trial in a list.
@@ -311,7 +429,7 @@ pub struct TrialHead {
 /// A part of the data that is decoded when it is looked at: zlib in base64.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
-    /// `t17`, `r0`.
+    /// `t17`, `r0`, `c0`, `h0`.
     pub name: String,
     /// Its JSON, packed.
     pub text: String,

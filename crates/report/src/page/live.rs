@@ -128,6 +128,9 @@ struct Live<'a> {
     live: Option<&'a LiveHead>,
     #[serde(skip_serializing_if = "Option::is_none")]
     runs: Option<&'a [RunEntry]>,
+    /// Where the history of these runs is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    history: Option<&'a str>,
 }
 
 /// The page of a run that goes on; it listens to `events`.
@@ -135,16 +138,16 @@ struct Live<'a> {
 /// # Errors
 /// When this Prony was built without the front end.
 pub fn live(head: &LiveHead) -> Result<String, NoPage> {
-    let data = Live { schema: SCHEMA, kind: "live", live: Some(head), runs: None };
+    let data = Live { schema: SCHEMA, kind: "live", live: Some(head), runs: None, history: None };
     Ok(App::embedded()?.live("Prony, live", &serde_json::to_string(&data).unwrap_or_default()))
 }
 
-/// The page that lists run logs.
+/// The page that lists run logs, with a link to their history where there is one.
 ///
 /// # Errors
 /// When this Prony was built without the front end.
-pub fn runs(entries: &[RunEntry]) -> Result<String, NoPage> {
-    let data = Live { schema: SCHEMA, kind: "runs", live: None, runs: Some(entries) };
+pub fn runs(entries: &[RunEntry], history: Option<&str>) -> Result<String, NoPage> {
+    let data = Live { schema: SCHEMA, kind: "runs", live: None, runs: Some(entries), history };
     Ok(App::embedded()?.live("Runs · Prony", &serde_json::to_string(&data).unwrap_or_default()))
 }
 

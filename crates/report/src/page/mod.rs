@@ -6,17 +6,22 @@
 //! statistic: every figure and every interval that it can show is in here.
 
 mod assemble;
+mod capacity;
 pub mod data;
 mod detail;
+mod history;
 pub mod live;
 mod pack;
+mod published;
 mod ranking;
 mod reproduce;
 pub mod shell;
+mod sweep;
 #[cfg(test)]
 mod tests;
 mod trial_head;
 
+pub use history::{HistoryFrom, history};
 pub use shell::{NoPage, POLICY_LIVE};
 
 use prony_record::run_log::RunLog;
@@ -28,6 +33,18 @@ use prony_record::run_log::RunLog;
 pub fn report(log: &RunLog) -> Result<String, NoPage> {
     let app = shell::App::embedded()?;
     let (data, chunks) = assemble::page(log);
+    let title = format!("{} · Prony", data.head.headline);
+    Ok(app.file(&title, &serde_json::to_string(&data).unwrap_or_default(), &chunks))
+}
+
+/// The same on a server that has a list of runs at `home`, relative to the page.
+///
+/// # Errors
+/// When this Prony was built without the front end.
+pub fn served(log: &RunLog, home: &str) -> Result<String, NoPage> {
+    let app = shell::App::embedded()?;
+    let (mut data, chunks) = assemble::page(log);
+    data.home = Some(home.to_owned());
     let title = format!("{} · Prony", data.head.headline);
     Ok(app.file(&title, &serde_json::to_string(&data).unwrap_or_default(), &chunks))
 }

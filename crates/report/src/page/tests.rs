@@ -1,5 +1,10 @@
 //! The data and the shell; what the script makes of them is tested in web/.
 
+use prony_record::Estimate;
+use prony_record::capacity::{CapacityRecord, CapacityReport, Probe};
+use prony_record::client::ClientColumns;
+use prony_record::published::{Conclusion, Published, PublishedRow};
+use prony_record::trial::Bound;
 use serde_json::Value;
 
 use super::shell::App;
@@ -124,4 +129,241 @@ fn an_empty_run_is_a_page_all_the_same() {
 #[test]
 fn without_a_front_end_there_is_a_sentence() {
     assert!(NoPage.to_string().contains("make build") && NoPage.to_string().contains("--format"));
+}
+
+/// A source with a row for each of three, one of them in doubt, and a conclusion of each judgement.
+fn published() -> Published {
+    let row = |candidate: &str, rate: f64, p99_ms: Option<f64>, doubt: Option<&str>| PublishedRow {
+        name: candidate.to_uppercase(),
+        candidate: candidate.into(),
+        connections: Some(100),
+        rate_per_s: None,
+        figures: [("requests_per_s", Some(rate)), ("p99_ms", p99_ms)]
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+            .collect(),
+        remarks: Default::default(),
+        doubt: doubt.map(str::to_owned),
+        workers: None,
+    };
+    let conclusion = |text: &str, claim: &str| Conclusion {
+        text: text.into(),
+        claim: claim.into(),
+        at: Default::default(),
+    };
+    Published {
+        source: "Three of them, 2019".into(),
+        method: "by hand".into(),
+        rows: vec![
+            row("nginx-fpm", 1_000.0, Some(20.0), None),
+            row("node-http", 1_500.0, Some(10.0), None),
+            row("hyper:b+c", 9_000.0, None, Some("</script>too good")),
+            row("php-pm", 10.0, None, None),
+        ],
+        conclusions: vec![
+            conclusion("Node beats nginx", "throughput(node-http) > 1.5 * throughput(nginx-fpm)"),
+            conclusion("Node is ten times nginx", "throughput(node-http) > 10 * throughput(nginx-fpm)"),
+            conclusion("PHP-PM is slow", "throughput(php-pm) < throughput(nginx-fpm)"),
+        ],
+        facts: Default::default(),
+    }
+}
+
+#[test]
+fn a_source_s_figures_and_conclusions_stand_beside_ours() {
+    let mut log = fixtures::run();
+    log.header.published = Some(published());
+    let page = file(&log);
+    let data = data(&page);
+    let theirs = data["published"].as_array().unwrap();
+    // Of each plan three rates and two percentiles: the fourth candidate is not here.
+    assert_eq!(theirs.len(), 2 * (3 + 2), "{theirs:?}");
+    let of = |candidate: u64, figure: u64| {
+        theirs
+            .iter()
+            .find(|p| p["plan"] == 0 && p["candidate"] == candidate && p["figure"] == figure)
+            .unwrap()
+    };
+    assert_eq!((of(1, 0)["value"].as_f64(), of(1, 0)["ratio"].as_f64()), (Some(1_500.0), Some(1.5)));
+    assert_eq!((of(1, 2)["value"].as_f64(), of(1, 2)["ratio"].as_f64()), (Some(10e6), Some(0.5)));
+    assert_eq!((&of(2, 0)["ratio"], of(2, 0)["doubt"].as_str()), (&Value::Null, Some("</script>too good")));
+    let judged: Vec<_> = data["conclusions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| (c["verdict"].as_str().unwrap(), c["there"].as_str().unwrap(), c["here"].as_str().unwrap()))
+        .collect();
+    assert_eq!(judged[0], ("holds", "1.50 ×", "2.00 ×"));
+    assert_eq!((judged[1].0, judged[2].0), ("fails", "undecided"));
+    assert_eq!(data["conclusions"][0]["plans"].as_array().unwrap().len(), 2, "judged plan by plan");
+    assert!(data["conclusions"][2]["why"].as_str().unwrap().contains("php-pm"), "{}", data["conclusions"][2]);
+    assert_eq!(data["source"]["not_here"][0], "php-pm");
+    assert_eq!(data["source"]["doubts"][0][0], "hyper:b+c");
+}
+
+#[test]
+fn a_run_without_a_source_says_nothing_of_one() {
+    let data = data(&file(&fixtures::run()));
+    for key in ["published", "conclusions", "source", "capacities", "home"] {
+        assert!(data.get(key).is_none(), "{key}");
+    }
+}
+
+/// A search that found 900 a second times a factor, or nothing.
+fn search(found: Option<f64>) -> CapacityRecord {
+    let probe = |rate_per_s: f64, sustained: bool| Probe {
+        rate_per_s,
+        completed_per_s: rate_per_s.min(950.0),
+        sustained,
+        why: "p99 is 9 ms".into(),
+        phase: "doubling".into(),
+        duration_ns: 1_000_000_000,
+        p50_ns: Some(1_234_567),
+        p99_ns: None,
+        failed_share: 0.0,
+    };
+    CapacityRecord {
+        slo: "p99<50ms".into(),
+        capacity_per_s: found.map(|rate| Estimate::new(rate, rate, rate * 1.1, 2)),
+        bound: Bound::Exact,
+        recovers: Some(false),
+        probes: vec![probe(900.0, true), probe(1_000.0, false)],
+        void: None,
+    }
+}
+
+#[test]
+fn searches_are_in_a_chunk_and_what_they_found_is_in_the_head() {
+    let mut log = fixtures::run();
+    for result in log.results.iter_mut().filter(|r| r.planned.plan == "c50") {
+        let found = match (result.planned.candidate.as_str(), result.planned.block) {
+            ("nginx-fpm", block) => Some(900.0 + f64::from(block)),
+            ("node-http", 0) => Some(1_800.0),
+            _ => None,
+        };
+        result.capacity = Some(search(found));
+    }
+    log.results.retain(|r| r.planned.candidate != "node-http" || r.planned.block == 0);
+    let page = file(&log);
+    let data = data(&page);
+    let head = &data["capacities"][0];
+    assert_eq!((&head["plan"], &head["slo"]), (&0.into(), &"p99<50ms".into()));
+    let rows = head["rows"].as_array().unwrap();
+    let seen =
+        |i: usize| (rows[i]["edge"].as_bool(), rows[i]["searches"].as_u64(), rows[i]["found"].as_u64());
+    assert_eq!(
+        [seen(0), seen(1), seen(2)],
+        [(Some(false), Some(3), Some(3)), (Some(true), Some(1), Some(1)), (Some(false), Some(3), Some(0))]
+    );
+    assert!((rows[0]["estimate"]["point"].as_f64().unwrap() - 901.0).abs() < 0.1, "{}", rows[0]);
+    assert!(rows[0]["estimate"]["high"].as_f64().unwrap() < 910.0, "over three searches, not of one");
+    assert_eq!(
+        rows[1]["estimate"]["high"].as_f64().map(f64::round),
+        Some(1_980.0),
+        "of one, up to what failed"
+    );
+    assert_eq!(rows[2]["estimate"], Value::Null);
+    let searches = unpacked(&page, "c0");
+    assert_eq!(searches["searches"].as_array().unwrap().len(), 7);
+    let probe = &searches["searches"][0]["probes"][1];
+    assert_eq!((&probe["sustained"], &probe["p50_ns"]), (&false.into(), &1_235_000.into()));
+    assert!(!page.contains("id=\"c1\""), "the other plan searches for nothing");
+}
+
+#[test]
+fn a_search_by_itself_is_a_page() {
+    let trial = fixtures::closed();
+    let report = CapacityReport {
+        schema: prony_record::capacity::SCHEMA.into(),
+        tool: prony_record::Tool::this(),
+        started_at: trial.started_at.clone(),
+        interrupted: false,
+        target: trial.target.clone(),
+        plan: trial.plan.clone(),
+        host: trial.host.clone(),
+        found: search(Some(900.0)),
+        confirmation: Some(trial),
+    };
+    let data = data(&file(&report.run_log("a")));
+    assert_eq!(data["head"]["headline"], "900 req/s sustained (p99<50ms); 990 is not");
+    assert_eq!(data["capacities"][0]["rows"][0]["edge"], true);
+}
+
+#[test]
+fn what_cpus_and_the_client_did_is_in_a_trial_s_chunk() {
+    let mut log = fixtures::run();
+    let times = |step: u64| (0..100).map(|i| i * step).collect::<Vec<u64>>();
+    log.results[0].trial.as_mut().unwrap().client.columns = Some(ClientColumns {
+        at_ns: (0..100).map(|i| i * 100_000_000).collect(),
+        process_cpu_ns: times(50_000_000),
+        worker_cpu_ns: vec![times(40_000_000)],
+        rss_bytes: vec![7; 100],
+        cores: vec![0],
+        core_busy_ns: vec![times(90_000_000)],
+    });
+    let page = file(&log);
+    let picture = &unpacked(&page, "t0")["picture"];
+    assert_eq!(
+        (&picture["client"]["cores"][3], &picture["client"]["busiest_worker"][3]),
+        (&0.5.into(), &0.4.into())
+    );
+    assert_eq!(
+        (&picture["client"]["memory_bytes"][3], &picture["cores"]["cpus"][0]["busy"][3]),
+        (&7.into(), &0.9.into())
+    );
+    // An older log has none of it, and is shown all the same.
+    let older = &unpacked(&page, "t1")["picture"];
+    assert_eq!(
+        (
+            older["client"]["at_ns"].as_array().unwrap().len(),
+            older["cores"]["cpus"].as_array().unwrap().len()
+        ),
+        (0, 0)
+    );
+}
+
+#[test]
+fn a_history_s_points_are_in_chunks_and_its_changes_in_the_head() {
+    use prony_analysis::history::{figures, figures_of, history};
+    let logs: Vec<RunLog> = (0..10_u32)
+        .map(|day| {
+            let mut log = fixtures::run();
+            log.header.created_at = format!("2026-03-{:02}T10:00:00.000Z", day + 1);
+            log.header.commit = Some(format!("{day:040x}"));
+            let worse = if day < 6 { 1.0 } else { 0.7 };
+            for result in log.results.iter_mut().filter(|r| r.planned.candidate == "node-http") {
+                result.trial.as_mut().unwrap().throughput.requests_per_s.point *=
+                    worse + f64::from(day % 3) / 1e3;
+            }
+            log
+        })
+        .collect();
+    let of = |figure| {
+        let runs = logs.iter().map(|log| figures_of(log, "<b>.jsonl", figure).unwrap());
+        history(runs.collect(), figure, Vec::new())
+    };
+    let histories: Vec<_> = figures().into_iter().map(of).collect();
+    let href = |file: &str| Some(format!("runs/{}", file.len()));
+    let from = HistoryFrom { histories: &histories, folder: "runs", href: &href, home: None };
+    let (json, chunks) = history::data(&from);
+    let page = APP.file("History", &json, &chunks);
+    let data = data(&page);
+    assert_eq!((&data["kind"], &data["history"]["runs"]), (&"history".into(), &10.into()));
+    let series = data["history"]["series"].as_array().unwrap();
+    assert_eq!(series.len(), 3 * 2);
+    let worse = series.iter().position(|s| s["candidate"] == "node-http").unwrap();
+    let change = &series[worse]["figures"][0]["changes"][0];
+    assert_eq!(
+        (&change["index"], &change["word"], &change["size"]),
+        (&6.into(), &"WORSE".into(), &"−30 %".into())
+    );
+    let points = unpacked(&page, &format!("h{worse}"));
+    assert_eq!(points["at"].as_array().unwrap().len(), 10);
+    assert_eq!(points["figures"].as_array().unwrap().len(), histories.len());
+    assert_eq!(points["figures"][0]["levels"].as_array().unwrap().len(), 2);
+    assert_eq!(
+        (&points["href"][0], points["figures"][0]["at_least"][9].as_bool()),
+        (&"runs/9".into(), Some(false))
+    );
+    assert!(!page.contains("<b>"), "a file's name is text");
 }

@@ -1,0 +1,206 @@
+//! The run logs that `prony serve` shows: a list of them, a report each, and their history.
+//!
+//! A file is read when it is asked for, and again when it has changed: a run may be going on. What the list
+//! and the history need of it is kept, since both need all of them.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use prony_analysis::history::{self, LeftOut, RunFigures};
+use prony_record::run_log::RunLog;
+use prony_report::page::live::{self, RunEntry};
+use prony_report::page::{self, HistoryFrom};
+
+use crate::commands::{history as folder, logs};
+
+/// Where the history is, beside the list.
+const HISTORY: &str = "history";
+/// What a page below the list calls it.
+const HOME: &str = "../";
+
+/// Files and folders of run logs.
+#[derive(Debug)]
+pub(crate) struct Shelf {
+    /// Folders that are looked through each time.
+    folders: Vec<PathBuf>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Every file that was ever found, in the order it was found: its place is its page's address.
+    files: Vec<PathBuf>,
+    known: HashMap<PathBuf, Known>,
+}
+
+/// What is kept of a file while it stays as it was.
+#[derive(Debug)]
+struct Known {
+    length: u64,
+    changed: Option<SystemTime>,
+    entry: RunEntry,
+    /// By figure, in [`history::figures`]' order; or why the file has no part in histories.
+    figures: Result<Vec<RunFigures>, String>,
+}
+
+impl Shelf {
+    /// These files, and what these folders have.
+    pub(crate) fn new(files: Vec<PathBuf>, folders: Vec<PathBuf>) -> Shelf {
+        Shelf { folders, state: Mutex::new(State { files, ..State::default() }) }
+    }
+
+    /// One reader at a time, so that one run log at a time is in memory.
+    fn state(&self) -> MutexGuard<'_, State> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        for path in self.folders.iter().filter_map(|f| folder::files(f).ok()).flat_map(|(files, _)| files) {
+            if !state.files.contains(&path) {
+                state.files.push(path);
+            }
+        }
+        state
+    }
+
+    /// The file of a number.
+    fn file(&self, number: usize) -> Option<PathBuf> {
+        self.state().files.get(number).cloned()
+    }
+
+    /// The page that lists them, the newest first.
+    pub(crate) fn list(&self) -> Result<String, String> {
+        let mut state = self.state();
+        state.look();
+        let mut entries: Vec<RunEntry> = state
+            .files
+            .iter()
+            .enumerate()
+            .filter_map(|(n, path)| {
+                let entry = state.known.get(path)?.entry.clone();
+                let href = if entry.failure.is_some() { String::new() } else { format!("runs/{n}") };
+                Some(RunEntry { href, ..entry })
+            })
+            .collect();
+        drop(state);
+        entries.sort_by(|a, b| b.created_at.cmp(&a.created_at));
+        let several = entries.iter().filter(|entry| entry.failure.is_none()).count() > 1;
+        live::runs(&entries, several.then_some(HISTORY)).map_err(|e| e.to_string())
+    }
+
+    /// The report of a number's file; `None` without such a file.
+    pub(crate) fn report(&self, number: usize) -> Option<Result<String, String>> {
+        let path = self.file(number)?;
+        let log = logs::read(&path).map_err(|e| e.to_string());
+        Some(log.and_then(|log| page::served(&log, HOME).map_err(|e| e.to_string())))
+    }
+
+    /// The history of all of them.
+    pub(crate) fn history(&self) -> Result<String, String> {
+        let mut state = self.state();
+        state.look();
+        let figures = history::figures();
+        let mut runs: Vec<Vec<RunFigures>> = figures.iter().map(|_| Vec::new()).collect();
+        let mut left_out = Vec::new();
+        for path in &state.files {
+            let Some(known) = state.known.get(path) else { continue };
+            match &known.figures {
+                Ok(of) => runs.iter_mut().zip(of).for_each(|(all, one)| all.push(one.clone())),
+                Err(why) => left_out.push(LeftOut { file: path.display().to_string(), why: why.clone() }),
+            }
+        }
+        let numbers: HashMap<String, usize> =
+            state.files.iter().enumerate().map(|(n, path)| (path.display().to_string(), n)).collect();
+        drop(state);
+        let histories: Vec<history::History> = figures
+            .into_iter()
+            .zip(runs)
+            .map(|(figure, runs)| history::history(runs, figure, left_out.clone()))
+            .collect();
+        let href = |file: &str| numbers.get(file).map(|n| format!("runs/{n}"));
+        let names: Vec<String> = self.folders.iter().map(|f| f.display().to_string()).collect();
+        let from =
+            HistoryFrom { histories: &histories, folder: &names.join(", "), href: &href, home: Some("./") };
+        page::history(&from).map_err(|e| e.to_string())
+    }
+}
+
+impl State {
+    /// Reads what is new or has changed, and forgets what is gone.
+    fn look(&mut self) {
+        let gone: Vec<PathBuf> = self.known.keys().filter(|path| !path.is_file()).cloned().collect();
+        for path in gone {
+            self.known.remove(&path);
+        }
+        for path in &self.files {
+            let Ok(metadata) = path.metadata() else { continue };
+            let (length, changed) = (metadata.len(), metadata.modified().ok());
+            let same = |known: &Known| known.length == length && known.changed == changed;
+            if !self.known.get(path).is_some_and(same) {
+                self.known.insert(path.clone(), known(path, length, changed));
+            }
+        }
+    }
+}
+
+fn known(path: &Path, length: u64, changed: Option<SystemTime>) -> Known {
+    let file = path.display().to_string();
+    match folder::bounded(length).and_then(|()| logs::read(path).map_err(|e| e.to_string())) {
+        Ok(log) => Known {
+            length,
+            changed,
+            entry: live::entry(&log, &file, String::new()),
+            figures: figures(&log, &file),
+        },
+        Err(why) => {
+            // Its sentence begins with the path, which stands before it already.
+            let short = why.strip_prefix(&format!("{file}: ")).map_or(why.clone(), str::to_owned);
+            Known { length, changed, entry: failed(file, why), figures: Err(short) }
+        }
+    }
+}
+
+fn figures(log: &RunLog, file: &str) -> Result<Vec<RunFigures>, String> {
+    history::figures().into_iter().map(|figure| history::figures_of(log, file, figure)).collect()
+}
+
+fn failed(file: String, why: String) -> RunEntry {
+    RunEntry {
+        href: String::new(),
+        file,
+        title: String::new(),
+        headline: String::new(),
+        created_at: String::new(),
+        trials: String::new(),
+        failure: Some(why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_folder_gets_is_found_and_keeps_its_place() {
+        let folder = std::env::temp_dir().join(format!("prony-shelf-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let write = |name: &str| std::fs::write(folder.join(name), "no run log\n").unwrap();
+        write("b.jsonl");
+        let shelf = Shelf::new(vec![PathBuf::from("given.jsonl")], vec![folder.clone()]);
+        assert_eq!(shelf.file(1), Some(folder.join("b.jsonl")));
+        write("a.jsonl");
+        write("notes.txt");
+        assert_eq!(shelf.file(1), Some(folder.join("b.jsonl")), "an address stays what it was");
+        assert_eq!(shelf.file(2), Some(folder.join("a.jsonl")));
+        assert_eq!(shelf.file(3), None);
+        let mut state = shelf.state();
+        state.look();
+        assert_eq!(state.known.len(), 2);
+        let failure = state.known[&folder.join("a.jsonl")].entry.failure.clone().unwrap();
+        assert!(failure.contains("not a run log"), "{failure}");
+        std::fs::remove_file(folder.join("a.jsonl")).unwrap();
+        state.look();
+        assert_eq!(state.known.len(), 1);
+        drop(state);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

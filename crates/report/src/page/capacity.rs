@@ -1,0 +1,138 @@
+//! Searches for the highest sustainable rate: what was found, and every probe.
+
+use prony_analysis::figure::Figure;
+use prony_analysis::figures;
+use prony_record::capacity::{CapacityRecord, Probe};
+use prony_record::run_log::{RunLog, TrialResult};
+use prony_record::trial::Bound;
+use serde::Serialize;
+
+use super::assemble::Names;
+use super::data::{Capacity, CapacityRow, Chunk, Short};
+use super::pack;
+use crate::format;
+
+/// The searches of a plan.
+#[derive(Serialize)]
+struct Searches {
+    searches: Vec<Search>,
+}
+
+/// One search.
+#[derive(Serialize)]
+struct Search {
+    /// Number of the trial, which is its confirmation.
+    trial: u32,
+    block: u32,
+    /// Index of the candidate.
+    candidate: usize,
+    /// The highest rate that was sustained, up to the lowest that was not.
+    found: Option<Short>,
+    lower_bound: bool,
+    recovers: Option<bool>,
+    /// In the order they were made.
+    probes: Vec<ProbePoint>,
+}
+
+/// A probe, to the digits that a plot can show.
+#[derive(Serialize)]
+struct ProbePoint {
+    rate_per_s: f64,
+    completed_per_s: f64,
+    sustained: bool,
+    why: String,
+    phase: String,
+    duration_ns: u64,
+    p50_ns: Option<u64>,
+    p99_ns: Option<u64>,
+    failed_share: f64,
+}
+
+/// A search's answer in a sentence.
+pub(super) fn answer(found: &CapacityRecord) -> String {
+    let Some(estimate) = &found.capacity_per_s else {
+        return format!("No rate that was tried is sustained ({})", found.slo);
+    };
+    let rate = format::rate(estimate.point);
+    match (found.bound, estimate.ci_high) {
+        (Bound::Lower, _) => format!("≥ {rate} req/s sustained: the client was the limit, not the server"),
+        (_, Some(high)) => format!("{rate} req/s sustained ({}); {} is not", found.slo, format::rate(high)),
+        (_, None) => format!("{rate} req/s sustained ({})", found.slo),
+    }
+}
+
+/// The plans that search, and a chunk `c` + plan of the probes of each.
+pub(super) fn capacities(
+    log: &RunLog,
+    results: &[&TrialResult],
+    names: &Names,
+) -> (Vec<Capacity>, Vec<Chunk>) {
+    if results.iter().all(|r| r.capacity.is_none()) {
+        return (Vec::new(), Vec::new());
+    }
+    let rankings = figures::rankings(log);
+    let (mut heads, mut chunks) = (Vec::new(), Vec::new());
+    for (plan, name) in names.plans.iter().enumerate() {
+        let searches: Vec<Search> =
+            results.iter().filter(|r| r.planned.plan == *name).filter_map(|r| search(r, names)).collect();
+        let slo = results.iter().filter(|r| r.planned.plan == *name).find_map(|r| r.capacity.as_ref());
+        let (Some(slo), false) = (slo, searches.is_empty()) else { continue };
+        let ranking = rankings.iter().find(|r| r.plan == *name && r.figure == Figure::Throughput);
+        let rows = (0..names.candidates.len()).filter_map(|candidate| {
+            let own: Vec<&Search> = searches.iter().filter(|s| s.candidate == candidate).collect();
+            let over_all = ranking.and_then(|r| {
+                let row = r.rows.iter().find(|row| row.candidate == names.candidates[candidate])?;
+                row.estimate.as_ref().map(|e| (pack::short(e), row.lower_bound))
+            });
+            row(candidate, &own, over_all)
+        });
+        heads.push(Capacity { plan, slo: slo.slo.clone(), rows: rows.collect() });
+        chunks.push(pack::chunk(format!("c{plan}"), &Searches { searches }));
+    }
+    (heads, chunks)
+}
+
+/// A candidate's searches together; `over_all`: the estimate over them and whether it is a lower bound.
+fn row(candidate: usize, own: &[&Search], over_all: Option<(Short, bool)>) -> Option<CapacityRow> {
+    let count =
+        |of: &dyn Fn(&&&Search) -> bool| u32::try_from(own.iter().filter(of).count()).unwrap_or(u32::MAX);
+    let first = own.first()?;
+    let edge = own.len() == 1;
+    let lower_bound = over_all.as_ref().map_or(first.lower_bound, |(_, lower)| *lower);
+    Some(CapacityRow {
+        candidate,
+        estimate: if edge { first.found.clone() } else { over_all.map(|(estimate, _)| estimate) },
+        edge,
+        lower_bound,
+        searches: count(&|_| true),
+        found: count(&|s| s.found.is_some()),
+        slow_to_recover: count(&|s| s.recovers == Some(false)),
+    })
+}
+
+fn search(result: &TrialResult, names: &Names) -> Option<Search> {
+    let found = result.capacity.as_ref()?;
+    Some(Search {
+        trial: result.planned.index,
+        block: result.planned.block,
+        candidate: names.candidate(&result.planned.candidate)?,
+        found: found.capacity_per_s.as_ref().map(pack::short),
+        lower_bound: found.bound == Bound::Lower,
+        recovers: found.recovers,
+        probes: found.probes.iter().map(probe).collect(),
+    })
+}
+
+fn probe(probe: &Probe) -> ProbePoint {
+    ProbePoint {
+        rate_per_s: pack::six_digits(probe.rate_per_s),
+        completed_per_s: pack::six_digits(probe.completed_per_s),
+        sustained: probe.sustained,
+        why: probe.why.clone(),
+        phase: probe.phase.clone(),
+        duration_ns: probe.duration_ns,
+        p50_ns: probe.p50_ns.map(pack::four_digits),
+        p99_ns: probe.p99_ns.map(pack::four_digits),
+        failed_share: pack::six_digits(probe.failed_share),
+    }
+}

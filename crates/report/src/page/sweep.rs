@@ -1,0 +1,260 @@
+//! What a run varies: plans, or trials of `prony load`, that differ in one thing only.
+
+use std::cmp::Ordering;
+
+use prony_record::plan::PlanRecord;
+use prony_record::run_log::{RunLog, TrialResult};
+
+use super::assemble::Names;
+use super::data::{Sweep, SweepPoint};
+use crate::format;
+
+/// What a plan is, apart: rates and connections stand beside the rest, so that plans that differ in
+/// one of them alone are found.
+#[derive(Debug, Clone, PartialEq)]
+struct Facets {
+    group: Option<String>,
+    /// What a search has to keep.
+    capacity: Option<String>,
+    /// The knee that the rate is a share of, and the share in percent.
+    share: Option<(String, f64)>,
+    rate_per_s: Option<f64>,
+    connections: u32,
+    /// Everything else.
+    rest: PlanRecord,
+}
+
+/// Along what a sweep goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Axis {
+    Rate,
+    Share,
+    Connections,
+}
+
+const AXES: [Axis; 3] = [Axis::Rate, Axis::Share, Axis::Connections];
+
+impl Axis {
+    fn name(self) -> &'static str {
+        match self {
+            Axis::Rate => "rate",
+            Axis::Share => "share",
+            Axis::Connections => "connections",
+        }
+    }
+
+    /// Where a plan stands on it; `None` where it has no place.
+    fn place(self, facets: &Facets) -> Option<f64> {
+        match self {
+            Axis::Rate => facets.rate_per_s,
+            Axis::Share => facets.share.as_ref().map(|(_, percent)| *percent),
+            Axis::Connections => Some(f64::from(facets.connections)),
+        }
+    }
+
+    /// The same without its place: what the plans of one sweep have in common.
+    fn common(self, facets: &Facets) -> Facets {
+        let mut common = facets.clone();
+        match self {
+            Axis::Rate => common.rate_per_s = None,
+            Axis::Share => common.share = common.share.map(|(of, _)| (of, 0.0)),
+            Axis::Connections => common.connections = 0,
+        }
+        common
+    }
+}
+
+impl Facets {
+    /// Stages have a page of their own.
+    fn of(record: &PlanRecord) -> Option<Facets> {
+        (record.stages.is_empty() && record.arrivals != "stages").then(|| Facets {
+            group: None,
+            capacity: None,
+            share: None,
+            rate_per_s: record.rate_per_s,
+            connections: record.connections,
+            // Where it goes, how long it lasts and by which seed makes no other sweep of it.
+            rest: PlanRecord {
+                url: String::new(),
+                rate_per_s: None,
+                connections: 0,
+                duration_ns: None,
+                requests: None,
+                warmup_ns: 0,
+                seed: 0,
+                ..record.clone()
+            },
+        })
+    }
+
+    /// What it is, but for its place on the axis.
+    fn describe(&self, axis: Axis) -> String {
+        let mut said: Vec<String> = self.group.iter().map(|group| format::printable(group)).collect();
+        if axis != Axis::Connections {
+            said.push(format::count(self.connections.into(), "connection", "connections"));
+        }
+        match (&self.capacity, &self.share, self.rate_per_s) {
+            (Some(slo), ..) if slo.is_empty() => said.push("capacity".to_owned()),
+            (Some(slo), ..) => said.push(format!("capacity, kept: {}", format::printable(slo))),
+            (_, Some((of, _)), _) if axis == Axis::Share => {
+                said.push(format!("share of {}", format::printable(of)))
+            }
+            (_, Some((of, percent)), _) => {
+                said.push(format!("{} of {}", format::percent(percent / 100.0), format::printable(of)));
+            }
+            (_, _, Some(rate)) if axis != Axis::Rate => said.push(format!("{}/s", format::rate(rate))),
+            _ if axis != Axis::Rate => said.push("closed loop".to_owned()),
+            _ => {}
+        }
+        if !self.rest.keepalive {
+            said.push("no keep-alive".to_owned());
+        }
+        if self.rest.pipeline > 1 {
+            said.push(format!("pipelined by {}", self.rest.pipeline));
+        }
+        said.join(", ")
+    }
+}
+
+/// The sweeps of an experiment's plans.
+pub(super) fn of_plans(log: &RunLog, names: &Names) -> Vec<Sweep> {
+    let facets = log.header.plans.iter().filter_map(|named| {
+        let mut facets = Facets::of(&named.plan)?;
+        facets.group.clone_from(&named.group);
+        facets.capacity.clone_from(&named.capacity);
+        if let Some(share) = &named.share {
+            // Its rate is a placeholder.
+            facets.rate_per_s = None;
+            // To a ten-thousandth of a percent, without what floats make of it.
+            facets.share = Some((share.of.to_string(), (share.share * 1e6).round() / 1e4));
+        }
+        let point = SweepPoint { x: 0.0, plan: Some(names.plan(&named.name)?), trial: None };
+        Some((facets, point))
+    });
+    sweeps(&facets.collect::<Vec<_>>())
+}
+
+/// The sweeps of trials that were made one by one.
+pub(super) fn of_trials(results: &[&TrialResult]) -> Vec<Sweep> {
+    let facets = results.iter().filter_map(|result| {
+        let mut facets = Facets::of(&result.trial.as_ref()?.plan)?;
+        // Trials of a shell's loop may have any number of workers.
+        facets.rest.threads = 0;
+        if let Some(capacity) = &result.capacity {
+            facets.capacity = Some(capacity.slo.clone());
+            facets.rate_per_s = None;
+        }
+        Some((facets, SweepPoint { x: 0.0, plan: None, trial: Some(result.planned.index) }))
+    });
+    sweeps(&facets.collect::<Vec<_>>())
+}
+
+/// Those of two places and more, along each axis, in the order of their first plan.
+fn sweeps(all: &[(Facets, SweepPoint)]) -> Vec<Sweep> {
+    let mut out = Vec::new();
+    for axis in AXES {
+        let mut groups: Vec<(Facets, Sweep)> = Vec::new();
+        for (facets, point) in all {
+            let Some(x) = axis.place(facets) else { continue };
+            let common = axis.common(facets);
+            let point = SweepPoint { x, ..point.clone() };
+            match groups.iter_mut().find(|(known, _)| *known == common) {
+                Some((_, sweep)) => sweep.points.push(point),
+                None => {
+                    let title = facets.describe(axis);
+                    let capacity = facets.capacity.is_some();
+                    groups
+                        .push((common, Sweep { against: axis.name(), title, capacity, points: vec![point] }));
+                }
+            }
+        }
+        out.extend(groups.into_iter().filter_map(|(_, mut sweep)| {
+            sweep.points.sort_by(|a, b| a.x.total_cmp(&b.x));
+            let places = sweep.points.chunk_by(|a, b| a.x.total_cmp(&b.x) == Ordering::Equal).count();
+            (places > 1).then_some(sweep)
+        }));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures;
+    use prony_record::published::KneeOf;
+    use prony_record::run_log::{NamedPlan, ShareOf};
+
+    fn plan(name: &str, connections: u32, rate: Option<f64>) -> NamedPlan {
+        let arrivals = if rate.is_some() { "constant" } else { "closed" }.to_owned();
+        let plan = PlanRecord { connections, rate_per_s: rate, arrivals, ..fixtures::closed().plan };
+        let (name, describe) = (name.to_owned(), name.to_owned());
+        NamedPlan { name, describe, plan, group: None, share: None, capacity: None }
+    }
+
+    fn found(plans: Vec<NamedPlan>) -> Vec<(&'static str, String, Vec<f64>)> {
+        let names = Names { candidates: vec![], plans: plans.iter().map(|p| p.name.clone()).collect() };
+        let mut log = fixtures::run();
+        log.header.plans = plans;
+        let of = |s: Sweep| (s.against, s.title, s.points.iter().map(|p| p.x).collect());
+        of_plans(&log, &names).into_iter().map(of).collect()
+    }
+
+    #[test]
+    fn rates_at_different_connections_are_different_sweeps_and_each_crosses_them() {
+        let plans = [(500, 5e3), (500, 1e4), (800, 1e4), (800, 2e4)];
+        let plans = plans.map(|(c, r)| plan(&format!("c{c}-r{r}"), c, Some(r)));
+        assert_eq!(
+            found(plans.into()),
+            [
+                ("rate", "500 connections".to_owned(), vec![5e3, 1e4]),
+                ("rate", "800 connections".to_owned(), vec![1e4, 2e4]),
+                ("connections", "10,000/s".to_owned(), vec![500.0, 800.0]),
+            ]
+        );
+    }
+
+    #[test]
+    fn closed_loops_go_along_their_connections_and_stages_nowhere() {
+        let mut ramp = plan("ramp", 5000, None);
+        ramp.plan.arrivals = "stages".to_owned();
+        let plans = vec![plan("c100", 100, None), plan("c1", 1, None), ramp];
+        assert_eq!(found(plans), [("connections", "closed loop".to_owned(), vec![1.0, 100.0])]);
+    }
+
+    #[test]
+    fn shares_of_a_knee_go_along_the_share_and_searches_along_connections() {
+        let mut plans = Vec::new();
+        for connections in [500, 800] {
+            let mut knee = plan(&format!("knee-c{connections}"), connections, None);
+            (knee.group, knee.capacity) = (Some("knee".into()), Some("p99<50ms".into()));
+            plans.push(knee);
+        }
+        for share in [1.05, 0.5] {
+            let mut stress = plan(&format!("s{share}"), 500, Some(1.0));
+            stress.group = Some("stress".into());
+            stress.share = Some(ShareOf { share, of: KneeOf { candidate: "a".into(), plan: "knee".into() } });
+            plans.push(stress);
+        }
+        assert_eq!(
+            found(plans),
+            [
+                ("share", "stress, 500 connections, share of a knee".to_owned(), vec![50.0, 105.0]),
+                ("connections", "knee, capacity, kept: p99<50ms".to_owned(), vec![500.0, 800.0]),
+            ]
+        );
+    }
+
+    #[test]
+    fn trials_one_by_one_are_a_sweep_however_long_each_lasted() {
+        let mut log = fixtures::run();
+        for (i, result) in log.results.iter_mut().enumerate() {
+            let plan = &mut result.trial.as_mut().unwrap().plan;
+            plan.rate_per_s = Some(1_000.0 * (1 + i / 2) as f64);
+            plan.duration_ns = Some(i as u64);
+        }
+        let results: Vec<&TrialResult> = log.results.iter().collect();
+        let sweeps = of_trials(&results[..6]);
+        assert_eq!((sweeps.len(), sweeps[0].against, sweeps[0].points.len()), (1, "rate", 6));
+        assert_eq!(sweeps[0].points[2].trial, Some(2));
+    }
+}

@@ -1,0 +1,100 @@
+//! What every view says of a change in a history.
+
+use prony_analysis::history::{Change, History, HistorySeries, HistoryVerdict, RUNS_MIN};
+
+use crate::format;
+
+/// Digits of a commit.
+const COMMIT: usize = 8;
+
+/// `WORSE`, `better`, or `small` where it does not matter.
+pub(crate) fn change_word(change: &Change) -> &'static str {
+    match (change.matters, change.better) {
+        (false, _) => "small",
+        (true, true) => "better",
+        (true, false) => "WORSE",
+    }
+}
+
+/// `since 2026-03-07 10:00: −20 % (95 %: −21 % to −19 %), 00000005..00000006`.
+pub(crate) fn change(change: &Change) -> String {
+    let commits = match (&change.commit_before, &change.commit_after) {
+        (Some(before), Some(after)) if before != after => {
+            format!(", {}..{}", short_commit(before), short_commit(after))
+        }
+        (_, Some(after)) => format!(", at {}", short_commit(after)),
+        _ => String::new(),
+    };
+    format!("since {}: {}{}{commits}", minute(&change.at), change_size(change), change_interval(change))
+}
+
+/// `−20 %`.
+pub(crate) fn change_size(change: &Change) -> String {
+    signed(change.ratio.point)
+}
+
+fn change_interval(change: &Change) -> String {
+    match (change.ratio.ci_low, change.ratio.ci_high) {
+        (Some(low), Some(high)) => format!(" (95 %: {} to {})", signed(low), signed(high)),
+        _ => String::new(),
+    }
+}
+
+fn signed(ratio: f64) -> String {
+    let percent = format::percent((ratio - 1.0).abs());
+    if ratio < 1.0 { format!("−{percent}") } else { format!("+{percent}") }
+}
+
+/// What can be said of a series: `2 changes`, `no change found`, …
+pub(crate) fn series_verdict(series: &HistorySeries) -> String {
+    match series.verdict {
+        HistoryVerdict::Changed => format::count(series.changes.len() as u64, "change", "changes"),
+        HistoryVerdict::NoChange => "no change found".to_owned(),
+        HistoryVerdict::TooFew => format!("no verdict, {RUNS_MIN} exact runs are needed"),
+    }
+}
+
+/// The answer in a sentence: `throughput of 12 run logs, 2026-03-01 to 2026-03-12: 1 change for the worse (2 series)`.
+pub(crate) fn history_headline(history: &History) -> String {
+    let day = |at: &Option<String>| at.as_deref().map_or("", |at| at.get(..10).unwrap_or(at)).to_owned();
+    let all = || history.series.iter().flat_map(|s| &s.changes);
+    let worse = all().filter(|c| c.matters && !c.better).count() as u64;
+    let better = all().filter(|c| c.matters && c.better).count() as u64;
+    let small = all().filter(|c| !c.matters).count() as u64;
+    let too_few = history.series.iter().all(|s| s.verdict == HistoryVerdict::TooFew);
+    let found = match (worse, better) {
+        _ if history.series.is_empty() => "nothing was measured".to_owned(),
+        _ if too_few => format!("no verdict, a series needs {RUNS_MIN} runs"),
+        (0, 0) if small > 0 => {
+            format!(
+                "{} under {}",
+                format::count(small, "change", "changes"),
+                format::percent(history.matters)
+            )
+        }
+        (0, 0) => "no change found".to_owned(),
+        (worse, 0) => format!("{} for the worse", format::count(worse, "change", "changes")),
+        (0, better) => format!("{} for the better", format::count(better, "change", "changes")),
+        (worse, better) => {
+            format!("{} for the worse, {better} for the better", format::count(worse, "change", "changes"))
+        }
+    };
+    let runs = format::count(history.runs as u64, "run log", "run logs");
+    let span = match (day(&history.from), day(&history.to)) {
+        (from, to) if from == to => from,
+        (from, to) => format!("{from} to {to}"),
+    };
+    let span = if span.is_empty() { span } else { format!(", {span}") };
+    let series = format::count(history.series.len() as u64, "series", "series");
+    format::printable(&format!("{} of {runs}{span}: {found} ({series})", history.figure))
+}
+
+/// `2026-03-01 10:00`.
+pub(crate) fn minute(at: &str) -> String {
+    at.get(..16).unwrap_or(at).replace('T', " ")
+}
+
+/// The first digits of a commit.
+pub(crate) fn short_commit(commit: &str) -> String {
+    commit.chars().take(COMMIT).collect()
+}

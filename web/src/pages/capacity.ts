@@ -1,0 +1,112 @@
+/** Searches for the highest sustainable rate: latency against offered load, what was found, every probe. */
+import type { Capacity, CapacityRow, Probe, RunData, Search } from "../data";
+import { searches as unpacked } from "../core/chunks";
+import { color } from "../core/colors";
+import { h, replace } from "../core/dom";
+import { interval, percent, plusMinus, rate, si, UNITS, WITHHELD } from "../core/format";
+import { choices, passes } from "../core/rows";
+import { segments, select } from "../parts/controls";
+import { figure } from "../parts/figure";
+import { type Column, table } from "../parts/table";
+import { sweep as draw, type Band, type SweepPoint } from "../plots/sweep";
+import type { Context, Page } from "./page";
+import { candidates } from "./sweep";
+
+interface Shown {
+  id: string;
+  name: string;
+  of: (p: Probe) => number | null;
+  value: (v: number) => string;
+  axis: (v: number) => string;
+  log: boolean;
+}
+
+/** What the probes can be looked at by. */
+const FIGURES: Shown[] = [
+  { id: "p99", name: "p99", of: (p) => p.p99_ns, value: UNITS.ns.value, axis: UNITS.ns.axis, log: true },
+  { id: "p50", name: "p50", of: (p) => p.p50_ns, value: UNITS.ns.value, axis: UNITS.ns.axis, log: true },
+  { id: "carried", name: "Carried", of: (p) => p.completed_per_s, value: UNITS.per_s.value, axis: UNITS.per_s.axis, log: false },
+  { id: "failed", name: "Failed", of: (p) => p.failed_share, value: percent, axis: percent, log: false },
+];
+
+export const capacity: Page = {
+  id: "capacity",
+  title: "Capacity",
+  has: (data) => (data.capacities?.length ?? 0) > 0,
+  render(context, root) {
+    const { data, state } = context;
+    const all = data.capacities ?? [];
+    const chosen = all[state.number("cplan", 0)] ?? all[0];
+    if (!chosen) return;
+    const body = h("div");
+    root.append(body);
+    void unpacked(chosen.plan).then((found) => {
+      const every = found?.searches ?? [];
+      const filters = { languages: state.list("language"), kinds: state.list("kind") };
+      const visible = (i: number): boolean => { const c = data.candidates[i]; return c !== undefined && passes(c, filters); };
+      const hidden = state.list("hide").map(Number);
+      const of = every.filter((s) => visible(s.candidate) && !hidden.includes(s.candidate));
+      const rows = chosen.rows.filter((r) => visible(r.candidate));
+      // Short probes have no p99.
+      const known = FIGURES.find((f) => f.id === (state.get("cy") ?? "")) ?? FIGURES.find((f) => of.some((s) => s.probes.some((p) => f.of(p) !== null))) ?? FIGURES[2] as Shown;
+      replace(body, controls(context, all, chosen, rows, hidden, known), plot(context, chosen, of, rows.filter((r) => !hidden.includes(r.candidate)), known), answers(context, chosen, rows));
+    });
+  },
+};
+
+function controls({ data, state }: Context, all: Capacity[], chosen: Capacity, rows: CapacityRow[], hidden: number[], shown: Shown): HTMLElement {
+  return h("section", { class: "controls", "aria-label": "What is shown" },
+    segments("Figure", FIGURES.map((f) => ({ value: f.id, name: f.name })), shown.id, (cy) => state.set({ cy })),
+    h("div", { class: "control-row" },
+      all.length > 1 ? select("Plan", all.map((c, i) => ({ value: String(i), name: planName(data, c) })), String(all.indexOf(chosen)), (v) => state.set({ cplan: v })) : null,
+      ...(["language", "kind"] as const).filter((n) => choices(data, n).length > 0).map((n) =>
+        select(n === "language" ? "Language" : "Kind", [{ value: "", name: "all" }, ...choices(data, n).map((v) => ({ value: v, name: v }))], state.get(n) ?? "", (v) => state.set({ [n]: v }))),
+      rows.length > 1 ? candidates({ data, state }, rows.map((r) => r.candidate), hidden) : null));
+}
+
+function planName(data: RunData, c: Capacity): string {
+  const plan = data.plans[c.plan];
+  return plan ? `${plan.name}: ${c.slo}` : c.slo;
+}
+
+function plot({ data, state }: Context, chosen: Capacity, searches: Search[], rows: CapacityRow[], shown: Shown): HTMLElement {
+  const name = (i: number): string => data.candidates[i]?.label ?? "";
+  const points = searches.flatMap((s) => s.probes.flatMap((p): SweepPoint[] => {
+    const y = shown.of(p);
+    if (y === null) return [];
+    return [{ x: p.rate_per_s, y, low: null, high: null, name: name(s.candidate), color: color(s.candidate), hollow: !p.sustained, crossed: !p.sustained, note: `${p.sustained ? "sustained" : "not sustained"}, ${p.phase}: ${p.why}` }];
+  }));
+  const bands = rows.flatMap((r): Band[] => r.estimate ? [{ at: r.estimate.point, from: r.estimate.low, to: r.estimate.high, color: color(r.candidate), text: `${r.lower_bound ? "≥ " : ""}${si(r.estimate.point)}/s` }] : []);
+  const log = state.get("cscale") === null ? shown.log : state.get("cscale") === "log";
+  const xs = points.map((p) => p.x);
+  const logX = Math.max(...xs) / Math.min(...xs) >= 8;
+  return figure({
+    id: "plot-capacity",
+    title: `${shown.name === "Carried" || shown.name === "Failed" ? shown.name : `Response ${shown.name}`} against offered load`,
+    caption: `Each mark is a probe: a dot was sustained (${chosen.slo}), a cross was not. The line is the rate that was found, the band its interval: of one search from the highest rate that was sustained to the lowest that was not, of several 95 % over searches.`,
+    controls: [segments("Scale", [{ value: "linear", name: "Linear" }, { value: "log", name: "Log" }], log ? "log" : "linear", (cscale) => state.set({ cscale }))],
+    draw: (width) => draw({ points, bands, xLabel: "requests per second offered", xFormat: si, yFormat: shown.axis, value: shown.value, logX, logY: log, diagonal: shown.id === "carried" && !logX && !log, connect: false }, width),
+    table: () => ({
+      head: ["Candidate", "Block", "Phase", "Offered per s", "Carried per s", "Sustained", "Why", "p50 ns", "p99 ns", "Failed share", "Seconds"],
+      rows: searches.flatMap((s) => s.probes.map((p) => [name(s.candidate), s.block + 1, p.phase, p.rate_per_s, p.completed_per_s, p.sustained ? "yes" : "no", p.why, p.p50_ns, p.p99_ns, p.failed_share, Number((p.duration_ns / 1e9).toFixed(2))])),
+    }),
+  });
+}
+
+function answers({ data, state }: Context, chosen: Capacity, rows: CapacityRow[]): HTMLElement {
+  const label = (r: CapacityRow): string => data.candidates[r.candidate]?.label ?? "";
+  const columns: Column<CapacityRow>[] = [
+    { id: "cc", name: "Candidate", header: true, value: label, cell: (r) => h("span", { class: "name" }, h("span", { class: "chip", style: `background:${color(r.candidate)}`, "aria-hidden": "true" }), label(r)) },
+    { id: "cr", name: "Sustained", unit: "req/s", numeric: true, value: (r) => r.estimate?.point ?? null, cell: (r) => r.estimate ? [`${r.lower_bound ? "≥ " : ""}${rate(r.estimate.point)}`, h("small", null, r.edge ? "" : plusMinus(r.estimate))] : WITHHELD },
+    { id: "cl", name: "From", unit: "req/s", numeric: true, value: (r) => r.estimate?.low ?? null, cell: (r) => r.estimate?.low == null ? WITHHELD : rate(r.estimate.low) },
+    { id: "ch", name: "To", unit: "req/s", numeric: true, value: (r) => r.estimate?.high ?? null, cell: (r) => r.estimate?.high == null ? WITHHELD : rate(r.estimate.high) },
+    { id: "ci", name: "The interval", value: (r) => r.edge ? "one search" : "95 % over searches", cell: (r) => r.estimate === null ? "not even the lowest rate was sustained" : r.lower_bound ? "the client was the limit" : r.estimate.low === null ? interval(r.estimate, "per_s") : r.edge ? "sustained, to not sustained" : "95 % over searches" },
+    { id: "cn", name: "Searches", numeric: true, value: (r) => r.searches, cell: (r) => r.found === r.searches ? String(r.searches) : `${r.found} of ${r.searches}` },
+    { id: "cs", name: "After an overload", value: (r) => r.slow_to_recover, cell: (r) => r.slow_to_recover > 0 ? `recovers slowly (${r.slow_to_recover} of ${r.searches})` : "recovers" },
+  ];
+  return h("section", null, h("h3", { class: "visually-hidden" }, "What was found"), table({
+    title: `Capacity ${data.plans[chosen.plan]?.name ?? ""}`, columns, rows, sort: state.get("csort"), onSort: (csort) => state.set({ csort }),
+    json: () => ({ slo: chosen.slo, plan: data.plans[chosen.plan], rows: rows.map((r) => ({ label: label(r), ...r })) }),
+  }));
+}
+

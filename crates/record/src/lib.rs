@@ -6,6 +6,7 @@
 //! reading, so that an older Prony reads a newer one's log of the same schema.
 
 pub mod capacity;
+pub mod duet;
 pub mod estimate;
 pub mod export;
 pub mod hdr;
@@ -15,6 +16,7 @@ pub mod plan;
 pub mod published;
 pub mod run_log;
 pub mod server;
+mod sleep;
 pub mod slo;
 pub mod trial;
 

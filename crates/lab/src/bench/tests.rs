@@ -14,7 +14,7 @@ use crate::guard::tests::{guard_exe, supervision};
 use crate::recipe::Route;
 
 /// A setup below `root` of commands: `NAME` and what is run, `SELF` being the example.
-fn setup(root: &Path, commands: &[(&str, &str)], blocks: u32) -> BenchSetup {
+pub(super) fn setup(root: &Path, commands: &[(&str, &str)], blocks: u32) -> BenchSetup {
     let me = guard_exe().display().to_string();
     let candidate = |(name, command): &(&str, &str)| BenchCandidate {
         candidate: Candidate::command(name, &command.replace("SELF", &me)).unwrap(),
@@ -35,10 +35,11 @@ fn setup(root: &Path, commands: &[(&str, &str)], blocks: u32) -> BenchSetup {
         host: Host { cpu_model: "a CPU".to_owned(), ..Host::default() },
         pins: Pins::default(),
         supervision: supervision(root),
+        duet: None,
     }
 }
 
-const SERVE: &str = "exec SELF serve {port}";
+pub(super) const SERVE: &str = "exec SELF serve {port}";
 
 /// A short real load in place of the plan's long one.
 fn quick(
@@ -57,11 +58,11 @@ fn run_quick(setup: &BenchSetup) -> Result<BenchOutcome, BenchError> {
     run(setup, &mut quick, &Interrupt::new(), &mut |_| ())
 }
 
-fn read(setup: &BenchSetup) -> RunLog {
+pub(super) fn read(setup: &BenchSetup) -> RunLog {
     RunLog::read(&setup.log).unwrap()
 }
 
-fn events(log: &RunLog) -> Vec<&str> {
+pub(super) fn events(log: &RunLog) -> Vec<&str> {
     log.events.iter().map(|e| e.what.as_str()).collect()
 }
 
@@ -70,7 +71,7 @@ fn indices(log: &RunLog) -> Vec<u32> {
 }
 
 /// No server is left, and nothing that would tell of one.
-fn assert_nothing_left(root: &Path) {
+pub(super) fn assert_nothing_left(root: &Path) {
     assert_eq!(std::fs::read_dir(root.join("journal")).map_or(0, Iterator::count), 0);
 }
 

@@ -15,7 +15,7 @@ use prony_record::trial::Trial;
 use super::aim::{self, Aim};
 use super::course::Course;
 use super::header::workers;
-use super::{BenchCandidate, BenchError, BenchEvent, marks};
+use super::{BenchCandidate, BenchError, BenchEvent, BenchSetup, Pins, marks};
 use crate::experiment::ExperimentPlan;
 use crate::guard::{RUN_DIR_MARK, remove_run_dir};
 use crate::host_watch::HostWatch;
@@ -51,11 +51,9 @@ impl Course<'_> {
     /// Runs one trial. When it returns, its server is down.
     pub(super) fn trial(&mut self, planned: &PlannedTrial) -> Result<Ended, BenchError> {
         let setup = self.setup;
-        let Some(c) = setup.candidates.iter().find(|c| c.candidate.label() == planned.candidate) else {
-            return Ok(Ended::NotStarted(format!("{} is not among the candidates.", planned.candidate)));
-        };
-        let Some(plan) = setup.experiment.plans.iter().find(|p| p.name == planned.plan) else {
-            return Ok(Ended::NotStarted(format!("{} is not among the plans.", planned.plan)));
+        let (c, plan) = match asked_for(setup, planned) {
+            Ok(found) => found,
+            Err(why) => return Ok(Ended::NotStarted(why)),
         };
         let shared;
         let plan = match &plan.share {
@@ -68,40 +66,65 @@ impl Course<'_> {
                 Err(why) => return Ok(Ended::Result(Box::new(no_knee(planned, why)))),
             },
         };
-        let mut aim = match self.aims.remove(&planned.candidate) {
+        let (up, load) = match self.come_up(c, plan, &setup.pins)? {
+            Ok(ready) => ready,
+            Err(ended) => return Ok(ended),
+        };
+        match &plan.capacity {
+            Some(slos) => self.search(planned, plan, slos, load, up),
+            None => self.load_and_judge(planned, &load, up, c.candidate.recycles()),
+        }
+    }
+
+    /// Brings a candidate up on these CPUs, checked; with it the load that is aimed at it. The inner error
+    /// is the trial's end.
+    pub(super) fn come_up(
+        &mut self,
+        c: &BenchCandidate,
+        plan: &ExperimentPlan,
+        pins: &Pins,
+    ) -> Result<Result<(Up, Plan), Ended>, BenchError> {
+        let setup = self.setup;
+        let label = c.candidate.label();
+        let mut aim = match self.aims.remove(label) {
             Some(aim) => aim,
             None => (Aim::of(&c.candidate, setup.experiment.route, &setup.ask), false),
         };
-        let ended = self.trial_of(planned, c, plan, &mut aim);
-        self.aims.insert(planned.candidate.clone(), aim);
-        ended
+        let ready = self.come_up_to(c, &mut aim, pins).map(|up| {
+            up.map(|up| {
+                let target = up.target.clone();
+                let load = plan.aimed(target, aim.0.expect.clone(), &pins.client, setup.experiment.seed);
+                (up, load)
+            })
+        });
+        self.aims.insert(label.to_owned(), aim);
+        ready
     }
 
-    fn trial_of(
+    fn come_up_to(
         &mut self,
-        planned: &PlannedTrial,
         c: &BenchCandidate,
-        plan: &ExperimentPlan,
         (aim, checked): &mut (Aim, bool),
-    ) -> Result<Ended, BenchError> {
+        pins: &Pins,
+    ) -> Result<Result<Up, Ended>, BenchError> {
         let (up, address) = match c.candidate.as_url() {
             Some(url) => match aim::of_url(url)
                 .and_then(|(target, address)| aim.ready(address).map(|()| (target, address)))
             {
                 Ok((target, address)) => (Up { running: None, target }, address),
-                Err(why) => return Ok(Ended::NotStarted(why)),
+                Err(why) => return Ok(Err(Ended::NotStarted(why))),
             },
-            None => match self.start(c, aim)? {
+            None => match self.start(c, aim, pins)? {
                 Ok((running, address)) => {
                     (Up { running: Some(running), target: aim.target(address) }, address)
                 }
-                Err(ended) => return Ok(ended),
+                Err(ended) => return Ok(Err(ended)),
             },
         };
         if !*checked {
             let report = aim.check(address, workers(c, self.setup));
             if !report.passed() {
-                return Ok(Ended::CheckFailed(aim::failures(c.candidate.label(), &report)));
+                return Ok(Err(Ended::CheckFailed(aim::failures(c.candidate.label(), &report))));
             }
             *checked = true;
             // Of commands and URLs there is nothing to tell but that they answered.
@@ -109,13 +132,7 @@ impl Course<'_> {
                 self.found(c.candidate.label(), report.sleep)?;
             }
         }
-        let setup = self.setup;
-        let load =
-            plan.aimed(up.target.clone(), aim.expect.clone(), &setup.pins.client, setup.experiment.seed);
-        match &plan.capacity {
-            Some(slos) => self.search(planned, plan, slos, load, up),
-            None => self.load_and_judge(planned, &load, up, c.candidate.recycles()),
-        }
+        Ok(Ok(up))
     }
 
     /// Starts a server of the lab's; the inner error is the trial's end.
@@ -123,6 +140,7 @@ impl Course<'_> {
         &mut self,
         c: &BenchCandidate,
         aim: &Aim,
+        pins: &Pins,
     ) -> Result<Result<(Running, SocketAddr), Ended>, BenchError> {
         let setup = self.setup;
         let port = match port_of(&c.candidate) {
@@ -139,7 +157,7 @@ impl Course<'_> {
                 return Ok(Err(Ended::NotStarted(why.to_string())));
             }
         };
-        spec.pin(&setup.pins.server);
+        spec.pin(&pins.server);
         let mut last_answer = String::new();
         let mut ready = || aim.ready(address).map_err(|why| last_answer = why).is_ok();
         let started = Server::start(&spec, &setup.supervision, &mut ready, &|| self.interrupt.asked());
@@ -169,13 +187,29 @@ impl Course<'_> {
         mut up: Up,
         recycles: bool,
     ) -> Result<Ended, BenchError> {
-        let used = self.setup.pins.used();
-        let client = &self.setup.pins.client;
-        let sampler = up.running.as_ref().map(|r| Sampler::start(r.watched(), client, &used));
+        let setup = self.setup;
+        let pins = &setup.pins;
+        let used = pins.used();
+        let sampler = up.running.as_ref().map(|r| Sampler::start(r.watched(), &pins.client, &used));
         let mut watch = HostWatch::of(&used);
-        let (measured, mut death) = self.load(planned, plan, up.running.as_mut(), &mut watch);
+        let (measured, death) = self.load(planned, plan, up.running.as_mut(), &mut watch);
         let samples = sampler.and_then(Result::ok).map(Sampler::finish);
-        death = death.or_else(|| up.running.as_mut().and_then(Running::died));
+        let loaded = Loaded { measured, death, samples, watch };
+        self.concluded(planned, plan, up, loaded, recycles, pins)
+    }
+
+    /// Takes the server down, and judges what was measured of it on these CPUs.
+    pub(super) fn concluded(
+        &mut self,
+        planned: &PlannedTrial,
+        plan: &Plan,
+        mut up: Up,
+        loaded: Loaded,
+        recycles: bool,
+        pins: &Pins,
+    ) -> Result<Ended, BenchError> {
+        let Loaded { measured, death, samples, watch } = loaded;
+        let death = death.or_else(|| up.running.as_mut().and_then(Running::died));
         let startup = up.running.as_ref().map(Running::startup);
         self.down(planned, &mut up)?;
         let death = death.map(|Death { how, log_tail }| match log_tail.as_slice() {
@@ -190,8 +224,8 @@ impl Course<'_> {
         Ok(match (measured, death) {
             (Ok(m), death) => {
                 let changes = samples.as_ref().map(|samples| samples.changes(m.window_end_ns));
-                let server = self.server_samples(&m, samples, startup);
-                let mut trial = self.judged(&m, plan, server.as_ref(), watch.finish(&m.address));
+                let server = server_samples(&m, samples, startup, pins);
+                let mut trial = self.judged(&m, plan, server.as_ref(), watch.finish(&m.address), pins);
                 // Ended by us because the server died is a finding, not an interruption.
                 trial.interrupted = m.interrupted && death.is_none();
                 let interrupted = trial.interrupted;
@@ -246,12 +280,7 @@ impl Course<'_> {
         let tell = &mut *self.tell;
         let mut observe = |snapshot: &prony_load::Snapshot| {
             watch.look(snapshot);
-            if death.is_none()
-                && let Some(died) = running.as_mut().and_then(|r| r.died())
-            {
-                death = Some(died);
-                control.stop();
-            }
+            stop_when_dead(&mut death, running.as_deref_mut(), &control);
             tell(&BenchEvent::Load { planned, snapshot, load_time });
         };
         let begun = Instant::now();
@@ -260,25 +289,16 @@ impl Course<'_> {
         (measured, death)
     }
 
-    fn server_samples(
-        &self,
-        m: &Measurement,
-        samples: Option<Samples>,
-        startup: Option<Duration>,
-    ) -> Option<ServerSamples> {
-        let startup = startup.unwrap_or_default();
-        samples?.window(m.window_start_ns, m.window_end_ns, startup, &self.setup.pins.server)
-    }
-
     fn judged(
         &self,
         m: &Measurement,
         plan: &Plan,
         server: Option<&ServerSamples>,
         host_window: Option<HostWindow>,
+        pins: &Pins,
     ) -> Trial {
         let window_ns = m.window_end_ns.saturating_sub(m.window_start_ns);
-        let cores = self.setup.pins.server.len();
+        let cores = pins.server.len();
         #[expect(clippy::cast_precision_loss, reason = "nanoseconds of a day times cores are below 2^53")]
         let saturated =
             |s: &ServerSamples| s.window_cpu_ns as f64 >= SATURATED * cores as f64 * window_ns as f64;
@@ -292,6 +312,48 @@ impl Course<'_> {
         };
         judge(m, plan, &context)
     }
+}
+
+/// What was applied, and what was seen meanwhile.
+pub(super) struct Loaded {
+    pub(super) measured: Result<Measurement, LoadError>,
+    pub(super) death: Option<Death>,
+    pub(super) samples: Option<Samples>,
+    pub(super) watch: HostWatch,
+}
+
+/// Ends a load whose server has died: the rest would only count refused connections.
+pub(super) fn stop_when_dead(
+    death: &mut Option<Death>,
+    running: Option<&mut Running>,
+    control: &prony_load::Control,
+) {
+    if death.is_none()
+        && let Some(died) = running.and_then(Running::died)
+    {
+        *death = Some(died);
+        control.stop();
+    }
+}
+
+/// The candidate and the plan of a planned trial; a sentence where the setup has none such.
+pub(super) fn asked_for<'a>(
+    setup: &'a BenchSetup,
+    planned: &PlannedTrial,
+) -> Result<(&'a BenchCandidate, &'a ExperimentPlan), String> {
+    let c = setup.candidates.iter().find(|c| c.candidate.label() == planned.candidate);
+    let c = c.ok_or_else(|| format!("{} is not among the candidates.", planned.candidate))?;
+    let plan = setup.experiment.plans.iter().find(|p| p.name == planned.plan);
+    Ok((c, plan.ok_or_else(|| format!("{} is not among the plans.", planned.plan))?))
+}
+
+fn server_samples(
+    m: &Measurement,
+    samples: Option<Samples>,
+    startup: Option<Duration>,
+    pins: &Pins,
+) -> Option<ServerSamples> {
+    samples?.window(m.window_start_ns, m.window_end_ns, startup.unwrap_or_default(), &pins.server)
 }
 
 /// A trial whose rate is not known.

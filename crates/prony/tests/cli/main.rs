@@ -6,6 +6,7 @@ mod bench;
 mod coming_from;
 mod compare;
 mod doctor;
+mod duet;
 mod export;
 mod formats;
 #[path = "../../../record/src/openmetrics/grammar.rs"]
@@ -16,6 +17,7 @@ mod many;
 mod metrics;
 mod misbehaviour;
 mod ports;
+mod repeat;
 mod servers;
 mod signals;
 mod targets;

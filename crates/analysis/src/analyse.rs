@@ -6,6 +6,7 @@ use prony_record::Estimate;
 use prony_record::run_log::{CandidateRecord, NamedPlan, PlannedTrial, RunLog, TrialResult};
 use prony_record::trial::{Trial, Validity};
 
+use crate::comparison::{Comparison, Options, choose_in, compare_parts};
 use crate::conclusions::Evidence;
 use crate::experiment::{ExperimentAnalysis, PlanAnalysis, Row, TrialCounts};
 use crate::headline::headline;
@@ -42,11 +43,15 @@ pub fn analyse(log: &RunLog) -> ExperimentAnalysis {
         published::beside(source, &log.header.plans, baseline, &mut plans);
         published::analyse(source, &Evidence { log, results: &results, plans: &plans })
     });
+    let duet = log.header.duet.as_ref().and_then(|_| duet(log));
     ExperimentAnalysis {
         schema: SCHEMA,
         name: log.header.name.clone(),
         title: log.header.title.clone(),
-        headline: headline(log, &plans, baseline),
+        headline: match &duet {
+            Some(duet) => duet.headline.clone(),
+            None => headline(log, &plans, baseline),
+        },
         created_at: log.header.created_at.clone(),
         elapsed_ns: elapsed_ns(&results),
         seed: log.header.seed,
@@ -66,7 +71,14 @@ pub fn analyse(log: &RunLog) -> ExperimentAnalysis {
         reproduce: log.header.reproduce.clone(),
         notes,
         published,
+        duet,
     }
+}
+
+/// Both candidates of a duet beside each other; `None` where one has no trial that counts.
+fn duet(log: &RunLog) -> Option<Comparison> {
+    let (a, b) = choose_in(log, "this run", &[]).ok()?;
+    compare_parts(a, b, &Options::default()).ok()
 }
 
 pub(crate) type Results<'a> = BTreeMap<u32, &'a TrialResult>;

@@ -211,8 +211,13 @@ fn a_candidate_that_carried_nothing_is_last_and_unranked() {
 #[test]
 fn trials_beyond_the_order_have_a_plan_and_a_row_of_their_own() {
     let mut log = Log::new(&["a"], 1).with(&[&[300]]);
-    let planned =
-        PlannedTrial { index: 9, block: 1, candidate: "http://h/".to_owned(), plan: "load".to_owned() };
+    let planned = PlannedTrial {
+        index: 9,
+        block: 1,
+        candidate: "http://h/".to_owned(),
+        plan: "load".to_owned(),
+        duet: None,
+    };
     log.0.results.push(result(planned, 500));
     let analysis = log.analyse();
     assert_eq!((analysis.trials.planned, analysis.trials.valid), (2, 2));

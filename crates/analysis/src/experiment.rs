@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use crate::analyse::analyse;
+use crate::comparison::Comparison;
 use crate::published::{PublishedAnalysis, PublishedFigures};
 
 /// A run, analysed.
@@ -53,6 +54,9 @@ pub struct ExperimentAnalysis {
     /// A source's figures and conclusions beside ours.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published: Option<PublishedAnalysis>,
+    /// Both candidates of a duet beside each other, second by second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duet: Option<Comparison>,
 }
 
 /// Trials by what became of them. `planned` = the others' sum.

@@ -205,7 +205,9 @@ pub fn figures_of(log: &RunLog, file: &str, figure: Figure) -> Result<RunFigures
     let mut cells: BTreeMap<(Key, u32), Vec<&TrialResult>> = BTreeMap::new();
     for result in &log.results {
         let p = &result.planned;
-        let key = Key(log.header.name.clone(), p.plan.clone(), p.candidate.clone());
+        // Beside a busy neighbour a server is not what it is alone: a series of its own.
+        let beside = if p.duet.is_some() { " --duet" } else { "" };
+        let key = Key(format!("{}{beside}", log.header.name), p.plan.clone(), p.candidate.clone());
         // Of an experiment all trials are one run; of `prony load` each is.
         let run = if log.header.name == LOAD { p.index } else { 0 };
         cells.entry((key, run)).or_default().push(result);

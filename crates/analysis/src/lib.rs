@@ -21,6 +21,7 @@ pub mod picture;
 pub mod precision;
 pub mod published;
 mod ranking;
+pub mod repeat;
 mod row;
 pub mod slo;
 pub mod slo_run;

@@ -8,6 +8,7 @@
 
 use std::time::Duration;
 
+use prony_record::duet::{DuetPlace, DuetSide};
 use prony_record::run_log::PlannedTrial;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -26,7 +27,8 @@ pub fn order(candidates: &[String], plans: &[String], blocks: u32, seed: u64) ->
         shuffle(&mut pairs, &mut block_stream(seed, block));
         for (candidate, plan) in pairs {
             let index = u32::try_from(order.len()).unwrap_or(u32::MAX);
-            order.push(PlannedTrial { index, block, candidate: candidate.clone(), plan: plan.clone() });
+            let (candidate, plan) = (candidate.clone(), plan.clone());
+            order.push(PlannedTrial { index, block, candidate, plan, duet: None });
         }
     }
     order
@@ -47,6 +49,25 @@ pub fn order_in_phases(
     }
     for (index, trial) in (0..).zip(&mut all) {
         trial.index = index;
+    }
+    all
+}
+
+/// Every trial of a duet, in pairs that run at once, the left one first: of each plan and block a half
+/// and another with places changed. Who begins on the left is the block's draw of [`order`].
+pub fn order_of_duets(candidates: &[String], plans: &[String], blocks: u32, seed: u64) -> Vec<PlannedTrial> {
+    let mut all = Vec::with_capacity(2 * candidates.len() * plans.len() * blocks as usize);
+    let singly = order(candidates, plans, blocks, seed);
+    for (at, first) in singly.iter().enumerate() {
+        let mut rest = singly[at + 1..].iter().take_while(|other| other.block == first.block);
+        // The later one of a pair has been taken with the earlier one.
+        let Some(second) = rest.find(|other| other.plan == first.plan) else { continue };
+        for (half, left, right) in [(0, first, second), (1, second, first)] {
+            for (side, planned) in [(DuetSide::Left, left), (DuetSide::Right, right)] {
+                let index = u32::try_from(all.len()).unwrap_or(u32::MAX);
+                all.push(PlannedTrial { index, duet: Some(DuetPlace { half, side }), ..planned.clone() });
+            }
+        }
     }
     all
 }
@@ -93,6 +114,15 @@ pub struct Forecast {
     pub total: Duration,
     /// Blocks that end within the budget, at least one; all of them without a budget.
     pub blocks_in_budget: u32,
+}
+
+/// Forecasts a duet: loads of two are applied at once, and their servers are started one after the other.
+///
+/// `plans` are each plan's warm-up and window together.
+pub fn forecast_duets(plans: &[Duration], blocks: u32, budget: Option<Duration>) -> Forecast {
+    // Four trials a block and plan, in two halves: each takes half of its load's time.
+    let halves: Vec<Duration> = plans.iter().map(|load| *load / 2).collect();
+    forecast(4, &halves, blocks, budget)
 }
 
 /// Forecasts a run: per trial its warm-up and window, [`STARTUP_FORECAST`] and [`STOP_FORECAST`].
@@ -174,6 +204,28 @@ mod tests {
     }
 
     #[test]
+    fn a_duet_s_halves_change_places_and_pairs_stand_together() {
+        let order = order_of_duets(&names(&["a", "b"]), &names(&["x", "y"]), 50, 7);
+        assert_eq!(order.len(), 400);
+        assert!(order.iter().enumerate().all(|(i, t)| t.index as usize == i));
+        let mut begins_left = 0;
+        for (number, quadruple) in order.chunks(4).enumerate() {
+            let [first, second, third, fourth] = quadruple else { panic!("{quadruple:?}") };
+            assert!(quadruple.iter().all(|t| t.block as usize == number / 2 && t.plan == first.plan));
+            assert_ne!(first.candidate, second.candidate);
+            assert_eq!((&third.candidate, &fourth.candidate), (&second.candidate, &first.candidate));
+            let places: Vec<_> = quadruple.iter().map(|t| t.duet.unwrap()).collect();
+            assert!(places.iter().enumerate().all(|(i, p)| p.half as usize == i / 2));
+            assert!(places.iter().enumerate().all(|(i, p)| (p.side == DuetSide::Left) == (i % 2 == 0)));
+            begins_left += usize::from(first.candidate == "a");
+        }
+        // 50 expected of 100, standard deviation 5.
+        assert!((20..=80).contains(&begins_left), "{begins_left}");
+        let plans: Vec<_> = order.chunks(8).map(|block| (&block[0].plan, &block[4].plan)).collect();
+        assert!(plans.iter().all(|(first, second)| first != second));
+    }
+
+    #[test]
     fn each_candidate_takes_each_place_about_equally_often() {
         let order = order(&names(&["a", "b", "c", "d"]), &names(&["x"]), 4000, 3);
         for place in 0..4 {
@@ -191,6 +243,8 @@ mod tests {
         assert_eq!(f.block, Duration::from_millis(3 * (4800 + 9800)));
         assert_eq!(f.total, f.block * 5);
         assert_eq!(f.blocks_in_budget, 2);
+        let duets = forecast_duets(&[second * 4], 5, None);
+        assert_eq!((duets.trials, duets.block), (20, Duration::from_millis(2 * 4000 + 4 * 800)));
         assert_eq!(forecast(3, &[second], 5, Some(second)).blocks_in_budget, 1, "one block is always begun");
         assert_eq!(forecast(3, &[second], 5, None).blocks_in_budget, 5);
     }

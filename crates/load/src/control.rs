@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::gate::Gate;
 use crate::measurement::RunTotal;
 use crate::sys;
 
@@ -16,6 +17,7 @@ const NOT_ASKED: u64 = u64::MAX;
 #[derive(Debug, Clone)]
 pub struct Control {
     stop_at_ns: Arc<AtomicU64>,
+    gate: Option<Arc<Gate>>,
 }
 
 impl Default for Control {
@@ -27,7 +29,18 @@ impl Default for Control {
 impl Control {
     /// A control that has not been asked anything.
     pub fn new() -> Control {
-        Control { stop_at_ns: Arc::new(AtomicU64::new(NOT_ASKED)) }
+        Control { stop_at_ns: Arc::new(AtomicU64::new(NOT_ASKED)), gate: None }
+    }
+
+    /// The control of several loads, each to be given a clone in a thread of its own: their
+    /// schedules begin at the same instant, and a stop ends all. Where one of them cannot begin, none
+    /// does: the others end with [`LoadError::Interrupted`](crate::LoadError::Interrupted).
+    pub fn together(loads: u32) -> Control {
+        Control { gate: Some(Arc::new(Gate::of(loads))), ..Control::new() }
+    }
+
+    pub(crate) fn gate(&self) -> Option<&Gate> {
+        self.gate.as_deref()
     }
 
     /// Asks the load to end. What was measured so far is kept and marked

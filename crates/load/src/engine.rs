@@ -63,6 +63,8 @@ pub fn run(
     control: &Control,
     observe: &mut dyn FnMut(&Snapshot),
 ) -> Result<Measurement, LoadError> {
+    // Whatever keeps this load from beginning, those that are to begin with it are told.
+    let _expected = control.gate().map(crate::gate::Gate::expect);
     let open_files = check_open_files(plan)?;
     plan.check()?;
     let list = Prepared::of(plan)?.map(Arc::new);
@@ -263,8 +265,11 @@ fn conduct(
     }
     ready?;
     let mut series = Series::with_room(plan.stop.duration.map(nanoseconds));
-    let start_ns = sys::now_ns() + START_AHEAD_NS;
-    let started_at = SystemTime::now() + Duration::from_nanos(START_AHEAD_NS);
+    let start_ns = match control.gate() {
+        None => sys::now_ns() + START_AHEAD_NS,
+        Some(gate) => gate.pass(&|| control.stop_asked()).ok_or(LoadError::Interrupted)?,
+    };
+    let started_at = SystemTime::now() + Duration::from_nanos(start_ns.saturating_sub(sys::now_ns()));
     let window_start = start_ns + nanoseconds(plan.warmup);
     let window_end = plan.stop.duration.map_or(u64::MAX, |duration| window_start + nanoseconds(duration));
     let edges = Edges { start_ns: window_start, end_ns: window_end };

@@ -17,6 +17,7 @@ mod engine;
 mod error;
 mod expect;
 pub mod framing;
+mod gate;
 mod linger;
 pub mod list;
 pub mod measurement;

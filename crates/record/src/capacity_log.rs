@@ -76,6 +76,7 @@ impl CapacityReport {
             published: None,
             commit: None,
             precision: None,
+            duet: None,
         }
     }
 
@@ -84,7 +85,7 @@ impl CapacityReport {
         let plan = self.plan_name();
         let nothing = self.found.capacity_per_s.is_none();
         TrialResult {
-            planned: PlannedTrial { index, block: index, candidate: candidate.to_owned(), plan },
+            planned: PlannedTrial { index, block: index, candidate: candidate.to_owned(), plan, duet: None },
             trial: self.confirmation.clone(),
             server: None,
             failure: nothing.then(|| format!("no rate that was tried is sustained ({})", self.found.slo)),

@@ -8,6 +8,7 @@
 pub mod capacity;
 pub mod capacity_log;
 pub mod client;
+pub mod duet;
 pub mod estimate;
 pub mod export;
 pub mod hdr;
@@ -17,6 +18,7 @@ pub mod plan;
 pub mod published;
 pub mod run_log;
 pub mod server;
+mod sleep;
 pub mod slo;
 pub mod trial;
 

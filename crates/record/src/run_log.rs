@@ -12,10 +12,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::capacity::CapacityRecord;
+use crate::duet::{DuetPlace, DuetRecord};
 use crate::host::Host;
 use crate::plan::PlanRecord;
 use crate::published::{KneeOf, Published};
 use crate::server::ServerSamples;
+pub use crate::sleep::Sleep;
 use crate::{Tool, Trial};
 
 /// The schema's name; another number is another format.
@@ -88,6 +90,9 @@ pub struct Header {
     /// Until what precision blocks are added; `blocks` is then the most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precision: Option<PrecisionRecord>,
+    /// Where both candidates of a duet run; `None` where they run in turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duet: Option<DuetRecord>,
 }
 
 /// A run that stops by its own precision.
@@ -120,26 +125,6 @@ pub struct CandidateRecord {
     /// such route, or was not checked yet. Not in the header's own line: an event of the log tells it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sleep: Option<Sleep>,
-}
-
-/// What becomes of requests that wait (`GET /sleep`) at the same time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Sleep {
-    /// They wait together.
-    Concurrent,
-    /// They wait one after the other, or as many at once as there are workers.
-    Blocks,
-}
-
-impl Sleep {
-    /// The word in files and on screens.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Sleep::Concurrent => "concurrent",
-            Sleep::Blocks => "blocks",
-        }
-    }
 }
 
 /// What a candidate's full check found out about it.
@@ -202,6 +187,9 @@ pub struct PlannedTrial {
     pub candidate: String,
     /// The plan's name.
     pub plan: String,
+    /// Its place, where two run at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duet: Option<DuetPlace>,
 }
 
 /// A trial begins.

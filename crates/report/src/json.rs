@@ -3,6 +3,7 @@
 use prony_analysis::comparison::Comparison;
 use prony_analysis::experiment::ExperimentAnalysis;
 use prony_analysis::history::History;
+use prony_analysis::repeat::Repeat;
 use prony_record::Trial;
 
 /// The analysis as pretty-printed JSON with a newline at its end. Durations
@@ -28,6 +29,11 @@ pub fn trials(trials: &[(String, Trial)]) -> String {
     let mut text = serde_json::to_string_pretty(&trials).unwrap_or_default();
     text.push('\n');
     text
+}
+
+/// Several loads of one target as pretty-printed JSON (`prony.repeat/1`).
+pub fn repeat(repeat: &Repeat) -> String {
+    serde_json::to_string_pretty(repeat).unwrap_or_default()
 }
 
 /// A history as pretty-printed JSON (`prony.history/1`) with a newline at its end.

@@ -37,6 +37,9 @@ pub(crate) fn in_two(analysis: &ExperimentAnalysis) -> (String, String) {
         plan_table(&mut out, analysis, plan);
     }
     published(&mut out, analysis);
+    if let Some(duet) = &analysis.duet {
+        out.push_str(&comparison::below(duet));
+    }
     if let Some(spread) = words::spread(analysis) {
         out.push_str(&format!("\n{}\n", text(&spread)));
     }

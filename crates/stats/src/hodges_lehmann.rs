@@ -34,6 +34,19 @@ pub fn hodges_lehmann(values: &[f64], confidence: f64) -> Result<Interval> {
     Ok(Interval { point: finite(point)?, low: averages[depth], high: averages[last - depth], n })
 }
 
+/// The Hodges–Lehmann estimate alone, which a single value has, too.
+///
+/// Source: as [`hodges_lehmann`].
+///
+/// # Errors
+/// No value, over [`VALUES_MAX`], or one that is not finite.
+pub fn centre(values: &[f64]) -> Result<f64> {
+    checked(values, 1)?;
+    bounded(values.len(), VALUES_MAX)?;
+    let averages = walsh_averages(values);
+    finite(f64::midpoint(averages[(averages.len() - 1) / 2], averages[averages.len() / 2]))
+}
+
 /// The averages of all pairs, sorted.
 fn walsh_averages(values: &[f64]) -> Vec<f64> {
     let mut averages: Vec<f64> = values
@@ -124,6 +137,16 @@ mod tests {
         assert_eq!(hodges_lehmann(&five, 0.95), Err(StatsError::TooFew { have: 5, need: 6 }));
         let i = hodges_lehmann(&[1.0, 2.0, 3.0, 4.0, 5.0, 9.0], 0.95).unwrap();
         assert_eq!((i.low, i.high, i.n), (1.0, 9.0, 6));
+    }
+
+    #[test]
+    fn the_centre_alone_needs_one_value_and_agrees() {
+        assert_eq!(centre(&[3.0]), Ok(3.0));
+        // Averages 1, 1.5, 2, 5.5, 6 and 10.
+        assert_eq!(centre(&[10.0, 1.0, 2.0]), Ok(3.75));
+        let eight = [1.0, 1.1, 0.9, 1.05, 0.95, 7.0, 0.98, 1.0];
+        assert_eq!(centre(&eight), hodges_lehmann(&eight, 0.95).map(|i| i.point));
+        assert!(centre(&[]).is_err() && centre(&[f64::NAN]).is_err() && centre(&[0.0; 201]).is_err());
     }
 
     #[test]

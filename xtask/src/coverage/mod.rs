@@ -1,13 +1,15 @@
 //! `cargo xtask coverage`: simulated trials and comparisons, played through
 //! the functions that judge real ones, and how often they were right.
 //!
-//! `--runs N` (2,000), `--base N` (1) of the seeds, `--write` puts the table into docs/benchmarks.
+//! `--runs N` (2,000), `--base N` (1) of the seeds, `--write` puts the table into docs/benchmarks;
+//! `--seconds` plays only how long a true 3 % takes.
 
 mod chance;
 mod page;
 mod pairs;
 mod process;
 mod recorder;
+mod seconds;
 mod trials;
 
 use std::path::Path;
@@ -195,10 +197,12 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let mut runs = 2_000;
     let mut base = BASE;
     let mut write = false;
+    let mut only_seconds = false;
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match argument.as_str() {
             "--write" => write = true,
+            "--seconds" => only_seconds = true,
             "--base" => {
                 let number = rest.next().and_then(|n| n.parse().ok());
                 base = number.ok_or("--base takes a number: tables of different bases share no seed")?;
@@ -210,8 +214,15 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
                     .filter(|n| (10..=100_000).contains(n))
                     .ok_or("--runs takes a number from 10 to 100000")?;
             }
-            other => return Err(format!("coverage takes --runs N, --base N and --write, not {other}")),
+            other => {
+                return Err(format!("coverage takes --runs N, --base N, --seconds and --write, not {other}"));
+            }
         }
+    }
+    if only_seconds {
+        let (rows, habits) = seconds::seconds(runs, base.wrapping_mul(1_000_000) + 20_000);
+        print!("{}", page::seconds(&rows, &habits));
+        return if write { page::write_seconds(root, &rows, &habits) } else { Ok(()) };
     }
     let table = simulate(runs, &[10, 30], base, |done| eprintln!("played {done}"));
     print!("{}", page::markdown(&table));

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+use super::seconds::{HabitRow, SecondsRow};
 use super::{Table, beyond_claim};
 
 /// Where the table is kept, beside the others of its day.
@@ -64,6 +65,61 @@ pub(crate) fn markdown(table: &Table) -> String {
     }
     text
 }
+
+/// How long a true 3 % takes, and what the habit says of it.
+pub(crate) fn seconds(rows: &[SecondsRow], habits: &[HabitRow]) -> String {
+    let mut text = String::from(
+        "| machine | window | blocks for 80 % | found | winner between equals | in all | 300 s are |\n|---|--:|--:|--:|--:|--:|--:|\n",
+    );
+    for row in rows {
+        let most = format!("over {}", super::seconds::BLOCKS_MAX);
+        let (all, fewer) = match row.blocks {
+            Some(_) => (format!("{:.0} s", row.all_s), format!("{:.1} ×", row.fewer)),
+            None => (format!("over {:.0} s", row.all_s), "–".to_owned()),
+        };
+        let _ = writeln!(
+            text,
+            "| {} | {} s | {} | {} | {} | {all} | {fewer} |",
+            row.machine,
+            row.window_s,
+            row.blocks.map_or(most, |blocks| blocks.to_string()),
+            percent(row.found),
+            percent(row.wrong)
+        );
+    }
+    text.push_str("\n| machine | best of five: names the faster one | median error of the difference |\n|---|--:|--:|\n");
+    for row in habits {
+        let _ = writeln!(text, "| {} | {} | {} |", row.machine, percent(row.right), percent(row.off));
+    }
+    text
+}
+
+/// Writes that table and its rows.
+pub(crate) fn write_seconds(root: &Path, rows: &[SecondsRow], habits: &[HabitRow]) -> Result<(), String> {
+    let page = format!("{SECONDS_HEAD}{}", seconds(rows, habits));
+    let json = serde_json::to_string_pretty(&(rows, habits)).map_err(|e| e.to_string())? + "\n";
+    for (ending, text) in [("md", page), ("json", json)] {
+        let path = root.join(format!("{SECONDS_NAME}.{ending}"));
+        fs::write(&path, text).map_err(|e| format!("{} could not be written: {e}", path.display()))?;
+    }
+    Ok(())
+}
+
+const SECONDS_NAME: &str = "docs/benchmarks/seconds-2026-11-21";
+
+const SECONDS_HEAD: &str = "# How long a true 3 % takes, 2026-11-21
+
+Made by `cargo xtask coverage --seconds --write`, from fixed seeds. Simulated: B carries 3 % less than A, and a comparison by
+blocks (`prony_analysis::compare`) is held against the habit of five loads of 30 s of each and their best: 300 s of load.
+[statistics.md](../statistics.md#fewer-seconds) says what follows from it, and what was measured.
+
+Noise, as standard deviations of the logarithm of throughput: between starts of a server, between seconds of a trial, and
+between blocks (in both of a block alike; in all five of the habit's loads of one, which it makes one after the other):
+quiet 0.5, 1 and 1 %; usual 1, 3 and 3 %; noisy 3, 5 and 8 %. Blocks: the fewest that say `slower` in 80 % of the runs,
+found on other seeds than those that chose them. In all: windows, warm-ups of a tenth, and 0.8 s of start, check and stop a trial;
+the habit's 300 s are windows alone. The best of five names a winner always, between equals too.
+
+";
 
 /// Rows outside the claim are shown all the same.
 fn mark(process: &str, seconds: u32) -> &'static str {

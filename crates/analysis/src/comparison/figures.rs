@@ -8,7 +8,7 @@ use prony_stats::Interval;
 use prony_stats::interval::geometric_mean;
 
 use super::noise::Noise;
-use super::{Both, FigureComparison, Options, PlanComparison};
+use super::{Both, FigureComparison, Options, PlanComparison, duet, said};
 use crate::compare::{self, CompareError, Finding, compare, compare_unpaired};
 use crate::figure::{COMPARED, Figure};
 use crate::row::{Cell, estimate};
@@ -20,7 +20,11 @@ pub(super) fn plan_comparison(plan: &Both<'_>, paired: bool, options: &Options) 
         describe: plan.describe.clone(),
         a_trials: count(plan.a.len()),
         b_trials: count(plan.b.len()),
-        blocks: if paired { plan.common_blocks() } else { 0 },
+        blocks: match (paired, plan.duets.len()) {
+            (true, 0) => plan.common_blocks(),
+            (true, duets) => count(duets),
+            (false, _) => 0,
+        },
         figures: COMPARED
             .iter()
             .filter_map(|figure| figure_comparison(*figure, plan, paired, options))
@@ -116,8 +120,46 @@ fn figure_comparison(
         found.why = Some("only one of both has it".to_owned());
         return Some(found);
     };
-    judge(&mut found, &a, &b, paired, rule);
+    match plan.duets.as_slice() {
+        [] => judge(&mut found, &a, &b, paired, rule),
+        duets => judge_duets(&mut found, &a, &b, duets, rule),
+    }
     Some(found)
+}
+
+fn judge_duets(
+    found: &mut FigureComparison,
+    a: &Sample,
+    b: &Sample,
+    duets: &[duet::Block<'_>],
+    rule: compare::Rule,
+) {
+    let Some(judged) = duet::judge(found.figure, duets, rule) else {
+        found.why = Some(format!("a half has no {}", found.figure));
+        return;
+    };
+    found.noise = judged.noise;
+    match judged.compared {
+        Ok(c) => {
+            found.finding = Some(c.finding);
+            found.ratio = Some(ratio(&c.ratio));
+            found.blocks_needed = c.blocks_needed.and_then(|n| u32::try_from(n).ok());
+            found.why = judged.why_windows.map(|why| format!("whole windows are compared: {why}"));
+            bounded(found, a, b);
+        }
+        Err(CompareError::TooFewBlocks { .. }) => {
+            let alone = judged.one_block.map_or(String::new(), |i| {
+                let [point, low, high] = [i.point, i.low, i.high].map(said::change);
+                format!("; the seconds of these two starts of each say {point} ({low} to {high})")
+            });
+            let point = geometric_mean(&b.values()).zip(geometric_mean(&a.values())).map(|(b, a)| b / a);
+            let point = judged.one_block.map(|i| i.point).or(point);
+            let why = format!("one block has no interval{alone}");
+            found.ratio = point.map(|p| Estimate::bare(p, 1, why.clone()));
+            found.why = Some(why);
+        }
+        Err(other) => found.why = Some(other.to_string()),
+    }
 }
 
 fn judge(found: &mut FigureComparison, a: &Sample, b: &Sample, paired: bool, rule: compare::Rule) {

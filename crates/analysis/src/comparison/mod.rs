@@ -16,6 +16,7 @@ use crate::figure::Figure;
 use crate::row::Cell;
 
 mod choose;
+mod duet;
 pub mod fail_if;
 mod figures;
 mod noise;
@@ -82,6 +83,8 @@ pub struct Comparison {
     pub notes: Vec<String>,
     /// The command that would tell more, where something is undecided.
     pub next: Option<String>,
+    /// Whether both ran at once, in places that they changed.
+    pub duet: bool,
 }
 
 /// One side.
@@ -181,7 +184,16 @@ pub fn compare_parts(a: Part<'_>, b: Part<'_>, options: &Options) -> Result<Comp
             a.candidate
         )));
     }
-    let both = plans_of_both(a, b)?;
+    let mut both = plans_of_both(a, b)?;
+    if one_run {
+        for plan in &mut both {
+            plan.duets = duet::blocks(&plan.a, &plan.b);
+        }
+    }
+    let duet = both.iter().all(|plan| !plan.duets.is_empty());
+    if !duet {
+        both.iter_mut().for_each(|plan| plan.duets.clear());
+    }
     let differences = unlike::differences(&both, one_run);
     if !differences.is_empty() && !options.force {
         return Err(ComparisonError::Unlike {
@@ -199,12 +211,14 @@ pub fn compare_parts(a: Part<'_>, b: Part<'_>, options: &Options) -> Result<Comp
         a: side(a),
         b: side(b),
         paired,
-        method: said::method(paired).to_owned(),
+        method: said::method(paired, duet).to_owned(),
         plans,
         not_comparable: differences,
         notes: said::notes(a, b, one_run, paired, &both),
         next: None,
+        duet,
     };
+    comparison.notes.extend(said::places(&both, options));
     comparison.next = said::next(&comparison, a, &both);
     comparison.headline = said::headline(&comparison);
     Ok(comparison)
@@ -216,6 +230,8 @@ struct Both<'a> {
     describe: String,
     a: Vec<Cell<'a>>,
     b: Vec<Cell<'a>>,
+    /// Blocks of both at once; empty where they ran in turn.
+    duets: Vec<duet::Block<'a>>,
     /// Where the plans go by different names.
     renamed: Option<(String, String)>,
 }
@@ -298,6 +314,7 @@ fn plans_of_both<'a>(a: Part<'a>, b: Part<'a>) -> Result<Vec<Both<'a>>, Comparis
         describe: describe(name),
         a: cells(a, name),
         b: cells(b, other),
+        duets: Vec::new(),
         renamed: (name != other).then(|| (name.clone(), other.clone())),
     };
     let common: Vec<Both<'a>> =

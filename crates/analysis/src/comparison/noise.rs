@@ -1,6 +1,7 @@
 //! What equals would show: the A/A noise of the same run.
 
 use prony_stats::CONFIDENCE;
+use prony_stats::interval::variance;
 use prony_stats::student::t_two_sided;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -43,6 +44,23 @@ impl Noise {
             n: n as u64,
         })
         .filter(|noise| noise.half_width.is_finite())
+    }
+}
+
+impl Noise {
+    /// Of a duet, from what each block's places show, ln(left/right): whoever stands there is in it, and
+    /// who is better is not, so that their spread over blocks is what a ratio of equals would have.
+    ///
+    /// `trial_to_trial` is then of the ratio of a single half: of two halves' mean it is √2 times less.
+    pub(super) fn of_places(places: &[f64]) -> Option<Noise> {
+        let spread = variance(places)?.sqrt();
+        let t = t_two_sided(real(places.len()) - 1.0, CONFIDENCE)?;
+        let noise = Noise {
+            trial_to_trial: (std::f64::consts::SQRT_2 * spread).exp_m1(),
+            half_width: (t * spread / real(places.len()).sqrt()).exp_m1(),
+            n: places.len() as u64,
+        };
+        Some(noise).filter(|noise| noise.half_width.is_finite())
     }
 }
 
@@ -98,6 +116,15 @@ mod tests {
             .count();
         assert!(beyond < 100, "{beyond} of 2000 lie beyond");
         assert!(beyond > 10, "{beyond} of 2000: it is no bound for ever");
+    }
+
+    #[test]
+    fn of_places_by_hand() {
+        // 0.1, 0.2 and 0.3 deviate by 0.1 about whatever place is better; t(2) = 4.303.
+        let noise = Noise::of_places(&[0.1, 0.2, 0.3]).unwrap();
+        assert!((noise.half_width.ln_1p() - 4.302_653 * 0.1 / 3f64.sqrt()).abs() < 1e-6, "{noise:?}");
+        assert!((noise.trial_to_trial.ln_1p() - 0.1 * 2f64.sqrt()).abs() < 1e-9);
+        assert_eq!(Noise::of_places(&[0.1]), None);
     }
 
     #[test]

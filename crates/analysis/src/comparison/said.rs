@@ -3,7 +3,7 @@
 use prony_record::Estimate;
 use prony_record::run_log::RunLog;
 
-use super::{Both, Comparison, FigureComparison, Part};
+use super::{Both, Comparison, FigureComparison, Options, Part, duet};
 use crate::compare::Finding;
 use crate::figure::{Figure, Percentile};
 use crate::text::list;
@@ -11,11 +11,22 @@ use crate::text::list;
 /// What a user feels: the findings on these are the answer, the others are its cost.
 const SPEED: [Figure; 2] = [Figure::Throughput, Figure::Percentile(Percentile::P99)];
 
+/// Those of a duet, whose rate fixes its throughput.
+const SPEED_OF_DUETS: [Figure; 3] =
+    [Figure::Throughput, Figure::Percentile(Percentile::P50), Figure::Percentile(Percentile::P99)];
+
+fn speed(c: &Comparison) -> &'static [Figure] {
+    if c.duet { &SPEED_OF_DUETS } else { &SPEED }
+}
+
 /// Blocks that are asked for where there is only one: enough for an interval that is worth printing.
 const BLOCKS_ASKED: u32 = 6;
 
-pub(super) fn method(paired: bool) -> &'static str {
-    if paired {
+pub(super) fn method(paired: bool, duet: bool) -> &'static str {
+    if duet {
+        "95 % intervals: Student's t over blocks, on log ratios of the same seconds of both; places were changed \
+         within each block"
+    } else if paired {
         "95 % intervals: Student's t on log ratios, paired within blocks"
     } else {
         "95 % intervals: Welch's t on logarithms of trials, not paired"
@@ -68,6 +79,28 @@ pub(super) fn notes(
     notes
 }
 
+/// Of a duet: where one place is surely worse than the other by what matters.
+pub(super) fn places(plans: &[Both<'_>], options: &Options) -> Vec<String> {
+    let mut said = Vec::new();
+    for plan in plans.iter().filter(|plan| plan.duets.len() > 1) {
+        for figure in SPEED_OF_DUETS {
+            let rule = options.rule(figure);
+            let judged = duet::judge(figure, &plan.duets, rule);
+            let Some(places) = judged.and_then(|judged| judged.left_over_right) else { continue };
+            let sure = places.low > 0.0 || places.high < 0.0;
+            if sure && places.point.abs() >= rule.smallest.ln_1p() {
+                let [point, low, high] = [places.point, places.low, places.high].map(|p| change(p.exp()));
+                said.push(format!(
+                    "Under {} the left place differs from the right one in {figure} by {point} (95 %: {low} to \
+                     {high}), whoever is there: both were in both, so that it is in no ratio.",
+                    plan.name
+                ));
+            }
+        }
+    }
+    said
+}
+
 fn apart(a: &RunLog, b: &RunLog) -> Option<String> {
     let at =
         |log: &RunLog| log.header.created_at.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_second);
@@ -106,11 +139,12 @@ fn with_interval(name: &str, ratio: &Estimate) -> String {
 pub(super) fn headline(c: &Comparison) -> String {
     let (a, b) = (c.a.said(&c.b), c.b.said(&c.a));
     let many = c.plans.len() > 1;
+    let speed_figures = speed(c);
     let speed: Vec<(&str, &FigureComparison)> = c
         .plans
         .iter()
         .flat_map(|plan| plan.figures.iter().map(|f| (plan.name.as_str(), f)))
-        .filter(|(_, f)| SPEED.contains(&f.figure))
+        .filter(|(_, f)| speed_figures.contains(&f.figure))
         .collect();
     let told = |finding: Finding| -> Vec<String> {
         let of = speed.iter().filter(|(_, f)| f.finding == Some(finding));
@@ -138,8 +172,11 @@ pub(super) fn headline(c: &Comparison) -> String {
     let alike: Vec<_> = speed.iter().filter(|(_, f)| f.finding == Some(Finding::Equivalent)).collect();
     if alike.is_empty() && open.is_empty() {
         let one = c.plans.iter().all(|p| p.a_trials.min(p.b_trials) < 2);
-        let why =
-            if one { "one trial each tells nothing of chance" } else { "there is nothing to tell it from" };
+        let why = match (one, c.duet && c.plans.iter().all(|p| p.blocks < 2)) {
+            (true, _) => "one trial each tells nothing of chance",
+            (false, true) => "one block tells nothing of chance",
+            (false, false) => "there is nothing to tell it from",
+        };
         return format!("no verdict on {a} and {b}: {why}");
     }
     let first = |found: &[&(&str, &FigureComparison)]| {
@@ -180,19 +217,21 @@ fn shortened(items: &[String]) -> String {
 
 /// The command that tells more, where something is open.
 pub(super) fn next(c: &Comparison, a: Part<'_>, plans: &[Both<'_>]) -> Option<String> {
-    let figures = || c.plans.iter().flat_map(|p| &p.figures).filter(|f| SPEED.contains(&f.figure));
+    let figures = || c.plans.iter().flat_map(|p| &p.figures).filter(|f| speed(c).contains(&f.figure));
     let too_few = c.plans.iter().any(|p| p.a_trials.min(p.b_trials) < 2 || (c.paired && p.blocks < 2));
     let open = figures().any(|f| f.finding == Some(Finding::Inconclusive));
     if !too_few && !open {
         return None;
     }
     let more = figures().filter_map(|f| f.blocks_needed).max().unwrap_or(BLOCKS_ASKED);
-    let have = c.plans.iter().map(|p| p.a_trials.min(p.b_trials)).min().unwrap_or(0);
+    let duet = if c.duet { " --duet" } else { "" };
+    let have = |p: &super::PlanComparison| if c.duet { p.blocks } else { p.a_trials.min(p.b_trials) };
+    let have = c.plans.iter().map(have).min().unwrap_or(0);
     // A forecast of some hundreds is not a command that anybody gives.
     let blocks = if too_few { BLOCKS_ASKED } else { (have + more).min(200) };
     let from_bench = a.log.header.experiment_toml.is_some();
     if from_bench {
-        return Some(format!("prony bench {} --blocks {blocks}", a.log.header.name));
+        return Some(format!("prony bench {}{duet} --blocks {blocks}", a.log.header.name));
     }
     let plan = plans.first().and_then(|p| p.a.first())?;
     let record = &plan.trial.plan;
@@ -213,7 +252,7 @@ pub(super) fn next(c: &Comparison, a: Part<'_>, plans: &[Both<'_>]) -> Option<St
             ("base", "head")
         };
     Some(format!(
-        "prony bench --candidate {name_a}={} --candidate {name_b}={} -c {}{rate}{} --blocks {blocks}",
+        "prony bench --candidate {name_a}={} --candidate {name_b}={} -c {}{rate}{}{duet} --blocks {blocks}",
         what(&c.a.title),
         what(&c.b.title),
         record.connections,

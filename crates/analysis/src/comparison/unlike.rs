@@ -27,6 +27,9 @@ pub(super) fn differences(plans: &[Both<'_>], one_run: bool) -> Vec<String> {
             }
             found.sets("the server's CPUs", a, b, |c| Some(cpus(&c.server?.cpus)));
         }
+        found.sets("how they were measured", a, b, |c| {
+            Some(if c.planned.duet.is_some() { "two at once" } else { "in turn" }.to_owned())
+        });
         found.sets("the clock of answers", a, b, |c| Some(clock(c.trial)));
         found.sets("how the server's CPU was read", a, b, |c| Some(c.server?.cpu_method.clone()));
         found.sets("how the server's memory was read", a, b, |c| Some(c.server?.memory_method.clone()));

@@ -17,7 +17,9 @@ use super::knee::Knees;
 use super::pins::PinnedProcess;
 use super::precision;
 use super::trial::Ended;
-use super::{BenchError, BenchEvent, BenchOutcome, BenchSetup, End, Figures, Interrupt, Loader};
+use super::{
+    BenchError, BenchEvent, BenchOutcome, BenchSetup, End, Figures, Interrupt, Loader, SharedLoader,
+};
 use crate::journal;
 use crate::units::show_duration;
 
@@ -41,17 +43,19 @@ pub(super) struct Course<'a> {
     pub(super) leftovers: Vec<String>,
     /// Capacities found so far.
     pub(super) knees: Knees,
-    void: BTreeSet<String>,
+    pub(super) void: BTreeSet<String>,
     failed_starts: BTreeMap<String, u32>,
-    budget: Budget,
-    began: Instant,
-    trials: u32,
+    pub(super) budget: Budget,
+    pub(super) began: Instant,
+    pub(super) trials: u32,
     counted: u32,
     /// How long servers were under load.
     pub(super) under_load: Duration,
     /// Candidates that were said to need SIGKILL.
     pub(super) deaf: BTreeSet<String>,
     looking: Looking,
+    /// What applies two loads at once, in a duet.
+    pub(super) together: Option<&'a SharedLoader<'a>>,
 }
 
 /// Runs an experiment, or the rest of one.
@@ -68,15 +72,27 @@ pub fn run<'a>(
     interrupt: &'a Interrupt,
     events: &'a mut dyn FnMut(&BenchEvent<'_>),
 ) -> Result<BenchOutcome, BenchError> {
+    let (left, mut writer, known) = open(setup, events)?;
+    let mut append = |line: &Line| writer.append(line);
+    let mut course = Course::new(setup, load, interrupt, events, &mut append);
+    course.knows(known);
+    course.run(&left, setup.resume)
+}
+
+/// What is left to run, the log, and what it tells already.
+type Opened = (Vec<PlannedTrial>, RunLogWriter, (Knees, Looking));
+
+/// Begins the log or goes on with it, and says so.
+pub(super) fn open(
+    setup: &BenchSetup,
+    events: &mut dyn FnMut(&BenchEvent<'_>),
+) -> Result<Opened, BenchError> {
     if setup.candidates.is_empty() {
         return Err(BenchError::NoCandidates(skipped(setup)));
     }
-    let (order, left, mut writer, known) = if setup.resume { resume(setup)? } else { begin(setup)? };
+    let (order, left, writer, known) = if setup.resume { resume(setup)? } else { begin(setup)? };
     events(&BenchEvent::Begun { log: &setup.log, total: count(order), remaining: count(left.len()) });
-    let mut append = |line: &Line| writer.append(line);
-    let mut course = Course::new(setup, load, interrupt, events, &mut append);
-    (course.knees, course.looking) = known;
-    course.run(&left, setup.resume)
+    Ok((left, writer, known))
 }
 
 fn skipped(setup: &BenchSetup) -> String {
@@ -131,18 +147,30 @@ impl<'a> Course<'a> {
             under_load: Duration::ZERO,
             deaf: BTreeSet::new(),
             looking: Looking::default(),
+            together: None,
         }
     }
 
-    /// Runs the trials that are left.
-    pub(super) fn run(mut self, left: &[PlannedTrial], resumed: bool) -> Result<BenchOutcome, BenchError> {
-        let _pinned = PinnedProcess::to(&self.setup.pins.client);
+    /// What the log that is gone on with tells already.
+    pub(super) fn knows(&mut self, known: (Knees, Looking)) {
+        (self.knees, self.looking) = known;
+    }
+
+    /// What is said and done before the first trial.
+    pub(super) fn opens(&mut self, left: &[PlannedTrial], resumed: bool) -> Result<(), BenchError> {
         if resumed {
             self.event("resumed", format!("{} trials are left.", left.len()))?;
         }
         for cleaned in journal::clean_up(self.setup.layout.root()) {
             self.event("cleaned_up", cleaned.what)?;
         }
+        Ok(())
+    }
+
+    /// Runs the trials that are left.
+    pub(super) fn run(mut self, left: &[PlannedTrial], resumed: bool) -> Result<BenchOutcome, BenchError> {
+        let _pinned = PinnedProcess::to(&self.setup.pins.client);
+        self.opens(left, resumed)?;
         let mut block = None;
         for (at, planned) in left.iter().enumerate() {
             if self.interrupt.asked() {
@@ -153,30 +181,47 @@ impl<'a> Course<'a> {
             }
             if block != Some(planned.block) {
                 block = Some(planned.block);
-                // Where rates are shares of a knee, blocks of the searches say nothing of those of the loads.
-                let alone = self.setup.experiment.phases().len() == 1;
-                let reached = precision::reached(self.setup, &self.looking, planned.block);
-                if let Some(reached) = reached.filter(|_| alone) {
-                    self.event("precision_reached", reached)?;
-                    return Ok(self.outcome(End::PrecisionReached));
-                }
-                if !self.budget.allows_block(self.began.elapsed(), self.runnable(&left[at..], block)) {
-                    let budget = self.setup.experiment.budget.unwrap_or_default();
-                    let after = show_duration(Duration::from_secs(self.began.elapsed().as_secs()));
-                    let mut text = format!(
-                        "Block {} would not end within the budget of {}; ended after {after}.",
-                        planned.block + 1,
-                        show_duration(budget)
-                    );
-                    text.push_str(&self.what_more_would_buy());
-                    self.event("budget_spent", text)?;
-                    return Ok(self.outcome(End::BudgetSpent));
+                if let Some(end) = self.ends_before(planned.block, &left[at..])? {
+                    return Ok(self.outcome(end));
                 }
             }
             if !self.one(planned, &left[at..])? {
                 return self.interrupted();
             }
         }
+        self.finished(left)
+    }
+
+    /// Whether the run ends before this block, by its precision or its budget.
+    pub(super) fn ends_before(
+        &mut self,
+        block: u32,
+        left: &[PlannedTrial],
+    ) -> Result<Option<End>, BenchError> {
+        // Where rates are shares of a knee, blocks of the searches say nothing of those of the loads.
+        let alone = self.setup.experiment.phases().len() == 1;
+        let reached = precision::reached(self.setup, &self.looking, block);
+        if let Some(reached) = reached.filter(|_| alone) {
+            self.event("precision_reached", reached)?;
+            return Ok(Some(End::PrecisionReached));
+        }
+        if !self.budget.allows_block(self.began.elapsed(), self.runnable(left, Some(block))) {
+            let budget = self.setup.experiment.budget.unwrap_or_default();
+            let after = show_duration(Duration::from_secs(self.began.elapsed().as_secs()));
+            let mut text = format!(
+                "Block {} would not end within the budget of {}; ended after {after}.",
+                block + 1,
+                show_duration(budget)
+            );
+            text.push_str(&self.what_more_would_buy());
+            self.event("budget_spent", text)?;
+            return Ok(Some(End::BudgetSpent));
+        }
+        Ok(None)
+    }
+
+    /// Every trial that could be run has been.
+    pub(super) fn finished(mut self, left: &[PlannedTrial]) -> Result<BenchOutcome, BenchError> {
         let more = self.what_more_would_buy();
         if !left.is_empty() && !more.is_empty() {
             let text = format!("All {} blocks are done.{more}", self.setup.experiment.blocks.max);
@@ -199,7 +244,7 @@ impl<'a> Course<'a> {
     }
 
     /// Trials of these that will be run; of one block, or of all.
-    fn runnable(&self, left: &[PlannedTrial], block: Option<u32>) -> u32 {
+    pub(super) fn runnable(&self, left: &[PlannedTrial], block: Option<u32>) -> u32 {
         let runs =
             |t: &&PlannedTrial| !self.void.contains(&t.candidate) && block.is_none_or(|b| t.block == b);
         count(left.iter().filter(runs).count())
@@ -208,11 +253,29 @@ impl<'a> Course<'a> {
     /// Runs and records one trial; false when somebody asked to end.
     fn one(&mut self, planned: &PlannedTrial, left: &[PlannedTrial]) -> Result<bool, BenchError> {
         let started = Instant::now();
+        self.begins(planned, left)?;
+        let ended = self.trial(planned)?;
+        self.budget.took(started.elapsed());
+        self.ended(planned, ended, &left[1..])
+    }
+
+    /// Writes that a trial begins, and says so.
+    pub(super) fn begins(&mut self, planned: &PlannedTrial, left: &[PlannedTrial]) -> Result<(), BenchError> {
         let start = TrialStart { planned: planned.clone(), at: rfc3339(SystemTime::now()) };
         self.write(&Line::TrialStart(start))?;
         let remaining = self.trials + self.runnable(left, None);
         let (done, elapsed) = (self.trials, self.began.elapsed());
         (self.tell)(&BenchEvent::TrialBegins { planned, done, remaining, elapsed });
+        Ok(())
+    }
+
+    /// Records how a trial ended, with `rest` to come; false when somebody asked to end.
+    pub(super) fn ended(
+        &mut self,
+        planned: &PlannedTrial,
+        ended: Ended,
+        rest: &[PlannedTrial],
+    ) -> Result<bool, BenchError> {
         let failed = |why: &str| TrialResult {
             planned: planned.clone(),
             trial: None,
@@ -220,8 +283,6 @@ impl<'a> Course<'a> {
             failure: Some(why.to_owned()),
             capacity: None,
         };
-        let ended = self.trial(planned)?;
-        self.budget.took(started.elapsed());
         let (result, goes_on) = match ended {
             Ended::Result(result) => (*result, true),
             Ended::Interrupted(Some(result)) => (*result, false),
@@ -257,7 +318,7 @@ impl<'a> Course<'a> {
             self.event("leftovers", text)?;
         }
         if let Line::Result(result) = &line {
-            let after = self.runnable(&left[1..], None);
+            let after = self.runnable(rest, None);
             (self.tell)(&BenchEvent::TrialEnded {
                 result,
                 figures: Figures::of(result),
@@ -283,12 +344,12 @@ impl<'a> Course<'a> {
         Ok(())
     }
 
-    fn interrupted(&mut self) -> Result<BenchOutcome, BenchError> {
+    pub(super) fn interrupted(&mut self) -> Result<BenchOutcome, BenchError> {
         self.event("interrupted", "Somebody ended the run; --resume goes on with it.".to_owned())?;
         Ok(self.outcome(End::Interrupted))
     }
 
-    fn outcome(&self, end: End) -> BenchOutcome {
+    pub(super) fn outcome(&self, end: End) -> BenchOutcome {
         BenchOutcome {
             end,
             log: self.setup.log.clone(),

@@ -12,7 +12,8 @@ use prony_record::run_log::{
 use prony_record::{Tool, rfc3339};
 
 use super::aim::Aim;
-use super::{BenchCandidate, BenchSetup};
+use super::{BenchCandidate, BenchSetup, Places};
+use crate::experiment::Experiment;
 use crate::schedule;
 
 /// The header of a new run.
@@ -36,19 +37,24 @@ pub fn header(setup: &BenchSetup) -> Header {
         candidates: setup.candidates.iter().map(|c| candidate_record(c, setup)).collect(),
         skipped: setup.skipped.clone(),
         plans: named_plans(setup),
-        order: schedule::order_in_phases(
-            &labels,
-            &experiment.phases(),
-            experiment.blocks.max,
-            experiment.seed,
-        ),
+        order: order(setup, &labels),
         experiment_toml: Some(experiment.text.clone()).filter(|text| !text.is_empty()),
         published: experiment.published.clone(),
         commit: crate::commit::current(),
         precision: experiment
             .precision
             .map(|share| PrecisionRecord { share, blocks_min: experiment.blocks.min }),
+        duet: setup.duet.as_ref().map(Places::record),
     }
+}
+
+fn order(setup: &BenchSetup, labels: &[String]) -> Vec<PlannedTrial> {
+    let Experiment { plans, blocks, seed, .. } = &setup.experiment;
+    if setup.duet.is_some() {
+        let plans: Vec<String> = plans.iter().map(|plan| plan.name.clone()).collect();
+        return schedule::order_of_duets(labels, &plans, blocks.max, *seed);
+    }
+    schedule::order_in_phases(labels, &setup.experiment.phases(), blocks.max, *seed)
 }
 
 fn candidate_record(c: &BenchCandidate, setup: &BenchSetup) -> CandidateRecord {
@@ -120,7 +126,7 @@ pub(super) fn may_resume(log: &RunLog, setup: &BenchSetup) -> Result<(), String>
                 .to_owned(),
         );
     }
-    if old.server_cpus != setup.pins.server {
+    if old.server_cpus != setup.pins.server || old.duet != setup.duet.as_ref().map(Places::record) {
         return Err(
             "its servers had other CPUs than --pin gives them now: leave --pin out, or begin a new run."
                 .to_owned(),
@@ -150,10 +156,17 @@ pub(super) fn may_resume(log: &RunLog, setup: &BenchSetup) -> Result<(), String>
 }
 
 /// The planned trials that still need a result, in order. A trial that was
-/// interrupted is run again.
+/// interrupted is run again, and of a duet the one beside it, too.
 pub(super) fn remaining(log: &RunLog) -> Vec<PlannedTrial> {
-    let done: BTreeSet<u32> =
+    let mut done: BTreeSet<u32> =
         log.results.iter().filter(|r| !is_interrupted(r)).map(|r| r.planned.index).collect();
+    if log.header.duet.is_some() {
+        // Pairs are (0, 1), (2, 3), …: see `schedule::order_of_duets`.
+        let alone: Vec<u32> = done.iter().copied().filter(|index| !done.contains(&(index ^ 1))).collect();
+        alone.iter().for_each(|index| {
+            done.remove(index);
+        });
+    }
     log.header.order.iter().filter(|t| !done.contains(&t.index)).cloned().collect()
 }
 

@@ -1,9 +1,11 @@
 //! What the lab adds to a trial's verdict: what a measurement of answers cannot see by itself.
 
 use prony_analysis::figure::Figure;
+use prony_record::duet::DuetShared;
 use prony_record::server::ServerSamples;
 use prony_record::trial::{Effect, Reason, Trial, Validity};
 
+use super::Pins;
 use crate::sample::{Changes, Life};
 
 /// A server whose memory grew by this share of what it had, and by [`GROWN_MIN_BYTES`], is said to grow.
@@ -96,13 +98,38 @@ pub(super) fn grown(trial: &mut Trial, candidate: &str, server: &ServerSamples) 
     mark(trial, "memory_grows", Effect::Note, detail, advice);
 }
 
+/// What a place of a duet shares: servers that share with their clients have response times that hold
+/// the client's work, for both alike.
+pub(super) fn shares(trial: &mut Trial, shared: DuetShared, pins: &Pins) {
+    let cpus = pins.used().iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    match shared {
+        DuetShared::Nothing => {}
+        DuetShared::Clients => mark(
+            trial,
+            "duet_shares_client",
+            Effect::Note,
+            format!("both clients of the duet shared CPU {}", pins.client.first().copied().unwrap_or(0)),
+            "With one CPU more each client has its own; the servers have theirs.",
+        ),
+        DuetShared::Servers => {
+            let detail = format!("the server shared CPU {cpus} with its own client");
+            let advice = "Read the ratio of the duet, which both share in: by itself this figure holds the client's \
+                          work, too. With four CPUs everybody has one.";
+            mark(trial, "duet_shares_cpus", Effect::Suspect, detail, advice);
+        }
+    }
+}
+
 fn mark(trial: &mut Trial, code: &str, effect: Effect, detail: String, advice: &str) {
     let affects: &[&str] = match effect {
         Effect::Invalid => &["throughput", "response", "service"],
+        Effect::Suspect => &["response", "service"],
         _ => &[],
     };
-    if effect == Effect::Invalid {
-        trial.verdict.validity = Validity::Invalid;
+    match effect {
+        Effect::Invalid => trial.verdict.validity = Validity::Invalid,
+        Effect::Suspect => trial.verdict.validity = trial.verdict.validity.max(Validity::Suspect),
+        _ => {}
     }
     trial.verdict.reasons.push(Reason {
         code: code.to_owned(),

@@ -23,19 +23,23 @@ use crate::supervise::Supervision;
 mod aim;
 mod budget;
 mod course;
+mod duet;
 mod header;
 mod knee;
 mod loaded;
 mod marks;
 mod pins;
+mod places;
 mod precision;
 mod resolve;
 mod trial;
 
 pub(crate) use aim::Aim;
 pub use course::run;
+pub use duet::{SharedLoader, run_duets};
 pub use header::{header, named_plans};
 pub use pins::{Pins, TooFewCpus, split_cpus};
+pub use places::{NoRoom, Places};
 pub use resolve::{Resolved, resolve};
 
 /// What applies a load: [`prony_load::run`], or a test's stand-in.
@@ -72,6 +76,8 @@ pub struct BenchSetup {
     pub pins: Pins,
     /// How servers are supervised.
     pub supervision: Supervision,
+    /// Where both candidates of a duet run, see [`run_duets`]; `pins` is then what both places have together.
+    pub duet: Option<Places>,
 }
 
 /// A candidate that runs.
@@ -131,7 +137,15 @@ impl Interrupt {
 
     /// The control of the load that begins now.
     pub(crate) fn control(&self) -> Control {
-        let control = Control::new();
+        self.controlled(Control::new())
+    }
+
+    /// The same of two loads that begin together.
+    pub(crate) fn control_of_two(&self) -> Control {
+        self.controlled(Control::together(2))
+    }
+
+    fn controlled(&self, control: Control) -> Control {
         *self.0.load.lock().unwrap_or_else(PoisonError::into_inner) = Some(control.clone());
         // Asked before the lock: nobody has stopped this one. After it: `ask` does.
         if self.asked() {
@@ -304,6 +318,8 @@ pub enum BenchError {
 
 #[cfg(test)]
 mod checks_tests;
+#[cfg(test)]
+mod duet_tests;
 #[cfg(test)]
 mod knee_tests;
 #[cfg(test)]

@@ -19,6 +19,7 @@ impl Pins {
         }
         let mut used: Vec<u32> = self.server.iter().chain(&self.client).copied().collect();
         used.sort_unstable();
+        used.dedup();
         used
     }
 }

@@ -36,6 +36,7 @@ pub(super) fn setup(root: &Path, commands: &[(&str, &str)], blocks: u32) -> Benc
         host: Host { cpu_model: "a CPU".to_owned(), ..Host::default() },
         pins: Pins::default(),
         supervision: supervision(root),
+        duet: None,
     }
 }
 
@@ -63,7 +64,7 @@ pub(super) fn read(setup: &BenchSetup) -> RunLog {
     RunLog::read(&setup.log).unwrap()
 }
 
-fn events(log: &RunLog) -> Vec<&str> {
+pub(super) fn events(log: &RunLog) -> Vec<&str> {
     log.events.iter().map(|e| e.what.as_str()).collect()
 }
 

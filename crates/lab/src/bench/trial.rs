@@ -11,8 +11,8 @@ use super::aim::{self, Aim};
 use super::course::Course;
 use super::header::workers;
 use super::knee::Sought;
-use super::loaded::Loading;
-use super::{BenchCandidate, BenchError, BenchEvent};
+use super::loaded::{Judged, Loading};
+use super::{BenchCandidate, BenchError, BenchEvent, BenchSetup, Pins};
 use crate::experiment::ExperimentPlan;
 use crate::guard::{RUN_DIR_MARK, remove_run_dir};
 use crate::launch::LaunchContext;
@@ -42,11 +42,9 @@ impl Course<'_> {
     /// Runs one trial. When it returns, its server is down.
     pub(super) fn trial(&mut self, planned: &PlannedTrial) -> Result<Ended, BenchError> {
         let setup = self.setup;
-        let Some(c) = setup.candidates.iter().find(|c| c.candidate.label() == planned.candidate) else {
-            return Ok(Ended::NotStarted(format!("{} is not among the candidates.", planned.candidate)));
-        };
-        let Some(plan) = setup.experiment.plans.iter().find(|p| p.name == planned.plan) else {
-            return Ok(Ended::NotStarted(format!("{} is not among the plans.", planned.plan)));
+        let (c, plan) = match asked_for(setup, planned) {
+            Ok(found) => found,
+            Err(why) => return Ok(Ended::NotStarted(why)),
         };
         let shared;
         let plan = match &plan.share {
@@ -59,43 +57,68 @@ impl Course<'_> {
                 Err(why) => return Ok(Ended::Result(Box::new(no_knee(planned, why)))),
             },
         };
-        let mut aim = match self.aims.remove(&planned.candidate) {
+        let (up, load) = match self.come_up(c, plan, &setup.pins)? {
+            Ok(ready) => ready,
+            Err(ended) => return Ok(ended),
+        };
+        match &plan.capacity {
+            Some(slos) => self.search(planned, &Sought { plan, slos, load }, up, c.candidate.recycles()),
+            None => self.load_and_judge(planned, &load, up, c.candidate.recycles()),
+        }
+    }
+
+    /// Brings a candidate up on these CPUs, checked; with it the load that is aimed at it. The inner error
+    /// is the trial's end.
+    pub(super) fn come_up(
+        &mut self,
+        c: &BenchCandidate,
+        plan: &ExperimentPlan,
+        pins: &Pins,
+    ) -> Result<Result<(Up, Plan), Ended>, BenchError> {
+        let setup = self.setup;
+        let label = c.candidate.label();
+        let mut aim = match self.aims.remove(label) {
             Some(aim) => aim,
             None => {
                 let experiment = &setup.experiment;
                 (Aim::of(&c.candidate, experiment.route, &setup.ask, &experiment.checks), false)
             }
         };
-        let ended = self.trial_of(planned, c, plan, &mut aim);
-        self.aims.insert(planned.candidate.clone(), aim);
-        ended
+        let ready = self.come_up_to(c, &mut aim, pins).map(|up| {
+            up.map(|up| {
+                let target = up.target.clone();
+                let load = plan.aimed(target, aim.0.expect.clone(), &pins.client, setup.experiment.seed);
+                (up, load)
+            })
+        });
+        self.aims.insert(label.to_owned(), aim);
+        ready
     }
 
-    fn trial_of(
+    fn come_up_to(
         &mut self,
-        planned: &PlannedTrial,
         c: &BenchCandidate,
-        plan: &ExperimentPlan,
         (aim, checked): &mut (Aim, bool),
-    ) -> Result<Ended, BenchError> {
+        pins: &Pins,
+    ) -> Result<Result<Up, Ended>, BenchError> {
         let (up, address) = match c.candidate.as_url() {
             Some(url) => match aim::of_url(url)
                 .and_then(|(target, address)| aim.ready(address).map(|()| (target, address)))
             {
                 Ok((target, address)) => (Up { running: None, target }, address),
-                Err(why) => return Ok(Ended::NotStarted(why)),
+                Err(why) => return Ok(Err(Ended::NotStarted(why))),
             },
-            None => match self.start(c, aim)? {
+            None => match self.start(c, aim, pins)? {
                 Ok((running, address)) => {
                     (Up { running: Some(running), target: aim.target(address) }, address)
                 }
-                Err(ended) => return Ok(ended),
+                Err(ended) => return Ok(Err(ended)),
             },
         };
         if !*checked {
             let report = aim.check(address, workers(c, self.setup));
             if !report.passed() {
-                return Ok(Ended::CheckFailed(aim::failures(c.candidate.label(), &report)));
+                return Ok(Err(Ended::CheckFailed(aim::failures(c.candidate.label(), &report))));
             }
             *checked = true;
             // Of commands and URLs there is nothing to tell but that they answered.
@@ -103,13 +126,7 @@ impl Course<'_> {
                 self.found(c.candidate.label(), report.sleep)?;
             }
         }
-        let setup = self.setup;
-        let load =
-            plan.aimed(up.target.clone(), aim.expect.clone(), &setup.pins.client, setup.experiment.seed);
-        match &plan.capacity {
-            Some(slos) => self.search(planned, &Sought { plan, slos, load }, up, c.candidate.recycles()),
-            None => self.load_and_judge(planned, &load, up, c.candidate.recycles()),
-        }
+        Ok(Ok(up))
     }
 
     /// Starts a server of the lab's; the inner error is the trial's end.
@@ -117,6 +134,7 @@ impl Course<'_> {
         &mut self,
         c: &BenchCandidate,
         aim: &Aim,
+        pins: &Pins,
     ) -> Result<Result<(Running, SocketAddr), Ended>, BenchError> {
         let setup = self.setup;
         let port = match port_of(&c.candidate) {
@@ -133,7 +151,7 @@ impl Course<'_> {
                 return Ok(Err(Ended::NotStarted(why.to_string())));
             }
         };
-        spec.pin(&setup.pins.server);
+        spec.pin(&pins.server);
         let mut last_answer = String::new();
         let mut ready = || aim.ready(address).map_err(|why| last_answer = why).is_ok();
         let started = Server::start(&spec, &setup.supervision, &mut ready, &|| self.interrupt.asked());
@@ -173,19 +191,7 @@ impl Course<'_> {
         let (under_load, death) = (loading.under_load, loading.death);
         self.under_load += under_load;
         self.down(planned, &mut up)?;
-        let result = |trial, server, failure| {
-            Box::new(TrialResult { planned: planned.clone(), trial, server, failure, capacity: None })
-        };
-        Ok(match (loaded, death) {
-            (Ok((trial, server)), _) => {
-                let interrupted = trial.interrupted;
-                let result = result(Some(trial), server, None);
-                if interrupted { Ended::Interrupted(Some(result)) } else { Ended::Result(result) }
-            }
-            (Err(_), Some(death)) => Ended::Result(result(None, None, Some(death))),
-            (Err(LoadError::Interrupted), None) => Ended::Interrupted(None),
-            (Err(why), None) => Ended::Result(result(None, None, Some(why.to_string()))),
-        })
+        Ok(ended(planned, loaded, death))
     }
 
     /// Stops a trial's server; says once of each candidate that it had to be killed.
@@ -203,6 +209,34 @@ impl Course<'_> {
         }
         Ok(())
     }
+}
+
+/// How a trial of one load ended, whose server is down.
+pub(super) fn ended(planned: &PlannedTrial, judged: Judged, death: Option<String>) -> Ended {
+    let result = |trial, server, failure| {
+        Box::new(TrialResult { planned: planned.clone(), trial, server, failure, capacity: None })
+    };
+    match (judged, death) {
+        (Ok((trial, server)), _) => {
+            let interrupted = trial.interrupted;
+            let result = result(Some(trial), server, None);
+            if interrupted { Ended::Interrupted(Some(result)) } else { Ended::Result(result) }
+        }
+        (Err(_), Some(death)) => Ended::Result(result(None, None, Some(death))),
+        (Err(LoadError::Interrupted), None) => Ended::Interrupted(None),
+        (Err(why), None) => Ended::Result(result(None, None, Some(why.to_string()))),
+    }
+}
+
+/// The candidate and the plan of a planned trial; a sentence where the setup has none such.
+pub(super) fn asked_for<'a>(
+    setup: &'a BenchSetup,
+    planned: &PlannedTrial,
+) -> Result<(&'a BenchCandidate, &'a ExperimentPlan), String> {
+    let c = setup.candidates.iter().find(|c| c.candidate.label() == planned.candidate);
+    let c = c.ok_or_else(|| format!("{} is not among the candidates.", planned.candidate))?;
+    let plan = setup.experiment.plans.iter().find(|p| p.name == planned.plan);
+    Ok((c, plan.ok_or_else(|| format!("{} is not among the plans.", planned.plan))?))
 }
 
 /// A trial whose rate is not known.

@@ -78,4 +78,8 @@ pub(crate) struct BenchArguments {
     /// Exit code 1 where a threshold is undecided, too
     #[arg(long, requires = "slo")]
     pub(crate) strict: bool,
+    /// Run two candidates at once, each on half of the CPUs, then with places changed, and compare the same
+    /// seconds: a noisy machine's noise is in both. For rates (-R), not for maxima
+    #[arg(long)]
+    pub(crate) duet: bool,
 }

@@ -53,6 +53,9 @@ pub(crate) struct LoadArguments {
     /// Exit code 1 where a threshold is undecided, too
     #[arg(long, requires = "slo")]
     pub(crate) strict: bool,
+    /// Load N times, each on new connections, and say what all trials say together, with its interval
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repeat: Option<u32>,
 }
 
 /// The flags that make a plan, of `load` and of `bench --candidate`.

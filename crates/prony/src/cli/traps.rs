@@ -1,11 +1,8 @@
 //! Lines pasted from other tools' manuals: each trap gets a sentence.
 //!
 //! wrk's and wrk2's lines work as they are. What other tools mean by a flag
-//! that is ours for something else, or not built yet, is said before the
+//! that is ours for something else, or another command's, is said before the
 //! parser would say less.
-
-/// Flags of DESIGN that this version does not have; naming them beats "unexpected argument".
-const NOT_YET: &[(&str, &str)] = &[("--repeat", "repetitions"), ("--duet", "duets")];
 
 /// A sentence for a line that would not do what its writer means.
 pub(crate) fn check(arguments: &[String]) -> Option<String> {
@@ -32,10 +29,14 @@ pub(crate) fn check(arguments: &[String]) -> Option<String> {
 
 fn trap(command: &str, flag: &str, value: Option<&str>) -> Option<String> {
     let looks_like_url = |text: &str| text.contains("://");
-    if let Some((_, what)) = NOT_YET.iter().find(|(name, _)| *name == flag) {
-        return Some(format!("{flag}: this version of Prony does not have {what} yet."));
-    }
     match flag {
+        "--repeat" if command == "bench" => Some(
+            "--repeat is for `prony load`: here --blocks says how often each candidate has its turn.".to_owned(),
+        ),
+        "--duet" if command == "load" => Some(
+            "--duet runs two candidates at once: prony bench --duet --candidate A=… --candidate B=… -R RATE"
+                .to_owned(),
+        ),
         "--targets" | "--shuffle" if command == "bench" => Some(format!(
             "{flag} is for `prony load`: `prony bench` asks every candidate for the same one thing."
         )),
@@ -83,7 +84,8 @@ mod tests {
             ("prony load --json http://h/", "is a URL"),
             ("prony load -o http://h/", "is a URL"),
             ("prony load --json=http://h/", "is a URL"),
-            ("prony load --duet http://h/", "does not have duets"),
+            ("prony load --duet http://h/", "prony bench --duet"),
+            ("prony bench --repeat 5 quickstart", "--blocks"),
         ] {
             assert!(said(line).is_some_and(|s| s.contains(says)), "{line}: {:?}", said(line));
         }

@@ -2,6 +2,7 @@
 
 mod adaptive;
 mod candidates;
+mod duet;
 mod progress;
 mod setup;
 
@@ -9,7 +10,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use prony_analysis::experiment::analyse;
-use prony_lab::bench::{BenchError, BenchOutcome, BenchSetup, End, Interrupt};
+use prony_lab::bench::{BenchError, BenchEvent, BenchOutcome, BenchSetup, End, Interrupt};
 use prony_lab::turn::{self, Turn, TurnError};
 use prony_lab::units::{parse_duration, show_duration};
 use prony_record::rfc3339;
@@ -45,10 +46,14 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
     let watch = Watch::start(arguments.web.as_deref(), || watch::bench_head(&setup), cpus, printer)?
         .and_metrics(arguments.metrics.as_deref(), || watch::bench_rates(&setup), cpus, printer)?;
     let mut progress = Progress::new(printer, arguments.quiet);
-    let outcome = prony_lab::bench::run(&setup, &mut prony_load::run, &interrupt, &mut |event| {
+    let mut hear = |event: &BenchEvent<'_>| {
         progress.hear(event);
         watch.hear(event);
-    });
+    };
+    let outcome = match setup.duet {
+        Some(_) => prony_lab::bench::run_duets(&setup, &prony_load::run, &interrupt, &mut hear),
+        None => prony_lab::bench::run(&setup, &mut prony_load::run, &interrupt, &mut hear),
+    };
     progress.finish();
     match outcome {
         Ok(outcome) => {

@@ -1,15 +1,17 @@
 //! `prony load`: one target.
 
+mod repeat;
+
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use prony_analysis::slo;
+use prony_analysis::slo::{self, Slo};
 use prony_analysis::trial::{TrialContext, judge};
 use prony_lab::client_watch::ClientWatch;
 use prony_lab::host_watch::HostWatch;
 use prony_load::tls::Verify;
-use prony_load::{Plan, Snapshot, Target};
+use prony_load::{Control, LoadError, Measurement, Plan, Snapshot, Target};
 use prony_record::run_log::{
     CandidateRecord, Header, Line, NamedPlan, PlannedTrial, RunLog, RunLogWriter, SCHEMA, TrialResult,
 };
@@ -38,7 +40,7 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     let embeds = given.is_none() && list.is_none();
     let mut plan = plan::plan(&arguments.plan, server.or(given).unwrap_or(somewhere))?;
     plan.list = list;
-    plan.check().map_err(prony_load::LoadError::from)?;
+    plan.check().map_err(LoadError::from)?;
     if let Some(cpus) = &arguments.pin {
         plan.cpus = parse_cpus(cpus)?.into_iter().map(|cpu| cpu as usize).collect();
     }
@@ -47,7 +49,8 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     let exports = Exports::parse(&arguments.export, &others)?;
     let slos = thresholds::parse(&arguments.slo)?;
     plan.samples_max = exports.samples_max(&plan);
-    let log = arguments.output.as_deref().map(|path| open_log(path, printer)).transpose()?;
+    let mut log = arguments.output.as_deref().map(|path| open_log(path, printer)).transpose()?;
+    let times = repeat::times(arguments)?;
 
     if plan.target.tls && plan.tls.verify == Verify::Nothing {
         printer.note("-k: the server's certificate is NOT checked; whoever answers is loaded.");
@@ -65,40 +68,27 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
         plan.target = Target::parse(&embedded.url).map_err(Failure::not_measured)?;
     }
     let own_cpus: Vec<u32> = plan.cpus.iter().filter_map(|cpu| u32::try_from(*cpu).ok()).collect();
+    let scene = Scene { plan: &plan, control: &control, embedded: embedded.is_some(), slos: &slos, printer };
+    if let Some(times) = times {
+        return repeat::run(arguments, times, &scene, log.as_mut());
+    }
     let watch = Watch::start(arguments.web.as_deref(), || watch::load_head(&plan), &own_cpus, printer)?
         .and_metrics(arguments.metrics.as_deref(), || watch::load_rate(&plan), &own_cpus, printer)?;
-    let progress = progress_bar(&plan, arguments.quiet || !printer.watched());
-    let mut host_watch = HostWatch::of(&own_cpus);
-    let mut client_watch = ClientWatch::with_cores(&[]);
-    let measured = prony_load::run(&plan, &control, &mut |snapshot| {
-        host_watch.look(snapshot);
-        client_watch.look();
-        show(&progress, &plan, snapshot);
-        watch.snapshot(snapshot);
-    });
-    progress.finish_and_clear();
-    let measured = match measured {
+    let measured = scene.measure(arguments, "", &mut |snapshot| watch.snapshot(snapshot));
+    let (measured, trial) = match measured {
         Ok(measured) => measured,
         Err(why) => {
             watch.end(Err(why.to_string()));
             return Err(why.into());
         }
     };
-    let context = TrialContext {
-        host: prony_lab::host::read(),
-        redact: arguments.redact.clone(),
-        embedded_target: embedded.is_some(),
-        server_saturated: None,
-        host_window: host_watch.finish(&measured.address),
-        client_columns: client_watch.finish(measured.window_start_ns),
-    };
-    let mut trial = judge(&measured, &plan, &context);
-    slo::hold_all(&slos, &mut trial);
     drop(embedded);
     publish(arguments, &trial, log, printer)?;
     exports.write(&trial, &measured, printer)?;
-    if watch.hub().is_some() {
-        watch.end(Ok(&log_of(arguments, &trial)));
+    if watch.hub().is_some()
+        && let Some(log) = log_of(arguments, std::slice::from_ref(&trial))
+    {
+        watch.end(Ok(&log));
     }
     if trial.interrupted {
         return Err(Failure::interrupted());
@@ -107,6 +97,49 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
         return Err(Failure::nothing_valid());
     }
     thresholds::conclude(&trial.slo, arguments.strict)
+}
+
+/// What every load of a command line has in common.
+struct Scene<'a> {
+    plan: &'a Plan,
+    control: &'a Control,
+    embedded: bool,
+    slos: &'a [Slo],
+    printer: &'a Printer,
+}
+
+impl Scene<'_> {
+    /// Applies the load once, and judges it. `which` stands before what is shown of its progress.
+    fn measure(
+        &self,
+        arguments: &LoadArguments,
+        which: &str,
+        hear: &mut dyn FnMut(&Snapshot),
+    ) -> Result<(Measurement, Trial), LoadError> {
+        let own_cpus: Vec<u32> = self.plan.cpus.iter().filter_map(|cpu| u32::try_from(*cpu).ok()).collect();
+        let progress = progress_bar(self.plan, arguments.quiet || !self.printer.watched());
+        let mut host_watch = HostWatch::of(&own_cpus);
+        let mut client_watch = ClientWatch::with_cores(&[]);
+        let measured = prony_load::run(self.plan, self.control, &mut |snapshot| {
+            host_watch.look(snapshot);
+            client_watch.look();
+            show(&progress, self.plan, which, snapshot);
+            hear(snapshot);
+        });
+        progress.finish_and_clear();
+        let measured = measured?;
+        let context = TrialContext {
+            host: prony_lab::host::read(),
+            redact: arguments.redact.clone(),
+            embedded_target: self.embedded,
+            server_saturated: None,
+            host_window: host_watch.finish(&measured.address),
+            client_columns: client_watch.finish(measured.window_start_ns),
+        };
+        let mut trial = judge(&measured, self.plan, &context);
+        slo::hold_all(self.slos, &mut trial);
+        Ok((measured, trial))
+    }
 }
 
 fn publish(
@@ -133,7 +166,7 @@ fn publish(
             printer.out(&text);
         }
     }
-    if let Some(log) = log {
+    if let Some(mut log) = log {
         log.append(arguments, trial)?;
     }
     Ok(())
@@ -160,21 +193,25 @@ fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-fn show(bar: &ProgressBar, plan: &Plan, snapshot: &Snapshot) {
+fn show(bar: &ProgressBar, plan: &Plan, which: &str, snapshot: &Snapshot) {
     if plan.stop.duration.is_some() {
         bar.set_position(snapshot.elapsed_ns / 1_000_000);
     }
     let seconds = snapshot.elapsed_ns as f64 / 1e9;
     let rate = if seconds > 0.0 { snapshot.completed as f64 / seconds } else { 0.0 };
     let phase = if snapshot.in_window { "" } else { " · warm-up" };
-    bar.set_message(format!("{seconds:.1} s · {} answered · {rate:.0} req/s{phase}", snapshot.completed));
+    bar.set_message(format!(
+        "{which}{seconds:.1} s · {} answered · {rate:.0} req/s{phase}",
+        snapshot.completed
+    ));
 }
 
 /// The run log that a trial is appended to: opened before the load, so that a
 /// file that cannot be written is found before a minute of load is lost.
 enum Log {
     New(String),
-    Existing(Box<RunLog>, RunLogWriter),
+    /// With the number of the next trial.
+    Existing(u32, RunLogWriter),
 }
 
 fn open_log(path: &str, printer: &Printer) -> Result<Log, Failure> {
@@ -192,7 +229,7 @@ fn open_log(path: &str, printer: &Printer) -> Result<Log, Failure> {
         printer.note(&format!("{path}: its last line was cut off and is dropped."));
     }
     let writer = RunLogWriter::open(Path::new(path))?;
-    Ok(Log::Existing(Box::new(log), writer))
+    Ok(Log::Existing(log.results.iter().map(|r| r.planned.index + 1).max().unwrap_or(0), writer))
 }
 
 /// What a trial's candidate and plan are called.
@@ -204,27 +241,31 @@ fn names(arguments: &LoadArguments, trial: &Trial) -> (String, String) {
     (candidate, format!("c{}{}{list}", trial.plan.connections, rate_suffix(trial)))
 }
 
-/// A run log of this trial alone, for the page.
-fn log_of(arguments: &LoadArguments, trial: &Trial) -> RunLog {
-    let (candidate, plan) = names(arguments, trial);
-    let header = header(trial, &candidate, &plan);
-    let planned = PlannedTrial { index: 0, block: 0, candidate, plan };
-    let result =
-        TrialResult { planned, trial: Some(trial.clone()), server: None, failure: None, capacity: None };
-    RunLog { header, results: vec![result], events: Vec::new(), unfinished: Vec::new(), truncated: false }
+/// A run log of these trials alone, for the page.
+fn log_of(arguments: &LoadArguments, trials: &[Trial]) -> Option<RunLog> {
+    let first = trials.first()?;
+    let (candidate, plan) = names(arguments, first);
+    let header = header(first, &candidate, &plan);
+    let result = |(index, trial): (u32, &Trial)| {
+        let (candidate, plan) = (candidate.clone(), plan.clone());
+        let planned = PlannedTrial { index, block: index, candidate, plan, duet: None };
+        TrialResult { planned, trial: Some(trial.clone()), server: None, failure: None, capacity: None }
+    };
+    let results = (0..).zip(trials).map(result).collect();
+    Some(RunLog { header, results, events: Vec::new(), unfinished: Vec::new(), truncated: false })
 }
 
 impl Log {
-    fn append(self, arguments: &LoadArguments, trial: &Trial) -> Result<(), Failure> {
+    fn append(&mut self, arguments: &LoadArguments, trial: &Trial) -> Result<(), Failure> {
         let (candidate, plan) = names(arguments, trial);
-        let (index, mut writer) = match self {
-            Log::New(path) => (0, RunLogWriter::create(Path::new(&path), &header(trial, &candidate, &plan))?),
-            Log::Existing(log, writer) => {
-                let next = log.results.iter().map(|r| r.planned.index + 1).max().unwrap_or(0);
-                (next, writer)
-            }
-        };
-        let planned = PlannedTrial { index, block: index, candidate, plan };
+        if let Log::New(path) = self {
+            let writer = RunLogWriter::create(Path::new(&path), &header(trial, &candidate, &plan))?;
+            *self = Log::Existing(0, writer);
+        }
+        let Log::Existing(next, writer) = self else { return Ok(()) };
+        let index = *next;
+        *next += 1;
+        let planned = PlannedTrial { index, block: index, candidate, plan, duet: None };
         let result =
             TrialResult { planned, trial: Some(trial.clone()), server: None, failure: None, capacity: None };
         Ok(writer.append(&Line::Result(result))?)
@@ -274,5 +315,6 @@ fn header(trial: &Trial, candidate: &str, plan: &str) -> Header {
         published: None,
         commit: prony_lab::commit::current(),
         precision: None,
+        duet: None,
     }
 }

@@ -7,6 +7,7 @@ mod capacity;
 mod coming_from;
 mod compare;
 mod doctor;
+mod duet;
 mod export;
 mod formats;
 #[path = "../../../record/src/openmetrics/grammar.rs"]
@@ -17,6 +18,7 @@ mod many;
 mod metrics;
 mod misbehaviour;
 mod ports;
+mod repeat;
 mod schema;
 mod search;
 mod servers;

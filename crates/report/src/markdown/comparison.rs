@@ -10,6 +10,14 @@ use crate::words::comparison as words;
 pub fn comparison(comparison: &Comparison) -> String {
     let (a, b) = words::sides(comparison);
     let mut out = format!("### {} against {}\n\n**{}**\n", text(&b), text(&a), text(&comparison.headline));
+    out.push_str(&below(comparison));
+    out
+}
+
+/// All of a comparison but its heading and its answer.
+pub(super) fn below(comparison: &Comparison) -> String {
+    let (a, b) = words::sides(comparison);
+    let mut out = String::new();
     for difference in &comparison.not_comparable {
         out.push_str(&format!("\n**Not comparable, compared all the same:** {}\n", text(difference)));
     }
@@ -45,7 +53,11 @@ pub fn comparison(comparison: &Comparison) -> String {
     }
     out.push('\n');
     out.extend(comparison.notes.iter().map(|note| format!("- {}\n", text(note))));
-    out.push_str(&format!("\n<sub>{}. {}</sub>\n", text(&comparison.method), text(words::LEGEND)));
+    out.push_str(&format!(
+        "\n<sub>{}. {}</sub>\n",
+        text(&comparison.method),
+        text(words::legend(comparison))
+    ));
     if let Some(next) = &comparison.next {
         out.push_str(&format!("\nNext: {}\n", code(next)));
     }

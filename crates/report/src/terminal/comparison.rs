@@ -13,6 +13,14 @@ pub fn comparison(comparison: &Comparison, options: &TerminalOptions) -> String 
     let (ink, width) = (options.ink(), options.width());
     let mut out = String::new();
     push_wrapped(&mut out, "", &format::printable(&comparison.headline), width, |line| ink.bold(line));
+    out.push_str(&below(comparison, options));
+    out
+}
+
+/// All of a comparison but its first line.
+pub(super) fn below(comparison: &Comparison, options: &TerminalOptions) -> String {
+    let (ink, width) = (options.ink(), options.width());
+    let mut out = String::new();
     for plan in &comparison.plans {
         out.push('\n');
         let amount = words::amount(plan, comparison);
@@ -35,7 +43,7 @@ pub fn comparison(comparison: &Comparison, options: &TerminalOptions) -> String 
         push_wrapped(&mut out, " · ", &format::printable(note), width, |line| ink.warn(line));
     }
     push_wrapped(&mut out, " ", &comparison.method, width, |line| ink.dim(line));
-    push_wrapped(&mut out, " ", words::LEGEND, width, |line| ink.dim(line));
+    push_wrapped(&mut out, " ", words::legend(comparison), width, |line| ink.dim(line));
     if let Some(next) = &comparison.next {
         out.push_str(&format!(" Next  {}\n", ink.bold(&format::printable(next))));
     }

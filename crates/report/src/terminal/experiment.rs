@@ -2,6 +2,7 @@
 
 use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
 
+use super::comparison;
 use super::published::published;
 use super::table::{Align, Table};
 use super::{TerminalOptions, push_wrapped};
@@ -22,6 +23,9 @@ pub fn experiment(analysis: &ExperimentAnalysis, options: &TerminalOptions) -> S
         plan_table(&mut out, analysis, plan, options);
     }
     published(&mut out, analysis, options);
+    if let Some(duet) = &analysis.duet {
+        out.push_str(&comparison::below(duet, options));
+    }
     out.push('\n');
     if let Some(spread) = words::spread(analysis) {
         push_wrapped(&mut out, " ", &spread, width, str::to_owned);

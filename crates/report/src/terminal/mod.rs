@@ -9,6 +9,7 @@ mod history;
 mod latency;
 mod plot;
 mod published;
+mod repeat;
 mod slo;
 mod table;
 #[cfg(test)]
@@ -19,6 +20,7 @@ pub use capacity::capacity;
 pub use comparison::comparison;
 pub use experiment::experiment;
 pub use history::history;
+pub use repeat::repeat;
 pub use slo::thresholds;
 pub use trial::trial;
 

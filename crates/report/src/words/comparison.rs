@@ -92,10 +92,10 @@ fn needed(found: &FigureComparison, paired: bool) -> String {
 /// How much was measured: `6 blocks of one run, in alternation`, `5 and 6 trials of two runs`.
 pub(crate) fn amount(plan: &PlanComparison, comparison: &Comparison) -> String {
     if comparison.paired {
-        return format!(
-            "{} of one run, in alternation",
-            format::count(plan.blocks.into(), "block", "blocks")
-        );
+        let blocks = format::count(plan.blocks.into(), "block", "blocks");
+        let how =
+            if comparison.duet { "both at once, in places that they changed" } else { "in alternation" };
+        return format!("{blocks} of one run, {how}");
     }
     let of = if comparison.a.run == comparison.b.run { "one run" } else { "two runs" };
     format!("{} and {} of {of}", plan.a_trials, format::count(plan.b_trials.into(), "trial", "trials"))
@@ -118,5 +118,12 @@ pub(crate) fn sides(comparison: &Comparison) -> (String, String) {
 }
 
 /// What the words mean, below a table.
-pub(crate) const LEGEND: &str = "A/A is what two equals would show in as many blocks of this run, 95 %: \
-                                 each candidate held against itself from block to block.";
+pub(crate) fn legend(comparison: &Comparison) -> &'static str {
+    if comparison.duet {
+        "A/A is what two equals would show in as many blocks of this run, 95 %: from what changing places did to \
+         the ratio, block by block."
+    } else {
+        "A/A is what two equals would show in as many blocks of this run, 95 %: each candidate held against itself \
+         from block to block."
+    }
+}

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use prony_lab::bench::{Ask, BenchCandidate, BenchSetup, Pins, resolve, split_cpus};
+use prony_lab::bench::{Ask, BenchCandidate, BenchSetup, Pins, Places, resolve, split_cpus};
 use prony_lab::experiment::{BLOCKS_MAX, Blocks, Experiment};
 use prony_lab::schedule;
 use prony_lab::supervise::Supervision;
@@ -12,7 +12,7 @@ use prony_record::rfc3339;
 use prony_record::run_log::{RunLog, Skipped};
 use prony_report::format::count;
 
-use super::{adaptive, candidates};
+use super::{adaptive, candidates, duet};
 use crate::cli::BenchArguments;
 use crate::commands::servers::{catalogue, engine, layout, native_memory};
 use crate::commands::{load, parse_cpus};
@@ -75,12 +75,8 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
         Some((path, _)) => path.clone(),
         None => arguments.output.as_ref().map_or_else(|| default_log(&experiment.name), PathBuf::from),
     };
-    let pins = match &resumed {
-        Some((_, log)) if arguments.pin.is_empty() => {
-            Pins { server: log.header.server_cpus.clone(), client: log.header.client_cpus.clone() }
-        }
-        _ => pins(arguments, experiment.server_cores)?,
-    };
+    let before = resumed.as_ref().map(|(_, log)| log);
+    let (pins, places) = cpus_of(arguments, &experiment, &candidates, before)?;
     Ok(BenchSetup {
         reproduce: resumed
             .as_ref()
@@ -97,6 +93,7 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
         layout,
         log,
         pins,
+        duet: places,
     })
 }
 
@@ -106,6 +103,32 @@ fn limited(candidates: &mut [BenchCandidate], size: &str) {
         let version = candidate.version.take().unwrap_or_else(|| "version unknown".to_owned());
         candidate.version = Some(format!("{version}, at most {size} of memory"));
     }
+}
+
+/// Both sides' CPUs, and in a duet those of both places.
+fn cpus_of(
+    arguments: &BenchArguments,
+    experiment: &Experiment,
+    candidates: &[BenchCandidate],
+    before: Option<&RunLog>,
+) -> Result<(Pins, Option<Places>), Failure> {
+    let given = given_pins(arguments)?;
+    let places = duet::places(arguments, experiment, given.as_ref(), before)?;
+    if let Some(places) = places {
+        duet::check(experiment, candidates)?;
+        return Ok((places.all(), Some(places)));
+    }
+    let pins = match (given, before) {
+        (Some(given), _) => given,
+        (None, Some(log)) => {
+            Pins { server: log.header.server_cpus.clone(), client: log.header.client_cpus.clone() }
+        }
+        (None, None) => {
+            let allowed = prony_lab::host::cpus_allowed();
+            split_cpus(&allowed, experiment.server_cores).map_err(Failure::usage)?
+        }
+    };
+    Ok((pins, None))
 }
 
 /// The log of `--resume FILE`, or of `--resume` with `-o FILE`.
@@ -208,7 +231,8 @@ fn default_log(name: &str) -> PathBuf {
     PathBuf::from(format!("runs/{stamp}-{name}.jsonl"))
 }
 
-fn pins(arguments: &BenchArguments, server_cores: u32) -> Result<Pins, Failure> {
+/// What `--pin` says, if it is there.
+fn given_pins(arguments: &BenchArguments) -> Result<Option<Pins>, Failure> {
     let mut pins = Pins::default();
     for text in &arguments.pin {
         match text.split_once('=') {
@@ -218,7 +242,7 @@ fn pins(arguments: &BenchArguments, server_cores: u32) -> Result<Pins, Failure> 
         }
     }
     if arguments.pin.is_empty() {
-        return split_cpus(&prony_lab::host::cpus_allowed(), server_cores).map_err(Failure::usage);
+        return Ok(None);
     }
     if pins.server.is_empty() || pins.client.is_empty() {
         return Err(Failure::usage("--pin needs both sides: --pin server=1 --pin client=0."));
@@ -228,7 +252,7 @@ fn pins(arguments: &BenchArguments, server_cores: u32) -> Result<Pins, Failure> 
             "--pin: CPU {shared} cannot be both the server's and the client's."
         )));
     }
-    Ok(pins)
+    Ok(Some(pins))
 }
 
 /// The line that reproduces the run, quoted for a shell.
@@ -255,7 +279,10 @@ pub(super) fn forecast(setup: &BenchSetup, arguments: &BenchArguments) -> Result
     let plans: Vec<_> =
         experiment.plans.iter().map(prony_lab::experiment::ExperimentPlan::load_time).collect();
     let candidates = u32::try_from(setup.candidates.len()).unwrap_or(u32::MAX);
-    let forecast = schedule::forecast(candidates, &plans, experiment.blocks.max, experiment.budget);
+    let forecast = match setup.duet {
+        Some(_) => schedule::forecast_duets(&plans, experiment.blocks.max, experiment.budget),
+        None => schedule::forecast(candidates, &plans, experiment.blocks.max, experiment.budget),
+    };
     let mut lines = vec![
         format!("{} ({})", experiment.title, experiment.name),
         format!(
@@ -276,7 +303,10 @@ pub(super) fn forecast(setup: &BenchSetup, arguments: &BenchArguments) -> Result
             show_duration(rounded(forecast.block))
         ));
     }
-    lines.push(adaptive::forecast(experiment, &forecast, arguments)?);
+    match &setup.duet {
+        Some(places) => lines.push(duet::forecast(places)),
+        None => lines.push(adaptive::forecast(experiment, &forecast, arguments)?),
+    }
     lines.push(format!(
         "seed {} · server CPUs {} · client CPUs {}",
         experiment.seed,

@@ -141,6 +141,7 @@ fn bench(
         host: host.clone(),
         pins: pins.clone(),
         supervision: Supervision::new(layout.root(), &pins.client),
+        duet: None,
     };
     let _removed = Removed(&log);
     prony_lab::bench::run(&setup, &mut prony_load::run, &Interrupt::new(), &mut |_| ())

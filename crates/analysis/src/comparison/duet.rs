@@ -1,0 +1,191 @@
+//! Two that ran at once: the same seconds of both held against each other.
+//!
+//! A second of B over the same second of A does not have what the machine did to both in it. Their
+//! centre is a half's ratio; the mean of a block's two halves, between which A and B have changed
+//! places, does not have what one place has and the other not. Blocks are the replication, as
+//! everywhere: [`crate::compare`] judges their ratios by its one rule.
+//!
+//! Source: Bulej et al. (2020), *Duet benchmarking: improving measurement accuracy in the cloud*, ICPE.
+
+use prony_record::duet::DuetSide;
+use prony_record::trial::{SeriesPoint, Trial};
+use prony_stats::CONFIDENCE;
+use prony_stats::batch::batch_interval;
+use prony_stats::hodges_lehmann::{VALUES_MAX, centre};
+use prony_stats::interval::{Interval, mean, mean_interval};
+
+use super::noise::Noise;
+use crate::compare::{CompareError, Comparison, Rule, compare};
+use crate::figure::{Figure, Percentile};
+use crate::row::Cell;
+
+/// Fewer seconds of a window than this have no centre worth the name: the windows are compared.
+const SECONDS_MIN: usize = 3;
+/// Where fewer of the seconds than this have the figure (a p99 needs 100 answers a second), those
+/// that have it are the busier ones: the windows are compared.
+const SECONDS_SHARE_MIN: f64 = 0.8;
+/// An entry of a series that is shorter than this share of a second is a window's end.
+const SECOND_MIN_NS: u64 = 900_000_000;
+/// Windows that begin within so many milliseconds have the same seconds: a log keeps milliseconds.
+const APART_MAX_MS: u128 = 2;
+/// Batches of a window's seconds at most, as for a throughput.
+const BATCHES_MAX: usize = 20;
+
+/// Both candidates over one window.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Half<'a> {
+    a: Cell<'a>,
+    b: Cell<'a>,
+}
+
+/// A block of which both halves count: A on the left, then A on the right.
+pub(super) type Block<'a> = [Half<'a>; 2];
+
+/// The blocks of both of which every trial counts, in their order. None where they did not run at once.
+pub(super) fn blocks<'a>(a: &[Cell<'a>], b: &[Cell<'a>]) -> Vec<Block<'a>> {
+    let mut numbers: Vec<u32> = a.iter().map(|cell| cell.planned.block).collect();
+    numbers.dedup();
+    let half = |block: u32, side: DuetSide| {
+        let here = |cell: &&Cell<'a>| cell.planned.block == block;
+        let a = a.iter().filter(here).find(|c| c.planned.duet.is_some_and(|p| p.side == side))?;
+        let place = a.planned.duet?;
+        let beside = |c: &&Cell<'a>| c.planned.duet.is_some_and(|p| p.half == place.half && p.side != side);
+        Some(Half { a: *a, b: *b.iter().filter(here).find(beside)? })
+    };
+    let whole = |block: u32| Some([half(block, DuetSide::Left)?, half(block, DuetSide::Right)?]);
+    numbers.into_iter().filter_map(whole).collect()
+}
+
+/// What blocks say of one figure.
+pub(super) struct Judged {
+    /// B over A, over blocks.
+    pub(super) compared: Result<Comparison, CompareError>,
+    /// What equals would show.
+    pub(super) noise: Option<Noise>,
+    /// The left place over the right one, whoever was there; on logarithms. `None` below two blocks.
+    pub(super) left_over_right: Option<Interval>,
+    /// B over A by the seconds of one block alone; `None` with more blocks, or too few seconds.
+    pub(super) one_block: Option<Interval>,
+    /// Why whole windows are compared, where their seconds could not be.
+    pub(super) why_windows: Option<&'static str>,
+}
+
+/// Judges a figure; `None` where a half does not have it.
+pub(super) fn judge(figure: Figure, blocks: &[Block<'_>], rule: Rule) -> Option<Judged> {
+    let why_windows = blocks.iter().flatten().find_map(|half| half.seconds(figure).err());
+    let log_ratio = |half: &Half<'_>| match why_windows {
+        None => half.seconds(figure).ok().and_then(|seconds| centre(&thinned(&seconds, VALUES_MAX)).ok()),
+        Some(_) => half.window(figure),
+    };
+    let halves: Option<Vec<(f64, f64)>> =
+        blocks.iter().map(|[left, right]| Some((log_ratio(left)?, log_ratio(right)?))).collect();
+    let halves = halves?;
+    let pairs: Vec<(f64, f64)> =
+        halves.iter().map(|(left, right)| (1.0, f64::midpoint(*left, *right).exp())).collect();
+    // With A on the left: B/A × right/left. With A on the right: B/A × left/right.
+    let places: Vec<f64> = halves.iter().map(|(left, right)| (right - left) / 2.0).collect();
+    let by_seconds = matches!(figure, Figure::Throughput | Figure::Percentile(_));
+    Some(Judged {
+        compared: compare(&pairs, rule),
+        noise: Noise::of_places(&places),
+        left_over_right: mean_interval(&places, CONFIDENCE),
+        one_block: match blocks {
+            [one] if why_windows.is_none() => one_block(figure, one),
+            _ => None,
+        },
+        why_windows: why_windows.filter(|_| by_seconds),
+    })
+}
+
+impl Half<'_> {
+    /// ln(B/A) of each second that both have; why whole windows are to be compared instead.
+    fn seconds(&self, figure: Figure) -> Result<Vec<f64>, &'static str> {
+        let (a, b) = (self.a.trial, self.b.trial);
+        let of: fn(&SeriesPoint) -> Option<f64> = match figure {
+            Figure::Throughput => rate,
+            Figure::Percentile(Percentile::P50) => p50,
+            Figure::Percentile(Percentile::P99) => p99,
+            _ => return Err("only throughput, p50 and p99 are kept by the second"),
+        };
+        if figure != Figure::Throughput && a.requests.failed + b.requests.failed > 0 {
+            return Err("requests failed, and a second's percentile knows only those that were answered");
+        }
+        if !began_together(a, b) {
+            return Err("the windows did not begin together");
+        }
+        let same = |(a, b): &(&SeriesPoint, &SeriesPoint)| {
+            a.length_ns >= SECOND_MIN_NS && (a.at_ns, a.length_ns) == (b.at_ns, b.length_ns)
+        };
+        let whole: Vec<_> = a.series.iter().zip(&b.series).filter(same).collect();
+        let logs: Vec<f64> = whole
+            .iter()
+            .filter_map(|(a, b)| {
+                let (a, b) = (of(a)?, of(b)?);
+                (a > 0.0 && b > 0.0).then(|| b.ln() - a.ln())
+            })
+            .collect();
+        if logs.len() < SECONDS_MIN {
+            return Err("the windows have too few whole seconds");
+        }
+        if real(logs.len()) < SECONDS_SHARE_MIN * real(whole.len()) {
+            return Err("too few seconds have 100 answers");
+        }
+        Ok(logs)
+    }
+
+    /// ln(B/A) of the whole windows.
+    fn window(&self, figure: Figure) -> Option<f64> {
+        let (a, b) = (self.a.figure(figure)?.value, self.b.figure(figure)?.value);
+        (a > 0.0 && b > 0.0).then(|| b.ln() - a.ln())
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts and nanoseconds of some seconds")]
+fn rate(second: &SeriesPoint) -> Option<f64> {
+    Some(second.completed as f64 / second.length_ns as f64)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "an hour's nanoseconds")]
+fn p50(second: &SeriesPoint) -> Option<f64> {
+    second.p50_ns.map(|ns| ns as f64)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "an hour's nanoseconds")]
+fn p99(second: &SeriesPoint) -> Option<f64> {
+    second.p99_ns.map(|ns| ns as f64)
+}
+
+fn began_together(a: &Trial, b: &Trial) -> bool {
+    let window = |trial: &Trial| {
+        let start = trial.started_at.parse::<jiff::Timestamp>().ok()?;
+        Some(start.as_nanosecond() + i128::from(trial.window.warmup_ns))
+    };
+    window(a).zip(window(b)).is_some_and(|(a, b)| a.abs_diff(b) <= APART_MAX_MS * 1_000_000)
+}
+
+/// At most so many values: neighbours by their mean.
+fn thinned(values: &[f64], most: usize) -> Vec<f64> {
+    let each = values.len().div_ceil(most).max(1);
+    values.chunks(each).filter_map(mean).collect()
+}
+
+/// B over A by the seconds of both halves of one block, each with the interval of batch means: of these
+/// starts of both servers, and no others.
+fn one_block(figure: Figure, block: &Block<'_>) -> Option<Interval> {
+    let of = |half: &Half<'_>| batch_interval(&thinned(&half.seconds(figure).ok()?, BATCHES_MAX), CONFIDENCE);
+    let [left, right] = block;
+    let (left, right) = (of(left)?, of(right)?);
+    let point = f64::midpoint(left.point, right.point);
+    let half = (left.high - left.point).hypot(right.high - right.point) / 2.0;
+    let n = left.n + right.n;
+    Some(Interval { point: point.exp(), low: (point - half).exp(), high: (point + half).exp(), n })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "numbers of seconds")]
+fn real(n: usize) -> f64 {
+    n as f64
+}
+
+#[cfg(test)]
+#[path = "duet_tests.rs"]
+mod tests;

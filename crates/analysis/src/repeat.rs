@@ -1,0 +1,119 @@
+//! Several loads of one target under one plan: `prony load --repeat`.
+
+use prony_record::run_log::RunLog;
+use prony_record::{Estimate, Tool, Trial};
+use serde::Serialize;
+
+use crate::analyse::{candidates, last_results, plan_names};
+use crate::row::{Cell, row};
+
+const SCHEMA: &str = "prony.repeat/1";
+
+/// What an interval over these trials knows of, and what it does not.
+const METHOD: &str = "95 % intervals: Student's t over trials, on logarithms. One server process answered all of \
+                      them: what differs between its starts is in none (prony bench starts it anew each time)";
+
+/// Several trials, and what they say together.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Repeat {
+    /// The schema's name: `prony.repeat/1`.
+    pub schema: &'static str,
+    /// What measured them.
+    pub tool: Tool,
+    /// Completed requests per second: geometric mean over the trials that count, with its interval.
+    pub requests_per_s: Option<Estimate>,
+    /// Whether any of them is only a lower bound: print `≥`.
+    pub lower_bound: bool,
+    /// Median response time in nanoseconds.
+    pub p50_ns: Option<Estimate>,
+    /// 99th percentile; `None` where it is withheld or censored in any.
+    pub p99_ns: Option<Estimate>,
+    /// When `p99_ns` is censored: it is longer than this.
+    pub p99_censored_at_ns: Option<u64>,
+    /// Failed requests of the trials that count.
+    pub failed: u64,
+    /// Completed requests of the trials that count.
+    pub completed: u64,
+    /// Trials that were asked for.
+    pub asked: u32,
+    /// Trials that count: ended by their plan, and not invalid.
+    pub counted: u32,
+    /// Trials that were overloaded.
+    pub overloaded: u32,
+    /// How intervals were obtained: one sentence.
+    pub interval_method: &'static str,
+    /// Every trial, in order.
+    pub trials: Vec<Trial>,
+}
+
+impl Repeat {
+    /// Of a log that holds these trials and no others.
+    pub fn of(log: &RunLog, asked: u32) -> Repeat {
+        let results = last_results(log);
+        let cells: Vec<Cell<'_>> = results.values().filter_map(|result| Cell::of(result)).collect();
+        let plan = plan_names(log, &results).into_iter().next().unwrap_or_default();
+        let candidate = candidates(log, &results, &plan).into_iter().next();
+        let row = candidate.map(|candidate| row(&candidate, &cells).0);
+        let trials = cells.iter().map(|cell| cell.trial.clone()).collect();
+        let mut repeat = Repeat {
+            schema: SCHEMA,
+            tool: Tool::this(),
+            requests_per_s: None,
+            lower_bound: false,
+            p50_ns: None,
+            p99_ns: None,
+            p99_censored_at_ns: None,
+            failed: 0,
+            completed: 0,
+            asked,
+            counted: 0,
+            overloaded: 0,
+            interval_method: METHOD,
+            trials,
+        };
+        if let Some(row) = row {
+            repeat.requests_per_s = row.requests_per_s;
+            repeat.lower_bound = row.lower_bound;
+            repeat.p50_ns = row.p50_ns;
+            repeat.p99_ns = row.p99_ns;
+            repeat.p99_censored_at_ns = row.p99_censored_at_ns;
+            (repeat.failed, repeat.completed) = (row.failed, row.completed);
+            (repeat.counted, repeat.overloaded) = (row.counted, row.overloaded);
+        }
+        repeat
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::run::Log;
+
+    #[test]
+    fn trials_are_one_estimate_with_student_s_interval() {
+        let log = Log::new(&["http://h/"], 3).with(&[&[1_000], &[1_100], &[900]]);
+        let repeat = Repeat::of(&log.0, 4);
+        let throughput = repeat.requests_per_s.as_ref().unwrap();
+        // Logarithms about 6.9007 with a standard deviation of 0.10058; t(2) = 4.3027.
+        assert!((throughput.point - 996.65).abs() < 0.05, "{throughput:?}");
+        let half = (throughput.ci_high.unwrap() / throughput.point).ln();
+        assert!((half - 4.302_653 * 0.100_58 / 3f64.sqrt()).abs() < 1e-3, "{half}");
+        assert_eq!((repeat.asked, repeat.counted, repeat.trials.len()), (4, 3, 3));
+        let json = serde_json::to_value(&repeat).unwrap();
+        assert_eq!(
+            (json["schema"].as_str(), json["trials"][0]["schema"].as_str()),
+            (Some("prony.repeat/1"), Some("prony.trial/1"))
+        );
+    }
+
+    #[test]
+    fn what_does_not_count_is_kept_and_not_averaged() {
+        let mut log = Log::new(&["a"], 3).with(&[&[1_000], &[1_000], &[9]]);
+        log.trial(2).interrupted = true;
+        let repeat = Repeat::of(&log.0, 3);
+        assert_eq!((repeat.counted, repeat.trials.len()), (2, 3));
+        assert!((repeat.requests_per_s.unwrap().point - 1_000.0).abs() < 1e-6);
+        let none = Repeat::of(&Log::new(&["a"], 1).0, 1);
+        assert_eq!((none.requests_per_s, none.counted), (None, 0));
+    }
+}

@@ -1,0 +1,201 @@
+//! Duets over real, small servers with loads of some tenths of a second.
+
+use std::path::Path;
+use std::sync::Mutex;
+
+use prony_load::pace::Rate;
+use prony_load::plan::Arrivals;
+use prony_record::duet::{DuetShared, DuetSide};
+use prony_record::run_log::RunLog;
+use prony_record::trial::Validity;
+
+use super::tests::{SERVE, assert_nothing_left, events, read, setup};
+use super::*;
+
+/// Two places without pins, so that it works on any machine.
+fn duet(root: &Path, commands: &[(&str, &str)], blocks: u32) -> BenchSetup {
+    let mut setup = setup(root, commands, blocks);
+    for plan in &mut setup.experiment.plans {
+        plan.arrivals = Arrivals::Constant(Rate::per_s(200.0).unwrap());
+        plan.connections = 2;
+        plan.duration = Duration::from_millis(300);
+        plan.warmup = Duration::from_millis(50);
+    }
+    let anywhere = Pins::default();
+    let places = Places { left: anywhere.clone(), right: anywhere, shared: DuetShared::Servers };
+    setup.duet = Some(places);
+    setup
+}
+
+fn run_plain(setup: &BenchSetup) -> Result<BenchOutcome, BenchError> {
+    run_duets(setup, &prony_load::run, &Interrupt::new(), &mut |_| ())
+}
+
+/// Milliseconds between two instants of a day, `…T20:01:02.345Z`.
+fn apart_ms(a: &str, b: &str) -> u64 {
+    let of_day = |text: &str| {
+        let parts: Vec<u64> = text[11..23].split([':', '.']).map(|n| n.parse().unwrap()).collect();
+        ((parts[0] * 60 + parts[1]) * 60 + parts[2]) * 1_000 + parts[3]
+    };
+    of_day(a).abs_diff(of_day(b))
+}
+
+/// Windows that overlap: same first instant, to the millisecond that a log keeps, and same length.
+fn assert_at_once(log: &RunLog) {
+    for pair in log.results.chunks(2) {
+        let [one, other] = pair else { panic!("{pair:?}") };
+        let (a, b) = (one.trial.as_ref().unwrap(), other.trial.as_ref().unwrap());
+        assert!(apart_ms(&a.started_at, &b.started_at) <= 1, "{} and {}", a.started_at, b.started_at);
+        assert_eq!(a.window, b.window);
+        assert_ne!(one.planned.candidate, other.planned.candidate);
+        assert_eq!(
+            (one.planned.duet.unwrap().half, one.planned.block),
+            (other.planned.duet.unwrap().half, other.planned.block)
+        );
+        assert!(a.requests.completed > 0 && b.requests.completed > 0);
+    }
+}
+
+#[test]
+fn both_run_at_once_and_change_places() {
+    let root = tempfile::tempdir().unwrap();
+    let setup = duet(root.path(), &[("a", SERVE), ("b", SERVE)], 2);
+    let (under_way, most) = (Mutex::new(0), Mutex::new(0));
+    let ports = Mutex::new(Vec::new());
+    let load = |plan: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
+        ports.lock().unwrap().push(plan.target.port);
+        let now = {
+            let mut now = under_way.lock().unwrap();
+            *now += 1;
+            *now
+        };
+        let mut seen = most.lock().unwrap();
+        *seen = now.max(*seen);
+        drop(seen);
+        let measured = prony_load::run(plan, control, observe);
+        *under_way.lock().unwrap() -= 1;
+        measured
+    };
+    let outcome = run_duets(&setup, &load, &Interrupt::new(), &mut |_| ()).unwrap();
+    assert_eq!((outcome.end, outcome.trials, outcome.counted), (End::Finished, 8, 8));
+    assert_eq!(*most.lock().unwrap(), 2, "two at a time, and no more");
+    let log = read(&setup);
+    assert_at_once(&log);
+    assert!(log.header.duet.is_some());
+    let side = |candidate: &str, side| {
+        let is = |r: &&TrialResult| r.planned.candidate == candidate && r.planned.duet.unwrap().side == side;
+        log.results.iter().filter(is).count()
+    };
+    for candidate in ["a", "b"] {
+        assert_eq!((side(candidate, DuetSide::Left), side(candidate, DuetSide::Right)), (2, 2));
+    }
+    let mut ports = ports.into_inner().unwrap();
+    ports.sort_unstable();
+    ports.dedup();
+    assert_eq!(ports.len(), 8, "a fresh server for each");
+    for result in &log.results {
+        let trial = result.trial.as_ref().unwrap();
+        assert_eq!(
+            trial.verdict.validity,
+            Validity::Suspect,
+            "what is shared is marked: {:?}",
+            trial.verdict
+        );
+        assert!(trial.verdict.reasons.iter().any(|r| r.code == "duet_shares_cpus"));
+        assert!(result.server.as_ref().unwrap().peak_memory_bytes > 0);
+    }
+    assert_nothing_left(root.path());
+}
+
+#[test]
+fn one_that_does_not_start_leaves_the_other_unmeasured_and_ends_the_duet() {
+    let root = tempfile::tempdir().unwrap();
+    let setup = duet(root.path(), &[("a", SERVE), ("dead", "exit 3 # {port}")], 6);
+    let outcome = run_plain(&setup).unwrap();
+    assert_eq!((outcome.end, outcome.counted), (End::Finished, 0));
+    let log = read(&setup);
+    assert_eq!(log.results.len(), 4, "two attempts of the one, and the other beside it");
+    for result in &log.results {
+        let why = result.failure.as_deref().unwrap();
+        let expected =
+            if result.planned.candidate == "a" { "dead, beside it in the duet" } else { "exit code 3" };
+        assert!(why.contains(expected), "{why}");
+    }
+    assert_eq!(events(&log), ["start_failed", "finished"]);
+    assert_nothing_left(root.path());
+}
+
+#[test]
+fn one_that_dies_under_load_ends_both_and_both_are_told_apart() {
+    let root = tempfile::tempdir().unwrap();
+    let (stop, me) = (root.path().join("stop"), root.path().display());
+    let command = format!(
+        "cd {me}; SELF serve {{port}} & while [ ! -e stop ]; do sleep 0.01; done; kill $!; echo out of memory; exit 9"
+    );
+    let mut setup = duet(root.path(), &[("a", SERVE), ("mortal", &command)], 1);
+    for plan in &mut setup.experiment.plans {
+        plan.duration = Duration::from_secs(600); // ends by the server's death alone
+    }
+    let load = |plan: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
+        prony_load::run(plan, control, &mut |snapshot| {
+            if snapshot.in_window {
+                std::fs::write(&stop, "").unwrap();
+            }
+            observe(snapshot);
+        })
+    };
+    let outcome = run_duets(&setup, &load, &Interrupt::new(), &mut |_| ()).unwrap();
+    assert_eq!((outcome.end, outcome.counted), (End::Finished, 0));
+    let log = read(&setup);
+    let of = |name: &str| log.results.iter().find(|r| r.planned.candidate == name).unwrap();
+    let mortal = of("mortal").trial.as_ref().unwrap();
+    assert!(mortal.verdict.reasons.iter().any(|r| r.code == "server_died"), "{:?}", mortal.verdict);
+    assert_eq!(of("a").failure.as_deref(), Some("Not measured: mortal, beside it in the duet, died."));
+    assert_nothing_left(root.path());
+}
+
+#[test]
+fn an_interrupt_ends_both_and_resume_repeats_the_half() {
+    let root = tempfile::tempdir().unwrap();
+    let mut setup = duet(root.path(), &[("a", SERVE), ("b", SERVE)], 1);
+    let interrupt = Interrupt::new();
+    let loads = Mutex::new(0);
+    let load = |plan: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
+        let nth = {
+            let mut loads = loads.lock().unwrap();
+            *loads += 1;
+            *loads
+        };
+        let mut plan = plan.clone();
+        if nth > 2 {
+            plan.stop.duration = Some(Duration::from_secs(600)); // ends by the interrupt alone
+        }
+        prony_load::run(&plan, control, &mut |snapshot| {
+            if nth > 2 && snapshot.in_window {
+                interrupt.ask();
+            }
+            observe(snapshot);
+        })
+    };
+    let outcome = run_duets(&setup, &load, &interrupt, &mut |_| ()).unwrap();
+    assert_eq!((outcome.end, outcome.counted), (End::Interrupted, 2));
+    assert_nothing_left(root.path());
+    // As if a crash had cut the log between the two results of a half.
+    let text = std::fs::read_to_string(&setup.log).unwrap();
+    let results: Vec<usize> = text.match_indices("{\"type\":\"result\"").map(|(at, _)| at).collect();
+    std::fs::write(&setup.log, &text[..results[1]]).unwrap();
+    setup.resume = true;
+    let outcome = run_plain(&setup).unwrap();
+    assert_eq!((outcome.end, outcome.trials), (End::Finished, 4), "half a pair is no pair");
+    let log = read(&setup);
+    let mut indices: Vec<u32> = log.results.iter().map(|r| r.planned.index).collect();
+    indices.sort_unstable();
+    assert_eq!(indices, [0, 0, 1, 2, 3]);
+    assert_nothing_left(root.path());
+    let mut elsewhere = setup.clone();
+    elsewhere.duet = None;
+    assert!(matches!(
+        run(&elsewhere, &mut prony_load::run, &Interrupt::new(), &mut |_| ()),
+        Err(BenchError::Resume { .. })
+    ));
+}

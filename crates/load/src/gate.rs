@@ -1,0 +1,108 @@
+//! Loads that begin at the same instant.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::sys;
+
+/// The clock starts this long after the last load is ready: the others are asleep until then, and a
+/// busy machine takes some milliseconds to wake them and their workers.
+const START_AHEAD_NS: u64 = 20_000_000;
+
+/// How often a load that waits looks whether it was asked to end.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// Where loads wait for each other.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    loads: u32,
+    state: Mutex<State>,
+    moved: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    arrived: u32,
+    start_ns: Option<u64>,
+    /// One of them ended without arriving.
+    left: bool,
+}
+
+/// Whoever holds it is expected at the gate; when it is dropped, nobody waits for it any more.
+#[derive(Debug)]
+pub(crate) struct Expected<'a>(&'a Gate);
+
+impl Drop for Expected<'_> {
+    fn drop(&mut self) {
+        self.0.state().left = true;
+        self.0.moved.notify_all();
+    }
+}
+
+impl Gate {
+    pub(crate) fn of(loads: u32) -> Gate {
+        Gate { loads, state: Mutex::default(), moved: Condvar::new() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn expect(&self) -> Expected<'_> {
+        Expected(self)
+    }
+
+    /// Waits for the others; the first instant of all, on the workers' clock. `None` where one of
+    /// them left, or `stopped`.
+    pub(crate) fn pass(&self, stopped: &dyn Fn() -> bool) -> Option<u64> {
+        let mut state = self.state();
+        state.arrived += 1;
+        if state.arrived == self.loads && !state.left {
+            state.start_ns = Some(sys::now_ns() + START_AHEAD_NS);
+            self.moved.notify_all();
+        }
+        loop {
+            if state.start_ns.is_some() {
+                return state.start_ns;
+            }
+            if state.left || stopped() {
+                return None;
+            }
+            let woken = self.moved.wait_timeout(state, LOOK_AGAIN);
+            state = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_begin_at_the_same_instant() {
+        let gate = Gate::of(3);
+        let before = sys::now_ns();
+        let starts = std::thread::scope(|scope| {
+            let one = || {
+                let _expected = gate.expect();
+                gate.pass(&|| false)
+            };
+            let threads: Vec<_> = (0..3).map(|_| scope.spawn(one)).collect();
+            threads.into_iter().map(|t| t.join().unwrap()).collect::<Vec<_>>()
+        });
+        assert!(starts[0].is_some_and(|start| start > before), "{starts:?}");
+        assert!(starts.iter().all(|start| *start == starts[0]), "{starts:?}");
+    }
+
+    #[test]
+    fn nobody_waits_for_one_that_left_or_when_stopped() {
+        let gate = Gate::of(2);
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| gate.pass(&|| false));
+            drop(gate.expect());
+            assert_eq!(waits.join().unwrap(), None);
+        });
+        assert_eq!(gate.pass(&|| false), None, "it is too late for the second, too");
+        assert_eq!(Gate::of(2).pass(&|| true), None);
+    }
+}

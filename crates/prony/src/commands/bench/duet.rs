@@ -1,0 +1,100 @@
+//! `--duet`: what may run at once, and where.
+
+use prony_lab::bench::{BenchCandidate, Pins, Places};
+use prony_lab::experiment::{Experiment, ExperimentPlan};
+use prony_load::plan::Arrivals;
+use prony_record::duet::DuetShared;
+use prony_record::run_log::RunLog;
+
+use crate::cli::BenchArguments;
+use crate::failure::Failure;
+
+/// The places of a run's two candidates, if it is a duet: as the log that is resumed has them, else by
+/// `--pin`, else by the machine.
+pub(super) fn places(
+    arguments: &BenchArguments,
+    experiment: &Experiment,
+    pins: Option<&Pins>,
+    resumed: Option<&RunLog>,
+) -> Result<Option<Places>, Failure> {
+    match resumed.map(|log| log.header.duet.as_ref()) {
+        Some(None) if arguments.duet => {
+            return Err(Failure::usage(
+                "--duet does not go with --resume, unless the run was begun with it: its candidates ran in turn. \
+                 Leave it out, or begin a new run.",
+            ));
+        }
+        Some(before) => return Ok(before.map(Places::of_record)),
+        None if !arguments.duet => return Ok(None),
+        None => {}
+    }
+    let places = match pins {
+        Some(pins) => Places::of_pins(pins),
+        None => Places::of(&prony_lab::host::cpus_allowed(), experiment.server_cores),
+    };
+    places.map(Some).map_err(Failure::usage)
+}
+
+/// Whether these candidates and plans may run as a duet; why not, in a sentence.
+pub(super) fn check(experiment: &Experiment, candidates: &[BenchCandidate]) -> Result<(), Failure> {
+    let labels: Vec<&str> = candidates.iter().map(|c| c.candidate.label()).collect();
+    let [a, b] = candidates else {
+        return Err(Failure::usage(format!(
+            "--duet is of two candidates, and these are {}: {}. Choose two with --only, or give two --candidate.",
+            labels.len(),
+            if labels.is_empty() { "none".to_owned() } else { labels.join(", ") }
+        )));
+    };
+    if let Some(url) = [a, b].into_iter().find(|c| c.candidate.as_url().is_some()) {
+        return Err(Failure::usage(format!(
+            "--duet starts both servers, each on CPUs of its own, and {} is a URL, whose server runs where it runs: \
+             leave --duet out, or give both as commands.",
+            url.candidate.label()
+        )));
+    }
+    if let (Some(port), Some(other)) = (a.candidate.fixed_port(), b.candidate.fixed_port())
+        && port == other
+    {
+        return Err(Failure::usage(format!(
+            "--duet runs both servers at once, and the images of both listen on port {port}: leave --duet out."
+        )));
+    }
+    if experiment.precision.is_some() {
+        return Err(Failure::usage(
+            "--precision looks at throughput, which a duet's rate fixes: give --blocks instead.",
+        ));
+    }
+    match experiment.plans.iter().find(|plan| !has_rate(plan)) {
+        None => Ok(()),
+        Some(plan) => Err(Failure::usage(format!(
+            "--duet compares at a rate, and the plan {} has none: two servers at their maximum at once take caches, \
+             memory bandwidth and clock from each other, so that neither shows its own. Give -R RATE (in a file: \
+             rate = …, or --only plans that have one), or leave --duet out.",
+            plan.name
+        ))),
+    }
+}
+
+/// What `--dry-run` says of it.
+pub(super) fn forecast(places: &Places) -> String {
+    let list = |cpus: &[u32]| cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+    let place = |name: &str, pins: &Pins| {
+        format!("{name} server CPUs {}, client CPUs {}", list(&pins.server), list(&pins.client))
+    };
+    let shared = match places.shared {
+        DuetShared::Nothing => "",
+        DuetShared::Clients => " · both clients share one CPU: results are marked",
+        DuetShared::Servers => " · each server shares its CPU with its own client: results are marked",
+    };
+    format!(
+        "duet     both at once, in two halves a block, with places changed: {} · {}{shared}",
+        place("left", &places.left),
+        place("right", &places.right)
+    )
+}
+
+fn has_rate(plan: &ExperimentPlan) -> bool {
+    let open =
+        matches!(plan.arrivals, Arrivals::Constant(_) | Arrivals::Poisson(_) | Arrivals::RateStages(_));
+    open && plan.capacity.is_none() && plan.share.is_none()
+}

@@ -1,0 +1,120 @@
+//! `prony load --repeat`, by counts that a reference server keeps, too.
+
+use serde_json::Value;
+
+use crate::world::{TargetProcess, World};
+
+#[test]
+fn every_trial_has_its_line_its_connections_and_its_place_in_the_log() {
+    let world = World::new();
+    let target = TargetProcess::start(&["--capacity", "400/s"]);
+    let url = target.url();
+    let said = world
+        .prony(&["load", &url, "-n", "60", "-c", "3", "--repeat", "4", "-o", "r.jsonl", "--json", "r.json"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    for words in
+        ["1/4  ", "4/4  ", "4 trials", "Student's t over trials", "One server process", "prony compare"]
+    {
+        assert!(said.out.contains(words), "{words:?}: {}", said.out);
+    }
+    let ledger = target.ledger();
+    assert_eq!(ledger["requests_received"].as_u64(), Some(240), "{ledger}");
+    let repeat: Value = serde_json::from_str(&world.read("r.json")).unwrap();
+    assert_eq!(repeat["schema"], "prony.repeat/1");
+    assert_eq!((repeat["asked"].as_u64(), repeat["counted"].as_u64()), (Some(4), Some(4)));
+    assert_eq!((repeat["completed"].as_u64(), repeat["failed"].as_u64()), (Some(240), Some(0)));
+    let trials = repeat["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), 4);
+    for trial in trials {
+        assert_eq!(trial["run_total"]["connections"].as_u64(), Some(3), "each opens its own");
+        assert_eq!(trial["requests"]["completed"].as_u64(), Some(60));
+    }
+    let point = repeat["requests_per_s"]["point"].as_f64().unwrap();
+    assert!(repeat["requests_per_s"]["ci_low"].as_f64().unwrap() <= point);
+    let results: Vec<Value> = world
+        .read("r.jsonl")
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .filter(|line| line["type"] == "result")
+        .collect();
+    let indices: Vec<u64> = results.iter().map(|r| r["index"].as_u64().unwrap()).collect();
+    assert_eq!(indices, [0, 1, 2, 3]);
+    // Appended to, it goes on counting.
+    let more = world.prony(&["load", &url, "-n", "60", "-c", "3", "--repeat", "2", "-o", "r.jsonl", "-q"]);
+    assert_eq!((more.code, more.out.trim().lines().count()), (Some(0), 1), "{more:?}");
+    assert!(more.out.contains("2 trials"), "{more:?}");
+    assert_eq!(world.read("r.jsonl").matches("\"type\":\"result\"").count(), 6);
+}
+
+#[test]
+fn two_such_logs_have_a_verdict() {
+    let world = World::new();
+    // A limit of 200 a second against 400: no machine is too busy for that.
+    for (log, capacity) in [("a.jsonl", "400/s"), ("b.jsonl", "200/s")] {
+        let target = TargetProcess::start(&["--capacity", capacity]);
+        let line = [
+            "load",
+            &target.url(),
+            "-c",
+            "4",
+            "-d",
+            "400ms",
+            "--warmup",
+            "100ms",
+            "--repeat",
+            "4",
+            "-o",
+            log,
+            "-q",
+        ];
+        assert_eq!(world.prony(&line).code, Some(0));
+    }
+    let said = world.prony(&["compare", "a.jsonl", "b.jsonl", "--fail-if", "slower"]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    for words in ["SLOWER", "4 and 4 trials of two runs", "may have drifted"] {
+        assert!(said.out.contains(words), "{words:?}: {}", said.out);
+    }
+}
+
+#[test]
+fn json_to_standard_output_is_alone_there_and_thresholds_are_held_over_all() {
+    let world = World::new();
+    let target = TargetProcess::start(&["--delay", "20ms"]);
+    let url = target.url();
+    let load = |more: &[&str]| {
+        world.prony(
+            &[&["load", &url, "-c", "8", "-d", "600ms", "--warmup", "0s", "--repeat", "2"], more].concat(),
+        )
+    };
+    let said = load(&["--json", "-"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let value: Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(value["trials"].as_array().map(Vec::len), Some(2));
+    // The target answers after 20 ms: p50 is above 10 ms on any machine, and below 5 s on all.
+    let missed = load(&["--slo", "p50<10ms"]);
+    assert!(missed.code == Some(1) && missed.out.contains("MISSED"), "{missed:?}");
+    assert_eq!(load(&["--slo", "p50<10ms", "--json", "-"]).code, Some(1));
+    let met = load(&["--slo", "errors<50%"]);
+    assert!(met.code == Some(0) && met.out.contains("MET"), "{met:?}");
+}
+
+#[test]
+fn what_shows_one_load_does_not_go_with_many() {
+    let world = World::new();
+    for (flags, words) in [
+        (&["--repeat", "3", "--export", "csv=x.csv"][..], "--export shows one load"),
+        (&["--repeat", "3", "--plot"], "--plot shows one load"),
+        (&["--repeat", "0"], "1..=1000"),
+    ] {
+        let said = world.prony(&[&["load", "http://127.0.0.1:9/"], flags].concat());
+        assert!(said.code == Some(2) && said.err.contains(words), "{words:?}: {said:?}");
+    }
+    // Once is what it is without.
+    let target = TargetProcess::start(&[]);
+    let said = world.prony(&["load", &target.url(), "-n", "20", "-c", "1", "--repeat", "1", "--json", "-"]);
+    let value: Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(value["schema"], "prony.trial/1");
+    // Nobody there: the first trial says so.
+    let said = world.prony(&["load", "http://127.0.0.1:1/", "--repeat", "3", "-d", "200ms"]);
+    assert_eq!(said.code, Some(3), "{said:?}");
+}

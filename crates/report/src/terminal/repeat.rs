@@ -1,0 +1,102 @@
+//! Several loads of one target, for the terminal: what they say together.
+
+use prony_analysis::repeat::Repeat;
+use prony_record::Estimate;
+
+use super::{TerminalOptions, push_wrapped};
+use crate::format;
+use crate::words::{self, WITHHELD};
+
+/// The estimate over all trials, below the lines of each. Every line ends in a newline.
+pub fn repeat(repeat: &Repeat, options: &TerminalOptions) -> String {
+    let (ink, width) = (options.ink(), options.width());
+    let mut out = String::new();
+    let mut parts = Vec::new();
+    if let Some(throughput) = &repeat.requests_per_s {
+        let bound = if repeat.lower_bound { "≥ " } else { "" };
+        parts.push(format!("{bound}{} req/s{}", format::rate(throughput.point), margin(throughput)));
+        parts.push(format!("p50 {}", time(repeat.p50_ns.as_ref(), None)));
+        parts.push(format!("p99 {}", time(repeat.p99_ns.as_ref(), repeat.p99_censored_at_ns)));
+        parts.push(format!("{} failed", format::thousands(repeat.failed)));
+    }
+    let trials = format::count(repeat.asked.into(), "trial", "trials");
+    parts.push(if repeat.counted == repeat.asked {
+        trials
+    } else {
+        format!("{} of {trials} count", repeat.counted)
+    });
+    push_wrapped(&mut out, "", &parts.join("   "), width, |line| ink.bold(line));
+    if repeat.overloaded > 0 {
+        let text = format!(
+            "{} overloaded: their response times grow with the window and are not averaged",
+            format::count(repeat.overloaded.into(), "trial was", "trials were")
+        );
+        push_wrapped(&mut out, " ! ", &text, width, |line| ink.warn(line));
+    }
+    if repeat.counted == 1 {
+        push_wrapped(&mut out, " – ", "one trial has no interval", width, str::to_owned);
+    }
+    push_wrapped(&mut out, " ± ", repeat.interval_method, width, |line| ink.dim(line));
+    out
+}
+
+fn margin(estimate: &Estimate) -> String {
+    words::plus_minus(estimate).map(|margin| format!(" {margin}")).unwrap_or_default()
+}
+
+fn time(estimate: Option<&Estimate>, censored_at_ns: Option<u64>) -> String {
+    match (estimate, censored_at_ns) {
+        (Some(estimate), _) => format!("{}{}", format::duration(estimate.point), margin(estimate)),
+        (None, Some(at)) => {
+            #[expect(clippy::cast_precision_loss, reason = "an hour of nanoseconds at most")]
+            let at = at as f64;
+            format!("> {}", format::short_duration(at))
+        }
+        (None, None) => WITHHELD.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_record::Tool;
+
+    fn three() -> Repeat {
+        Repeat {
+            schema: "prony.repeat/1",
+            tool: Tool::this(),
+            requests_per_s: Some(Estimate::new(13_870.0, 13_800.0, 13_940.0, 3)),
+            lower_bound: false,
+            p50_ns: Some(Estimate::new(6.98e6, 6.9e6, 7.06e6, 3)),
+            p99_ns: None,
+            p99_censored_at_ns: None,
+            failed: 0,
+            completed: 416_100,
+            asked: 3,
+            counted: 3,
+            overloaded: 0,
+            interval_method: "95 % intervals: as it was said",
+            trials: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_answer_is_in_the_first_line() {
+        let said = repeat(&three(), &TerminalOptions::default());
+        let first = "13,870 req/s ±0.5 %   p50 6.98 ms ±1.1 %   p99 –   0 failed   3 trials\n";
+        assert_eq!(said, format!("{first} ± 95 % intervals: as it was said\n"));
+    }
+
+    #[test]
+    fn what_is_missing_is_said() {
+        let few = Repeat { counted: 1, overloaded: 1, p99_censored_at_ns: Some(2_000_000_000), ..three() };
+        let said = repeat(&few, &TerminalOptions::default());
+        for words in
+            ["p99 > 2 s", "1 of 3 trials count", "1 trial was overloaded", "one trial has no interval"]
+        {
+            assert!(said.contains(words), "{words:?}: {said}");
+        }
+        let none = Repeat { requests_per_s: None, counted: 0, ..three() };
+        assert!(repeat(&none, &TerminalOptions::default()).starts_with("0 of 3 trials count\n"));
+    }
+}

@@ -30,4 +30,7 @@ pub(crate) struct CapacityArguments {
     /// A header whose value is not written anywhere, beside those that are secret by custom (repeatable)
     #[arg(long, value_name = "NAME")]
     pub(crate) redact: Vec<String>,
+    /// Progress as plain lines on stderr, also where it is no terminal, and no view that is drawn
+    #[arg(long)]
+    pub(crate) plain: bool,
 }

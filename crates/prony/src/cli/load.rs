@@ -53,6 +53,9 @@ pub(crate) struct LoadArguments {
     /// Exit code 1 where a threshold is undecided, too
     #[arg(long, requires = "slo")]
     pub(crate) strict: bool,
+    /// Progress as plain lines on stderr, also where it is no terminal, and no view that is drawn
+    #[arg(long)]
+    pub(crate) plain: bool,
 }
 
 /// The flags that make a plan, of `load` and of `bench --candidate`.

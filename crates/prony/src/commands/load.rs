@@ -1,14 +1,13 @@
 //! `prony load`: one target.
 
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use prony_analysis::slo;
 use prony_analysis::trial::{TrialContext, judge};
 use prony_lab::host_watch::HostWatch;
+use prony_load::Target;
 use prony_load::tls::Verify;
-use prony_load::{Plan, Snapshot, Target};
 use prony_record::run_log::{
     CandidateRecord, Header, Line, NamedPlan, PlannedTrial, RunLog, RunLogWriter, SCHEMA, TrialResult,
 };
@@ -24,6 +23,7 @@ use crate::cli::LoadArguments;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::printer::Printer;
+use crate::tui::{Live, LoadState, Shows};
 
 /// The name of run logs that `load` writes.
 pub(crate) const RUN_NAME: &str = "load";
@@ -66,14 +66,15 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     let own_cpus: Vec<u32> = plan.cpus.iter().filter_map(|cpu| u32::try_from(*cpu).ok()).collect();
     let watch = Watch::start(arguments.web.as_deref(), || watch::load_head(&plan), &own_cpus, printer)?
         .and_metrics(arguments.metrics.as_deref(), || watch::load_rate(&plan), &own_cpus, printer)?;
-    let progress = progress_bar(&plan, arguments.quiet || !printer.watched());
+    let shows = Shows::here(arguments.quiet, arguments.plain);
+    let mut live = Live::start(shows, LoadState::of(&plan), &own_cpus, printer);
     let mut host_watch = HostWatch::of(&own_cpus);
     let measured = prony_load::run(&plan, &control, &mut |snapshot| {
         host_watch.look(snapshot);
-        show(&progress, &plan, snapshot);
+        live.tell(|load| load.take(snapshot));
         watch.snapshot(snapshot);
     });
-    progress.finish_and_clear();
+    live.finish();
     let measured = match measured {
         Ok(measured) => measured,
         Err(why) => {
@@ -137,33 +138,6 @@ fn publish(
 
 fn is_embedded(arguments: &LoadArguments) -> bool {
     arguments.url.is_none() && arguments.targets.is_none()
-}
-
-fn progress_bar(plan: &Plan, hidden: bool) -> ProgressBar {
-    if hidden {
-        return ProgressBar::hidden();
-    }
-    let length = plan.stop.duration.map(|d| millis(plan.warmup + d));
-    let bar = length.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
-    let template = if length.is_some() { "{bar:24} {msg}" } else { "{spinner} {msg}" };
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
-    bar
-}
-
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}
-
-fn show(bar: &ProgressBar, plan: &Plan, snapshot: &Snapshot) {
-    if plan.stop.duration.is_some() {
-        bar.set_position(snapshot.elapsed_ns / 1_000_000);
-    }
-    let seconds = snapshot.elapsed_ns as f64 / 1e9;
-    let rate = if seconds > 0.0 { snapshot.completed as f64 / seconds } else { 0.0 };
-    let phase = if snapshot.in_window { "" } else { " · warm-up" };
-    bar.set_message(format!("{seconds:.1} s · {} answered · {rate:.0} req/s{phase}", snapshot.completed));
 }
 
 /// The run log that a trial is appended to: opened before the load, so that a

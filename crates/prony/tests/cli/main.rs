@@ -19,6 +19,8 @@ mod ports;
 mod servers;
 mod signals;
 mod targets;
+mod terminal;
 mod tls;
+mod view;
 mod web;
 mod world;

@@ -6,6 +6,7 @@
 //! `cargo xtask peers` compares Prony with other load
 //! generators; `cargo xtask fuzz` runs the fuzz targets; `cargo xtask soak` watches
 //! the memory of a long load; `cargo xtask web` opens the web page in a browser;
+//! `cargo xtask tui --cost` measures what the terminal's view costs a load;
 //! `cargo xtask coverage` simulates trials of known truth; `cargo xtask decide` says how long a known difference takes.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to its developer")]
 
@@ -20,6 +21,7 @@ mod rotation;
 mod soak;
 mod tidy;
 mod today;
+mod tui_cost;
 mod web;
 mod web_cost;
 mod web_data;
@@ -40,6 +42,9 @@ fn main() -> ExitCode {
             web_cost::run(&root().join("target/release/prony"))
         }
         Some("web") => web::run(&root()),
+        Some("tui") if rest.iter().any(|word| word == "--cost") => {
+            tui_cost::run(&root().join("target/release/prony"), rest)
+        }
         Some("coverage") => coverage::run(&root(), rest),
         Some("decide") => decide::run(&root(), rest),
         Some("soak") => soak::run(&root(), rest),
@@ -50,7 +55,8 @@ fn main() -> ExitCode {
         Some("floor") => peers::floor::run(rest),
         Some("counting-server") => peers::counting::run(),
         _ => {
-            Err("usage: cargo xtask tidy|docs|e2e|containers|web|coverage|decide|fuzz|soak|peers".to_owned())
+            Err("usage: cargo xtask tidy|docs|e2e|containers|web|tui --cost|coverage|decide|fuzz|soak|peers"
+                .to_owned())
         }
     };
     match result {

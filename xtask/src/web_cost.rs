@@ -16,9 +16,23 @@ use serde_json::Value;
 const PAIRS: usize = 12;
 
 /// CPU nanoseconds over requests: of the workers, and of the process beside them.
-struct Cost {
-    workers: f64,
-    beside: f64,
+pub(crate) struct Cost {
+    pub(crate) workers: f64,
+    pub(crate) beside: f64,
+}
+
+impl Cost {
+    /// Of a load, by its result in JSON.
+    pub(crate) fn of(text: &str) -> Result<Cost, String> {
+        let trial: Value = serde_json::from_str(text).map_err(|e| format!("{e}: {text}"))?;
+        let number = |path: &str| trial.pointer(path).and_then(Value::as_f64).unwrap_or(f64::NAN);
+        let requests = number("/requests/completed") + number("/requests/failed");
+        let workers = number("/client/cpu_ns");
+        Ok(Cost {
+            workers: workers / requests,
+            beside: (number("/client/process_cpu_ns") - workers) / requests,
+        })
+    }
 }
 
 /// Measures and prints; asserts nothing, as a shared machine moves it by more than what it is.
@@ -26,20 +40,8 @@ struct Cost {
 /// # Errors
 /// When something cannot be run.
 pub(crate) fn run(prony: &Path) -> Result<(), String> {
-    let mut target = Command::new(prony)
-        .args(["target", "--port", "0", "--threads", "1", "--until-stdin-ends"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(|e| format!("{}: {e}", prony.display()))?;
-    let mut url = String::new();
-    let out = target.stdout.take().ok_or("the target has no output")?;
-    BufReader::new(out).read_line(&mut url).map_err(|e| e.to_string())?;
-    let measured = pairs(prony, url.trim());
-    // Its input ends with this.
-    drop(target.stdin.take());
-    let _ = target.wait();
-    let (mut workers, mut beside): (Vec<f64>, Vec<f64>) = measured?.into_iter().unzip();
+    let measured = with_target(prony, |url| pairs(prony, url))?;
+    let (mut workers, mut beside): (Vec<f64>, Vec<f64>) = measured.into_iter().unzip();
     for (name, values) in [("workers' CPU", &mut workers), ("CPU beside the workers", &mut beside)] {
         values.sort_by(f64::total_cmp);
         println!(
@@ -50,6 +52,27 @@ pub(crate) fn run(prony: &Path) -> Result<(), String> {
         );
     }
     Ok(())
+}
+
+/// Calls it with the URL of a target that runs meanwhile.
+pub(crate) fn with_target<T>(
+    prony: &Path,
+    measure: impl FnOnce(&str) -> Result<T, String>,
+) -> Result<T, String> {
+    let mut target = Command::new(prony)
+        .args(["target", "--port", "0", "--threads", "1", "--until-stdin-ends"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|e| format!("{}: {e}", prony.display()))?;
+    let mut url = String::new();
+    let out = target.stdout.take().ok_or("the target has no output")?;
+    BufReader::new(out).read_line(&mut url).map_err(|e| e.to_string())?;
+    let measured = measure(url.trim());
+    // Its input ends with this.
+    drop(target.stdin.take());
+    let _ = target.wait();
+    measured
 }
 
 /// Each pair's differences as shares of the unwatched cost.
@@ -86,11 +109,7 @@ fn one(prony: &Path, url: &str, watched: bool) -> Result<Cost, String> {
             return Err(format!("only {events} events came in 4 s"));
         }
     }
-    let trial: Value = serde_json::from_str(&text).map_err(|e| format!("{e}: {text}"))?;
-    let number = |path: &str| trial.pointer(path).and_then(Value::as_f64).unwrap_or(f64::NAN);
-    let requests = number("/requests/completed") + number("/requests/failed");
-    let workers = number("/client/cpu_ns");
-    Ok(Cost { workers: workers / requests, beside: (number("/client/process_cpu_ns") - workers) / requests })
+    Cost::of(&text)
 }
 
 /// Follows the live page's events and takes the report, as a browser does; how many events came.

@@ -2,6 +2,7 @@
 
 use prony_record::run_log::RunLog;
 use prony_record::{Estimate, Tool, Trial};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::analyse::{candidates, last_results, plan_names};
@@ -14,7 +15,7 @@ const METHOD: &str = "95 % intervals: Student's t over trials, on logarithms. On
                       them: what differs between its starts is in none (prony bench starts it anew each time)";
 
 /// Several trials, and what they say together.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Repeat {
     /// The schema's name: `prony.repeat/1`.
     pub schema: &'static str,

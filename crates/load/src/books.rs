@@ -17,7 +17,7 @@ use crate::sample::Samples;
 
 pub(crate) use closed::ClosedBooks;
 use closed::bounded;
-pub(crate) use second::{SecondPart, SecondSink};
+pub(crate) use second::{Lags, SecondPart, SecondSink};
 
 /// A second of the series.
 const SECOND_NS: u64 = 1_000_000_000;
@@ -85,6 +85,8 @@ pub(crate) struct Books {
     by_request: Option<Box<ByRequest>>,
     /// Whether there is either.
     keeps_each: bool,
+    /// Failures over the run, warm-up included, for who watches.
+    failed_by_kind: [u64; ERROR_KINDS],
 }
 
 const ERROR_KINDS: usize = ErrorKind::ALL.len();
@@ -133,12 +135,14 @@ impl Books {
                 failed: 0,
                 connections: 0,
                 response: empty_histogram(),
+                lags: Lags::default(),
             },
             sink,
             spare: (0..SPARE_HISTOGRAMS).map(|_| empty_histogram()).collect(),
             keeps_each: samples.are_kept(),
             samples,
             by_request: None,
+            failed_by_kind: [0; ERROR_KINDS],
         }
     }
 
@@ -170,6 +174,16 @@ impl Books {
     /// Requests given a connection and unresolved.
     pub(crate) fn in_flight(&self) -> u64 {
         self.in_flight
+    }
+
+    /// Failures over the run, in the order of [`ErrorKind::ALL`].
+    pub(crate) fn failed_by_kind(&self) -> &[u64; ERROR_KINDS] {
+        &self.failed_by_kind
+    }
+
+    /// Time outside `epoll_wait` in the window so far.
+    pub(crate) fn busy_ns(&self) -> u64 {
+        self.audit.busy_ns
     }
 
     /// Brings the window's end nearer, as an interruption does, but
@@ -250,6 +264,7 @@ impl Books {
             failed: 0,
             connections: 0,
             response: empty,
+            lags: Lags::default(),
         };
         let mut finished = std::mem::replace(&mut self.second, next);
         finished.connections = self.connections;
@@ -373,6 +388,7 @@ impl Books {
             bin.completed += 1;
         }
         self.second.response.saturating_record(times.last_byte_ns - times.intended_ns);
+        self.second.lags.add(times.asked_ns - times.intended_ns, times.connection_wait_ns);
         self.parts.completed(now_ns, times);
         if self.keeps_each {
             self.keep_each(times.last_byte_ns, times, None);
@@ -388,6 +404,7 @@ impl Books {
         message: impl FnOnce() -> String,
     ) {
         self.resolve(now_ns, times);
+        self.failed_by_kind[kind as usize] += 1;
         if self.phase != Phase::Window {
             return;
         }

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::books::Books;
 use crate::gate::Gate;
-use crate::measurement::RunTotal;
+use crate::measurement::ErrorKind;
+use crate::so_far::SoFar;
 use crate::sys;
 
 /// Workers look at the stop flag every 100 ms; an end this far ahead is seen
@@ -83,6 +85,12 @@ pub struct Snapshot {
     pub last_second: Option<LastSecond>,
     /// Requests failed so far, warm-up included.
     pub failed: u64,
+    /// The same by kind, in the order of [`ErrorKind::ALL`].
+    pub failed_by_kind: [u64; ErrorKind::ALL.len()],
+    /// Time outside `epoll_wait` in the window so far, all workers' together.
+    pub busy_ns: u64,
+    /// The window's finished seconds together.
+    pub so_far: SoFar,
 }
 
 /// A finished second of the window, for who watches: the record has it with its histogram.
@@ -102,6 +110,13 @@ pub struct LastSecond {
     pub p99_ns: Option<u64>,
     /// The longest.
     pub max_ns: Option<u64>,
+    /// How late its completed requests were sent by the client's own doing, on average: send lag
+    /// without waits for a connection.
+    pub lateness_mean_ns: u64,
+    /// The latest of them.
+    pub lateness_max_ns: u64,
+    /// How long its completed requests waited for a free connection, on average.
+    pub connection_wait_mean_ns: u64,
 }
 
 /// One worker's counters, published by it and read by the observer's thread.
@@ -111,14 +126,25 @@ pub(crate) struct Gauge {
     sent: AtomicU64,
     in_flight: AtomicU64,
     failed: AtomicU64,
+    busy_ns: AtomicU64,
+    failed_by_kind: [AtomicU64; ErrorKind::ALL.len()],
 }
 
 impl Gauge {
-    pub(crate) fn publish(&self, run: &RunTotal, in_flight: u64, resolved: u64) {
-        self.completed.store(run.completed, Ordering::Relaxed);
-        self.sent.store(run.sent, Ordering::Relaxed);
-        self.in_flight.store(in_flight, Ordering::Relaxed);
-        self.failed.store(resolved.saturating_sub(run.completed), Ordering::Relaxed);
+    /// To be called by the one worker whose gauge it is.
+    pub(crate) fn publish(&self, books: &Books) {
+        self.completed.store(books.run.completed, Ordering::Relaxed);
+        self.sent.store(books.run.sent, Ordering::Relaxed);
+        self.in_flight.store(books.in_flight(), Ordering::Relaxed);
+        self.busy_ns.store(books.busy_ns(), Ordering::Relaxed);
+        let failed = books.resolved.saturating_sub(books.run.completed);
+        // Failures are rare, and this is done at every turn of the loop.
+        if failed != self.failed.load(Ordering::Relaxed) {
+            self.failed.store(failed, Ordering::Relaxed);
+            for (gauge, count) in self.failed_by_kind.iter().zip(books.failed_by_kind()) {
+                gauge.store(*count, Ordering::Relaxed);
+            }
+        }
     }
 
     pub(crate) fn add_to(&self, snapshot: &mut Snapshot) {
@@ -126,5 +152,9 @@ impl Gauge {
         snapshot.sent += self.sent.load(Ordering::Relaxed);
         snapshot.in_flight += self.in_flight.load(Ordering::Relaxed);
         snapshot.failed += self.failed.load(Ordering::Relaxed);
+        snapshot.busy_ns += self.busy_ns.load(Ordering::Relaxed);
+        for (sum, gauge) in snapshot.failed_by_kind.iter_mut().zip(&self.failed_by_kind) {
+            *sum += gauge.load(Ordering::Relaxed);
+        }
     }
 }

@@ -23,6 +23,7 @@ use crate::prepared::Prepared;
 use crate::request;
 use crate::sample::Samples;
 use crate::series::Series;
+use crate::so_far::SoFar;
 use crate::sys;
 use crate::tls;
 use crate::turns::Turns;
@@ -281,6 +282,7 @@ fn conduct(
     let mut books: Vec<Option<ClosedBooks>> = hands.iter().map(|_| None).collect();
     let mut cpu = ProcessCpu::default();
     let mut last_second = None;
+    let mut so_far = SoFar::default();
     while books.iter().any(Option::is_none) {
         match from_workers.recv_timeout(until_next_look(&cpu, edges)) {
             Ok(FromWorker::Done(worker, result)) => {
@@ -301,8 +303,11 @@ fn conduct(
                 let _ = hands[worker].empty.send(histogram);
             });
         }
-        last_second = series.last_second(hands.len(), last_second);
-        observe(&Snapshot { last_second, ..snapshot(hands, start_ns, edges) });
+        let newest = series.last_second(hands.len(), last_second);
+        if newest != last_second {
+            (last_second, so_far) = (newest, series.so_far());
+        }
+        observe(&Snapshot { last_second, so_far, ..snapshot(hands, start_ns, edges) });
     }
     cpu.finish();
     for part in seconds.try_iter() {

@@ -32,6 +32,7 @@ pub mod sample;
 mod series;
 #[cfg(test)]
 mod sim;
+pub mod so_far;
 mod sparse;
 mod sys;
 pub mod target;
@@ -45,6 +46,7 @@ pub use error::LoadError;
 pub use measurement::Measurement;
 pub use plan::Plan;
 pub use sample::Sample;
+pub use so_far::SoFar;
 pub use target::Target;
 
 /// CLOCK_MONOTONIC in nanoseconds: the clock of every instant in a [`Measurement`].

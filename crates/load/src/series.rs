@@ -6,9 +6,10 @@
 
 use std::collections::VecDeque;
 
-use crate::books::SecondPart;
+use crate::books::{Lags, SecondPart};
 use crate::control::LastSecond;
-use crate::measurement::{Durations, Second};
+use crate::measurement::{Durations, Second, empty_histogram};
+use crate::so_far::SoFar;
 use crate::sparse::{SparseDurations, filled, merged, pack, unpack};
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -46,6 +47,9 @@ pub(crate) struct Series {
     scratch: Vec<u8>,
     /// The newest seconds by themselves, for who watches.
     recent: VecDeque<Recent>,
+    /// All of the window so far, for who watches.
+    so_far: Durations,
+    failed_so_far: u64,
 }
 
 /// A second, as far as workers have finished it.
@@ -58,6 +62,7 @@ struct Recent {
     failed: u64,
     connections: u64,
     response: SparseDurations,
+    lags: Lags,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -92,12 +97,17 @@ impl Series {
             packed: Vec::with_capacity(limits.bytes),
             scratch: Vec::new(),
             recent: VecDeque::with_capacity(RECENT_MAX + 1),
+            so_far: empty_histogram(),
+            failed_so_far: 0,
         }
     }
 
     /// Adds one worker's part; `give_back` takes its histogram, emptied.
     pub(crate) fn add(&mut self, part: SecondPart, give_back: impl FnOnce(usize, Durations)) {
         self.add_recent(&part);
+        // All histograms have the same bounds, which is the one thing that could make it fail.
+        let _ = self.so_far.add(&part.response);
+        self.failed_so_far += part.failed;
         let at = loop {
             let at = usize::try_from(part.index / self.seconds_each).unwrap_or(usize::MAX);
             if at >= self.limits.entries {
@@ -146,6 +156,7 @@ impl Series {
                 failed: 0,
                 connections: 0,
                 response: SparseDurations::default(),
+                lags: Lags::default(),
             });
             if self.recent.len() > RECENT_MAX {
                 self.recent.pop_front();
@@ -158,6 +169,12 @@ impl Series {
         second.failed += part.failed;
         second.connections += part.connections;
         second.response.merge(&part.response);
+        second.lags.merge(&part.lags);
+    }
+
+    /// The finished seconds together; of several workers, those of each. It reads the whole histogram.
+    pub(crate) fn so_far(&self) -> SoFar {
+        SoFar::of(&self.so_far, self.failed_so_far)
     }
 
     /// The last second that so many workers have finished, unless it is the
@@ -178,6 +195,13 @@ impl Series {
             p50_ns: given(1, response.value_at_quantile(0.5)),
             p99_ns: given(100, response.value_at_quantile(0.99)),
             max_ns: given(1, response.max()),
+            lateness_mean_ns: second.lags.lateness_sum_ns.checked_div(second.completed).unwrap_or(0),
+            lateness_max_ns: second.lags.lateness_max_ns,
+            connection_wait_mean_ns: second
+                .lags
+                .connection_wait_sum_ns
+                .checked_div(second.completed)
+                .unwrap_or(0),
         })
     }
 
@@ -244,14 +268,16 @@ impl Series {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measurement::empty_histogram;
+    use crate::so_far::Quantile;
     use proptest::prelude::*;
 
     fn part(worker: usize, index: u64, values: &[u64]) -> SecondPart {
         let mut response = empty_histogram();
         values.iter().for_each(|value| response.record(*value).unwrap());
         let (completed, connections) = (values.len() as u64, 10 + index * 3 + worker as u64);
-        SecondPart { worker, index, completed, failed: index % 3, connections, response }
+        let mut lags = Lags::default();
+        values.iter().for_each(|_| lags.add(index + 30, 20));
+        SecondPart { worker, index, completed, failed: index % 3, connections, response, lags }
     }
 
     fn added(limits: Limits, parts: impl Iterator<Item = SecondPart>) -> Series {
@@ -323,6 +349,10 @@ mod tests {
             let last = known.unwrap();
             assert_eq!((last.at_ns, last.completed, last.failed), (index * SECOND_NS, 4, 2 * (index % 3)));
             assert_eq!((last.connections, last.max_ns), (21 + 6 * index, Some(2_000)));
+            assert_eq!((last.lateness_mean_ns, last.lateness_max_ns), (index + 10, index + 10));
+            assert_eq!(last.connection_wait_mean_ns, 20);
+            let so_far = series.so_far();
+            assert_eq!((so_far.completed, so_far.max_ns), (4 * (index + 1), Some(2_000)));
         }
         // A worker that falls behind by more than is kept leaves the figures where they are.
         for index in 40..60 {
@@ -330,6 +360,8 @@ mod tests {
             known = series.last_second(2, known);
             assert_eq!(known.unwrap().at_ns, 39 * SECOND_NS);
         }
+        // Of those who are behind, what the others have finished counts: 180, and 99 failed.
+        assert_eq!((series.so_far().completed, series.so_far().p50), (180, Quantile::At(2_000)));
         assert!(series.recent.len() <= RECENT_MAX && series.entries.len() <= limits.entries);
     }
 

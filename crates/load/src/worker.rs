@@ -328,7 +328,7 @@ impl<N: Net> Worker<N> {
             // A worker that was kept from its loop may see it too late: what it has entered stays within.
             books.end_at(stop_at.max(now + 1));
         }
-        self.gauge.publish(&books.run, books.in_flight(), books.resolved);
+        self.gauge.publish(books);
         while let Some(slot) = self.deadlines.expired(now) {
             // In a pipeline, the oldest request's time began after that of one answered since.
             let since = self.slots[slot as usize].waiting_since_ns;

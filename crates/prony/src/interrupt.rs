@@ -1,14 +1,30 @@
 //! Ctrl-C: the first asks for the end and keeps what was measured, the
 //! second ends at once (the guards then end the lab's servers).
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use prony_lab::bench::Interrupt;
 use prony_load::Control;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use signal_hook::low_level::raise;
 
 use crate::failure::{Failure, INTERRUPTED};
+use crate::tui;
+
+static ASKED: AtomicBool = AtomicBool::new(false);
+
+/// Whether the end was asked for, by whatever.
+pub(crate) fn asked() -> bool {
+    ASKED.load(Ordering::Relaxed)
+}
+
+/// Asks for the end as Ctrl-C does.
+pub(crate) fn ask() {
+    // It fails for numbers that are no signals.
+    let _ = raise(SIGINT);
+}
 
 /// A control of one load that Ctrl-C and SIGTERM stop.
 pub(crate) fn control() -> Result<Control, Failure> {
@@ -32,7 +48,9 @@ fn on_first(ask: impl Fn() + Send + 'static) -> Result<(), Failure> {
         .map_err(|e| Failure::not_measured(format!("Ctrl-C cannot be watched for: {e}.")))?;
     thread::spawn(move || {
         for (nth, _) in signals.forever().enumerate() {
+            ASKED.store(true, Ordering::Relaxed);
             if nth > 0 {
+                tui::restore();
                 std::process::exit(i32::from(INTERRUPTED));
             }
             ask();

@@ -5,6 +5,7 @@ mod commands;
 mod failure;
 mod interrupt;
 mod printer;
+mod tui;
 mod web;
 
 use std::process::ExitCode;

@@ -2,13 +2,19 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is the door")]
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::{Mutex, PoisonError};
 
 /// Writes what users see.
 #[derive(Debug)]
 pub(crate) struct Printer {
     color: bool,
     stderr_is_terminal: bool,
+    /// The last things said.
+    said: Mutex<Vec<String>>,
 }
+
+/// What is kept of what was said.
+const SAID_MAX: usize = 4;
 
 impl Printer {
     pub(crate) fn new() -> Printer {
@@ -16,17 +22,13 @@ impl Printer {
         Printer {
             color: io::stdout().is_terminal() && !no_color,
             stderr_is_terminal: io::stderr().is_terminal(),
+            said: Mutex::default(),
         }
     }
 
     /// Whether results may be coloured.
     pub(crate) fn color(&self) -> bool {
         self.color
-    }
-
-    /// Whether somebody watches: progress is drawn for people, not for logs.
-    pub(crate) fn watched(&self) -> bool {
-        self.stderr_is_terminal
     }
 
     /// A result. Who closed the pipe has read enough.
@@ -44,6 +46,22 @@ impl Printer {
     pub(crate) fn note(&self, text: &str) {
         // A closed stderr leaves nobody to tell.
         let _ = writeln!(io::stderr(), "{text}");
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.push(text.to_owned());
+        if said.len() > SAID_MAX {
+            said.remove(0);
+        }
+    }
+
+    /// The last notes, for a view that hides what stands on the terminal.
+    pub(crate) fn said(&self) -> Vec<String> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// How something stands, as it is: with its own line breaks.
+    pub(crate) fn progress(&self, text: &str) {
+        let mut stderr = io::stderr().lock();
+        let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
     }
 
     /// Why the command failed.

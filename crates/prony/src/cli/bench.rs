@@ -82,4 +82,7 @@ pub(crate) struct BenchArguments {
     /// seconds: a noisy machine's noise is in both. For rates (-R), not for maxima
     #[arg(long)]
     pub(crate) duet: bool,
+    /// Progress as plain lines on stderr, also where it is no terminal, and no view that is drawn
+    #[arg(long)]
+    pub(crate) plain: bool,
 }

@@ -33,4 +33,7 @@ pub(crate) struct CapacityArguments {
     /// Append the search to a run log, which `prony report` and `prony serve` show
     #[arg(short = 'o', long = "output", value_name = "RUN.jsonl")]
     pub(crate) output: Option<String>,
+    /// Progress as plain lines on stderr, also where it is no terminal, and no view that is drawn
+    #[arg(long)]
+    pub(crate) plain: bool,
 }

@@ -56,6 +56,9 @@ pub(crate) struct LoadArguments {
     /// Load N times, each on new connections, and say what all trials say together, with its interval
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: Option<u32>,
+    /// Progress as plain lines on stderr, also where it is no terminal, and no view that is drawn
+    #[arg(long)]
+    pub(crate) plain: bool,
 }
 
 /// The flags that make a plan, of `load` and of `bench --candidate`.

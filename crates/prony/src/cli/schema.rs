@@ -15,6 +15,8 @@ pub(crate) struct SchemaArguments {
 pub(crate) enum Document {
     /// `load --json`: prony.trial/1
     Trial,
+    /// `load --repeat N --json`: prony.repeat/1
+    Repeat,
     /// A line of a run log (`bench`, `load -o`): prony.run/1
     Run,
     /// `capacity --json`: prony.capacity/1

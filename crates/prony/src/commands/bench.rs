@@ -3,7 +3,6 @@
 mod adaptive;
 mod candidates;
 mod duet;
-mod progress;
 mod setup;
 
 use std::path::Path;
@@ -27,7 +26,7 @@ use crate::cli::BenchArguments;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::printer::Printer;
-use progress::Progress;
+use crate::tui::{BenchState, Live, Shows};
 
 pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), Failure> {
     let setup = setup::setup(arguments, printer)?;
@@ -45,16 +44,17 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
     let cpus = &setup.pins.client;
     let watch = Watch::start(arguments.web.as_deref(), || watch::bench_head(&setup), cpus, printer)?
         .and_metrics(arguments.metrics.as_deref(), || watch::bench_rates(&setup), cpus, printer)?;
-    let mut progress = Progress::new(printer, arguments.quiet);
+    let shows = Shows::here(arguments.quiet, arguments.plain);
+    let mut live = Live::start(shows, BenchState::of(&setup, shows == Shows::Screen), cpus, printer);
     let mut hear = |event: &BenchEvent<'_>| {
-        progress.hear(event);
+        live.tell(|bench| bench.hear(event));
         watch.hear(event);
     };
     let outcome = match setup.duet {
         Some(_) => prony_lab::bench::run_duets(&setup, &prony_load::run, &interrupt, &mut hear),
         None => prony_lab::bench::run(&setup, &mut prony_load::run, &interrupt, &mut hear),
     };
-    progress.finish();
+    live.finish();
     match outcome {
         Ok(outcome) => {
             let log = conclude(&setup, &outcome, &watch, printer)?;

@@ -2,10 +2,9 @@
 
 use std::time::{Duration, SystemTime};
 
-use indicatif::{ProgressBar, ProgressStyle};
 use prony_analysis::slo::Slo;
 use prony_analysis::trial::TrialContext;
-use prony_lab::capacity::{CapacityEvent, CapacityPlan, forecast, search};
+use prony_lab::capacity::{CapacityPlan, forecast, search};
 use prony_lab::units::{Share, parse_duration, show_duration};
 use prony_load::plan::Arrivals;
 use prony_load::{Plan, Target};
@@ -22,6 +21,7 @@ use crate::cli::CapacityArguments;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::printer::Printer;
+use crate::tui::{CapacityState, Live, Shows};
 
 /// A probe's window unless `-d` says otherwise: at a thousand a second, 3,000 requests.
 const PROBE: Duration = Duration::from_secs(3);
@@ -54,10 +54,13 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
         ));
     }
     let started_at = rfc3339(SystemTime::now());
-    let bar = progress_bar(arguments.quiet || !printer.watched());
-    let outcome =
-        search(&wanted, &context, &mut prony_load::run, &interrupt, &mut |event| show(&bar, event))?;
-    bar.finish_and_clear();
+    let shows = Shows::here(arguments.quiet, arguments.plain);
+    let own_cpus: Vec<u32> = wanted.load.cpus.iter().filter_map(|cpu| u32::try_from(*cpu).ok()).collect();
+    let mut live = Live::start(shows, CapacityState::of(&wanted), &own_cpus, printer);
+    let outcome = search(&wanted, &context, &mut prony_load::run, &interrupt, &mut |event| {
+        live.tell(|search| search.hear(event));
+    })?;
+    live.finish();
     let address = outcome.trial.as_ref().map(|t| t.target.address.clone()).unwrap_or_default();
     let report = CapacityReport {
         schema: SCHEMA.to_owned(),
@@ -138,33 +141,4 @@ fn publish(arguments: &CapacityArguments, report: &CapacityReport, printer: &Pri
         printer.out(if arguments.quiet { text.lines().next().unwrap_or_default() } else { text.as_str() });
     }
     Ok(())
-}
-
-fn progress_bar(hidden: bool) -> ProgressBar {
-    if hidden {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new(1);
-    if let Ok(style) = ProgressStyle::with_template("{bar:16} {msg}") {
-        bar.set_style(style);
-    }
-    bar
-}
-
-fn show(bar: &ProgressBar, event: &CapacityEvent<'_>) {
-    match event {
-        CapacityEvent::Begins { rate_per_s, phase, left } => {
-            bar.set_position(0);
-            let left = show_duration(Duration::from_secs(left.as_secs()));
-            bar.set_message(format!("{phase} at {rate_per_s:.0}/s · at most {left} left"));
-        }
-        CapacityEvent::Load { snapshot, load_time } => {
-            bar.set_length(u64::try_from(load_time.as_millis()).unwrap_or(u64::MAX));
-            bar.set_position(snapshot.elapsed_ns / 1_000_000);
-        }
-        CapacityEvent::Ended(probe) => {
-            let mark = if probe.sustained { "✓" } else { "✗" };
-            bar.println(format!("{mark} {:>9.0}/s  {}", probe.rate_per_s, probe.why));
-        }
-    }
 }

@@ -3,9 +3,8 @@
 mod repeat;
 
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use prony_analysis::slo::{self, Slo};
 use prony_analysis::trial::{TrialContext, judge};
 use prony_lab::client_watch::ClientWatch;
@@ -27,6 +26,7 @@ use crate::cli::LoadArguments;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::printer::Printer;
+use crate::tui::{Live, LoadState, Shows};
 
 /// The name of run logs that `load` writes.
 pub(crate) const RUN_NAME: &str = "load";
@@ -117,16 +117,17 @@ impl Scene<'_> {
         hear: &mut dyn FnMut(&Snapshot),
     ) -> Result<(Measurement, Trial), LoadError> {
         let own_cpus: Vec<u32> = self.plan.cpus.iter().filter_map(|cpu| u32::try_from(*cpu).ok()).collect();
-        let progress = progress_bar(self.plan, arguments.quiet || !self.printer.watched());
+        let shows = Shows::here(arguments.quiet, arguments.plain);
+        let mut live = Live::start(shows, LoadState::of(self.plan).titled(which), &own_cpus, self.printer);
         let mut host_watch = HostWatch::of(&own_cpus);
         let mut client_watch = ClientWatch::with_cores(&[]);
         let measured = prony_load::run(self.plan, self.control, &mut |snapshot| {
             host_watch.look(snapshot);
             client_watch.look();
-            show(&progress, self.plan, which, snapshot);
+            live.tell(|load| load.take(snapshot));
             hear(snapshot);
         });
-        progress.finish_and_clear();
+        live.finish();
         let measured = measured?;
         let context = TrialContext {
             host: prony_lab::host::read(),
@@ -174,36 +175,6 @@ fn publish(
 
 fn is_embedded(arguments: &LoadArguments) -> bool {
     arguments.url.is_none() && arguments.targets.is_none()
-}
-
-fn progress_bar(plan: &Plan, hidden: bool) -> ProgressBar {
-    if hidden {
-        return ProgressBar::hidden();
-    }
-    let length = plan.stop.duration.map(|d| millis(plan.warmup + d));
-    let bar = length.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
-    let template = if length.is_some() { "{bar:24} {msg}" } else { "{spinner} {msg}" };
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
-    bar
-}
-
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}
-
-fn show(bar: &ProgressBar, plan: &Plan, which: &str, snapshot: &Snapshot) {
-    if plan.stop.duration.is_some() {
-        bar.set_position(snapshot.elapsed_ns / 1_000_000);
-    }
-    let seconds = snapshot.elapsed_ns as f64 / 1e9;
-    let rate = if seconds > 0.0 { snapshot.completed as f64 / seconds } else { 0.0 };
-    let phase = if snapshot.in_window { "" } else { " · warm-up" };
-    bar.set_message(format!(
-        "{which}{seconds:.1} s · {} answered · {rate:.0} req/s{phase}",
-        snapshot.completed
-    ));
 }
 
 /// The run log that a trial is appended to: opened before the load, so that a

@@ -3,6 +3,7 @@
 use prony_analysis::comparison::Comparison;
 use prony_analysis::experiment::ExperimentAnalysis;
 use prony_analysis::history::History;
+use prony_analysis::repeat::Repeat;
 use prony_record::capacity::CapacityReport;
 use prony_record::{Trial, run_log};
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
@@ -21,6 +22,7 @@ pub(crate) fn run(arguments: &SchemaArguments, printer: &Printer) -> Result<(), 
 fn of(document: Document) -> Schema {
     match document {
         Document::Trial => schema::<Trial>(),
+        Document::Repeat => schema::<Repeat>(),
         Document::Run => schema::<run_log::Line>(),
         Document::Capacity => schema::<CapacityReport>(),
         Document::Analysis => schema::<ExperimentAnalysis>(),

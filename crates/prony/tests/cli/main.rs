@@ -24,6 +24,8 @@ mod search;
 mod servers;
 mod signals;
 mod targets;
+mod terminal;
 mod tls;
+mod view;
 mod web;
 mod world;

@@ -34,6 +34,15 @@ fn a_trial_keeps_its_schema_and_something_else_does_not() {
 }
 
 #[test]
+fn so_do_several_loads() {
+    let world = World::new();
+    let target = TargetProcess::start(&[]);
+    let url = target.url();
+    let said = world.prony(&["load", &url, "-n", "20000", "--repeat", "2", "--json", "-"]);
+    holds(&schema(&world, "repeat"), &serde_json::from_str(&said.out).unwrap());
+}
+
+#[test]
 fn so_do_a_run_its_report_a_comparison_and_a_history() {
     let world = World::new();
     let candidate = |name: &str| format!("{name}={BINARY} target --port {{port}} --capacity 300/s");

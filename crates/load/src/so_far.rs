@@ -1,0 +1,164 @@
+//! The window so far, for who watches a load: a few percentiles and the
+//! distribution's shape, small enough to be copied ten times a second. The
+//! record has the whole histogram.
+
+use crate::measurement::Durations;
+use crate::sparse::{numbered_bucket, value_of_numbered};
+
+/// Each power of two has 2^4 buckets, so that a bucket is 3 to 6 % wide.
+const BITS: u32 = 4;
+/// The first bucket begins at 1.024 µs, 2^10 ns.
+const FIRST: u64 = 112;
+/// Buckets: 26 powers of two, to 68.7 s.
+pub const SHAPE_BUCKETS: usize = 416;
+/// A percentile has at least so many samples beyond it, as everywhere.
+const BEYOND_MIN: u64 = 100;
+
+/// The finished seconds of the window together: response times of completed requests, failed
+/// ones ranking last (docs/decisions/0002). Requests that still wait are not in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SoFar {
+    /// Requests completed.
+    pub completed: u64,
+    /// Requests failed.
+    pub failed: u64,
+    /// The median.
+    pub p50: Quantile,
+    /// 90th percentile.
+    pub p90: Quantile,
+    /// 99th percentile.
+    pub p99: Quantile,
+    /// 99.9th percentile.
+    pub p999: Quantile,
+    /// The longest of the completed; `None` without any.
+    pub max_ns: Option<u64>,
+    /// The distribution of the completed.
+    pub shape: Shape,
+}
+
+/// A percentile, or why there is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Quantile {
+    /// Fewer than 100 samples lie beyond it.
+    #[default]
+    TooFew,
+    /// Its rank is a failed request's.
+    Failed,
+    /// In nanoseconds.
+    At(u64),
+}
+
+/// A histogram's outline: counts in buckets of equal width on a logarithmic scale, nearly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// How many durations fell into each bucket; the first and the last also hold what lies beyond.
+    pub counts: [u64; SHAPE_BUCKETS],
+}
+
+impl Default for Shape {
+    fn default() -> Shape {
+        Shape { counts: [0; SHAPE_BUCKETS] }
+    }
+}
+
+impl Shape {
+    /// The shape of a histogram.
+    pub fn of(histogram: &Durations) -> Shape {
+        let mut shape = Shape::default();
+        for v in histogram.iter_recorded() {
+            let bucket = numbered_bucket(v.value_iterated_to(), BITS).saturating_sub(FIRST);
+            let bucket = usize::try_from(bucket).unwrap_or(SHAPE_BUCKETS).min(SHAPE_BUCKETS - 1);
+            shape.counts[bucket] += v.count_at_value();
+        }
+        shape
+    }
+
+    /// Where a bucket begins, in nanoseconds; it ends where the next begins.
+    pub fn begins_ns(bucket: usize) -> u64 {
+        value_of_numbered(FIRST + bucket as u64, BITS)
+    }
+}
+
+impl SoFar {
+    /// Of what was completed and how many failed.
+    pub fn of(completed: &Durations, failed: u64) -> SoFar {
+        let total = completed.len() + failed;
+        let quantile = |of_thousand: u64| {
+            // The nearest rank, in integers.
+            let rank = u64::try_from((u128::from(total) * u128::from(of_thousand)).div_ceil(1000));
+            let rank = rank.unwrap_or(u64::MAX);
+            if total.saturating_sub(rank) < BEYOND_MIN {
+                Quantile::TooFew
+            } else if rank > completed.len() {
+                Quantile::Failed
+            } else {
+                Quantile::At(completed.value_at_quantile(rank as f64 / completed.len() as f64))
+            }
+        };
+        SoFar {
+            completed: completed.len(),
+            failed,
+            p50: quantile(500),
+            p90: quantile(900),
+            p99: quantile(990),
+            p999: quantile(999),
+            max_ns: (!completed.is_empty()).then(|| completed.max()),
+            shape: Shape::of(completed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measurement::empty_histogram;
+
+    /// 1 to 10,000 µs, once each.
+    fn ten_thousand() -> Durations {
+        let mut histogram = empty_histogram();
+        (1..=10_000).for_each(|us| histogram.record(us * 1_000).unwrap());
+        histogram
+    }
+
+    #[test]
+    fn percentiles_are_those_of_known_values() {
+        let so_far = SoFar::of(&ten_thousand(), 0);
+        let near = |quantile, us: u64| match quantile {
+            Quantile::At(ns) => ns.abs_diff(us * 1_000) <= us, // three digits
+            _ => false,
+        };
+        assert!(near(so_far.p50, 5_000) && near(so_far.p90, 9_000) && near(so_far.p99, 9_900), "{so_far:?}");
+        // Ten lie beyond the last.
+        assert_eq!((so_far.p999, so_far.completed), (Quantile::TooFew, 10_000));
+        assert_eq!(SoFar::of(&empty_histogram(), 0), SoFar::default());
+    }
+
+    #[test]
+    fn failed_requests_rank_last() {
+        // A tenth and a bit failed: the median moves, the 90th percentile is a failure's.
+        let so_far = SoFar::of(&ten_thousand(), 1_200);
+        assert!(matches!(so_far.p50, Quantile::At(ns) if ns.abs_diff(5_600_000) <= 5_600), "{so_far:?}");
+        assert_eq!(
+            [so_far.p90, so_far.p99, so_far.p999],
+            [Quantile::Failed, Quantile::Failed, Quantile::TooFew]
+        );
+    }
+
+    #[test]
+    fn every_value_is_in_its_bucket_of_the_shape_and_buckets_are_narrow() {
+        for bucket in 0..SHAPE_BUCKETS - 1 {
+            let (begins, ends) = (Shape::begins_ns(bucket), Shape::begins_ns(bucket + 1));
+            let width = (ends - begins) as f64 / begins as f64;
+            assert!((0.03..=0.0626).contains(&width), "{bucket}: {width}");
+        }
+        assert_eq!(Shape::begins_ns(0), 1_024);
+        let mut histogram = empty_histogram();
+        for value in [1, 500, 1_030, 6_980_000, 70_000_000_000, 3_000_000_000_000] {
+            histogram.record(value).unwrap();
+        }
+        let shape = Shape::of(&histogram);
+        assert_eq!((shape.counts[0], shape.counts[SHAPE_BUCKETS - 1]), (3, 2));
+        let of_seven = shape.counts[1..SHAPE_BUCKETS - 1].iter().position(|n| *n == 1).unwrap() + 1;
+        assert!(Shape::begins_ns(of_seven) <= 6_980_000 && 6_980_000 < Shape::begins_ns(of_seven + 1));
+    }
+}

@@ -1,0 +1,297 @@
+//! What is known of an experiment that runs: the plan as a grid that fills,
+//! the trial under way, and what was said. Pure.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use prony_lab::bench::{BenchEvent, BenchSetup, Figures};
+use prony_record::plan::PlanRecord;
+use prony_record::run_log::{PlannedTrial, RunLog, TrialResult};
+use prony_record::trial::{Bound, Outcome, Validity};
+use prony_report::format;
+
+use super::load::LoadState;
+
+/// Lines of trials that a tall screen may show.
+const RECENT_MAX: usize = 12;
+
+/// What became of a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord)]
+pub(super) enum Mark {
+    #[default]
+    ToCome,
+    Running,
+    Valid,
+    LowerBound,
+    Suspect,
+    /// Invalid, broken, or nothing was measured.
+    Invalid,
+}
+
+impl Mark {
+    pub(super) fn symbol(self) -> &'static str {
+        match self {
+            Mark::ToCome => "·",
+            Mark::Running => "▶",
+            Mark::Valid => "■",
+            Mark::LowerBound => "≥",
+            Mark::Suspect => "?",
+            Mark::Invalid => "✗",
+        }
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Mark::ToCome => "to come",
+            Mark::Running => "running",
+            Mark::Valid => "valid",
+            Mark::LowerBound => "lower bound",
+            Mark::Suspect => "suspect",
+            Mark::Invalid => "invalid",
+        }
+    }
+
+    fn of(figures: Option<&Figures>) -> Mark {
+        match figures {
+            None => Mark::Invalid,
+            Some(f) if f.validity == Validity::Invalid || f.outcome == Outcome::Broken => Mark::Invalid,
+            Some(f) if f.bound == Bound::Lower => Mark::LowerBound,
+            Some(f) if f.validity == Validity::Suspect => Mark::Suspect,
+            Some(_) => Mark::Valid,
+        }
+    }
+}
+
+/// An experiment, as far as it has come.
+#[derive(Debug, Clone)]
+pub(crate) struct BenchState {
+    pub(super) title: String,
+    pub(super) candidates: Arc<Vec<String>>,
+    pub(super) plans: Arc<Vec<String>>,
+    records: Arc<BTreeMap<String, PlanRecord>>,
+    pub(super) blocks: usize,
+    /// One for each candidate, plan and block, in this order; what is never planned stays `None`.
+    marks: Arc<Vec<Option<Mark>>>,
+    /// Each candidate's last figure under each plan, in this order.
+    lasts: Arc<Vec<Option<f64>>>,
+    /// The trial under way, and its load once it runs.
+    pub(super) running: Option<(PlannedTrial, Option<Box<LoadState>>)>,
+    pub(super) done: u32,
+    pub(super) remaining: u32,
+    /// Time left at an instant of the run.
+    left: Option<(Duration, Duration)>,
+    /// Since the run began, when last heard.
+    elapsed: Duration,
+    /// The last lines of trials, and what was said besides.
+    pub(super) recent: Vec<String>,
+    /// Lines that have not been taken by [`BenchState::news`].
+    news: Vec<News>,
+}
+
+/// A line for whoever reads along.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct News {
+    pub(crate) text: String,
+    /// Whether it is worth reading after the run: the record and the report have all others.
+    pub(crate) stays: bool,
+}
+
+impl BenchState {
+    /// A run that has not begun; one that goes on is read from its log, where somebody `looks` at what it holds.
+    pub(crate) fn of(setup: &BenchSetup, looks: bool) -> BenchState {
+        let log = if setup.resume && looks { RunLog::read(&setup.log).ok() } else { None };
+        let (header, results) = log
+            .map_or_else(|| (prony_lab::bench::header(setup), Vec::new()), |log| (log.header, log.results));
+        let candidates = header.candidates.iter().map(|candidate| candidate.label.clone()).collect();
+        let plans = header.plans.iter().map(|plan| plan.name.clone()).collect();
+        let mut state = BenchState::planned(&header.title, candidates, plans, &header.order);
+        for result in results.iter().filter(|result| !result.trial.as_ref().is_some_and(|t| t.interrupted)) {
+            state.take_result(result, Figures::of(result).as_ref());
+        }
+        state.records = Arc::new(header.plans.into_iter().map(|plan| (plan.name, plan.plan)).collect());
+        state
+    }
+
+    /// A run of these candidates, plans and trials.
+    pub(super) fn planned(
+        title: &str,
+        candidates: Vec<String>,
+        plans: Vec<String>,
+        order: &[PlannedTrial],
+    ) -> BenchState {
+        let blocks = order.iter().map(|planned| planned.block as usize + 1).max().unwrap_or(0);
+        let cells = candidates.len() * plans.len();
+        let mut state = BenchState {
+            title: format::printable(title),
+            candidates: Arc::new(candidates),
+            plans: Arc::new(plans),
+            records: Arc::default(),
+            blocks,
+            marks: Arc::new(vec![None; cells * blocks]),
+            lasts: Arc::new(vec![None; cells]),
+            running: None,
+            done: 0,
+            remaining: u32::try_from(order.len()).unwrap_or(u32::MAX),
+            left: None,
+            elapsed: Duration::ZERO,
+            recent: Vec::new(),
+            news: Vec::new(),
+        };
+        order.iter().for_each(|planned| state.mark(planned, Mark::ToCome));
+        state
+    }
+
+    /// Takes in what happened.
+    pub(crate) fn hear(&mut self, event: &BenchEvent<'_>) {
+        match event {
+            BenchEvent::Begun { log, total, remaining } => {
+                self.remaining = *remaining;
+                let of = if remaining < total { format!(" of {total}") } else { String::new() };
+                self.say(format!("{remaining} trials{of}, recorded in {}", log.display()), false);
+            }
+            BenchEvent::Note(event) => {
+                self.say(format!("{}: {}", event.what.replace('_', " "), event.detail), true);
+            }
+            BenchEvent::TrialBegins { planned, done, remaining, elapsed } => {
+                (self.done, self.remaining, self.elapsed) = (*done, *remaining, *elapsed);
+                self.begin(planned);
+            }
+            BenchEvent::Load { planned, snapshot, load_time } => {
+                if self.running.as_ref().is_none_or(|(running, _)| running.index != planned.index) {
+                    self.begin(planned);
+                }
+                if let Some((_, load)) = &mut self.running {
+                    let plan = self.records.get(&planned.plan);
+                    let load = load.get_or_insert_with(|| Box::new(LoadState::of_trial(plan, *load_time)));
+                    if snapshot.elapsed_ns < load.now.elapsed_ns {
+                        // A search has many loads: the next begins.
+                        **load = LoadState::of_trial(plan, *load_time);
+                    }
+                    load.take(snapshot);
+                }
+            }
+            BenchEvent::TrialEnded { result, figures, done, remaining, elapsed, left } => {
+                (self.done, self.remaining, self.elapsed) = (*done, *remaining, *elapsed);
+                self.left = left.map(|left| (left, *elapsed));
+                self.end(result, figures.as_ref());
+            }
+        }
+    }
+
+    fn begin(&mut self, planned: &PlannedTrial) {
+        self.mark(planned, Mark::Running);
+        self.running = Some((planned.clone(), None));
+    }
+
+    fn take_result(&mut self, result: &TrialResult, figures: Option<&Figures>) -> Mark {
+        let mark = Mark::of(figures);
+        self.mark(&result.planned, mark);
+        if let (Some(cell), Some(figures)) = (self.cell(&result.planned), figures) {
+            Arc::make_mut(&mut self.lasts)[cell] = Some(figures.requests_per_s);
+        }
+        mark
+    }
+
+    fn end(&mut self, result: &TrialResult, figures: Option<&Figures>) {
+        let mark = self.take_result(result, figures);
+        self.running = None;
+        let line = line(result, figures);
+        let remaining = self.remaining;
+        self.say(format!("{:>4}/{remaining}  {line}", self.done), mark == Mark::Invalid);
+    }
+
+    fn say(&mut self, text: String, stays: bool) {
+        self.recent.push(format::printable(&text));
+        if self.recent.len() > RECENT_MAX {
+            self.recent.remove(0);
+        }
+        self.news.push(News { text, stays });
+    }
+
+    /// What was said since this was last called.
+    pub(crate) fn news(&mut self) -> Vec<News> {
+        std::mem::take(&mut self.news)
+    }
+
+    fn cell(&self, planned: &PlannedTrial) -> Option<usize> {
+        let candidate = self.candidates.iter().position(|name| *name == planned.candidate)?;
+        let plan = self.plans.iter().position(|name| *name == planned.plan)?;
+        Some(candidate * self.plans.len() + plan)
+    }
+
+    fn mark(&mut self, planned: &PlannedTrial, mark: Mark) {
+        let (Some(cell), block) = (self.cell(planned), planned.block as usize) else { return };
+        if block < self.blocks {
+            Arc::make_mut(&mut self.marks)[cell * self.blocks + block] = Some(mark);
+        }
+    }
+
+    /// The trials of a candidate under a plan, by block.
+    pub(super) fn marks(&self, candidate: usize, plan: usize) -> &[Option<Mark>] {
+        let cell = candidate * self.plans.len() + plan;
+        self.marks.get(cell * self.blocks..(cell + 1) * self.blocks).unwrap_or_default()
+    }
+
+    /// A candidate's last figure under a plan, in requests per second.
+    pub(super) fn last(&self, candidate: usize, plan: usize) -> Option<f64> {
+        self.lasts.get(candidate * self.plans.len() + plan).copied().flatten()
+    }
+
+    /// The marks there are, each with how often.
+    pub(super) fn tally(&self) -> BTreeMap<Mark, usize> {
+        let mut found = BTreeMap::new();
+        self.marks.iter().flatten().for_each(|mark| *found.entry(*mark).or_default() += 1);
+        found
+    }
+
+    /// How much is done, 0 to 1: trials, and the part of the one that runs.
+    pub(super) fn share(&self) -> f64 {
+        let part = self.running.as_ref().and_then(|(_, load)| load.as_ref()).map_or(0.0, |load| load.share());
+        ((f64::from(self.done) + part.min(0.95)) / f64::from(self.remaining.max(1))).min(1.0)
+    }
+
+    /// What is left at an instant of the run, as it was last forecast.
+    pub(super) fn left(&self, now: Duration) -> Option<Duration> {
+        self.left.map(|(left, at)| left.saturating_sub(now.saturating_sub(at)))
+    }
+
+    /// The run in a line.
+    pub(super) fn line(&self) -> String {
+        let left = self.left.map_or(String::new(), |(left, _)| {
+            format!(", about {} left", format::elapsed(u64::try_from(left.as_nanos()).unwrap_or(u64::MAX)))
+        });
+        let Some((planned, load)) = &self.running else {
+            return format!("{}/{} trials{left}", self.done, self.remaining);
+        };
+        let load = load.as_ref().map_or("starting".to_owned(), |load| load.line());
+        format!("{}/{}{left} · {} · {load}", self.done, self.remaining, who(planned))
+    }
+}
+
+/// `workerman · c100 · block 3`.
+pub(super) fn who(planned: &PlannedTrial) -> String {
+    format!("{} · {} · block {}", planned.candidate, planned.plan, planned.block + 1)
+}
+
+/// A finished trial in a line.
+fn line(result: &TrialResult, figures: Option<&Figures>) -> String {
+    let who = who(&result.planned);
+    let Some(f) = figures else {
+        let why = result.failure.as_deref().unwrap_or("nothing was measured");
+        return format!("{who}: {why}");
+    };
+    let bound = if f.bound == Bound::Lower { "≥ " } else { "" };
+    let p99 = f.p99_ns.map_or("–".to_owned(), |ns| format::duration(ns as f64));
+    let failed =
+        if f.failed > 0 { format!(", {} failed", format::thousands(f.failed)) } else { String::new() };
+    let verdict = match f.validity {
+        Validity::Valid => "",
+        Validity::Suspect => ", SUSPECT",
+        Validity::Invalid => ", INVALID",
+    };
+    format!(
+        "{who}: {bound}{} req/s, p99 {p99}{failed}{verdict}",
+        format::thousands(f.requests_per_s.round() as u64)
+    )
+}

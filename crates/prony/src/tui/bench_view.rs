@@ -1,0 +1,250 @@
+//! An experiment on the screen: the grid of its trials, and the one that runs.
+//! Pure: a state and the time since the run began in, characters out.
+
+use std::time::Duration;
+
+use prony_report::format;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::bench::{BenchState, Mark, who};
+use super::load_view;
+use super::paper::{Paper, Theme, cut, flow};
+
+/// Labels of candidates take at most so many columns; on narrow screens a third.
+const LABEL_MAX: usize = 24;
+/// A plan's name above its trials, where these are fewer.
+const NAME_MAX: usize = 10;
+/// Columns of a candidate's last figure.
+const LAST: usize = 9;
+/// The trial that runs has its plots where so many rows are left for it.
+const PLOTS_MIN: usize = 9;
+
+/// The whole screen of an experiment.
+pub(super) fn draw(bench: &BenchState, now: Duration, paper: &mut Paper<'_>, notes: &[String], foot: &str) {
+    head(bench, now, paper);
+    let below = notes.len() + 1;
+    // The trial that runs takes four rows at least; candidates what is left, and no more than there are.
+    let room = paper.left().saturating_sub(below + 4 + 2);
+    let spaced = paper.height() >= 18;
+    if spaced {
+        paper.skip();
+    }
+    grid(bench, paper, room.saturating_sub(usize::from(spaced) * 2));
+    legend(bench, paper);
+    if spaced {
+        paper.skip();
+    }
+    running(bench, paper, below);
+    recent(bench, paper, below);
+    load_view::feet(paper, notes, foot);
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn head(bench: &BenchState, now: Duration, paper: &mut Paper<'_>) {
+    let left = bench.left(now).map_or_else(
+        || format!("{} gone", format::elapsed(nanoseconds(now))),
+        |left| format!("about {} left", format::elapsed(nanoseconds(left))),
+    );
+    paper.ends(Line::styled(bench.title.clone(), Theme::strong()), Line::styled(left, Theme::strong()));
+    let count = format!(" {} of {}", bench.done, bench.remaining);
+    let gone = if paper.width() >= 60 {
+        format!(" · {} gone", format::elapsed(nanoseconds(now)))
+    } else {
+        String::new()
+    };
+    let width = paper.width().saturating_sub(count.chars().count() + gone.chars().count());
+    let mut line = paper.bar(bench.share(), width);
+    line.push(Span::raw(count));
+    line.push(Span::styled(gone, Theme::dim()));
+    paper.line(line);
+}
+
+/// How a grid fits: plans from..to, each column's width, whether cells are marks or counts.
+#[derive(Debug, PartialEq, Eq)]
+struct Fit {
+    label: usize,
+    plans: std::ops::Range<usize>,
+    widths: Vec<usize>,
+    marks: bool,
+    last: bool,
+}
+
+/// Marks where all plans have room for them, else counts, else as many plans as fit around the one that runs.
+fn fit(bench: &BenchState, width: usize) -> Fit {
+    let longest = bench.candidates.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let label = longest.min(LABEL_MAX).min(width / 3).max(1);
+    let plans = bench.plans.len();
+    let count_width = format!("{0}/{0}", bench.blocks).len();
+    let names = |cell: usize| -> Vec<usize> {
+        bench.plans.iter().map(|name| cell.max(name.chars().count().min(NAME_MAX))).collect()
+    };
+    let tries = [
+        (names(bench.blocks), true),
+        (vec![bench.blocks.max(3); plans], true),
+        (names(count_width), false),
+        (vec![count_width; plans], false),
+    ];
+    let needs = |widths: &[usize]| label + widths.iter().map(|width| width + 2).sum::<usize>();
+    for (widths, marks) in &tries {
+        let needed = needs(widths);
+        if needed <= width {
+            let last = needed + LAST + 1 <= width;
+            return Fit { label, plans: 0..plans, widths: widths.clone(), marks: *marks, last };
+        }
+    }
+    let room = (width.saturating_sub(label) / (count_width + 2)).max(1);
+    let current =
+        bench.running.as_ref().and_then(|(planned, _)| bench.plans.iter().position(|p| *p == planned.plan));
+    let from = current.unwrap_or(0).saturating_sub(room / 2).min(plans.saturating_sub(room));
+    let shown = from..(from + room).min(plans);
+    let widths = vec![count_width; shown.len()];
+    Fit { label, plans: shown, widths, marks: false, last: false }
+}
+
+fn grid(bench: &BenchState, paper: &mut Paper<'_>, rows: usize) {
+    let fit = fit(bench, paper.width());
+    let mut names = vec![Span::raw(" ".repeat(fit.label))];
+    for (plan, width) in fit.plans.clone().zip(&fit.widths) {
+        let name = format::truncate(&format::printable(&bench.plans[plan]), *width);
+        names.push(Span::styled(format!("  {name:<width$}"), Theme::dim()));
+    }
+    if fit.last {
+        names.push(Span::styled(format!(" {:>LAST$}", "last /s"), Theme::dim()));
+    }
+    if fit.plans.len() < bench.plans.len() {
+        let hidden = bench.plans.len() - fit.plans.len();
+        names.push(Span::styled(format!(" +{hidden}"), Theme::dim()));
+    }
+    paper.line(cut(Line::from(names), paper.width()));
+    let candidates = bench.candidates.len();
+    let rows = rows.max(1);
+    // The candidate that runs is always in sight.
+    let shown = if candidates <= rows { candidates } else { rows.saturating_sub(1).max(1) };
+    let current = bench.running.as_ref().and_then(|(planned, _)| {
+        bench.candidates.iter().position(|candidate| *candidate == planned.candidate)
+    });
+    let from = current.unwrap_or(0).saturating_sub(shown / 2).min(candidates.saturating_sub(shown));
+    for candidate in from..(from + shown).min(candidates) {
+        row(bench, &fit, candidate, current == Some(candidate), paper);
+    }
+    if shown < candidates && rows > 1 {
+        let (above, below) = (from, candidates - from - shown);
+        paper.line(Span::styled(format!("… {above} above, {below} below"), Theme::dim()));
+    }
+}
+
+fn row(bench: &BenchState, fit: &Fit, candidate: usize, runs: bool, paper: &mut Paper<'_>) {
+    let theme = paper.theme;
+    let label = format::truncate(&format::printable(&bench.candidates[candidate]), fit.label);
+    let style = if runs { Theme::strong() } else { Style::new() };
+    let mut spans = vec![Span::styled(format!("{label:<width$}", width = fit.label), style)];
+    for (plan, width) in fit.plans.clone().zip(&fit.widths) {
+        let marks = bench.marks(candidate, plan);
+        spans.push(Span::raw("  "));
+        if fit.marks {
+            let shown = marks.iter().map(|mark| {
+                mark.map_or(Span::raw(" "), |mark| Span::styled(mark.symbol(), style_of(mark, theme)))
+            });
+            spans.extend(shown);
+            spans.push(Span::raw(" ".repeat(width.saturating_sub(marks.len()))));
+        } else {
+            spans.push(counted(marks, *width, theme));
+        }
+    }
+    if fit.last {
+        let plan = bench
+            .running
+            .as_ref()
+            .and_then(|(planned, _)| bench.plans.iter().position(|p| *p == planned.plan));
+        let last = plan.or(if bench.plans.len() == 1 { Some(0) } else { None });
+        let last = last.and_then(|plan| bench.last(candidate, plan));
+        let last = last.map_or("–".to_owned(), format::rate);
+        spans.push(Span::styled(format!(" {last:>LAST$}"), Theme::dim()));
+    }
+    paper.line(Line::from(spans));
+}
+
+/// `5/12`, in the colour of the worst of them.
+fn counted(marks: &[Option<Mark>], width: usize, theme: Theme) -> Span<'static> {
+    let planned = marks.iter().flatten().count();
+    let done = marks.iter().flatten().filter(|mark| !matches!(mark, Mark::ToCome | Mark::Running)).count();
+    let worst = marks.iter().flatten().max().copied().unwrap_or_default();
+    let runs = marks.contains(&Some(Mark::Running));
+    let style = if runs { theme.rate().patch(Theme::strong()) } else { style_of(worst, theme) };
+    let text = if planned == 0 { String::new() } else { format!("{done}/{planned}") };
+    Span::styled(format!("{text:<width$}"), style)
+}
+
+fn style_of(mark: Mark, theme: Theme) -> Style {
+    match mark {
+        Mark::ToCome => Theme::dim(),
+        Mark::Running => theme.rate().patch(Theme::strong()),
+        Mark::Valid => theme.good(),
+        Mark::LowerBound | Mark::Suspect => theme.warning(),
+        Mark::Invalid => theme.bad(),
+    }
+}
+
+/// What the marks mean, each with how many there are; those that there are none of are left out.
+fn legend(bench: &BenchState, paper: &mut Paper<'_>) {
+    let theme = paper.theme;
+    let order = [Mark::Valid, Mark::LowerBound, Mark::Suspect, Mark::Invalid, Mark::Running, Mark::ToCome];
+    let tally = bench.tally();
+    let pieces = order.into_iter().filter_map(|mark| {
+        let count = tally.get(&mark)?;
+        let symbol = Span::styled(mark.symbol(), style_of(mark, theme));
+        Some(vec![
+            symbol,
+            Span::styled(format!(" {} {}", format::thousands(*count as u64), mark.name()), Theme::dim()),
+        ])
+    });
+    let rows = if paper.height() >= 18 { 2 } else { 1 };
+    flow(pieces, paper.width(), rows).into_iter().for_each(|line| paper.line(line));
+}
+
+/// The trial under way: who, how far, and how it goes.
+fn running(bench: &BenchState, paper: &mut Paper<'_>, below: usize) {
+    let Some((planned, load)) = &bench.running else {
+        let words = if bench.done == 0 { "getting ready" } else { "between two trials" };
+        paper.line(Span::styled(words, Theme::dim()));
+        return;
+    };
+    let name = Line::from(vec![
+        Span::styled("▶ ", paper.theme.rate()),
+        Span::styled(format::printable(&who(planned)), Theme::strong()),
+    ]);
+    let Some(load) = load else {
+        paper.ends(name, Span::styled("the server starts and is checked", Theme::dim()));
+        return;
+    };
+    let phase = if load.phase().is_empty() { String::new() } else { format!("{} · ", load.phase()) };
+    let of = load.total_ns.map_or(String::new(), |total| format!(" of {}", format::seconds(total)));
+    let passed = format!("{phase}{}{of}", format::seconds(load.now.elapsed_ns));
+    paper.ends(name, Span::styled(passed, Theme::dim()));
+    if paper.left().saturating_sub(below) >= PLOTS_MIN {
+        load_view::body(load, paper, below);
+    } else {
+        load_view::rate(load, paper);
+        let rows = paper.left().saturating_sub(below);
+        load_view::facts(load, paper.theme, paper.width())
+            .into_iter()
+            .take(rows)
+            .for_each(|line| paper.line(line));
+    }
+}
+
+/// The last lines of what was said, where rows are left.
+fn recent(bench: &BenchState, paper: &mut Paper<'_>, below: usize) {
+    let rows = paper.left().saturating_sub(below + 1);
+    let lines = &bench.recent[bench.recent.len().saturating_sub(rows)..];
+    if rows > 0 && !lines.is_empty() {
+        paper.skip();
+        for line in lines {
+            paper.line(Span::styled(format::truncate(line, paper.width()), Theme::dim()));
+        }
+    }
+}

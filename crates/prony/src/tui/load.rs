@@ -1,0 +1,217 @@
+//! What is known of a load that runs: told by its snapshots, and kept for the
+//! screen and for plain lines. Pure: no clock, no terminal.
+
+use std::time::Duration;
+
+use prony_load::measurement::ErrorKind;
+use prony_load::pace::Ramp;
+use prony_load::plan::Arrivals;
+use prony_load::{Plan, Snapshot};
+use prony_record::plan::{PlanRecord, nanoseconds};
+use prony_report::format;
+
+use super::timeline::Timeline;
+
+/// What a load asks of its target over time.
+#[derive(Debug, Clone)]
+pub(super) enum Asked {
+    /// The next request when the last is answered.
+    Nothing,
+    /// So many requests a second.
+    Rate(f64),
+    /// A ramped rate.
+    Ramp(Ramp),
+    /// A ramp of connections.
+    Users(Ramp),
+}
+
+impl Asked {
+    /// Requests per second asked for at an instant of the load.
+    pub(super) fn rate_at(&self, at_ns: u64) -> Option<f64> {
+        match self {
+            Asked::Rate(rate) => Some(*rate),
+            Asked::Ramp(ramp) => {
+                let from_ns = at_ns.saturating_sub(1_000_000_000);
+                let due = ramp.due_before(at_ns) - ramp.due_before(from_ns).min(ramp.due_before(at_ns));
+                (at_ns > from_ns).then(|| due as f64 * 1e9 / (at_ns - from_ns) as f64)
+            }
+            Asked::Nothing | Asked::Users(_) => None,
+        }
+    }
+
+    /// Requests due by an instant.
+    fn due(&self, at_ns: u64) -> Option<u64> {
+        match self {
+            Asked::Rate(rate) => Some((rate * at_ns as f64 / 1e9) as u64),
+            Asked::Ramp(ramp) => Some(ramp.due_before(at_ns)),
+            Asked::Nothing | Asked::Users(_) => None,
+        }
+    }
+}
+
+/// A load, as far as it has come.
+#[derive(Debug, Clone)]
+pub(crate) struct LoadState {
+    /// What is loaded.
+    pub(super) title: String,
+    /// How, in a line.
+    pub(super) describe: String,
+    pub(super) warmup_ns: u64,
+    /// Warm-up and window; `None` where only a count ends the load.
+    pub(super) total_ns: Option<u64>,
+    /// Requests that end the load.
+    pub(super) requests: Option<u64>,
+    pub(super) connections: u64,
+    pub(super) workers: u32,
+    pub(super) asked: Asked,
+    /// How it stands.
+    pub(super) now: Snapshot,
+    pub(super) timeline: Timeline,
+}
+
+impl LoadState {
+    /// A load that has not begun.
+    pub(crate) fn of(plan: &Plan) -> LoadState {
+        let asked = match &plan.arrivals {
+            Arrivals::Closed => Asked::Nothing,
+            Arrivals::Constant(rate) | Arrivals::Poisson(rate) => Asked::Rate(rate.as_per_s()),
+            Arrivals::RateStages(stages) => Asked::Ramp(Ramp::new(stages)),
+            Arrivals::ConnectionStages(stages) => Asked::Users(Ramp::new(stages)),
+        };
+        let what = match &plan.list {
+            Some(list) => format::count(list.requests.len() as u64, "request in turn", "requests in turn"),
+            None => format!("{} {}", plan.method, plan.target.display_url()),
+        };
+        let staged =
+            plan.arrivals.stages().map(|stages| stages.iter().map(|stage| stage.duration).sum::<Duration>());
+        let window: Option<Duration> = plan.stop.duration.or(staged);
+        LoadState {
+            title: format::printable(&what),
+            describe: describe(plan.connections.into(), &plan.arrivals, plan.threads),
+            warmup_ns: nanoseconds(plan.warmup),
+            total_ns: window.map(|window| nanoseconds(plan.warmup + window)),
+            requests: plan.stop.requests,
+            connections: plan.connections.into(),
+            workers: plan.threads,
+            asked,
+            now: Snapshot::default(),
+            timeline: Timeline::default(),
+        }
+    }
+
+    /// With this before its title: which of several it is.
+    pub(crate) fn titled(mut self, which: &str) -> LoadState {
+        self.title.insert_str(0, which);
+        self
+    }
+
+    /// A trial of an experiment that has not begun, by its plan's record.
+    pub(super) fn of_trial(plan: Option<&PlanRecord>, load_time: Duration) -> LoadState {
+        LoadState {
+            title: String::new(),
+            describe: String::new(),
+            warmup_ns: plan.map_or(0, |plan| plan.warmup_ns),
+            total_ns: Some(nanoseconds(load_time)).filter(|ns| *ns > 0),
+            requests: plan.and_then(|plan| plan.requests),
+            connections: plan.map_or(0, |plan| u64::from(plan.connections)),
+            workers: plan.map_or(1, |plan| plan.threads),
+            asked: plan.and_then(|plan| plan.rate_per_s).map_or(Asked::Nothing, Asked::Rate),
+            now: Snapshot::default(),
+            timeline: Timeline::default(),
+        }
+    }
+
+    /// Takes in how the load stands.
+    pub(crate) fn take(&mut self, snapshot: &Snapshot) {
+        self.now = *snapshot;
+        self.timeline.take(snapshot, self.warmup_ns);
+    }
+
+    /// How much of the load is done, 0 to 1: by time or by count, whichever is further.
+    pub(super) fn share(&self) -> f64 {
+        let by_time = self.total_ns.map_or(0.0, |total| self.now.elapsed_ns as f64 / total.max(1) as f64);
+        let ended = self.now.completed + self.now.failed;
+        let by_count = self.requests.map_or(0.0, |all| ended as f64 / all.max(1) as f64);
+        by_time.max(by_count).clamp(0.0, 1.0)
+    }
+
+    /// What is left; where only a count ends the load, by the rate so far.
+    pub(super) fn left_ns(&self) -> Option<u64> {
+        let by_time = self.total_ns.map(|total| total.saturating_sub(self.now.elapsed_ns));
+        let ended = self.now.completed + self.now.failed;
+        let by_count = self.requests.filter(|_| ended > 0).map(|all| {
+            let left = all.saturating_sub(ended) as f64;
+            (left * self.now.elapsed_ns as f64 / ended as f64) as u64
+        });
+        [by_time, by_count].into_iter().flatten().min()
+    }
+
+    /// The time axis' length: the load's, or, where it is not known, twice what has passed.
+    pub(super) fn axis_ns(&self) -> u64 {
+        self.total_ns.unwrap_or_else(|| {
+            let forecast = self.left_ns().map_or(self.now.elapsed_ns, |left| self.now.elapsed_ns + left);
+            // In steps of two, so that the picture does not shrink with every frame.
+            forecast.max(2_000_000_000).checked_next_power_of_two().unwrap_or(u64::MAX)
+        })
+    }
+
+    /// Requests that are due and have no connection yet; `None` where the load asks for no rate,
+    /// or where there are no more than snapshots blur: what is due within two of them.
+    pub(super) fn behind(&self) -> Option<u64> {
+        let due = self.asked.due(self.now.elapsed_ns)?;
+        let behind = due.saturating_sub(self.now.completed + self.now.failed + self.now.in_flight);
+        let blur = self.asked.rate_at(self.now.elapsed_ns).unwrap_or(0.0) * 0.2;
+        (behind as f64 > blur.max(1.0)).then_some(behind)
+    }
+
+    /// Failures by kind, the most frequent first.
+    pub(super) fn failures(&self) -> Vec<(&'static str, u64)> {
+        let kinds = ErrorKind::ALL.iter().map(|kind| kind.name()).zip(self.now.failed_by_kind);
+        let mut found: Vec<_> = kinds.filter(|(_, count)| *count > 0).collect();
+        found.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        found
+    }
+
+    /// `warm-up`, or nothing.
+    pub(super) fn phase(&self) -> &'static str {
+        if self.now.in_window || self.now.elapsed_ns >= self.warmup_ns { "" } else { "warm-up" }
+    }
+
+    /// The load in a line, for logs and for terminals that have no room: `12.0 s · 13,870 req/s · …`.
+    pub(super) fn line(&self) -> String {
+        let now = &self.now;
+        let total = self.total_ns.map_or(String::new(), |ns| format!(" of {}", format::seconds(ns)));
+        let mut parts = vec![format!("{}{total}", format::seconds(now.elapsed_ns))];
+        if !self.phase().is_empty() {
+            parts.push(self.phase().to_owned());
+        }
+        if let Some(rate) = self.timeline.rate_now() {
+            let asked = self.asked.rate_at(now.elapsed_ns);
+            let of = asked.map_or(String::new(), |asked| format!(" of {}", format::rate(asked)));
+            parts.push(format!("{}{of} req/s", format::rate(rate)));
+        }
+        if let Some(p99) = now.last_second.and_then(|second| second.p99_ns) {
+            parts.push(format!("p99 {}", format::duration(p99 as f64)));
+        }
+        if now.failed > 0 {
+            parts.push(format!("{} failed", format::thousands(now.failed)));
+        }
+        parts.join(" · ")
+    }
+}
+
+fn describe(connections: u64, arrivals: &Arrivals, threads: u32) -> String {
+    let how = match arrivals {
+        Arrivals::Closed => "closed loop".to_owned(),
+        Arrivals::Constant(rate) => format!("constant {}/s", format::rate(rate.as_per_s())),
+        Arrivals::Poisson(rate) => format!("Poisson {}/s", format::rate(rate.as_per_s())),
+        Arrivals::RateStages(stages) | Arrivals::ConnectionStages(stages) => {
+            format::count(stages.len() as u64, "stage", "stages")
+        }
+    };
+    format!(
+        "{} · {how} · {}",
+        format::count(connections, "connection", "connections"),
+        format::count(threads.into(), "thread", "threads")
+    )
+}

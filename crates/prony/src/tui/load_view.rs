@@ -1,0 +1,344 @@
+//! A load on the screen: how far it is, its rate against what was asked, its
+//! latency, and how the client bears it. Pure: a state in, characters out.
+
+use prony_analysis::verdict::BUSY_MAX;
+use prony_load::so_far::Quantile;
+use prony_report::format;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::bars;
+use super::load::{Asked, LoadState};
+use super::paper::{Paper, Theme, figure, flow};
+
+/// Where plots begin: room for `13.9k ┤`.
+const GUTTER: usize = 7;
+/// Narrower, percentiles and distribution stand one above the other.
+const WIDE: usize = 68;
+/// Lower, only figures and a short plot have room.
+const TALL: usize = 18;
+/// The percentiles' table: three columns.
+const TABLE: usize = 30;
+
+/// The whole screen of a load.
+pub(super) fn draw(load: &LoadState, paper: &mut Paper<'_>, notes: &[String], foot: &str) {
+    head(load, paper);
+    body(load, paper, notes.len() + 1);
+    feet(paper, notes, foot);
+}
+
+fn head(load: &LoadState, paper: &mut Paper<'_>) {
+    let left = load.left_ns().map(|ns| format!("{} left", format::elapsed(ns.saturating_add(500_000_000))));
+    let left = Line::styled(left.unwrap_or_default(), Theme::strong());
+    paper.ends(Line::styled(load.title.clone(), Theme::strong()), left);
+    if paper.height() >= TALL {
+        paper.ends(
+            Line::styled(load.describe.clone(), Theme::dim()),
+            Line::styled(passed(load), Theme::dim()),
+        );
+        paper.skip();
+    }
+}
+
+/// `12.4 s of 33.0 s`, or `12,000 of 50,000 requests`.
+fn passed(load: &LoadState) -> String {
+    let phase = if load.phase().is_empty() { String::new() } else { format!("{} · ", load.phase()) };
+    let seconds = format::seconds(load.now.elapsed_ns);
+    match (load.total_ns, load.requests) {
+        (Some(total), _) => format!("{phase}{seconds} of {}", format::seconds(total)),
+        (None, Some(all)) => {
+            let ended = format::thousands(load.now.completed + load.now.failed);
+            format!("{phase}{ended} of {} requests · {seconds}", format::thousands(all))
+        }
+        (None, None) => format!("{phase}{seconds}"),
+    }
+}
+
+/// What the last rows say: what was said before the view came, and which keys there are.
+pub(super) fn feet(paper: &mut Paper<'_>, notes: &[String], foot: &str) {
+    let room = paper.left().saturating_sub(1);
+    let notes = &notes[..notes.len().min(room)];
+    paper.to_last(notes.len() + 1);
+    for note in notes {
+        paper.line(Span::raw(format::truncate(&format::printable(note), paper.width())));
+    }
+    paper.line(Span::styled(format::truncate(foot, paper.width()), Theme::dim()));
+}
+
+/// A load's plots and figures in the rows that are left but for so many.
+pub(super) fn body(load: &LoadState, paper: &mut Paper<'_>, below: usize) {
+    let room = paper.left().saturating_sub(below);
+    let wide = paper.width() >= WIDE;
+    let facts = facts(load, paper.theme, paper.width());
+    // Rate, axis and facts always; then the latency, then as much picture as there is room for.
+    let latency = if wide && room >= 14 { 6 } else { 2 };
+    let mut spare = room.saturating_sub(2 + latency + facts.len());
+    let mut take = |rows: usize| {
+        let taken = rows.min(spare);
+        spare -= taken;
+        taken
+    };
+    let mut rates = take(3);
+    let blanks = usize::from(wide) * take(2);
+    let p99s = if rates >= 3 { take(2) } else { 0 };
+    rates += take(3);
+    let mut distribution = if latency == 6 { take(4) } else { take(5) };
+    rates += take(2);
+    distribution += take(2);
+
+    rate(load, paper);
+    rate_bars(load, paper, rates);
+    axis(load, paper);
+    p99_bars(load, paper, p99s);
+    if blanks > 0 {
+        paper.skip();
+    }
+    if latency == 6 {
+        table_beside_distribution(load, paper, 5 + distribution.min(6));
+    } else {
+        percentiles_in_two_rows(load, paper);
+        if distribution >= 3 {
+            draw_distribution(load, paper, 0, distribution);
+        }
+    }
+    if blanks > 1 {
+        paper.skip();
+    }
+    facts.into_iter().for_each(|line| paper.line(line));
+}
+
+/// The rate now, against what is asked.
+pub(super) fn rate(load: &LoadState, paper: &mut Paper<'_>) {
+    let theme = paper.theme;
+    let now = load.timeline.rate_now();
+    let mut left =
+        figure("", now.map_or("–".to_owned(), format::rate), theme.rate().patch(Theme::strong()), " req/s");
+    if let Some(asked) = load.asked.rate_at(load.now.elapsed_ns) {
+        let share = now.map(|rate| rate / asked.max(f64::MIN_POSITIVE));
+        let style = match share {
+            Some(share) if share < 0.97 && load.now.elapsed_ns > 1_000_000_000 => theme.warning(),
+            _ => Style::new(),
+        };
+        left.push(Span::styled(format!(" of {} asked", format::rate(asked)), style));
+    }
+    let mut right = Vec::new();
+    if let Some(behind) = load.behind() {
+        let style = theme.warning();
+        right.push(Span::styled(format!("{} wait to be sent", format::thousands(behind)), style));
+    } else if let Some(mean) = load.timeline.rate_of_window().filter(|_| load.phase().is_empty()) {
+        right.extend(figure("window ", format::rate(mean), Style::new(), " req/s"));
+    }
+    paper.ends(Line::from(left), Line::from(right));
+}
+
+/// Throughput over time; the dotted row is the rate that is asked for.
+fn rate_bars(load: &LoadState, paper: &mut Paper<'_>, rows: usize) {
+    if rows == 0 {
+        return;
+    }
+    let width = paper.width().saturating_sub(GUTTER);
+    let values = load.timeline.rates(width, load.axis_ns());
+    let highest = values.iter().flatten().copied().fold(0.0, f64::max);
+    let asked = load.asked.rate_at(load.now.elapsed_ns).unwrap_or(0.0);
+    let top = bars::round_up(highest.max(asked));
+    plot(paper, &values, top, rows, [&format::si(top), "req/s"], paper.theme.rate());
+}
+
+/// The highest 99th percentile of each moment.
+fn p99_bars(load: &LoadState, paper: &mut Paper<'_>, rows: usize) {
+    if rows == 0 {
+        return;
+    }
+    let width = paper.width().saturating_sub(GUTTER);
+    let values = load.timeline.p99s(width, load.axis_ns());
+    let top = bars::round_up(values.iter().flatten().copied().fold(0.0, f64::max));
+    let seen = values.iter().any(Option::is_some);
+    let label = if seen { format::short_duration(top).replace(' ', "") } else { String::new() };
+    plot(paper, &values, top, rows, [&label, "p99"], paper.theme.latency());
+}
+
+/// Columns; before the first row the value of their upper end, before the last one what they are.
+fn plot(
+    paper: &mut Paper<'_>,
+    values: &[Option<f64>],
+    top: f64,
+    rows: usize,
+    [label, name]: [&str; 2],
+    style: Style,
+) {
+    let rows = u16::try_from(rows).unwrap_or(u16::MAX);
+    for (row, line) in (0..rows).zip(bars::columns(values, top, rows)) {
+        let text = match row {
+            0 => label,
+            row if row + 1 == rows => name,
+            _ => "",
+        };
+        let gutter = Span::styled(format!("{text:>width$} ", width = GUTTER - 1), Theme::dim());
+        paper.line(vec![gutter, Span::styled(line, style)]);
+    }
+}
+
+/// The time axis, which is the progress bar too: the warm-up is dotted.
+fn axis(load: &LoadState, paper: &mut Paper<'_>) {
+    let width = paper.width().saturating_sub(GUTTER);
+    let warmup = load.warmup_ns as f64 / load.axis_ns().max(1) as f64;
+    let warmup = ((warmup.clamp(0.0, 1.0) * width as f64).round() as usize).min(width);
+    let share = if load.total_ns.is_some() {
+        load.share()
+    } else {
+        load.now.elapsed_ns as f64 / load.axis_ns() as f64
+    };
+    let done = ((share.clamp(0.0, 1.0) * width as f64).round() as usize).min(width);
+    let part =
+        |from: usize, to: usize, character: char| character.to_string().repeat(to.saturating_sub(from));
+    let percent = format!("{:>width$.0} % ", load.share() * 100.0, width = GUTTER - 3);
+    paper.line(vec![
+        Span::styled(percent, Theme::dim()),
+        Span::styled(part(0, done.min(warmup), '╍'), Theme::dim()),
+        Span::styled(part(warmup, done, '━'), paper.theme.rate()),
+        Span::styled(part(done, warmup, '╌'), Theme::dim()),
+        Span::styled(part(done.max(warmup), width, '─'), Theme::dim()),
+    ]);
+}
+
+fn quantile(value: Quantile, theme: Theme) -> Span<'static> {
+    match value {
+        Quantile::TooFew => Span::styled("–", Theme::dim()),
+        Quantile::Failed => Span::styled("failed", theme.bad()),
+        Quantile::At(ns) => Span::raw(format::duration(ns as f64)),
+    }
+}
+
+fn duration(ns: Option<u64>) -> Span<'static> {
+    ns.map_or(Span::raw(""), |ns| Span::raw(format::duration(ns as f64)))
+}
+
+/// Percentiles of the last second and of the window at the left, the distribution at the right.
+fn table_beside_distribution(load: &LoadState, paper: &mut Paper<'_>, rows: usize) {
+    let (so_far, last) = (&load.now.so_far, load.now.last_second.unwrap_or_default());
+    let theme = paper.theme;
+    let table = [
+        ("p50", duration(last.p50_ns), quantile(so_far.p50, theme)),
+        ("p90", Span::raw(""), quantile(so_far.p90, theme)),
+        ("p99", duration(last.p99_ns), quantile(so_far.p99, theme)),
+        ("p99.9", Span::raw(""), quantile(so_far.p999, theme)),
+        ("max", duration(last.max_ns), duration(so_far.max_ns)),
+    ];
+    let column = TABLE + 3;
+    let plot = bars_of(load, paper.width().saturating_sub(column), rows);
+    let counted = match so_far.completed {
+        0 => "first figures a second after the warm-up".to_owned(),
+        n => format!("{} answers by response time", format::thousands(n)),
+    };
+    paper.line_at(column, Span::styled(counted, Theme::dim()));
+    paper.line(Span::styled(format!("{:<8}{:>10}{:>11}", "response", "last s", "so far"), Theme::dim()));
+    for row in 0..rows {
+        if let Some(line) = plot.get(row) {
+            let style = if row + 1 == rows { Theme::dim() } else { theme.latency() };
+            paper.line_at(column, Span::styled(line.as_str(), style));
+        }
+        if let Some((name, now, all)) = table.get(row) {
+            paper.line_at(0, Span::styled(*name, Theme::dim()));
+            paper.line_at(18usize.saturating_sub(now.width()), now.clone());
+            paper.line_at(29usize.saturating_sub(all.width()), all.clone());
+        }
+        paper.skip();
+    }
+}
+
+/// `p50 6.98 ms  p90 7.86 ms  p99 9.61 ms`, and the rest below.
+fn percentiles_in_two_rows(load: &LoadState, paper: &mut Paper<'_>) {
+    let (so_far, theme) = (&load.now.so_far, paper.theme);
+    let piece = |name: &'static str, value: Span<'static>| vec![Span::styled(name, Theme::dim()), value];
+    let rows = [
+        vec![
+            piece("p50 ", quantile(so_far.p50, theme)),
+            piece("p90 ", quantile(so_far.p90, theme)),
+            piece("p99 ", quantile(so_far.p99, theme)),
+        ],
+        vec![piece("p99.9 ", quantile(so_far.p999, theme)), piece("max ", duration(so_far.max_ns))],
+    ];
+    for row in rows {
+        paper.line(row.join(&Span::raw("  ")));
+    }
+}
+
+/// The distribution's rows with its axis as the last; none while there is none.
+fn bars_of(load: &LoadState, width: usize, rows: usize) -> Vec<String> {
+    let Some(found) = bars::distribution(&load.now.so_far.shape, width) else { return Vec::new() };
+    let highest = found.values.iter().copied().fold(0.0, f64::max);
+    let values: Vec<Option<f64>> = found.values.iter().copied().map(Some).collect();
+    let mut lines = bars::columns(&values, highest, u16::try_from(rows.saturating_sub(1)).unwrap_or(1));
+    let marks = bars::ticks(&found).into_iter().map(|(at, ns)| (at, format::short_duration(ns as f64)));
+    lines.push(bars::labels(marks, width));
+    lines
+}
+
+fn draw_distribution(load: &LoadState, paper: &mut Paper<'_>, column: usize, rows: usize) {
+    let lines = bars_of(load, paper.width().saturating_sub(column), rows);
+    for row in 0..rows {
+        let style = if row + 1 == rows { Theme::dim() } else { paper.theme.latency() };
+        paper.line_at(column, Span::styled(lines.get(row).cloned().unwrap_or_default(), style));
+        paper.skip();
+    }
+}
+
+/// What is counted, what failed, and how the client bears it; two rows at least.
+pub(super) fn facts(load: &LoadState, theme: Theme, width: usize) -> Vec<Line<'static>> {
+    let now = &load.now;
+    // Pipelines have more in flight than connections.
+    let of =
+        Some(load.connections).filter(|all| *all >= now.in_flight && !matches!(load.asked, Asked::Users(_)));
+    let of = of.map_or(String::new(), |all| format!(" of {}", format::thousands(all)));
+    let mut counted = vec![
+        figure("answered ", format::thousands(now.completed), Style::new(), ""),
+        figure("in flight ", format!("{}{of}", format::thousands(now.in_flight)), Style::new(), ""),
+    ];
+    if let (Asked::Users(ramp), Some(second)) = (&load.asked, now.last_second) {
+        let of = format!("{} of {}", second.connections, ramp.active(now.elapsed_ns));
+        counted.push(figure("connections ", of, Style::new(), ""));
+    }
+    let ended = (now.completed + now.failed).max(1);
+    if now.failed == 0 {
+        counted.push(vec![Span::styled("failed ", Theme::dim()), Span::styled("0", theme.good())]);
+    } else {
+        let share = format::percent(now.failed as f64 / ended as f64);
+        let failed = format!("failed {} ({share})", format::thousands(now.failed));
+        counted.push(vec![Span::styled(failed, theme.bad())]);
+    }
+    let kinds = load.failures().into_iter().map(|(kind, count)| {
+        let kind = kind.replace('_', " ");
+        vec![Span::raw(format!("{kind} ")), Span::styled(format::thousands(count), theme.bad())]
+    });
+    let mut lines = flow(counted, width, 2);
+    lines.extend(flow(kinds, width, 2));
+    lines.extend(flow(health(load, theme), width, 2));
+    lines
+}
+
+/// The client's own part: how busy its workers are, and how late it sends.
+fn health(load: &LoadState, theme: Theme) -> Vec<Vec<Span<'static>>> {
+    let mut pieces = Vec::new();
+    let busy = load.timeline.busy_now(load.workers);
+    match busy {
+        Some(busy) if busy >= BUSY_MAX => {
+            let said = format!("client {} busy: it may be the limit", format::percent(busy));
+            pieces.push(vec![Span::styled(said, theme.bad())]);
+        }
+        Some(busy) => pieces.push(figure("client ", format::percent(busy), theme.good(), " busy")),
+        None => pieces.push(figure("client ", "–".to_owned(), Theme::dim(), " busy")),
+    }
+    let Some(second) = load.now.last_second else { return pieces };
+    if second.lateness_max_ns > 0 || load.asked.rate_at(load.now.elapsed_ns).is_some() {
+        let (mean, worst) = (second.lateness_mean_ns as f64, second.lateness_max_ns as f64);
+        let tenth = second.p50_ns.map_or(0.0, |p50| p50 as f64 / 10.0);
+        let style = if mean > tenth.max(100_000.0) { theme.warning() } else { Style::new() };
+        pieces.push(figure("sends ", format::duration(mean), style, " late"));
+        pieces.push(figure("at most ", format::duration(worst), Style::new(), ""));
+    }
+    if second.connection_wait_mean_ns > 0 {
+        let wait = format::duration(second.connection_wait_mean_ns as f64);
+        pieces.push(figure("", wait, theme.warning(), " for a connection"));
+    }
+    pieces
+}

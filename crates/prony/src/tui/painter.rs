@@ -1,0 +1,163 @@
+//! The drawing thread. The run leaves a copy of its state when nobody holds
+//! the lock, and goes on; this thread comes for it four times a second, under
+//! the kernel's idle policy, and writes what has changed since its last frame.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use prony_lab::background;
+use ratatui::backend::{Backend, ClearType, CrosstermBackend};
+use ratatui::buffer::Buffer;
+use ratatui::crossterm::queue;
+use ratatui::crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate};
+use ratatui::layout::Rect;
+
+use super::paper::Theme;
+use super::screen::{self, Keys};
+use super::{Setting, View};
+use crate::interrupt;
+
+/// Between two frames: what changes faster is not read.
+pub(super) const FRAME_EVERY: Duration = Duration::from_millis(250);
+/// The view is no larger, whatever the terminal is: that bounds a frame's cost.
+const LARGEST: (u16, u16) = (160, 50);
+
+/// When frames are drawn: pure.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Pace {
+    next: Duration,
+}
+
+impl Pace {
+    /// How long nothing is to be done.
+    pub(super) fn wait(self, now: Duration) -> Duration {
+        self.next.saturating_sub(now)
+    }
+
+    /// Whether a frame is due now. One that was missed is not made up for.
+    pub(super) fn due(&mut self, now: Duration) -> bool {
+        let due = now >= self.next;
+        if due {
+            self.next = now + FRAME_EVERY;
+        }
+        due
+    }
+}
+
+/// The last frame, and what makes the next one of it.
+pub(super) struct Canvas {
+    shown: Buffer,
+}
+
+impl Canvas {
+    pub(super) fn new() -> Canvas {
+        Canvas { shown: Buffer::empty(Rect::ZERO) }
+    }
+
+    /// The bytes that turn what is shown into what `draw` draws on so many columns and rows.
+    pub(super) fn frame(
+        &mut self,
+        (width, height): (u16, u16),
+        draw: impl FnOnce(&mut Buffer),
+    ) -> io::Result<Vec<u8>> {
+        let area = Rect::new(0, 0, width.min(LARGEST.0), height.min(LARGEST.1));
+        let mut next = Buffer::empty(area);
+        draw(&mut next);
+        let mut bytes = Vec::new();
+        let mut out = CrosstermBackend::new(&mut bytes);
+        queue!(out, BeginSynchronizedUpdate)?;
+        if self.shown.area != area {
+            out.clear_region(ClearType::All)?;
+            self.shown = Buffer::empty(area);
+        }
+        out.draw(self.shown.diff_iter(&next))?;
+        queue!(out, EndSynchronizedUpdate)?;
+        self.shown = next;
+        Ok(bytes)
+    }
+}
+
+/// Where the run leaves its state.
+#[derive(Debug)]
+struct Desk<V> {
+    newest: Mutex<Arc<V>>,
+    over: AtomicBool,
+}
+
+/// A view that is on the screen; given back when this is dropped.
+#[derive(Debug)]
+pub(super) struct Painter<V> {
+    desk: Arc<Desk<V>>,
+}
+
+impl<V: View> Painter<V> {
+    /// Takes the terminal and begins to draw, on these CPUs.
+    ///
+    /// # Errors
+    /// When the terminal cannot be taken, or no thread can be begun: it is as it was then.
+    pub(super) fn start(view: V, setting: Setting, cpus: &[u32]) -> io::Result<Painter<V>> {
+        let desk = Arc::new(Desk { newest: Mutex::new(Arc::new(view)), over: AtomicBool::new(false) });
+        screen::enter().inspect_err(|_| screen::restore())?;
+        let painter = Painter { desk: Arc::clone(&desk) };
+        let cpus = cpus.to_vec();
+        thread::Builder::new()
+            .name("prony-view".to_owned())
+            .spawn(move || {
+                background::enter(&cpus);
+                paint(&desk, &setting);
+            })
+            .inspect_err(|_| screen::restore())?;
+        Ok(painter)
+    }
+
+    /// Leaves the run's state, if the drawing thread is not just taking the one before: it runs below everything
+    /// else, and whoever waited for it would wait as it does. The next state comes in a tenth of a second.
+    pub(super) fn leave(&self, view: &V) {
+        if let Ok(mut newest) = self.desk.newest.try_lock() {
+            *newest = Arc::new(view.clone());
+        }
+    }
+}
+
+impl<V> Drop for Painter<V> {
+    fn drop(&mut self) {
+        // The thread sees it when it next wakes; the terminal does not wait for that.
+        self.desk.over.store(true, Ordering::Relaxed);
+        screen::restore();
+    }
+}
+
+fn paint<V: View>(desk: &Desk<V>, setting: &Setting) {
+    let began = Instant::now();
+    let mut keys = Keys::new();
+    let mut pace = Pace::default();
+    let mut canvas = Canvas::new();
+    let theme = Theme::new(setting.color);
+    let mut asked = false;
+    loop {
+        let typed = keys.wait(pace.wait(began.elapsed()));
+        if desk.over.load(Ordering::Relaxed) {
+            return;
+        }
+        // Once: a key that is held down must not end the run at once, as a second Ctrl-C does.
+        if !asked && typed.iter().any(|key| matches!(key, b'q' | b'Q')) {
+            asked = true;
+            interrupt::ask();
+        }
+        if !pace.due(began.elapsed()) {
+            continue;
+        }
+        let view = Arc::clone(&desk.newest.lock().unwrap_or_else(PoisonError::into_inner));
+        let Some(size) = screen::size() else { continue };
+        let frame = canvas.frame(size, |buffer| {
+            super::draw(view.as_ref(), began.elapsed(), interrupt::asked(), &setting.notes, buffer, theme);
+        });
+        // A terminal that cannot be written to has nobody before it.
+        if !frame.is_ok_and(|frame| screen::show(&frame)) {
+            return;
+        }
+    }
+}

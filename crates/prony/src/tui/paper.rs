@@ -1,0 +1,229 @@
+//! What views draw on: rows from top to bottom, in a few styles. A view that
+//! has more to say than there is room for loses its last rows, never its place.
+
+use prony_report::format;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+
+/// The view's colours: the terminal's own sixteen, so that they suit its theme. Nothing is said by
+/// colour alone; with NO_COLOR only bold and dim remain.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Theme {
+    color: bool,
+}
+
+impl Theme {
+    pub(super) fn new(color: bool) -> Theme {
+        Theme { color }
+    }
+
+    fn of(self, color: Color) -> Style {
+        if self.color { Style::new().fg(color) } else { Style::new() }
+    }
+
+    /// The figure that a line is about.
+    pub(super) fn strong() -> Style {
+        Style::new().add_modifier(Modifier::BOLD)
+    }
+
+    /// Words beside figures.
+    pub(super) fn dim() -> Style {
+        Style::new().add_modifier(Modifier::DIM)
+    }
+
+    /// Throughput, and what is done.
+    pub(super) fn rate(self) -> Style {
+        self.of(Color::Cyan)
+    }
+
+    /// Latency.
+    pub(super) fn latency(self) -> Style {
+        self.of(Color::Magenta)
+    }
+
+    pub(super) fn good(self) -> Style {
+        self.of(Color::Green)
+    }
+
+    pub(super) fn warning(self) -> Style {
+        self.of(Color::Yellow).add_modifier(Modifier::BOLD)
+    }
+
+    pub(super) fn bad(self) -> Style {
+        self.of(Color::Red).add_modifier(Modifier::BOLD)
+    }
+}
+
+/// Rows that are filled from the top.
+pub(crate) struct Paper<'a> {
+    buffer: &'a mut Buffer,
+    area: Rect,
+    row: u16,
+    pub(super) theme: Theme,
+}
+
+impl<'a> Paper<'a> {
+    /// The part of a buffer that lies within it, with a margin of a column at each side.
+    pub(super) fn new(buffer: &'a mut Buffer, area: Rect, theme: Theme) -> Paper<'a> {
+        let area = area.intersection(buffer.area);
+        let margin = u16::from(area.width > 2);
+        let area = Rect { x: area.x + margin, width: area.width - 2 * margin, ..area };
+        Paper { buffer, area, row: 0, theme }
+    }
+
+    /// Columns there are.
+    pub(super) fn width(&self) -> usize {
+        usize::from(self.area.width)
+    }
+
+    /// Rows there are, written or not.
+    pub(super) fn height(&self) -> usize {
+        usize::from(self.area.height)
+    }
+
+    /// Rows still free.
+    pub(super) fn left(&self) -> usize {
+        usize::from(self.area.height.saturating_sub(self.row))
+    }
+
+    /// Writes a row; one without room is dropped, and what is too long is cut.
+    pub(super) fn line<'b>(&mut self, line: impl Into<Line<'b>>) {
+        self.line_at(0, line);
+        self.row += 1;
+    }
+
+    /// Leaves a row free.
+    pub(super) fn skip(&mut self) {
+        self.row += 1;
+    }
+
+    /// Writes into the next row, from a column on, and stays on it.
+    pub(super) fn line_at<'b>(&mut self, column: usize, line: impl Into<Line<'b>>) {
+        let column = u16::try_from(column).unwrap_or(u16::MAX);
+        if self.row < self.area.height && column < self.area.width {
+            let (x, y) = (self.area.x + column, self.area.y + self.row);
+            self.buffer.set_line(x, y, &line.into(), self.area.width - column);
+        }
+    }
+
+    /// A row with something at each end: the left one is cut where they would meet.
+    pub(super) fn ends<'b>(&mut self, left: impl Into<Line<'b>>, right: impl Into<Line<'b>>) {
+        let right = right.into();
+        let begins = self.width().saturating_sub(right.width());
+        let gap = usize::from(right.width() > 0);
+        self.line_at(0, cut(left.into(), begins.saturating_sub(gap)));
+        self.line_at(begins, right);
+        self.row += 1;
+    }
+
+    /// Goes to so many rows before the last, if that is further down.
+    pub(super) fn to_last(&mut self, rows: usize) {
+        let row = self.height().saturating_sub(rows);
+        self.row = self.row.max(u16::try_from(row).unwrap_or(u16::MAX));
+    }
+
+    /// A bar of this width: what is done, and what is not.
+    pub(super) fn bar(&self, share: f64, width: usize) -> Vec<Span<'static>> {
+        let done = ((share.clamp(0.0, 1.0) * width as f64).round() as usize).min(width);
+        vec![
+            Span::styled("━".repeat(done), self.theme.rate()),
+            Span::styled("─".repeat(width - done), Theme::dim()),
+        ]
+    }
+}
+
+/// A line within so many columns, with `…` where it was cut.
+pub(super) fn cut(line: Line<'_>, width: usize) -> Line<'_> {
+    if line.width() <= width {
+        return line;
+    }
+    let (mut left, style) = (width, line.style);
+    let mut spans = Vec::new();
+    for span in line.spans {
+        if span.width() <= left {
+            left -= span.width();
+            spans.push(span);
+            continue;
+        }
+        if left > 0 {
+            spans.push(Span::styled(format::truncate(&span.content, left), span.style));
+        }
+        break;
+    }
+    Line::from(spans).style(style)
+}
+
+/// Words in rows of at most so many columns, a piece never broken; at most so many rows.
+pub(super) fn flow<'a>(
+    pieces: impl IntoIterator<Item = Vec<Span<'a>>>,
+    width: usize,
+    rows: usize,
+) -> Vec<Line<'a>> {
+    let mut lines: Vec<Line<'a>> = Vec::new();
+    for piece in pieces {
+        let length: usize = piece.iter().map(Span::width).sum();
+        match lines.last_mut() {
+            Some(line) if line.width() + 3 + length <= width => {
+                line.push_span(Span::styled(" · ", Theme::dim()));
+                line.extend(piece);
+            }
+            _ => lines.push(Line::from(piece)),
+        }
+    }
+    lines.truncate(rows);
+    lines
+}
+
+/// A figure with words around it.
+pub(super) fn figure<'a>(before: &'a str, value: String, style: Style, after: &'a str) -> Vec<Span<'a>> {
+    vec![Span::styled(before, Theme::dim()), Span::styled(value, style), Span::styled(after, Theme::dim())]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(width: u16, height: u16, write: impl Fn(&mut Paper<'_>)) -> Vec<String> {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
+        write(&mut Paper::new(&mut buffer, Rect::new(0, 0, 500, 500), Theme::new(true)));
+        let row = |y| (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>();
+        (0..height).map(row).collect()
+    }
+
+    #[test]
+    fn what_has_no_room_is_cut_and_the_right_end_stays() {
+        let write = |paper: &mut Paper<'_>| {
+            paper.ends("a long title of something", "12 s left");
+            paper.line("x".repeat(90));
+            (0..9).for_each(|_| paper.line("y"));
+        };
+        assert_eq!(
+            written(20, 3, write),
+            [" a long … 12 s left ", " xxxxxxxxxxxxxxxxxx ", " y                  "]
+        );
+        for (width, height) in [(1, 1), (2, 9), (3, 1)] {
+            written(width, height, write);
+        }
+    }
+
+    #[test]
+    fn a_bar_is_as_long_as_it_should_be() {
+        let bar = |share| {
+            let mut buffer = Buffer::empty(Rect::new(0, 0, 1, 1));
+            let paper = Paper::new(&mut buffer, Rect::new(0, 0, 1, 1), Theme::new(false));
+            Line::from(paper.bar(share, 8)).to_string()
+        };
+        assert_eq!([0.0, 0.5, 2.0, f64::NAN].map(bar), ["────────", "━━━━────", "━━━━━━━━", "────────"]);
+    }
+
+    #[test]
+    fn pieces_flow_into_rows() {
+        let piece = |text: &'static str| vec![Span::raw(text)];
+        let rows = flow([piece("one"), piece("two"), piece("three four")], 11, 9);
+        assert_eq!(rows.iter().map(Line::to_string).collect::<Vec<_>>(), ["one · two", "three four"]);
+        assert_eq!(flow([piece("one"), piece("two")], 3, 1).len(), 1);
+        assert_eq!(cut(Line::from("abcdef"), 4).to_string(), "abc…");
+    }
+}

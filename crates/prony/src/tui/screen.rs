@@ -1,0 +1,149 @@
+//! The terminal itself: taken for the view, and given back as it was,
+//! however the program ends.
+//!
+//! The view has the alternate screen of stderr, so that what stood there before
+//! stands there afterwards (docs/decisions/0015). Of the terminal's mode only the
+//! echo and the gathering of lines are switched off: Ctrl-C stays a signal.
+
+use std::io::{self, IsTerminal, Write};
+use std::panic;
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ratatui::crossterm::cursor::{Hide, Show};
+use ratatui::crossterm::queue;
+use ratatui::crossterm::style::ResetColor;
+use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::getpgrp;
+use rustix::termios::{
+    InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp, tcgetwinsize,
+    tcsetattr,
+};
+
+/// The terminal's mode as it was, while the view has the terminal.
+static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
+/// Held while a frame is written, so that none comes after the terminal was given back.
+static WRITING: Mutex<()> = Mutex::new(());
+/// A terminal that takes nothing for so long is given back without a word: it would not hear it.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Columns and rows of stderr's terminal.
+pub(super) fn size() -> Option<(u16, u16)> {
+    let size = tcgetwinsize(io::stderr()).ok()?;
+    (size.ws_col > 0 && size.ws_row > 0).then_some((size.ws_col, size.ws_row))
+}
+
+/// Whether the terminal is another process group's. One that controls nobody is everybody's.
+pub(super) fn in_background() -> bool {
+    tcgetpgrp(io::stderr()).is_ok_and(|foreground| foreground != getpgrp())
+}
+
+/// Takes the terminal.
+pub(super) fn enter() -> io::Result<()> {
+    give_back_at_panics();
+    let before = tcgetattr(io::stderr())?;
+    let mut mode = before.clone();
+    mode.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
+    // Ctrl-S would hold up the drawing, and with it the end of the run.
+    mode.input_modes.remove(InputModes::IXON);
+    // A load that is stopped measures nothing, and a view that is killed by Ctrl-\ leaves its ruins.
+    mode.special_codes[SpecialCodeIndex::VSUSP] = 0;
+    mode.special_codes[SpecialCodeIndex::VQUIT] = 0;
+    *locked(&BEFORE) = Some(before);
+    tcsetattr(io::stderr(), OptionalActions::Now, &mode)?;
+    let mut codes = Vec::new();
+    queue!(codes, EnterAlternateScreen, Hide)?;
+    write(&codes)
+}
+
+/// Gives the terminal back, if the view has it. From any thread, any number of times.
+pub(crate) fn restore() {
+    let Some(before) = locked(&BEFORE).take() else { return };
+    let until = Instant::now() + PATIENCE;
+    let writing = loop {
+        match WRITING.try_lock() {
+            Ok(guard) => break Some(guard),
+            Err(std::sync::TryLockError::Poisoned(poisoned)) => break Some(poisoned.into_inner()),
+            Err(std::sync::TryLockError::WouldBlock) if Instant::now() >= until => break None,
+            Err(std::sync::TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(5)),
+        }
+    };
+    // Nobody is left to hear that one of these failed.
+    if writing.is_some() {
+        let mut codes = Vec::new();
+        let _ = queue!(codes, ResetColor, Show, LeaveAlternateScreen);
+        let _ = write(&codes);
+    }
+    let _ = tcsetattr(io::stderr(), OptionalActions::Now, &before);
+}
+
+/// A panic's message is to be read on the screen that stays.
+fn give_back_at_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let usual = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            restore();
+            usual(panic);
+        }));
+    });
+}
+
+/// Writes a frame, unless the terminal was given back; whether it was written.
+pub(super) fn show(frame: &[u8]) -> bool {
+    let _writing = locked(&WRITING);
+    locked(&BEFORE).is_some() && write(frame).is_ok()
+}
+
+fn write(bytes: &[u8]) -> io::Result<()> {
+    let mut stderr = io::stderr().lock();
+    stderr.write_all(bytes)?;
+    stderr.flush()
+}
+
+/// Waits for keys, and no longer than this; what was typed.
+#[derive(Debug)]
+pub(super) struct Keys {
+    readable: bool,
+}
+
+impl Keys {
+    /// From stdin, if somebody can type there.
+    pub(super) fn new() -> Keys {
+        Keys { readable: io::stdin().is_terminal() }
+    }
+
+    pub(super) fn wait(&mut self, longest: Duration) -> Vec<u8> {
+        if !self.readable {
+            thread::sleep(longest);
+            return Vec::new();
+        }
+        let stdin = io::stdin();
+        let timeout = Timespec {
+            tv_sec: i64::try_from(longest.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: longest.subsec_nanos().into(),
+        };
+        let mut waited_for = [PollFd::new(&stdin, PollFlags::IN)];
+        match poll(&mut waited_for, Some(&timeout)) {
+            Ok(1..) => {}
+            Ok(0) => return Vec::new(),
+            // A signal: the caller looks at its clock.
+            Err(_) => return Vec::new(),
+        }
+        let mut typed = [0; 64];
+        match rustix::io::read(&stdin, &mut typed) {
+            Ok(n) if n > 0 => typed[..n].to_vec(),
+            // The terminal is gone, or another's: asking again would only spin.
+            _ => {
+                self.readable = false;
+                Vec::new()
+            }
+        }
+    }
+}

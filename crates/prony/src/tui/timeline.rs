@@ -1,0 +1,245 @@
+//! What a load's snapshots tell over time, in bounded memory: cumulative
+//! counts, from which the rate of any span follows, and finished seconds. Pure.
+
+use prony_load::{LastSecond, Snapshot};
+
+/// More points than a screen has columns are thinned to half. At ten a second: a minute's.
+const POINTS_MAX: usize = 600;
+/// More seconds are merged two by two.
+const SECONDS_MAX: usize = 600;
+/// The rate now is that of so long: shorter spans jump, longer ones lag.
+const NOW_NS: u64 = 1_000_000_000;
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// Counts at an instant of the load.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Point {
+    at_ns: u64,
+    completed: f64,
+    busy_ns: f64,
+}
+
+/// A finished second, or several.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Second {
+    /// From the load's start.
+    at_ns: u64,
+    p99_ns: Option<u64>,
+}
+
+/// The load so far.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Timeline {
+    points: Vec<Point>,
+    seconds: Vec<Second>,
+    /// Where the window began, once it is seen.
+    window_ns: Option<u64>,
+    newest_second_ns: Option<u64>,
+}
+
+impl Timeline {
+    /// Takes in how the load stands; instants that go back are left out.
+    pub(super) fn take(&mut self, snapshot: &Snapshot, warmup_ns: u64) {
+        if self.points.is_empty() {
+            self.points.push(Point::default());
+        }
+        let point = Point {
+            at_ns: snapshot.elapsed_ns,
+            completed: snapshot.completed as f64,
+            busy_ns: snapshot.busy_ns as f64,
+        };
+        if self.points.last().is_some_and(|last| last.at_ns < point.at_ns) {
+            self.points.push(point);
+        }
+        if self.points.len() > POINTS_MAX {
+            thin(&mut self.points);
+        }
+        if snapshot.in_window {
+            self.window_ns.get_or_insert(warmup_ns);
+        }
+        if let Some(second) = snapshot.last_second {
+            self.take_second(&second, warmup_ns);
+        }
+    }
+
+    fn take_second(&mut self, second: &LastSecond, warmup_ns: u64) {
+        if self.newest_second_ns.is_some_and(|newest| newest >= second.at_ns) {
+            return;
+        }
+        self.newest_second_ns = Some(second.at_ns);
+        self.seconds.push(Second { at_ns: warmup_ns + second.at_ns, p99_ns: second.p99_ns });
+        if self.seconds.len() > SECONDS_MAX {
+            // Of two the worse one stays: a bad second must not vanish from a long load's picture.
+            self.seconds = self
+                .seconds
+                .chunks(2)
+                .map(|pair| Second {
+                    at_ns: pair[0].at_ns,
+                    p99_ns: pair.iter().filter_map(|second| second.p99_ns).max(),
+                })
+                .collect();
+        }
+    }
+
+    /// How far it reaches.
+    fn end_ns(&self) -> u64 {
+        self.points.last().map_or(0, |point| point.at_ns)
+    }
+
+    /// Counts at an instant, between two points as if they grew evenly.
+    fn at(&self, at_ns: u64) -> Point {
+        let after = self.points.partition_point(|point| point.at_ns < at_ns);
+        let Some(right) = self.points.get(after) else {
+            return self.points.last().copied().unwrap_or_default();
+        };
+        let Some(left) = after.checked_sub(1).map(|i| self.points[i]) else { return *right };
+        let share = (at_ns - left.at_ns) as f64 / (right.at_ns - left.at_ns) as f64;
+        Point {
+            at_ns,
+            completed: left.completed + share * (right.completed - left.completed),
+            busy_ns: left.busy_ns + share * (right.busy_ns - left.busy_ns),
+        }
+    }
+
+    /// Completed requests per second of a span; `None` where nothing of it has been seen.
+    fn rate(&self, from_ns: u64, to_ns: u64) -> Option<f64> {
+        let to_ns = to_ns.min(self.end_ns());
+        let span = to_ns.checked_sub(from_ns).filter(|span| *span > 0)?;
+        Some((self.at(to_ns).completed - self.at(from_ns).completed) * 1e9 / span as f64)
+    }
+
+    /// Completed requests per second over the last second.
+    pub(super) fn rate_now(&self) -> Option<f64> {
+        self.rate(self.end_ns().saturating_sub(NOW_NS), self.end_ns())
+    }
+
+    /// Completed requests per second since the window opened; `None` before.
+    pub(super) fn rate_of_window(&self) -> Option<f64> {
+        self.rate(self.window_ns?, self.end_ns())
+    }
+
+    /// The share of the last second (within the window) that workers were busy, each worker counted as one.
+    pub(super) fn busy_now(&self, workers: u32) -> Option<f64> {
+        let from_ns = self.end_ns().saturating_sub(NOW_NS).max(self.window_ns?);
+        let span = self.end_ns().checked_sub(from_ns).filter(|span| *span > 0)?;
+        let busy = self.at(self.end_ns()).busy_ns - self.at(from_ns).busy_ns;
+        Some((busy / span as f64 / f64::from(workers.max(1))).clamp(0.0, 1.0))
+    }
+
+    /// Completed requests per second in each of so many columns of a time axis of this length.
+    pub(super) fn rates(&self, columns: usize, axis_ns: u64) -> Vec<Option<f64>> {
+        (0..columns)
+            .map(|column| {
+                let (from, to) = span(column, columns, axis_ns);
+                // The newest column waits until a good part of it is there: a sliver's rate jumps.
+                (self.end_ns() >= from + (to - from) / 3).then(|| self.rate(from, to)).flatten()
+            })
+            .collect()
+    }
+
+    /// The highest 99th percentile of the seconds that each column touches.
+    pub(super) fn p99s(&self, columns: usize, axis_ns: u64) -> Vec<Option<f64>> {
+        let touched = |column: usize| {
+            let (from, to) = span(column, columns, axis_ns);
+            let begun = self.seconds.partition_point(|second| second.at_ns <= from).saturating_sub(1);
+            let ends = |i: usize| {
+                self.seconds.get(i + 1).map_or(self.seconds[i].at_ns + SECOND_NS, |next| next.at_ns)
+            };
+            let seconds = (begun..self.seconds.len()).take_while(|i| self.seconds[*i].at_ns < to);
+            let highest = seconds.filter(|i| ends(*i) > from).filter_map(|i| self.seconds[i].p99_ns).max();
+            highest.map(|ns| ns as f64)
+        };
+        (0..columns).map(touched).collect()
+    }
+}
+
+/// A column's span of the axis.
+fn span(column: usize, columns: usize, axis_ns: u64) -> (u64, u64) {
+    let edge = |n: usize| (u128::from(axis_ns) * n as u128 / columns.max(1) as u128) as u64;
+    (edge(column), edge(column + 1))
+}
+
+/// Drops every second point but the newest.
+fn thin(points: &mut Vec<Point>) {
+    let last = points.len() - 1;
+    let mut at = 0;
+    points.retain(|_| {
+        at += 1;
+        (at - 1) % 2 == 0 || at - 1 == last
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn snapshot(ms: u64, completed: u64) -> Snapshot {
+        Snapshot {
+            elapsed_ns: ms * MS,
+            completed,
+            in_window: ms >= 1_000,
+            busy_ns: ms.saturating_sub(1_000) * MS / 4,
+            ..Snapshot::default()
+        }
+    }
+
+    #[test]
+    fn rates_are_those_of_known_counts_whenever_looked_at() {
+        let mut timeline = Timeline::default();
+        // 2,000/s for three seconds, then 500/s; looked at every 130 ms.
+        let completed = |ms: u64| if ms <= 3_000 { 2 * ms } else { 6_000 + (ms - 3_000) / 2 };
+        for ms in (130..=5_070).step_by(130) {
+            timeline.take(&snapshot(ms, completed(ms)), 1_000 * MS);
+        }
+        assert!((timeline.rate_now().unwrap() - 500.0).abs() < 5.0);
+        let window = timeline.rate_of_window().unwrap();
+        assert!((window - 5_035.0 / 4.07).abs() < 5.0, "{window}");
+        assert!((timeline.busy_now(1).unwrap() - 0.25).abs() < 0.01);
+        assert!((timeline.busy_now(2).unwrap() - 0.125).abs() < 0.01);
+        let rates = timeline.rates(10, 10_000 * MS);
+        assert!(rates[..3].iter().all(|rate| (rate.unwrap() - 2_000.0).abs() < 70.0), "{rates:?}");
+        assert!((rates[4].unwrap() - 500.0).abs() < 5.0, "{rates:?}");
+        assert!(rates[5..].iter().all(Option::is_none), "{rates:?}");
+    }
+
+    #[test]
+    fn a_long_load_stays_within_bounds_and_loses_no_bad_second() {
+        let mut timeline = Timeline::default();
+        for second in 0..5_000 {
+            let last_second = LastSecond {
+                at_ns: second * SECOND_NS,
+                p99_ns: Some(if second == 1_234 { 9_000_000 } else { 1_000_000 }),
+                ..LastSecond::default()
+            };
+            let elapsed_ns = (second + 1) * SECOND_NS;
+            let snapshot = Snapshot {
+                elapsed_ns,
+                completed: second * 7,
+                last_second: Some(last_second),
+                ..Snapshot::default()
+            };
+            timeline.take(&snapshot, 0);
+            timeline.take(&snapshot, 0);
+            assert!(timeline.points.len() <= POINTS_MAX && timeline.seconds.len() <= SECONDS_MAX);
+        }
+        assert_eq!(
+            timeline.p99s(50, 5_000 * SECOND_NS).iter().flatten().filter(|p99| **p99 > 8e6).count(),
+            1
+        );
+        let rates = timeline.rates(50, 5_000 * SECOND_NS);
+        assert!(rates.iter().all(|rate| (rate.unwrap() - 7.0).abs() < 1.0), "{rates:?}");
+    }
+
+    #[test]
+    fn nothing_is_made_up() {
+        let timeline = Timeline::default();
+        assert_eq!(
+            (timeline.rate_now(), timeline.rate_of_window(), timeline.busy_now(1)),
+            (None, None, None)
+        );
+        assert_eq!(timeline.rates(3, 9), [None, None, None]);
+        assert_eq!(timeline.p99s(2, 9), [None, None]);
+    }
+}

@@ -1,0 +1,179 @@
+//! The view on a terminal of its own: it comes, it goes, and what it leaves is what was there.
+
+use std::process::Command;
+
+use rustix::termios::tcsetwinsize;
+
+use crate::terminal::{ENTER, LEAVE, OnTerminal, frames, winsize};
+use crate::world::{BINARY, TargetProcess, World};
+
+/// What stands on the terminal's own screen: before the view came, and after it had gone.
+fn around(seen: &str) -> (String, String) {
+    assert_eq!((seen.matches(ENTER).count(), seen.matches(LEAVE).count()), (1, 1), "{seen:?}");
+    let (before, rest) = seen.split_once(ENTER).unwrap();
+    let (view, after) = rest.split_once(LEAVE).unwrap();
+    assert!(view.contains("\x1b[?25l") && view.ends_with("\x1b[?25h"), "the cursor: {view:?}");
+    (before.to_owned(), after.to_owned())
+}
+
+/// Whether any frame of the view showed this.
+fn showed(seen: &str, words: &str) -> bool {
+    frames(seen).iter().any(|frame| frame.contains(words))
+}
+
+/// A load of 200 requests a second that somebody has to end.
+fn endless(url: &str) -> [&str; 8] {
+    ["load", url, "-R", "200", "-d", "100s", "--warmup", "100ms"]
+}
+
+#[test]
+fn a_result_is_printed_after_the_view() {
+    let world = World::new();
+    let target = TargetProcess::start(&[]);
+    let line = ["load", &target.url(), "-R", "200", "-d", "1500ms", "--warmup", "100ms"];
+    let terminal = OnTerminal::start(&world, (80, 24), &line, &[]);
+    let (code, seen) = terminal.end();
+    let (before, after) = around(&seen);
+    assert_eq!((code, before.as_str()), (Some(0), ""), "{seen:?}");
+    // The answer's first line, the table and the next command: the output's contract.
+    for words in ["req/s", "p99", "service", "Next  prony load", "answered 300"] {
+        assert!(after.contains(words), "{words:?}: {after:?}");
+    }
+    assert!(!after.contains("asked"), "{after:?}");
+}
+
+#[test]
+fn ctrl_c_and_q_end_the_load_and_give_the_terminal_back() {
+    let world = World::new();
+    let target = TargetProcess::start(&[]);
+    for key in [b"\x03", b"q"] {
+        let mut terminal = OnTerminal::start(&world, (80, 24), &endless(&target.url()), &[]);
+        terminal.wait_for("the window", |seen| showed(seen, "window 2"));
+        terminal.type_in(key);
+        let (code, seen) = terminal.end();
+        let (_, after) = around(&seen);
+        assert_eq!(code, Some(130), "{seen:?}");
+        assert!(after.contains("INTERRUPTED"), "{after:?}");
+        for words in ["req/s of 200 asked", "in flight", "% busy", "q or Ctrl-C ends", "GET http://127.0.0.1"]
+        {
+            assert!(showed(&seen, words), "{words:?}: {:?}", frames(&seen).last());
+        }
+        assert!(seen.contains("\x1b[38;"), "{seen:?}");
+    }
+}
+
+#[test]
+fn a_second_ctrl_c_and_a_kill_give_the_terminal_back_too() {
+    let world = World::new();
+    // It never answers: the load's end waits for its requests no longer than it must.
+    let target = TargetProcess::start(&["--delay", "30s"]);
+    let line = ["load", &target.url(), "-d", "100s", "--warmup", "100ms"];
+    let mut terminal = OnTerminal::start(&world, (80, 24), &line, &[]);
+    terminal.wait_for("the view", |seen| showed(seen, "busy"));
+    terminal.type_in(b"\x03");
+    // Two at once are one signal.
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    terminal.type_in(b"\x03");
+    let (code, seen) = terminal.end();
+    around(&seen);
+    assert_eq!(code, Some(130), "{seen:?}");
+
+    let terminal = OnTerminal::start(&world, (80, 24), &line, &[]);
+    terminal.wait_for("the view", |seen| showed(seen, "busy"));
+    let killed = Command::new("kill").args(["-TERM", &terminal.child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let (code, seen) = terminal.end();
+    around(&seen);
+    assert!(matches!(code, Some(130 | 3)), "{code:?} {seen:?}");
+}
+
+#[test]
+fn an_error_is_read_on_the_screen_that_stays() {
+    let world = World::new();
+    // Nobody listens there.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let url = format!("http://127.0.0.1:{port}/");
+    let (code, seen) = OnTerminal::start(&world, (80, 24), &["load", &url], &[]).end();
+    let (_, after) = around(&seen);
+    assert_eq!(code, Some(3), "{seen:?}");
+    assert!(after.contains("prony: "), "{after:?}");
+}
+
+#[test]
+fn another_size_is_drawn_anew_and_too_small_a_terminal_has_one_line() {
+    let world = World::new();
+    let target = TargetProcess::start(&[]);
+    let mut terminal = OnTerminal::start(&world, (80, 24), &endless(&target.url()), &[]);
+    terminal.wait_for("the view", |seen| showed(seen, "busy"));
+    let erased = |seen: &str| seen.matches("\x1b[2J").count();
+    assert_eq!(erased(&terminal.seen()), 1);
+    tcsetwinsize(&terminal.master, winsize(44, 12)).unwrap();
+    terminal.wait_for("the other size", |seen| erased(seen) == 2);
+    terminal.type_in(b"q");
+    around(&terminal.end().1);
+
+    let line = ["load", &target.url(), "-R", "200", "-d", "1500ms", "--warmup", "100ms"];
+    let (code, seen) = OnTerminal::start(&world, (39, 24), &line, &[]).end();
+    assert_eq!((code, seen.matches(ENTER).count()), (Some(0), 0), "{seen:?}");
+    assert!(seen.contains("\r\x1b[K") && seen.contains("Next  prony load"), "{seen:?}");
+}
+
+#[test]
+fn quiet_plain_and_no_color_are_heard() {
+    let world = World::new();
+    let target = TargetProcess::start(&[]);
+    let url = target.url();
+    let line = ["load", &url, "-R", "200", "-d", "1500ms", "--warmup", "100ms"];
+    let run = |flags: &[&str], environment: &[(&str, &str)]| {
+        let all: Vec<&str> = line.iter().chain(flags).copied().collect();
+        OnTerminal::start(&world, (80, 24), &all, environment).end()
+    };
+    let (code, seen) = run(&["-q"], &[]);
+    assert_eq!((code, seen.contains('\x1b'), seen.lines().count()), (Some(0), false, 2), "{seen:?}");
+    let (code, seen) = run(&["--plain"], &[]);
+    assert_eq!((code, seen.contains(ENTER)), (Some(0), false), "{seen:?}");
+    assert!(seen.contains("s of 1.6 s · "), "{seen:?}");
+    let (_, seen) = run(&[], &[("TERM", "dumb")]);
+    assert!(!seen.contains(ENTER) && seen.contains("s of 1.6 s · "), "{seen:?}");
+    let mut terminal = OnTerminal::start(&world, (80, 24), &endless(&url), &[("NO_COLOR", "1")]);
+    terminal.wait_for("the view", |seen| showed(seen, "busy"));
+    terminal.type_in(b"q");
+    let (_, seen) = terminal.end();
+    assert!(!seen.contains("\x1b[38;"), "{seen:?}");
+}
+
+#[test]
+fn a_bench_fills_its_grid_and_prints_its_report() {
+    let world = World::new();
+    let candidate = |name: &str| format!("{name}={BINARY} target --port {{port}} --delay 1ms");
+    let (one, two) = (candidate("one"), candidate("two"));
+    let line =
+        ["bench", "--candidate", &one, "--candidate", &two, "-c", "4", "-d", "600ms", "--warmup", "50ms"];
+    let line: Vec<&str> = line.into_iter().chain(["--blocks", "90", "-o", "r.jsonl"]).collect();
+    let mut terminal = OnTerminal::start(&world, (80, 24), &line, &[]);
+    for words in ["to come", "running", "block 3 ", "req/s", "3/90"] {
+        terminal.wait_for(words, |seen| showed(seen, words));
+    }
+    terminal.type_in(b"q");
+    let (code, seen) = terminal.end();
+    let (_, after) = around(&seen);
+    assert_eq!(code, Some(130), "{seen:?}");
+    for words in ["Reproduce  prony bench", "Run log: r.jsonl", "Interrupted. Go on with"] {
+        assert!(after.contains(words), "{words:?}: {after:?}");
+    }
+}
+
+#[test]
+fn a_search_shows_its_probes() {
+    let world = World::new();
+    let target = TargetProcess::start(&["--capacity", "400"]);
+    let line = ["capacity", &target.url(), "-c", "10", "-d", "300ms", "--resolution", "1%"];
+    let mut terminal = OnTerminal::start(&world, (80, 24), &line, &[]);
+    terminal.wait_for("a probe", |seen| showed(seen, "✓") && showed(seen, "carries"));
+    terminal.type_in(b"q");
+    let (code, seen) = terminal.end();
+    let (before, _) = around(&seen);
+    assert!(before.contains("Searching with probes"), "{before:?}");
+    // The search may have ended just before.
+    assert!(matches!(code, Some(0 | 130)), "{code:?} {seen:?}");
+}

@@ -1,0 +1,117 @@
+//! What the terminal's view costs the engine: `cargo xtask tui --cost [--pairs N]`.
+//!
+//! Loads with and without the view alternate on one CPU, which the drawing thread has to share with the
+//! worker, each on a pseudo terminal that is read as a terminal reads. Compared are neighbours, by CPU time
+//! over requests, which other work on the machine moves less than it moves throughput.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+
+use nix::pty::{Winsize, openpty};
+use prony_stats::interval::{mean_interval, paired_ratio_interval};
+
+use crate::web_cost::{Cost, with_target};
+
+const PAIRS: usize = 24;
+const SIZE: Winsize = Winsize { ws_row: 40, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0 };
+
+/// A load's cost, and what it wrote to its terminal.
+struct Load {
+    cost: Cost,
+    bytes: usize,
+    drawn: bool,
+}
+
+/// Measures and prints; asserts nothing but that the view was there, as a shared machine moves the rest
+/// by more than what it is.
+///
+/// # Errors
+/// When something cannot be run.
+pub(crate) fn run(prony: &Path, arguments: &[String]) -> Result<(), String> {
+    let pairs = arguments.windows(2).find(|words| words[0] == "--pairs").map(|words| words[1].parse());
+    let pairs = pairs.transpose().map_err(|e| format!("--pairs: {e}"))?.unwrap_or(PAIRS);
+    let measured: Vec<(Load, Load)> =
+        with_target(prony, |url| (0..pairs).map(|pair| pair_of(prony, url, pair)).collect())?;
+    report(&measured)
+}
+
+fn report(measured: &[(Load, Load)]) -> Result<(), String> {
+    let ratio = |figure: fn(&Cost) -> f64| {
+        let pairs: Vec<(f64, f64)> =
+            measured.iter().map(|(view, plain)| (figure(&view.cost), figure(&plain.cost))).collect();
+        paired_ratio_interval(&pairs, 0.95).ok_or("an interval needs two pairs or more".to_owned())
+    };
+    let bytes = measured.iter().map(|(view, _)| view.bytes).sum::<usize>() / measured.len().max(1);
+    println!("{} pairs of loads of 2 s on one CPU, with the view and without it", measured.len());
+    for (name, figure) in [
+        ("whole process", (|cost| cost.workers + cost.beside) as fn(&Cost) -> f64),
+        ("workers only", |cost| cost.workers),
+    ] {
+        let found = ratio(figure)?;
+        println!(
+            "CPU per request, {name}: ratio {:.4}, 95 % {:.4} to {:.4}",
+            found.point, found.low, found.high
+        );
+    }
+    // What the drawing thread itself takes is told better by what is not the workers'.
+    let beside: Vec<f64> = measured
+        .iter()
+        .map(|(view, plain)| {
+            (view.cost.beside - plain.cost.beside) / (plain.cost.workers + plain.cost.beside) * 100.0
+        })
+        .collect();
+    let found = mean_interval(&beside, 0.95).ok_or("an interval needs two pairs or more")?;
+    println!(
+        "CPU beside the workers: {:+.2} % of the whole, 95 % {:+.2} to {:+.2}; {bytes} bytes a load to the terminal",
+        found.point, found.low, found.high
+    );
+    Ok(())
+}
+
+fn pair_of(prony: &Path, url: &str, pair: usize) -> Result<(Load, Load), String> {
+    let first = one(prony, url, pair.is_multiple_of(2))?;
+    let second = one(prony, url, !pair.is_multiple_of(2))?;
+    let (view, plain) = if pair.is_multiple_of(2) { (first, second) } else { (second, first) };
+    if !view.drawn || plain.drawn {
+        return Err("the view was not there where it should be, or there where it should not".to_owned());
+    }
+    Ok((view, plain))
+}
+
+fn one(prony: &Path, url: &str, view: bool) -> Result<Load, String> {
+    let said = |e: &dyn std::fmt::Display| format!("{}: {e}", prony.display());
+    let pty = openpty(Some(&SIZE), None).map_err(|e| said(&e))?;
+    let result = std::env::temp_dir().join(format!("prony-tui-cost-{}.json", std::process::id()));
+    let mut command = Command::new(prony);
+    command.args(["load", url, "-c", "20", "-d", "2s", "--warmup", "300ms", "--pin", "0", "--json"]);
+    command.arg(&result).env("TERM", "xterm-256color");
+    if !view {
+        command.arg("-q");
+    }
+    let end = || pty.slave.try_clone().map(Stdio::from).map_err(|e| said(&e));
+    let mut child = command.stdin(end()?).stdout(end()?).stderr(end()?).spawn().map_err(|e| said(&e))?;
+    let written = read_all(pty.master);
+    // The command holds the terminal's streams too: the reader ends when nobody does.
+    drop((command, pty.slave));
+    child.wait().map_err(|e| said(&e))?;
+    let written = written.join().map_err(|_| "the terminal ended early".to_owned())?;
+    let text = fs::read_to_string(&result).map_err(|e| said(&e))?;
+    let _ = fs::remove_file(&result);
+    let drawn = written.windows(8).any(|bytes| bytes == b"\x1b[?1049h");
+    Ok(Load { cost: Cost::of(&text)?, bytes: written.len(), drawn })
+}
+
+/// Reads a terminal until nobody has it.
+fn read_all(master: OwnedFd) -> thread::JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let (mut master, mut all, mut some) = (File::from(master), Vec::new(), [0; 8192]);
+        while let Ok(n @ 1..) = master.read(&mut some) {
+            all.extend_from_slice(&some[..n]);
+        }
+        all
+    })
+}

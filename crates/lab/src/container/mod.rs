@@ -15,8 +15,7 @@ use crate::provision::run::{Captured, capture};
 mod image;
 mod start;
 
-pub(crate) use image::DOCKERFILE;
-pub use image::Image;
+pub use image::{DOCKERFILE, Image};
 pub(crate) use image::context;
 pub(crate) use start::{ask_version, launch, values};
 

@@ -4,6 +4,7 @@ use std::time::SystemTime;
 
 use prony_lab::candidate::{Candidate, Layout};
 use prony_lab::catalogue::Verified;
+use prony_lab::container::{Engine, Image};
 use prony_lab::inspect::{self, Inspection};
 use prony_lab::provision;
 use prony_record::rfc3339;
@@ -83,9 +84,12 @@ fn record(candidate: &Candidate, version: &str, layout: &Layout) -> Result<(), F
     let Some(server) = candidate.server() else { return Ok(()) };
     let host = prony_lab::host::read();
     let how = match candidate.engine() {
-        Some(_) => "image",
-        None if provision::from_local_sources(&server.name, layout) => "local sources",
-        None => "registry",
+        Some(engine) => match Image::of(candidate, engine).and_then(|image| image.stand_in()) {
+            Some(base) => format!("image on a base that stands in: {base}"),
+            None => "image".to_owned(),
+        },
+        None if provision::from_local_sources(&server.name, layout) => "local sources".to_owned(),
+        None => "registry".to_owned(),
     };
     let verified = Verified {
         candidate: candidate.label().to_owned(),
@@ -93,8 +97,8 @@ fn record(candidate: &Candidate, version: &str, layout: &Layout) -> Result<(), F
         date: rfc3339(SystemTime::now()).chars().take(10).collect(),
         runtime: candidate
             .engine()
-            .map_or_else(|| "native".to_owned(), prony_lab::container::Engine::describe),
-        how: how.to_owned(),
+            .map_or_else(|| "native".to_owned(), Engine::describe),
+        how,
         machine: format!("{}, {}, {} CPUs", host.os, std::env::consts::ARCH, host.cpus_online),
         recipe: server.recipe_hash(candidate.engine().is_some()),
     };

@@ -31,7 +31,8 @@ pub struct Verified {
     /// `native`, or the engine: `podman 4.3.1`.
     pub runtime: String,
     /// Where its packages came from: `registry`, `local sources`, `found on PATH` (nothing of it was installed, its
-    /// programs were there) or, in a container, `image`.
+    /// programs were there) or, in a container, `image`; and of an image whose base is not the one that its Dockerfile
+    /// names, what stands in for it.
     pub how: String,
     /// The machine's system, architecture and count of CPUs.
     pub machine: String,

@@ -10,10 +10,15 @@ use crate::catalogue::{Server, hash_of};
 use crate::provision::run::Run;
 
 /// The file that an image is built from.
-pub(crate) const DOCKERFILE: &str = "Dockerfile";
+pub const DOCKERFILE: &str = "Dockerfile";
 /// The Python packages of the recipe and of all its settings, one a line, as pip reads them: so that a Dockerfile
 /// need not say again what server.toml says.
 const REQUIREMENTS: &str = "requirements.prony.txt";
+/// On a base image that somebody made by themselves and gave the name of an official one: what it was made from.
+/// What is built on such a base inherits the label, so that no record of it passes for one of the official base.
+const STAND_IN: &str = "org.prony.stand-in";
+/// What templates make of a label that is not there.
+const NO_VALUE: &str = "<no value>";
 /// A base image, a distribution's packages and a compiled server.
 const BUILD_TIMEOUT: Duration = Duration::from_secs(3600);
 
@@ -61,6 +66,14 @@ impl Image {
     /// Whether it is there.
     pub fn exists(&self) -> bool {
         self.engine.has_image(&self.reference)
+    }
+
+    /// What its base was made from, if that only stands in for the one that the Dockerfile names.
+    pub fn stand_in(&self) -> Option<String> {
+        let format = format!("{{{{index .Config.Labels {STAND_IN:?}}}}}");
+        let said = self.engine.capture(&["image", "inspect", "--format", &format, &self.reference])?;
+        let what = String::from_utf8_lossy(&said.stdout).trim().to_owned();
+        (said.success && !what.is_empty() && what != NO_VALUE).then_some(what)
     }
 
     /// What is done to have it.

@@ -16,9 +16,8 @@ use crate::sample::parse_size;
 mod image;
 mod start;
 
-pub(crate) use image::DOCKERFILE;
-pub use image::Image;
 pub(crate) use image::context;
+pub use image::{DOCKERFILE, Image};
 pub(crate) use start::{ask_version, launch, values};
 
 /// On every image and container that Prony makes.

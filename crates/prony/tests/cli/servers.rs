@@ -33,7 +33,7 @@ fn an_application_of_ones_own_is_checked_as_the_docs_say_and_written_down() {
     );
     let page = || world.prony(&["servers", "list", "--format", "markdown", "--servers", "recipes"]).out;
     let row = |page: &str| page.lines().find(|line| line.starts_with("| `shop`")).unwrap().to_owned();
-    assert!(row(&page()).contains("| verified | version unknown | 1 of 1 |"), "{}", row(&page()));
+    assert!(row(&page()).contains("| verified | version unknown | 1 of 1 | – |"), "{}", row(&page()));
     // A recipe that is not the one that was run says so.
     let text = fs::read_to_string(world.path("recipes/shop/server.toml")).unwrap();
     write(&world, "shop", &format!("{text}# changed\n"));

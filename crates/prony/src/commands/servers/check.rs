@@ -4,6 +4,7 @@ use std::time::SystemTime;
 
 use prony_lab::candidate::{Candidate, Layout};
 use prony_lab::catalogue::Verified;
+use prony_lab::container::{Engine, Image};
 use prony_lab::inspect::{self, Inspection};
 use prony_lab::provision;
 use prony_record::rfc3339;
@@ -84,14 +85,17 @@ pub(super) fn run(
 fn record(candidate: &Candidate, version: &str, layout: &Layout) -> Result<(), Failure> {
     let Some(server) = candidate.server() else { return Ok(()) };
     let host = prony_lab::host::read();
+    let image = candidate.engine().and_then(|engine| Image::of(candidate, engine));
+    let how = image.and_then(|image| image.stand_in()).map_or_else(
+        || provision::origin(candidate, layout).to_owned(),
+        |base| format!("image on a base that stands in: {base}"),
+    );
     let verified = Verified {
         candidate: candidate.label().to_owned(),
         version: version.to_owned(),
         date: rfc3339(SystemTime::now()).chars().take(10).collect(),
-        runtime: candidate
-            .engine()
-            .map_or_else(|| "native".to_owned(), prony_lab::container::Engine::describe),
-        how: provision::origin(candidate, layout).to_owned(),
+        runtime: candidate.engine().map_or_else(|| "native".to_owned(), Engine::describe),
+        how,
         machine: format!("{}, {}, {} CPUs", host.os, std::env::consts::ARCH, host.cpus_online),
         recipe: server.recipe_hash(candidate.engine().is_some()),
     };

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use prony_load::measurement::{RequestCounts, RunTotal, TlsUse};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::host::{Host, HostWindow};
@@ -14,7 +15,7 @@ use crate::{Estimate, Tool};
 pub const SCHEMA: &str = "prony.trial/1";
 
 /// One candidate under one plan, once.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trial {
     /// [`SCHEMA`].
     pub schema: String,
@@ -70,7 +71,7 @@ pub struct Trial {
 }
 
 /// One request of a list, over all lines that say it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TargetFigures {
     /// Method and path, `GET /a`; `other requests` for those without figures of their own.
     pub request: String,
@@ -97,7 +98,7 @@ pub struct TargetFigures {
 }
 
 /// What TLS was agreed on over the whole run, the connects before the clock included.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TlsRecord {
     /// In the first handshake that succeeded: `TLSv1.2` or `TLSv1.3`; `None` where none did.
     pub version: Option<String>,
@@ -128,7 +129,7 @@ impl From<&TlsUse> for TlsRecord {
 }
 
 /// What was loaded.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TargetRecord {
     /// URL without userinfo.
     pub url: String,
@@ -137,7 +138,7 @@ pub struct TargetRecord {
 }
 
 /// The counted span.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Window {
     /// Traffic before it.
     pub warmup_ns: u64,
@@ -146,7 +147,7 @@ pub struct Window {
 }
 
 /// What became of the load: a finding, not an error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// The load was carried.
@@ -158,7 +159,7 @@ pub enum Outcome {
 }
 
 /// [`RequestCounts`] as JSON.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "documented at RequestCounts")]
 pub struct Requests {
     pub carried_in: u64,
@@ -185,7 +186,7 @@ impl From<RequestCounts> for Requests {
 }
 
 /// [`RunTotal`] as JSON.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "documented at RunTotal")]
 pub struct RunTotals {
     pub sent: u64,
@@ -200,7 +201,7 @@ impl From<RunTotal> for RunTotals {
 }
 
 /// Whether a throughput is the server's, or only what the client managed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Bound {
     /// It is the server's figure.
@@ -210,7 +211,7 @@ pub enum Bound {
 }
 
 /// How much was carried.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Throughput {
     /// Completed requests per second of the window.
     pub requests_per_s: Estimate,
@@ -223,7 +224,7 @@ pub struct Throughput {
 }
 
 /// The parts of a request's time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "documented at prony_load::measurement::Latency")]
 pub struct Latencies {
     pub response: Summary,
@@ -237,7 +238,7 @@ pub struct Latencies {
 }
 
 /// By whose clock an answer's bytes are stamped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
     /// The kernel's receive stamps.
@@ -260,7 +261,7 @@ pub const PERCENTILES: [(&str, f64); 7] = [
 ];
 
 /// A distribution of durations, summarised.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// Whose clock.
     pub clock: Clock,
@@ -332,7 +333,7 @@ impl Summary {
 }
 
 /// A part of the window: a second, or in a long one a power of two of seconds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SeriesPoint {
     /// From the window's start.
     pub at_ns: u64,
@@ -355,7 +356,7 @@ pub struct SeriesPoint {
 }
 
 /// What the client itself cost in the window.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Client {
     /// CPU time of the worker threads.
     pub cpu_ns: u64,
@@ -377,7 +378,7 @@ pub struct Client {
 }
 
 /// How far a trial's figures can be trusted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
     /// The worst effect of its reasons.
     pub validity: Validity,
@@ -386,7 +387,7 @@ pub struct Verdict {
 }
 
 /// The verdict in a word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Validity {
     /// Every figure printed stands.
@@ -398,7 +399,7 @@ pub enum Validity {
 }
 
 /// One reason of a verdict.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reason {
     /// DESIGN's code, `client_saturated`.
     pub code: String,
@@ -413,7 +414,7 @@ pub struct Reason {
 }
 
 /// What a reason does to the figures it affects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
     /// Worth knowing; the figures stand.

@@ -79,7 +79,7 @@ impl Net for SimNet {
         let connection = world.of(handle);
         connection.interest = interest;
         connection.token = token;
-        if connection.link == Link::Open && token & LINGER_BIT == 0 && connection.established_ns.is_none() {
+        if connection.link == Link::Open && token & LINGER_BIT == 0 {
             world.note_established(handle);
         }
         Ok(())
@@ -186,8 +186,11 @@ impl World {
             }
             _ => {}
         }
-        if at_once && !self.running {
-            self.note_established(handle);
+        if at_once {
+            self.of(handle).interest = Interest::Read;
+            if !self.running {
+                self.note_established(handle);
+            }
         }
         Ok((handle, if at_once { Connecting::Done } else { Connecting::Pending }))
     }
@@ -200,9 +203,14 @@ impl World {
         Ok(())
     }
 
+    /// A connection is the worker's to use: while it runs, from when it watches it for answers or writes to it.
     fn note_established(&mut self, handle: Handle) {
-        self.of(handle).established_ns = Some(self.stamp_ns);
-        self.truth.established += 1;
+        let stamp = self.stamp_ns;
+        let connection = self.of(handle);
+        if connection.established_ns.is_none() {
+            connection.established_ns = Some(stamp);
+            self.truth.established += 1;
+        }
     }
 
     fn send(&mut self, handle: Handle, bytes: &[u8]) -> io::Result<usize> {
@@ -210,6 +218,7 @@ impl World {
         let spurious = self.spurious();
         let short = self.chance.per_mille(self.nature.short_write_per_mille);
         self.pass_call();
+        self.note_established(handle);
         let connection = self.of(handle);
         assert_eq!(connection.link, Link::Open, "only an established connection carries a request");
         assert!(!connection.spent, "an answer ended this connection's use");

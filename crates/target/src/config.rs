@@ -9,7 +9,7 @@ use thiserror::Error;
 
 /// Longest delay, stall or period: beyond it somebody has mistyped a unit.
 const DURATION_MAX: Duration = Duration::from_secs(3600);
-/// Most event loops: each holds a histogram of 280 KB.
+/// Most event loops: each holds two histograms of 280 KB.
 const THREADS_MAX: usize = 256;
 /// Largest answer: it is copied once per connection that reads it slowly.
 pub(crate) const BODY_BYTES_MAX: usize = 16 << 20;

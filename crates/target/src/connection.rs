@@ -1,13 +1,14 @@
 //! One connection: requests in, answers out when they are due, in the order of their requests.
 
 use std::collections::VecDeque;
-use std::io::{self, Read};
+use std::io;
 use std::mem;
 use std::net::{Shutdown, TcpStream};
+use std::os::fd::AsFd;
 
 use crate::answer::{Answer, Content, Writer};
 use crate::intake::{Intake, Request, Step};
-use crate::outbox::{Account, Outbox};
+use crate::outbox::{Account, Arrival, Outbox};
 use crate::request::{Persistence, Route};
 use crate::service::Service;
 use crate::sys;
@@ -56,8 +57,8 @@ pub(crate) struct Connection {
     input_ended: bool,
     /// Taking requests was paused for want of room, with some left in the inbox.
     paused: bool,
-    /// When the bytes of the inbox were read.
-    arrival_ns: u64,
+    /// When the bytes of the inbox came, the last of them.
+    arrival: Arrival,
     /// Due instant of the last answer: no later answer of this connection is due earlier.
     last_due_ns: u64,
     intake: Intake,
@@ -75,7 +76,7 @@ impl Connection {
             phase: Phase::Open,
             input_ended: false,
             paused: false,
-            arrival_ns: 0,
+            arrival: Arrival::new(0, 0, None),
             last_due_ns: 0,
             intake: Intake::default(),
             inbox: Vec::new(),
@@ -115,14 +116,16 @@ impl Connection {
     /// There are bytes to read, or the end of them: one read, and everything that follows from it.
     pub(crate) fn read(&mut self, service: &mut Service) -> After {
         let mut buffer = mem::take(&mut service.buffer);
-        let read = self.stream.read(&mut buffer);
+        let read = sys::recv(self.stream.as_fd(), &mut buffer);
         service.stamp();
         let after = match read {
-            Ok(0) => self.end_input(service),
+            Ok((0, _)) => self.end_input(service),
             Ok(_) if matches!(self.phase, Phase::Lingering { .. }) => After::Keep,
-            Ok(count) => {
+            Ok((count, stamp_ns)) => {
                 service.tally.bytes_read += count as u64;
-                self.arrival_ns = service.now_ns;
+                let stamp_ns = service.stamps.as_ref().and_then(|stamps| stamps.monotonic_ns(stamp_ns?));
+                // Nothing arrives before what is in front of it.
+                self.arrival = Arrival::new(service.now_ns, self.arrival.arrived_ns, stamp_ns);
                 self.take_in(&buffer[..count], service);
                 self.proceed(service)
             }
@@ -221,11 +224,11 @@ impl Connection {
         let (content, more_ns) = content(head.route, request.body);
         let (account, due_ns) = if matches!(content, Content::Ledger) {
             service.tally.ledger_bytes_read += head.bytes as u64;
-            (Account::Ledger, self.arrival_ns)
+            (Account::Ledger, self.arrival.read_ns)
         } else {
             service.tally.received(head.route);
-            let due_ns = service.truth.due_ns(self.arrival_ns).saturating_add(more_ns);
-            (Account::Request { arrival_ns: self.arrival_ns }, due_ns)
+            let due_ns = service.truth.due_ns(self.arrival.read_ns).saturating_add(more_ns);
+            (Account::Request(self.arrival), due_ns)
         };
         let answer = Answer { content, is_head: head.is_head, persistence };
         self.schedule(Waiting { due_ns, answer, account }, service);
@@ -241,7 +244,7 @@ impl Connection {
             _ => Persistence::Keep,
         };
         let answer = Answer { content, is_head: false, persistence };
-        self.schedule(Waiting { due_ns: self.arrival_ns, answer, account: Account::Aside }, service);
+        self.schedule(Waiting { due_ns: self.arrival.read_ns, answer, account: Account::Aside }, service);
     }
 
     fn schedule(&mut self, mut waiting: Waiting, service: &mut Service) {

@@ -55,10 +55,23 @@ pub struct Ledger {
     /// not by this method or query. Those that nobody asked for are left out.
     #[serde(default)]
     pub requests_by_path: BTreeMap<String, u64>,
+    /// From a request's arrival in the kernel (its receive stamp of the packet that brought the last byte) to the return of
+    /// the write that took its answer's last byte. What `latency` leaves out of the server's part is in it: that the
+    /// request waited for the server to wake up and read, and that the write took its time. Requests that one
+    /// read brought have one stamp, the last one's; where there is none, the read's instant stands in.
+    #[serde(default)]
+    pub residence: LatencySummary,
+    /// `kernel`, or, where this kernel does not stamp what arrives, `user`: `residence` then begins with the read.
+    #[serde(default)]
+    pub residence_clock: String,
+    /// Of the answered requests, those whose stamp is missing or cannot be (after the read, or before an earlier one of
+    /// the connection); 0 where the clock is `user`.
+    #[serde(default)]
+    pub stamps_rejected: u64,
 }
 
 /// A distribution of latencies, in nanoseconds; all 0 where `count` is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LatencySummary {
     /// Answers in it.
     pub count: u64,
@@ -133,6 +146,8 @@ pub(crate) struct Counts {
     pub(crate) requests_received: u64,
     pub(crate) requests_answered: u64,
     pub(crate) requests_refused: u64,
+    /// Answered without a stamp of their arrival.
+    pub(crate) unstamped: u64,
     pub(crate) connections_accepted: u64,
     pub(crate) connections_closed: u64,
     /// The ledger's own included, here and below; taken off when the ledger is drawn up.
@@ -155,6 +170,7 @@ impl Counts {
         self.requests_received += more.requests_received;
         self.requests_answered += more.requests_answered;
         self.requests_refused += more.requests_refused;
+        self.unstamped += more.unstamped;
         self.connections_accepted += more.connections_accepted;
         self.connections_closed += more.connections_closed;
         self.bytes_read += more.bytes_read;
@@ -170,18 +186,23 @@ impl Counts {
 pub(crate) struct Book {
     pub(crate) counts: Counts,
     latency: Histogram<u64>,
+    residence: Histogram<u64>,
 }
 
 impl Book {
-    pub(crate) fn answered(&mut self, latency_ns: u64) {
+    pub(crate) fn answered(&mut self, latency_ns: u64, residence_ns: u64, is_stamped: bool) {
         self.counts.requests_answered += 1;
+        self.counts.unstamped += u64::from(!is_stamped);
         self.latency.saturating_record(latency_ns);
+        self.residence.saturating_record(residence_ns);
     }
 }
 
 /// The accounts of all event loops.
 pub(crate) struct Books {
     started_ns: u64,
+    /// Whether arrivals are stamped by the kernel.
+    kernel_clock: bool,
     books: Vec<Mutex<Book>>,
 }
 
@@ -191,9 +212,12 @@ fn empty_histogram() -> Histogram<u64> {
 }
 
 impl Books {
-    pub(crate) fn new(threads: usize, started_ns: u64) -> Books {
-        let book = || Mutex::new(Book { counts: Counts::default(), latency: empty_histogram() });
-        Books { started_ns, books: (0..threads).map(|_| book()).collect() }
+    pub(crate) fn new(threads: usize, started_ns: u64, kernel_clock: bool) -> Books {
+        let book = || {
+            let (latency, residence) = (empty_histogram(), empty_histogram());
+            Mutex::new(Book { counts: Counts::default(), latency, residence })
+        };
+        Books { started_ns, kernel_clock, books: (0..threads).map(|_| book()).collect() }
     }
 
     /// Locks one event loop's book. A thread that died with it has left whole numbers behind.
@@ -203,12 +227,14 @@ impl Books {
 
     /// Draws up the ledger; the caller has no book open.
     pub(crate) fn ledger(&self) -> Ledger {
-        let (mut counts, mut latency) = (Counts::default(), empty_histogram());
+        let (mut counts, mut latency, mut residence) =
+            (Counts::default(), empty_histogram(), empty_histogram());
         for thread in 0..self.books.len() {
             let book = self.open(thread);
             counts.add(&book.counts);
             // The same bounds, so it cannot fail.
             let _ = latency.add(&book.latency);
+            let _ = residence.add(&book.residence);
         }
         Ledger {
             schema: LEDGER_SCHEMA.to_owned(),
@@ -227,6 +253,9 @@ impl Books {
                 .filter(|(_, count)| *count > 0)
                 .map(|(path, count)| (path.to_owned(), count))
                 .collect(),
+            residence: LatencySummary::of(&residence),
+            residence_clock: if self.kernel_clock { "kernel" } else { "user" }.to_owned(),
+            stamps_rejected: if self.kernel_clock { counts.unstamped } else { 0 },
         }
     }
 
@@ -243,18 +272,20 @@ mod tests {
 
     #[test]
     fn books_are_added_up_and_the_histogram_survives_the_journey() {
-        let books = Books::new(2, sys::now_ns());
+        let books = Books::new(2, sys::now_ns(), true);
         for (thread, latency_ns) in [(0, 1_000), (0, 2_000_000), (1, 4_000_000_000)] {
             let mut book = books.open(thread);
             book.counts.requests_received += 1;
             book.counts.bytes_read += 100;
-            book.answered(latency_ns);
+            book.answered(latency_ns, latency_ns + 5_000, thread == 0);
         }
         books.open(1).counts.bytes_read += 30;
         books.open(1).counts.ledger_bytes_read += 30;
         let ledger: Ledger = serde_json::from_slice(&books.ledger_json()).unwrap();
         assert_eq!((ledger.requests_received, ledger.requests_answered, ledger.bytes_read), (3, 3, 300));
         assert_eq!(ledger.latency.count, 3);
+        assert_eq!((ledger.residence.count, ledger.residence.min_ns), (3, 6_000));
+        assert_eq!((ledger.residence_clock.as_str(), ledger.stamps_rejected), ("kernel", 1));
         assert!(ledger.latency.p50_ns.abs_diff(2_000_000) < 2_000);
         let histogram = ledger.latency.histogram().unwrap();
         assert_eq!(histogram.len(), 3);
@@ -263,7 +294,11 @@ mod tests {
 
     #[test]
     fn an_empty_ledger_is_all_zeros() {
-        let ledger = Books::new(1, sys::now_ns()).ledger();
+        let books = Books::new(1, sys::now_ns(), false);
+        // Without stamps there are none to reject.
+        books.open(0).counts.unstamped = 1;
+        let ledger = books.ledger();
+        assert_eq!((ledger.residence_clock.as_str(), ledger.stamps_rejected), ("user", 0));
         assert_eq!((ledger.latency.count, ledger.latency.min_ns, ledger.latency.max_ns), (0, 0, 0));
         assert_eq!(ledger.latency.histogram().unwrap().len(), 0);
     }

@@ -31,7 +31,9 @@
 //!
 //! How true it is, on two virtual cores under Linux 6.18 (2026-11, wrk at 100 connections): 0.2 µs from a request's arrival
 //! to its answer's departure, 4.4 µs of CPU a request, 0.4 of them outside the kernel; answers leave up to 0.07 ms (median)
-//! after they are due, which is how late that kernel ends any wait. The ledger says what it was.
+//! after they are due, which is how late that kernel ends any wait. The ledger says what it was; as
+//! `residence` it says how long requests were in the server's hands by the kernel's receive stamps, its waking up and its
+//! writing included.
 //!
 //! What it does not do: close idle connections, TLS, Unix sockets. Whatever a client sends, its connection holds less than
 //! 100 MiB; an idle one holds about 300 bytes.

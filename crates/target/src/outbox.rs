@@ -8,12 +8,33 @@ use crate::ledger::Book;
 /// Whose bytes these are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Account {
-    /// A request's, which arrived at this instant.
-    Request { arrival_ns: u64 },
+    /// A request's.
+    Request(Arrival),
     /// Nobody's: a refusal, or `100 Continue`.
     Aside,
     /// The ledger's own, which it leaves out.
     Ledger,
+}
+
+/// When a request had come in full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Arrival {
+    /// The server had read it.
+    pub(crate) read_ns: u64,
+    /// The kernel had received it, never later; where it does not say so, the same.
+    pub(crate) arrived_ns: u64,
+    /// Whether the kernel said so.
+    pub(crate) is_stamped: bool,
+}
+
+impl Arrival {
+    /// By the kernel's stamp, if it can be: not before `earliest_ns`, and not after the reading.
+    pub(crate) fn new(read_ns: u64, earliest_ns: u64, stamp_ns: Option<u64>) -> Arrival {
+        match stamp_ns.filter(|stamp_ns| (earliest_ns..=read_ns).contains(stamp_ns)) {
+            Some(arrived_ns) => Arrival { read_ns, arrived_ns, is_stamped: true },
+            None => Arrival { read_ns, arrived_ns: read_ns, is_stamped: false },
+        }
+    }
 }
 
 /// Where an answer ends, counted from the beginning of [`Outbox::bytes`].
@@ -53,16 +74,17 @@ impl Outbox {
         self.marks.extend(other.marks.drain(..).map(|mark| Mark { end: mark.end + shift, ..mark }));
     }
 
-    /// One write of all there is; what the kernel took is entered in `book`, departed at `now_ns`. True when all is
-    /// gone.
+    /// One write of all there is, from `now_ns` until the reading of `clock`; what the kernel took is entered in `book`.
+    /// True when all is gone.
     pub(crate) fn write_to(
         &mut self,
         mut stream: impl Write,
         now_ns: u64,
+        clock: impl FnOnce() -> u64,
         book: &mut Book,
     ) -> io::Result<bool> {
-        let written = match stream.write(&self.bytes[self.sent..]) {
-            Ok(written) => written,
+        let (written, done_ns) = match stream.write(&self.bytes[self.sent..]) {
+            Ok(written) => (written, clock()),
             Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
                 return Ok(false);
             }
@@ -71,7 +93,7 @@ impl Outbox {
         let before = self.sent;
         self.sent += written;
         book.counts.bytes_written += written as u64;
-        self.enter(before, now_ns, book);
+        self.enter(before, (now_ns, done_ns), book);
         let all = self.is_empty();
         if all {
             self.bytes.clear();
@@ -87,8 +109,8 @@ impl Outbox {
         Ok(all)
     }
 
-    /// Enters the answers that end within what is sent.
-    fn enter(&mut self, mut from: usize, now_ns: u64, book: &mut Book) {
+    /// Enters the answers that end within what is sent, by a write from and until these instants.
+    fn enter(&mut self, mut from: usize, (now_ns, done_ns): (u64, u64), book: &mut Book) {
         while let Some(mark) = self.marks.front() {
             let to = mark.end.min(self.sent);
             if mark.account == Account::Ledger {
@@ -97,8 +119,12 @@ impl Outbox {
             if mark.end > self.sent {
                 return;
             }
-            if let Account::Request { arrival_ns } = mark.account {
-                book.answered(now_ns.saturating_sub(arrival_ns));
+            if let Account::Request(arrival) = mark.account {
+                book.answered(
+                    now_ns.saturating_sub(arrival.read_ns),
+                    done_ns.saturating_sub(arrival.arrived_ns),
+                    arrival.is_stamped,
+                );
             }
             from = to;
             self.marks.pop_front();
@@ -128,9 +154,10 @@ mod tests {
 
     #[test]
     fn however_the_kernel_takes_them_bytes_stay_in_order_and_answers_count_once() {
-        let answers = [(Account::Request { arrival_ns: 5 }, 7), (Account::Ledger, 20), (Account::Aside, 3)];
+        let arrival = Arrival::new(5, 0, Some(3));
+        let answers = [(Account::Request(arrival), 7), (Account::Ledger, 20), (Account::Aside, 3)];
         for width in 1..70 {
-            let books = Books::new(1, 0);
+            let books = Books::new(1, 0, true);
             let (mut outbox, mut scratch, mut kernel) =
                 (Outbox::default(), Outbox::default(), Narrow(width, vec![]));
             for round in 0..2_u8 {
@@ -139,10 +166,10 @@ mod tests {
                 }
                 outbox.append(&mut scratch);
                 assert!(scratch.is_empty());
-                outbox.write_to(&mut kernel, 10, &mut books.open(0)).unwrap();
+                outbox.write_to(&mut kernel, 10, || 11, &mut books.open(0)).unwrap();
             }
             while !outbox.is_empty() {
-                outbox.write_to(&mut kernel, 10, &mut books.open(0)).unwrap();
+                outbox.write_to(&mut kernel, 10, || 11, &mut books.open(0)).unwrap();
             }
             assert!(outbox.marks.is_empty());
             let expected: Vec<u8> = (0..2)
@@ -152,15 +179,33 @@ mod tests {
             assert_eq!(kernel.1, expected, "width {width}");
             let ledger = books.ledger();
             assert_eq!((ledger.requests_answered, ledger.bytes_written, ledger.latency.max_ns), (2, 20, 5));
+            // From its arrival at 3 to the write's end at 11.
+            let residence = &ledger.residence;
+            assert_eq!((residence.count, residence.min_ns, residence.max_ns), (2, 8, 8));
+        }
+    }
+
+    #[test]
+    fn a_stamp_counts_between_the_one_before_and_the_reading() {
+        for (stamp, arrived_ns, is_stamped) in [
+            (Some(50), 50, true),
+            (Some(40), 40, true),
+            (Some(100), 100, true),
+            (Some(39), 100, false),
+            (Some(101), 100, false),
+            (None, 100, false),
+        ] {
+            let arrival = Arrival { read_ns: 100, arrived_ns, is_stamped };
+            assert_eq!(Arrival::new(100, 40, stamp), arrival, "{stamp:?}");
         }
     }
 
     #[test]
     fn a_full_kernel_is_no_error() {
-        let books = Books::new(1, 0);
+        let books = Books::new(1, 0, true);
         let mut outbox = Outbox::default();
         outbox.push(Account::Aside, |out| out.push(1));
-        assert!(!outbox.write_to(Narrow(0, vec![]), 0, &mut books.open(0)).unwrap());
+        assert!(!outbox.write_to(Narrow(0, vec![]), 0, || 0, &mut books.open(0)).unwrap());
         assert_eq!(outbox.unsent_bytes(), 1);
     }
 }

@@ -108,6 +108,9 @@ impl Server {
         let mut events = [Event::EMPTY; EVENTS];
         while !self.signal.is_stopping() {
             self.service.stamp();
+            if let Some(stamps) = &mut self.service.stamps {
+                stamps.keep(self.service.now_ns);
+            }
             self.fire_timers()?;
             let timeout_ns =
                 self.timers.peek().map(|Reverse((at_ns, _))| at_ns.saturating_sub(self.service.now_ns));

@@ -8,7 +8,7 @@ use crate::answer::Writer;
 use crate::config::Config;
 use crate::ledger::{Books, Counts};
 use crate::outbox::Outbox;
-use crate::sys;
+use crate::sys::{self, Stamps};
 use crate::truth::Truth;
 
 /// Bytes asked of one `recv`: a 16 MiB echo takes 256 of them, a request one.
@@ -27,13 +27,15 @@ pub(crate) struct Service {
     /// Whether every answer ends its connection.
     pub(crate) close: bool,
     pub(crate) books: Arc<Books>,
+    /// The kernel's stamps of what arrives, where it has them.
+    pub(crate) stamps: Option<Stamps>,
     /// Counted but not yet in the book: entered with the next `send`, or at the end of the event.
     pub(crate) tally: Counts,
     thread: usize,
 }
 
 impl Service {
-    pub(crate) fn new(config: &Config, books: Arc<Books>, thread: usize) -> Service {
+    pub(crate) fn new(config: &Config, books: Arc<Books>, thread: usize, stamps: Option<Stamps>) -> Service {
         let Config { delay, capacity_per_s, seed, .. } = *config;
         Service {
             buffer: vec![0; READ_BYTES].into_boxed_slice(),
@@ -43,6 +45,7 @@ impl Service {
             writer: Writer::new(config.body_bytes),
             close: config.close,
             books,
+            stamps,
             tally: Counts::default(),
             thread,
         }
@@ -65,8 +68,13 @@ impl Service {
     pub(crate) fn send(&mut self, outbox: &mut Outbox, stream: &TcpStream) -> io::Result<bool> {
         let mut book = self.books.open(self.thread);
         book.counts.add(&std::mem::take(&mut self.tally));
-        self.now_ns = sys::now_ns();
-        outbox.write_to(stream, self.now_ns, &mut book)
+        let before_ns = sys::now_ns();
+        self.now_ns = before_ns;
+        let clock = || {
+            self.now_ns = sys::now_ns();
+            self.now_ns
+        };
+        outbox.write_to(stream, before_ns, clock, &mut book)
     }
 }
 

@@ -12,6 +12,10 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 
+mod stamps;
+
+pub(crate) use stamps::{Stamps, recv};
+
 /// Bytes can be read, or the peer has ended its side.
 pub(crate) const READABLE: u32 = libc::EPOLLIN as u32;
 /// Bytes can be written.
@@ -27,9 +31,13 @@ const SECOND_NS: u64 = 1_000_000_000;
 
 /// Now, in nanoseconds of `CLOCK_MONOTONIC`.
 pub(crate) fn now_ns() -> u64 {
+    clock_ns(libc::CLOCK_MONOTONIC)
+}
+
+fn clock_ns(clock: libc::clockid_t) -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `now` is a valid timespec that lives across the call. The call cannot fail for this clock.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    // SAFETY: `now` is a valid timespec that lives across the call. The call cannot fail for the clocks used here.
+    unsafe { libc::clock_gettime(clock, &raw mut now) };
     (now.tv_sec as u64) * SECOND_NS + now.tv_nsec as u64
 }
 

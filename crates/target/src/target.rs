@@ -12,7 +12,7 @@ use crate::config::{Config, ConfigError};
 use crate::ledger::{Books, Ledger};
 use crate::server::{Server, Signal};
 use crate::service::{self, Service};
-use crate::sys;
+use crate::sys::{self, Stamps};
 use crate::truth::Silences;
 
 /// Why a server could not be started.
@@ -75,13 +75,16 @@ impl Target {
             .map_err(|source| StartError::Listen { address: config.address, source })?;
         let address = listeners[0].local_addr()?;
         let started_ns = sys::now_ns();
-        let books = Arc::new(Books::new(listeners.len(), started_ns));
+        // All of them or none: an account has one clock.
+        let stamps: Option<Vec<Stamps>> = listeners.iter().map(Stamps::ask).collect();
+        let books = Arc::new(Books::new(listeners.len(), started_ns, stamps.is_some()));
+        let mut stamps = stamps.into_iter().flatten();
         let silences = config.stall.map(|stall| Silences::new(stall, started_ns));
         let mut servers = Vec::with_capacity(listeners.len());
         let mut signals = Vec::with_capacity(listeners.len());
         for (index, listener) in listeners.into_iter().enumerate() {
             let signal = Arc::new(Signal::new()?);
-            let service = Service::new(config, Arc::clone(&books), index);
+            let service = Service::new(config, Arc::clone(&books), index, stamps.next());
             servers.push(Server::new(listener, Arc::clone(&signal), service, silences)?);
             signals.push(signal);
         }

@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use client::{Client, eventually, get, start};
+use hdrhistogram::Histogram;
 use prony_target::{Config, ConfigError, Delay, Ledger, StartError, Stopper, Target, run};
 
 const MS: Duration = Duration::from_millis(1);
@@ -343,4 +344,65 @@ fn in_the_foreground_it_runs_until_it_is_stopped() {
     };
     let ledger = run(&Config { threads: 2, ..Config::default() }, stop_later).unwrap();
     assert_eq!(ledger.requests_answered, 1);
+}
+
+#[test]
+fn residence_is_of_every_answer_and_no_shorter_than_its_latency() {
+    for delay in ["none", "exp:300us"] {
+        let config = Config { delay: delay.parse().unwrap(), threads: 2, ..Config::default() };
+        let target = start(&config);
+        let mut clients: Vec<Client> = (0..4).map(|_| Client::connect(&target)).collect();
+        for _ in 0..50 {
+            clients.iter_mut().for_each(|client| client.send(get("/").repeat(3)));
+            clients.iter_mut().for_each(|client| (0..3).for_each(|_| drop(client.answer())));
+        }
+        let ledger = target.stop();
+        let (latency, residence) =
+            (ledger.latency.histogram().unwrap(), ledger.residence.histogram().unwrap());
+        assert_eq!((latency.len(), residence.len()), (600, 600));
+        assert!(ledger.stamps_rejected <= 600);
+        // Arrival ≤ read ≤ write ≤ its end, for each: so it holds at every rank.
+        for percent in 0..=100 {
+            let quantile = f64::from(percent) / 100.0;
+            let of = |histogram: &Histogram<u64>| histogram.value_at_quantile(quantile);
+            assert!(of(&latency) <= of(&residence), "{percent} %: {} {}", of(&latency), of(&residence));
+        }
+    }
+}
+
+#[test]
+fn what_waits_for_the_server_to_wake_is_in_its_residence_and_not_in_its_latency() {
+    // The kernel switches its stamping on in its own time, and keeps it on for as long as anybody asks for it.
+    let other = start(&Config::default());
+    if other.ledger().residence_clock == "user" {
+        return;
+    }
+    eventually(|| {
+        Client::connect(&other).ask(&get("/"));
+        let ledger = other.ledger();
+        ledger.stamps_rejected < ledger.requests_answered
+    });
+    let begun = Instant::now();
+    let target = start(&Config { stall: Some("300ms/1h".parse().unwrap()), ..Config::default() });
+    let mut client = Client::connect(&target);
+    client.send(get("/"));
+    let sent = begun.elapsed();
+    assert_eq!(client.answer().status, 200);
+    let ledger = target.stop();
+    // It lay in the kernel from before `sent` to the silence's end, which began after `begun`.
+    let waited_ns = (300 * MS).saturating_sub(sent).as_nanos() as u64;
+    // The histogram tells durations apart to 0.1 %.
+    assert!(ledger.residence.max_ns >= waited_ns / 1000 * 999, "{} {waited_ns}", ledger.residence.max_ns);
+    assert!(ledger.latency.max_ns <= ledger.residence.max_ns);
+    assert_eq!((ledger.residence.count, ledger.stamps_rejected), (1, 0));
+}
+
+#[test]
+fn a_ledger_from_before_residence_is_read() {
+    let mut json = serde_json::to_value(start(&Config::default()).stop()).unwrap();
+    for field in ["residence", "residence_clock", "stamps_rejected"] {
+        assert!(json.as_object_mut().unwrap().remove(field).is_some(), "{field}");
+    }
+    let ledger: Ledger = serde_json::from_value(json).unwrap();
+    assert_eq!((ledger.residence.count, ledger.residence_clock.as_str()), (0, ""));
 }

@@ -60,15 +60,22 @@ function handle(Request $request, Response $response): void
     }
 }
 
-/** What of the axis `opt` is in force: a JIT without a buffer, for one, is off whatever its settings say. */
+/**
+ * What of the axis `opt` is in force: a JIT without a buffer, for one, is off whatever its settings say. Nobody
+ * asked for xdebug, which loads itself where it can.
+ */
 function opt_in_force(): string
 {
+    $found = [];
     $opcache = function_exists('opcache_get_status') ? opcache_get_status(false) : false;
-    if ($opcache === false || !opcache_is_script_cached(__FILE__)) {
-        return 'none';
+    if ($opcache !== false && opcache_is_script_cached(__FILE__)) {
+        $found[] = $opcache['jit']['on'] ? 'jit' : 'opcache';
+    }
+    if (extension_loaded('xdebug')) {
+        $found[] = 'xdebug';
     }
 
-    return $opcache['jit']['on'] ? 'jit' : 'opcache';
+    return $found === [] ? 'none' : implode('+', $found);
 }
 
 function refuse(string $why): never

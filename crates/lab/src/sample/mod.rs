@@ -114,19 +114,22 @@ struct Taken {
 
 impl Sampler {
     /// Starts sampling, on the CPUs given (the client's, so that no reading is
-    /// charged to the server; empty: any), of the tree and of these cores.
+    /// charged to the server; empty: any), of the tree and of these cores. Returns when the first
+    /// reading is taken: who is in it was there before whatever follows.
     ///
     /// # Errors
     /// When the system gives no more threads.
     pub fn start(watched: Watched, cpus: &[u32], cores: &[u32]) -> std::io::Result<Sampler> {
         let method = watched.cgroup.as_ref().map_or("schedstat", Cgroup::method);
         let (finish, finished) = mpsc::channel();
+        let (begun, begins) = mpsc::channel();
         let (cpus, machine) = (cpus.to_vec(), Machine::of(cores));
         let thread = std::thread::Builder::new().name("sampler".to_owned()).spawn(move || {
             let _ = sys::set_affinity(0, &cpus); // refused only for CPUs that are gone
             let mut meter = Meter::new(watched);
             let mut taken = Taken { machine, ..Taken::default() };
             meter.take(&mut taken);
+            let _ = begun.send(());
             // Absolute instants: a late reading does not shift those after it.
             let mut due = Instant::now() + PERIOD;
             loop {
@@ -140,6 +143,7 @@ impl Sampler {
                 }
             }
         })?;
+        let _ = begins.recv();
         Ok(Sampler { finish, thread, method })
     }
 

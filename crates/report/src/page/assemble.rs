@@ -65,7 +65,7 @@ pub(super) fn page(log: &RunLog) -> (PageData, Vec<Chunk>) {
         trials: results.iter().filter_map(|r| trial_head::of(r, &names)).collect(),
         quantiles: quantiles(),
         skipped: analysis.skipped.clone(),
-        notes: analysis.notes.clone(),
+        notes: notes(&analysis),
         source,
         spread: words::spread(&analysis),
         sweeps: if experiment { sweep::of_plans(log, &names) } else { sweep::of_trials(&results) },
@@ -73,6 +73,15 @@ pub(super) fn page(log: &RunLog) -> (PageData, Vec<Chunk>) {
         home: None,
     };
     (data, chunks)
+}
+
+/// What a reader should know; of a duet first what its seconds say, which no row does.
+fn notes(analysis: &ExperimentAnalysis) -> Vec<String> {
+    let duet = analysis.duet.as_ref();
+    let mut notes: Vec<String> = duet.map(words::comparison::sentences).unwrap_or_default();
+    notes.extend(duet.into_iter().flat_map(|duet| duet.notes.clone()));
+    notes.extend(analysis.notes.iter().cloned());
+    notes
 }
 
 /// The last result of each planned trial, by index, as the analysis takes them.

@@ -117,6 +117,25 @@ pub(crate) fn sides(comparison: &Comparison) -> (String, String) {
     }
 }
 
+/// Every figure in a sentence, for views without the table.
+pub(crate) fn sentences(comparison: &Comparison) -> Vec<String> {
+    let (a, b) = sides(comparison);
+    let mut all = Vec::new();
+    for plan in &comparison.plans {
+        for found in plan.figures.iter().filter(|found| found.finding.is_some()) {
+            let (change, interval) = changes(found);
+            all.push(format!(
+                "{} under {}: {b} {change} against {a} (95 %: {interval}; A/A {}), {}",
+                found.figure,
+                plan.name,
+                noise(found),
+                verdict(found, comparison.paired)
+            ));
+        }
+    }
+    all
+}
+
 /// What the words mean, below a table.
 pub(crate) fn legend(comparison: &Comparison) -> &'static str {
     if comparison.duet {

@@ -1,12 +1,13 @@
 # Names of tasks; what they do is in demo.sh and xtask/.
 # YES=1 answers "yes" where packages are to be installed.
 
-.PHONY: help demo test web build check unit e2e docs clean
+.PHONY: help demo test web build check unit e2e deny docs clean
 
 help:
 	@echo "make demo   build Prony, install the quick servers, compare them, show the report"
 	@echo "make test   everything CI runs"
 	@echo "make build  target/release/prony, with its web page where npm is installed"
+	@echo "make deny   licences, sources and advisories of the dependencies (needs cargo-deny)"
 	@echo "make docs   write the generated pages under docs/"
 	@echo "make clean  remove target/ and .prony/ (runs/ stays)"
 	@echo "YES=1 answers yes where packages are to be installed."
@@ -32,6 +33,9 @@ unit: web
 
 e2e: build
 	YES="$(YES)" cargo xtask e2e
+
+deny:
+	cargo deny --locked check bans licenses sources advisories
 
 docs: build
 	cargo xtask docs

@@ -17,7 +17,7 @@ function number(string $key, int $otherwise): int
 {
     $value = $_GET[$key] ?? '';
 
-    return is_string($value) && ctype_digit($value) ? (int) $value : $otherwise;
+    return is_string($value) && preg_match('/^\d{1,18}$/D', $value) ? (int) $value : $otherwise;
 }
 
 /**

@@ -27,7 +27,7 @@ function number(Request $request, string $key, int $otherwise): int
 {
     $value = $request->get[$key] ?? '';
 
-    return is_string($value) && ctype_digit($value) ? (int) $value : $otherwise;
+    return is_string($value) && preg_match('/^\d{1,18}$/D', $value) ? (int) $value : $otherwise;
 }
 
 function answer(Response $response, int $status, string $type, string $body): void

@@ -18,7 +18,7 @@ function number(string $query, string $key, int $otherwise): int
     parse_str($query, $values);
     $value = $values[$key] ?? '';
 
-    return is_string($value) && ctype_digit($value) ? (int) $value : $otherwise;
+    return is_string($value) && preg_match('/^\d{1,18}$/D', $value) ? (int) $value : $otherwise;
 }
 
 /** @return array{int, string, string} status, type and body */

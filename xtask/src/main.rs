@@ -6,11 +6,12 @@
 //! `cargo xtask peers` compares Prony with other load
 //! generators; `cargo xtask fuzz` runs the fuzz targets; `cargo xtask soak` watches
 //! the memory of a long load; `cargo xtask web` opens the web page in a browser;
-//! `cargo xtask coverage` simulates trials of known truth.
+//! `cargo xtask coverage` simulates trials of known truth; `cargo xtask decide` says how long a known difference takes.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to its developer")]
 
 mod containers;
 mod coverage;
+mod decide;
 mod docs;
 mod e2e;
 mod fuzz;
@@ -18,6 +19,7 @@ mod peers;
 mod rotation;
 mod soak;
 mod tidy;
+mod today;
 mod web;
 mod web_cost;
 mod web_data;
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
         }
         Some("web") => web::run(&root()),
         Some("coverage") => coverage::run(&root(), rest),
+        Some("decide") => decide::run(&root(), rest),
         Some("soak") => soak::run(&root(), rest),
         Some("peers") => peers::run(&root(), rest),
         // What `peers` starts: this program again, as the parent of a tool, as the floor and as a server.
@@ -46,7 +49,9 @@ fn main() -> ExitCode {
         Some("measured") => peers::measured(rest),
         Some("floor") => peers::floor::run(rest),
         Some("counting-server") => peers::counting::run(),
-        _ => Err("usage: cargo xtask tidy|docs|e2e|containers|web|coverage|fuzz|soak|peers".to_owned()),
+        _ => {
+            Err("usage: cargo xtask tidy|docs|e2e|containers|web|coverage|decide|fuzz|soak|peers".to_owned())
+        }
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -276,7 +276,7 @@ fn notes(log: &RunLog, results: &Results<'_>) -> Vec<String> {
     }
     let mut failures: BTreeMap<&str, Vec<&PlannedTrial>> = BTreeMap::new();
     for result in results.values() {
-        if let (None, Some(failure)) = (&result.trial, &result.failure) {
+        if let (None, Some(failure)) = (Cell::of(result), &result.failure) {
             failures.entry(failure).or_default().push(&result.planned);
         }
     }

@@ -4,6 +4,7 @@ use prony_stats::equivalence::equivalence_p_value;
 use prony_stats::interval::{Interval, mean_interval, variance};
 use prony_stats::power::{blocks_for_width, blocks_to_find};
 use prony_stats::{CONFIDENCE, StatsError};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod unpaired;
@@ -59,7 +60,7 @@ impl Rule {
 }
 
 /// B beside A.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Finding {
     /// B is better, by a difference that matters.

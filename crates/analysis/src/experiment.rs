@@ -3,13 +3,14 @@
 use prony_record::Estimate;
 use prony_record::host::Host;
 use prony_record::run_log::Skipped;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use crate::analyse::analyse;
 use crate::published::{PublishedAnalysis, PublishedFigures};
 
 /// A run, analysed.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ExperimentAnalysis {
     /// The schema's name: `prony.analysis/1`.
     pub schema: &'static str,
@@ -55,7 +56,7 @@ pub struct ExperimentAnalysis {
 }
 
 /// Trials by what became of them. `planned` = the others' sum.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct TrialCounts {
     /// In the order.
     pub planned: u32,
@@ -72,7 +73,7 @@ pub struct TrialCounts {
 }
 
 /// One plan's ranking.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PlanAnalysis {
     /// The plan's name.
     pub name: String,
@@ -87,7 +88,7 @@ pub struct PlanAnalysis {
 }
 
 /// One candidate under one plan.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Row {
     /// The candidate's label.
     pub candidate: String,
@@ -150,7 +151,7 @@ pub struct Row {
 }
 
 /// A verdict's code in a row.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RowReason {
     /// The code.
     pub code: String,
@@ -163,7 +164,7 @@ pub struct RowReason {
 }
 
 /// A point of a latency-by-percentile curve.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct CurvePoint {
     /// 0 to 1.
     pub quantile: f64,
@@ -172,7 +173,7 @@ pub struct CurvePoint {
 }
 
 /// A trial over time.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TrialSeries {
     /// Its block.
     pub block: u32,

@@ -11,6 +11,7 @@ use prony_record::Estimate;
 use prony_record::run_log::{Header, RunLog, TrialResult};
 use prony_stats::CONFIDENCE;
 use prony_stats::segmentation::{VALUES_MAX, VALUES_MIN, change_points, step};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::figure::Figure;
@@ -40,7 +41,7 @@ pub struct RunFigures {
 struct Key(String, String, String);
 
 /// A figure over many runs.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct History {
     /// [`SCHEMA`].
     pub schema: &'static str,
@@ -67,7 +68,7 @@ pub struct History {
 }
 
 /// A file that could not be used.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LeftOut {
     /// The file.
     pub file: String,
@@ -76,7 +77,7 @@ pub struct LeftOut {
 }
 
 /// What can be said of a series.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HistoryVerdict {
     /// Its level changed.
@@ -88,7 +89,7 @@ pub enum HistoryVerdict {
 }
 
 /// One candidate under one plan over time.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct HistorySeries {
     /// The experiment's name, or `load`.
     pub experiment: String,
@@ -107,7 +108,7 @@ pub struct HistorySeries {
 }
 
 /// What a series was between two changes.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Level {
     /// The first of its points that took part in the tests, among the series' points.
     pub first: usize,
@@ -118,7 +119,7 @@ pub struct Level {
 }
 
 /// A run's figure.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Point {
     /// RFC 3339.
     pub at: String,
@@ -145,7 +146,7 @@ pub struct Point {
 }
 
 /// A change of level.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Change {
     /// The first point after it, among the series' points.
     pub index: usize,

@@ -7,13 +7,14 @@ use prony_record::published::{Published, PublishedRow};
 use prony_record::run_log::NamedPlan;
 use prony_stats::CONFIDENCE;
 use prony_stats::correlation::kendall_tau_b;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::conclusions::{Evidence, Judged, judge};
 use crate::experiment::PlanAnalysis;
 
 /// A source beside this run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PublishedAnalysis {
     /// What it is called.
     pub source: String,
@@ -32,7 +33,7 @@ pub struct PublishedAnalysis {
 }
 
 /// How far two orders agree.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Agreement {
     /// The plan.
     pub plan: String,
@@ -45,7 +46,7 @@ pub struct Agreement {
 }
 
 /// A row of the source that is not to be trusted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Doubt {
     /// The candidate's label.
     pub candidate: String,
@@ -54,7 +55,7 @@ pub struct Doubt {
 }
 
 /// What a source printed for a row of ours.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PublishedFigures {
     /// The source's word for the candidate.
     pub name: String,

@@ -30,7 +30,13 @@ impl<'a> Cell<'a> {
     /// The result's trial; `None` when nothing was measured.
     pub(crate) fn of(result: &'a TrialResult) -> Option<Cell<'a>> {
         let trial = result.trial.as_ref()?;
-        if result.capacity.as_ref().is_some_and(|found| found.capacity_per_s.is_none()) {
+        // Of a search that found nothing there is no figure; of one that was given up there is the reason,
+        // and its trial does not count.
+        if result
+            .capacity
+            .as_ref()
+            .is_some_and(|found| found.capacity_per_s.is_none() && found.void.is_none())
+        {
             return None;
         }
         let capacity = result.capacity.as_ref();

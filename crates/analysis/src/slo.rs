@@ -9,6 +9,7 @@ pub use prony_record::slo::{Decision, SloRecord};
 use prony_record::trial::{Bound, Outcome, Reason, Summary, Trial};
 use prony_stats::CONFIDENCE;
 use prony_stats::order::{Quantile, interval_ranks};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::figure::Percentile;
@@ -45,7 +46,7 @@ pub struct SloError {
 }
 
 /// A threshold held against a trial.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Held {
     /// As it was written.
     pub slo: String,

@@ -16,7 +16,11 @@ use crate::recipe::Route;
 
 mod client;
 mod contract;
+mod custom;
+mod json_path;
 mod parallel;
+
+pub use custom::CustomCheck;
 
 /// Every route of text answers this.
 pub const GREETING: &str = "Hello, World!";
@@ -34,38 +38,6 @@ pub struct ContractExpectation {
     pub host: Option<String>,
     /// Workers it was told to use; 0 is taken for 1.
     pub workers: u32,
-}
-
-/// `[[check]]`: a request and what its answer must be. Replaces the contract.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CustomCheck {
-    /// Method and path, `GET /health`.
-    pub request: String,
-    /// The request's body.
-    #[serde(default)]
-    pub send: Option<String>,
-    /// The status; none given: any 2xx or 3xx.
-    #[serde(default)]
-    pub status: Option<u16>,
-    /// The whole body, exactly; none given: any.
-    #[serde(default)]
-    pub body: Option<String>,
-}
-
-impl CustomCheck {
-    /// The check that a path answers a GET with 2xx or 3xx.
-    pub fn answers(path: &str) -> CustomCheck {
-        CustomCheck { request: format!("GET {path}"), send: None, status: None, body: None }
-    }
-
-    /// Method and path; a request without a method is a GET.
-    pub fn method_and_path(&self) -> (&str, &str) {
-        match self.request.trim().split_once(char::is_whitespace) {
-            Some((method, path)) => (method, path.trim_start()),
-            None => ("GET", self.request.trim()),
-        }
-    }
 }
 
 /// What was found about a server.

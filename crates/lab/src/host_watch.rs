@@ -9,12 +9,11 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use prony_load::Snapshot;
 use prony_record::host::HostWindow;
 
+use crate::proc_stat::{self, CpuTicks, TICK_NS};
 use crate::{host, sys};
 
 /// The names that the engine gives its threads begin so.
 const WORKER: &str = "prony-load-";
-/// /proc/stat counts in hundredths of a second, whatever the kernel's own tick is (proc(5), `USER_HZ`).
-const TICK_NS: u64 = 10_000_000;
 
 /// Reads at the window's edges, and the workers' waits in between, since
 /// threads that have ended can be asked no more. To be called with every
@@ -34,12 +33,6 @@ struct Counters {
     listen_overflows: Option<u64>,
     listen_drops: Option<u64>,
     tcp_retransmits: Option<u64>,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct CpuTicks {
-    total: u64,
-    steal: u64,
 }
 
 /// The workers' waits for a CPU.
@@ -98,7 +91,7 @@ impl Counters {
         let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let netstat = text("/proc/net/netstat");
         Counters {
-            cpus: cpu_ticks(&text("/proc/stat")),
+            cpus: proc_stat::cpus(&text("/proc/stat")),
             listen_overflows: counter(&netstat, "TcpExt", "ListenOverflows"),
             listen_drops: counter(&netstat, "TcpExt", "ListenDrops"),
             tcp_retransmits: counter(&text("/proc/net/snmp"), "Tcp", "RetransSegs"),
@@ -153,19 +146,6 @@ fn wait_ns(thread: u32) -> Option<u64> {
     text.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
-/// By CPU, the ticks of proc(5)'s `cpuN` lines: user, nice, system, idle, iowait, irq, softirq and
-/// steal make the whole; guest time, which follows, is within user's.
-fn cpu_ticks(stat: &str) -> BTreeMap<u32, CpuTicks> {
-    let line = |line: &str| {
-        let mut fields = line.strip_prefix("cpu")?.split_ascii_whitespace();
-        // `cpu` without a number is the sum of all.
-        let cpu = line.as_bytes().get(3).filter(|b| b.is_ascii_digit()).and(fields.next())?.parse().ok()?;
-        let ticks: Vec<u64> = fields.take(8).map_while(|n| n.parse().ok()).collect();
-        (ticks.len() == 8).then(|| (cpu, CpuTicks { total: ticks.iter().sum(), steal: ticks[7] }))
-    };
-    stat.lines().filter_map(line).collect()
-}
-
 /// The largest share of one of these CPUs' time that was stolen between two readings, and that time.
 #[expect(clippy::cast_precision_loss, reason = "hundredths of a second of a day are exact in an f64")]
 fn steal(
@@ -175,7 +155,8 @@ fn steal(
 ) -> Option<(f64, u64)> {
     let of = |cpu: &u32| {
         let (first, last) = (first.get(cpu)?, last.get(cpu)?);
-        let (total, steal) = (last.total.checked_sub(first.total)?, last.steal.saturating_sub(first.steal));
+        let (total, steal) =
+            (last.total().checked_sub(first.total())?, last.steal.saturating_sub(first.steal));
         (total > 0).then(|| (steal as f64 / total as f64, steal * TICK_NS))
     };
     cpus.iter().filter_map(of).max_by(|a, b| a.0.total_cmp(&b.0))
@@ -208,16 +189,13 @@ mod tests {
 
     #[test]
     fn stolen_time_is_the_worst_used_cpus() {
-        let first = cpu_ticks(STAT);
-        assert_eq!(first[&1], CpuTicks { total: 64, steal: 9 });
-        assert_eq!(first.len(), 2);
-        let last = cpu_ticks(
+        let first = proc_stat::cpus(STAT);
+        let last = proc_stat::cpus(
             "cpu0 102 0 3 950 0 0 0 0 7 7\ncpu1 82 0 3 950 0 0 0 29 7 7\ncpu2 0 0 0 0 0 0 0 999 0 0\n",
         );
         assert_eq!(steal(&first, &last, &[0, 1, 2, 3]), Some((0.02, 200_000_000)));
         assert_eq!(steal(&first, &last, &[0]), Some((0.0, 0)));
         assert_eq!(steal(&first, &first, &[0, 1]), None);
-        assert!(cpu_ticks("cpu0 1 2 3\ncpux 1 2 3 4 5 6 7 8\n").is_empty());
     }
 
     #[test]

@@ -35,8 +35,14 @@ pub enum Inspection {
     },
 }
 
-/// Starts a candidate with one worker, checks it in full, and stops it.
-pub fn inspect(candidate: &Candidate, layout: &Layout, cancelled: &dyn Fn() -> bool) -> Inspection {
+/// Starts a candidate with one worker, checks it in full, and stops it. It may have `memory_bytes`, where it
+/// is no container, which has its engine's limit.
+pub fn inspect(
+    candidate: &Candidate,
+    layout: &Layout,
+    memory_bytes: Option<u64>,
+    cancelled: &dyn Fn() -> bool,
+) -> Inspection {
     if let Status::Missing(missing) = provision::status(candidate, layout) {
         return Inspection::Missing(missing);
     }
@@ -58,11 +64,11 @@ pub fn inspect(candidate: &Candidate, layout: &Layout, cancelled: &dyn Fn() -> b
             return Inspection::NotStarted(e.to_string());
         }
     };
-    let supervision = Supervision::new(layout.root(), &[]);
+    let supervision = Supervision { memory_bytes, ..Supervision::new(layout.root(), &[]) };
     let routes = candidate.expectation().routes;
     let route =
         if routes.contains(&Route::Text) { Route::Text } else { *routes.first().unwrap_or(&Route::Text) };
-    let mut aim = Aim::of(candidate, route, &Ask::default());
+    let mut aim = Aim::of(candidate, route, &Ask::default(), &[]);
     let mut ready = || aim.ready(address).is_ok();
     let mut running = match Server::start(&spec, &supervision, &mut ready, cancelled) {
         Ok(running) => running,

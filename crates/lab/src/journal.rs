@@ -68,6 +68,9 @@ pub struct Entry {
     /// The container they are in.
     #[serde(default)]
     pub container: Option<ContainerSpec>,
+    /// The cgroup that limits their memory; it may be the same.
+    #[serde(default)]
+    pub memory_cgroup: Option<Cgroup>,
 }
 
 /// Something that an earlier run had left and that is gone now.
@@ -139,8 +142,8 @@ fn clean_entry(path: &Path) -> Option<Cleaned> {
         return Some(Cleaned { label, what });
     }
     remove_run_dir(&entry.run_dir);
-    if let Some(cgroup) = entry.cgroup.filter(|_| same_boot) {
-        cgroup.remove();
+    if same_boot {
+        entry.remove_cgroups();
     }
     let _ = std::fs::remove_file(path);
     let what = match ended.killed {
@@ -187,6 +190,15 @@ impl Entry {
         }
     }
 
+    fn cgroups(&self) -> impl Iterator<Item = &Cgroup> {
+        self.cgroup.iter().chain(&self.memory_cgroup)
+    }
+
+    /// Removes what was made for its processes, once they have ended.
+    pub(crate) fn remove_cgroups(&self) {
+        self.cgroups().for_each(Cgroup::remove);
+    }
+
     /// What lives of the guard, the processes it started, all below them, and
     /// all in their cgroup: each proven by descent, by identity or by a cgroup
     /// that only we have filled.
@@ -207,9 +219,7 @@ impl Entry {
             add(Some(root));
         }
         let ours = format!("prony-{}", self.guard.pid);
-        if let Some(cgroup) =
-            self.cgroup.as_ref().filter(|c| c.path.file_name().is_some_and(|n| n == ours.as_str()))
-        {
+        for cgroup in self.cgroups().filter(|c| c.path.file_name().is_some_and(|n| n == ours.as_str())) {
             cgroup.pids().into_iter().for_each(|pid| add(Identity::of(pid)));
         }
         living
@@ -220,6 +230,7 @@ impl Entry {
 mod tests {
     use super::*;
     use crate::guard::RUN_DIR_MARK;
+    use crate::sample::CgroupVersion;
     use std::process::{Child, Command};
 
     fn sleeper() -> Child {
@@ -248,6 +259,7 @@ mod tests {
             cgroup: None,
             processes,
             container: None,
+            memory_cgroup: None,
         };
         write(root, &entry).unwrap();
         entry
@@ -257,8 +269,14 @@ mod tests {
     fn what_a_killed_prony_left_is_ended() {
         let root = tempfile::tempdir().unwrap();
         let mut left = sleeper();
-        let entry = entry(root.path(), gone(), vec![Identity::of(left.id()).unwrap()]);
+        let mut entry = entry(root.path(), gone(), vec![Identity::of(left.id()).unwrap()]);
+        // An ordinary folder stands for a cgroup: both are removed by the same call.
+        let cgroup = Cgroup { path: root.path().join("prony-1"), version: CgroupVersion::V2 };
+        std::fs::create_dir(&cgroup.path).unwrap();
+        entry.memory_cgroup = Some(cgroup.clone());
+        write(root.path(), &entry).unwrap();
         let cleaned = clean_up(root.path());
+        assert!(!cgroup.path.exists());
         assert_eq!(cleaned.len(), 1);
         assert!(cleaned[0].what.contains("1 of its processes"), "{cleaned:?}");
         assert!(!left.wait().unwrap().success());

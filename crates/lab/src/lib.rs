@@ -23,6 +23,7 @@ pub mod guard;
 pub mod host;
 pub mod host_watch;
 pub mod journal;
+mod proc_stat;
 pub mod published;
 pub mod sample;
 pub mod schedule;

@@ -30,6 +30,9 @@ mod steps;
 pub use install::install;
 pub use steps::{Step, StepKind, from_local_sources};
 
+/// Nothing of it was installed by anybody that Prony knows: its programs were there.
+const FOUND: &str = "found on PATH";
+
 /// Whether a candidate can be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Status {
@@ -101,6 +104,22 @@ pub fn status(candidate: &Candidate, layout: &Layout) -> Status {
         steps.map(|what| Missing { what: format!("{what} of {}", server.name), mend: install.clone() }),
     );
     if missing.is_empty() { Status::Installed } else { Status::Missing(missing) }
+}
+
+/// Where what an installed candidate consists of came from, in the word of its record.
+pub fn origin(candidate: &Candidate, layout: &Layout) -> &'static str {
+    let Some(server) = candidate.server() else { return FOUND };
+    if candidate.engine().is_some() {
+        return "image";
+    }
+    if from_local_sources(&server.name, layout) {
+        return "local sources";
+    }
+    let requires = candidate.requires();
+    // What is not installed as a package has a program from elsewhere that stands in for it.
+    let packaged = |apt: &[String]| packages::installed(apt).is_some_and(|installed| !installed.is_empty());
+    let apt = !requires.apt.is_empty() && packaged(&requires.apt);
+    if apt || requires.from_registries() { "registry" } else { FOUND }
 }
 
 /// What is to be done for these candidates. Looks, and changes nothing.

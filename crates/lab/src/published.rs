@@ -2,10 +2,13 @@
 //!
 //! A misspelt figure would otherwise be a figure that is silently not compared.
 
+use std::collections::BTreeMap;
+
 use prony_analysis::claim::Claim;
 use prony_record::published::{At, AtRate, Conclusion, KneeOf, Published, PublishedRow};
 use toml::{Table, Value};
 
+use crate::experiment::CORES_MAX;
 use crate::toml_error::{self, TomlError, suggest};
 use crate::units::{Share, parse_rate};
 
@@ -64,6 +67,14 @@ impl Source<'_> {
         let count = value.as_integer().and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0);
         count.ok_or_else(|| self.wrong(path, "\"connections\" must be a whole number above 0."))
     }
+
+    fn workers(self, value: &Value, path: &[&str]) -> Result<u32, TomlError> {
+        let count = value.as_integer().and_then(|n| u32::try_from(n).ok());
+        let count = count.filter(|n| (1..=CORES_MAX).contains(n));
+        count.ok_or_else(|| {
+            self.wrong(path, format!("\"workers\" must be a whole number from 1 to {CORES_MAX}."))
+        })
+    }
 }
 
 /// Reads a published comparison; `file` is only what errors call it.
@@ -83,6 +94,7 @@ pub fn parse(file: &str, text: &str) -> Result<Published, TomlError> {
     }
     let connections =
         table.get("connections").map(|v| source.connections(v, &["connections"])).transpose()?;
+    let workers = table.get("workers").map(|v| source.workers(v, &["workers"])).transpose()?;
     let mut published = Published {
         source: source.text(&table, &[], "source")?,
         method: source.text(&table, &[], "method")?,
@@ -91,7 +103,7 @@ pub fn parse(file: &str, text: &str) -> Result<Published, TomlError> {
     for (key, value) in &table {
         match (key.as_str(), value) {
             ("schema" | "source" | "method", _) => {}
-            ("row", _) => published.rows = rows(source, value, connections)?,
+            ("row", _) => published.rows = rows(source, value, connections, workers)?,
             ("conclusion", _) => published.conclusions = conclusions(source, value)?,
             (_, Value::Table(_)) => {
                 return Err(source.wrong(&[key], format!("there is no table [{key}] in a published file.")));
@@ -129,9 +141,32 @@ fn tables<'a>(source: Source<'_>, name: &str, value: &'a Value) -> Result<Vec<&'
         .collect()
 }
 
-fn rows(source: Source<'_>, value: &Value, connections: Option<u32>) -> Result<Vec<PublishedRow>, TomlError> {
+fn rows(
+    source: Source<'_>,
+    value: &Value,
+    connections: Option<u32>,
+    workers: Option<u32>,
+) -> Result<Vec<PublishedRow>, TomlError> {
     let tables = tables(source, "row", value)?;
-    tables.iter().enumerate().map(|(at, table)| row(source, &at.to_string(), table, connections)).collect()
+    let mut rows: Vec<PublishedRow> = Vec::new();
+    // What a candidate's rows have said so far.
+    let mut known: BTreeMap<String, u32> = BTreeMap::new();
+    for (at, table) in tables.iter().enumerate() {
+        let at = at.to_string();
+        let mut row = row(source, &at, table, connections)?;
+        row.workers = row.workers.or(workers);
+        if let Some(count) = row.workers
+            && let Some(before) = known.insert(row.candidate.clone(), count).filter(|before| *before != count)
+        {
+            let why = format!(
+                "{} has {before} workers in one row and {count} in another: a server is told one number of them.",
+                row.candidate
+            );
+            return Err(source.wrong(&["row", &at], why));
+        }
+        rows.push(row);
+    }
+    Ok(rows)
 }
 
 fn row(
@@ -153,6 +188,7 @@ fn row(
             "name" | "candidate" => {}
             "connections" => row.connections = Some(source.connections(value, &key_path)?),
             "rate_per_s" => row.rate_per_s = Some(number(source, value, &key_path)?),
+            "workers" => row.workers = Some(source.workers(value, &key_path)?),
             "doubt" => row.doubt = Some(source.text(table, &path, key)?),
             word if FIGURES.contains(&word) => {
                 row.figures.insert(key.clone(), number(source, value, &key_path)?);
@@ -161,7 +197,7 @@ fn row(
                 row.remarks.insert(key.clone(), source.text(table, &path, key)?);
             }
             _ => {
-                let others = ["name", "candidate", "connections", "rate_per_s", "doubt"];
+                let others = ["name", "candidate", "connections", "rate_per_s", "doubt", "workers"];
                 let known = FIGURES.into_iter().chain(REMARKS).chain(others);
                 let hint = suggest(key, known);
                 return Err(source.wrong(&key_path, format!("there is no {key:?} in [[row]]: {hint}")));
@@ -276,6 +312,15 @@ mod tests {
     }
 
     #[test]
+    fn a_candidates_workers_are_the_rows_or_the_files() {
+        let rows = "[[row]]\nname = \"X\"\ncandidate = \"x\"\nworkers = 4\n[[row]]\nname = \"Y\"\ncandidate = \"y:jit\"\n";
+        let p = read(rows).unwrap();
+        assert_eq!((p.workers_of("x"), p.workers_of("y:jit"), p.workers_of("z")), (Some(4), None, None));
+        let p = read(&format!("workers = 2\n{rows}")).unwrap();
+        assert_eq!((p.workers_of("x"), p.workers_of("y:jit"), p.workers_of("y")), (Some(4), Some(2), None));
+    }
+
+    #[test]
     fn conclusions_say_where_they_hold() {
         let p = read(
             "[[conclusion]]\ntext = \"t\"\nclaim = \"p99(a) < 0.1 * p99(b)\"\n\
@@ -299,6 +344,13 @@ mod tests {
             ),
             ("[[row]]\nname = \"X\"\ncandidate = \"x\"\np99_ms = \"1\"\n", 8, "must be a number"),
             ("[[rows]]\nname = \"X\"\n", 5, "did you mean \"row\""),
+            ("workers = 0\n", 5, "from 1 to 1024"),
+            (
+                "[[row]]\nname = \"X\"\ncandidate = \"x\"\nworkers = 4\n[[row]]\nname = \"X\"\ncandidate = \"x\"\n\
+                 workers = 8\n",
+                9,
+                "x has 4 workers in one row and 8 in another",
+            ),
             ("[[conclusion]]\ntext = \"t\"\nclaim = \"a is best\"\n", 7, "no claim"),
             ("[[conclusion]]\ntext = \"t\"\nclaim = \"rank(a) <= 2\"\nat = { plan = 1 }\n", 8, "no \"plan\""),
             (

@@ -23,7 +23,7 @@ use raw::Raw;
 pub use requires::{Download, Pecl, Requires};
 pub use variables::BUILT_IN;
 
-pub(crate) use validate::is_label_word;
+pub(crate) use validate::{Source as CheckedText, checks as validate_checks, is_label_word};
 
 /// What a recipe's `schema` must say.
 pub const SCHEMA: &str = "prony.server/1";

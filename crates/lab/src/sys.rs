@@ -187,12 +187,19 @@ pub(crate) fn reap() -> Reaped {
 }
 
 /// Prepares a server's process: its own group, default signals, its CPUs, and
-/// its cgroup joined before its first instruction, so that every cycle is counted.
-pub(crate) fn prepare_server(command: &mut Command, cpus: &[u32], cgroup_procs: Option<&File>) {
+/// its cgroup joined before its first instruction, so that every cycle is counted; and the
+/// cgroup that limits its memory, without which it does not start.
+pub(crate) fn prepare_server(
+    command: &mut Command,
+    cpus: &[u32],
+    cgroup_procs: Option<&File>,
+    memory_procs: Option<&File>,
+) {
     let set = (!cpus.is_empty()).then(|| cpu_set(cpus));
     // The descriptor is used in the child between fork and exec, where the
     // guard's copy is still open: the guard keeps the file for its lifetime.
     let procs = cgroup_procs.map(AsRawFd::as_raw_fd);
+    let limited = memory_procs.map(AsRawFd::as_raw_fd);
     command.process_group(0);
     let before_exec = move || {
         // SAFETY: signal, sigprocmask, sched_setaffinity, open, write and close are async-signal-safe
@@ -217,6 +224,11 @@ pub(crate) fn prepare_server(command: &mut Command, cpus: &[u32], cgroup_procs: 
             if let Some(procs) = procs {
                 // `0` stands for the writer. A refusal shows as an empty cgroup, which the guard looks for.
                 libc::write(procs, c"0".as_ptr().cast(), 1);
+            }
+            if let Some(limited) = limited
+                && libc::write(limited, c"0".as_ptr().cast(), 1) != 1
+            {
+                return Err(io::Error::last_os_error());
             }
         }
         Ok(())

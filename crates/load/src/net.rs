@@ -23,7 +23,7 @@ pub(crate) trait Net {
     fn now_ns(&mut self) -> u64;
     /// CPU time of this worker in nanoseconds.
     fn cpu_ns(&mut self) -> u64;
-    /// Starts a connect and watches it under `token`.
+    /// Starts a connect and watches it under `token`: for its end where it is pending, for reading where it is done.
     fn connect(&mut self, token: u64) -> io::Result<(Handle, Connecting)>;
     /// How a pending connect ended; `WouldBlock` while it has not, because more than TCP has to
     /// be agreed on.
@@ -59,6 +59,9 @@ pub(crate) trait Net {
     }
     /// The connection carries no more requests: what still comes over it is no answer.
     fn leave(&mut self, _handle: Handle) {}
+    /// A request begins on the slot of this token, before any call for it. Nothing to a network; but who keeps
+    /// an account from the other side could not see it while it waits behind others.
+    fn begun(&mut self, _token: u64) {}
     /// What ends a wait in time.
     fn waits(&self) -> Waits {
         Waits::Pwait2
@@ -144,6 +147,11 @@ impl Linux {
         }
     }
 
+    /// Whether a connected socket dialled itself.
+    fn is_its_own_peer(&self, handle: Handle) -> bool {
+        matches!(&self.endpoint, Endpoint::Tcp { address, .. } if sys::connected_to_itself(handle, address))
+    }
+
     fn monotonic(&self, stamp: Option<u64>) -> Option<u64> {
         stamp.and_then(|realtime| realtime.checked_add_signed(-self.offset_ns))
     }
@@ -167,7 +175,7 @@ impl Net for Linux {
                 sys::connect(address, source)?
             }
         };
-        let state = if state == Connecting::Done && sys::connected_to_itself(fd) {
+        let state = if state == Connecting::Done && self.is_its_own_peer(fd) {
             sys::close(fd);
             return Err(io::Error::from_raw_os_error(libc::ECONNREFUSED));
         } else {
@@ -191,7 +199,7 @@ impl Net for Linux {
     fn connect_result(&mut self, handle: Handle) -> io::Result<()> {
         if self.tls.as_ref().is_none_or(|tls| tls.awaits_connect(handle)) {
             sys::connect_result(handle)?;
-            if sys::connected_to_itself(handle) {
+            if self.is_its_own_peer(handle) {
                 return Err(io::Error::from_raw_os_error(libc::ECONNREFUSED));
             }
         }

@@ -191,7 +191,14 @@ pub(crate) fn connect(address: &SocketAddr, source: Option<&IpAddr>) -> io::Resu
             return Err(e);
         }
     }
-    begin_connect(fd, &RawAddress::inet(address))
+    let to = RawAddress::inet(address);
+    let begun = begin_connect(fd, &to)?;
+    // To this machine the handshake is over when connect(2) returns, though it says that it is pending: asked
+    // again it says so, which spares a wake-up, a change of interest and a look at SO_ERROR.
+    if begun.1 == Connecting::Pending && address.ip().is_loopback() {
+        return begin_connect(fd, &to);
+    }
+    Ok(begun)
 }
 
 /// Opens a non-blocking connection to a Unix socket.
@@ -242,7 +249,7 @@ fn begin_connect(fd: RawFd, to: &RawAddress) -> io::Result<(RawFd, Connecting)> 
     // SAFETY: the address is valid and of the length given.
     match check(unsafe { libc::connect(fd, (&raw const to.storage).cast(), to.length) }) {
         Ok(_) => Ok((fd, Connecting::Done)),
-        Err(e) if matches!(e.raw_os_error(), Some(libc::EINPROGRESS | libc::EINTR)) => {
+        Err(e) if matches!(e.raw_os_error(), Some(libc::EINPROGRESS | libc::EALREADY | libc::EINTR)) => {
             Ok((fd, Connecting::Pending))
         }
         Err(e) => {
@@ -263,26 +270,26 @@ pub(crate) fn connect_result(fd: RawFd) -> io::Result<()> {
     if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
 }
 
-/// Whether a socket is connected to itself, which TCP allows when a client on
+/// Whether a socket that was connected to `peer` is connected to itself, which TCP allows when a client on
 /// an ephemeral port dials that very port: it would answer its own requests.
-pub(crate) fn connected_to_itself(fd: RawFd) -> bool {
-    // SAFETY: sockaddr_storage is plain data large enough for any address;
-    // the lengths said are its own.
+pub(crate) fn connected_to_itself(fd: RawFd, peer: &SocketAddr) -> bool {
+    // SAFETY: sockaddr_storage is plain data, large and aligned enough for an address of either family.
     unsafe {
         let mut own: libc::sockaddr_storage = mem::zeroed();
-        let mut peer: libc::sockaddr_storage = mem::zeroed();
-        let mut own_length = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
-        let mut peer_length = own_length;
-        if libc::getsockname(fd, (&raw mut own).cast(), &raw mut own_length) != 0
-            || libc::getpeername(fd, (&raw mut peer).cast(), &raw mut peer_length) != 0
-            || own_length != peer_length
-        {
+        let mut length = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
+        if libc::getsockname(fd, (&raw mut own).cast(), &raw mut length) != 0 {
             return false;
         }
-        let bytes = |storage: *const libc::sockaddr_storage| {
-            std::slice::from_raw_parts(storage.cast::<u8>(), own_length as usize)
-        };
-        bytes(&raw const own) == bytes(&raw const peer)
+        match peer {
+            SocketAddr::V4(peer) => {
+                let own = &*(&raw const own).cast::<libc::sockaddr_in>();
+                own.sin_port == peer.port().to_be() && own.sin_addr.s_addr.to_ne_bytes() == peer.ip().octets()
+            }
+            SocketAddr::V6(peer) => {
+                let own = &*(&raw const own).cast::<libc::sockaddr_in6>();
+                own.sin6_port == peer.port().to_be() && own.sin6_addr.s6_addr == peer.ip().octets()
+            }
+        }
     }
 }
 

@@ -126,11 +126,12 @@ impl<N: Net> Worker<N> {
     ) -> Worker<N> {
         let (count, pipeline) = (connections as usize, shared.pipeline as usize);
         let places = count * pipeline;
+        let rests = matches!(source, Source::Ramped { .. });
         let outgoing = if turns.is_some() && pipeline > 1 { OUTGOING_BYTES } else { 0 };
         Worker {
             drops_bodies: !shared.expect.checks_body() && net.discards(),
             net,
-            slots: (0..count).map(|_| Slot::new(pipeline, &shared.expect)).collect(),
+            slots: (0..count).map(|_| Slot { rests, ..Slot::new(pipeline, &shared.expect) }).collect(),
             source,
             free: VecDeque::with_capacity(places),
             restart: VecDeque::with_capacity(places),
@@ -366,8 +367,9 @@ impl<N: Net> Worker<N> {
         let start_ns = self.start_ns;
         let Source::Ramped { users, .. } = &mut self.source else { return };
         while let Some((slot, began)) = users.begin(now.saturating_sub(start_ns)) {
-            // One that is still busy from before the ramp fell simply goes on.
-            if self.slots[slot as usize].is_at_rest(now) && !books.over() {
+            // One that is still busy from before the ramp fell, or about to be, simply goes on.
+            if self.slots[slot as usize].rests && !books.over() {
+                self.slots[slot as usize].rests = false;
                 self.restart.push_back((slot, start_ns + began));
             }
         }
@@ -397,6 +399,7 @@ impl<N: Net> Worker<N> {
             return;
         }
         let passed = now.saturating_sub(self.start_ns);
+        let mut since = since.max(retry_at);
         match &mut self.source {
             Source::Closed { left } => {
                 if *left > 0 && !books.over() {
@@ -404,12 +407,18 @@ impl<N: Net> Worker<N> {
                     self.begin(books, slot, since, 0, now);
                 }
             }
-            Source::Ramped { users, .. } if !users.is_active(slot, passed) => {
-                if self.slots[slot as usize].state == State::Connected {
-                    self.drop_connection(books, slot, now);
+            Source::Ramped { left, users } => {
+                if !users.is_active(slot, passed) {
+                    self.slots[slot as usize].rests = true;
+                    if self.slots[slot as usize].state == State::Connected {
+                        self.drop_connection(books, slot, now);
+                    }
+                    return;
                 }
-            }
-            Source::Ramped { left, .. } => {
+                if since < now {
+                    // What was due before it ended and began anew is not made up for.
+                    since = since.max(self.start_ns + users.began_ns(slot, passed));
+                }
                 if *left > 0 && !books.over() {
                     *left -= 1;
                     self.begin(books, slot, since, 0, now);
@@ -433,10 +442,16 @@ impl<N: Net> Worker<N> {
                 return;
             }
             let Some((slot, since)) = self.free.pop_front() else { return };
+            let retry_at = self.slots[slot as usize].retry_at_ns;
+            if retry_at > now {
+                // Its connection has failed since it was free: the pause is for all of its places.
+                self.backing_off.push(Reverse((retry_at, slot)));
+                continue;
+            }
             if let Source::Open(schedule) = &mut self.source {
                 schedule.take();
             }
-            self.begin(books, slot, intended, since.saturating_sub(intended), now);
+            self.begin(books, slot, intended, since.max(retry_at).saturating_sub(intended), now);
         }
     }
 }

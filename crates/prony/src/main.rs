@@ -49,5 +49,6 @@ fn run(cli: Cli, printer: &Printer) -> Result<(), Failure> {
         Command::History(arguments) => commands::history::run(&arguments, printer),
         Command::Compare(arguments) => commands::compare::run(&arguments, printer),
         Command::Doctor(arguments) => commands::doctor::run(&arguments, printer),
+        Command::Schema(arguments) => commands::schema::run(&arguments, printer),
     }
 }

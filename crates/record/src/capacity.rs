@@ -1,5 +1,6 @@
 //! A search for the highest sustainable rate, as data.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::host::Host;
@@ -11,7 +12,7 @@ use crate::{Estimate, Tool};
 pub const SCHEMA: &str = "prony.capacity/1";
 
 /// A search of `prony capacity`, whole.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CapacityReport {
     /// [`SCHEMA`].
     pub schema: String,
@@ -35,7 +36,7 @@ pub struct CapacityReport {
 }
 
 /// What a search found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CapacityRecord {
     /// What had to be kept: `p99<50ms`, or the default in words.
     pub slo: String,
@@ -48,10 +49,14 @@ pub struct CapacityRecord {
     pub recovers: Option<bool>,
     /// Every probe in the order they were made.
     pub probes: Vec<Probe>,
+    /// Why the search was given up: its server died, was started again or answered with something else. There
+    /// is no capacity then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub void: Option<String>,
 }
 
 /// One load of a search.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Probe {
     /// Requests per second offered.
     pub rate_per_s: f64,

@@ -140,6 +140,7 @@ mod tests {
                 bound: Bound::Exact,
                 recovers: None,
                 probes: Vec::new(),
+                void: None,
             },
             confirmation: Some(trial),
         }

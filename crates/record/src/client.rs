@@ -1,10 +1,11 @@
 //! What the client itself cost over time.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Samples of Prony's own process by column, and of the CPUs where the server's samples do not have them
 /// already. At most 300 of them, whatever the load's length: a longer load has them further apart.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ClientColumns {
     /// From the window's start; samples of the warm-up are negative.

@@ -1,10 +1,11 @@
 //! No bare float reaches a report: an estimate says how sure it is, or why
 //! it cannot.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A figure with its 95 % interval.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// The figure.
     pub point: f64,

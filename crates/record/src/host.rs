@@ -1,9 +1,10 @@
 //! The machine a figure was measured on, as far as figures depend on it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The host. Its name is not among the fields on purpose.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Host {
     /// `Linux 6.1.0-18-amd64`.
@@ -38,7 +39,7 @@ pub struct Host {
 
 /// What the machine did over a trial's window beside the load, as far as it
 /// disturbs figures. What cannot be told is `None`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct HostWindow {
     /// The largest share of a used CPU's time that the hypervisor gave to others (`steal` of /proc/stat), 0 to 1.

@@ -24,7 +24,7 @@ pub use estimate::Estimate;
 pub use trial::Trial;
 
 /// The tool that wrote a record.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub struct Tool {
     /// Always `prony`.
     pub name: String,

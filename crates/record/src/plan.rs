@@ -4,13 +4,14 @@ use prony_load::list::TargetList;
 use prony_load::pace::Stage;
 use prony_load::plan::{Arrivals, Plan};
 use prony_load::tls::ALPN;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a secret is replaced by.
 pub const REDACTED: &str = "[redacted]";
 
 /// A plan, as JSON has it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanRecord {
     /// The URL without userinfo.
     pub url: String,
@@ -65,7 +66,7 @@ pub struct PlanRecord {
 }
 
 /// A list of requests, as it can be told from another. The requests themselves are the trial's `targets`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TargetsRecord {
     /// Lines with a request.
     pub lines: u64,
@@ -89,7 +90,7 @@ impl From<&TargetList> for TargetsRecord {
 }
 
 /// A stage: a linear change from the level before, 0 at first, to its own.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StageRecord {
     /// How long it takes; 0 is a jump.
     pub duration_ns: u64,
@@ -100,7 +101,7 @@ pub struct StageRecord {
 }
 
 /// How TLS is spoken, as JSON.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TlsPlanRecord {
     /// Against what the server's certificate is checked: `system`, `cacert`, or `none`.
     pub verify: String,

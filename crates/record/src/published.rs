@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A published comparison.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Published {
     /// What it is called, with its year.
     pub source: String,
@@ -24,7 +25,7 @@ pub struct Published {
 }
 
 /// One row of its tables: a candidate under one load.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct PublishedRow {
     /// The source's word for it.
     pub name: String,
@@ -42,6 +43,16 @@ pub struct PublishedRow {
     /// Why the row is left out of rank agreement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<String>,
+    /// How many workers the source gave it; `None` where it doesn't say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workers: Option<u32>,
+}
+
+impl Published {
+    /// How many workers the source gave a candidate of ours, by its label; all of its rows agree.
+    pub fn workers_of(&self, label: &str) -> Option<u32> {
+        self.rows.iter().filter(|row| row.candidate == label).find_map(|row| row.workers)
+    }
 }
 
 impl PublishedRow {
@@ -52,7 +63,7 @@ impl PublishedRow {
 }
 
 /// A conclusion of the source, with what would have to be seen for it to hold.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Conclusion {
     /// In words.
     pub text: String,
@@ -64,7 +75,7 @@ pub struct Conclusion {
 }
 
 /// The plans that a conclusion is about.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct At {
     /// Plans with one of these numbers of connections; empty: any.
     #[serde(default)]
@@ -82,7 +93,7 @@ impl At {
 }
 
 /// A rate that a conclusion is about.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AtRate {
     /// Requests per second.
@@ -97,7 +108,7 @@ pub enum AtRate {
 }
 
 /// A measured capacity that rates are shares of.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KneeOf {
     /// The candidate's label.
     pub candidate: String,

@@ -8,6 +8,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::capacity::CapacityRecord;
@@ -25,7 +26,7 @@ pub const SCHEMA: &str = "prony.run/1";
 const LINE_MAX_BYTES: u64 = 256 << 20;
 
 /// One line of a run log.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[expect(clippy::large_enum_variant, reason = "a few lines a second at most, and most are results")]
 pub enum Line {
@@ -40,7 +41,7 @@ pub enum Line {
 }
 
 /// What a run is going to do, and on what.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Header {
     /// [`SCHEMA`].
     pub schema: String,
@@ -90,7 +91,7 @@ pub struct Header {
 }
 
 /// A run that stops by its own precision.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PrecisionRecord {
     /// Half the width of every ratio's interval, as a share: 0.02 is ±2 %.
     pub share: f64,
@@ -99,7 +100,7 @@ pub struct PrecisionRecord {
 }
 
 /// A candidate of the run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CandidateRecord {
     /// `amphp:jit+ev`; only what differs from the defaults.
     pub label: String,
@@ -122,7 +123,7 @@ pub struct CandidateRecord {
 }
 
 /// What becomes of requests that wait (`GET /sleep`) at the same time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Sleep {
     /// They wait together.
@@ -142,7 +143,7 @@ impl Sleep {
 }
 
 /// What a candidate's full check found out about it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Found {
     /// Its label.
     pub candidate: String,
@@ -151,7 +152,7 @@ pub struct Found {
 }
 
 /// A candidate that does not run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Skipped {
     /// Its label.
     pub candidate: String,
@@ -162,7 +163,7 @@ pub struct Skipped {
 }
 
 /// A plan with its name within the experiment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NamedPlan {
     /// `c100`, `r20000`, or the name given.
     pub name: String,
@@ -182,7 +183,7 @@ pub struct NamedPlan {
 }
 
 /// A rate as a share of a measured knee.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ShareOf {
     /// 1 is the knee itself.
     pub share: f64,
@@ -191,7 +192,7 @@ pub struct ShareOf {
 }
 
 /// A planned trial.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedTrial {
     /// Its number in the run, from 0.
     pub index: u32,
@@ -204,7 +205,7 @@ pub struct PlannedTrial {
 }
 
 /// A trial begins.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialStart {
     /// The planned trial.
     #[serde(flatten)]
@@ -214,7 +215,7 @@ pub struct TrialStart {
 }
 
 /// A trial ended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialResult {
     /// The planned trial.
     #[serde(flatten)]
@@ -232,7 +233,7 @@ pub struct TrialResult {
 }
 
 /// Anything else worth keeping.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
     /// RFC 3339, UTC.
     pub at: String,

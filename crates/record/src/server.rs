@@ -1,9 +1,10 @@
 //! What the lab saw of a server during one trial.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A server process tree's costs over one trial.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerSamples {
     /// How CPU was read: `cgroup-v2`, `cgroup-v1` or `schedstat`. Figures of
     /// different methods are not compared.
@@ -32,7 +33,7 @@ pub struct ServerSamples {
 }
 
 /// Samples of a server by column.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct SampleColumns {
     /// From the window's start; samples of the warm-up are negative.
     pub at_ns: Vec<i64>,

@@ -1,9 +1,10 @@
 //! Thresholds held against what was measured, as JSON.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What became of a threshold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
     /// Its whole interval is within the limit.
@@ -26,7 +27,7 @@ impl Decision {
 }
 
 /// A threshold held against a trial.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SloRecord {
     /// As it was written: `p99<50ms`.
     pub slo: String,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use prony_load::measurement::{RequestCounts, RunTotal, TlsUse};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::client::ClientColumns;
@@ -15,7 +16,7 @@ use crate::{Estimate, Tool};
 pub const SCHEMA: &str = "prony.trial/1";
 
 /// One candidate under one plan, once.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trial {
     /// [`SCHEMA`].
     pub schema: String,
@@ -71,7 +72,7 @@ pub struct Trial {
 }
 
 /// One request of a list, over all lines that say it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TargetFigures {
     /// Method and path, `GET /a`; `other requests` for those without figures of their own.
     pub request: String,
@@ -98,7 +99,7 @@ pub struct TargetFigures {
 }
 
 /// What TLS was agreed on over the whole run, the connects before the clock included.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TlsRecord {
     /// In the first handshake that succeeded: `TLSv1.2` or `TLSv1.3`; `None` where none did.
     pub version: Option<String>,
@@ -129,7 +130,7 @@ impl From<&TlsUse> for TlsRecord {
 }
 
 /// What was loaded.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TargetRecord {
     /// URL without userinfo.
     pub url: String,
@@ -138,7 +139,7 @@ pub struct TargetRecord {
 }
 
 /// The counted span.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Window {
     /// Traffic before it.
     pub warmup_ns: u64,
@@ -147,7 +148,7 @@ pub struct Window {
 }
 
 /// What became of the load: a finding, not an error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// The load was carried.
@@ -159,7 +160,7 @@ pub enum Outcome {
 }
 
 /// [`RequestCounts`] as JSON.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "documented at RequestCounts")]
 pub struct Requests {
     pub carried_in: u64,
@@ -186,7 +187,7 @@ impl From<RequestCounts> for Requests {
 }
 
 /// [`RunTotal`] as JSON.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "documented at RunTotal")]
 pub struct RunTotals {
     pub sent: u64,
@@ -201,7 +202,7 @@ impl From<RunTotal> for RunTotals {
 }
 
 /// Whether a throughput is the server's, or only what the client managed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Bound {
     /// It is the server's figure.
@@ -211,7 +212,7 @@ pub enum Bound {
 }
 
 /// How much was carried.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Throughput {
     /// Completed requests per second of the window.
     pub requests_per_s: Estimate,
@@ -224,7 +225,7 @@ pub struct Throughput {
 }
 
 /// The parts of a request's time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "documented at prony_load::measurement::Latency")]
 pub struct Latencies {
     pub response: Summary,
@@ -238,7 +239,7 @@ pub struct Latencies {
 }
 
 /// By whose clock an answer's bytes are stamped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
     /// The kernel's receive stamps.
@@ -261,7 +262,7 @@ pub const PERCENTILES: [(&str, f64); 7] = [
 ];
 
 /// A distribution of durations, summarised.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// Whose clock.
     pub clock: Clock,
@@ -333,7 +334,7 @@ impl Summary {
 }
 
 /// A part of the window: a second, or in a long one a power of two of seconds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SeriesPoint {
     /// From the window's start.
     pub at_ns: u64,
@@ -356,7 +357,7 @@ pub struct SeriesPoint {
 }
 
 /// What the client itself cost in the window.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Client {
     /// CPU time of the worker threads.
     pub cpu_ns: u64,
@@ -381,7 +382,7 @@ pub struct Client {
 }
 
 /// How far a trial's figures can be trusted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
     /// The worst effect of its reasons.
     pub validity: Validity,
@@ -390,7 +391,7 @@ pub struct Verdict {
 }
 
 /// The verdict in a word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Validity {
     /// Every figure printed stands.
@@ -402,7 +403,7 @@ pub enum Validity {
 }
 
 /// One reason of a verdict.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reason {
     /// DESIGN's code, `client_saturated`.
     pub code: String,
@@ -417,7 +418,7 @@ pub struct Reason {
 }
 
 /// What a reason does to the figures it affects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
     /// Worth knowing; the figures stand.

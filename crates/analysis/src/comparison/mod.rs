@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use prony_record::Estimate;
 use prony_record::run_log::RunLog;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::analyse::{last_results, plan_names};
@@ -59,7 +60,7 @@ impl Options {
 }
 
 /// B beside A.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Comparison {
     /// The schema's name: `prony.comparison/1`.
     pub schema: &'static str,
@@ -84,7 +85,7 @@ pub struct Comparison {
 }
 
 /// One side.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Side {
     /// The run's file.
     pub run: String,
@@ -97,7 +98,7 @@ pub struct Side {
 }
 
 /// Both under one plan.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PlanComparison {
     /// The plan's name.
     pub name: String,
@@ -114,10 +115,11 @@ pub struct PlanComparison {
 }
 
 /// One figure of both.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FigureComparison {
     /// `throughput`, `p50`, `p99`, `cpu`, `memory` or `startup`: in requests per second, nanoseconds, bytes.
     #[serde(serialize_with = "by_name")]
+    #[schemars(with = "String")]
     pub figure: Figure,
     /// A's, over its trials.
     pub a: Option<Estimate>,

@@ -2,10 +2,11 @@
 
 use prony_stats::CONFIDENCE;
 use prony_stats::student::t_two_sided;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The A/A noise of one figure in one run.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Noise {
     /// From one trial to the next of the same candidate: the standard deviation, as a share.
     pub trial_to_trial: f64,

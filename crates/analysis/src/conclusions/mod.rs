@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use prony_record::Estimate;
 use prony_record::published::{Conclusion, Published};
 use prony_record::run_log::{NamedPlan, RunLog, TrialResult};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::claim::{Claim, Quantity, Side, Term};
@@ -20,7 +21,7 @@ mod evidence;
 mod interval;
 
 /// What became of a claim.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Judgement {
     /// The interval is wholly on the side that the claim says.
@@ -77,7 +78,7 @@ impl Judgement {
 }
 
 /// A conclusion of the source, judged.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Judged {
     /// The source's words.
     pub text: String,
@@ -99,7 +100,7 @@ pub struct Judged {
 }
 
 /// A conclusion under one plan.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct JudgedPlan {
     /// The plan's name.
     pub plan: String,

@@ -21,7 +21,8 @@ pub(crate) struct Aim {
 }
 
 impl Aim {
-    pub(crate) fn of(candidate: &Candidate, route: Route, ask: &Ask) -> Aim {
+    /// `checks` are the experiment's, which replace the contract and a recipe's own.
+    pub(crate) fn of(candidate: &Candidate, route: Route, ask: &Ask, checks: &[CustomCheck]) -> Aim {
         let mut expectation = candidate.expectation();
         if candidate.server().is_none() {
             let own = expectation.custom.first().map(|check| check.method_and_path().1.to_owned());
@@ -29,12 +30,11 @@ impl Aim {
             expectation.custom = vec![CustomCheck::answers(&path)];
             return Aim { path, expect: ask.expect.clone(), route: None, expectation };
         }
-        // A recipe's own checks replace the contract: the first that can be asked by GET is the load.
-        let own = expectation
-            .custom
-            .iter()
-            .find(|check| check.method_and_path().0 == "GET" && check.send.is_none());
-        if let Some(own) = own {
+        if !checks.is_empty() {
+            checks.clone_into(&mut expectation.custom);
+        }
+        // Own checks replace the contract: the first that can be asked by GET is the load.
+        if let Some(own) = expectation.custom.iter().find(|check| check.is_loadable()) {
             let body = own.body.clone().map(String::into_bytes);
             let expect = Expect { status: own.status, body, ..Expect::default() };
             return Aim { path: own.method_and_path().1.to_owned(), expect, route: None, expectation };

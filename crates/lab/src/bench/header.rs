@@ -70,12 +70,17 @@ fn candidate_record(c: &BenchCandidate, setup: &BenchSetup) -> CandidateRecord {
 
 /// Workers that a candidate is told to use.
 pub(super) fn workers(c: &BenchCandidate, setup: &BenchSetup) -> u32 {
-    c.candidate.workers(setup.experiment.workers.workers(setup.experiment.server_cores))
+    // Where the source does not say, only servers that can have no more than one run (`resolve`).
+    c.candidate.workers(setup.experiment.workers_of(c.candidate.label()).unwrap_or(1))
 }
 
 /// The experiment's plans as they are stored, aimed at a placeholder without a port.
 pub fn named_plans(setup: &BenchSetup) -> Vec<NamedPlan> {
-    let aims = setup.candidates.iter().map(|c| Aim::of(&c.candidate, setup.experiment.route, &setup.ask));
+    let experiment = &setup.experiment;
+    let aims = setup
+        .candidates
+        .iter()
+        .map(|c| Aim::of(&c.candidate, experiment.route, &setup.ask, &experiment.checks));
     let (path, expect) =
         aims.map(|aim| (aim.path, aim.expect)).next().unwrap_or_else(|| ("/".to_owned(), Expect::default()));
     let target =

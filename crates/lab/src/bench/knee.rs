@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use prony_analysis::slo::Slo;
-use prony_analysis::trial::TrialContext;
-use prony_load::Plan;
 use prony_load::pace::Rate;
+use prony_load::{Control, LoadError, Plan, Snapshot};
 use prony_record::run_log::{PlannedTrial, ShareOf, TrialResult};
 
 use super::course::Course;
+use super::loaded::Loading;
 use super::trial::{Ended, Up};
 use super::{BenchError, BenchEvent};
-use crate::capacity::{self, CapacityEvent, CapacityPlan};
+use crate::capacity::{self, CapacityEvent, CapacityOutcome, CapacityPlan, Probed};
 use crate::experiment::{Experiment, ExperimentPlan};
 
 /// The search in an experiment ends this close to the edge: blocks tell the rest.
@@ -67,27 +67,28 @@ impl Knees {
     }
 }
 
+/// What is searched for.
+pub(super) struct Sought<'a> {
+    pub(super) plan: &'a ExperimentPlan,
+    pub(super) slos: &'a [Slo],
+    pub(super) load: Plan,
+}
+
 impl Course<'_> {
     /// Searches for the capacity of a server that is up; it is down afterwards.
     pub(super) fn search(
         &mut self,
         planned: &PlannedTrial,
-        plan: &ExperimentPlan,
-        slos: &[Slo],
-        load: Plan,
+        sought: &Sought<'_>,
         mut up: Up,
+        recycles: bool,
     ) -> Result<Ended, BenchError> {
         let wanted = CapacityPlan {
-            load,
-            slos: slos.to_vec(),
-            probe: plan.duration,
+            load: sought.load.clone(),
+            slos: sought.slos.to_vec(),
+            probe: sought.plan.duration,
             resolution: RESOLUTION,
             start: None,
-        };
-        let context = TrialContext {
-            host: self.setup.host.clone(),
-            redact: self.setup.redact.clone(),
-            ..TrialContext::default()
         };
         let tell = &mut *self.tell;
         let mut heard = |event: &CapacityEvent<'_>| {
@@ -95,36 +96,44 @@ impl Course<'_> {
                 tell(&BenchEvent::Load { planned, snapshot, load_time: *load_time });
             }
         };
-        let begun = std::time::Instant::now();
-        let outcome = capacity::search(&wanted, &context, self.loader, self.interrupt, &mut heard);
-        let died = up.running.as_mut().and_then(crate::supervise::Running::died);
-        self.under_load += begun.elapsed();
-        self.down(planned, &mut up)?;
-        let mut result = TrialResult {
-            planned: planned.clone(),
-            trial: None,
-            server: None,
-            failure: None,
-            capacity: None,
+        let mut loading =
+            Loading::of(self.setup, self.loader, &planned.candidate, recycles, up.running.as_mut());
+        let mut prober = |load: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
+            let (trial, server) = loading.load(load, control, observe)?;
+            Ok(Probed { trial, server })
         };
-        match (outcome, died) {
-            (_, Some(death)) => {
-                result.failure =
-                    Some(format!("{} {} while its capacity was searched for.", planned.candidate, death.how));
-            }
-            (Ok(outcome), None) if outcome.interrupted => return Ok(Ended::Interrupted(None)),
-            (Ok(outcome), None) => {
-                if outcome.record.capacity_per_s.is_none() {
-                    result.failure = Some(format!(
-                        "{} sustains no rate that was tried ({}).",
-                        planned.candidate, outcome.record.slo
-                    ));
-                }
-                result.trial = outcome.trial;
-                result.capacity = Some(outcome.record);
-            }
-            (Err(why), None) => result.failure = Some(why.to_string()),
-        }
-        Ok(Ended::Result(Box::new(result)))
+        let outcome = capacity::search_by(&wanted, &mut prober, self.interrupt, &mut heard);
+        let (under_load, death) = (loading.under_load, loading.death);
+        self.under_load += under_load;
+        self.down(planned, &mut up)?;
+        Ok(ended(planned, outcome, death))
     }
+}
+
+/// What a search is to its run log.
+fn ended(
+    planned: &PlannedTrial,
+    outcome: Result<CapacityOutcome, LoadError>,
+    death: Option<String>,
+) -> Ended {
+    let mut result =
+        TrialResult { planned: planned.clone(), trial: None, server: None, failure: None, capacity: None };
+    match (outcome, death) {
+        (Ok(outcome), _) if outcome.interrupted => return Ended::Interrupted(None),
+        (Ok(outcome), _) => {
+            let CapacityOutcome { record, trial, server, .. } = outcome;
+            result.failure = match (&record.void, &record.capacity_per_s) {
+                (Some(why), _) => Some(format!("Its capacity was not found: {why}")),
+                (None, None) => {
+                    Some(format!("{} sustains no rate that was tried ({}).", planned.candidate, record.slo))
+                }
+                (None, Some(_)) => None,
+            };
+            (result.trial, result.server, result.capacity) = (trial, server, Some(record));
+        }
+        (Err(_), Some(death)) => result.failure = Some(death),
+        (Err(LoadError::Interrupted), None) => return Ended::Interrupted(None),
+        (Err(why), None) => result.failure = Some(why.to_string()),
+    }
+    Ended::Result(Box::new(result))
 }

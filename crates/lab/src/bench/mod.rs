@@ -25,6 +25,7 @@ mod budget;
 mod course;
 mod header;
 mod knee;
+mod loaded;
 mod marks;
 mod pins;
 mod precision;
@@ -301,5 +302,9 @@ pub enum BenchError {
     },
 }
 
+#[cfg(test)]
+mod checks_tests;
+#[cfg(test)]
+mod knee_tests;
 #[cfg(test)]
 mod tests;

@@ -58,8 +58,15 @@ pub fn resolve(
             continue;
         }
         let route = experiment.route;
-        if candidate.expectation().custom.is_empty() && !candidate.routes().contains(&route) {
+        let own = !candidate.expectation().custom.is_empty() || !experiment.checks.is_empty();
+        if !own && !candidate.routes().contains(&route) {
             skip(&label, format!("Its recipe has no route {:?}.", route.as_str()), None);
+            continue;
+        }
+        if candidate.workers(2) > 1 && experiment.workers_of(&label).is_none() {
+            let why = "Its source does not say how many workers it had: write workers = N in its [[row]]s there, or \
+                       another \"workers\" in the experiment.";
+            skip(&label, why.to_owned(), None);
             continue;
         }
         if let Status::Missing(missing) = provision::status(&candidate, layout) {

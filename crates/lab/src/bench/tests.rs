@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::path::Path;
 
+use prony_load::plan::Stop;
 use prony_record::run_log::{CandidateRecord, Line, RunLog};
 use prony_record::trial::Validity;
 
@@ -14,7 +15,7 @@ use crate::guard::tests::{guard_exe, supervision};
 use crate::recipe::Route;
 
 /// A setup below `root` of commands: `NAME` and what is run, `SELF` being the example.
-fn setup(root: &Path, commands: &[(&str, &str)], blocks: u32) -> BenchSetup {
+pub(super) fn setup(root: &Path, commands: &[(&str, &str)], blocks: u32) -> BenchSetup {
     let me = guard_exe().display().to_string();
     let candidate = |(name, command): &(&str, &str)| BenchCandidate {
         candidate: Candidate::command(name, &command.replace("SELF", &me)).unwrap(),
@@ -38,17 +39,18 @@ fn setup(root: &Path, commands: &[(&str, &str)], blocks: u32) -> BenchSetup {
     }
 }
 
-const SERVE: &str = "exec SELF serve {port}";
+pub(super) const SERVE: &str = "exec SELF serve {port}";
 
-/// A short real load in place of the plan's long one.
-fn quick(
+/// A real load in place of the plan's long one, which ends by its count: however slow the machine is, all of it
+/// is answered.
+pub(super) fn quick(
     plan: &Plan,
     control: &Control,
     observe: &mut dyn FnMut(&Snapshot),
 ) -> Result<Measurement, LoadError> {
     let mut short = plan.clone();
     (short.connections, short.warmup) = (1, Duration::ZERO);
-    short.stop.duration = Some(Duration::from_millis(30));
+    short.stop = Stop { duration: Some(Duration::from_secs(600)), requests: Some(20) };
     observe(&Snapshot::default());
     prony_load::run(&short, control, observe)
 }
@@ -57,7 +59,7 @@ fn run_quick(setup: &BenchSetup) -> Result<BenchOutcome, BenchError> {
     run(setup, &mut quick, &Interrupt::new(), &mut |_| ())
 }
 
-fn read(setup: &BenchSetup) -> RunLog {
+pub(super) fn read(setup: &BenchSetup) -> RunLog {
     RunLog::read(&setup.log).unwrap()
 }
 
@@ -70,7 +72,7 @@ fn indices(log: &RunLog) -> Vec<u32> {
 }
 
 /// No server is left, and nothing that would tell of one.
-fn assert_nothing_left(root: &Path) {
+pub(super) fn assert_nothing_left(root: &Path) {
     assert_eq!(std::fs::read_dir(root.join("journal")).map_or(0, Iterator::count), 0);
 }
 
@@ -115,7 +117,7 @@ fn every_trial_runs_on_a_fresh_server_and_is_recorded() {
     assert_eq!(ports.len(), 4, "each server on a port of its own");
     for result in &log.results {
         let (trial, server) = (result.trial.as_ref().unwrap(), result.server.as_ref().unwrap());
-        assert!(trial.requests.completed > 0 && trial.requests.failed == 0);
+        assert_eq!((trial.requests.completed, trial.requests.failed), (20, 0));
         assert!(server.startup_ns > 0 && server.peak_memory_bytes > 0 && server.processes >= 1, "{server:?}");
         assert!(server.columns.at_ns.len() >= 2);
     }
@@ -306,7 +308,7 @@ fn a_liar_is_found_by_its_check_and_left_out() {
         let count = |name: &str| log.results.iter().filter(|r| r.planned.candidate == name).count();
         assert_eq!((count("lie"), count("serve")), (1, 2));
         let measured = log.results.iter().filter_map(|r| r.trial.as_ref());
-        assert!(measured.into_iter().all(|t| t.requests.completed > 0 && t.requests.failed == 0));
+        assert!(measured.into_iter().all(|t| (t.requests.completed, t.requests.failed) == (20, 0)));
     }
 }
 

@@ -2,34 +2,23 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
-use prony_analysis::trial::{TrialContext, judge};
 use prony_load::plan::Arrivals;
-use prony_load::{LoadError, Measurement, Plan, Target};
-use prony_record::client::ClientColumns;
-use prony_record::host::HostWindow;
+use prony_load::{LoadError, Plan, Snapshot, Target};
 use prony_record::run_log::{PlannedTrial, TrialResult};
-use prony_record::server::ServerSamples;
-use prony_record::trial::Trial;
 
 use super::aim::{self, Aim};
 use super::course::Course;
 use super::header::workers;
-use super::{BenchCandidate, BenchError, BenchEvent, marks};
-use crate::client_watch::ClientWatch;
+use super::knee::Sought;
+use super::loaded::Loading;
+use super::{BenchCandidate, BenchError, BenchEvent};
 use crate::experiment::ExperimentPlan;
 use crate::guard::{RUN_DIR_MARK, remove_run_dir};
-use crate::host_watch::HostWatch;
 use crate::launch::LaunchContext;
 use crate::run_dir;
-use crate::sample::{Sampler, Samples};
-use crate::supervise::{Death, Running, Server, StartErrorKind, port_of};
+use crate::supervise::{Running, Server, StartErrorKind, port_of};
 use crate::units::show_duration;
-
-/// A server that used this share of its cores was the limit itself: DESIGN's
-/// verdict `client_saturated` then does not apply.
-const SATURATED: f64 = 0.95;
 
 /// How a trial ended.
 pub(super) enum Ended {
@@ -72,7 +61,10 @@ impl Course<'_> {
         };
         let mut aim = match self.aims.remove(&planned.candidate) {
             Some(aim) => aim,
-            None => (Aim::of(&c.candidate, setup.experiment.route, &setup.ask), false),
+            None => {
+                let experiment = &setup.experiment;
+                (Aim::of(&c.candidate, experiment.route, &setup.ask, &experiment.checks), false)
+            }
         };
         let ended = self.trial_of(planned, c, plan, &mut aim);
         self.aims.insert(planned.candidate.clone(), aim);
@@ -115,7 +107,7 @@ impl Course<'_> {
         let load =
             plan.aimed(up.target.clone(), aim.expect.clone(), &setup.pins.client, setup.experiment.seed);
         match &plan.capacity {
-            Some(slos) => self.search(planned, plan, slos, load, up),
+            Some(slos) => self.search(planned, &Sought { plan, slos, load }, up, c.candidate.recycles()),
             None => self.load_and_judge(planned, &load, up, c.candidate.recycles()),
         }
     }
@@ -171,48 +163,22 @@ impl Course<'_> {
         mut up: Up,
         recycles: bool,
     ) -> Result<Ended, BenchError> {
-        let used = self.setup.pins.used();
-        let client = &self.setup.pins.client;
-        let sampler = up.running.as_ref().map(|r| Sampler::start(r.watched(), client, &used));
-        // The sampler of a server of ours has the CPUs already.
-        let sampled = matches!(sampler, Some(Ok(_)));
-        let client_watch = if sampled { ClientWatch::of(&[]) } else { ClientWatch::with_cores(&used) };
-        let mut watch = (HostWatch::of(&used), client_watch);
-        let (measured, mut death) = self.load(planned, plan, up.running.as_mut(), &mut watch);
-        let samples = sampler.and_then(Result::ok).map(Sampler::finish);
-        death = death.or_else(|| up.running.as_mut().and_then(Running::died));
-        let startup = up.running.as_ref().map(Running::startup);
+        let control = self.interrupt.control();
+        let load_time = plan.warmup + plan.stop.duration.unwrap_or_default();
+        let tell = &mut *self.tell;
+        let mut observe = |snapshot: &Snapshot| tell(&BenchEvent::Load { planned, snapshot, load_time });
+        let mut loading =
+            Loading::of(self.setup, self.loader, &planned.candidate, recycles, up.running.as_mut());
+        let loaded = loading.load(plan, &control, &mut observe);
+        let (under_load, death) = (loading.under_load, loading.death);
+        self.under_load += under_load;
         self.down(planned, &mut up)?;
-        let death = death.map(|Death { how, log_tail }| match log_tail.as_slice() {
-            [] => format!("{} {how} while it was loaded.", planned.candidate),
-            tail => {
-                format!("{} {how} while it was loaded. It wrote:\n  {}", planned.candidate, tail.join("\n  "))
-            }
-        });
         let result = |trial, server, failure| {
             Box::new(TrialResult { planned: planned.clone(), trial, server, failure, capacity: None })
         };
-        Ok(match (measured, death) {
-            (Ok(m), death) => {
-                let changes = samples.as_ref().map(|samples| samples.changes(m.window_end_ns));
-                let server = self.server_samples(&m, samples, startup);
-                let (host_watch, client_watch) = watch;
-                let client = client_watch.finish(m.window_start_ns);
-                let mut trial = self.judged(&m, plan, server.as_ref(), host_watch.finish(&m.address), client);
-                // Ended by us because the server died is a finding, not an interruption.
-                trial.interrupted = m.interrupted && death.is_none();
+        Ok(match (loaded, death) {
+            (Ok((trial, server)), _) => {
                 let interrupted = trial.interrupted;
-                // What ended with a server that died is said by its death.
-                match (death, changes) {
-                    (Some(death), _) => marks::died(&mut trial, death),
-                    (None, Some(changes)) => {
-                        marks::changed(&mut trial, &planned.candidate, &changes, recycles);
-                    }
-                    (None, None) => {}
-                }
-                if let Some(server) = &server {
-                    marks::grown(&mut trial, &planned.candidate, server);
-                }
                 let result = result(Some(trial), server, None);
                 if interrupted { Ended::Interrupted(Some(result)) } else { Ended::Result(result) }
             }
@@ -236,71 +202,6 @@ impl Course<'_> {
             self.event("killed", text)?;
         }
         Ok(())
-    }
-
-    /// Applies the load; ends it early when the server dies, since the rest
-    /// would only count refused connections.
-    fn load(
-        &mut self,
-        planned: &PlannedTrial,
-        plan: &Plan,
-        mut running: Option<&mut Running>,
-        (host_watch, client_watch): &mut (HostWatch, ClientWatch),
-    ) -> (Result<Measurement, LoadError>, Option<Death>) {
-        let control = self.interrupt.control();
-        let load_time = plan.warmup + plan.stop.duration.unwrap_or_default();
-        let mut death = None;
-        let tell = &mut *self.tell;
-        let mut observe = |snapshot: &prony_load::Snapshot| {
-            host_watch.look(snapshot);
-            client_watch.look();
-            if death.is_none()
-                && let Some(died) = running.as_mut().and_then(|r| r.died())
-            {
-                death = Some(died);
-                control.stop();
-            }
-            tell(&BenchEvent::Load { planned, snapshot, load_time });
-        };
-        let begun = Instant::now();
-        let measured = (self.loader)(plan, &control, &mut observe);
-        self.under_load += begun.elapsed();
-        (measured, death)
-    }
-
-    fn server_samples(
-        &self,
-        m: &Measurement,
-        samples: Option<Samples>,
-        startup: Option<Duration>,
-    ) -> Option<ServerSamples> {
-        let startup = startup.unwrap_or_default();
-        samples?.window(m.window_start_ns, m.window_end_ns, startup, &self.setup.pins.server)
-    }
-
-    fn judged(
-        &self,
-        m: &Measurement,
-        plan: &Plan,
-        server: Option<&ServerSamples>,
-        host_window: Option<HostWindow>,
-        client_columns: Option<ClientColumns>,
-    ) -> Trial {
-        let window_ns = m.window_end_ns.saturating_sub(m.window_start_ns);
-        let cores = self.setup.pins.server.len();
-        #[expect(clippy::cast_precision_loss, reason = "nanoseconds of a day times cores are below 2^53")]
-        let saturated =
-            |s: &ServerSamples| s.window_cpu_ns as f64 >= SATURATED * cores as f64 * window_ns as f64;
-        let context = TrialContext {
-            host: self.setup.host.clone(),
-            redact: self.setup.redact.clone(),
-            embedded_target: false,
-            // Not pinned, the server's cores are nobody's in particular.
-            server_saturated: server.filter(|_| cores > 0).map(saturated),
-            host_window,
-            client_columns,
-        };
-        judge(m, plan, &context)
     }
 }
 

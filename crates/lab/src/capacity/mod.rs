@@ -2,25 +2,30 @@
 //!
 //! A probe is an open load at a constant rate. It is sustained when the backlog does not grow, failures
 //! stay below a thousandth, what is due is carried, and every threshold asked for is kept. A probe that
-//! clearly fails is ended early, and the server is given time to drain before the next.
+//! clearly fails is ended early, and the server is given time to drain before the next. One that dies, is
+//! started again or answers with something else ends the search: its rates would be of several servers.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use prony_analysis::search::{Answer, Course, Phase, Probe, Search};
 use prony_analysis::slo::Slo;
-use prony_analysis::trial::{TrialContext, judge};
+use prony_analysis::trial::TrialContext;
 use prony_load::pace::Rate;
 use prony_load::plan::{Arrivals, Stop};
 use prony_load::{LoadError, Plan, Snapshot};
 use prony_record::Estimate;
 use prony_record::capacity::{CapacityRecord, Probe as ProbeRecord};
+use prony_record::server::ServerSamples;
 use prony_record::trial::{Bound, Trial};
 
 use crate::bench::{Interrupt, Loader};
 
+mod probe;
 mod sustained;
 
-use sustained::{Backlog, ENDED_MIN, sustained};
+pub use probe::{Probed, Prober};
+
+use sustained::{Backlog, ENDED_MIN, sustained, void};
 
 /// Failures that a sustained rate may have, where no threshold says more.
 pub const ERRORS_MAX_SHARE: f64 = 0.001;
@@ -56,6 +61,8 @@ const START_SHARE: f64 = 0.125;
 const PUSH: f64 = 1.2;
 /// A server that has not drained after this long is probed all the same.
 const DRAIN_MAX: Duration = Duration::from_secs(10);
+/// Between two looks whether it has drained.
+const DRAIN_PAUSE: Duration = Duration::from_millis(100);
 
 /// What happens in a search, for progress lines.
 #[derive(Debug)]
@@ -85,13 +92,15 @@ pub enum CapacityEvent<'a> {
 pub struct CapacityOutcome {
     /// What was found.
     pub record: CapacityRecord,
-    /// The confirmation, where there was one, else the last probe.
+    /// The confirmation, where there was one, else the last probe; of a void search, the load that voided it.
     pub trial: Option<Trial>,
+    /// What that trial cost the server, where somebody looked.
+    pub server: Option<ServerSamples>,
     /// Whether it was ended early.
     pub interrupted: bool,
 }
 
-/// Searches.
+/// Searches, on a server of which nothing is known but its answers.
 ///
 /// # Errors
 /// When a load could not be applied at all.
@@ -102,20 +111,36 @@ pub fn search(
     interrupt: &Interrupt,
     tell: &mut dyn FnMut(&CapacityEvent<'_>),
 ) -> Result<CapacityOutcome, LoadError> {
-    Run { plan, context, loader, interrupt, tell, probes: Vec::new(), unloaded_ns: None, trial: None }
-        .search()
+    search_by(plan, &mut *probe::from_outside(context, loader), interrupt, tell)
+}
+
+/// Searches with loads that somebody else applies and judges: the laboratory, which sees the server too.
+///
+/// # Errors
+/// When a load could not be applied at all.
+pub fn search_by(
+    plan: &CapacityPlan,
+    prober: &mut Prober<'_>,
+    interrupt: &Interrupt,
+    tell: &mut dyn FnMut(&CapacityEvent<'_>),
+) -> Result<CapacityOutcome, LoadError> {
+    let run =
+        Run { plan, prober, interrupt, tell, probes: Vec::new(), unloaded_ns: None, kept: None, void: None };
+    run.search()
 }
 
 struct Run<'a, 'l> {
     plan: &'a CapacityPlan,
-    context: &'a TrialContext,
-    loader: &'a mut Loader<'l>,
+    prober: &'a mut Prober<'l>,
     interrupt: &'a Interrupt,
     tell: &'a mut dyn FnMut(&CapacityEvent<'_>),
     probes: Vec<ProbeRecord>,
     /// The median response of one connection with nothing else to do.
     unloaded_ns: Option<u64>,
-    trial: Option<Trial>,
+    /// What becomes the outcome's trial, and whether it is a confirmation.
+    kept: Option<(Probed, bool)>,
+    /// Why the rates seen so far are not of one server that does what it must.
+    void: Option<String>,
 }
 
 impl Run<'_, '_> {
@@ -123,6 +148,7 @@ impl Run<'_, '_> {
         self.unloaded_ns = self.alone()?;
         let start = match self.plan.start {
             Some(start) => start,
+            None if self.is_over() => 1.0,
             None => self.burst()? * START_SHARE,
         };
         let mut search = Search::new(Course {
@@ -131,7 +157,7 @@ impl Run<'_, '_> {
             resolution: self.plan.resolution,
             retreats: RETREATS,
         });
-        while !self.interrupt.asked() {
+        while !self.is_over() {
             let left = search.probes_left();
             let Some(probe) = search.propose() else { break };
             if probe.phase == Phase::Descending {
@@ -145,7 +171,7 @@ impl Run<'_, '_> {
             }
         }
         let interrupted = self.interrupt.asked();
-        let found = search.found();
+        let found = search.found().filter(|_| self.void.is_none());
         let slo = match self.plan.slos.as_slice() {
             [] => format!("the backlog does not grow, errors<{}%", ERRORS_MAX_SHARE * 100.0),
             slos => slos.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
@@ -157,8 +183,15 @@ impl Run<'_, '_> {
         });
         let bound = if found.is_some_and(|f| f.failed.is_none()) { Bound::Lower } else { Bound::Exact };
         let recovers = found.and_then(|found| found.recovers);
-        let record = CapacityRecord { slo, capacity_per_s, bound, recovers, probes: self.probes };
-        Ok(CapacityOutcome { record, trial: self.trial, interrupted })
+        let record =
+            CapacityRecord { slo, capacity_per_s, bound, recovers, probes: self.probes, void: self.void };
+        let (trial, server) = self.kept.map_or((None, None), |(kept, _)| (Some(kept.trial), kept.server));
+        Ok(CapacityOutcome { record, trial, server, interrupted })
+    }
+
+    /// Whether nothing more is to be loaded.
+    fn is_over(&self) -> bool {
+        self.void.is_some() || self.interrupt.asked()
     }
 
     /// One probe; `None` where somebody asked for the end.
@@ -177,11 +210,15 @@ impl Run<'_, '_> {
         };
         let left = (self.plan.probe + PROBE_WARMUP) * probes_left;
         (self.tell)(&CapacityEvent::Begins { rate_per_s: probe.level, phase: probe.phase.name(), left });
-        let (trial, hopeless) = self.apply(&load, true)?;
+        let (probed, hopeless) = self.apply(&load, true)?;
         if self.interrupt.asked() {
             return Ok(None);
         }
-        let (answer, why) = sustained(&trial, &self.plan.slos, hopeless);
+        let trial = &probed.trial;
+        let (answer, why) = match &self.void {
+            Some(why) => (Answer::Failed, why.clone()),
+            None => sustained(trial, &self.plan.slos, hopeless),
+        };
         let ended = trial.requests.failed + trial.requests.completed;
         let record = ProbeRecord {
             rate_per_s: probe.level,
@@ -196,8 +233,9 @@ impl Run<'_, '_> {
         };
         (self.tell)(&CapacityEvent::Ended(&record));
         self.probes.push(record);
-        if confirming || self.trial.is_none() {
-            self.trial = Some(trial);
+        let confirmed = self.kept.as_ref().is_some_and(|(_, confirmation)| *confirmation);
+        if self.void.is_none() && (confirming || !confirmed) {
+            self.kept = Some((probed, confirming));
         }
         Ok(Some(answer))
     }
@@ -212,7 +250,7 @@ impl Run<'_, '_> {
     }
 
     /// Applies a load; whether it was ended early because it cannot be carried.
-    fn apply(&mut self, load: &Plan, may_give_up: bool) -> Result<(Trial, bool), LoadError> {
+    fn apply(&mut self, load: &Plan, may_give_up: bool) -> Result<(Probed, bool), LoadError> {
         let control = self.interrupt.control();
         let mut backlog = Backlog::of(load);
         let load_time = load.warmup + load.stop.duration.unwrap_or_default();
@@ -225,15 +263,19 @@ impl Run<'_, '_> {
                 control.stop();
             }
         };
-        let measured = (self.loader)(load, &control, &mut observe)?;
-        Ok((judge(&measured, load, self.context), hopeless))
+        let probed = (self.prober)(load, &control, &mut observe)?;
+        if let Some(why) = void(&probed.trial) {
+            self.void = Some(why);
+            self.kept = Some((probed.clone(), false));
+        }
+        Ok((probed, hopeless))
     }
 
     /// What a closed load of all connections carries, in requests per second.
     fn burst(&mut self) -> Result<f64, LoadError> {
         let load = self.closed(self.plan.load.connections, Stop { duration: Some(BURST), requests: None });
-        let (trial, _) = self.apply(&load, false)?;
-        Ok(trial.throughput.requests_per_s.point)
+        let (probed, _) = self.apply(&load, false)?;
+        Ok(probed.trial.throughput.requests_per_s.point)
     }
 
     /// The median response of one connection; `None` where it did not answer.
@@ -241,8 +283,9 @@ impl Run<'_, '_> {
         const REQUESTS: u64 = 220; // a median is printed from 200 on
         let length = Duration::from_secs(1);
         let load = self.closed(1, Stop { duration: Some(length), requests: Some(REQUESTS) });
-        let (trial, _) = self.apply(&load, false)?;
-        Ok(trial.latency.response.p50_ns.or(trial.latency.response.mean_ns))
+        let (probed, _) = self.apply(&load, false)?;
+        let response = &probed.trial.latency.response;
+        Ok(response.p50_ns.or(response.mean_ns))
     }
 
     fn closed(&self, connections: u32, stop: Stop) -> Plan {
@@ -270,16 +313,17 @@ impl Run<'_, '_> {
     }
 
     /// Waits until one connection is answered about as fast as at the start: what an overload left in the
-    /// server's queues is not the next probe's.
+    /// server's queues is not the next probe's. By the clock: a look takes up to a second where the
+    /// server hardly answers, and next to nothing where it refuses.
     fn drain(&mut self) -> Result<(), LoadError> {
         let unloaded = self.unloaded_ns.unwrap_or(1_000_000);
-        let mut waited = Duration::ZERO;
-        while waited < DRAIN_MAX && !self.interrupt.asked() {
+        let until = Instant::now() + DRAIN_MAX;
+        while !self.is_over() {
             let seen = self.alone()?;
-            waited += Duration::from_millis(250);
-            if seen.is_some_and(|ns| ns <= unloaded * 2 + 1_000_000) {
+            if seen.is_some_and(|ns| ns <= unloaded * 2 + 1_000_000) || Instant::now() >= until {
                 break;
             }
+            std::thread::sleep(DRAIN_PAUSE);
         }
         Ok(())
     }

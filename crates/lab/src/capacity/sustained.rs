@@ -4,7 +4,7 @@ use prony_analysis::search::Answer;
 use prony_analysis::slo::{Decision, Slo};
 use prony_load::pace::Rate;
 use prony_load::{Plan, Snapshot};
-use prony_record::trial::{Outcome, Trial};
+use prony_record::trial::{Effect, Outcome, Trial};
 
 use super::{ERRORS_MAX_SHARE, share};
 
@@ -16,6 +16,18 @@ pub(super) const ENDED_MIN: u64 = 10;
 
 /// Verdicts that say that the client did not apply the load.
 const CLIENTS_FAULTS: [&str; 3] = ["client_saturated", "rate_not_reached", "ports_exhausted"];
+
+/// Verdicts of which one ends a search: what was seen before and after is not of one and the same server.
+const VOIDING: [&str; 3] = ["server_died", "server_restarted", "arithmetic"];
+
+/// Why a trial says that the search cannot go on. An unexpected status is no reason: refusing is what an
+/// overloaded server may do, and counts as a failure. An answer with another body never is.
+pub(super) fn void(trial: &Trial) -> Option<String> {
+    let wrong = trial.errors.get("body_mismatch").is_some_and(|count| *count > 0);
+    let voids = |code: &str| VOIDING.contains(&code) || (wrong && code == "wrong_answer");
+    let mut reasons = trial.verdict.reasons.iter().filter(|reason| reason.effect == Effect::Invalid);
+    reasons.find(|reason| voids(&reason.code)).map(|reason| reason.detail.clone())
+}
 
 /// Whether a trial's rate is sustained, and why (not).
 pub(super) fn sustained(trial: &Trial, slos: &[Slo], hopeless: bool) -> (Answer, String) {

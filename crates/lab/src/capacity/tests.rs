@@ -1,5 +1,7 @@
 use prony_analysis::testing::{Line, healthy};
-use prony_load::Target;
+use prony_analysis::trial::judge;
+use prony_load::{Control, Target};
+use prony_record::trial::{Effect, Reason};
 
 use super::*;
 
@@ -73,4 +75,72 @@ fn an_interrupt_ends_it_and_says_so() {
     let outcome = search(&plan(), &TrialContext::default(), &mut *loader, &interrupt, &mut tell).unwrap();
     assert!(outcome.interrupted && outcome.record.probes.len() == 1);
     assert_eq!(probes, 1);
+}
+
+/// The capacity of a line of 2,000 a second, by a client that is busy all the time from 500 a second on, and a lab
+/// that says of the server what it says.
+fn with_a_busy_client(server_saturated: Option<bool>) -> CapacityRecord {
+    let mut loader = line(2_000);
+    let mut prober = |load: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
+        let mut m = loader(load, control, observe)?;
+        if load.arrivals.rate().is_some_and(|rate| rate.as_per_s() > 500.0) {
+            let window_ns = m.window_end_ns - m.window_start_ns;
+            m.workers.iter_mut().for_each(|worker| worker.busy_ns = window_ns);
+        }
+        let context = TrialContext { server_saturated, ..TrialContext::default() };
+        Ok(Probed { trial: judge(&m, load, &context), server: None })
+    };
+    let plan = CapacityPlan { start: Some(250.0), ..plan() };
+    search_by(&plan, &mut prober, &Interrupt::new(), &mut |_| ()).unwrap().record
+}
+
+#[test]
+fn a_busy_client_is_the_limit_only_where_the_server_is_not() {
+    let at = |record: &CapacityRecord| record.capacity_per_s.as_ref().map(|found| found.point);
+    let limited = with_a_busy_client(Some(false));
+    assert_eq!(limited.bound, Bound::Lower, "{limited:#?}");
+    assert!(at(&limited).unwrap() <= 500.0, "{limited:#?}");
+    let saturated = with_a_busy_client(Some(true));
+    assert_eq!(saturated.bound, Bound::Exact, "{saturated:#?}");
+    assert!((at(&saturated).unwrap() / 2_000.0 - 1.0).abs() < 0.03, "{saturated:#?}");
+}
+
+/// A search in whose load of this number the verdict has an invalid reason, or answers have another body.
+fn voided_by(code: &str, number: usize, mismatches: u64) -> (CapacityOutcome, usize) {
+    let mut loads = 0;
+    let mut loader = line(2_000);
+    let mut prober = |load: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
+        let mut trial = judge(&loader(load, control, observe)?, load, &TrialContext::default());
+        loads += 1;
+        if loads == number {
+            trial.errors.insert("body_mismatch".to_owned(), mismatches);
+            trial.verdict.reasons.push(Reason {
+                code: code.to_owned(),
+                affects: Vec::new(),
+                effect: Effect::Invalid,
+                detail: "worker 7 by 8".to_owned(),
+                advice: String::new(),
+            });
+        }
+        Ok(Probed { trial, server: None })
+    };
+    let outcome = search_by(&plan(), &mut prober, &Interrupt::new(), &mut |_| ()).unwrap();
+    (outcome, loads)
+}
+
+#[test]
+fn a_server_that_is_another_in_between_ends_the_search() {
+    for (code, mismatches) in [("server_restarted", 0), ("server_died", 0), ("wrong_answer", 1)] {
+        // The first two loads are one connection alone, and a burst.
+        let (outcome, loads) = voided_by(code, 5, mismatches);
+        assert_eq!((loads, outcome.record.probes.len()), (5, 3), "{code}");
+        assert_eq!(outcome.record.void.as_deref(), Some("worker 7 by 8"));
+        assert_eq!((outcome.record.capacity_per_s, outcome.interrupted), (None, false));
+        assert!(outcome.trial.unwrap().verdict.reasons.iter().any(|reason| reason.code == code));
+    }
+    assert_eq!(voided_by("server_restarted", 1, 0).1, 1, "before any probe");
+    // A status that an overloaded server may answer with.
+    let (outcome, _) = voided_by("wrong_answer", 5, 0);
+    assert_eq!(outcome.record.void, None);
+    assert!(outcome.record.capacity_per_s.is_some());
 }

@@ -30,7 +30,8 @@ pub struct Verified {
     pub date: String,
     /// `native`, or the engine: `podman 4.3.1`.
     pub runtime: String,
-    /// Where its packages came from: `registry`, `local sources` or, in a container, `image`.
+    /// Where its packages came from: `registry`, `local sources`, `found on PATH` (nothing of it was installed, its
+    /// programs were there) or, in a container, `image`.
     pub how: String,
     /// The machine's system, architecture and count of CPUs.
     pub machine: String,

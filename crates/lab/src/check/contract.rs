@@ -171,20 +171,7 @@ impl Checks {
     fn custom(&mut self, check: &CustomCheck) {
         let (method, path) = check.method_and_path();
         let (response, wire) = self.ask(method, path, check.send.as_deref().map(str::as_bytes), false);
-        let judged = response.map_err(|fault| fault.to_string()).and_then(|response| {
-            let status_is_right = match check.status {
-                Some(expected) => response.status == expected,
-                None => (200..400).contains(&response.status),
-            };
-            if !status_is_right {
-                let expected = check.status.map_or_else(|| "2xx or 3xx".to_owned(), |s| s.to_string());
-                return Err(format!("Status {}, expected {expected}.", response.status));
-            }
-            if let Some(expected) = &check.body {
-                body_is(&response, expected.as_bytes())?;
-            }
-            Ok(format!("Status {}, {} bytes.", response.status, response.body.len()))
-        });
+        let judged = response.map_err(|fault| fault.to_string()).and_then(|response| check.judge(&response));
         self.push(&format!("{method} {path}"), false, judged, wire);
     }
 
@@ -302,7 +289,7 @@ fn judge(route: Route, response: &Response, sent: Option<&[u8]>, took: Duration)
     Ok(format!("Status 200, {} bytes.", response.body.len()))
 }
 
-fn body_is(response: &Response, expected: &[u8]) -> Result<(), String> {
+pub(super) fn body_is(response: &Response, expected: &[u8]) -> Result<(), String> {
     if response.body == expected {
         return Ok(());
     }

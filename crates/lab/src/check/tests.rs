@@ -246,6 +246,7 @@ fn own_checks_replace_the_contract() {
             send: Some("abc".to_owned()),
             status,
             body: body.map(str::to_owned),
+            ..CustomCheck::default()
         }],
         ..ContractExpectation::default()
     };

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Finding, Tree};
+use crate::proc_stat::{self, CpuTicks};
 
 /// The share of a used core that others may take, and that the hypervisor may.
 const OTHERS_MAX: f64 = 0.05;
@@ -10,16 +11,15 @@ const STEAL_MAX: f64 = 0.01;
 /// A program that used this share of a core is named.
 const NAMED_FROM: f64 = 0.03;
 const NAMED_MAX: usize = 5;
-/// /proc counts in hundredths of a second (proc(5), `USER_HZ`).
-const TICKS_PER_S: f64 = 100.0;
+/// So does /proc/PID/stat count.
+const TICKS_PER_S: f64 = proc_stat::TICKS_PER_S as f64;
 /// Less memory than this, and pages go to disk during a run.
 const MEMORY_MIN_BYTES: u64 = 1 << 30;
 
 /// What was read at one instant.
 #[derive(Debug, Clone, Default)]
 struct Instant {
-    /// By CPU: all ticks, those that were not idle, those that were stolen.
-    cpus: BTreeMap<u32, [u64; 3]>,
+    cpus: BTreeMap<u32, CpuTicks>,
     /// By pid: name, and ticks used.
     processes: BTreeMap<u32, (String, u64)>,
 }
@@ -47,8 +47,10 @@ impl Watch {
 
 impl Instant {
     fn read(tree: &Tree) -> Instant {
-        let mut instant =
-            Instant { cpus: cpus(&tree.text("/proc/stat").unwrap_or_default()), ..Instant::default() };
+        let mut instant = Instant {
+            cpus: proc_stat::cpus(&tree.text("/proc/stat").unwrap_or_default()),
+            ..Instant::default()
+        };
         for pid in tree.names("/proc").iter().filter_map(|name| name.parse::<u32>().ok()) {
             if let Some(process) = tree.text(format!("/proc/{pid}/stat")).and_then(|text| process(&text)) {
                 instant.processes.insert(pid, process);
@@ -56,18 +58,6 @@ impl Instant {
         }
         instant
     }
-}
-
-fn cpus(stat: &str) -> BTreeMap<u32, [u64; 3]> {
-    let line = |line: &str| {
-        let (name, rest) = line.split_once(' ')?;
-        let cpu = name.strip_prefix("cpu")?.parse().ok()?;
-        let ticks: Vec<u64> = rest.split_ascii_whitespace().take(8).map_while(|n| n.parse().ok()).collect();
-        let [user, nice, system, idle, iowait, irq, softirq, steal] = ticks[..] else { return None };
-        let busy = user + nice + system + irq + softirq;
-        Some((cpu, [busy + idle + iowait + steal, busy, steal]))
-    };
-    stat.lines().filter_map(line).collect()
 }
 
 /// Name and used ticks of /proc/PID/stat.
@@ -81,17 +71,19 @@ fn process(stat: &str) -> Option<(String, u64)> {
 
 #[expect(clippy::cast_precision_loss, reason = "ticks of a second")]
 fn judged(first: &Instant, last: &Instant, cpus: &[u32], own_pid: u32) -> Vec<Finding> {
-    let share = |cpu: &u32, of: usize| {
+    let share = |cpu: &u32, of: fn(&CpuTicks) -> u64| {
         let (first, last) = (first.cpus.get(cpu)?, last.cpus.get(cpu)?);
-        let all = last[0].saturating_sub(first[0]);
-        (all > 0).then(|| last[of].saturating_sub(first[of]) as f64 / all as f64)
+        let all = last.total().saturating_sub(first.total());
+        (all > 0).then(|| of(last).saturating_sub(of(first)) as f64 / all as f64)
     };
-    let worst = |of: usize| cpus.iter().filter_map(|cpu| share(cpu, of)).reduce(f64::max);
+    let worst = |of: fn(&CpuTicks) -> u64| cpus.iter().filter_map(|cpu| share(cpu, of)).reduce(f64::max);
     let mut findings = Vec::new();
-    if let Some(busy) = worst(1) {
+    if let Some(busy) = worst(|cpu| cpu.busy) {
         let ticks = |pid: &u32, now: u64| now.saturating_sub(first.processes.get(pid).map_or(now, |p| p.1));
         // The span is told by the CPUs: all of one CPU's ticks are the time that went by.
-        let span = cpus.iter().find_map(|cpu| Some(last.cpus.get(cpu)?[0] - first.cpus.get(cpu)?[0]));
+        let span = cpus
+            .iter()
+            .find_map(|cpu| Some(last.cpus.get(cpu)?.total().saturating_sub(first.cpus.get(cpu)?.total())));
         let seconds = span.unwrap_or(0).max(1) as f64 / TICKS_PER_S;
         let mut named: Vec<(f64, String)> = last
             .processes
@@ -117,7 +109,7 @@ fn judged(first: &Instant, last: &Instant, cpus: &[u32], own_pid: u32) -> Vec<Fi
             found
         });
     }
-    if let Some(stolen) = worst(2) {
+    if let Some(stolen) = worst(|cpu| cpu.steal) {
         let why =
             "Time in which the hypervisor ran others on this core: servers and clocks stand still meanwhile.";
         let found = Finding::new("steal", "stolen time", format!("{:.1} %", stolen * 100.0), why);

@@ -16,6 +16,7 @@ use prony_load::tls::Tls;
 use prony_record::published::Published;
 use prony_record::run_log::ShareOf;
 
+use crate::check::CustomCheck;
 use crate::published;
 use crate::recipe::Route;
 use crate::toml_error::{TomlError, parse, suggest};
@@ -68,6 +69,8 @@ pub struct Experiment {
     pub published: Option<Published>,
     /// Blocks are added, from `blocks.min` on, until every ratio to the baseline is within this share.
     pub precision: Option<f64>,
+    /// What servers must do instead of the contract; empty: that, or their recipes' own.
+    pub checks: Vec<CustomCheck>,
     /// Where the file says that is, beside itself.
     published_path: Option<String>,
     scales: BTreeMap<String, Scale>,
@@ -80,16 +83,8 @@ pub enum WorkerPolicy {
     Fixed(u32),
     /// As many as it has cores.
     ServerCores,
-}
-
-impl WorkerPolicy {
-    /// How many that are.
-    pub fn workers(self, server_cores: u32) -> u32 {
-        match self {
-            WorkerPolicy::Fixed(workers) => workers,
-            WorkerPolicy::ServerCores => server_cores,
-        }
-    }
+    /// As many as the published source says that it had.
+    Source,
 }
 
 /// How often everything is repeated.
@@ -436,8 +431,18 @@ impl Experiment {
             plans: vec![plan],
             published: None,
             precision: None,
+            checks: Vec::new(),
             published_path: None,
             scales: BTreeMap::new(),
+        }
+    }
+
+    /// How many workers a candidate is to be told to use; `None` where that is the source's to say and it does not.
+    pub fn workers_of(&self, label: &str) -> Option<u32> {
+        match self.workers {
+            WorkerPolicy::Fixed(workers) => Some(workers),
+            WorkerPolicy::ServerCores => Some(self.server_cores),
+            WorkerPolicy::Source => self.published.as_ref()?.workers_of(label),
         }
     }
 

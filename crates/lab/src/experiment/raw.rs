@@ -8,6 +8,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserialize, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 
 use super::{Blocks, WorkerPolicy};
+use crate::check::CustomCheck;
 use crate::recipe::Route;
 use crate::units::{DurationValue, RateValue};
 
@@ -33,8 +34,8 @@ pub(super) struct RawExperiment {
     pub(super) scale: BTreeMap<String, RawScale>,
     pub(super) published: Option<String>,
     pub(super) precision: Option<String>,
-    /// Not in this version.
-    pub(super) check: Option<toml::Value>,
+    #[serde(default)]
+    pub(super) check: Vec<CustomCheck>,
 }
 
 /// `[load]`, and each `[[plan]]`.
@@ -174,7 +175,7 @@ impl Visitor<'_> for WorkersVisitor {
     type Value = WorkerPolicy;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number of workers, or \"server_cores\"")
+        f.write_str("a number of workers, \"server_cores\" or \"source\"")
     }
 
     fn visit_i64<E: de::Error>(self, value: i64) -> Result<WorkerPolicy, E> {
@@ -184,10 +185,8 @@ impl Visitor<'_> for WorkersVisitor {
     fn visit_str<E: de::Error>(self, value: &str) -> Result<WorkerPolicy, E> {
         match value {
             "server_cores" => Ok(WorkerPolicy::ServerCores),
-            "source" => Err(E::custom(
-                "this version of Prony does not have \"source\" yet: write a number, or \"server_cores\"",
-            )),
-            other => Err(E::unknown_variant(other, &["server_cores"])),
+            "source" => Ok(WorkerPolicy::Source),
+            other => Err(E::unknown_variant(other, &["server_cores", "source"])),
         }
     }
 }

@@ -12,7 +12,7 @@ use super::{
     BLOCKS_MAX, Blocks, CONNECTIONS_MAX, CORES_MAX, DURATION_MAX, Experiment, ExperimentPlan, SCHEMA, Scale,
     THREADS_MAX, TRIALS_MAX, TomlError, WorkerPolicy, default_warmup, plan_name, suggest,
 };
-use crate::recipe::Route;
+use crate::recipe::{CheckedText, Route, validate_checks};
 use crate::units::{DurationValue, RateValue, most_connections, parse_stages, show_duration};
 
 /// The most values of one sweep.
@@ -28,17 +28,6 @@ pub(super) struct Source<'a> {
 impl Source<'_> {
     pub(super) fn wrong<T>(self, path: &[&str], message: impl Into<String>) -> Result<T, TomlError> {
         Err(TomlError::at_key(self.file, self.text, path, message))
-    }
-
-    fn not_yet(self, path: &[&str], is_there: bool) -> Result<(), TomlError> {
-        if !is_there {
-            return Ok(());
-        }
-        let key = path.last().copied().unwrap_or_default();
-        self.wrong(
-            path,
-            format!("this version of Prony does not have {key:?} yet: remove it to run the rest."),
-        )
     }
 
     fn in_range(self, path: &[&str], value: u32, most: u32) -> Result<(), TomlError> {
@@ -70,12 +59,25 @@ pub(super) fn experiment(
     if let Some(path) = &raw.published {
         check_published(source, path)?;
     }
-    source.not_yet(&["check"], raw.check.is_some())?;
+    validate_checks(&CheckedText { file, text }, &raw.check)?;
+    if raw.route.is_some() && !raw.check.is_empty() {
+        return source.wrong(
+            &["route"],
+            "\"route\" says which part of the contract is loaded, and [[check]] replaces the contract: remove one.",
+        );
+    }
     check_candidates(source, &raw)?;
     let server_cores = raw.server_cores.unwrap_or(1);
     source.in_range(&["server_cores"], server_cores, CORES_MAX)?;
     if let Some(WorkerPolicy::Fixed(workers)) = raw.workers {
         source.in_range(&["workers"], workers, CORES_MAX)?;
+    }
+    if raw.workers == Some(WorkerPolicy::Source) && raw.published.is_none() {
+        return source.wrong(
+            &["workers"],
+            "workers = \"source\" needs a \"published\" whose rows say how many workers each server had: name one, or \
+             write a number or \"server_cores\".",
+        );
     }
     let route = raw.route.unwrap_or(Route::Text);
     if !matches!(route, Route::Text | Route::Json) {
@@ -117,6 +119,7 @@ pub(super) fn experiment(
         published: None,
         precision,
         published_path: raw.published,
+        checks: raw.check,
         scales: raw
             .scale
             .iter()

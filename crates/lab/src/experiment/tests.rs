@@ -1,3 +1,5 @@
+use prony_record::published::PublishedRow;
+
 use super::*;
 
 const HEAD: &str = "schema = \"prony.experiment/1\"\ncandidates = [\"a\", \"b:jit\"]\n";
@@ -119,11 +121,36 @@ fn what_cannot_be_meant_is_refused_with_its_line() {
 }
 
 #[test]
-fn what_is_not_built_yet_is_said() {
-    for rest in ["workers = \"source\"", "[[check]]\nx = 1"] {
+fn own_checks_replace_the_contract_and_its_routes() {
+    let text = "schema = \"prony.experiment/1\"\ncandidates = [\"a\"]\n[[check]]\nrequest = \"POST /login\"\n\
+                send = \"x\"\nstatus = 204\n[[check]]\nrequest = \"GET /items\"\njson = { \"$.items[0].id\" = 7 }\n";
+    let e = Experiment::parse("x", "x.toml", text).unwrap();
+    let loaded: Vec<bool> = e.checks.iter().map(CustomCheck::is_loadable).collect();
+    assert_eq!(loaded, [false, true]);
+    for (rest, line, words) in [
+        ("[[check]]\nx = 1", 4, "request"),
+        ("[[check]]\nrequest = \"items\"", 4, "no method and path"),
+        ("[[check]]\nrequest = \"/\"\njson = { a = 1 }", 5, "does not begin with $"),
+        ("[[check]]\nrequest = \"POST /\"", 3, "no [[check]] is a GET"),
+        ("route = \"json\"\n[[check]]\nrequest = \"/\"", 3, "replaces the contract"),
+    ] {
         let said = said(rest);
-        assert!(said.contains("this version of Prony does not"), "{rest:?}: {said}");
+        assert!(said.starts_with(&format!("x.toml:{line}: ")) && said.contains(words), "{rest:?}: {said}");
     }
+}
+
+#[test]
+fn workers_may_be_the_sources() {
+    assert!(said("workers = \"source\"").contains("needs a \"published\""));
+    let text = "schema = \"prony.experiment/1\"\ncandidates = [\"a\"]\nworkers = \"source\"\npublished = \"p.toml\"\n";
+    let mut e = Experiment::parse("x", "x.toml", text).unwrap();
+    assert_eq!(e.workers_of("a"), None, "not read yet");
+    let published = "schema = \"prony.published/1\"\nsource = \"S\"\nmethod = \"M\"\n[[row]]\nname = \"A\"\ncandidate = \"a\"\n\
+                     workers = 4\n";
+    e.published = Some(published::parse("p.toml", published).unwrap());
+    assert_eq!((e.workers_of("a"), e.workers_of("b")), (Some(4), None));
+    (e.workers, e.server_cores) = (WorkerPolicy::ServerCores, 3);
+    assert_eq!(e.workers_of("b"), Some(3));
 }
 
 #[test]
@@ -216,7 +243,15 @@ fn every_source_is_read_with_its_rows_and_conclusions() {
             };
             assert!(experiment.plans.iter().any(at), "{name} lacks a plan for {row:?}");
         }
-        experiment.scaled("short").unwrap_or_else(|e| panic!("{e}"));
+        let short = experiment.scaled("short").unwrap_or_else(|e| panic!("{e}"));
+        // What the source printed has its place in the short form too.
+        let has_place = |row: &PublishedRow| {
+            short.plans.iter().any(|plan| {
+                row.connections.is_none_or(|c| c == plan.connections)
+                    && (row.rate_per_s.is_none() || row.rate_per_s == plan.rate().map(Rate::as_per_s))
+            })
+        };
+        assert!(published.rows.iter().any(has_place), "{name} at its short scale has no published row");
     }
 }
 

@@ -14,7 +14,7 @@ use super::{
     tell,
 };
 use crate::launch::{ContainerSpec, ProcessSpec};
-use crate::sample::Cgroup;
+use crate::sample::{Cgroup, CgroupVersion, memory};
 use crate::sys::{self, Ended, PidFd, Reaped};
 
 /// How often a path that is waited for is looked at.
@@ -56,6 +56,9 @@ pub(super) struct Keeper {
     child_events: OwnedFd,
     cgroup: Option<Cgroup>,
     cgroup_procs: Option<File>,
+    /// The cgroup that limits their memory, if that was asked for; why not, in a sentence.
+    memory: Result<Option<Cgroup>, String>,
+    memory_procs: Option<File>,
     started: Vec<Process>,
     /// The process that left its work to orphans, as a daemon does.
     daemon: Option<usize>,
@@ -68,14 +71,22 @@ impl Keeper {
         // A guard on a server's core would be charged to it; a refusal here (a CPU
         // that is gone) is Prony's to report, which pins itself to the same ones.
         let _ = sys::set_affinity(0, &order.guard_cpus);
-        let cgroup = order.cgroup.then(|| Cgroup::create(std::process::id())).flatten();
-        let cgroup_procs = cgroup.as_ref().and_then(|c| c.open_procs().ok());
+        let me = std::process::id();
+        let memory = order.memory_bytes.map(|bytes| memory::limit(me, bytes)).transpose();
+        let limited = memory.as_ref().ok().and_then(Option::as_ref);
+        // In version 2 a process is in one cgroup only: the one that limits it counts its time as well.
+        let one = limited.filter(|c| c.version == CgroupVersion::V2).cloned();
+        let cgroup = order.cgroup.then(|| one.or_else(|| Cgroup::create(me))).flatten();
+        let memory_procs = limited.and_then(|c| c.open_procs().ok());
+        let cgroup_procs = cgroup.as_ref().filter(|c| limited != Some(*c)).and_then(|c| c.open_procs().ok());
         Keeper {
             order,
             own_cpus,
             child_events,
             cgroup,
             cgroup_procs,
+            memory,
+            memory_procs,
             started: Vec::new(),
             daemon: None,
             failed: false,
@@ -84,7 +95,12 @@ impl Keeper {
 
     /// Starts, watches, and in the end stops everything.
     pub(super) fn run(mut self, input: &mut Input) {
-        tell(&GuardEvent::Watching { cgroup: self.cgroup.clone() });
+        let memory = self.memory.as_ref().ok().cloned().flatten();
+        tell(&GuardEvent::Watching { cgroup: self.cgroup.clone(), memory: memory.clone() });
+        if let Err(why) = &self.memory {
+            self.failed = true;
+            tell(&GuardEvent::Failed { why: why.clone() });
+        }
         loop {
             self.start_what_may_start();
             let waiting = !self.failed && self.started.len() < self.order.spec.processes.len();
@@ -103,7 +119,7 @@ impl Keeper {
         if let Some(container) = &self.order.spec.container {
             remove_container(container);
         }
-        if let Some(cgroup) = &self.cgroup {
+        for cgroup in self.cgroup.iter().chain(&memory) {
             cgroup.remove();
         }
         remove_run_dir(&self.order.spec.run_dir);
@@ -141,7 +157,7 @@ impl Keeper {
             .stdin(Stdio::null())
             .stdout(writer.try_clone()?)
             .stderr(writer);
-        sys::prepare_server(&mut command, cpus, self.cgroup_procs.as_ref());
+        sys::prepare_server(&mut command, cpus, self.cgroup_procs.as_ref(), self.memory_procs.as_ref());
         let log = log::drain(reader, &log_path(&self.order.spec.run_dir, number))?;
         let at_ns = sys::monotonic_ns();
         // Reaped by number in `take_in`; the handle itself has no use.

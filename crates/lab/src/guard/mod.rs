@@ -50,6 +50,9 @@ pub struct GuardOrder {
     pub stop_timeout: Duration,
     /// Whether to count CPU time by a cgroup, where one can be made.
     pub cgroup: bool,
+    /// What the processes may have together, swap included; where that cannot be kept, none is started.
+    #[serde(default)]
+    pub memory_bytes: Option<u64>,
 }
 
 /// What a guard tells.
@@ -60,6 +63,9 @@ pub enum GuardEvent {
     Watching {
         /// The cgroup made for the servers; `None` where it is not allowed.
         cgroup: Option<Cgroup>,
+        /// The cgroup that limits their memory; it may be the same.
+        #[serde(default)]
+        memory: Option<Cgroup>,
     },
     /// A process was started.
     Started {

@@ -45,6 +45,22 @@ impl Bench {
 }
 
 #[test]
+fn where_a_servers_parts_came_from_is_said() {
+    let bench = Bench::new();
+    bench.add("found", "commands = [\"sh\"]", &[]);
+    bench.add("built", "pip = [\"a==1\"]", &[]);
+    // A program from elsewhere stands in for a package of which dpkg knows nothing.
+    bench.add("stood-in", "apt = [\"prony-no-such-package\"]\ncommands = [\"sh\"]", &[]);
+    let origin = |label: &str| origin(&bench.parse(label), &bench.layout);
+    assert_eq!((origin("found"), origin("built")), ("found on PATH", "registry"));
+    assert_eq!((origin("stood-in"), origin("found:two")), ("found on PATH", "registry"));
+    if packages::installed(&["dpkg".to_owned()]).is_some_and(|installed| !installed.is_empty()) {
+        bench.add("packaged", "apt = [\"dpkg\"]", &[]);
+        assert_eq!(origin("packaged"), "registry");
+    }
+}
+
+#[test]
 fn what_needs_nothing_is_installed() {
     let bench = Bench::new();
     bench.add("plain", "commands = [\"sh\"]", &[]);

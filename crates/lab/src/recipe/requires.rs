@@ -35,6 +35,14 @@ pub struct Requires {
     pub download: Vec<Download>,
 }
 
+impl Requires {
+    /// Whether anything of it but Debian packages is fetched from a registry.
+    pub(crate) fn from_registries(&self) -> bool {
+        let lists = [&self.pip, &self.pecl].iter().any(|list| !list.is_empty());
+        lists || self.npm || self.go || self.cargo || self.composer || self.mix || !self.download.is_empty()
+    }
+}
+
 /// A released file of somebody's: `{ url, sha256, exe = "rr", unpack = true, strip = 1, arch = "x86_64" }`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

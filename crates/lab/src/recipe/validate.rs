@@ -12,9 +12,9 @@ const READY_TIMEOUT_S_MAX: u64 = 600;
 const OWN_WORDS: [&str; 5] = ["env", "requires", "keepalive", "processes", "image"];
 
 /// The text that is checked, for the lines of errors.
-pub(super) struct Source<'a> {
-    pub(super) file: &'a str,
-    pub(super) text: &'a str,
+pub(crate) struct Source<'a> {
+    pub(crate) file: &'a str,
+    pub(crate) text: &'a str,
 }
 
 impl Source<'_> {
@@ -39,13 +39,7 @@ pub(super) fn validate(source: &Source<'_>, schema: &str, recipe: &Recipe) -> Re
             "routes is empty: name at least \"text\", or describe checks of your own as [[check]].",
         );
     }
-    let loadable = |check: &CustomCheck| check.method_and_path().0 == "GET" && check.send.is_none();
-    if !recipe.checks.is_empty() && !recipe.checks.iter().any(loadable) {
-        return source.refuse(
-            &["check"],
-            "no [[check]] is a GET without a body: the first such request is what the load asks for.",
-        );
-    }
+    checks(source, &recipe.checks)?;
     image(source, recipe)?;
     vars(source, recipe)?;
     commands(source, recipe)?;
@@ -66,6 +60,22 @@ pub(super) fn validate(source: &Source<'_>, schema: &str, recipe: &Recipe) -> Re
     }
     requires(source, &["requires"], &recipe.requires)?;
     axes(source, recipe)
+}
+
+/// Of a recipe as of an experiment; none is fine.
+pub(crate) fn checks(source: &Source<'_>, checks: &[CustomCheck]) -> Result<(), TomlError> {
+    for (at, check) in checks.iter().enumerate() {
+        if let Some((key, why)) = check.fault() {
+            return source.refuse(&["check", &at.to_string(), key], why);
+        }
+    }
+    if !checks.is_empty() && !checks.iter().any(CustomCheck::is_loadable) {
+        return source.refuse(
+            &["check"],
+            "no [[check]] is a GET without a body: the first such request is what the load asks for.",
+        );
+    }
+    Ok(())
 }
 
 fn image(source: &Source<'_>, recipe: &Recipe) -> Result<(), TomlError> {

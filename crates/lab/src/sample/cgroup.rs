@@ -44,8 +44,8 @@ impl Cgroup {
     }
 
     fn create_as(version: CgroupVersion, mounts: &str, own: &str, guard_pid: u32) -> Option<Cgroup> {
-        let mount = mount_point(mounts, version)?;
-        let below_own = mount.join(own_path(own, version)?.trim_start_matches('/'));
+        let mount = mount_point(mounts, version, "cpuacct")?;
+        let below_own = mount.join(own_path(own, version, "cpuacct")?.trim_start_matches('/'));
         [below_own, mount].into_iter().find_map(|parent| {
             let cgroup = Cgroup { path: parent.join(format!("prony-{guard_pid}")), version };
             std::fs::create_dir(&cgroup.path).ok()?;
@@ -62,8 +62,8 @@ impl Cgroup {
         let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
         let of_it = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
         [CgroupVersion::V2, CgroupVersion::V1].into_iter().find_map(|version| {
-            let path = own_path(&of_it, version)?.trim_start_matches('/');
-            let cgroup = Cgroup { path: mount_point(&mounts, version)?.join(path), version };
+            let path = own_path(&of_it, version, "cpuacct")?.trim_start_matches('/');
+            let cgroup = Cgroup { path: mount_point(&mounts, version, "cpuacct")?.join(path), version };
             cgroup.cpu_ns().map(|_| cgroup)
         })
     }
@@ -122,14 +122,15 @@ fn usage_ns(cpu_stat: &str) -> Option<u64> {
     microseconds.checked_mul(1000)
 }
 
-/// proc(5), mountinfo: `… root mount-point options … - type source super-options`.
-fn mount_point(mountinfo: &str, version: CgroupVersion) -> Option<PathBuf> {
+/// proc(5), mountinfo: `… root mount-point options … - type source super-options`. Version 1 has a hierarchy
+/// for each controller or several.
+pub(super) fn mount_point(mountinfo: &str, version: CgroupVersion, controller: &str) -> Option<PathBuf> {
     mountinfo.lines().find_map(|line| {
         let (mount, kind) = line.split_once(" - ")?;
         let mut kind = kind.split(' ');
         let (file_system, _source, options) = (kind.next()?, kind.next()?, kind.next()?);
         let is = match version {
-            CgroupVersion::V1 => file_system == "cgroup" && options.split(',').any(|o| o == "cpuacct"),
+            CgroupVersion::V1 => file_system == "cgroup" && options.split(',').any(|o| o == controller),
             CgroupVersion::V2 => file_system == "cgroup2",
         };
         let point = mount.split(' ').nth(4)?;
@@ -138,12 +139,12 @@ fn mount_point(mountinfo: &str, version: CgroupVersion) -> Option<PathBuf> {
 }
 
 /// cgroups(7), /proc/PID/cgroup: `0::/path` is version 2, `2:cpu,cpuacct:/path` is version 1.
-fn own_path(own: &str, version: CgroupVersion) -> Option<&str> {
+pub(super) fn own_path<'a>(own: &'a str, version: CgroupVersion, controller: &str) -> Option<&'a str> {
     own.lines().find_map(|line| {
         let mut parts = line.splitn(3, ':');
         let (number, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
         let is = match version {
-            CgroupVersion::V1 => controllers.split(',').any(|c| c == "cpuacct"),
+            CgroupVersion::V1 => controllers.split(',').any(|c| c == controller),
             CgroupVersion::V2 => number == "0" && controllers.is_empty(),
         };
         is.then_some(path)
@@ -160,12 +161,16 @@ mod tests {
 
     #[test]
     fn mounts_and_paths_are_found() {
-        assert_eq!(mount_point(MOUNTS, CgroupVersion::V2).unwrap(), Path::new("/sys/fs/cgroup"));
-        assert_eq!(mount_point(MOUNTS, CgroupVersion::V1).unwrap(), Path::new("/sys/fs/cgroup/cpu,cpuacct"));
-        assert_eq!(own_path(OWN, CgroupVersion::V2), Some("/user.slice/x"));
-        assert_eq!(own_path(OWN, CgroupVersion::V1), Some("/a"));
-        assert_eq!(mount_point("", CgroupVersion::V2), None);
-        assert_eq!(own_path("", CgroupVersion::V1), None);
+        let mount = |text, version| mount_point(text, version, "cpuacct");
+        let own = |text, version| own_path(text, version, "cpuacct");
+        assert_eq!(mount(MOUNTS, CgroupVersion::V2).unwrap(), Path::new("/sys/fs/cgroup"));
+        assert_eq!(mount(MOUNTS, CgroupVersion::V1).unwrap(), Path::new("/sys/fs/cgroup/cpu,cpuacct"));
+        assert_eq!(own(OWN, CgroupVersion::V2), Some("/user.slice/x"));
+        assert_eq!(own(OWN, CgroupVersion::V1), Some("/a"));
+        assert_eq!(mount("", CgroupVersion::V2), None);
+        assert_eq!(own("", CgroupVersion::V1), None);
+        assert_eq!(mount_point(MOUNTS, CgroupVersion::V1, "memory"), None);
+        assert_eq!(own_path(OWN, CgroupVersion::V1, "memory"), Some("/m"));
     }
 
     #[test]
@@ -186,7 +191,7 @@ mod tests {
             let procs = cgroup.open_procs().unwrap();
             let mut command = std::process::Command::new("sh");
             command.args(["-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"]);
-            crate::sys::prepare_server(&mut command, &[], Some(&procs));
+            crate::sys::prepare_server(&mut command, &[], Some(&procs), None);
             assert!(command.status().unwrap().success());
             let used = cgroup.cpu_ns().unwrap();
             cgroup.remove();

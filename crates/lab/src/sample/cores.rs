@@ -2,8 +2,8 @@
 
 use std::fs;
 
-/// /proc/stat counts in hundredths of a second whatever the kernel's own tick is (proc(5), `USER_HZ`).
-const TICK_NS: u64 = 10_000_000;
+use crate::proc_stat::{self, TICK_NS};
+
 /// CPUs whose columns are kept: one is 8 bytes a sample in memory and about as many in the log.
 pub(crate) const CORES_MAX: usize = 64;
 
@@ -44,15 +44,8 @@ impl Machine {
 /// Busy is all but idle and iowait; time stolen by the hypervisor was not this machine's. 0 for a
 /// CPU that is not there.
 pub(crate) fn busy_ns(stat: &str, cores: &[u32]) -> Vec<u64> {
-    let of = |core: &u32| {
-        let name = format!("cpu{core}");
-        let line = stat.lines().find(|line| line.split_ascii_whitespace().next() == Some(&name))?;
-        let ticks: Vec<u64> = line.split_ascii_whitespace().skip(1).map_while(|n| n.parse().ok()).collect();
-        // user, nice, system, idle, iowait, irq, softirq; guest time is within user's.
-        let busy = ticks.get(..3)?.iter().chain(ticks.get(5..7)?).sum::<u64>();
-        Some(busy * TICK_NS)
-    };
-    cores.iter().map(|core| of(core).unwrap_or(0)).collect()
+    let cpus = proc_stat::cpus(stat);
+    cores.iter().map(|core| cpus.get(core).map_or(0, |cpu| cpu.busy.saturating_mul(TICK_NS))).collect()
 }
 
 /// `TCP: inuse 5 orphan 0 tw 7 alloc 6 mem 1`.
@@ -68,7 +61,7 @@ mod tests {
 
     #[test]
     fn busy_time_is_all_but_waiting() {
-        let stat = "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 1 2 3 100 200 4 5 50 7 7\ncpu1 0 0 0 9 0 0 0 0 0 0\ncpu10 1 0 0 0 0 0 0\n";
+        let stat = "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 1 2 3 100 200 4 5 50 7 7\ncpu1 0 0 0 9 0 0 0 0 0 0\ncpu10 1 0 0 0 0 0 0 0\n";
         assert_eq!(busy_ns(stat, &[0, 1, 10, 7]), [15 * TICK_NS, 0, TICK_NS, 0]);
         assert_eq!(busy_ns("cpu0 1 2", &[0]), [0]);
         assert_eq!(time_wait("sockets: used 1\nTCP: inuse 5 orphan 0 tw 7 alloc 6 mem 1\nUDP: inuse 0\n"), 7);

@@ -24,10 +24,12 @@ use roll::Roll;
 
 mod cgroup;
 pub(crate) mod cores;
+pub(crate) mod memory;
 mod roll;
 mod window;
 
 pub use cgroup::{Cgroup, CgroupVersion};
+pub use memory::{can_limit, parse_size};
 pub use roll::{Changes, Life};
 
 /// Between two samples. A reading costs about 20 µs and 10 µs a process, so

@@ -13,7 +13,7 @@ use crate::guard::{
 };
 use crate::journal::{self, Entry, Identity};
 use crate::launch::LaunchSpec;
-use crate::sample::{Cgroup, Watched};
+use crate::sample::{Cgroup, Watched, memory};
 use crate::sys;
 
 mod error;
@@ -45,6 +45,9 @@ pub struct Supervision {
     pub stop_timeout: Duration,
     /// Whether to count CPU time by a cgroup, where one can be made.
     pub cgroup: bool,
+    /// What a server's processes may have of memory together, swap included; of a container its engine sees to
+    /// that. See [`crate::sample::can_limit`].
+    pub memory_bytes: Option<u64>,
 }
 
 impl Supervision {
@@ -56,6 +59,7 @@ impl Supervision {
             root: root.to_owned(),
             stop_timeout: STOP_TIMEOUT,
             cgroup: true,
+            memory_bytes: None,
         }
     }
 }
@@ -164,6 +168,7 @@ impl Running {
             cgroup: None,
             processes: Vec::new(),
             container: spec.container.clone(),
+            memory_cgroup: None,
         };
         let mut running = Running {
             guard,
@@ -190,6 +195,7 @@ impl Running {
             guard_cpus: supervision.guard_cpus.clone(),
             stop_timeout: supervision.stop_timeout,
             cgroup: supervision.cgroup,
+            memory_bytes: supervision.memory_bytes.filter(|_| spec.container.is_none()),
         };
         let mut line = serde_json::to_string(&order)?;
         line.push('\n');
@@ -260,8 +266,8 @@ impl Running {
 
     fn take_event(&mut self, event: GuardEvent) {
         match event {
-            GuardEvent::Watching { cgroup } => {
-                self.entry.cgroup = cgroup;
+            GuardEvent::Watching { cgroup, memory } => {
+                (self.entry.cgroup, self.entry.memory_cgroup) = (cgroup, memory);
                 self.write_down();
             }
             GuardEvent::Started { pid, start_ticks, at_ns, .. } => {
@@ -338,7 +344,9 @@ impl Running {
         self.take_events(Duration::ZERO);
         if let Some((process, how)) = &self.ended {
             let log_tail = error::log_tail(&self.entry.run_dir, *process);
-            return Some(Death { how: how.clone(), log_tail });
+            let at_limit = self.entry.memory_cgroup.as_ref().is_some_and(|c| memory::ended_at_limit(c) > 0);
+            let why = if at_limit { " for want of memory, at its limit," } else { "" };
+            return Some(Death { how: format!("{how}{why}"), log_tail });
         }
         self.guard_lost.then(|| Death { how: "lost its guard".to_owned(), log_tail: Vec::new() })
     }
@@ -373,9 +381,7 @@ impl Running {
     fn stop_without_guard(&mut self) -> StopReport {
         let ended = self.entry.end(Duration::ZERO);
         remove_run_dir(&self.entry.run_dir);
-        if let Some(cgroup) = &self.entry.cgroup {
-            cgroup.remove();
-        }
+        self.entry.remove_cgroups();
         StopReport { killed: ended.killed > 0, leftovers: ended.leftovers }
     }
 

@@ -269,3 +269,32 @@ fn a_container_is_removed_by_its_engine_after_the_stop() {
     assert_eq!(running.stop(), StopReport::default());
     wait_until("the engine's removal", || mark.exists());
 }
+
+/// Where no cgroup of this machine is ours to limit, that is what must be said.
+#[test]
+fn a_server_has_no_more_memory_than_its_limit() {
+    let root = tempfile::tempdir().unwrap();
+    // A text that is doubled up to 256 MB, and then kept.
+    let grows = "i=0; x=0123456789abcdef; while [ $i -lt 24 ]; do x=$x$x; i=$((i+1)); done; exec sleep 300";
+    let spec = shell_spec(root.path(), &[grows]);
+    let supervision = Supervision { memory_bytes: Some(32 << 20), ..supervision(root.path()) };
+    let started = Server::start(&spec, &supervision, &mut || true, &|| false);
+    if crate::sample::can_limit().is_err() {
+        let said = started.unwrap_err().to_string();
+        assert!(said.contains("--memory needs a cgroup") && said.contains("--runtime container"), "{said}");
+        return;
+    }
+    // It may have reached its limit before it was called ready.
+    if let Ok(mut running) = started {
+        let cgroup = running.entry.memory_cgroup.clone().unwrap();
+        let mut death = None;
+        wait_until("its end", || {
+            death = running.died();
+            death.is_some()
+        });
+        assert_eq!(death.unwrap().how, "was ended by signal 9 for want of memory, at its limit,");
+        assert_eq!(running.stop().leftovers, [""; 0]);
+        assert!(!cgroup.path.exists(), "{}", cgroup.path.display());
+    }
+    assert_eq!(journal_files(root.path()), 0);
+}

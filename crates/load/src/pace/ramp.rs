@@ -107,12 +107,14 @@ impl Ramp {
         self.beginnings(j).take_while(|at| *at <= by_ns).last().unwrap_or(by_ns)
     }
 
+    /// In their order. One that ends at the same instant is none.
     fn beginnings(&self, j: u64) -> impl Iterator<Item = u64> {
         let rising = self.legs.iter().filter(move |leg| leg.from <= j && j < leg.to);
-        rising.map(move |leg| {
+        let begins = rising.map(move |leg| {
             let part = u128::from(j - leg.from) * u128::from(leg.length_ns);
             leg.start_ns + u64::try_from(part.div_ceil(u128::from(leg.to - leg.from))).unwrap_or(u64::MAX)
-        })
+        });
+        begins.filter(move |at| j < self.active(*at))
     }
 
     /// The highest level.

@@ -65,6 +65,30 @@ pub(super) enum Meaning {
     Cut,
 }
 
+impl Meaning {
+    /// After how many bytes it is whole, where they tell.
+    pub(super) fn whole_at(self) -> Option<usize> {
+        if let Meaning::Whole { at, .. } = self { Some(at) } else { None }
+    }
+
+    /// Whether the stream's end after so many bytes is its end.
+    pub(super) fn is_whole_at_end(self, read: usize) -> bool {
+        matches!(self, Meaning::WholeAtEnd { head, .. } if read >= head)
+    }
+
+    /// Whether so many bytes are certainly none.
+    pub(super) fn is_nonsense_at(self, read: usize) -> bool {
+        matches!(self, Meaning::Nonsense { at } if read >= at)
+    }
+
+    pub(super) fn status(self) -> Option<u16> {
+        match self {
+            Meaning::Whole { status, .. } | Meaning::WholeAtEnd { status, .. } => Some(status),
+            Meaning::Nonsense { .. } | Meaning::Cut => None,
+        }
+    }
+}
+
 /// What the server does after the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Then {
@@ -80,12 +104,14 @@ pub(super) struct Answer {
     pub(super) meaning: Meaning,
     pub(super) body_right: bool,
     pub(super) then: Then,
+    /// Whether, by what it says, the connection may carry another.
+    pub(super) keeps: bool,
 }
 
 impl Answer {
     fn whole(status: u16, bytes: Vec<u8>) -> Answer {
         let meaning = Meaning::Whole { at: bytes.len(), status };
-        Answer { bytes, meaning, body_right: true, then: Then::Open }
+        Answer { bytes, meaning, body_right: true, then: Then::Open, keeps: true }
     }
 
     fn then(mut self, then: Then) -> Answer {
@@ -93,12 +119,25 @@ impl Answer {
         self
     }
 
+    /// It says that it is the connection's last.
+    fn last(mut self) -> Answer {
+        self.keeps = false;
+        self
+    }
+
+    /// Its first so many bytes, if it has more.
+    pub(super) fn cut_at(mut self, bytes: usize) -> Answer {
+        if bytes < self.bytes.len() {
+            self.bytes.truncate(bytes);
+            self.meaning = Meaning::Cut;
+        }
+        self
+    }
+
     /// The bytes' first part, never the whole.
-    fn cut(mut self, chance: &mut Chance, then: Then) -> Answer {
+    fn cut(self, chance: &mut Chance, then: Then) -> Answer {
         let kept = chance.size(0, self.bytes.len() - 1);
-        self.bytes.truncate(kept);
-        self.meaning = Meaning::Cut;
-        self.then(then)
+        self.cut_at(kept).then(then)
     }
 
     /// A byte that no answer begins with.
@@ -108,12 +147,13 @@ impl Answer {
             meaning: Meaning::Nonsense { at: 1 },
             body_right: false,
             then: Then::Open,
+            keeps: true,
         }
     }
 
     /// An answer to a request that has not been read to its end.
     pub(super) fn early() -> Answer {
-        fixed("HTTP/1.1 413 Content Too Large", "Connection: close\r\n", b"no", 413).then(Then::Close)
+        fixed("HTTP/1.1 413 Content Too Large", "Connection: close\r\n", b"no", 413).then(Then::Close).last()
     }
 
     /// The answer that is this deed. `None`: there is none.
@@ -134,10 +174,12 @@ impl Answer {
                 let head = b"HTTP/1.1 200 OK\r\n\r\n";
                 let meaning = Meaning::WholeAtEnd { head: head.len(), status: 200 };
                 let bytes = [head, BODY].concat();
-                Answer { bytes, meaning, body_right: true, then: Then::Close }
+                Answer { bytes, meaning, body_right: true, then: Then::Close, keeps: false }
             }
-            Deed::SaysClose => fixed("HTTP/1.1 200 OK", "Connection: close\r\n", BODY, 200).then(Then::Close),
-            Deed::OldVersion => fixed("HTTP/1.0 200 OK", "", BODY, 200).then(Then::Close),
+            Deed::SaysClose => {
+                fixed("HTTP/1.1 200 OK", "Connection: close\r\n", BODY, 200).then(Then::Close).last()
+            }
+            Deed::OldVersion => fixed("HTTP/1.0 200 OK", "", BODY, 200).then(Then::Close).last(),
             Deed::Status(status) => {
                 fixed(&format!("HTTP/1.1 {status} Something"), "Retry-After: 1\r\n", BODY, status)
             }
@@ -150,7 +192,7 @@ impl Answer {
             }
             Deed::ResetNow | Deed::CloseNow => {
                 let then = if deed == Deed::ResetNow { Then::Reset } else { Then::Close };
-                Answer { bytes: Vec::new(), meaning: Meaning::Cut, body_right: false, then }
+                Answer { bytes: Vec::new(), meaning: Meaning::Cut, then, ..Answer::junk() }
             }
             Deed::ResetMid => chunked(chance).cut(chance, Then::Reset),
             Deed::CloseMid => chunked(chance).cut(chance, Then::Close),

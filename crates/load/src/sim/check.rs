@@ -30,6 +30,7 @@ pub(super) fn differences(books: &ClosedBooks, world: &World) -> Vec<String> {
     all.waits();
     all.overlap();
     all.by_request(world);
+    all.promptness(world);
     all.found
 }
 
@@ -226,6 +227,29 @@ impl Differences<'_> {
                 let response = row.response.completed.to_histogram();
                 self.histogram(&format!("response of {name}"), &response, &values);
             }
+        }
+    }
+
+    /// No timeout is early; and in a world where nothing takes time, whatever is due is begun then.
+    fn promptness(&mut self, world: &World) {
+        let end = self.books.edges.end_ns;
+        for fate in self.truth.fates.iter().filter(|fate| fate.at_ns < end) {
+            if let Some(expired_ns) = fate.expired_ns.filter(|expired| *expired > fate.at_ns) {
+                self.found
+                    .push(format!("given up {} ns before its timeout: {fate:?}", expired_ns - fate.at_ns));
+            }
+        }
+        if !world.nature.is_instant() {
+            return;
+        }
+        for Fate { request: r, .. } in &self.truth.fates {
+            if r.asked_ns != r.intended_ns + r.connection_wait_ns {
+                self.found.push(format!("late for no reason: {r:?}"));
+            }
+        }
+        for (slot, ready_ns) in self.truth.forgotten(end) {
+            self.found
+                .push(format!("slot {slot} could have taken a request from {ready_ns} on, before {end}"));
         }
     }
 

@@ -6,7 +6,6 @@ use crate::measurement::ErrorKind;
 use crate::net::Interest;
 
 use super::answer::Meaning;
-use super::truth::Request;
 
 /// The connect's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,8 +27,9 @@ pub(super) struct Piece {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Coming {
     pub(super) meaning: Meaning,
-    pub(super) length: usize,
     pub(super) body_right: bool,
+    /// Whether it leaves the connection to the next one.
+    pub(super) keeps: bool,
 }
 
 #[derive(Debug)]
@@ -40,8 +40,14 @@ pub(super) struct Connection {
     pub(super) token: u64,
     pub(super) interest: Interest,
     pub(super) link: Link,
-    /// The worker was told that it is established.
-    pub(super) established: bool,
+    /// The slot whose requests it carries; `None` since it was left to the server to close.
+    pub(super) slot: Option<usize>,
+    /// When it was asked for.
+    pub(super) asked_ns: u64,
+    /// When the worker took note that it is established.
+    pub(super) established_ns: Option<u64>,
+    /// An answer ended its use: it carries no more requests.
+    pub(super) spent: bool,
     /// What the send buffer still takes.
     pub(super) room: usize,
     pub(super) inbox: VecDeque<Piece>,
@@ -58,9 +64,9 @@ pub(super) struct Connection {
     pub(super) quiet_from_ns: u64,
     /// The server takes and gives no more.
     pub(super) server_done: bool,
+    /// Bytes of answers that the server has scheduled.
+    pub(super) said: usize,
 
-    /// Requests of the client without an answer yet, oldest first.
-    pub(super) requests: VecDeque<Request>,
     pub(super) coming: VecDeque<Coming>,
     /// Bytes read of the first that is coming.
     pub(super) read: usize,
@@ -69,14 +75,17 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(serial: u64, token: u64, link: Link, room: usize) -> Connection {
+    pub(super) fn new(serial: u64, token: u64, link: Link, room: usize, asked_ns: u64) -> Connection {
         let interest = if link == Link::Open { Interest::Read } else { Interest::Write };
         Connection {
             serial,
             token,
             interest,
             link,
-            established: false,
+            slot: usize::try_from(token).ok(),
+            asked_ns,
+            established_ns: None,
+            spent: false,
             room,
             inbox: VecDeque::new(),
             ended: false,
@@ -85,7 +94,7 @@ impl Connection {
             received: 0,
             quiet_from_ns: 0,
             server_done: false,
-            requests: VecDeque::new(),
+            said: 0,
             coming: VecDeque::new(),
             read: 0,
             cause: None,

@@ -24,6 +24,7 @@ mod nature;
 mod net;
 mod random;
 mod server;
+mod stages;
 mod tests;
 mod truth;
 mod world;
@@ -44,7 +45,6 @@ use crate::error::LoadError;
 use crate::expect::Expected;
 use crate::measurement::Measurement;
 use crate::merge;
-use crate::pace::Schedule;
 use crate::plan::{Arrivals, Plan};
 use crate::prepared::Prepared;
 use crate::request;
@@ -55,6 +55,7 @@ use crate::worker::{Shared, Source, Worker};
 
 use nature::Nature;
 use net::SimNet;
+use stages::InUse;
 use truth::Truth;
 use world::World;
 
@@ -158,14 +159,10 @@ impl Hand {
     fn new(case: &Case, number: u32) -> Hand {
         let plan = &case.plan;
         let (connections, requests) = shares(plan, number);
-        let schedule = Schedule::new(&plan.arrivals, number, plan.threads, plan.stop.requests, plan.seed);
         let source = Source::of(plan, number, requests);
-        let begins_ns = begins_ns(plan, number);
-        let connections = if begins_ns.is_empty() { connections } else { begins_ns.len() as u32 };
-        let timeout_ns = nanoseconds(plan.timeout);
-        let mut truth = Truth::new(connections as usize, timeout_ns, plan.expect.clone(), schedule);
+        let connections = InUse::of(plan, number).map_or(connections, |in_use| in_use.slots() as u32);
+        let mut truth = Truth::new(connections as usize, plan, number, requests);
         truth.kernel_clock = case.nature.stamps.is_some();
-        truth.begins_ns = begins_ns;
         let list = Prepared::of(plan).unwrap().map(Arc::new);
         let turns = turns(plan, number, list.as_ref());
         let requests = match &list {
@@ -177,18 +174,19 @@ impl Hand {
         let world = Rc::new(RefCell::new(World::new(nature, requests, truth)));
         world.borrow_mut().turns.clone_from(&turns);
         world.borrow_mut().list.clone_from(&plan.list);
+        world.borrow_mut().keepalive = plan.keepalive;
         let control = Control::new();
         let shared = Arc::new(Shared {
-            requests: request.clone(),
+            requests: request.repeat(plan.pipeline as usize),
             request,
-            pipeline: 1,
+            pipeline: plan.pipeline,
             answers_head: plan.method == "HEAD",
             spin: plan.spin,
             tls: None,
             list,
             expect: Expected::of(&plan.expect),
             keepalive: plan.keepalive,
-            timeout_ns,
+            timeout_ns: nanoseconds(plan.timeout),
             given_up: AtomicBool::new(false),
             linger_max: case.linger_max,
             control: control.clone(),
@@ -230,16 +228,6 @@ impl Hand {
             self.worker.run(start_ns, edges, sink, Samples::default()).unwrap()
         })
     }
-}
-
-/// When a worker's connections begin in stages of connections that rise once and never fall: as the
-/// level reaches their number. (Empty where there are none.)
-fn begins_ns(plan: &Plan, worker: u32) -> Vec<u64> {
-    let Arrivals::ConnectionStages(stages) = &plan.arrivals else { return Vec::new() };
-    let (rise, highest) = (nanoseconds(stages[0].duration), stages[0].to);
-    assert!(stages.iter().all(|stage| stage.to == highest), "{stages:?}");
-    let connections = (u64::from(worker)..highest).step_by(plan.threads as usize);
-    connections.map(|j| (rise * j).div_ceil(highest)).collect()
 }
 
 fn nanoseconds(duration: Duration) -> u64 {

@@ -1,6 +1,6 @@
 //! What a simulated world is like: its costs, its network, its server's habits.
 
-use super::answer::Deed;
+use super::answer::{Deed, Then};
 
 /// How a connect ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,6 +92,10 @@ pub(super) struct Nature {
     pub(super) mischief_ns: u64,
     /// `None`: this kernel does not stamp.
     pub(super) stamps: Option<Stamps>,
+    /// A server that has ended its side swallows what is still sent to it, where others reset.
+    pub(super) half_closed: bool,
+    /// Each connection's answers end so after so many bytes.
+    pub(super) cut: Option<(usize, Then)>,
 }
 
 impl Nature {
@@ -118,6 +122,13 @@ impl Nature {
             mischief: vec![(Mischief::None, 1)],
             mischief_ns: 0,
             stamps: None,
+            half_closed: false,
+            cut: None,
         }
+    }
+
+    /// Whether nothing that the worker does takes time.
+    pub(super) fn is_instant(&self) -> bool {
+        self.clock_cost_ns == 0 && self.call_cost_ns == 0 && self.oversleep_per_mille == 0
     }
 }

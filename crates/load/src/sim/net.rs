@@ -2,14 +2,15 @@
 
 use std::cell::RefCell;
 use std::io;
+use std::mem;
 use std::rc::Rc;
 
 use crate::measurement::ErrorKind;
 use crate::net::{Connecting, Handle, Interest, Net};
 
-use super::answer::Meaning;
-use super::connection::Link;
+use super::connection::{Coming, Link};
 use super::nature::ConnectFate;
+use super::truth::{Request, Why};
 use super::world::{Event, Unstamped, World};
 
 /// Longer waits are taken in two steps, as on Linux.
@@ -78,9 +79,8 @@ impl Net for SimNet {
         let connection = world.of(handle);
         connection.interest = interest;
         connection.token = token;
-        if connection.link == Link::Open && token & LINGER_BIT == 0 && !connection.established {
-            connection.established = true;
-            world.truth.established += 1;
+        if connection.link == Link::Open && token & LINGER_BIT == 0 {
+            world.note_established(handle);
         }
         Ok(())
     }
@@ -91,8 +91,9 @@ impl Net for SimNet {
 
     fn recv(&mut self, handle: Handle, buffer: &mut [u8]) -> io::Result<usize> {
         let mut world = self.world.borrow_mut();
-        let connection = world.of(handle);
-        assert!(connection.requests.is_empty(), "an answer is read with its stamp: {connection:?}");
+        let slot = world.of(handle).slot;
+        let idle = slot.is_none_or(|slot| world.pending[slot].is_empty());
+        assert!(idle, "an answer is read with its stamp");
         world.take(handle, buffer).map(|(count, _)| count)
     }
 
@@ -126,10 +127,16 @@ impl Net for SimNet {
 
     fn close(&mut self, handle: Handle) {
         let mut world = self.world.borrow_mut();
-        let mut connection = world.remove(handle);
-        let at = world.stamp_ns;
-        world.truth.all_failed(&mut connection.requests, at, connection.cause);
+        world.give_up(handle);
         world.pass_call();
+    }
+
+    fn leave(&mut self, handle: Handle) {
+        self.world.borrow_mut().leave(handle);
+    }
+
+    fn begun(&mut self, token: u64) {
+        self.world.borrow_mut().begin(token as usize);
     }
 
     fn wait(&mut self, now_ns: u64, until_ns: u64) -> io::Result<usize> {
@@ -152,7 +159,6 @@ impl World {
         let asked = self.stamp_ns;
         self.connects += 1;
         let slot = token as usize;
-        let request = self.running.then(|| self.begin(slot, asked));
         self.pass_call();
         let fate = self.chance.pick(&self.nature.connects);
         let refused = match fate {
@@ -162,14 +168,12 @@ impl World {
             _ => None,
         };
         if let Some(code) = refused {
-            if let Some(request) = request {
-                self.truth.failed(request, asked, kind_of(code));
-            }
+            let requests = mem::take(&mut self.pending[slot]);
+            self.truth.failed(requests, asked, Why::Broken(kind_of(code)));
             return Err(errno(code));
         }
         let at_once = fate == ConnectFate::AtOnce;
         let handle = self.open(token, if at_once { Link::Open } else { Link::Connecting });
-        self.of(handle).requests.extend(request);
         let decided = self.now_ns + self.chance.between(0, self.nature.connect_ns);
         match fate {
             ConnectFate::AtOnce => self.tempt(self.now_ns, handle),
@@ -182,9 +186,11 @@ impl World {
             }
             _ => {}
         }
-        if at_once && !self.running {
-            self.of(handle).established = true;
-            self.truth.established += 1;
+        if at_once {
+            self.of(handle).interest = Interest::Read;
+            if !self.running {
+                self.note_established(handle);
+            }
         }
         Ok((handle, if at_once { Connecting::Done } else { Connecting::Pending }))
     }
@@ -197,56 +203,109 @@ impl World {
         Ok(())
     }
 
+    /// A connection is the worker's to use: while it runs, from when it watches it for answers or writes to it.
+    fn note_established(&mut self, handle: Handle) {
+        let stamp = self.stamp_ns;
+        let connection = self.of(handle);
+        if connection.established_ns.is_none() {
+            connection.established_ns = Some(stamp);
+            self.truth.established += 1;
+        }
+    }
+
     fn send(&mut self, handle: Handle, bytes: &[u8]) -> io::Result<usize> {
         let stamp = self.stamp_ns;
         let spurious = self.spurious();
         let short = self.chance.per_mille(self.nature.short_write_per_mille);
-        let last = self.of(handle).requests.back().copied();
-        let fresh = last.is_none_or(|r| r.written == self.length(&r));
-        if fresh {
-            let slot = self.of(handle).token as usize;
-            let request = self.begin(slot, stamp);
-            self.of(handle).requests.push_back(request);
-        }
         self.pass_call();
+        self.note_established(handle);
         let connection = self.of(handle);
         assert_eq!(connection.link, Link::Open, "only an established connection carries a request");
+        assert!(!connection.spent, "an answer ended this connection's use");
         let (reset, room) = (connection.reset, connection.room);
-        let request = connection.requests.back_mut().expect("just begun");
-        if request.attempt_ns == 0 {
-            request.attempt_ns = stamp;
+        let slot = connection.slot.expect("a connection that was left carries no request");
+        let unwritten = |r: &Request| r.written < self.length(r);
+        let first = self.pending[slot].iter().position(unwritten).expect("there is something to write");
+        if self.pending[slot][first].written == 0 {
+            self.pending[slot][first].sent_ns = stamp;
         }
-        if request.written == 0 {
-            request.sent_ns = stamp;
-        }
-        let (written, which) = (request.written, request.which as usize);
         if reset {
-            connection.cause = Some(ErrorKind::Reset);
+            self.of(handle).cause = Some(ErrorKind::Reset);
             return Err(errno(libc::ECONNRESET));
         }
         spurious?;
         if room == 0 {
             return Err(errno(libc::EAGAIN));
         }
-        assert_eq!(bytes, &self.requests[which][written..], "the rest of the request, and nothing else");
+        self.check_bytes(slot, first, bytes);
         let most = bytes.len().min(room);
         let count = if short { self.chance.size(1, most) } else { most };
-        let connection = self.of(handle);
-        if connection.room != usize::MAX {
-            connection.room -= count;
+        if room != usize::MAX {
+            self.of(handle).room -= count;
+            if count == room {
+                let after = self.chance.between(0, self.nature.drain_ns);
+                self.schedule(self.now_ns + after, handle, Event::Room);
+            }
         }
-        let drain = connection.room != usize::MAX && connection.room == 0;
-        let request = connection.requests.back_mut().expect("just begun");
-        request.written += count;
-        if request.taken_ns == 0 {
-            request.taken_ns = stamp;
+        let (mut left, mut at) = (count, first);
+        while left > 0 {
+            let length = self.length(&self.pending[slot][at]);
+            let request = &mut self.pending[slot][at];
+            if request.written == 0 {
+                (request.sent_ns, request.taken_ns) = (stamp, stamp);
+            }
+            let part = left.min(length - request.written);
+            request.written += part;
+            (left, at) = (left - part, at + 1);
+            self.receive(handle, part, length);
         }
-        if drain {
-            let after = self.chance.between(0, self.nature.drain_ns);
-            self.schedule(self.now_ns + after, handle, Event::Room);
-        }
-        self.receive(handle, count);
         Ok(count)
+    }
+
+    /// What is written is the rest of the first unwritten request and those behind it: all of them, or,
+    /// of a list, as many as a write holds; and nothing else.
+    fn check_bytes(&self, slot: usize, first: usize, mut bytes: &[u8]) {
+        for request in self.pending[slot].range(first..) {
+            if bytes.is_empty() && self.list.is_some() {
+                break;
+            }
+            let rest = &self.requests[request.which as usize][request.written..];
+            let (part, after) = bytes.split_at(rest.len().min(bytes.len()));
+            assert_eq!(part, rest, "the rest of a request, whole");
+            bytes = after;
+        }
+        assert_eq!(bytes, b"", "nothing behind the last request");
+    }
+
+    /// A slot lets its connection go: the answer that ended it was the last one's. Those behind it that
+    /// the server may have seen have failed; the others wait for the next connection.
+    fn leave(&mut self, handle: Handle) {
+        let at = self.stamp_ns;
+        let connection = self.of(handle);
+        assert!(connection.spent, "nothing ended this connection's use");
+        let slot = connection.slot.take().expect("a connection is left once");
+        while let Some(request) = self.pending[slot].front().copied().filter(|r| r.written > 0) {
+            self.pending[slot].pop_front();
+            self.truth.cut_off(request, at);
+        }
+        for request in &mut self.pending[slot] {
+            request.sent_ns = 0;
+        }
+    }
+
+    /// A connection is closed. What waited on it has failed.
+    fn give_up(&mut self, handle: Handle) {
+        let (at, timeout) = (self.stamp_ns, self.truth.timeout_ns);
+        let connection = self.remove(handle);
+        let Some(slot) = connection.slot else { return };
+        let requests = mem::take(&mut self.pending[slot]);
+        let Some(oldest) = requests.front() else { return };
+        let why = match (connection.cause, connection.established_ns) {
+            (Some(kind), _) => Why::Broken(kind),
+            (None, None) => Why::ConnectSilent { expired_ns: connection.asked_ns + timeout },
+            (None, Some(since)) => Why::Silent { expired_ns: oldest.asked_ns.max(since) + timeout },
+        };
+        self.truth.failed(requests, at, why);
     }
 
     /// Reads what arrived, across pieces or only to the end of one.
@@ -276,41 +335,75 @@ impl World {
         }
     }
 
-    /// What was read of an answer has its instant now.
+    /// What was read of answers has its instant now.
     pub(super) fn stamp_reading(&mut self, reading: Unstamped) {
-        let at = self.stamp_ns;
-        let connection = self.of(reading.handle);
-        let mut request = *connection.requests.front().expect("an answer is read for a request");
-        let coming = connection.coming.front().copied();
+        let (at, handle) = (self.stamp_ns, reading.handle);
+        let slot = self.of(handle).slot.expect("a connection that was left is not read for answers");
         if reading.bytes == 0 {
-            let read = connection.read;
-            match coming.map(|c| (c.meaning, c.body_right)) {
-                Some((Meaning::WholeAtEnd { head, status }, body_right)) if read >= head => {
-                    connection.requests.pop_front();
-                    request.last_byte_ns = at;
-                    self.truth.answered(request, at, status, body_right);
+            return self.stream_ended(handle, slot);
+        }
+        let mut left = reading.bytes;
+        for nth in 0.. {
+            let connection = self.of(handle);
+            let (read, coming) = (connection.read, connection.coming.front().copied());
+            let whole = coming.and_then(|c| c.meaning.whole_at());
+            let part = whole.map_or(left, |whole| left.min(whole - read));
+            left -= part;
+            connection.read += part;
+            let mut request = *self.pending[slot].front().expect("an answer is read for a request");
+            self.truth.read(&mut request, at, part, reading.stamp_ns);
+            self.pending[slot][0] = request;
+            let (Some(coming), true) = (coming, whole == Some(read + part)) else {
+                let certain = coming.is_some_and(|c| c.meaning.is_nonsense_at(read + part));
+                if certain {
+                    self.of(handle).cause = Some(ErrorKind::Protocol);
                 }
-                _ => connection.cause = Some(ErrorKind::ClosedEarly),
+                return;
+            };
+            self.answers_together += u64::from(nth > 0);
+            let connection = self.of(handle);
+            connection.read = 0;
+            connection.coming.pop_front();
+            let keeps = self.whole(handle, slot, coming, left > 0);
+            if !keeps {
+                return self.truth.read_behind(&request, at, left);
             }
-            return;
+            if left == 0 {
+                return;
+            }
         }
-        self.truth.read(&mut request, at, reading.bytes, reading.stamp_ns);
-        let connection = self.of(reading.handle);
-        connection.read += reading.bytes;
-        if let Some(front) = connection.requests.front_mut() {
-            *front = request;
+    }
+
+    /// The oldest request's answer is whole; whether another may follow on the connection, or, with bytes
+    /// behind it, does.
+    fn whole(&mut self, handle: Handle, slot: usize, coming: Coming, more: bool) -> bool {
+        let (at, timeout) = (self.stamp_ns, self.truth.timeout_ns);
+        let status = coming.meaning.status().expect("an answer has a status");
+        let request = self.pending[slot][0];
+        let since = self.of(handle).established_ns.unwrap_or(0).max(request.asked_ns);
+        if at >= since + timeout {
+            // It is given up, as if there were no answer.
+            return false;
         }
-        match coming.map(|c| (c.meaning, c.length, c.body_right)) {
-            Some((Meaning::Whole { at: whole, status }, length, body_right)) if connection.read >= whole => {
-                connection.read -= length;
-                connection.coming.pop_front();
-                connection.requests.pop_front();
-                self.truth.answered(request, at, status, body_right);
+        self.pending[slot].pop_front();
+        let written = request.written == self.length(&request);
+        let next = self.pending[slot].front().is_some_and(|r| r.written > 0);
+        let keeps = coming.keeps && self.keepalive && written && (next || !more);
+        self.of(handle).spent = !keeps;
+        self.truth.answered(request, at, status, coming.body_right);
+        keeps
+    }
+
+    /// The server's end was read.
+    fn stream_ended(&mut self, handle: Handle, slot: usize) {
+        let connection = self.of(handle);
+        let (read, coming) = (connection.read, connection.coming.front().copied());
+        match coming {
+            Some(coming) if coming.meaning.is_whole_at_end(read) => {
+                self.pending[slot][0].last_byte_ns = self.stamp_ns;
+                self.whole(handle, slot, coming, false);
             }
-            Some((Meaning::Nonsense { at: certain }, ..)) if connection.read >= certain => {
-                connection.cause = Some(ErrorKind::Protocol);
-            }
-            _ => {}
+            _ => connection.cause = Some(ErrorKind::ClosedEarly),
         }
     }
 

@@ -13,11 +13,9 @@ const RESET_WITHIN_NS: u64 = 50_000;
 const PIECES_MAX: u64 = 6;
 
 impl World {
-    /// Bytes of a request reach the server at once.
-    pub(super) fn receive(&mut self, handle: Handle, count: usize) {
-        let now = self.now_ns;
-        let request = *self.of(handle).requests.back().expect("bytes are of a request");
-        let length = self.length(&request);
+    /// Bytes of a request of so many reach the server at once.
+    pub(super) fn receive(&mut self, handle: Handle, count: usize, length: usize) {
+        let (now, half_closed) = (self.now_ns, self.nature.half_closed);
         let connection = self.of(handle);
         connection.received += count;
         let whole = connection.received == length;
@@ -28,8 +26,12 @@ impl World {
         }
         let connection = self.of(handle);
         if connection.server_done {
+            // Its last answer goes out before.
+            let done = now.max(connection.quiet_from_ns);
             let after = self.chance.between(1, RESET_WITHIN_NS);
-            self.schedule(now + after, handle, Event::Reset);
+            if !half_closed {
+                self.schedule(done + after, handle, Event::Reset);
+            }
         } else if whole {
             connection.unanswered += 1;
             self.schedule(now, handle, Event::Asked);
@@ -73,7 +75,20 @@ impl World {
         match Answer::of(deed, &mut self.chance) {
             // It will neither answer nor read on.
             None => self.of(handle).quiet_from_ns = u64::MAX,
-            Some(answer) => self.say(begin, handle, &answer, deed),
+            Some(answer) => {
+                let answer = self.as_far_as_it_goes(handle, answer);
+                self.say(begin, handle, &answer, deed);
+            }
+        }
+    }
+
+    /// The answer, cut where the server ends each connection.
+    fn as_far_as_it_goes(&self, handle: Handle, answer: Answer) -> Answer {
+        let Some((most, then)) = self.nature.cut else { return answer };
+        let left = most - self.get(handle).map_or(0, |connection| connection.said);
+        match answer.bytes.len() < left {
+            true => answer,
+            false => Answer { then, ..answer.cut_at(left) },
         }
     }
 
@@ -84,8 +99,9 @@ impl World {
         if at == u64::MAX {
             return;
         }
-        let (length, meaning, body_right) = (answer.bytes.len(), answer.meaning, answer.body_right);
-        connection.coming.push_back(Coming { meaning, length, body_right });
+        let (length, meaning) = (answer.bytes.len(), answer.meaning);
+        connection.said += length;
+        connection.coming.push_back(Coming { meaning, body_right: answer.body_right, keeps: answer.keeps });
         let mut rest = answer.bytes.as_slice();
         let mut pieces = self.pieces(deed, rest.len());
         while !rest.is_empty() {
@@ -102,7 +118,7 @@ impl World {
             let gap = if self.chance.per_mille(500) { 0 } else { self.gap(Deed::Good, 1) };
             let junk = Answer::junk();
             let connection = self.of(handle);
-            connection.coming.push_back(Coming { meaning: junk.meaning, length: 1, body_right: false });
+            connection.coming.push_back(Coming { meaning: junk.meaning, body_right: false, keeps: true });
             connection.quiet_from_ns = at + gap;
             let stamp = self.kernel_stamp(at + gap);
             self.schedule(at + gap, handle, Event::Bytes(junk.bytes, stamp));
@@ -174,7 +190,7 @@ impl World {
                 let junk = Answer::junk();
                 let stamp = self.kernel_stamp(at_ns);
                 let connection = self.of(handle);
-                connection.coming.push_back(Coming { meaning: junk.meaning, length: 1, body_right: false });
+                connection.coming.push_back(Coming { meaning: junk.meaning, body_right: false, keeps: true });
                 connection.arrive(junk.bytes, stamp);
             }
         }

@@ -7,7 +7,9 @@ use std::collections::VecDeque;
 
 use crate::measurement::ErrorKind;
 use crate::pace::Schedule;
-use crate::plan::Expect;
+use crate::plan::{Expect, Plan};
+
+use super::stages::InUse;
 
 /// One request.
 #[derive(Debug, Clone, Copy)]
@@ -20,8 +22,6 @@ pub(super) struct Request {
     pub(super) asked_ns: u64,
     /// Of the intended-to-asked time, what no connection was free.
     pub(super) connection_wait_ns: u64,
-    /// The first attempt to write it; 0: none yet. Its timeout runs from here.
-    pub(super) attempt_ns: u64,
     /// The last attempt before its first byte was taken; 0: none.
     pub(super) sent_ns: u64,
     /// When its first byte was taken; 0: not yet.
@@ -45,6 +45,8 @@ pub(super) struct Fate {
     pub(super) what: What,
     /// The status, where a whole answer came in time.
     pub(super) status: Option<u16>,
+    /// Where it ended by its timeout: when that was over.
+    pub(super) expired_ns: Option<u64>,
 }
 
 /// Bytes of answers that were read.
@@ -58,10 +60,13 @@ pub(super) struct Read {
 }
 
 /// A slot as the definitions have it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Slot {
-    free_since_ns: u64,
+    /// Since when each of its places is free that is; requests take them in this order.
+    free_ns: VecDeque<u64>,
     failures: u32,
+    /// After a failure of its connection: none of its places takes a request before.
+    retry_at_ns: u64,
 }
 
 /// The definitions' own numbers (docs/measurement.md, connections).
@@ -76,9 +81,12 @@ pub(super) struct Truth {
     pub(super) timeout_ns: u64,
     pub(super) expect: Expect,
     pub(super) kernel_clock: bool,
+    pub(super) pipeline: usize,
     slots: Vec<Slot>,
-    /// When each slot's first request is due, after the start; none where all are due with it.
-    pub(super) begins_ns: Vec<u64>,
+    /// When which slot is in use; `None`: all, always.
+    in_use: Option<InUse>,
+    /// Requests that begin at most.
+    requests_max: u64,
     /// Requests begun.
     pub(super) begun: u64,
     pub(super) fates: Vec<Fate>,
@@ -94,15 +102,19 @@ pub(super) fn due_ns(schedule: &Schedule, i: u64) -> Option<u64> {
 }
 
 impl Truth {
-    pub(super) fn new(slots: usize, timeout_ns: u64, expect: Expect, schedule: Option<Schedule>) -> Truth {
+    pub(super) fn new(slots: usize, plan: &Plan, worker: u32, requests_max: u64) -> Truth {
+        let slot = Slot { free_ns: VecDeque::new(), failures: 0, retry_at_ns: 0 };
+        let limit = plan.stop.requests;
         Truth {
             start_ns: 0,
-            schedule,
-            timeout_ns,
-            expect,
+            schedule: Schedule::new(&plan.arrivals, worker, plan.threads, limit, plan.seed),
+            timeout_ns: super::nanoseconds(plan.timeout),
+            expect: plan.expect.clone(),
             kernel_clock: false,
-            slots: vec![Slot { free_since_ns: 0, failures: 0 }; slots],
-            begins_ns: Vec::new(),
+            pipeline: plan.pipeline as usize,
+            slots: vec![slot; slots],
+            in_use: InUse::of(plan, worker),
+            requests_max,
             begun: 0,
             fates: Vec::new(),
             reads: Vec::new(),
@@ -110,22 +122,44 @@ impl Truth {
         }
     }
 
+    /// How many slots there are.
+    pub(super) fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
     /// The schedule begins.
     pub(super) fn start(&mut self, start_ns: u64) {
         self.start_ns = start_ns;
-        for (i, slot) in self.slots.iter_mut().enumerate() {
-            slot.free_since_ns = start_ns + self.begins_ns.get(i).copied().unwrap_or(0);
+        for slot in &mut self.slots {
+            slot.free_ns.extend(std::iter::repeat_n(start_ns, self.pipeline));
         }
     }
 
-    /// A slot asked for a connection, or sent on the one it has.
+    /// When the slot's next request could begin: a place is free, no pause is on, and the slot is in
+    /// use. `None`: never, so far.
+    fn ready_ns(&self, slot: usize) -> Option<u64> {
+        let Slot { free_ns, retry_at_ns, .. } = &self.slots[slot];
+        let ready = *free_ns.front()?.max(retry_at_ns);
+        let Some(in_use) = &self.in_use else { return Some(ready) };
+        Some(self.start_ns + in_use.from_ns(slot, ready - self.start_ns)?)
+    }
+
+    /// A request begins on a slot: the worker asks for a connection, or sends on the one it has.
     pub(super) fn begin(&mut self, slot: usize, asked_ns: u64) -> Request {
-        let free_since = self.slots[slot].free_since_ns;
+        let mut ready = self.ready_ns(slot).expect("a slot takes no more than it has places for");
+        assert!(ready <= asked_ns, "a slot is used before it may be: {ready} > {asked_ns}");
+        if let Some(in_use) = &self.in_use {
+            // It may have ended since, and begun again: what was due before is not made up for.
+            let at = asked_ns - self.start_ns;
+            assert!(in_use.is(slot, at), "a slot is used after its end, at {at}");
+            ready = ready.max(self.start_ns + in_use.began_ns(slot, at));
+        }
+        self.slots[slot].free_ns.pop_front();
         let (intended_ns, connection_wait_ns) = match &self.schedule {
-            None => (free_since, 0),
+            None => (ready, 0),
             Some(schedule) => {
                 let intended = self.start_ns + due_ns(schedule, self.begun).expect("no more than is due");
-                (intended, free_since.saturating_sub(intended))
+                (intended, ready.saturating_sub(intended))
             }
         };
         assert!(intended_ns <= asked_ns, "a request before its time: {intended_ns} > {asked_ns}");
@@ -136,13 +170,23 @@ impl Truth {
             intended_ns,
             asked_ns,
             connection_wait_ns,
-            attempt_ns: 0,
             sent_ns: 0,
             taken_ns: 0,
             written: 0,
             first_byte_ns: 0,
             last_byte_ns: 0,
         }
+    }
+
+    /// The slots that could have taken a request before `end_ns`, and did not although there was one.
+    pub(super) fn forgotten(&self, end_ns: u64) -> Vec<(usize, u64)> {
+        let due = match &self.schedule {
+            None => (self.begun < self.requests_max).then_some(self.start_ns),
+            Some(schedule) => due_ns(schedule, self.begun).map(|due| self.start_ns + due),
+        };
+        let Some(due) = due else { return Vec::new() };
+        let ready = (0..self.slots.len()).filter_map(|slot| Some((slot, self.ready_ns(slot)?.max(due))));
+        ready.filter(|(_, ready)| *ready < end_ns).collect()
     }
 
     /// Bytes of a request's answer were read at `at`, the kernel's stamp with them.
@@ -162,11 +206,13 @@ impl Truth {
         }
     }
 
-    /// A whole answer was read.
+    /// Bytes were read behind a request's answer that belong to none.
+    pub(super) fn read_behind(&mut self, request: &Request, at_ns: u64, bytes: usize) {
+        self.reads.push(Read { at_ns, which: request.which, bytes, rejected: false });
+    }
+
+    /// A whole answer was read, in time.
     pub(super) fn answered(&mut self, request: Request, at_ns: u64, status: u16, body_right: bool) {
-        if at_ns >= request.attempt_ns + self.timeout_ns {
-            return self.failed(request, at_ns, ErrorKind::RequestTimeout);
-        }
         let what = if !self.expect.accepts_status(status) {
             What::Failed(ErrorKind::UnexpectedStatus)
         } else if self.expect.checks_body() && !body_right {
@@ -174,34 +220,50 @@ impl Truth {
         } else {
             What::Completed
         };
-        self.slots[request.slot] = Slot { free_since_ns: at_ns, failures: 0 };
-        self.fates.push(Fate { request, at_ns, what, status: Some(status) });
+        self.slots[request.slot].failures = 0;
+        self.ended(Fate { request, at_ns, what, status: Some(status), expired_ns: None });
     }
 
-    /// A request was given up.
-    pub(super) fn failed(&mut self, request: Request, at_ns: u64, kind: ErrorKind) {
-        let slot = &mut self.slots[request.slot];
-        slot.free_since_ns = at_ns;
+    fn ended(&mut self, fate: Fate) {
+        self.slots[fate.request.slot].free_ns.push_back(fate.at_ns);
+        self.fates.push(fate);
+    }
+
+    /// A request was written behind the answer that ended its connection.
+    pub(super) fn cut_off(&mut self, request: Request, at_ns: u64) {
+        let what = What::Failed(ErrorKind::ClosedEarly);
+        self.ended(Fate { request, at_ns, what, status: None, expired_ns: None });
+    }
+
+    /// A slot's connection failed, or never came to be, with all of its requests.
+    pub(super) fn failed(&mut self, requests: VecDeque<Request>, at_ns: u64, why: Why) {
+        let Some(slot) = requests.front().map(|request| request.slot) else { return };
+        let slot = &mut self.slots[slot];
+        let (kind, behind, expired_ns) = match why {
+            Why::Broken(kind) => (kind, kind, None),
+            Why::ConnectSilent { expired_ns } => {
+                (ErrorKind::ConnectTimeout, ErrorKind::ConnectTimeout, Some(expired_ns))
+            }
+            Why::Silent { expired_ns } => (ErrorKind::RequestTimeout, ErrorKind::Abandoned, Some(expired_ns)),
+        };
         if kind != ErrorKind::RequestTimeout {
-            slot.free_since_ns += BACKOFF_FIRST_NS << slot.failures.min(BACKOFF_DOUBLINGS_MAX);
+            slot.retry_at_ns = at_ns + (BACKOFF_FIRST_NS << slot.failures.min(BACKOFF_DOUBLINGS_MAX));
             slot.failures += 1;
         }
-        self.fates.push(Fate { request, at_ns, what: What::Failed(kind), status: None });
-    }
-
-    /// All of a connection's requests were given up.
-    pub(super) fn all_failed(
-        &mut self,
-        requests: &mut VecDeque<Request>,
-        at_ns: u64,
-        cause: Option<ErrorKind>,
-    ) {
-        for request in requests.drain(..) {
-            let silence = match request.attempt_ns {
-                0 => ErrorKind::ConnectTimeout,
-                _ => ErrorKind::RequestTimeout,
-            };
-            self.failed(request, at_ns, cause.unwrap_or(silence));
+        for (i, request) in requests.into_iter().enumerate() {
+            let what = What::Failed(if i == 0 { kind } else { behind });
+            self.ended(Fate { request, at_ns, what, status: None, expired_ns });
         }
     }
+}
+
+/// Why a connection was given up with its requests.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Why {
+    /// Something happened to it.
+    Broken(ErrorKind),
+    /// Nothing did; its connect's timeout was over then.
+    ConnectSilent { expired_ns: u64 },
+    /// Nothing did; its oldest request's timeout was over then.
+    Silent { expired_ns: u64 },
 }

@@ -1,7 +1,7 @@
 //! The simulated world: one clock, what is scheduled on it, and the
 //! connections between a worker and its server.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::control::{Control, STOP_AHEAD_NS};
 use crate::list::TargetList;
@@ -57,6 +57,11 @@ pub(super) struct World {
     scheduled: BTreeMap<(u64, u64), (Handle, u64, Event)>,
     sequence: u64,
     connections: Vec<Option<Connection>>,
+    /// Requests of each slot without an answer yet, oldest first.
+    pub(super) pending: Vec<VecDeque<Request>>,
+    pub(super) pipeline: usize,
+    /// A connection may carry more than one request.
+    pub(super) keepalive: bool,
     /// The requests' bytes, as the worker must write them.
     pub(super) requests: Vec<Vec<u8>>,
     /// Which of them is next, where there is a list.
@@ -80,6 +85,8 @@ pub(super) struct World {
     pub(super) waits: u64,
     /// Requests whose bytes are whole at the server.
     pub(super) arrived_whole: u64,
+    /// Answers that were read together with one before them.
+    pub(super) answers_together: u64,
     /// Calls of the worker, over the run.
     pub(super) calls: u64,
 }
@@ -94,6 +101,9 @@ impl World {
             scheduled: BTreeMap::new(),
             sequence: 0,
             connections: Vec::new(),
+            pending: vec![VecDeque::new(); truth.slots()],
+            pipeline: truth.pipeline,
+            keepalive: true,
             requests,
             turns: None,
             list: None,
@@ -107,6 +117,7 @@ impl World {
             idle_waits: 0,
             waits: 0,
             arrived_whole: 0,
+            answers_together: 0,
             calls: 0,
         }
     }
@@ -179,7 +190,7 @@ impl World {
     pub(super) fn open(&mut self, token: u64, link: Link) -> Handle {
         self.sequence += 1;
         let room = if self.nature.room == 0 { usize::MAX } else { self.nature.room };
-        let connection = Connection::new(self.sequence, token, link, room);
+        let connection = Connection::new(self.sequence, token, link, room, self.stamp_ns);
         if self.connections.len() < FIRST_HANDLE {
             self.connections.resize_with(FIRST_HANDLE, || None);
         }
@@ -202,10 +213,12 @@ impl World {
         place.and_then(Option::take).expect("a connection is closed once")
     }
 
-    /// A request begins: the next of the list.
-    pub(super) fn begin(&mut self, slot: usize, asked_ns: u64) -> Request {
+    /// A request begins on a slot: the next of the list.
+    pub(super) fn begin(&mut self, slot: usize) {
         let which = self.turns.as_mut().map_or(0, Turns::take);
-        Request { which, ..self.truth.begin(slot, asked_ns) }
+        let request = Request { which, ..self.truth.begin(slot, self.stamp_ns) };
+        self.pending[slot].push_back(request);
+        assert!(self.pending[slot].len() <= self.pipeline, "more requests than the plan's pipeline has");
     }
 
     /// The length of a request's bytes.
@@ -213,7 +226,7 @@ impl World {
         self.requests[request.which as usize].len()
     }
 
-    fn get(&self, handle: Handle) -> Option<&Connection> {
+    pub(super) fn get(&self, handle: Handle) -> Option<&Connection> {
         self.connections.get(usize::try_from(handle).ok()?)?.as_ref()
     }
 

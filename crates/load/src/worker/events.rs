@@ -118,12 +118,12 @@ impl<N: Net> Worker<N> {
                 books.read(read.count);
                 // Requests that follow from these answers go out together.
                 self.corked = true;
-                self.take_answers(books, index, now, &read);
+                let now = self.take_answers(books, index, now, &read);
                 self.corked = false;
                 self.set_wake(index);
                 let slot = &self.slots[index as usize];
                 // What waits for room (perhaps on a new connection, younger than `now`) goes on waiting.
-                if slot.state == State::Connected && !slot.watches_writing {
+                if slot.state == State::Connected && !slot.watches_writing && !books.over() {
                     self.flush(books, index, now);
                 }
             }
@@ -174,12 +174,13 @@ impl<N: Net> Worker<N> {
         }
     }
 
-    /// Takes what was read at `now`: the rest of an answer, or several.
-    fn take_answers(&mut self, books: &mut Books, index: u32, now: u64, read: &Read) {
+    /// Takes what was read at `now`: the rest of an answer, or several. Gives the instant to go on with, later than `now`
+    /// where it opened a connection.
+    fn take_answers(&mut self, books: &mut Books, index: u32, now: u64, read: &Read) -> u64 {
         let mut at = 0;
         loop {
             let slot = &mut self.slots[index as usize];
-            let Some(times) = slot.pending.front_mut() else { return };
+            let Some(times) = slot.pending.front_mut() else { return now };
             let begins = !slot.framer.in_progress();
             // No byte arrived before those that were read before it.
             let earliest = times.sent_ns.max(times.last_byte_ns);
@@ -212,7 +213,7 @@ impl<N: Net> Worker<N> {
                         books.read_of(request, read.count - at);
                     }
                     self.reads_short = self.drops_bodies && slot.framer.body_left() >= DISCARD_MIN_BYTES;
-                    return;
+                    return now;
                 }
                 Ok(Progress::Done { consumed, status, reusable }) => {
                     let from = at;
@@ -221,34 +222,38 @@ impl<N: Net> Worker<N> {
                     self.reads_short &= !begins;
                     let is_over = read.discarded || at == read.count;
                     // Bytes beyond the answer that no request of ours asked for end the connection.
-                    let reusable = reusable && (is_over || slot.another_is_sent());
+                    let reusable = reusable && (is_over || slot.touched() > 1);
+                    // So does an answer that is too late.
+                    let goes_on = reusable && !slot.is_late(now, self.shared.timeout_ns);
                     if listed {
                         // Those count as its own: each byte that was read is of one request.
-                        books.read_of(request, if reusable { at } else { read.count } - from);
+                        books.read_of(request, if goes_on { at } else { read.count } - from);
                     }
-                    self.answered(books, index, now, status, reusable);
-                    if is_over || !reusable || books.over() {
-                        return;
+                    let later = self.answered(books, index, now, status, reusable);
+                    if is_over || !goes_on || books.over() {
+                        return later;
                     }
                 }
                 Err(e) => {
                     books.read_of(request, read.count - at);
-                    return self.fail(books, index, now, ErrorKind::Protocol, || e.0.to_owned());
+                    self.fail(books, index, now, ErrorKind::Protocol, || e.0.to_owned());
+                    return now;
                 }
             }
         }
     }
 
-    /// The oldest request's answer is whole, its last byte read at `now`.
-    fn answered(&mut self, books: &mut Books, index: u32, now: u64, status: u16, reusable: bool) {
+    /// The oldest request's answer is whole, its last byte read at `now`. Gives the instant to go on with.
+    fn answered(&mut self, books: &mut Books, index: u32, now: u64, status: u16, reusable: bool) -> u64 {
         let slot = &mut self.slots[index as usize];
         // The loop may have been kept from seeing in time that the time was over.
-        if now.saturating_sub(slot.waiting_since_ns) >= self.shared.timeout_ns {
+        if slot.is_late(now, self.shared.timeout_ns) {
             let message = self.timeout_message("request");
-            return self.fail(books, index, now, ErrorKind::RequestTimeout, || message);
+            self.fail(books, index, now, ErrorKind::RequestTimeout, || message);
+            return now;
         }
         let whole = slot.pending.len() > slot.unsent;
-        let Some(mut times) = slot.pending.pop_front() else { return };
+        let Some(mut times) = slot.pending.pop_front() else { return now };
         times.status = status;
         if !whole {
             // Answered before it was written: what is left of it must not be.
@@ -271,41 +276,41 @@ impl<N: Net> Worker<N> {
         self.last_resolved_ns = now;
         match slot.pending.front() {
             None => self.deadlines.stop(index),
-            Some(next) => slot.waiting_since_ns = next.sent_ns.max(next.asked_ns),
+            Some(next) => slot.waiting_since_ns = next.asked_ns.max(slot.connected_ns),
         }
-        if !(reusable && whole && self.shared.keepalive) {
-            self.let_go(books, index, now);
-        }
-        self.on_free(books, index, now, now);
+        let keeps = reusable && whole && self.shared.keepalive;
+        let later = if keeps { now } else { self.let_go(books, index, now) };
+        self.on_free(books, index, now, later);
+        later
     }
 
     /// Leaves the connection to the server to close, so that TIME_WAIT is the
-    /// server's. Requests written to it have failed; those that were not get a new one.
-    fn let_go(&mut self, books: &mut Books, index: u32, now: u64) {
+    /// server's. Requests written to it have failed; those that were not get a new one. Gives the instant to go on
+    /// with: connecting takes its time.
+    fn let_go(&mut self, books: &mut Books, index: u32, now: u64) -> u64 {
         let slot = &mut self.slots[index as usize];
+        let touched = slot.touched();
         let handle = std::mem::replace(&mut slot.handle, NO_HANDLE);
         slot.state = State::Unconnected;
         slot.written = 0;
         books.connection_closed(now);
         self.linger.take(handle, now, &mut self.net, &mut self.buffer);
-        self.fail_sent(books, index, now);
+        self.fail_touched(books, index, now, touched);
         let slot = &mut self.slots[index as usize];
-        if !slot.pending.is_empty() && slot.state == State::Unconnected {
-            // The time of those that were never written begins with their own connect.
-            slot.waiting_since_ns = now;
-            self.deadlines.start(index, now);
-            self.connect(books, index, now);
-        }
+        let Some(oldest) = slot.pending.front_mut() else { return now };
+        // Those that were never written are sent, and their time begins, with their own connect.
+        oldest.sent_ns = 0;
+        slot.waiting_since_ns = now;
+        self.deadlines.start(index, now);
+        self.connect(books, index, now);
+        self.fresh_stamp(books)
     }
 
-    /// Requests that were written behind the answer that ended the connection have failed.
-    fn fail_sent(&mut self, books: &mut Books, index: u32, now: u64) {
-        while let Some(times) = self.slots[index as usize].pending.front().copied() {
-            if times.sent_ns == 0 {
-                break;
-            }
+    /// Requests that were written, if only partly, behind the answer that ended the connection have failed.
+    fn fail_touched(&mut self, books: &mut Books, index: u32, now: u64, touched: usize) {
+        for _ in 0..touched {
             let slot = &mut self.slots[index as usize];
-            slot.pending.pop_front();
+            let Some(times) = slot.pending.pop_front() else { break };
             slot.unsent = slot.unsent.min(slot.pending.len());
             books.failed(now, &times, ErrorKind::ClosedEarly, || {
                 "the server ended the connection with an earlier answer of the pipeline".to_owned()
@@ -341,13 +346,11 @@ impl<N: Net> Worker<N> {
         self.deadlines.stop(index);
         self.drop_connection(books, index, now);
         let slot = &mut self.slots[index as usize];
-        let retry_at_ns = if kind == ErrorKind::RequestTimeout {
-            now
-        } else {
+        if kind != ErrorKind::RequestTimeout {
+            slot.retry_at_ns = now + (BACKOFF_FIRST_NS << slot.failures.min(BACKOFF_DOUBLINGS_MAX));
             slot.failures += 1;
-            now + (BACKOFF_FIRST_NS << (slot.failures - 1).min(BACKOFF_DOUBLINGS_MAX))
-        };
-        slot.retry_at_ns = retry_at_ns;
+        }
+        let retry_at_ns = slot.retry_at_ns;
         slot.unsent = 0;
         slot.body.reset();
         let mut message = Some(message);

@@ -23,6 +23,7 @@ impl<N: Net> Worker<N> {
         now: u64,
     ) {
         books.dispatched(now, connection_wait_ns);
+        self.net.begun(u64::from(index));
         let slot = &mut self.slots[index as usize];
         if slot.pending.is_empty() {
             slot.waiting_since_ns = now;
@@ -53,7 +54,7 @@ impl<N: Net> Worker<N> {
                 if connecting == Connecting::Done {
                     let stamp = self.fresh_stamp(books);
                     if !books.over() {
-                        self.established(books, index, stamp);
+                        self.connection_stands(books, index, stamp);
                     }
                 }
             }
@@ -61,17 +62,23 @@ impl<N: Net> Worker<N> {
         }
     }
 
-    /// A connect succeeded: its requests' time to be answered begins.
+    /// A pending connect succeeded.
     pub(super) fn established(&mut self, books: &mut Books, index: u32, now: u64) {
+        let handle = self.slots[index as usize].handle;
+        match self.net.watch(handle, Interest::Read, u64::from(index)) {
+            Ok(()) => self.connection_stands(books, index, now),
+            Err(e) => self.fail(books, index, now, ErrorKind::ConnectFailed, || e.to_string()),
+        }
+    }
+
+    /// A connection is there and watched for answers: its requests' time to be answered begins.
+    fn connection_stands(&mut self, books: &mut Books, index: u32, now: u64) {
         books.connection_established();
         self.deadlines.start(index, now);
         let slot = &mut self.slots[index as usize];
-        slot.waiting_since_ns = now;
+        (slot.waiting_since_ns, slot.connected_ns) = (now, now);
         slot.state = State::Connected;
         slot.watches_writing = false;
-        if let Err(e) = self.net.watch(slot.handle, Interest::Read, u64::from(index)) {
-            return self.fail(books, index, now, ErrorKind::ConnectFailed, || e.to_string());
-        }
         self.flush(books, index, now);
     }
 

@@ -26,10 +26,12 @@ pub(super) struct Slot {
     pub(super) watches_writing: bool,
     /// Failures in a row of this slot's connections.
     pub(super) failures: u32,
-    /// After a failure: no new request before this instant.
+    /// After a failure: no new request before this instant, on any of its places.
     pub(super) retry_at_ns: u64,
-    /// Since when the oldest request's time has been running: from its first
-    /// attempt to be sent, or, before that, from its asking for a connection.
+    /// When its connection was established; of one from before the clock, or without one, any instant before.
+    pub(super) connected_ns: u64,
+    /// Since when the oldest request's time has been running: from its asking
+    /// for a connection, and anew from the connect's end.
     pub(super) waiting_since_ns: u64,
     /// Requests that have no answer yet, the oldest first.
     pub(super) pending: VecDeque<Times>,
@@ -42,6 +44,8 @@ pub(super) struct Slot {
     pub(super) framer: Framer,
     /// The connection's next event is at so many bytes.
     pub(super) wakes_at: u32,
+    /// Whether it is out of use: a ramp has not begun it, or it has ended and is closed.
+    pub(super) rests: bool,
 }
 
 impl Slot {
@@ -52,6 +56,7 @@ impl Slot {
             watches_writing: false,
             failures: 0,
             retry_at_ns: 0,
+            connected_ns: 0,
             waiting_since_ns: 0,
             pending: VecDeque::with_capacity(pipeline),
             unsent: 0,
@@ -59,6 +64,7 @@ impl Slot {
             body: BodyCheck::new(expected),
             framer: Framer::new(),
             wakes_at: 1,
+            rests: false,
         }
     }
 
@@ -69,14 +75,14 @@ impl Slot {
         }
     }
 
-    /// Whether no request is on it and none is about to be.
-    pub(super) fn is_at_rest(&self, now: u64) -> bool {
-        self.pending.is_empty() && self.retry_at_ns <= now
+    /// How many of its requests, the oldest ones, are at least partly written: the server may have seen
+    /// them, and what comes may be their answers. (An attempt that took nothing is none.)
+    pub(super) fn touched(&self) -> usize {
+        self.pending.len() - self.unsent + usize::from(self.written > 0)
     }
 
-    /// Whether the second request is at least partly written: what follows the
-    /// first one's answer may then be its answer.
-    pub(super) fn another_is_sent(&self) -> bool {
-        self.pending.get(1).is_some_and(|times| times.sent_ns > 0)
+    /// Whether the oldest request's time is over.
+    pub(super) fn is_late(&self, now: u64, timeout_ns: u64) -> bool {
+        now.saturating_sub(self.waiting_since_ns) >= timeout_ns
     }
 }

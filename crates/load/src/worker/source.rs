@@ -59,9 +59,16 @@ impl Users {
         of_all.saturating_sub(self.worker).div_ceil(self.workers)
     }
 
-    /// Whether a slot is in use at `at_ns` after the start.
-    pub(super) fn is_active(&self, slot: u32, at_ns: u64) -> bool {
-        u64::from(slot) < self.share(self.ramp.active(at_ns))
+    /// Whether a slot is in use at `at_ns` after the start. One that is not has ended, and those above it.
+    pub(super) fn is_active(&mut self, slot: u32, at_ns: u64) -> bool {
+        let active = self.share(self.ramp.active(at_ns));
+        self.begun = self.begun.min(active);
+        u64::from(slot) < active
+    }
+
+    /// When a slot that is in use began.
+    pub(super) fn began_ns(&self, slot: u32, at_ns: u64) -> u64 {
+        self.ramp.began_ns(self.worker + u64::from(slot) * self.workers, at_ns)
     }
 
     /// When the next slot begins, not before `at_ns`.

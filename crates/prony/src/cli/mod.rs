@@ -8,6 +8,7 @@ mod doctor;
 mod history;
 mod load;
 mod report;
+mod schema;
 mod serve;
 mod servers;
 mod target;
@@ -22,6 +23,7 @@ pub(crate) use doctor::{DoctorArguments, DoctorFormat};
 pub(crate) use history::{HistoryArguments, HistoryFormat};
 pub(crate) use load::{LoadArguments, PlanArguments};
 pub(crate) use report::{ReportArguments, ReportFormat};
+pub(crate) use schema::{Document, SchemaArguments};
 pub(crate) use serve::ServeArguments;
 pub(crate) use servers::{ListFormat, RuntimeArguments, ServersArguments, ServersCommand};
 pub(crate) use target::TargetArguments;
@@ -60,4 +62,6 @@ pub(crate) enum Command {
     Compare(CompareArguments),
     /// What on this host distorts results, and what mends it
     Doctor(DoctorArguments),
+    /// The JSON Schemas of what Prony writes
+    Schema(SchemaArguments),
 }

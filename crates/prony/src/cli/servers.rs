@@ -18,7 +18,7 @@ pub(crate) struct RuntimeArguments {
     /// native, container (podman or docker, whichever works), podman or docker
     #[arg(long, value_name = "RUNTIME", default_value = "native")]
     pub(crate) runtime: String,
-    /// The most memory that a container may use, `512m` [default: no limit]
+    /// The most memory that a server may use, `512m` [default: no limit]
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<String>,
 }

@@ -11,6 +11,7 @@ use prony_lab::catalogue::Catalogue;
 use prony_lab::container::Engine;
 use prony_lab::experiment::Experiment;
 use prony_lab::provision::{self, Progress};
+use prony_lab::sample::{can_limit, parse_size};
 
 use crate::cli::{ListFormat, RuntimeArguments, ServersArguments, ServersCommand};
 use crate::failure::{Failure, INTERRUPTED, NOT_MEASURED};
@@ -43,7 +44,9 @@ pub(crate) fn run(arguments: &ServersArguments, printer: &Printer) -> Result<(),
         ServersCommand::Check { names, all, settings, record, runtime } => {
             let chosen = if *all { catalogue.servers.keys().cloned().collect() } else { names.clone() };
             let candidates = candidates(&chosen, *settings, &catalogue, runtime)?;
-            check::run(&candidates, &layout, check::Options { all: *all, record: *record }, printer)
+            let memory_bytes = native_memory(runtime)?;
+            let options = check::Options { all: *all, record: *record, memory_bytes };
+            check::run(&candidates, &layout, options, printer)
         }
         ServersCommand::New { name, from, dir } => {
             let folder = catalogue.scaffold(name, from, Path::new(dir)).map_err(Failure::usage)?;
@@ -63,10 +66,18 @@ pub(crate) fn engine(runtime: &str, memory: Option<&str>) -> Result<Option<Arc<E
     if runtime != "native" {
         return Engine::find(runtime, memory).map(|engine| Some(Arc::new(engine))).map_err(Failure::usage);
     }
-    match memory {
-        Some(_) => Err(Failure::usage("--memory goes with --runtime container: add that, or leave it out.")),
-        None => Ok(None),
-    }
+    Ok(None)
+}
+
+/// What native servers may have of memory, once it is known that this can be kept.
+pub(crate) fn native_memory(arguments: &RuntimeArguments) -> Result<Option<u64>, Failure> {
+    let Some(size) = arguments.memory.as_deref().filter(|_| arguments.runtime == "native") else {
+        return Ok(None);
+    };
+    let bytes = parse_size(size)
+        .ok_or_else(|| Failure::usage(format!("--memory {size:?} is no size: write 512m or 2g.")))?;
+    can_limit().map_err(Failure::usage)?;
+    Ok(Some(bytes))
 }
 
 /// The catalogue; broken recipes are named and left out.

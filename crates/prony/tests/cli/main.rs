@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod bench;
+mod capacity;
 mod coming_from;
 mod compare;
 mod doctor;
@@ -16,6 +17,7 @@ mod many;
 mod metrics;
 mod misbehaviour;
 mod ports;
+mod schema;
 mod search;
 mod servers;
 mod signals;

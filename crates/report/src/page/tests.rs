@@ -144,6 +144,7 @@ fn published() -> Published {
             .collect(),
         remarks: Default::default(),
         doubt: doubt.map(str::to_owned),
+        workers: None,
     };
     let conclusion = |text: &str, claim: &str| Conclusion {
         text: text.into(),
@@ -227,6 +228,7 @@ fn search(found: Option<f64>) -> CapacityRecord {
         bound: Bound::Exact,
         recovers: Some(false),
         probes: vec![probe(900.0, true), probe(1_000.0, false)],
+        void: None,
     }
 }
 

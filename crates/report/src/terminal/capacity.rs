@@ -49,6 +49,9 @@ pub fn capacity(report: &CapacityReport, options: &TerminalOptions) -> String {
 fn answer(report: &CapacityReport, ink: Ink) -> String {
     let found = &report.found;
     let interrupted = if report.interrupted { "  INTERRUPTED" } else { "" };
+    if let Some(why) = &found.void {
+        return format!("{}{interrupted}", ink.bad(&format!("given up: {}", format::printable(why))));
+    }
     let Some(estimate) = &found.capacity_per_s else {
         let lowest = found.probes.iter().map(|p| p.rate_per_s).reduce(f64::min);
         let said = lowest.map_or_else(

@@ -2,6 +2,8 @@
 
 mod ends;
 mod failures;
+mod pipelines;
+mod stages;
 mod times;
 
 use crate::measurement::{Durations, empty_histogram};

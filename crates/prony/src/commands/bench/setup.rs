@@ -14,7 +14,7 @@ use prony_report::format::count;
 
 use super::{adaptive, candidates};
 use crate::cli::BenchArguments;
-use crate::commands::servers::{catalogue, engine, layout};
+use crate::commands::servers::{catalogue, engine, layout, native_memory};
 use crate::commands::{load, parse_cpus};
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -37,15 +37,19 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
         let resolved = resolve(&experiment, &catalogue, &layout, engine.as_ref()).map_err(Failure::usage)?;
         (experiment, resolved.candidates, Ask::default(), resolved.skipped, resolved.baseline)
     } else {
-        if arguments.runtime.runtime != "native" || arguments.runtime.memory.is_some() {
+        if arguments.runtime.runtime != "native" {
             return Err(Failure::usage(
-                "--runtime and --memory go with an experiment's servers: a --candidate runs as its own command says.",
+                "--runtime goes with an experiment's servers: a --candidate runs as its own command says.",
             ));
         }
         let (experiment, candidates, ask) = candidates::of(arguments)?;
         let baseline = experiment.baseline.clone();
         (experiment, candidates, ask, Vec::new(), baseline)
     };
+    let memory_bytes = native_memory(&arguments.runtime)?;
+    if let Some(size) = &arguments.runtime.memory {
+        limited(&mut candidates, size);
+    }
     if let Some(blocks) = arguments.blocks {
         experiment.blocks = blocks_of(blocks)?;
     }
@@ -81,7 +85,7 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
         reproduce: resumed
             .as_ref()
             .map_or_else(|| reproduce(std::env::args().skip(1)), |(_, l)| l.header.reproduce.clone()),
-        supervision: Supervision::new(layout.root(), &pins.client),
+        supervision: Supervision { memory_bytes, ..Supervision::new(layout.root(), &pins.client) },
         host: prony_lab::host::read(),
         resume: resumed.is_some(),
         redact: arguments.redact.clone(),
@@ -94,6 +98,14 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
         log,
         pins,
     })
+}
+
+/// A server with a limit is another than one without: the version says so, in the run log too.
+fn limited(candidates: &mut [BenchCandidate], size: &str) {
+    for candidate in candidates.iter_mut().filter(|c| c.candidate.as_url().is_none()) {
+        let version = candidate.version.take().unwrap_or_else(|| "version unknown".to_owned());
+        candidate.version = Some(format!("{version}, at most {size} of memory"));
+    }
 }
 
 /// The log of `--resume FILE`, or of `--resume` with `-o FILE`.

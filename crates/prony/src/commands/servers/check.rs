@@ -18,6 +18,8 @@ pub(super) struct Options {
     pub(super) all: bool,
     /// Write down what passed.
     pub(super) record: bool,
+    /// What a native server may have of memory.
+    pub(super) memory_bytes: Option<u64>,
 }
 
 pub(super) fn run(
@@ -32,7 +34,7 @@ pub(super) fn run(
         if control.stop_asked() {
             return Err(Failure::interrupted());
         }
-        match inspect::inspect(candidate, layout, &|| control.stop_asked()) {
+        match inspect::inspect(candidate, layout, options.memory_bytes, &|| control.stop_asked()) {
             Inspection::Missing(missing) => {
                 let what: Vec<&str> = missing.iter().map(|m| m.what.as_str()).collect();
                 let mend = missing.first().map(|m| m.mend.as_str()).unwrap_or_default();
@@ -82,11 +84,6 @@ pub(super) fn run(
 fn record(candidate: &Candidate, version: &str, layout: &Layout) -> Result<(), Failure> {
     let Some(server) = candidate.server() else { return Ok(()) };
     let host = prony_lab::host::read();
-    let how = match candidate.engine() {
-        Some(_) => "image",
-        None if provision::from_local_sources(&server.name, layout) => "local sources",
-        None => "registry",
-    };
     let verified = Verified {
         candidate: candidate.label().to_owned(),
         version: version.to_owned(),
@@ -94,7 +91,7 @@ fn record(candidate: &Candidate, version: &str, layout: &Layout) -> Result<(), F
         runtime: candidate
             .engine()
             .map_or_else(|| "native".to_owned(), prony_lab::container::Engine::describe),
-        how: how.to_owned(),
+        how: provision::origin(candidate, layout).to_owned(),
         machine: format!("{}, {}, {} CPUs", host.os, std::env::consts::ARCH, host.cpus_online),
         recipe: server.recipe_hash(candidate.engine().is_some()),
     };

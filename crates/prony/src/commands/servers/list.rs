@@ -6,8 +6,11 @@ use prony_lab::provision::{self, Status};
 use serde_json::{Value, json};
 
 pub(super) fn text(catalogue: &Catalogue, layout: &Layout) -> String {
-    let mut lines =
-        vec![format!("{:<16} {:<11} {:<13} {:<10} {}", "server", "language", "kind", "here", "settings")];
+    let widest = catalogue.servers.keys().map(|name| name.chars().count()).max().unwrap_or_default();
+    let mut lines = vec![format!(
+        "{:<widest$} {:<11} {:<15} {:<10} {}",
+        "server", "language", "kind", "here", "settings"
+    )];
     for (name, server) in &catalogue.servers {
         let Ok(candidate) = Candidate::parse(name, catalogue) else { continue };
         let here = match provision::status(&candidate, layout) {
@@ -25,7 +28,7 @@ pub(super) fn text(catalogue: &Catalogue, layout: &Layout) -> String {
             .collect();
         let kind = candidate.kind().map_or(String::new(), |kind| kind.to_string());
         let line = format!(
-            "{name:<16} {:<11} {kind:<13} {here:<10} {}",
+            "{name:<widest$} {:<11} {kind:<15} {here:<10} {}",
             candidate.language().unwrap_or("–"),
             axes.join("; ")
         );

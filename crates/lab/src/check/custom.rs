@@ -1,0 +1,160 @@
+//! `[[check]]`: a request and what its answer must be, in a recipe or in an experiment.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::client::{Response, printable};
+use super::contract::body_is;
+use super::json_path::{JsonPath, same};
+
+/// The most values that one check holds an answer against.
+const VALUES_MAX: usize = 100;
+/// The longest path of a request.
+const PATH_MAX_BYTES: usize = 8 << 10;
+
+/// A request and what its answer must be. Replaces the contract.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CustomCheck {
+    /// Method and path, `GET /health`.
+    pub request: String,
+    /// The request's body.
+    #[serde(default)]
+    pub send: Option<String>,
+    /// The status; none given: any 2xx or 3xx.
+    #[serde(default)]
+    pub status: Option<u16>,
+    /// The whole body, exactly; none given: any.
+    #[serde(default)]
+    pub body: Option<String>,
+    /// Values that the body, as JSON, must have, by path (`$.items[0].name`).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub json: BTreeMap<String, Value>,
+}
+
+impl CustomCheck {
+    /// The check that a path answers a GET with 2xx or 3xx.
+    pub fn answers(path: &str) -> CustomCheck {
+        CustomCheck { request: format!("GET {path}"), ..CustomCheck::default() }
+    }
+
+    /// Method and path; a request without a method is a GET.
+    pub fn method_and_path(&self) -> (&str, &str) {
+        match self.request.trim().split_once(char::is_whitespace) {
+            Some((method, path)) => (method, path.trim_start()),
+            None => ("GET", self.request.trim()),
+        }
+    }
+
+    /// Whether it is what a load can ask for again and again: a GET without a body.
+    pub fn is_loadable(&self) -> bool {
+        self.method_and_path().0 == "GET" && self.send.is_none()
+    }
+
+    /// What cannot be meant: the key, and a sentence.
+    pub(crate) fn fault(&self) -> Option<(&'static str, String)> {
+        let (method, path) = self.method_and_path();
+        let visible = path.bytes().all(|b| b.is_ascii_graphic()) && path.len() <= PATH_MAX_BYTES;
+        if !path.starts_with('/') || !visible {
+            return Some((
+                "request",
+                format!("{:?} is no method and path: write \"GET /health\".", self.request),
+            ));
+        }
+        if method.is_empty() || !method.bytes().all(|b| b.is_ascii_uppercase()) {
+            return Some(("request", format!("{method:?} is no method: write \"GET {path}\".")));
+        }
+        if let Some(status) = self.status.filter(|status| !(100..=599).contains(status)) {
+            return Some(("status", format!("{status} is no status: write a number from 100 to 599.")));
+        }
+        if self.json.len() > VALUES_MAX {
+            let count = self.json.len();
+            return Some((
+                "json",
+                format!("{count} values are more than the {VALUES_MAX} that one check takes."),
+            ));
+        }
+        self.json.keys().find_map(|path| Some(("json", format!("{}.", JsonPath::parse(path).err()?))))
+    }
+
+    /// Whether an answer is what is said here; what was seen, in a sentence.
+    pub(super) fn judge(&self, response: &Response) -> Result<String, String> {
+        let status_is_right = match self.status {
+            Some(expected) => response.status == expected,
+            None => (200..400).contains(&response.status),
+        };
+        if !status_is_right {
+            let expected = self.status.map_or_else(|| "2xx or 3xx".to_owned(), |s| s.to_string());
+            return Err(format!("Status {}, expected {expected}.", response.status));
+        }
+        if let Some(expected) = &self.body {
+            body_is(response, expected.as_bytes())?;
+        }
+        if !self.json.is_empty() {
+            self.json_is(&response.body)?;
+        }
+        Ok(format!("Status {}, {} bytes.", response.status, response.body.len()))
+    }
+
+    fn json_is(&self, body: &[u8]) -> Result<(), String> {
+        let document: Value = serde_json::from_slice(body)
+            .map_err(|why| format!("The body {:?} is no JSON: {why}.", printable(body, 80)))?;
+        for (path, expected) in &self.json {
+            let found = JsonPath::parse(path)?.find(&document).cloned();
+            match found {
+                Some(found) if same(&found, expected) => {}
+                Some(found) => {
+                    let found = printable(found.to_string().as_bytes(), 80);
+                    return Err(format!("{path} is {found}, expected {expected}."));
+                }
+                None => return Err(format!("There is no {path} in the body, expected {expected}.")),
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(toml: &str) -> CustomCheck {
+        toml::from_str(toml).unwrap()
+    }
+
+    #[test]
+    fn what_cannot_be_asked_or_held_against_is_refused() {
+        for (toml, key) in [
+            ("request = \"health\"", "request"),
+            ("request = \"\"", "request"),
+            ("request = \"GET http://x/\"", "request"),
+            ("request = \"GET /a b\"", "request"),
+            ("request = \"GET /a\\r\\nX: y\"", "request"),
+            ("request = \"get /\"", "request"),
+            ("request = \"/\"\nstatus = 20", "status"),
+            ("request = \"/\"\njson = { \"$.a[*]\" = 1 }", "json"),
+        ] {
+            assert_eq!(read(toml).fault().map(|(key, _)| key), Some(key), "{toml}");
+        }
+        let fine = "request = \"GET /a?b=c\"\nstatus = 404\njson = { \"$.a\" = 1 }";
+        assert_eq!(read(fine).fault(), None);
+    }
+
+    #[test]
+    fn values_of_a_json_body_are_held_against() {
+        let check = read("request = \"/\"\njson = { \"$.user.name\" = \"Ann\", \"$.list[1]\" = 2.0 }");
+        let judge = |body: &str| check.json_is(body.as_bytes());
+        assert_eq!(judge(r#"{"user": {"name": "Ann", "at": 17}, "list": [1, 2]}"#), Ok(()));
+        assert_eq!(
+            judge(r#"{"user": {"name": "Bob"}, "list": [1, 2]}"#).unwrap_err(),
+            "$.user.name is \"Bob\", expected \"Ann\"."
+        );
+        assert_eq!(
+            judge(r#"{"list": [1]}"#).unwrap_err(),
+            "There is no $.list[1] in the body, expected 2.0."
+        );
+        assert!(judge("Hello").unwrap_err().starts_with("The body \"Hello\" is no JSON: "));
+    }
+}

@@ -1,0 +1,138 @@
+//! Paths to one value of a JSON document: `$.items[0].name`.
+//!
+//! The singular queries of RFC 9535 (JSONPath), which name at most one value: `$`, `.name`, `['name']`,
+//! `["name"]` and `[0]`. Wildcards, slices, filters and indices from the end would name none or several,
+//! and there would be nothing that a check could hold against one expected value.
+
+use serde_json::Value;
+
+/// The longest path; deeper documents than this are not what a check is for.
+const STEPS_MAX: usize = 64;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Step {
+    Name(String),
+    Index(usize),
+}
+
+/// A path, checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct JsonPath(Vec<Step>);
+
+impl JsonPath {
+    /// Reads a path.
+    ///
+    /// # Errors
+    /// A part of a sentence: what cannot be read.
+    pub(super) fn parse(text: &str) -> Result<JsonPath, String> {
+        let Some(mut rest) = text.strip_prefix('$') else {
+            return Err(format!("{text:?} does not begin with $: write \"$.name\" or \"$.list[0]\""));
+        };
+        let mut steps = Vec::new();
+        while !rest.is_empty() {
+            if steps.len() >= STEPS_MAX {
+                return Err(format!("{text:?} has more than {STEPS_MAX} steps"));
+            }
+            let step = step(&mut rest);
+            steps.push(step.ok_or_else(|| {
+                format!("{text:?} cannot be read at {rest:?}: steps are .name, ['name'] and [0]")
+            })?);
+        }
+        Ok(JsonPath(steps))
+    }
+
+    /// The value it names.
+    pub(super) fn find<'v>(&self, document: &'v Value) -> Option<&'v Value> {
+        self.0.iter().try_fold(document, |value, step| match step {
+            Step::Name(name) => value.as_object()?.get(name),
+            Step::Index(index) => value.as_array()?.get(*index),
+        })
+    }
+}
+
+/// Takes one step off the text; untouched where there is none.
+fn step(rest: &mut &str) -> Option<Step> {
+    if let Some(after) = rest.strip_prefix('.') {
+        let end = after.find(['.', '[']).unwrap_or(after.len());
+        let (name, left) = after.split_at(end);
+        let plain = |c: char| c == '_' || c.is_alphanumeric();
+        let begins = name.chars().next().is_some_and(|c| plain(c) && !c.is_ascii_digit());
+        return (begins && name.chars().all(plain)).then(|| {
+            *rest = left;
+            Step::Name(name.to_owned())
+        });
+    }
+    let after = rest.strip_prefix('[')?;
+    for quote in ['\'', '"'] {
+        if let Some(quoted) = after.strip_prefix(quote) {
+            let (name, left) = quoted.split_once(quote)?;
+            *rest = left.strip_prefix(']')?;
+            return Some(Step::Name(name.to_owned()));
+        }
+    }
+    let (digits, left) = after.split_once(']')?;
+    let canonical = digits == "0" || !digits.starts_with('0');
+    let index = digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok()).flatten()?;
+    canonical.then(|| {
+        *rest = left;
+        Step::Index(index)
+    })
+}
+
+/// Whether two values are the same; 1 and 1.0 are, as RFC 9535's comparison has it.
+pub(super) fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(x), Value::Number(y)) => {
+            x == y || ((x.is_f64() || y.is_f64()) && x.as_f64() == y.as_f64())
+        }
+        (Value::Array(x), Value::Array(y)) => x.len() == y.len() && x.iter().zip(y).all(|(x, y)| same(x, y)),
+        (Value::Object(x), Value::Object(y)) => {
+            x.len() == y.len() && x.iter().all(|(name, x)| y.get(name).is_some_and(|y| same(x, y)))
+        }
+        _ => a == b,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_path_names_one_value_or_none() {
+        let document = json!({"a": {"b c": [10, {"ü": true}]}, "": 1, "0": "zero"});
+        for (path, expected) in [
+            ("$", Some(document.clone())),
+            ("$.a['b c'][0]", Some(json!(10))),
+            ("$.a[\"b c\"][1].ü", Some(json!(true))),
+            ("$['']", Some(json!(1))),
+            ("$['0']", Some(json!("zero"))),
+            ("$[0]", None),
+            ("$.a.x", None),
+            ("$.a['b c'][2]", None),
+            ("$.a[0]", None),
+        ] {
+            assert_eq!(JsonPath::parse(path).unwrap().find(&document), expected.as_ref(), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_names_several_or_is_no_path_is_refused() {
+        for path in [
+            "", "a", "$a", "$.", "$..a", "$.*", "$[*]", "$[-1]", "$[01]", "$[1:2]", "$['a", "$['a'", "$[",
+            "$.0",
+        ] {
+            assert!(JsonPath::parse(path).is_err(), "{path}");
+        }
+        assert!(JsonPath::parse(&format!("${}", ".a".repeat(65))).is_err());
+        let said = JsonPath::parse("$.a[*]").unwrap_err();
+        assert_eq!(said, "\"$.a[*]\" cannot be read at \"[*]\": steps are .name, ['name'] and [0]");
+    }
+
+    #[test]
+    fn numbers_are_the_same_by_value() {
+        assert!(same(&json!([1, {"a": 2.0}]), &json!([1.0, {"a": 2}])));
+        assert!(!same(&json!(1), &json!("1")) && !same(&json!([1]), &json!([1, 1])));
+        assert!(!same(&json!({"a": 1}), &json!({"b": 1})) && same(&json!(null), &json!(null)));
+    }
+}

@@ -1,0 +1,35 @@
+//! `prony schema`: the JSON Schemas of what Prony writes, made from the very types that are written.
+
+use prony_analysis::comparison::Comparison;
+use prony_analysis::experiment::ExperimentAnalysis;
+use prony_analysis::history::History;
+use prony_record::capacity::CapacityReport;
+use prony_record::{Trial, run_log};
+use schemars::{JsonSchema, Schema, generate::SchemaSettings};
+
+use crate::cli::{Document, SchemaArguments};
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+pub(crate) fn run(arguments: &SchemaArguments, printer: &Printer) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(&of(arguments.of))
+        .map_err(|e| Failure::not_measured(format!("The schema could not be written as JSON: {e}.")))?;
+    printer.out(&text);
+    Ok(())
+}
+
+fn of(document: Document) -> Schema {
+    match document {
+        Document::Trial => schema::<Trial>(),
+        Document::Run => schema::<run_log::Line>(),
+        Document::Capacity => schema::<CapacityReport>(),
+        Document::Analysis => schema::<ExperimentAnalysis>(),
+        Document::Comparison => schema::<Vec<Comparison>>(),
+        Document::History => schema::<History>(),
+    }
+}
+
+/// What Prony writes, not what it would also read: fields that are always written are required.
+fn schema<T: JsonSchema>() -> Schema {
+    SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
+}

@@ -16,6 +16,8 @@ describe("scales", () => {
   it("ticks logarithms at 1, 2 and 5 where there is room, at powers of ten where there is not", () => {
     expect(logTicks([1e6, 5e7], 9)).toEqual([1e6, 2e6, 5e6, 1e7, 2e7, 5e7]);
     expect(logTicks([1, 1e6], 9)).toEqual([1, 10, 100, 1e3, 1e4, 1e5, 1e6]);
+    expect(logTicks([6e4, 1.9e5], 9)).toEqual([6e4, 7e4, 8e4, 9e4, 1e5, 1.5e5]);
+    expect(logTicks([1.05e5, 1.3e5], 9)).toEqual([1.1e5, 1.2e5, 1.3e5]);
   });
   it("holds every interval, from zero, fitted or on a logarithm", () => {
     const dots = [dot(100, 90, 110), dot(50, null, null), dot(null, null, null)];

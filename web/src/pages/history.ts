@@ -3,7 +3,7 @@ import type { HistoryChange, HistoryData, HistoryFigure, HistoryPoints, HistoryS
 import { history as unpacked } from "../core/chunks";
 import { color, dash } from "../core/colors";
 import { h, replace } from "../core/dom";
-import { interval, plusMinus, significant, thousands, UNITS, when, WITHHELD } from "../core/format";
+import { interval, percent, plusMinus, thousands, UNITS, when, WITHHELD } from "../core/format";
 import type { State } from "../core/state";
 import { segments, select } from "../parts/controls";
 import { figure as figureBox } from "../parts/figure";
@@ -90,8 +90,8 @@ function hero(data: HistoryData, figure: HistoryFigure | undefined): HTMLElement
   const span = data.from && data.to ? (day(data.from) === day(data.to) ? day(data.from) : `${day(data.from)} to ${day(data.to)}`) : "";
   return h("header", { class: "hero" },
     h("p", { class: "eyebrow" }, ["History", data.folder, span].filter(Boolean).join(" · ")),
-    h("h1", null, figure?.headline ?? "History"),
-    figure ? h("p", { class: "note" }, `${figure.more_is_better ? "More" : "Less"} is better. A change matters from ${significant(figure.matters * 100, 2)} % on.`) : null);
+    h("h1", null, figure ? `${figure.title}${figure.headline.startsWith(figure.id) ? figure.headline.slice(figure.id.length) : `: ${figure.headline}`}` : "History"),
+    figure ? h("p", { class: "note" }, `${figure.more_is_better ? "More" : "Less"} is better. A change matters from ${percent(figure.matters)} on.`) : null);
 }
 
 function controls(data: HistoryData, state: State, known: { f: HistoryFigure; i: number }[], current: HistoryFigure, all: Group[], group: Group, chosen: number[]): HTMLElement {
@@ -122,7 +122,7 @@ function drawing(state: State, group: Group, { f, i }: { f: HistoryFigure; i: nu
         said: [s.candidate, `${of?.at_least[k] ? "≥ " : ""}${unit.value(e.point)} ${plusMinus(e)}`.trim(), when(p.at[k] ?? ""), p.commit[k] ? `commit ${commitOf(p.commit[k] ?? null)}` : "", p.version[k] ? `version ${p.version[k]}` : "", p.file[k] ?? ""].filter(Boolean).join("\n"),
       }] : []),
       levels: (of?.levels ?? []).map((l) => ({ x1: x(l.first), x2: x(l.last), y: l.estimate.point, low: l.estimate.low, high: l.estimate.high })),
-      changes: (s.figures[i]?.changes ?? []).map((change) => ({ x: x(change.index), text: `${change.size}${change.commit_after ? ` at ${commitOf(change.commit_after)}` : ""}${chosen.length > 1 ? ` (${s.candidate})` : ""}`, color: TONES[change.word] })),
+      changes: (s.figures[i]?.changes ?? []).map((change) => ({ x: x(change.index), text: `${change.size}${change.commit_after ? ` at ${commitOf(change.commit_after)}` : ""}`, whose: chosen.length > 1 ? ` (${s.candidate})` : "", color: TONES[change.word] })),
     };
   });
   const zero = state.get("axis") === "zero";
@@ -156,12 +156,12 @@ function changes(data: HistoryData, state: State, figure: number, all: Group[]):
     { id: "hw", name: "Change", value: (r) => r.c.word, cell: (r) => h("span", { class: `badge ${LOOKS[r.c.word][0]}` }, h("span", { "aria-hidden": "true" }, LOOKS[r.c.word][1]), ` ${r.c.word.toLowerCase()}`) },
     { id: "hs", name: "Series", header: true, value: (r) => `${r.s.candidate} · ${r.s.plan} · ${r.s.experiment}`, cell: (r) => [h("span", { class: "name" }, r.s.candidate), h("small", null, `${r.s.plan} · ${r.s.experiment}`)] },
     { id: "hz", name: "Size", numeric: true, value: (r) => r.c.ratio.point, cell: (r) => [r.c.size, h("small", null, r.c.ratio.low === null || r.c.ratio.high === null ? r.c.ratio.why ?? "" : `${r.c.ratio.low.toPrecision(3)} – ${r.c.ratio.high.toPrecision(3)} ×`)] },
-    { id: "ha", name: "Since", value: (r) => r.c.at, cell: (r) => when(r.c.at) },
+    { id: "ha", name: "Since", value: (r) => r.c.at, cell: (r) => h("span", { class: "nowrap" }, when(r.c.at)) },
     { id: "hc", name: "Commits", value: (r) => `${commitOf(r.c.commit_before)}..${commitOf(r.c.commit_after)}`, cell: (r) => r.c.commit_after ? h("code", null, r.c.commit_before && r.c.commit_before !== r.c.commit_after ? `${commitOf(r.c.commit_before)}..${commitOf(r.c.commit_after)}` : commitOf(r.c.commit_after)) : WITHHELD },
     { id: "hb", name: "With it", value: (r) => r.c.also.join("; "), cell: (r) => r.c.also.length > 0 ? r.c.also.map((a) => h("small", null, a)) : WITHHELD },
     { id: "hl", name: "Plot", value: () => null, cell: (r) => h("button", { type: "button", class: "quiet", "aria-label": `Show ${r.s.candidate}, ${r.s.plan}`, onclick: () => state.set({ group: all.findIndex((g) => g.series.includes(r.i)), s: String(r.i) }) }, "show") },
   ];
-  return h("section", { id: "changes" }, h("h2", null, `${thousands(rows.length)} ${rows.length === 1 ? "change" : "changes"}`),
+  return h("section", { class: "card", id: "changes" }, h("h2", null, `${thousands(rows.length)} ${rows.length === 1 ? "change" : "changes"}`),
     table({ title: `Changes of ${data.figures[figure]?.title ?? ""}`, columns, rows, sort: state.get("hsort"), onSort: (hsort) => state.set({ hsort }), most: LISTED, json: () => rows.map((r) => ({ experiment: r.s.experiment, plan: r.s.plan, candidate: r.s.candidate, ...r.c })) }));
 }
 
@@ -171,7 +171,7 @@ function runsTable(state: State, { f, i }: { f: HistoryFigure; i: number }, chos
   const rows = chosen.flatMap((one) => one.p.at.map((at, k) => ({ one, k, at, e: one.p.figures[i]?.estimates[k] ?? null, bound: one.p.figures[i]?.at_least[k] ?? false }))).sort((a, b) => (a.at < b.at ? 1 : -1));
   type Row = (typeof rows)[number];
   const columns: Column<Row>[] = [
-    { id: "ra", name: "Run", header: true, value: (r) => r.at, cell: (r) => { const href = r.one.p.href[r.k]; const text = when(r.at); return [href ? h("a", { href }, text) : text, h("small", null, r.one.p.file[r.k] ?? "")]; } },
+    { id: "ra", name: "Run", header: true, value: (r) => r.at, cell: (r) => { const href = r.one.p.href[r.k]; const text = h("span", { class: "nowrap" }, when(r.at)); return [href ? h("a", { href }, text) : text, h("small", null, r.one.p.file[r.k] ?? "")]; } },
     { id: "rs", name: "Candidate", value: (r) => r.one.s.candidate, cell: (r) => h("span", { class: "name" }, h("span", { class: "chip", style: `background:${r.one.color}`, "aria-hidden": "true" }), r.one.s.candidate) },
     { id: "rf", name: f.title, numeric: true, value: (r) => r.e?.point ?? null, cell: (r) => r.e ? [`${r.bound ? "≥ " : ""}${unit.value(r.e.point)}`, h("small", { title: interval(r.e, f.unit) }, plusMinus(r.e) || r.e.why || "")] : WITHHELD },
     { id: "rc", name: "Commit", value: (r) => r.one.p.commit[r.k] ?? null, cell: (r) => r.one.p.commit[r.k] ? h("code", { title: r.one.p.commit[r.k] ?? "" }, commitOf(r.one.p.commit[r.k] ?? null)) : WITHHELD },
@@ -180,7 +180,7 @@ function runsTable(state: State, { f, i }: { f: HistoryFigure; i: number }, chos
     { id: "rh", name: "Host", value: (r) => r.one.p.host[r.k] ?? null, cell: (r) => h("small", null, r.one.p.host[r.k] ?? "") },
     { id: "rt", name: "Trials", numeric: true, value: (r) => r.one.p.trials[r.k] ?? null, cell: (r) => String(r.one.p.trials[r.k] ?? "") },
   ];
-  return h("section", { id: "runs" }, h("h2", null, "Runs"), h("div", { class: "bounded" }, table({ title: "Runs", columns, rows, sort: state.get("rsort"), onSort: (rsort) => state.set({ rsort }), most: LISTED, json: () => rows.map((r) => ({ at: r.at, candidate: r.one.s.candidate, [f.id]: r.e, at_least: r.bound, commit: r.one.p.commit[r.k], version: r.one.p.version[r.k], file: r.one.p.file[r.k] })) })));
+  return h("section", { class: "card", id: "runs" }, h("h2", null, "Runs"), h("div", { class: "bounded" }, table({ title: "Runs", columns, rows, sort: state.get("rsort"), onSort: (rsort) => state.set({ rsort }), most: LISTED, json: () => rows.map((r) => ({ at: r.at, candidate: r.one.s.candidate, [f.id]: r.e, at_least: r.bound, commit: r.one.p.commit[r.k], version: r.one.p.version[r.k], file: r.one.p.file[r.k] })) })));
 }
 
 function leftOut(data: HistoryData): HTMLElement | null {

@@ -15,7 +15,7 @@ export function tip(): Plot.TipOptions {
   return { fill: "var(--card)", stroke: "var(--line-strong)", fontSize: 12 } as Plot.TipOptions;
 }
 
-/** Powers of ten within a domain, with 2 and 5 between where there is room. */
+/** Powers of ten within a domain, with 2 and 5 between where there is room, and more where it is within a decade. */
 export function logTicks([low, high]: [number, number], most: number): number[] {
   const make = (steps: number[]): number[] => {
     const ticks: number[] = [];
@@ -28,9 +28,20 @@ export function logTicks([low, high]: [number, number], most: number): number[] 
     return ticks;
   };
   const fine = make([1, 2, 5]);
-  if (fine.length <= most && fine.length > 1) return fine;
-  const coarse = make([1]);
-  return coarse.length > 1 ? coarse : fine;
+  if (fine.length <= most && fine.length > 2) return fine;
+  if (fine.length > most) {
+    const coarse = make([1]);
+    return coarse.length > 1 ? coarse : fine;
+  }
+  // Within a decade: every digit, or even steps where that is too coarse, too.
+  const finer = make([1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9]);
+  if (finer.length > 2) return finer.length <= most ? finer : make([1, 2, 3, 4, 6, 8]);
+  const span = (high - low) / 4;
+  const unit = 10 ** Math.floor(Math.log10(span));
+  const step = ([1, 2, 5, 10].find((s) => s * unit >= span) ?? 10) * unit;
+  const even: number[] = [];
+  for (let t = Math.ceil(low / step) * step; t <= high; t += step) even.push(Number(t.toPrecision(6)));
+  return even.length > 0 ? even : fine;
 }
 
 /** Text that fits so many pixels at 12 px, about. */

@@ -20,7 +20,8 @@ export interface HistoryLine {
   dash: string;
   points: HistoryPoint[];
   levels: { x1: number; x2: number; y: number; low: number | null; high: number | null }[];
-  changes: { x: number; text: string; color: string }[];
+  /** `whose` is left out where there is no room for it. */
+  changes: { x: number; text: string; whose: string; color: string }[];
 }
 
 export interface HistoryOptions {
@@ -53,10 +54,11 @@ export function historyPlot(options: HistoryOptions, width: number): SVGSVGEleme
   const left = changes.filter((c) => c.x > middle);
   const right = changes.filter((c) => c.x <= middle);
   const label = (some: typeof changes, anchor: "start" | "end"): Plot.Markish[] => some.map((c) =>
-    Plot.text([c], { x: "x", frameAnchor: "top", dy: -ROW * (rows - c.row), dx: anchor === "start" ? 4 : -4, textAnchor: anchor, text: () => fit(c.text, width * 0.5 - 60), fill: c.color, fontWeight: 600 }));
+    Plot.text([c], { x: "x", frameAnchor: "top", dy: -ROW * (rows - c.row), dx: anchor === "start" ? 4 : -4, textAnchor: anchor, text: () => fit(narrow ? c.text : c.text + c.whose, width * 0.5 - 20), fill: c.color, fontWeight: 600 }));
   const names = options.names;
   const every = names ? Math.max(1, Math.ceil(names.length / (narrow ? 4 : Math.floor((width - 90) / 90)))) : 1;
-  const whiskers = points.filter((p) => p.low !== null && p.high !== null);
+  // Runs are of several candidates as a rule, and their whiskers would hide each other.
+  const beside = (k: number): number => (k - (options.lines.length - 1) / 2) * (narrow ? 2 : 4);
   const plot = Plot.plot({
     width, height: (narrow ? 280 : 380) + rows * ROW, marginLeft: 64, marginRight: 20, marginTop: 14 + rows * ROW, marginBottom: 40, style: style(),
     x: names
@@ -73,8 +75,8 @@ export function historyPlot(options: HistoryOptions, width: number): SVGSVGEleme
         Plot.line(line.points, { x: "x", y: "y", stroke: line.color, strokeWidth: 1, strokeOpacity: 0.4, strokeDasharray: line.dash }),
         Plot.ruleY(line.levels, { x1: "x1", x2: "x2", y: "y", stroke: line.color, strokeWidth: 2.5 }),
       ]),
-      Plot.ruleX(whiskers, { x: "x", y1: (p: HistoryPoint) => Math.max(yd[0], p.low ?? p.y), y2: "high", stroke: "color", strokeWidth: 1.5, strokeOpacity: 0.6 }),
-      Plot.dot(points, { x: "x", y: "y", r: 3.75, fill: (p: HistoryPoint) => (p.hollow ? "var(--card)" : p.color), stroke: "color", strokeWidth: 1.75, className: "mark" }),
+      ...options.lines.map((line, k) => Plot.ruleX(line.points.filter((p) => p.low !== null && p.high !== null), { dx: beside(k), x: "x", y1: (p: HistoryPoint) => Math.max(yd[0], p.low ?? p.y), y2: "high", stroke: "color", strokeWidth: 1.5, strokeOpacity: 0.6 })),
+      ...options.lines.map((line, k) => Plot.dot(line.points, { dx: beside(k), x: "x", y: "y", r: 3.75, fill: (p: HistoryPoint) => (p.hollow ? "var(--card)" : p.color), stroke: "color", strokeWidth: 1.75, className: "mark" })),
       Plot.tip(points, Plot.pointer({ x: "x", y: "y", title: "said", ...tip() })),
     ],
   });

@@ -424,7 +424,21 @@ impl<N: Net> Worker<N> {
                     self.begin(books, slot, since, 0, now);
                 }
             }
-            Source::Open(_) => self.free.push_back((slot, since)),
+            Source::Open(_) => {
+                // Those whose pause was over before have been free for longer.
+                while let Some(Reverse((at, paused))) = self.backing_off.peek().copied()
+                    && at <= since
+                {
+                    self.backing_off.pop();
+                    let retry_at = self.slots[paused as usize].retry_at_ns;
+                    if retry_at > now {
+                        self.backing_off.push(Reverse((retry_at, paused)));
+                    } else {
+                        self.free.push_back((paused, at.max(retry_at)));
+                    }
+                }
+                self.free.push_back((slot, since));
+            }
         }
     }
 

@@ -255,8 +255,9 @@ impl ExperimentPlan {
     /// How long one load of this plan takes: warm-up and window. A load that ends by a count takes what it
     /// takes; `duration` is then the guess that forecasts are made with.
     pub fn load_time(&self) -> Duration {
-        // A search makes about so many probes, some of which it ends early.
-        const PROBES: u32 = 14;
+        // A search lasts as long as about so many probes: a dozen or more, some ended early, the first of a
+        // threshold on p99 lengthened, and up to five confirmations of three probes' length.
+        const PROBES: u32 = 30;
         if self.capacity.is_some() { self.duration * PROBES } else { self.warmup + self.duration }
     }
 }

@@ -25,7 +25,10 @@ pub fn repeat(repeat: &Repeat, options: &TerminalOptions) -> String {
     } else {
         format!("{} of {trials} count", repeat.counted)
     });
-    push_wrapped(&mut out, "", &parts.join("   "), width, |line| ink.bold(line));
+    match ["    ", "  "].map(|gap| parts.join(gap)).into_iter().find(|line| line.chars().count() <= width) {
+        Some(line) => out.push_str(&format!("{}\n", ink.bold(&line))),
+        None => push_wrapped(&mut out, "", &parts.join(" · "), width, |line| ink.bold(line)),
+    }
     if repeat.overloaded > 0 {
         let text = format!(
             "{} overloaded: their response times grow with the window and are not averaged",
@@ -83,7 +86,7 @@ mod tests {
     #[test]
     fn the_answer_is_in_the_first_line() {
         let said = repeat(&three(), &TerminalOptions::default());
-        let first = "13,870 req/s ±0.5 %   p50 6.98 ms ±1.1 %   p99 –   0 failed   3 trials\n";
+        let first = "13,870 req/s ±0.5 %    p50 6.98 ms ±1.1 %    p99 –    0 failed    3 trials\n";
         assert_eq!(said, format!("{first} ± 95 % intervals: as it was said\n"));
     }
 

@@ -24,7 +24,12 @@ pub(super) fn places(
                  Leave it out, or begin a new run.",
             ));
         }
-        Some(before) => return Ok(before.map(Places::of_record)),
+        Some(None) => return Ok(None),
+        // Other pins than the run was begun with are refused where the log is opened.
+        Some(Some(before)) => {
+            let places = pins.map_or_else(|| Ok(Places::of_record(before)), Places::of_pins);
+            return places.map(Some).map_err(Failure::usage);
+        }
         None if !arguments.duet => return Ok(None),
         None => {}
     }

@@ -176,16 +176,6 @@ impl Books {
         self.in_flight
     }
 
-    /// Failures over the run, in the order of [`ErrorKind::ALL`].
-    pub(crate) fn failed_by_kind(&self) -> &[u64; ERROR_KINDS] {
-        &self.failed_by_kind
-    }
-
-    /// Time outside `epoll_wait` in the window so far.
-    pub(crate) fn busy_ns(&self) -> u64 {
-        self.audit.busy_ns
-    }
-
     /// Brings the window's end nearer, as an interruption does, but
     /// not to before what was entered already. An end within the warm-up
     /// leaves a window of no length.
@@ -248,29 +238,6 @@ impl Books {
         // An edge that falls on the end opened a bin that nothing can enter.
         let bins = usize::try_from(elapsed.div_ceil(BIN_NS)).unwrap_or(BINS_MAX);
         self.bins.truncate(bins.max(1));
-    }
-
-    fn hand_over_second(&mut self) {
-        while let Ok(histogram) = self.sink.empty.try_recv() {
-            if self.spare.len() < SPARE_HISTOGRAMS {
-                self.spare.push(histogram);
-            }
-        }
-        let empty = self.spare.pop().unwrap_or_else(empty_histogram);
-        let next = SecondPart {
-            worker: self.sink.worker,
-            index: self.second.index + 1,
-            completed: 0,
-            failed: 0,
-            connections: 0,
-            response: empty,
-            lags: Lags::default(),
-        };
-        let mut finished = std::mem::replace(&mut self.second, next);
-        finished.connections = self.connections;
-        // The receiver lives until every worker is joined; a closed channel means
-        // that the run is being given up, and with it this second.
-        let _ = self.sink.finished.send(finished);
     }
 
     /// Extends the integrals to `now`.

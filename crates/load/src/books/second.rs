@@ -1,8 +1,10 @@
-//! The seconds of a worker's series, on their way to be merged.
+//! The seconds of a worker's series, on their way to be merged, and what else of its
+//! books is seen while it runs.
 
 use std::sync::mpsc::{Receiver, Sender};
 
-use crate::measurement::Durations;
+use super::{Books, ERROR_KINDS, SPARE_HISTOGRAMS};
+use crate::measurement::{Durations, empty_histogram};
 
 /// One worker's part of one second of the series.
 #[derive(Debug)]
@@ -51,4 +53,40 @@ pub(crate) struct SecondSink {
     pub(crate) worker: usize,
     pub(crate) finished: Sender<SecondPart>,
     pub(crate) empty: Receiver<Durations>,
+}
+
+impl Books {
+    /// Sends the second that ends now to be merged, and begins the next in an empty histogram.
+    pub(super) fn hand_over_second(&mut self) {
+        while let Ok(histogram) = self.sink.empty.try_recv() {
+            if self.spare.len() < SPARE_HISTOGRAMS {
+                self.spare.push(histogram);
+            }
+        }
+        let empty = self.spare.pop().unwrap_or_else(empty_histogram);
+        let next = SecondPart {
+            worker: self.sink.worker,
+            index: self.second.index + 1,
+            completed: 0,
+            failed: 0,
+            connections: 0,
+            response: empty,
+            lags: Lags::default(),
+        };
+        let mut finished = std::mem::replace(&mut self.second, next);
+        finished.connections = self.connections;
+        // The receiver lives until every worker is joined; a closed channel means
+        // that the run is being given up, and with it this second.
+        let _ = self.sink.finished.send(finished);
+    }
+
+    /// Failures over the run, by kind in the order of their discriminants.
+    pub(crate) fn failed_by_kind(&self) -> &[u64; ERROR_KINDS] {
+        &self.failed_by_kind
+    }
+
+    /// Time outside `epoll_wait` in the window so far.
+    pub(crate) fn busy_ns(&self) -> u64 {
+        self.audit.busy_ns
+    }
 }

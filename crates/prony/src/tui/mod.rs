@@ -127,6 +127,8 @@ pub(crate) struct Live<'a, V: View> {
     view: V,
     printer: &'a Printer,
     painter: Option<Painter<V>>,
+    /// The drawing thread's CPUs, until there is something to draw.
+    awaited: Option<Vec<u32>>,
     plain: Plain,
     began: Instant,
     /// Lines for after the view.
@@ -134,21 +136,28 @@ pub(crate) struct Live<'a, V: View> {
 }
 
 impl<'a, V: View> Live<'a, V> {
-    /// Begins to show it. The drawing thread, if there is one, runs on `cpus` (empty: anywhere).
+    /// Shows it from the first that is told of it: a load that cannot begin leaves the terminal alone.
+    /// The drawing thread, if there is one, runs on `cpus` (empty: anywhere).
     pub(crate) fn start(shows: Shows, view: V, cpus: &[u32], printer: &'a Printer) -> Live<'a, V> {
-        let setting = Setting { color: printer.color(), notes: printer.said() };
-        let painter = match shows {
-            Shows::Screen => Painter::start(view.clone(), setting, cpus).ok(),
-            Shows::Nothing | Shows::Log | Shows::Lines | Shows::OneLine => None,
-        };
-        let shows = if shows == Shows::Screen && painter.is_none() { Shows::OneLine } else { shows };
+        let awaited = (shows == Shows::Screen).then(|| cpus.to_vec());
         let plain = Plain::new(shows, V::LOGS);
-        Live { view, printer, painter, plain, began: Instant::now(), kept: Vec::new() }
+        Live { view, printer, painter: None, awaited, plain, began: Instant::now(), kept: Vec::new() }
+    }
+
+    fn draw_on(&mut self, cpus: &[u32]) {
+        let setting = Setting { color: self.printer.color(), notes: self.printer.said() };
+        self.painter = Painter::start(self.view.clone(), setting, cpus).ok();
+        if self.painter.is_none() {
+            self.plain = Plain::new(Shows::OneLine, V::LOGS);
+        }
     }
 
     /// Tells it what happened.
     pub(crate) fn tell(&mut self, change: impl FnOnce(&mut V)) {
         change(&mut self.view);
+        if let Some(cpus) = self.awaited.take() {
+            self.draw_on(&cpus);
+        }
         let news = self.view.news();
         if let Some(painter) = &self.painter {
             self.kept.extend(news.into_iter().filter(|news| news.stays).map(|news| news.text));

@@ -87,6 +87,16 @@ struct Desk<V> {
     over: AtomicBool,
 }
 
+impl<V: Clone> Desk<V> {
+    /// Puts a copy there, unless the drawing thread is just taking the one before: it runs below
+    /// everything else, and whoever waited for it would wait as it does. The next comes in a tenth of a second.
+    fn leave(&self, view: &V) {
+        if let Ok(mut newest) = self.newest.try_lock() {
+            *newest = Arc::new(view.clone());
+        }
+    }
+}
+
 /// A view that is on the screen; given back when this is dropped.
 #[derive(Debug)]
 pub(super) struct Painter<V> {
@@ -113,12 +123,9 @@ impl<V: View> Painter<V> {
         Ok(painter)
     }
 
-    /// Leaves the run's state, if the drawing thread is not just taking the one before: it runs below everything
-    /// else, and whoever waited for it would wait as it does. The next state comes in a tenth of a second.
+    /// Leaves the run's state for the next frame.
     pub(super) fn leave(&self, view: &V) {
-        if let Ok(mut newest) = self.desk.newest.try_lock() {
-            *newest = Arc::new(view.clone());
-        }
+        self.desk.leave(view);
     }
 }
 
@@ -159,5 +166,22 @@ fn paint<V: View>(desk: &Desk<V>, setting: &Setting) {
         if !frame.is_ok_and(|frame| screen::show(&frame)) {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_run_does_not_wait_for_the_drawing_thread() {
+        let desk = Desk { newest: Mutex::new(Arc::new(1)), over: AtomicBool::new(false) };
+        let taking = desk.newest.lock().unwrap();
+        // Were it to wait, it would do so for ever: the lock is this thread's own.
+        desk.leave(&2);
+        assert_eq!(**taking, 1);
+        drop(taking);
+        desk.leave(&3);
+        assert_eq!(**desk.newest.lock().unwrap(), 3);
     }
 }

@@ -150,7 +150,7 @@ fn a_load_that_begins_and_one_that_a_count_ends() {
 fn a_load_in_a_line() {
     assert_eq!(
         overloaded().line(),
-        "12.0 s of 33.0 s · 13,835 of 42,000 req/s · p99 12.6 ms · 18,000 failed"
+        "12.0 s of 33.0 s · 14,112 of 42,000 req/s · p99 15.6 ms · 18,000 failed"
     );
     assert_eq!(LoadState::of(&open_plan()).line(), "0.0 s of 33.0 s · warm-up");
 }

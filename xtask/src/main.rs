@@ -7,12 +7,11 @@
 //! generators; `cargo xtask fuzz` runs the fuzz targets; `cargo xtask soak` watches
 //! the memory of a long load; `cargo xtask web` opens the web page in a browser;
 //! `cargo xtask tui --cost` measures what the terminal's view costs a load;
-//! `cargo xtask coverage` simulates trials of known truth; `cargo xtask decide` says how long a known difference takes.
+//! `cargo xtask coverage` simulates trials of known truth.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to its developer")]
 
 mod containers;
 mod coverage;
-mod decide;
 mod docs;
 mod e2e;
 mod fuzz;
@@ -46,7 +45,6 @@ fn main() -> ExitCode {
             tui_cost::run(&root().join("target/release/prony"), rest)
         }
         Some("coverage") => coverage::run(&root(), rest),
-        Some("decide") => decide::run(&root(), rest),
         Some("soak") => soak::run(&root(), rest),
         Some("peers") => peers::run(&root(), rest),
         // What `peers` starts: this program again, as the parent of a tool, as the floor and as a server.
@@ -55,7 +53,7 @@ fn main() -> ExitCode {
         Some("floor") => peers::floor::run(rest),
         Some("counting-server") => peers::counting::run(),
         _ => {
-            Err("usage: cargo xtask tidy|docs|e2e|containers|web|tui --cost|coverage|decide|fuzz|soak|peers"
+            Err("usage: cargo xtask tidy|docs|e2e|containers|web|tui --cost|coverage|fuzz|soak|peers"
                 .to_owned())
         }
     };

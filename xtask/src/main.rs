@@ -31,32 +31,31 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let rest = arguments.get(1..).unwrap_or_default();
-    let result = match arguments.first().map(String::as_str) {
-        Some("tidy") => tidy::run(&root()),
-        Some("docs") => docs::write(&root()),
-        Some("e2e") => e2e::run(&root()),
-        Some("containers") => containers::run(&root()),
-        Some("fuzz") => fuzz::run(&root(), rest),
-        Some("web") if rest.iter().any(|word| word == "--cost") => {
-            web_cost::run(&root().join("target/release/prony"))
-        }
-        Some("web") => web::run(&root()),
-        Some("tui") if rest.iter().any(|word| word == "--cost") => {
-            tui_cost::run(&root().join("target/release/prony"), rest)
-        }
-        Some("coverage") => coverage::run(&root(), rest),
-        Some("soak") => soak::run(&root(), rest),
-        Some("peers") => peers::run(&root(), rest),
-        // What `peers` starts: this program again, as the parent of a tool, as the floor and as a server.
-        Some("pinned") => peers::pinned(rest),
-        Some("measured") => peers::measured(rest),
-        Some("floor") => peers::floor::run(rest),
-        Some("counting-server") => peers::counting::run(),
-        _ => {
-            Err("usage: cargo xtask tidy|docs|e2e|containers|web|tui --cost|coverage|fuzz|soak|peers"
-                .to_owned())
-        }
-    };
+    let result =
+        match arguments.first().map(String::as_str) {
+            Some("tidy") => tidy::run(&root()),
+            Some("docs") => docs::write(&root()),
+            Some("e2e") => e2e::run(&root()),
+            Some("containers") => containers::run(&root()),
+            Some("fuzz") => fuzz::run(&root(), rest),
+            Some("web") if rest.iter().any(|word| word == "--cost") => {
+                web_cost::run(&root().join("target/release/prony"))
+            }
+            Some("web") => web::run(&root()),
+            Some("tui") if rest.iter().any(|word| word == "--cost") => {
+                tui_cost::run(&root().join("target/release/prony"), rest)
+            }
+            Some("coverage") => coverage::run(&root(), rest),
+            Some("soak") => soak::run(&root(), rest),
+            Some("peers") => peers::run(&root(), rest),
+            // What `peers` starts: this program again, as the parent of a tool, as the floor and as a server.
+            Some("pinned") => peers::pinned(rest),
+            Some("measured") => peers::measured(rest),
+            Some("floor") => peers::floor::run(rest),
+            Some("counting-server") => peers::counting::run(),
+            _ => Err("usage: cargo xtask tidy|docs|e2e|containers|web|tui --cost|coverage|fuzz|soak|peers"
+                .to_owned()),
+        };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(sentence) => {

@@ -119,7 +119,7 @@ pub fn origin(candidate: &Candidate, layout: &Layout) -> &'static str {
     // What is not installed as a package has a program from elsewhere that stands in for it.
     let packaged = |apt: &[String]| packages::installed(apt).is_some_and(|installed| !installed.is_empty());
     let apt = !requires.apt.is_empty() && packaged(&requires.apt);
-    if apt || requires.from_registries() { "registry" } else { FOUND }
+    if apt || requires.uses_registries() { "registry" } else { FOUND }
 }
 
 /// What is to be done for these candidates. Looks, and changes nothing.

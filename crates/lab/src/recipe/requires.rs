@@ -37,7 +37,7 @@ pub struct Requires {
 
 impl Requires {
     /// Whether anything of it but Debian packages is fetched from a registry.
-    pub(crate) fn from_registries(&self) -> bool {
+    pub(crate) fn uses_registries(&self) -> bool {
         let lists = [&self.pip, &self.pecl].iter().any(|list| !list.is_empty());
         lists || self.npm || self.go || self.cargo || self.composer || self.mix || !self.download.is_empty()
     }

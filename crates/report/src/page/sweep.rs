@@ -97,7 +97,7 @@ impl Facets {
             (Some(slo), ..) if slo.is_empty() => said.push("capacity".to_owned()),
             (Some(slo), ..) => said.push(format!("capacity, kept: {}", format::printable(slo))),
             (_, Some((of, _)), _) if axis == Axis::Share => {
-                said.push(format!("share of {}", format::printable(of)))
+                said.push(format!("share of {}", format::printable(of)));
             }
             (_, Some((of, percent)), _) => {
                 said.push(format!("{} of {}", format::percent(percent / 100.0), format::printable(of)));

@@ -28,8 +28,11 @@ fn catalogue(root: &Path) -> Catalogue {
     Catalogue::load(&[root.join("servers")])
 }
 
+/// A load's path, and the status and the body that every answer must have.
+type Asked = (String, Option<u16>, Option<Vec<u8>>);
+
 /// A run of one candidate, one block, and these checks; what its loads asked for.
-fn checked(root: &Path, checks: Vec<CustomCheck>) -> (RunLog, Vec<(String, Option<u16>, Option<Vec<u8>>)>) {
+fn checked(root: &Path, checks: Vec<CustomCheck>) -> (RunLog, Vec<Asked>) {
     let mut setup = setup(root, &[], 1);
     setup.experiment.candidates = vec!["lie".to_owned()];
     setup.experiment.baseline = None;

@@ -180,6 +180,9 @@ impl Server {
             latency: no_latency(),
             uptime_ns: 0,
             requests_by_path: std::collections::BTreeMap::new(),
+            residence: no_latency(),
+            residence_clock: "user".to_owned(),
+            stamps_rejected: 0,
         };
         let body = serde_json::to_string(&ledger).unwrap_or_default();
         let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());

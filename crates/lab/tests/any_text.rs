@@ -5,6 +5,8 @@
 mod mutate;
 #[path = "../../../fuzz/bodies/plan.rs"]
 mod plan;
+#[path = "../../../fuzz/bodies/published.rs"]
+mod published;
 #[path = "../../../fuzz/bodies/recipe.rs"]
 mod recipe;
 
@@ -22,12 +24,20 @@ fn any_text_is_a_recipe_or_a_sentence() {
 }
 
 #[test]
+fn any_text_is_a_published_comparison_or_a_sentence() {
+    mutate::play("published", 20_000, published::check);
+}
+
+#[test]
 fn the_seeds_are_what_they_should_be() {
     let text = |path: &str| {
         std::fs::read_to_string(format!("{}/../../fuzz/seeds/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap()
     };
     for seed in ["small", "axes", "check"] {
         Recipe::parse("seed", &text(&format!("recipe/{seed}.toml"))).unwrap();
+    }
+    for seed in ["small", "conclusions"] {
+        prony_lab::published::parse("seed", &text(&format!("published/{seed}.toml"))).unwrap();
     }
     for seed in ["small", "sweep"] {
         Experiment::parse("seed", "seed", &text(&format!("plan/{seed}.toml"))).unwrap();

@@ -15,6 +15,7 @@ pub mod hdr;
 pub mod host;
 pub mod openmetrics;
 pub mod plan;
+mod printable;
 pub mod published;
 pub mod run_log;
 pub mod server;

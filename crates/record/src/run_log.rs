@@ -4,6 +4,8 @@
 //! the order they happened. A last line that was cut off by a crash is normal
 //! and is dropped on reading; a broken line elsewhere is an error.
 
+mod wrong;
+
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -11,10 +13,12 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::wrong::{check_schema, first_line_is_wrong};
 use crate::capacity::CapacityRecord;
 use crate::duet::{DuetPlace, DuetRecord};
 use crate::host::Host;
 use crate::plan::PlanRecord;
+use crate::printable::printable;
 use crate::published::{KneeOf, Published};
 use crate::server::ServerSamples;
 pub use crate::sleep::Sleep;
@@ -429,7 +433,7 @@ impl RunLog {
                     return Err(RunLogError::Line {
                         path: path.to_owned(),
                         line: number,
-                        why: why.to_string(),
+                        why: printable(&why.to_string()),
                     });
                 }
             }
@@ -460,29 +464,5 @@ impl RunLog {
                 self.events.push(event);
             }
         }
-    }
-}
-
-fn check_schema(schema: &str) -> Result<(), String> {
-    if schema == SCHEMA {
-        return Ok(());
-    }
-    Err(format!("its schema is {schema:?} and this Prony reads {SCHEMA:?}: use the version that wrote it"))
-}
-
-/// A first line of another schema may lack fields of ours, so its schema is looked at by itself.
-fn first_line_is_wrong(text: &[u8], why: &serde_json::Error) -> String {
-    let schema = serde_json::from_slice::<serde_json::Value>(text)
-        .ok()
-        .and_then(|v| v.get("schema").and_then(|s| s.as_str()).map(str::to_owned));
-    match schema {
-        Some(schema) if schema == crate::trial::SCHEMA => {
-            "this is one trial's JSON (--json) and not a run log (-o)".to_owned()
-        }
-        Some(schema) => match check_schema(&schema) {
-            Err(other_version) => other_version,
-            Ok(()) => format!("its header is damaged: {why}"),
-        },
-        None => "this is not a run log: its first line is no header".to_owned(),
     }
 }

@@ -181,7 +181,7 @@ impl Server {
             uptime_ns: 0,
             requests_by_path: std::collections::BTreeMap::new(),
             residence: no_latency(),
-            residence_clock: "none".to_owned(),
+            residence_clock: "user".to_owned(),
             stamps_rejected: 0,
         };
         let body = serde_json::to_string(&ledger).unwrap_or_default();

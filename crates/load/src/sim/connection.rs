@@ -118,9 +118,10 @@ impl Connection {
         }
     }
 
-    /// Whether the server sees a connection without a request.
+    /// Whether the server sees a connection without a request. (At the instant of its last byte that
+    /// byte may not be out yet.)
     pub(super) fn is_idle(&self, at_ns: u64) -> bool {
-        self.received == 0 && self.unanswered == 0 && at_ns >= self.quiet_from_ns && !self.server_done
+        self.received == 0 && self.unanswered == 0 && at_ns > self.quiet_from_ns && !self.server_done
     }
 
     /// Bytes of the server arrive.

@@ -5,6 +5,8 @@
 //! machine, and an asynchronous server would be more code in the binary than
 //! the rest of it (docs/decisions/0011). Its threads run below everything else.
 
+#[cfg(test)]
+mod any_request;
 mod guard;
 mod http;
 mod hub;

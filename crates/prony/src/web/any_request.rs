@@ -1,0 +1,16 @@
+//! The fuzz target over requests for pages (fuzz/), a second of it on the stable compiler.
+
+#![allow(unreachable_pub, clippy::expect_used, reason = "bodies that the fuzzer's binaries share")]
+
+#[path = "../../../../fuzz/bodies/mutate.rs"]
+mod mutate;
+#[path = "../../../../fuzz/bodies/page_request.rs"]
+mod page_request;
+
+// Where the body looks for the parser.
+use super::http;
+
+#[test]
+fn any_bytes_are_a_page_s_request_or_a_refusal_wherever_they_are_cut() {
+    mutate::play("page_request", 10_000, page_request::check);
+}

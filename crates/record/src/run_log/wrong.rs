@@ -1,0 +1,33 @@
+//! Why a file is no run log of ours.
+
+use super::SCHEMA;
+use crate::printable::printable;
+use crate::trial;
+
+/// Whether a run log's schema is ours.
+pub(super) fn check_schema(schema: &str) -> Result<(), String> {
+    if schema == SCHEMA {
+        return Ok(());
+    }
+    Err(format!(
+        "its schema is {:?} and this Prony reads {SCHEMA:?}: use the version that wrote it",
+        printable(schema)
+    ))
+}
+
+/// A first line of another schema may lack fields of ours, so its schema is looked at by itself.
+pub(super) fn first_line_is_wrong(text: &[u8], why: &serde_json::Error) -> String {
+    let schema = serde_json::from_slice::<serde_json::Value>(text)
+        .ok()
+        .and_then(|v| v.get("schema").and_then(|s| s.as_str()).map(str::to_owned));
+    match schema {
+        Some(schema) if schema == trial::SCHEMA => {
+            "this is one trial's JSON (--json) and not a run log (-o)".to_owned()
+        }
+        Some(schema) => match check_schema(&schema) {
+            Err(other_version) => other_version,
+            Ok(()) => format!("its header is damaged: {}", printable(&why.to_string())),
+        },
+        None => "this is not a run log: its first line is no header".to_owned(),
+    }
+}

@@ -1,0 +1,42 @@
+//! Any bytes as a list of requests (`--targets`): requests to one server, or a sentence with its line.
+
+use prony_load::list::{LINES_MAX, ListError, Order, TargetList};
+use prony_load::{Plan, Target};
+
+/// Reads the bytes as a list that names its server, and as one whose server is known.
+pub fn check(input: &[u8]) {
+    let server = Target::parse("http://127.0.0.1:8080/").expect("a URL");
+    for known in [None, Some(&server)] {
+        match TargetList::parse(input, known, "GET", Order::InTurn) {
+            Ok((target, list)) => sound(target, list),
+            Err(e) => is_sentence(&e, input),
+        }
+    }
+}
+
+fn is_sentence(e: &ListError, input: &[u8]) {
+    let said = e.to_string();
+    assert!(said.contains(' ') && !said.contains(char::is_control), "{said:?} is no sentence");
+    let lines = input.split(|byte| *byte == b'\n').count();
+    assert!(e.line.is_none_or(|line| (1..=lines).contains(&line)), "{said}");
+}
+
+fn sound(target: Target, list: TargetList) {
+    assert!((1..=LINES_MAX).contains(&list.lines.len()) && target.path == "/");
+    let each = list.lines_of_each();
+    assert_eq!(each.iter().sum::<u64>(), list.lines.len() as u64);
+    assert!(each.len() == list.requests.len() && each.iter().all(|lines| *lines > 0));
+    for request in &list.requests {
+        // All of it can stand in a request's first line.
+        assert!(request.path.starts_with('/') && !request.method.is_empty());
+        let line = format!("{}{}", request.method, request.path);
+        assert!(!line.contains(|c: char| c.is_control() || c == ' '), "{line:?}");
+    }
+    // What is shown of it reads back.
+    let name = |list: &TargetList, line: usize| list.requests[list.lines[line] as usize].name();
+    let shown: String = (0..list.lines.len()).map(|line| name(&list, line) + "\n").collect();
+    let (_, again) = TargetList::parse(shown.as_bytes(), Some(&target), "GET", Order::InTurn)
+        .unwrap_or_else(|e| panic!("{shown:?}: {e}"));
+    assert_eq!((again.lines.len(), again.fingerprint()), (list.lines.len(), list.fingerprint()));
+    Plan { list: Some(list), ..Plan::closed(target) }.check().expect("it can be sent");
+}

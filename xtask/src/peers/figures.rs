@@ -35,6 +35,9 @@ pub(super) struct Served {
     pub(super) connections: u64,
     /// From the read of a request to the write of its answer; `None` of the server that only counts.
     pub(super) p50_ns: Option<u64>,
+    /// From the kernel's stamp of a request's arrival to the end of the write of its answer; `None` where the server has no
+    /// such stamps.
+    pub(super) residence_p50_ns: Option<u64>,
 }
 
 impl Run {
@@ -79,6 +82,10 @@ pub(super) enum Figure {
     ExcessP50,
     /// Prony's service p50 less the server's p50.
     ServiceExcessP50,
+    /// The server's, from the kernel's stamp of the request's arrival to the end of the write: its waking is in it.
+    ResidenceP50,
+    /// Prony's service p50 less that.
+    ServiceOverResidenceP50,
 }
 
 impl Figure {
@@ -99,6 +106,8 @@ impl Figure {
             Figure::TruthP50 => "server's p50",
             Figure::ExcessP50 => "p50 − server's",
             Figure::ServiceExcessP50 => "service p50 − server's",
+            Figure::ResidenceP50 => "server's p50 with its waking",
+            Figure::ServiceOverResidenceP50 => "service p50 − that",
         }
     }
 
@@ -125,6 +134,10 @@ impl Figure {
             Figure::TruthP50 => served.p50_ns.map(real),
             Figure::ExcessP50 => less_truth(claim.p50_ns),
             Figure::ServiceExcessP50 => less_truth(claim.service_p50_ns),
+            Figure::ResidenceP50 => served.residence_p50_ns.map(real),
+            Figure::ServiceOverResidenceP50 => {
+                Some(real(claim.service_p50_ns?) - real(served.residence_p50_ns?))
+            }
         }
     }
 }
@@ -245,8 +258,13 @@ pub(super) mod tests {
     fn differences_are_from_the_servers_own_median() {
         let mut open = run("prony", 0, 1, 1);
         open.served.p50_ns = Some(2_000);
+        open.served.residence_p50_ns = Some(15_000);
         open.claim = Claim { p50_ns: Some(30_000), service_p50_ns: Some(12_000), ..Claim::default() };
         assert_eq!(Figure::ExcessP50.of(&open), Some(28_000.0));
         assert_eq!(Figure::ServiceExcessP50.of(&open), Some(10_000.0));
+        // Below it too: what a client's kernel stamps is out before the server's write returns.
+        assert_eq!(Figure::ServiceOverResidenceP50.of(&open), Some(-3_000.0));
+        open.served.residence_p50_ns = None;
+        assert_eq!(Figure::ServiceOverResidenceP50.of(&open), None);
     }
 }

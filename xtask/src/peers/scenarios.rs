@@ -68,6 +68,8 @@ const OPEN_FIGURES: &[Figure] = &[
     Figure::TruthP50,
     Figure::ExcessP50,
     Figure::ServiceExcessP50,
+    Figure::ResidenceP50,
+    Figure::ServiceOverResidenceP50,
     Figure::SendLagP50,
 ];
 
@@ -290,7 +292,11 @@ pub(super) static SCENARIOS: &[Scenario] = &[
 
 const OPEN_NOTE: &str = "p50 is what the tool reports as its latency (Prony: response). The server's own p50 is from the \
                          read of a request to the write of its answer, so the kernel's part of either way, and \
-                         the server's own waking up, is in the difference. The floor is a client that never sleeps.";
+                         the server's own waking up, is in the difference. The server's p50 with its waking is from \
+                         the kernel's stamp of the request's arrival to the end of the write of its answer: how \
+                         long the request was in the server's hands. Over loopback the write delivers the answer, \
+                         and is not over before the client's kernel has stamped it. The floor is a client that never \
+                         sleeps.";
 
 impl Scenario {
     /// How many rounds the near and the far have where the command line says `rounds`.

@@ -56,23 +56,26 @@ pub(super) struct Account {
     /// Connections open, the question's own included.
     open: u64,
     latency: Option<LatencySummary>,
+    /// Where the server has the kernel's stamps.
+    residence: Option<LatencySummary>,
 }
 
 impl Account {
     /// What was served since `before`, which was the account before this one.
     pub(super) fn since(&self, before: &Account) -> Served {
-        let histogram = |account: &Account| account.latency.as_ref()?.histogram().ok();
-        let p50_ns = histogram(self).zip(histogram(before)).and_then(|(mut all, had)| {
+        let p50_ns = |of: fn(&Account) -> Option<&LatencySummary>| {
+            let (mut all, had) = (of(self)?.histogram().ok()?, of(before)?.histogram().ok()?);
             // Counts only grow, so what was there before is in what is there now.
             all.subtract(&had).ok()?;
             (!all.is_empty()).then(|| all.value_at_quantile(0.5))
-        });
+        };
         Served {
             requests: self.requests - before.requests,
             bytes_written: self.bytes_written - before.bytes_written,
             // One is the question's.
             connections: (self.connections - before.connections).saturating_sub(1),
-            p50_ns,
+            p50_ns: p50_ns(|account| account.latency.as_ref()),
+            residence_p50_ns: p50_ns(|account| account.residence.as_ref()),
         }
     }
 }
@@ -146,6 +149,7 @@ impl Server {
                     connections: ledger.connections_accepted,
                     open: ledger.connections_open,
                     latency: Some(ledger.latency),
+                    residence: Some(ledger.residence).filter(|_| ledger.residence_clock == "kernel"),
                 })
             }
             Books::Status { address, asked } => {
@@ -158,6 +162,7 @@ impl Server {
                     connections: status.accepted,
                     open: status.open,
                     latency: None,
+                    residence: None,
                 })
             }
         }

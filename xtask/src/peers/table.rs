@@ -174,7 +174,9 @@ pub(super) fn quantity(figure: Figure, value: f64) -> String {
         | Figure::SendLagP50
         | Figure::TruthP50
         | Figure::ExcessP50
-        | Figure::ServiceExcessP50 => {
+        | Figure::ServiceExcessP50
+        | Figure::ResidenceP50
+        | Figure::ServiceOverResidenceP50 => {
             if value.abs() < 1e6 {
                 format!("{:.1} µs", value / 1e3)
             } else {

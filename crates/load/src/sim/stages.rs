@@ -74,7 +74,7 @@ impl InUse {
     }
 
     /// The first instant from `at_ns` on at which it is in use.
-    pub(super) fn next_use_ns(&self, slot: usize, at_ns: u64) -> Option<u64> {
+    pub(super) fn next_ns(&self, slot: usize, at_ns: u64) -> Option<u64> {
         match self.is(slot, at_ns) {
             true => Some(at_ns),
             false => self.beginnings(slot).find(|begins| *begins >= at_ns),

@@ -141,7 +141,7 @@ impl Truth {
         let Slot { free_ns, retry_at_ns, .. } = &self.slots[slot];
         let ready = *free_ns.front()?.max(retry_at_ns);
         let Some(in_use) = &self.in_use else { return Some(ready) };
-        Some(self.start_ns + in_use.next_use_ns(slot, ready - self.start_ns)?)
+        Some(self.start_ns + in_use.next_ns(slot, ready - self.start_ns)?)
     }
 
     /// A request begins on a slot: the worker asks for a connection, or sends on the one it has.

@@ -4,6 +4,10 @@ mod cli;
 mod commands;
 mod failure;
 mod interrupt;
+#[cfg(test)]
+#[path = "../../../fuzz/bodies/mutate.rs"]
+#[allow(unreachable_pub, clippy::expect_used, reason = "a body that the fuzzer's binaries share")]
+mod mutate;
 mod printer;
 mod tui;
 mod web;

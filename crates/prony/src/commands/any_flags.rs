@@ -2,13 +2,11 @@
 
 #![allow(unreachable_pub, reason = "a body that the fuzzer's binaries share")]
 
-#[path = "../../../../fuzz/bodies/mutate.rs"]
-mod mutate;
-
 use clap::Parser;
 use prony_load::Target;
 
 use crate::cli::{Cli, Command, traps};
+use crate::mutate;
 
 /// An argument a line.
 fn check(input: &[u8]) {

@@ -2,11 +2,10 @@
 
 #![allow(unreachable_pub, clippy::expect_used, reason = "bodies that the fuzzer's binaries share")]
 
-#[path = "../../../../fuzz/bodies/mutate.rs"]
-mod mutate;
 #[path = "../../../../fuzz/bodies/page_request.rs"]
 mod page_request;
 
+use crate::mutate;
 // Where the body looks for the parser.
 use super::http;
 

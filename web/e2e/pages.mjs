@@ -49,6 +49,7 @@ export async function overTime({ chromium, file, check, must }) {
         const lines = page.locator(`#plot-${id} :is(.curve, .cells) :is(path, circle, rect)`);
         must(await lines.count() > 0, `${name}: #plot-${id} has no line`);
         await page.locator(`#plot-${id} details.behind > summary`).click();
+        await page.locator(`#plot-${id} details.behind tbody tr`).first().waitFor({ timeout: 3000 });
         must(await page.locator(`#plot-${id} details.behind tbody tr`).count() >= 2, `${name}: #plot-${id} has no table`);
       }
       const names = await page.locator("#plot-cores :is(.legend li, text)").allInnerTexts();
@@ -75,7 +76,7 @@ export async function capacity(world) {
     await page.getByRole("group", { name: "Figure" }).getByRole("button", { name: "Carried" }).click();
     await settle(page);
     must((await emptyPlots(page)).length === 0, "Carried is empty");
-    await page.getByLabel("Plan").selectOption({ index: 1 });
+    await page.getByLabel("Plan", { exact: true }).selectOption({ index: 1 });
     await settle(page);
     must((await emptyPlots(page)).length === 0, "the other plan's plot is empty");
     await page.evaluate(() => { location.hash = "#/sweep?against=share"; });
@@ -125,7 +126,7 @@ export async function history(world) {
       must((await page.locator("h1").innerText()).includes("for the worse"), "the change is not in the headline");
       const changes = await page.locator("#changes tbody tr").allInnerTexts();
       must(changes.length > 0 && changes.every((row) => row.includes("second") && row.includes("00000006..00000007") && /−2\d %/.test(row) && row.includes("worse")), changes);
-      must((await page.locator("#plot-history svg").textContent()).includes("at 00000007"), "the plot does not name the commit");
+      must((await page.locator("#plot-history .plot svg").textContent()).includes("at 00000007"), "the plot does not name the commit");
       const dots = () => page.locator("#plot-history .mark circle").count();
       const before = await dots();
       await page.locator("[data-candidate]").first().click();
@@ -133,7 +134,7 @@ export async function history(world) {
       must(await dots() === before - 12, "a candidate was not taken off");
       await page.getByRole("button", { name: "By run" }).click();
       await settle(page);
-      must((await page.locator("#plot-history svg").textContent()).includes("00000000"), "runs are not named by their commits");
+      must((await page.locator("#plot-history .plot svg").textContent()).includes("00000000"), "runs are not named by their commits");
       await page.getByRole("group", { name: "Figure" }).getByRole("button", { name: "Peak memory" }).click();
       await settle(page);
       must((await page.locator("#plot-history h3").innerText()).startsWith("Peak memory"), "the figure was not switched");

@@ -77,7 +77,7 @@ await check("clicks on the ranking", async () => {
   await settle(page);
   const ratios = await page.locator("table.main-table tbody tr").evaluateAll((trs) => trs.map((tr) => [...tr.cells].map((c) => c.innerText).join(" ")).filter((t) => t.includes("×")).length);
   must(ratios >= 1, "there are no ratios to the chosen baseline");
-  const names = () => page.locator("table.main-table tbody th").allInnerTexts();
+  const names = () => page.locator(".table-box table.main-table tbody th").allInnerTexts();
   const head = page.locator("thead button", { hasText: "Candidate" }).first();
   await head.click();
   const up = await names();

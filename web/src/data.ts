@@ -143,6 +143,7 @@ export interface CapacityRow {
   searches: number;
   found: number;
   slow_to_recover: number;
+  tried_again: number;
 }
 
 /** The chunk `c` + plan. */
@@ -158,6 +159,8 @@ export interface Search {
   lower_bound: boolean;
   recovers: boolean | null;
   probes: Probe[];
+  /** Why it was given up. */
+  void?: string;
 }
 
 export interface Probe {

@@ -83,12 +83,16 @@ impl CapacityReport {
     /// It as a trial of that number; the confirmation is what was measured.
     pub fn result(&self, candidate: &str, index: u32) -> TrialResult {
         let plan = self.plan_name();
-        let nothing = self.found.capacity_per_s.is_none();
+        let failure = match (&self.found.void, &self.found.capacity_per_s) {
+            (Some(why), _) => Some(format!("its capacity was not found: {why}")),
+            (None, None) => Some(format!("no rate that was tried is sustained ({})", self.found.slo)),
+            (None, Some(_)) => None,
+        };
         TrialResult {
             planned: PlannedTrial { index, block: index, candidate: candidate.to_owned(), plan, duet: None },
             trial: self.confirmation.clone(),
             server: None,
-            failure: nothing.then(|| format!("no rate that was tried is sustained ({})", self.found.slo)),
+            failure,
             capacity: Some(self.found.clone()),
         }
     }

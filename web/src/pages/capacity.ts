@@ -49,7 +49,7 @@ export const capacity: Page = {
       const rows = chosen.rows.filter((r) => visible(r.candidate));
       // Short probes have no p99.
       const known = FIGURES.find((f) => f.id === (state.get("cy") ?? "")) ?? FIGURES.find((f) => of.some((s) => s.probes.some((p) => f.of(p) !== null))) ?? FIGURES[2] as Shown;
-      replace(body, controls(context, all, chosen, rows, hidden, known), plot(context, chosen, of, rows.filter((r) => !hidden.includes(r.candidate)), known), answers(context, chosen, rows));
+      replace(body, controls(context, all, chosen, rows, hidden, known), plot(context, chosen, of, rows.filter((r) => !hidden.includes(r.candidate)), known), answers(context, chosen, rows), givenUp(data, every.filter((s) => visible(s.candidate))));
     });
   },
 };
@@ -102,7 +102,7 @@ function answers({ data, state }: Context, chosen: Capacity, rows: CapacityRow[]
     { id: "ch", name: "To", unit: "req/s", numeric: true, value: (r) => r.estimate?.high ?? null, cell: (r) => r.estimate?.high == null ? WITHHELD : rate(r.estimate.high) },
     { id: "ci", name: "The interval", value: (r) => r.edge ? "one search" : "95 % over searches", cell: (r) => r.estimate === null ? "not even the lowest rate was sustained" : r.lower_bound ? "the client was the limit" : r.estimate.low === null ? interval(r.estimate, "per_s") : r.edge ? "sustained, to not sustained" : "95 % over searches" },
     { id: "cn", name: "Searches", numeric: true, value: (r) => r.searches, cell: (r) => r.found === r.searches ? String(r.searches) : `${r.found} of ${r.searches}` },
-    { id: "cs", name: "After an overload", value: (r) => r.slow_to_recover, cell: (r) => r.slow_to_recover > 0 ? `recovers slowly (${r.slow_to_recover} of ${r.searches})` : "recovers" },
+    { id: "cs", name: "After an overload", value: (r) => r.slow_to_recover, cell: (r) => r.slow_to_recover > 0 ? `recovers slowly (${r.slow_to_recover} of ${r.tried_again})` : r.tried_again > 0 ? "recovers at once" : "not tried" },
   ];
   return h("section", null, h("h3", { class: "visually-hidden" }, "What was found"), table({
     title: `Capacity ${data.plans[chosen.plan]?.name ?? ""}`, columns, rows, sort: state.get("csort"), onSort: (csort) => state.set({ csort }),
@@ -110,3 +110,10 @@ function answers({ data, state }: Context, chosen: Capacity, rows: CapacityRow[]
   }));
 }
 
+
+/** Searches without an answer, and why. */
+function givenUp(data: RunData, searches: Search[]): HTMLElement | null {
+  const some = searches.filter((s) => s.void);
+  if (some.length === 0) return null;
+  return h("section", { class: "card" }, h("h3", null, "Given up"), h("ul", { class: "reasons" }, some.map((s) => h("li", null, h("b", null, data.candidates[s.candidate]?.label ?? ""), ` in block ${s.block + 1}: ${s.void ?? ""}`))));
+}

@@ -24,7 +24,7 @@ export function conclusions(data: RunData): HTMLElement | null {
   const counts = Object.keys(TONE).map((v) => [v, list.filter((c) => c.verdict === v).length] as const).filter(([, n]) => n > 0);
   return h("section", { class: "card published", id: "published" }, h("h2", null, "What the source said, and what is here"),
     source ? h("p", null, h("b", null, source.name), ` · ${source.method}`) : null,
-    counts.length > 0 ? h("p", { class: "judged" }, counts.map(([v, n]) => [`${n} × `, judged(v), " "]).flat()) : null,
+    counts.length > 0 ? h("p", { class: "judged" }, counts.map(([v, n]) => [`${n} `, judged(v), "  "]).flat()) : null,
     list.length > 0 ? h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Conclusions" }, h("table", { class: "main-table conclusions" },
       h("thead", null, h("tr", null, ["The source said", "There", "Here", "Judged"].map((c) => h("th", { scope: "col" }, c)))),
       h("tbody", null, list.map((c) => h("tr", null,

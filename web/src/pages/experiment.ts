@@ -152,7 +152,7 @@ function rankingTable(
         ratio(r.ratio), h("small", null, r.ratio && r.ratio.low !== null && r.ratio.high !== null ? `${r.ratio.low.toPrecision(3)} – ${r.ratio.high.toPrecision(3)}` : r.ratio?.why ?? ""),
         h("button", { type: "button", class: "quiet tiny", "data-base": r.candidate.label, "aria-label": `Compare with ${r.candidate.label}`, onclick: () => state.set({ base: r.candidate.label }) }, "compare")],
     },
-    ...(rows.some((r) => r.published) ? [{ id: "published", name: "Published", numeric: true, value: (r: Shown) => r.published?.value ?? null, cell: (r: Shown) => r.published ? [UNITS[data.figures[index]?.unit ?? "per_s"].value(r.published.value), h("small", { title: r.published.source }, r.published.doubt ? `doubted: ${r.published.doubt}` : r.published.ratio ? `${r.published.ratio.toPrecision(3)} ×` : "")] : WITHHELD }] : []),
+    ...(rows.some((r) => r.published) ? [{ id: "published", name: "Published", numeric: true, value: (r: Shown) => r.published?.value ?? null, cell: (r: Shown) => r.published ? [UNITS[data.figures[index]?.unit ?? "per_s"].value(r.published.value), h("small", { title: r.published.source, class: "wrap" }, r.published.doubt ? `doubted: ${r.published.doubt}` : r.published.ratio ? `${r.published.ratio.toPrecision(3)} ×` : "")] : WITHHELD }] : []),
     ...(data.candidates.some((c) => c.language) ? [{ id: "language", name: "Language", value: (r: Shown) => r.candidate.language, cell: (r: Shown) => [r.candidate.language ?? WITHHELD, h("small", null, r.candidate.kind ?? "")] }] : []),
     ...(rows.some((r) => r.cell?.failed) ? [{ id: "failed", name: "Failed", numeric: true, value: (r: Shown) => r.cell?.failed ?? null, cell: (r: Shown) => (r.cell?.failed ?? 0).toLocaleString("en-US") }] : []),
   ];

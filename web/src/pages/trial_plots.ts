@@ -65,12 +65,12 @@ const s = (ns: number): number => ns / 1e9;
 /** A last part of under half a second is mostly chance. */
 const LENGTH_MIN_NS = 5e8;
 
-/** A column of a trial's series as a line's points, at the middle of each span. */
-export function seriesPoints(p: Picture["series"], column: (number | null)[]): [number, number | null][] {
+/** A column of a trial's series as a line's points, at the middle of each span, or at its end what is counted there. */
+export function seriesPoints(p: Picture["series"], column: (number | null)[], place = 0.5): [number, number | null][] {
   return p.at_ns.flatMap((at, i) => {
     const length = p.length_ns[i] ?? 0;
     if (length < LENGTH_MIN_NS && p.at_ns.length > 1) return [];
-    return [[s(at + length / 2), column[i] ?? null] as [number, number | null]];
+    return [[s(at + length * place), column[i] ?? null] as [number, number | null]];
   });
 }
 
@@ -96,7 +96,7 @@ export function panels(chosen: WithPicture[]): Panel[] {
     { id: "throughput", title: "Requests per second", lines: each((c) => seriesPoints(c.picture.series, c.picture.series.completed_per_s)), format: si, value: (v) => `${rate(v)}/s` },
     { id: "latency", title: single ? "Response: p50, p90, p99, max" : "Response: p99", lines: percentiles, format: axisDuration, value: duration, log: true },
     { id: "failed", title: "Failed per second", lines: each((c) => seriesPoints(c.picture.series, c.picture.series.failed_per_s)), format: si, value: (v) => `${rate(v)}/s`, least: 1 },
-    { id: "connections", title: "Connections open", lines: each((c) => seriesPoints(c.picture.series, c.picture.series.connections)), format: si, value: thousands },
+    { id: "connections", title: "Connections open", lines: each((c) => seriesPoints(c.picture.series, c.picture.series.connections, 1)), format: si, value: thousands },
   ];
   if (chosen.some((c) => c.picture.server.at_ns.length > 0)) {
     const server = (column: (c: WithPicture) => number[]): Line[] => each((c) => c.picture.server.at_ns.flatMap((at, i) => (at >= 0 ? [[s(at), column(c)[i] ?? null] as [number, number | null]] : [])));

@@ -32,6 +32,9 @@ struct Search {
     recovers: Option<bool>,
     /// In the order they were made.
     probes: Vec<ProbePoint>,
+    /// Why it was given up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    void: Option<String>,
 }
 
 /// A probe, to the digits that a plot can show.
@@ -50,6 +53,9 @@ struct ProbePoint {
 
 /// A search's answer in a sentence.
 pub(super) fn answer(found: &CapacityRecord) -> String {
+    if let Some(why) = &found.void {
+        return format!("The search was given up: {why}");
+    }
     let Some(estimate) = &found.capacity_per_s else {
         return format!("No rate that was tried is sustained ({})", found.slo);
     };
@@ -107,6 +113,7 @@ fn row(candidate: usize, own: &[&Search], over_all: Option<(Short, bool)>) -> Op
         searches: count(&|_| true),
         found: count(&|s| s.found.is_some()),
         slow_to_recover: count(&|s| s.recovers == Some(false)),
+        tried_again: count(&|s| s.recovers.is_some()),
     })
 }
 
@@ -120,6 +127,7 @@ fn search(result: &TrialResult, names: &Names) -> Option<Search> {
         lower_bound: found.bound == Bound::Lower,
         recovers: found.recovers,
         probes: found.probes.iter().map(probe).collect(),
+        void: found.void.clone(),
     })
 }
 

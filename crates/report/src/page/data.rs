@@ -378,6 +378,8 @@ pub struct CapacityRow {
     pub found: u32,
     /// Searches after whose overload the rate was not sustained at once.
     pub slow_to_recover: u32,
+    /// Searches in which it was tried again after an overload.
+    pub tried_again: u32,
 }
 
 /// A trial in a list.

@@ -263,6 +263,7 @@ fn searches_are_in_a_chunk_and_what_they_found_is_in_the_head() {
         "of one, up to what failed"
     );
     assert_eq!(rows[2]["estimate"], Value::Null);
+    assert_eq!((&rows[2]["slow_to_recover"], &rows[2]["tried_again"]), (&3.into(), &3.into()));
     let searches = unpacked(&page, "c0");
     assert_eq!(searches["searches"].as_array().unwrap().len(), 7);
     let probe = &searches["searches"][0]["probes"][1];

@@ -95,9 +95,7 @@ fn record(candidate: &Candidate, version: &str, layout: &Layout) -> Result<(), F
         candidate: candidate.label().to_owned(),
         version: version.to_owned(),
         date: rfc3339(SystemTime::now()).chars().take(10).collect(),
-        runtime: candidate
-            .engine()
-            .map_or_else(|| "native".to_owned(), Engine::describe),
+        runtime: candidate.engine().map_or_else(|| "native".to_owned(), Engine::describe),
         how,
         machine: format!("{}, {}, {} CPUs", host.os, std::env::consts::ARCH, host.cpus_online),
         recipe: server.recipe_hash(candidate.engine().is_some()),

@@ -98,11 +98,20 @@ pub(super) fn markdown(catalogue: &Catalogue) -> String {
         built += u32::from(row.built);
         rows.push(format!(
             "| `{name}` | {} | {} | {} | {} | {} | {} | {} |",
-            server.recipe.title, server.recipe.language, row.state, row.version, row.settings, row.image, row.how
+            server.recipe.title,
+            server.recipe.language,
+            row.state,
+            row.version,
+            row.settings,
+            row.image,
+            row.how
         ));
     }
     for broken in &catalogue.broken {
-        rows.push(format!("| `{}` | – | – | **recipe refused** | – | – | – | {} |", broken.name, broken.error));
+        rows.push(format!(
+            "| `{}` | – | – | **recipe refused** | – | – | – | {} |",
+            broken.name, broken.error
+        ));
         missing += 1;
     }
     format!(

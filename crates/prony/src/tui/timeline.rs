@@ -5,7 +5,7 @@ use prony_load::{LastSecond, Snapshot};
 
 /// More points than a screen has columns are thinned to half. At ten a second: a minute's.
 const POINTS_MAX: usize = 600;
-/// More seconds are merged two by two.
+/// More entries are merged two by two.
 const SECONDS_MAX: usize = 600;
 /// The rate now is that of so long: shorter spans jump, longer ones lag.
 const NOW_NS: u64 = 1_000_000_000;
@@ -28,13 +28,34 @@ struct Second {
 }
 
 /// The load so far.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Timeline {
     points: Vec<Point>,
+    /// Those of the last second, whatever the load's length.
+    recent: Vec<Point>,
+    /// Points are no nearer to each other, but for the newest.
+    apart_ns: u64,
     seconds: Vec<Second>,
+    /// What each of them covers: a power of two of seconds.
+    seconds_each: u64,
     /// Where the window began, once it is seen.
     window_ns: Option<u64>,
     newest_second_ns: Option<u64>,
+}
+
+impl Default for Timeline {
+    fn default() -> Timeline {
+        Timeline {
+            points: Vec::new(),
+            recent: Vec::new(),
+            // Snapshots come a tenth of a second apart, now and then a little less.
+            apart_ns: 90_000_000,
+            seconds: Vec::new(),
+            seconds_each: 1,
+            window_ns: None,
+            newest_second_ns: None,
+        }
+    }
 }
 
 impl Timeline {
@@ -42,17 +63,15 @@ impl Timeline {
     pub(super) fn take(&mut self, snapshot: &Snapshot, warmup_ns: u64) {
         if self.points.is_empty() {
             self.points.push(Point::default());
+            self.recent.push(Point::default());
         }
         let point = Point {
             at_ns: snapshot.elapsed_ns,
             completed: snapshot.completed as f64,
             busy_ns: snapshot.busy_ns as f64,
         };
-        if self.points.last().is_some_and(|last| last.at_ns < point.at_ns) {
-            self.points.push(point);
-        }
-        if self.points.len() > POINTS_MAX {
-            thin(&mut self.points);
+        if self.end_ns() < point.at_ns {
+            self.take_point(point);
         }
         if snapshot.in_window {
             self.window_ns.get_or_insert(warmup_ns);
@@ -62,22 +81,55 @@ impl Timeline {
         }
     }
 
+    fn take_point(&mut self, point: Point) {
+        self.recent.push(point);
+        // The first one stays a second behind the last.
+        while self.recent.len() > 2 && self.recent[1].at_ns + NOW_NS <= point.at_ns {
+            self.recent.remove(0);
+        }
+        if let [.., before, newest] = self.points.as_mut_slice()
+            && newest.at_ns - before.at_ns < self.apart_ns
+        {
+            *newest = point;
+            return;
+        }
+        self.points.push(point);
+        if self.points.len() > POINTS_MAX {
+            // Every second one stays, all the load long: the first among them.
+            self.apart_ns *= 2;
+            let mut nth = 0;
+            self.points.retain(|_| {
+                nth += 1;
+                nth % 2 == 1
+            });
+            if self.end_ns() < point.at_ns {
+                self.points.push(point);
+            }
+        }
+    }
+
     fn take_second(&mut self, second: &LastSecond, warmup_ns: u64) {
         if self.newest_second_ns.is_some_and(|newest| newest >= second.at_ns) {
             return;
         }
         self.newest_second_ns = Some(second.at_ns);
-        self.seconds.push(Second { at_ns: warmup_ns + second.at_ns, p99_ns: second.p99_ns });
+        self.put(Second { at_ns: warmup_ns + second.at_ns, p99_ns: second.p99_ns }, warmup_ns);
         if self.seconds.len() > SECONDS_MAX {
-            // Of two the worse one stays: a bad second must not vanish from a long load's picture.
-            self.seconds = self
-                .seconds
-                .chunks(2)
-                .map(|pair| Second {
-                    at_ns: pair[0].at_ns,
-                    p99_ns: pair.iter().filter_map(|second| second.p99_ns).max(),
-                })
-                .collect();
+            self.seconds_each *= 2;
+            for second in std::mem::take(&mut self.seconds) {
+                self.put(second, warmup_ns);
+            }
+        }
+    }
+
+    /// Adds a second to the entry that covers it. Of several the worst stays: a bad second must not
+    /// vanish from a long load's picture.
+    fn put(&mut self, second: Second, warmup_ns: u64) {
+        let each_ns = self.seconds_each * SECOND_NS;
+        let at_ns = warmup_ns + (second.at_ns - warmup_ns) / each_ns * each_ns;
+        match self.seconds.last_mut() {
+            Some(last) if last.at_ns == at_ns => last.p99_ns = last.p99_ns.max(second.p99_ns),
+            _ => self.seconds.push(Second { at_ns, ..second }),
         }
     }
 
@@ -110,7 +162,9 @@ impl Timeline {
 
     /// Completed requests per second over the last second.
     pub(super) fn rate_now(&self) -> Option<f64> {
-        self.rate(self.end_ns().saturating_sub(NOW_NS), self.end_ns())
+        let (first, last) = (self.recent.first()?, self.recent.last()?);
+        let span = last.at_ns.checked_sub(first.at_ns).filter(|span| *span > 0)?;
+        Some((last.completed - first.completed) * 1e9 / span as f64)
     }
 
     /// Completed requests per second since the window opened; `None` before.
@@ -120,9 +174,11 @@ impl Timeline {
 
     /// The share of the last second (within the window) that workers were busy, each worker counted as one.
     pub(super) fn busy_now(&self, workers: u32) -> Option<f64> {
-        let from_ns = self.end_ns().saturating_sub(NOW_NS).max(self.window_ns?);
-        let span = self.end_ns().checked_sub(from_ns).filter(|span| *span > 0)?;
-        let busy = self.at(self.end_ns()).busy_ns - self.at(from_ns).busy_ns;
+        let (first, last) = (self.recent.first()?, self.recent.last()?);
+        // Before the window nothing was counted.
+        let from_ns = first.at_ns.max(self.window_ns?);
+        let span = last.at_ns.checked_sub(from_ns).filter(|span| *span > 0)?;
+        let busy = last.busy_ns - first.busy_ns;
         Some((busy / span as f64 / f64::from(workers.max(1))).clamp(0.0, 1.0))
     }
 
@@ -143,7 +199,9 @@ impl Timeline {
             let (from, to) = span(column, columns, axis_ns);
             let begun = self.seconds.partition_point(|second| second.at_ns <= from).saturating_sub(1);
             let ends = |i: usize| {
-                self.seconds.get(i + 1).map_or(self.seconds[i].at_ns + SECOND_NS, |next| next.at_ns)
+                self.seconds
+                    .get(i + 1)
+                    .map_or(self.seconds[i].at_ns + self.seconds_each * SECOND_NS, |next| next.at_ns)
             };
             let seconds = (begun..self.seconds.len()).take_while(|i| self.seconds[*i].at_ns < to);
             let highest = seconds.filter(|i| ends(*i) > from).filter_map(|i| self.seconds[i].p99_ns).max();
@@ -157,16 +215,6 @@ impl Timeline {
 fn span(column: usize, columns: usize, axis_ns: u64) -> (u64, u64) {
     let edge = |n: usize| (u128::from(axis_ns) * n as u128 / columns.max(1) as u128) as u64;
     (edge(column), edge(column + 1))
-}
-
-/// Drops every second point but the newest.
-fn thin(points: &mut Vec<Point>) {
-    let last = points.len() - 1;
-    let mut at = 0;
-    points.retain(|_| {
-        at += 1;
-        (at - 1) % 2 == 0 || at - 1 == last
-    });
 }
 
 #[cfg(test)]
@@ -222,6 +270,7 @@ mod tests {
             };
             timeline.take(&snapshot, 0);
             timeline.take(&snapshot, 0);
+            assert_eq!(timeline.end_ns(), elapsed_ns);
             assert!(timeline.points.len() <= POINTS_MAX && timeline.seconds.len() <= SECONDS_MAX);
         }
         assert_eq!(

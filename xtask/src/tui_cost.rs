@@ -1,4 +1,4 @@
-//! What the terminal's view costs the engine: `cargo xtask tui --cost [--pairs N]`.
+//! What the terminal's view costs the engine: `cargo xtask tui --cost [--pairs N] [--prony PATH]`.
 //!
 //! Loads with and without the view alternate on one CPU, which the drawing thread has to share with the
 //! worker, each on a pseudo terminal that is read as a terminal reads. Compared are neighbours, by CPU time
@@ -32,8 +32,10 @@ struct Load {
 /// # Errors
 /// When something cannot be run.
 pub(crate) fn run(prony: &Path, arguments: &[String]) -> Result<(), String> {
-    let pairs = arguments.windows(2).find(|words| words[0] == "--pairs").map(|words| words[1].parse());
-    let pairs = pairs.transpose().map_err(|e| format!("--pairs: {e}"))?.unwrap_or(PAIRS);
+    let after =
+        |flag: &str| arguments.windows(2).find(|words| words[0] == flag).map(|words| words[1].as_str());
+    let pairs = after("--pairs").map(str::parse::<usize>).transpose().map_err(|e| format!("--pairs: {e}"))?;
+    let (pairs, prony) = (pairs.unwrap_or(PAIRS), after("--prony").map_or(prony, Path::new));
     let measured: Vec<(Load, Load)> =
         with_target(prony, |url| (0..pairs).map(|pair| pair_of(prony, url, pair)).collect())?;
     report(&measured)

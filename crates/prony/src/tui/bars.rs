@@ -106,16 +106,24 @@ pub(super) fn labels(marks: impl Iterator<Item = (usize, String)>, width: usize)
     line
 }
 
-/// Round instants of a distribution's axis, by column: 1, 2 and 5 times powers of ten; the
-/// axis' beginning where none is on it.
+/// Below so many columns before the first round instant there is no room to say where the axis begins.
+const LABEL_ROOM: usize = 9;
+
+/// Round instants of a distribution's axis, by column: 1, 2 and 5 times powers of ten; before
+/// them the axis' beginning, where there is room.
 pub(super) fn ticks(of: &Distribution) -> Vec<(usize, u64)> {
     let steps = (3..11).flat_map(|power| [1, 2, 5].map(|step| step * 10u64.pow(power)));
     let column = |ns: u64| {
         let within = of.edges_ns.first().is_some_and(|first| *first <= ns) && of.edges_ns.last() > Some(&ns);
         within.then(|| of.edges_ns.partition_point(|edge| *edge <= ns) - 1)
     };
-    let found: Vec<(usize, u64)> = steps.filter_map(|ns| Some((column(ns)?, ns))).collect();
-    if found.is_empty() { of.edges_ns.first().map(|ns| (0, *ns)).into_iter().collect() } else { found }
+    let mut found: Vec<(usize, u64)> = steps.filter_map(|ns| Some((column(ns)?, ns))).collect();
+    if let Some(begins) = of.edges_ns.first()
+        && found.first().is_none_or(|(column, _)| *column >= LABEL_ROOM)
+    {
+        found.insert(0, (0, *begins));
+    }
+    found
 }
 
 #[cfg(test)]

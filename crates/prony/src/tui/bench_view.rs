@@ -9,7 +9,7 @@ use ratatui::text::{Line, Span};
 
 use super::bench::{BenchState, Mark, who};
 use super::load_view;
-use super::paper::{Paper, Theme, cut, flow};
+use super::paper::{Paper, Theme, cut, joined};
 
 /// Labels of candidates take at most so many columns; on narrow screens a third.
 const LABEL_MAX: usize = 24;
@@ -17,6 +17,10 @@ const LABEL_MAX: usize = 24;
 const NAME_MAX: usize = 10;
 /// Columns of a candidate's last figure.
 const LAST: usize = 9;
+/// Lower, no row is left free.
+const SPACED: usize = 18;
+/// Rows of the trial that runs, at least.
+const RUNNING_MIN: usize = 4;
 /// The trial that runs has its plots where so many rows are left for it.
 const PLOTS_MIN: usize = 9;
 
@@ -24,13 +28,15 @@ const PLOTS_MIN: usize = 9;
 pub(super) fn draw(bench: &BenchState, now: Duration, paper: &mut Paper<'_>, notes: &[String], foot: &str) {
     head(bench, now, paper);
     let below = notes.len() + 1;
-    // The trial that runs takes four rows at least; candidates what is left, and no more than there are.
-    let room = paper.left().saturating_sub(below + 4 + 2);
-    let spaced = paper.height() >= 18;
+    let spaced = paper.height() >= SPACED;
+    let blanks = if spaced { 2 } else { 0 };
+    // The names of plans, the legend, and the trial that runs; candidates take what is left.
+    let others = 1 + legend_rows(paper) + RUNNING_MIN;
+    let rows = paper.left().saturating_sub(below + blanks + others);
     if spaced {
         paper.skip();
     }
-    grid(bench, paper, room.saturating_sub(usize::from(spaced) * 2));
+    grid(bench, paper, rows);
     legend(bench, paper);
     if spaced {
         paper.skip();
@@ -45,12 +51,12 @@ fn nanoseconds(duration: Duration) -> u64 {
 }
 
 fn head(bench: &BenchState, now: Duration, paper: &mut Paper<'_>) {
-    let left = bench.left(now).map_or_else(
-        || format!("{} gone", format::elapsed(nanoseconds(now))),
-        |left| format!("about {} left", format::elapsed(nanoseconds(left))),
-    );
+    let left = bench
+        .left(now)
+        .map_or_else(String::new, |left| format!("about {} left", format::elapsed(nanoseconds(left))));
     paper.ends(Line::styled(bench.title.clone(), Theme::strong()), Line::styled(left, Theme::strong()));
-    let count = format!(" {} of {}", bench.done, bench.remaining);
+    let [done, all] = [bench.done, bench.remaining].map(|count| format::thousands(count.into()));
+    let count = format!(" {done} of {all}");
     let gone = if paper.width() >= 60 {
         format!(" · {} gone", format::elapsed(nanoseconds(now)))
     } else {
@@ -78,7 +84,8 @@ fn fit(bench: &BenchState, width: usize) -> Fit {
     let longest = bench.candidates.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     let label = longest.min(LABEL_MAX).min(width / 3).max(1);
     let plans = bench.plans.len();
-    let count_width = format!("{0}/{0}", bench.blocks).len();
+    // A count, and the worst mark.
+    let count_width = format!("{0}/{0}", bench.blocks).len() + 1;
     let names = |cell: usize| -> Vec<usize> {
         bench.plans.iter().map(|name| cell.max(name.chars().count().min(NAME_MAX))).collect()
     };
@@ -89,11 +96,12 @@ fn fit(bench: &BenchState, width: usize) -> Fit {
         (vec![count_width; plans], false),
     ];
     let needs = |widths: &[usize]| label + widths.iter().map(|width| width + 2).sum::<usize>();
-    for (widths, marks) in &tries {
-        let needed = needs(widths);
+    for (mut widths, marks) in tries {
+        let needed = needs(&widths);
         if needed <= width {
-            let last = needed + LAST + 1 <= width;
-            return Fit { label, plans: 0..plans, widths: widths.clone(), marks: *marks, last };
+            let last = needed + LAST < width;
+            widen(&mut widths, &bench.plans, width - needed - if last { LAST + 1 } else { 0 });
+            return Fit { label, plans: 0..plans, widths, marks, last };
         }
     }
     let room = (width.saturating_sub(label) / (count_width + 2)).max(1);
@@ -103,6 +111,21 @@ fn fit(bench: &BenchState, width: usize) -> Fit {
     let shown = from..(from + room).min(plans);
     let widths = vec![count_width; shown.len()];
     Fit { label, plans: shown, widths, marks: false, last: false }
+}
+
+/// Gives spare columns to names that are cut, one each in turn.
+fn widen(widths: &mut [usize], names: &[String], mut spare: usize) {
+    loop {
+        let before = spare;
+        for (width, name) in widths.iter_mut().zip(names) {
+            if spare > 0 && *width < name.chars().count() {
+                (*width, spare) = (*width + 1, spare - 1);
+            }
+        }
+        if spare == before {
+            return;
+        }
+    }
 }
 
 fn grid(bench: &BenchState, paper: &mut Paper<'_>, rows: usize) {
@@ -168,14 +191,15 @@ fn row(bench: &BenchState, fit: &Fit, candidate: usize, runs: bool, paper: &mut 
     paper.line(Line::from(spans));
 }
 
-/// `5/12`, in the colour of the worst of them.
+/// `5/12?`: how many are done, and the worst mark where that is not `valid`.
 fn counted(marks: &[Option<Mark>], width: usize, theme: Theme) -> Span<'static> {
     let planned = marks.iter().flatten().count();
     let done = marks.iter().flatten().filter(|mark| !matches!(mark, Mark::ToCome | Mark::Running)).count();
     let worst = marks.iter().flatten().max().copied().unwrap_or_default();
     let runs = marks.contains(&Some(Mark::Running));
     let style = if runs { theme.rate().patch(Theme::strong()) } else { style_of(worst, theme) };
-    let text = if planned == 0 { String::new() } else { format!("{done}/{planned}") };
+    let mark = if worst > Mark::Valid { worst.symbol() } else { "" };
+    let text = if planned == 0 { String::new() } else { format!("{done}/{planned}{mark}") };
     Span::styled(format!("{text:<width$}"), style)
 }
 
@@ -187,6 +211,10 @@ fn style_of(mark: Mark, theme: Theme) -> Style {
         Mark::LowerBound | Mark::Suspect => theme.warning(),
         Mark::Invalid => theme.bad(),
     }
+}
+
+fn legend_rows(paper: &Paper<'_>) -> usize {
+    if paper.height() >= SPACED { 2 } else { 1 }
 }
 
 /// What the marks mean, each with how many there are; those that there are none of are left out.
@@ -202,8 +230,9 @@ fn legend(bench: &BenchState, paper: &mut Paper<'_>) {
             Span::styled(format!(" {} {}", format::thousands(*count as u64), mark.name()), Theme::dim()),
         ])
     });
-    let rows = if paper.height() >= 18 { 2 } else { 1 };
-    flow(pieces, paper.width(), rows).into_iter().for_each(|line| paper.line(line));
+    // Marks are told apart better without dots between them: one of them is a dot.
+    let lines = joined(pieces, "  ", paper.width(), legend_rows(paper));
+    lines.into_iter().for_each(|line| paper.line(line));
 }
 
 /// The trial under way: who, how far, and how it goes.

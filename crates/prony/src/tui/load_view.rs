@@ -15,6 +15,8 @@ use super::paper::{Paper, Theme, figure, flow};
 const GUTTER: usize = 7;
 /// Narrower, percentiles and distribution stand one above the other.
 const WIDE: usize = 68;
+/// Narrower, every word counts.
+const NARROW: usize = 56;
 /// Lower, only figures and a short plot have room.
 const TALL: usize = 18;
 /// The percentiles' table: three columns.
@@ -69,9 +71,10 @@ pub(super) fn feet(paper: &mut Paper<'_>, notes: &[String], foot: &str) {
 pub(super) fn body(load: &LoadState, paper: &mut Paper<'_>, below: usize) {
     let room = paper.left().saturating_sub(below);
     let wide = paper.width() >= WIDE;
-    let facts = facts(load, paper.theme, paper.width());
+    let mut facts = facts(load, paper.theme, paper.width());
     // Rate, axis and facts always; then the latency, then as much picture as there is room for.
     let latency = if wide && room >= 14 { 6 } else { 2 };
+    facts.truncate(room.saturating_sub(2 + latency));
     let mut spare = room.saturating_sub(2 + latency + facts.len());
     let mut take = |rows: usize| {
         let taken = rows.min(spare);
@@ -122,9 +125,16 @@ pub(super) fn rate(load: &LoadState, paper: &mut Paper<'_>) {
         left.push(Span::styled(format!(" of {} asked", format::rate(asked)), style));
     }
     let mut right = Vec::new();
+    let narrow = paper.width() < NARROW;
     if let Some(behind) = load.behind() {
-        let style = theme.warning();
-        right.push(Span::styled(format!("{} wait to be sent", format::thousands(behind)), style));
+        let said = if narrow {
+            format!("{} wait", format::si(behind as f64))
+        } else {
+            format!("{} wait to be sent", format::thousands(behind))
+        };
+        right.push(Span::styled(said, theme.warning()));
+    } else if narrow {
+        // The rate that is asked for is worth more.
     } else if let Some(mean) = load.timeline.rate_of_window().filter(|_| load.phase().is_empty()) {
         right.extend(figure("window ", format::rate(mean), Style::new(), " req/s"));
     }
@@ -141,7 +151,7 @@ fn rate_bars(load: &LoadState, paper: &mut Paper<'_>, rows: usize) {
     let highest = values.iter().flatten().copied().fold(0.0, f64::max);
     let asked = load.asked.rate_at(load.now.elapsed_ns).unwrap_or(0.0);
     let top = bars::round_up(highest.max(asked));
-    plot(paper, &values, top, rows, [&format::si(top), "req/s"], paper.theme.rate());
+    plot(paper, &values, [top, asked], rows, [&format::si(top), "req/s"], paper.theme.rate());
 }
 
 /// The highest 99th percentile of each moment.
@@ -154,27 +164,34 @@ fn p99_bars(load: &LoadState, paper: &mut Paper<'_>, rows: usize) {
     let top = bars::round_up(values.iter().flatten().copied().fold(0.0, f64::max));
     let seen = values.iter().any(Option::is_some);
     let label = if seen { format::short_duration(top).replace(' ', "") } else { String::new() };
-    plot(paper, &values, top, rows, [&label, "p99"], paper.theme.latency());
+    plot(paper, &values, [top, 0.0], rows, [&label, "p99"], paper.theme.latency());
 }
 
-/// Columns; before the first row the value of their upper end, before the last one what they are.
+/// Columns up to `top`, with a dashed row where they should reach (0: none); before the first row the value
+/// of their upper end, before the last one what they are.
 fn plot(
     paper: &mut Paper<'_>,
     values: &[Option<f64>],
-    top: f64,
+    [top, level]: [f64; 2],
     rows: usize,
     [label, name]: [&str; 2],
     style: Style,
 ) {
-    let rows = u16::try_from(rows).unwrap_or(u16::MAX);
-    for (row, line) in (0..rows).zip(bars::columns(values, top, rows)) {
+    let count = u16::try_from(rows).unwrap_or(u16::MAX);
+    let dashed = (level > 0.0).then(|| rows.saturating_sub((level / top * rows as f64).ceil() as usize));
+    for (row, line) in bars::columns(values, top, count).into_iter().enumerate() {
         let text = match row {
             0 => label,
             row if row + 1 == rows => name,
             _ => "",
         };
-        let gutter = Span::styled(format!("{text:>width$} ", width = GUTTER - 1), Theme::dim());
-        paper.line(vec![gutter, Span::styled(line, style)]);
+        if dashed == Some(row) {
+            paper.line_at(GUTTER, Span::styled("╌".repeat(values.len()), Theme::dim()));
+        }
+        paper.line_at(0, Span::styled(format!("{text:>width$}", width = GUTTER - 1), Theme::dim()));
+        // Only what is there, so that the dashes show where it is not.
+        paper.line_at(GUTTER, Span::styled(line.trim_end().to_owned(), style));
+        paper.skip();
     }
 }
 
@@ -287,31 +304,38 @@ fn draw_distribution(load: &LoadState, paper: &mut Paper<'_>, column: usize, row
 pub(super) fn facts(load: &LoadState, theme: Theme, width: usize) -> Vec<Line<'static>> {
     let now = &load.now;
     // Pipelines have more in flight than connections.
-    let of =
-        Some(load.connections).filter(|all| *all >= now.in_flight && !matches!(load.asked, Asked::Users(_)));
-    let of = of.map_or(String::new(), |all| format!(" of {}", format::thousands(all)));
-    let mut counted = vec![
-        figure("answered ", format::thousands(now.completed), Style::new(), ""),
-        figure("in flight ", format!("{}{of}", format::thousands(now.in_flight)), Style::new(), ""),
-    ];
+    let shown =
+        width >= NARROW && load.connections >= now.in_flight && !matches!(load.asked, Asked::Users(_));
+    let of = if shown { format!(" of {}", format::thousands(load.connections)) } else { String::new() };
+    let answered = figure("answered ", format::thousands(now.completed), Style::new(), "");
+    let in_flight =
+        figure("in flight ", format!("{}{of}", format::thousands(now.in_flight)), Style::new(), "");
+    let ended = (now.completed + now.failed).max(1);
+    let failed = if now.failed == 0 {
+        vec![Span::styled("failed ", Theme::dim()), Span::styled("0", theme.good())]
+    } else {
+        let share = format::percent(now.failed as f64 / ended as f64);
+        vec![Span::styled(format!("failed {} ({share})", format::thousands(now.failed)), theme.bad())]
+    };
+    let mut counted = vec![answered, failed, in_flight];
     if let (Asked::Users(ramp), Some(second)) = (&load.asked, now.last_second) {
         let of = format!("{} of {}", second.connections, ramp.active(now.elapsed_ns));
         counted.push(figure("connections ", of, Style::new(), ""));
-    }
-    let ended = (now.completed + now.failed).max(1);
-    if now.failed == 0 {
-        counted.push(vec![Span::styled("failed ", Theme::dim()), Span::styled("0", theme.good())]);
-    } else {
-        let share = format::percent(now.failed as f64 / ended as f64);
-        let failed = format!("failed {} ({share})", format::thousands(now.failed));
-        counted.push(vec![Span::styled(failed, theme.bad())]);
     }
     let kinds = load.failures().into_iter().map(|(kind, count)| {
         let kind = kind.replace('_', " ");
         vec![Span::raw(format!("{kind} ")), Span::styled(format::thousands(count), theme.bad())]
     });
+    let kinds = flow(kinds, width, 2);
+    if width < NARROW {
+        counted.extend(health(load, theme));
+        let mut lines = flow(counted, width, 4);
+        let second = lines.len().min(1);
+        drop(lines.splice(second..second, kinds));
+        return lines;
+    }
     let mut lines = flow(counted, width, 2);
-    lines.extend(flow(kinds, width, 2));
+    lines.extend(kinds);
     lines.extend(flow(health(load, theme), width, 2));
     lines
 }

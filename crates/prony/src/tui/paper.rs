@@ -155,18 +155,29 @@ pub(super) fn cut(line: Line<'_>, width: usize) -> Line<'_> {
     Line::from(spans).style(style)
 }
 
-/// Words in rows of at most so many columns, a piece never broken; at most so many rows.
+/// Pieces in rows of at most so many columns, with a dot between them; at most so many rows.
 pub(super) fn flow<'a>(
     pieces: impl IntoIterator<Item = Vec<Span<'a>>>,
     width: usize,
     rows: usize,
 ) -> Vec<Line<'a>> {
+    joined(pieces, " · ", width, rows)
+}
+
+/// The same with something else between them; a piece is never broken.
+pub(super) fn joined<'a>(
+    pieces: impl IntoIterator<Item = Vec<Span<'a>>>,
+    between: &'static str,
+    width: usize,
+    rows: usize,
+) -> Vec<Line<'a>> {
     let mut lines: Vec<Line<'a>> = Vec::new();
+    let gap = between.chars().count();
     for piece in pieces {
         let length: usize = piece.iter().map(Span::width).sum();
         match lines.last_mut() {
-            Some(line) if line.width() + 3 + length <= width => {
-                line.push_span(Span::styled(" · ", Theme::dim()));
+            Some(line) if line.width() + gap + length <= width => {
+                line.push_span(Span::styled(between, Theme::dim()));
                 line.extend(piece);
             }
             _ => lines.push(Line::from(piece)),

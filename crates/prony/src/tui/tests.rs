@@ -114,7 +114,7 @@ fn overloaded() -> LoadState {
         (snapshot.failed_by_kind[4], snapshot.failed_by_kind[7]) = (tenth * 20, tenth * 130);
         if let Some(second) = &mut snapshot.last_second {
             second.connection_wait_mean_ns = 530_000_000;
-            second.lateness_mean_ns = 1_700_000;
+            (second.lateness_mean_ns, second.lateness_max_ns) = (1_700_000, 21_000_000);
             snapshot.so_far = SoFar::of(&answers(20_000), 260);
         }
     })

@@ -298,3 +298,25 @@ fn a_server_has_no_more_memory_than_its_limit() {
     }
     assert_eq!(journal_files(root.path()), 0);
 }
+
+/// A monitor that is told itself ends without its word, for which the client would wait until it is killed.
+#[test]
+fn of_a_container_only_the_engine_s_client_is_told_to_stop() {
+    let root = tempfile::tempdir().unwrap();
+    let told = root.path().join("told");
+    let monitor = format!(
+        "trap 'touch {}; exit 1' TERM; touch ready; while [ ! -e over ]; do sleep 0.02; done",
+        told.display()
+    );
+    let client = format!(
+        "sh -c \"{monitor}\" & until [ -e ready ]; do sleep 0.01; done; \
+         trap 'touch over; wait; exit 0' TERM; echo $$ >pid.new; mv pid.new pid; wait"
+    );
+    let mut spec = shell_spec(root.path(), &[&client]);
+    let nothing = vec!["true".to_owned()];
+    spec.container = Some(crate::launch::ContainerSpec { inspect: nothing.clone(), remove: nothing });
+    let mut running = Server::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
+    pid_in(&root.path().join("run/test/pid"));
+    assert_eq!(running.stop(), StopReport::default());
+    assert!(!told.exists(), "the monitor got a signal of its own");
+}

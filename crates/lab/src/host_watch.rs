@@ -182,6 +182,8 @@ mod tests {
     use super::*;
     use std::net::{Ipv4Addr, TcpStream};
     use std::os::fd::AsRawFd;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::{Duration, Instant};
 
     const STAT: &str = "cpu  4 0 6 100 0 0 0 9 0 0\n\
@@ -257,22 +259,24 @@ mod tests {
     fn a_worker_that_waits_for_its_cpu_is_seen() {
         let cpu = host::cpus_allowed()[0];
         // Two threads of one name and one CPU: each waits for about half of the time.
-        let end = Instant::now() + Duration::from_millis(300);
+        let over = Arc::new(AtomicBool::new(false));
         let busy = |_| {
             let named = std::thread::Builder::new().name(format!("{WORKER}9"));
+            let over = Arc::clone(&over);
             named.spawn(move || {
                 sys::set_affinity(0, &[cpu]).unwrap();
-                while Instant::now() < end {}
+                while !over.load(Ordering::Relaxed) {}
             })
         };
         let threads: Vec<_> = (0..2).map(|i| busy(i).unwrap()).collect();
         std::thread::sleep(Duration::from_millis(20));
         let mut watch = HostWatch::of(&[cpu]);
         watch.look(&snapshot(true));
-        while Instant::now() < end - Duration::from_millis(50) {
+        for _ in 0..10 {
             std::thread::sleep(Duration::from_millis(20));
             watch.look(&snapshot(true));
         }
+        over.store(true, Ordering::Relaxed);
         threads.into_iter().for_each(|thread| thread.join().unwrap());
         let seen = watch.finish("127.0.0.1:1").unwrap();
         assert!(seen.run_queue_wait.unwrap() > 0.1, "{seen:?}");

@@ -17,8 +17,8 @@ pub(crate) const PUBLISHED: &str = "schema = \"prony.published/1\"\nsource = \"T
     [[row]]\nname = \"two\"\ncandidate = \"second\"\nconnections = 4\nrequests_per_s = 15000\np99_ms = 1.5\n\
     [[row]]\nname = \"three\"\ncandidate = \"third\"\nconnections = 4\nrequests_per_s = 9000\ndoubt = \"its own samples differ by half\"\n\
     [[row]]\nname = \"four\"\ncandidate = \"fourth\"\nconnections = 4\nrequests_per_s = 100\n\
-    [[conclusion]]\ntext = \"The second is in the first's class\"\nclaim = \"throughput(second) > 0.02 * throughput(first)\"\nat = { connections = [4, 16] }\n\
-    [[conclusion]]\ntext = \"The second carries fifty times what the first does\"\nclaim = \"throughput(second) > 50 * throughput(first)\"\nat = { connections = 4 }\n\
+    [[conclusion]]\ntext = \"The second is in the first's class\"\nclaim = \"throughput(second) > 0.0001 * throughput(first)\"\nat = { connections = [4, 16] }\n\
+    [[conclusion]]\ntext = \"The second carries five thousand times what the first does\"\nclaim = \"throughput(second) > 5000 * throughput(first)\"\nat = { connections = 4 }\n\
     [[conclusion]]\ntext = \"The fourth is the slowest of all\"\nclaim = \"throughput(fourth) < throughput(first)\"\n";
 
 /// The capacity of the slower of two, requests per second; the other has twice as much.

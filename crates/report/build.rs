@@ -9,7 +9,8 @@ const FILES: [&str; 3] = ["app.js", "app.css", "app.sha256"];
 
 fn main() {
     // Always there: it holds a .gitignore. Its time changes when the front end is built.
-    let dist = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/dist");
+    let own = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();
+    let dist = Path::new(&own).join("../../web/dist");
     println!("cargo::rerun-if-changed={}", dist.display());
     let out = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
     let texts = FILES.map(|name| fs::read_to_string(dist.join(name)).unwrap_or_default());

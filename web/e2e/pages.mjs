@@ -60,6 +60,27 @@ export async function overTime({ chromium, file, check, must }) {
   });
 }
 
+export async function duet({ chromium, file, check, must }) {
+  await check("a duet's comparison stands above its ranking", async () => {
+    const { page, context, problems } = await open(chromium, file("duet.html"));
+    await settle(page);
+    const rows = Object.fromEntries(await page.locator("#duet tbody tr").evaluateAll((trs) => trs.map((tr) => [tr.cells[0].innerText, [...tr.cells].map((c) => c.innerText)])));
+    // 2 ms against 20, at one rate.
+    const ratio = Number.parseFloat(rows.p50?.[2] ?? "");
+    must(rows.p50?.[1].includes("SLOWER") && ratio > 4 && ratio < 15, rows);
+    must(/\d\.?\d* – \d/.test(rows.p50[2]), "the ratio has no interval");
+    must(!rows.Throughput?.[1].includes("SLOWER") && Number.parseFloat(rows.Throughput?.[2] ?? "") > 0.9, rows);
+    const title = await page.locator("h1").innerText();
+    must(title.includes("head is slower than base"), title);
+    await page.locator("#duet thead button", { hasText: "Ratio" }).click();
+    const order = await page.locator("#duet tbody th").allInnerTexts();
+    must(order.indexOf("p50") > order.indexOf("Throughput"), order);
+    must(problems.length === 0, problems.join("; "));
+    await context.close();
+    return `p50 ${rows.p50[2].split("\n").join(" ")}, throughput ${rows.Throughput[1].split("\n")[0]}`;
+  });
+}
+
 export async function capacity(world) {
   const { chromium, file, check, must, start, prony, folder } = world;
   await check("searches for a capacity: probes, what was found, and shares of it", async () => {

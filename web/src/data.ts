@@ -1,5 +1,11 @@
 /** `prony.page/1`, as `crates/report/src/page/data.rs` writes it. Durations are in nanoseconds. */
 
+import type { HistoryData } from "./history_data";
+import type { LiveHead, RunEntry } from "./live_data";
+
+export * from "./history_data";
+export * from "./live_data";
+
 export interface Short {
   point: number;
   low: number | null;
@@ -113,6 +119,40 @@ export interface Source {
   /** Candidate and reason. */
   doubts: [string, string][];
   not_here: string[];
+}
+
+export type Finding = "better" | "worse" | "equivalent" | "inconclusive" | "none";
+
+/** Two that ran at once, in places that they changed. */
+export interface Duet {
+  a: number;
+  b: number;
+  rows: DuetRow[];
+  /** Plan, and what was measured of it. */
+  amounts: [number, string][];
+  method: string;
+  legend: string;
+  notes: string[];
+  next?: string;
+}
+
+export interface DuetRow {
+  plan: number;
+  figure: number;
+  a: DuetSide | null;
+  b: DuetSide | null;
+  /** B over A. */
+  ratio: Short | null;
+  change: string;
+  noise: string;
+  finding: Finding;
+  verdict: string;
+  why?: string;
+}
+
+export interface DuetSide {
+  estimate: Short;
+  at_least: boolean;
 }
 
 export type Against = "rate" | "share" | "connections";
@@ -258,6 +298,7 @@ export interface RunData {
   spread?: string;
   sweeps?: Sweep[];
   capacities?: Capacity[];
+  duet?: Duet;
   /** Where the list of runs is. */
   home?: string;
 }
@@ -364,120 +405,6 @@ export interface Detail {
   /** What each request of a list got. */
   targets?: { request: string; lines: number; completed: number; failed: number; waiting: number; response: Summary }[];
   picture?: Picture;
-}
-
-export interface LiveTrial {
-  index: number;
-  candidate: string;
-  plan: string;
-  block: number;
-}
-
-export interface LiveHead {
-  command: string;
-  title: string;
-  describe: string;
-  total_ns: number | null;
-  warmup_ns: number;
-  rate_per_s: number | null;
-  order: LiveTrial[];
-}
-
-export interface LivePoint {
-  elapsed_ns: number;
-  in_window: boolean;
-  completed: number;
-  per_s: number;
-  in_flight: number;
-  failed: number | null;
-  connections: number | null;
-  p50_ns: number | null;
-  p99_ns: number | null;
-  max_ns: number | null;
-}
-
-export interface LiveEnd {
-  index: number;
-  requests_per_s: number | null;
-  p99_ns: number | null;
-  validity: string;
-  left_ns: number | null;
-}
-
-export type LiveEvent =
-  | ({ type: "point" } & LivePoint)
-  | { type: "trial_begins"; index: number; total_ns: number }
-  | ({ type: "trial_ends" } & LiveEnd)
-  | { type: "done"; report: boolean; sentence: string };
-
-export interface RunEntry {
-  href: string;
-  file: string;
-  title: string;
-  headline: string;
-  created_at: string;
-  trials: string;
-  failure: string | null;
-}
-
-/** A figure of a history. */
-export interface HistoryFigure {
-  id: string;
-  title: string;
-  unit: Unit;
-  more_is_better: boolean;
-  /** The smallest change that matters, as a share. */
-  matters: number;
-  headline: string;
-  method: string;
-}
-
-export interface HistoryChange {
-  /** The first point after it. */
-  index: number;
-  at: string;
-  commit_before: string | null;
-  commit_after: string | null;
-  word: "WORSE" | "better" | "small";
-  size: string;
-  said: string;
-  ratio: Short;
-  p: number;
-  also: string[];
-}
-
-export interface HistorySeries {
-  experiment: string;
-  plan: string;
-  candidate: string;
-  runs: number;
-  /** By figure. */
-  figures: { verdict: "changed" | "no_change" | "too_few"; said: string; now: Short | null; changes: HistoryChange[] }[];
-}
-
-export interface HistoryData {
-  folder: string;
-  runs: number;
-  from: string | null;
-  to: string | null;
-  figures: HistoryFigure[];
-  series: HistorySeries[];
-  left_out: { file: string; why: string }[];
-  home?: string;
-}
-
-/** The chunk `h` + series. */
-export interface HistoryPoints {
-  at: string[];
-  file: string[];
-  href: (string | null)[];
-  commit: (string | null)[];
-  version: (string | null)[];
-  tool_version: string[];
-  host: string[];
-  trials: number[];
-  /** By figure. */
-  figures: { estimates: (Short | null)[]; at_least: boolean[]; levels: { first: number; last: number; estimate: Short }[] }[];
 }
 
 export type PageData =

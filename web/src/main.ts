@@ -41,7 +41,8 @@ function hero(data: RunData): HTMLElement {
   const some = kinds.filter(([k]) => head.counts[k] > 0);
   return h("header", { class: "hero" },
     h("p", { class: "eyebrow" }, `${head.name} · ${when(head.created_at)}`, head.interrupted ? h("strong", { class: "bad" }, " · INTERRUPTED") : null),
-    h("h1", null, head.headline),
+    // A figure and its sign stay on one line.
+    h("h1", null, head.headline.replaceAll(" %", "\u00a0%")),
     head.title === head.headline ? null : h("p", { class: "lede" }, head.title),
     h("div", { class: "kinds" },
       h("div", { class: "kind-bar", "aria-hidden": "true" }, some.map(([k]) => h("span", { class: k, style: `flex-grow:${head.counts[k]}` }))),

@@ -29,6 +29,12 @@ describe("scales", () => {
     }
     expect(domain([], "zero")).toEqual([0, 1]);
   });
+  it("does not let an interval over decades hide the figures", () => {
+    const dots = [dot(100, 0.1, 1e6), dot(50, 40, 60)];
+    expect(domain(dots, "zero")).toEqual([0, 208]);
+    expect(domain(dots, "log").map(Math.round)).toEqual([22, 230]);
+    expect(domain(dots, "fit")[1]).toBeLessThan(220);
+  });
   it("puts a heat map's cells where their counts are", () => {
     const cells = heatCells({ rows_a_decade: 12, at_ns: [0, 1e9], length_ns: [1e9, 1e9], column: [0, 1], row: [72, 84], count: [1, 10] });
     expect(cells.map((c) => [c.x1, c.x2, Math.round(c.y1)])).toEqual([[0, 1, 1e6], [1, 2, 1e7]]);

@@ -32,21 +32,18 @@ const ALLOCATION_MB: u32 = 64;
 /// When a tool is missing, a target is unknown, or a target finds something.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let (seconds, names) = read(arguments)?;
-    let version =
-        Command::new("cargo").args(["+nightly", "fuzz", "--version"]).stderr(Stdio::null()).output();
-    if !version.is_ok_and(|v| v.status.success()) {
-        return Err("cargo-fuzz with a nightly compiler is not installed: \
-                    rustup toolchain install nightly && cargo install cargo-fuzz. \
-                    (On stable, PRONY_FUZZ_CASES=1000000 cargo test any_ plays the same bodies.)"
-            .to_owned());
-    }
+    let compiler = Compiler::found().ok_or(
+        "cargo-fuzz is not installed: cargo install cargo-fuzz. \
+         (PRONY_FUZZ_CASES=1000000 cargo test any_ plays the same bodies without it.)",
+    )?;
+    println!("fuzz: {}", compiler.describe());
     let mut found = Vec::new();
     for (name, length) in TARGETS {
         if !names.is_empty() && !names.contains(&name) {
             continue;
         }
         println!("fuzz: {name} for {seconds} s");
-        if !fuzz(root, name, length, seconds)? {
+        if !fuzz(root, compiler, name, length, seconds)? {
             found.push(name);
         }
     }
@@ -57,6 +54,41 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
         "{} found something: the inputs are under fuzz/artifacts/; mend it, and keep each as a seed under fuzz/seeds/",
         found.join(", ")
     ))
+}
+
+/// What compiles the targets: sanitizers are unstable options of the compiler.
+#[derive(Debug, Clone, Copy)]
+enum Compiler {
+    Nightly,
+    /// The stable one, told to take unstable options, where no nightly is installed.
+    Bootstrap,
+}
+
+impl Compiler {
+    /// The first that runs cargo-fuzz; `None` where none does.
+    fn found() -> Option<Compiler> {
+        [Compiler::Nightly, Compiler::Bootstrap].into_iter().find(|compiler| {
+            let version = compiler.fuzz().arg("--version").stderr(Stdio::null()).output();
+            version.is_ok_and(|v| v.status.success())
+        })
+    }
+
+    /// `cargo fuzz`, without its subcommand.
+    fn fuzz(self) -> Command {
+        let mut command = Command::new("cargo");
+        match self {
+            Compiler::Nightly => command.args(["+nightly", "fuzz"]),
+            Compiler::Bootstrap => command.arg("fuzz").env("RUSTC_BOOTSTRAP", "1"),
+        };
+        command
+    }
+
+    fn describe(self) -> &'static str {
+        match self {
+            Compiler::Nightly => "with the nightly compiler",
+            Compiler::Bootstrap => "no nightly compiler: the stable one, with RUSTC_BOOTSTRAP=1",
+        }
+    }
 }
 
 fn read(arguments: &[String]) -> Result<(u64, Vec<&'static str>), String> {
@@ -78,11 +110,12 @@ fn read(arguments: &[String]) -> Result<(u64, Vec<&'static str>), String> {
 }
 
 /// Whether a target found nothing. What it learns goes to fuzz/corpus/, which git ignores.
-fn fuzz(root: &Path, name: &str, length: u32, seconds: u64) -> Result<bool, String> {
+fn fuzz(root: &Path, compiler: Compiler, name: &str, length: u32, seconds: u64) -> Result<bool, String> {
     let corpus = format!("fuzz/corpus/{name}");
     fs::create_dir_all(root.join(&corpus)).map_err(|e| format!("{corpus}: {e}"))?;
-    let status = Command::new("cargo")
-        .args(["+nightly", "fuzz", "run", name, &corpus, &format!("fuzz/seeds/{name}"), "--"])
+    let status = compiler
+        .fuzz()
+        .args(["run", name, &corpus, &format!("fuzz/seeds/{name}"), "--"])
         .arg(format!("-max_total_time={seconds}"))
         .arg(format!("-max_len={length}"))
         .arg(format!("-dict=fuzz/dictionaries/{name}.dict"))

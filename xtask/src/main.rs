@@ -39,7 +39,7 @@ fn main() -> ExitCode {
             Some("containers") => containers::run(&root()),
             Some("fuzz") => fuzz::run(&root(), rest),
             Some("web") if rest.iter().any(|word| word == "--cost") => {
-                web_cost::run(&root().join("target/release/prony"))
+                web_cost::run(&root().join("target/release/prony"), rest)
             }
             Some("web") => web::run(&root()),
             Some("tui") if rest.iter().any(|word| word == "--cost") => {

@@ -12,9 +12,8 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 use nix::pty::{Winsize, openpty};
-use prony_stats::interval::{mean_interval, paired_ratio_interval};
 
-use crate::web_cost::{Cost, with_target};
+use crate::web_cost::{Cost, options, print, with_target};
 
 const PAIRS: usize = 24;
 const SIZE: Winsize = Winsize { ws_row: 40, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0 };
@@ -32,45 +31,18 @@ struct Load {
 /// # Errors
 /// When something cannot be run.
 pub(crate) fn run(prony: &Path, arguments: &[String]) -> Result<(), String> {
-    let after =
-        |flag: &str| arguments.windows(2).find(|words| words[0] == flag).map(|words| words[1].as_str());
-    let pairs = after("--pairs").map(str::parse::<usize>).transpose().map_err(|e| format!("--pairs: {e}"))?;
-    let (pairs, prony) = (pairs.unwrap_or(PAIRS), after("--prony").map_or(prony, Path::new));
+    let (pairs, prony) = options(arguments, PAIRS, prony)?;
+    let prony = prony.as_path();
     let measured: Vec<(Load, Load)> =
         with_target(prony, |url| (0..pairs).map(|pair| pair_of(prony, url, pair)).collect())?;
     report(&measured)
 }
 
 fn report(measured: &[(Load, Load)]) -> Result<(), String> {
-    let ratio = |figure: fn(&Cost) -> f64| {
-        let pairs: Vec<(f64, f64)> =
-            measured.iter().map(|(view, plain)| (figure(&view.cost), figure(&plain.cost))).collect();
-        paired_ratio_interval(&pairs, 0.95).ok_or("an interval needs two pairs or more".to_owned())
-    };
     let bytes = measured.iter().map(|(view, _)| view.bytes).sum::<usize>() / measured.len().max(1);
     println!("{} pairs of loads of 2 s on one CPU, with the view and without it", measured.len());
-    for (name, figure) in [
-        ("whole process", (|cost| cost.workers + cost.beside) as fn(&Cost) -> f64),
-        ("workers only", |cost| cost.workers),
-    ] {
-        let found = ratio(figure)?;
-        println!(
-            "CPU per request, {name}: ratio {:.4}, 95 % {:.4} to {:.4}",
-            found.point, found.low, found.high
-        );
-    }
-    // What the drawing thread itself takes is told better by what is not the workers'.
-    let beside: Vec<f64> = measured
-        .iter()
-        .map(|(view, plain)| {
-            (view.cost.beside - plain.cost.beside) / (plain.cost.workers + plain.cost.beside) * 100.0
-        })
-        .collect();
-    let found = mean_interval(&beside, 0.95).ok_or("an interval needs two pairs or more")?;
-    println!(
-        "CPU beside the workers: {:+.2} % of the whole, 95 % {:+.2} to {:+.2}; {bytes} bytes a load to the terminal",
-        found.point, found.low, found.high
-    );
+    print(&measured.iter().map(|(view, plain)| (&view.cost, &plain.cost)).collect::<Vec<_>>())?;
+    println!("{bytes} bytes a load to the terminal");
     Ok(())
 }
 

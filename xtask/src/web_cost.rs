@@ -1,4 +1,4 @@
-//! What a watched live page costs the engine: `cargo xtask web --cost`.
+//! What a watched live page costs the engine: `cargo xtask web --cost [--pairs N] [--prony PATH]`.
 //!
 //! Loads with and without `--web` alternate on one CPU, which the web server's
 //! threads have to share with the worker; a listener takes the events as a browser
@@ -7,13 +7,16 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
+use prony_stats::CONFIDENCE;
+use prony_stats::interval::{mean_interval, paired_ratio_interval};
 use serde_json::Value;
 
-const PAIRS: usize = 12;
+const PAIRS: usize = 100;
+const SECONDS: u32 = 1;
 
 /// CPU nanoseconds over requests: of the workers, and of the process beside them.
 pub(crate) struct Cost {
@@ -35,23 +38,54 @@ impl Cost {
     }
 }
 
+/// What both commands take: `--pairs N`, and `--prony PATH` for another build's binary.
+pub(crate) fn options(arguments: &[String], pairs: usize, prony: &Path) -> Result<(usize, PathBuf), String> {
+    let after =
+        |flag: &str| arguments.windows(2).find(|words| words[0] == flag).map(|words| words[1].as_str());
+    let wanted =
+        after("--pairs").map(str::parse::<usize>).transpose().map_err(|e| format!("--pairs: {e}"))?;
+    Ok((wanted.unwrap_or(pairs), after("--prony").map_or(prony, Path::new).to_owned()))
+}
+
+/// Prints what the first of each pair costs over the second.
+///
+/// # Errors
+/// Under two pairs.
+pub(crate) fn print(pairs: &[(&Cost, &Cost)]) -> Result<(), String> {
+    let few = || "an interval needs two pairs or more".to_owned();
+    for (name, figure) in [
+        ("whole process", (|cost| cost.workers + cost.beside) as fn(&Cost) -> f64),
+        ("workers only", |cost| cost.workers),
+    ] {
+        let of: Vec<(f64, f64)> = pairs.iter().map(|(with, plain)| (figure(with), figure(plain))).collect();
+        let found = paired_ratio_interval(&of, CONFIDENCE).ok_or_else(few)?;
+        println!(
+            "CPU per request, {name}: ratio {:.4}, 95 % {:.4} to {:.4}",
+            found.point, found.low, found.high
+        );
+    }
+    // What other threads take is told better by what is not the workers'.
+    let beside: Vec<f64> = pairs
+        .iter()
+        .map(|(with, plain)| (with.beside - plain.beside) / (plain.workers + plain.beside) * 100.0)
+        .collect();
+    let found = mean_interval(&beside, CONFIDENCE).ok_or_else(few)?;
+    println!(
+        "CPU beside the workers: {:+.2} % of the whole, 95 % {:+.2} to {:+.2}",
+        found.point, found.low, found.high
+    );
+    Ok(())
+}
+
 /// Measures and prints; asserts nothing, as a shared machine moves it by more than what it is.
 ///
 /// # Errors
 /// When something cannot be run.
-pub(crate) fn run(prony: &Path) -> Result<(), String> {
-    let measured = with_target(prony, |url| pairs(prony, url))?;
-    let (mut workers, mut beside): (Vec<f64>, Vec<f64>) = measured.into_iter().unzip();
-    for (name, values) in [("workers' CPU", &mut workers), ("CPU beside the workers", &mut beside)] {
-        values.sort_by(f64::total_cmp);
-        println!(
-            "{name} per request, watched against not, % of the whole: median {:+.2}, quartiles {:+.2} to {:+.2}, {PAIRS} pairs",
-            values[PAIRS / 2] * 100.0,
-            values[PAIRS / 4] * 100.0,
-            values[PAIRS * 3 / 4] * 100.0,
-        );
-    }
-    Ok(())
+pub(crate) fn run(prony: &Path, arguments: &[String]) -> Result<(), String> {
+    let (count, prony) = options(arguments, PAIRS, prony)?;
+    let measured = with_target(&prony, |url| pairs(&prony, url, count))?;
+    println!("{count} pairs of loads of {SECONDS} s on one CPU, watched and not");
+    print(&measured.iter().map(|(watched, plain)| (watched, plain)).collect::<Vec<_>>())
 }
 
 /// Calls it with the URL of a target that runs meanwhile.
@@ -75,23 +109,22 @@ pub(crate) fn with_target<T>(
     measured
 }
 
-/// Each pair's differences as shares of the unwatched cost.
-fn pairs(prony: &Path, url: &str) -> Result<Vec<(f64, f64)>, String> {
-    let mut found = Vec::new();
-    for pair in 0..PAIRS {
-        let first = one(prony, url, pair % 2 == 0)?;
-        let second = one(prony, url, pair % 2 == 1)?;
-        let (watched, plain) = if pair % 2 == 0 { (first, second) } else { (second, first) };
-        let whole = plain.workers + plain.beside;
-        found.push(((watched.workers - plain.workers) / whole, (watched.beside - plain.beside) / whole));
-    }
-    Ok(found)
+/// Of each pair the watched load first.
+fn pairs(prony: &Path, url: &str, count: usize) -> Result<Vec<(Cost, Cost)>, String> {
+    (0..count)
+        .map(|pair| {
+            let first = one(prony, url, pair.is_multiple_of(2))?;
+            let second = one(prony, url, !pair.is_multiple_of(2))?;
+            Ok(if pair.is_multiple_of(2) { (first, second) } else { (second, first) })
+        })
+        .collect()
 }
 
 fn one(prony: &Path, url: &str, watched: bool) -> Result<Cost, String> {
     let mut command = Command::new(prony);
-    command
-        .args(["load", url, "-c", "20", "-d", "4s", "--warmup", "500ms", "--pin", "0", "-q", "--json", "-"]);
+    let duration = format!("{SECONDS}s");
+    command.args(["load", url, "-c", "20", "-d", &duration, "--warmup", "500ms", "--pin", "0"]);
+    command.args(["-q", "--json", "-"]);
     if watched {
         command.arg("--web");
     }
@@ -106,7 +139,7 @@ fn one(prony: &Path, url: &str, watched: bool) -> Result<Cost, String> {
     if let Some(listener) = listener {
         let events = listener.join().map_err(|_| "the listener ended early".to_owned())?;
         if events < 8 {
-            return Err(format!("only {events} events came in 4 s"));
+            return Err(format!("only {events} events came in {SECONDS} s"));
         }
     }
     Cost::of(&text)

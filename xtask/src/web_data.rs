@@ -55,6 +55,34 @@ pub(crate) fn knees(web: &Web) -> Result<(), String> {
     twice(&web.folder)
 }
 
+/// Two that answer after 2 and after 20 ms, at once and at one rate: the second is slower, and carries as much.
+pub(crate) fn duet(web: &Web) -> Result<(), String> {
+    let _ = fs::remove_file(web.folder.join("duet.jsonl")); // from an earlier run of this task
+    let candidate =
+        |name: &str, ms: u32| format!("{name}={} target --port {{port}} --delay {ms}ms", web.prony.display());
+    web.prony(&[
+        "bench",
+        "--duet",
+        "--candidate",
+        &candidate("base", 2),
+        "--candidate",
+        &candidate("head", 20),
+        "-R",
+        "500",
+        "-c",
+        "32",
+        "-d",
+        "3s",
+        "--warmup",
+        "200ms",
+        "--blocks",
+        "3",
+        "-q",
+        "-o",
+        "duet.jsonl",
+    ])
+}
+
 fn lines(path: &Path) -> Result<Vec<Value>, String> {
     let text = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
     Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())

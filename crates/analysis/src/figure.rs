@@ -8,6 +8,7 @@ use prony_record::trial::{Bound, Outcome, Trial};
 use prony_stats::trend::{POINTS_MAX, theil_sen};
 
 use crate::compare::{LATENCY_DIFFERENCE, THROUGHPUT_DIFFERENCE};
+use crate::numbers::real;
 
 /// A figure of one trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -195,9 +196,4 @@ fn memory_growth(server: &ServerSamples) -> Option<f64> {
 #[expect(clippy::cast_precision_loss, reason = "a window of a day is 8.64e13 ns, exact in an f64")]
 fn seconds(ns: i64) -> f64 {
     ns as f64 / 1e9
-}
-
-#[expect(clippy::cast_precision_loss, reason = "durations, bytes and counts of a trial, below 2^53")]
-fn real(value: u64) -> f64 {
-    value as f64
 }

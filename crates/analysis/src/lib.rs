@@ -17,6 +17,7 @@ pub mod figures;
 mod growth;
 mod headline;
 pub mod history;
+mod numbers;
 pub mod picture;
 pub mod precision;
 pub mod published;

@@ -285,17 +285,26 @@ fn server_series(server: &ServerSamples) -> ServerSeries {
         out.pss_bytes.push(group.iter().map(|s| s.1).max().unwrap_or(last.1));
     }
     let Some(mut before) = samples.first().copied() else { return out };
-    for group in samples[1..].chunks(samples.len().div_ceil(POINTS_MAX)) {
+    let together = samples.len().div_ceil(POINTS_MAX);
+    let whole = samples.last().map_or(0, |last| last.0.saturating_sub(before.0));
+    let usual = whole / i64::try_from((samples.len() - 1).div_ceil(together).max(1)).unwrap_or(i64::MAX);
+    let mut left_over = 0;
+    for group in samples[1..].chunks(together) {
         let [.., last] = group else { continue };
         let time = last.0.saturating_sub(before.0);
-        if time <= 0 {
+        // The window's end is a sample, too, and may follow the one before at once: such a moment's CPU
+        // time is a step of the clock or nothing, and goes to the next sample, if there is one.
+        let peak = group.iter().map(|s| s.2).max().unwrap_or(last.2).max(left_over);
+        if time <= usual / 4 {
+            left_over = peak;
             continue;
         }
+        left_over = 0;
         // A tree's CPU time can seem to fall when a process leaves between two readings.
         let cores = last.1.saturating_sub(before.1) as f64 / time as f64;
         out.at_ns.push(last.0);
         out.cores.push((cores * 1e3).round() / 1e3);
-        out.memory_bytes.push(group.iter().map(|s| s.2).max().unwrap_or(last.2));
+        out.memory_bytes.push(peak);
         before = *last;
     }
     out

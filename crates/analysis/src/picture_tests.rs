@@ -67,10 +67,8 @@ fn ranges_are_logarithmic_and_keep_every_count() {
     assert_eq!(ranges.last().unwrap().0, 84, "10 ms is ten million ns, seven decades of twelve");
 }
 
-#[test]
-fn a_long_server_s_life_has_few_points_and_the_same_work() {
-    let n = 10_000_i64;
-    let samples = ServerSamples {
+fn sampled(columns: SampleColumns) -> ServerSamples {
+    ServerSamples {
         cpu_method: "schedstat".into(),
         memory_method: "rss".into(),
         cpus: vec![],
@@ -79,17 +77,38 @@ fn a_long_server_s_life_has_few_points_and_the_same_work() {
         peak_memory_bytes: 1,
         processes: 1,
         threads: 1,
-        columns: SampleColumns {
-            at_ns: (0..n).map(|i| i * 100_000_000).collect(),
-            cpu_ns: (0..n).map(|i| i as u64 * 50_000_000).collect(),
-            rss_bytes: (0..n).map(|i| if i == 5_000 { 99 } else { 1 }).collect(),
-            pss_at_ns: (0..1_000).collect(),
-            pss_bytes: (0..1_000).map(|i| if i == 500 { 77 } else { 1 }).collect(),
-            ..SampleColumns::default()
-        },
+        columns,
         peak_pss_bytes: None,
-    };
+    }
+}
+
+#[test]
+fn samples_that_follow_at_once_are_no_spikes() {
+    // A tenth of a second each, half a core; one is read a moment after the fourth, when a whole tick of
+    // the clock was added, and one at the window's end.
+    let samples = sampled(SampleColumns {
+        at_ns: vec![0, 100_000_000, 200_000_000, 300_000_000, 301_000_000, 400_000_000, 400_100_000],
+        cpu_ns: vec![0, 50_000_000, 100_000_000, 150_000_000, 160_000_000, 200_000_000, 200_000_000],
+        rss_bytes: vec![1, 1, 1, 1, 9, 1, 1],
+        ..SampleColumns::default()
+    });
     let series = server_series(&samples);
+    assert_eq!(series.at_ns, [100_000_000, 200_000_000, 300_000_000, 400_000_000]);
+    assert_eq!(series.cores, [0.5; 4]);
+    assert_eq!(series.memory_bytes, [1, 1, 1, 9], "a peak is kept");
+}
+
+#[test]
+fn a_long_server_s_life_has_few_points_and_the_same_work() {
+    let n = 10_000_i64;
+    let series = server_series(&sampled(SampleColumns {
+        at_ns: (0..n).map(|i| i * 100_000_000).collect(),
+        cpu_ns: (0..n).map(|i| i as u64 * 50_000_000).collect(),
+        rss_bytes: (0..n).map(|i| if i == 5_000 { 99 } else { 1 }).collect(),
+        pss_at_ns: (0..1_000).collect(),
+        pss_bytes: (0..1_000).map(|i| if i == 500 { 77 } else { 1 }).collect(),
+        ..SampleColumns::default()
+    }));
     assert!(series.at_ns.len() <= POINTS_MAX && series.at_ns.len() > POINTS_MAX / 2);
     assert!(series.cores.iter().all(|c| (*c - 0.5).abs() < 1e-9));
     assert_eq!(series.memory_bytes.iter().max(), Some(&99), "a peak is not averaged away");

@@ -13,6 +13,7 @@ use prony_stats::interval::{geometric_mean, geometric_mean_interval, mean};
 use crate::curve::{latency_curve, series};
 use crate::experiment::{Row, RowReason};
 use crate::figure::{Figure, Known};
+use crate::numbers::real;
 use crate::ranking::Contestant;
 use crate::summary::rounded;
 
@@ -201,9 +202,4 @@ fn reasons(cells: &[Cell<'_>]) -> Vec<RowReason> {
 
 fn count(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "durations and counts of a run, below 2^53")]
-pub(crate) fn real(value: u64) -> f64 {
-    value as f64
 }

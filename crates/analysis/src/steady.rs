@@ -37,9 +37,8 @@ pub(crate) struct Drift {
 /// short to tell. `growing` says that the response grows by overload, which
 /// is a finding of its own.
 ///
-/// `p99_known` says that the response's p99 has an interval: where its tail is
-/// a queue's few excursions, where these fall is no trend.
-pub(crate) fn drifts(m: &Measurement, window_ns: u64, growing: bool, p99_known: bool) -> Vec<Drift> {
+/// `p99_shows` says that a drift of the response's p99 would be one (`Dependence::drift_shows`).
+pub(crate) fn drifts(m: &Measurement, window_ns: u64, growing: bool, p99_shows: bool) -> Vec<Drift> {
     if window_ns < WINDOW_MIN_NS {
         return Vec::new();
     }
@@ -47,7 +46,7 @@ pub(crate) fn drifts(m: &Measurement, window_ns: u64, growing: bool, p99_known: 
     drifts.extend(throughput_drift(m, window_ns).or_else(|| warming_up(m, window_ns)));
     if !growing {
         drifts.extend(latency_drift(m, window_ns, "p50", 0.50, 100));
-        if p99_known {
+        if p99_shows {
             drifts.extend(latency_drift(m, window_ns, "p99", 0.99, 1_000));
         }
     }

@@ -8,7 +8,7 @@
 //! answer, however quickly it was refused. Percentiles of survivors only would
 //! get better as a server gets worse.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use prony_load::measurement::{Censored, Durations, Second, empty_histogram};
 use prony_record::hdr;
@@ -109,17 +109,24 @@ impl Ranked {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Dependence {
     divisors: BTreeMap<&'static str, f64>,
+    /// Percentiles that have no divisor for one reason alone: the level is hardly known.
+    level_unknown: BTreeSet<&'static str>,
 }
 
 /// Fewer episodes than this beyond a percentile do not say where it lies. Their
 /// number is itself estimated, and from under 20 seconds badly: there, more are asked for.
 const EPISODES_MIN: f64 = 15.0;
-const EPISODES_MIN_OF_FEW: f64 = 30.0;
+const EPISODES_MIN_OF_FEW: f64 = 40.0;
 const FEW_CLUSTERS: usize = 20;
 
 /// A percentile whose values cluster by at least this share of the median's
 /// clustering is beyond it because the level is, not by chances of its own.
 const LEVEL_SHARE: f64 = 0.3;
+
+/// Where the median's interval reaches further than this to either side, relative to its middle, the window does not
+/// know its level: how the tail lies in it then says nothing of what makes the tail. Under 20 seconds, which say less of themselves, less is allowed.
+const LEVEL_KNOWN: f64 = 0.15;
+const LEVEL_KNOWN_OF_FEW: f64 = 0.125;
 
 impl Dependence {
     /// From the series' whole entries, seconds but in a long window. The divisor is the design effect of "at
@@ -129,7 +136,8 @@ impl Dependence {
     /// `None` below three whole seconds.
     ///
     /// A percentile is left out where its tail comes in episodes of the level
-    /// (a queue's long excursions) of which the window holds too few: a calm
+    /// (a queue's long excursions), or may do so because the level itself is hardly
+    /// known, and the window holds too few of them: a calm
     /// window then looks sure of a p99 that it has not seen.
     ///
     /// Only response times are kept by the second; what they show is used for
@@ -146,22 +154,36 @@ impl Dependence {
         let shares = clusters(series, &values)?;
         let dependent: Vec<Clustering> =
             shares.iter().map(|shares| Clustering::of(shares)).collect::<Option<_>>()?;
-        let level = values.iter().position(|v| v.0 == "p50_ns").map_or(1.0, |at| dependent[at].effect);
-        let n = response.len() as f64;
+        let median = values.iter().position(|v| v.0 == "p50_ns").map(|at| &dependent[at]);
+        let level = median.map_or(1.0, |median| median.effect);
         let few = shares.first().is_some_and(|shares| shares.len() < FEW_CLUSTERS);
-        let episodes_min = if few { EPISODES_MIN_OF_FEW } else { EPISODES_MIN };
-        let divisors = values
-            .iter()
-            .zip(&dependent)
-            .filter(|((_, quantile, _), own)| {
-                // The median is the level.
-                *quantile <= 0.5
-                    || own.effect <= LEVEL_SHARE * level
-                    || n * (1.0 - quantile) / level >= episodes_min
-            })
-            .map(|((name, ..), own)| (*name, (own.effect * own.few * own.few).max(1.0)))
-            .collect();
-        Some(Dependence { divisors })
+        let (episodes_min, reach_max) =
+            if few { (EPISODES_MIN_OF_FEW, LEVEL_KNOWN_OF_FEW) } else { (EPISODES_MIN, LEVEL_KNOWN) };
+        let level_known = median.is_some_and(|median| {
+            let found = Quantile::new(0.5).and_then(|q| interval(response, q, median.divisor()));
+            found.is_some_and(|[low, high]| (high - low) as f64 <= reach_max * (high + low) as f64)
+        });
+        let n = response.len() as f64;
+        let mut found = Dependence { divisors: BTreeMap::new(), level_unknown: BTreeSet::new() };
+        for ((name, quantile, _), own) in values.iter().zip(&dependent) {
+            // The median is the level.
+            let told = *quantile <= 0.5 || n * (1.0 - quantile) / level >= episodes_min;
+            let of_its_own = own.effect <= LEVEL_SHARE * level;
+            if told || (of_its_own && level_known) {
+                found.divisors.insert(name, own.divisor());
+            } else if of_its_own {
+                found.level_unknown.insert(name);
+            }
+        }
+        Some(found)
+    }
+
+    /// Whether a drift of this percentile would be one: `false` where its tail is the level's few
+    /// episodes, since where these fall is no trend. `summary` is what came of this dependence.
+    pub(crate) fn drift_shows(&self, name: &str, summary: &Summary) -> bool {
+        // A level that is hardly known may be one that drifts.
+        let level_alone = self.level_unknown.contains(name) && summary.percentile(name).is_some();
+        summary.ci95.contains_key(name) || level_alone
     }
 
     /// For a part of the requests, of which nothing is known by the second: the largest divisor among those of
@@ -172,7 +194,8 @@ impl Dependence {
             quantile.and_then(Quantile::new).is_some_and(|q| q.has_beyond(n, BEYOND_MIN))
         };
         let worst = self.divisors.iter().filter(|(name, _)| told(name)).map(|(_, d)| *d).fold(1.0, f64::max);
-        Dependence { divisors: PERCENTILES.iter().map(|(name, _)| (*name, worst)).collect() }
+        let divisors = PERCENTILES.iter().map(|(name, _)| (*name, worst)).collect();
+        Dependence { divisors, level_unknown: BTreeSet::new() }
     }
 }
 
@@ -194,6 +217,11 @@ impl Clustering {
         // Between those of the clusters and of the effective ones, whose number is uncertain itself.
         let degrees = ((count - 1.0) * (effective - 1.0)).sqrt();
         Some(Clustering { effect, few: t_two_sided(degrees, CONFIDENCE)? / normal_two_sided(CONFIDENCE) })
+    }
+
+    /// By what n is divided; never under 1.
+    fn divisor(&self) -> f64 {
+        (self.effect * self.few * self.few).max(1.0)
     }
 }
 

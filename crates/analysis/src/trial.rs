@@ -45,14 +45,16 @@ pub fn judge(m: &Measurement, plan: &Plan, context: &TrialContext) -> Trial {
     let window_ns = m.window_end_ns.saturating_sub(m.window_start_ns);
     let growth = overload(m, plan, window_ns);
     let outcome = outcome(m, growth.is_some());
-    let latency = latencies(m, plan, window_ns);
+    let ranked = Ranked::of(&m.latency.response);
+    let dependence = Dependence::of(&m.series, &ranked);
+    let latency = latencies(m, plan, &ranked, window_ns, dependence.as_ref());
     let limited = client_was_the_limit(m, window_ns, context.embedded_target, context.server_saturated);
-    let p99_known = latency.response.ci95.contains_key("p99_ns");
+    let p99_shows = dependence.is_some_and(|d| d.drift_shows("p99_ns", &latency.response));
     // Stages change by plan.
     let drifts = if plan.arrivals.stages().is_some() {
         Vec::new()
     } else {
-        drifts(m, window_ns, growth.is_some(), p99_known)
+        drifts(m, window_ns, growth.is_some(), p99_shows)
     };
     let verdict = verdict(&Facts {
         m,
@@ -114,15 +116,18 @@ fn outcome(m: &Measurement, growing: bool) -> Outcome {
     }
 }
 
-fn latencies(m: &Measurement, plan: &Plan, window_ns: u64) -> Latencies {
-    let response = Ranked::of(&m.latency.response);
-    let dependence = Dependence::of(&m.series, &response);
-    let dependence = dependence.as_ref();
+fn latencies(
+    m: &Measurement,
+    plan: &Plan,
+    response: &Ranked,
+    window_ns: u64,
+    dependence: Option<&Dependence>,
+) -> Latencies {
     let (arrival, first_arrival) = arrival_clocks(m, plan);
     let whole = |h: &Durations, clock| summarise(h, &Ranked::of_completed(h), clock, window_ns, dependence);
     let service = &m.latency.service;
     Latencies {
-        response: summarise(&m.latency.response.completed, &response, arrival, window_ns, dependence),
+        response: summarise(&m.latency.response.completed, response, arrival, window_ns, dependence),
         service: summarise(&service.completed, &Ranked::of(service), arrival, window_ns, dependence),
         first_byte: whole(&m.latency.first_byte, first_arrival),
         connect_wait: whole(&m.latency.connect_wait, Clock::User),

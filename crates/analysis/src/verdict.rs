@@ -8,6 +8,7 @@ use prony_record::trial::{Effect, Outcome, Reason, Summary, Validity, Verdict};
 use prony_stats::order::Quantile;
 
 use crate::growth::Growth;
+use crate::numbers::real;
 use crate::steady::Drift;
 use crate::summary::{BEYOND_MIN, Place, Ranked, rounded};
 use crate::text::{digits, duration, percent};
@@ -260,11 +261,6 @@ fn late_sends(f: &Facts<'_>) -> Option<Reason> {
         .collect();
     (!seen.is_empty())
         .then(|| Code::LateSends.reason(format!("{}; waits for a connection are not in it", seen.join(", "))))
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a duration of at most a day, exact in an f64")]
-fn real(ns: u64) -> f64 {
-    ns as f64
 }
 
 fn rate_not_reached(f: &Facts<'_>) -> Option<Reason> {

@@ -29,10 +29,10 @@ pub fn within(m: &Measurement, plan: &Plan) -> Within {
     let dependence = Dependence::of(&m.series, &ranked);
     let completed = &m.latency.response.completed;
     let response = figures(completed, &ranked, Clock::User, window_ns, dependence.as_ref());
-    let p99_known = response.ci95.contains_key("p99_ns");
+    let p99_shows = dependence.is_some_and(|d| d.drift_shows("p99_ns", &response));
     Within {
         throughput: throughput(m, plan, window_ns, Bound::Exact).requests_per_s,
         response,
-        drifted: drifts(m, window_ns, false, p99_known).iter().map(|drift| drift.affects).collect(),
+        drifted: drifts(m, window_ns, false, p99_shows).iter().map(|drift| drift.affects).collect(),
     }
 }

@@ -201,12 +201,13 @@ fn start_worker(
     let preconnects = plan.keepalive && !matches!(plan.arrivals, Arrivals::ConnectionStages(_));
     let samples_max = samples_share(plan, worker);
     let turns = turns(plan, worker, shared.list.as_ref());
+    let stamps = !plan.user_clock;
     let (shared, to_engine, worker_gauge) = (Arc::clone(shared), to_engine.clone(), Arc::clone(&gauge));
     let sink = SecondSink { worker: worker as usize, finished: seconds.clone(), empty: empties };
     let to_engine_at_panic = to_engine.clone();
     let endpoint = endpoint.clone();
     let body = move || {
-        let prepared = prepare_thread(cpu, endpoint, shared.tls.as_ref())
+        let prepared = prepare_thread(cpu, endpoint, shared.tls.as_ref(), stamps)
             .and_then(|net| Ok((net, Samples::with_room(worker, samples_max)?)));
         let (net, samples) = match prepared {
             Ok(prepared) => prepared,
@@ -241,13 +242,18 @@ fn start_worker(
     Ok(Hand { thread, go, empty, gauge })
 }
 
-fn prepare_thread(cpu: Option<usize>, endpoint: Endpoint, tls: Option<&tls::Setup>) -> io::Result<Linux> {
+fn prepare_thread(
+    cpu: Option<usize>,
+    endpoint: Endpoint,
+    tls: Option<&tls::Setup>,
+    stamps: bool,
+) -> io::Result<Linux> {
     if let Some(cpu) = cpu {
         sys::pin_thread(cpu)
             .map_err(|e| io::Error::new(e.kind(), format!("pinning a worker to CPU {cpu}: {e}")))?;
     }
     sys::tighten_timer_slack();
-    Linux::new(endpoint, tls)
+    Linux::new(endpoint, tls, stamps)
 }
 
 /// Waits until the workers are connected, starts the clock, and collects what they measure.

@@ -97,7 +97,7 @@ pub(crate) struct Linux {
     /// Which of the sources is next.
     next_source: usize,
     /// Keeps the kernel's stamping switched on: the first packets after the
-    /// switch go without. `None` where the kernel refuses to stamp.
+    /// switch go without. `None` where nobody asks, or the kernel refuses.
     stamper: Option<sys::Stamper>,
     /// Tells of steps of the wall clock, where stamps are of it and the kernel will.
     steps: Option<sys::ClockSteps>,
@@ -109,10 +109,12 @@ pub(crate) struct Linux {
 }
 
 impl Linux {
-    pub(crate) fn new(endpoint: Endpoint, tls: Option<&tls::Setup>) -> io::Result<Linux> {
+    /// With `stamps`, arrivals are stamped by the kernel, where it will.
+    pub(crate) fn new(endpoint: Endpoint, tls: Option<&tls::Setup>, stamps: bool) -> io::Result<Linux> {
         let epoll = sys::Epoll::new()?;
         // What arrives on a Unix socket is never a packet.
-        let stamper = sys::Stamper::open().ok().filter(|_| matches!(endpoint, Endpoint::Tcp { .. }));
+        let stamps = stamps && matches!(endpoint, Endpoint::Tcp { .. });
+        let stamper = if stamps { sys::Stamper::open().ok() } else { None };
         let steps = stamper.as_ref().and_then(|_| sys::ClockSteps::open().ok());
         // Without, a step is noticed with the next reading of the offset.
         let steps = steps.filter(|s| epoll.add(s.fd(), Interest::Read, STEPS_TOKEN).is_ok());

@@ -47,6 +47,8 @@ pub(crate) struct Series {
     scratch: Vec<u8>,
     /// The newest seconds by themselves, for who watches.
     recent: VecDeque<Recent>,
+    /// One of these, unpacked.
+    unpacked: Durations,
     /// All of the window so far, for who watches.
     so_far: Durations,
     failed_so_far: u64,
@@ -96,7 +98,8 @@ impl Series {
             entries: Vec::with_capacity(limits.entries),
             packed: Vec::with_capacity(limits.bytes),
             scratch: Vec::new(),
-            recent: VecDeque::with_capacity(RECENT_MAX + 1),
+            recent: VecDeque::with_capacity(RECENT_MAX),
+            unpacked: empty_histogram(),
             so_far: empty_histogram(),
             failed_so_far: 0,
         }
@@ -149,18 +152,18 @@ impl Series {
     fn add_recent(&mut self, part: &SecondPart) {
         let newest = self.recent.back().map(|second| second.index);
         if newest.is_none_or(|newest| newest < part.index) {
+            // Every second takes the memory of one that is forgotten: a heap that is given and takes back
+            // some kilobytes of another length each second grows by its holes.
+            let forgotten = if self.recent.len() == RECENT_MAX { self.recent.pop_front() } else { None };
             self.recent.push_back(Recent {
                 index: part.index,
                 parts: 0,
                 completed: 0,
                 failed: 0,
                 connections: 0,
-                response: SparseDurations::default(),
+                response: forgotten.map_or_else(SparseDurations::default, |second| second.response.emptied()),
                 lags: Lags::default(),
             });
-            if self.recent.len() > RECENT_MAX {
-                self.recent.pop_front();
-            }
         }
         // One that is older than all of these is seen by nobody.
         let Some(second) = self.recent.iter_mut().find(|second| second.index == part.index) else { return };
@@ -168,7 +171,7 @@ impl Series {
         second.completed += part.completed;
         second.failed += part.failed;
         second.connections += part.connections;
-        second.response.merge(&part.response);
+        second.response.merge(&part.response, &mut self.scratch);
         second.lags.merge(&part.lags);
     }
 
@@ -179,13 +182,15 @@ impl Series {
 
     /// The last second that so many workers have finished, unless it is the
     /// one that `known` is of. Its histogram is unpacked once a second, in the observer's thread.
-    pub(crate) fn last_second(&self, workers: usize, known: Option<LastSecond>) -> Option<LastSecond> {
+    pub(crate) fn last_second(&mut self, workers: usize, known: Option<LastSecond>) -> Option<LastSecond> {
         let Some(second) = self.recent.iter().rfind(|second| second.parts >= workers) else { return known };
         let at_ns = second.index * SECOND_NS;
         if known.is_some_and(|known| known.at_ns == at_ns) {
             return known;
         }
-        let response = second.response.to_histogram();
+        let response = &mut self.unpacked;
+        response.reset();
+        second.response.add_to(response);
         let given = |least: u64, value: u64| (response.len() >= least).then_some(value);
         Some(LastSecond {
             at_ns,

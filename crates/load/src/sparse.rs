@@ -117,10 +117,18 @@ impl SparseDurations {
         SparseDurations { packed: packed.to_vec() }
     }
 
-    /// Adds a histogram's counts to these.
-    pub(crate) fn merge(&mut self, histogram: &Durations) {
-        let buckets = merged(unpack(&self.packed), filled(histogram));
-        *self = SparseDurations::packed(buckets);
+    /// Adds a histogram's counts to these; `scratch` is overwritten.
+    pub(crate) fn merge(&mut self, histogram: &Durations, scratch: &mut Vec<u8>) {
+        scratch.clear();
+        pack(merged(unpack(&self.packed), filled(histogram)), scratch);
+        self.packed.clear();
+        self.packed.extend_from_slice(scratch);
+    }
+
+    /// Nothing recorded, in the same memory.
+    pub(crate) fn emptied(mut self) -> SparseDurations {
+        self.packed.clear();
+        self
     }
 
     /// Whether nothing was recorded.

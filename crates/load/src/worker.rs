@@ -343,23 +343,29 @@ impl<N: Net> Worker<N> {
             let message = self.timeout_message(what);
             self.fail(books, slot, now, kind, || message);
         }
-        while let Some(Reverse((at, slot))) = self.backing_off.peek().copied() {
-            if at > now {
-                break;
-            }
-            self.backing_off.pop();
-            self.restart.push_back((slot, at));
-        }
         self.linger.expire(now, &mut self.net);
         self.begin_users(books, now);
         // A restarted place may fail at once and queue itself again: only those queued by now are taken.
-        for _ in 0..self.restart.len() {
-            if let Some((slot, since)) = self.restart.pop_front() {
-                let stamp = self.fresh_stamp(books);
-                self.on_free(books, slot, since, stamp);
-            }
+        for _ in 0..self.restart.len() + self.backing_off.len() {
+            let Some((slot, since)) = self.take_freed(now + 1) else { break };
+            let stamp = self.fresh_stamp(books);
+            self.on_free(books, slot, since, stamp);
         }
         self.dispatch_due(books);
+    }
+
+    /// The place that has been free longest of those to begin again, if that was before `end_ns`, and since when.
+    fn take_freed(&mut self, end_ns: u64) -> Option<(u32, u64)> {
+        let paused = self.backing_off.peek().map(|Reverse((at, slot))| (*slot, *at));
+        let queued = self.restart.front().copied();
+        let is_paused = paused.is_some_and(|(_, at)| queued.is_none_or(|(_, since)| at < since));
+        let freed = if is_paused { paused } else { queued }.filter(|(_, since)| *since < end_ns)?;
+        if is_paused {
+            self.backing_off.pop();
+        } else {
+            self.restart.pop_front();
+        }
+        Some(freed)
     }
 
     /// Slots of a ramp that have begun take their first request.
@@ -425,16 +431,13 @@ impl<N: Net> Worker<N> {
                 }
             }
             Source::Open(_) => {
-                // Those whose pause was over before have been free for longer.
-                while let Some(Reverse((at, paused))) = self.backing_off.peek().copied()
-                    && at <= since
-                {
-                    self.backing_off.pop();
-                    let retry_at = self.slots[paused as usize].retry_at_ns;
+                // Those to begin again since before have been free for longer.
+                while let Some((place, freed)) = self.take_freed(since) {
+                    let retry_at = self.slots[place as usize].retry_at_ns;
                     if retry_at > now {
-                        self.backing_off.push(Reverse((retry_at, paused)));
+                        self.backing_off.push(Reverse((retry_at, place)));
                     } else {
-                        self.free.push_back((paused, at.max(retry_at)));
+                        self.free.push_back((place, freed.max(retry_at)));
                     }
                 }
                 self.free.push_back((slot, since));

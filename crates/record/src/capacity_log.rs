@@ -6,11 +6,10 @@ use std::path::Path;
 
 use crate::Tool;
 use crate::capacity::{CapacityReport, SCHEMA};
-use crate::run_log::{self, CandidateRecord, Header, NamedPlan, PlannedTrial, RunLog, TrialResult};
+use crate::one_by_one::OneByOne;
+use crate::run_log::{Header, NamedPlan, PlannedTrial, RunLog, TrialResult};
 use crate::trial::TargetRecord;
 
-/// The name of run logs whose trials were made one by one.
-pub const ONE_BY_ONE: &str = "load";
 /// A file that is longer is no search: a confirmation of a minute takes about 1 MB.
 const FILE_MAX_BYTES: u64 = 64 << 20;
 
@@ -33,63 +32,37 @@ impl CapacityReport {
         }
     }
 
-    /// The header of a run log that begins with it.
+    /// The header of a run log that begins with it; the commit is not the search's own, and left out.
     pub fn header(&self, candidate: &str) -> Header {
-        Header {
-            schema: run_log::SCHEMA.to_owned(),
+        let kept = &self.found.slo;
+        OneByOne {
             tool: self.tool.clone(),
             created_at: self.started_at.clone(),
-            name: ONE_BY_ONE.to_owned(),
-            title: format!("Loads of {candidate}"),
             reproduce: format!("prony capacity {} -c {}", self.target.url, self.plan.connections),
             host: self.host.clone(),
-            seed: self.plan.seed,
-            blocks: 1,
-            budget_ns: None,
-            baseline: None,
-            server_cpus: Vec::new(),
-            client_cpus: self.plan.cpus.iter().filter_map(|cpu| u32::try_from(*cpu).ok()).collect(),
-            candidates: vec![CandidateRecord {
-                label: candidate.to_owned(),
-                title: candidate.to_owned(),
-                language: None,
-                kind: None,
-                version: None,
-                workers: None,
-                keepalive: self.plan.keepalive,
-                sleep: None,
-            }],
-            skipped: Vec::new(),
-            plans: vec![NamedPlan {
+            candidate: candidate.to_owned(),
+            plan: NamedPlan {
                 name: self.plan_name(),
-                describe: format!(
-                    "{} connections, capacity, kept: {}",
-                    self.plan.connections, self.found.slo
-                ),
+                describe: format!("{} connections, capacity, kept: {kept}", self.plan.connections),
                 plan: self.plan.clone(),
                 group: None,
                 share: None,
-                capacity: Some(self.found.slo.clone()),
-            }],
-            order: Vec::new(),
-            experiment_toml: None,
-            published: None,
+                capacity: Some(kept.clone()),
+            },
             commit: None,
-            precision: None,
-            duet: None,
         }
+        .header()
     }
 
     /// It as a trial of that number; the confirmation is what was measured.
     pub fn result(&self, candidate: &str, index: u32) -> TrialResult {
-        let plan = self.plan_name();
         let failure = match (&self.found.void, &self.found.capacity_per_s) {
             (Some(why), _) => Some(format!("its capacity was not found: {why}")),
             (None, None) => Some(format!("no rate that was tried is sustained ({})", self.found.slo)),
             (None, Some(_)) => None,
         };
         TrialResult {
-            planned: PlannedTrial { index, block: index, candidate: candidate.to_owned(), plan, duet: None },
+            planned: PlannedTrial::one_by_one(index, candidate, &self.plan_name()),
             trial: self.confirmation.clone(),
             server: None,
             failure,
@@ -155,7 +128,8 @@ mod tests {
     fn a_search_goes_into_a_run_log_and_comes_back() {
         let report = report();
         let log = report.run_log("a");
-        assert_eq!((log.header.name.as_str(), log.results.len()), (ONE_BY_ONE, 1));
+        assert!(log.header.is_one_by_one());
+        assert_eq!(log.results.len(), 1);
         assert_eq!(CapacityReport::of(&log.header, &log.results[0]).unwrap(), report);
         let plain = TrialResult { capacity: None, ..log.results[0].clone() };
         assert_eq!(CapacityReport::of(&log.header, &plain), None);

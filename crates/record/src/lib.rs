@@ -13,6 +13,7 @@ pub mod estimate;
 pub mod export;
 pub mod hdr;
 pub mod host;
+pub mod one_by_one;
 pub mod openmetrics;
 pub mod plan;
 mod printable;

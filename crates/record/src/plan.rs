@@ -51,6 +51,9 @@ pub struct PlanRecord {
     pub pipeline: u32,
     /// Whether workers stay awake before a request is due.
     pub spin: bool,
+    /// Whether arrivals are timed when they are read, though the kernel would stamp them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub user_clock: bool,
     /// The stages, where there are any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageRecord>,
@@ -144,6 +147,7 @@ impl PlanRecord {
             seed: plan.seed,
             pipeline: plan.pipeline,
             spin: plan.spin,
+            user_clock: plan.user_clock,
             stages: stages(&plan.arrivals),
             sources: plan.sources.iter().map(ToString::to_string).collect(),
             tls: plan.target.tls.then(|| TlsPlanRecord {
@@ -173,11 +177,15 @@ pub fn nanoseconds(duration: std::time::Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-fn redact_header(name: &str, value: &str, redact: &[String]) -> (String, String) {
+/// Whether a header carries credentials by custom, so that its value is never written.
+pub fn is_secret_by_custom(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
-    let secret = matches!(lower.as_str(), "authorization" | "proxy-authorization" | "cookie")
+    matches!(lower.as_str(), "authorization" | "proxy-authorization" | "cookie")
         || ["key", "token", "secret", "password"].iter().any(|word| lower.contains(word))
-        || redact.iter().any(|r| r.eq_ignore_ascii_case(name));
+}
+
+fn redact_header(name: &str, value: &str, redact: &[String]) -> (String, String) {
+    let secret = is_secret_by_custom(name) || redact.iter().any(|r| r.eq_ignore_ascii_case(name));
     (name.to_owned(), if secret { REDACTED.to_owned() } else { value.to_owned() })
 }
 

@@ -44,6 +44,7 @@ export function duration(ns: number): string {
 
 /** On an axis: `10 ms`, `2 s`. */
 export function axisDuration(ns: number): string {
+  if (ns === 0) return "0";
   const [unit, factor] = TIMES.find(([, f]) => Math.abs(ns) >= f * 0.9995) ?? TIMES[3];
   return `${trim(significant(ns / factor, 3))} ${unit}`;
 }
@@ -92,10 +93,11 @@ export const UNITS: Record<Unit, UnitFormat> = {
   bytes: { value: bytes, axis: axisBytes, label: "memory" },
 };
 
-/** `±0.4 %`: half the interval over the point. Not a statistic: the interval, written otherwise. */
+/** `±0.4 %`: half the interval over the point. Not a statistic: the interval, written otherwise. Of one that is wider than twice the point no side is half of it. */
 export function plusMinus(e: Short | null): string {
   if (!e || e.low === null || e.high === null || e.point === 0) return "";
-  return `±${percent((e.high - e.low) / 2 / Math.abs(e.point))}`;
+  const half = (e.high - e.low) / 2 / Math.abs(e.point);
+  return half > 1 ? "over ±100 %" : `±${percent(half)}`;
 }
 
 /** `13,814 – 13,926` */

@@ -9,9 +9,10 @@ import { segments, select } from "../parts/controls";
 import { figure as figureBox } from "../parts/figure";
 import { type Column, table } from "../parts/table";
 import { badge, reasonList } from "../parts/verdict";
-import { type Axis, type Dot, dots } from "../plots/dots";
+import { type Axis, type Dot, domain, dots } from "../plots/dots";
 import type { Context, Page } from "./page";
 import { conclusions } from "./conclusions";
+import { duet } from "./duet";
 
 export const experiment: Page = {
   id: "ranking",
@@ -26,7 +27,7 @@ export const experiment: Page = {
     const draw = (all: Ratios | null): void => {
       const filters: Filters = { languages: state.list("language"), kinds: state.list("kind") };
       const rows = shown(data, plan, figure, filters, baseline, all);
-      replace(root, controls(context, plan, figure, baseline),
+      replace(root, duet(context), controls(context, plan, figure, baseline),
         rankingFigure(context, rows, plan, figure, baseline),
         rankingTable(context, rows, plan, figure, baseline, all, filters),
         remarks(rows), data.spread ? h("p", { class: "note" }, data.spread) : null, conclusions(data), skipped(data));
@@ -96,10 +97,12 @@ function rankingFigure(context: Context, rows: Shown[], plan: number, index: num
     { value: "zero", name: "From 0" }, { value: "fit", name: "Fit", title: "Only the range of the figures: differences and intervals enlarged" }, { value: "log", name: "Log" },
   ], axis, (value) => state.set({ axis: value === "zero" ? null : value }));
   const noted = rows.some((r) => r.published) ? " A diamond is the published figure." : "";
+  const [from, to] = domain(list, axis);
+  const cut = list.some((d) => (d.low !== null && d.low < from) || (d.high !== null && d.high > to)) ? " A whisker without an end goes on beyond the axis." : "";
   return figureBox({
     id: "plot-ranking",
     title: `${figure.title}: ${data.plans[plan]?.describe ?? ""}`,
-    caption: `${figure.more_is_better ? "More" : "Less"} is better; best first. The whisker is the 95 % interval over trials, the faint ticks are the trials. Places written as 1–2 are ties, a shaded band is every other group of ties. A hollow dot is doubtful, without an interval, or (→) a lower bound.${noted} Click a row to compare with it.`,
+    caption: `${figure.more_is_better ? "More" : "Less"} is better; best first. The whisker is the 95 % interval over trials, the faint ticks are the trials. Places written as 1–2 are ties, a shaded band is every other group of ties. A hollow dot is doubtful, without an interval, or (→) a lower bound.${noted}${cut} Click a row to compare with it.`,
     controls: [axes],
     draw: (width) => dots({ dots: list, axis, axisLabel: unit.label, format: unit.axis, moreIsBetter: figure.more_is_better, reference: base, choose: (key) => state.set({ base: key }) }, width),
     table: () => ({

@@ -22,11 +22,11 @@ export function begin(head: LiveHead): LiveState {
 
 export function hear(state: LiveState, event: LiveEvent): LiveState {
   switch (event.type) {
-    case "point": {
-      // As many as a plot has pixels; the server thins what it sends to latecomers likewise.
-      const points = state.points.length >= 1200 ? state.points.filter((_, i) => i % 2 === 1) : state.points;
-      return { ...state, points: [...points, event], now: event };
-    }
+    case "point":
+      // The server keeps them at as many as a plot has pixels, and tells all anew where it put some together.
+      return { ...state, points: [...state.points, event], now: event };
+    case "now":
+      return { ...state, now: event };
     case "trial_begins":
       return { ...state, points: [], now: null, trial: event.index, total_ns: event.total_ns };
     case "trial_ends":
@@ -116,10 +116,12 @@ function drawPlots(root: HTMLElement, head: LiveHead, state: LiveState): void {
     { id: "live-flight", title: "In flight, and failed in each second", lines: [line("in flight", "var(--c2)", (p) => p.in_flight, true), line("failed", "var(--c5)", (p) => p.failed)], format: si, value: thousands, least: 1 },
   ];
   // The figures stay, with their open tables and their buttons; only the drawings are new.
-  if (root.childElementCount !== all.length || root.dataset["trial"] !== String(state.trial)) {
-    root.dataset["trial"] = String(state.trial);
+  const caption = captionOf(state);
+  const which = `${state.trial} ${caption}`;
+  if (root.childElementCount !== all.length || root.dataset["which"] !== which) {
+    root.dataset["which"] = which;
     replace(root, ...all.map((plot) => figure({
-      id: plot.id, title: plot.title,
+      id: plot.id, title: plot.title, caption,
       legend: plot.lines.map((l) => ({ name: l.name, color: l.color, ...(l.dash ? { dash: l.dash } : {}) })),
       draw: (width) => time({ ...plot, seconds: [0, end], opens: warmup / 1e9 }, width) ?? empty(),
       table: () => ({ head: ["Seconds", ...plot.lines.map((l) => l.name)], rows: (plot.lines[0]?.points ?? []).map(([x], i) => [Number(x.toFixed(2)), ...plot.lines.map((l) => l.points[i]?.[1] ?? null)]) }),
@@ -134,6 +136,12 @@ function drawPlots(root: HTMLElement, head: LiveHead, state: LiveState): void {
     svg.setAttribute("aria-label", plot.title);
     replace(box, svg);
   });
+}
+
+/** What a point is, where a long load has more seconds than the plot has pixels. */
+export function captionOf(state: LiveState): string {
+  const each = (state.points[0]?.of ?? 1) / 4;
+  return each < 1 ? "" : `Each point stands for ${each === 1 ? "a second" : `${thousands(each)} seconds`}: the rate is their mean, all else the highest of them.`;
 }
 
 function empty(): HTMLElement {

@@ -81,11 +81,11 @@ export const ramp: Page = {
         draw: (width) => sweep({ points: found, xLabel: "connections open", xFormat: si, yFormat: UNITS[unit].axis, value: UNITS[unit].value, logX: false, logY: false, diagonal: false, connect: false }, width),
         table: () => ({ head: ["What", "Connections", title], rows: found.map((p) => [p.name, p.x, p.y]) }),
       });
-      replace(body, h("p", { class: "answer" }, first.detail.plan_line),
+      replace(body, first.detail.plan_line === data.head.title ? null : h("p", { class: "answer" }, first.detail.plan_line),
         single ? null : legend(legendOf([...chosen, line])),
         h("div", { class: "stack" }, panes.map((panel) => timeFigure(panel, [0, end], single && panel.lines.length > 1))),
         ofRate ? null : h("div", { class: "panes" }, scatter("plot-ramp-throughput", "Throughput against connections", points((c) => c.picture.series.completed_per_s), "per_s"), scatter("plot-ramp-response", "p99 against connections", points((c) => c.picture.series.p99_ns), "ns")),
-        h("ul", { class: "reasons" }, chosen.map((c) => h("li", null, single ? "" : h("b", null, `${c.name}: `), `${thousands(c.head.completed)} answered, ${thousands(c.head.failed)} failed, p99 ${c.head.p99_ns === null ? "–" : duration(c.head.p99_ns)} over the whole ramp.`))));
+        h("ul", { class: "reasons" }, chosen.map((c) => h("li", null, single ? "" : h("b", null, `${c.name}: `), `${thousands(c.head.completed)} answered, ${thousands(c.head.failed)} failed, p99 ${c.head.p99_ns === null ? "withheld" : duration(c.head.p99_ns)} over the whole ramp.`))));
     });
   },
 };

@@ -66,8 +66,9 @@ export const sweep: Page = {
     const figures = data.figures.map((f, i) => ({ f: chosen.capacity && f.id === "throughput" ? { ...f, title: "Capacity" } : f, i })).filter(({ f }) => data.experiment || ["throughput", "p50", "p99"].includes(f.id));
     const usual = against === "connections" ? "throughput" : "p99";
     const find = (id: string): (typeof figures)[number] | undefined => figures.find(({ f }) => f.id === id);
-    // Short trials have no p99.
-    const known = [usual, "p50", "throughput"].map(find).find((f) => f !== undefined && sweepPoints(data, chosen, f.i).length > 0);
+    // Short trials have no p99: one that is known at more places says more.
+    const known = [usual, "p50", "throughput"].flatMap((id) => { const f = find(id); return f ? [{ ...f, points: sweepPoints(data, chosen, f.i).length }] : []; })
+      .reduce<{ f: (typeof figures)[number]["f"]; i: number; points: number } | undefined>((best, f) => f.points > (best?.points ?? 0) ? f : best, undefined);
     const current = find(state.get("y") ?? "") ?? known ?? figures[0];
     if (!current) return;
     const filters = { languages: state.list("language"), kinds: state.list("kind") };

@@ -185,7 +185,7 @@ function coreMap({ state }: Context, chosen: WithPicture[], end: number): HTMLEl
   return figure({
     id: "plot-cores",
     title: `CPUs, share of the time busy${many.length > 1 ? `: ${which.name}` : ""}`,
-    caption: "A row a CPU, whoever used it; the darker, the busier.",
+    caption: "A row a CPU, whoever used it; the stronger its colour, the busier.",
     controls: many.length > 1 ? [select("Trial", many.map((c) => ({ value: String(c.head.index), name: c.name })), String(which.head.index), (v) => state.set({ cpus: v }))] : [],
     draw: (width) => cores(cells, cpus.map(coreName), [0, end], width),
     table: () => ({ head: ["Seconds", ...cpus.map(coreName)], rows: at_ns.map((at, i) => [Number(s(at).toFixed(2)), ...cpus.map((c) => c.busy[i] ?? null)]) }),
@@ -208,7 +208,7 @@ function heatMap({ state }: Context, chosen: WithPicture[]): HTMLElement {
   return figure({
     id: "plot-heat",
     title: chosen.length > 1 ? `Response over time: ${which.name}` : "Response over time",
-    caption: "Each cell is a span of time and a range of responses; the darker, the more requests (logarithmic).",
+    caption: "Each cell is a span of time and a range of responses; the stronger its colour, the more requests (logarithmic).",
     controls: chosen.length > 1 ? [select("Trial", chosen.map((c) => ({ value: String(c.head.index), name: c.name })), String(which.head.index), (v) => state.set({ heat: v }))] : [],
     draw: (width) => heat(which.picture, width),
     table: () => ({ head: ["From s", "To s", "From ns", "To ns", "Requests"], rows: heatCells(which.picture.heat).map((c) => [c.x1, c.x2, Math.round(c.y1), Math.round(c.y2), c.count]) }),

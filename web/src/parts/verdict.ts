@@ -19,12 +19,19 @@ const LOOKS: Record<string, [string, string, string]> = {
   void: ["void", "✗", "bad"],
   failed: ["failed", "✗", "bad"],
   interrupted: ["interrupted", "!", "warn"],
+  better: ["better", "✓", "good"],
+  worse: ["worse", "✗", "bad"],
+  equivalent: ["equivalent", "=", "info"],
+  inconclusive: ["inconclusive", "?", "warn"],
+  none: ["no verdict", "–", "warn"],
 };
 
 let nextId = 0;
 
-export function badge(verdict: string, said: Said[] = []): HTMLElement {
-  const [word, sign, tone] = LOOKS[verdict] ?? [words(verdict), "·", "info"];
+/** `shown` stands in place of the verdict's own word. */
+export function badge(verdict: string, said: Said[] = [], shown?: string): HTMLElement {
+  const [own, sign, tone] = LOOKS[verdict] ?? [words(verdict), "·", "info"];
+  const word = shown ?? own;
   const face = [h("span", { "aria-hidden": "true" }, sign), ` ${word}`];
   if (said.length === 0) return h("span", { class: `badge ${tone}` }, face);
   const id = `why-${nextId++}`;

@@ -37,9 +37,15 @@ export interface DotsOptions {
   choose: (key: string) => void;
 }
 
+/** Intervals of few trials can span decades: further than so many times the figures they are cut off. */
+const BEYOND = 2;
+
 export function domain(dots: Dot[], axis: Axis): [number, number] {
-  const values = dots.flatMap((d) => [d.point, d.low, d.high, d.published ?? null, ...(axis === "fit" ? [] : [])]
-    .filter((v): v is number => v !== null && Number.isFinite(v) && (axis !== "log" || v > 0)));
+  const known = (values: (number | null | undefined)[]): number[] =>
+    values.filter((v): v is number => v !== null && v !== undefined && Number.isFinite(v) && (axis !== "log" || v > 0));
+  const figures = known(dots.flatMap((d) => [d.point, d.published]));
+  const [least, most] = [Math.min(...figures) / BEYOND, Math.max(...figures) * BEYOND];
+  const values = [...figures, ...known(dots.flatMap((d) => [d.low, d.high])).map((v) => Math.min(Math.max(v, least), most))];
   if (values.length === 0) return axis === "log" ? [1, 10] : [0, 1];
   const [low, high] = [Math.min(...values), Math.max(...values)];
   if (axis === "zero") return [0, high * 1.04 || 1];
@@ -47,6 +53,9 @@ export function domain(dots: Dot[], axis: Axis): [number, number] {
   const pad = (high - low || high || 1) * 0.06;
   return [Math.max(0, low - pad), high + pad];
 }
+
+/** Around text that stands on lines. */
+const HALO = { stroke: "var(--card)", strokeWidth: 4 };
 
 export function dots(options: DotsOptions, width: number): SVGSVGElement | null {
   const { dots: all } = options;
@@ -63,6 +72,8 @@ export function dots(options: DotsOptions, width: number): SVGSVGElement | null 
   const clip = (v: number): number => Math.min(Math.max(v, range[0]), range[1]);
   const cloud = known.flatMap((d) => d.trials.filter((v) => v >= range[0] && v <= range[1]).map((value) => ({ key: d.key, value, color: d.color })));
   const whiskers = known.filter((d) => d.low !== null && d.high !== null);
+  // What goes on beyond the axis has no end there.
+  const ends = whiskers.flatMap((d) => [d.low, d.high].map((end) => ({ ...d, end }))).filter((d) => d.end !== null && d.end >= range[0] && d.end <= range[1]);
   const banded = all.filter((d) => d.tie !== null && d.tie % 2 === 0);
   const dy = narrow ? 8 : 0;
   const x = (v: number | null): number => clip(v ?? 0);
@@ -85,14 +96,14 @@ export function dots(options: DotsOptions, width: number): SVGSVGElement | null 
         ? Plot.ruleY(known, { y: "key", x1: 0, x2: (d: Dot) => x(d.point), stroke: "color", strokeWidth: 2, strokeOpacity: 0.22, dy }) : null,
       Plot.tickX(cloud, { x: "value", y: "key", stroke: "color", strokeOpacity: 0.5, strokeWidth: 1, insetTop: rowHeight / 2 - 8 + dy, insetBottom: rowHeight / 2 - 8 - dy }),
       Plot.ruleY(whiskers, { y: "key", x1: (d: Dot) => x(d.low), x2: (d: Dot) => x(d.high), stroke: "color", strokeWidth: 2, dy, className: "whisker" }),
-      Plot.tickX(whiskers.flatMap((d) => [{ ...d, end: d.low }, { ...d, end: d.high }]), { x: (d: { end: number | null }) => x(d.end), y: "key", stroke: "color", strokeWidth: 2, insetTop: rowHeight / 2 - 5 + dy, insetBottom: rowHeight / 2 - 5 - dy }),
+      Plot.tickX(ends, { x: "end", y: "key", stroke: "color", strokeWidth: 2, insetTop: rowHeight / 2 - 5 + dy, insetBottom: rowHeight / 2 - 5 - dy }),
       Plot.dot(known.filter((d) => d.published !== undefined), { x: "published", y: "key", symbol: "diamond", r: 5, stroke: "var(--ink-2)", fill: "var(--card)", dy }),
       Plot.dot(known, { x: (d: Dot) => x(d.point), y: "key", r: 5.5, fill: (d: Dot) => (d.hollow ? "var(--card)" : d.color), stroke: "color", strokeWidth: 2, dy, className: "mark" }),
       Plot.text(known.filter((d) => d.lowerBound), { x: (d: Dot) => x(d.point), y: "key", text: () => "→", dx: 15, fill: "color", fontWeight: 700, dy }),
       ...(narrow
         ? [
-          ...weights.map(([some, fontWeight]) => Plot.text(some, { y: "key", frameAnchor: "left", textAnchor: "start", dy: -9, text: (d: Dot) => `${d.rank}  ${fit(d.name, width * 0.42)}`, fill: "currentColor", fontWeight })),
-          Plot.text(all, { y: "key", frameAnchor: "right", textAnchor: "end", dy: -9, text: (d: Dot) => fit(text(d), width * 0.52), fill: "var(--ink-2)" }),
+          ...weights.map(([some, fontWeight]) => Plot.text(some, { y: "key", frameAnchor: "left", textAnchor: "start", dy: -9, text: (d: Dot) => `${d.rank}  ${fit(d.name, width * 0.42)}`, fill: "currentColor", fontWeight, ...HALO })),
+          Plot.text(all, { y: "key", frameAnchor: "right", textAnchor: "end", dy: -9, text: (d: Dot) => fit(text(d), width * 0.52), fill: "var(--ink-2)", ...HALO }),
         ]
         : [
           Plot.text(all, { y: "key", frameAnchor: "left", textAnchor: "start", dx: -left + 6, text: "rank", fill: "var(--ink-2)" }),

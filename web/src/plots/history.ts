@@ -40,7 +40,9 @@ export function historyPlot(options: HistoryOptions, width: number): SVGSVGEleme
   const points = options.lines.flatMap((line) => line.points);
   if (points.length === 0) return null;
   const narrow = width < NARROW;
-  const ys = points.flatMap((p) => [p.y, p.low ?? p.y, p.high ?? p.y]);
+  // Intervals of few trials can span decades; the levels are what is looked at, so the rest is cut off.
+  const [least, most] = [Math.min(...points.map((p) => p.y)) / 2, Math.max(...points.map((p) => p.y)) * 1.6];
+  const ys = points.flatMap((p) => [p.y, Math.max(p.low ?? p.y, least), Math.min(p.high ?? p.y, most)]);
   const [low, high] = [Math.min(...ys), Math.max(...ys)];
   const pad = (high - low || high || 1) * 0.08;
   const yd: [number, number] = options.zero ? [0, high * 1.05 || 1] : [Math.max(0, low - pad), high + pad];
@@ -75,7 +77,7 @@ export function historyPlot(options: HistoryOptions, width: number): SVGSVGEleme
         Plot.line(line.points, { x: "x", y: "y", stroke: line.color, strokeWidth: 1, strokeOpacity: 0.4, strokeDasharray: line.dash }),
         Plot.ruleY(line.levels, { x1: "x1", x2: "x2", y: "y", stroke: line.color, strokeWidth: 2.5 }),
       ]),
-      ...options.lines.map((line, k) => Plot.ruleX(line.points.filter((p) => p.low !== null && p.high !== null), { dx: beside(k), x: "x", y1: (p: HistoryPoint) => Math.max(yd[0], p.low ?? p.y), y2: "high", stroke: "color", strokeWidth: 1.5, strokeOpacity: 0.6 })),
+      ...options.lines.map((line, k) => Plot.ruleX(line.points.filter((p) => p.low !== null && p.high !== null), { dx: beside(k), x: "x", y1: (p: HistoryPoint) => Math.max(yd[0], p.low ?? p.y), y2: (p: HistoryPoint) => Math.min(yd[1], p.high ?? p.y), stroke: "color", strokeWidth: 1.5, strokeOpacity: 0.6 })),
       ...options.lines.map((line, k) => Plot.dot(line.points, { dx: beside(k), x: "x", y: "y", r: 3.75, fill: (p: HistoryPoint) => (p.hollow ? "var(--card)" : p.color), stroke: "color", strokeWidth: 1.75, className: "mark" })),
       Plot.tip(points, Plot.pointer({ x: "x", y: "y", title: "said", ...tip() })),
     ],

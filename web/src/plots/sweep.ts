@@ -45,7 +45,9 @@ export function sweep(options: SweepOptions, width: number): SVGSVGElement | nul
   if (points.length === 0) return null;
   const narrow = width < NARROW;
   const bands = options.bands ?? [];
-  const xs = [...points.map((p) => p.x), ...bands.map((b) => b.at)];
+  const places = [...points.map((p) => p.x), ...bands.map((b) => b.at)];
+  const furthest = Math.max(...places) * 1.5;
+  const xs = [...places, ...bands.map((b) => Math.min(b.to ?? b.at, furthest))];
   const found = points.map((p) => p.y);
   // Intervals of few trials can span decades; the points are what is looked at, so the rest is cut off.
   const most = Math.max(...found) * (options.logY ? 4 : 1.6);

@@ -27,7 +27,10 @@ export interface TimeOptions {
   opens?: number;
 }
 
-export function time(options: TimeOptions, width: number): SVGSVGElement | null {
+export function time(asked: TimeOptions, width: number): SVGSVGElement | null {
+  // Samples are taken for a moment longer than the window.
+  const within = ([x]: [number, number | null]): boolean => x <= asked.seconds[1] * 1.0001;
+  const options = { ...asked, lines: asked.lines.map((line) => ({ ...line, points: line.points.filter(within) })) };
   const points = options.lines.flatMap((line) => line.points.map(([x, y]) => ({ x, y, name: line.name, color: line.color })));
   const known = points.filter((p): p is typeof p & { y: number } => p.y !== null);
   if (known.length === 0) return null;

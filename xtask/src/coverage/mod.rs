@@ -1,7 +1,7 @@
 //! `cargo xtask coverage`: simulated trials and comparisons, played through
 //! the functions that judge real ones, and how often they were right.
 //!
-//! `--runs N` (2,000), `--base N` (1) of the seeds, `--write` puts the table into docs/benchmarks;
+//! `--runs N` (2,000), `--base N` (3) of the seeds, `--write` puts the table into docs/benchmarks;
 //! `--seconds` plays only how long a true 3 % takes.
 
 mod chance;
@@ -93,8 +93,9 @@ pub(crate) fn beyond_claim(process: &str, seconds: u32) -> bool {
     (process.contains("φ 0.8") && seconds < 18) || (process.contains("φ 0.9") && seconds < 38)
 }
 
-/// The seeds of the committed table. Thresholds were tuned on base 0: a table from there would flatter them.
-const BASE: u64 = 1;
+/// The seeds of the committed table. Thresholds were tuned on base 0, and moved after a look at 1 and 2: a table from
+/// there would flatter them.
+const BASE: u64 = 3;
 
 /// Drifts of three times the limits of `not_steady`: shown for two processes, to
 /// say what is missed, and held to no bar.
@@ -125,18 +126,35 @@ fn all_matches() -> Vec<Match> {
     all
 }
 
-/// Where under one run in forty prints an interval, these are too few to say how often it holds.
-fn judged(row: &FigureRow) -> bool {
-    row.printed * 40 >= row.runs
+/// Whether the row's intervals hold as often as the bar asks. Where under one run in forty prints an interval, their
+/// share is chance to some points: there the bar is missed where so few would hold in under 1 % of cases at exactly it.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of runs")]
+fn covered(row: &FigureRow) -> bool {
+    if row.printed * 40 >= row.runs {
+        return row.covered >= COVERED_MIN;
+    }
+    let missed = row.printed - (row.covered * trials::real(row.printed)).round() as u64;
+    at_least(missed, row.printed, 1.0 - COVERED_MIN) >= 0.01
+}
+
+/// P(X ≥ k) for X binomial of n and p, by its terms; n of some dozens.
+fn at_least(k: u64, n: u64, p: f64) -> f64 {
+    let mut term = (1.0 - p).powi(i32::try_from(n).unwrap_or(i32::MAX));
+    let mut below = 0.0;
+    for i in 0..k {
+        below += term;
+        term *= trials::real(n - i) / trials::real(i + 1) * p / (1.0 - p);
+    }
+    1.0 - below
 }
 
 /// What the table says against the bars: a sentence for each that is not met.
 pub(crate) fn misses(table: &Table) -> Vec<String> {
     let mut misses = Vec::new();
-    for row in table.intervals.iter().filter(|row| judged(row) && !beyond_claim(&row.process, row.seconds)) {
+    for row in table.intervals.iter().filter(|row| !beyond_claim(&row.process, row.seconds)) {
         let of = format!("{} of {}, {} s", row.figure, row.process, row.seconds);
-        if row.covered < COVERED_MIN {
-            misses.push(format!("{of}: {:.1} % covered", row.covered * 100.0));
+        if !covered(row) {
+            misses.push(format!("{of}: {:.1} % of {} covered", row.covered * 100.0, row.printed));
         }
         if row.over_oracle > OVER_ORACLE_MAX {
             misses.push(format!("{of}: {:.2} × the oracle's width", row.over_oracle));

@@ -24,6 +24,9 @@ const fn plain(tool: &'static str) -> Subject {
 pub(super) const PRONY: Subject = plain("prony");
 /// Prony, awake before each instant.
 pub(super) const SPIN: Subject = Subject { label: "prony --spin", tool: "prony", extra: &["--spin"] };
+/// Prony without the kernel's stamps.
+pub(super) const USER_CLOCK: Subject =
+    Subject { label: "prony --user-clock", tool: "prony", extra: &["--user-clock"] };
 /// The floor, with the bodies dropped by the kernel.
 pub(super) const FLOOR_DROP: Subject =
     Subject { label: "floor MSG_TRUNC", tool: "floor", extra: &["--drop-bodies"] };
@@ -80,7 +83,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         title: "Closed loop, 100 connections, keep-alive, 13-byte answers",
         server: Kind::Counting,
         load: CLOSED,
-        ours: &[PRONY],
+        ours: &[PRONY, USER_CLOCK],
         near: &[
             plain("floor"),
             plain("wrk"),

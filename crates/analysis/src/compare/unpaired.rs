@@ -5,6 +5,7 @@ use prony_stats::interval::{Interval, mean, variance};
 use prony_stats::student::t_two_sided;
 
 use super::{Better, CLEAR_SHARE, CompareError, Comparison, Finding, Rule, blocks_needed};
+use crate::numbers::{logs, real_len};
 
 /// Compares one figure of B with that of A, from the trials of each, which have no block in common:
 /// Welch's interval of the difference of mean logarithms in place of the paired one, and two one-sided
@@ -24,10 +25,10 @@ pub fn compare_unpaired(a: &[f64], b: &[f64], rule: Rule) -> Result<Comparison, 
         return Err(CompareError::Smallest);
     }
     let few = CompareError::TooFewBlocks { blocks: a.len().min(b.len()) };
-    let (a, b) = (logs(a)?, logs(b)?);
+    let (a, b) = logs(a).zip(logs(b)).ok_or(CompareError::NotPositive)?;
     let (centre_a, centre_b) = (mean(&a).ok_or(few)?, mean(&b).ok_or(few)?);
     let (var_a, var_b) = (variance(&a).ok_or(few)?, variance(&b).ok_or(few)?);
-    let (of_a, of_b) = (var_a / real(a.len()), var_b / real(b.len()));
+    let (of_a, of_b) = (var_a / real_len(a.len()), var_b / real_len(b.len()));
     let point = centre_b - centre_a;
     let error = (of_a + of_b).sqrt();
     let degrees = degrees(of_a, of_b, a.len(), b.len());
@@ -57,22 +58,12 @@ pub fn compare_unpaired(a: &[f64], b: &[f64], rule: Rule) -> Result<Comparison, 
     Ok(Comparison { ratio, finding, spread, blocks_needed })
 }
 
-fn logs(values: &[f64]) -> Result<Vec<f64>, CompareError> {
-    let logs: Option<Vec<f64>> = values.iter().map(|v| (*v > 0.0 && v.is_finite()).then(|| v.ln())).collect();
-    logs.ok_or(CompareError::NotPositive)
-}
-
 /// Satterthwaite's; that of the smaller sample where neither has any spread.
 fn degrees(of_a: f64, of_b: f64, n_a: usize, n_b: usize) -> f64 {
-    let least = real(n_a.min(n_b)) - 1.0;
-    let below = of_a * of_a / (real(n_a) - 1.0) + of_b * of_b / (real(n_b) - 1.0);
+    let least = real_len(n_a.min(n_b)) - 1.0;
+    let below = of_a * of_a / (real_len(n_a) - 1.0) + of_b * of_b / (real_len(n_b) - 1.0);
     let degrees = (of_a + of_b).powi(2) / below;
     if degrees.is_finite() { degrees.max(least) } else { least }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "numbers of trials")]
-fn real(n: usize) -> f64 {
-    n as f64
 }
 
 #[cfg(test)]

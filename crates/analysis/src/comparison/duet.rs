@@ -17,6 +17,7 @@ use prony_stats::interval::{Interval, mean, mean_interval};
 use super::noise::Noise;
 use crate::compare::{CompareError, Comparison, Rule, compare};
 use crate::figure::{Figure, Percentile};
+use crate::numbers::real_len;
 use crate::row::Cell;
 
 /// Fewer seconds of a window than this have no centre worth the name: the windows are compared.
@@ -127,7 +128,7 @@ impl Half<'_> {
         if logs.len() < SECONDS_MIN {
             return Err("the windows have too few whole seconds");
         }
-        if real(logs.len()) < SECONDS_SHARE_MIN * real(whole.len()) {
+        if real_len(logs.len()) < SECONDS_SHARE_MIN * real_len(whole.len()) {
             return Err("too few seconds have 100 answers");
         }
         Ok(logs)
@@ -179,11 +180,6 @@ fn one_block(figure: Figure, block: &Block<'_>) -> Option<Interval> {
     let half = (left.high - left.point).hypot(right.high - right.point) / 2.0;
     let n = left.n + right.n;
     Some(Interval { point: point.exp(), low: (point - half).exp(), high: (point + half).exp(), n })
-}
-
-#[expect(clippy::cast_precision_loss, reason = "numbers of seconds")]
-fn real(n: usize) -> f64 {
-    n as f64
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use prony_stats::Interval;
 use prony_stats::interval::geometric_mean;
 
 use super::noise::Noise;
-use super::{Both, FigureComparison, Options, PlanComparison, duet, said};
+use super::{AT_LEAST, Both, FigureComparison, Options, PlanComparison, duet, said};
 use crate::compare::{self, CompareError, Finding, compare, compare_unpaired};
 use crate::figure::{COMPARED, Figure};
 use crate::row::{Cell, estimate};
@@ -77,7 +77,7 @@ impl Sample {
     fn estimate(&self) -> Option<Estimate> {
         let found = estimate(&self.values())?;
         if self.at_least {
-            return Some(Estimate::bare(found.point, found.n, "it is at least that"));
+            return Some(Estimate::bare(found.point, found.n, AT_LEAST));
         }
         Some(found)
     }

@@ -6,6 +6,8 @@ use prony_stats::student::t_two_sided;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::numbers::{logs, real_len};
+
 /// The A/A noise of one figure in one run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Noise {
@@ -32,11 +34,11 @@ impl Noise {
     pub fn of(a: &[f64], b: &[f64], paired: bool) -> Option<Noise> {
         let (var_a, var_b) = (successive(a)?, successive(b)?);
         let n = a.len().min(b.len());
-        let t = t_two_sided(real(n) - 1.0, CONFIDENCE)?;
+        let t = t_two_sided(real_len(n) - 1.0, CONFIDENCE)?;
         let error = if paired {
-            ((var_a + var_b) / real(n)).sqrt()
+            ((var_a + var_b) / real_len(n)).sqrt()
         } else {
-            (var_a / real(a.len()) + var_b / real(b.len())).sqrt()
+            (var_a / real_len(a.len()) + var_b / real_len(b.len())).sqrt()
         };
         Some(Noise {
             trial_to_trial: f64::midpoint(var_a, var_b).sqrt().exp_m1(),
@@ -54,10 +56,10 @@ impl Noise {
     /// `trial_to_trial` is then of the ratio of a single half: of two halves' mean it is √2 times less.
     pub(super) fn of_places(places: &[f64]) -> Option<Noise> {
         let spread = variance(places)?.sqrt();
-        let t = t_two_sided(real(places.len()) - 1.0, CONFIDENCE)?;
+        let t = t_two_sided(real_len(places.len()) - 1.0, CONFIDENCE)?;
         let noise = Noise {
             trial_to_trial: (std::f64::consts::SQRT_2 * spread).exp_m1(),
-            half_width: (t * spread / real(places.len()).sqrt()).exp_m1(),
+            half_width: (t * spread / real_len(places.len()).sqrt()).exp_m1(),
             n: places.len() as u64,
         };
         Some(noise).filter(|noise| noise.half_width.is_finite())
@@ -66,15 +68,9 @@ impl Noise {
 
 /// Half the mean square of successive differences of logarithms.
 fn successive(values: &[f64]) -> Option<f64> {
-    let logs: Option<Vec<f64>> = values.iter().map(|v| (*v > 0.0 && v.is_finite()).then(|| v.ln())).collect();
-    let logs = logs?;
+    let logs = logs(values)?;
     let squares: Vec<f64> = logs.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).collect();
-    (!squares.is_empty()).then(|| squares.iter().sum::<f64>() / real(squares.len()) / 2.0)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "numbers of trials")]
-fn real(n: usize) -> f64 {
-    n as f64
+    (!squares.is_empty()).then(|| squares.iter().sum::<f64>() / real_len(squares.len()) / 2.0)
 }
 
 #[cfg(test)]

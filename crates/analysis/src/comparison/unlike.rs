@@ -114,6 +114,7 @@ fn of_plans(found: &mut Found, plan: &Both<'_>, a: &PlanRecord, b: &PlanRecord) 
     found.field("the plan's body in bytes", &a.body_bytes, &b.body_bytes);
     found.field("the plan's pipeline", &a.pipeline, &b.pipeline);
     found.field("the plan's spin", &a.spin, &b.spin);
+    found.field("the plan's user clock", &a.user_clock, &b.user_clock);
     let checks = |p: &PlanRecord| {
         format!(
             "status {}, body {}",

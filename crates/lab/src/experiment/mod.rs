@@ -143,6 +143,8 @@ pub struct ExperimentPlan {
     pub pipeline: u32,
     /// Whether workers stay awake before a request is due.
     pub spin: bool,
+    /// Whether arrivals are timed when they are read, not by the kernel's stamps.
+    pub user_clock: bool,
 }
 
 impl ExperimentPlan {
@@ -169,6 +171,7 @@ impl ExperimentPlan {
             body: Vec::new(),
             pipeline: 1,
             spin: false,
+            user_clock: false,
         }
     }
 
@@ -194,6 +197,7 @@ impl ExperimentPlan {
             body: self.body.clone(),
             pipeline: self.pipeline,
             spin: self.spin,
+            user_clock: self.user_clock,
             samples_max: 0,
             sources: Vec::new(),
             unix: None,

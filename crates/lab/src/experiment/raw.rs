@@ -56,6 +56,7 @@ pub(super) struct RawPlan {
     pub(super) requests: Option<u64>,
     pub(super) pipeline: Option<u32>,
     pub(super) spin: Option<bool>,
+    pub(super) user_clock: Option<bool>,
     pub(super) method: Option<String>,
     pub(super) headers: Option<BTreeMap<String, String>>,
     pub(super) body: Option<String>,

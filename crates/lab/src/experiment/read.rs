@@ -374,6 +374,7 @@ fn common(
     plan.keepalive = raw.keepalive.or(load.keepalive).unwrap_or(plan.keepalive);
     plan.pipeline = raw.pipeline.or(load.pipeline).unwrap_or(plan.pipeline);
     plan.spin = raw.spin.or(load.spin).unwrap_or(plan.spin);
+    plan.user_clock = raw.user_clock.or(load.user_clock).unwrap_or(plan.user_clock);
     let body = raw.body.as_ref().or(load.body.as_ref());
     let method = raw.method.clone().or_else(|| load.method.clone());
     plan.method = method.unwrap_or_else(|| if body.is_some() { "POST" } else { "GET" }.to_owned());

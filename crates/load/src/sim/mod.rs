@@ -8,8 +8,8 @@
 //! `check` holds the books against it, exactly.
 //!
 //! `PRONY_SIM_SEEDS=100000 cargo test -p prony-load sim` plays more than the
-//! usual number of random cases; a failure prints the seed, and
-//! `PRONY_SIM_SEED=N` plays that one alone.
+//! usual number of random cases, with `PRONY_SIM_FIRST=N` those from seed N on; a
+//! failure prints the seed, and `PRONY_SIM_SEED=N` plays that one alone.
 
 #![allow(
     clippy::needless_pass_by_value,

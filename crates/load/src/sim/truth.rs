@@ -64,6 +64,8 @@ pub(super) struct Read {
 struct Slot {
     /// Since when each of its places is free that is; requests take them in this order.
     free_ns: VecDeque<u64>,
+    /// So many places of the back go on at once: their answers were just read (closed arrivals).
+    going_on: usize,
     failures: u32,
     /// After a failure of its connection: none of its places takes a request before.
     retry_at_ns: u64,
@@ -103,7 +105,7 @@ pub(super) fn due_ns(schedule: &Schedule, i: u64) -> Option<u64> {
 
 impl Truth {
     pub(super) fn new(slots: usize, plan: &Plan, worker: u32, requests_max: u64) -> Truth {
-        let slot = Slot { free_ns: VecDeque::new(), failures: 0, retry_at_ns: 0 };
+        let slot = Slot { free_ns: VecDeque::new(), going_on: 0, failures: 0, retry_at_ns: 0 };
         let limit = plan.stop.requests;
         Truth {
             start_ns: 0,
@@ -138,29 +140,39 @@ impl Truth {
     /// When the slot's next request could begin: a place is free, no pause is on, and the slot is in
     /// use. `None`: never, so far.
     fn ready_ns(&self, slot: usize) -> Option<u64> {
-        let Slot { free_ns, retry_at_ns, .. } = &self.slots[slot];
-        let ready = *free_ns.front()?.max(retry_at_ns);
+        self.ready_from(slot, *self.slots[slot].free_ns.front()?)
+    }
+
+    /// The same of a place that is free since then.
+    fn ready_from(&self, slot: usize, free_ns: u64) -> Option<u64> {
+        let ready = free_ns.max(self.slots[slot].retry_at_ns);
         let Some(in_use) = &self.in_use else { return Some(ready) };
         Some(self.start_ns + in_use.next_ns(slot, ready - self.start_ns)?)
     }
 
+    /// The place of a slot that its next request takes, by since when it is free.
+    fn take_place(&mut self, slot: usize) -> Option<u64> {
+        let Slot { free_ns, going_on, .. } = &mut self.slots[slot];
+        if *going_on > 0 {
+            // One reading is an answer's end and its place's next beginning, however long others have been
+            // free, and however long it takes to open a new connection.
+            *going_on -= 1;
+            free_ns.pop_back()
+        } else {
+            free_ns.pop_front()
+        }
+    }
+
     /// A request begins on a slot: the worker asks for a connection, or sends on the one it has.
     pub(super) fn begin(&mut self, slot: usize, asked_ns: u64) -> Request {
-        let mut ready = self.ready_ns(slot).expect("a slot takes no more than it has places for");
+        let place = self.take_place(slot).expect("a slot takes no more than it has places for");
+        let mut ready = self.ready_from(slot, place).expect("a slot is used after its last end");
         assert!(ready <= asked_ns, "a slot is used before it may be: {ready} > {asked_ns}");
         if let Some(in_use) = &self.in_use {
             // It may have ended since, and begun again: what was due before is not made up for.
             let at = asked_ns - self.start_ns;
             assert!(in_use.is(slot, at), "a slot is used after its end, at {at}");
             ready = ready.max(self.start_ns + in_use.began_ns(slot, at));
-        }
-        let free = &mut self.slots[slot].free_ns;
-        if self.schedule.is_none() && free.back() == Some(&asked_ns) {
-            // In closed arrivals an answer's own place goes on with the next request, however late others are.
-            ready = asked_ns;
-            free.pop_back();
-        } else {
-            free.pop_front();
         }
         let (intended_ns, connection_wait_ns) = match &self.schedule {
             None => (ready, 0),
@@ -227,7 +239,9 @@ impl Truth {
         } else {
             What::Completed
         };
-        self.slots[request.slot].failures = 0;
+        let slot = &mut self.slots[request.slot];
+        slot.failures = 0;
+        slot.going_on += usize::from(self.schedule.is_none());
         self.ended(Fate { request, at_ns, what, status: Some(status), expired_ns: None });
     }
 
@@ -256,6 +270,8 @@ impl Truth {
         if kind != ErrorKind::RequestTimeout {
             slot.retry_at_ns = at_ns + (BACKOFF_FIRST_NS << slot.failures.min(BACKOFF_DOUBLINGS_MAX));
             slot.failures += 1;
+            // The pause is for all of its places.
+            slot.going_on = 0;
         }
         for (i, request) in requests.into_iter().enumerate() {
             let what = What::Failed(if i == 0 { kind } else { behind });

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
-use prony_load::measurement::ErrorKind;
+use prony_load::measurement::{ErrorKind, ReceiveClock};
 use prony_load::pace::{Poisson, Rate, Stage};
 use prony_load::plan::{Arrivals, Expect};
 use prony_target::{Config, Target};
@@ -215,7 +215,7 @@ fn a_unix_socket_is_a_target_with_the_users_clock() {
     let m = run(&p).unwrap();
     std::fs::remove_file(&path).unwrap();
     assert_eq!((m.requests.completed, m.run_total.connections), (200, 4));
-    assert_eq!(m.clock, prony_load::measurement::ReceiveClock::User);
+    assert_eq!(m.clock, ReceiveClock::User);
     assert!(m.address.starts_with("unix:"), "{}", m.address);
     assert!(matches!(run(&p), Err(prony_load::LoadError::Unreachable { .. })), "it is gone");
 }
@@ -303,5 +303,37 @@ fn first_bytes_are_exact_where_heads_come_alone() {
         (p.method, p.stop.requests) = (method.to_owned(), Some(50));
         let m = run(&p).unwrap();
         assert_eq!((m.requests.completed, m.latency.first_bytes_upper), (50, upper), "{method}");
+    }
+}
+
+#[test]
+fn without_the_kernels_stamps_every_clock_is_our_own() {
+    let target = Target::start(&Config::default()).unwrap();
+    let mut p = plan(target.address());
+    let stamped = run(&p).unwrap();
+    p.user_clock = true;
+    let plain = run(&p).unwrap();
+    let clocks = (stamped.clock, plain.clock);
+    assert_eq!(clocks, (ReceiveClock::Kernel, ReceiveClock::User));
+    assert_eq!((plain.requests.completed, plain.client.stamps_rejected), (200, 0));
+    assert_eq!(plain.latency.client_delay.len(), 0, "nothing says how long an answer lay in the kernel");
+}
+
+#[test]
+fn an_ipv6_address_is_loaded_kept_and_closed() {
+    let address = std::net::SocketAddr::from((std::net::Ipv6Addr::LOCALHOST, 0));
+    if std::net::TcpListener::bind(address).is_err() {
+        // A machine without IPv6 has no such address to load.
+        return;
+    }
+    for keepalive in [true, false] {
+        let target = Target::start(&Config { address, ..Config::default() }).unwrap();
+        let mut p = plan(target.address());
+        p.keepalive = keepalive;
+        let m = run(&p).unwrap();
+        assert_eq!((m.requests.completed, m.requests.failed), (200, 0));
+        assert_eq!(m.address, target.address().to_string());
+        assert!(m.address.starts_with("[::1]:"), "{}", m.address);
+        assert_eq!(target.stop().requests_received, 200);
     }
 }

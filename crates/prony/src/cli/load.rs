@@ -126,6 +126,9 @@ pub(crate) struct PlanArguments {
     /// Stay awake before a request is due: sends within a microsecond, and takes a core
     #[arg(long)]
     pub(crate) spin: bool,
+    /// Time arrivals when they are read, not by the kernel's stamps: cheaper, and the client's own delay counts too
+    #[arg(long)]
+    pub(crate) user_clock: bool,
     /// Accepted for wrk's sake: percentiles are always shown
     #[arg(short = 'L', long, hide = true)]
     pub(crate) latency: bool,
@@ -168,6 +171,7 @@ impl PlanArguments {
             pipeline,
             stages,
             spin,
+            user_clock,
             source,
             unix,
             seed: _,
@@ -196,6 +200,7 @@ impl PlanArguments {
             ("-p", pipeline.is_some()),
             ("--stage", !stages.is_empty()),
             ("--spin", *spin),
+            ("--user-clock", *user_clock),
             ("--source", source.is_some()),
             ("--unix", unix.is_some()),
             ("--cacert", cacert.is_some()),

@@ -10,12 +10,13 @@ use prony_load::plan::Arrivals;
 use prony_load::{Plan, Target};
 use prony_record::capacity::{CapacityReport, SCHEMA};
 use prony_record::plan::PlanRecord;
+use prony_record::run_log::Header;
 use prony_record::trial::TargetRecord;
 use prony_record::{Tool, rfc3339};
 use prony_report::terminal::{self, TerminalOptions};
 
 use super::embedded::Embedded;
-use super::logs::SearchLog;
+use super::logs::Log;
 use super::{parse_cpus, plan, write_file};
 use crate::cli::CapacityArguments;
 use crate::failure::Failure;
@@ -34,7 +35,7 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
     let given = arguments.url.as_deref().map(Target::parse).transpose().map_err(Failure::usage)?;
     let somewhere = Target::parse("http://127.0.0.1/").map_err(Failure::usage)?;
     let mut wanted = capacity_plan(arguments, given.clone().unwrap_or(somewhere))?;
-    let log = arguments.output.as_deref().map(SearchLog::open).transpose()?;
+    let log = arguments.output.as_deref().map(|path| Log::open(path, "capacity", printer)).transpose()?;
     let interrupt = interrupt::of_a_run()?;
     let embedded = if given.is_none() { Some(Embedded::start()?) } else { None };
     if let Some(embedded) = &embedded {
@@ -78,9 +79,10 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
     };
     drop(embedded);
     publish(arguments, &report, printer)?;
-    if let Some(log) = log {
+    if let Some(mut log) = log {
         let candidate = if arguments.url.is_none() { EMBEDDED } else { report.target.url.as_str() };
-        log.append(&report, candidate)?;
+        let header = || Header { commit: prony_lab::commit::current(), ..report.header(candidate) };
+        log.append(header, |index| report.result(candidate, index))?;
     }
     if report.interrupted {
         return Err(Failure::interrupted());

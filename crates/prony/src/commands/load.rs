@@ -1,8 +1,9 @@
 //! `prony load`: one target.
 
+#[cfg(test)]
+mod again;
 mod repeat;
 
-use std::path::Path;
 use std::time::SystemTime;
 
 use prony_analysis::slo::{self, Slo};
@@ -11,15 +12,16 @@ use prony_lab::client_watch::ClientWatch;
 use prony_lab::host_watch::HostWatch;
 use prony_load::tls::Verify;
 use prony_load::{Control, LoadError, Measurement, Plan, Snapshot, Target};
-use prony_record::run_log::{
-    CandidateRecord, Header, Line, NamedPlan, PlannedTrial, RunLog, RunLogWriter, SCHEMA, TrialResult,
-};
+use prony_record::one_by_one::OneByOne;
+use prony_record::run_log::{Header, NamedPlan, PlannedTrial, RunLog, TrialResult};
 use prony_record::trial::Validity;
 use prony_record::{Tool, Trial, rfc3339};
+use prony_report::page;
 use prony_report::terminal::{self, TerminalOptions};
 
 use super::embedded::Embedded;
 use super::export::Exports;
+use super::logs::Log;
 use super::watch::{self, Watch};
 use super::{parse_cpus, plan, targets, thresholds, write_file};
 use crate::cli::LoadArguments;
@@ -27,9 +29,6 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::printer::Printer;
 use crate::tui::{Live, LoadState, Shows};
-
-/// The name of run logs that `load` writes.
-pub(crate) const RUN_NAME: &str = "load";
 
 pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Failure> {
     // Everything that can be wrong with the line is found before anything is started.
@@ -49,7 +48,7 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     let exports = Exports::parse(&arguments.export, &others)?;
     let slos = thresholds::parse(&arguments.slo)?;
     plan.samples_max = exports.samples_max(&plan);
-    let mut log = arguments.output.as_deref().map(|path| open_log(path, printer)).transpose()?;
+    let mut log = arguments.output.as_deref().map(|path| Log::open(path, "load", printer)).transpose()?;
     let times = repeat::times(arguments)?;
 
     if plan.target.tls && plan.tls.verify == Verify::Nothing {
@@ -168,39 +167,13 @@ fn publish(
         }
     }
     if let Some(mut log) = log {
-        log.append(arguments, trial)?;
+        append(&mut log, arguments, trial)?;
     }
     Ok(())
 }
 
 fn is_embedded(arguments: &LoadArguments) -> bool {
     arguments.url.is_none() && arguments.targets.is_none()
-}
-
-/// The run log that a trial is appended to: opened before the load, so that a
-/// file that cannot be written is found before a minute of load is lost.
-enum Log {
-    New(String),
-    /// With the number of the next trial.
-    Existing(u32, RunLogWriter),
-}
-
-fn open_log(path: &str, printer: &Printer) -> Result<Log, Failure> {
-    if !Path::new(path).exists() {
-        return Ok(Log::New(path.to_owned()));
-    }
-    let log = RunLog::read(Path::new(path))?;
-    if log.header.name != RUN_NAME {
-        return Err(Failure::usage(format!(
-            "{path} is the run log of the experiment {:?}: give -o another file for trials of `prony load`.",
-            log.header.name
-        )));
-    }
-    if log.truncated {
-        printer.note(&format!("{path}: its last line was cut off and is dropped."));
-    }
-    let writer = RunLogWriter::open(Path::new(path))?;
-    Ok(Log::Existing(log.results.iter().map(|r| r.planned.index + 1).max().unwrap_or(0), writer))
 }
 
 /// What a trial's candidate and plan are called.
@@ -214,78 +187,42 @@ fn names(arguments: &LoadArguments, trial: &Trial) -> (String, String) {
 
 /// A run log of these trials alone, for the page.
 fn log_of(arguments: &LoadArguments, trials: &[Trial]) -> Option<RunLog> {
-    let first = trials.first()?;
-    let (candidate, plan) = names(arguments, first);
-    let header = header(first, &candidate, &plan);
-    let result = |(index, trial): (u32, &Trial)| {
-        let (candidate, plan) = (candidate.clone(), plan.clone());
-        let planned = PlannedTrial { index, block: index, candidate, plan, duet: None };
-        TrialResult { planned, trial: Some(trial.clone()), server: None, failure: None, capacity: None }
-    };
-    let results = (0..).zip(trials).map(result).collect();
+    let header = header(arguments, trials.first()?);
+    let results = (0..).zip(trials).map(|(index, trial)| result(arguments, trial, index)).collect();
     Some(RunLog { header, results, events: Vec::new(), unfinished: Vec::new(), truncated: false })
 }
 
-impl Log {
-    fn append(&mut self, arguments: &LoadArguments, trial: &Trial) -> Result<(), Failure> {
-        let (candidate, plan) = names(arguments, trial);
-        if let Log::New(path) = self {
-            let writer = RunLogWriter::create(Path::new(&path), &header(trial, &candidate, &plan))?;
-            *self = Log::Existing(0, writer);
-        }
-        let Log::Existing(next, writer) = self else { return Ok(()) };
-        let index = *next;
-        *next += 1;
-        let planned = PlannedTrial { index, block: index, candidate, plan, duet: None };
-        let result =
-            TrialResult { planned, trial: Some(trial.clone()), server: None, failure: None, capacity: None };
-        Ok(writer.append(&Line::Result(result))?)
-    }
+fn append(log: &mut Log, arguments: &LoadArguments, trial: &Trial) -> Result<(), Failure> {
+    log.append(|| header(arguments, trial), |index| result(arguments, trial, index))
 }
 
 fn rate_suffix(trial: &Trial) -> String {
     trial.plan.rate_per_s.map_or(String::new(), |rate| format!("-r{rate}"))
 }
 
-fn header(trial: &Trial, candidate: &str, plan: &str) -> Header {
-    Header {
-        schema: SCHEMA.to_owned(),
+fn result(arguments: &LoadArguments, trial: &Trial, index: u32) -> TrialResult {
+    let (candidate, plan) = names(arguments, trial);
+    let planned = PlannedTrial::one_by_one(index, &candidate, &plan);
+    TrialResult { planned, trial: Some(trial.clone()), server: None, failure: None, capacity: None }
+}
+
+fn header(arguments: &LoadArguments, trial: &Trial) -> Header {
+    let (candidate, plan) = names(arguments, trial);
+    OneByOne {
         tool: Tool::this(),
         created_at: rfc3339(SystemTime::now()),
-        name: RUN_NAME.to_owned(),
-        title: format!("Loads of {candidate}"),
-        reproduce: "prony load …".to_owned(),
+        reproduce: page::command(&trial.plan, &trial.target.address, &candidate),
         host: trial.host.clone(),
-        seed: trial.plan.seed,
-        blocks: 1,
-        budget_ns: None,
-        baseline: None,
-        server_cpus: Vec::new(),
-        client_cpus: trial.plan.cpus.iter().map(|cpu| *cpu as u32).collect(),
-        candidates: vec![CandidateRecord {
-            label: candidate.to_owned(),
-            title: candidate.to_owned(),
-            language: None,
-            kind: None,
-            version: None,
-            workers: None,
-            keepalive: trial.plan.keepalive,
-            sleep: None,
-        }],
-        skipped: Vec::new(),
-        plans: vec![NamedPlan {
-            name: plan.to_owned(),
-            describe: plan.to_owned(),
+        candidate,
+        plan: NamedPlan {
+            describe: plan.clone(),
+            name: plan,
             plan: trial.plan.clone(),
             group: None,
             share: None,
             capacity: None,
-        }],
-        order: Vec::new(),
-        experiment_toml: None,
-        published: None,
+        },
         commit: prony_lab::commit::current(),
-        precision: None,
-        duet: None,
     }
+    .header()
 }

@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use prony_record::capacity::CapacityReport;
-use prony_record::run_log::{Line, RunLog, RunLogError, RunLogWriter};
+use prony_record::run_log::{Header, Line, RunLog, RunLogError, RunLogWriter, TrialResult};
 
 use crate::failure::Failure;
+use crate::printer::Printer;
 
 /// Reads a run log, or a search as one.
 pub(crate) fn read(path: &Path) -> Result<RunLog, RunLogError> {
@@ -16,40 +17,46 @@ pub(crate) fn read(path: &Path) -> Result<RunLog, RunLogError> {
     })
 }
 
-/// Where a search is appended: opened before it, so that a file that cannot be written is found before minutes
-/// of load are lost.
-pub(crate) enum SearchLog {
+/// The run log that trials made one by one are appended to: opened before the load, so that a file that cannot be
+/// written is found before minutes of load are lost.
+pub(crate) enum Log {
     New(String),
+    /// With the number of the next trial.
     Existing(u32, RunLogWriter),
 }
 
-impl SearchLog {
-    /// A new run log, or one of trials made one by one.
-    pub(crate) fn open(path: &str) -> Result<SearchLog, Failure> {
+impl Log {
+    /// A new run log, or one of trials made one by one; `command` is who asks.
+    pub(crate) fn open(path: &str, command: &str, printer: &Printer) -> Result<Log, Failure> {
         if !Path::new(path).exists() {
-            return Ok(SearchLog::New(path.to_owned()));
+            return Ok(Log::New(path.to_owned()));
         }
         let log = RunLog::read(Path::new(path))?;
-        if log.header.name != super::load::RUN_NAME {
+        if !log.header.is_one_by_one() {
             return Err(Failure::usage(format!(
-                "{path} is the run log of the experiment {:?}: give -o another file for searches of `prony capacity`.",
+                "{path} is the run log of the experiment {:?}: give -o another file for trials of `prony {command}`.",
                 log.header.name
             )));
         }
+        if log.truncated {
+            printer.note(&format!("{path}: its last line was cut off and is dropped."));
+        }
         let next = log.results.iter().map(|r| r.planned.index.saturating_add(1)).max().unwrap_or(0);
-        Ok(SearchLog::Existing(next, RunLogWriter::open(Path::new(path))?))
+        Ok(Log::Existing(next, RunLogWriter::open(Path::new(path))?))
     }
 
-    /// Appends a search of a candidate called so.
-    pub(crate) fn append(self, report: &CapacityReport, candidate: &str) -> Result<(), Failure> {
-        let (index, mut writer) = match self {
-            SearchLog::New(path) => {
-                let mut header = report.header(candidate);
-                header.commit = prony_lab::commit::current();
-                (0, RunLogWriter::create(Path::new(&path), &header)?)
-            }
-            SearchLog::Existing(index, writer) => (index, writer),
-        };
-        Ok(writer.append(&Line::Result(report.result(candidate, index)))?)
+    /// Appends the trial that `result` makes of its number; a new run log begins with this header.
+    pub(crate) fn append(
+        &mut self,
+        header: impl FnOnce() -> Header,
+        result: impl FnOnce(u32) -> TrialResult,
+    ) -> Result<(), Failure> {
+        if let Log::New(path) = self {
+            *self = Log::Existing(0, RunLogWriter::create(Path::new(&path), &header())?);
+        }
+        let Log::Existing(next, writer) = self else { return Ok(()) };
+        let line = Line::Result(result(*next));
+        *next = next.saturating_add(1);
+        Ok(writer.append(&line)?)
     }
 }

@@ -66,6 +66,7 @@ pub(crate) fn plan(arguments: &PlanArguments, target: Target) -> Result<Plan, Fa
         seed: arguments.seed.unwrap_or(DEFAULT_SEED),
         pipeline: arguments.pipeline.unwrap_or(1),
         spin: arguments.spin,
+        user_clock: arguments.user_clock,
         samples_max: 0,
         tls,
         sources: arguments.source.as_deref().map_or(Ok(Vec::new()), sources)?,

@@ -14,7 +14,6 @@ use prony_record::slo::Decision;
 use prony_report::terminal::TerminalOptions;
 use prony_report::{csv, github, json, junit, markdown, page, terminal};
 
-use super::load::RUN_NAME;
 use super::write_file;
 use crate::cli::{ReportArguments, ReportFormat};
 use crate::failure::Failure;
@@ -96,7 +95,7 @@ pub(crate) fn render(log: &RunLog, format: ReportFormat, color: bool) -> Result<
 
 fn render_text(log: &RunLog, format: ReportFormat, color: bool) -> String {
     let options = TerminalOptions { color, ..TerminalOptions::default() };
-    if log.header.name != RUN_NAME {
+    if !log.header.is_one_by_one() {
         let analysis = analyse(log);
         return match format {
             ReportFormat::Github => github::experiment(&analysis),

@@ -350,7 +350,8 @@ fn health(load: &LoadState, theme: Theme) -> Vec<Vec<Span<'static>>> {
             pieces.push(vec![Span::styled(said, theme.bad())]);
         }
         Some(busy) => pieces.push(figure("client ", format::percent(busy), theme.good(), " busy")),
-        None => pieces.push(figure("client ", "–".to_owned(), Theme::dim(), " busy")),
+        // Until a second is over, and where the kernel does not say what a thread used.
+        None => {}
     }
     let Some(second) = load.now.last_second else { return pieces };
     if second.lateness_max_ns > 0 || load.asked.rate_at(load.now.elapsed_ns).is_some() {

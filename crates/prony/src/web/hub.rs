@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use prony_load::Snapshot;
 use prony_report::page::live::{LiveEnd, LiveEvent, LiveHead, LivePoint};
 
-/// A point is kept this often.
-const POINT_EVERY_NS: u64 = 250_000_000;
-/// More points than a plot has pixels are thinned to half.
+/// News comes this often, and at first a point of the plots.
+const NEWS_EVERY_NS: u64 = 250_000_000;
+/// Where there are more points than a plot has pixels, neighbours become one, and so do those that follow.
 const POINTS_MAX: usize = 1_000;
 
 /// What happened so far, and the report when there is one.
@@ -24,9 +24,9 @@ pub(crate) struct Hub {
 struct State {
     ends: Vec<LiveEvent>,
     begun: Option<LiveEvent>,
-    points: Vec<LivePoint>,
+    points: Points,
     done: Option<LiveEvent>,
-    /// Grows when what was told is told anew: a trial began, or points were thinned.
+    /// Grows when what was told is told anew: a trial began, or points were put together.
     epoch: u64,
     report: Option<Arc<str>>,
     watching: usize,
@@ -35,12 +35,60 @@ struct State {
     served: usize,
 }
 
+/// The points of a load's plots: at most [`POINTS_MAX`], all of one width, however long it takes.
+#[derive(Debug, Default)]
+struct Points {
+    whole: Vec<LivePoint>,
+    /// Of less than the width as yet.
+    begun: Option<LivePoint>,
+    /// The last news.
+    now: Option<LivePoint>,
+    /// News in a point, as a power of two.
+    doubled: u32,
+}
+
+impl Points {
+    /// Takes news in; whether points were put together for it.
+    fn take(&mut self, news: LivePoint) -> bool {
+        self.now = Some(news);
+        let before = self.whole.last().copied().unwrap_or_default();
+        let grown = self.begun.take().map_or(news, |begun| begun.with(&news, &before));
+        if grown.of < 1 << self.doubled {
+            self.begun = Some(grown);
+            return false;
+        }
+        let full = self.whole.len() >= POINTS_MAX;
+        if full {
+            self.halve();
+            // Half of what is a point now.
+            self.begun = Some(grown);
+        } else {
+            self.whole.push(grown);
+        }
+        full
+    }
+
+    /// Makes one point of each two, of which there is an even number.
+    fn halve(&mut self) {
+        let mut before = LivePoint::default();
+        let pairs = self.whole.chunks_exact(2).map(|pair| {
+            let one = pair[0].with(&pair[1], &before);
+            before = one;
+            one
+        });
+        self.whole = pairs.collect();
+        self.doubled += 1;
+    }
+}
+
 /// How far a page has heard.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
     epoch: Option<u64>,
     ends: usize,
     points: usize,
+    /// The instant of the last point or news.
+    now_ns: u64,
     done: bool,
 }
 
@@ -57,30 +105,22 @@ impl Hub {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How the load stands; ten a second come, four a second are kept.
+    /// How the load stands; ten a second come, four a second are news.
     pub(crate) fn snapshot(&self, snapshot: &Snapshot) {
         let mut state = self.state();
-        let before = state.points.last().copied().unwrap_or_default();
+        let before = state.points.now.unwrap_or_default();
         let since_ns = snapshot.elapsed_ns.saturating_sub(before.elapsed_ns);
         // A tick that comes a little early is as good.
-        if since_ns < POINT_EVERY_NS - POINT_EVERY_NS / 10 {
+        if since_ns < NEWS_EVERY_NS - NEWS_EVERY_NS / 10 {
             return;
         }
-        let completed = snapshot.completed.saturating_sub(before.completed);
         let second = snapshot.last_second;
-        if state.points.len() >= POINTS_MAX {
-            let mut nth = 0;
-            state.points.retain(|_| {
-                nth += 1;
-                nth % 2 == 0
-            });
-            state.epoch += 1;
-        }
-        state.points.push(LivePoint {
+        let together = state.points.take(LivePoint {
             elapsed_ns: snapshot.elapsed_ns,
             in_window: snapshot.in_window,
             completed: snapshot.completed,
-            per_s: (completed as f64 * 1e10 / since_ns as f64).round() / 10.0,
+            per_s: LivePoint::per_s(&before, snapshot.completed, snapshot.elapsed_ns),
+            of: 1,
             in_flight: snapshot.in_flight,
             failed: second.map(|s| s.failed),
             connections: second.map(|s| s.connections),
@@ -88,6 +128,7 @@ impl Hub {
             p99_ns: second.and_then(|s| s.p99_ns),
             max_ns: second.and_then(|s| s.max_ns),
         });
+        state.epoch += u64::from(together);
     }
 
     /// A trial of an experiment runs: where it is another than before, it begins.
@@ -95,7 +136,7 @@ impl Hub {
         let mut state = self.state();
         let begins = LiveEvent::TrialBegins { index, total_ns };
         if state.begun.as_ref() != Some(&begins) {
-            state.points.clear();
+            state.points = Points::default();
             state.begun = Some(begins);
             state.epoch += 1;
         }
@@ -162,14 +203,17 @@ impl Hub {
         if anew {
             events.extend(state.begun.clone());
         }
-        events.extend(
-            state.points[heard.points.min(state.points.len())..].iter().copied().map(LiveEvent::Point),
-        );
+        let points = &state.points.whole;
+        events.extend(points[heard.points.min(points.len())..].iter().copied().map(LiveEvent::Point));
+        let plotted_ns = points.last().map_or(0, |point| point.elapsed_ns).max(heard.now_ns);
+        let now = state.points.now.filter(|now| now.elapsed_ns > plotted_ns);
+        events.extend(now.map(LiveEvent::Now));
         if !heard.done {
             events.extend(state.done.clone());
         }
         heard.ends = state.ends.len();
-        heard.points = state.points.len();
+        heard.points = points.len();
+        heard.now_ns = now.map_or(plotted_ns, |now| now.elapsed_ns);
         heard.done = state.done.is_some();
         drop(state);
         let last = heard.done;
@@ -184,6 +228,8 @@ impl Hub {
 
 #[cfg(test)]
 mod tests {
+    use prony_load::LastSecond;
+
     use super::*;
 
     fn at(ms: u64) -> Snapshot {
@@ -203,15 +249,69 @@ mod tests {
     }
 
     #[test]
-    fn a_long_run_is_thinned_and_a_latecomer_hears_all_of_it() {
+    fn a_long_run_s_points_are_put_together_and_a_latecomer_hears_all_of_it() {
         let hub = Hub::new(LiveHead::default());
-        (1..=5_000).for_each(|i| hub.snapshot(&at(i * 250)));
+        (1..=5_003).for_each(|i| hub.snapshot(&at(i * 250)));
         hub.done(Err("no page".into()));
         let (lines, last) = hub.news(&mut Heard::default());
         assert_eq!((lines.len(), last), (1, true));
-        let points = lines[0].matches("\"point\"").count();
-        assert!(points > POINTS_MAX / 2 - 1 && points <= POINTS_MAX, "{points}");
+        // 5,003 quarters of a second, eight a point; the last three are no whole point, but they are now.
+        assert_eq!(lines[0].matches("\"point\"").count(), 5_003 / 8);
+        assert!(lines[0].contains("{\"type\":\"now\",\"elapsed_ns\":1250750000000"), "{}", lines[0]);
         assert!(lines[0].contains("no page"));
+    }
+
+    #[test]
+    fn points_are_of_one_width_in_bounded_memory_and_lose_no_peak_and_no_request() {
+        let hub = Hub::new(LiveHead::default());
+        // Over an hour, one second of which is slow, early on, and fails.
+        for i in 1_u64..=20_000 {
+            let slow = i == 37;
+            let second = LastSecond {
+                failed: if slow { 9 } else { 0 },
+                p99_ns: Some(if slow { 2_000_000_000 } else { 1_000_000 }),
+                ..LastSecond::default()
+            };
+            // Twice as many a second from the middle on.
+            let completed = 100 * i + 100 * i.saturating_sub(10_000);
+            hub.snapshot(&Snapshot { completed, last_second: Some(second), ..at(i * 250) });
+            let points = &hub.state().points;
+            assert!(points.whole.len() <= POINTS_MAX);
+            assert!(points.whole.iter().all(|point| point.of == 1 << points.doubled), "at {i}");
+        }
+        let points = &hub.state().points.whole;
+        let width = u64::from(points[0].of);
+        assert!(points.len() as u64 == 20_000 / width && width > 1, "{}", points.len());
+        for (k, point) in (1..).zip(points) {
+            assert_eq!(point.elapsed_ns, k * width * 250_000_000, "no instant is skipped");
+            assert_eq!(point.completed, 100 * k * width + 100 * (k * width).saturating_sub(10_000));
+            let slow = (k - 1) * width < 37 && 37 <= k * width;
+            let wanted = if slow { (Some(9), Some(2_000_000_000)) } else { (Some(0), Some(1_000_000)) };
+            assert_eq!((point.failed, point.p99_ns), wanted, "point {k}");
+            // The rate is the mean of its own quarters, not of all since the start.
+            if k * width <= 10_000 {
+                assert!((point.per_s - 400.0).abs() < 0.11, "{point:?}");
+            } else if (k - 1) * width >= 10_000 {
+                assert!((point.per_s - 800.0).abs() < 0.11, "{point:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_page_hears_four_times_a_second_however_wide_the_points_are() {
+        let hub = Hub::new(LiveHead::default());
+        (1..=4_100).for_each(|i| hub.snapshot(&at(i * 250)));
+        let mut heard = Heard::default();
+        hub.news(&mut heard);
+        let mut kinds = [0, 0];
+        for i in 4_101..=4_180 {
+            hub.snapshot(&at(i * 250));
+            let (lines, _) = hub.news(&mut heard);
+            assert_eq!(lines.len(), 1, "{lines:?}");
+            kinds[usize::from(lines[0].starts_with("{\"type\":\"point\""))] += 1;
+            assert!(hub.news(&mut heard).0.is_empty(), "nothing is told twice");
+        }
+        assert_eq!(kinds, [70, 10], "eight quarters a point");
     }
 
     #[test]

@@ -7,11 +7,8 @@ use prony_record::Tool;
 use prony_record::run_log::{RunLog, TrialResult};
 
 use super::data::{Candidate, Cell, CellReason, Chunk, FigureHead, Head, PageData, PlanHead, SCHEMA};
-use super::{capacity, detail, pack, published, ranking, sweep, trial_head};
+use super::{capacity, detail, duet, pack, published, ranking, sweep, trial_head};
 use crate::words;
-
-/// The name of run logs that `prony load` writes.
-const LOAD: &str = "load";
 
 /// The names of candidates and plans, whose indices the page's rows refer to.
 pub(super) struct Names {
@@ -38,7 +35,7 @@ pub(super) fn page(log: &RunLog) -> (PageData, Vec<Chunk>) {
         plans: analysis.plans.iter().map(|p| p.name.clone()).collect(),
     };
     let results = last_results(log);
-    let experiment = log.header.name != LOAD;
+    let experiment = !log.header.is_one_by_one();
     let (rankings, mut chunks) =
         if experiment { ranking::rankings(log, &analysis, &names) } else { (Vec::new(), Vec::new()) };
     chunks.extend(
@@ -65,23 +62,15 @@ pub(super) fn page(log: &RunLog) -> (PageData, Vec<Chunk>) {
         trials: results.iter().filter_map(|r| trial_head::of(r, &names)).collect(),
         quantiles: quantiles(),
         skipped: analysis.skipped.clone(),
-        notes: notes(&analysis),
+        notes: analysis.notes.clone(),
         source,
         spread: words::spread(&analysis),
         sweeps: if experiment { sweep::of_plans(log, &names) } else { sweep::of_trials(&results) },
         capacities,
+        duet: analysis.duet.as_ref().and_then(|comparison| duet::of(comparison, &names)),
         home: None,
     };
     (data, chunks)
-}
-
-/// What a reader should know; of a duet first what its seconds say, which no row does.
-fn notes(analysis: &ExperimentAnalysis) -> Vec<String> {
-    let duet = analysis.duet.as_ref();
-    let mut notes: Vec<String> = duet.map(words::comparison::sentences).unwrap_or_default();
-    notes.extend(duet.into_iter().flat_map(|duet| duet.notes.clone()));
-    notes.extend(analysis.notes.iter().cloned());
-    notes
 }
 
 /// The last result of each planned trial, by index, as the analysis takes them.
@@ -113,12 +102,13 @@ fn head(
             list(&names.candidates)
         ),
     };
-    let reproduce = match measured.as_slice() {
-        [one] if !experiment && search.is_none() => {
-            let candidate = results.iter().find(|r| r.trial.is_some()).map(|r| r.planned.candidate.as_str());
-            super::reproduce::line(one, candidate.unwrap_or_default())
-        }
-        _ => analysis.reproduce.clone(),
+    // Of trials made one by one the header knows at most the first's command. A search's is in its header.
+    let one_by_one = !experiment && !measured.is_empty() && results.iter().all(|r| r.capacity.is_none());
+    let reproduce = if one_by_one {
+        let trials = results.iter().filter_map(|r| Some((r.trial.as_ref()?, r.planned.candidate.as_str())));
+        super::reproduce::lines(trials)
+    } else {
+        analysis.reproduce.clone()
     };
     Head {
         name: analysis.name.clone(),

@@ -61,6 +61,9 @@ pub struct PageData {
     /// Plans that search for the highest sustainable rate; their probes are in the chunk `c` + plan.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub capacities: Vec<Capacity>,
+    /// Both candidates beside each other, where they ran at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duet: Option<Duet>,
     /// Where the list of runs is, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub home: Option<String>,
@@ -321,6 +324,63 @@ pub struct Source {
     pub doubts: Vec<(String, String)>,
     /// Candidates of its tables without a figure here.
     pub not_here: Vec<String>,
+}
+
+/// Two that ran at once, in places that they changed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Duet {
+    /// Index of the candidate that is compared with.
+    pub a: usize,
+    /// Index of the one that is compared.
+    pub b: usize,
+    /// Every figure under every plan.
+    pub rows: Vec<DuetRow>,
+    /// Index of a plan, and what was measured of it: `6 blocks of one run, both at once, …`.
+    pub amounts: Vec<(usize, String)>,
+    /// How the intervals were obtained.
+    pub method: String,
+    /// What the table's words mean.
+    pub legend: &'static str,
+    /// What a reader should know besides.
+    pub notes: Vec<String>,
+    /// The command that would tell more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// A figure of both under a plan.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DuetRow {
+    /// Index of the plan.
+    pub plan: usize,
+    /// Index of the figure.
+    pub figure: usize,
+    /// A's.
+    pub a: Option<DuetSide>,
+    /// B's.
+    pub b: Option<DuetSide>,
+    /// B over A.
+    pub ratio: Option<Short>,
+    /// The same as a change: `−5.0 %`.
+    pub change: String,
+    /// What two equals would show: `±0.9 %`.
+    pub noise: String,
+    /// `better`, `worse`, `equivalent`, `inconclusive`, or `none` where there is nothing to say it from.
+    pub finding: &'static str,
+    /// The finding in words: `FASTER`, `inconclusive: about 12 more blocks`.
+    pub verdict: String,
+    /// Why there is no finding, or no better one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// A side's figure.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DuetSide {
+    /// Over its trials.
+    pub estimate: Short,
+    /// Print `≥`: the client was the limit.
+    pub at_least: bool,
 }
 
 /// Plans, or trials of `prony load`, that differ in one thing only.

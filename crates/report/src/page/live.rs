@@ -41,8 +41,10 @@ pub struct LiveTrial {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum LiveEvent {
-    /// How the load stands.
+    /// A point of the plots: see [`LivePoint`].
     Point(LivePoint),
+    /// How the load stands, where the plots' points are further apart than this comes.
+    Now(LivePoint),
     /// A trial begins; points are its own from now on.
     TrialBegins {
         /// Which.
@@ -61,7 +63,7 @@ pub enum LiveEvent {
     },
 }
 
-/// A quarter of a second of a load.
+/// A quarter of a second of a load; of a long one as many of them together as [`LivePoint::of`] says.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct LivePoint {
     /// Since the load's start, warm-up included.
@@ -72,6 +74,9 @@ pub struct LivePoint {
     pub completed: u64,
     /// Completed per second since the point before.
     pub per_s: f64,
+    /// Quarters of a second that it stands for. Of several the rate is their mean, and everything below
+    /// the highest of theirs, so that no second's trouble is lost.
+    pub of: u32,
     /// Requests on a connection now.
     pub in_flight: u64,
     /// Requests failed in the last whole second of the window.
@@ -84,6 +89,37 @@ pub struct LivePoint {
     pub p99_ns: Option<u64>,
     /// The longest.
     pub max_ns: Option<u64>,
+}
+
+impl LivePoint {
+    /// This point and the next one as one, after the point `before` both.
+    #[must_use]
+    pub fn with(&self, next: &LivePoint, before: &LivePoint) -> LivePoint {
+        LivePoint {
+            elapsed_ns: next.elapsed_ns,
+            in_window: next.in_window,
+            completed: next.completed,
+            per_s: LivePoint::per_s(before, next.completed, next.elapsed_ns),
+            of: self.of + next.of,
+            in_flight: self.in_flight.max(next.in_flight),
+            // `None` is less than any.
+            failed: self.failed.max(next.failed),
+            connections: self.connections.max(next.connections),
+            p50_ns: self.p50_ns.max(next.p50_ns),
+            p99_ns: self.p99_ns.max(next.p99_ns),
+            max_ns: self.max_ns.max(next.max_ns),
+        }
+    }
+
+    /// Requests per second, to a tenth, from a point to a count at a later instant; 0 at the same one.
+    #[expect(clippy::cast_precision_loss, reason = "counts and nanoseconds of a load, shown to a tenth")]
+    pub fn per_s(before: &LivePoint, completed: u64, elapsed_ns: u64) -> f64 {
+        let since_ns = elapsed_ns.saturating_sub(before.elapsed_ns);
+        if since_ns == 0 {
+            return 0.0;
+        }
+        (completed.saturating_sub(before.completed) as f64 * 1e10 / since_ns as f64).round() / 10.0
+    }
 }
 
 /// A trial in one line.
@@ -154,7 +190,7 @@ pub fn runs(entries: &[RunEntry], history: Option<&str>) -> Result<String, NoPag
 /// A run log as a line of the list.
 pub fn entry(log: &prony_record::run_log::RunLog, file: &str, href: String) -> RunEntry {
     let analysis = prony_analysis::experiment::analyse(log);
-    let experiment = log.header.name != "load";
+    let experiment = !log.header.is_one_by_one();
     RunEntry {
         href,
         file: file.to_owned(),

@@ -9,6 +9,7 @@ mod assemble;
 mod capacity;
 pub mod data;
 mod detail;
+mod duet;
 mod history;
 pub mod live;
 mod pack;
@@ -22,6 +23,7 @@ mod tests;
 mod trial_head;
 
 pub use history::{HistoryFrom, history};
+pub use reproduce::command;
 pub use shell::{NoPage, POLICY_LIVE};
 
 use prony_record::run_log::RunLog;

@@ -1,17 +1,45 @@
 //! The line that applies a trial's load again.
 
-use prony_record::plan::{PlanRecord, REDACTED, StageRecord};
+use prony_record::plan::{PlanRecord, REDACTED, StageRecord, is_secret_by_custom};
 use prony_record::trial::Trial;
 
 use crate::format;
 
 /// What `prony load` calls the target it starts itself.
 const EMBEDDED: &str = "embedded target";
+/// What an address begins with that is a Unix socket's path.
+const UNIX: &str = "unix:";
+/// How a record calls the order of a list that is drawn from the seed.
+const SHUFFLED: &str = "shuffled";
+/// Different lines of a run log that are shown together.
+const LINES_MAX: usize = 8;
 
-/// `prony load http://127.0.0.1:8080/ -c 100 -d 30s`: flags where they are not the defaults. What
-/// the record does not hold (a body, a secret) stands in it as what is to be put there.
+/// [`command`] of a trial.
 pub(super) fn line(trial: &Trial, candidate: &str) -> String {
-    let plan = &trial.plan;
+    command(&trial.plan, &trial.target.address, candidate)
+}
+
+/// The different lines of several trials, one below the other, in the order in which they were run.
+pub(super) fn lines<'a>(trials: impl Iterator<Item = (&'a Trial, &'a str)>) -> String {
+    let mut different: Vec<String> = Vec::new();
+    for line in trials.map(|(trial, candidate)| line(trial, candidate)) {
+        if !different.contains(&line) {
+            different.push(line);
+        }
+    }
+    let more = different.len().saturating_sub(LINES_MAX);
+    different.truncate(LINES_MAX);
+    if more > 0 {
+        let more = format::count(more as u64, "more load", "more loads");
+        different.push(format!("# and {more}: each trial's own line is on its sheet"));
+    }
+    different.join("\n")
+}
+
+/// `prony load http://127.0.0.1:8080/ -c 100 -d 30s`: flags where they are not the defaults, of a plan
+/// that was applied to an `address` (`127.0.0.1:8080`, `unix:/run/app.sock`). What the record does not
+/// hold (a body, a secret, a certificate) stands in it as what is to be put there: `@BODY`, `@env:NAME`.
+pub fn command(plan: &PlanRecord, address: &str, candidate: &str) -> String {
     let mut words = vec!["prony load".to_owned()];
     // The embedded target has another port each time, and is what is loaded without a URL.
     if candidate != EMBEDDED {
@@ -19,13 +47,19 @@ pub(super) fn line(trial: &Trial, candidate: &str) -> String {
     }
     words.extend(load(plan));
     words.extend(request(plan));
+    words.extend(address.strip_prefix(UNIX).map(|path| format!("--unix {}", quoted(path))));
     words.extend(client(plan));
+    words.extend(tls(plan));
     words.join(" ")
 }
 
 /// How much, when and how long.
 fn load(plan: &PlanRecord) -> Vec<String> {
-    let mut words = vec![format!("-c {}", plan.connections)];
+    let mut words = Vec::new();
+    // Stages of connections say how many themselves, and -c beside them is refused.
+    if plan.stages.iter().all(|stage| stage.to_connections.is_none()) {
+        words.push(format!("-c {}", plan.connections));
+    }
     if plan.threads != 1 {
         words.push(format!("-t {}", plan.threads));
     }
@@ -33,7 +67,10 @@ fn load(plan: &PlanRecord) -> Vec<String> {
         words.push(format!("-R {rate}"));
     }
     if plan.arrivals == "poisson" {
-        words.push(format!("--arrivals poisson --seed {}", plan.seed));
+        words.push("--arrivals poisson".to_owned());
+    }
+    if plan.arrivals == "poisson" || plan.targets.as_ref().is_some_and(|list| list.order == SHUFFLED) {
+        words.push(format!("--seed {}", plan.seed));
     }
     words.extend(plan.stages.iter().map(stage));
     if let Some(n) = plan.requests {
@@ -54,15 +91,22 @@ fn request(plan: &PlanRecord) -> Vec<String> {
         words.push(format!("-m {}", quoted(&plan.method)));
     }
     for (name, value) in &plan.headers {
-        let value = if value == REDACTED { "@env:SECRET" } else { value };
-        words.push(format!("-H {}", quoted(&format!("{name}: {value}"))));
+        if value != REDACTED {
+            words.push(format!("-H {}", quoted(&format!("{name}: {value}"))));
+            continue;
+        }
+        words.push(format!("-H {}", quoted(&format!("{name}: @env:{}", variable(name)))));
+        // It was asked for, and without it the value would be written now.
+        if !is_secret_by_custom(name) {
+            words.push(format!("--redact {}", quoted(name)));
+        }
     }
     if plan.body_bytes > 0 {
         words.push("-b @BODY".to_owned());
     }
     if let Some(list) = &plan.targets {
         words.push(
-            if list.order == "shuffled" { "--targets FILE --shuffle" } else { "--targets FILE" }.to_owned(),
+            if list.order == SHUFFLED { "--targets FILE --shuffle" } else { "--targets FILE" }.to_owned(),
         );
     }
     if let Some(status) = plan.expect_status {
@@ -89,6 +133,9 @@ fn client(plan: &PlanRecord) -> Vec<String> {
     if plan.spin {
         words.push("--spin".to_owned());
     }
+    if plan.user_clock {
+        words.push("--user-clock".to_owned());
+    }
     if !plan.sources.is_empty() {
         words.push(format!("--source {}", quoted(&plan.sources.join(","))));
     }
@@ -96,12 +143,31 @@ fn client(plan: &PlanRecord) -> Vec<String> {
         let cpus: Vec<String> = plan.cpus.iter().map(ToString::to_string).collect();
         words.push(format!("--pin {}", cpus.join(",")));
     }
-    match plan.tls.as_ref().map(|tls| tls.verify.as_str()) {
-        Some("none") => words.push("-k".to_owned()),
-        Some("cacert") => words.push("--cacert FILE".to_owned()),
+    words
+}
+
+/// How TLS is spoken.
+fn tls(plan: &PlanRecord) -> Vec<String> {
+    let Some(tls) = &plan.tls else { return Vec::new() };
+    let mut words = Vec::new();
+    match tls.verify.as_str() {
+        "none" => words.push("-k".to_owned()),
+        "cacert" => words.push("--cacert FILE".to_owned()),
         _ => {}
     }
+    if tls.client_certificate {
+        words.push("--cert FILE".to_owned());
+    }
+    if tls.resumption == "off" {
+        words.push("--tls-resumption off".to_owned());
+    }
     words
+}
+
+/// The environment's variable that a header's value is read from: `X-Api-Key` from `X_API_KEY`.
+fn variable(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
+    name.chars().map(plain).collect()
 }
 
 fn stage(stage: &StageRecord) -> String {
@@ -111,12 +177,13 @@ fn stage(stage: &StageRecord) -> String {
     }
 }
 
-/// A duration as flags take it, in whole milliseconds where it is not in whole seconds.
+/// A duration as flags take it, whole in the largest unit that has it whole.
 fn time(ns: u64) -> String {
-    match ns {
-        0 => "0".to_owned(),
-        ns if ns.is_multiple_of(1_000_000_000) => format!("{}s", ns / 1_000_000_000),
-        ns => format!("{}ms", ns / 1_000_000),
+    let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
+    let whole = units.into_iter().find(|(_, unit)| ns.is_multiple_of(*unit));
+    match whole {
+        Some((unit, size)) if ns > 0 => format!("{}{unit}", ns / size),
+        _ => "0".to_owned(),
     }
 }
 
@@ -133,6 +200,8 @@ fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use prony_record::plan::TlsPlanRecord;
+
     use super::*;
     use crate::fixtures;
 
@@ -156,7 +225,43 @@ mod tests {
         trial.plan.method = "POST".into();
         let line = line(&trial, "a");
         assert!(line.starts_with(r"prony load 'http://h/?a=1&b=$(x)'\''' -c"), "{line}");
-        assert!(line.ends_with("-H 'Authorization: @env:SECRET' -b @BODY"), "{line}");
+        assert!(line.ends_with("-H 'Authorization: @env:AUTHORIZATION' -b @BODY"), "{line}");
+        // What was redacted because it was asked for is asked for again.
+        trial.plan.headers = vec![("X-Own".into(), REDACTED.into())];
+        let line = super::line(&trial, "a");
+        assert!(line.contains("-H 'X-Own: @env:X_OWN' --redact X-Own"), "{line}");
+    }
+
+    #[test]
+    fn a_socket_and_tls_are_said() {
+        let mut trial = fixtures::closed();
+        trial.target.address = "unix:/run/my app.sock".into();
+        assert!(line(&trial, "a").ends_with("--unix '/run/my app.sock'"), "{}", line(&trial, "a"));
+        let mut trial = fixtures::closed();
+        trial.plan.tls = Some(TlsPlanRecord {
+            verify: "none".into(),
+            resumption: "off".into(),
+            alpn: "http/1.1".into(),
+            client_certificate: true,
+        });
+        assert!(line(&trial, "a").ends_with("-k --cert FILE --tls-resumption off"), "{}", line(&trial, "a"));
+    }
+
+    #[test]
+    fn several_loads_are_their_different_lines() {
+        let (closed, open) = (fixtures::closed(), fixtures::overloaded());
+        let both = lines([(&closed, "a"), (&closed, "a"), (&open, "a")].into_iter());
+        assert_eq!(both, format!("{}\n{}", line(&closed, "a"), line(&open, "a")));
+        let many: Vec<Trial> = (1..=LINES_MAX as u32 + 3)
+            .map(|connections| {
+                let mut trial = fixtures::closed();
+                trial.plan.connections = connections;
+                trial
+            })
+            .collect();
+        let many = lines(many.iter().map(|trial| (trial, "a")));
+        assert_eq!(many.lines().count(), LINES_MAX + 1);
+        assert!(many.ends_with("# and 3 more loads: each trial's own line is on its sheet"), "{many}");
     }
 
     #[test]
@@ -164,6 +269,13 @@ mod tests {
         let mut trial = fixtures::closed();
         trial.plan.stages =
             vec![StageRecord { duration_ns: 1_500_000_000, to_rate_per_s: None, to_connections: Some(40) }];
-        assert!(line(&trial, "a").contains(" --stage 1500ms:40c --warmup 3s"), "{}", line(&trial, "a"));
+        assert_eq!(line(&trial, "a"), "prony load http://127.0.0.1:8080/ --stage 1500ms:40c --warmup 3s");
+        trial.plan.stages[0] =
+            StageRecord { duration_ns: 500_000, to_rate_per_s: Some(40.0), to_connections: None };
+        assert!(
+            line(&trial, "a").contains(" -c 100 --stage 500us:40/s --warmup 3s"),
+            "{}",
+            line(&trial, "a")
+        );
     }
 }

@@ -106,6 +106,46 @@ fn trials_of_load_open_on_the_trial_and_say_how_to_make_it_again() {
 }
 
 #[test]
+fn several_loads_say_each_its_line() {
+    let mut log = fixtures::run();
+    log.header.name = "load".into();
+    log.header.reproduce = "the first one's".into();
+    log.results.truncate(3);
+    log.results[1].trial.as_mut().unwrap().plan.rate_per_s = Some(250.0);
+    let data = data(&file(&log));
+    let url = "prony load http://127.0.0.1:8080/ -c 100";
+    assert_eq!(
+        data["head"]["reproduce"],
+        format!("{url} -d 30s --warmup 3s\n{url} -R 250 -d 30s --warmup 3s")
+    );
+}
+
+#[test]
+fn a_duet_s_comparison_is_a_table_and_no_note() {
+    let data = data(&file(&fixtures::duet()));
+    let duet = &data["duet"];
+    assert_eq!((&duet["a"], &duet["b"]), (&Value::from(0), &Value::from(1)));
+    let row = |figure: usize| {
+        duet["rows"].as_array().unwrap().iter().find(|row| row["figure"] == figure).unwrap().clone()
+    };
+    for (figure, finding, verdict) in
+        [(0, "better", "FASTER"), (1, "worse", "SLOWER"), (2, "worse", "SLOWER")]
+    {
+        let row = row(figure);
+        assert_eq!((&row["finding"], &row["verdict"]), (&finding.into(), &verdict.into()), "{row}");
+        let number = |end: &str| row["ratio"][end].as_f64().unwrap();
+        assert!((number("point") - 2.0).abs() < 0.01, "{row}");
+        assert!(number("low") < number("point") && number("point") < number("high"), "{row}");
+        assert!(row["a"]["estimate"]["point"].is_number() && row["noise"].as_str().unwrap().starts_with('±'));
+    }
+    assert!(duet["amounts"][0][1].as_str().unwrap().contains("3 blocks of one run, both at once"), "{duet}");
+    assert!(duet["legend"].as_str().unwrap().contains("two equals"));
+    let notes = data["notes"].to_string();
+    assert!(!notes.contains("A/A"), "{notes}");
+    assert!(self::data(&file(&fixtures::run()))["duet"].is_null());
+}
+
+#[test]
 fn a_trial_without_a_measurement_is_listed_with_its_failure() {
     let mut log = fixtures::run();
     log.results[4].trial = None;

@@ -1,7 +1,7 @@
 //! A comparison's words, the same in every view.
 
 use prony_analysis::compare::Finding;
-use prony_analysis::comparison::{Comparison, FigureComparison, PlanComparison};
+use prony_analysis::comparison::{Comparison, FigureComparison, PlanComparison, is_at_least};
 use prony_analysis::figure::{Figure, Percentile};
 use prony_record::Estimate;
 
@@ -24,7 +24,7 @@ pub(crate) fn figure(figure: Figure) -> String {
 /// A side's value in the unit of [`figure`].
 pub(crate) fn value(figure: Figure, estimate: Option<&Estimate>) -> String {
     let Some(estimate) = estimate else { return WITHHELD.to_owned() };
-    let at_least = if estimate.no_interval.as_deref() == Some("it is at least that") { "≥ " } else { "" };
+    let at_least = if is_at_least(estimate) { "≥ " } else { "" };
     let point = estimate.point;
     let shown = match figure {
         Figure::Throughput => format::rate(point),
@@ -115,25 +115,6 @@ pub(crate) fn sides(comparison: &Comparison) -> (String, String) {
         (a, b) if a == b => ("A".to_owned(), "B".to_owned()),
         sides => sides,
     }
-}
-
-/// Every figure in a sentence, for views without the table.
-pub(crate) fn sentences(comparison: &Comparison) -> Vec<String> {
-    let (a, b) = sides(comparison);
-    let mut all = Vec::new();
-    for plan in &comparison.plans {
-        for found in plan.figures.iter().filter(|found| found.finding.is_some()) {
-            let (change, interval) = changes(found);
-            all.push(format!(
-                "{} under {}: {b} {change} against {a} (95 %: {interval}; A/A {}), {}",
-                found.figure,
-                plan.name,
-                noise(found),
-                verdict(found, comparison.paired)
-            ));
-        }
-    }
-    all
 }
 
 /// What the words mean, below a table.

@@ -10,7 +10,7 @@ use crate::target::Target;
 
 use super::super::Case;
 use super::super::answer::{Deed, Then};
-use super::super::nature::{Nature, Service};
+use super::super::nature::{ConnectFate, Mischief, Nature, Service};
 use super::{MS, S, all_are, histogram};
 
 /// A closed load of one connection that carries so many requests at once.
@@ -95,6 +95,31 @@ fn behind_one_that_expires_all_are_abandoned_at_its_timeout() {
 }
 
 #[test]
+fn the_time_of_those_behind_the_first_runs_from_the_connects_end_too() {
+    // The connection from before the clock is closed before the start: the requests wait for another one.
+    let mut nature = Nature::ideal(0);
+    (nature.mischief, nature.mischief_ns) = (vec![(Mischief::Close, 1)], MS);
+    (nature.connects, nature.connect_ns) = (vec![(ConnectFate::Later, 1)], 40 * MS);
+    nature.service = Service::Queue { low_ns: 20 * MS, high_ns: 20 * MS };
+    let mut long = 0;
+    for seed in 0..20 {
+        nature.seed = seed;
+        let mut case = pipelined(3, nature.clone());
+        case.plan.stop = Stop { duration: None, requests: Some(3) };
+        case.plan.timeout = Duration::from_millis(50);
+        let played = case.play();
+        let m = played.sound();
+        // Answers come 20, 40 and 60 ms after the connect's end, whenever that was.
+        assert_eq!((m.requests.completed, m.requests.failed), (2, 1), "{seed}: {:?}", m.errors);
+        assert_eq!(m.errors[&ErrorKind::RequestTimeout].count, 1);
+        let connect_ns = m.window_end_ns - 1 - m.window_start_ns - 50 * MS;
+        all_are(&m.latency.connect_wait, connect_ns, 2);
+        long += u32::from(connect_ns > 10 * MS);
+    }
+    assert!(long > 10, "{long} of the connects were so long that 40 ms after them is past 50 ms");
+}
+
+#[test]
 fn a_pause_after_a_failure_is_for_all_places_of_the_connection() {
     for pipeline in [1, 16] {
         let mut nature = Nature::ideal(10_000);
@@ -106,6 +131,26 @@ fn a_pause_after_a_failure_is_for_all_places_of_the_connection() {
         // At 0, and after pauses of 1, 2, 4, … ms with the next that is due.
         let connects = played.worlds[0].borrow().connects;
         assert!(connects <= 12, "{pipeline}: {connects}");
+    }
+}
+
+#[test]
+fn of_places_that_wait_the_one_free_longest_begins_first() {
+    // A worker that is behind by more than a pause: while places of a connection wait to begin again after
+    // theirs, requests on others of its places time out.
+    for seed in 0..5 {
+        let mut nature = Nature { seed, ..Nature::ideal(MS / 10) };
+        nature.call_cost_ns = 200_000;
+        nature.deeds = [Deed::Good, Deed::ResetNow, Deed::Never].map(|deed| (deed, 1)).to_vec();
+        let mut case = pipelined(9, nature);
+        case.plan.connections = 10;
+        case.plan.timeout = Duration::from_millis(5);
+        case.plan.stop.duration = Some(Duration::from_millis(100));
+        let played = case.play();
+        let m = played.sound();
+        for kind in [ErrorKind::Reset, ErrorKind::RequestTimeout] {
+            assert!(m.errors[&kind].count > 0, "{seed}: {:?}", m.errors);
+        }
     }
 }
 

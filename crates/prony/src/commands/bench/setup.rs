@@ -14,8 +14,8 @@ use prony_report::format::count;
 
 use super::{adaptive, candidates, duet};
 use crate::cli::BenchArguments;
+use crate::commands::parse_cpus;
 use crate::commands::servers::{catalogue, engine, layout, native_memory};
-use crate::commands::{load, parse_cpus};
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -140,7 +140,7 @@ fn resumed_log(arguments: &BenchArguments) -> Result<Option<(PathBuf, RunLog)>, 
         (file, _) => file,
     };
     let log = RunLog::read(Path::new(path))?;
-    if log.header.name == load::RUN_NAME {
+    if log.header.is_one_by_one() {
         return Err(Failure::usage(format!(
             "{path} holds trials of `prony load`: there is nothing to resume."
         )));

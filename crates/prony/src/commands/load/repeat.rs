@@ -9,7 +9,7 @@ use prony_report::terminal::{self, TerminalOptions};
 use prony_report::{format, json};
 
 use super::super::{thresholds, write_file};
-use super::{Log, Scene, is_embedded, log_of};
+use super::{Log, Scene, append, is_embedded, log_of};
 use crate::cli::LoadArguments;
 use crate::failure::Failure;
 
@@ -58,7 +58,7 @@ pub(super) fn run(
             Ok((_, trial)) => {
                 tell(arguments, (nth, times), &trial, scene);
                 if let Some(log) = &mut log {
-                    log.append(arguments, &trial)?;
+                    append(log, arguments, &trial)?;
                 }
                 trials.push(trial);
             }

@@ -15,6 +15,7 @@ mod coverage;
 mod docs;
 mod e2e;
 mod fuzz;
+mod median;
 mod peers;
 mod rotation;
 mod soak;

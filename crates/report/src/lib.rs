@@ -7,6 +7,7 @@
 //! withheld here. Labels, URLs and error messages come from outside and are
 //! escaped for the format they are put into.
 
+pub mod command;
 pub mod csv;
 #[cfg(test)]
 mod fixtures;

@@ -152,9 +152,17 @@ pub(crate) fn throughput(trial: &Trial) -> String {
     format!("{bound}{}", format::rate(trial.throughput.requests_per_s.point))
 }
 
-/// `±0.4 %`, where there is an interval.
+/// `±0.4 %`, where there is an interval; `over ±100 %` where it is wider than twice the figure.
 pub(crate) fn plus_minus(estimate: &Estimate) -> Option<String> {
-    estimate.relative_half_width().map(|half| format!("±{}", format::percent(half)))
+    half_width(estimate)
+        .map(|half| half.strip_prefix('>').map_or(format!("±{half}"), |most| format!("over ±{most}")))
+}
+
+/// The same without the sign, for a column under it: `0.4 %`, `>100 %`. Of an interval that is wider than twice the
+/// figure no side is half of it, so a number would say nothing.
+pub(crate) fn half_width(estimate: &Estimate) -> Option<String> {
+    let half = estimate.relative_half_width()?;
+    Some(if half > 1.0 { ">100 %".to_owned() } else { format::percent(half) })
 }
 
 /// What was asked of the target, in a line: `GET / · 100 connections, closed loop, 1 thread · 30.0 s after 3.0 s warm-up`.
@@ -395,6 +403,15 @@ mod tests {
             ["p50_ns", "p99_ns", "p999_ns", "p9999_ns"].map(percentile),
             ["p50", "p99", "p99.9", "p99.99"]
         );
+    }
+
+    #[test]
+    fn an_interval_wider_than_twice_its_figure_has_no_half() {
+        let wide = |half: f64| Estimate::new(10.0, 10.0 * (1.0 - half), 10.0 * (1.0 + half), 3);
+        assert_eq!(plus_minus(&wide(0.5)).as_deref(), Some("±50 %"));
+        assert_eq!(plus_minus(&wide(82.8)).as_deref(), Some("over ±100 %"));
+        assert_eq!(half_width(&wide(82.8)).as_deref(), Some(">100 %"));
+        assert_eq!(plus_minus(&Estimate::bare(10.0, 1, "one trial")), None);
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::figures::{Estimate, Figure, Runs};
+use super::figures::{Figure, Runs};
+use crate::median::Estimate;
 
 /// One bar: a figure, and what it has to be.
 #[derive(Debug)]

@@ -1,10 +1,10 @@
 //! From runs to figures: one run's value, a tool's median over rounds, Prony's ratio to it.
 
-use prony_stats::order::{Quantile, interval_ranks};
 use serde::Serialize;
 
 use super::child::Cost;
 use super::claims::Claim;
+use crate::median::Estimate;
 
 /// One run of one tool.
 #[derive(Debug, Clone, Serialize)]
@@ -147,28 +147,6 @@ fn real(count: u64) -> f64 {
     count as f64
 }
 
-/// A median with its order-statistic interval at 95 %.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(super) struct Estimate {
-    pub(super) median: f64,
-    /// `None` below six values, where no two of them are 95 % sure to enclose the median.
-    pub(super) interval: Option<(f64, f64)>,
-    pub(super) n: usize,
-}
-
-impl Estimate {
-    /// Of these values; `None` of nothing.
-    pub(super) fn of(mut values: Vec<f64>) -> Option<Estimate> {
-        values.sort_by(f64::total_cmp);
-        let n = values.len() as u64;
-        let half = Quantile::new(0.5)?;
-        let at = |rank: u64| usize::try_from(rank - 1).ok().and_then(|index| values.get(index)).copied();
-        let interval = interval_ranks(n, half, prony_stats::CONFIDENCE)
-            .and_then(|(low, high)| Some((at(low)?, at(high)?)));
-        Some(Estimate { median: at(half.rank(n)?)?, interval, n: values.len() })
-    }
-}
-
 /// A set of runs, asked for figures.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Runs<'a>(pub(super) &'a [Run]);
@@ -236,14 +214,6 @@ pub(super) mod tests {
         let cpu = Figure::CpuPerRequest;
         let ratio = Runs(&runs).ratio("closed", ("prony", cpu), ("wrk", cpu)).unwrap();
         assert_eq!((ratio.median, ratio.interval, ratio.n), (0.5, Some((0.5, 0.5)), 9));
-    }
-
-    #[test]
-    fn a_median_of_nine_lies_between_its_second_and_its_eighth() {
-        let e = Estimate::of((1..=9).rev().map(f64::from).collect()).unwrap();
-        assert_eq!((e.median, e.interval, e.n), (5.0, Some((2.0, 8.0)), 9));
-        assert_eq!(Estimate::of(vec![1.0; 5]).unwrap().interval, None);
-        assert_eq!(Estimate::of(Vec::new()), None);
     }
 
     #[test]

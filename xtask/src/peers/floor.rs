@@ -15,7 +15,7 @@ use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::socket::{MsgFlags, recv, send};
 
-use super::figures::Estimate;
+use crate::median::Estimate;
 
 /// Bytes asked of one read that copies.
 const READ_BYTES: usize = 64 << 10;

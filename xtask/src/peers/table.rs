@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::bars::Reached;
-use super::figures::{Estimate, Figure, Run, Runs};
+use super::figures::{Figure, Run, Runs};
 use super::measure::count_differs;
 use super::scenarios::{Scenario, Subject};
 use super::store::Comparison;
+use crate::median::Estimate;
 
 /// The whole page.
 pub(super) fn page(comparison: &Comparison) -> String {

@@ -16,7 +16,7 @@ use prony_record::one_by_one::OneByOne;
 use prony_record::run_log::{Header, NamedPlan, PlannedTrial, RunLog, TrialResult};
 use prony_record::trial::Validity;
 use prony_record::{Tool, Trial, rfc3339};
-use prony_report::page;
+use prony_report::command::command;
 use prony_report::terminal::{self, TerminalOptions};
 
 use super::embedded::Embedded;
@@ -211,7 +211,7 @@ fn header(arguments: &LoadArguments, trial: &Trial) -> Header {
     OneByOne {
         tool: Tool::this(),
         created_at: rfc3339(SystemTime::now()),
-        reproduce: page::command(&trial.plan, &trial.target.address, &candidate),
+        reproduce: command(&trial.plan, &trial.target.address, &candidate),
         host: trial.host.clone(),
         candidate,
         plan: NamedPlan {

@@ -106,7 +106,7 @@ fn head(
     let one_by_one = !experiment && !measured.is_empty() && results.iter().all(|r| r.capacity.is_none());
     let reproduce = if one_by_one {
         let trials = results.iter().filter_map(|r| Some((r.trial.as_ref()?, r.planned.candidate.as_str())));
-        super::reproduce::lines(trials)
+        crate::command::lines(trials)
     } else {
         analysis.reproduce.clone()
     };

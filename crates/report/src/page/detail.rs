@@ -9,7 +9,8 @@ use prony_record::trial::{
 };
 use serde::Serialize;
 
-use super::{pack, reproduce};
+use super::pack;
+use crate::command;
 use crate::words;
 
 /// Everything about a trial that its place in the list does not say.
@@ -97,7 +98,7 @@ pub(super) fn detail(result: &TrialResult) -> Option<Detail<'_>> {
     let trial = result.trial.as_ref()?;
     Some(Detail {
         plan_line: words::plan_line(trial),
-        reproduce: reproduce::line(trial, &result.planned.candidate),
+        reproduce: command::line(trial, &result.planned.candidate),
         url: &trial.target.url,
         address: &trial.target.address,
         started_at: &trial.started_at,

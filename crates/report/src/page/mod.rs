@@ -15,7 +15,6 @@ pub mod live;
 mod pack;
 mod published;
 mod ranking;
-mod reproduce;
 pub mod shell;
 mod sweep;
 #[cfg(test)]
@@ -23,7 +22,6 @@ mod tests;
 mod trial_head;
 
 pub use history::{HistoryFrom, history};
-pub use reproduce::command;
 pub use shell::{NoPage, POLICY_LIVE};
 
 use prony_record::run_log::RunLog;

@@ -78,7 +78,8 @@ mod tests {
          answered 416,100   200: 416,100   failed 0   in flight at the end 100
          read 49.6 MB (1.65 MB/s) · client 7.9 % of one core, 5.70 µs a request
          – p99.99 has 42 samples beyond it, 100 are needed: -d 75s
-         Next  prony load … -c 100 -d 30s -R 10k
+         Next  prony load http://127.0.0.1:8080/ -c 100 -R 10000 --seed 7 -d 30s \
+               --targets FILE --shuffle
         ");
         assert!(shown.lines().all(|line| line.chars().count() <= 80));
     }

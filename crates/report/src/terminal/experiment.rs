@@ -145,11 +145,8 @@ impl Has {
 
     fn cells(self, row: &Row, room: usize) -> Vec<String> {
         let pm = |e: &Option<prony_record::Estimate>| {
-            let half = e.as_ref().and_then(prony_record::Estimate::relative_half_width);
-            half.map_or_else(
-                || if e.is_some() { WITHHELD.to_owned() } else { String::new() },
-                format::percent,
-            )
+            let half = e.as_ref().and_then(words::half_width);
+            half.unwrap_or_else(|| if e.is_some() { WITHHELD.to_owned() } else { String::new() })
         };
         let figure = |figure: Option<String>| figure.unwrap_or_else(|| WITHHELD.to_owned());
         let label = format::truncate(&format::printable(&row.candidate), room);

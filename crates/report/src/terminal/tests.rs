@@ -26,7 +26,7 @@ fn a_valid_trial_in_closed_arrivals() {
      answered 416,100   200: 416,100   failed 0   in flight at the end 100
      read 49.6 MB (1.65 MB/s) · client 7.9 % of one core, 5.70 µs a request
      – p99.99 has 42 samples beyond it, 100 are needed: -d 75s
-     Next  prony load http://127.0.0.1:8080/ -c 100 -d 30s -R 10k
+     Next  prony load http://127.0.0.1:8080/ -c 100 -R 10000 -d 30s
     ");
 }
 
@@ -54,7 +54,7 @@ fn a_trial_over_tls_says_how_and_that_nobody_was_checked() {
     insta::assert_snapshot!(lines.join("\n"), @r"
     GET / · 100 connections, closed loop, 1 thread · TLS 1.3, server UNCHECKED ·
      TLS_AES_256_GCM_SHA384, X25519 · 100 full handshakes, 1,204 resumed
-     Next  prony load … -c 100 -d 30s -R 10k
+     Next  prony load https://127.0.0.1:8443/ -c 100 -R 10000 -d 30s -k
     ");
 }
 
@@ -76,7 +76,7 @@ fn an_overloaded_trial_in_open_arrivals() {
      read 49.6 MB (1.65 MB/s) · client 7.9 % of one core, 5.70 µs a request
      · overload: the wait for a connection grew 53 ms a second, to 1.57 s at the end
        → Ask for a rate that it carries, or give it more connections.
-     Next  prony load http://127.0.0.1:8080/ -c 500 -d 30s -R 18k
+     Next  prony load http://127.0.0.1:8080/ -c 500 -R 18000 -d 30s
     ");
 }
 
@@ -99,7 +99,7 @@ fn a_broken_trial() {
      – no interval for req/s: most requests failed
      · errors: 98 % of the requests failed; over 50 % is broken.
        → See what one request is told.
-     Next  prony load http://127.0.0.1:8080/ -n 1 -c 1
+     Next  prony load http://127.0.0.1:8080/ -c 1 -n 1
     ");
 }
 
@@ -144,14 +144,15 @@ fn an_open_trial_that_is_carried_asks_for_more() {
     t.outcome = prony_record::trial::Outcome::Carried;
     t.verdict.reasons.clear();
     let out = trial(&t, &TerminalOptions { target: Some(String::new()), ..plain() });
-    assert!(out.ends_with(" Next  prony load -c 500 -d 30s -R 32k\n"), "{out}");
+    assert!(out.ends_with(" Next  prony load -c 500 -R 32000 -d 30s\n"), "{out}");
 }
 
 #[test]
-fn what_flags_cannot_tell_is_not_put_into_a_command() {
+fn what_the_record_does_not_hold_is_asked_for_in_the_next_command() {
     let mut t = fixtures::closed();
     t.plan.headers = vec![("Authorization".into(), "[redacted]".into())];
-    assert!(trial(&t, &plain()).contains(" Next  prony load … -c 100 -d 30s -R 10k\n"));
+    let out = trial(&t, &plain());
+    assert!(out.ends_with(" -R 10000 -d 30s \\\n       -H 'Authorization: @env:AUTHORIZATION'\n"), "{out}");
 }
 
 #[test]

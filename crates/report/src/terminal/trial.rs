@@ -1,9 +1,10 @@
 //! One trial for the terminal.
 
+use prony_record::plan::PlanRecord;
 use prony_record::trial::{Bound, Effect, Outcome, Trial, Validity};
 
 use super::{Ink, TerminalOptions, by_request, latency, plot, push_wrapped, slo};
-use crate::{format, words};
+use crate::{command, format, words};
 
 /// Bars in the sparkline at most; longer windows are drawn in as many equal parts.
 const SPARKS: usize = 30;
@@ -44,7 +45,7 @@ pub fn trial(trial: &Trial, options: &TerminalOptions) -> String {
     reasons(&mut out, trial, width, ink);
     slo::push(&mut out, &trial.slo, width, ink);
     if let Some(next) = next(trial, options.target.as_deref()) {
-        push_line(&mut out, &format!(" Next  {}", ink.bold(&next)));
+        push_command(&mut out, " Next  ", &next, width, ink);
     }
     out
 }
@@ -324,62 +325,67 @@ fn reasons(out: &mut String, trial: &Trial, width: usize, ink: Ink) {
 }
 
 /// The command that answers the next question; none after an interruption or an invalid trial.
-fn next(trial: &Trial, target: Option<&str>) -> Option<String> {
+fn next(trial: &Trial, target: Option<&str>) -> Option<Vec<String>> {
     let staged = !trial.plan.stages.is_empty();
     if trial.interrupted || staged || trial.verdict.validity == Validity::Invalid {
         return None;
     }
-    let command = command_of(trial, target);
-    let load = load_flags(trial);
     let carried = trial.throughput.requests_per_s.point;
+    let of = |plan: &PlanRecord| command::next(plan, &trial.target.address, target.unwrap_or(&plan.url));
     let rate = match (trial.outcome, trial.plan.rate_per_s) {
         // One request, to see what it says.
-        (Outcome::Broken, _) => return Some(format!("{command} -n 1 -c 1")),
+        (Outcome::Broken, _) => {
+            let one = PlanRecord {
+                connections: 1,
+                threads: 1,
+                pipeline: 1,
+                requests: Some(1),
+                duration_ns: None,
+                rate_per_s: None,
+                arrivals: "closed".to_owned(),
+                ..trial.plan.clone()
+            };
+            return Some(of(&one));
+        }
         // Latency under saturation says little of latency in use: a rate that is carried with room says more.
         (Outcome::Carried, None) => carried * 0.75,
         (Outcome::Overloaded, _) => carried * 0.9,
         (Outcome::Carried, Some(rate)) if trial.throughput.bound == Bound::Exact => rate * 1.5,
         (Outcome::Carried, Some(_)) => return None,
     };
-    Some(format!("{command}{load} -R {}", rate_flag(rate)?))
+    let arrivals = if trial.plan.arrivals == "closed" { "constant" } else { &trial.plan.arrivals };
+    let rate_per_s = Some(rounded(rate)?);
+    Some(of(&PlanRecord { rate_per_s, arrivals: arrivals.to_owned(), ..trial.plan.clone() }))
 }
 
-/// A rate rounded to two digits, as `-R` takes it; `None` under one request a second.
-fn rate_flag(rate: f64) -> Option<String> {
+/// A command in bold behind a label, in as many lines of a shell as the width asks for.
+fn push_command(out: &mut String, label: &str, words: &[String], width: usize, ink: Ink) {
+    let indent = " ".repeat(label.chars().count());
+    let mut lines: Vec<String> = Vec::new();
+    for word in words {
+        match lines.last_mut() {
+            // Room for a space before it and for ` \` behind.
+            Some(line) if indent.len() + line.chars().count() + word.chars().count() + 3 <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.clone()),
+        }
+    }
+    let last = lines.len().saturating_sub(1);
+    for (at, line) in lines.iter().enumerate() {
+        let before = if at == 0 { label } else { &indent };
+        push_line(out, &format!("{before}{}{}", ink.bold(line), if at < last { " \\" } else { "" }));
+    }
+}
+
+/// A rate rounded to two digits; `None` under one request a second.
+fn rounded(rate: f64) -> Option<f64> {
     if !rate.is_finite() || rate < 1.0 {
         return None;
     }
     let unit = 10_f64.powf(rate.log10().floor() - 1.0).max(1.0);
-    let rounded = (rate / unit).round() * unit;
-    Some(if rounded >= 1e3 && rounded % 1e3 == 0.0 {
-        format!("{}k", rounded / 1e3)
-    } else {
-        rounded.to_string()
-    })
-}
-
-/// `prony load URL`; with `…` for the URL and what else was given, where the plan has more than flags tell here.
-fn command_of(trial: &Trial, target: Option<&str>) -> String {
-    let plan = &trial.plan;
-    let flags_of_tls = plan.tls.as_ref().is_some_and(|tls| !tls.is_default());
-    let more = !plan.headers.is_empty() || plan.body_bytes > 0 || !plan.keepalive || flags_of_tls;
-    let more = more || plan.targets.is_some();
-    if plan.method != "GET" || more || plan.pipeline > 1 {
-        return "prony load …".to_owned();
-    }
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-._~:/@%,+=[]".contains(c);
-    let url = format::printable(target.unwrap_or(&plan.url));
-    let quoted = if url.chars().all(plain) { url } else { format!("'{}'", url.replace('\'', "%27")) };
-    format!("prony load {quoted}").trim_end().to_owned()
-}
-
-/// The connections, threads and stop of a trial as flags, with a space before each.
-fn load_flags(trial: &Trial) -> String {
-    let plan = &trial.plan;
-    let threads = if plan.threads > 1 { format!(" -t {}", plan.threads) } else { String::new() };
-    let requests = plan.requests.map(|n| format!(" -n {n}")).unwrap_or_default();
-    let duration = plan.duration_ns.map(|ns| format!(" -d {}", format::flag_seconds(ns))).unwrap_or_default();
-    format!(" -c {}{threads}{requests}{duration}", plan.connections)
+    Some((rate / unit).round() * unit)
 }
 
 #[cfg(test)]
@@ -398,9 +404,24 @@ mod tests {
     }
 
     #[test]
+    fn a_long_command_is_still_one_for_a_shell() {
+        let words = ["prony load", "http://h/", "-c 100", "-H 'A: b c'"].map(str::to_owned);
+        let written = |width: usize| {
+            let mut out = String::new();
+            push_command(&mut out, " Next  ", &words, width, TerminalOptions::default().ink());
+            out
+        };
+        assert_eq!(written(80), " Next  prony load http://h/ -c 100 -H 'A: b c'\n");
+        assert_eq!(written(40), " Next  prony load http://h/ -c 100 \\\n       -H 'A: b c'\n");
+    }
+
+    #[test]
     fn rates_for_the_command_line_are_round() {
-        assert_eq!([10_402.5, 1_234.0, 87.3, 4.2].map(|r| rate_flag(r).unwrap()), ["10k", "1200", "87", "4"]);
-        assert_eq!(rate_flag(0.3), None);
-        assert_eq!(rate_flag(f64::NAN), None);
+        assert_eq!(
+            [10_402.5, 1_234.0, 87.3, 4.2].map(|r| rounded(r).unwrap()),
+            [10_000.0, 1_200.0, 87.0, 4.0]
+        );
+        assert_eq!(rounded(0.3), None);
+        assert_eq!(rounded(f64::NAN), None);
     }
 }

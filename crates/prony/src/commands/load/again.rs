@@ -3,7 +3,7 @@
 use clap::Parser;
 use prony_load::target::Target;
 use prony_record::plan::PlanRecord;
-use prony_report::page;
+use prony_report::command::command;
 
 use crate::cli::{Cli, Command};
 use crate::commands::{parse_cpus, plan};
@@ -54,7 +54,7 @@ fn the_line_of_a_trial_means_its_plan() {
             Some(at) => format!("unix:{}", given[at + 1]),
             None => "127.0.0.1:80".to_owned(),
         };
-        let again = page::command(&first, &address, "h");
+        let again = command(&first, &address, "h");
         // What the record does not hold is put in by who takes the line.
         let filled = again.replace("@BODY", "abc").replace("@EXPECTED", "abc");
         assert_eq!(meaning(&words(&filled)), first, "{line} became {again}");

@@ -1,4 +1,4 @@
-//! The line that applies a trial's load again.
+//! The line that applies a load: again, or the next one.
 
 use prony_record::plan::{PlanRecord, REDACTED, StageRecord, is_secret_by_custom};
 use prony_record::trial::Trial;
@@ -15,12 +15,12 @@ const SHUFFLED: &str = "shuffled";
 const LINES_MAX: usize = 8;
 
 /// [`command`] of a trial.
-pub(super) fn line(trial: &Trial, candidate: &str) -> String {
+pub(crate) fn line(trial: &Trial, candidate: &str) -> String {
     command(&trial.plan, &trial.target.address, candidate)
 }
 
 /// The different lines of several trials, one below the other, in the order in which they were run.
-pub(super) fn lines<'a>(trials: impl Iterator<Item = (&'a Trial, &'a str)>) -> String {
+pub(crate) fn lines<'a>(trials: impl Iterator<Item = (&'a Trial, &'a str)>) -> String {
     let mut different: Vec<String> = Vec::new();
     for line in trials.map(|(trial, candidate)| line(trial, candidate)) {
         if !different.contains(&line) {
@@ -40,17 +40,29 @@ pub(super) fn lines<'a>(trials: impl Iterator<Item = (&'a Trial, &'a str)>) -> S
 /// that was applied to an `address` (`127.0.0.1:8080`, `unix:/run/app.sock`). What the record does not
 /// hold (a body, a secret, a certificate) stands in it as what is to be put there: `@BODY`, `@env:NAME`.
 pub fn command(plan: &PlanRecord, address: &str, candidate: &str) -> String {
-    let mut words = vec!["prony load".to_owned()];
     // The embedded target has another port each time, and is what is loaded without a URL.
-    if candidate != EMBEDDED {
-        words.push(quoted(&plan.url));
-    }
+    let url = if candidate == EMBEDDED { "" } else { &plan.url };
+    let warmup = format!("--warmup {}", time(plan.warmup_ns));
+    words(plan, address, url, Some(warmup)).join(" ")
+}
+
+/// The line that applies a plan which comes after one that was applied to `address`: with the usual warm-up, and with
+/// `url` as somebody wrote it, nothing for the embedded target. In pieces that belong together (`-c 100`), for who has
+/// to break it.
+pub(crate) fn next(plan: &PlanRecord, address: &str, url: &str) -> Vec<String> {
+    words(plan, address, url, None)
+}
+
+fn words(plan: &PlanRecord, address: &str, url: &str, warmup: Option<String>) -> Vec<String> {
+    let mut words = vec!["prony load".to_owned()];
+    words.extend((!url.is_empty()).then(|| quoted(url)));
     words.extend(load(plan));
+    words.extend(warmup);
     words.extend(request(plan));
     words.extend(address.strip_prefix(UNIX).map(|path| format!("--unix {}", quoted(path))));
     words.extend(client(plan));
     words.extend(tls(plan));
-    words.join(" ")
+    words
 }
 
 /// How much, when and how long.
@@ -79,7 +91,6 @@ fn load(plan: &PlanRecord) -> Vec<String> {
     if plan.stages.is_empty() {
         words.extend(plan.duration_ns.map(|ns| format!("-d {}", time(ns))));
     }
-    words.push(format!("--warmup {}", time(plan.warmup_ns)));
     words
 }
 

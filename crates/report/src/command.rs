@@ -43,21 +43,28 @@ pub fn command(plan: &PlanRecord, address: &str, candidate: &str) -> String {
     // The embedded target has another port each time, and is what is loaded without a URL.
     let url = if candidate == EMBEDDED { "" } else { &plan.url };
     let warmup = format!("--warmup {}", time(plan.warmup_ns));
-    words(plan, address, url, Some(warmup)).join(" ")
+    words("prony load", plan, address, url, Some(warmup)).join(" ")
 }
 
 /// The line that applies a plan which comes after one that was applied to `address`: with the usual warm-up, and with
 /// `url` as somebody wrote it, nothing for the embedded target. In pieces that belong together (`-c 100`), for who has
 /// to break it.
 pub(crate) fn next(plan: &PlanRecord, address: &str, url: &str) -> Vec<String> {
-    words(plan, address, url, None)
+    words("prony load", plan, address, url, None)
 }
 
-fn words(plan: &PlanRecord, address: &str, url: &str, warmup: Option<String>) -> Vec<String> {
-    let mut words = vec!["prony load".to_owned()];
+/// As [`next`], the line that searches for the highest rate at which `slo` (`p99<20ms`) is kept, with a plan's
+/// connections and requests.
+pub(crate) fn capacity(plan: &PlanRecord, address: &str, url: &str, slo: &str) -> Vec<String> {
+    let plan = PlanRecord { rate_per_s: None, duration_ns: None, requests: None, ..plan.clone() };
+    words("prony capacity", &plan, address, url, Some(format!("--slo {}", quoted(slo))))
+}
+
+fn words(program: &str, plan: &PlanRecord, address: &str, url: &str, also: Option<String>) -> Vec<String> {
+    let mut words = vec![program.to_owned()];
     words.extend((!url.is_empty()).then(|| quoted(url)));
     words.extend(load(plan));
-    words.extend(warmup);
+    words.extend(also);
     words.extend(request(plan));
     words.extend(address.strip_prefix(UNIX).map(|path| format!("--unix {}", quoted(path))));
     words.extend(client(plan));

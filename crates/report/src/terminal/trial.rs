@@ -44,8 +44,8 @@ pub fn trial(trial: &Trial, options: &TerminalOptions) -> String {
     errors(&mut out, trial, width, ink);
     reasons(&mut out, trial, width, ink);
     slo::push(&mut out, &trial.slo, width, ink);
-    if let Some(next) = next(trial, options.target.as_deref()) {
-        push_command(&mut out, " Next  ", &next, width, ink);
+    for (i, command) in next(trial, options.target.as_deref()).iter().enumerate() {
+        push_command(&mut out, if i == 0 { " Next  " } else { "       " }, command, width, ink);
     }
     out
 }
@@ -324,12 +324,40 @@ fn reasons(out: &mut String, trial: &Trial, width: usize, ink: Ink) {
     }
 }
 
-/// The command that answers the next question; none after an interruption or an invalid trial.
-fn next(trial: &Trial, target: Option<&str>) -> Option<Vec<String>> {
+/// The commands that answer the next questions; none after an interruption or an invalid trial.
+fn next(trial: &Trial, target: Option<&str>) -> Vec<Vec<String>> {
     let staged = !trial.plan.stages.is_empty();
     if trial.interrupted || staged || trial.verdict.validity == Validity::Invalid {
+        return Vec::new();
+    }
+    next_load(trial, target).into_iter().chain(next_search(trial, target)).collect()
+}
+
+/// After a closed loop: the most it carries while p99 stays under about twice this one.
+fn next_search(trial: &Trial, target: Option<&str>) -> Option<Vec<String>> {
+    let closed = trial.outcome == Outcome::Carried && trial.plan.rate_per_s.is_none();
+    if !closed || trial.plan.targets.is_some() {
         return None;
     }
+    let (_, summary) = words::headline(trial);
+    let slo = format!("p99<{}", round_duration(summary.percentile("p99_ns")? * 2));
+    let plan = &trial.plan;
+    Some(command::capacity(plan, &trial.target.address, target.unwrap_or(&plan.url), &slo))
+}
+
+/// A duration as a flag, rounded to one digit and zeros: `20ms`.
+fn round_duration(ns: u64) -> String {
+    let unit = 10_u64.pow(ns.max(1).ilog10());
+    let round = (ns + unit / 2) / unit * unit;
+    let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
+    match units.into_iter().find(|(_, size)| round >= *size) {
+        Some((unit, size)) => format!("{}{unit}", round / size),
+        None => "1us".to_owned(),
+    }
+}
+
+/// The load after this one.
+fn next_load(trial: &Trial, target: Option<&str>) -> Option<Vec<String>> {
     let carried = trial.throughput.requests_per_s.point;
     let of = |plan: &PlanRecord| command::next(plan, &trial.target.address, target.unwrap_or(&plan.url));
     let rate = match (trial.outcome, trial.plan.rate_per_s) {
@@ -413,6 +441,12 @@ mod tests {
         };
         assert_eq!(written(80), " Next  prony load http://h/ -c 100 -H 'A: b c'\n");
         assert_eq!(written(40), " Next  prony load http://h/ -c 100 \\\n       -H 'A: b c'\n");
+    }
+
+    #[test]
+    fn limits_for_the_command_line_are_round() {
+        let limits = [19_220_000, 20_004_000, 96_000_000, 1_000_000_001, 1_600, 3].map(round_duration);
+        assert_eq!(limits, ["20ms", "20ms", "100ms", "1s", "2us", "1us"]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use prony_record::hdr;
 pub use prony_record::slo::{Decision, SloRecord};
 use prony_record::trial::{Bound, Outcome, Reason, Summary, Trial};
 use prony_stats::CONFIDENCE;
-use prony_stats::order::{Quantile, interval_ranks};
+use prony_stats::order::{Quantile, open_ranks};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -216,10 +216,11 @@ fn time_held(trial: &Trial, summary: &Summary, percentile: Percentile, limit_ns:
     }
     let point = summary.percentile(field);
     let seen = point.map_or_else(|| "withheld, too few samples".to_owned(), ms);
-    let decision = match (point, summary.ci95.get(field)) {
-        _ if trial.outcome == Outcome::Broken => Decision::Missed,
-        (Some(_), Some([low, high])) => by_interval(*low, *high, limit_ns),
-        _ => by_count(summary, trial, percentile, limit_ns).unwrap_or(Decision::Undecided),
+    let within = point.map(|p| p < limit_ns);
+    let (decision, point_within) = match summary.ci95.get(field) {
+        _ if trial.outcome == Outcome::Broken => (Decision::Missed, within),
+        Some([low, high]) if within.is_some() => (by_interval(*low, *high, limit_ns), within),
+        _ => by_count(summary, trial, percentile, limit_ns).unwrap_or((Decision::Undecided, within)),
     };
     let to_decide = (decision == Decision::Undecided).then(|| match summary.needs_duration_ns.get(field) {
         Some(needs) => format!("-d {}s", needs.div_ceil(1_000_000_000)),
@@ -229,7 +230,7 @@ fn time_held(trial: &Trial, summary: &Summary, percentile: Percentile, limit_ns:
         summary.ci95.get(field).map(|[low, high]| format!(" (95 %: {} to {})", ms(*low), ms(*high)));
     Held {
         decision,
-        point_within: point.map(|p| p < limit_ns),
+        point_within,
         seen: format!("{seen}{}", interval.unwrap_or_default()),
         to_decide,
         slo: String::new(),
@@ -247,8 +248,13 @@ fn by_interval(low: u64, high: u64, limit: u64) -> Decision {
 }
 
 /// By how many of all requests ended below the limit, against the ranks between which the percentile
-/// lies with 95 % (order statistics; David & Nagaraja, *Order Statistics*, 7.1).
-fn by_count(summary: &Summary, trial: &Trial, percentile: Percentile, limit_ns: u64) -> Option<Decision> {
+/// lies with 95 % (order statistics; David & Nagaraja, *Order Statistics*, 7.1); and whether enough of these did.
+fn by_count(
+    summary: &Summary,
+    trial: &Trial,
+    percentile: Percentile,
+    limit_ns: u64,
+) -> Option<(Decision, Option<bool>)> {
     let histogram = hdr::decode(&summary.hdr).ok()?;
     let above: u64 = histogram
         .iter_recorded()
@@ -256,12 +262,14 @@ fn by_count(summary: &Summary, trial: &Trial, percentile: Percentile, limit_ns: 
         .map(|step| step.count_at_value())
         .sum();
     let within = summary.count.saturating_sub(above);
-    by_ranks(within, summary.count + trial.requests.failed, percentile.fraction())
+    let n = summary.count + trial.requests.failed;
+    let enough = Quantile::new(percentile.fraction())?.rank(n).map(|rank| within >= rank);
+    Some((by_ranks(within, n, percentile.fraction())?, enough))
 }
 
 /// Whether a share of `q` at least of all `n` is within, by the interval of the q-quantile's rank.
 fn by_ranks(within: u64, n: u64, q: f64) -> Option<Decision> {
-    let (low, high) = interval_ranks(n, Quantile::new(q)?, CONFIDENCE)?;
+    let (low, high) = open_ranks(n, Quantile::new(q)?, CONFIDENCE)?;
     Some(if within >= high {
         Decision::Met
     } else if within < low {
@@ -276,11 +284,7 @@ fn errors_held(trial: &Trial, limit: f64) -> Held {
     let n = failed + completed;
     #[expect(clippy::cast_precision_loss, reason = "counts of a run, far below 2^53")]
     let share = if n == 0 { None } else { Some(failed as f64 / n as f64) };
-    let decision = by_ranks(completed, n, 1.0 - limit).unwrap_or(match share {
-        // Too few requests for ranks on both sides of the limit: only a clear excess decides.
-        Some(share) if share > 10.0 * limit && failed >= 5 => Decision::Missed,
-        _ => Decision::Undecided,
-    });
+    let decision = by_ranks(completed, n, 1.0 - limit).unwrap_or(Decision::Undecided);
     // The rule of three: without a failure, 3/n bounds the share with 95 % (Hanley & Lippman-Hand, 1983).
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of requests")]
     let needed = (3.7 / limit).ceil() as u64;
@@ -381,6 +385,17 @@ mod tests {
             assert_eq!(decision(slo, &trial), expected, "{slo}");
         }
         assert_eq!(decision(&format!("p99<{p99:.4}ms"), &trial), Undecided);
+    }
+
+    #[test]
+    fn a_withheld_percentile_is_still_missed_by_those_that_are_above_it() {
+        // Forty answers of about 1 ms: two above the limit are already more than a p99 below it lets happen.
+        let trial = judge(&healthy(1, 40), &closed_plan(), &TrialContext::default());
+        assert_eq!(trial.latency.response.p99_ns, None);
+        let held = |slo: &str| Slo::parse(slo).unwrap().hold(&trial);
+        let (missed, open) = (held("p99<1ns"), held("p99<1s"));
+        assert_eq!((missed.decision, missed.point_within), (Decision::Missed, Some(false)));
+        assert_eq!((open.decision, open.point_within), (Decision::Undecided, Some(true)));
     }
 
     #[test]

@@ -6,6 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use prony_load::Target;
+
 use crate::catalogue::{Catalogue, LookupError, Server, hash_of};
 use crate::check::{ContractExpectation, CustomCheck};
 use crate::container::Engine;
@@ -86,7 +88,11 @@ enum Origin {
     /// A shell command.
     Command(String),
     /// Somebody else runs it.
-    Url(String),
+    Url {
+        url: String,
+        /// Without its userinfo.
+        shown: String,
+    },
 }
 
 /// Why a text is no candidate.
@@ -182,7 +188,9 @@ impl Candidate {
     /// If the name cannot stand in a label.
     pub fn url(name: &str, url: &str) -> Result<Candidate, CandidateError> {
         name_of(name)?;
-        Ok(Candidate { label: name.to_owned(), origin: Origin::Url(url.to_owned()), engine: None })
+        let shown = Target::parse(url).map_or_else(|_| url.to_owned(), |target| target.display_url());
+        let origin = Origin::Url { url: url.to_owned(), shown };
+        Ok(Candidate { label: name.to_owned(), origin, engine: None })
     }
 
     /// It, and the same with each value of each axis in the place of its own, one at a time.
@@ -233,14 +241,14 @@ impl Candidate {
     pub fn server(&self) -> Option<&Server> {
         match &self.origin {
             Origin::Recipe { server, .. } => Some(server),
-            Origin::Command(_) | Origin::Url(_) => None,
+            Origin::Command(_) | Origin::Url { .. } => None,
         }
     }
 
     /// The URL, if somebody else runs it.
     pub fn as_url(&self) -> Option<&str> {
         match &self.origin {
-            Origin::Url(url) => Some(url),
+            Origin::Url { url, .. } => Some(url),
             Origin::Recipe { .. } | Origin::Command(_) => None,
         }
     }
@@ -250,7 +258,7 @@ impl Candidate {
         match &self.origin {
             Origin::Recipe { server, .. } => &server.recipe.title,
             Origin::Command(command) => command,
-            Origin::Url(url) => url,
+            Origin::Url { shown, .. } => shown,
         }
     }
 
@@ -328,7 +336,7 @@ impl Candidate {
                 custom: vec![CustomCheck::answers("/")],
                 ..ContractExpectation::default()
             },
-            Origin::Url(url) => {
+            Origin::Url { url, .. } => {
                 let rest = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
                 let split = rest.find(['/', '?']).unwrap_or(rest.len());
                 let (host, path) = rest.split_at(split);
@@ -373,7 +381,7 @@ impl Candidate {
     fn chosen_values(&self) -> impl Iterator<Item = &AxisValue> {
         let (axes, chosen) = match &self.origin {
             Origin::Recipe { server, chosen } => (&server.recipe.axes[..], &chosen[..]),
-            Origin::Command(_) | Origin::Url(_) => (&[][..], &[][..]),
+            Origin::Command(_) | Origin::Url { .. } => (&[][..], &[][..]),
         };
         axes.iter().zip(chosen).filter_map(|(axis, i)| axis.values.get(*i))
     }

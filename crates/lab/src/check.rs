@@ -21,6 +21,7 @@ mod json_path;
 mod parallel;
 
 pub use custom::CustomCheck;
+pub(crate) use custom::written_secret;
 
 /// Every route of text answers this.
 pub const GREETING: &str = "Hello, World!";
@@ -129,15 +130,24 @@ pub struct NotYet {
 /// # Errors
 /// [`NotYet`] if it does not answer within 5 s, or with anything but 2xx or 3xx.
 pub fn ready(address: SocketAddr, route: Route) -> Result<(), NotYet> {
-    contract::ready(address, route.method(), &contract::light_path(route), &Expect::default())
+    let body = (route.method() == "POST").then(Vec::new);
+    let probe = contract::Probe::of_route(route, body);
+    contract::ready(address, &probe, &address.to_string(), &Expect::default())
 }
 
-/// As [`ready`], by any path, and with the status that is expected of it.
+/// As [`ready`], by the request of a check, with the status that is expected of its answer; `host` is what the Host
+/// header says, `None`: the address.
 ///
 /// # Errors
 /// As [`ready`].
-pub fn ready_path(address: SocketAddr, path: &str, expect: &Expect) -> Result<(), NotYet> {
-    contract::ready(address, "GET", path, expect)
+pub fn ready_as(
+    address: SocketAddr,
+    check: &CustomCheck,
+    host: Option<&str>,
+    expect: &Expect,
+) -> Result<(), NotYet> {
+    let host = host.map_or_else(|| address.to_string(), str::to_owned);
+    contract::ready(address, &contract::Probe::of_check(check), &host, expect)
 }
 
 #[cfg(test)]

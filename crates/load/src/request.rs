@@ -38,7 +38,7 @@ pub(crate) fn build_one(
         line("User-Agent", concat!("prony/", env!("CARGO_PKG_VERSION")));
     }
     if let (Some(userinfo), false) = (userinfo, given("authorization")) {
-        line("Authorization", &format!("Basic {}", base64(userinfo.as_bytes())));
+        line("Authorization", &basic(userinfo));
     }
     for (name, value) in &plan.headers {
         check_header(name, value)?;
@@ -53,6 +53,11 @@ pub(crate) fn build_one(
     bytes.extend_from_slice(b"\r\n");
     bytes.extend_from_slice(&plan.body);
     Ok(bytes)
+}
+
+/// What `Authorization` says of a URL's user and password (RFC 7617).
+pub(crate) fn basic(userinfo: &str) -> String {
+    format!("Basic {}", base64(userinfo.as_bytes()))
 }
 
 /// Whether it can stand in a request line.

@@ -87,6 +87,11 @@ impl Target {
         format!("{scheme}://{}{}", self.host_header(), self.path)
     }
 
+    /// What the Authorization header says of its userinfo (RFC 7617), if it has one.
+    pub fn authorization(&self) -> Option<String> {
+        self.userinfo.as_deref().map(crate::request::basic)
+    }
+
     fn bracketed_host(&self) -> String {
         if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() }
     }

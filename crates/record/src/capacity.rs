@@ -20,6 +20,8 @@ pub struct CapacityReport {
     pub tool: Tool,
     /// RFC 3339, UTC.
     pub started_at: String,
+    /// The command that searches again.
+    pub reproduce: String,
     /// Whether it was ended early: what was found is then not the whole answer.
     pub interrupted: bool,
     /// What was loaded.

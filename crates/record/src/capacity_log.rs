@@ -38,7 +38,7 @@ impl CapacityReport {
         OneByOne {
             tool: self.tool.clone(),
             created_at: self.started_at.clone(),
-            reproduce: format!("prony capacity {} -c {}", self.target.url, self.plan.connections),
+            reproduce: self.reproduce.clone(),
             host: self.host.clone(),
             candidate: candidate.to_owned(),
             plan: NamedPlan {
@@ -84,6 +84,7 @@ impl CapacityReport {
             schema: SCHEMA.to_owned(),
             tool: result.trial.as_ref().map_or_else(Tool::this, |trial| trial.tool.clone()),
             started_at: result.trial.as_ref().map_or(&header.created_at, |trial| &trial.started_at).clone(),
+            reproduce: header.reproduce.clone(),
             interrupted: false,
             target: target.unwrap_or_else(|| TargetRecord { url: plan.url.clone(), address: String::new() }),
             plan,
@@ -108,6 +109,7 @@ mod tests {
             schema: SCHEMA.to_owned(),
             tool: Tool::this(),
             started_at: trial.started_at.clone(),
+            reproduce: "prony capacity http://h/ --slo 'p99<50ms'".to_owned(),
             interrupted: false,
             target: trial.target.clone(),
             plan: trial.plan.clone(),

@@ -184,8 +184,13 @@ pub fn is_secret_by_custom(name: &str) -> bool {
         || ["key", "token", "secret", "password"].iter().any(|word| lower.contains(word))
 }
 
+/// Whether a header's value is never written: by custom, or because somebody asked for it (`--redact`).
+pub fn is_secret(name: &str, redact: &[String]) -> bool {
+    is_secret_by_custom(name) || redact.iter().any(|r| r.eq_ignore_ascii_case(name))
+}
+
 fn redact_header(name: &str, value: &str, redact: &[String]) -> (String, String) {
-    let secret = is_secret_by_custom(name) || redact.iter().any(|r| r.eq_ignore_ascii_case(name));
+    let secret = is_secret(name, redact);
     (name.to_owned(), if secret { REDACTED.to_owned() } else { value.to_owned() })
 }
 

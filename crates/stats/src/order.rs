@@ -64,16 +64,22 @@ impl Quantile {
 /// [`EXACT_MAX`] values are expected on the quantile's shorter side. The values
 /// must be independent: hand in an effective n where they are not.
 pub fn interval_ranks(n: u64, quantile: Quantile, confidence: f64) -> Option<(u64, u64)> {
+    open_ranks(n, quantile, confidence).filter(|(j, k)| *j >= 1 && *k <= n)
+}
+
+/// As [`interval_ranks`], for few values too: rank 0 is below and rank n + 1 above all of them, where no value bounds
+/// the quantile on that side. `None` of nothing, and of the extremes.
+pub fn open_ranks(n: u64, quantile: Quantile, confidence: f64) -> Option<(u64, u64)> {
     let q = quantile.fraction();
     if n == 0 || q <= 0.0 || q >= 1.0 || !(confidence > 0.0 && confidence < 1.0) {
         return None;
     }
     if q > 0.5 {
         // The q-quantile of X is the (1−q)-quantile of −X, whose ranks count from the other end.
-        let (j, k) = lower_half_ranks(n, 1.0 - q, confidence)?;
+        let (j, k) = lower_half_ranks(n, 1.0 - q, confidence);
         return Some((n + 1 - k, n + 1 - j));
     }
-    lower_half_ranks(n, q, confidence)
+    Some(lower_half_ranks(n, q, confidence))
 }
 
 /// The ranks (j, k) among n dependent values that weigh as `effective` independent
@@ -113,13 +119,12 @@ const SHORTER_SIDE_MIN: f64 = 20.0;
 pub const EXACT_MAX: f64 = 400.0;
 
 #[expect(clippy::cast_precision_loss, reason = "n is a count of samples, far below 2^53")]
-fn lower_half_ranks(n: u64, q: f64, confidence: f64) -> Option<(u64, u64)> {
-    let (j, k) = if n as f64 * q <= EXACT_MAX {
+fn lower_half_ranks(n: u64, q: f64, confidence: f64) -> (u64, u64) {
+    if n as f64 * q <= EXACT_MAX {
         exact_ranks(n, q, (1.0 - confidence) / 2.0)
     } else {
         normal_ranks(n as f64, q, confidence)
-    };
-    (j >= 1 && k <= n).then_some((j, k))
+    }
 }
 
 /// The largest j with P(B ≤ j−1) ≤ tail and the smallest k with P(B ≤ k−1) ≥ 1 − tail.
@@ -185,6 +190,19 @@ mod tests {
             .exp()
         };
         (from..=to).map(term).sum()
+    }
+
+    #[test]
+    fn few_values_bound_a_quantile_on_one_side() {
+        // By the sums of the binomial distribution, in rational numbers.
+        for (n, quantile, ranks) in
+            [(40, 0.99, (38, 41)), (100, 0.99, (97, 101)), (367, 0.99, (359, 368)), (5, 0.5, (0, 6))]
+        {
+            assert_eq!(open_ranks(n, q(quantile), 0.95), Some(ranks), "{n} {quantile}");
+            assert_eq!(interval_ranks(n, q(quantile), 0.95), None);
+        }
+        assert_eq!(open_ranks(10, q(0.5), 0.95), interval_ranks(10, q(0.5), 0.95));
+        assert_eq!(open_ranks(0, q(0.5), 0.95), None);
     }
 
     #[test]

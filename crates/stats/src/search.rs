@@ -8,6 +8,8 @@
 pub struct Course {
     /// The first level that is tried.
     pub start: f64,
+    /// No level below this is tried, but for the first.
+    pub lowest: f64,
     /// No level above this is tried.
     pub highest: f64,
     /// The search ends when the lowest level that failed is within this share of the highest that passed.
@@ -89,9 +91,6 @@ pub struct Search {
     pending: Option<Probe>,
 }
 
-/// Levels below this share of the start are given up.
-const LOWEST_SHARE: f64 = 1e-4;
-
 impl Search {
     /// Begins.
     pub fn new(course: Course) -> Search {
@@ -121,7 +120,7 @@ impl Search {
             (None, _) => {
                 let lowest_tried = self.failed.into_iter().chain(self.reach).fold(f64::INFINITY, f64::min);
                 let level = lowest_tried / 2.0;
-                (level >= self.course.start * LOWEST_SHARE).then_some(Probe { level, phase: Phase::Halving })
+                (level >= self.course.lowest).then_some(Probe { level, phase: Phase::Halving })
             }
             (Some(passed), None) => {
                 let next = passed * 2.0;
@@ -197,7 +196,7 @@ mod tests {
 
     use super::*;
 
-    const COURSE: Course = Course { start: 100.0, highest: 1e6, resolution: 0.01, retreats: 3 };
+    const COURSE: Course = Course { start: 100.0, lowest: 0.01, highest: 1e6, resolution: 0.01, retreats: 3 };
 
     /// Runs a search against a known edge; levels and what was found.
     fn search(course: Course, mut test: impl FnMut(Probe) -> Answer) -> (Vec<Probe>, Option<Found>) {

@@ -83,21 +83,20 @@ pub(super) fn workers(c: &BenchCandidate, setup: &BenchSetup) -> u32 {
 /// The experiment's plans as they are stored, aimed at a placeholder without a port.
 pub fn named_plans(setup: &BenchSetup) -> Vec<NamedPlan> {
     let experiment = &setup.experiment;
-    let aims = setup
-        .candidates
-        .iter()
-        .map(|c| Aim::of(&c.candidate, experiment.route, &setup.ask, &experiment.checks));
-    let (path, expect) =
-        aims.map(|aim| (aim.path, aim.expect)).next().unwrap_or_else(|| ("/".to_owned(), Expect::default()));
+    let first = setup.candidates.first();
+    let aim = first.map(|c| Aim::of(&c.candidate, experiment.route, &setup.ask, &experiment.checks));
+    let path = aim.as_ref().map_or("/", |aim| &aim.path).to_owned();
     let target =
         Target { host: "127.0.0.1".to_owned(), port: 80, path: path.clone(), userinfo: None, tls: false };
+    let (cpus, seed) = (&setup.pins.client, experiment.seed);
+    let aimed = |plan: &crate::experiment::ExperimentPlan| match &aim {
+        Some(aim) => aim.plan(plan, target.clone(), cpus, seed),
+        None => plan.aimed(target.clone(), Expect::default(), cpus, seed),
+    };
     let named = |plan: &crate::experiment::ExperimentPlan| NamedPlan {
         name: plan.name.clone(),
         describe: plan.describe(&path),
-        plan: PlanRecord::of(
-            &plan.aimed(target.clone(), expect.clone(), &setup.pins.client, setup.experiment.seed),
-            &setup.redact,
-        ),
+        plan: PlanRecord::of(&aimed(plan), &setup.redact),
         group: plan.group.clone(),
         share: plan.share.clone(),
         capacity: plan

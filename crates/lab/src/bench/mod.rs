@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use prony_load::plan::Expect;
 use prony_load::{Control, LoadError, Measurement, Plan, Snapshot};
 use prony_record::host::Host;
 use prony_record::run_log::{Event, PlannedTrial, RunLogError, Skipped, TrialResult};
@@ -35,6 +34,7 @@ mod resolve;
 mod trial;
 
 pub(crate) use aim::Aim;
+pub use aim::Ask;
 pub use course::run;
 pub use duet::{SharedLoader, run_duets};
 pub use header::{header, named_plans};
@@ -87,22 +87,6 @@ pub struct BenchCandidate {
     pub candidate: Candidate,
     /// Its own word for its version.
     pub version: Option<String>,
-}
-
-/// What is asked of a command, and what answer of a command or URL is right.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ask {
-    /// Path and query.
-    pub path: String,
-    /// Right answers.
-    pub expect: Expect,
-}
-
-impl Default for Ask {
-    /// `GET /`, any 2xx or 3xx.
-    fn default() -> Ask {
-        Ask { path: "/".to_owned(), expect: Expect::default() }
-    }
 }
 
 /// Ends a run early, from any thread. Clones end the same run.

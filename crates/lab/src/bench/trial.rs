@@ -87,7 +87,7 @@ impl Course<'_> {
         let ready = self.come_up_to(c, &mut aim, pins).map(|up| {
             up.map(|up| {
                 let target = up.target.clone();
-                let load = plan.aimed(target, aim.0.expect.clone(), &pins.client, setup.experiment.seed);
+                let load = aim.0.plan(plan, target, &pins.client, setup.experiment.seed);
                 (up, load)
             })
         });

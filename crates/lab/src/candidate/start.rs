@@ -56,7 +56,7 @@ pub(super) fn launch(
     context: &LaunchContext,
 ) -> Result<LaunchSpec, LaunchError> {
     match &candidate.origin {
-        Origin::Url(_) => Err(LaunchError::NotOurs { label: candidate.label.clone() }),
+        Origin::Url { .. } => Err(LaunchError::NotOurs { label: candidate.label.clone() }),
         Origin::Command(command) => Ok(of_command(candidate, command, context)),
         Origin::Recipe { server, .. } => of_recipe(candidate, server, layout, context),
     }

@@ -153,6 +153,7 @@ impl Run<'_, '_> {
         };
         let mut search = Search::new(Course {
             start: start.max(1.0),
+            lowest: self.lowest(),
             highest: Rate::MAX_PER_S,
             resolution: self.plan.resolution,
             retreats: RETREATS,
@@ -238,6 +239,11 @@ impl Run<'_, '_> {
             self.kept = Some((probed, confirming));
         }
         Ok(Some(answer))
+    }
+
+    /// The rate under which the longest probe has too few requests to show anything.
+    fn lowest(&self) -> f64 {
+        ENDED_MIN as f64 / (self.plan.probe * LENGTHENED_MAX).as_secs_f64()
     }
 
     /// A probe long enough to show anything, and for a threshold's percentile to have a hundred samples
@@ -336,8 +342,13 @@ fn share(part: u64, whole: u64) -> f64 {
 
 /// The time that a search takes at most by plan, for a forecast.
 pub fn forecast(plan: &CapacityPlan) -> Duration {
-    let search =
-        Search::new(Course { start: 1.0, highest: 2.0, resolution: plan.resolution, retreats: RETREATS });
+    let search = Search::new(Course {
+        start: 1.0,
+        lowest: 1.0,
+        highest: 2.0,
+        resolution: plan.resolution,
+        retreats: RETREATS,
+    });
     let probes = search.probes_left() + CONFIRMATION_PROBES;
     (plan.probe + PROBE_WARMUP) * probes + BURST + Duration::from_secs(2)
 }

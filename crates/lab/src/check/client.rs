@@ -26,6 +26,8 @@ pub(super) struct Request<'a> {
     pub(super) method: &'a str,
     pub(super) path: &'a str,
     pub(super) host: &'a str,
+    /// Beside those that are always sent, or instead of them.
+    pub(super) headers: &'a [(String, String)],
     pub(super) body: Option<&'a [u8]>,
     /// Sent in several pieces, cut within the request line and a header.
     pub(super) fragmented: bool,
@@ -104,13 +106,25 @@ impl Connection {
     }
 
     fn send(&mut self, request: &Request<'_>, deadline: Instant) -> Result<(), Fault> {
-        let mut head = format!("{} {} HTTP/1.1\r\nHost: {}\r\n", request.method, request.path, request.host);
+        let given = |name: &str| request.headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name));
+        let mut head = format!("{} {} HTTP/1.1\r\n", request.method, request.path);
+        if !given("host") {
+            let _ = write!(head, "Host: {}\r\n", request.host);
+        }
         if let Some(body) = request.body {
-            let _ =
-                write!(head, "Content-Type: application/octet-stream\r\nContent-Length: {}\r\n", body.len());
+            if !given("content-type") {
+                head.push_str("Content-Type: application/octet-stream\r\n");
+            }
+            let _ = write!(head, "Content-Length: {}\r\n", body.len());
+        }
+        // The transcript is printed and kept: what was given may be secret, and its sender knows it.
+        let mut shown = head.clone();
+        for (name, value) in request.headers {
+            let _ = write!(head, "{name}: {value}\r\n");
+            let _ = write!(shown, "{name}: …\r\n");
         }
         head.push_str("\r\n");
-        self.note('>', head.trim_end().as_bytes());
+        self.note('>', shown.trim_end().as_bytes());
         let body = request.body.unwrap_or_default();
         if !body.is_empty() {
             self.note('>', body);

@@ -46,16 +46,14 @@ pub(super) fn run(address: SocketAddr, expectation: &ContractExpectation) -> Che
     checks.report
 }
 
-pub(super) fn ready(address: SocketAddr, method: &str, path: &str, expect: &Expect) -> Result<(), NotYet> {
-    let host = address.to_string();
-    let body = (method == "POST").then_some(&b""[..]);
-    let request = Request { method, path, host: &host, body, fragmented: false };
+pub(super) fn ready(address: SocketAddr, probe: &Probe, host: &str, expect: &Expect) -> Result<(), NotYet> {
+    let (method, path) = (&probe.method, &probe.path);
     let mut connection = Connection::open(address).map_err(|fault| NotYet {
         reason: fault.to_string(),
         answered: false,
         wire: None,
     })?;
-    match connection.exchange(&request) {
+    match connection.exchange(&probe.request(host, false)) {
         Ok(response) if expect.accepts_status(response.status) => Ok(()),
         Ok(response) => Err(NotYet {
             reason: format!("{method} {path} was answered with status {}.", response.status),
@@ -75,22 +73,49 @@ pub(super) fn light_path(route: Route) -> String {
     }
 }
 
-/// A request by which connections are tried out.
-struct Probe {
-    method: String,
-    path: String,
-    body: Option<Vec<u8>>,
+/// A request by which a server and its connections are tried out.
+pub(super) struct Probe {
+    pub(super) method: String,
+    pub(super) path: String,
+    pub(super) headers: Vec<(String, String)>,
+    pub(super) body: Option<Vec<u8>>,
+}
+
+impl Probe {
+    /// The route's request that costs least.
+    pub(super) fn of_route(route: Route, body: Option<Vec<u8>>) -> Probe {
+        Probe { method: route.method().to_owned(), path: light_path(route), headers: Vec::new(), body }
+    }
+
+    /// What a check of one's own asks.
+    pub(super) fn of_check(check: &CustomCheck) -> Probe {
+        let (method, path) = check.method_and_path();
+        Probe {
+            method: method.to_owned(),
+            path: path.to_owned(),
+            headers: check.headers.clone(),
+            body: check.send.clone(),
+        }
+    }
+
+    fn request<'a>(&'a self, host: &'a str, fragmented: bool) -> Request<'a> {
+        Request {
+            method: &self.method,
+            path: &self.path,
+            host,
+            headers: &self.headers,
+            body: self.body.as_deref(),
+            fragmented,
+        }
+    }
 }
 
 fn probe_of(expectation: &ContractExpectation) -> Probe {
     if let Some(check) = expectation.custom.first() {
-        let (method, path) = check.method_and_path();
-        let body = check.send.clone().map(String::into_bytes);
-        return Probe { method: method.to_owned(), path: path.to_owned(), body };
+        return Probe::of_check(check);
     }
     let route = expectation.routes.first().copied().unwrap_or(Route::Text);
-    let body = (route == Route::Echo).then(|| b"x".to_vec());
-    Probe { method: route.method().to_owned(), path: light_path(route), body }
+    Probe::of_route(route, (route == Route::Echo).then(|| b"x".to_vec()))
 }
 
 struct Checks {
@@ -113,13 +138,16 @@ impl Checks {
         method: &str,
         path: &str,
         body: Option<&[u8]>,
-        fragmented: bool,
     ) -> (Result<Response, Fault>, Option<String>) {
+        self.send(&Request { method, path, host: &self.host, headers: &[], body, fragmented: false })
+    }
+
+    /// As [`Checks::ask`].
+    fn send(&self, request: &Request<'_>) -> (Result<Response, Fault>, Option<String>) {
         match Connection::open(self.address) {
             Err(fault) => (Err(fault), None),
             Ok(mut connection) => {
-                let request = Request { method, path, host: &self.host, body, fragmented };
-                let response = connection.exchange(&request);
+                let response = connection.exchange(request);
                 (response, connection.wire())
             }
         }
@@ -133,7 +161,7 @@ impl Checks {
         };
         let body = (route == Route::Echo).then(random_body);
         let started = Instant::now();
-        let (response, wire) = self.ask(route.method(), &path, body.as_deref(), false);
+        let (response, wire) = self.ask(route.method(), &path, body.as_deref());
         let took = started.elapsed();
         let judged = match &response {
             Err(fault) => Err(fault.to_string()),
@@ -153,7 +181,7 @@ impl Checks {
     fn other_echo(&mut self) {
         let body: Vec<u8> = random_body().into_iter().rev().chain(*b"another").collect();
         let path = Route::Echo.path();
-        let (response, wire) = self.ask("POST", path, Some(&body), false);
+        let (response, wire) = self.ask("POST", path, Some(&body));
         let judged = response
             .map_err(|fault| fault.to_string())
             .and_then(|response| judge(Route::Echo, &response, Some(&body), Duration::ZERO));
@@ -169,10 +197,10 @@ impl Checks {
     }
 
     fn custom(&mut self, check: &CustomCheck) {
-        let (method, path) = check.method_and_path();
-        let (response, wire) = self.ask(method, path, check.send.as_deref().map(str::as_bytes), false);
+        let probe = Probe::of_check(check);
+        let (response, wire) = self.send(&probe.request(&self.host, false));
         let judged = response.map_err(|fault| fault.to_string()).and_then(|response| check.judge(&response));
-        self.push(&format!("{method} {path}"), false, judged, wire);
+        self.push(&format!("{} {}", probe.method, probe.path), false, judged, wire);
     }
 
     fn keepalive(&mut self, probe: &Probe, declared: Option<bool>) {
@@ -198,13 +226,7 @@ impl Checks {
             Ok(connection) => connection,
             Err(fault) => return (Err(fault), None),
         };
-        let request = Request {
-            method: &probe.method,
-            path: &probe.path,
-            host: &self.host,
-            body: probe.body.as_deref(),
-            fragmented: false,
-        };
+        let request = probe.request(&self.host, false);
         let kept = match connection.exchange(&request) {
             Err(fault) => Err(fault),
             Ok(first) if !first.keeps => Ok(false),
@@ -219,7 +241,7 @@ impl Checks {
 
     /// Clients on slow links send so; a server that reads a request only whole is worth knowing of.
     fn fragmented(&mut self, probe: &Probe) {
-        let (response, wire) = self.ask(&probe.method, &probe.path, probe.body.as_deref(), true);
+        let (response, wire) = self.send(&probe.request(&self.host, true));
         let judged = match response {
             Ok(r) if (200..400).contains(&r.status) => {
                 Ok("A request that came in pieces was answered.".to_owned())
@@ -231,7 +253,7 @@ impl Checks {
     }
 
     fn not_found(&mut self) {
-        let (response, wire) = self.ask("GET", "/prony-unknown-path", None, false);
+        let (response, wire) = self.ask("GET", "/prony-unknown-path", None);
         let judged = match response {
             Ok(r) if r.status == 404 => Ok("An unknown path is answered with 404.".to_owned()),
             Ok(r) => Err(format!("An unknown path is answered with status {}.", r.status)),

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use prony_record::plan::is_secret_by_custom;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::client::{Response, printable};
@@ -15,14 +17,17 @@ const VALUES_MAX: usize = 100;
 const PATH_MAX_BYTES: usize = 8 << 10;
 
 /// A request and what its answer must be. Replaces the contract.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CustomCheck {
     /// Method and path, `GET /health`.
     pub request: String,
-    /// The request's body.
-    #[serde(default)]
-    pub send: Option<String>,
+    /// The request's body, a text.
+    #[serde(default, deserialize_with = "text")]
+    pub send: Option<Vec<u8>>,
+    /// Headers of the request, a table of names and values (`@env:NAME`: from the environment); the load sends them, too.
+    #[serde(default, deserialize_with = "table")]
+    pub headers: Vec<(String, String)>,
     /// The status; none given: any 2xx or 3xx.
     #[serde(default)]
     pub status: Option<u16>,
@@ -30,7 +35,7 @@ pub struct CustomCheck {
     #[serde(default)]
     pub body: Option<String>,
     /// Values that the body, as JSON, must have, by path (`$.items[0].name`).
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default)]
     pub json: BTreeMap<String, Value>,
 }
 
@@ -65,6 +70,9 @@ impl CustomCheck {
         }
         if method.is_empty() || !method.bytes().all(|b| b.is_ascii_uppercase()) {
             return Some(("request", format!("{method:?} is no method: write \"GET {path}\".")));
+        }
+        if let Some((name, _)) = self.headers.iter().find(|(name, value)| !is_header(name, value)) {
+            return Some(("headers", format!("{name:?} is no header with a value of one line.")));
         }
         if let Some(status) = self.status.filter(|status| !(100..=599).contains(status)) {
             return Some(("status", format!("{status} is no status: write a number from 100 to 599.")));
@@ -116,6 +124,39 @@ impl CustomCheck {
     }
 }
 
+/// Why a header may not stand so in a file that a run log keeps: its value is secret, and written out.
+pub(crate) fn written_secret(name: &str, value: &str) -> Option<String> {
+    (is_secret_by_custom(name) && !value.starts_with("@env:")).then(|| {
+        format!("{name} is secret, and run logs keep this file: write \"@env:NAME\", and set NAME in the environment.")
+    })
+}
+
+fn is_header(name: &str, value: &str) -> bool {
+    let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+    !name.is_empty() && name.bytes().all(token) && !value.bytes().any(|b| b < b' ' && b != b'\t' || b == 0x7f)
+}
+
+fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<u8>>, D::Error> {
+    Ok(Some(String::deserialize(deserializer)?.into_bytes()))
+}
+
+fn table<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(String, String)>, D::Error> {
+    let written = BTreeMap::<String, String>::deserialize(deserializer)?;
+    let meant = written.into_iter().map(|(name, value)| {
+        if let Some(why) = written_secret(&name, &value) {
+            return Err(D::Error::custom(why));
+        }
+        let Some(variable) = value.strip_prefix("@env:") else { return Ok((name, value)) };
+        let found = std::env::var(variable).map_err(|_| {
+            D::Error::custom(format!(
+                "{name} asks for the variable {variable}, which the environment does not have"
+            ))
+        })?;
+        Ok((name, found))
+    });
+    meant.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,12 +175,26 @@ mod tests {
             ("request = \"GET /a\\r\\nX: y\"", "request"),
             ("request = \"get /\"", "request"),
             ("request = \"/\"\nstatus = 20", "status"),
+            ("request = \"/\"\nheaders = { \"A B\" = \"c\" }", "headers"),
+            ("request = \"/\"\nheaders = { A = \"b\\r\\nC: d\" }", "headers"),
             ("request = \"/\"\njson = { \"$.a[*]\" = 1 }", "json"),
         ] {
             assert_eq!(read(toml).fault().map(|(key, _)| key), Some(key), "{toml}");
         }
-        let fine = "request = \"GET /a?b=c\"\nstatus = 404\njson = { \"$.a\" = 1 }";
+        let fine = "request = \"GET /a?b=c\"\nstatus = 404\nheaders = { A = \"b\" }\njson = { \"$.a\" = 1 }";
         assert_eq!(read(fine).fault(), None);
+    }
+
+    #[test]
+    fn a_secret_is_taken_from_the_environment_and_not_from_the_file() {
+        let read =
+            |headers: &str| toml::from_str::<CustomCheck>(&format!("request = \"/\"\nheaders = {headers}"));
+        let refused = |headers: &str| read(headers).unwrap_err().to_string();
+        assert!(refused("{ X-Api-Key = \"b\" }").contains("write \"@env:NAME\""));
+        assert!(refused("{ X-Api-Key = \"@env:PRONY_NO_SUCH\" }").contains("PRONY_NO_SUCH"));
+        // What every test process has.
+        let path = std::env::var("PATH").unwrap();
+        assert_eq!(read("{ Cookie = \"@env:PATH\" }").unwrap().headers, [("Cookie".to_owned(), path)]);
     }
 
     #[test]

@@ -62,7 +62,7 @@ fn all_at_once(address: SocketAddr, host: &str, count: u32) -> Result<Duration, 
     let connections: Vec<Connection> =
         (0..count).map(|_| Connection::open(address)).collect::<Result<_, _>>()?;
     let begun = Instant::now();
-    let request = Request { method: "GET", path: &path, host, body: None, fragmented: false };
+    let request = Request { method: "GET", path: &path, host, headers: &[], body: None, fragmented: false };
     thread::scope(|scope| {
         let asked: Vec<_> =
             connections.into_iter().map(|mut one| scope.spawn(move || one.exchange(&request))).collect();

@@ -243,7 +243,7 @@ fn own_checks_replace_the_contract() {
     let own = |status, body: Option<&str>| ContractExpectation {
         custom: vec![CustomCheck {
             request: "POST /echo".to_owned(),
-            send: Some("abc".to_owned()),
+            send: Some(b"abc".to_vec()),
             status,
             body: body.map(str::to_owned),
             ..CustomCheck::default()
@@ -262,13 +262,14 @@ fn readiness_is_one_light_request() {
     for route in Route::ALL {
         assert_eq!(ready(address, route), Ok(()));
     }
-    let missing = ready_path(address, "/nothing", &Expect::default()).unwrap_err();
+    let nothing = CustomCheck::answers("/nothing");
+    let missing = ready_as(address, &nothing, None, &Expect::default()).unwrap_err();
     assert_eq!(
         (missing.reason.as_str(), missing.answered),
         ("GET /nothing was answered with status 404.", true)
     );
     let expected = Expect { status: Some(404), ..Expect::default() };
-    assert_eq!(ready_path(address, "/nothing", &expected), Ok(()), "a check of its own may expect it");
+    assert_eq!(ready_as(address, &nothing, None, &expected), Ok(()), "a check of its own may expect it");
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let nobody = ready(free, Route::Text).unwrap_err();
     assert_eq!(nobody.to_string(), format!("Nothing listens at {free}: connection refused."));

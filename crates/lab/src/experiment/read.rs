@@ -12,6 +12,7 @@ use super::{
     BLOCKS_MAX, Blocks, CONNECTIONS_MAX, CORES_MAX, DURATION_MAX, Experiment, ExperimentPlan, SCHEMA, Scale,
     THREADS_MAX, TRIALS_MAX, TomlError, WorkerPolicy, default_warmup, plan_name, suggest,
 };
+use crate::check::written_secret;
 use crate::recipe::{CheckedText, Route, validate_checks};
 use crate::units::{DurationValue, RateValue, most_connections, parse_stages, show_duration};
 
@@ -381,6 +382,10 @@ fn common(
     plan.headers = raw.headers.as_ref().or(load.headers.as_ref()).map_or_else(Vec::new, |headers| {
         headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
     });
+    if let Some(why) = plan.headers.iter().find_map(|(name, value)| written_secret(name, value)) {
+        let own = if raw.headers.is_some() { path } else { &["load"][..] };
+        return source.wrong(&[own, &["headers"]].concat(), why);
+    }
     plan.body = body.map_or_else(Vec::new, |text| text.clone().into_bytes());
     if let Some(stages) = raw.stages.as_ref().or(load.stages.as_ref()).filter(|_| raw.rate.is_none()) {
         let key = [path, &["stages"]].concat();

@@ -17,7 +17,7 @@ use prony_report::terminal::{self, TerminalOptions};
 
 use super::embedded::Embedded;
 use super::logs::Log;
-use super::{parse_cpus, plan, write_file};
+use super::{parse_cpus, plan, reproduce, write_file};
 use crate::cli::CapacityArguments;
 use crate::failure::Failure;
 use crate::interrupt;
@@ -67,6 +67,7 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
         schema: SCHEMA.to_owned(),
         tool: Tool::this(),
         started_at,
+        reproduce: reproduce::own(&arguments.redact),
         interrupted: outcome.interrupted,
         target: TargetRecord { url: wanted.load.target.display_url(), address },
         plan: outcome
@@ -138,7 +139,11 @@ fn publish(arguments: &CapacityArguments, report: &CapacityReport, printer: &Pri
     if !to_stdout {
         let text = terminal::capacity(
             report,
-            &TerminalOptions { color: printer.color(), ..TerminalOptions::default() },
+            &TerminalOptions {
+                color: printer.color(),
+                target: arguments.url.is_none().then(String::new),
+                ..TerminalOptions::default()
+            },
         );
         printer.out(if arguments.quiet { text.lines().next().unwrap_or_default() } else { text.as_str() });
     }

@@ -196,15 +196,18 @@ fn header(text: &str) -> Result<(String, String), Failure> {
         return Err(Failure::usage(format!("-H {text:?} has no colon: write -H 'Name: value'.")));
     };
     let value = value.trim();
-    let value = match value.strip_prefix("@env:") {
-        None => value.to_owned(),
-        Some(variable) => std::env::var(variable).map_err(|_| {
-            Failure::usage(format!(
-                "-H {name}: the environment has no variable {variable} (or it is not text)."
-            ))
-        })?,
-    };
-    Ok((name.trim().to_owned(), value))
+    Ok((name.trim().to_owned(), from_environment(name.trim(), value)?))
+}
+
+/// A header's value, where it is `@env:NAME` that of the environment.
+pub(crate) fn from_environment(header: &str, value: &str) -> Result<String, Failure> {
+    let Some(variable) = value.strip_prefix("@env:") else { return Ok(value.to_owned()) };
+    std::env::var(variable).map_err(|_| {
+        Failure::usage(format!(
+            "The header {header} asks for the variable {variable}, which the environment does not have (or it is \
+             not text): set it."
+        ))
+    })
 }
 
 #[cfg(test)]

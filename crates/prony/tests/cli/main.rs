@@ -17,6 +17,7 @@ mod ledger;
 mod many;
 mod metrics;
 mod misbehaviour;
+mod own;
 mod ports;
 mod repeat;
 mod schema;

@@ -318,6 +318,7 @@ fn a_search_by_itself_is_a_page() {
         schema: prony_record::capacity::SCHEMA.into(),
         tool: prony_record::Tool::this(),
         started_at: trial.started_at.clone(),
+        reproduce: "prony capacity http://h/".into(),
         interrupted: false,
         target: trial.target.clone(),
         plan: trial.plan.clone(),

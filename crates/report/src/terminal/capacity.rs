@@ -1,12 +1,13 @@
 //! A search for the highest sustainable rate, for the terminal.
 
 use prony_record::capacity::{CapacityReport, Probe};
+use prony_record::plan::PlanRecord;
 use prony_record::trial::Bound;
 
 use super::table::{Align, Table};
-use super::{Ink, TerminalOptions, push_wrapped};
-use crate::format;
+use super::{Ink, TerminalOptions, next, push_wrapped};
 use crate::words::WITHHELD;
+use crate::{command, format};
 
 /// Rows of the plot of latency against load.
 const PLOT_ROWS: usize = 8;
@@ -39,9 +40,15 @@ pub fn capacity(report: &CapacityReport, options: &TerminalOptions) -> String {
         push_wrapped(&mut out, " ! ", text, width, str::to_owned);
     }
     if let Some(estimate) = &found.capacity_per_s {
-        let rate = estimate.point * 0.8;
-        let command = format!("prony load {} -R {} -d 60s", plan.url, format::rate(rate).replace(',', ""));
-        out.push_str(&format!(" Next  {}\n", ink.bold(&format::printable(&command))));
+        let load = PlanRecord {
+            rate_per_s: next::rounded(estimate.point * 0.8),
+            duration_ns: Some(60_000_000_000),
+            requests: None,
+            ..plan.clone()
+        };
+        let url = options.target.as_deref().unwrap_or(&plan.url);
+        let words = command::next(&load, &report.target.address, url);
+        next::push(&mut out, &[words], width, ink);
     }
     out
 }

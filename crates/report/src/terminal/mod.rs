@@ -7,6 +7,7 @@ mod comparison;
 mod experiment;
 mod history;
 mod latency;
+mod next;
 mod plot;
 mod published;
 mod repeat;

@@ -61,6 +61,13 @@ pub(super) fn of(arguments: &BenchArguments) -> Result<(Experiment, Vec<BenchCan
         ));
     };
     let suffix = rate.map_or(String::new(), |rate| format!("-r{}", rate.as_per_s()));
+    let ask = Ask {
+        method: plan.method.clone(),
+        path: "/".to_owned(),
+        headers: plan.headers.clone(),
+        body: plan.body.clone(),
+        expect: plan.expect,
+    };
     let experiment_plan = ExperimentPlan {
         name: format!("c{}{suffix}", plan.connections),
         connections: plan.connections,
@@ -80,5 +87,5 @@ pub(super) fn of(arguments: &BenchArguments) -> Result<(Experiment, Vec<BenchCan
     let labels = candidates.iter().map(|c| c.candidate.label().to_owned()).collect();
     let blocks = arguments.blocks.unwrap_or(BLOCKS);
     let experiment = Experiment::of_candidates(labels, experiment_plan, blocks, plan.seed);
-    Ok((experiment, candidates, Ask { path: "/".to_owned(), expect: plan.expect }))
+    Ok((experiment, candidates, ask))
 }

@@ -14,8 +14,9 @@ use prony_report::format::count;
 
 use super::{adaptive, candidates, duet};
 use crate::cli::BenchArguments;
-use crate::commands::parse_cpus;
+use crate::commands::plan::from_environment;
 use crate::commands::servers::{catalogue, engine, layout, native_memory};
+use crate::commands::{parse_cpus, reproduce};
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -32,6 +33,9 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
         }
         let mut experiment = experiment(arguments, resumed.as_ref().map(|(_, log)| log))?;
         filter(&mut experiment, arguments)?;
+        for (name, value) in experiment.plans.iter_mut().flat_map(|plan| &mut plan.headers) {
+            *value = from_environment(name, value)?;
+        }
         let engine = engine(&arguments.runtime.runtime, arguments.runtime.memory.as_deref())?;
         let catalogue = catalogue(&arguments.servers, printer);
         let resolved = resolve(&experiment, &catalogue, &layout, engine.as_ref()).map_err(Failure::usage)?;
@@ -80,7 +84,7 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
     Ok(BenchSetup {
         reproduce: resumed
             .as_ref()
-            .map_or_else(|| reproduce(std::env::args().skip(1)), |(_, l)| l.header.reproduce.clone()),
+            .map_or_else(|| reproduce::own(&arguments.redact), |(_, l)| l.header.reproduce.clone()),
         supervision: Supervision { memory_bytes, ..Supervision::new(layout.root(), &pins.client) },
         host: prony_lab::host::read(),
         resume: resumed.is_some(),
@@ -253,19 +257,6 @@ fn given_pins(arguments: &BenchArguments) -> Result<Option<Pins>, Failure> {
         )));
     }
     Ok(Some(pins))
-}
-
-/// The line that reproduces the run, quoted for a shell.
-fn reproduce(arguments: impl Iterator<Item = String>) -> String {
-    let quoted = arguments.map(|argument| {
-        let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./:=,+%@".contains(&b);
-        if !argument.is_empty() && argument.bytes().all(plain) {
-            argument
-        } else {
-            format!("'{}'", argument.replace('\'', r"'\''"))
-        }
-    });
-    format!("prony {}", quoted.collect::<Vec<_>>().join(" "))
 }
 
 /// The line that goes on with the run.

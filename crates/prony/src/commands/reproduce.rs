@@ -1,0 +1,95 @@
+//! The command line of a run, for its record: what is secret is not in it.
+
+use prony_record::plan::is_secret;
+
+/// This process' own, without the values of secret headers and of those called in `redact`.
+pub(crate) fn own(redact: &[String]) -> String {
+    line(std::env::args().skip(1), redact)
+}
+
+/// `prony` with these arguments, quoted for a shell.
+fn line(arguments: impl Iterator<Item = String>, redact: &[String]) -> String {
+    let quoted = arguments.map(|argument| {
+        let argument = without_userinfo(&without_secret(&argument, redact));
+        let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./:=,+%@".contains(&b);
+        if !argument.is_empty() && argument.bytes().all(plain) {
+            argument
+        } else {
+            format!("'{}'", argument.replace('\'', r"'\''"))
+        }
+    });
+    format!("prony {}", quoted.collect::<Vec<_>>().join(" "))
+}
+
+/// A header (`Name: value`, also behind its flag, `-HName: value`) whose value is secret asks for it by the environment.
+fn without_secret(argument: &str, redact: &[String]) -> String {
+    let Some((before, value)) = argument.split_once(':') else { return argument.to_owned() };
+    let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+    let flag =
+        ["--header=", "-H=", "-H"].into_iter().find(|flag| before.starts_with(flag)).unwrap_or_default();
+    let name = before[flag.len()..].trim();
+    let is_header = !name.is_empty() && name.chars().all(token);
+    if !is_header || value.trim().starts_with("@env:") || !is_secret(name, redact) {
+        return argument.to_owned();
+    }
+    let variable = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
+    format!("{flag}{name}: @env:{}", name.chars().map(variable).collect::<String>())
+}
+
+/// URLs, wherever they stand in it, without their user and password.
+fn without_userinfo(argument: &str) -> String {
+    let mut out = String::with_capacity(argument.len());
+    let mut rest = argument;
+    while let Some(at) = rest.find("://") {
+        let (before, after) = rest.split_at(at + 3);
+        out.push_str(before);
+        let end = after.find(|c: char| "/?#".contains(c) || c.is_whitespace()).unwrap_or(after.len());
+        let (authority, left) = after.split_at(end);
+        out.push_str(authority.rsplit_once('@').map_or(authority, |(_, host)| host));
+        rest = left;
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(arguments: &[&str], redact: &[&str]) -> String {
+        let redact: Vec<String> = redact.iter().map(ToString::to_string).collect();
+        line(arguments.iter().map(ToString::to_string), &redact)
+    }
+
+    #[test]
+    fn a_line_is_what_a_shell_takes() {
+        let line = of(&["bench", "--candidate", "a=./my server {port}", "-d", "3s"], &[]);
+        assert_eq!(line, "prony bench --candidate 'a=./my server {port}' -d 3s");
+        assert_eq!(of(&["bench", "it's", ""], &[]), r"prony bench 'it'\''s' ''");
+    }
+
+    #[test]
+    fn nothing_secret_is_in_it() {
+        for given in [
+            &["-H", "Authorization: Bearer s3cret"][..],
+            &["-H", "authorization:s3cret"],
+            &["-HX-Api-Key: s3cret"],
+            &["--header=Cookie: a=s3cret; b=s3cret"],
+            &["-H", "X-Own: s3cret", "--redact", "x-own"],
+            &["--candidate", "a=http://me:s3cret@h:80/a?b=c", "http://s3cret@h"],
+            &["--candidate", "a=./run --upstream http://me:s3cret@h/"],
+        ] {
+            let line = of(given, &["x-own"]);
+            assert!(!line.contains("s3cret"), "{line}");
+        }
+        assert_eq!(of(&["-H", "X-Api-Key: s"], &[]), "prony -H 'X-Api-Key: @env:X_API_KEY'");
+        assert_eq!(of(&["http://me:pw@h:80/a"], &[]), "prony http://h:80/a");
+    }
+
+    #[test]
+    fn what_is_not_secret_stays() {
+        for kept in ["X-A: b: c", "Authorization: @env:TOKEN", "-HX-A: b"] {
+            assert_eq!(of(&[kept], &[]), format!("prony '{kept}'"));
+        }
+        assert_eq!(of(&["http://h:80/a@b"], &[]), "prony http://h:80/a@b");
+    }
+}

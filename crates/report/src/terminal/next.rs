@@ -1,0 +1,142 @@
+//! The commands that answer the next questions.
+
+use prony_record::plan::PlanRecord;
+use prony_record::trial::{Bound, Outcome, Trial, Validity};
+
+use super::Ink;
+use crate::{command, words};
+
+const LABEL: &str = " Next  ";
+const INDENT: &str = "       ";
+
+/// The commands that answer the next questions; none after an interruption or an invalid trial.
+pub(super) fn after(trial: &Trial, target: Option<&str>) -> Vec<Vec<String>> {
+    let staged = !trial.plan.stages.is_empty();
+    if trial.interrupted || staged || trial.verdict.validity == Validity::Invalid {
+        return Vec::new();
+    }
+    next_load(trial, target).into_iter().chain(next_search(trial, target)).collect()
+}
+
+/// After a closed loop: the most it carries while p99 stays under about twice this one.
+fn next_search(trial: &Trial, target: Option<&str>) -> Option<Vec<String>> {
+    let closed = trial.outcome == Outcome::Carried && trial.plan.rate_per_s.is_none();
+    if !closed || trial.plan.targets.is_some() {
+        return None;
+    }
+    let (_, summary) = words::headline(trial);
+    let slo = format!("p99<{}", round_duration(summary.percentile("p99_ns")? * 2));
+    let plan = &trial.plan;
+    Some(command::capacity(plan, &trial.target.address, target.unwrap_or(&plan.url), &slo))
+}
+
+/// A duration as a flag, rounded to one digit and zeros: `20ms`.
+fn round_duration(ns: u64) -> String {
+    let unit = 10_u64.pow(ns.max(1).ilog10());
+    let round = (ns + unit / 2) / unit * unit;
+    let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
+    match units.into_iter().find(|(_, size)| round >= *size) {
+        Some((unit, size)) => format!("{}{unit}", round / size),
+        None => "1us".to_owned(),
+    }
+}
+
+/// The load after this one.
+fn next_load(trial: &Trial, target: Option<&str>) -> Option<Vec<String>> {
+    let carried = trial.throughput.requests_per_s.point;
+    let of = |plan: &PlanRecord| command::next(plan, &trial.target.address, target.unwrap_or(&plan.url));
+    let rate = match (trial.outcome, trial.plan.rate_per_s) {
+        // One request, to see what it says.
+        (Outcome::Broken, _) => {
+            let one = PlanRecord {
+                connections: 1,
+                threads: 1,
+                pipeline: 1,
+                requests: Some(1),
+                duration_ns: None,
+                rate_per_s: None,
+                arrivals: "closed".to_owned(),
+                ..trial.plan.clone()
+            };
+            return Some(of(&one));
+        }
+        // Latency under saturation says little of latency in use: a rate that is carried with room says more.
+        (Outcome::Carried, None) => carried * 0.75,
+        (Outcome::Overloaded, _) => carried * 0.9,
+        (Outcome::Carried, Some(rate)) if trial.throughput.bound == Bound::Exact => rate * 1.5,
+        (Outcome::Carried, Some(_)) => return None,
+    };
+    let arrivals = if trial.plan.arrivals == "closed" { "constant" } else { &trial.plan.arrivals };
+    let rate_per_s = Some(rounded(rate)?);
+    Some(of(&PlanRecord { rate_per_s, arrivals: arrivals.to_owned(), ..trial.plan.clone() }))
+}
+
+/// Commands in bold, one below the other.
+pub(super) fn push(out: &mut String, commands: &[Vec<String>], width: usize, ink: Ink) {
+    for (i, command) in commands.iter().enumerate() {
+        push_command(out, if i == 0 { LABEL } else { INDENT }, command, width, ink);
+    }
+}
+
+/// A command in as many lines of a shell as the width asks for.
+fn push_command(out: &mut String, label: &str, words: &[String], width: usize, ink: Ink) {
+    let mut lines: Vec<String> = Vec::new();
+    for word in words {
+        match lines.last_mut() {
+            // Room for a space before it and for ` \` behind.
+            Some(line) if INDENT.len() + line.chars().count() + word.chars().count() + 3 <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.clone()),
+        }
+    }
+    let last = lines.len().saturating_sub(1);
+    for (at, line) in lines.iter().enumerate() {
+        let before = if at == 0 { label } else { INDENT };
+        out.push_str(&format!("{before}{}{}\n", ink.bold(line), if at < last { " \\" } else { "" }));
+    }
+}
+
+/// A rate rounded to two digits; `None` under one request a second.
+pub(super) fn rounded(rate: f64) -> Option<f64> {
+    if !rate.is_finite() || rate < 1.0 {
+        return None;
+    }
+    let unit = 10_f64.powf(rate.log10().floor() - 1.0).max(1.0);
+    Some((rate / unit).round() * unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terminal::TerminalOptions;
+
+    #[test]
+    fn a_long_command_is_still_one_for_a_shell() {
+        let words = ["prony load", "http://h/", "-c 100", "-H 'A: b c'"].map(str::to_owned);
+        let written = |width: usize| {
+            let mut out = String::new();
+            push_command(&mut out, " Next  ", &words, width, TerminalOptions::default().ink());
+            out
+        };
+        assert_eq!(written(80), " Next  prony load http://h/ -c 100 -H 'A: b c'\n");
+        assert_eq!(written(40), " Next  prony load http://h/ -c 100 \\\n       -H 'A: b c'\n");
+    }
+
+    #[test]
+    fn limits_for_the_command_line_are_round() {
+        let limits = [19_220_000, 20_004_000, 96_000_000, 1_000_000_001, 1_600, 3].map(round_duration);
+        assert_eq!(limits, ["20ms", "20ms", "100ms", "1s", "2us", "1us"]);
+    }
+
+    #[test]
+    fn rates_for_the_command_line_are_round() {
+        assert_eq!(
+            [10_402.5, 1_234.0, 87.3, 4.2].map(|r| rounded(r).unwrap()),
+            [10_000.0, 1_200.0, 87.0, 4.0]
+        );
+        assert_eq!(rounded(0.3), None);
+        assert_eq!(rounded(f64::NAN), None);
+    }
+}

@@ -71,8 +71,13 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     if let Some(times) = times {
         return repeat::run(arguments, times, &scene, log.as_mut());
     }
-    let watch = Watch::start(arguments.web.as_deref(), || watch::load_head(&plan), &own_cpus, printer)?
-        .and_metrics(arguments.metrics.as_deref(), || watch::load_rate(&plan), &own_cpus, printer)?;
+    let watch = Watch::start(
+        arguments.web.as_deref(),
+        || watch::load_head(&plan, &arguments.redact),
+        &own_cpus,
+        printer,
+    )?
+    .and_metrics(arguments.metrics.as_deref(), || watch::load_rate(&plan), &own_cpus, printer)?;
     let measured = scene.measure(arguments, "", &mut |snapshot| watch.snapshot(snapshot));
     let (measured, trial) = match measured {
         Ok(measured) => measured,

@@ -12,6 +12,7 @@ use prony_record::trial::Validity;
 use prony_report::page;
 use prony_report::page::live::{LiveEnd, LiveHead, LiveTrial};
 
+use crate::commands::reproduce;
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::web::{Hub, Metrics, Server, Site, UnderWay, Whose};
@@ -124,27 +125,14 @@ fn validity(validity: Validity) -> &'static str {
     }
 }
 
-/// The command line, for whoever looks at the page.
-fn command() -> String {
-    let words =
-        std::env::args().skip(1).map(|word| if word.contains(' ') { format!("'{word}'") } else { word });
-    // A header or a URL may hold a secret.
-    let words = words.scan(false, |hide, word| {
-        let shown = if *hide { "…".to_owned() } else { word.clone() };
-        *hide = matches!(word.as_str(), "-H" | "--header" | "-b" | "--body");
-        Some(if shown.contains('@') { "…".to_owned() } else { shown })
-    });
-    format!("prony {}", words.collect::<Vec<_>>().join(" "))
-}
-
-/// What the page of a `load` is about.
-pub(crate) fn load_head(plan: &Plan) -> LiveHead {
+/// What the page of a `load` is about; headers called in `redact` are secret, too.
+pub(crate) fn load_head(plan: &Plan, redact: &[String]) -> LiveHead {
     let rate = plan.arrivals.rate().map(prony_load::pace::Rate::as_per_s);
     let connections = prony_report::format::count(plan.connections.into(), "connection", "connections");
     let arrivals =
         rate.map_or(plan.arrivals.name().to_owned(), |rate| format!("{} {rate}/s", plan.arrivals.name()));
     LiveHead {
-        command: command(),
+        command: reproduce::own(redact),
         title: plan.target.display_url(),
         describe: format!("{} · {connections}, {arrivals}", plan.method),
         total_ns: plan.stop.duration.map(|d| nanoseconds(plan.warmup + d)),

@@ -58,6 +58,7 @@ pub(super) fn sustained(trial: &Trial, slos: &[Slo], hopeless: bool) -> (Answer,
     if carried < due * (1.0 - UNCARRIED_MAX_SHARE) {
         return (Answer::Failed, format!("{:.1} % of what was due was carried", carried / due * 100.0));
     }
+    let mut undecided = Vec::new();
     for slo in slos {
         let held = slo.hold(trial);
         let missed = held.decision == Decision::Missed
@@ -65,8 +66,14 @@ pub(super) fn sustained(trial: &Trial, slos: &[Slo], hopeless: bool) -> (Answer,
         if missed {
             return (Answer::Failed, format!("{slo}: {}", held.seen));
         }
+        if held.decision == Decision::Undecided {
+            undecided.push(format!("{slo} is undecided ({})", held.seen));
+        }
     }
-    (Answer::Passed, "sustained".to_owned())
+    if undecided.is_empty() {
+        return (Answer::Passed, "sustained".to_owned());
+    }
+    (Answer::Passed, format!("sustained; {}", undecided.join(", ")))
 }
 
 /// Sees from snapshots that a load cannot be carried.

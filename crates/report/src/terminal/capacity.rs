@@ -34,6 +34,9 @@ pub fn capacity(report: &CapacityReport, options: &TerminalOptions) -> String {
     out.push('\n');
     table(&mut out, &found.probes, ink);
     plot(&mut out, &found.probes, width, ink);
+    if let Some(why) = confirmed(&found.probes).and_then(|probe| probe.why.strip_prefix("sustained; ")) {
+        push_wrapped(&mut out, " ? ", &format::printable(why), width, |line| ink.warn(line));
+    }
     if found.recovers == Some(false) {
         let text = "after an overload the answer's rate is not sustained at once: the server recovers slowly, \
                     and a spike costs more than its own length";
@@ -51,6 +54,11 @@ pub fn capacity(report: &CapacityReport, options: &TerminalOptions) -> String {
         next::push(&mut out, &[words], width, ink);
     }
     out
+}
+
+/// The confirmation that the answer rests on, the last one.
+fn confirmed(probes: &[Probe]) -> Option<&Probe> {
+    probes.iter().rfind(|probe| probe.phase == "confirmation" && probe.sustained)
 }
 
 fn answer(report: &CapacityReport, ink: Ink) -> String {
@@ -110,19 +118,26 @@ fn by_rate(probes: &[Probe]) -> Vec<&Probe> {
     sorted
 }
 
-/// p99 (else p50) against the offered rate, both logarithmic.
+/// Points of the plot at least.
+const POINTS_MIN: usize = 3;
+
+/// p99 against the offered rate, both logarithmic; p50 where more than half of the probes have no p99.
 fn plot(out: &mut String, probes: &[Probe], width: usize, ink: Ink) {
-    let points: Vec<(f64, f64, bool)> = probes
-        .iter()
-        .filter(|p| p.rate_per_s > 0.0)
-        .filter_map(|p| Some((p.rate_per_s.ln(), (p.p99_ns.or(p.p50_ns)? as f64).max(1.0).ln(), p.sustained)))
-        .collect();
+    let points_of = |figure: fn(&Probe) -> Option<u64>| -> Vec<(f64, f64, bool)> {
+        let probes = probes.iter().filter(|p| p.rate_per_s > 0.0);
+        probes
+            .filter_map(|p| Some((p.rate_per_s.ln(), (figure(p)? as f64).max(1.0).ln(), p.sustained)))
+            .collect()
+    };
+    let (p99, p50) = (points_of(|p| p.p99_ns), points_of(|p| p.p50_ns));
+    let (name, points) =
+        if p99.len() >= POINTS_MIN && 2 * p99.len() >= p50.len() { ("p99", p99) } else { ("p50", p50) };
     let ends = |values: &mut dyn Iterator<Item = f64>| {
         values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)))
     };
     let (left, right) = ends(&mut points.iter().map(|p| p.0));
     let (bottom, top) = ends(&mut points.iter().map(|p| p.1));
-    if points.len() < 3 || right - left < 1e-9 || top - bottom < 1e-9 {
+    if points.len() < POINTS_MIN || right - left < 1e-9 || top - bottom < 1e-9 {
         return;
     }
     let columns = width.saturating_sub(14).clamp(20, 100);
@@ -148,6 +163,41 @@ fn plot(out: &mut String, probes: &[Probe], width: usize, ink: Ink) {
     }
     let (low, high) = (format::rate(left.exp()), format::rate(right.exp()));
     let gap = columns.saturating_sub(low.chars().count() + high.chars().count());
-    out.push_str(&ink.dim(&format!(" {:>9} └{low}{}{high}", "p99", " ".repeat(gap))));
+    out.push_str(&ink.dim(&format!(" {name:>9} └{low}{}{high}", " ".repeat(gap))));
     out.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn probe(rate_per_s: f64, p50_ns: u64, p99_ns: Option<u64>) -> Probe {
+        Probe {
+            rate_per_s,
+            completed_per_s: rate_per_s,
+            sustained: true,
+            why: "sustained".to_owned(),
+            phase: "doubling".to_owned(),
+            duration_ns: 3_000_000_000,
+            p50_ns: Some(p50_ns),
+            p99_ns,
+            failed_share: 0.0,
+        }
+    }
+
+    #[test]
+    fn a_plot_is_of_one_percentile() {
+        let plotted = |probes: &[Probe]| {
+            let mut out = String::new();
+            plot(&mut out, probes, 80, TerminalOptions::default().ink());
+            out
+        };
+        let mut probes: Vec<Probe> = (1..=4).map(|n| probe(100.0 * f64::from(n), 1_000, None)).collect();
+        probes.push(probe(500.0, 2_000, Some(9_000_000)));
+        let out = plotted(&probes);
+        assert!(out.contains("p50 └100") && out.contains("2 µs") && !out.contains("9 ms"), "{out}");
+        probes.iter_mut().for_each(|p| p.p99_ns = Some(7 * p.p50_ns.unwrap()));
+        let out = plotted(&probes);
+        assert!(out.contains("p99 └100") && out.contains("14 µs"), "{out}");
+    }
 }

@@ -21,7 +21,9 @@ pub(super) fn after(trial: &Trial, target: Option<&str>) -> Vec<Vec<String>> {
 /// After a closed loop: the most it carries while p99 stays under about twice this one.
 fn next_search(trial: &Trial, target: Option<&str>) -> Option<Vec<String>> {
     let closed = trial.outcome == Outcome::Carried && trial.plan.rate_per_s.is_none();
-    if !closed || trial.plan.targets.is_some() {
+    // Neither goes with a search.
+    let refused = trial.plan.targets.is_some() || trial.plan.pipeline > 1;
+    if !closed || refused {
         return None;
     }
     let (_, summary) = words::headline(trial);

@@ -249,8 +249,7 @@ impl Run<'_, '_> {
     /// A probe long enough to show anything, and for a threshold's percentile to have a hundred samples
     /// beyond it, within reason.
     fn length(&self, rate: f64) -> Duration {
-        let beyond = |slo: &Slo| slo.response_percentile().map_or(0.0, |(p, _)| 100.0 / (1.0 - p.fraction()));
-        let needed = self.plan.slos.iter().map(beyond).fold(2.0 * ENDED_MIN as f64, f64::max) / rate;
+        let needed = requests_needed(self.plan) / rate;
         let most = self.plan.probe * LENGTHENED_MAX;
         if needed >= most.as_secs_f64() { most } else { Duration::from_secs_f64(needed).max(self.plan.probe) }
     }
@@ -340,7 +339,18 @@ fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// The time that a search takes at most by plan, for a forecast.
+/// The requests of a probe that shows what the plan asks.
+fn requests_needed(plan: &CapacityPlan) -> f64 {
+    let beyond = |slo: &Slo| slo.response_percentile().map_or(0.0, |(p, _)| 100.0 / (1.0 - p.fraction()));
+    plan.slos.iter().map(beyond).fold(2.0 * ENDED_MIN as f64, f64::max)
+}
+
+/// The rate, in requests per second, under which probes are longer than asked, and how long they become at most.
+pub fn lengthened(plan: &CapacityPlan) -> (f64, Duration) {
+    (requests_needed(plan) / plan.probe.as_secs_f64(), plan.probe * LENGTHENED_MAX)
+}
+
+/// The time that a search takes at most by plan where its rates are over [`lengthened`]'s, for a forecast.
 pub fn forecast(plan: &CapacityPlan) -> Duration {
     let search = Search::new(Course {
         start: 1.0,

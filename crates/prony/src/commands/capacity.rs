@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use prony_analysis::slo::Slo;
 use prony_analysis::trial::TrialContext;
-use prony_lab::capacity::{CapacityPlan, forecast, search};
+use prony_lab::capacity::{CapacityPlan, forecast, lengthened, search};
 use prony_lab::units::{Share, parse_duration, show_duration};
 use prony_load::plan::Arrivals;
 use prony_load::{Plan, Target};
@@ -49,9 +49,13 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
     };
     if !arguments.quiet {
         let most = show_duration(Duration::from_secs(forecast(&wanted).as_secs()));
+        let (rate, longest) = lengthened(&wanted);
         printer.note(&format!(
-            "Searching with probes of {}: about {most}, less where probes fail early.",
-            show_duration(wanted.probe)
+            "Searching with probes of {}, of up to {} at rates under {}/s: about {most} without those, less where \
+             probes fail early.",
+            show_duration(wanted.probe),
+            show_duration(longest),
+            prony_report::format::rate(rate)
         ));
     }
     let started_at = rfc3339(SystemTime::now());

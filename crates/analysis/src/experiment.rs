@@ -3,6 +3,7 @@
 use prony_record::Estimate;
 use prony_record::host::Host;
 use prony_record::run_log::Skipped;
+use prony_record::trial::Effect;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -161,6 +162,8 @@ pub struct RowReason {
     pub code: String,
     /// How many trials had it.
     pub trials: u32,
+    /// The worst that it does to a figure.
+    pub effect: Effect,
     /// The first one's detail.
     pub detail: String,
     /// The advice.

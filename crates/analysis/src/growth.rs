@@ -20,6 +20,10 @@ const BATCHES_MIN: usize = 8;
 /// a queue near its capacity in windows of 10 s.
 pub(crate) const GROWTH_MIN_SHARE: f64 = 0.002;
 
+/// What a window too short for a trend must leave unsent of all that was due in it: no stall of a carried load does,
+/// unless it takes a tenth of the window.
+const UNSENT_MIN_SHARE: f64 = 0.1;
+
 /// And at the least this, which one scheduling delay may cost.
 pub(crate) const GROWTH_MIN_NS: f64 = 1e6;
 
@@ -52,11 +56,11 @@ pub(crate) fn overload(m: &Measurement, plan: &Plan, window_ns: u64) -> Option<G
         return None;
     }
     let waits = waits(m, &schedule, window_ns);
+    if waits.len() < BATCHES_MIN {
+        return unsent_growth(m, window_ns);
+    }
     let slope = theil_sen(&waits, CONFIDENCE)?;
     let quarter = waits.len() / 4;
-    if waits.len() < BATCHES_MIN {
-        return None;
-    }
     let values: Vec<f64> = waits.iter().map(|(_, wait)| *wait).collect();
     let before = median(&values[..quarter])?;
     let least_after = values[values.len() - quarter..].iter().copied().fold(f64::INFINITY, f64::min);
@@ -65,6 +69,15 @@ pub(crate) fn overload(m: &Measurement, plan: &Plan, window_ns: u64) -> Option<G
         && slope.point * window_ns as f64 / 1e9 >= material
         && least_after - before >= material;
     grows.then(|| Growth { per_s_ns: slope.point, last_ns: values.last().copied().unwrap_or_default() })
+}
+
+/// A window too short for a trend tells by what it leaves unsent: a line that is a tenth of all that was due.
+#[expect(clippy::cast_precision_loss, reason = "counts and times of a run, far below 2^53")]
+fn unsent_growth(m: &Measurement, window_ns: u64) -> Option<Growth> {
+    let (unsent, due) = (m.requests.never_sent as f64, m.requests.scheduled as f64);
+    let seconds = window_ns as f64 / 1e9;
+    let last_ns = unsent / due * window_ns as f64;
+    (due > 0.0 && unsent >= UNSENT_MIN_SHARE * due).then(|| Growth { per_s_ns: last_ns / seconds, last_ns })
 }
 
 /// (middle in seconds, wait in nanoseconds) of each batch: the mean wait of
@@ -148,7 +161,16 @@ mod tests {
         assert_eq!(growth(&Line { rate_per_s: 1, served_per_s: 1000, ..Line::default() }), None);
         let overloaded = Line { rate_per_s: 2000, served_per_s: 1000, ..Line::default() };
         assert_eq!(overload(&overloaded.measure(), &crate::testing::closed_plan(), 10 * S), None);
-        assert_eq!(growth(&Line { window_ns: S / 2, ..overloaded }), None);
+    }
+
+    #[test]
+    fn a_window_too_short_for_a_trend_tells_by_what_it_leaves_unsent() {
+        let short = |served_per_s| {
+            growth(&Line { rate_per_s: 2000, served_per_s, window_ns: S / 2, ..Line::default() })
+        };
+        let half = short(1000).unwrap();
+        assert!((half.last_ns / 1e6 - 250.0).abs() < 10.0, "half of half a second: {half:?}");
+        assert_eq!((short(1950), short(4000)), (None, None));
     }
 
     #[test]

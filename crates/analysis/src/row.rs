@@ -190,11 +190,13 @@ fn reasons(cells: &[Cell<'_>]) -> Vec<RowReason> {
                 RowReason {
                     code: reason.code.clone(),
                     trials: 0,
+                    effect: reason.effect,
                     detail: reason.detail.clone(),
                     advice: reason.advice.clone(),
                 }
             });
             seen.trials += 1;
+            seen.effect = seen.effect.max(reason.effect);
         }
     }
     order.into_iter().filter_map(|code| by_code.remove(code)).collect()

@@ -97,10 +97,7 @@ impl Slo {
     /// Holds it against a trial.
     pub fn hold(&self, trial: &Trial) -> Held {
         let found = match self.what {
-            What::Time { percentile, service, limit_ns } => {
-                let summary = if service { &trial.latency.service } else { &trial.latency.response };
-                time_held(trial, summary, percentile, limit_ns)
-            }
+            What::Time { percentile, service, limit_ns } => time_held(trial, service, percentile, limit_ns),
             What::Errors { limit } => errors_held(trial, limit),
             What::Throughput { limit } => throughput_held(trial, limit),
             What::Mean { limit_ns } => single(trial, trial.latency.response.mean_ns, limit_ns, "mean"),
@@ -201,7 +198,8 @@ fn time(limit: &str) -> Result<u64, String> {
 
 /// A percentile below a limit. Where the trial has the percentile's interval, that decides; where it is
 /// withheld for want of samples, the number of requests above the limit may do so all the same.
-fn time_held(trial: &Trial, summary: &Summary, percentile: Percentile, limit_ns: u64) -> Held {
+fn time_held(trial: &Trial, service: bool, percentile: Percentile, limit_ns: u64) -> Held {
+    let summary = if service { &trial.latency.service } else { &trial.latency.response };
     let field = percentile.field();
     let limit = ms(limit_ns);
     if let Some(than) = summary.censored_at_ns.get(field) {
@@ -222,6 +220,15 @@ fn time_held(trial: &Trial, summary: &Summary, percentile: Percentile, limit_ns:
         Some([low, high]) if within.is_some() => (by_interval(*low, *high, limit_ns), within),
         _ => by_count(summary, trial, percentile, limit_ns).unwrap_or((Decision::Undecided, within)),
     };
+    if decision == Decision::Missed && !service && waits_for_client(trial) {
+        return Held {
+            decision: Decision::Undecided,
+            point_within,
+            seen: format!("{seen}, and the client itself was saturated"),
+            to_decide: Some("more client workers (-t) or cores".to_owned()),
+            slo: String::new(),
+        };
+    }
     let to_decide = (decision == Decision::Undecided).then(|| match summary.needs_duration_ns.get(field) {
         Some(needs) => format!("-d {}s", needs.div_ceil(1_000_000_000)),
         None => format!("a longer load (-d): the interval holds {limit}"),
@@ -235,6 +242,12 @@ fn time_held(trial: &Trial, summary: &Summary, percentile: Percentile, limit_ns:
         to_decide,
         slo: String::new(),
     }
+}
+
+/// Whether a saturated client's own lateness is in response: at a rate.
+fn waits_for_client(trial: &Trial) -> bool {
+    let saturated = trial.verdict.reasons.iter().any(|reason| reason.code == "client_saturated");
+    saturated && trial.plan.rate_per_s.is_some()
 }
 
 fn by_interval(low: u64, high: u64, limit: u64) -> Decision {
@@ -262,9 +275,13 @@ fn by_count(
         .map(|step| step.count_at_value())
         .sum();
     let within = summary.count.saturating_sub(above);
-    let n = summary.count + trial.requests.failed;
+    let requests = &trial.requests;
+    let n = summary.count + requests.failed + requests.never_sent;
     let enough = Quantile::new(percentile.fraction())?.rank(n).map(|rank| within >= rank);
-    Some((by_ranks(within, n, percentile.fraction())?, enough))
+    // What is in flight at the end may come to be on either side: it is decided only what is so both ways.
+    let (open, q) = (requests.in_flight, percentile.fraction());
+    let (least, most) = (by_ranks(within, n + open, q)?, by_ranks(within + open, n + open, q)?);
+    Some((if least == most { least } else { Decision::Undecided }, enough))
 }
 
 /// Whether a share of `q` at least of all `n` is within, by the interval of the q-quantile's rank.
@@ -287,7 +304,7 @@ fn errors_held(trial: &Trial, limit: f64) -> Held {
     let decision = by_ranks(completed, n, 1.0 - limit).unwrap_or(Decision::Undecided);
     // The rule of three: without a failure, 3/n bounds the share with 95 % (Hanley & Lippman-Hand, 1983).
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of requests")]
-    let needed = (3.7 / limit).ceil() as u64;
+    let needed = ((3.7 / limit).ceil() as u64).max(n.saturating_mul(2));
     Held {
         decision,
         point_within: share.map(|share| share < limit),
@@ -320,11 +337,23 @@ fn throughput_held(trial: &Trial, limit: f64) -> Held {
     }
 }
 
-/// A figure that has no interval: the mean, the maximum.
+/// Fewer answers have a mean that another load may not have.
+const MEAN_MIN: u64 = 30;
+/// More requests without an answer than this share leave a figure over the answered ones undecided.
+const UNANSWERED_MAX_SHARE: f64 = 0.05;
+
+/// A figure that has no interval: the mean, the maximum. It is of the answered requests, and so too good by what the
+/// others would add.
 fn single(trial: &Trial, value: Option<u64>, limit_ns: u64, name: &str) -> Held {
-    let broken = trial.outcome == Outcome::Broken || (name == "max" && trial.requests.failed > 0);
+    let requests = &trial.requests;
+    let broken = trial.outcome == Outcome::Broken || (name == "max" && requests.failed > 0);
+    let without = requests.failed + requests.in_flight + requests.never_sent;
+    #[expect(clippy::cast_precision_loss, reason = "counts of a run, far below 2^53")]
+    let unanswered = without as f64 > UNANSWERED_MAX_SHARE * (without + requests.completed) as f64;
+    let few = name == "mean" && requests.completed < MEAN_MIN;
     let decision = match value {
         _ if broken => Decision::Missed,
+        Some(value) if value < limit_ns && (few || unanswered) => Decision::Undecided,
         Some(value) if value < limit_ns => Decision::Met,
         Some(_) => Decision::Missed,
         None => Decision::Undecided,
@@ -396,6 +425,22 @@ mod tests {
         let (missed, open) = (held("p99<1ns"), held("p99<1s"));
         assert_eq!((missed.decision, missed.point_within), (Decision::Missed, Some(false)));
         assert_eq!((open.decision, open.point_within), (Decision::Undecided, Some(true)));
+    }
+
+    #[test]
+    fn what_was_not_answered_is_not_within() {
+        let mut trial = judge(&healthy(1, 40), &closed_plan(), &TrialContext::default());
+        // As many wait for ever: no percentile, no mean and no maximum of all of them is known to be low.
+        trial.requests.in_flight = 40;
+        trial.latency.response.p50_ns = None;
+        for slo in ["p50<1s", "p90<1s", "mean<1s", "max<1s"] {
+            assert_eq!(decision(slo, &trial), Decision::Undecided, "{slo}");
+        }
+        assert_eq!(decision("mean<1us", &trial), Decision::Missed);
+        trial.requests.in_flight = 0;
+        assert_eq!(decision("mean<1s", &trial), Decision::Met);
+        trial.requests.completed = 1;
+        assert_eq!(decision("mean<1s", &trial), Decision::Undecided, "one answer has no mean");
     }
 
     #[test]

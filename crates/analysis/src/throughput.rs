@@ -29,7 +29,8 @@ pub(crate) fn throughput(m: &Measurement, plan: &Plan, window_ns: u64, bound: Bo
             // Its spread would be the stages', not chance.
             Estimate::bare(point, 1, "the load changes by plan within the window")
         } else {
-            with_interval(point, m, window_ns)
+            let at_once = if plan.arrivals.rate().is_some() { 1 } else { u64::from(plan.connections) };
+            with_interval(point, m, window_ns, at_once)
         },
         bound,
         read_bytes_per_s: per_s(m.read_bytes),
@@ -41,14 +42,19 @@ pub(crate) fn throughput(m: &Measurement, plan: &Plan, window_ns: u64, bound: Bo
     }
 }
 
-/// The window's rate, about which the interval of its batches is laid.
-fn with_interval(point: f64, m: &Measurement, window_ns: u64) -> Estimate {
+/// The window's rate, about which the interval of its batches is laid. A window holds whole requests only, so that its
+/// count is off by up to one however steady it is; by up to the `at_once` that may be answered together where all
+/// batches are alike, which is how connections in step look.
+#[expect(clippy::cast_precision_loss, reason = "counts of a run, far below 2^53")]
+fn with_interval(point: f64, m: &Measurement, window_ns: u64, at_once: u64) -> Estimate {
     let whole_bins = usize::try_from(window_ns / BIN_NS).unwrap_or(usize::MAX);
     let count = (whole_bins / whole_bins.div_ceil(BATCHES).max(1)).max(BATCHES_MIN);
     let rates: Vec<f64> = merge(&m.bins, window_ns, count).iter().map(Batch::rate_per_s).collect();
     match batch_interval(&rates, CONFIDENCE) {
         Some(interval) => {
             let half = (interval.high - interval.low) / 2.0;
+            let whole = if half > 0.0 { 1 } else { at_once };
+            let half = half.max(whole as f64 / (window_ns as f64 / 1e9));
             Estimate::new(point, (point - half).max(0.0), point + half, count as u64)
         }
         None if whole_bins < BATCHES_MIN => Estimate::bare(
@@ -73,6 +79,19 @@ mod tests {
         assert_eq!((estimate.point, estimate.n), (1000.0, 20));
         assert!(estimate.ci_low.unwrap() <= 1000.0 && estimate.ci_high.unwrap() < 1010.0, "{estimate:?}");
         assert_eq!(t.offered_per_s, None);
+    }
+
+    #[test]
+    fn a_count_of_whole_requests_is_no_better_known_than_to_one() {
+        // Two in each 100 ms of a second: 20 a second, if not 19.2 or 20.8.
+        let m = healthy(1, 20);
+        let of = |connections: u32| {
+            let plan = Plan { connections, ..closed_plan() };
+            throughput(&m, &plan, 1_000_000_000, Bound::Exact).requests_per_s
+        };
+        let one = of(1);
+        assert_eq!((one.point, one.ci_low, one.ci_high), (20.0, Some(19.0), Some(21.0)));
+        assert_eq!(of(5).ci_low, Some(15.0), "five may be in step");
     }
 
     #[test]

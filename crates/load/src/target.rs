@@ -135,7 +135,12 @@ fn split_host_port(text: &str) -> Result<(String, Option<u16>), String> {
         None | Some("") => None,
         Some(digits) => match digits.parse::<u16>() {
             Ok(port) if port > 0 => Some(port),
-            _ => return Err(format!("{digits:?} is not a port: write a number from 1 to 65535.")),
+            // Not what stands there: it may be the beginning of a password.
+            _ => {
+                return Err("What follows the host's colon is not a port: write a number from 1 to 65535 (and a / or # in a \
+                            password as %2F or %23)."
+                    .to_owned());
+            }
         },
     };
     Ok((host.to_owned(), port))
@@ -143,9 +148,13 @@ fn split_host_port(text: &str) -> Result<(String, Option<u16>), String> {
 
 /// What was typed, with a password replaced: it goes to a terminal and to logs.
 pub(crate) fn without_userinfo(text: &str) -> String {
+    let (scheme, text) = text.split_at(text.find("://").map_or(0, |at| at + 3));
     let split = text.find(['/', '?', '#']).unwrap_or(text.len());
     let (authority, rest) = text.split_at(split);
-    authority.rsplit_once('@').map_or_else(|| text.to_owned(), |(_, host)| format!("[redacted]@{host}{rest}"))
+    match authority.rsplit_once('@') {
+        Some((_, host)) => format!("{scheme}[redacted]@{host}{rest}"),
+        None => format!("{scheme}{text}"),
+    }
 }
 
 #[cfg(test)]

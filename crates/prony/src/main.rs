@@ -29,9 +29,10 @@ fn main() -> ExitCode {
     let printer = Printer::new();
     let result = match cli::traps::check(&arguments) {
         Some(sentence) => Err(Failure::usage(sentence)),
-        None => run(Cli::parse(), &printer),
+        None => run(parsed(&printer), &printer),
     };
     match result {
+        Ok(()) if printer.lost() => ExitCode::from(failure::USAGE),
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             if !failure.sentence.is_empty() {
@@ -40,6 +41,20 @@ fn main() -> ExitCode {
             ExitCode::from(failure.code)
         }
     }
+}
+
+/// The flags; help, the version and what is wrong with them end the process.
+fn parsed(printer: &Printer) -> Cli {
+    Cli::try_parse().unwrap_or_else(|error| {
+        let said = error.to_string();
+        // It quotes what was typed.
+        let shown = commands::reproduce::without_userinfo(&said);
+        if shown == said {
+            error.exit();
+        }
+        printer.note(shown.trim_end());
+        std::process::exit(error.exit_code())
+    })
 }
 
 fn run(cli: Cli, printer: &Printer) -> Result<(), Failure> {

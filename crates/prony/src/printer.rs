@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is the door")]
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Writes what users see.
@@ -11,6 +12,8 @@ pub(crate) struct Printer {
     stderr_is_terminal: bool,
     /// The last things said.
     said: Mutex<Vec<String>>,
+    /// A result could not be written.
+    lost: AtomicBool,
 }
 
 /// What is kept of what was said.
@@ -23,6 +26,7 @@ impl Printer {
             color: io::stdout().is_terminal() && !no_color,
             stderr_is_terminal: io::stderr().is_terminal(),
             said: Mutex::default(),
+            lost: AtomicBool::new(false),
         }
     }
 
@@ -39,7 +43,13 @@ impl Printer {
             && e.kind() != io::ErrorKind::BrokenPipe
         {
             self.error(&format!("Writing to standard output failed: {e}."));
+            self.lost.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// Whether a result could not be written.
+    pub(crate) fn lost(&self) -> bool {
+        self.lost.load(Ordering::Relaxed)
     }
 
     /// Something worth knowing that is no result.

@@ -6,7 +6,7 @@
 
 mod wrong;
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -305,13 +305,14 @@ impl RunLogWriter {
             if source.kind() == io::ErrorKind::AlreadyExists {
                 RunLogError::Schema {
                     path: path.to_owned(),
-                    why: "the file exists already; give -o another name, or --resume to go on with it"
+                    why: "the file exists already: give -o another name, or go on with a bench by --resume"
                         .to_owned(),
                 }
             } else {
                 io(source)
             }
         })?;
+        alone(&file, path)?;
         let mut writer = RunLogWriter { file, path: path.to_owned() };
         writer.append(&Line::Header(header.clone()))?;
         Ok(writer)
@@ -325,6 +326,7 @@ impl RunLogWriter {
     pub fn open(path: &Path) -> Result<RunLogWriter, RunLogError> {
         let io = |source| RunLogError::Io { path: path.to_owned(), source };
         let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(io)?;
+        alone(&file, path)?;
         let whole = end_of_last_whole_line(&mut file).map_err(io)?;
         file.set_len(whole).map_err(io)?;
         file.seek(SeekFrom::End(0)).map_err(io)?;
@@ -355,6 +357,18 @@ impl RunLogWriter {
     /// Where it is written.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+}
+
+/// Refuses a file that another process writes; until it is closed, others are refused.
+fn alone(file: &File, path: &Path) -> Result<(), RunLogError> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(RunLogError::Schema {
+            path: path.to_owned(),
+            why: "another prony is writing it: wait for its end, or give -o another name".to_owned(),
+        }),
+        // A file system without locks.
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
     }
 }
 

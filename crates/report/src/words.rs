@@ -341,7 +341,7 @@ pub(crate) fn row_mark(row: &Row) -> &'static str {
         "✗"
     } else if row.overloaded > 0 || row.failed > 0 {
         "!"
-    } else if row.counted == row.trials && row.reasons.iter().all(|r| r.code == "client_saturated") {
+    } else if row.counted == row.trials && row.reasons.iter().all(|r| r.effect < Effect::Suspect) {
         if row.lower_bound { "≥" } else { "" }
     } else {
         "?"

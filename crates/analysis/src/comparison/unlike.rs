@@ -22,8 +22,11 @@ pub(super) fn differences(plans: &[Both<'_>], one_run: bool) -> Vec<String> {
         found.sets("Prony's version", a, b, |c| Some(c.trial.tool.version.clone()));
         if !one_run {
             hosts(&mut found, a, b);
-            if let (Some(a), Some(b)) = (a.first(), b.first()) {
-                of_plans(&mut found, plan, &a.trial.plan, &b.trial.plan);
+            // Also of trials of one side: a log of single loads may hold different ones.
+            if let (Some(first), true) = (a.first(), !b.is_empty()) {
+                for other in a.iter().chain(b) {
+                    of_plans(&mut found, plan, &first.trial.plan, &other.trial.plan);
+                }
             }
             found.sets("the server's CPUs", a, b, |c| Some(cpus(&c.server?.cpus)));
         }

@@ -142,7 +142,6 @@ fn judged(conclusion: &Conclusion, published: &Published, evidence: &Evidence<'_
     };
     let plans = evidence.plans_of(conclusion, &claim);
     judged.is_ratio = is_ratio(&claim);
-    judged.published = plans.iter().find_map(|plan| printed(&claim, plan, published));
     for plan in &plans {
         let found = evidence.finding(&claim, plan);
         judged.plans.push(JudgedPlan {
@@ -154,7 +153,13 @@ fn judged(conclusion: &Conclusion, published: &Published, evidence: &Evidence<'_
     }
     judged.judgement = Judgement::all(judged.plans.iter().map(|plan| plan.judgement));
     // The plan that decides: the first that is as the whole is.
-    let decides = judged.plans.iter().find(|plan| plan.judgement == judged.judgement);
+    let at = judged.plans.iter().position(|plan| plan.judgement == judged.judgement);
+    // What the source printed under that plan. Where nothing was measured, what it printed at all.
+    judged.published = match at.filter(|at| judged.plans[*at].here.is_some()) {
+        Some(at) => printed(&claim, plans[at], published),
+        None => plans.iter().find_map(|plan| printed(&claim, plan, published)),
+    };
+    let decides = at.map(|at| &judged.plans[at]);
     judged.here = decides.and_then(|plan| plan.here.clone());
     judged.why = match decides {
         Some(plan) => plan.why.clone(),

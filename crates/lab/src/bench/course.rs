@@ -205,7 +205,7 @@ impl<'a> Course<'a> {
             self.event("precision_reached", reached)?;
             return Ok(Some(End::PrecisionReached));
         }
-        if !self.budget.allows_block(self.began.elapsed(), self.runnable(left, Some(block))) {
+        if !self.budget.allows_block(self.began.elapsed(), &self.runnable(left, Some(block))) {
             let budget = self.setup.experiment.budget.unwrap_or_default();
             let after = show_duration(Duration::from_secs(self.began.elapsed().as_secs()));
             let mut text = format!(
@@ -238,16 +238,17 @@ impl<'a> Course<'a> {
 
     /// Where a precision was asked for: what there is, and what it would take.
     fn what_more_would_buy(&self) -> String {
-        let block = u32::try_from(self.setup.candidates.len() * self.setup.experiment.plans.len());
-        let block = self.budget.forecast(block.unwrap_or(u32::MAX)).unwrap_or_default();
+        let plans = self.setup.experiment.plans.iter().map(|plan| plan.name.as_str());
+        let each = self.budget.forecast(plans).unwrap_or_default();
+        let block = each.saturating_mul(count(self.setup.candidates.len()));
         precision::what_more_would_buy(self.setup, &self.looking, block).unwrap_or_default()
     }
 
-    /// Trials of these that will be run; of one block, or of all.
-    pub(super) fn runnable(&self, left: &[PlannedTrial], block: Option<u32>) -> u32 {
+    /// The plan of each of these trials that will be run; of one block, or of all.
+    pub(super) fn runnable<'t>(&self, left: &'t [PlannedTrial], block: Option<u32>) -> Vec<&'t str> {
         let runs =
             |t: &&PlannedTrial| !self.void.contains(&t.candidate) && block.is_none_or(|b| t.block == b);
-        count(left.iter().filter(runs).count())
+        left.iter().filter(runs).map(|t| t.plan.as_str()).collect()
     }
 
     /// Runs and records one trial; false when somebody asked to end.
@@ -255,7 +256,7 @@ impl<'a> Course<'a> {
         let started = Instant::now();
         self.begins(planned, left)?;
         let ended = self.trial(planned)?;
-        self.budget.took(started.elapsed());
+        self.budget.took(&planned.plan, started.elapsed());
         self.ended(planned, ended, &left[1..])
     }
 
@@ -263,7 +264,7 @@ impl<'a> Course<'a> {
     pub(super) fn begins(&mut self, planned: &PlannedTrial, left: &[PlannedTrial]) -> Result<(), BenchError> {
         let start = TrialStart { planned: planned.clone(), at: rfc3339(SystemTime::now()) };
         self.write(&Line::TrialStart(start))?;
-        let remaining = self.trials + self.runnable(left, None);
+        let remaining = self.trials + count(self.runnable(left, None).len());
         let (done, elapsed) = (self.trials, self.began.elapsed());
         (self.tell)(&BenchEvent::TrialBegins { planned, done, remaining, elapsed });
         Ok(())
@@ -323,7 +324,7 @@ impl<'a> Course<'a> {
                 result,
                 figures: Figures::of(result),
                 done: self.trials,
-                remaining: self.trials + after,
+                remaining: self.trials + count(after.len()),
                 elapsed: self.began.elapsed(),
                 left: self.budget.forecast(after),
             });

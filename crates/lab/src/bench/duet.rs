@@ -87,7 +87,7 @@ impl Course<'_> {
         }
         let ended = self.both(pair)?;
         // Two trials in one's time.
-        (0..2).for_each(|_| self.budget.took(started.elapsed() / 2));
+        pair.iter().for_each(|planned| self.budget.took(&planned.plan, started.elapsed() / 2));
         let mut goes_on = true;
         for ((at, planned), (ended, leftovers)) in pair.into_iter().enumerate().zip(ended) {
             self.leftovers.extend(leftovers);

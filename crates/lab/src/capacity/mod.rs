@@ -152,7 +152,7 @@ impl Run<'_, '_> {
             None => self.burst()? * START_SHARE,
         };
         let mut search = Search::new(Course {
-            start: start.max(1.0),
+            start: start.max(1.0).max(self.lowest()),
             lowest: self.lowest(),
             highest: Rate::MAX_PER_S,
             resolution: self.plan.resolution,

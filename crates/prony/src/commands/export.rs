@@ -123,6 +123,23 @@ fn kind_and_path(text: &str) -> Result<(Kind, &str), Failure> {
     Ok((*kind, path))
 }
 
+/// Whether the result (`-` is no file) and the run log, whose folder is made if need be, could be written, each for itself.
+pub(crate) fn apart(result: Option<&str>, log: Option<&str>) -> Result<(), Failure> {
+    let result = result.filter(|path| *path != "-");
+    let folder_is_there = |path: &&str| {
+        Path::new(path).parent().is_none_or(|folder| folder.as_os_str().is_empty() || folder.exists())
+    };
+    for path in result.into_iter().chain(log.filter(folder_is_there)) {
+        probe(path).map_err(|e| Failure::usage(format!("{path} could not be written: {e}.")))?;
+    }
+    match (result, log) {
+        (Some(result), Some(log)) if identity(result) == identity(log) => {
+            Err(Failure::usage(format!("{log} is named twice: give --json and -o each a file of its own.")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// By what two paths are known to be of one file: the folder as it is, and the name.
 fn identity(path: &str) -> PathBuf {
     let path = Path::new(path);

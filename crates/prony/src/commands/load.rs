@@ -20,7 +20,7 @@ use prony_report::command::command;
 use prony_report::terminal::{self, TerminalOptions};
 
 use super::embedded::Embedded;
-use super::export::Exports;
+use super::export::{self, Exports};
 use super::logs::Log;
 use super::watch::{self, Watch};
 use super::{parse_cpus, plan, targets, thresholds, write_file};
@@ -45,6 +45,7 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     }
     let others: Vec<&str> =
         [&arguments.json, &arguments.output].into_iter().flatten().map(String::as_str).collect();
+    export::apart(arguments.json.as_deref(), arguments.output.as_deref())?;
     let exports = Exports::parse(&arguments.export, &others)?;
     let slos = thresholds::parse(&arguments.slo)?;
     plan.samples_max = exports.samples_max(&plan);
@@ -154,27 +155,27 @@ fn publish(
     printer: &Printer,
 ) -> Result<(), Failure> {
     let to_stdout = arguments.json.as_deref() == Some("-");
+    if !to_stdout {
+        let target = is_embedded(arguments).then(String::new);
+        let options =
+            TerminalOptions { color: printer.color(), target, plot: arguments.plot, ..Default::default() };
+        if arguments.quiet {
+            let thresholds = terminal::thresholds(&trial.slo, &options);
+            // In one line, however long.
+            let text = terminal::trial(trial, &TerminalOptions { width: usize::from(u16::MAX), ..options });
+            printer.out(&format!("{}\n{thresholds}", text.lines().next().unwrap_or_default()));
+        } else {
+            printer.out(&terminal::trial(trial, &options));
+        }
+    }
+    // What is shown and what is kept do not depend on each other: what fails is said when all was tried.
+    let kept = log.map_or(Ok(()), |mut log| append(&mut log, arguments, trial));
     if let Some(path) = &arguments.json {
         let text = serde_json::to_string_pretty(trial)
             .map_err(|e| Failure::not_measured(format!("The result could not be written as JSON: {e}.")))?;
         if to_stdout { printer.out(&text) } else { write_file(path, &text)? }
     }
-    if !to_stdout {
-        let target = is_embedded(arguments).then(String::new);
-        let options =
-            TerminalOptions { color: printer.color(), target, plot: arguments.plot, ..Default::default() };
-        let text = terminal::trial(trial, &options);
-        if arguments.quiet {
-            let thresholds = terminal::thresholds(&trial.slo, &options);
-            printer.out(&format!("{}\n{thresholds}", text.lines().next().unwrap_or_default()));
-        } else {
-            printer.out(&text);
-        }
-    }
-    if let Some(mut log) = log {
-        append(&mut log, arguments, trial)?;
-    }
-    Ok(())
+    kept
 }
 
 fn is_embedded(arguments: &LoadArguments) -> bool {

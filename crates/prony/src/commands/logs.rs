@@ -41,8 +41,11 @@ impl Log {
         if log.truncated {
             printer.note(&format!("{path}: its last line was cut off and is dropped."));
         }
+        let writer = RunLogWriter::open(Path::new(path))?;
+        // Once more: until now another may have written it.
+        let log = RunLog::read(Path::new(path))?;
         let next = log.results.iter().map(|r| r.planned.index.saturating_add(1)).max().unwrap_or(0);
-        Ok(Log::Existing(next, RunLogWriter::open(Path::new(path))?))
+        Ok(Log::Existing(next, writer))
     }
 
     /// Appends the trial that `result` makes of its number; a new run log begins with this header.

@@ -13,7 +13,7 @@ pub(crate) mod load;
 pub(crate) mod logs;
 pub(crate) mod plan;
 pub(crate) mod report;
-mod reproduce;
+pub(crate) mod reproduce;
 pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod servers;

@@ -193,7 +193,9 @@ fn text_or_file(text: &str) -> Result<Vec<u8>, Failure> {
 /// `Name: value`, the value possibly from the environment.
 fn header(text: &str) -> Result<(String, String), Failure> {
     let Some((name, value)) = text.split_once(':') else {
-        return Err(Failure::usage(format!("-H {text:?} has no colon: write -H 'Name: value'.")));
+        // Its first word only: what follows may be a secret.
+        let first = text.split_whitespace().next().unwrap_or_default();
+        return Err(Failure::usage(format!("-H {first:?} … has no colon: write -H 'Name: value'.")));
     };
     let value = value.trim();
     Ok((name.trim().to_owned(), from_environment(name.trim(), value)?))

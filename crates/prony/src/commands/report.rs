@@ -27,6 +27,12 @@ pub(crate) fn run(arguments: &ReportArguments, printer: &Printer) -> Result<(), 
     if log.truncated {
         printer.note(&format!("{}: its last line was cut off and is dropped.", arguments.run));
     }
+    if log.results.is_empty() {
+        return Err(Failure::not_measured(format!(
+            "{} holds no finished trial: there is nothing to report.",
+            arguments.run
+        )));
+    }
     let format = if arguments.open { ReportFormat::Html } else { arguments.format };
     let text = render(&log, format, printer.color())?;
     let output = match (&arguments.output, format) {

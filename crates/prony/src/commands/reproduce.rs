@@ -37,7 +37,7 @@ fn without_secret(argument: &str, redact: &[String]) -> String {
 }
 
 /// URLs, wherever they stand in it, without their user and password.
-fn without_userinfo(argument: &str) -> String {
+pub(crate) fn without_userinfo(argument: &str) -> String {
     let mut out = String::with_capacity(argument.len());
     let mut rest = argument;
     while let Some(at) = rest.find("://") {

@@ -127,7 +127,10 @@ fn serve(stream: &mut TcpStream, shared: &Shared) {
         ) {
             Admission::Admitted => (request, None),
             Admission::Welcome(cookie) => {
-                let headers = vec![("Set-Cookie", cookie), ("Location", request.path.clone())];
+                let headers = vec![
+                    ("Set-Cookie", cookie),
+                    ("Location", format!("/{}", request.path.trim_start_matches('/'))),
+                ];
                 // Whoever left meanwhile misses nothing.
                 let _ = http::answer(stream, &Answer { status: 303, headers, body: b"" }, false);
                 return;

@@ -17,6 +17,8 @@ use crate::commands::{history as folder, logs};
 
 /// Where the history is, beside the list.
 const HISTORY: &str = "history";
+/// Why a pipe or a folder is not shown.
+const NO_FILE: &str = "it is no file";
 /// What a page below the list calls it.
 const HOME: &str = "../";
 
@@ -90,6 +92,9 @@ impl Shelf {
     /// The report of a number's file; `None` without such a file.
     pub(crate) fn report(&self, number: usize) -> Option<Result<String, String>> {
         let path = self.file(number)?;
+        if !path.is_file() {
+            return Some(Err(format!("{}: {NO_FILE}.", path.display())));
+        }
         let log = logs::read(&path).map_err(|e| e.to_string());
         Some(log.and_then(|log| page::served(&log, HOME).map_err(|e| e.to_string())))
     }
@@ -144,7 +149,9 @@ impl State {
 
 fn known(path: &Path, length: u64, changed: Option<SystemTime>) -> Known {
     let file = path.display().to_string();
-    match folder::bounded(length).and_then(|()| logs::read(path).map_err(|e| e.to_string())) {
+    // To open a pipe would wait for who writes it.
+    let whole = if path.is_file() { folder::bounded(length) } else { Err(NO_FILE.to_owned()) };
+    match whole.and_then(|()| logs::read(path).map_err(|e| e.to_string())) {
         Ok(log) => Known {
             length,
             changed,

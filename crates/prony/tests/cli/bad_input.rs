@@ -148,3 +148,60 @@ fn a_target_with_an_impossible_truth() {
         assert!(said.err.len() > 20, "a sentence: {}", said.err);
     }
 }
+
+#[test]
+fn a_result_that_cannot_be_written_is_no_success() {
+    let world = World::new();
+    let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let line = ["load", "-n", "20", "-c", "2", "--json", "-"];
+    let lost = world.command(&line).stdout(full()).stderr(std::process::Stdio::null()).status().unwrap();
+    assert_eq!(lost.code(), Some(2));
+    // What cannot be written is found before the load.
+    refused(
+        &world.prony(&["load", "-d", "60s", "--json", "none/x.json"]),
+        2,
+        &["none/x.json could not be written"],
+    );
+    refused(&world.prony(&["load", "-d", "60s", "--json", "x", "-o", "./x"]), 2, &["named twice"]);
+}
+
+#[test]
+fn a_log_without_a_trial_is_no_report() {
+    let world = World::new();
+    let said = world.prony(&["load", "-n", "20", "-c", "2", "-q", "-o", "r.jsonl"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let header = world.read("r.jsonl").lines().next().unwrap().to_owned();
+    world.write("empty.jsonl", &format!("{header}\n"));
+    for format in ["terminal", "json", "junit"] {
+        refused(&world.prony(&["report", "empty.jsonl", "--format", format]), 3, &["no finished trial"]);
+    }
+}
+
+#[test]
+fn a_run_log_has_one_writer() {
+    let world = World::new();
+    let line = ["load", "-n", "20", "-c", "2", "-q", "-o", "r.jsonl"];
+    assert_eq!(world.prony(&line).code, Some(0));
+    let held = std::fs::File::open(world.path("r.jsonl")).unwrap();
+    held.lock().unwrap();
+    refused(&world.prony(&line), 2, &["r.jsonl: another prony is writing it"]);
+    drop(held);
+    assert_eq!(world.prony(&line).code, Some(0));
+    assert_eq!(world.read("r.jsonl").matches("\"type\":\"result\"").count(), 2);
+}
+
+#[test]
+fn messages_repeat_no_secret() {
+    let world = World::new();
+    world.write("list", "FOO BAR http://u:s3cret@127.0.0.1:1/a\n");
+    for line in [
+        &["load", "http://127.0.0.1:1/", "-H", "Authorization Bearer s3cret"][..],
+        &["load", "http://127.0.0.1:1/", "http://u:s3cret@127.0.0.1:1/"],
+        &["load", "http://u:s3cret/x@127.0.0.1:1/"],
+        &["load", "--targets", "list"],
+    ] {
+        let said = world.prony(line);
+        assert_eq!(said.code, Some(2), "{said:?}");
+        assert!(!said.err.contains("s3cret") && !said.err.is_empty(), "{}", said.err);
+    }
+}

@@ -94,6 +94,15 @@ fn what_cannot_be_compared_is_said() {
         &["compare", "c2.jsonl", "c3.jsonl"],
         &["not comparable", "connections is 2 there and 3 here", "--force"],
     );
+    // Also where it stands in one log with the right one.
+    for more in [&[][..], &["--no-keepalive"]] {
+        let line = ["load", &url.url(), "-c", "2", "-d", "300ms", "-q", "-o", "both.jsonl"];
+        ended(&world.prony(&[&line[..], more].concat()), 0, &[]);
+    }
+    refused(
+        &["compare", "c2.jsonl", "both.jsonl"],
+        &["not comparable", "keep-alive is true there and false here"],
+    );
     let forced = world.prony(&["compare", "c2.jsonl", "c3.jsonl", "--force"]);
     ended(&forced, 0, &["NOT COMPARABLE", "connections is 2", "two runs", "drifted"]);
 }

@@ -1,6 +1,7 @@
 //! A whole run for the terminal.
 
 use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
+use prony_record::trial::Effect;
 
 use super::comparison;
 use super::published::published;
@@ -76,7 +77,11 @@ fn plan_table(
         if !remarks.is_empty() {
             let label = format::truncate(&format::printable(&row.candidate), room);
             let text = format!("{label}: {}", remarks.join("; "));
-            push_wrapped(out, &format!(" {} ", words::row_mark(row)), &text, options.width(), str::to_owned);
+            let mark = match words::row_mark(row) {
+                "" => words::effect_mark(Effect::Note),
+                mark => mark,
+            };
+            push_wrapped(out, &format!(" {mark} "), &text, options.width(), str::to_owned);
         }
     }
 }

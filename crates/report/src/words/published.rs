@@ -60,7 +60,7 @@ pub(crate) fn agreement(agreement: &Agreement) -> String {
         (Some(low), Some(high)) => {
             format!(" ({} to {})", format::significant(low, 2), format::significant(high, 2))
         }
-        _ => String::new(),
+        _ => tau.no_interval.as_ref().map_or(String::new(), |why| format!(" ({})", format::printable(why))),
     };
     let left_out = match agreement.left_out {
         0 => String::new(),

@@ -285,7 +285,10 @@ pub(super) fn forecast(setup: &BenchSetup, arguments: &BenchArguments) -> Result
             show_duration(rounded(forecast.total))
         ),
     ];
-    if let Some(budget) = experiment.budget {
+    if candidates == 0 {
+        lines.push("nothing can run: no candidate is there (see skipped below)".to_owned());
+    }
+    if let Some(budget) = experiment.budget.filter(|_| candidates > 0) {
         lines.push(format!(
             "budget {}: {} of {} blocks fit (a block takes about {})",
             show_duration(budget),
@@ -296,6 +299,7 @@ pub(super) fn forecast(setup: &BenchSetup, arguments: &BenchArguments) -> Result
     }
     match &setup.duet {
         Some(places) => lines.push(duet::forecast(places)),
+        None if candidates == 0 => {}
         None => lines.push(adaptive::forecast(experiment, &forecast, arguments)?),
     }
     lines.push(format!(

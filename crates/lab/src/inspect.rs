@@ -69,10 +69,12 @@ pub fn inspect(
     let route =
         if routes.contains(&Route::Text) { Route::Text } else { *routes.first().unwrap_or(&Route::Text) };
     let mut aim = Aim::of(candidate, route, &Ask::default(), &[]);
-    let mut ready = || aim.ready(address).is_ok();
+    let mut last_answer = String::new();
+    let mut ready = || aim.ready(address).map_err(|why| last_answer = why).is_ok();
     let mut running = match Server::start(&spec, &supervision, &mut ready, cancelled) {
         Ok(running) => running,
-        Err(e) => return Inspection::NotStarted(e.to_string()),
+        Err(e) if last_answer.is_empty() => return Inspection::NotStarted(e.to_string()),
+        Err(e) => return Inspection::NotStarted(format!("{e}\nThe last attempt: {last_answer}")),
     };
     if let Some(who) = running.stranger_on(port) {
         running.stop();

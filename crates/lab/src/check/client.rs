@@ -121,7 +121,7 @@ impl Connection {
         let mut shown = head.clone();
         for (name, value) in request.headers {
             let _ = write!(head, "{name}: {value}\r\n");
-            let _ = write!(shown, "{name}: …\r\n");
+            let _ = write!(shown, "{name}: (hidden)\r\n");
         }
         head.push_str("\r\n");
         self.note('>', shown.trim_end().as_bytes());

@@ -13,6 +13,9 @@ use super::client::{Connection, Fault, Request};
 const WAIT: Duration = Duration::from_millis(50);
 /// Requests at once for each worker: a server that blocks then needs as many turns.
 const TURNS: u32 = 4;
+/// Connections at once at least: a server may have more that do the work than its recipe is told to start, as a web
+/// server with one worker before four processes of PHP.
+const AT_ONCE_MIN: u32 = 16;
 /// Connections at once: more workers than a quarter of these are asked no more.
 const AT_ONCE_MAX: u32 = 64;
 /// A busy host can hold up some requests by chance, and not each time.
@@ -38,11 +41,11 @@ impl fmt::Display for Seen {
     }
 }
 
-/// Asks at once as often as [`TURNS`] times the workers. A server that blocks cannot be done before
+/// Asks at once as often as [`TURNS`] times the workers, or [`AT_ONCE_MIN`]. A server that blocks cannot be done before
 /// that many turns, whatever the host: done earlier, it does not block. Done later three times, it does.
 pub(super) fn sleep(address: SocketAddr, host: &str, workers: u32) -> Result<Seen, Fault> {
-    let at_once = workers.max(1).saturating_mul(TURNS).min(AT_ONCE_MAX);
-    let turns = at_once.div_ceil(workers.max(1));
+    let at_once = workers.max(1).saturating_mul(TURNS).clamp(AT_ONCE_MIN, AT_ONCE_MAX);
+    let turns = at_once.div_ceil(workers.max(1)).min(TURNS);
     // Timers that count in whole milliseconds end up to one early, in each turn.
     let least = (WAIT - Duration::from_millis(1)) * turns;
     let mut shortest = Duration::MAX;

@@ -202,11 +202,19 @@ impl Keeper {
     }
 
     /// Whether there are living children that the order did not name: orphans of what it did.
+    ///
+    /// The list of all processes is read before each is looked at: one that forked and ended meanwhile (a daemon does
+    /// it twice) is seen dead, and its child not at all. That child was born before such an end, so a second look at
+    /// the list has it.
     fn has_adopted(&self) -> bool {
         let me = std::process::id();
-        tree::descendants(me).iter().any(|p| {
-            p.parent == me && !p.is_zombie && self.started.iter().all(|started| started.pid != p.pid)
-        })
+        let orphans = || {
+            let children = tree::descendants(me).into_iter().filter(|p| p.parent == me);
+            children.filter(|p| self.started.iter().all(|started| started.pid != p.pid)).collect::<Vec<_>>()
+        };
+        let first = orphans();
+        let lives = |orphans: &[ProcessStat]| orphans.iter().any(|p| !p.is_zombie);
+        lives(&first) || (!first.is_empty() && lives(&orphans()))
     }
 
     /// Whether a process gets its SIGTERM from here.

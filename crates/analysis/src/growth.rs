@@ -11,7 +11,7 @@ use crate::batches::merge;
 /// Batches of the trend.
 const BATCHES: usize = 20;
 
-/// Fewer batches than this (under 0.8 s) are not assessed.
+/// Fewer batches than this (under 0.8 s) have no trend: see [`UNSENT_MIN_SHARE`].
 const BATCHES_MIN: usize = 8;
 
 /// The growth over the window that counts, as a share of the window: a wait
@@ -20,12 +20,12 @@ const BATCHES_MIN: usize = 8;
 /// a queue near its capacity in windows of 10 s.
 pub(crate) const GROWTH_MIN_SHARE: f64 = 0.002;
 
+/// And at the least this, which one scheduling delay may cost.
+pub(crate) const GROWTH_MIN_NS: f64 = 1e6;
+
 /// What a window too short for a trend must leave unsent of all that was due in it: no stall of a carried load does,
 /// unless it takes a tenth of the window.
 const UNSENT_MIN_SHARE: f64 = 0.1;
-
-/// And at the least this, which one scheduling delay may cost.
-pub(crate) const GROWTH_MIN_NS: f64 = 1e6;
 
 /// How the wait for a free connection grew.
 #[derive(Debug, Clone, Copy, PartialEq)]

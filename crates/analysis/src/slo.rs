@@ -350,7 +350,8 @@ fn single(trial: &Trial, value: Option<u64>, limit_ns: u64, name: &str) -> Held 
     let without = requests.failed + requests.in_flight + requests.never_sent;
     #[expect(clippy::cast_precision_loss, reason = "counts of a run, far below 2^53")]
     let unanswered = without as f64 > UNANSWERED_MAX_SHARE * (without + requests.completed) as f64;
-    let few = name == "mean" && requests.completed < MEAN_MIN;
+    // Who failed has no time that a mean could hold.
+    let few = name == "mean" && (requests.completed < MEAN_MIN || requests.failed > 0);
     let decision = match value {
         _ if broken => Decision::Missed,
         Some(value) if value < limit_ns && (few || unanswered) => Decision::Undecided,
@@ -439,6 +440,9 @@ mod tests {
         assert_eq!(decision("mean<1us", &trial), Decision::Missed);
         trial.requests.in_flight = 0;
         assert_eq!(decision("mean<1s", &trial), Decision::Met);
+        trial.requests.failed = 1;
+        assert_eq!(decision("mean<1s", &trial), Decision::Undecided, "a failed request is in no mean");
+        trial.requests.failed = 0;
         trial.requests.completed = 1;
         assert_eq!(decision("mean<1s", &trial), Decision::Undecided, "one answer has no mean");
     }

@@ -45,6 +45,7 @@ pub use engine::run;
 pub use error::LoadError;
 pub use measurement::Measurement;
 pub use plan::Plan;
+pub use request::check_header;
 pub use sample::Sample;
 pub use so_far::SoFar;
 pub use target::Target;

@@ -75,7 +75,11 @@ pub(crate) fn check_method(method: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn check_header(name: &str, value: &str) -> Result<(), PlanError> {
+/// Whether it can be sent as a header of one's own.
+///
+/// # Errors
+/// A sentence that says why not.
+pub fn check_header(name: &str, value: &str) -> Result<(), PlanError> {
     if name.is_empty() || !name.bytes().all(is_token_byte) {
         return Err(PlanError(format!("{name:?} is not a header's name: write -H 'Name: value'.")));
     }

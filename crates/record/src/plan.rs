@@ -189,6 +189,12 @@ pub fn is_secret(name: &str, redact: &[String]) -> bool {
     is_secret_by_custom(name) || redact.iter().any(|r| r.eq_ignore_ascii_case(name))
 }
 
+/// A header whose value is asked of the environment instead of written: `X-Api-Key: @env:X_API_KEY`.
+pub fn asked_for(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
+    format!("{name}: @env:{}", name.chars().map(plain).collect::<String>())
+}
+
 fn redact_header(name: &str, value: &str, redact: &[String]) -> (String, String) {
     let secret = is_secret(name, redact);
     (name.to_owned(), if secret { REDACTED.to_owned() } else { value.to_owned() })

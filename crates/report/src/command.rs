@@ -1,6 +1,6 @@
 //! The line that applies a load: again, or the next one.
 
-use prony_record::plan::{PlanRecord, REDACTED, StageRecord, is_secret_by_custom};
+use prony_record::plan::{PlanRecord, REDACTED, StageRecord, asked_for, is_secret_by_custom};
 use prony_record::trial::Trial;
 
 use crate::format;
@@ -113,7 +113,7 @@ fn request(plan: &PlanRecord) -> Vec<String> {
             words.push(format!("-H {}", quoted(&format!("{name}: {value}"))));
             continue;
         }
-        words.push(format!("-H {}", quoted(&format!("{name}: @env:{}", variable(name)))));
+        words.push(format!("-H {}", quoted(&asked_for(name))));
         // It was asked for, and without it the value would be written now.
         if !is_secret_by_custom(name) {
             words.push(format!("--redact {}", quoted(name)));
@@ -182,12 +182,6 @@ fn tls(plan: &PlanRecord) -> Vec<String> {
     words
 }
 
-/// The environment's variable that a header's value is read from: `X-Api-Key` from `X_API_KEY`.
-fn variable(name: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
-    name.chars().map(plain).collect()
-}
-
 fn stage(stage: &StageRecord) -> String {
     match (stage.to_rate_per_s, stage.to_connections) {
         (Some(rate), _) => format!("--stage {}:{rate}/s", time(stage.duration_ns)),
@@ -205,12 +199,16 @@ fn time(ns: u64) -> String {
     }
 }
 
-/// A word of a shell's line.
+/// A word of a shell's line, printable.
 fn quoted(word: &str) -> String {
-    let word = format::printable(word);
+    shell_word(&format::printable(word))
+}
+
+/// A word as a shell takes it.
+pub fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
-        word
+        word.to_owned()
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))
     }

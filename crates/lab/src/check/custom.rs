@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use prony_load::check_header;
 use prony_record::plan::is_secret_by_custom;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
@@ -71,8 +72,8 @@ impl CustomCheck {
         if method.is_empty() || !method.bytes().all(|b| b.is_ascii_uppercase()) {
             return Some(("request", format!("{method:?} is no method: write \"GET {path}\".")));
         }
-        if let Some((name, _)) = self.headers.iter().find(|(name, value)| !is_header(name, value)) {
-            return Some(("headers", format!("{name:?} is no header with a value of one line.")));
+        if let Some(why) = self.headers.iter().find_map(|(name, value)| check_header(name, value).err()) {
+            return Some(("headers", why.to_string()));
         }
         if let Some(status) = self.status.filter(|status| !(100..=599).contains(status)) {
             return Some(("status", format!("{status} is no status: write a number from 100 to 599.")));
@@ -131,11 +132,6 @@ pub(crate) fn written_secret(name: &str, value: &str) -> Option<String> {
     })
 }
 
-fn is_header(name: &str, value: &str) -> bool {
-    let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
-    !name.is_empty() && name.bytes().all(token) && !value.bytes().any(|b| b < b' ' && b != b'\t' || b == 0x7f)
-}
-
 fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<u8>>, D::Error> {
     Ok(Some(String::deserialize(deserializer)?.into_bytes()))
 }
@@ -177,6 +173,7 @@ mod tests {
             ("request = \"/\"\nstatus = 20", "status"),
             ("request = \"/\"\nheaders = { \"A B\" = \"c\" }", "headers"),
             ("request = \"/\"\nheaders = { A = \"b\\r\\nC: d\" }", "headers"),
+            ("request = \"/\"\nheaders = { Content-Length = \"7\" }", "headers"),
             ("request = \"/\"\njson = { \"$.a[*]\" = 1 }", "json"),
         ] {
             assert_eq!(read(toml).fault().map(|(key, _)| key), Some(key), "{toml}");

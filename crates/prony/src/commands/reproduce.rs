@@ -1,6 +1,8 @@
 //! The command line of a run, for its record: what is secret is not in it.
 
-use prony_record::plan::is_secret;
+use prony_load::check_header;
+use prony_record::plan::{asked_for, is_secret};
+use prony_report::command::shell_word;
 
 /// This process' own, without the values of secret headers and of those called in `redact`.
 pub(crate) fn own(redact: &[String]) -> String {
@@ -9,31 +11,20 @@ pub(crate) fn own(redact: &[String]) -> String {
 
 /// `prony` with these arguments, quoted for a shell.
 fn line(arguments: impl Iterator<Item = String>, redact: &[String]) -> String {
-    let quoted = arguments.map(|argument| {
-        let argument = without_userinfo(&without_secret(&argument, redact));
-        let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./:=,+%@".contains(&b);
-        if !argument.is_empty() && argument.bytes().all(plain) {
-            argument
-        } else {
-            format!("'{}'", argument.replace('\'', r"'\''"))
-        }
-    });
+    let quoted = arguments.map(|argument| shell_word(&without_userinfo(&without_secret(&argument, redact))));
     format!("prony {}", quoted.collect::<Vec<_>>().join(" "))
 }
 
 /// A header (`Name: value`, also behind its flag, `-HName: value`) whose value is secret asks for it by the environment.
 fn without_secret(argument: &str, redact: &[String]) -> String {
     let Some((before, value)) = argument.split_once(':') else { return argument.to_owned() };
-    let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     let flag =
         ["--header=", "-H=", "-H"].into_iter().find(|flag| before.starts_with(flag)).unwrap_or_default();
     let name = before[flag.len()..].trim();
-    let is_header = !name.is_empty() && name.chars().all(token);
-    if !is_header || value.trim().starts_with("@env:") || !is_secret(name, redact) {
+    if check_header(name, "").is_err() || value.trim().starts_with("@env:") || !is_secret(name, redact) {
         return argument.to_owned();
     }
-    let variable = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
-    format!("{flag}{name}: @env:{}", name.chars().map(variable).collect::<String>())
+    format!("{flag}{}", asked_for(name))
 }
 
 /// URLs, wherever they stand in it, without their user and password.

@@ -1,0 +1,119 @@
+//! Thresholds held against trials of known truth.
+
+use super::*;
+use crate::testing::{closed_plan, healthy};
+use crate::trial::{TrialContext, judge};
+
+fn trial() -> Trial {
+    judge(&healthy(10, 2000), &closed_plan(), &TrialContext::default())
+}
+
+fn decision(slo: &str, trial: &Trial) -> Decision {
+    Slo::parse(slo).unwrap().hold(trial).decision
+}
+
+#[test]
+fn thresholds_are_met_or_missed_by_interval() {
+    use Decision::{Met, Missed, Undecided};
+    // 20,000 answers of 1 ms, give or take 0.2.
+    let trial = trial();
+    let p99 = trial.latency.response.p99_ns.unwrap() as f64 / 1e6;
+    for (slo, expected) in [
+        ("p50<1.1ms", Met),
+        ("p50 < 900us", Missed),
+        ("p99<2ms", Met),
+        ("p99<=1s", Met),
+        ("service.p99<2ms", Met),
+        ("mean<1.2ms", Met),
+        ("max<1ms", Missed),
+        ("errors<0.1%", Met),
+        ("errors<0.001%", Undecided),
+        ("throughput>1900", Met),
+        ("throughput>3k/s", Missed),
+    ] {
+        assert_eq!(decision(slo, &trial), expected, "{slo}");
+    }
+    assert_eq!(decision(&format!("p99<{p99:.4}ms"), &trial), Undecided);
+}
+
+#[test]
+fn a_withheld_percentile_is_still_missed_by_those_that_are_above_it() {
+    // Forty answers of about 1 ms: two above the limit are already more than a p99 below it lets happen.
+    let trial = judge(&healthy(1, 40), &closed_plan(), &TrialContext::default());
+    assert_eq!(trial.latency.response.p99_ns, None);
+    let held = |slo: &str| Slo::parse(slo).unwrap().hold(&trial);
+    let (missed, open) = (held("p99<1ns"), held("p99<1s"));
+    assert_eq!((missed.decision, missed.point_within), (Decision::Missed, Some(false)));
+    assert_eq!((open.decision, open.point_within), (Decision::Undecided, Some(true)));
+}
+
+#[test]
+fn what_was_not_answered_is_not_within() {
+    let mut trial = judge(&healthy(1, 40), &closed_plan(), &TrialContext::default());
+    // As many wait for ever: no percentile, no mean and no maximum of all of them is known to be low.
+    trial.requests.in_flight = 40;
+    trial.latency.response.p50_ns = None;
+    for slo in ["p50<1s", "p90<1s", "mean<1s", "max<1s"] {
+        assert_eq!(decision(slo, &trial), Decision::Undecided, "{slo}");
+    }
+    assert_eq!(decision("mean<1us", &trial), Decision::Missed);
+    trial.requests.in_flight = 0;
+    assert_eq!(decision("mean<1s", &trial), Decision::Met);
+    trial.requests.failed = 1;
+    assert_eq!(decision("mean<1s", &trial), Decision::Undecided, "a failed request is in no mean");
+    trial.requests.failed = 0;
+    trial.requests.completed = 1;
+    assert_eq!(decision("mean<1s", &trial), Decision::Undecided, "one answer has no mean");
+}
+
+#[test]
+fn failures_are_misses_and_a_lower_bound_is_no_miss() {
+    let mut trial = trial();
+    trial.requests.failed = 1_000;
+    assert_eq!(decision("errors<1%", &trial), Decision::Missed);
+    assert_eq!(decision("max<1s", &trial), Decision::Missed);
+    trial.throughput.bound = Bound::Lower;
+    assert_eq!(decision("throughput>3k", &trial), Decision::Undecided);
+    trial.latency.response.p99_ns = None;
+    trial.latency.response.ci95.remove("p99_ns");
+    // Withheld, and a twentieth failed: the count of misses decides all the same.
+    assert_eq!(decision("p99<1s", &trial), Decision::Missed);
+    trial.requests.failed = 0;
+    assert_eq!(decision("p99<1s", &trial), Decision::Met);
+    trial.latency.response.censored_at_ns.insert("p99_ns".to_owned(), 2_000_000_000);
+    assert_eq!(decision("p99<1s", &trial), Decision::Missed);
+    assert_eq!(decision("p99<3s", &trial), Decision::Undecided);
+}
+
+#[test]
+fn what_is_undecided_says_what_would_decide_it() {
+    let held = Slo::parse("errors<0.001%").unwrap().hold(&trial());
+    assert_eq!(held.to_decide.unwrap(), "370000 requests or more");
+    assert_eq!(held.seen, "0 of 20000 failed (0.000 %)");
+}
+
+#[test]
+fn what_is_no_threshold_is_said() {
+    for (text, words) in [
+        ("", "neither < nor >"),
+        ("p99", "neither < nor >"),
+        ("p99>5ms", "upper limit"),
+        ("p98<5ms", "none of p50"),
+        ("p99<5", "no time"),
+        ("p99<5 parsecs", "no time"),
+        ("errors<200%", "no share"),
+        ("errors>1%", "upper limit"),
+        ("throughput<5k", "lower limit"),
+        ("throughput>fast", "no number"),
+    ] {
+        let said = Slo::parse(text).unwrap_err().to_string();
+        assert!(said.contains(words), "{text:?}: {said}");
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn nothing_makes_it_panic(text in ".{0,40}") {
+        let _ = Slo::parse(&text);
+    }
+}

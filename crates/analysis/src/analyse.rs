@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use prony_record::Estimate;
 use prony_record::run_log::{CandidateRecord, NamedPlan, PlannedTrial, RunLog, TrialResult};
-use prony_record::trial::{Trial, Validity};
+use prony_record::trial::Validity;
 
 use crate::comparison::{Comparison, Options, choose_in, compare_parts};
 use crate::conclusions::Evidence;
@@ -248,13 +248,18 @@ pub(crate) fn candidates(log: &RunLog, results: &Results<'_>, plan: &str) -> Vec
     known.chain(unknown).collect()
 }
 
-/// First trial's start to last trial's end, by the wall clock; pauses before a resume are in it.
+/// First trial's start to last trial's end, by the wall clock; pauses before a resume are in it. A search's trial is
+/// its confirmation, and what else it loaded came before or, its descending probe, after that: all of it is counted before.
 fn elapsed_ns(results: &Results<'_>) -> Option<u64> {
-    let span = |trial: &Trial| {
+    let span = |result: &TrialResult| {
+        let trial = result.trial.as_ref()?;
         let start = trial.started_at.parse::<jiff::Timestamp>().ok()?.as_nanosecond();
-        Some((start, start + i128::from(trial.window.warmup_ns) + i128::from(trial.window.duration_ns)))
+        let loaded = i128::from(trial.window.warmup_ns) + i128::from(trial.window.duration_ns);
+        let probes: i128 = result.capacity.iter().flat_map(|found| &found.probes).map(|p| i128::from(p.duration_ns)).sum();
+        let searched = (probes - i128::from(trial.window.duration_ns)).max(0);
+        Some((start - searched, start + loaded))
     };
-    let spans: Vec<(i128, i128)> = results.values().filter_map(|r| span(r.trial.as_ref()?)).collect();
+    let spans: Vec<(i128, i128)> = results.values().filter_map(|r| span(r)).collect();
     let start = spans.iter().map(|s| s.0).min()?;
     let end = spans.iter().map(|s| s.1).max()?;
     u64::try_from(end - start).ok()

@@ -118,7 +118,7 @@ impl Figure {
     }
 
     /// Whether it is a time of responses, which an overload makes grow with the window's length.
-    fn is_response_time(self) -> bool {
+    pub(crate) fn is_response_time(self) -> bool {
         matches!(self, Figure::Percentile(_) | Figure::Mean | Figure::Stdev)
     }
 

@@ -10,7 +10,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use prony_record::Estimate;
 use prony_record::run_log::{RunLog, TrialResult};
-use prony_record::trial::Bound;
 use prony_stats::CONFIDENCE;
 use prony_stats::interval::{mean_interval, variance};
 use prony_stats::student::t_two_sided;
@@ -98,13 +97,13 @@ impl Looking {
     pub fn take(&mut self, result: &TrialResult) {
         let Some(cell) = Cell::of(result).filter(Cell::counts) else { return };
         let key = (result.planned.plan.clone(), result.planned.candidate.clone());
-        if cell.trial.throughput.bound == Bound::Lower {
+        if cell.is_lower_bound() {
             self.lower_bounds.insert(key.clone());
         }
         self.rates
             .entry(key)
             .or_default()
-            .push((result.planned.block, cell.trial.throughput.requests_per_s.point));
+            .push((result.planned.block, cell.rate()));
     }
 
     /// The widest of all ratios to the baseline; of a plan without it (or where it is the only one, or
@@ -198,7 +197,7 @@ mod tests {
     fn lower_bounds_and_what_carried_nothing_are_not_waited_for() {
         let mut log = Log::new(&["a", "base"], 2).with(&[&[10, 10], &[20, 10]]);
         for result in [0, 2] {
-            log.trial(result).throughput.bound = Bound::Lower;
+            log.trial(result).throughput.bound = prony_record::trial::Bound::Lower;
         }
         let widest = Looking::of(&log.0).widest(Some("base")).unwrap();
         assert_eq!((widest.candidate.as_str(), widest.is_ratio), ("base", false));

@@ -123,6 +123,19 @@ impl Slo {
         (!known && !trial.verdict.reasons.iter().any(said)).then_some(reason)
     }
 
+    /// Whether it is about failed requests.
+    pub fn is_of_errors(&self) -> bool {
+        self.errors_limit().is_some()
+    }
+
+    /// The share of requests that may fail, where it is about that.
+    pub fn errors_limit(&self) -> Option<f64> {
+        match self.what {
+            What::Errors { limit } => Some(limit),
+            _ => None,
+        }
+    }
+
     /// The percentile's field and limit, where it is about one of response.
     pub fn response_percentile(&self) -> Option<(Percentile, u64)> {
         match self.what {

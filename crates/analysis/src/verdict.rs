@@ -49,6 +49,7 @@ pub enum Code {
     WrongAnswer,
     PortsExhausted,
     ClientSaturated,
+    ClientQueue,
     LateSends,
     RateNotReached,
     HostNoisy,
@@ -85,6 +86,8 @@ impl Code {
                 "Keep connections alive or widen net.ipv4.ip_local_port_range: this measured the client's ports."),
             Code::ClientSaturated => entry("client_saturated", &["throughput"], Effect::LowerBound,
                 "Give the client more cores and workers (-t), or the server fewer."),
+            Code::ClientQueue => entry("client_queue", &["response", "service"], Effect::Suspect,
+                "Give the client more cores and workers (-t), or leave the clock to the kernel (without --user-clock)."),
             Code::LateSends => entry("late_sends", &["response"], Effect::Suspect,
                 "Give the client a core of its own (--pin), or ask for a lower rate; service times stand."),
             Code::RateNotReached => entry("rate_not_reached", &["response", "throughput"], Effect::Suspect,
@@ -135,6 +138,7 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Verdict {
         wrong_answer(facts),
         ports_exhausted(facts),
         client_saturated(facts),
+        client_queue(facts),
         late_sends(facts),
         rate_not_reached(facts),
         host::host_noisy(facts),
@@ -224,14 +228,22 @@ fn client_saturated(f: &Facts<'_>) -> Option<Reason> {
             Some(_) => " while the server had CPU to spare",
             None => "",
         };
-        let queue = match f.m.clock {
-            ReceiveClock::Kernel => "",
-            ReceiveClock::User => ", and times read by Prony's clock include the client's own queue",
-        };
         Code::ClientSaturated.reason(format!(
-            "a worker was busy for {} of the window (from {}){server}: the server carries at least this{queue}",
+            "a worker was busy for {} of the window (from {}){server}: the server carries at least this",
             percent(busiest_worker(f.m, f.window_ns)),
             percent(BUSY_MAX)
+        ))
+    })
+}
+
+/// Answers that wait for a busy client are stamped by the kernel when they arrive, and by Prony when it gets to them.
+fn client_queue(f: &Facts<'_>) -> Option<Reason> {
+    let limited = client_was_the_limit(f.m, f.window_ns, f.embedded_target, f.server_saturated);
+    (limited && f.m.clock == ReceiveClock::User).then(|| {
+        Code::ClientQueue.reason(format!(
+            "answers were stamped by Prony's own clock, and a worker was busy for {} of the window: times include the \
+             client's own queue",
+            percent(busiest_worker(f.m, f.window_ns))
         ))
     })
 }

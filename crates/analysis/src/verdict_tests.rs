@@ -88,6 +88,24 @@ fn a_busy_worker_saturates_unless_the_server_is_the_limit_or_ours() {
 }
 
 #[test]
+fn times_by_a_busy_clients_own_clock_hold_its_queue() {
+    let mut m = healthy(10, 2000);
+    m.workers[0].busy_ns = 9 * S;
+    for (clock, queued) in [(ReceiveClock::User, true), (ReceiveClock::Kernel, false)] {
+        m.clock = clock;
+        let found = reasons(&m, &closed_plan(), &TrialContext::default());
+        let reason = found.iter().find(|r| r.code == "client_queue");
+        assert_eq!(reason.is_some(), queued);
+        if let Some(reason) = reason {
+            assert_eq!((reason.effect, reason.affects.join(" ").as_str()), (Effect::Suspect, "response service"));
+        }
+    }
+    m.clock = ReceiveClock::User;
+    m.workers[0].busy_ns = 9 * S - 1;
+    assert!(!has(&m, &closed_plan(), Code::ClientQueue));
+}
+
+#[test]
 fn the_clients_own_lateness_is_suspect() {
     let lag = |ns: u64, wait: u64| {
         let mut m = healthy(10, 2000);

@@ -73,6 +73,12 @@ impl Shape {
         shape
     }
 
+    /// Durations in buckets that begin at or after this one, in nanoseconds.
+    pub fn beyond(&self, ns: u64) -> u64 {
+        let bucket = (0..SHAPE_BUCKETS).find(|bucket| Shape::begins_ns(*bucket) >= ns);
+        bucket.map_or(0, |bucket| self.counts[bucket..].iter().sum())
+    }
+
     /// Where a bucket begins, in nanoseconds; it ends where the next begins.
     pub fn begins_ns(bucket: usize) -> u64 {
         value_of_numbered(FIRST + bucket as u64, BITS)

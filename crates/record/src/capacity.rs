@@ -46,6 +46,10 @@ pub struct CapacityRecord {
     pub capacity_per_s: Option<Estimate>,
     /// `Lower` where the client, not the server, was the limit: print `≥`.
     pub bound: Bound,
+    /// Whether a confirmation, three times as long as a probe, upheld it. `Some(false)`: none did, and the rate is one
+    /// resolution below the last that failed; `None`: nothing was found, or an older log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmed: Option<bool>,
     /// Whether the rate was sustained at once after an overload; `None` where nothing was overloaded.
     #[serde(default)]
     pub recovers: Option<bool>,
@@ -68,6 +72,9 @@ pub struct Probe {
     pub sustained: bool,
     /// What decided it, in a few words.
     pub why: String,
+    /// The thresholds of a sustained rate whose point holds and whose interval does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undecided: Option<String>,
     /// `doubling`, `bisection`, `confirmation` or `descending`.
     pub phase: String,
     /// How long it was loaded, a clear failure being ended early.

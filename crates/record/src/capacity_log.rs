@@ -118,6 +118,7 @@ mod tests {
                 slo: "p99<50ms".to_owned(),
                 capacity_per_s: Some(Estimate::new(900.0, 900.0, 950.0, 7)),
                 bound: Bound::Exact,
+                confirmed: None,
                 recovers: None,
                 probes: Vec::new(),
                 void: None,

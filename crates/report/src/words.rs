@@ -16,7 +16,9 @@ pub(crate) use history::{
     change, change_size, change_word, history_headline, minute, series_verdict, short_commit,
 };
 pub(crate) use line::trial_line;
-pub(crate) use published::{agreement, judged_here, judged_there, judged_why, source_tag, spread, there};
+pub(crate) use published::{
+    agreement, judged_here, judged_there, judged_value, judged_why, source_tag, spread, there,
+};
 
 /// Where a figure is withheld.
 pub(crate) const WITHHELD: &str = "–";

@@ -69,9 +69,12 @@ pub enum Answer {
 /// What a search found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Found {
-    /// The highest level that passed and was confirmed.
+    /// The highest level that passed, or one resolution below the last confirmation that failed.
     pub level: f64,
-    /// The lowest level that failed; `None` where none did (the answer is a lower bound).
+    /// Whether a confirmation passed at the level; else as many failed as may, or the search was ended before one.
+    pub upheld: bool,
+    /// The lowest level that failed; `None` where none did below the instrument's own limit (the answer is a
+    /// lower bound).
     pub failed: Option<f64>,
     /// Whether the level passed at once after an overload; `None` where nothing was overloaded.
     pub recovers: Option<bool>,
@@ -85,7 +88,10 @@ pub struct Search {
     failed: Option<f64>,
     /// The instrument's own limit, where it was met.
     reach: Option<f64>,
+    /// No more confirmations: one passed, or as many failed as may.
     confirmed: bool,
+    /// One passed.
+    upheld: bool,
     retreats: u32,
     recovers: Option<bool>,
     pending: Option<Probe>,
@@ -100,6 +106,7 @@ impl Search {
             failed: None,
             reach: None,
             confirmed: false,
+            upheld: false,
             retreats: 0,
             recovers: None,
             pending: None,
@@ -137,8 +144,10 @@ impl Search {
                 if self.confirmed { None } else { probe(passed, Phase::Confirmation) }
             }
             (Some(passed), Some(failed)) => {
-                if failed > passed * (1.0 + self.course.resolution) {
-                    return probe((passed * failed).sqrt(), Phase::Bisection);
+                // Where the instrument's limit is below the failure, that is how far can be seen.
+                let edge = self.reach.map_or(failed, |reach| reach.min(failed));
+                if edge > passed * (1.0 + self.course.resolution) {
+                    return probe((passed * edge).sqrt(), Phase::Bisection);
                 }
                 if !self.confirmed {
                     return probe(passed, Phase::Confirmation);
@@ -152,7 +161,10 @@ impl Search {
     pub fn take(&mut self, answer: Answer) {
         let Some(Probe { level, phase }) = self.pending.take() else { return };
         match (phase, answer) {
-            (Phase::Confirmation, Answer::Passed) => self.confirmed = true,
+            (Phase::Confirmation, Answer::Passed) => {
+                self.confirmed = true;
+                self.upheld = true;
+            }
             (Phase::Confirmation, answer) => {
                 // After so many retreats the edge is too unsteady to be told better: the last one stands.
                 self.confirmed = self.retreats >= self.course.retreats;
@@ -171,7 +183,8 @@ impl Search {
 
     /// What was found so far; `None` where no level passed.
     pub fn found(&self) -> Option<Found> {
-        Some(Found { level: self.passed?, failed: self.failed, recovers: self.recovers })
+        let failed = self.failed.filter(|failed| self.reach.is_none_or(|reach| *failed <= reach));
+        Some(Found { level: self.passed?, upheld: self.upheld, failed, recovers: self.recovers })
     }
 
     /// How many probes are left at most of this kind of search, were all of them to be made: for forecasts.
@@ -246,7 +259,7 @@ mod tests {
     #[test]
     fn without_a_failure_the_answer_is_a_bound() {
         let (probes, found) = search(Course { highest: 1_000.0, ..COURSE }, |_| Answer::Passed);
-        assert_eq!(found, Some(Found { level: 1_000.0, failed: None, recovers: None }));
+        assert_eq!(found, Some(Found { level: 1_000.0, upheld: true, failed: None, recovers: None }));
         let levels: Vec<f64> = probes.iter().map(|p| p.level).collect();
         assert_eq!(levels, [100.0, 200.0, 400.0, 800.0, 1_000.0, 1_000.0]);
         assert_eq!(probes.last().map(|p| p.phase), Some(Phase::Confirmation));
@@ -259,6 +272,42 @@ mod tests {
             search(COURSE, |p| if p.level > reach { Answer::OutOfReach } else { Answer::Passed });
         let found = found.unwrap();
         assert!(found.failed.is_none() && found.level <= reach && found.level > reach / 1.02, "{found:?}");
+    }
+
+    /// The instrument cannot apply what lies between the last level that passes and the first that fails.
+    #[test]
+    fn an_instrument_that_stops_short_of_the_edge_ends_the_search_with_a_bound() {
+        for (reach, edge) in [(2_000.0, 3_000.0), (1_000.0, 1_005.0), (1_590.0, 1_601.0)] {
+            let (_, found) = search(COURSE, |probe| match probe.level {
+                level if level > edge => Answer::Failed,
+                level if level > reach => Answer::OutOfReach,
+                _ => Answer::Passed,
+            });
+            let found = found.unwrap();
+            assert!(found.level <= reach && found.level > reach / 1.02, "{found:?}");
+            assert!(found.failed.is_none_or(|failed| failed <= reach * 1.02), "{found:?}");
+        }
+        // A confirmation that the instrument cannot apply, each time.
+        let (probes, found) = search(COURSE, |probe| match probe.phase {
+            Phase::Confirmation => Answer::OutOfReach,
+            _ if probe.level <= 1_000.0 => Answer::Passed,
+            _ => Answer::Failed,
+        });
+        assert!(probes.len() < 60, "{probes:?}");
+        assert!(!found.unwrap().upheld);
+    }
+
+    #[test]
+    fn a_level_that_no_confirmation_upholds_is_said_to_be_none() {
+        let (_, found) = search(COURSE, |probe| match probe.phase {
+            Phase::Confirmation => Answer::Failed,
+            _ if probe.level <= 1_000.0 => Answer::Passed,
+            _ => Answer::Failed,
+        });
+        let found = found.unwrap();
+        assert!(!found.upheld && found.failed.is_some(), "{found:?}");
+        let (_, found) = search(COURSE, edge(1_000.0));
+        assert!(found.unwrap().upheld);
     }
 
     #[test]

@@ -22,8 +22,9 @@ pub enum FailIf {
     },
 }
 
-/// Figures that `slower` and `inconclusive` are about. What a server costs is named where it matters.
-const SPEED: [Figure; 3] =
+/// What a user feels: the findings on these are the answer, and what `slower` and `inconclusive` are about. What a
+/// server costs is named where it matters.
+pub(super) const SPEED: [Figure; 3] =
     [Figure::Throughput, Figure::Percentile(Percentile::P50), Figure::Percentile(Percentile::P99)];
 
 /// Why a text is no condition: a sentence.

@@ -3,21 +3,10 @@
 use prony_record::Estimate;
 use prony_record::run_log::RunLog;
 
+use super::fail_if::SPEED;
 use super::{Both, Comparison, FigureComparison, Options, Part, duet};
 use crate::compare::Finding;
-use crate::figure::{Figure, Percentile};
 use crate::text::list;
-
-/// What a user feels: the findings on these are the answer, the others are its cost.
-const SPEED: [Figure; 2] = [Figure::Throughput, Figure::Percentile(Percentile::P99)];
-
-/// Those of a duet, whose rate fixes its throughput.
-const SPEED_OF_DUETS: [Figure; 3] =
-    [Figure::Throughput, Figure::Percentile(Percentile::P50), Figure::Percentile(Percentile::P99)];
-
-fn speed(c: &Comparison) -> &'static [Figure] {
-    if c.duet { &SPEED_OF_DUETS } else { &SPEED }
-}
 
 /// Blocks that are asked for where there is only one: enough for an interval that is worth printing.
 const BLOCKS_ASKED: u32 = 6;
@@ -83,7 +72,7 @@ pub(super) fn notes(
 pub(super) fn places(plans: &[Both<'_>], options: &Options) -> Vec<String> {
     let mut said = Vec::new();
     for plan in plans.iter().filter(|plan| plan.duets.len() > 1) {
-        for figure in SPEED_OF_DUETS {
+        for figure in SPEED {
             let rule = options.rule(figure);
             let judged = duet::judge(figure, &plan.duets, rule);
             let Some(places) = judged.and_then(|judged| judged.left_over_right) else { continue };
@@ -139,18 +128,17 @@ fn with_interval(name: &str, ratio: &Estimate) -> String {
 pub(super) fn headline(c: &Comparison) -> String {
     let (a, b) = (c.a.said(&c.b), c.b.said(&c.a));
     let many = c.plans.len() > 1;
-    let speed_figures = speed(c);
+    let under = |plan: &str| if many { format!(" under {plan}") } else { String::new() };
     let speed: Vec<(&str, &FigureComparison)> = c
         .plans
         .iter()
         .flat_map(|plan| plan.figures.iter().map(|f| (plan.name.as_str(), f)))
-        .filter(|(_, f)| speed_figures.contains(&f.figure))
+        .filter(|(_, f)| SPEED.contains(&f.figure))
         .collect();
     let told = |finding: Finding| -> Vec<String> {
         let of = speed.iter().filter(|(_, f)| f.finding == Some(finding));
         of.filter_map(|(plan, f)| {
-            let under = if many { format!(" under {plan}") } else { String::new() };
-            Some(format!("{}{under}", with_interval(f.figure.name(), f.ratio.as_ref()?)))
+            Some(format!("{}{}", with_interval(f.figure.name(), f.ratio.as_ref()?), under(plan)))
         })
         .collect()
     };
@@ -179,18 +167,16 @@ pub(super) fn headline(c: &Comparison) -> String {
         };
         return format!("no verdict on {a} and {b}: {why}");
     }
-    let first = |found: &[&(&str, &FigureComparison)]| {
+    let within = |f: &FigureComparison| format!("{} within {}", f.figure.name(), asked(f.smallest));
+    if open.is_empty() {
+        // Under every plan: each figure once.
         let mut names: Vec<String> = Vec::new();
-        for (_, f) in found {
-            let name = format!("{} within {}", f.figure.name(), asked(f.smallest));
+        for name in alike.iter().map(|(_, f)| within(f)) {
             if !names.contains(&name) {
                 names.push(name);
             }
         }
-        shortened(&names)
-    };
-    if open.is_empty() {
-        return format!("{b} and {a} are equivalent: {}", first(&alike));
+        return format!("{b} and {a} are equivalent: {}", shortened(&names));
     }
     let more = open.iter().filter_map(|(_, f)| f.blocks_needed).min();
     let more = more.map_or(String::new(), |n| {
@@ -201,10 +187,10 @@ pub(super) fn headline(c: &Comparison) -> String {
         };
         format!("; about {n} more {what} would tell")
     });
-    let mut open_names: Vec<&str> = open.iter().map(|(_, f)| f.figure.name()).collect();
-    open_names.dedup();
-    let known = if alike.is_empty() { String::new() } else { format!("{} alike, ", first(&alike)) };
-    format!("inconclusive between {b} and {a}: {known}{} open{more}", list(&open_names))
+    let open: Vec<String> = open.iter().map(|(plan, f)| format!("{}{}", f.figure.name(), under(plan))).collect();
+    let alike: Vec<String> = alike.iter().map(|(plan, f)| format!("{}{}", within(f), under(plan))).collect();
+    let known = if alike.is_empty() { String::new() } else { format!("{} alike, ", shortened(&alike)) };
+    format!("inconclusive between {b} and {a}: {known}{} open{more}", shortened(&open))
 }
 
 fn shortened(items: &[String]) -> String {
@@ -217,7 +203,7 @@ fn shortened(items: &[String]) -> String {
 
 /// The command that tells more, where something is open.
 pub(super) fn next(c: &Comparison, a: Part<'_>, plans: &[Both<'_>]) -> Option<String> {
-    let figures = || c.plans.iter().flat_map(|p| &p.figures).filter(|f| speed(c).contains(&f.figure));
+    let figures = || c.plans.iter().flat_map(|p| &p.figures).filter(|f| SPEED.contains(&f.figure));
     let too_few = c.plans.iter().any(|p| p.a_trials.min(p.b_trials) < 2 || (c.paired && p.blocks < 2));
     let open = figures().any(|f| f.finding == Some(Finding::Inconclusive));
     if !too_few && !open {

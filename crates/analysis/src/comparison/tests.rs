@@ -79,6 +79,26 @@ fn equals_are_equivalent() {
 }
 
 #[test]
+fn of_several_plans_the_first_line_says_which_is_open() {
+    let mut log = run(1.0);
+    let told = log.header.plans[0].name.clone();
+    let noisy: [[u64; 2]; 6] = [[100, 105], [100, 95], [100, 106], [100, 94], [100, 104], [100, 96]];
+    let noisy = noisy.map(|pair| pair.map(|rate| rate * 100));
+    let rows: Vec<&[u64]> = noisy.iter().map(|pair| &pair[..]).collect();
+    let mut more = with_p99(Log::new(&["a", "b"], 6).with(&rows).0);
+    more.header.plans[0].name = "wide".to_owned();
+    for result in &mut more.results {
+        result.planned.index += 100;
+        result.planned.plan = "wide".to_owned();
+    }
+    log.header.plans.append(&mut more.header.plans);
+    log.results.append(&mut more.results);
+    let headline = compared(&log).headline;
+    assert!(headline.contains(&format!("throughput within 2 % under {told}")), "{headline}");
+    assert!(headline.contains("alike, throughput under wide open"), "{headline}");
+}
+
+#[test]
 fn one_trial_each_gives_no_verdict_and_the_command_that_does() {
     let log = Log::new(&["a", "b"], 1).with(&[&[10_000, 9_000]]).0;
     let c = compared(&log);

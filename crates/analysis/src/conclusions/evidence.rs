@@ -12,7 +12,7 @@ use prony_stats::interval::{Interval, mean, mean_interval};
 use super::interval::{judge_interval, margin, ratio_finding};
 use super::{Evidence, Judgement};
 use crate::claim::{Claim, Quantity, Relation, Side, Term};
-use crate::figure::Known;
+use crate::figure::{Figure, Known};
 use crate::row::Cell;
 
 /// A finding on one pair of terms, or on one term.
@@ -198,7 +198,11 @@ impl<'a> Evidence<'a> {
             }
         }
         if by_block.is_empty() {
-            return Err(self.too_few(candidate, plan, 0));
+            let counted = self.cells(candidate, plan).len();
+            return Err(match quantity {
+                Quantity::Trial(figure) if counted > 0 => untold(candidate, plan, counted, *figure),
+                _ => self.too_few(candidate, plan, 0),
+            });
         }
         let blocks = by_block.into_iter().filter_map(|(block, values)| Some((block, mean(&values)?)));
         Ok(Sample { blocks: blocks.collect(), at_least })
@@ -229,6 +233,15 @@ impl<'a> Evidence<'a> {
             None => format!("{candidate} has one block under {}: two at least give an interval", plan.name),
         })
     }
+}
+
+/// Why trials that count are none of this figure: none of them could tell it.
+fn untold(candidate: &str, plan: &NamedPlan, trials: usize, figure: Figure) -> Finding {
+    let why = if figure.is_response_time() { ": too few requests for it, or too few answered" } else { "" };
+    Finding::undecided(format!(
+        "{candidate} has {trials} trials that count under {}, and none gives its {figure}{why}",
+        plan.name
+    ))
 }
 
 fn rank(best: u32, worst: u32) -> String {

@@ -93,6 +93,8 @@ pub struct Judged {
     pub here: Option<Estimate>,
     /// Whether `published` and `here` are ratios.
     pub is_ratio: bool,
+    /// Where they are none: which figure they are, in its unit (`startup`, nanoseconds).
+    pub figure: Option<String>,
     /// Plan by plan.
     pub plans: Vec<JudgedPlan>,
     /// Why it is undecided, where a reason is known.
@@ -132,6 +134,7 @@ fn judged(conclusion: &Conclusion, published: &Published, evidence: &Evidence<'_
         published: None,
         here: None,
         is_ratio: false,
+        figure: None,
         plans: Vec::new(),
         why: None,
     };
@@ -142,6 +145,10 @@ fn judged(conclusion: &Conclusion, published: &Published, evidence: &Evidence<'_
     };
     let plans = evidence.plans_of(conclusion, &claim);
     judged.is_ratio = is_ratio(&claim);
+    judged.figure = match &claim {
+        Claim::Compared { .. } if !judged.is_ratio => Some(claim.quantity().name().to_owned()),
+        _ => None,
+    };
     for plan in &plans {
         let found = evidence.finding(&claim, plan);
         judged.plans.push(JudgedPlan {
@@ -197,11 +204,10 @@ fn printed(claim: &Claim, plan: &NamedPlan, published: &Published) -> Option<f64
     let figure = |term: &Term| {
         let Term::Figure { quantity, candidate, connections, .. } = term else { return None };
         let connections = connections.unwrap_or(plan.plan.connections);
-        let name = match quantity {
-            Quantity::Trial(Figure::Throughput) => "requests_per_s".to_owned(),
-            Quantity::Trial(figure @ (Figure::Percentile(_) | Figure::Mean | Figure::Stdev)) => {
-                format!("{figure}_ms")
-            }
+        // Sources print milliseconds.
+        let (name, unit) = match quantity {
+            Quantity::Trial(Figure::Throughput) => ("requests_per_s".to_owned(), 1.0),
+            Quantity::Trial(figure) if figure.is_response_time() => (format!("{figure}_ms"), 1e6),
             _ => return None,
         };
         let rate = plan.plan.rate_per_s.filter(|_| plan.share.is_none());
@@ -211,7 +217,7 @@ fn printed(claim: &Claim, plan: &NamedPlan, published: &Published) -> Option<f64
                 && row.rate_per_s == rate
                 && row.doubt.is_none()
         };
-        published.rows.iter().find(is_it)?.figure(&name)
+        Some(published.rows.iter().find(is_it)?.figure(&name)? * unit)
     };
     match right.terms() {
         [Term::Number(_)] => figure(left),

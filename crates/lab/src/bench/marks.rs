@@ -38,7 +38,10 @@ pub(super) fn changed(trial: &mut Trial, candidate: &str, changes: &Changes, rec
             .replaced
             .iter()
             .take(NAMED_MAX)
-            .map(|(old, new)| format!("{} by {}", process(old), process(new)))
+            .map(|(old, new)| {
+                let new = if old.pid == new.pid { "itself, executed anew".to_owned() } else { process(new) };
+                format!("{} by {new}", process(old))
+            })
             .collect();
         let more = if count > NAMED_MAX { ", …" } else { "" };
         let processes = if count == 1 { "process" } else { "processes" };

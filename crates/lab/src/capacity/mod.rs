@@ -25,7 +25,7 @@ mod sustained;
 
 pub use probe::{Probed, Prober};
 
-use sustained::{Backlog, ENDED_MIN, sustained, void};
+use sustained::{ENDED_MIN, Hopeless, Judged, sustained, void};
 
 /// Failures that a sustained rate may have, where no threshold says more.
 pub const ERRORS_MAX_SHARE: f64 = 0.001;
@@ -173,10 +173,7 @@ impl Run<'_, '_> {
         }
         let interrupted = self.interrupt.asked();
         let found = search.found().filter(|_| self.void.is_none());
-        let slo = match self.plan.slos.as_slice() {
-            [] => format!("the backlog does not grow, errors<{}%", ERRORS_MAX_SHARE * 100.0),
-            slos => slos.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
-        };
+        let slo = kept(&self.plan.slos);
         let n = self.probes.len() as u64;
         let capacity_per_s = found.map(|found| match found.failed {
             Some(failed) => Estimate::new(found.level, found.level, failed, n),
@@ -184,8 +181,15 @@ impl Run<'_, '_> {
         });
         let bound = if found.is_some_and(|f| f.failed.is_none()) { Bound::Lower } else { Bound::Exact };
         let recovers = found.and_then(|found| found.recovers);
-        let record =
-            CapacityRecord { slo, capacity_per_s, bound, recovers, probes: self.probes, void: self.void };
+        let record = CapacityRecord {
+            slo,
+            capacity_per_s,
+            bound,
+            confirmed: found.map(|found| found.upheld),
+            recovers,
+            probes: self.probes,
+            void: self.void,
+        };
         let (trial, server) = self.kept.map_or((None, None), |(kept, _)| (Some(kept.trial), kept.server));
         Ok(CapacityOutcome { record, trial, server, interrupted })
     }
@@ -216,8 +220,8 @@ impl Run<'_, '_> {
             return Ok(None);
         }
         let trial = &probed.trial;
-        let (answer, why) = match &self.void {
-            Some(why) => (Answer::Failed, why.clone()),
+        let Judged { answer, why, undecided } = match &self.void {
+            Some(why) => Judged::failed(why),
             None => sustained(trial, &self.plan.slos, hopeless),
         };
         let ended = trial.requests.failed + trial.requests.completed;
@@ -226,6 +230,7 @@ impl Run<'_, '_> {
             completed_per_s: trial.throughput.requests_per_s.point,
             sustained: answer == Answer::Passed,
             why,
+            undecided,
             phase: probe.phase.name().to_owned(),
             duration_ns: trial.window.duration_ns,
             p50_ns: trial.latency.response.p50_ns,
@@ -254,18 +259,20 @@ impl Run<'_, '_> {
         if needed >= most.as_secs_f64() { most } else { Duration::from_secs_f64(needed).max(self.plan.probe) }
     }
 
-    /// Applies a load; whether it was ended early because it cannot be carried.
-    fn apply(&mut self, load: &Plan, may_give_up: bool) -> Result<(Probed, bool), LoadError> {
+    /// Applies a load; why it was ended early, where it can only fail.
+    fn apply(&mut self, load: &Plan, may_give_up: bool) -> Result<(Probed, Option<String>), LoadError> {
         let control = self.interrupt.control();
-        let mut backlog = Backlog::of(load);
+        let watched = Hopeless::of(load, &self.plan.slos);
         let load_time = load.warmup + load.stop.duration.unwrap_or_default();
-        let mut hopeless = false;
+        let mut hopeless = None;
         let tell = &mut *self.tell;
         let mut observe = |snapshot: &Snapshot| {
             tell(&CapacityEvent::Load { snapshot, load_time });
-            if may_give_up && !hopeless && backlog.is_hopeless(snapshot) {
-                hopeless = true;
-                control.stop();
+            if may_give_up && hopeless.is_none() {
+                hopeless = watched.why(snapshot);
+                if hopeless.is_some() {
+                    control.stop();
+                }
             }
         };
         let probed = (self.prober)(load, &control, &mut observe)?;
@@ -332,6 +339,19 @@ impl Run<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// What a sustained rate keeps, in words: the thresholds, and errors unless one of them is about those.
+fn kept(slos: &[Slo]) -> String {
+    let errors = format!("errors<{}%", ERRORS_MAX_SHARE * 100.0);
+    let mut said: Vec<String> = slos.iter().map(ToString::to_string).collect();
+    if slos.is_empty() {
+        said.push("the backlog does not grow".to_owned());
+    }
+    if !slos.iter().any(Slo::is_of_errors) {
+        said.push(errors);
+    }
+    said.join(", ")
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of a probe, far below 2^53")]

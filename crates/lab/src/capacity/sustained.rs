@@ -29,34 +29,49 @@ pub(super) fn void(trial: &Trial) -> Option<String> {
     reasons.find(|reason| voids(&reason.code)).map(|reason| reason.detail.clone())
 }
 
-/// Whether a trial's rate is sustained, and why (not).
-pub(super) fn sustained(trial: &Trial, slos: &[Slo], hopeless: bool) -> (Answer, String) {
+/// What a trial says of its rate.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Judged {
+    pub(super) answer: Answer,
+    /// What decided it, in a few words.
+    pub(super) why: String,
+    /// Thresholds that hold by their points, and not by their intervals.
+    pub(super) undecided: Option<String>,
+}
+
+impl Judged {
+    pub(super) fn failed(why: impl Into<String>) -> Judged {
+        Judged { answer: Answer::Failed, why: why.into(), undecided: None }
+    }
+}
+
+/// Whether a trial's rate is sustained, and why (not); `hopeless` says why it was ended early.
+pub(super) fn sustained(trial: &Trial, slos: &[Slo], hopeless: Option<String>) -> Judged {
     let reasons = &trial.verdict.reasons;
     if let Some(fault) = reasons.iter().find(|reason| CLIENTS_FAULTS.contains(&reason.code.as_str())) {
-        return (Answer::OutOfReach, fault.code.replace('_', " "));
+        let why = fault.code.replace('_', " ");
+        return Judged { answer: Answer::OutOfReach, why, undecided: None };
     }
-    if hopeless {
-        return (Answer::Failed, "the backlog grew to half a second".to_owned());
+    if let Some(why) = hopeless {
+        return Judged::failed(why);
     }
     match trial.outcome {
-        Outcome::Broken => return (Answer::Failed, "broken: most requests failed".to_owned()),
-        Outcome::Overloaded => {
-            return (Answer::Failed, "the wait grew to the end".to_owned());
-        }
+        Outcome::Broken => return Judged::failed("broken: most requests failed"),
+        Outcome::Overloaded => return Judged::failed("the wait grew to the end"),
         Outcome::Carried => {}
     }
     let ended = trial.requests.failed + trial.requests.completed;
     if ended < ENDED_MIN {
-        return (Answer::Failed, format!("{ended} requests are too few to say"));
+        return Judged::failed(format!("{ended} requests are too few to say"));
     }
     let failed = share(trial.requests.failed, ended);
-    if failed >= ERRORS_MAX_SHARE {
-        return (Answer::Failed, format!("{:.2} % failed", failed * 100.0));
+    if failed >= ERRORS_MAX_SHARE && !slos.iter().any(Slo::is_of_errors) {
+        return Judged::failed(format!("{:.2} % failed", failed * 100.0));
     }
     let due = trial.throughput.offered_per_s.unwrap_or_default();
     let carried = trial.throughput.requests_per_s.point;
     if carried < due * (1.0 - UNCARRIED_MAX_SHARE) {
-        return (Answer::Failed, format!("{:.1} % of what was due was carried", carried / due * 100.0));
+        return Judged::failed(format!("{:.1} % of what was due was carried", carried / due * 100.0));
     }
     let mut undecided = Vec::new();
     for slo in slos {
@@ -64,37 +79,64 @@ pub(super) fn sustained(trial: &Trial, slos: &[Slo], hopeless: bool) -> (Answer,
         let missed = held.decision == Decision::Missed
             || (held.decision == Decision::Undecided && held.point_within == Some(false));
         if missed {
-            return (Answer::Failed, format!("{slo}: {}", held.seen));
+            return Judged::failed(format!("{slo}: {}", held.seen));
         }
         if held.decision == Decision::Undecided {
             undecided.push(format!("{slo} is undecided ({})", held.seen));
         }
     }
-    if undecided.is_empty() {
-        return (Answer::Passed, "sustained".to_owned());
-    }
-    (Answer::Passed, format!("sustained; {}", undecided.join(", ")))
+    let undecided = (!undecided.is_empty()).then(|| undecided.join(", "));
+    Judged { answer: Answer::Passed, why: "sustained".to_owned(), undecided }
 }
 
-/// Sees from snapshots that a load cannot be carried.
+/// Sees from snapshots that a probe can only fail: what its end would say is decided before.
 #[derive(Debug)]
-pub(super) struct Backlog {
+pub(super) struct Hopeless {
     rate: Option<Rate>,
+    /// Requests due in the window.
+    due: f64,
+    /// Thresholds on response percentiles: the share of requests that may be beyond, and what they may not be.
+    limits: Vec<(f64, u64, String)>,
+    /// Failures that are let pass, as a share.
+    errors: f64,
 }
 
 /// A backlog of so much time's requests is not noise.
 const HOPELESS_NS: u64 = 500_000_000;
 
-impl Backlog {
-    pub(super) fn of(plan: &Plan) -> Backlog {
-        Backlog { rate: plan.arrivals.rate() }
+impl Hopeless {
+    pub(super) fn of(plan: &Plan, slos: &[Slo]) -> Hopeless {
+        let rate = plan.arrivals.rate();
+        let seconds = plan.stop.duration.unwrap_or_default().as_secs_f64();
+        let limit = |slo: &Slo| {
+            let (percentile, limit_ns) = slo.response_percentile()?;
+            Some((1.0 - percentile.fraction(), limit_ns, slo.to_string()))
+        };
+        Hopeless {
+            rate,
+            due: rate.map_or(f64::INFINITY, |rate| rate.as_per_s() * seconds),
+            limits: slos.iter().filter_map(limit).collect(),
+            errors: slos.iter().filter_map(Slo::errors_limit).fold(ERRORS_MAX_SHARE, f64::max),
+        }
     }
 
-    /// Whether half a second of requests is due and unsent.
-    pub(super) fn is_hopeless(&mut self, snapshot: &Snapshot) -> bool {
-        let Some(rate) = self.rate else { return false };
+    /// Why the probe can only fail, in a few words.
+    #[expect(clippy::cast_precision_loss, reason = "counts of a probe, far below 2^53")]
+    pub(super) fn why(&self, snapshot: &Snapshot) -> Option<String> {
+        let rate = self.rate?;
         let tolerated = rate.due_before(snapshot.elapsed_ns.saturating_sub(HOPELESS_NS));
-        snapshot.elapsed_ns > 2 * HOPELESS_NS && snapshot.sent < tolerated
+        if snapshot.elapsed_ns > 2 * HOPELESS_NS && snapshot.sent < tolerated {
+            return Some("the backlog grew to half a second".to_owned());
+        }
+        // Of all that is due in the window, more than may has failed already, or took too long.
+        let so_far = &snapshot.so_far;
+        if so_far.failed as f64 > self.errors * self.due && so_far.failed >= ENDED_MIN {
+            return Some(format!("{} requests failed before its end", so_far.failed));
+        }
+        let slow = |limit_ns: u64| so_far.shape.beyond(limit_ns) + so_far.failed;
+        let missed =
+            |(share, limit_ns, _): &&(f64, u64, String)| slow(*limit_ns) as f64 > share * self.due + 1.0;
+        self.limits.iter().find(missed).map(|(_, _, slo)| format!("{slo}: missed before its end"))
     }
 }
 
@@ -102,19 +144,48 @@ impl Backlog {
 mod tests {
     use super::*;
     use prony_load::Target;
-    use prony_load::plan::Arrivals;
+    use prony_load::measurement::empty_histogram;
+    use prony_load::plan::{Arrivals, Stop};
+    use prony_load::so_far::{Shape, SoFar};
+    use std::time::Duration;
+
+    fn probe(rate: f64, seconds: u64, slos: &[&str]) -> Hopeless {
+        let plan = Plan {
+            arrivals: Arrivals::Constant(Rate::per_s(rate).unwrap()),
+            stop: Stop { duration: Some(Duration::from_secs(seconds)), requests: None },
+            ..Plan::closed(Target::parse("http://127.0.0.1/").unwrap())
+        };
+        let slos: Vec<Slo> = slos.iter().map(|slo| Slo::parse(slo).unwrap()).collect();
+        Hopeless::of(&plan, &slos)
+    }
 
     #[test]
     fn half_a_second_of_requests_unsent_is_hopeless() {
-        let plan = Plan {
-            arrivals: Arrivals::Constant(Rate::per_s(1_000.0).unwrap()),
-            ..Plan::closed(Target::parse("http://127.0.0.1/").unwrap())
-        };
-        let mut backlog = Backlog::of(&plan);
+        let probe = probe(1_000.0, 5, &[]);
         let at = |ms: u64, sent: u64| Snapshot { elapsed_ns: ms * 1_000_000, sent, ..Snapshot::default() };
-        assert!(!backlog.is_hopeless(&at(2_000, 1_600)));
-        assert!(backlog.is_hopeless(&at(2_000, 1_400)));
-        assert!(!backlog.is_hopeless(&at(900, 0)), "too early to say");
-        assert!(!Backlog { rate: None }.is_hopeless(&at(5_000, 0)));
+        assert_eq!(probe.why(&at(2_000, 1_600)), None);
+        assert!(probe.why(&at(2_000, 1_400)).unwrap().contains("backlog"));
+        assert_eq!(probe.why(&at(900, 0)), None, "too early to say");
+        assert_eq!(Hopeless { rate: None, ..probe }.why(&at(5_000, 0)), None);
+    }
+
+    #[test]
+    fn a_threshold_that_can_only_be_missed_ends_the_probe() {
+        // 5,000 are due: 50 may take longer than 50 ms.
+        let slow = |count: u64, failed: u64| {
+            let mut durations = empty_histogram();
+            durations.record_n(1_000_000, 900).unwrap();
+            durations.record_n(200_000_000, count).unwrap();
+            let so_far = SoFar { failed, shape: Shape::of(&durations), ..SoFar::default() };
+            Snapshot { elapsed_ns: 1_500_000_000, sent: 1_500, so_far, ..Snapshot::default() }
+        };
+        let p99 = probe(1_000.0, 5, &["p99<50ms"]);
+        assert_eq!(p99.why(&slow(49, 0)), None);
+        assert_eq!(p99.why(&slow(60, 0)).unwrap(), "p99<50ms: missed before its end");
+        assert_eq!(probe(1_000.0, 5, &["p99<500ms"]).why(&slow(60, 0)), None);
+        // A thousandth may fail, or what a threshold says.
+        assert_eq!(probe(1_000.0, 20, &[]).why(&slow(0, 19)), None);
+        assert!(probe(1_000.0, 20, &[]).why(&slow(0, 21)).unwrap().starts_with("21 requests failed"));
+        assert_eq!(probe(1_000.0, 20, &["errors<5%"]).why(&slow(0, 21)), None);
     }
 }

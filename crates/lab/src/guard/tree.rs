@@ -14,6 +14,9 @@ pub(crate) struct ProcessStat {
     pub(crate) start_ticks: u64,
     pub(crate) threads: u32,
     pub(crate) rss_pages: u64,
+    /// Where its stack begins: the kernel draws it anew whenever a process executes a program, and a fork keeps it.
+    /// 0 where another user's may not be read.
+    pub(crate) stack: u64,
     /// Ended, but not taken in by its parent yet.
     pub(crate) is_zombie: bool,
 }
@@ -35,6 +38,7 @@ fn parse_stat(text: &str) -> Option<ProcessStat> {
         threads: field(20)?.parse().ok()?,
         start_ticks: field(22)?.parse().ok()?,
         rss_pages: field(24)?.parse().ok()?,
+        stack: field(28)?.parse().ok()?,
         is_zombie: matches!(*field(3)?, "Z" | "X"),
     })
 }
@@ -87,7 +91,8 @@ mod tests {
 
     #[test]
     fn a_name_may_hold_brackets_and_spaces() {
-        let text = "42 (a) b (c) S 7 42 42 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 3 0 12345 999 77 184467 1 2\n";
+        let text =
+            "42 (a) b (c) S 7 42 42 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 3 0 12345 999 77 184467 1 3 2 0\n";
         let stat = parse_stat(text).unwrap();
         let expected = ProcessStat {
             pid: 42,
@@ -95,10 +100,31 @@ mod tests {
             start_ticks: 12345,
             threads: 3,
             rss_pages: 77,
+            stack: 2,
             is_zombie: false,
         };
         assert_eq!(stat, expected);
         assert_eq!(parse_stat("42 (cat"), None);
+    }
+
+    #[test]
+    fn a_stack_begins_elsewhere_in_another_program() {
+        let mut child = std::process::Command::new("sh")
+            .args(["-c", "read line; exec sleep 60"])
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        crate::guard::tests::wait_until("a shell", || name(child.id()) == "sh");
+        let before = stat(child.id()).unwrap();
+        assert_ne!(before.stack, 0);
+        assert_eq!(stat(child.id()).unwrap().stack, before.stack);
+        drop(child.stdin.take());
+        crate::guard::tests::wait_until("sleep", || name(child.id()) == "sleep");
+        let after = stat(child.id()).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(after.start_ticks, before.start_ticks);
+        assert_ne!(after.stack, before.stack);
     }
 
     #[test]

@@ -4,10 +4,12 @@
 //! before: its caches are cold and its connections were cut. Between two
 //! samples that shows as one process gone and a later one in its place.
 //!
+//! A process that executes a program in its own place, as some servers do to
+//! load their code anew, keeps its number and is another one all the same.
+//!
 //! What it cannot see: a process that lives for less than two samples (a
 //! child for each request, as CGI has it, is no worker; one that was there
-//! before the load is, however soon it ends), and one that executes
-//! another program in its own place.
+//! before the load is, however soon it ends).
 
 use std::collections::BTreeMap;
 
@@ -32,6 +34,26 @@ pub struct Life {
     /// The sample it was last seen in.
     pub last_ns: u64,
     seen: u32,
+    /// As [`ProcessStat::stack`].
+    stack: u64,
+}
+
+impl Life {
+    fn begin(process: &ProcessStat, at_ns: u64) -> Life {
+        Life {
+            pid: process.pid,
+            name: tree::name(process.pid),
+            first_ns: at_ns,
+            last_ns: at_ns,
+            seen: 1,
+            stack: process.stack,
+        }
+    }
+
+    /// Whether the process is this one still, and has not executed another program.
+    fn goes_on(&self, process: &ProcessStat) -> bool {
+        self.stack == process.stack || self.stack == 0 || process.stack == 0
+    }
 }
 
 /// What became of a tree's processes up to an instant.
@@ -57,30 +79,36 @@ impl Roll {
     pub(super) fn see(&mut self, at_ns: u64, processes: &[ProcessStat]) {
         let seen_at_once = if self.begun { 1 } else { SEEN_MIN };
         self.begun = true;
+        let mut ended = Vec::new();
         for process in processes.iter().filter(|p| !p.is_zombie) {
             let key = (process.pid, process.start_ticks);
-            if let Some(life) = self.living.get_mut(&key) {
-                life.last_ns = at_ns;
-                life.seen = life.seen.saturating_add(1);
-            } else if self.living.len() < FOLLOWED_MAX {
-                let life = Life {
-                    pid: process.pid,
-                    name: tree::name(process.pid),
-                    first_ns: at_ns,
-                    last_ns: at_ns,
-                    seen: seen_at_once,
-                };
-                self.living.insert(key, life);
+            let room = self.living.len() < FOLLOWED_MAX;
+            match self.living.get_mut(&key) {
+                Some(life) if life.goes_on(process) => {
+                    life.last_ns = at_ns;
+                    life.seen = life.seen.saturating_add(1);
+                    if life.stack == 0 {
+                        life.stack = process.stack;
+                    }
+                }
+                Some(life) => ended.push(std::mem::replace(life, Life::begin(process, at_ns))),
+                None if room => {
+                    let life = Life { seen: seen_at_once, ..Life::begin(process, at_ns) };
+                    self.living.insert(key, life);
+                }
+                None => {}
             }
         }
-        let ended = &mut self.ended;
         self.living.retain(|_, life| {
             let lives = life.last_ns == at_ns;
-            if !lives && life.seen >= SEEN_MIN && ended.len() < REMEMBERED_MAX {
+            if !lives {
                 ended.push(life.clone());
             }
             lives
         });
+        ended.retain(|life| life.seen >= SEEN_MIN);
+        ended.truncate(REMEMBERED_MAX.saturating_sub(self.ended.len()));
+        self.ended.append(&mut ended);
     }
 
     /// All that were seen often enough.
@@ -120,7 +148,20 @@ mod tests {
     use super::*;
 
     fn process(pid: u32, start_ticks: u64) -> ProcessStat {
-        ProcessStat { pid, parent: 1, start_ticks, threads: 1, rss_pages: 1, is_zombie: false }
+        ProcessStat { pid, parent: 1, start_ticks, threads: 1, rss_pages: 1, stack: 0, is_zombie: false }
+    }
+
+    /// A process that has this stack in each sample, and a master beside it.
+    fn with_stacks(stacks: &[u64]) -> Changes {
+        let mut roll = Roll::default();
+        let instants: Vec<u64> = (1..=stacks.len() as u64).map(|i| i * 100).collect();
+        for (at, stack) in instants.iter().zip(stacks) {
+            roll.see(
+                *at,
+                &[process(MASTER.0, MASTER.1), ProcessStat { stack: *stack, ..process(ONE.0, ONE.1) }],
+            );
+        }
+        changes(&roll.lives(), &instants, u64::MAX)
     }
 
     /// A trial of samples at 100, 200, …, each with these `(pid, start)`.
@@ -158,6 +199,22 @@ mod tests {
         let reused = (ONE.0, 77);
         let changed = over(&[&[ONE], &[ONE], &[reused], &[reused]], 400);
         assert_eq!(pids(&changed), (vec![(ONE.0, ONE.0)], vec![]));
+    }
+
+    #[test]
+    fn a_process_that_executes_itself_anew_is_another() {
+        assert_eq!(pids(&with_stacks(&[7, 7, 8, 8])), (vec![(ONE.0, ONE.0)], vec![]));
+        // A child that has just been forked executes its program: nothing that served has gone.
+        let mut roll = Roll::default();
+        for (at, stack) in [(100, None), (200, Some(7)), (300, Some(8)), (400, Some(8))] {
+            let child = stack.map(|stack| ProcessStat { stack, ..process(ONE.0, ONE.1) });
+            let all: Vec<ProcessStat> = std::iter::once(process(MASTER.0, MASTER.1)).chain(child).collect();
+            roll.see(at, &all);
+        }
+        assert_eq!(changes(&roll.lives(), &[100, 200, 300, 400], 400), Changes::default());
+        // One that may not be read is taken for who it was: a process that ends has no stack either.
+        assert_eq!(with_stacks(&[7, 7, 0, 7]), Changes::default());
+        assert_eq!(with_stacks(&[0, 0, 7, 7]), Changes::default());
     }
 
     #[test]

@@ -276,6 +276,7 @@ fn search() -> CapacityState {
             completed_per_s: rate_per_s,
             sustained,
             why: if sustained { "carried" } else { "p99 of 112 ms misses p99<50ms" }.to_owned(),
+            undecided: None,
             phase: "doubling".to_owned(),
             duration_ns: 3 * S,
             p50_ns: Some(3_000_000),

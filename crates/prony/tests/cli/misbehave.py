@@ -37,6 +37,10 @@ def answer():
     if MODE == "restart" and answered == 500 and not os.path.exists(path("restarted")):
         write("restarted", "")
         os._exit(1)
+    if MODE == "anew" and answered == 500 and not os.path.exists(path("anew")):
+        # As servers load their code anew: the same process, another program in it.
+        write("anew", "")
+        os.execv(sys.executable, [sys.executable] + sys.argv)
     if MODE == "leak" and answered % 4 == 0:
         kept.append(bytearray(os.urandom(1)) * 65536)
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % len(body)

@@ -181,6 +181,23 @@ fn a_worker_started_again_voids_the_trial_and_a_steady_one_does_not() {
 }
 
 #[test]
+fn a_server_that_executes_itself_anew_voids_the_trial() {
+    let lab = Lab::new("anew", "", TIMED);
+    let said = lab.bench();
+    assert_eq!(said.code, Some(3), "{said:?}");
+    let result = lab.result();
+    let restarted = reason(&result, "server_restarted").unwrap_or_else(|| panic!("{result}"));
+    assert_eq!(restarted["effect"], "invalid");
+    let detail = restarted["detail"].as_str().unwrap();
+    assert!(
+        detail.starts_with("1 process of anew ended and another took its place: ")
+            && detail.contains("by itself, executed anew"),
+        "{detail}"
+    );
+    lab.assert_nothing_left();
+}
+
+#[test]
 fn a_worker_exchanged_as_its_recipe_says_is_a_note() {
     let lab = Lab::new("restart", "recycles = true\n", TIMED);
     lab.bench();

@@ -136,7 +136,10 @@ fn probe(probe: &Probe) -> ProbePoint {
         rate_per_s: pack::six_digits(probe.rate_per_s),
         completed_per_s: pack::six_digits(probe.completed_per_s),
         sustained: probe.sustained,
-        why: probe.why.clone(),
+        why: match &probe.undecided {
+            Some(undecided) => format!("{}; {undecided}", probe.why),
+            None => probe.why.clone(),
+        },
         phase: probe.phase.clone(),
         duration_ns: probe.duration_ns,
         p50_ns: probe.p50_ns.map(pack::four_digits),

@@ -61,7 +61,7 @@ fn conclusion(judged: &Judged, source: &str) -> Conclusion {
     let under = |plan: &prony_analysis::conclusions::JudgedPlan| ConclusionUnder {
         plan: plan.plan.clone(),
         verdict: verdict(plan.judgement),
-        here: plan.here.as_ref().map_or_else(String::new, |e| figure(e.point, judged.is_ratio)),
+        here: plan.here.as_ref().map_or_else(String::new, |e| words::judged_value(judged, e.point)),
         why: plan.why.clone(),
     };
     Conclusion {
@@ -71,7 +71,7 @@ fn conclusion(judged: &Judged, source: &str) -> Conclusion {
         verdict: verdict(judged.judgement),
         source: source.to_owned(),
         rule: judged.claim.clone(),
-        interval: judged.here.as_ref().and_then(|e| interval(e, judged.is_ratio)),
+        interval: judged.here.as_ref().and_then(|e| interval(e, judged)),
         why: words::judged_why(judged),
         plans: if judged.plans.len() > 1 { judged.plans.iter().map(under).collect() } else { Vec::new() },
     }
@@ -81,13 +81,8 @@ fn verdict(judgement: Judgement) -> String {
     judgement.word().to_lowercase()
 }
 
-fn figure(value: f64, is_ratio: bool) -> String {
-    let unit = if is_ratio { " ×" } else { "" };
-    format!("{}{unit}", format::significant(value, 3))
-}
-
-fn interval(estimate: &Estimate, is_ratio: bool) -> Option<String> {
-    let [low, high] = [estimate.ci_low?, estimate.ci_high?].map(|end| figure(end, is_ratio));
+fn interval(estimate: &Estimate, judged: &Judged) -> Option<String> {
+    let [low, high] = [estimate.ci_low?, estimate.ci_high?].map(|end| words::judged_value(judged, end));
     Some(format!("95 %: {low} to {high}"))
 }
 

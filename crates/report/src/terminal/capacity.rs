@@ -34,7 +34,7 @@ pub fn capacity(report: &CapacityReport, options: &TerminalOptions) -> String {
     out.push('\n');
     table(&mut out, &found.probes, ink);
     plot(&mut out, &found.probes, width, ink);
-    if let Some(why) = confirmed(&found.probes).and_then(|probe| probe.why.strip_prefix("sustained; ")) {
+    if let Some(why) = confirmed(&found.probes).and_then(|probe| probe.undecided.as_deref()) {
         push_wrapped(&mut out, " ? ", &format::printable(why), width, |line| ink.warn(line));
     }
     if found.recovers == Some(false) {
@@ -177,6 +177,7 @@ mod tests {
             completed_per_s: rate_per_s,
             sustained: true,
             why: "sustained".to_owned(),
+            undecided: None,
             phase: "doubling".to_owned(),
             duration_ns: 3_000_000_000,
             p50_ns: Some(p50_ns),

@@ -2,6 +2,7 @@
 
 use prony_analysis::conclusions::{self, Judged, Judgement};
 use prony_analysis::experiment::{ExperimentAnalysis, Row};
+use prony_analysis::figure::Figure;
 use prony_analysis::published::Agreement;
 
 use super::WITHHELD;
@@ -21,22 +22,35 @@ pub(crate) fn there(row: &Row) -> Option<String> {
     ratio.or_else(|| published.doubt.as_ref().map(|_| "?".to_owned()))
 }
 
-/// `(1.40 ×)`, `(0.80)`, or `(–)` where the source printed no figure.
+/// `1.40 ×`, `95.3 ms`: a value of what a conclusion compares.
+pub(crate) fn judged_value(judged: &Judged, value: f64) -> String {
+    if judged.is_ratio {
+        return format!("{} ×", format::significant(value, 3));
+    }
+    let in_unit = |per: f64, unit: &str| format!("{} {unit}", format::significant(value / per, 3));
+    match judged.figure.as_deref().and_then(Figure::named) {
+        Some(Figure::Throughput) => format!("{} req/s", format::rate(value)),
+        Some(Figure::Memory) => in_unit(1e6, "MB"),
+        Some(Figure::MemoryGrowth) => in_unit(1e6, "MB/s"),
+        Some(Figure::CpuPerRequest) => in_unit(1e3, "µs"),
+        Some(Figure::FailedShare) => format::percent(value),
+        Some(Figure::Startup | Figure::Percentile(_) | Figure::Mean | Figure::Stdev) => in_unit(1e6, "ms"),
+        None if judged.figure.as_deref() == Some("capacity") => format!("{} req/s", format::rate(value)),
+        None => format::significant(value, 3),
+    }
+}
+
+/// `(1.40 ×)`, or `(–)` where the source printed no figure.
 pub(crate) fn judged_there(judged: &Judged) -> String {
     match judged.published {
-        Some(ratio) if judged.is_ratio => format!("({} ×)", format::significant(ratio, 3)),
-        Some(figure) => format!("({})", format::significant(figure, 3)),
+        Some(value) => format!("({})", judged_value(judged, value)),
         None => format!("({WITHHELD})"),
     }
 }
 
 /// Ours beside it: `1.94 ×`.
 pub(crate) fn judged_here(judged: &Judged) -> String {
-    match &judged.here {
-        Some(e) if judged.is_ratio => format!("{} ×", format::significant(e.point, 3)),
-        Some(e) => format::significant(e.point, 3),
-        None => String::new(),
-    }
+    judged.here.as_ref().map_or_else(String::new, |e| judged_value(judged, e.point))
 }
 
 /// Why a conclusion is judged so, where the figures don't say it: what is undecided, and where plans differ.
@@ -46,7 +60,7 @@ pub(crate) fn judged_why(judged: &Judged) -> Option<String> {
         judged.why.clone().filter(|_| judged.judgement == Judgement::Undecided || judged.here.is_none());
     let interval = judged.here.as_ref().filter(|_| why.is_none() && judged.judgement == Judgement::Undecided);
     let interval = interval.and_then(|e| {
-        let [low, high] = [e.ci_low?, e.ci_high?].map(|end| format::significant(end, 3));
+        let [low, high] = [e.ci_low?, e.ci_high?].map(|end| judged_value(judged, end));
         Some(format!("95 %: {low} to {high}"))
     });
     let said: Vec<String> = [plans, why, interval].into_iter().flatten().collect();
@@ -89,6 +103,31 @@ pub(crate) fn spread(analysis: &ExperimentAnalysis) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_no_ratio_has_its_unit() {
+        let of = |figure: &str, value| {
+            let judged = Judged {
+                text: String::new(),
+                claim: String::new(),
+                judgement: Judgement::Holds,
+                published: None,
+                here: None,
+                is_ratio: false,
+                figure: Some(figure.to_owned()),
+                plans: Vec::new(),
+                why: None,
+            };
+            judged_value(&judged, value)
+        };
+        assert_eq!(of("startup", 95.3e6), "95.3 ms");
+        assert_eq!(of("p99", 1.5e6), "1.50 ms");
+        assert_eq!(of("cpu", 6_100.0), "6.10 µs");
+        assert_eq!(of("memory", 14.5e6), "14.5 MB");
+        assert_eq!(of("memory_growth", 2e6), "2.00 MB/s");
+        assert_eq!(of("capacity", 8_000.0), "8,000 req/s");
+        assert_eq!(of("failed_share", 0.25), "25 %");
+    }
 
     #[test]
     fn a_sources_year_heads_its_column() {

@@ -255,7 +255,8 @@ fn elapsed_ns(results: &Results<'_>) -> Option<u64> {
         let trial = result.trial.as_ref()?;
         let start = trial.started_at.parse::<jiff::Timestamp>().ok()?.as_nanosecond();
         let loaded = i128::from(trial.window.warmup_ns) + i128::from(trial.window.duration_ns);
-        let probes: i128 = result.capacity.iter().flat_map(|found| &found.probes).map(|p| i128::from(p.duration_ns)).sum();
+        let probes: i128 =
+            result.capacity.iter().flat_map(|found| &found.probes).map(|p| i128::from(p.duration_ns)).sum();
         let searched = (probes - i128::from(trial.window.duration_ns)).max(0);
         Some((start - searched, start + loaded))
     };

@@ -56,6 +56,7 @@ pub(crate) fn merge(bins: &[Bin], window_ns: u64, count: usize) -> Vec<Batch> {
             let mut sum = Bin::default();
             for bin in &bins[from..to] {
                 sum.completed += bin.completed;
+                sum.response_sum_ns = sum.response_sum_ns.saturating_add(bin.response_sum_ns);
                 sum.failed += bin.failed;
                 sum.dispatched += bin.dispatched;
                 sum.connection_wait_sum_ns =

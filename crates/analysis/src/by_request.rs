@@ -4,7 +4,8 @@ use prony_load::by_request::{RequestFigures, SparseCensored};
 use prony_load::measurement::{Censored, Measurement};
 use prony_record::trial::{Clock, Summary, TargetFigures};
 
-use crate::summary::{Dependence, Ranked, summarise};
+use crate::dependence::Dependence;
+use crate::summary::{Ranked, summarise};
 
 /// Each request's figures; none where the plan has no list.
 ///
@@ -16,7 +17,7 @@ pub(crate) fn targets(m: &Measurement, arrival: Clock, window_ns: u64) -> Vec<Ta
         return Vec::new();
     }
     let response = Ranked::of(&m.latency.response);
-    let dependence = Dependence::of(&m.series, &response).map(|d| d.at_worst(response.len()));
+    let dependence = Dependence::of(m, &response).map(|d| d.at_worst(response.len()));
     let summary = |part: &SparseCensored| -> Summary {
         let durations = Censored {
             completed: part.completed.to_histogram(),

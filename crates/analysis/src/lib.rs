@@ -11,6 +11,7 @@ pub mod compare;
 pub mod comparison;
 pub mod conclusions;
 mod curve;
+mod dependence;
 pub mod experiment;
 pub mod figure;
 pub mod figures;

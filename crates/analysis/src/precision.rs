@@ -100,10 +100,7 @@ impl Looking {
         if cell.is_lower_bound() {
             self.lower_bounds.insert(key.clone());
         }
-        self.rates
-            .entry(key)
-            .or_default()
-            .push((result.planned.block, cell.rate()));
+        self.rates.entry(key).or_default().push((result.planned.block, cell.rate()));
     }
 
     /// The widest of all ratios to the baseline; of a plan without it (or where it is the only one, or

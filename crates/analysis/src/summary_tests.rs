@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::testing::{healthy, noise};
-use prony_load::measurement::SparseDurations;
+use prony_load::measurement::{SparseDurations, empty_histogram};
 
 const S: u64 = 1_000_000_000;
 
@@ -95,7 +95,7 @@ fn intervals_enclose_their_percentile_and_widen_where_seconds_differ() {
             second.response = SparseDurations::of(&response);
         }
         let ranked = Ranked::of(&m.latency.response);
-        let dependence = Dependence::of(&m.series, &ranked).unwrap();
+        let dependence = Dependence::of(&m, &ranked).unwrap();
         let s = summarise(&m.latency.response.completed, &ranked, Clock::User, 10 * S, Some(&dependence));
         let [low, high] = s.ci95["p50_ns"];
         assert!(low <= s.p50_ns.unwrap() && s.p50_ns.unwrap() <= high);
@@ -109,9 +109,9 @@ fn intervals_enclose_their_percentile_and_widen_where_seconds_differ() {
 #[test]
 fn under_three_seconds_there_is_no_interval() {
     let m = healthy(2, 1000);
-    assert_eq!(Dependence::of(&m.series, &Ranked::of(&m.latency.response)), None);
+    assert_eq!(Dependence::of(&m, &Ranked::of(&m.latency.response)), None);
     let m = healthy(3, 1000);
-    assert!(Dependence::of(&m.series, &Ranked::of(&m.latency.response)).is_some());
+    assert!(Dependence::of(&m, &Ranked::of(&m.latency.response)).is_some());
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn an_interval_that_reaches_the_unanswered_is_omitted() {
         m.latency.response.failed.record(5).unwrap();
     }
     let ranked = Ranked::of(&m.latency.response);
-    let dependence = Dependence::of(&m.series, &ranked).unwrap();
+    let dependence = Dependence::of(&m, &ranked).unwrap();
     let s = summarise(&m.latency.response.completed, &ranked, Clock::User, 10 * S, Some(&dependence));
     assert!(s.p95_ns.is_some() && s.ci95.contains_key("p95_ns"));
     assert!(!s.ci95.contains_key("p99_ns"), "{:?}", s.ci95);

@@ -69,7 +69,8 @@ pub fn healthy(seconds: u64, per_s: u64) -> Measurement {
     }
     let bins = (0..seconds * 10).map(|i| {
         let completed = (i % 10 + 1) * per_s / 10 - (i % 10) * per_s / 10;
-        Bin { completed, failed: 0, dispatched: completed, connection_wait_sum_ns: 0 }
+        let response_sum_ns = completed * 1_000_000;
+        Bin { completed, response_sum_ns, failed: 0, dispatched: completed, connection_wait_sum_ns: 0 }
     });
     let mut zeros = empty_histogram();
     zeros.record_n(0, completed).unwrap();

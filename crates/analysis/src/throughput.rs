@@ -5,9 +5,10 @@ use prony_load::plan::{Arrivals, Plan};
 use prony_record::Estimate;
 use prony_record::trial::{Bound, Throughput};
 use prony_stats::CONFIDENCE;
-use prony_stats::batch::{BATCHES_MIN, batch_interval};
+use prony_stats::batch::{BATCHES_MIN, batch_interval_with};
 
 use crate::batches::{Batch, merge};
+use crate::dependence::Steps;
 
 /// The most batches of a window: 20 to 30 keep a t interval's factor within
 /// 7 % of its limit, and each batch as long as can be, so that neighbours
@@ -50,7 +51,9 @@ fn with_interval(point: f64, m: &Measurement, window_ns: u64, at_once: u64) -> E
     let whole_bins = usize::try_from(window_ns / BIN_NS).unwrap_or(usize::MAX);
     let count = (whole_bins / whole_bins.div_ceil(BATCHES).max(1)).max(BATCHES_MIN);
     let rates: Vec<f64> = merge(&m.bins, window_ns, count).iter().map(Batch::rate_per_s).collect();
-    match batch_interval(&rates, CONFIDENCE) {
+    // What slows answers slows the rate: what is remembered is seen best in the answers' times.
+    let decay = Steps::of(m).map_or(0.0, |steps| steps.memory.decay(steps.count / rates.len().max(1) as f64));
+    match batch_interval_with(&rates, decay, CONFIDENCE) {
         Some(interval) => {
             let half = (interval.high - interval.low) / 2.0;
             let whole = if half > 0.0 { 1 } else { at_once };

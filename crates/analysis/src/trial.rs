@@ -13,9 +13,10 @@ use prony_record::trial::{
 use prony_record::{Tool, hdr, rfc3339};
 
 use crate::by_request::targets;
+use crate::dependence::Dependence;
 use crate::growth::overload;
 use crate::steady::drifts;
-use crate::summary::{BEYOND_MIN, Dependence, Ranked, summarise};
+use crate::summary::{BEYOND_MIN, Ranked, summarise};
 use crate::throughput::throughput;
 use crate::verdict::{Facts, busiest_worker, client_was_the_limit, verdict};
 
@@ -46,7 +47,7 @@ pub fn judge(m: &Measurement, plan: &Plan, context: &TrialContext) -> Trial {
     let growth = overload(m, plan, window_ns);
     let outcome = outcome(m, growth.is_some());
     let ranked = Ranked::of(&m.latency.response);
-    let dependence = Dependence::of(&m.series, &ranked);
+    let dependence = Dependence::of(m, &ranked);
     let latency = latencies(m, plan, &ranked, window_ns, dependence.as_ref());
     let limited = client_was_the_limit(m, window_ns, context.embedded_target, context.server_saturated);
     let p99_shows = dependence.is_some_and(|d| d.drift_shows("p99_ns", &latency.response));

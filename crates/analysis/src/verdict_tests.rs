@@ -97,7 +97,10 @@ fn times_by_a_busy_clients_own_clock_hold_its_queue() {
         let reason = found.iter().find(|r| r.code == "client_queue");
         assert_eq!(reason.is_some(), queued);
         if let Some(reason) = reason {
-            assert_eq!((reason.effect, reason.affects.join(" ").as_str()), (Effect::Suspect, "response service"));
+            assert_eq!(
+                (reason.effect, reason.affects.join(" ").as_str()),
+                (Effect::Suspect, "response service")
+            );
         }
     }
     m.clock = ReceiveClock::User;

@@ -7,8 +7,9 @@ use prony_load::plan::Plan;
 use prony_record::Estimate;
 use prony_record::trial::{Bound, Clock, Summary};
 
+use crate::dependence::Dependence;
 use crate::steady::drifts;
-use crate::summary::{Dependence, Ranked, figures};
+use crate::summary::{Ranked, figures};
 use crate::throughput::throughput;
 
 /// The figures of one window.
@@ -26,7 +27,7 @@ pub struct Within {
 pub fn within(m: &Measurement, plan: &Plan) -> Within {
     let window_ns = m.window_end_ns.saturating_sub(m.window_start_ns);
     let ranked = Ranked::of(&m.latency.response);
-    let dependence = Dependence::of(&m.series, &ranked);
+    let dependence = Dependence::of(m, &ranked);
     let completed = &m.latency.response.completed;
     let response = figures(completed, &ranked, Clock::User, window_ns, dependence.as_ref());
     let p99_shows = dependence.is_some_and(|d| d.drift_shows("p99_ns", &response));

@@ -351,10 +351,12 @@ impl Books {
         }
         self.window.completed += 1;
         self.second.completed += 1;
+        let response_ns = times.last_byte_ns - times.intended_ns;
         if let Some(bin) = self.bins.last_mut() {
             bin.completed += 1;
+            bin.response_sum_ns = bin.response_sum_ns.saturating_add(response_ns);
         }
-        self.second.response.saturating_record(times.last_byte_ns - times.intended_ns);
+        self.second.response.saturating_record(response_ns);
         self.second.lags.add(times.asked_ns - times.intended_ns, times.connection_wait_ns);
         self.parts.completed(now_ns, times);
         if self.keeps_each {

@@ -185,6 +185,8 @@ pub struct Second {
 pub struct Bin {
     /// Requests completed in it.
     pub completed: u64,
+    /// Their response times, summed.
+    pub response_sum_ns: u64,
     /// Requests failed in it.
     pub failed: u64,
     /// Requests that were given a connection in it.

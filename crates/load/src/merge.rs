@@ -122,6 +122,7 @@ fn add_books(to: &mut Measurement, books: ClosedBooks) {
     }
     for (sum, bin) in to.bins.iter_mut().zip(&books.bins) {
         sum.completed += bin.completed;
+        sum.response_sum_ns = sum.response_sum_ns.saturating_add(bin.response_sum_ns);
         sum.failed += bin.failed;
         sum.dispatched += bin.dispatched;
         sum.connection_wait_sum_ns += bin.connection_wait_sum_ns;

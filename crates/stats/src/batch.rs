@@ -28,12 +28,23 @@ const LAG1_MAX: f64 = 0.8;
 /// corrected for its bias at small B (Marriott & Pope (1954), Biometrika 41)
 /// and never taken to be negative, so that the interval only widens.
 pub fn batch_interval(batches: &[f64], confidence: f64) -> Option<Interval> {
+    batch_interval_with(batches, 0.0, confidence)
+}
+
+/// [`batch_interval`] where it is known from elsewhere that resemblance falls by `decay` only from one batch to the
+/// next ([`crate::memory::Memory::decay`]): B batches then weigh as `B / (1 + 2ρ/(1−decay))`, if that is less.
+///
+/// A lag-1 autocorrelation alone says too little of it where batches have noise of their own: it lowers ρ, and not
+/// the decay. Source of the sum: as [`crate::memory::Memory::inflation`].
+pub fn batch_interval_with(batches: &[f64], decay: f64, confidence: f64) -> Option<Interval> {
     let n = batches.len();
     if n < BATCHES_MIN {
         return None;
     }
     let point = mean(batches)?;
-    let effective = effective_size(batches)?.max(2.0);
+    let effective = effective_size(batches)?;
+    let remembered = real(n) / (1.0 + 2.0 * neighbours(batches)? / (1.0 - decay).max(1e-3));
+    let effective = effective.min(remembered).max(2.0);
     let half = t_two_sided(effective - 1.0, confidence)? * (variance(batches)? / effective).sqrt();
     Some(Interval { point, low: point - half, high: point + half, n })
 }
@@ -47,12 +58,19 @@ pub fn effective_size(values: &[f64]) -> Option<f64> {
     if values.len() < BATCHES_MIN {
         return None;
     }
+    let rho = neighbours(values)?;
+    Some(n * (1.0 - rho) / (1.0 + rho))
+}
+
+/// By what neighbours correlate: the lag-1 autocorrelation, corrected for its bias, from 0 to [`LAG1_MAX`]; 0 below
+/// ten values, which do not say.
+fn neighbours(values: &[f64]) -> Option<f64> {
+    let n = real(values.len());
     let raw = lag1_autocorrelation(values)?;
     if values.len() < LAG1_VALUES_MIN {
-        return Some(n);
+        return Some(0.0);
     }
-    let rho = ((n * raw + 1.0) / (n - 4.0)).clamp(0.0, LAG1_MAX);
-    Some(n * (1.0 - rho) / (1.0 + rho))
+    Some(((n * raw + 1.0) / (n - 4.0)).clamp(0.0, LAG1_MAX))
 }
 
 /// The autocorrelation of neighbours, `Σ(xᵢ−x̄)(xᵢ₊₁−x̄) / Σ(xᵢ−x̄)²`; 0 when

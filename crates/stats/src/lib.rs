@@ -17,6 +17,7 @@ pub mod hodges_lehmann;
 pub mod interval;
 pub mod isotonic;
 pub mod kpss;
+pub mod memory;
 pub mod merged;
 mod midranks;
 pub mod mser;

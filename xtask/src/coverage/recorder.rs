@@ -47,10 +47,12 @@ impl Recorder {
             self.close();
         }
         let Some(bin) = self.m.bins.get_mut((at_ns / BIN_NS) as usize) else { return };
+        let took_ns = (took_s * 1e9).max(1.0) as u64;
         bin.completed += 1;
+        bin.response_sum_ns += took_ns;
         bin.dispatched += 1;
         self.m.requests.completed += 1;
-        self.response.saturating_record((took_s * 1e9).max(1.0) as u64);
+        self.response.saturating_record(took_ns);
     }
 
     fn close(&mut self) {

@@ -187,7 +187,8 @@ pub(super) fn headline(c: &Comparison) -> String {
         };
         format!("; about {n} more {what} would tell")
     });
-    let open: Vec<String> = open.iter().map(|(plan, f)| format!("{}{}", f.figure.name(), under(plan))).collect();
+    let open: Vec<String> =
+        open.iter().map(|(plan, f)| format!("{}{}", f.figure.name(), under(plan))).collect();
     let alike: Vec<String> = alike.iter().map(|(plan, f)| format!("{}{}", within(f), under(plan))).collect();
     let known = if alike.is_empty() { String::new() } else { format!("{} alike, ", shortened(&alike)) };
     format!("inconclusive between {b} and {a}: {known}{} open{more}", shortened(&open))

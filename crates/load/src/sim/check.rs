@@ -5,7 +5,7 @@ use std::fmt::Debug;
 
 use crate::books::ClosedBooks;
 use crate::by_request::are_fine;
-use crate::measurement::{BIN_NS, Durations, ErrorKind, empty_histogram};
+use crate::measurement::{BIN_NS, Bin, Durations, ErrorKind, empty_histogram};
 
 use super::truth::{Fate, Truth, What, due_ns};
 use super::world::World;
@@ -131,18 +131,24 @@ impl Differences<'_> {
     fn bins(&mut self) {
         let (start, end) = (self.books.edges.start_ns, self.books.edges.end_ns);
         let count = (end - start).div_ceil(BIN_NS).max(1) as usize;
-        let mut bins = vec![(0, 0, 0); count];
+        let mut bins = vec![Bin::default(); count];
         for fate in self.ended() {
             let bin = &mut bins[((fate.at_ns - start) / BIN_NS) as usize];
-            if fate.what == What::Completed { bin.0 += 1 } else { bin.1 += 1 }
+            if fate.what == What::Completed {
+                bin.completed += 1;
+                bin.response_sum_ns += fate.request.last_byte_ns - fate.request.intended_ns;
+            } else {
+                bin.failed += 1;
+            }
         }
         for fate in &self.truth.fates {
             if self.in_window(fate.request.asked_ns) {
-                bins[((fate.request.asked_ns - start) / BIN_NS) as usize].2 += 1;
+                let bin = &mut bins[((fate.request.asked_ns - start) / BIN_NS) as usize];
+                bin.dispatched += 1;
+                bin.connection_wait_sum_ns += fate.request.connection_wait_ns;
             }
         }
-        let counted = self.books.bins.iter().map(|b| (b.completed, b.failed, b.dispatched)).collect();
-        self.same("bins", counted, bins);
+        self.same("bins", self.books.bins.clone(), bins);
     }
 
     fn histogram(&mut self, what: &str, books: &Durations, truth: &[u64]) {

@@ -1,0 +1,202 @@
+//! How much the requests of a window depend on each other, and which percentiles it therefore knows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use prony_load::measurement::{BIN_NS, Measurement, Second, empty_histogram};
+use prony_record::trial::{PERCENTILES, Summary};
+use prony_stats::CONFIDENCE;
+use prony_stats::batch::{design_effect, effective_clusters};
+use prony_stats::memory::Memory;
+use prony_stats::order::Quantile;
+use prony_stats::student::{normal_two_sided, t_two_sided};
+
+use crate::batches::{merge, whole_entries};
+use crate::summary::{BEYOND_MIN, Place, Ranked, interval};
+
+/// Fewer whole seconds than this say nothing of how seconds differ, and the
+/// percentiles of such a window have no interval.
+const CLUSTERS_MIN: usize = 3;
+
+/// More clusters gain nothing, and cost time in runs of a day.
+const CLUSTERS_MAX: usize = 30;
+
+/// By what n is divided for the interval of each percentile, because
+/// requests of one second share its queue and its pauses.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Dependence {
+    pub(crate) divisors: BTreeMap<&'static str, f64>,
+    /// Percentiles that have no divisor for one reason alone: the level is hardly known.
+    level_unknown: BTreeSet<&'static str>,
+}
+
+/// Fewer episodes than this beyond a percentile do not say where it lies. Their
+/// number is itself estimated, and from under 20 seconds badly: there, more are asked for.
+const EPISODES_MIN: f64 = 15.0;
+const EPISODES_MIN_OF_FEW: f64 = 40.0;
+const FEW_CLUSTERS: usize = 20;
+
+/// A percentile whose values cluster by at least this share of the median's
+/// clustering is beyond it because the level is, not by chances of its own.
+const LEVEL_SHARE: f64 = 0.3;
+
+/// Where the median's interval reaches further than this to either side, relative to its middle, the window does not
+/// know its level: how the tail lies in it then says nothing of what makes the tail. Under 20 seconds, which say less of themselves, less is allowed.
+const LEVEL_KNOWN: f64 = 0.15;
+const LEVEL_KNOWN_OF_FEW: f64 = 0.125;
+
+impl Dependence {
+    /// From the series' whole entries, seconds but in a long window. The divisor is the design effect of "at
+    /// most the percentile's value", times what it grows by because neighbouring seconds
+    /// resemble each other ([`Clustering`]), times (t/z)², because all that
+    /// is itself estimated from few seconds. Never under 1: n is known.
+    /// `None` below three whole seconds.
+    ///
+    /// A percentile is left out where its tail comes in episodes of the level
+    /// (a queue's long excursions), or may do so because the level itself is hardly
+    /// known, and the window holds too few of them: a calm
+    /// window then looks sure of a p99 that it has not seen.
+    ///
+    /// Only response times are kept by the second; what they show is used for
+    /// every distribution of the trial, whose requests share the same seconds.
+    #[expect(clippy::cast_precision_loss, reason = "counts of samples, far below 2^53")]
+    pub(crate) fn of(m: &Measurement, response: &Ranked) -> Option<Dependence> {
+        let values: Vec<(&'static str, f64, u64)> = PERCENTILES
+            .iter()
+            .filter_map(|(name, quantile)| match response.quantile(Quantile::new(*quantile)?)? {
+                Place::Value(value) => Some((*name, *quantile, value)),
+                Place::Longer(_) => None,
+            })
+            .collect();
+        let shares = clusters(&m.series, &values)?;
+        let steps = Steps::of(m);
+        let dependent: Vec<Clustering> =
+            shares.iter().map(|shares| Clustering::of(shares, steps.as_ref())).collect::<Option<_>>()?;
+        let median = values.iter().position(|v| v.0 == "p50_ns").map(|at| &dependent[at]);
+        let level = median.map_or(1.0, |median| median.effect);
+        let few = shares.first().is_some_and(|shares| shares.len() < FEW_CLUSTERS);
+        let (episodes_min, reach_max) =
+            if few { (EPISODES_MIN_OF_FEW, LEVEL_KNOWN_OF_FEW) } else { (EPISODES_MIN, LEVEL_KNOWN) };
+        let level_known = median.is_some_and(|median| {
+            let found = Quantile::new(0.5).and_then(|q| interval(response, q, median.divisor()));
+            found.is_some_and(|[low, high]| (high - low) as f64 <= reach_max * (high + low) as f64)
+        });
+        let n = response.len() as f64;
+        let mut found = Dependence { divisors: BTreeMap::new(), level_unknown: BTreeSet::new() };
+        for ((name, quantile, _), own) in values.iter().zip(&dependent) {
+            // The median is the level.
+            let told = *quantile <= 0.5 || n * (1.0 - quantile) / level >= episodes_min;
+            let of_its_own = own.effect <= LEVEL_SHARE * level;
+            if told || (of_its_own && level_known) {
+                found.divisors.insert(name, own.divisor());
+            } else if of_its_own {
+                found.level_unknown.insert(name);
+            }
+        }
+        Some(found)
+    }
+
+    /// Whether a drift of this percentile would be one: `false` where its tail is the level's few
+    /// episodes, since where these fall is no trend. `summary` is what came of this dependence.
+    pub(crate) fn drift_shows(&self, name: &str, summary: &Summary) -> bool {
+        // A level that is hardly known may be one that drifts.
+        let level_alone = self.level_unknown.contains(name) && summary.percentile(name).is_some();
+        summary.ci95.contains_key(name) || level_alone
+    }
+
+    /// For a part of the requests, of which nothing is known by the second: the largest divisor among those of
+    /// percentiles that the whole's `n` requests can tell, for every percentile.
+    pub(crate) fn at_worst(&self, n: u64) -> Dependence {
+        let told = |name: &str| {
+            let quantile = PERCENTILES.iter().find(|(known, _)| *known == name).map(|(_, q)| *q);
+            quantile.and_then(Quantile::new).is_some_and(|q| q.has_beyond(n, BEYOND_MIN))
+        };
+        let worst = self.divisors.iter().filter(|(name, _)| told(name)).map(|(_, d)| *d).fold(1.0, f64::max);
+        let divisors = PERCENTILES.iter().map(|(name, _)| (*name, worst)).collect();
+        Dependence { divisors, level_unknown: BTreeSet::new() }
+    }
+}
+
+/// The mean response in short steps, and how long it resembles itself.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Steps {
+    pub(crate) memory: Memory,
+    /// Steps of the window.
+    pub(crate) count: f64,
+}
+
+/// More steps say no more of what lasts for a thirtieth of the window.
+const STEPS_MAX: usize = 300;
+
+impl Steps {
+    /// By 100 ms, longer ones in windows over 30 s. `None` in windows of under 2 s, and where a step has no
+    /// answer: single requests then show no memory.
+    #[expect(clippy::cast_precision_loss, reason = "counts of a run, far below 2^53")]
+    pub(crate) fn of(m: &Measurement) -> Option<Steps> {
+        let window_ns = m.window_end_ns.saturating_sub(m.window_start_ns);
+        let count = usize::try_from(window_ns / BIN_NS).unwrap_or(STEPS_MAX).min(STEPS_MAX);
+        let means: Option<Vec<f64>> = merge(&m.bins, window_ns, count)
+            .iter()
+            .map(|step| {
+                (step.sum.completed > 0).then(|| step.sum.response_sum_ns as f64 / step.sum.completed as f64)
+            })
+            .collect();
+        Some(Steps { memory: Memory::of(&means?)?, count: count as f64 })
+    }
+}
+
+/// How a percentile's hits lie in the seconds.
+struct Clustering {
+    /// The variance of their share over that of independent ones.
+    effect: f64,
+    /// t over z for an estimate from so many seconds.
+    few: f64,
+}
+
+impl Clustering {
+    /// What neighbouring clusters resemble each other by is told twice, and the larger counts: by the clusters'
+    /// own autocorrelation, and by the memory of the mean response in far shorter steps, which says more where there are
+    /// few clusters. The latter is of the part that is no chance of single requests.
+    #[expect(clippy::cast_precision_loss, reason = "30 clusters at most")]
+    fn of(shares: &[(u64, u64)], steps: Option<&Steps>) -> Option<Clustering> {
+        let count = shares.len() as f64;
+        // All or none at most the value: one bucket holds them, and there is nothing to be unsure of.
+        let design = design_effect(shares).unwrap_or(1.0);
+        let own = design * count / effective_clusters(shares).unwrap_or(count);
+        let inflation = steps.map_or(1.0, |steps| steps.memory.inflation(steps.count / count));
+        // Clusters that resemble each other vary less about their own mean than about the truth.
+        let about_truth = (count - 1.0) / (count - inflation).max(count / 2.0);
+        let by_memory = 1.0 + (design * about_truth - 1.0) * inflation;
+        let effect = own.max(by_memory);
+        let effective = (count * design / effect).clamp(1.5, count);
+        // Between those of the clusters and of the effective ones, whose number is uncertain itself.
+        let degrees = ((count - 1.0) * (effective - 1.0)).sqrt();
+        Some(Clustering { effect, few: t_two_sided(degrees, CONFIDENCE)? / normal_two_sided(CONFIDENCE) })
+    }
+
+    /// By what n is divided; never under 1.
+    fn divisor(&self) -> f64 {
+        (self.effect * self.few * self.few).max(1.0)
+    }
+}
+
+/// For each value, (answers, answers of at most the value) of each cluster of whole entries.
+fn clusters(series: &[Second], values: &[(&'static str, f64, u64)]) -> Option<Vec<Vec<(u64, u64)>>> {
+    let whole = whole_entries(series, 0.9);
+    let count = whole.len().min(CLUSTERS_MAX);
+    if count < CLUSTERS_MIN {
+        return None;
+    }
+    let mut shares = vec![Vec::with_capacity(count); values.len()];
+    let mut merged = empty_histogram();
+    for i in 0..count {
+        merged.reset();
+        for second in &whole[i * whole.len() / count..(i + 1) * whole.len() / count] {
+            second.response.add_to(&mut merged);
+        }
+        for ((_, _, value), shares) in values.iter().zip(&mut shares) {
+            let hits = if merged.is_empty() { 0 } else { merged.count_between(0, *value) };
+            shares.push((merged.len(), hits));
+        }
+    }
+    Some(shares)
+}

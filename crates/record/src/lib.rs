@@ -8,6 +8,7 @@
 pub mod capacity;
 pub mod capacity_log;
 pub mod client;
+pub mod command;
 pub mod duet;
 pub mod estimate;
 pub mod export;
@@ -16,7 +17,7 @@ pub mod host;
 pub mod one_by_one;
 pub mod openmetrics;
 pub mod plan;
-mod printable;
+pub mod printable;
 pub mod published;
 pub mod run_log;
 pub mod server;

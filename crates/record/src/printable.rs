@@ -1,9 +1,9 @@
-//! What a file made a reader say, as one line for a terminal.
+//! Texts from outside, made safe to show.
 
 /// The longest sentence about somebody's file: what it holds may be echoed in it, and that may be megabytes.
 const CHARS_MAX: usize = 400;
 
-/// The text without line breaks and other control characters, which would let a file write where it wants
+/// What a file made a reader say, as one line for a terminal: the text without line breaks and other control characters, which would let a file write where it wants
 /// to on the reader's terminal, and not longer than a sentence.
 pub(crate) fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len().min(CHARS_MAX));
@@ -19,6 +19,20 @@ pub(crate) fn printable(text: &str) -> String {
         }
     }
     shown
+}
+
+/// A text from outside, made safe to show: line breaks and tabs become
+/// spaces; control characters and those that reorder text (Unicode
+/// TR 36, bidirectional overrides) become `\u{fffd}`, so that neither a terminal
+/// nor a reader is steered by a server's error message.
+pub fn harmless(text: &str) -> String {
+    let shown = |c: char| match c {
+        '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => ' ',
+        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+        c if c.is_control() => '\u{fffd}',
+        c => c,
+    };
+    text.chars().map(shown).collect()
 }
 
 #[cfg(test)]

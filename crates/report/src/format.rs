@@ -1,5 +1,7 @@
 //! Figures and texts as people read them. Pure, and the same in every view.
 
+pub use prony_record::printable::harmless as printable;
+
 /// `416,100`.
 pub fn thousands(n: u64) -> String {
     let digits = n.to_string();
@@ -183,20 +185,6 @@ pub fn truncate(text: &str, width: usize) -> String {
     let mut cut: String = text.chars().take(width.saturating_sub(1)).collect();
     cut.push('…');
     cut
-}
-
-/// A text from outside, made safe to show: line breaks and tabs become
-/// spaces; control characters and those that reorder text (Unicode
-/// TR 36, bidirectional overrides) become `\u{fffd}`, so that neither a terminal
-/// nor a reader is steered by a server's error message.
-pub fn printable(text: &str) -> String {
-    let shown = |c: char| match c {
-        '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => ' ',
-        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
-        c if c.is_control() => '\u{fffd}',
-        c => c,
-    };
-    text.chars().map(shown).collect()
 }
 
 /// The words of a text in lines of at most so many characters; a longer word has a line of its own.

@@ -1,6 +1,8 @@
 //! A comparison in sentences.
 
 use prony_record::Estimate;
+use prony_record::command::{self, shell_word};
+use prony_record::printable::harmless;
 use prony_record::run_log::RunLog;
 
 use super::fail_if::SPEED;
@@ -220,18 +222,12 @@ pub(super) fn next(c: &Comparison, a: Part<'_>, plans: &[Both<'_>]) -> Option<St
     if from_bench {
         return Some(format!("prony bench {}{duet} --blocks {blocks}", a.log.header.name));
     }
-    let plan = plans.first().and_then(|p| p.a.first())?;
-    let record = &plan.trial.plan;
-    let rate = record.rate_per_s.map(|rate| format!(" -R {rate}")).unwrap_or_default();
-    let duration = record.duration_ns.map(|ns| format!(" -d {}s", ns.div_ceil(1_000_000_000).max(1)));
-    let what = |title: &str| {
-        let plain = |ch: char| ch.is_ascii_alphanumeric() || "-_./:=,+%@[]".contains(ch);
-        if title.chars().all(plain) {
-            title.to_owned()
-        } else {
-            format!("'{}'", title.replace('\'', r"'\''"))
-        }
-    };
+    let trial = &plans.first().and_then(|p| p.a.first())?.trial;
+    if trial.plan.targets.is_some() {
+        // A bench takes no list.
+        let line = command::command(&trial.plan, &trial.target.address, &c.a.title);
+        return Some(format!("{line} --repeat {blocks}"));
+    }
     let (name_a, name_b) =
         if name_like(&c.a.candidate) && name_like(&c.b.candidate) && c.a.candidate != c.b.candidate {
             (c.a.candidate.as_str(), c.b.candidate.as_str())
@@ -239,11 +235,10 @@ pub(super) fn next(c: &Comparison, a: Part<'_>, plans: &[Both<'_>]) -> Option<St
             ("base", "head")
         };
     Some(format!(
-        "prony bench --candidate {name_a}={} --candidate {name_b}={} -c {}{rate}{}{duet} --blocks {blocks}",
-        what(&c.a.title),
-        what(&c.b.title),
-        record.connections,
-        duration.unwrap_or_default()
+        "prony bench --candidate {} --candidate {} {}{duet} --blocks {blocks}",
+        shell_word(&harmless(&format!("{name_a}={}", c.a.title))),
+        shell_word(&harmless(&format!("{name_b}={}", c.b.title))),
+        command::flags(&trial.plan, &trial.target.address).join(" ")
     ))
 }
 

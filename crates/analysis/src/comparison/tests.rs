@@ -109,7 +109,20 @@ fn one_trial_each_gives_no_verdict_and_the_command_that_does() {
     assert_eq!((throughput.finding, throughput.noise), (None, None));
     assert!(throughput.ratio.unwrap().ci_low.is_none());
     assert!(c.headline.contains("no verdict") && c.headline.contains("one trial each"), "{}", c.headline);
-    assert_eq!(c.next.unwrap(), "prony bench --candidate a=A --candidate b=B -c 50 -d 10s --blocks 6");
+    let next = "prony bench --candidate a=A --candidate b=B -c 50 -d 10s --warmup 1s --blocks 6";
+    assert_eq!(c.next.unwrap(), next);
+    // The same load again, whatever was asked of it.
+    let mut log = log;
+    for result in &mut log.results {
+        let plan = &mut result.trial.as_mut().unwrap().plan;
+        (plan.keepalive, plan.threads, plan.duration_ns) = (false, 2, Some(500_000_000));
+        plan.headers = vec![("Accept".to_owned(), "text/html".to_owned())];
+    }
+    let next = compared(&log).next.unwrap();
+    assert!(
+        next.contains(" -t 2 -d 500ms ") && next.contains("-H 'Accept: text/html' --no-keepalive"),
+        "{next}"
+    );
 }
 
 #[test]

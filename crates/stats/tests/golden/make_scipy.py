@@ -1,6 +1,6 @@
 """Values of SciPy, statsmodels, scikit-learn and arch for tests/golden.rs.
 
-Needs: numpy 2.4.6, scipy 1.17.1, statsmodels 0.15.0, scikit-learn 1.9.1, arch 8.0.0 (what was
+Needs: numpy 2.4.6, scipy 1.17.1, statsmodels 0.15.0 (with pandas), scikit-learn 1.9.1, arch 8.0.0 (what was
 used stands in the file too). Run: python make_scipy.py > scipy.json
 """
 
@@ -9,12 +9,14 @@ import warnings
 
 import arch
 import numpy as np
+import pandas as pd
 import scipy
 import sklearn
 import statsmodels
 from arch.bootstrap import CircularBlockBootstrap, MovingBlockBootstrap
-from scipy import stats
+from scipy import integrate, stats
 from sklearn.isotonic import IsotonicRegression
+from statsmodels.stats.anova import AnovaRM
 from statsmodels.stats.diagnostic import normal_ad
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
@@ -81,7 +83,16 @@ def pair(x, y):
         "y": list(map(float, y)),
         "spearman": [float(rho.statistic), float(rho.pvalue)],
         "tau_b": [float(tau.statistic), float(tau.pvalue)],
+        "tau_interval": tau_interval(tau.statistic, len(x)),
     }
+
+
+def tau_interval(tau, n):
+    """Fieller, Hartley & Pearson's on atanh, with t: no package has it, so it is written out."""
+    most = 1 - 2 / (n * (n - 1))
+    middle = stats.t(n - 2, loc=np.arctanh(np.clip(tau, -most, most)), scale=np.sqrt(0.437 / (n - 4)))
+    low, high = np.tanh(middle.interval(0.95))
+    return [min(float(low), float(tau)), max(float(high), float(tau))]
 
 
 def positive_pair(a, b):
@@ -99,7 +110,28 @@ def positive_pair(a, b):
 
 def friedman(blocks):
     found = stats.friedmanchisquare(*blocks.T)
-    return {"blocks": blocks.tolist(), "statistic": float(found.statistic), "p": float(found.pvalue)}
+    # Iman & Davenport's F is that of the analysis of variance of the ranks, blocks as subjects.
+    ranks = pd.DataFrame(stats.rankdata(blocks, axis=1)).melt(ignore_index=False, var_name="candidate").reset_index()
+    f = AnovaRM(ranks, "value", "index", within=["candidate"]).fit().anova_table
+    return {
+        "blocks": blocks.tolist(),
+        "statistic": float(found.statistic),
+        "p": float(found.pvalue),
+        "p_f": float(f["Pr > F"].iloc[0]),
+    }
+
+
+def rank_intervals(times):
+    """Places by SciPy's paired t tests and statsmodels' Holm: one up for each that is surely faster, down for slower."""
+    k = times.shape[1]
+    pairs = [(a, b) for a in range(k) for b in range(a)]
+    tests = [stats.ttest_rel(np.log(times[:, a]), np.log(times[:, b])) for a, b in pairs]
+    sure = multipletests([t.pvalue for t in tests], 0.05, "holm")[0]
+    wins = np.zeros((k, k), bool)  # wins[a, b]: a surely takes less time than b
+    for (a, b), t, s in zip(pairs, tests, sure):
+        wins[(a, b) if t.statistic < 0 else (b, a)] = s
+    places = zip(1 + wins.sum(axis=0), k - wins.sum(axis=1))
+    return {"times": times.tolist(), "places": [[int(best), int(worst)] for best, worst in places]}
 
 
 def isotonic(y, w):
@@ -116,6 +148,24 @@ def blocks(d, wanted):
     t = TTestPower()
     n = next(n for n in range(2, 100_000) if t.power(d, n, 0.05) >= wanted)
     return {"d": d, "wanted": wanted, "n": n}
+
+
+def equivalence_power(n, margin):
+    """The chance that the 90 % t interval of n normals (0, 1) lies in ±margin, by SciPy's quadrature over their mean z/√n:
+    the spread must be small enough for what is left on that side."""
+    t, room = stats.t.ppf(0.95, n - 1), margin * np.sqrt(n)
+    chance = lambda z: 2 * stats.norm.pdf(z) * stats.chi2.cdf((n - 1) * ((room - z) / t) ** 2, n - 1)
+    return float(integrate.quad(chance, 0, min(room, 40), points=[min(room / 2, 3)], epsabs=1e-12, limit=500)[0])
+
+
+def width_blocks(sd, width):
+    n = next(n for n in range(2, 10_000) if stats.t.ppf(0.975, n - 1) * sd / np.sqrt(n) <= width)
+    return {"sd": sd, "width": width, "n": n}
+
+
+def equivalence_blocks(margin, wanted):
+    n = next(n for n in range(2, 10_000) if equivalence_power(n, margin) >= wanted)
+    return {"margin": margin, "wanted": wanted, "n": n}
 
 
 def bootstrap(x, length, seed):
@@ -140,6 +190,7 @@ def order(n, q):
     return {"n": n, "q": q, "ranks": [j, k] if j >= 1 and k <= n else None}
 
 
+late = np.random.default_rng(20261122)  # of what came later, so that the values before stay what they were
 normals = rng.normal(100, 4, (9, 5))
 out = {
     "made_with": {m.__name__: m.__version__ for m in (np, scipy, statsmodels, sklearn, arch)},
@@ -175,5 +226,16 @@ out = {
     "holm": [holm(np.sort(rng.uniform(0, 0.05, 8))), holm(rng.uniform(0, 0.02, 10)), holm(rng.uniform(0, 1, 5))],
     "order": [order(n, q) for n in (5, 6, 20, 367, 368, 369, 1000, 5000) for q in (0.5, 0.9, 0.99)],
     "t_quantiles": [[d, p, float(stats.t.ppf(p, d))] for d in (1, 1.5, 4, 19, 150, 1000) for p in (0.6, 0.95, 0.975, 0.999)],
+    "rank_intervals": [
+        rank_intervals(np.exp(late.normal(np.array(levels) + late.normal(0, 0.2, (b, 1)), 0.02)))
+        for levels, b in (((0, 0.01, 0.05, 0.2), 8), ((0, 0, 0), 5), ((0.3, 0.1, 0.2, 0, 0.11, 0.31), 6))
+    ],
+    "equivalence_power": [
+        {"n": n, "margin": m, "power": equivalence_power(n, m)}
+        for n in (2, 3, 5, 8, 20, 60, 300)
+        for m in (0.2, 0.5, 1.0, 1.33, 3.0)
+    ],
+    "width_blocks": [width_blocks(s, w) for s in (0.01, 0.03, 0.1) for w in (0.005, 0.02, 0.05)],
+    "equivalence_blocks": [equivalence_blocks(m, w) for m in (0.15, 0.5, 1.0, 2.0) for w in (0.8, 0.9)],
 }
 print(json.dumps(out, allow_nan=False, separators=(",", ":")).replace("},{", "},\n{"))

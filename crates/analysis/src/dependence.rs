@@ -44,6 +44,10 @@ const LEVEL_SHARE: f64 = 0.3;
 const LEVEL_KNOWN: f64 = 0.15;
 const LEVEL_KNOWN_OF_FEW: f64 = 0.1;
 
+/// Where fewer than 20 seconds resemble each other so much that a mean's variance is this many times what independent
+/// ones would give it, the window holds too little of what makes its tail, however sure its level looks.
+const INFLATION_OF_FEW: f64 = 1.3;
+
 impl Dependence {
     /// From the series' whole entries, seconds but in a long window. The divisor is the design effect of "at
     /// most the percentile's value", times what it grows by because neighbouring seconds
@@ -76,7 +80,9 @@ impl Dependence {
         let few = shares.first().is_some_and(|shares| shares.len() < FEW_CLUSTERS);
         let (episodes_min, reach_max) =
             if few { (EPISODES_MIN_OF_FEW, LEVEL_KNOWN_OF_FEW) } else { (EPISODES_MIN, LEVEL_KNOWN) };
-        let level_known = median.is_some_and(|median| {
+        let clusters = shares.first().map_or(1.0, |shares| shares.len() as f64);
+        let remembers = steps.is_some_and(|s| s.memory.inflation(s.count / clusters) > INFLATION_OF_FEW);
+        let level_known = median.filter(|_| !(few && remembers)).is_some_and(|median| {
             let found = Quantile::new(0.5).and_then(|q| interval(response, q, median.divisor()));
             found.is_some_and(|[low, high]| (high - low) as f64 <= reach_max * (high + low) as f64)
         });
@@ -146,10 +152,8 @@ impl Steps {
 
 /// How a percentile's hits lie in the seconds.
 struct Clustering {
-    /// The variance of their share over that of independent ones, as the seconds themselves tell it.
+    /// The variance of their share over that of independent ones.
     effect: f64,
-    /// The same with what the steps tell of their resemblance.
-    widened: f64,
     /// t over z for an estimate from so many seconds.
     few: f64,
 }
@@ -168,18 +172,18 @@ impl Clustering {
         // Clusters that resemble each other vary less about their own mean than about the truth.
         let about_truth = (count - 1.0) / (count - inflation).max(count / 2.0);
         let by_memory = 1.0 + (design * about_truth - 1.0) * inflation;
-        let widened = own.max(by_memory);
-        let effective = (count * design / widened).clamp(1.5, count);
+        let effect = own.max(by_memory);
+        let effective = (count * design / effect).clamp(1.5, count);
         // Between those of the clusters and of the effective ones, whose number is uncertain itself.
         let degrees =
             if own < by_memory { effective - 1.0 } else { ((count - 1.0) * (effective - 1.0)).sqrt() };
         let few = t_two_sided(degrees, CONFIDENCE)? / normal_two_sided(CONFIDENCE);
-        Some(Clustering { effect: own, widened, few })
+        Some(Clustering { effect, few })
     }
 
     /// By what n is divided; never under 1.
     fn divisor(&self) -> f64 {
-        (self.widened * self.few * self.few).max(1.0)
+        (self.effect * self.few * self.few).max(1.0)
     }
 }
 

@@ -122,6 +122,8 @@ pub fn healthy(seconds: u64, per_s: u64) -> Measurement {
             in_flight_integral_ns: completed * 1_000_000,
             overlap_sum_ns: completed * 1_000_000,
             connections_integral_ns: 50 * window_ns,
+            waited_beside_free: 0,
+            waited_beside_free_ns: 0,
             longest_gap_ns: 100_000,
             gaps_over_1ms_sum_ns: 0,
         }],

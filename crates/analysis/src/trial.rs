@@ -185,6 +185,8 @@ fn client(m: &Measurement, window_ns: u64) -> Client {
         busiest_worker: busiest_worker(m, window_ns),
         max_rss_bytes: m.client.max_rss_bytes,
         stamps_rejected: m.client.stamps_rejected,
+        waited_beside_free: m.workers.iter().map(|w| w.waited_beside_free).sum(),
+        waited_beside_free_ns: m.workers.iter().map(|w| w.waited_beside_free_ns).sum(),
         waits: m.client.waits.name().to_owned(),
         columns: None,
     }

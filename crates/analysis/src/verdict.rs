@@ -40,6 +40,9 @@ pub const IN_FLIGHT_FULL: f64 = 0.95;
 /// The share of requests that may fail before it is the first thing said.
 pub const FAILED_MAX: f64 = 0.01;
 
+/// The share of requests that may wait while another worker has a free connection (DESIGN, the engine).
+pub const WAITED_BESIDE_MAX: f64 = 0.01;
+
 /// A reason's code, with what the table says of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is described by its entry in the table below")]
@@ -51,6 +54,7 @@ pub enum Code {
     ClientSaturated,
     ClientQueue,
     LateSends,
+    UnevenWorkers,
     RateNotReached,
     HostNoisy,
     NotSteady,
@@ -90,6 +94,8 @@ impl Code {
                 "Give the client more cores and workers (-t), or leave the clock to the kernel (without --user-clock)."),
             Code::LateSends => entry("late_sends", &["response"], Effect::Suspect,
                 "Give the client a core of its own (--pin), or ask for a lower rate; service times stand."),
+            Code::UnevenWorkers => entry("uneven_workers", &["response"], Effect::Suspect,
+                "Use one worker (without -t), which drives over 100,000/s, or more connections (-c)."),
             Code::RateNotReached => entry("rate_not_reached", &["response", "throughput"], Effect::Suspect,
                 "Ask for a lower rate, or give the client more workers (-t)."),
             Code::HostNoisy => entry("host_noisy", &["throughput", "response", "service"], Effect::Suspect,
@@ -140,6 +146,7 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Verdict {
         client_saturated(facts),
         client_queue(facts),
         late_sends(facts),
+        uneven_workers(facts),
         rate_not_reached(facts),
         host::host_noisy(facts),
         not_steady(facts),
@@ -244,6 +251,20 @@ fn client_queue(f: &Facts<'_>) -> Option<Reason> {
             "answers were stamped by Prony's own clock, and a worker was busy for {} of the window: times include the \
              client's own queue",
             percent(busiest_worker(f.m, f.window_ns))
+        ))
+    })
+}
+
+/// Workers do not share connections: what waits for one beside another worker's free one waits for the client.
+fn uneven_workers(f: &Facts<'_>) -> Option<Reason> {
+    let waited: u64 = f.m.workers.iter().map(|w| w.waited_beside_free).sum();
+    let ns: u64 = f.m.workers.iter().map(|w| w.waited_beside_free_ns).sum();
+    let begun = f.m.requests.completed + f.m.requests.failed + f.m.requests.in_flight;
+    (share(waited, begun) > WAITED_BESIDE_MAX).then(|| {
+        Code::UnevenWorkers.reason(format!(
+            "{} of the requests waited for a connection while another worker had a free one, {} on average",
+            percent(share(waited, begun)),
+            duration(ns / waited.max(1))
         ))
     })
 }

@@ -88,6 +88,17 @@ fn a_busy_worker_saturates_unless_the_server_is_the_limit_or_ours() {
 }
 
 #[test]
+fn waits_beside_another_workers_free_connection_are_the_clients() {
+    let mut m = healthy(10, 2000);
+    m.workers[0].waited_beside_free = 200;
+    m.workers[0].waited_beside_free_ns = 200 * 3_000_000;
+    let plan = constant_plan(2000.0);
+    assert!(!has(&m, &plan, Code::UnevenWorkers), "1 % is not over 1 %");
+    m.workers[0].waited_beside_free = 202;
+    assert!(has(&m, &plan, Code::UnevenWorkers));
+}
+
+#[test]
 fn times_by_a_busy_clients_own_clock_hold_its_queue() {
     let mut m = healthy(10, 2000);
     m.workers[0].busy_ns = 9 * S;

@@ -281,6 +281,14 @@ impl Books {
         }
     }
 
+    /// The request that is dispatched next waited so long while another worker had a free connection.
+    pub(crate) fn waited_beside(&mut self, beside_ns: u64) {
+        if self.phase == Phase::Window && beside_ns > 0 {
+            self.audit.waited_beside_free += 1;
+            self.audit.waited_beside_free_ns += beside_ns;
+        }
+    }
+
     /// A request's first bytes were written.
     pub(crate) fn sent(&mut self) {
         self.run.sent += 1;

@@ -15,6 +15,7 @@ use crate::control::{Control, Gauge, Snapshot};
 use crate::endpoint::Endpoint;
 use crate::error::LoadError;
 use crate::expect::Expected;
+use crate::idle::Idle;
 use crate::measurement::{Durations, Measurement};
 use crate::merge;
 use crate::net::Linux;
@@ -85,6 +86,7 @@ pub fn run(
         given_up: AtomicBool::new(false),
         linger_max: linger_max(plan, open_files),
         control: control.clone(),
+        idle: Arc::new(Idle::of(plan.threads)),
         tls,
         list,
     });
@@ -213,7 +215,7 @@ fn start_worker(
             Ok(prepared) => prepared,
             Err(e) => return drop(to_engine.send(FromWorker::Ready(Err(e)))),
         };
-        let mut hand = Worker::new(net, shared, worker_gauge, connections, source, turns);
+        let mut hand = Worker::new(net, shared, worker_gauge, worker, connections, source, turns);
         let ready = if preconnects {
             hand.preconnect()
         } else {

@@ -18,6 +18,7 @@ mod error;
 mod expect;
 pub mod framing;
 mod gate;
+mod idle;
 mod linger;
 pub mod list;
 pub mod measurement;

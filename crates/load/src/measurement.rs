@@ -222,6 +222,10 @@ pub struct WorkerAudit {
     pub in_flight_integral_ns: u64,
     /// Σ over requests of their overlap with the window, kept as each ends.
     pub overlap_sum_ns: u64,
+    /// Requests that waited for a connection while another worker had a free one (open arrivals, several workers).
+    pub waited_beside_free: u64,
+    /// For how long, together: at least so long.
+    pub waited_beside_free_ns: u64,
     /// ∫ open connections dt over the window.
     pub connections_integral_ns: u64,
     /// The longest time the loop went without looking at its events.

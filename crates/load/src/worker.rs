@@ -26,6 +26,7 @@ use crate::control::Control;
 use crate::deadlines::Deadlines;
 use crate::expect::Expected;
 use crate::framing::LastHead;
+use crate::idle::{Free, Idle};
 use crate::linger::Linger;
 use crate::measurement::ErrorKind;
 use crate::net::{NO_HANDLE, Net};
@@ -75,6 +76,8 @@ pub(crate) struct Shared {
     /// Connections that each worker may leave to the server to close.
     pub(crate) linger_max: usize,
     pub(crate) control: Control,
+    /// Which workers have a free connection.
+    pub(crate) idle: Arc<Idle>,
     /// Where TLS is spoken.
     pub(crate) tls: Option<tls::Setup>,
     /// Where the plan has a list; `request` and `requests` are empty then.
@@ -88,7 +91,7 @@ pub(crate) struct Worker<N: Net> {
     slots: Vec<Slot>,
     source: Source,
     /// Places free for a due request, each with since when, the one free longest first (open arrivals).
-    free: VecDeque<(u32, u64)>,
+    free: Free,
     /// Places that may begin again at the next turn, each with since when it is free.
     restart: VecDeque<(u32, u64)>,
     /// Places that may begin again later, each by its instant.
@@ -120,6 +123,7 @@ impl<N: Net> Worker<N> {
         net: N,
         shared: Arc<Shared>,
         gauge: Arc<crate::control::Gauge>,
+        worker: u32,
         connections: u32,
         source: Source,
         turns: Option<Turns>,
@@ -133,7 +137,7 @@ impl<N: Net> Worker<N> {
             net,
             slots: (0..count).map(|_| Slot { rests, ..Slot::new(pipeline, &shared.expect) }).collect(),
             source,
-            free: VecDeque::with_capacity(places),
+            free: Free::with_capacity(places, Arc::clone(&shared.idle), worker),
             restart: VecDeque::with_capacity(places),
             backing_off: BinaryHeap::with_capacity(places),
             deadlines: Deadlines::new(count, shared.timeout_ns),
@@ -437,10 +441,10 @@ impl<N: Net> Worker<N> {
                     if retry_at > now {
                         self.backing_off.push(Reverse((retry_at, place)));
                     } else {
-                        self.free.push_back((place, freed.max(retry_at)));
+                        self.free.push_back(place, freed.max(retry_at));
                     }
                 }
-                self.free.push_back((slot, since));
+                self.free.push_back(slot, since);
             }
         }
     }
@@ -468,7 +472,11 @@ impl<N: Net> Worker<N> {
             if let Source::Open(schedule) = &mut self.source {
                 schedule.take();
             }
-            self.begin(books, slot, intended, since.max(retry_at).saturating_sub(intended), now);
+            let free_since = since.max(retry_at);
+            if free_since > intended {
+                books.waited_beside(self.free.beside(intended, free_since));
+            }
+            self.begin(books, slot, intended, free_since.saturating_sub(intended), now);
         }
     }
 }

@@ -373,6 +373,12 @@ pub struct Client {
     pub max_rss_bytes: u64,
     /// Reads without a plausible kernel stamp, for which the user clock stood in.
     pub stamps_rejected: u64,
+    /// Requests of open arrivals that waited for a connection of their own worker while another worker had a free one.
+    #[serde(default)]
+    pub waited_beside_free: u64,
+    /// For how long, together.
+    #[serde(default)]
+    pub waited_beside_free_ns: u64,
     /// What ended the workers' waits in time: `epoll_pwait2`, or `timerfd` where that is refused.
     #[serde(default)]
     pub waits: String,

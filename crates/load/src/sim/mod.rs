@@ -190,9 +190,10 @@ impl Hand {
             given_up: AtomicBool::new(false),
             linger_max: case.linger_max,
             control: control.clone(),
+            idle: Arc::default(),
         });
         let gauge = Arc::new(Gauge::default());
-        let mut worker = Worker::new(SimNet::new(&world), shared, gauge, connections, source, turns);
+        let mut worker = Worker::new(SimNet::new(&world), shared, gauge, 0, connections, source, turns);
         if plan.keepalive && !matches!(plan.arrivals, Arrivals::ConnectionStages(_)) {
             worker.preconnect().unwrap();
         }

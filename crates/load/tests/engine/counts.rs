@@ -1,7 +1,9 @@
 //! Counts are exact: the client's books and the server's ledger agree to the request.
 
+use std::io::Write;
 use std::time::Duration;
 
+use prony_load::measurement::WorkerAudit;
 use prony_load::pace::Rate;
 use prony_load::plan::Arrivals;
 use prony_load::{Control, LoadError};
@@ -139,4 +141,29 @@ fn an_interrupted_load_keeps_what_it_measured() {
     let stopper = control.clone();
     let ended = prony_load::run(&p, &control, &mut |_| stopper.stop());
     assert!(matches!(ended, Err(LoadError::Interrupted)), "{ended:?}");
+}
+
+#[test]
+fn a_wait_beside_another_workers_free_connection_is_counted() {
+    // The first connection is slower than its worker's share of the rate, the other is nearly always free.
+    let waited = |threads: u32| {
+        let address = lying::serve(|mut stream, number| {
+            while lying::read_request(&mut stream) {
+                std::thread::sleep(Duration::from_millis(if number == 0 { 20 } else { 0 }));
+                if stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").is_err() {
+                    return;
+                }
+            }
+        });
+        let mut p = plan(address);
+        (p.connections, p.threads) = (2, threads);
+        p.arrivals = Arrivals::Constant(Rate::per_s(400.0).unwrap());
+        let m = run(&p).unwrap();
+        assert_eq!(m.requests.completed, 200);
+        let sum = |of: fn(&WorkerAudit) -> u64| m.workers.iter().map(of).sum::<u64>();
+        (sum(|w| w.waited_beside_free), sum(|w| w.waited_beside_free_ns))
+    };
+    let (count, ns) = waited(2);
+    assert!(count >= 20 && ns >= count * 1_000_000, "{count} waited {ns} ns");
+    assert_eq!(waited(1), (0, 0), "one worker has them all");
 }

@@ -69,6 +69,8 @@ pub(crate) fn trial(seconds: &[&[u64]]) -> Trial {
             busiest_worker: 0.0,
             max_rss_bytes: 0,
             stamps_rejected: 0,
+            waited_beside_free: 0,
+            waited_beside_free_ns: 0,
             waits: String::new(),
             columns: None,
         },

@@ -1,0 +1,112 @@
+//! Which workers have a free connection, for those that have none: of open arrivals, each worker takes its own
+//! share of the schedule to its own connections, and a request may wait for one while another worker's rests.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// No connection is free.
+const NONE: u64 = u64::MAX;
+
+/// One worker's, on a cache line of its own.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Since(AtomicU64);
+
+/// Since when each worker has had a free connection without a break.
+#[derive(Debug, Default)]
+pub(crate) struct Idle {
+    /// Empty where one worker is alone.
+    workers: Vec<Since>,
+}
+
+impl Idle {
+    pub(crate) fn of(workers: u32) -> Idle {
+        let count = if workers > 1 { workers } else { 0 };
+        Idle { workers: (0..count).map(|_| Since(AtomicU64::new(NONE))).collect() }
+    }
+
+    fn set(&self, worker: u32, since_ns: u64) {
+        if let Some(own) = self.workers.get(worker as usize) {
+            own.0.store(since_ns, Ordering::Relaxed);
+        }
+    }
+
+    /// For how much of `from_ns` to `to_ns` another worker had a free connection, of those that still have one: at
+    /// least so long.
+    fn beside(&self, worker: u32, from_ns: u64, to_ns: u64) -> u64 {
+        let others = self.workers.iter().enumerate().filter(|(at, _)| *at != worker as usize);
+        let overlap = |since: u64| to_ns.saturating_sub(since.max(from_ns));
+        others.map(|(_, since)| overlap(since.0.load(Ordering::Relaxed))).max().unwrap_or(0)
+    }
+}
+
+/// A worker's places that are free for a due request, each with since when, the one free longest first.
+#[derive(Debug)]
+pub(crate) struct Free {
+    places: VecDeque<(u32, u64)>,
+    idle: Arc<Idle>,
+    worker: u32,
+}
+
+impl Free {
+    pub(crate) fn with_capacity(places: usize, idle: Arc<Idle>, worker: u32) -> Free {
+        Free { places: VecDeque::with_capacity(places), idle, worker }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    pub(crate) fn push_back(&mut self, place: u32, since_ns: u64) {
+        if self.places.is_empty() {
+            self.idle.set(self.worker, since_ns);
+        }
+        self.places.push_back((place, since_ns));
+    }
+
+    pub(crate) fn pop_front(&mut self) -> Option<(u32, u64)> {
+        let first = self.places.pop_front();
+        if self.places.is_empty() {
+            self.idle.set(self.worker, NONE);
+        }
+        first
+    }
+
+    /// For how much of a wait, which ended when a place of this worker became free, another worker had one.
+    pub(crate) fn beside(&self, from_ns: u64, to_ns: u64) -> u64 {
+        self.idle.beside(self.worker, from_ns, to_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_is_told_by_who_else_is_free() {
+        let idle = Arc::new(Idle::of(3));
+        let mut free: Vec<Free> =
+            (0..3).map(|worker| Free::with_capacity(4, Arc::clone(&idle), worker)).collect();
+        assert_eq!(free[0].beside(100, 200), 0, "nobody is");
+        free[1].push_back(7, 150);
+        free[1].push_back(8, 180);
+        assert_eq!((free[0].beside(100, 200), free[0].beside(160, 200)), (50, 40));
+        assert_eq!(free[1].beside(100, 200), 0, "its own do not count");
+        free[2].push_back(1, 10);
+        assert_eq!(free[0].beside(100, 200), 100);
+        assert_eq!((free[2].pop_front(), free[1].pop_front()), (Some((1, 10)), Some((7, 150))));
+        assert_eq!(free[0].beside(100, 200), 50, "one of its two is left");
+        free[1].pop_front();
+        assert_eq!(free[0].beside(100, 200), 0);
+    }
+
+    #[test]
+    fn one_worker_keeps_no_account() {
+        let idle = Arc::new(Idle::of(1));
+        let mut free = Free::with_capacity(1, Arc::clone(&idle), 0);
+        free.push_back(0, 5);
+        assert!(idle.workers.is_empty() && !free.is_empty());
+        assert_eq!(free.beside(0, 10), 0);
+    }
+}

@@ -172,11 +172,21 @@ impl Clustering {
         // Clusters that resemble each other vary less about their own mean than about the truth.
         let about_truth = (count - 1.0) / (count - inflation).max(count / 2.0);
         let by_memory = 1.0 + (design * about_truth - 1.0) * inflation;
-        let effect = own.max(by_memory);
-        let effective = (count * design / effect).clamp(1.5, count);
-        // Between those of the clusters and of the effective ones, whose number is uncertain itself.
-        let degrees =
-            if own < by_memory { effective - 1.0 } else { ((count - 1.0) * (effective - 1.0)).sqrt() };
+        let (effect, degrees) = if shares.len() < FEW_CLUSTERS {
+            let effect = own.max(by_memory);
+            let effective = (count * design / effect).clamp(1.5, count);
+            // All rests on the steps where they say more.
+            (
+                effect,
+                if own < by_memory { effective - 1.0 } else { ((count - 1.0) * (effective - 1.0)).sqrt() },
+            )
+        } else {
+            // Both are estimates of the same, and neither is sure.
+            let effect = own.max(f64::midpoint(own, by_memory));
+            let effective = (count * design / effect).clamp(1.5, count);
+            // Between those of the clusters and of the effective ones, whose number is uncertain itself.
+            (effect, ((count - 1.0) * (effective - 1.0)).sqrt())
+        };
         let few = t_two_sided(degrees, CONFIDENCE)? / normal_two_sided(CONFIDENCE);
         Some(Clustering { effect, few })
     }

@@ -127,7 +127,7 @@ impl Books {
             audit: WorkerAudit::default(),
             cpu_ns: 0,
             parts: Parts::new(kernel_clock),
-            bins: Vec::with_capacity(bins.max(1)),
+            bins: second::room_for_bins(bins.max(1)),
             second: SecondPart {
                 worker: sink.worker,
                 index: 0,

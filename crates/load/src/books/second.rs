@@ -3,8 +3,17 @@
 
 use std::sync::mpsc::{Receiver, Sender};
 
-use super::{Books, ERROR_KINDS, SPARE_HISTOGRAMS};
-use crate::measurement::{Durations, empty_histogram};
+use super::{BINS_MAX, Books, ERROR_KINDS, SPARE_HISTOGRAMS};
+use crate::measurement::{Bin, Durations, empty_histogram};
+
+/// Room for a window's bins, of which the first hour's is written once: memory that the kernel gives out at the first
+/// write would else look as if the load grew.
+pub(super) fn room_for_bins(count: usize) -> Vec<Bin> {
+    let mut bins = Vec::with_capacity(count);
+    bins.resize(count.min(BINS_MAX), Bin::default());
+    std::hint::black_box(&mut bins).clear();
+    bins
+}
 
 /// One worker's part of one second of the series.
 #[derive(Debug)]

@@ -16,13 +16,13 @@ export function filtersOf({ data, state }: Context): Filters {
 }
 
 /** A pill a value; several may be pressed, and none is all. */
-function pills(state: State, name: string, label: string, values: { value: string; name: string; title?: string }[], head: string | null): HTMLElement {
+function pills(state: State, name: string, label: string, values: { value: string; name: string; said?: string }[], head: string | null): HTMLElement {
   const active = state.list(name);
   const toggle = (value: string): void =>
     state.set({ [name]: (active.includes(value) ? active.filter((v) => v !== value) : [...active, value]).join(",") });
   return h("div", { class: "filter", role: "group", "aria-label": label },
     head === null ? null : h("span", { class: "filter-name", "aria-hidden": "true" }, head),
-    values.map((v) => h("button", { type: "button", class: "pill", "aria-pressed": String(active.includes(v.value)), "data-filter": `${name}:${v.value}`, title: v.title ?? null, onclick: () => toggle(v.value) }, v.name)));
+    values.map((v) => h("button", { type: "button", class: "pill", "aria-pressed": String(active.includes(v.value)), "data-filter": `${name}:${v.value}`, title: v.said ?? null, "aria-label": v.said ?? null, onclick: () => toggle(v.value) }, v.name)));
 }
 
 /** Languages and kinds as pills. */
@@ -45,5 +45,5 @@ export function byNatureInLists({ data, state }: Context): (HTMLElement | null)[
 /** An axis of the recipes a group: `opt: none opcache jit`. */
 export function byAxis({ data, state }: Context): HTMLElement[] {
   return axesOf(data).map(({ axis, values }) => pills(state, key(axis), `Filter by ${axis}`, values.map((value) =>
-    value === WITHOUT ? { value, name: "–", title: `servers that have no ${axis}` } : { value, name: value }), `${axis}:`));
+    value === WITHOUT ? { value, name: "–", said: `servers without ${axis}` } : { value, name: value }), `${axis}:`));
 }

@@ -54,9 +54,12 @@ export async function plotsAreSaved({ chromium, file, check, must }, pages) {
         must(svg.name.endsWith(".svg"), `${title}: ${svg.name}`);
         const read = await page.evaluate((text) => {
           const root = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
-          return { tag: root.tagName, marks: root.querySelectorAll("path, circle, rect, line").length, title: root.querySelector("title")?.textContent, size: [root.getAttribute("width"), root.getAttribute("height")].map(Number) };
+          return { tag: root.tagName, marks: root.querySelectorAll("path, circle, rect, line").length, title: root.querySelector("title")?.textContent, texts: [...root.querySelectorAll("text")].map((t) => t.textContent), size: [root.getAttribute("width"), root.getAttribute("height")].map(Number) };
         }, svg.bytes.toString());
         must(read.tag === "svg" && read.marks > 1 && read.title === title, `${title}: the SVG is ${JSON.stringify(read)}`);
+        must(read.texts.includes(title), `${title}: the SVG does not show its title`);
+        const names = await box.locator(".legend li").allTextContents();
+        must(names.every((name) => read.texts.includes(name)), `${title}: of its legend ${names} the SVG has ${read.texts.slice(0, 20)}`);
         const png = await downloaded(page, box.getByRole("button", { name: /as PNG$/ }));
         const size = pngSize(png.bytes);
         must(size !== null && size[0] === 2 * read.size[0] && size[1] === 2 * read.size[1] && png.bytes.length > 1500, `${title}: the PNG is ${size} of ${png.bytes.length} bytes, the SVG ${read.size}`);
@@ -74,12 +77,35 @@ export async function plotsAreSaved({ chromium, file, check, must }, pages) {
   }
 }
 
+/** Plots that show their legend once for all carry it each in its file; those chosen by buttons have one, too. */
+export async function legendsAreTaken({ chromium, file, check, must }) {
+  await check("a saved plot of several has its key", async () => {
+    const { page, context, problems } = await open(chromium, `${file("experiment.html")}#/trials?t=0,1`);
+    await settle(page);
+    const names = await page.locator("section > .legend li").allTextContents();
+    must(names.length === 2, `overlaid trials have the legend ${names}`);
+    for (const id of ["throughput", "latency", "distribution"]) {
+      const { bytes } = await downloaded(page, page.locator(`#plot-${id}`).getByRole("button", { name: /as SVG$/ }));
+      const texts = await page.evaluate((text) => [...new DOMParser().parseFromString(text, "image/svg+xml").querySelectorAll("text")].map((t) => t.textContent), bytes.toString());
+      must(names.every((name) => texts.includes(name)), `${id}: of ${names} the SVG has ${texts.slice(0, 20)}`);
+      must(!/var\(--/.test(bytes.toString().split("<svg")[1]), `${id}: its head has colours that only the page knows`);
+    }
+    for (const [name, id, plot] of [["experiment", "sweep", "sweep"], ["knees", "capacity", "capacity"]]) {
+      await page.goto(`${file(`${name}.html`)}#/${id}`);
+      await settle(page);
+      must(await page.locator(`#plot-${plot} .legend li`).count() >= 2, `${name}, ${id} has no legend`);
+    }
+    must(problems.filter((p) => !p.startsWith("request: file:")).length === 0, problems.join("; "));
+    await context.close();
+  });
+}
+
 /** The ranking's table: filtered, sorted by each column, copied, saved. */
 export async function tableIsTaken({ chromium, file, check, must }) {
   await check("the ranking is filtered by language and by kind", async () => {
     const { page, context, problems } = await open(chromium, file("experiment.html"));
     await settle(page);
-    const names = () => page.locator("table.main-table tbody th .name").allInnerTexts();
+    const names = () => page.locator("section > .table-box .main-table tbody th .name").allInnerTexts();
     const all = (await names()).length;
     for (const [group, value] of [["Filter by language", "Go"], ["Filter by kind", "runtime"]]) {
       const pill = page.getByRole("group", { name: group }).getByRole("button", { name: value, exact: true });
@@ -134,8 +160,13 @@ export async function tableIsTaken({ chromium, file, check, must }) {
     const shown = await box.locator("tbody th .name").allInnerTexts();
     const at = rows[0].indexOf("Candidate");
     must(JSON.stringify(rows.slice(1).map((r) => r[at])) === JSON.stringify(shown), "the CSV has other candidates, or another order");
+    for (const name of ["Throughput: 95 % low", "Throughput: 95 % high", "Throughput: bound", "p99: longer than", "p99: mark", "Place: to", "Ratio: 95 % low"]) must(rows[0].includes(name), `the CSV has no ${name}: ${rows[0]}`);
+    const low = rows[0].indexOf("Throughput: 95 % low");
+    must(rows.slice(1).some((row) => Number(row[low]) > 0 && Number(row[low]) < Number(row[rows[0].indexOf("Throughput")])), "the CSV has no interval");
     const json = JSON.parse((await downloaded(page, box.getByRole("button", { name: "JSON" }))).bytes.toString());
     must(json.rows.length === shown.length && json.rows.every((r) => r.figures.throughput.point > 0), "the JSON has no figures");
+    const wholeRow = ({ throughput: t }) => ["low", "high", "n", "lower_bound", "rank", "tie", "mark", "ratio", "trials"].every((key) => key in t);
+    must(json.rows.every((r) => wholeRow(r.figures)) && !("ratios" in json), JSON.stringify(json.rows[0].figures.throughput));
     await box.getByRole("button", { name: "Copy" }).click();
     await page.locator("#announce.shown").waitFor();
     const copied = await clipboard(page);

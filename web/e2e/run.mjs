@@ -6,8 +6,9 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { axe, browser, emptyPlots, open, picture, settle } from "./browser.mjs";
-import { plotsAreSaved, tableIsTaken } from "./files.mjs";
+import { legendsAreTaken, plotsAreSaved, tableIsTaken } from "./files.mjs";
 import * as pages from "./pages.mjs";
+import * as views from "./views.mjs";
 
 const [prony, folder] = process.argv.slice(2);
 const pictures = join(folder, "../screenshots");
@@ -78,13 +79,13 @@ await check("clicks on the ranking", async () => {
   await settle(page);
   const ratios = await page.locator("table.main-table tbody tr").evaluateAll((trs) => trs.map((tr) => [...tr.cells].map((c) => c.innerText).join(" ")).filter((t) => t.includes("×")).length);
   must(ratios >= 1, "there are no ratios to the chosen baseline");
-  const names = () => page.locator(".table-box table.main-table tbody th").allInnerTexts();
+  const names = () => page.locator("section > .table-box table.main-table tbody th").allInnerTexts();
   const head = page.locator("thead button", { hasText: "Candidate" }).first();
   await head.click();
   const up = await names();
   await page.locator("thead button", { hasText: "Candidate" }).first().click();
   must(JSON.stringify(await names()) === JSON.stringify([...up].reverse()), "sorting down is not sorting up reversed");
-  for (const axis of ["Fit", "Log", "From 0"]) await page.getByRole("group", { name: "Axis" }).getByRole("button", { name: axis }).click();
+  for (const axis of ["Fit", "Log", "From 0"]) await page.getByRole("group", { name: "Scale" }).getByRole("button", { name: axis }).click();
   const pills = page.locator("[data-filter]");
   const filters = await pills.count();
   if (filters > 0) {
@@ -163,7 +164,13 @@ function raw(url, bytes) {
 
 const world = { chromium, prony, folder, pictures, file, check, must, start };
 await plotsAreSaved(world, [["experiment", "ranking"], ["experiment", "sweep"], ["experiment", "trials"], ["ramp", "ramp"], ["knees", "capacity"]]);
+await legendsAreTaken(world);
 await tableIsTaken(world);
+await views.paper(world);
+await views.axes(world);
+await views.source(world);
+await views.trial(world);
+await views.doubts(world);
 await pages.published(world);
 await pages.overTime(world);
 await pages.capacity(world);

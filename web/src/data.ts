@@ -30,6 +30,8 @@ export interface Candidate {
   title: string;
   server: string;
   settings: string[];
+  /** Every axis with its value, defaults too; of an older log all settings as one. */
+  axes?: { axis: string; value: string }[];
   language: string | null;
   kind: string | null;
   version: string | null;
@@ -119,6 +121,40 @@ export interface Source {
   /** Candidate and reason. */
   doubts: [string, string][];
   not_here: string[];
+  columns: SourceColumn[];
+  rows: SourceRow[];
+  facts: [string, string][];
+}
+
+export interface SourceColumn {
+  name: string;
+  title: string;
+  unit: string;
+}
+
+/** A row of a source's tables; one that stands beside several plans is there once for each. */
+export interface SourceRow {
+  name: string;
+  candidate: string;
+  /** The candidate of this run. */
+  index: number | null;
+  plan: number | null;
+  connections: number | null;
+  rate_per_s: number | null;
+  workers: number | null;
+  /** By column. */
+  figures: (SourceFigure | null)[];
+  remarks: [string, string][];
+  doubt: string | null;
+}
+
+/** Both in the source's unit. */
+export interface SourceFigure {
+  value: number;
+  ours?: Short;
+  /** Ours is longer than this. */
+  ours_beyond?: number;
+  at_least?: boolean;
 }
 
 export type Finding = "better" | "worse" | "equivalent" | "inconclusive" | "none";
@@ -182,6 +218,8 @@ export interface CapacityRow {
   lower_bound: boolean;
   searches: number;
   found: number;
+  /** Of those found, the ones that no confirmation upheld. */
+  unconfirmed: number;
   slow_to_recover: number;
   tried_again: number;
 }
@@ -197,6 +235,7 @@ export interface Search {
   candidate: number;
   found: Short | null;
   lower_bound: boolean;
+  confirmed?: boolean;
   recovers: boolean | null;
   probes: Probe[];
   /** Why it was given up. */
@@ -361,9 +400,38 @@ export interface Picture {
   cores: { at_ns: number[]; cpus: { cpu: number; of: "server" | "client" | "both" | ""; busy: number[] }[] };
 }
 
+/** A load as it was, defaults filled in. */
+export interface PlanRecord {
+  url: string;
+  method: string;
+  headers: [string, string][];
+  body_bytes: number;
+  connections: number;
+  threads: number;
+  arrivals: string;
+  rate_per_s: number | null;
+  duration_ns: number | null;
+  requests: number | null;
+  warmup_ns: number;
+  timeout_ns: number;
+  keepalive: boolean;
+  expect_status: number | null;
+  expect_body: boolean;
+  cpus: number[];
+  seed: number;
+  pipeline: number;
+  spin: boolean;
+  user_clock?: boolean;
+  stages?: Stage[];
+  sources?: string[];
+  tls?: { verify: string; resumption: string; alpn: string; client_certificate: boolean };
+  targets?: { lines: number; requests: number; order: string; fingerprint: string };
+}
+
 /** The chunk `t` + trial. */
 export interface Detail {
   plan_line: string;
+  plan: PlanRecord;
   reproduce: string;
   url: string;
   address: string;

@@ -3,6 +3,7 @@ import "./style.css";
 import type { PageData, RunData } from "./data";
 import { h, replace } from "./core/dom";
 import { when } from "./core/format";
+import { openForPrint } from "./core/print";
 import { State } from "./core/state";
 import { PAGES } from "./pages/index";
 import { history } from "./pages/history";
@@ -96,6 +97,7 @@ function restoreFocus(described: string | null): void {
 function start(): void {
   const root = document.getElementById("app");
   if (!root) return;
+  openForPrint();
   const data = JSON.parse(document.getElementById("data")?.textContent ?? "null") as PageData | null;
   if (!data || data.schema !== SCHEMA) {
     replace(root, h("p", null, `This page shows ${SCHEMA}; its data are ${data?.schema ?? "missing"}.`));

@@ -1,12 +1,15 @@
 import { describe, expect, it } from "vitest";
 import type { Cell, HistoryData, Ratios, RunData } from "../src/data";
-import { choices, passes, ratioTo, saidOf, shown } from "../src/core/rows";
+import { axesOf, choices, passes, publishedRatio, ratioTo, saidOf, shown, WITHOUT } from "../src/core/rows";
 import { csv } from "../src/core/save";
-import { sorted, type Column } from "../src/parts/table";
+import { estimateFiles, flat, sorted, type Column } from "../src/parts/table";
 import { begin, captionOf, hear } from "../src/pages/live";
 import { asked, together } from "../src/pages/ramp";
 import { groups, present, usualGroup } from "../src/pages/history";
-import { axes, sweepPoints } from "../src/pages/sweep";
+import { loadOf, oursOf } from "../src/pages/source";
+import { axes, keyOf, sweepPoints } from "../src/pages/sweep";
+import { percentilesOf } from "../src/pages/trial_plots";
+import { candidateFacts, planFacts } from "../src/pages/trial_sheet";
 import { usual } from "../src/pages/trials";
 
 const candidate = (label: string, language: string | null) => ({ label, title: label, server: label, settings: [], language, kind: "runtime", version: null, workers: 1, keepalive: true });
@@ -22,16 +25,36 @@ const ratios: Ratios = { candidates: [0, 1], ratios: [[[short(1), short(2)], [sh
 
 describe("the ranking as shown", () => {
   it("filters, and takes ratios to the chosen baseline from what Rust computed", () => {
-    const rows = shown(data, 0, 0, { languages: ["PHP"], kinds: [] }, 0, ratios);
+    const rows = shown(data, 0, 0, { languages: ["PHP"], kinds: [], axes: {} }, 0, ratios);
     expect(rows.map((r) => [r.candidate.label, r.ratio?.point])).toEqual([["a", 1]]);
-    expect(shown(data, 0, 0, { languages: [], kinds: [] }, 1, null).map((r) => r.ratio?.point)).toEqual([2, 1]);
+    expect(shown(data, 0, 0, { languages: [], kinds: [], axes: {} }, 1, null).map((r) => r.ratio?.point)).toEqual([2, 1]);
     expect(ratioTo(ratios, 0, 1, 0)?.point).toBe(0.5);
     expect(ratioTo(ratios, 3, 1, 0)).toBeNull();
   });
   it("offers only filters that part something", () => {
     expect(choices(data, "language")).toEqual(["Go", "PHP"]);
     expect(choices(data, "kind")).toEqual([]);
-    expect(passes(candidate("c", null), { languages: ["PHP"], kinds: [] })).toBe(false);
+    expect(passes(candidate("c", null), { languages: ["PHP"], kinds: [], axes: {} })).toBe(false);
+  });
+  it("parts candidates by the axes that they differ in, those without the axis apart", () => {
+    const on = (label: string, ...axes: [string, string][]) => ({ ...candidate(label, "PHP"), axes: axes.map(([axis, value]) => ({ axis, value })) });
+    const all = [on("amphp", ["opt", "none"], ["loop", "native"]), on("amphp:jit", ["opt", "jit"], ["loop", "native"]), candidate("node", "JavaScript")];
+    const found = axesOf({ ...data, candidates: all });
+    expect(found).toEqual([{ axis: "opt", values: ["none", "jit", WITHOUT] }]);
+    const left = (values: string[]) => all.filter((c) => passes(c, { languages: [], kinds: [], axes: { opt: values } })).map((c) => c.label);
+    expect([left([]), left(["jit"]), left(["jit", WITHOUT])]).toEqual([["amphp", "amphp:jit", "node"], ["amphp:jit"], ["amphp:jit", "node"]]);
+    expect(axesOf(data)).toEqual([]);
+  });
+  it("takes a source's ratio to its own figure of the chosen baseline, and says why there is none", () => {
+    const theirs = (c: number, value: number, doubt: string | null = null) => ({ plan: 0, candidate: c, figure: 0, value, ratio: null, source: "s", doubt });
+    const [a, b, c] = [theirs(0, 30), theirs(1, 10), theirs(2, 5, "odd")];
+    const with3 = { ...data, candidates: [...data.candidates, candidate("c", null), candidate("d", null)], published: [a, b, c] };
+    expect(publishedRatio(with3, a, 1)).toEqual({ ratio: 3, why: "" });
+    expect(publishedRatio(with3, b, 0).ratio).toBeCloseTo(1 / 3);
+    expect(publishedRatio(with3, c, 0).why).toBe("doubted: odd");
+    expect(publishedRatio(with3, a, 2).why).toContain("c is doubted: odd");
+    expect(publishedRatio(with3, a, 3)).toEqual({ ratio: null, why: "the source has no such figure of d" });
+    expect(publishedRatio(with3, a, null).ratio).toBeNull();
   });
   it("says each reason once", () => {
     const cell = { trials: 5, remarks: ["3 requests failed", "not steady in 2 of 5 trials: it drifted"], reasons: [{ code: "not_steady", trials: 2, detail: "it drifted", advice: "Wait." }] } as unknown as Cell;
@@ -47,6 +70,19 @@ describe("tables", () => {
     expect(sorted(rows, columns, "-v").map((r) => r.v)).toEqual([10, 2, 1, null]);
     expect(sorted(rows, columns, null)).toBe(rows);
   });
+  it("has in files what cells say in signs: intervals, bounds, what is censored, marks", () => {
+    type Of = { point: number | null; low: number | null; bound: boolean; beyond?: number; mark: string };
+    const rows: Of[] = [{ point: 5, low: 4, bound: true, mark: "?" }, { point: null, low: null, bound: false, beyond: 2e9, mark: "" }];
+    const columns: Column<Of>[] = [
+      { id: "p", name: "p99", cell: () => "", value: (r) => r.point, files: estimateFiles<Of>("p99", (r) => ({ estimate: r.point === null ? null : { point: r.point, low: r.low, high: 6, n: 3 }, lower_bound: r.bound, beyond: r.beyond, mark: r.mark })) },
+      { id: "q", name: "q", unit: "s", cell: () => "", value: () => 1 },
+    ];
+    expect(flat(columns, rows)).toEqual([
+      ["p99", "q (s)", "p99: 95 % low", "p99: 95 % high", "p99: bound", "p99: longer than", "p99: mark"],
+      [5, 1, 4, 6, "≥", null, "?"],
+      [null, 1, null, null, ">", 2e9, ""],
+    ]);
+  });
   it("writes CSV that no spreadsheet runs", () => {
     expect(csv([["a,b", 1, null], ["=cmd()", -2, 'say "x"']])).toBe('"a,b",1,\r\n\'=cmd(),-2,"say ""x"""\r\n');
   });
@@ -60,6 +96,33 @@ describe("pages", () => {
     expect(axes(swept)).toEqual(["rate", "connections"]);
     // The second plan has no ranking in this fixture.
     expect(sweepPoints(swept, sweeps[0]!, 0).map((p) => [p.name, p.x, p.y])).toEqual([["a", 1000, 20], ["b", 1000, 10]]);
+  });
+  it("has a legend of who is drawn, each once", () => {
+    const point = (name: string, dash: string) => ({ x: 1, y: 1, low: null, high: null, name, color: "c", dash, hollow: false, note: "" });
+    expect(keyOf([point("a", ""), point("b", "2 3"), point("a", "")])).toEqual([{ name: "a", color: "c" }, { name: "b", color: "c", dash: "2 3" }]);
+  });
+  it("shows a source's figures in its units, and ours below them", () => {
+    const row = { connections: 1, rate_per_s: 5000, workers: 2 } as never;
+    expect(loadOf(row)).toBe("1 connection at 5,000/s, 2 workers");
+    const ours = { point: 7.1234, low: 7, high: 7.5, n: 3 };
+    expect(oursOf({ value: 1, ours }, "ms")).toBe("7.12 (7 – 7.50)");
+    expect(oursOf({ value: 1, ours: { ...ours, low: null }, at_least: true }, "ms")).toBe("≥ 7.12");
+    expect([oursOf({ value: 1, ours_beyond: 2000 }, "ms"), oursOf({ value: 1 }, "ms")]).toEqual(["> 2,000", ""]);
+  });
+  it("compares trials by a percentile that they have", () => {
+    const series = (p99: (number | null)[]) => ({ picture: { series: { p50_ns: [1], p90_ns: [2], p99_ns: p99, max_ns: [3] } } }) as never;
+    expect(percentilesOf([series([null]), series([5])], null)).toEqual({ known: ["p50_ns", "p90_ns", "p99_ns", "max_ns"], current: "p99_ns" });
+    expect(percentilesOf([series([null])], "p99_ns").current).toBe("max_ns");
+    expect(percentilesOf([series([5])], "p50_ns").current).toBe("p50_ns");
+  });
+  it("says a trial's plan and who was loaded as facts", () => {
+    const plan = { url: "http://h/x", method: "GET", headers: [["A", "b"]], body_bytes: 0, connections: 5, threads: 2, arrivals: "constant", rate_per_s: 1000, duration_ns: 3e10, requests: null, warmup_ns: 1e9, timeout_ns: 1e10, keepalive: false, expect_status: 204, expect_body: true, cpus: [0], seed: 7, pipeline: 4, spin: false } as never;
+    const facts = Object.fromEntries(planFacts(plan));
+    expect([facts["URL"], facts["Rate"], facts["Timeout"], facts["Seed"], facts["Pipeline"], facts["Threads"], facts["Expected"]])
+      .toEqual(["http://h/x", "1,000/s", "10.0 s", "7", "4 requests a connection", "2 on CPU 0", "status 204, its body, compared each time"]);
+    expect(Object.keys(facts)).not.toContain("Stages");
+    const known = Object.fromEntries(candidateFacts({ ...candidate("amphp:jit", "PHP"), title: "Amp", version: "8.2", axes: [{ axis: "opt", value: "jit" }] }));
+    expect(known).toMatchObject({ Candidate: "amphp:jit: Amp", Version: "8.2", Workers: 1, Settings: "opt: jit" });
   });
   it("opens an experiment on its first block and loads on the first few", () => {
     const trials = [0, 1, 2, 3].map((i) => ({ index: i, block: i >> 1, plan: 0, candidate: i & 1 }));

@@ -77,6 +77,12 @@ impl Web {
             ("second", "Rust", "runtime", 2),
             ("third", "Go", "event-loop", 1),
         ];
+        // An axis that two of them differ in by their defaults, and the third does not have.
+        let axes = |name: &str| match name {
+            "first" => "[axes.mode]\nplain = {}\nfull = {}\n",
+            "second" => "[axes.mode]\nfull = {}\nplain = {}\n",
+            _ => "",
+        };
         for (name, language, kind, threads) in three {
             let folder = toml.join(name);
             fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
@@ -85,7 +91,7 @@ impl Web {
                  processes = \"single\"\nkeepalive = true\n[start]\ncommand = [\"{}\", \"target\", \"--port\", \"{{port}}\", \
                  \"--threads\", \"{threads}\"]\n[[check]]\nrequest = \"GET /\"\nstatus = 200\n",
                 self.prony.display()
-            );
+            ) + axes(name);
             fs::write(folder.join("server.toml"), recipe).map_err(|e| e.to_string())?;
         }
         let experiment = "schema = \"prony.experiment/1\"\ntitle = \"Three alike, for the page\"\n\

@@ -242,6 +242,7 @@ pub(crate) fn candidates(log: &RunLog, results: &Results<'_>, plan: &str) -> Vec
                 version: None,
                 workers: None,
                 keepalive: true,
+                settings: Vec::new(),
                 sleep: None,
             }
         });

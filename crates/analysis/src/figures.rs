@@ -7,7 +7,7 @@
 use prony_record::Estimate;
 use prony_record::run_log::RunLog;
 
-use crate::analyse::{candidates, last_results, plan_names};
+use crate::analyse::{Results, candidates, last_results, plan_names};
 use crate::figure::{COMPARED, Figure};
 use crate::precision::widen_all;
 use crate::ranking::{Contestant, ranks};
@@ -62,13 +62,7 @@ pub fn rankings(log: &RunLog) -> Vec<Ranking> {
         let cells: Vec<(String, Vec<Cell<'_>>)> = candidates(log, &results, &plan)
             .into_iter()
             .map(|candidate| {
-                let mut cells: Vec<Cell<'_>> = results
-                    .values()
-                    .filter(|r| r.planned.plan == plan && r.planned.candidate == candidate.label)
-                    .filter_map(|r| Cell::of(r))
-                    .filter(Cell::counts)
-                    .collect();
-                cells.sort_by_key(|cell| (cell.planned.block, cell.planned.index));
+                let cells = counted(&results, &plan, &candidate.label);
                 (candidate.label, cells)
             })
             .collect();
@@ -79,6 +73,30 @@ pub fn rankings(log: &RunLog) -> Vec<Ranking> {
         }));
     }
     all
+}
+
+/// A figure of one candidate under one plan, ranked by or not: the estimate over its trials that count, and else
+/// what a percentile is longer than.
+pub fn estimate_of(
+    log: &RunLog,
+    plan: &str,
+    candidate: &str,
+    figure: Figure,
+) -> (Option<Estimate>, Option<u64>) {
+    let results = last_results(log);
+    let (mut estimate, censored_at_ns) = figures_estimate(figure, &counted(&results, plan, candidate));
+    if log.header.precision.is_some() {
+        widen_all([&mut estimate]);
+    }
+    (estimate, censored_at_ns)
+}
+
+/// The trials that count of a candidate under a plan, in block order.
+fn counted<'a>(results: &Results<'a>, plan: &str, candidate: &str) -> Vec<Cell<'a>> {
+    let own = results.values().filter(|r| r.planned.plan == plan && r.planned.candidate == candidate);
+    let mut cells: Vec<Cell<'a>> = own.filter_map(|r| Cell::of(r)).filter(Cell::counts).collect();
+    cells.sort_by_key(|cell| (cell.planned.block, cell.planned.index));
+    cells
 }
 
 fn figure_rows(figure: Figure, cells: &[(String, Vec<Cell<'_>>)], widened: bool) -> Vec<FigureRow> {

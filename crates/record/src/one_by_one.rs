@@ -52,6 +52,7 @@ impl OneByOne {
                 version: None,
                 workers: None,
                 keepalive: plan.keepalive,
+                settings: Vec::new(),
                 sleep: None,
             }],
             skipped: Vec::new(),

@@ -125,10 +125,23 @@ pub struct CandidateRecord {
     pub workers: Option<u32>,
     /// Whether its connections serve more than one request.
     pub keepalive: bool,
+    /// Each axis of its recipe with the value it runs with, defaults too, in the recipe's order; empty where it has no
+    /// axes, is no server of the catalogue, or in an older log.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<Setting>,
     /// Whether requests that wait hold up others, as its first check showed; `None` where it has no
     /// such route, or was not checked yet. Not in the header's own line: an event of the log tells it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sleep: Option<Sleep>,
+}
+
+/// An axis of a server's recipe, and the value that a candidate has on it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Setting {
+    /// `opt`, `loop`, `close`, …
+    pub axis: String,
+    /// `jit`, `ev`, `yes`, …
+    pub value: String,
 }
 
 /// What a candidate's full check found out about it.

@@ -6,7 +6,12 @@ import { words } from "./format";
 export interface Filters {
   languages: string[];
   kinds: string[];
+  /** By axis: `{ opt: ["jit", "opcache"] }`. */
+  axes: Record<string, string[]>;
 }
+
+/** Among an axis' values: the candidates whose server has no such axis. */
+export const WITHOUT = "without";
 
 export interface Shown {
   row: RankingRow;
@@ -23,10 +28,26 @@ export function choices(data: RunData, of: "language" | "kind"): string[] {
   return found.length > 1 ? found : [];
 }
 
+/** A candidate's value on an axis. */
+function valueOn(candidate: Candidate, axis: string): string {
+  return candidate.axes?.find((a) => a.axis === axis)?.value ?? WITHOUT;
+}
+
+/** The axes that candidates differ in, each with its values in the order of the candidates, those without it last. */
+export function axesOf(data: RunData): { axis: string; values: string[] }[] {
+  const names = [...new Set(data.candidates.flatMap((c) => (c.axes ?? []).map((a) => a.axis)))];
+  return names.map((axis) => {
+    const found = new Set(data.candidates.map((c) => valueOn(c, axis)));
+    const without = found.delete(WITHOUT);
+    return { axis, values: [...found], without };
+  }).filter(({ values }) => values.length > 1).map(({ axis, values, without }) => ({ axis, values: without ? [...values, WITHOUT] : values }));
+}
+
 export function passes(candidate: Candidate, filters: Filters): boolean {
-  const { languages, kinds } = filters;
+  const { languages, kinds, axes } = filters;
   return (languages.length === 0 || languages.includes(candidate.language ?? ""))
-    && (kinds.length === 0 || kinds.includes(candidate.kind ?? ""));
+    && (kinds.length === 0 || kinds.includes(candidate.kind ?? ""))
+    && Object.entries(axes).every(([axis, values]) => values.length === 0 || values.includes(valueOn(candidate, axis)));
 }
 
 export function ranking(data: RunData, plan: number, figure: number): Ranking | undefined {
@@ -38,6 +59,24 @@ export function ratioTo(all: Ratios | null, figure: number, candidate: number, b
   if (!all) return null;
   const [row, column] = [all.candidates.indexOf(candidate), all.candidates.indexOf(baseline)];
   return all.ratios[figure]?.[row]?.[column] ?? null;
+}
+
+/** A source's ratio to its own figure of the baseline, and where there is none, why. */
+export interface PublishedRatio {
+  ratio: number | null;
+  why: string;
+}
+
+export function publishedRatio(data: RunData, theirs: Published, baseline: number | null): PublishedRatio {
+  const none = (why: string): PublishedRatio => ({ ratio: null, why });
+  if (baseline === null) return none("no baseline is chosen");
+  const name = data.candidates[baseline]?.label ?? "the baseline";
+  const base = data.published?.find((p) => p.plan === theirs.plan && p.figure === theirs.figure && p.candidate === baseline);
+  if (theirs.doubt) return none(`doubted: ${theirs.doubt}`);
+  if (!base) return none(`the source has no such figure of ${name}`);
+  if (base.doubt) return none(`the source's figure of ${name} is doubted: ${base.doubt}`);
+  if (!(base.value > 0) || !(theirs.value > 0)) return none("a figure of 0 has no ratio");
+  return { ratio: theirs.value / base.value, why: "" };
 }
 
 export function shown(

@@ -1,5 +1,6 @@
 /** Plots as files, tables as CSV or JSON, text to the clipboard. Nothing leaves the page but by the reader's hand. */
 import { announce } from "./dom";
+import { headOf, type KeyEntry, NAME, type Placed, SWATCH, TITLE } from "./head";
 
 /** Presentation that style sheets give, and that a file must carry itself. */
 const CARRIED = [
@@ -8,8 +9,16 @@ const CARRIED = [
   "dominant-baseline", "paint-order", "visibility", "display",
 ] as const;
 
-/** The drawing as a document of its own, on the page's background. */
-export function standalone(svg: SVGSVGElement, title: string): string {
+const NS = "http://www.w3.org/2000/svg";
+
+/** A drawing as a document of its own. */
+export interface Standalone {
+  text: string;
+  width: number;
+  height: number;
+}
+
+function carried(svg: SVGSVGElement): SVGSVGElement {
   const copy = svg.cloneNode(true) as SVGSVGElement;
   const sources = [svg, ...svg.querySelectorAll<SVGElement>("*")];
   const targets = [copy, ...copy.querySelectorAll<SVGElement>("*")];
@@ -24,19 +33,50 @@ export function standalone(svg: SVGSVGElement, title: string): string {
     target.removeAttribute("class");
   });
   copy.querySelectorAll("style").forEach((s) => s.remove());
-  const { width, height } = svg.viewBox.baseVal;
-  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-  copy.setAttribute("width", String(width));
-  copy.setAttribute("height", String(height));
-  const ns = "http://www.w3.org/2000/svg";
-  const background = document.createElementNS(ns, "rect");
-  background.setAttribute("width", "100%");
-  background.setAttribute("height", "100%");
-  background.setAttribute("fill", getComputedStyle(document.body).backgroundColor);
-  const name = document.createElementNS(ns, "title");
-  name.textContent = title;
-  copy.prepend(name, background);
-  return new XMLSerializer().serializeToString(copy);
+  return copy;
+}
+
+/** A colour of the style sheet as a file must have it. */
+function concrete(color: string): string {
+  const name = /^var\((--[\w-]+)\)$/.exec(color)?.[1];
+  return name ? getComputedStyle(document.documentElement).getPropertyValue(name).trim() : color;
+}
+
+function element(name: string, attributes: Record<string, string | number>, ...children: (Node | string)[]): SVGElement {
+  const made = document.createElementNS(NS, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
+  made.append(...children);
+  return made;
+}
+
+function text(placed: Placed, face: { px: number; weight: number; line: number }, fill: string): SVGElement {
+  return element("text", { x: placed.x, y: placed.y, "font-size": face.px, "font-weight": face.weight, fill },
+    ...placed.lines.map((line, i) => element("tspan", i === 0 ? {} : { x: placed.x, dy: face.line }, line)));
+}
+
+/** The drawing below its title and its legend, on the page's background. */
+export function standalone(svg: SVGSVGElement, title: string, key: KeyEntry[] = []): Standalone {
+  const { width, height: drawn } = svg.viewBox.baseVal;
+  const { fontFamily, color: ink } = getComputedStyle(svg);
+  const context = document.createElement("canvas").getContext("2d");
+  const head = headOf(title, key, width, (words, px, weight) => {
+    if (!context) return words.length * px * 0.6;
+    context.font = `${weight} ${px}px ${fontFamily}`;
+    return context.measureText(words).width;
+  });
+  const height = drawn + head.height;
+  const copy = carried(svg);
+  for (const [name, value] of [["y", head.height], ["width", width], ["height", drawn]] as const) copy.setAttribute(name, String(value));
+  const root = element("svg", { width, height, viewBox: `0 0 ${width} ${height}`, "font-family": fontFamily },
+    element("title", {}, title),
+    element("rect", { width: "100%", height: "100%", fill: getComputedStyle(document.body).backgroundColor }),
+    text(head.title, TITLE, ink),
+    ...head.entries.flatMap(({ entry, ...placed }) => [
+      element("path", { d: `M${placed.x - SWATCH - 6} ${placed.y - 4}h${SWATCH}`, fill: "none", stroke: concrete(entry.color), "stroke-width": 3, ...(entry.dash ? { "stroke-dasharray": entry.dash } : {}) }),
+      text(placed, NAME, ink),
+    ]),
+    copy);
+  return { text: new XMLSerializer().serializeToString(root), width, height };
 }
 
 export function download(name: string, type: string, content: BlobPart): void {
@@ -53,15 +93,15 @@ export function fileName(title: string, ending: string): string {
   return `${stem || "plot"}.${ending}`;
 }
 
-export function saveSvg(svg: SVGSVGElement, title: string): void {
-  download(fileName(title, "svg"), "image/svg+xml", standalone(svg, title));
+export function saveSvg(svg: SVGSVGElement, title: string, key: KeyEntry[]): void {
+  download(fileName(title, "svg"), "image/svg+xml", standalone(svg, title, key).text);
 }
 
 /** At twice the size, for screens and slides. */
-export async function savePng(svg: SVGSVGElement, title: string): Promise<void> {
-  const { width, height } = svg.viewBox.baseVal;
+export async function savePng(svg: SVGSVGElement, title: string, key: KeyEntry[]): Promise<void> {
+  const { text, width, height } = standalone(svg, title, key);
   const image = new Image();
-  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(standalone(svg, title))}`;
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
   await image.decode();
   const canvas = document.createElement("canvas");
   canvas.width = width * 2;

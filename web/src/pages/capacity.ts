@@ -4,13 +4,14 @@ import { searches as unpacked } from "../core/chunks";
 import { color } from "../core/colors";
 import { h, replace } from "../core/dom";
 import { interval, percent, plusMinus, rate, si, UNITS, WITHHELD } from "../core/format";
-import { choices, passes } from "../core/rows";
+import { passes } from "../core/rows";
 import { segments, select } from "../parts/controls";
 import { figure } from "../parts/figure";
+import { byAxis, byNatureInLists, filtersOf } from "../parts/filters";
 import { type Column, table } from "../parts/table";
 import { sweep as draw, type Band, type SweepPoint } from "../plots/sweep";
 import type { Context, Page } from "./page";
-import { candidates } from "./sweep";
+import { candidates, keyOf } from "./sweep";
 
 interface Shown {
   id: string;
@@ -29,6 +30,9 @@ const FIGURES: Shown[] = [
   { id: "failed", name: "Failed", of: (p) => p.failed_share, value: percent, axis: percent, log: false },
 ];
 
+/** Said of a rate with a question mark. */
+const UPHELD = "no confirmation upheld it";
+
 export const capacity: Page = {
   id: "capacity",
   title: "Capacity",
@@ -42,7 +46,7 @@ export const capacity: Page = {
     root.append(body);
     void unpacked(chosen.plan).then((found) => {
       const every = found?.searches ?? [];
-      const filters = { languages: state.list("language"), kinds: state.list("kind") };
+      const filters = filtersOf(context);
       const visible = (i: number): boolean => { const c = data.candidates[i]; return c !== undefined && passes(c, filters); };
       const hidden = state.list("hide").map(Number);
       const of = every.filter((s) => visible(s.candidate) && !hidden.includes(s.candidate));
@@ -59,8 +63,7 @@ function controls({ data, state }: Context, all: Capacity[], chosen: Capacity, r
     segments("Figure", FIGURES.map((f) => ({ value: f.id, name: f.name })), shown.id, (cy) => state.set({ cy })),
     h("div", { class: "control-row" },
       all.length > 1 ? select("Plan", all.map((c, i) => ({ value: String(i), name: planName(data, c) })), String(all.indexOf(chosen)), (v) => state.set({ cplan: v })) : null,
-      ...(["language", "kind"] as const).filter((n) => choices(data, n).length > 0).map((n) =>
-        select(n === "language" ? "Language" : "Kind", [{ value: "", name: "all" }, ...choices(data, n).map((v) => ({ value: v, name: v }))], state.get(n) ?? "", (v) => state.set({ [n]: v }))),
+      ...byNatureInLists({ data, state }), ...byAxis({ data, state }),
       rows.length > 1 ? candidates({ data, state }, rows.map((r) => r.candidate), hidden) : null));
 }
 
@@ -76,14 +79,16 @@ function plot({ data, state }: Context, chosen: Capacity, searches: Search[], ro
     if (y === null) return [];
     return [{ x: p.rate_per_s, y, low: null, high: null, name: name(s.candidate), color: color(s.candidate), hollow: !p.sustained, crossed: !p.sustained, note: `${p.sustained ? "sustained" : "not sustained"}, ${p.phase}: ${p.why}` }];
   }));
-  const bands = rows.flatMap((r): Band[] => r.estimate ? [{ at: r.estimate.point, from: r.estimate.low, to: r.estimate.high, color: color(r.candidate), text: `${r.lower_bound ? "≥ " : ""}${si(r.estimate.point)}/s` }] : []);
+  const bands = rows.flatMap((r): Band[] => r.estimate ? [{ at: r.estimate.point, from: r.estimate.low, to: r.estimate.high, color: color(r.candidate), text: `${r.lower_bound ? "≥ " : ""}${si(r.estimate.point)}/s${r.unconfirmed > 0 ? " ?" : ""}` }] : []);
+  const order = (p: SweepPoint): number => data.candidates.findIndex((c) => c.label === p.name);
   const log = state.get("cscale") === null ? shown.log : state.get("cscale") === "log";
   const xs = points.map((p) => p.x);
   const logX = Math.max(...xs) / Math.min(...xs) >= 8;
   return figure({
     id: "plot-capacity",
     title: `${shown.name === "Carried" || shown.name === "Failed" ? shown.name : `Response ${shown.name}`} against offered load`,
-    caption: `Each mark is a probe: a dot was sustained (${chosen.slo}), a cross was not. The line is the rate that was found, the band its interval: of one search from the highest rate that was sustained to the lowest that was not, of several 95 % over searches.`,
+    legend: keyOf([...points].sort((a, b) => order(a) - order(b))),
+    caption: `Each mark is a probe: a dot was sustained (${chosen.slo}), a cross was not.${rows.some((r) => r.unconfirmed > 0) ? " ? marks a rate that no confirmation upheld." : ""} The line is the rate that was found, the band its interval: of one search from the highest rate that was sustained to the lowest that was not, of several 95 % over searches.`,
     controls: [segments("Scale", [{ value: "linear", name: "Linear" }, { value: "log", name: "Log" }], log ? "log" : "linear", (cscale) => state.set({ cscale }))],
     draw: (width) => draw({ points, bands, xLabel: "requests per second offered", xFormat: si, yFormat: shown.axis, value: shown.value, logX, logY: log, diagonal: shown.id === "carried" && !logX && !log, connect: false }, width),
     table: () => ({
@@ -95,9 +100,12 @@ function plot({ data, state }: Context, chosen: Capacity, searches: Search[], ro
 
 function answers({ data, state }: Context, chosen: Capacity, rows: CapacityRow[]): HTMLElement {
   const label = (r: CapacityRow): string => data.candidates[r.candidate]?.label ?? "";
+  const doubt = (r: CapacityRow): HTMLElement | null => r.unconfirmed === 0 ? null
+    : h("small", { class: "wrap" }, r.searches === 1 ? UPHELD : `in ${r.unconfirmed} of ${r.found} searches ${UPHELD}`);
   const columns: Column<CapacityRow>[] = [
     { id: "cc", name: "Candidate", header: true, value: label, cell: (r) => h("span", { class: "name" }, h("span", { class: "chip", style: `background:${color(r.candidate)}`, "aria-hidden": "true" }), label(r)) },
-    { id: "cr", name: "Sustained", unit: "req/s", numeric: true, value: (r) => r.estimate?.point ?? null, cell: (r) => r.estimate ? [`${r.lower_bound ? "≥ " : ""}${rate(r.estimate.point)}`, h("small", null, r.edge ? "" : plusMinus(r.estimate))] : WITHHELD },
+    { id: "cr", name: "Sustained", unit: "req/s", numeric: true, value: (r) => r.estimate?.point ?? null, cell: (r) => r.estimate ? [`${r.lower_bound ? "≥ " : ""}${rate(r.estimate.point)}${r.unconfirmed > 0 ? " ?" : ""}`, h("small", null, r.edge ? "" : plusMinus(r.estimate)), doubt(r)] : WITHHELD,
+      files: [{ name: "Sustained: bound", value: (r) => (r.estimate && r.lower_bound ? "≥" : "") }, { name: "Searches that no confirmation upheld", value: (r) => r.unconfirmed }] },
     { id: "cl", name: "From", unit: "req/s", numeric: true, value: (r) => r.estimate?.low ?? null, cell: (r) => r.estimate?.low == null ? WITHHELD : rate(r.estimate.low) },
     { id: "ch", name: "To", unit: "req/s", numeric: true, value: (r) => r.estimate?.high ?? null, cell: (r) => r.estimate?.high == null ? WITHHELD : rate(r.estimate.high) },
     { id: "ci", name: "The interval", value: (r) => r.edge ? "one search" : "95 % over searches", cell: (r) => r.estimate === null ? "not even the lowest rate was sustained" : r.lower_bound ? "the client was the limit" : r.estimate.low === null ? interval(r.estimate, "per_s") : r.edge ? "sustained, to not sustained" : "95 % over searches" },

@@ -1,7 +1,9 @@
 /** What somebody published beside ours: conclusions judged, how far the orders agree, what is doubted. */
-import type { Conclusion, RunData } from "../data";
+import type { Conclusion } from "../data";
 import { h } from "../core/dom";
 import { facts } from "../parts/facts";
+import type { Context } from "./page";
+import { sourceTable } from "./source";
 
 const TONE: Record<string, [string, string, string]> = { holds: ["HOLDS", "✓", "good"], fails: ["FAILS", "✗", "bad"], undecided: ["UNDECIDED", "?", "info"] };
 
@@ -17,7 +19,8 @@ function byPlan(c: Conclusion): HTMLElement | null {
     h("ul", { class: "reasons" }, c.plans.map((p) => h("li", null, h("b", null, p.plan), ` ${p.here} `, judged(p.verdict), p.why ? h("small", null, p.why) : null))));
 }
 
-export function conclusions(data: RunData): HTMLElement | null {
+export function conclusions(context: Context): HTMLElement | null {
+  const { data } = context;
   const { source } = data;
   const list = data.conclusions ?? [];
   if (!source && list.length === 0) return null;
@@ -34,5 +37,6 @@ export function conclusions(data: RunData): HTMLElement | null {
         h("td", null, judged(c.verdict), c.why ? h("small", null, c.why) : null, byPlan(c))))))) : null,
     source && source.agreement.length > 0 ? h("div", null, h("h3", null, "Do both orders agree?"), h("ul", { class: "reasons" }, source.agreement.map((said) => h("li", null, said)))) : null,
     source && source.doubts.length > 0 ? h("div", null, h("h3", null, "Figures of the source in doubt"), h("ul", { class: "reasons" }, source.doubts.map(([who, why]) => h("li", null, h("b", null, who), `: ${why}`)))) : null,
-    source ? facts([["In its tables, and not measured here", source.not_here.join(", ")]]) : null);
+    sourceTable(context),
+    source ? facts([["In its tables, and not measured here", source.not_here.join(", ")], ...source.facts]) : null);
 }

@@ -4,7 +4,7 @@ import { color } from "../core/colors";
 import { h } from "../core/dom";
 import { interval, ratio, significant, UNITS, WITHHELD } from "../core/format";
 import { command } from "../parts/facts";
-import { type Column, table } from "../parts/table";
+import { type Column, estimateFiles, table } from "../parts/table";
 import { badge } from "../parts/verdict";
 import type { Context } from "./page";
 
@@ -15,6 +15,7 @@ export function duet({ data, state }: Context): HTMLElement | null {
   const figure = (row: DuetRow): string => data.figures[row.figure]?.title ?? "";
   const side = (id: "a" | "b"): Column<DuetRow> => ({
     id: `duet-${id}`, name: name(both[id]), numeric: true, value: (row) => row[id]?.estimate.point ?? null,
+    files: estimateFiles<DuetRow>(name(both[id]), (row) => row[id] && { estimate: row[id].estimate, lower_bound: row[id].at_least }),
     cell: (row) => sideCell(row, row[id]),
   });
   const unitOf = (row: DuetRow): keyof typeof UNITS => data.figures[row.figure]?.unit ?? "per_s";
@@ -28,7 +29,7 @@ export function duet({ data, state }: Context): HTMLElement | null {
     { id: "duet-figure", name: "Figure", header: true, cell: figure, value: figure },
     ...(both.amounts.length > 1 ? [{ id: "duet-plan", name: "Plan", cell: (row: DuetRow) => data.plans[row.plan]?.name ?? "", value: (row: DuetRow) => data.plans[row.plan]?.name ?? "" }] : []),
     { id: "duet-finding", name: "Finding", value: (row) => row.verdict, cell: (row) => badge(row.finding, row.why ? [{ title: "", detail: row.why, advice: "" }] : [], row.verdict) },
-    { id: "duet-ratio", name: "Ratio", unit: `${name(both.b)} over ${name(both.a)}`, numeric: true, value: (row) => row.ratio?.point ?? null, cell: (row) => [row.ratio ? `${ratio(row.ratio)} (${row.change})` : WITHHELD, h("small", null, ends(row))] },
+    { id: "duet-ratio", name: "Ratio", unit: `${name(both.b)} over ${name(both.a)}`, numeric: true, value: (row) => row.ratio?.point ?? null, files: estimateFiles<DuetRow>("Ratio", (row) => ({ estimate: row.ratio })).slice(0, 2), cell: (row) => [row.ratio ? `${ratio(row.ratio)} (${row.change})` : WITHHELD, h("small", null, ends(row))] },
     { id: "duet-noise", name: "A/A", numeric: true, value: (row) => row.noise, cell: (row) => row.noise },
     side("a"), side("b"),
   ];

@@ -1,13 +1,14 @@
 /** The ranking of an experiment: plot, table, what was published, and what is said of each row. */
-import type { Figure, Ratios, RunData } from "../data";
+import type { Figure, Ratios, RunData, Short } from "../data";
 import { ratios } from "../core/chunks";
 import { color } from "../core/colors";
 import { h, replace } from "../core/dom";
 import { duration, interval, plusMinus, rank, ratio, UNITS, WITHHELD } from "../core/format";
-import { choices, ranking, saidOf, type Filters, type Shown, shown } from "../core/rows";
+import { publishedRatio, type PublishedRatio, ranking, ratioTo, saidOf, type Filters, type Shown, shown } from "../core/rows";
 import { segments, select } from "../parts/controls";
 import { figure as figureBox } from "../parts/figure";
-import { type Column, table } from "../parts/table";
+import { byAxis, byNature, filtersOf } from "../parts/filters";
+import { type Column, estimateFiles, table } from "../parts/table";
 import { badge, reasonList } from "../parts/verdict";
 import { type Axis, type Dot, domain, dots } from "../plots/dots";
 import type { Context, Page } from "./page";
@@ -25,12 +26,12 @@ export const experiment: Page = {
     const chosen = data.candidates.findIndex((c) => c.label === state.get("base"));
     const baseline = chosen >= 0 ? chosen : data.head.baseline;
     const draw = (all: Ratios | null): void => {
-      const filters: Filters = { languages: state.list("language"), kinds: state.list("kind") };
+      const filters = filtersOf(context);
       const rows = shown(data, plan, figure, filters, baseline, all);
       replace(root, duet(context), controls(context, plan, figure, baseline),
         rankingFigure(context, rows, plan, figure, baseline),
         rankingTable(context, rows, plan, figure, baseline, all, filters),
-        remarks(rows), data.spread ? h("p", { class: "note" }, data.spread) : null, conclusions(data), skipped(data));
+        remarks(rows), data.spread ? h("p", { class: "note" }, data.spread) : null, conclusions(context), skipped(data));
     };
     draw(null);
     // Ratios to another baseline than the experiment's, and of other figures in the table.
@@ -44,23 +45,14 @@ function clamp(index: number, length: number): number {
 
 function controls(context: Context, plan: number, figure: number, baseline: number | null): HTMLElement {
   const { data, state } = context;
-  const filter = (name: "language" | "kind"): HTMLElement | null => {
-    const found = choices(data, name);
-    if (found.length === 0) return null;
-    const active = state.list(name);
-    const toggle = (value: string): void => {
-      const next = active.includes(value) ? active.filter((v) => v !== value) : [...active, value];
-      state.set({ [name]: next.join(",") });
-    };
-    return h("div", { class: "filter", role: "group", "aria-label": `Filter by ${name}` },
-      found.map((value) => h("button", { type: "button", class: "pill", "aria-pressed": String(active.includes(value)), "data-filter": value, onclick: () => toggle(value) }, value)));
-  };
+  // Without one, a browser would show the first of the list as if it were chosen.
+  const none = data.head.baseline === null ? [{ value: "", name: "none" }] : [];
   return h("section", { class: "controls", "aria-label": "What is shown" },
     segments("Figure", data.figures.map((f) => ({ value: f.id, name: f.title, title: f.explain })), data.figures[figure]?.id ?? "", (value) => state.set({ figure: value, sort: null })),
     h("div", { class: "control-row" },
       data.plans.length > 1 ? select("Plan", data.plans.map((p, i) => ({ value: String(i), name: p.name === p.describe ? p.name : `${p.name}: ${p.describe}` })), String(plan), (value) => state.set({ plan: value })) : null,
-      select("Baseline", data.candidates.map((c) => ({ value: c.label, name: c.label })), baseline === null ? "" : data.candidates[baseline]?.label ?? "", (value) => state.set({ base: value })),
-      filter("language"), filter("kind")));
+      select("Baseline", [...none, ...data.candidates.map((c) => ({ value: c.label, name: c.label }))], baseline === null ? "" : data.candidates[baseline]?.label ?? "", (value) => state.set({ base: value })),
+      ...byNature(context), ...byAxis(context)));
 }
 
 function rankingFigure(context: Context, rows: Shown[], plan: number, index: number, baseline: number | null): HTMLElement {
@@ -93,7 +85,7 @@ function rankingFigure(context: Context, rows: Shown[], plan: number, index: num
       "Click: make it the baseline",
     ].filter(Boolean).join("\n"),
   }));
-  const axes = segments("Axis", [
+  const axes = segments("Scale", [
     { value: "zero", name: "From 0" }, { value: "fit", name: "Fit", title: "Only the range of the figures: differences and intervals enlarged" }, { value: "log", name: "Log" },
   ], axis, (value) => state.set({ axis: value === "zero" ? null : value }));
   const noted = rows.some((r) => r.published) ? " A diamond is the published figure." : "";
@@ -106,8 +98,8 @@ function rankingFigure(context: Context, rows: Shown[], plan: number, index: num
     controls: [axes],
     draw: (width) => dots({ dots: list, axis, axisLabel: unit.label, format: unit.axis, moreIsBetter: figure.more_is_better, reference: base, choose: (key) => state.set({ base: key }) }, width),
     table: () => ({
-      head: ["Place", "Candidate", figure.title, "95 % low", "95 % high", "Trials", "Ratio", "Ratio low", "Ratio high", "Verdict"],
-      rows: rows.map(({ row, candidate, ratio: over, cell }) => [rank(row.rank), candidate.label, row.estimate?.point ?? null, row.estimate?.low ?? null, row.estimate?.high ?? null, row.estimate?.n ?? 0, over?.point ?? null, over?.low ?? null, over?.high ?? null, cell?.verdict ?? ""]),
+      head: ["Place", "Candidate", figure.title, "95 % low", "95 % high", "Bound", "Mark", "Trials", "Ratio", "Ratio low", "Ratio high", "Verdict"],
+      rows: rows.map(({ row, candidate, ratio: over, cell }) => [rank(row.rank), candidate.label, row.estimate?.point ?? null, row.estimate?.low ?? null, row.estimate?.high ?? null, row.censored_at_ns !== undefined ? `> ${row.censored_at_ns} ns` : row.lower_bound ? "≥" : "", row.mark, row.estimate?.n ?? 0, over?.point ?? null, over?.low ?? null, over?.high ?? null, cell?.verdict ?? ""]),
     }),
   });
 }
@@ -133,6 +125,7 @@ function rankingTable(
       numeric: true,
       current: f === index,
       value: (r) => of(f, r.index)?.estimate?.point ?? null,
+      files: estimateFiles<Shown>(figure.title, (r) => { const row = of(f, r.index); return row && { ...row, beyond: row.censored_at_ns }; }),
       cell: (r) => {
         const row = of(f, r.index);
         if (!row) return WITHHELD;
@@ -140,7 +133,7 @@ function rankingTable(
       },
     }));
   const columns: Column<Shown>[] = [
-    { id: "place", name: "Place", cell: (r) => rank(r.row.rank), value: (r) => r.row.rank?.[0] ?? null },
+    { id: "place", name: "Place", cell: (r) => rank(r.row.rank), value: (r) => r.row.rank?.[0] ?? null, files: [{ name: "Place: to", value: (r) => r.row.rank?.[1] ?? null }, { name: "Place: tie", value: (r) => r.row.tie }] },
     {
       id: "candidate", name: "Candidate", header: true, value: (r) => r.candidate.label,
       cell: (r) => [h("span", { class: "name" }, h("span", { class: "chip", style: `background:${color(r.index)}`, "aria-hidden": "true" }), r.candidate.label),
@@ -151,11 +144,12 @@ function rankingTable(
     {
       id: "ratio", name: `× ${baseName || "baseline"}`, unit: data.figures[index]?.title ?? "", numeric: true,
       value: (r) => r.ratio?.point ?? null,
+      files: [{ name: "Ratio: 95 % low", value: (r) => r.ratio?.low ?? null }, { name: "Ratio: 95 % high", value: (r) => r.ratio?.high ?? null }],
       cell: (r) => r.index === baseline ? h("span", { class: "is-baseline" }, "baseline") : [
         ratio(r.ratio), h("small", null, r.ratio && r.ratio.low !== null && r.ratio.high !== null ? `${r.ratio.low.toPrecision(3)} – ${r.ratio.high.toPrecision(3)}` : r.ratio?.why ?? ""),
         h("button", { type: "button", class: "quiet tiny", "data-base": r.candidate.label, "aria-label": `Compare with ${r.candidate.label}`, onclick: () => state.set({ base: r.candidate.label }) }, "compare")],
     },
-    ...(rows.some((r) => r.published) ? [{ id: "published", name: "Published", numeric: true, value: (r: Shown) => r.published?.value ?? null, cell: (r: Shown) => r.published ? [UNITS[data.figures[index]?.unit ?? "per_s"].value(r.published.value), h("small", { title: r.published.source, class: "wrap" }, r.published.doubt ? `doubted: ${r.published.doubt}` : r.published.ratio ? `${r.published.ratio.toPrecision(3)} ×` : "")] : WITHHELD }] : []),
+    ...(rows.some((r) => r.published) ? [publishedColumn(data, index, baseline)] : []),
     ...(data.candidates.some((c) => c.language) ? [{ id: "language", name: "Language", value: (r: Shown) => r.candidate.language, cell: (r: Shown) => [r.candidate.language ?? WITHHELD, h("small", null, r.candidate.kind ?? "")] }] : []),
     ...(rows.some((r) => r.cell?.failed) ? [{ id: "failed", name: "Failed", numeric: true, value: (r: Shown) => r.cell?.failed ?? null, cell: (r: Shown) => (r.cell?.failed ?? 0).toLocaleString("en-US") }] : []),
   ];
@@ -163,8 +157,40 @@ function rankingTable(
     title: `${data.head.name} ${data.plans[plan]?.name ?? ""}`,
     columns, rows, sort: state.get("sort"), onSort: (sort) => state.set({ sort }),
     rowClass: (r) => (r.index === baseline ? "base" : ""),
-    json: () => ({ run: data.head, plan: data.plans[plan], filters, baseline: baseName, rows: rows.map((r) => ({ ...r.candidate, figures: Object.fromEntries(data.figures.map((f, i) => [f.id, of(i, r.index)?.estimate ?? null])), ratio: r.ratio, cell: r.cell })), ratios: all?.candidates.length ?? undefined }),
+    json: () => ({
+      run: data.head, plan: data.plans[plan], filters, baseline: baseName,
+      rows: rows.map((r) => ({
+        ...r.candidate,
+        figures: Object.fromEntries(data.figures.map((f, i) => [f.id, whole(of(i, r.index), baseline === data.head.baseline ? of(i, r.index)?.ratio ?? null : baseline === null ? null : ratioTo(all, i, r.index, baseline))])),
+        ratio: r.ratio, cell: r.cell,
+        published: r.published && { ...r.published, ratio: publishedRatio(data, r.published, baseline).ratio },
+      })),
+    }),
   }));
+}
+
+/** A figure with all that is known of it, flat. */
+function whole(row: Shown["row"] | undefined, over: Short | null): Record<string, unknown> | null {
+  if (!row) return null;
+  const { candidate: _, estimate, ...rest } = row;
+  return { ...(estimate ?? { point: null, low: null, high: null, n: 0 }), ...rest, ratio: over };
+}
+
+/** The source's figure, and its ratio to its own of the baseline. */
+function publishedColumn(data: RunData, index: number, baseline: number | null): Column<Shown> {
+  const unit = UNITS[data.figures[index]?.unit ?? "per_s"];
+  const over = (r: Shown): PublishedRatio => r.published ? publishedRatio(data, r.published, baseline) : { ratio: null, why: "" };
+  return {
+    id: "published", name: "Published", numeric: true,
+    value: (r) => r.published?.value ?? null,
+    files: [{ name: "Published: ratio", value: (r) => over(r).ratio }, { name: "Published: doubt", value: (r) => r.published?.doubt ?? null }],
+    cell: (r) => {
+      if (!r.published) return WITHHELD;
+      const { ratio: theirs, why } = over(r);
+      const said = r.published.doubt ? `doubted: ${r.published.doubt}` : theirs === null ? "" : `${theirs.toPrecision(3)} ×`;
+      return h("span", { title: why || r.published.source }, unit.value(r.published.value), h("small", { class: "wrap" }, said || WITHHELD));
+    },
+  };
 }
 
 function remarks(rows: Shown[]): HTMLElement | null {

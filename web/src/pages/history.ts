@@ -7,7 +7,7 @@ import { interval, percent, plusMinus, thousands, UNITS, when, WITHHELD } from "
 import type { State } from "../core/state";
 import { segments, select } from "../parts/controls";
 import { figure as figureBox } from "../parts/figure";
-import { type Column, table } from "../parts/table";
+import { type Column, estimateFiles, table } from "../parts/table";
 import { historyPlot, type HistoryLine } from "../plots/history";
 
 /** Lines that can be told apart. */
@@ -132,7 +132,7 @@ function drawing(state: State, group: Group, { f, i }: { f: HistoryFigure; i: nu
     title: `${f.title} over ${byRun ? "runs" : "time"}: ${group.name}`,
     caption: "A dot is a run: the mean of its trials that count, with its 95 % interval. The thick line is the level between changes, a dashed line a change, with its commit. A hollow dot is a lower bound and takes no part in the tests.",
     legend: lines.map((l) => ({ name: l.name, color: l.color, ...(l.dash ? { dash: l.dash } : {}) })),
-    controls: [segments("Axis", [{ value: "fit", name: "Fit", title: "Only the range of the figures: differences enlarged" }, { value: "zero", name: "From 0" }], zero ? "zero" : "fit", (v) => state.set({ axis: v === "zero" ? v : null }))],
+    controls: [segments("Scale", [{ value: "fit", name: "Fit", title: "Only the range of the figures: differences enlarged" }, { value: "zero", name: "From 0" }], zero ? "zero" : "fit", (v) => state.set({ axis: v === "zero" ? v : null }))],
     draw: (width) => historyPlot({ lines, names, zero, format: unit.axis }, width),
     table: () => ({
       head: ["Candidate", "At", "Commit", f.title, "95 % low", "95 % high", "At least", "Trials", "Version", "Run log"],
@@ -155,7 +155,7 @@ function changes(data: HistoryData, state: State, figure: number, all: Group[]):
   const columns: Column<Row>[] = [
     { id: "hw", name: "Change", value: (r) => r.c.word, cell: (r) => h("span", { class: `badge ${LOOKS[r.c.word][0]}` }, h("span", { "aria-hidden": "true" }, LOOKS[r.c.word][1]), ` ${r.c.word.toLowerCase()}`) },
     { id: "hs", name: "Series", header: true, value: (r) => `${r.s.candidate} · ${r.s.plan} · ${r.s.experiment}`, cell: (r) => [h("span", { class: "name" }, r.s.candidate), h("small", null, `${r.s.plan} · ${r.s.experiment}`)] },
-    { id: "hz", name: "Size", numeric: true, value: (r) => r.c.ratio.point, cell: (r) => [r.c.size, h("small", null, r.c.ratio.low === null || r.c.ratio.high === null ? r.c.ratio.why ?? "" : `${r.c.ratio.low.toPrecision(3)} – ${r.c.ratio.high.toPrecision(3)} ×`)] },
+    { id: "hz", name: "Size", numeric: true, value: (r) => r.c.ratio.point, files: estimateFiles<Row>("Size", (r) => ({ estimate: r.c.ratio })).slice(0, 2), cell: (r) => [r.c.size, h("small", null, r.c.ratio.low === null || r.c.ratio.high === null ? r.c.ratio.why ?? "" : `${r.c.ratio.low.toPrecision(3)} – ${r.c.ratio.high.toPrecision(3)} ×`)] },
     { id: "ha", name: "Since", value: (r) => r.c.at, cell: (r) => h("span", { class: "nowrap" }, when(r.c.at)) },
     { id: "hc", name: "Commits", value: (r) => `${commitOf(r.c.commit_before)}..${commitOf(r.c.commit_after)}`, cell: (r) => r.c.commit_after ? h("code", null, r.c.commit_before && r.c.commit_before !== r.c.commit_after ? `${commitOf(r.c.commit_before)}..${commitOf(r.c.commit_after)}` : commitOf(r.c.commit_after)) : WITHHELD },
     { id: "hb", name: "With it", value: (r) => r.c.also.join("; "), cell: (r) => r.c.also.length > 0 ? r.c.also.map((a) => h("small", null, a)) : WITHHELD },
@@ -173,7 +173,7 @@ function runsTable(state: State, { f, i }: { f: HistoryFigure; i: number }, chos
   const columns: Column<Row>[] = [
     { id: "ra", name: "Run", header: true, value: (r) => r.at, cell: (r) => { const href = r.one.p.href[r.k]; const text = h("span", { class: "nowrap" }, when(r.at)); return [href ? h("a", { href }, text) : text, h("small", null, r.one.p.file[r.k] ?? "")]; } },
     { id: "rs", name: "Candidate", value: (r) => r.one.s.candidate, cell: (r) => h("span", { class: "name" }, h("span", { class: "chip", style: `background:${r.one.color}`, "aria-hidden": "true" }), r.one.s.candidate) },
-    { id: "rf", name: f.title, numeric: true, value: (r) => r.e?.point ?? null, cell: (r) => r.e ? [`${r.bound ? "≥ " : ""}${unit.value(r.e.point)}`, h("small", { title: interval(r.e, f.unit) }, plusMinus(r.e) || r.e.why || "")] : WITHHELD },
+    { id: "rf", name: f.title, numeric: true, value: (r) => r.e?.point ?? null, files: estimateFiles<Row>(f.title, (r) => ({ estimate: r.e, lower_bound: r.bound })), cell: (r) => r.e ? [`${r.bound ? "≥ " : ""}${unit.value(r.e.point)}`, h("small", { title: interval(r.e, f.unit) }, plusMinus(r.e) || r.e.why || "")] : WITHHELD },
     { id: "rc", name: "Commit", value: (r) => r.one.p.commit[r.k] ?? null, cell: (r) => r.one.p.commit[r.k] ? h("code", { title: r.one.p.commit[r.k] ?? "" }, commitOf(r.one.p.commit[r.k] ?? null)) : WITHHELD },
     { id: "rv", name: "Version", value: (r) => r.one.p.version[r.k] ?? null, cell: (r) => r.one.p.version[r.k] ?? WITHHELD },
     { id: "rp", name: "Prony", value: (r) => r.one.p.tool_version[r.k] ?? null, cell: (r) => r.one.p.tool_version[r.k] ?? WITHHELD },

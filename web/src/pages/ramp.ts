@@ -64,7 +64,7 @@ export const ramp: Page = {
       const ofRate = first.head.stages?.[0]?.to_rate_per_s != null;
       const single = chosen.length === 1;
       const line: Line = { name: "asked for", color: "var(--ink-3)", dash: "4 3", points: asked(first.head, first.detail.warmup_ns / 1e9, end) };
-      const panes = panels(chosen).map((p) => p.id === (ofRate ? "throughput" : "connections")
+      const panes = panels({ data, state }, chosen).map((p) => p.id === (ofRate ? "throughput" : "connections")
         ? { ...p, lines: [...p.lines.map((l) => (single ? { ...l, name: "carried" } : l)), line] } : p);
       const points = (column: (c: (typeof chosen)[number]) => (number | null)[]): SweepPoint[] => chosen.flatMap((c) => {
         const series = c.picture.series;
@@ -77,7 +77,7 @@ export const ramp: Page = {
         });
       });
       const scatter = (id: string, title: string, found: SweepPoint[], unit: "per_s" | "ns"): HTMLElement => figure({
-        id, title, caption: "A point a second; hollow where requests failed.",
+        id, title, caption: "A point a second; hollow where requests failed.", key: single ? [] : legendOf(chosen),
         draw: (width) => sweep({ points: found, xLabel: "connections open", xFormat: si, yFormat: UNITS[unit].axis, value: UNITS[unit].value, logX: false, logY: false, diagonal: false, connect: false }, width),
         table: () => ({ head: ["What", "Connections", title], rows: found.map((p) => [p.name, p.x, p.y]) }),
       });

@@ -3,9 +3,10 @@ import type { Against, RunData, Sweep } from "../data";
 import { color, dash } from "../core/colors";
 import { h } from "../core/dom";
 import { duration, plusMinus, si, thousands, UNITS, words } from "../core/format";
-import { choices, passes, ranking } from "../core/rows";
+import { passes, ranking } from "../core/rows";
 import { segments, select } from "../parts/controls";
-import { figure as figureBox } from "../parts/figure";
+import { figure as figureBox, type LegendEntry } from "../parts/figure";
+import { byAxis, byNatureInLists, filtersOf } from "../parts/filters";
 import { sweep as draw, type SweepPoint } from "../plots/sweep";
 import type { Context, Page } from "./page";
 
@@ -71,7 +72,7 @@ export const sweep: Page = {
       .reduce<{ f: (typeof figures)[number]["f"]; i: number; points: number } | undefined>((best, f) => f.points > (best?.points ?? 0) ? f : best, undefined);
     const current = find(state.get("y") ?? "") ?? known ?? figures[0];
     if (!current) return;
-    const filters = { languages: state.list("language"), kinds: state.list("kind") };
+    const filters = filtersOf({ data, state });
     const hidden = state.list("hide").map(Number);
     const all = sweepPoints(data, chosen, current.i)
       .filter((p) => { const c = data.candidates[p.candidate]; return c !== undefined && passes(c, filters); });
@@ -81,8 +82,7 @@ export const sweep: Page = {
       h("div", { class: "control-row" },
         possible.length > 1 ? segments("Against", possible.map((a) => ({ value: a, name: AGAINST[a].name })), against, (v) => state.set({ against: v, y: null, sweep: null })) : null,
         along.length > 1 ? select("Of", along.map((s, i) => ({ value: String(i), name: s.title })), String(along.indexOf(chosen)), (v) => state.set({ sweep: v })) : null,
-        ...(["language", "kind"] as const).filter((n) => data.experiment && choices(data, n).length > 0).map((n) =>
-          select(n === "language" ? "Language" : "Kind", [{ value: "", name: "all" }, ...choices(data, n).map((v) => ({ value: v, name: v }))], state.get(n) ?? "", (v) => state.set({ [n]: v }))),
+        ...byNatureInLists({ data, state }), ...byAxis({ data, state }),
         candidates({ data, state }, [...new Set(all.map((p) => p.candidate))], hidden))));
     const unit = UNITS[current.f.unit];
     const time = current.f.unit === "ns";
@@ -94,6 +94,7 @@ export const sweep: Page = {
       id: "plot-sweep",
       title: `${current.f.title} against ${whereTo}${chosen.title ? `: ${chosen.title}` : ""}`,
       caption: `${caption}${chosen.capacity ? " Its rate is the highest that was sustained; other figures are of the load that confirmed it." : ""} Bars are 95 % intervals. A hollow point is doubtful, overloaded, censored or a lower bound.`,
+      legend: keyOf([...points].sort((a, b) => a.candidate - b.candidate)),
       controls: [segments("Scale", [{ value: "linear", name: "Linear" }, { value: "log", name: "Log" }], logY ? "log" : "linear", (scale) => state.set({ scale }))],
       draw: (width) => draw({ points, xLabel, xFormat: si, yFormat: unit.axis, value: unit.value, logX, logY, diagonal: against === "rate" && current.f.id === "throughput" && !logX && !logY, connect: true }, width),
       table: () => ({ head: ["Candidate", xLabel, current.f.title, "95 % low", "95 % high", "Note"], rows: points.map((p) => [p.name, p.x, p.y, p.low, p.high, p.note]) }),
@@ -105,6 +106,12 @@ export const sweep: Page = {
     }
   },
 };
+
+/** Who is drawn, each once. */
+export function keyOf(points: SweepPoint[]): LegendEntry[] {
+  const found = new Map(points.map((p) => [p.name, { name: p.name, color: p.color, ...(p.dash ? { dash: p.dash } : {}) }]));
+  return [...found.values()];
+}
 
 /** A button a candidate: what it shows and hides is kept in the address. */
 export function candidates({ data, state }: Context, present: number[], hidden: number[]): HTMLElement {

@@ -74,6 +74,16 @@ export function seriesPoints(p: Picture["series"], column: (number | null)[], pl
   });
 }
 
+/** The percentiles of a series, the tail last. */
+const KEPT = [["p50_ns", "p50"], ["p90_ns", "p90"], ["p99_ns", "p99"], ["max_ns", "max"]] as const;
+export type Kept = (typeof KEPT)[number][0];
+
+/** Those that any of the trials has in any second, and the one that several are compared by: p99 where it is known. */
+export function percentilesOf(chosen: { picture: Picture }[], asked: string | null): { known: Kept[]; current: Kept } {
+  const known = KEPT.map(([key]) => key).filter((key) => chosen.some((c) => c.picture.series[key].some((v) => v !== null)));
+  return { known, current: known.find((key) => key === asked) ?? known.find((key) => key === "p99_ns") ?? known.at(-1) ?? "p99_ns" };
+}
+
 export interface Panel {
   id: string;
   title: string;
@@ -82,19 +92,23 @@ export interface Panel {
   value: (v: number) => string;
   log?: boolean;
   least?: number;
+  controls?: HTMLElement[];
 }
 
 /** Panels over one time axis, of one trial or of several overlaid. */
-export function panels(chosen: WithPicture[]): Panel[] {
+export function panels({ state }: Context, chosen: WithPicture[]): Panel[] {
   const single = chosen.length === 1;
   const each = (points: (c: WithPicture) => [number, number | null][]): Line[] => chosen.map((c) => ({ name: c.name, color: c.color, dash: c.dash, points: points(c), area: single }));
   const one = chosen[0] as WithPicture;
+  const { known, current } = percentilesOf(chosen, state.get("tq"));
+  const nameOf = (key: Kept): string => KEPT.find(([k]) => k === key)?.[1] ?? "";
   const percentiles: Line[] = single
-    ? ([["p50_ns", "p50"], ["p90_ns", "p90"], ["p99_ns", "p99"], ["max_ns", "max"]] as const).map(([key, name], k) => ({ name, color: PART[k] ?? one.color, points: seriesPoints(one.picture.series, one.picture.series[key]), thin: name === "max" }))
-    : each((c) => seriesPoints(c.picture.series, c.picture.series.p99_ns)).map((l) => ({ ...l, area: false }));
+    ? KEPT.map(([key, name], k) => ({ name, color: PART[k] ?? one.color, points: seriesPoints(one.picture.series, one.picture.series[key]), thin: name === "max" }))
+    : each((c) => seriesPoints(c.picture.series, c.picture.series[current])).map((l) => ({ ...l, area: false }));
   const found: Panel[] = [
     { id: "throughput", title: "Requests per second", lines: each((c) => seriesPoints(c.picture.series, c.picture.series.completed_per_s)), format: si, value: (v) => `${rate(v)}/s` },
-    { id: "latency", title: single ? "Response: p50, p90, p99, max" : "Response: p99", lines: percentiles, format: axisDuration, value: duration, log: true },
+    { id: "latency", title: single ? "Response: p50, p90, p99, max" : `Response: ${nameOf(current)}`, lines: percentiles, format: axisDuration, value: duration, log: true,
+      ...(single || known.length < 2 ? {} : { controls: [segments("Percentile", known.map((value) => ({ value, name: nameOf(value) })), current, (tq) => state.set({ tq }))] }) },
     { id: "failed", title: "Failed per second", lines: each((c) => seriesPoints(c.picture.series, c.picture.series.failed_per_s)), format: si, value: (v) => `${rate(v)}/s`, least: 1 },
     { id: "connections", title: "Connections open", lines: each((c) => seriesPoints(c.picture.series, c.picture.series.connections, 1)), format: si, value: thousands },
   ];
@@ -163,7 +177,8 @@ export function timeFigure(panel: Panel, seconds: [number, number], withLegend: 
   return figure({
     id: `plot-${panel.id}`,
     title: panel.title,
-    ...(withLegend ? { legend: legendOf(panel.lines.map((l) => ({ name: l.name, color: l.color, ...(l.dash ? { dash: l.dash } : {}) }))) } : {}),
+    ...(panel.controls ? { controls: panel.controls } : {}),
+    ...(withLegend ? { legend: legendOf(panel.lines) } : panel.lines.length > 1 ? { key: legendOf(panel.lines) } : {}),
     draw: (width) => time(options, width),
     table: () => linesTable(panel),
   });
@@ -198,7 +213,7 @@ function overTime(context: Context, chosen: WithPicture[]): HTMLElement {
   const client = chosen.map((c) => `${c.name}: ${percent(c.detail.client.cpu_ns / c.detail.duration_ns)} of one core by ${c.detail.client.threads} ${c.detail.client.threads === 1 ? "thread" : "threads"}, busiest ${percent(c.detail.client.busiest_worker)}, ${bytes(c.detail.client.max_rss_bytes)} at most`);
   return h("section", null, h("h2", null, "Over the window"),
     single ? null : legend(legendOf(chosen)),
-    h("div", { class: "panes" }, panels(chosen).map((panel) => timeFigure(panel, [0, end], panel.id === "cores" || (single && panel.lines.length > 1)))),
+    h("div", { class: "panes" }, panels(context, chosen).map((panel) => timeFigure(panel, [0, end], panel.id === "cores" || (single && panel.lines.length > 1)))),
     coreMap(context, chosen, end),
     h("p", { class: "note" }, h("b", null, "The client over the whole window. "), client.join(" · "), "."));
 }
@@ -208,7 +223,7 @@ function heatMap({ state }: Context, chosen: WithPicture[]): HTMLElement {
   return figure({
     id: "plot-heat",
     title: chosen.length > 1 ? `Response over time: ${which.name}` : "Response over time",
-    caption: "Each cell is a span of time and a range of responses; the stronger its colour, the more requests (logarithmic).",
+    caption: "Each cell is a span of time and a range of responses; the stronger its colour, the more requests (logarithmic, by the bar above).",
     controls: chosen.length > 1 ? [select("Trial", chosen.map((c) => ({ value: String(c.head.index), name: c.name })), String(which.head.index), (v) => state.set({ heat: v }))] : [],
     draw: (width) => heat(which.picture, width),
     table: () => ({ head: ["From s", "To s", "From ns", "To ns", "Requests"], rows: heatCells(which.picture.heat).map((c) => [c.x1, c.x2, Math.round(c.y1), Math.round(c.y2), c.count]) }),

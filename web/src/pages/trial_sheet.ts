@@ -1,5 +1,5 @@
 /** A trial in numbers: times, requests by fate, errors, verdict, plan, host, and the line that makes it again. */
-import type { Detail, Percentile, Summary } from "../data";
+import type { Candidate, Detail, Percentile, PlanRecord, RunData, Stage, Summary } from "../data";
 import { h } from "../core/dom";
 import { bytes, duration, percent, plusMinus, rate, seconds, thousands, when, WITHHELD, words } from "../core/format";
 import { command, facts, host } from "../parts/facts";
@@ -7,11 +7,55 @@ import { badge, reasonList } from "../parts/verdict";
 import type { Chosen } from "./trial_plots";
 import { verdictOf } from "./trials";
 
-export function sheets(chosen: Chosen[]): HTMLElement[] {
-  return chosen.map((c, k) => sheet(c, chosen.length === 1 || k === 0));
+export function sheets(data: RunData, chosen: Chosen[]): HTMLElement[] {
+  return chosen.map((c, k) => sheet(data, c, chosen.length === 1 || k === 0));
 }
 
-function sheet(c: Chosen, open: boolean): HTMLElement {
+/** What was asked of the client, defaults filled in. */
+export function planFacts(plan: PlanRecord): [string, string | number | null][] {
+  const stage = (s: Stage): string => `${s.to_rate_per_s === null ? `${thousands(s.to_connections ?? 0)} connections` : `${rate(s.to_rate_per_s)}/s`} in ${seconds(s.duration_ns)}`;
+  const checked = [plan.expect_status === null ? "any 2xx or 3xx" : `status ${plan.expect_status}`, plan.expect_body ? "its body, compared each time" : ""].filter(Boolean).join(", ");
+  return [
+    ["Method", plan.method],
+    ["URL", plan.url],
+    ["List of requests", plan.targets ? `${thousands(plan.targets.lines)} lines, ${thousands(plan.targets.requests)} requests, ${words(plan.targets.order)}` : null],
+    ["Headers", plan.headers.map(([name, value]) => `${name}: ${value}`).join(", ")],
+    ["Body", plan.body_bytes > 0 ? bytes(plan.body_bytes) : null],
+    ["Connections", thousands(plan.connections)],
+    ["Arrivals", plan.arrivals],
+    ["Rate", plan.rate_per_s === null ? null : `${rate(plan.rate_per_s)}/s`],
+    ["Stages", plan.stages?.map(stage).join(", then ")],
+    ["Duration", plan.duration_ns === null ? null : seconds(plan.duration_ns)],
+    ["Requests, at most", plan.requests === null ? null : thousands(plan.requests)],
+    ["Warm-up", seconds(plan.warmup_ns)],
+    ["Timeout", seconds(plan.timeout_ns)],
+    ["Seed", String(plan.seed)],
+    ["Pipeline", plan.pipeline === 1 ? "none" : `${plan.pipeline} requests a connection`],
+    ["Threads", `${plan.threads}${plan.cpus.length > 0 ? ` on CPU ${plan.cpus.join(", ")}` : ""}`],
+    ["Keep-alive", plan.keepalive ? "yes" : "no, a connection a request"],
+    ["Expected", checked],
+    ["Clock of arrivals", plan.user_clock ? "the client's, as asked" : null],
+    ["Stays awake before sends", plan.spin ? "yes" : null],
+    ["Local addresses", plan.sources?.join(", ")],
+    ["TLS asked for", plan.tls ? `checked against ${plan.tls.verify}, resumption ${plan.tls.resumption}, ALPN ${plan.tls.alpn}${plan.tls.client_certificate ? ", with a client's certificate" : ""}` : null],
+  ].filter((entry): entry is [string, string] => entry[1] !== null && entry[1] !== undefined && entry[1] !== "");
+}
+
+/** Who was loaded; of a URL that somebody else runs little is known. */
+export function candidateFacts(candidate: Candidate): [string, string | number | null][] {
+  const settings = candidate.axes?.map(({ axis, value }) => `${axis}: ${value}`).join(", ") || candidate.settings.join(", ");
+  const known = candidate.version !== null || candidate.workers !== null || candidate.language !== null || settings !== "";
+  return [
+    ["Candidate", candidate.title === candidate.label ? candidate.label : `${candidate.label}: ${candidate.title}`],
+    ["Version", candidate.version],
+    ["Workers", candidate.workers],
+    ["Settings", settings || (known ? "defaults" : null)],
+    ["Connections serve", candidate.keepalive ? null : "one request each"],
+  ];
+}
+
+function sheet(data: RunData, c: Chosen, open: boolean): HTMLElement {
+  const candidate = data.candidates[c.head.candidate];
   const { head, detail: d } = c;
   const r = d.requests;
   return h("details", { class: "card sheet", open }, h("summary", null, h("h2", null, h("span", { class: "chip", style: `background:${c.color}`, "aria-hidden": "true" }), c.name, " ", badge(verdictOf(head)))),
@@ -24,6 +68,7 @@ function sheet(c: Chosen, open: boolean): HTMLElement {
     d.targets?.length ? targets(c.name, d.targets) : null,
     h("h3", null, "Server and client"),
     facts([
+      ...(candidate ? candidateFacts(candidate) : []),
       ["Server CPU", d.server ? `${duration(d.server.window_cpu_ns)} in the window, ${head.completed > 0 ? `${duration(d.server.window_cpu_ns / head.completed)} a request` : ""} (${d.server.cpu_method})` : null],
       ["Server memory", d.server ? `${bytes(d.server.peak_memory_bytes)} at most (${d.server.memory_method})` : null],
       ["Server processes", d.server ? `${d.server.processes}, ${d.server.threads} threads${d.server.cpus.length > 0 ? ` on CPU ${d.server.cpus.join(", ")}` : ""}` : null],
@@ -33,6 +78,7 @@ function sheet(c: Chosen, open: boolean): HTMLElement {
       ["Client memory", bytes(d.client.max_rss_bytes)],
       ["TLS", d.tls ? `${d.tls.version ?? "none"} ${d.tls.cipher ?? ""}, ${thousands(d.tls.handshakes_full)} full, ${thousands(d.tls.handshakes_resumed)} resumed` : null],
     ]),
+    h("h3", null, "The load"), facts(planFacts(d.plan)),
     h("h3", null, "Do it again"), command(d.reproduce),
     facts([["Target", d.url], ["Address", d.address], ["Started", when(d.started_at)], ["Window", `${seconds(d.duration_ns)} after ${seconds(d.warmup_ns)} of warm-up`], ["Measured by", `prony ${d.version}`]]),
     h("h3", null, "Host"), host(d.host));

@@ -5,8 +5,8 @@ import { color, dash } from "../core/colors";
 import { announce, h, replace } from "../core/dom";
 import { duration, plusMinus, rate, si, thousands, WITHHELD, words } from "../core/format";
 import { select } from "../parts/controls";
-import { type Column, table } from "../parts/table";
-import { badge } from "../parts/verdict";
+import { type Column, estimateFiles, table } from "../parts/table";
+import { badge, type Said } from "../parts/verdict";
 import type { Context, Page } from "./page";
 import { type Chosen, plots } from "./trial_plots";
 import { sheets } from "./trial_sheet";
@@ -54,7 +54,7 @@ export const trials: Page = {
         replace(below, h("p", { class: "nothing" }, heads.length === 0 ? "No trial is chosen: tick one above." : `Nothing was measured: ${heads.map((t) => t.failure ?? "").join("; ")}`));
         return;
       }
-      replace(below, ...plots(context, chosen), ...sheets(chosen));
+      replace(below, ...plots(context, chosen), ...sheets(data, chosen));
     });
   },
 };
@@ -73,11 +73,11 @@ function list(context: Context, chosen: number[]): HTMLElement {
     state.set({ t: next.join(",") || "none" });
   };
   const numbers: Column<TrialHead>[] = [
-    { id: "tp", name: "Throughput", unit: "req/s", numeric: true, value: (t) => (t.failure ? null : t.requests_per_s.point), cell: (t) => t.failure ? WITHHELD : [`${t.bound === "lower" ? "≥ " : ""}${rate(t.requests_per_s.point)}`, h("small", null, plusMinus(t.requests_per_s))] },
+    { id: "tp", name: "Throughput", unit: "req/s", numeric: true, value: (t) => (t.failure ? null : t.requests_per_s.point), files: estimateFiles<TrialHead>("Throughput", (t) => t.failure ? null : { estimate: t.requests_per_s, lower_bound: t.bound === "lower" }).slice(0, 3), cell: (t) => t.failure ? WITHHELD : [`${t.bound === "lower" ? "≥ " : ""}${rate(t.requests_per_s.point)}`, h("small", null, plusMinus(t.requests_per_s))] },
     ...(data.trials.some((t) => t.offered_per_s !== null) ? [{ id: "due", name: "Due", unit: "req/s", numeric: true, value: (t: TrialHead) => t.offered_per_s, cell: (t: TrialHead) => (t.offered_per_s === null ? "closed" : rate(t.offered_per_s)) }] : []),
     { id: "tc", name: "Connections", numeric: true, value: (t) => t.connections, cell: (t) => thousands(t.connections) },
     { id: "t50", name: "p50", numeric: true, value: (t) => t.p50_ns, cell: (t) => (t.p50_ns === null ? WITHHELD : duration(t.p50_ns)) },
-    { id: "t99", name: "p99", numeric: true, value: (t) => t.p99_ns ?? t.p99_censored_at_ns ?? null, cell: (t) => (t.p99_ns !== null ? duration(t.p99_ns) : t.p99_censored_at_ns !== undefined ? `> ${duration(t.p99_censored_at_ns)}` : WITHHELD) },
+    { id: "t99", name: "p99", numeric: true, value: (t) => t.p99_ns ?? t.p99_censored_at_ns ?? null, files: [{ name: "p99: bound", value: (t) => (t.p99_ns === null && t.p99_censored_at_ns !== undefined ? ">" : "") }], cell: (t) => (t.p99_ns !== null ? duration(t.p99_ns) : t.p99_censored_at_ns !== undefined ? `> ${duration(t.p99_censored_at_ns)}` : WITHHELD) },
     { id: "tf", name: "Failed", numeric: true, value: (t) => t.failed, cell: (t) => thousands(t.failed) },
   ];
   const columns: Column<TrialHead>[] = [
@@ -87,7 +87,8 @@ function list(context: Context, chosen: number[]): HTMLElement {
         h("span", { class: "chip", style: k >= 0 ? `background:${color(k)}` : "background:none", "aria-hidden": "true" }), `${t.index + 1} · ${trialName(data, t)}`);
     } },
     ...numbers,
-    { id: "tv", name: "Verdict", value: verdictOf, cell: (t) => badge(verdictOf(t), t.failure ? [{ title: "", detail: t.failure, advice: "" }] : t.codes.map((c) => ({ title: words(c), detail: "", advice: "" }))) },
+    { id: "tv", name: "Verdict", value: verdictOf, files: [{ name: "Reasons", value: (t) => t.failure ?? t.codes.map(words).join(", ") }], cell: (t) =>
+      t.failure ? badge("failed", [{ title: "", detail: t.failure, advice: "" }]) : badge(verdictOf(t), t.codes.map((c) => ({ title: words(c), detail: "", advice: "" })), undefined, () => why(t)) },
   ];
   const any = { value: "", name: "all" };
   const verdicts = [...new Set(data.trials.map(verdictOf))].sort();
@@ -102,6 +103,12 @@ function list(context: Context, chosen: number[]): HTMLElement {
     verdicts.length > 1 ? select("Verdict", [any, ...verdicts.map((v) => ({ value: v, name: words(v) }))], state.get("verdict") ?? "", (v) => state.set({ verdict: v })) : null,
     h("button", { type: "button", class: "quiet", onclick: () => state.set({ t: "none" }) }, "Untick all")),
   h("div", { class: "bounded" }, table({ title: "Trials", columns, rows, sort: state.get("tsort"), onSort: (tsort) => state.set({ tsort }), most: LISTED, rowClass: (t) => (chosen.includes(t.index) ? "base" : ""), json: () => rows })));
+}
+
+/** The sentences of a trial's verdict, which are in its chunk. */
+async function why(t: TrialHead): Promise<Said[]> {
+  const found = await detail(t.index);
+  return (found?.reasons ?? []).map((r) => ({ title: words(r.code), detail: r.detail, advice: r.advice }));
 }
 
 export function verdictOf(t: TrialHead): string {

@@ -1,5 +1,6 @@
 /** A plot with its title, its legend, its buttons and its table. */
 import { h, replace } from "../core/dom";
+import type { KeyEntry } from "../core/head";
 import { csv, download, fileName, savePng, saveSvg } from "../core/save";
 
 export interface TableData {
@@ -7,11 +8,7 @@ export interface TableData {
   rows: (string | number | null)[][];
 }
 
-export interface LegendEntry {
-  name: string;
-  color: string;
-  dash?: string;
-}
+export type LegendEntry = KeyEntry;
 
 export interface FigureOptions {
   id: string;
@@ -19,6 +16,8 @@ export interface FigureOptions {
   /** How to read it. */
   caption?: string;
   legend?: LegendEntry[];
+  /** The legend of a saved file, where the page has it elsewhere. */
+  key?: LegendEntry[];
   /** Buttons of its own, left of "SVG". */
   controls?: HTMLElement[];
   /** The drawing at a width in pixels; null when there is nothing to draw. */
@@ -34,6 +33,7 @@ const ROWS_MAX = 400;
 export function figure(options: FigureOptions): HTMLElement {
   const plot = h("div", { class: "plot" });
   const svgOf = (): SVGSVGElement | null => plot.querySelector("svg");
+  const key = options.legend ?? options.key ?? [];
   const save = (kind: string, act: (svg: SVGSVGElement) => void): HTMLElement =>
     h("button", { type: "button", class: "quiet", "aria-label": `Save ${options.title} as ${kind}`, onclick: () => {
       const svg = svgOf();
@@ -47,8 +47,8 @@ export function figure(options: FigureOptions): HTMLElement {
     h("div", { class: "figure-head" },
       h("h3", null, options.title),
       h("div", { class: "figure-tools" }, ...(options.controls ?? []),
-        save("SVG", (svg) => saveSvg(svg, options.title)),
-        save("PNG", (svg) => void savePng(svg, options.title)))),
+        save("SVG", (svg) => saveSvg(svg, options.title, key)),
+        save("PNG", (svg) => void savePng(svg, options.title, key)))),
     options.legend && options.legend.length > 0 ? legend(options.legend) : null,
     plot,
     options.caption ? h("figcaption", null, options.caption) : null,

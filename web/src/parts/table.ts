@@ -1,4 +1,5 @@
 /** A table that is sorted by a click, and copied or taken along as CSV or JSON. */
+import type { Short } from "../data";
 import { h, replace } from "../core/dom";
 import { copy, csv, download, fileName } from "../core/save";
 
@@ -11,6 +12,8 @@ export interface Column<Row> {
   cell: (row: Row) => Node | string | null | (Node | string | null)[];
   /** What it is sorted by, and what files have. */
   value: (row: Row) => number | string | null;
+  /** What the cell says besides, for files: columns behind all others, so that these keep their places. */
+  files?: { name: string; value: (row: Row) => number | string | null }[];
   numeric?: boolean;
   /** Marked, as the one that is plotted. */
   current?: boolean;
@@ -48,6 +51,26 @@ export function sorted<Row>(rows: Row[], columns: Column<Row>[], sort: string | 
   });
 }
 
+/** A table as files have it: what is shown, and behind it what cells say in other ways. */
+export function flat<Row>(columns: Column<Row>[], rows: Row[]): (string | number | null)[][] {
+  const behind = columns.flatMap((c) => c.files ?? []);
+  return [
+    [...columns.map((c) => (c.unit ? `${c.name} (${c.unit})` : c.name)), ...behind.map((f) => f.name)],
+    ...rows.map((row) => [...columns.map((c) => c.value(row)), ...behind.map((f) => f.value(row))]),
+  ];
+}
+
+/** What files have beside a figure: its interval's ends, its bound, what it is longer than, and its mark. */
+export function estimateFiles<Row>(name: string, of: (row: Row) => { estimate: Short | null; lower_bound?: boolean; beyond?: number | undefined; mark?: string } | null | undefined): NonNullable<Column<Row>["files"]> {
+  return [
+    { name: `${name}: 95 % low`, value: (row) => of(row)?.estimate?.low ?? null },
+    { name: `${name}: 95 % high`, value: (row) => of(row)?.estimate?.high ?? null },
+    { name: `${name}: bound`, value: (row) => { const found = of(row); return found?.beyond !== undefined ? ">" : found?.lower_bound ? "≥" : ""; } },
+    { name: `${name}: longer than`, value: (row) => of(row)?.beyond ?? null },
+    { name: `${name}: mark`, value: (row) => of(row)?.mark ?? "" },
+  ];
+}
+
 export function table<Row>(options: TableOptions<Row>): HTMLElement {
   const { columns } = options;
   const rows = sorted(options.rows, columns, options.sort);
@@ -62,17 +85,14 @@ export function table<Row>(options: TableOptions<Row>): HTMLElement {
         ...(Array.isArray(content) ? content : [content]));
     }))));
   show(most);
-  const flat = (): (string | number | null)[][] => [
-    columns.map((c) => (c.unit ? `${c.name} (${c.unit})` : c.name)),
-    ...rows.map((row) => columns.map((c) => c.value(row))),
-  ];
+  const taken = (): (string | number | null)[][] => flat(columns, rows);
   const more = rows.length > most
     ? h("button", { type: "button", class: "quiet", onclick: (e: Event) => { show(rows.length); (e.target as HTMLElement).remove(); } },
       `Show all ${rows.length}`) : null;
   return h("div", { class: "table-box" },
     h("div", { class: "table-tools" },
-      h("button", { type: "button", class: "quiet", onclick: () => void copy(flat().map((r) => r.join("\t")).join("\n"), "Table") }, "Copy"),
-      h("button", { type: "button", class: "quiet", onclick: () => download(fileName(options.title, "csv"), "text/csv", csv(flat())) }, "CSV"),
+      h("button", { type: "button", class: "quiet", onclick: () => void copy(taken().map((r) => r.join("\t")).join("\n"), "Table") }, "Copy"),
+      h("button", { type: "button", class: "quiet", onclick: () => download(fileName(options.title, "csv"), "text/csv", csv(taken())) }, "CSV"),
       options.json ? h("button", { type: "button", class: "quiet", onclick: () =>
         download(fileName(options.title, "json"), "application/json", JSON.stringify(options.json?.(), null, 1)) }, "JSON") : null),
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": options.title },

@@ -1,5 +1,5 @@
 /** The verdict beside a figure: a word, a sign, and on hover, focus or tap the reasons. */
-import { h } from "../core/dom";
+import { h, replace } from "../core/dom";
 import { words } from "../core/format";
 
 export interface Said {
@@ -28,8 +28,8 @@ const LOOKS: Record<string, [string, string, string]> = {
 
 let nextId = 0;
 
-/** `shown` stands in place of the verdict's own word. */
-export function badge(verdict: string, said: Said[] = [], shown?: string): HTMLElement {
+/** `shown` stands in place of the verdict's own word; `later` says more when it is asked for, in place of `said`. */
+export function badge(verdict: string, said: Said[] = [], shown?: string, later?: () => Promise<Said[]>): HTMLElement {
   const [own, sign, tone] = LOOKS[verdict] ?? [words(verdict), "·", "info"];
   const word = shown ?? own;
   const face = [h("span", { "aria-hidden": "true" }, sign), ` ${word}`];
@@ -48,7 +48,18 @@ export function badge(verdict: string, said: Said[] = [], shown?: string): HTMLE
     const height = tooltip.offsetHeight;
     tooltip.style.top = `${below + height > window.innerHeight && at.top - height - 4 > 0 ? at.top - height - 4 : below}px`;
   };
-  return h("span", { class: "why", onmouseenter: place, onfocusin: place }, button, tooltip);
+  let asked = false;
+  const look = (): void => {
+    place();
+    if (asked || !later) return;
+    asked = true;
+    void later().then((more) => {
+      if (more.length === 0) return;
+      replace(tooltip, reasons(more));
+      place();
+    });
+  };
+  return h("span", { class: "why", onmouseenter: look, onfocusin: look }, button, tooltip);
 }
 
 function reasons(said: Said[]): HTMLElement[] {

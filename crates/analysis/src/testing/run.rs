@@ -25,6 +25,7 @@ impl Log {
             version: Some("1.0".to_owned()),
             workers: Some(1),
             keepalive: true,
+            settings: Vec::new(),
             sleep: None,
         };
         let order = (0..blocks).flat_map(|block| candidates.iter().map(move |c| (block, (*c).to_owned())));

@@ -7,7 +7,7 @@ use prony_load::Target;
 use prony_load::plan::Expect;
 use prony_record::plan::{PlanRecord, nanoseconds};
 use prony_record::run_log::{
-    CandidateRecord, Header, NamedPlan, PlannedTrial, PrecisionRecord, RunLog, SCHEMA, TrialResult,
+    CandidateRecord, Header, NamedPlan, PlannedTrial, PrecisionRecord, RunLog, SCHEMA, Setting, TrialResult,
 };
 use prony_record::{Tool, rfc3339};
 
@@ -70,6 +70,11 @@ fn candidate_record(c: &BenchCandidate, setup: &BenchSetup) -> CandidateRecord {
         version: c.version.clone(),
         workers: told.then(|| workers(c, setup)),
         keepalive: candidate.keepalive().unwrap_or(true),
+        settings: candidate
+            .settings()
+            .into_iter()
+            .map(|(axis, value)| Setting { axis: axis.to_owned(), value: value.to_owned() })
+            .collect(),
         sleep: None,
     }
 }
@@ -171,4 +176,32 @@ pub(super) fn remaining(log: &RunLog) -> Vec<PlannedTrial> {
 
 fn is_interrupted(result: &TrialResult) -> bool {
     result.trial.as_ref().is_some_and(|trial| trial.interrupted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::tests::setup;
+    use crate::candidate::Candidate;
+    use crate::catalogue::Catalogue;
+
+    #[test]
+    fn a_candidate_s_axes_are_recorded_with_their_defaults() {
+        let root = tempfile::tempdir().unwrap();
+        let mut setup = setup(root.path(), &[("own", "run {port}")], 1);
+        let catalogue = Catalogue::load(&[]);
+        for label in ["amphp", "amphp:jit+ev"] {
+            let candidate = Candidate::parse(label, &catalogue).unwrap();
+            setup.candidates.push(BenchCandidate { candidate, version: None });
+        }
+        let records = header(&setup).candidates;
+        assert!(records[0].settings.is_empty(), "a command has no axes");
+        let of = |record: &CandidateRecord, axis: &str| {
+            record.settings.iter().find(|s| s.axis == axis).map(|s| s.value.clone())
+        };
+        for (record, opt, event_loop) in [(&records[1], "none", "native"), (&records[2], "jit", "ev")] {
+            assert_eq!(of(record, "opt").as_deref(), Some(opt));
+            assert_eq!(of(record, "loop").as_deref(), Some(event_loop));
+        }
+    }
 }

@@ -4,7 +4,7 @@ use prony_analysis::experiment::{ExperimentAnalysis, Row, analyse};
 use prony_analysis::figure::{COMPARED, Figure, Percentile};
 use prony_analysis::picture::quantiles;
 use prony_record::Tool;
-use prony_record::run_log::{RunLog, TrialResult};
+use prony_record::run_log::{RunLog, Setting, TrialResult};
 
 use super::data::{Candidate, Cell, CellReason, Chunk, FigureHead, Head, PageData, PlanHead, SCHEMA};
 use super::{capacity, detail, duet, pack, published, ranking, sweep, trial_head};
@@ -45,7 +45,7 @@ pub(super) fn page(log: &RunLog) -> (PageData, Vec<Chunk>) {
     );
     let (capacities, probes) = capacity::capacities(log, &results, &names);
     chunks.extend(probes);
-    let (theirs, conclusions, source) = published::beside(&analysis, &names);
+    let (theirs, conclusions, source) = published::beside(log, &analysis, &names);
     let data = PageData {
         schema: SCHEMA,
         kind: "run",
@@ -143,6 +143,11 @@ fn list(names: &[String]) -> String {
     }
 }
 
+/// The server and the settings of a label; a URL has a colon and no settings.
+fn parts(label: &str) -> (&str, &str) {
+    label.split_once(':').filter(|_| !label.contains('/')).unwrap_or((label, ""))
+}
+
 /// In the header's order, then those that only rows name.
 fn candidates(log: &RunLog, analysis: &ExperimentAnalysis) -> Vec<Candidate> {
     let rows: Vec<&Row> = analysis.plans.iter().flat_map(|p| &p.rows).collect();
@@ -152,18 +157,23 @@ fn candidates(log: &RunLog, analysis: &ExperimentAnalysis) -> Vec<Candidate> {
             labels.push(&row.candidate);
         }
     }
+    let parted: Vec<(&str, &str)> = labels.iter().map(|label| parts(label)).collect();
     let rows = labels.iter().filter_map(|label| rows.iter().find(|row| row.candidate == *label));
     rows.map(|row| {
-        // A URL has a colon and no settings.
-        let (server, settings) = match row.candidate.split_once(':') {
-            Some((server, settings)) if !row.candidate.contains('/') => (server, settings),
-            _ => (row.candidate.as_str(), ""),
-        };
+        let (server, settings) = parts(&row.candidate);
+        let recorded = log.header.candidates.iter().find(|c| c.label == row.candidate).map(|c| &c.settings);
+        let axes = recorded.filter(|axes| !axes.is_empty()).cloned().unwrap_or_else(|| {
+            let has_settings = parted.iter().any(|(of, settings)| *of == server && !settings.is_empty());
+            let value = if settings.is_empty() { "defaults" } else { settings };
+            let all = Setting { axis: "settings".to_owned(), value: value.to_owned() };
+            has_settings.then_some(all).into_iter().collect()
+        });
         Candidate {
             label: row.candidate.clone(),
             title: row.title.clone(),
             server: server.to_owned(),
             settings: settings.split('+').filter(|s| !s.is_empty()).map(str::to_owned).collect(),
+            axes,
             language: row.language.clone(),
             kind: row.kind.clone(),
             version: row.version.clone(),

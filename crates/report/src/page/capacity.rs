@@ -29,6 +29,9 @@ struct Search {
     /// The highest rate that was sustained, up to the lowest that was not.
     found: Option<Short>,
     lower_bound: bool,
+    /// Whether a confirmation upheld it; none in an older log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confirmed: Option<bool>,
     recovers: Option<bool>,
     /// In the order they were made.
     probes: Vec<ProbePoint>,
@@ -60,6 +63,10 @@ pub(super) fn answer(found: &CapacityRecord) -> String {
         return format!("No rate that was tried is sustained ({})", found.slo);
     };
     let rate = format::rate(estimate.point);
+    if found.confirmed == Some(false) {
+        let at_least = if found.bound == Bound::Lower { "≥ " } else { "" };
+        return format!("{at_least}{rate} req/s ({}), and no confirmation upheld it", found.slo);
+    }
     match (found.bound, estimate.ci_high) {
         (Bound::Lower, _) => format!("≥ {rate} req/s sustained: the client was the limit, not the server"),
         (_, Some(high)) => format!("{rate} req/s sustained ({}); {} is not", found.slo, format::rate(high)),
@@ -112,6 +119,7 @@ fn row(candidate: usize, own: &[&Search], over_all: Option<(Short, bool)>) -> Op
         lower_bound,
         searches: count(&|_| true),
         found: count(&|s| s.found.is_some()),
+        unconfirmed: count(&|s| s.found.is_some() && s.confirmed == Some(false)),
         slow_to_recover: count(&|s| s.recovers == Some(false)),
         tried_again: count(&|s| s.recovers.is_some()),
     })
@@ -125,6 +133,7 @@ fn search(result: &TrialResult, names: &Names) -> Option<Search> {
         candidate: names.candidate(&result.planned.candidate)?,
         found: found.capacity_per_s.as_ref().map(pack::short),
         lower_bound: found.bound == Bound::Lower,
+        confirmed: found.confirmed,
         recovers: found.recovers,
         probes: found.probes.iter().map(probe).collect(),
         void: found.void.clone(),

@@ -5,9 +5,13 @@ use prony_analysis::experiment::TrialCounts;
 use prony_record::Tool;
 use prony_record::host::Host;
 use prony_record::plan::StageRecord;
-use prony_record::run_log::Skipped;
+use prony_record::run_log::{Setting, Skipped};
 use prony_record::trial::{Bound, Outcome, Validity};
 use serde::Serialize;
+
+mod published;
+
+pub use published::{Conclusion, ConclusionUnder, Published, Source, SourceColumn, SourceFigure, SourceRow};
 
 /// The schema's name; another number is another format.
 pub const SCHEMA: &str = "prony.page/1";
@@ -117,6 +121,9 @@ pub struct Candidate {
     pub server: String,
     /// The settings that are not the defaults.
     pub settings: Vec<String>,
+    /// Each axis with its value, defaults too. Of an older log, which names no axes, all settings are one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub axes: Vec<Setting>,
     /// Language, where known.
     pub language: Option<String>,
     /// Kind of server, where known.
@@ -252,80 +259,6 @@ pub struct CellReason {
     pub advice: String,
 }
 
-/// Somebody's figure beside ours.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Published {
-    /// Index of the plan.
-    pub plan: usize,
-    /// Index of the candidate.
-    pub candidate: usize,
-    /// Index of the figure.
-    pub figure: usize,
-    /// Their figure.
-    pub value: f64,
-    /// Their ratio to the baseline.
-    pub ratio: Option<f64>,
-    /// Where it was published.
-    pub source: String,
-    /// Why it is doubted, if it is.
-    pub doubt: Option<String>,
-}
-
-/// Somebody's conclusion, judged.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Conclusion {
-    /// What the source said.
-    pub claim: String,
-    /// Its figure, in words.
-    pub there: String,
-    /// Ours, in words.
-    pub here: String,
-    /// `holds`, `fails` or `undecided`.
-    pub verdict: String,
-    /// Where it was published.
-    pub source: String,
-    /// What it was judged by: a claim on figures.
-    pub rule: String,
-    /// The 95 % interval of ours, in words.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub interval: Option<String>,
-    /// What the figures do not say: why it is undecided, where plans differ.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub why: Option<String>,
-    /// Plan by plan, where it is about several.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub plans: Vec<ConclusionUnder>,
-}
-
-/// A conclusion under one plan.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ConclusionUnder {
-    /// The plan's name.
-    pub plan: String,
-    /// `holds`, `fails` or `undecided`.
-    pub verdict: String,
-    /// Ours, in words.
-    pub here: String,
-    /// Why it is undecided.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub why: Option<String>,
-}
-
-/// Somebody's publication beside this run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Source {
-    /// What it is called.
-    pub name: String,
-    /// How its figures were obtained.
-    pub method: String,
-    /// How far its order agrees with ours, a sentence a plan.
-    pub agreement: Vec<String>,
-    /// Rows of its that are doubted: candidate and reason.
-    pub doubts: Vec<(String, String)>,
-    /// Candidates of its tables without a figure here.
-    pub not_here: Vec<String>,
-}
-
 /// Two that ran at once, in places that they changed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Duet {
@@ -436,6 +369,8 @@ pub struct CapacityRow {
     pub searches: u32,
     /// Searches that found a rate.
     pub found: u32,
+    /// Searches that found a rate which no confirmation upheld.
+    pub unconfirmed: u32,
     /// Searches after whose overload the rate was not sustained at once.
     pub slow_to_recover: u32,
     /// Searches in which it was tried again after an overload.

@@ -2,6 +2,7 @@
 
 use prony_analysis::picture::{Picture, picture};
 use prony_record::host::Host;
+use prony_record::plan::PlanRecord;
 use prony_record::run_log::TrialResult;
 use prony_record::server::ServerSamples;
 use prony_record::trial::{
@@ -18,6 +19,8 @@ use crate::words;
 pub(super) struct Detail<'a> {
     /// `GET / · 100 connections, closed loop, 1 thread · 30.0 s after 3.0 s warm-up`.
     plan_line: String,
+    /// The load as it was, defaults filled in.
+    plan: &'a PlanRecord,
     /// The `prony load` that applies the same load.
     reproduce: String,
     url: &'a str,
@@ -98,6 +101,7 @@ pub(super) fn detail(result: &TrialResult) -> Option<Detail<'_>> {
     let trial = result.trial.as_ref()?;
     Some(Detail {
         plan_line: words::plan_line(trial),
+        plan: &trial.plan,
         reproduce: command::line(trial, &result.planned.candidate),
         url: &trial.target.url,
         address: &trial.target.address,

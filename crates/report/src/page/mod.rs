@@ -16,6 +16,8 @@ mod pack;
 mod published;
 mod ranking;
 pub mod shell;
+#[cfg(test)]
+mod source_tests;
 mod sweep;
 #[cfg(test)]
 mod tests;

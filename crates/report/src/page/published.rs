@@ -1,13 +1,16 @@
 //! What a source printed, beside what was measured here.
 
 use prony_analysis::conclusions::{Judged, Judgement};
-use prony_analysis::experiment::ExperimentAnalysis;
-use prony_analysis::figure::COMPARED;
-use prony_analysis::published::{self as theirs, PublishedAnalysis};
+use prony_analysis::experiment::{ExperimentAnalysis, Row};
+use prony_analysis::figure::{COMPARED, Figure, Percentile};
+use prony_analysis::figures::estimate_of;
+use prony_analysis::published::{self as theirs, PublishedAnalysis, PublishedFigures};
 use prony_record::Estimate;
+use prony_record::published::PublishedRow;
+use prony_record::run_log::RunLog;
 
 use super::assemble::Names;
-use super::data::{Conclusion, ConclusionUnder, Published, Source};
+use super::data::{Conclusion, ConclusionUnder, Published, Source, SourceColumn, SourceFigure, SourceRow};
 use super::pack;
 use crate::{format, words};
 
@@ -15,14 +18,45 @@ use crate::{format, words};
 const THEIRS: [(&str, &str, f64); 3] =
     [("throughput", "requests_per_s", 1.0), ("p50", "p50_ms", 1e6), ("p99", "p99_ms", 1e6)];
 
+/// A figure of a source: its name, for people, its unit, and the same of ours with how many of our units are one of
+/// theirs. Counts and maxima grow with the length of a load, so that ours stand beside none of them.
+type Theirs = (&'static str, &'static str, &'static str, Option<(Figure, f64)>);
+
+/// In the order of a table.
+const PRINTED: [Theirs; 18] = [
+    ("requests_per_s", "Throughput", "req/s", Some((Figure::Throughput, 1.0))),
+    ("peak_requests_per_s", "Peak throughput", "req/s", None),
+    ("p50_ms", "p50", "ms", Some((Figure::Percentile(Percentile::P50), 1e6))),
+    ("p75_ms", "p75", "ms", Some((Figure::Percentile(Percentile::P75), 1e6))),
+    ("p90_ms", "p90", "ms", Some((Figure::Percentile(Percentile::P90), 1e6))),
+    ("p99_ms", "p99", "ms", Some((Figure::Percentile(Percentile::P99), 1e6))),
+    ("p999_ms", "p99.9", "ms", Some((Figure::Percentile(Percentile::P999), 1e6))),
+    ("p9999_ms", "p99.99", "ms", Some((Figure::Percentile(Percentile::P9999), 1e6))),
+    ("max_ms", "Max", "ms", None),
+    ("mean_ms", "Mean", "ms", Some((Figure::Mean, 1e6))),
+    ("stdev_ms", "Deviation", "ms", Some((Figure::Stdev, 1e6))),
+    ("count", "Requests", "", None),
+    ("per_second_mean", "Mean of seconds", "req/s", None),
+    ("per_second_stdev", "Deviation of seconds", "req/s", None),
+    ("read_errors", "Read errors", "", None),
+    ("write_errors", "Write errors", "", None),
+    ("timeouts", "Timeouts", "", None),
+    ("failed_share_at_least", "Share failed, at least", "", Some((Figure::FailedShare, 1.0))),
+];
+
 /// The source's figures, its conclusions judged, and what is to be said of it as a whole.
 pub(super) fn beside(
+    log: &RunLog,
     analysis: &ExperimentAnalysis,
     names: &Names,
 ) -> (Vec<Published>, Vec<Conclusion>, Option<Source>) {
     let Some(published) = &analysis.published else { return (Vec::new(), Vec::new(), None) };
     let conclusions = published.conclusions.iter().map(|judged| conclusion(judged, &published.source));
-    (figures(analysis, names, &published.source), conclusions.collect(), Some(source(published)))
+    (
+        figures(analysis, names, &published.source),
+        conclusions.collect(),
+        Some(source(log, analysis, published, names)),
+    )
 }
 
 fn figures(analysis: &ExperimentAnalysis, names: &Names, source: &str) -> Vec<Published> {
@@ -86,12 +120,95 @@ fn interval(estimate: &Estimate, judged: &Judged) -> Option<String> {
     Some(format!("95 %: {low} to {high}"))
 }
 
-fn source(published: &PublishedAnalysis) -> Source {
+fn source(
+    log: &RunLog,
+    analysis: &ExperimentAnalysis,
+    published: &PublishedAnalysis,
+    names: &Names,
+) -> Source {
+    let printed = log.header.published.as_ref().map_or(&[][..], |p| p.rows.as_slice());
+    let columns = columns(printed);
     Source {
         name: published.source.clone(),
         method: published.method.clone(),
         agreement: published.agreement.iter().map(words::agreement).collect(),
         doubts: published.doubts.iter().map(|d| (d.candidate.clone(), d.reason.clone())).collect(),
         not_here: published.not_here.clone(),
+        rows: printed.iter().flat_map(|row| source_rows(log, analysis, names, &columns, row)).collect(),
+        columns,
+        facts: published.facts.iter().map(|(key, text)| (words::code(key), text.clone())).collect(),
     }
+}
+
+/// The figures that any row has: those that are known in their order, then the others by name.
+fn columns(rows: &[PublishedRow]) -> Vec<SourceColumn> {
+    let has = |name: &str| rows.iter().any(|row| row.figures.contains_key(name));
+    let known = PRINTED.iter().filter(|(name, ..)| has(name)).map(|(name, title, unit, _)| SourceColumn {
+        name: (*name).to_owned(),
+        title: (*title).to_owned(),
+        unit,
+    });
+    let mut others: Vec<&String> = rows.iter().flat_map(|row| row.figures.keys()).collect();
+    others.retain(|name| PRINTED.iter().all(|(known, ..)| known != name));
+    others.sort();
+    others.dedup();
+    let other = |name: &String| SourceColumn { name: name.clone(), title: words::code(name), unit: "" };
+    known.chain(others.into_iter().map(other)).collect()
+}
+
+/// A row once for each plan that it stands beside, or once beside none.
+fn source_rows(
+    log: &RunLog,
+    analysis: &ExperimentAnalysis,
+    names: &Names,
+    columns: &[SourceColumn],
+    row: &PublishedRow,
+) -> Vec<SourceRow> {
+    let is_it =
+        |of: &PublishedFigures| of.name == row.name && of.figures == row.figures && of.doubt == row.doubt;
+    let beside = analysis.plans.iter().filter_map(|plan| {
+        let ours = plan.rows.iter().find(|ours| ours.candidate == row.candidate)?;
+        ours.published.as_ref().is_some_and(is_it).then_some((plan.name.as_str(), ours))
+    });
+    let beside: Vec<(&str, &Row)> = beside.collect();
+    let of = |ours: Option<(&str, &Row)>| SourceRow {
+        name: row.name.clone(),
+        candidate: row.candidate.clone(),
+        index: names.candidate(&row.candidate),
+        plan: ours.and_then(|(plan, _)| names.plan(plan)),
+        connections: row.connections,
+        rate_per_s: row.rate_per_s,
+        workers: row.workers,
+        figures: columns.iter().map(|column| source_figure(log, row, ours, &column.name)).collect(),
+        remarks: row.remarks.iter().map(|(key, text)| (words::code(key), text.clone())).collect(),
+        doubt: row.doubt.clone(),
+    };
+    if beside.is_empty() { vec![of(None)] } else { beside.into_iter().map(|ours| of(Some(ours))).collect() }
+}
+
+fn source_figure(
+    log: &RunLog,
+    row: &PublishedRow,
+    ours: Option<(&str, &Row)>,
+    name: &str,
+) -> Option<SourceFigure> {
+    let value = pack::six_digits(row.figure(name)?);
+    let same = PRINTED.iter().find(|(known, ..)| *known == name).and_then(|(_, _, _, ours)| *ours);
+    let (Some((plan, ours)), Some((figure, factor))) = (ours, same) else {
+        return Some(SourceFigure { value, ours: None, ours_beyond: None, at_least: false });
+    };
+    let (estimate, beyond) = estimate_of(log, plan, &row.candidate, figure);
+    let in_theirs = |e: &Estimate| Estimate {
+        point: e.point / factor,
+        ci_low: e.ci_low.map(|v| v / factor),
+        ci_high: e.ci_high.map(|v| v / factor),
+        ..e.clone()
+    };
+    Some(SourceFigure {
+        value,
+        ours: estimate.map(|e| pack::short(&in_theirs(&e))),
+        #[expect(clippy::cast_precision_loss, reason = "a wait is below 2^53 ns")]
+        ours_beyond: beyond.map(|ns| pack::six_digits(ns as f64 / factor)),
+        at_least: figure == Figure::Throughput && ours.lower_bound,
+    })
 }

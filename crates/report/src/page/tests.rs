@@ -13,7 +13,7 @@ use crate::fixtures;
 
 const APP: App<'_> = App { script: "run()", style: "p{}", hash: "aGFzaA==" };
 
-fn file(log: &RunLog) -> String {
+pub(super) fn file(log: &RunLog) -> String {
     let (data, chunks) = assemble::page(log);
     APP.file(&data.head.headline, &serde_json::to_string(&data).unwrap(), &chunks)
 }
@@ -22,13 +22,13 @@ fn element<'a>(page: &'a str, id: &str) -> &'a str {
     page.split_once(&format!("id=\"{id}\">")).unwrap().1.split_once("</script>").unwrap().0
 }
 
-fn unpacked(page: &str, id: &str) -> Value {
+pub(super) fn unpacked(page: &str, id: &str) -> Value {
     use base64::Engine;
     let bytes = base64::engine::general_purpose::STANDARD.decode(element(page, id)).unwrap();
     serde_json::from_reader(flate2::read::ZlibDecoder::new(bytes.as_slice())).unwrap()
 }
 
-fn data(page: &str) -> Value {
+pub(super) fn data(page: &str) -> Value {
     serde_json::from_str(element(page, "data")).unwrap()
 }
 
@@ -172,7 +172,7 @@ fn without_a_front_end_there_is_a_sentence() {
 }
 
 /// A source with a row for each of three, one of them in doubt, and a conclusion of each judgement.
-fn published() -> Published {
+pub(super) fn published() -> Published {
     let row = |candidate: &str, rate: f64, p99_ms: Option<f64>, doubt: Option<&str>| PublishedRow {
         name: candidate.to_uppercase(),
         candidate: candidate.into(),
@@ -250,7 +250,7 @@ fn a_run_without_a_source_says_nothing_of_one() {
 }
 
 /// A search that found 900 a second times a factor, or nothing.
-fn search(found: Option<f64>) -> CapacityRecord {
+pub(super) fn search(found: Option<f64>) -> CapacityRecord {
     let probe = |rate_per_s: f64, sustained: bool| Probe {
         rate_per_s,
         completed_per_s: rate_per_s.min(950.0),

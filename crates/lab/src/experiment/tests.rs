@@ -292,7 +292,8 @@ fn what_every_source_speaks_of_is_called_as_it_is_in_a_run() {
 
 #[test]
 fn a_default_that_is_written_is_the_candidate_without_it() {
-    let source = prony_record::published::KneeOf { candidate: "cowboy:v2".to_owned(), plan: "knee".to_owned() };
+    let source =
+        prony_record::published::KneeOf { candidate: "cowboy:v2".to_owned(), plan: "knee".to_owned() };
     let mut e = read("[[plan]]\nname = \"knee\"\ncapacity = \"default\"\n").unwrap();
     e.plans[0].share = Some(ShareOf { share: 0.5, of: source.clone() });
     e.workers = WorkerPolicy::Source;
@@ -314,7 +315,10 @@ fn a_default_that_is_written_is_the_candidate_without_it() {
     assert_eq!((e.workers_of("cowboy"), run.workers_of("cowboy")), (None, Some(4)));
     assert_eq!(run.plans[0].share.as_ref().unwrap().of.candidate, "cowboy");
     let published = run.published.unwrap();
-    assert_eq!((published.rows[0].name.as_str(), published.rows[0].candidate.as_str()), ("cowboy2", "cowboy"));
+    assert_eq!(
+        (published.rows[0].name.as_str(), published.rows[0].candidate.as_str()),
+        ("cowboy2", "cowboy")
+    );
     let conclusion = &published.conclusions[0];
     assert_eq!(conclusion.claim, "throughput(cowboy) < throughput(amphp:jit+close)");
     assert_eq!(conclusion.text, "cowboy:v2 is slower");

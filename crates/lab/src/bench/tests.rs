@@ -278,7 +278,7 @@ fn a_sources_rows_are_kept_by_the_labels_of_the_run() {
     setup.experiment = Experiment::find("app-servers-2018").unwrap();
     let resolved = resolve(&setup.experiment, &Catalogue::load(&[]), &setup.layout, None).unwrap();
     setup.experiment = resolved.experiment;
-    let published = header::header(&setup).published.unwrap();
+    let published = header(&setup).published.unwrap();
     let labels: Vec<&str> = published.rows.iter().map(|row| row.candidate.as_str()).collect();
     assert!(labels.contains(&"cowboy-plug") && !labels.contains(&"cowboy-plug:v2"), "{labels:?}");
     assert_eq!(published.rows[1].name, "cowboy2 + plug");

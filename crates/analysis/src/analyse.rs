@@ -13,7 +13,7 @@ use crate::headline::headline;
 use crate::precision;
 use crate::published;
 use crate::ranking::{Contestant, ranks};
-use crate::row::{Cell, row};
+use crate::row::{Cell, reciprocal, row};
 
 const SCHEMA: &str = "prony.analysis/1";
 
@@ -169,9 +169,13 @@ fn plan_analysis(
                 &mut row.p50_ns,
                 &mut row.p99_ns,
                 &mut row.cpu_per_request_ns,
+                &mut row.memory_growth_bytes_per_s,
                 &mut row.startup_ns,
             ]);
         }
+    }
+    for (row, _) in &mut entries {
+        row.requests_per_cpu_s = row.cpu_per_request_ns.as_ref().and_then(|cpu| reciprocal(cpu, 1e9));
     }
     let describe =
         log.header.plans.iter().find(|p| p.name == plan).map_or(plan, |p: &NamedPlan| p.describe.as_str());

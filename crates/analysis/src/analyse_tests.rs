@@ -2,6 +2,7 @@ use prony_record::plan::PlanRecord;
 use prony_record::trial::{Outcome, SCHEMA as TRIAL_SCHEMA};
 
 use super::*;
+use crate::figure::Figure;
 use crate::testing::constant_plan;
 use crate::testing::run::{Log, result};
 
@@ -34,6 +35,33 @@ fn a_clear_order_has_places_ratios_and_a_leader() {
     assert_eq!((analysis.trials.planned, analysis.trials.valid), (12, 12));
     assert_eq!(analysis.elapsed_ns, Some(11 * 60_000_000_000 + 4_000_000_000));
     assert_eq!(analysis.baseline.as_deref(), Some("base"));
+}
+
+#[test]
+fn a_rows_cpu_can_be_read_both_ways_and_its_memory_over_time() {
+    let mut log = Log::new(&["a", "base"], 3).with(&[&[310, 100], &[305, 99], &[308, 101]]);
+    for (result, extra) in log.0.results.iter_mut().zip([0, 0, 5, 5, 10, 10]) {
+        let server = result.server.as_mut().unwrap();
+        server.window_cpu_ns = result.trial.as_ref().unwrap().requests.completed * (40_000 + extra * 1_000);
+        let rss: Vec<u64> = (0..4_u64).map(|second| (10 << 20) - second * (1_000 + extra)).collect();
+        server.columns.at_ns = (0..4).map(|second| second * 1_000_000_000).collect();
+        server.columns.rss_bytes = rss;
+    }
+    for precision in [None, Some(prony_record::run_log::PrecisionRecord { share: 0.02, blocks_min: 3 })] {
+        log.0.header.precision = precision;
+        let row = log.analyse().plans[0].rows[0].clone();
+        let (cpu, per_cpu) = (row.cpu_per_request_ns.unwrap(), row.requests_per_cpu_s.unwrap());
+        assert!((per_cpu.point * cpu.point / 1e9 - 1.0).abs() < 1e-9 && per_cpu.n == 3, "{per_cpu:?}");
+        assert!((per_cpu.ci_low.unwrap() * cpu.ci_high.unwrap() / 1e9 - 1.0).abs() < 1e-9, "{per_cpu:?}");
+        assert!(per_cpu.ci_low.unwrap() < per_cpu.point && per_cpu.point < per_cpu.ci_high.unwrap());
+        let growth = row.memory_growth_bytes_per_s.unwrap();
+        assert!((growth.point + 1_005.0).abs() < 1e-6 && growth.ci_low.unwrap() < growth.point, "{growth:?}");
+    }
+    let result = &log.0.results[0];
+    let of =
+        |figure: Figure| figure.of(result.trial.as_ref().unwrap(), result.server.as_ref()).unwrap().value;
+    assert!((of(Figure::named("requests_per_cpu_s").unwrap()) - 25_000.0).abs() < 1e-6);
+    assert!(Figure::RequestsPerCpu.more_is_better());
 }
 
 #[test]

@@ -144,6 +144,27 @@ impl Claim {
     }
 }
 
+/// The claim with its candidates called otherwise and every other word as it is: `rename` is given each label.
+pub fn relabelled(claim: &str, rename: impl Fn(&str) -> String) -> String {
+    let mut out = String::with_capacity(claim.len());
+    let mut rest = claim;
+    while let Some(open) = rest.find('(') {
+        let (head, inside) = rest.split_at(open + 1);
+        out.push_str(head);
+        // What holds parentheses itself is a max or a min.
+        let end = inside.find(['(', ')']).filter(|end| inside[*end..].starts_with(')')).unwrap_or(0);
+        let (figure, after) = inside.split_at(end);
+        let label = figure.split('@').next().unwrap_or_default().trim();
+        if label.is_empty() || label.contains(',') {
+            out.push_str(figure);
+        } else {
+            out.push_str(&figure.replacen(label, &rename(label), 1));
+        }
+        rest = after;
+    }
+    out + rest
+}
+
 fn shortened(text: &str) -> String {
     text.chars().take(80).collect()
 }
@@ -376,10 +397,27 @@ mod tests {
         assert!(Claim::parse(&"(".repeat(2_000)).unwrap_err().to_string().len() < 300);
     }
 
+    #[test]
+    fn candidates_are_called_otherwise_and_nothing_else_changes() {
+        let louder = |label: &str| if label == "a:x" { "a".to_owned() } else { label.to_uppercase() };
+        for (claim, renamed) in [
+            ("throughput(a:x) > 1.2 * throughput( b )", "throughput(a) > 1.2 * throughput( B )"),
+            ("p99(a:x @ 1000) ~ 0.5 * p99(a:x@100)", "p99(a @ 1000) ~ 0.5 * p99(a@100)"),
+            ("p50(b) < 2 * max(p50(a:x), 3 * p50(c), 5)", "p50(B) < 2 * max(p50(a), 3 * p50(C), 5)"),
+            ("rank(a:x) <= 2", "rank(a) <= 2"),
+            ("outcome(a:x) = broken", "outcome(a) = broken"),
+            ("p50(b) < max(1, 2)", "p50(B) < max(1, 2)"),
+            ("a is best", "a is best"),
+        ] {
+            assert_eq!(relabelled(claim, louder), renamed);
+        }
+    }
+
     proptest::proptest! {
         #[test]
         fn nothing_makes_it_panic(text in ".{0,80}") {
             let _ = Claim::parse(&text);
+            assert_eq!(relabelled(&text, str::to_owned), text);
         }
     }
 }

@@ -126,8 +126,13 @@ pub struct Row {
     pub p99_censored_at_ns: Option<u64>,
     /// Server CPU time per completed request in nanoseconds.
     pub cpu_per_request_ns: Option<Estimate>,
+    /// Completed requests per second of the server's CPU time: the reciprocal of `cpu_per_request_ns`.
+    pub requests_per_cpu_s: Option<Estimate>,
     /// Peak memory of the server's processes in bytes, the highest of the trials.
     pub peak_memory_bytes: Option<u64>,
+    /// Slope of the server's memory over a trial's window in bytes per second, the mean of the trials that have
+    /// one; below 0 it shrinks.
+    pub memory_growth_bytes_per_s: Option<Estimate>,
     /// From process start to first right answer, in nanoseconds.
     pub startup_ns: Option<Estimate>,
     /// Failed requests over all counted trials.

@@ -23,6 +23,8 @@ pub enum Figure {
     Stdev,
     /// Server CPU time per completed request, in nanoseconds.
     CpuPerRequest,
+    /// Completed requests per second of the server's CPU time: the reciprocal of the former.
+    RequestsPerCpu,
     /// Peak memory of the server's processes, in bytes.
     Memory,
     /// Slope of the server's memory over the window, in bytes per second.
@@ -68,7 +70,7 @@ impl Percentile {
 }
 
 /// Every figure by its name in claims.
-pub const FIGURES: [(&str, Figure); 15] = [
+pub const FIGURES: [(&str, Figure); 16] = [
     ("throughput", Figure::Throughput),
     ("p50", Figure::Percentile(Percentile::P50)),
     ("p75", Figure::Percentile(Percentile::P75)),
@@ -80,6 +82,7 @@ pub const FIGURES: [(&str, Figure); 15] = [
     ("mean", Figure::Mean),
     ("stdev", Figure::Stdev),
     ("cpu", Figure::CpuPerRequest),
+    ("requests_per_cpu_s", Figure::RequestsPerCpu),
     ("memory", Figure::Memory),
     ("memory_growth", Figure::MemoryGrowth),
     ("startup", Figure::Startup),
@@ -99,7 +102,7 @@ pub const COMPARED: [Figure; 6] = [
 impl Figure {
     /// Whether more is better.
     pub fn more_is_better(self) -> bool {
-        self == Figure::Throughput
+        matches!(self, Figure::Throughput | Figure::RequestsPerCpu)
     }
 
     /// The smallest difference that matters unless somebody says otherwise, as a share: within it, two are one.
@@ -147,6 +150,10 @@ impl Figure {
             Figure::CpuPerRequest => {
                 let completed = trial.requests.completed;
                 exact(real(server?.window_cpu_ns) / real((completed > 0).then_some(completed)?))
+            }
+            Figure::RequestsPerCpu => {
+                let cpu_ns = server?.window_cpu_ns;
+                exact(real(trial.requests.completed) / real((cpu_ns > 0).then_some(cpu_ns)?) * 1e9)
             }
             Figure::Memory => exact(real(server?.peak_memory_bytes)),
             Figure::MemoryGrowth => exact(memory_growth(server?)?),

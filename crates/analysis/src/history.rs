@@ -169,13 +169,13 @@ pub struct Change {
 }
 
 /// The figure and whether more is better, unit, and the smallest change that matters; `None` of one that
-/// may be 0 or below, which has no ratio.
+/// may be 0 or below, which has no ratio, and of the reciprocal of CPU per request.
 fn kind(figure: Figure) -> Option<(bool, &'static str, f64)> {
     let unit = match figure {
         Figure::Throughput => "requests_per_s",
         Figure::Percentile(_) | Figure::Mean | Figure::Startup | Figure::CpuPerRequest => "ns",
         Figure::Memory => "bytes",
-        Figure::Stdev | Figure::MemoryGrowth | Figure::FailedShare => return None,
+        Figure::Stdev | Figure::MemoryGrowth | Figure::FailedShare | Figure::RequestsPerCpu => return None,
     };
     Some((figure.more_is_better(), unit, figure.smallest_difference()))
 }

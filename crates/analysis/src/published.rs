@@ -76,17 +76,25 @@ pub fn ratio(row: &PublishedFigures, baseline: &PublishedFigures, figure: &str) 
     Some(trusted(row)? / trusted(baseline)?)
 }
 
+/// Whether a row of a source is under a plan of ours, or under one like it with so many connections.
+pub(crate) fn is_under(row: &PublishedRow, plan: &NamedPlan, connections: u32) -> bool {
+    plan.share.is_none()
+        && plan.capacity.is_none()
+        && row.connections.is_none_or(|c| c == connections)
+        && row.rate_per_s == plan.plan.rate_per_s
+}
+
+/// The rows that a source has under a plan.
+pub(crate) fn rows_under<'a>(
+    published: &'a Published,
+    plan: &'a NamedPlan,
+) -> impl Iterator<Item = &'a PublishedRow> {
+    published.rows.iter().filter(|row| is_under(row, plan, plan.plan.connections))
+}
+
 /// The row that a source has for a candidate under a plan.
-fn row_of<'a>(published: &'a Published, candidate: &str, plan: &NamedPlan) -> Option<&'a PublishedRow> {
-    let rate = plan.plan.rate_per_s.filter(|_| plan.share.is_none());
-    let is_it = |row: &&PublishedRow| {
-        plan.share.is_none()
-            && plan.capacity.is_none()
-            && row.candidate == candidate
-            && row.connections.is_none_or(|connections| connections == plan.plan.connections)
-            && row.rate_per_s == rate
-    };
-    published.rows.iter().find(is_it)
+fn row_of<'a>(published: &'a Published, candidate: &str, plan: &'a NamedPlan) -> Option<&'a PublishedRow> {
+    rows_under(published, plan).find(|row| row.candidate == candidate)
 }
 
 /// Sets the source's figures into the rows.

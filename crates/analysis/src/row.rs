@@ -8,7 +8,7 @@ use prony_record::run_log::{CandidateRecord, PlannedTrial, TrialResult};
 use prony_record::server::ServerSamples;
 use prony_record::trial::{Bound, Outcome, Trial, Validity};
 use prony_stats::CONFIDENCE;
-use prony_stats::interval::{geometric_mean, geometric_mean_interval, mean};
+use prony_stats::interval::{geometric_mean, geometric_mean_interval, mean, mean_interval};
 
 use crate::curve::{latency_curve, series};
 use crate::experiment::{Row, RowReason};
@@ -98,7 +98,12 @@ pub(crate) fn row(candidate: &CandidateRecord, cells: &[Cell<'_>]) -> (Row, Opti
         p99_ns,
         p99_censored_at_ns,
         cpu_per_request_ns: estimate(&cpu_per_request(&counted)),
+        // Once that is widened, where it is.
+        requests_per_cpu_s: None,
         peak_memory_bytes: counted.iter().filter_map(|c| Some(c.server?.peak_memory_bytes)).max(),
+        memory_growth_bytes_per_s: arithmetic(
+            &counted.iter().filter_map(|c| Some(c.figure(Figure::MemoryGrowth)?.value)).collect::<Vec<_>>(),
+        ),
         startup_ns: estimate(
             &counted.iter().filter_map(|c| Some(real(c.server?.startup_ns))).collect::<Vec<_>>(),
         ),
@@ -133,6 +138,26 @@ pub(crate) fn estimate(values: &[f64]) -> Option<Estimate> {
             Estimate::bare(point, n, "a trial of 0 has no geometric mean: this is the plain one")
         }),
     }
+}
+
+/// The mean with its t interval, of figures that may be 0 or below.
+fn arithmetic(values: &[f64]) -> Option<Estimate> {
+    let n = values.len() as u64;
+    match mean_interval(values, CONFIDENCE) {
+        Some(i) => Some(Estimate::new(i.point, i.low, i.high, n)),
+        None => mean(values).map(|point| Estimate::bare(point, n, "one trial has no interval")),
+    }
+}
+
+/// One over a figure, its interval turned round. `None` of 0.
+pub(crate) fn reciprocal(estimate: &Estimate, per: f64) -> Option<Estimate> {
+    let over = |value: f64| (value > 0.0).then(|| per / value);
+    Some(Estimate {
+        point: over(estimate.point)?,
+        ci_low: estimate.ci_high.and_then(over),
+        ci_high: estimate.ci_low.and_then(over),
+        ..estimate.clone()
+    })
 }
 
 /// The geometric mean of the trials' response percentiles, or the value that

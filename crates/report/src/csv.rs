@@ -1,9 +1,12 @@
 //! The rankings as CSV (RFC 4180), for spreadsheets and data frames.
 
+use std::collections::BTreeSet;
+
 use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
+use prony_analysis::published::PublishedFigures;
 use prony_record::{Estimate, Trial};
 
-const COLUMNS: [&str; 36] = [
+const COLUMNS: [&str; 42] = [
     "plan",
     "candidate",
     "title",
@@ -40,6 +43,13 @@ const COLUMNS: [&str; 36] = [
     "overloaded",
     "broken",
     "reasons",
+    // What came later stands at the end: readers may go by position.
+    "requests_per_cpu_s",
+    "requests_per_cpu_s_ci_low",
+    "requests_per_cpu_s_ci_high",
+    "memory_growth_bytes_per_s",
+    "memory_growth_ci_low_bytes_per_s",
+    "memory_growth_ci_high_bytes_per_s",
 ];
 
 const TRIAL_COLUMNS: [&str; 14] = [
@@ -95,13 +105,26 @@ fn trial_fields(name: &str, t: &Trial) -> [String; TRIAL_COLUMNS.len()] {
 
 /// One line per plan and candidate, after a line of column names. Durations
 /// are nanoseconds; a figure that is withheld is an empty field; `reasons`
-/// are the verdicts' codes, separated by spaces. Lines end in CR LF.
+/// are the verdicts' codes, separated by spaces. Of a run beside a source, what
+/// that printed follows: its word for the candidate, its ratio to the same
+/// baseline, why its row is doubted, and every figure that any of its rows has,
+/// in the unit that the name ends in. Lines end in CR LF.
 pub fn experiment(analysis: &ExperimentAnalysis) -> String {
-    let mut text = COLUMNS.join(",");
+    let theirs = published(analysis);
+    let mut columns: Vec<String> = COLUMNS.map(str::to_owned).into();
+    if let Some(figures) = &theirs {
+        columns
+            .extend(["name", "ratio", "doubt"].iter().chain(figures).map(|name| format!("published_{name}")));
+    }
+    let mut text = columns.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(",");
     text.push_str("\r\n");
     for plan in &analysis.plans {
         for row in &plan.rows {
-            let fields: Vec<String> = fields(plan, row).iter().map(|f| quoted(f)).collect();
+            let mut fields = fields(plan, row);
+            if let Some(figures) = &theirs {
+                fields.extend(published_fields(row.published.as_ref(), figures));
+            }
+            let fields: Vec<String> = fields.iter().map(|f| quoted(f)).collect();
             text.push_str(&fields.join(","));
             text.push_str("\r\n");
         }
@@ -126,6 +149,26 @@ fn fields(plan: &PlanAnalysis, row: &Row) -> Vec<String> {
     fields.extend([row.completed, row.failed].map(|n| n.to_string()));
     fields.extend([row.trials, row.counted, row.overloaded, row.broken].map(|n| n.to_string()));
     fields.push(row.reasons.iter().map(|r| r.code.as_str()).collect::<Vec<_>>().join(" "));
+    fields.extend(interval(row.requests_per_cpu_s.as_ref()));
+    fields.extend(interval(row.memory_growth_bytes_per_s.as_ref()));
+    fields
+}
+
+/// The names of the figures that a source printed; `None` where there is no source.
+fn published(analysis: &ExperimentAnalysis) -> Option<Vec<&str>> {
+    analysis.published.as_ref()?;
+    let rows = analysis.plans.iter().flat_map(|plan| &plan.rows).filter_map(|row| row.published.as_ref());
+    let names: BTreeSet<&str> = rows.flat_map(|row| row.figures.keys()).map(String::as_str).collect();
+    Some(names.into_iter().collect())
+}
+
+fn published_fields(row: Option<&PublishedFigures>, figures: &[&str]) -> Vec<String> {
+    let mut fields = vec![
+        row.map(|row| row.name.clone()).unwrap_or_default(),
+        optional(row.and_then(|row| row.ratio)),
+        row.and_then(|row| row.doubt.clone()).unwrap_or_default(),
+    ];
+    fields.extend(figures.iter().map(|name| optional(row.and_then(|row| row.figures.get(*name)))));
     fields
 }
 
@@ -162,6 +205,36 @@ mod tests {
         assert!(lines[0].starts_with("plan,candidate,title,"));
         // None of the fixture's fields has a comma in it.
         assert!(lines.iter().all(|line| line.split(',').count() == COLUMNS.len()), "{text}");
+    }
+
+    #[test]
+    fn what_a_source_printed_has_columns_of_its_own() {
+        let read = |text: String| -> Vec<Vec<String>> {
+            let lines = text.split_terminator("\r\n");
+            lines.map(|line| line.split(',').map(|f| f.replace('"', "")).collect()).collect()
+        };
+        let table = read(experiment(&fixtures::with_times()));
+        let from = COLUMNS.len();
+        let tail =
+            ["published_name", "published_ratio", "published_doubt", "published_p50_ms", "published_p99_ms"];
+        assert_eq!(table[0][from..], tail);
+        assert_eq!(table[1][from..], ["their amphp:opcache", "", "", "1.63", "5.72"]);
+        assert_eq!(table[3][from..], [""; 5]);
+        let ramp = experiment(&fixtures::with_ramp());
+        assert!(ramp.contains("published_failed_share_at_least,published_peak_requests_per_s\r\n"), "{ramp}");
+        assert!(ramp.contains(",\"Windows refuses, Linux drops\",0.8,3475\r\n"), "{ramp}");
+        let ratios = experiment(&fixtures::with_published());
+        assert!(ratios.contains(",node,1.5,,1423\r\n"), "{ratios}");
+    }
+
+    #[test]
+    fn a_rows_cpu_and_memory_are_there_in_both_forms() {
+        let text = experiment(&fixtures::experiment());
+        let mut lines = text.split_terminator("\r\n").map(|line| line.split(',').collect::<Vec<_>>());
+        let (head, first) = (lines.next().unwrap(), lines.next().unwrap());
+        let of = |name: &str| first[head.iter().position(|h| *h == name).unwrap()].parse::<f64>().unwrap();
+        assert!((of("requests_per_cpu_s") * of("cpu_per_request_ns") / 1e9 - 1.0).abs() < 1e-9);
+        assert!(of("memory_growth_ci_low_bytes_per_s") < of("memory_growth_bytes_per_s"));
     }
 
     #[test]

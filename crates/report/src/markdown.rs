@@ -94,6 +94,8 @@ fn published(out: &mut String, analysis: &ExperimentAnalysis) {
     notes.extend(
         published.doubts.iter().map(|doubt| format!("Doubted: {}: {}", doubt.candidate, doubt.reason)),
     );
+    notes.extend(words::facts(published).map(|facts| format!("Facts: {facts}")));
+    notes.extend(words::not_here(published).map(|missing| format!("Not measured here: {missing}")));
     if !notes.is_empty() {
         out.push('\n');
         out.extend(notes.iter().map(|note| format!("- {}\n", text(note))));
@@ -110,19 +112,21 @@ fn host_line(host: &prony_record::host::Host) -> String {
 fn plan_table(out: &mut String, analysis: &ExperimentAnalysis, plan: &PlanAnalysis) {
     let baseline = analysis.baseline.as_deref().map(|b| format!("× {}", text(b)));
     out.push_str(&format!("\n#### {}: {}\n\n", text(&plan.name), text(&plan.describe)));
+    if let Some(workers) = words::workers(plan) {
+        out.push_str(&format!("Workers: {}\n\n", text(&workers)));
+    }
     let mut head = vec!["rank", "server", "req/s", "95 %"];
     head.extend(baseline.as_deref());
-    let there = plan.rows.iter().any(|row| words::there(row).is_some());
-    let source = analysis.published.as_ref().map(|p| words::source_tag(&p.source)).unwrap_or_default();
-    if there {
-        head.push(&source);
-    }
+    let there = words::there(analysis, plan);
+    let theirs: Vec<String> = there.iter().map(|column| text(&column.head)).collect();
+    head.extend(theirs.iter().map(String::as_str));
     head.extend(["p50 ms", "p99 ms", "CPU µs/req", "peak MB", "failed", "trials"]);
     push_row(out, head.iter().map(|h| (*h).to_owned()));
     // Texts to the left, figures to the right.
     push_row(out, (0..head.len()).map(|i| if i == 1 { ":---".to_owned() } else { "---:".to_owned() }));
-    for row in &plan.rows {
-        push_row(out, cells(row, baseline.is_some(), there).into_iter());
+    for (i, row) in plan.rows.iter().enumerate() {
+        let theirs = there.iter().map(|column| column.cells.get(i).cloned().flatten()).collect();
+        push_row(out, cells(row, baseline.is_some(), theirs).into_iter());
     }
     let remarks: Vec<String> = plan
         .rows
@@ -137,7 +141,7 @@ fn plan_table(out: &mut String, analysis: &ExperimentAnalysis, plan: &PlanAnalys
     }
 }
 
-fn cells(row: &Row, ratio: bool, there: bool) -> Vec<String> {
+fn cells(row: &Row, ratio: bool, theirs: Vec<Option<String>>) -> Vec<String> {
     let or_withheld = |figure: Option<String>| figure.unwrap_or_else(|| WITHHELD.to_owned());
     let pm = |e: &Option<Estimate>| or_withheld(e.as_ref().and_then(words::plus_minus));
     let mut cells =
@@ -148,9 +152,7 @@ fn cells(row: &Row, ratio: bool, there: bool) -> Vec<String> {
             format!("{}{pm}", words::ratio(e))
         })));
     }
-    if there {
-        cells.push(or_withheld(words::there(row)));
-    }
+    cells.extend(theirs.into_iter().map(or_withheld));
     cells.push(or_withheld(row.p50_ns.as_ref().map(|e| format::milliseconds(e.point))));
     cells.push(text(&words::row_p99(row)));
     cells.push(or_withheld(row.cpu_per_request_ns.as_ref().map(|e| format::significant(e.point / 1e3, 3))));

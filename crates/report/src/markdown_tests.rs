@@ -30,6 +30,8 @@ fn a_run_for_a_pull_request() {
 
     #### c"50' onload=x: 50 connections, closed loop, GET /
 
+    Workers: 1 each
+
     | rank | server | req/s | 95 % | × nginx-fpm | p50 ms | p99 ms | CPU µs/req | peak MB | failed | trials |
     | ---: | :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
     | 1 | hyper | ≥ 81,240 | ±0.9 % | 9.42 ±1.2 % | 0.580 | 0.986 | 11.2 | 8.10 | 0 | 5/5 |
@@ -55,6 +57,65 @@ fn a_run_for_a_pull_request() {
 
     Reproduce: `prony bench quickstart --seed 1`
     "#);
+}
+
+#[test]
+fn what_a_source_printed_stands_beside_it() {
+    let tables = |analysis: &ExperimentAnalysis| -> String {
+        let shown = experiment(analysis);
+        let lines =
+            shown.lines().skip_while(|l| !l.starts_with("####")).take_while(|l| !l.starts_with("Skip"));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!(tables(&fixtures::with_times()), @r"
+    #### c50: 50 connections, closed loop, GET /
+
+    Workers: 1 each
+
+    | rank | server | req/s | 95 % | × amphp:opcache | 2020 p99 | p50 ms | p99 ms | CPU µs/req | peak MB | failed | trials |
+    | ---: | :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+    | 1 | amphp:opcache | ≥ 81,240 | ±0.9 % | 9.42 ±1.2 % | 1.00 × | 0.580 | 0.986 | 11.2 | 8.10 | 0 | 5/5 |
+    | 2 | amphp:jit | 52,310 | ±1.3 % | 6.06 ±1.7 % | 0.605 × | 0.820 | 2.38 | 18.4 | 21.4 | 0 | 5/5 |
+    | 3–4 | reactphp:opcache | 17,020 | ±2.1 % | 1.97 ±2.7 % | – | 2.88 | 3.74 | 57.1 | 34.9 | 0 | 5/5 |
+    | 3–4 | reactphp:jit | 16,790 | ±2.4 % | 1.95 ±3.1 % | ? | 2.75 | 6.05 | 58.9 | 78.3 | 0 | 5/5 |
+
+    #### PHP8.0 JIT Benchmarks for Async PHP, 2020 said
+
+    plow, 10,000 requests at each concurrency, median of 3
+
+    | conclusion | there |  | here |
+    | :--- | ---: | :--- | ---: |
+    | RoadRunner is a win-win: faster than nginx and FPM | (1.40 ×) | HOLDS | 1.94 × |
+
+    - Facts: duration\_s 40; php 8.0 alpha
+    - Not measured here: php-pm
+
+    If your application takes 20 ms of CPU a request, the whole spread under c50 is 3.2 %.
+    ");
+    insta::assert_snapshot!(tables(&fixtures::with_ramp()), @r"
+    #### c50: 50 connections, closed loop, GET /
+
+    Workers: 4 each; node-http 1
+
+    | rank | server | req/s | 95 % | × reactphp-socket | 2019 peak | 2019 failed | p50 ms | p99 ms | CPU µs/req | peak MB | failed | trials |
+    | ---: | :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+    | 1 | reactphp-socket | ≥ 81,240 | ±0.9 % | 9.42 ±1.2 % | 3,475/s? | ≥ 80 %? | 0.580 | 0.986 | 11.2 | 8.10 | 0 | 5/5 |
+    | 2 | reactphp-socket:ev | 52,310 | ±1.3 % | 6.06 ±1.7 % | – | – | 0.820 | 2.38 | 18.4 | 21.4 | 0 | 5/5 |
+    | 3–4 | node-http | 17,020 | ±2.1 % | 1.97 ±2.7 % | – | – | 2.88 | 3.74 | 57.1 | 34.9 | 0 | 5/5 |
+
+    #### ReactPHP HTTP server performance, 2019 said
+
+    plow, 10,000 requests at each concurrency, median of 3
+
+    | conclusion | there |  | here |
+    | :--- | ---: | :--- | ---: |
+    | More than 80 % of the requests fail under the ramp | (≥ 80 %?) | HOLDS | 93 % |
+
+    - Facts: duration\_s 40; php 8.0 alpha
+    - Not measured here: php-pm
+
+    If your application takes 20 ms of CPU a request, the whole spread under c50 is 3.2 %.
+    ");
 }
 
 #[test]

@@ -17,7 +17,8 @@ pub(crate) use history::{
 };
 pub(crate) use line::trial_line;
 pub(crate) use published::{
-    agreement, judged_here, judged_there, judged_value, judged_why, source_tag, spread, there,
+    There, agreement, facts, judged_here, judged_there, judged_value, judged_why, not_here, spread, there,
+    workers,
 };
 
 /// Where a figure is withheld.

@@ -1,5 +1,6 @@
 //! What the run log has for a claim: plans, samples by block, findings.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use prony_record::Estimate;
@@ -81,17 +82,7 @@ impl<'a> Evidence<'a> {
                     .then(|| format!("{so} of {} trials were so", cells.len()));
                 Finding { judgement, here: None, why }
             }
-            Claim::Rank { candidate, at_most } => {
-                let rows = self.plans.iter().find(|p| p.name == plan.name).map_or(&[][..], |p| &p.rows);
-                match rows.iter().find(|row| row.candidate == *candidate).and_then(|row| row.rank) {
-                    None => self.too_few(candidate, plan, 0),
-                    Some((best, worst)) => Finding {
-                        judgement: Judgement::of(worst <= *at_most, best > *at_most),
-                        here: None,
-                        why: Some(format!("its rank is {}", rank(best, worst))),
-                    },
-                }
-            }
+            Claim::Rank { candidate, at_most } => self.ranked(candidate, *at_most, plan),
         }
     }
 
@@ -105,7 +96,21 @@ impl<'a> Evidence<'a> {
             !matches!((relation, right), (Relation::Less, Side::Max(_)) | (Relation::More, Side::Min(_)));
         let each = found.iter().map(|f| f.judgement);
         let judgement = if every { Judgement::all(each) } else { Judgement::any(each) };
-        let at = found.iter().position(|f| f.judgement == judgement).unwrap_or(0);
+        // Of those that decide, the one that the claim names: the largest, or the smallest.
+        let size = |at: &usize| match (&right.terms()[*at], &found[*at].here) {
+            (Term::Figure { factor, .. }, Some(here)) => Some(factor / here.point),
+            _ => None,
+        };
+        let deciding = (0..found.len()).filter(|at| found[*at].judgement == judgement);
+        let by_size = |a: &usize, b: &usize| match (size(a), size(b)) {
+            (Some(a), Some(b)) => a.total_cmp(&b),
+            _ => Ordering::Equal,
+        };
+        let at = match right {
+            Side::Max(_) => deciding.rev().max_by(by_size),
+            Side::Min(_) | Side::One(_) => deciding.min_by(by_size),
+        };
+        let at = at.unwrap_or(0);
         Finding { judgement, ..found.swap_remove(at) }
     }
 
@@ -217,13 +222,13 @@ impl<'a> Evidence<'a> {
             .filter(move |r| r.planned.plan == plan && r.planned.candidate == candidate)
     }
 
-    fn cells(&self, candidate: &str, plan: &NamedPlan) -> Vec<(u32, Cell<'a>)> {
+    pub(super) fn cells(&self, candidate: &str, plan: &NamedPlan) -> Vec<(u32, Cell<'a>)> {
         let counted = self.of(candidate, plan).filter_map(Cell::of).filter(Cell::counts);
         counted.map(|cell| (cell.planned.block, cell)).collect()
     }
 
     /// Why a candidate has too little to judge: it was skipped, never counted, or ran once.
-    fn too_few(&self, candidate: &str, plan: &NamedPlan, blocks: usize) -> Finding {
+    pub(super) fn too_few(&self, candidate: &str, plan: &NamedPlan, blocks: usize) -> Finding {
         let skipped = self.log.header.skipped.iter().find(|s| s.candidate == candidate);
         let known = self.log.header.candidates.iter().any(|c| c.label == candidate);
         Finding::undecided(match skipped {
@@ -242,10 +247,6 @@ fn untold(candidate: &str, plan: &NamedPlan, trials: usize, figure: Figure) -> F
         "{candidate} has {trials} trials that count under {}, and none gives its {figure}{why}",
         plan.name
     ))
-}
-
-fn rank(best: u32, worst: u32) -> String {
-    if best == worst { best.to_string() } else { format!("{best} to {worst}") }
 }
 
 fn names_connections(claim: &Claim) -> bool {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use prony_record::Estimate;
 use prony_record::published::{Conclusion, Published};
-use prony_record::run_log::{NamedPlan, RunLog, TrialResult};
+use prony_record::run_log::{RunLog, TrialResult};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -16,9 +16,12 @@ use crate::claim::{Claim, Quantity, Side, Term};
 use crate::experiment::PlanAnalysis;
 use crate::figure::Figure;
 use crate::text::list;
+use printed::{Printed, printed};
 
 mod evidence;
 mod interval;
+mod printed;
+mod rank;
 
 /// What became of a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -87,13 +90,18 @@ pub struct Judged {
     /// Over all plans that it is about.
     pub judgement: Judgement,
     /// The left side's figure over the right's in the source, where it printed both; its one figure where
-    /// the claim has one.
+    /// the claim has one; of a rank, its place among the rows that the source printed. Over several, it is over
+    /// the largest or the smallest of them.
     pub published: Option<f64>,
+    /// Whether the source says that `published` is at least so much.
+    pub published_at_least: bool,
+    /// Whether a row that `published` is from is in doubt.
+    pub published_doubted: bool,
     /// The same here, under the plan that decides (see `plans`).
     pub here: Option<Estimate>,
     /// Whether `published` and `here` are ratios.
     pub is_ratio: bool,
-    /// Where they are none: which figure they are, in its unit (`startup`, nanoseconds).
+    /// Where they are none: which figure they are, in its unit (`startup`, nanoseconds), or `rank`.
     pub figure: Option<String>,
     /// Plan by plan.
     pub plans: Vec<JudgedPlan>,
@@ -132,6 +140,8 @@ fn judged(conclusion: &Conclusion, published: &Published, evidence: &Evidence<'_
         claim: conclusion.claim.clone(),
         judgement: Judgement::Undecided,
         published: None,
+        published_at_least: false,
+        published_doubted: false,
         here: None,
         is_ratio: false,
         figure: None,
@@ -147,6 +157,7 @@ fn judged(conclusion: &Conclusion, published: &Published, evidence: &Evidence<'_
     judged.is_ratio = is_ratio(&claim);
     judged.figure = match &claim {
         Claim::Compared { .. } if !judged.is_ratio => Some(claim.quantity().name().to_owned()),
+        Claim::Rank { .. } => Some("rank".to_owned()),
         _ => None,
     };
     for plan in &plans {
@@ -162,10 +173,15 @@ fn judged(conclusion: &Conclusion, published: &Published, evidence: &Evidence<'_
     // The plan that decides: the first that is as the whole is.
     let at = judged.plans.iter().position(|plan| plan.judgement == judged.judgement);
     // What the source printed under that plan. Where nothing was measured, what it printed at all.
-    judged.published = match at.filter(|at| judged.plans[*at].here.is_some()) {
+    let measured = |at: &usize| judged.plans[*at].here.is_some() || matches!(claim, Claim::Rank { .. });
+    let theirs = match at.filter(measured) {
         Some(at) => printed(&claim, plans[at], published),
         None => plans.iter().find_map(|plan| printed(&claim, plan, published)),
     };
+    if let Some(Printed { value, at_least, doubted }) = theirs {
+        (judged.published, judged.published_at_least, judged.published_doubted) =
+            (Some(value), at_least, doubted);
+    }
     let decides = at.map(|at| &judged.plans[at]);
     judged.here = decides.and_then(|plan| plan.here.clone());
     judged.why = match decides {
@@ -195,34 +211,6 @@ impl Claim {
             Claim::Compared { left: Term::Figure { quantity, .. }, .. } => *quantity,
             _ => Quantity::Trial(Figure::Throughput),
         }
-    }
-}
-
-/// What the source printed of a claim: left over right, or the left's figure.
-fn printed(claim: &Claim, plan: &NamedPlan, published: &Published) -> Option<f64> {
-    let Claim::Compared { left, right, .. } = claim else { return None };
-    let figure = |term: &Term| {
-        let Term::Figure { quantity, candidate, connections, .. } = term else { return None };
-        let connections = connections.unwrap_or(plan.plan.connections);
-        // Sources print milliseconds.
-        let (name, unit) = match quantity {
-            Quantity::Trial(Figure::Throughput) => ("requests_per_s".to_owned(), 1.0),
-            Quantity::Trial(figure) if figure.is_response_time() => (format!("{figure}_ms"), 1e6),
-            _ => return None,
-        };
-        let rate = plan.plan.rate_per_s.filter(|_| plan.share.is_none());
-        let is_it = |row: &&prony_record::published::PublishedRow| {
-            row.candidate == *candidate
-                && row.connections.is_none_or(|c| c == connections)
-                && row.rate_per_s == rate
-                && row.doubt.is_none()
-        };
-        Some(published.rows.iter().find(is_it)?.figure(&name)? * unit)
-    };
-    match right.terms() {
-        [Term::Number(_)] => figure(left),
-        [only] => Some(figure(left)? / figure(only)?),
-        _ => None,
     }
 }
 

@@ -135,6 +135,77 @@ fn what_did_not_run_is_undecided_and_says_why() {
     assert!(why(&mut log, "a is best").contains("no claim"));
 }
 
+/// Rows of a source by requests per second; `?` behind a label is a doubt.
+fn rows(of: &[(&str, f64)]) -> Vec<PublishedRow> {
+    let row = |(label, rate): &(&str, f64)| PublishedRow {
+        candidate: label.trim_end_matches('?').to_owned(),
+        connections: Some(50),
+        figures: BTreeMap::from([("requests_per_s".to_owned(), *rate)]),
+        doubt: label.ends_with('?').then(|| "ports".to_owned()),
+        ..PublishedRow::default()
+    };
+    of.iter().map(row).collect()
+}
+
+#[test]
+fn a_rank_is_among_the_sources_own_and_those_missing_may_be_better() {
+    use Judgement::{Fails, Holds, Undecided};
+    let judged = |claim: &str, of: &[(&str, f64)]| {
+        let published = Published { rows: rows(of), ..concluded(claim, At::default()) };
+        judged_of(&mut three(), published)
+    };
+    // d and e did not run: a may be first, second or third of the source's four.
+    let skipped = &[("a", 9.0), ("b", 8.0), ("d", 7.0), ("e?", 6.0)];
+    for (claim, judgement) in [
+        ("rank(a) <= 3", Holds),
+        ("rank(a) <= 2", Undecided),
+        ("rank(a) <= 1", Undecided),
+        ("rank(b) <= 1", Fails),
+    ] {
+        assert_eq!(judged(claim, skipped).judgement, judgement, "{claim}");
+    }
+    let one = judged("rank(a) <= 1", skipped);
+    let why = one.why.unwrap();
+    assert!(why.contains("2 of the source's servers were not measured"), "{why}");
+    assert_eq!(
+        (one.published, one.figure.as_deref(), one.published_doubted),
+        (Some(1.0), Some("rank"), false)
+    );
+    // a is ahead here, and no rival of a source that does not have it.
+    let without_a = &[("b", 9.0), ("x", 9.5), ("c", 8.0)];
+    assert_eq!(judged("rank(b) <= 3", without_a).judgement, Holds);
+    assert_eq!(judged("rank(b) <= 2", without_a).judgement, Undecided);
+    assert_eq!(judged("rank(b) <= 2", &[("b", 9.0), ("c", 8.0)]).judgement, Holds);
+    assert_eq!(judged("rank(b) <= 2", without_a).published, Some(2.0));
+    // Where it printed nobody, all that ran are rivals.
+    assert_eq!(judged("rank(b) <= 1", &[]).judgement, Fails);
+}
+
+#[test]
+fn what_the_source_printed_stands_beside_it_in_every_form() {
+    let there = |claim: &str, rows: Vec<PublishedRow>| {
+        let judged = judged_of(&mut three(), Published { rows, ..concluded(claim, At::default()) });
+        let here = judged.here.map(|e| (e.point * 100.0).round() / 100.0);
+        (judged.published, judged.published_at_least, judged.published_doubted, here)
+    };
+    let three = || rows(&[("a", 300.0), ("b", 100.0), ("c", 50.0)]);
+    // Over the largest, b there; here that is c, by a hair.
+    let (published, .., here) = there("throughput(a) > max(throughput(b), throughput(c))", three());
+    assert_eq!((published, here), (Some(3.0), Some(1.99)));
+    let (published, ..) = there("throughput(a) > min(throughput(b), 4 * throughput(c))", three());
+    assert_eq!(published, Some(3.0));
+    let (published, ..) = there("throughput(a) > min(throughput(b), throughput(c))", three());
+    assert_eq!(published, Some(6.0));
+    // The largest of two of which one is not printed is not known.
+    let two = rows(&[("a", 300.0), ("b", 100.0)]);
+    assert_eq!(there("throughput(a) > max(throughput(b), throughput(c))", two).0, None);
+    let doubted = rows(&[("a", 300.0), ("b?", 100.0)]);
+    assert_eq!(there("throughput(a) > throughput(b)", doubted), (Some(3.0), false, true, Some(2.0)));
+    let mut failing = rows(&[("a?", 300.0)]);
+    failing[0].figures = BTreeMap::from([("failed_share_at_least".to_owned(), 0.8)]);
+    assert_eq!(there("failed_share(a) > 0.8", failing), (Some(0.8), true, true, Some(0.0)));
+}
+
 #[test]
 fn a_lower_bound_cannot_show_that_it_is_less() {
     let mut log = three();

@@ -20,6 +20,8 @@ pub struct Resolved {
     pub skipped: Vec<Skipped>,
     /// The baseline's label, canonical.
     pub baseline: Option<String>,
+    /// The experiment, what it says of labels being said of those of its candidates.
+    pub experiment: Experiment,
 }
 
 /// Looks up an experiment's candidates, to run in containers where there is an engine; asks whether they are installed, and for their versions.
@@ -33,10 +35,11 @@ pub fn resolve(
     layout: &Layout,
     engine: Option<&Arc<Engine>>,
 ) -> Result<Resolved, CandidateError> {
-    let mut resolved = Resolved { candidates: Vec::new(), skipped: Vec::new(), baseline: None };
+    let experiment = experiment.with_canonical_labels(catalogue);
+    let (mut candidates, mut skipped, mut baseline) = (Vec::<BenchCandidate>::new(), Vec::new(), None);
     for written in &experiment.candidates {
         let mut skip = |label: &str, reason: String, mend: Option<String>| {
-            resolved.skipped.push(Skipped { candidate: label.to_owned(), reason, mend });
+            skipped.push(Skipped { candidate: label.to_owned(), reason, mend });
         };
         let candidate = match Candidate::parse(written, catalogue) {
             Ok(candidate) => match engine {
@@ -51,9 +54,9 @@ pub fn resolve(
         };
         let label = candidate.label().to_owned();
         if experiment.baseline.as_ref() == Some(written) {
-            resolved.baseline = Some(label.clone());
+            baseline = Some(label.clone());
         }
-        if resolved.candidates.iter().any(|c| c.candidate == candidate) {
+        if candidates.iter().any(|c| c.candidate == candidate) {
             skip(written, format!("It is the same as {label}, which runs already."), None);
             continue;
         }
@@ -86,7 +89,7 @@ pub fn resolve(
             }
             None => version,
         };
-        resolved.candidates.push(BenchCandidate { candidate, version });
+        candidates.push(BenchCandidate { candidate, version });
     }
-    Ok(resolved)
+    Ok(Resolved { candidates, skipped, baseline, experiment })
 }

@@ -272,6 +272,19 @@ fn a_server_that_dies_under_load_makes_its_trial_invalid() {
 }
 
 #[test]
+fn a_sources_rows_are_kept_by_the_labels_of_the_run() {
+    let root = tempfile::tempdir().unwrap();
+    let mut setup = setup(root.path(), &[], 1);
+    setup.experiment = Experiment::find("app-servers-2018").unwrap();
+    let resolved = resolve(&setup.experiment, &Catalogue::load(&[]), &setup.layout, None).unwrap();
+    setup.experiment = resolved.experiment;
+    let published = header(&setup).published.unwrap();
+    let labels: Vec<&str> = published.rows.iter().map(|row| row.candidate.as_str()).collect();
+    assert!(labels.contains(&"cowboy-plug") && !labels.contains(&"cowboy-plug:v2"), "{labels:?}");
+    assert_eq!(published.rows[1].name, "cowboy2 + plug");
+}
+
+#[test]
 fn a_liar_is_found_by_its_check_and_left_out() {
     let root = tempfile::tempdir().unwrap();
     let servers = root.path().join("servers");

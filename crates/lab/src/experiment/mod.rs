@@ -24,6 +24,7 @@ use crate::units::show_duration;
 
 mod error;
 mod knees;
+mod labels;
 mod raw;
 mod read;
 

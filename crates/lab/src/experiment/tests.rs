@@ -1,6 +1,11 @@
-use prony_record::published::PublishedRow;
+use std::collections::BTreeSet;
+
+use prony_analysis::claim::{Claim, relabelled};
+use prony_record::published::{At, AtRate, Conclusion, PublishedRow};
 
 use super::*;
+use crate::candidate::Candidate;
+use crate::catalogue::Catalogue;
 
 const HEAD: &str = "schema = \"prony.experiment/1\"\ncandidates = [\"a\", \"b:jit\"]\n";
 
@@ -253,6 +258,72 @@ fn every_source_is_read_with_its_rows_and_conclusions() {
         };
         assert!(published.rows.iter().any(has_place), "{name} at its short scale has no published row");
     }
+}
+
+#[test]
+fn what_every_source_speaks_of_is_called_as_it_is_in_a_run() {
+    let catalogue = Catalogue::load(&[]);
+    for name in Experiment::names() {
+        let written = Experiment::find(name).unwrap();
+        let run = written.with_canonical_labels(&catalogue);
+        let labels: BTreeSet<String> = written
+            .candidates
+            .iter()
+            .map(|c| Candidate::parse(c, &catalogue).unwrap_or_else(|e| panic!("{e}")).label().to_owned())
+            .collect();
+        let is_known = |label: &str| assert!(labels.contains(label), "{name}: {label} is in no run");
+        run.plans.iter().filter_map(|p| p.share.as_ref()).for_each(|share| is_known(&share.of.candidate));
+        let Some(published) = &run.published else { continue };
+        published.rows.iter().for_each(|row| is_known(&row.candidate));
+        for conclusion in &published.conclusions {
+            assert!(Claim::parse(&conclusion.claim).is_ok(), "{}", conclusion.claim);
+            relabelled(&conclusion.claim, |label| {
+                is_known(label);
+                label.to_owned()
+            });
+            for rate in &conclusion.at.rates {
+                if let AtRate::Share { of, .. } = rate {
+                    is_known(&of.candidate);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_default_that_is_written_is_the_candidate_without_it() {
+    let source =
+        prony_record::published::KneeOf { candidate: "cowboy:v2".to_owned(), plan: "knee".to_owned() };
+    let mut e = read("[[plan]]\nname = \"knee\"\ncapacity = \"default\"\n").unwrap();
+    e.plans[0].share = Some(ShareOf { share: 0.5, of: source.clone() });
+    e.workers = WorkerPolicy::Source;
+    e.published = Some(Published {
+        rows: vec![PublishedRow {
+            name: "cowboy2".to_owned(),
+            candidate: "cowboy:v2".to_owned(),
+            workers: Some(4),
+            ..PublishedRow::default()
+        }],
+        conclusions: vec![Conclusion {
+            text: "cowboy:v2 is slower".to_owned(),
+            claim: "throughput(cowboy:v2) < throughput(amphp:close+jit+native)".to_owned(),
+            at: At { rates: vec![AtRate::Share { share: 0.5, of: source }], ..At::default() },
+        }],
+        ..Published::default()
+    });
+    let run = e.with_canonical_labels(&Catalogue::load(&[]));
+    assert_eq!((e.workers_of("cowboy"), run.workers_of("cowboy")), (None, Some(4)));
+    assert_eq!(run.plans[0].share.as_ref().unwrap().of.candidate, "cowboy");
+    let published = run.published.unwrap();
+    assert_eq!(
+        (published.rows[0].name.as_str(), published.rows[0].candidate.as_str()),
+        ("cowboy2", "cowboy")
+    );
+    let conclusion = &published.conclusions[0];
+    assert_eq!(conclusion.claim, "throughput(cowboy) < throughput(amphp:jit+close)");
+    assert_eq!(conclusion.text, "cowboy:v2 is slower");
+    let [AtRate::Share { of, .. }] = &conclusion.at.rates[..] else { panic!("{conclusion:?}") };
+    assert_eq!(of.candidate, "cowboy");
 }
 
 #[test]

@@ -10,6 +10,9 @@ pub(crate) struct ReportArguments {
     /// The form
     #[arg(long, value_enum, default_value_t = ReportFormat::Terminal)]
     pub(crate) format: ReportFormat,
+    /// With hgrm and hlog: the trials of this candidate or plan; repeatable
+    #[arg(long, value_name = "NAME")]
+    pub(crate) only: Vec<String>,
     /// Write to FILE instead of standard output [default for html: the run log's name with .html]
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub(crate) output: Option<String>,
@@ -38,4 +41,8 @@ pub(crate) enum ReportFormat {
     /// `OpenMetrics`' text, a sample for each figure of each trial
     #[value(name = "openmetrics")]
     OpenMetrics,
+    /// The percentile table of one candidate under one plan, for `HdrHistogram`'s plotter
+    Hgrm,
+    /// Its interval log, for the `HdrHistogram` libraries
+    Hlog,
 }

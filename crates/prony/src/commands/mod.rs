@@ -8,6 +8,7 @@ pub(crate) mod compare;
 pub(crate) mod doctor;
 pub(crate) mod embedded;
 mod export;
+mod histograms;
 pub(crate) mod history;
 pub(crate) mod load;
 pub(crate) mod logs;

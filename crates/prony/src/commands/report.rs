@@ -8,13 +8,13 @@ use std::process::{Command, Stdio};
 use prony_analysis::experiment::analyse;
 use prony_record::Trial;
 use prony_record::capacity::CapacityReport;
-use prony_record::export::openmetrics;
+use prony_record::export::{hgrm, hlog, openmetrics};
 use prony_record::run_log::RunLog;
 use prony_record::slo::Decision;
 use prony_report::terminal::TerminalOptions;
 use prony_report::{csv, github, json, junit, markdown, page, terminal};
 
-use super::write_file;
+use super::{histograms, write_file};
 use crate::cli::{ReportArguments, ReportFormat};
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -34,7 +34,16 @@ pub(crate) fn run(arguments: &ReportArguments, printer: &Printer) -> Result<(), 
         )));
     }
     let format = if arguments.open { ReportFormat::Html } else { arguments.format };
-    let text = render(&log, format, printer.color())?;
+    let text = match format {
+        ReportFormat::Hgrm => histograms::text(&log, arguments, hgrm::write_all, printer)?,
+        ReportFormat::Hlog => histograms::text(&log, arguments, hlog::write_all, printer)?,
+        _ if !arguments.only.is_empty() => {
+            return Err(Failure::usage(
+                "--only goes with --format hgrm and --format hlog: the other forms have all of the run.",
+            ));
+        }
+        _ => render(&log, format, printer.color())?,
+    };
     let output = match (&arguments.output, format) {
         (Some(path), _) => Some(path.clone()),
         (None, ReportFormat::Html) => Some(html_path(&arguments.run)),

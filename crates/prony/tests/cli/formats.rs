@@ -80,6 +80,39 @@ fn a_step_summary_is_appended_where_github_asks_for_it() {
 }
 
 #[test]
+fn a_logs_histograms_are_written_as_a_loads_are() {
+    let world = World::new();
+    let target = TargetProcess::start(&[]);
+    let load = |words: &[&str]| {
+        let said = world.prony(&[&["load", &target.url(), "-o", "r.jsonl", "-q"], words].concat());
+        assert_eq!(said.code, Some(0), "{said:?}");
+    };
+    let report = |words: &[&str]| world.prony(&[&["report", "r.jsonl", "--format"], words].concat());
+    load(&["-n", "300", "-c", "7", "--export", "hgrm=first.hgrm", "--export", "hlog=first.hlog"]);
+    for kind in ["hgrm", "hlog"] {
+        let said = report(&[kind]);
+        assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{said:?}");
+        assert_eq!(said.out, world.read(&format!("first.{kind}")));
+    }
+    load(&["-n", "200", "-c", "7"]);
+    load(&["-n", "100", "-c", "5"]);
+    let said = report(&["hgrm"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(
+        said.err.contains("one candidate under one plan") && said.err.contains("plans are c5, c7"),
+        "{said:?}"
+    );
+    let said = report(&["hgrm", "--only", "c7"]);
+    assert!(said.err.contains("2 trials of ") && said.err.contains(" under c7 together."), "{said:?}");
+    let total = said.out.lines().find_map(|l| l.split_once("Total count    =")).unwrap().1;
+    assert_eq!(total.trim().trim_end_matches(']'), "500", "{}", said.out);
+    let said = report(&["hlog", "--only", "c9"]);
+    assert!(said.code == Some(2) && said.err.contains("\"c9\" is neither a candidate"), "{said:?}");
+    let said = report(&["csv", "--only", "c7"]);
+    assert!(said.code == Some(2) && said.err.contains("--only goes with --format hgrm"), "{said:?}");
+}
+
+#[test]
 fn a_run_and_a_load_as_openmetrics() {
     let world = world();
     let said = world.prony(&["report", "r.jsonl", "--format", "openmetrics"]);

@@ -8,9 +8,11 @@
 
 use std::io::Write;
 
+use prony_load::measurement::empty_histogram;
+
 use super::ExportError;
 use crate::hdr;
-use crate::trial::Trial;
+use crate::trial::{Requests, Trial};
 
 /// Steps per halving of the distance to 100 %: the Java tools' default, and wrk2's.
 const TICKS_PER_HALF_DISTANCE: u32 = 5;
@@ -23,7 +25,19 @@ const SUB_BUCKETS: u32 = 2048;
 /// # Errors
 /// When the trial's histogram does not read, or writing fails.
 pub fn write(trial: &Trial, out: &mut dyn Write) -> Result<(), ExportError> {
-    let histogram = hdr::decode(&trial.latency.response.hdr)?;
+    write_all(&[trial], out)
+}
+
+/// The same of the requests of several trials together: their histograms are added, nothing is averaged.
+///
+/// # Errors
+/// When a trial's histogram does not read, or writing fails.
+pub fn write_all(trials: &[&Trial], out: &mut dyn Write) -> Result<(), ExportError> {
+    let mut histogram = empty_histogram();
+    for trial in trials {
+        // Both have Prony's bounds, so that every value has its place.
+        histogram += hdr::decode(&trial.latency.response.hdr)?;
+    }
     writeln!(out, "{:>12} {:>14} {:>10} {:>14}\n", "Value", "Percentile", "TotalCount", "1/(1-Percentile)")?;
     let mut count = 0;
     for step in histogram.iter_quantiles(TICKS_PER_HALF_DISTANCE) {
@@ -41,12 +55,12 @@ pub fn write(trial: &Trial, out: &mut dyn Write) -> Result<(), ExportError> {
     let max = ms(histogram.max() as f64);
     writeln!(out, "#[Max     = {max:12.6}, Total count    = {:12}]", histogram.len())?;
     writeln!(out, "#[Buckets = {:12}, SubBuckets     = {SUB_BUCKETS:12}]", histogram.buckets())?;
-    let r = &trial.requests;
-    if r.failed + r.in_flight + r.never_sent > 0 {
+    let sum = |of: fn(&Requests) -> u64| trials.iter().map(|trial| of(&trial.requests)).sum::<u64>();
+    let [failed, in_flight, never_sent] = [sum(|r| r.failed), sum(|r| r.in_flight), sum(|r| r.never_sent)];
+    if failed + in_flight + never_sent > 0 {
         writeln!(
             out,
-            "#[Not in this table: {} failed, {} in flight at the end, {} never sent]",
-            r.failed, r.in_flight, r.never_sent
+            "#[Not in this table: {failed} failed, {in_flight} in flight at the end, {never_sent} never sent]"
         )?;
     }
     Ok(())
@@ -144,6 +158,20 @@ mod tests {
         let table = read(&written(&trial));
         assert_eq!(table.comments, ["Not in this table: 3 failed, 50 in flight at the end, 0 never sent"]);
         assert_eq!(table.total, 1);
+    }
+
+    #[test]
+    fn several_trials_are_one_table() {
+        let [low, high]: [Vec<u64>; 2] = [(1..=600).collect(), (601..=1_000).collect()];
+        let all: Vec<u64> = (1..=1_000).collect();
+        let mut trials = [testing::trial(&[&low]), testing::trial(&[&high])];
+        let mut bytes = Vec::new();
+        write_all(&[&trials[0], &trials[1]], &mut bytes).unwrap();
+        assert_eq!(String::from_utf8(bytes).unwrap(), written(&testing::trial(&[&all])));
+        (trials[0].requests.failed, trials[1].requests.failed) = (1, 2);
+        let mut bytes = Vec::new();
+        write_all(&[&trials[0], &trials[1]], &mut bytes).unwrap();
+        assert!(String::from_utf8(bytes).unwrap().contains("Not in this table: 3 failed"));
     }
 
     #[test]

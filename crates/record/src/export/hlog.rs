@@ -28,12 +28,26 @@ const MAX_DIVISOR: f64 = 1e6;
 /// # Errors
 /// When a histogram of the trial does not read, or writing fails.
 pub fn write(trial: &Trial, out: &mut dyn Write) -> Result<(), ExportError> {
+    write_all(&[trial], out)
+}
+
+/// The same of several trials, in the order of their starts: the base time is the first one's window's, and
+/// between the entries of one trial and the next is as much time as there was.
+///
+/// # Errors
+/// When a histogram of a trial does not read, or writing fails.
+pub fn write_all(trials: &[&Trial], out: &mut dyn Write) -> Result<(), ExportError> {
     let mut out = out;
     let mut serializer = V2DeflateSerializer::new();
-    let start = wall_clock(trial, 0)?;
+    let mut placed = trials
+        .iter()
+        .map(|trial| Ok((wall_clock(trial, 0)?, *trial)))
+        .collect::<Result<Vec<_>, ExportError>>()?;
+    placed.sort_by_key(|(at, _)| *at);
+    let Some((start, first)) = placed.first().copied() else { return Ok(()) };
     IntervalLogWriterBuilder::new()
         .add_comment(VERSION)
-        .add_comment(&format!("[Logged with {} {}]", trial.tool.name, trial.tool.version))
+        .add_comment(&format!("[Logged with {} {}]", first.tool.name, first.tool.version))
         .add_comment("[Response times in nanoseconds]")
         .with_start_time(start)
         .with_base_time(start)
@@ -42,10 +56,14 @@ pub fn write(trial: &Trial, out: &mut dyn Write) -> Result<(), ExportError> {
     let mut log = IntervalLogWriterBuilder::new()
         .with_max_value_divisor(MAX_DIVISOR)
         .begin_log_with(&mut out, &mut serializer)?;
-    for second in &trial.series {
-        let histogram = hdr::decode(&second.hdr)?;
-        let (at, length) = (Duration::from_nanos(second.at_ns), Duration::from_nanos(second.length_ns));
-        log.write_histogram(&histogram, at, length, None).map_err(|e| io::Error::other(e.to_string()))?;
+    for (began, trial) in placed {
+        let since = began.duration_since(start).unwrap_or_default();
+        for second in &trial.series {
+            let histogram = hdr::decode(&second.hdr)?;
+            let at = since + Duration::from_nanos(second.at_ns);
+            let length = Duration::from_nanos(second.length_ns);
+            log.write_histogram(&histogram, at, length, None).map_err(|e| io::Error::other(e.to_string()))?;
+        }
     }
     Ok(())
 }
@@ -94,6 +112,23 @@ mod tests {
         for quantile in [0.0, 0.25, 0.5, 0.9, 0.99, 0.999, 1.0] {
             assert_eq!(merged.value_at_quantile(quantile), whole.value_at_quantile(quantile), "{quantile}");
         }
+    }
+
+    #[test]
+    fn several_trials_stand_where_they_were_in_time() {
+        let first = testing::trial(&[&[1_500_000], &[2_500_000]]);
+        let later =
+            Trial { started_at: "2026-11-21T12:01:00.000Z".to_owned(), ..testing::trial(&[&[7_000_000]]) };
+        let mut bytes = Vec::new();
+        write_all(&[&later, &first], &mut bytes).unwrap();
+        let text = String::from_utf8(bytes).unwrap();
+        assert!(text.contains("#[StartTime: 1795262401.500"), "{text}");
+        let starts: Vec<&str> = text
+            .lines()
+            .filter(|line| line.starts_with(|c: char| c.is_ascii_digit()))
+            .map(|line| line.split(',').next().unwrap())
+            .collect();
+        assert_eq!(starts, ["0.000", "1.000", "60.000"]);
     }
 
     #[test]

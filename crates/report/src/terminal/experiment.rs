@@ -8,7 +8,13 @@ use super::published::published;
 use super::table::{Align, Table};
 use super::{TerminalOptions, push_wrapped};
 use crate::format;
-use crate::words::{self, WITHHELD};
+use crate::words::{self, There, WITHHELD};
+
+/// A label's characters at least, where columns leave it no more, and at most.
+const LABEL_MIN: usize = 10;
+const LABEL_MAX: usize = 40;
+/// Characters of the baseline's name in the head of its ratios.
+const BASELINE_WIDTH: usize = 12;
 
 /// A run: the answer, the trials by what became of them, a ranking per plan,
 /// what did not run and how to mend it, and the line that reproduces it all.
@@ -60,17 +66,31 @@ fn plan_table(
     let lead = format!(" {name}  ");
     out.push('\n');
     push_wrapped(out, &lead, &format::printable(&plan.describe), options.width(), str::to_owned);
-    let has = Has::of(analysis, plan);
-    // What the other columns leave to the label: 80 columns hold all of them and 20 characters of it.
-    let room = options.width().saturating_sub(has.width() + 1).clamp(10, 40);
-    let mut table =
-        has.table(analysis.baseline.as_deref(), analysis.published.as_ref().map(|p| p.source.as_str()));
-    for row in &plan.rows {
-        table.row(has.cells(row, room));
+    if let Some(workers) = words::workers(plan) {
+        push_wrapped(out, " workers: ", &workers, options.width(), |line| ink.dim(line));
+    }
+    let theirs = words::there(analysis, plan);
+    // One of them has room beside ours.
+    let (beside, below) = theirs.split_at(theirs.len().min(1));
+    let columns = Columns::of(analysis, plan, beside.first(), options.width());
+    let room = columns.room(options.width());
+    let mut table = columns.table();
+    for (i, row) in plan.rows.iter().enumerate() {
+        table.row(columns.cells(i, row, room));
     }
     for (i, line) in table.lines().iter().enumerate() {
         out.push_str(&if i == 0 { ink.dim(line) } else { line.clone() });
         out.push('\n');
+    }
+    for column in below {
+        let said: Vec<String> = plan
+            .rows
+            .iter()
+            .zip(&column.cells)
+            .filter_map(|(row, cell)| Some(format!("{} {}", row.candidate, cell.as_ref()?)))
+            .collect();
+        let lead = format!(" {}  ", format::printable(&column.head));
+        push_wrapped(out, &lead, &format::printable(&said.join(", ")), options.width(), str::to_owned);
     }
     for row in &plan.rows {
         let remarks = words::row_remarks(row);
@@ -86,52 +106,68 @@ fn plan_table(
     }
 }
 
-/// Which columns have anything in them.
-#[derive(Debug, Clone, Copy)]
-struct Has {
-    ratio: bool,
-    /// The source's ratio to the same baseline.
-    there: bool,
+/// The columns that have anything in them.
+#[derive(Debug, Clone)]
+struct Columns<'a> {
+    /// The head of the ratios to the baseline.
+    ratio: Option<String>,
+    /// What the source printed.
+    there: Option<&'a There>,
     cpu: bool,
     memory: bool,
 }
 
-impl Has {
-    fn of(analysis: &ExperimentAnalysis, plan: &PlanAnalysis) -> Has {
-        Has {
-            ratio: analysis.baseline.is_some() && plan.rows.iter().any(|r| r.ratio.is_some()),
-            there: plan.rows.iter().any(|r| words::there(r).is_some()),
+impl<'a> Columns<'a> {
+    fn of(
+        analysis: &ExperimentAnalysis,
+        plan: &PlanAnalysis,
+        there: Option<&'a There>,
+        width: usize,
+    ) -> Columns<'a> {
+        let baseline = analysis.baseline.as_deref().filter(|_| plan.rows.iter().any(|r| r.ratio.is_some()));
+        let head = |baseline| format!("× {}", format::truncate(&format::printable(baseline), BASELINE_WIDTH));
+        let mut columns = Columns {
+            ratio: baseline.map(head),
+            there,
             cpu: plan.rows.iter().any(|r| r.cpu_per_request_ns.is_some()),
             memory: plan.rows.iter().any(|r| r.peak_memory_bytes.is_some()),
+        };
+        // A baseline's name is in its own row, too: labels cut short are worse.
+        let longest = plan.rows.iter().map(|row| row.candidate.chars().count()).max().unwrap_or(0);
+        if columns.ratio.is_some() && columns.room(width) < longest.min(LABEL_MAX) {
+            columns.ratio = Some("× base".to_owned());
         }
+        columns
     }
 
-    /// The columns without the label: rank, mark, req/s, ±, × baseline, p99, CPU, memory.
-    fn width(self) -> usize {
+    /// What the other columns leave to the label.
+    fn room(&self, width: usize) -> usize {
+        width.saturating_sub(self.width() + 1).clamp(LABEL_MIN, LABEL_MAX)
+    }
+
+    /// The columns without the label: rank, mark, req/s, ±, × baseline, the source's, p99, CPU, memory.
+    fn width(&self) -> usize {
         6 + 2
             + 10
             + 7
-            + if self.ratio { 15 } else { 0 }
-            + if self.there { 8 } else { 0 }
+            + self.ratio.as_ref().map_or(0, |head| (head.chars().count() + 1).max(8))
+            + self.there.map_or(0, |there| there_width(there).max(8))
             + 8
             + if self.cpu { 7 } else { 0 }
             + if self.memory { 6 } else { 0 }
     }
 
-    fn table(self, baseline: Option<&str>, source: Option<&str>) -> Table {
+    fn table(&self) -> Table {
         use Align::{Left, Right};
         let mut columns = vec![(Left, 6), (Left, 2), (Left, 0), (Right, 10), (Right, 7)];
         let mut head = ["rank", "", "server", "req/s", "±"].map(str::to_owned).to_vec();
-        if self.ratio {
+        if let Some(ratio) = &self.ratio {
             columns.push((Right, 7));
-            head.push(format!(
-                "× {}",
-                format::truncate(&format::printable(baseline.unwrap_or_default()), 12)
-            ));
+            head.push(ratio.clone());
         }
-        if self.there {
+        if let Some(there) = self.there {
             columns.push((Right, 8));
-            head.push(words::source_tag(source.unwrap_or_default()));
+            head.push(format::printable(&there.head));
         }
         columns.push((Right, 8));
         head.push("p99 ms".to_owned());
@@ -148,7 +184,8 @@ impl Has {
         table
     }
 
-    fn cells(self, row: &Row, room: usize) -> Vec<String> {
+    /// The cells of the plan's i-th row.
+    fn cells(&self, i: usize, row: &Row, room: usize) -> Vec<String> {
         let pm = |e: &Option<prony_record::Estimate>| {
             let half = e.as_ref().and_then(words::half_width);
             half.unwrap_or_else(|| if e.is_some() { WITHHELD.to_owned() } else { String::new() })
@@ -159,11 +196,11 @@ impl Has {
         let mark = words::row_mark(row).trim_start_matches('≥');
         let mut cells = vec![words::rank(row), mark.to_owned(), label];
         cells.extend([words::row_rate(row), pm(&row.requests_per_s)]);
-        if self.ratio {
+        if self.ratio.is_some() {
             cells.push(figure(row.ratio.as_ref().map(words::ratio)));
         }
-        if self.there {
-            cells.push(words::there(row).unwrap_or_else(|| WITHHELD.to_owned()));
+        if let Some(there) = self.there {
+            cells.push(figure(there.cells.get(i).cloned().flatten()));
         }
         cells.push(words::row_p99(row));
         if self.cpu {
@@ -175,4 +212,9 @@ impl Has {
         }
         cells
     }
+}
+
+fn there_width(there: &There) -> usize {
+    let cells = there.cells.iter().flatten().map(|cell| cell.chars().count());
+    cells.chain([there.head.chars().count()]).max().unwrap_or(0) + 1
 }

@@ -7,8 +7,10 @@ use super::{Ink, TerminalOptions, push_wrapped};
 use crate::format;
 use crate::words;
 
-/// Columns of the published figure, the judgement and ours.
-const TAIL_WIDTH: usize = 30;
+/// Columns of the judgement and ours.
+const TAIL_WIDTH: usize = 21;
+/// Columns of the published figure at least.
+const THERE_WIDTH: usize = 9;
 
 /// The source's conclusions, judged, and how far its order agrees with ours. Nothing without a source.
 pub(super) fn published(out: &mut String, analysis: &ExperimentAnalysis, options: &TerminalOptions) {
@@ -17,9 +19,11 @@ pub(super) fn published(out: &mut String, analysis: &ExperimentAnalysis, options
     let width = options.width();
     out.push('\n');
     let said = format!("{} said", format::printable(&published.source));
-    let room = width.saturating_sub(TAIL_WIDTH + 1).max(20);
+    let there = published.conclusions.iter().map(|judged| words::judged_there(judged).chars().count());
+    let there = there.max().unwrap_or(0).max(THERE_WIDTH);
+    let room = width.saturating_sub(there + TAIL_WIDTH + 1).max(20);
     out.push_str(&ink.dim(&format!(
-        " {:<room$} {:>9}  {:<9} {}",
+        " {:<room$} {:>there$}  {:<9} {}",
         format::truncate(&said, room),
         "there",
         "",
@@ -27,7 +31,7 @@ pub(super) fn published(out: &mut String, analysis: &ExperimentAnalysis, options
     )));
     out.push('\n');
     for judged in &published.conclusions {
-        conclusion(out, judged, room, width, ink);
+        conclusion(out, judged, (room, there), width, ink);
     }
     for agreement in &published.agreement {
         push_wrapped(out, " ", &words::agreement(agreement), width, str::to_owned);
@@ -37,9 +41,15 @@ pub(super) fn published(out: &mut String, analysis: &ExperimentAnalysis, options
         push_wrapped(out, " doubt  ", &text, width, |line| ink.dim(line));
     }
     push_wrapped(out, " there  ", &format::printable(&published.method), width, |line| ink.dim(line));
+    if let Some(facts) = words::facts(published) {
+        push_wrapped(out, " facts  ", &facts, width, |line| ink.dim(line));
+    }
+    if let Some(missing) = words::not_here(published) {
+        push_wrapped(out, " not measured here  ", &missing, width, |line| ink.dim(line));
+    }
 }
 
-fn conclusion(out: &mut String, judged: &Judged, room: usize, width: usize, ink: Ink) {
+fn conclusion(out: &mut String, judged: &Judged, (room, column): (usize, usize), width: usize, ink: Ink) {
     let lines = format::wrap(&format::printable(&judged.text), room);
     for (i, line) in lines.iter().enumerate() {
         if i > 0 {
@@ -54,7 +64,7 @@ fn conclusion(out: &mut String, judged: &Judged, room: usize, width: usize, ink:
         };
         let there = words::judged_there(judged);
         let here = words::judged_here(judged);
-        out.push_str(format!(" {line:<room$} {there:>9}  {word} {here}").trim_end());
+        out.push_str(format!(" {line:<room$} {there:>column$}  {word} {here}").trim_end());
         out.push('\n');
     }
     if let Some(why) = words::judged_why(judged) {

@@ -164,6 +164,7 @@ fn a_run() {
     3 min 42 s · seed 1 · server on CPU 1, client on CPU 0
 
      c50  50 connections, closed loop, GET /
+     workers: 1 each
      rank    server            req/s      ± × nginx-fpm  p99 ms µs/req    MB
      1       hyper          ≥ 81,240  0.9 %        9.42   0.986   11.2  8.10
      2       go-net-http      52,310  1.3 %        6.06    2.38   18.4  21.4
@@ -197,16 +198,17 @@ fn a_run_beside_a_source() {
     3 min 42 s · seed 1 · server on CPU 1, client on CPU 0
 
      c50  50 connections, closed loop, GET /
-     rank    server         req/s      ± × nginx-fpm    2023  p99 ms µs/req    MB
-     1       hyper       ≥ 81,240  0.9 %        9.42       –   0.986   11.2  8.10
-     2       go-net-ht…    52,310  1.3 %        6.06       –    2.38   18.4  21.4
-     3–4     bjoern-bo…    17,020  2.1 %        1.97       –    3.74   57.1  34.9
-     3–4     node-http     16,790  2.4 %        1.95    1.50    6.05   58.9  78.3
-     5       nginx-fpm      8,628  1.2 %           1    1.00    9.14    114  58.2
-     6–7     caddy-fpm      6,104  1.9 %       0.707       –    16.6    161  92.5
-     6–7   ? apache-fpm     5,980  2.8 %       0.693       ?    20.9    166  88.0
-     8     ! php-server     5,322  1.7 %       0.617       –    11.1    187  29.7
-     9       gunicorn       1,412  3.4 %       0.164       –       –    706  46.3
+     workers: 1 each
+     rank    server            req/s      ± × nginx-fpm    2023  p99 ms µs/req    MB
+     1       hyper          ≥ 81,240  0.9 %        9.42       –   0.986   11.2  8.10
+     2       go-net-http      52,310  1.3 %        6.06       –    2.38   18.4  21.4
+     3–4     bjoern-bottle    17,020  2.1 %        1.97       –    3.74   57.1  34.9
+     3–4     node-http        16,790  2.4 %        1.95    1.50    6.05   58.9  78.3
+     5       nginx-fpm         8,628  1.2 %           1    1.00    9.14    114  58.2
+     6–7     caddy-fpm         6,104  1.9 %       0.707       –    16.6    161  92.5
+     6–7   ? apache-fpm        5,980  2.8 %       0.693       ?    20.9    166  88.0
+     8     ! php-server        5,322  1.7 %       0.617       –    11.1    187  29.7
+     9       gunicorn          1,412  3.4 %       0.164       –       –    706  46.3
      ≥ hyper: client saturated in 5 of 5 trials: a worker was outside epoll_wait for
        98 % of the window
      ? apache-fpm: 4 of 5 trials count; host noisy in 1 of 5 trials: the hypervisor
@@ -224,6 +226,7 @@ fn a_run_beside_a_source() {
      1 left out in doubt
      doubt  apache-fpm: the author's own samples are 3,164, 1,409 and 1,423
      there  plow, 10,000 requests at each concurrency, median of 3
+     not measured here  php-pm
 
      If your application takes 20 ms of CPU a request, the whole spread under c50 is
      3.2 %.
@@ -236,6 +239,55 @@ fn a_run_beside_a_source() {
     ");
 }
 
+/// What stands between the head and what is said of every run.
+fn middle(analysis: &prony_analysis::experiment::ExperimentAnalysis) -> String {
+    let shown = experiment(analysis, &plain());
+    let lines: Vec<&str> = shown.lines().skip(4).take_while(|line| !line.contains("skipped")).collect();
+    lines.join("\n")
+}
+
+#[test]
+fn a_source_without_throughput_has_its_column() {
+    insta::assert_snapshot!(middle(&fixtures::with_times()), @r"
+    c50  50 connections, closed loop, GET /
+    workers: 1 each
+    rank    server               req/s      ± × base 2020 p99  p99 ms µs/req    MB
+    1       amphp:opcache     ≥ 81,240  0.9 %   9.42   1.00 ×   0.986   11.2  8.10
+    2       amphp:jit           52,310  1.3 %   6.06  0.605 ×    2.38   18.4  21.4
+    3–4     reactphp:opcache    17,020  2.1 %   1.97        –    3.74   57.1  34.9
+    3–4     reactphp:jit        16,790  2.4 %   1.95        ?    6.05   58.9  78.3
+
+    PHP8.0 JIT Benchmarks for Async PHP, 2020 said        there            here
+    RoadRunner is a win-win: faster than nginx and     (1.40 ×)  HOLDS     1.94 ×
+      FPM
+    there  plow, 10,000 requests at each concurrency, median of 3
+    facts  duration_s 40; php 8.0 alpha
+    not measured here  php-pm
+
+    If your application takes 20 ms of CPU a request, the whole spread under c50 is
+    3.2 %.
+    ");
+    insta::assert_snapshot!(middle(&fixtures::with_ramp()), @r"
+    c50  50 connections, closed loop, GET /
+    workers: 4 each; node-http 1
+    rank    server              req/s      ± × base 2019 peak  p99 ms µs/req    MB
+    1       reactphp-socket  ≥ 81,240  0.9 %   9.42  3,475/s?   0.986   11.2  8.10
+    2       reactphp-socke…    52,310  1.3 %   6.06         –    2.38   18.4  21.4
+    3–4     node-http          17,020  2.1 %   1.97         –    3.74   57.1  34.9
+    2019 failed  reactphp-socket ≥ 80 %?
+
+    ReactPHP HTTP server performance, 2019 said           there            here
+    More than 80 % of the requests fail under the     (≥ 80 %?)  HOLDS     93 %
+      ramp
+    there  plow, 10,000 requests at each concurrency, median of 3
+    facts  duration_s 40; php 8.0 alpha
+    not measured here  php-pm
+
+    If your application takes 20 ms of CPU a request, the whole spread under c50 is
+    3.2 %.
+    ");
+}
+
 #[test]
 fn a_run_with_hostile_labels_and_a_candidate_without_figures() {
     insta::assert_snapshot!(experiment(&fixtures::hostile(), &plain()), @r#"
@@ -245,11 +297,12 @@ fn a_run_with_hostile_labels_and_a_candidate_without_figures() {
     3 min 42 s · seed 1 · server and client not pinned · INTERRUPTED
 
      c"50' onload=x  50 connections, closed loop, GET /
-     rank    server                 req/s      ± × nginx-fpm  p99 ms µs/req    MB
-     1       hyper               ≥ 81,240  0.9 %        9.42   0.986   11.2  8.10
-     2       <b onmouseover="x…    52,310  1.3 %        6.06   > 2 s   18.4  21.4
-     3–4   ! bjoern-bottle         17,020  2.1 %        1.97    3.74   57.1  34.9
-     –     ✗ node-http                  –                  –       –      –  78.3
+     workers: 1 each
+     rank    server                        req/s      ± × base  p99 ms µs/req    MB
+     1       hyper                      ≥ 81,240  0.9 %   9.42   0.986   11.2  8.10
+     2       <b onmouseover="x">|` </…    52,310  1.3 %   6.06   > 2 s   18.4  21.4
+     3–4   ! bjoern-bottle                17,020  2.1 %   1.97    3.74   57.1  34.9
+     –     ✗ node-http                         –             –       –      –  78.3
      ≥ hyper: client saturated in 5 of 5 trials: a worker was outside epoll_wait for
        98 % of the window
      ! bjoern-bottle: overloaded in 3 of 5 trials: the wait grew to the end
@@ -274,7 +327,7 @@ fn everything_fits_80_columns() {
     for text in trials.iter().map(|t| trial(t, &plain())) {
         assert!(widest(&text) <= 80, "{text}");
     }
-    for a in [fixtures::experiment(), fixtures::hostile()] {
+    for a in [fixtures::experiment(), fixtures::hostile(), fixtures::with_times(), fixtures::with_ramp()] {
         let text = experiment(&a, &plain());
         assert!(widest(&text) <= 80, "{text}");
     }

@@ -1,9 +1,11 @@
 //! What every view says of a source's figures, in the same words.
 
+use std::collections::BTreeMap;
+
 use prony_analysis::conclusions::{self, Judged, Judgement};
-use prony_analysis::experiment::{ExperimentAnalysis, Row};
+use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis};
 use prony_analysis::figure::Figure;
-use prony_analysis::published::Agreement;
+use prony_analysis::published::{self, Agreement, PublishedAnalysis, PublishedFigures};
 
 use super::WITHHELD;
 use crate::format;
@@ -15,11 +17,101 @@ pub(crate) fn source_tag(source: &str) -> String {
     year.unwrap_or("there").to_owned()
 }
 
-/// A source's ratio to the same baseline: `1.50`; in doubt, with a question mark.
-pub(crate) fn there(row: &Row) -> Option<String> {
-    let published = row.published.as_ref()?;
-    let ratio = published.ratio.map(|ratio| format::significant(ratio, 3));
-    ratio.or_else(|| published.doubt.as_ref().map(|_| "?".to_owned()))
+/// A column of what a source printed under a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct There {
+    /// `2023`, `2020 p99`.
+    pub(crate) head: String,
+    /// One for each row of the plan; `None` where the source printed nothing of it.
+    pub(crate) cells: Vec<Option<String>>,
+}
+
+/// Response times that stand for a source's throughput where it printed none, the first that it has.
+const TIMES: [(&str, &str); 3] = [("p99_ms", "p99"), ("p50_ms", "p50"), ("mean_ms", "mean")];
+
+/// What the source printed under a plan, the most telling first: the ratio of throughput to the same baseline, or
+/// that of a response time, or the figure itself where it has no baseline. What is in doubt has a question mark.
+pub(crate) fn there(analysis: &ExperimentAnalysis, plan: &PlanAnalysis) -> Vec<There> {
+    let theirs: Vec<Option<&PublishedFigures>> = plan.rows.iter().map(|row| row.published.as_ref()).collect();
+    let tag = analysis.published.as_ref().map(|p| source_tag(&p.source)).unwrap_or_default();
+    let has = |name: &str| theirs.iter().flatten().any(|row| row.figures.contains_key(name));
+    let column = |word: &str, cell: &dyn Fn(&PublishedFigures) -> Option<String>| There {
+        head: format!("{tag} {word}").trim().to_owned(),
+        cells: theirs.iter().map(|row| cell((*row)?)).collect(),
+    };
+    let value = |word: &str, name: &str, said: &dyn Fn(f64) -> String| {
+        let doubt = |row: &PublishedFigures| if row.doubt.is_some() { "?" } else { "" };
+        column(word, &|row| Some(format!("{}{}", said(*row.figures.get(name)?), doubt(row))))
+    };
+    // A ratio of two rows of which one is in doubt is not said.
+    let ratio = |ratio: Option<f64>, row: &PublishedFigures, unit: &str| {
+        let known = ratio.map(|ratio| format!("{}{unit}", format::significant(ratio, 3)));
+        known.or_else(|| row.doubt.as_ref().map(|_| "?".to_owned()))
+    };
+    if theirs.iter().flatten().any(|row| row.ratio.is_some()) {
+        return vec![column("", &|row| ratio(row.ratio, row, ""))];
+    }
+    if has("requests_per_s") {
+        return vec![value("req/s", "requests_per_s", &format::rate)];
+    }
+    if let Some((name, word)) = TIMES.into_iter().find(|(name, _)| has(name)) {
+        let baseline = plan.rows.iter().find(|row| Some(&row.candidate) == analysis.baseline.as_ref());
+        let baseline = baseline.and_then(|row| row.published.as_ref());
+        let to_it = |row: &PublishedFigures| published::ratio(row, baseline?, name);
+        if theirs.iter().flatten().any(|row| to_it(row).is_some()) {
+            return vec![column(word, &|row| ratio(to_it(row), row, " ×"))];
+        }
+        return vec![value(word, name, &|ms| format!("{} ms", format::milliseconds(ms * 1e6)))];
+    }
+    let mut columns = Vec::new();
+    if has("peak_requests_per_s") {
+        columns.push(value("peak", "peak_requests_per_s", &|rate| format!("{}/s", format::rate(rate))));
+    }
+    if has("failed_share_at_least") {
+        columns
+            .push(value("failed", "failed_share_at_least", &|share| format!("≥ {}", format::percent(share))));
+    }
+    columns
+}
+
+/// The longest value of a fact that is shown.
+const FACT_MAX: usize = 80;
+
+/// Candidates that are named at most where they are not here.
+const NOT_HERE_MAX: usize = 12;
+
+/// What a source says besides, where it is short: `duration_s 30; php 7.0`.
+pub(crate) fn facts(published: &PublishedAnalysis) -> Option<String> {
+    let short = published.facts.iter().filter(|(_, value)| value.chars().count() <= FACT_MAX);
+    let said: Vec<String> = short.map(|(key, value)| format!("{key} {value}")).collect();
+    (!said.is_empty()).then(|| format::printable(&said.join("; ")))
+}
+
+/// Candidates of a source that have no figure here.
+pub(crate) fn not_here(published: &PublishedAnalysis) -> Option<String> {
+    let all = &published.not_here;
+    let mut said: Vec<String> = all.iter().take(NOT_HERE_MAX).cloned().collect();
+    if all.len() > NOT_HERE_MAX {
+        said.push(format!("and {} more", all.len() - NOT_HERE_MAX));
+    }
+    (!said.is_empty()).then(|| format::printable(&said.join(", ")))
+}
+
+/// How many workers the servers of a plan were told to use: `1 each`, `4 each; flask, php-server 1`. `None` where
+/// nobody was told.
+pub(crate) fn workers(plan: &PlanAnalysis) -> Option<String> {
+    let mut by_count: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
+    for row in &plan.rows {
+        by_count.entry(row.workers.unwrap_or(0)).or_default().push(&row.candidate);
+    }
+    let untold = by_count.remove(&0);
+    let (most, _) = by_count.iter().max_by_key(|(_, labels)| labels.len())?;
+    let most = *most;
+    let mut said = vec![format!("{most} each")];
+    by_count.remove(&most);
+    said.extend(by_count.iter().map(|(count, labels)| format!("{} {count}", labels.join(", "))));
+    said.extend(untold.map(|labels| format!("{} not told", labels.join(", "))));
+    Some(format::printable(&said.join("; ")))
 }
 
 /// `1.40 ×`, `95.3 ms`: a value of what a conclusion compares.
@@ -33,17 +125,21 @@ pub(crate) fn judged_value(judged: &Judged, value: f64) -> String {
         Some(Figure::Memory) => in_unit(1e6, "MB"),
         Some(Figure::MemoryGrowth) => in_unit(1e6, "MB/s"),
         Some(Figure::CpuPerRequest) => in_unit(1e3, "µs"),
+        Some(Figure::RequestsPerCpu) => format!("{} req/CPU s", format::rate(value)),
         Some(Figure::FailedShare) => format::percent(value),
         Some(Figure::Startup | Figure::Percentile(_) | Figure::Mean | Figure::Stdev) => in_unit(1e6, "ms"),
         None if judged.figure.as_deref() == Some("capacity") => format!("{} req/s", format::rate(value)),
+        None if judged.figure.as_deref() == Some("rank") => format!("rank {value:.0}"),
         None => format::significant(value, 3),
     }
 }
 
-/// `(1.40 ×)`, or `(–)` where the source printed no figure.
+/// `(1.40 ×)`, `(≥ 80 %?)` of what the source bounds and what is in doubt, or `(–)` where it printed no figure.
 pub(crate) fn judged_there(judged: &Judged) -> String {
+    let bound = if judged.published_at_least { "≥ " } else { "" };
+    let doubt = if judged.published_doubted { "?" } else { "" };
     match judged.published {
-        Some(value) => format!("({})", judged_value(judged, value)),
+        Some(value) => format!("({bound}{}{doubt})", judged_value(judged, value)),
         None => format!("({WITHHELD})"),
     }
 }
@@ -112,6 +208,8 @@ mod tests {
                 claim: String::new(),
                 judgement: Judgement::Holds,
                 published: None,
+                published_at_least: false,
+                published_doubted: false,
                 here: None,
                 is_ratio: false,
                 figure: Some(figure.to_owned()),
@@ -123,6 +221,8 @@ mod tests {
         assert_eq!(of("startup", 95.3e6), "95.3 ms");
         assert_eq!(of("p99", 1.5e6), "1.50 ms");
         assert_eq!(of("cpu", 6_100.0), "6.10 µs");
+        assert_eq!(of("requests_per_cpu_s", 25_000.0), "25,000 req/CPU s");
+        assert_eq!(of("rank", 2.0), "rank 2");
         assert_eq!(of("memory", 14.5e6), "14.5 MB");
         assert_eq!(of("memory_growth", 2e6), "2.00 MB/s");
         assert_eq!(of("capacity", 8_000.0), "8,000 req/s");

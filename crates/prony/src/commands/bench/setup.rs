@@ -39,7 +39,7 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
         let engine = engine(&arguments.runtime.runtime, arguments.runtime.memory.as_deref())?;
         let catalogue = catalogue(&arguments.servers, printer);
         let resolved = resolve(&experiment, &catalogue, &layout, engine.as_ref()).map_err(Failure::usage)?;
-        (experiment, resolved.candidates, Ask::default(), resolved.skipped, resolved.baseline)
+        (resolved.experiment, resolved.candidates, Ask::default(), resolved.skipped, resolved.baseline)
     } else {
         if arguments.runtime.runtime != "native" {
             return Err(Failure::usage(

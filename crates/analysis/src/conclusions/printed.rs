@@ -1,0 +1,81 @@
+//! What a source printed of what it concludes.
+
+use prony_record::published::{Published, PublishedRow};
+use prony_record::run_log::NamedPlan;
+
+use crate::claim::{Claim, Quantity, Side, Term};
+use crate::figure::Figure;
+use crate::published::{is_under, rows_under};
+
+/// A figure that a source printed, or that two of its figures make.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Printed {
+    pub(super) value: f64,
+    /// Whether the source says "at least".
+    pub(super) at_least: bool,
+    /// Whether a row that it is from is in doubt.
+    pub(super) doubted: bool,
+}
+
+impl Printed {
+    /// This over another. Over what is at least something, no ratio is known.
+    fn over(self, other: Printed) -> Option<Printed> {
+        (!other.at_least && other.value > 0.0).then(|| Printed {
+            value: self.value / other.value,
+            at_least: self.at_least,
+            doubted: self.doubted || other.doubted,
+        })
+    }
+}
+
+/// What the source printed of a claim under a plan: left over right, the left's figure, or a rank among its rows.
+pub(super) fn printed(claim: &Claim, plan: &NamedPlan, published: &Published) -> Option<Printed> {
+    match claim {
+        Claim::Compared { left, right: Side::One(Term::Number(_)), .. } => {
+            figure(left, plan, published).map(|(_, printed)| printed)
+        }
+        Claim::Compared { left, right, .. } => {
+            let (_, left) = figure(left, plan, published)?;
+            // All of them: the largest of some need not be the largest.
+            let all: Option<Vec<(f64, Printed)>> =
+                right.terms().iter().map(|term| figure(term, plan, published)).collect();
+            let all = all?.into_iter();
+            let size = |(by, printed): &(f64, Printed)| by * printed.value;
+            let of = match right {
+                Side::Min(_) => all.min_by(|a, b| size(a).total_cmp(&size(b))),
+                Side::One(_) | Side::Max(_) => all.max_by(|a, b| size(a).total_cmp(&size(b))),
+            };
+            left.over(of?.1)
+        }
+        Claim::Rank { candidate, .. } => rank(candidate, plan, published),
+        Claim::Outcome { .. } => None,
+    }
+}
+
+/// A term's factor and its figure, in our unit.
+fn figure(term: &Term, plan: &NamedPlan, published: &Published) -> Option<(f64, Printed)> {
+    let Term::Figure { factor, quantity, candidate, connections } = term else { return None };
+    // Sources print milliseconds.
+    let (name, unit) = match quantity {
+        Quantity::Trial(Figure::Throughput) => ("requests_per_s".to_owned(), 1.0),
+        Quantity::Trial(Figure::FailedShare) => ("failed_share_at_least".to_owned(), 1.0),
+        Quantity::Trial(figure) if figure.is_response_time() => (format!("{figure}_ms"), 1e6),
+        Quantity::Trial(_) | Quantity::Capacity => return None,
+    };
+    let connections = connections.unwrap_or(plan.plan.connections);
+    let is_it = |row: &&PublishedRow| row.candidate == *candidate && is_under(row, plan, connections);
+    let row = published.rows.iter().find(is_it)?;
+    let value = row.figure(&name)? * unit;
+    let at_least = name.ends_with("_at_least");
+    Some((*factor, Printed { value, at_least, doubted: row.doubt.is_some() }))
+}
+
+/// The place by throughput among all rows that the source printed of it, those in doubt among them.
+fn rank(candidate: &str, plan: &NamedPlan, published: &Published) -> Option<Printed> {
+    let rate = |row: &PublishedRow| row.figure("requests_per_s");
+    let own = rows_under(published, plan).find(|row| row.candidate == candidate)?;
+    let mine = rate(own)?;
+    let before = rows_under(published, plan).filter_map(rate).filter(|rate| *rate > mine).count();
+    let place = u32::try_from(before + 1).unwrap_or(u32::MAX);
+    Some(Printed { value: f64::from(place), at_least: false, doubted: own.doubt.is_some() })
+}

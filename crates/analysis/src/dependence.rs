@@ -42,7 +42,11 @@ const LEVEL_SHARE: f64 = 0.3;
 /// Where the median's interval reaches further than this to either side, relative to its middle, the window does not
 /// know its level: how the tail lies in it then says nothing of what makes the tail. Under 20 seconds, which say less of themselves, less is allowed.
 const LEVEL_KNOWN: f64 = 0.15;
-const LEVEL_KNOWN_OF_FEW: f64 = 0.125;
+const LEVEL_KNOWN_OF_FEW: f64 = 0.1;
+
+/// Where fewer than 20 seconds resemble each other so much that a mean's variance is this many times what independent
+/// ones would give it, the window holds too little of what makes its tail, however sure its level looks.
+const INFLATION_OF_FEW: f64 = 1.3;
 
 impl Dependence {
     /// From the series' whole entries, seconds but in a long window. The divisor is the design effect of "at
@@ -76,7 +80,9 @@ impl Dependence {
         let few = shares.first().is_some_and(|shares| shares.len() < FEW_CLUSTERS);
         let (episodes_min, reach_max) =
             if few { (EPISODES_MIN_OF_FEW, LEVEL_KNOWN_OF_FEW) } else { (EPISODES_MIN, LEVEL_KNOWN) };
-        let level_known = median.is_some_and(|median| {
+        let clusters = shares.first().map_or(1.0, |shares| shares.len() as f64);
+        let remembers = steps.is_some_and(|s| s.memory.inflation(s.count / clusters) > INFLATION_OF_FEW);
+        let level_known = median.filter(|_| !(few && remembers)).is_some_and(|median| {
             let found = Quantile::new(0.5).and_then(|q| interval(response, q, median.divisor()));
             found.is_some_and(|[low, high]| (high - low) as f64 <= reach_max * (high + low) as f64)
         });
@@ -169,7 +175,8 @@ impl Clustering {
         let effect = own.max(by_memory);
         let effective = (count * design / effect).clamp(1.5, count);
         // Between those of the clusters and of the effective ones, whose number is uncertain itself.
-        let degrees = ((count - 1.0) * (effective - 1.0)).sqrt();
+        let degrees =
+            if own < by_memory { effective - 1.0 } else { ((count - 1.0) * (effective - 1.0)).sqrt() };
         Some(Clustering { effect, few: t_two_sided(degrees, CONFIDENCE)? / normal_two_sided(CONFIDENCE) })
     }
 

@@ -291,6 +291,7 @@ mod tests {
     fn a_busy_client_makes_a_lower_bound() {
         let mut m = healthy(10, 2000);
         m.workers[0].busy_ns = 9_500_000_000;
+        m.clock = ReceiveClock::Kernel;
         let trial = judged(&m);
         assert_eq!((trial.throughput.bound, trial.verdict.validity), (Bound::Lower, Validity::Valid));
         assert_eq!(trial.client.busiest_worker, 0.95);

@@ -39,14 +39,20 @@ impl Endpoint {
             };
         }
         check_sources(&plan.sources)?;
-        let address = resolve(plan)?;
-        let same_family = |source: &&IpAddr| source.is_ipv4() == address.is_ipv4();
-        let sources: Vec<IpAddr> = plan.sources.iter().filter(same_family).copied().collect();
-        if sources.is_empty() && !plan.sources.is_empty() {
+        let mut addresses = resolve(plan)?;
+        let resolved = addresses.first().copied();
+        let is_reached_from = |source: &IpAddr, address: &SocketAddr| source.is_ipv4() == address.is_ipv4();
+        if !plan.sources.is_empty() {
+            addresses.retain(|address| plan.sources.iter().any(|source| is_reached_from(source, address)));
+        }
+        if let (true, Some(address)) = (addresses.is_empty(), resolved) {
             return Err(LoadError::Plan(PlanError(format!(
                 "--source has no address of the kind that {address} has: give IPv4 addresses for IPv4, IPv6 for IPv6."
             ))));
         }
+        let address = first_that_accepts(plan, &addresses)?;
+        let sources: Vec<IpAddr> =
+            plan.sources.iter().filter(|source| is_reached_from(source, &address)).copied().collect();
         Ok(Endpoint::Tcp { address, sources })
     }
 }
@@ -61,14 +67,20 @@ fn check_sources(sources: &[IpAddr]) -> Result<(), PlanError> {
     Ok(())
 }
 
-fn resolve(plan: &Plan) -> Result<SocketAddr, LoadError> {
+/// All addresses of the plan's name.
+fn resolve(plan: &Plan) -> Result<Vec<SocketAddr>, LoadError> {
     let target = &plan.target;
-    let addresses: Vec<SocketAddr> = (target.host.as_str(), target.port)
+    let addresses = (target.host.as_str(), target.port)
         .to_socket_addrs()
-        .map_err(|e| LoadError::Resolve { host: target.host.clone(), reason: e.to_string() })?
-        .collect();
+        .map_err(|e| LoadError::Resolve { host: target.host.clone(), reason: e.to_string() })?;
+    Ok(addresses.collect())
+}
+
+/// The first of a name's addresses that accepts a connection.
+fn first_that_accepts(plan: &Plan, addresses: &[SocketAddr]) -> Result<SocketAddr, LoadError> {
+    let target = &plan.target;
     let mut first_failure: Option<(SocketAddr, io::Error)> = None;
-    for address in &addresses {
+    for address in addresses {
         // One address and connections that stay open: those will tell.
         if addresses.len() == 1 && plan.keepalive {
             return Ok(*address);
@@ -84,5 +96,41 @@ fn resolve(plan: &Plan) -> Result<SocketAddr, LoadError> {
             host: target.host.clone(),
             reason: "the name has no address".to_owned(),
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Target;
+
+    fn plan() -> Plan {
+        Plan::closed(Target::parse("http://name.invalid/").unwrap())
+    }
+
+    /// An address at which nobody listens, and one at which somebody does.
+    fn two() -> (SocketAddr, TcpListener) {
+        let bound = || TcpListener::bind("127.0.0.1:0").unwrap();
+        let (gone, open) = (bound(), bound());
+        (gone.local_addr().unwrap(), open)
+    }
+
+    #[test]
+    fn the_first_address_that_accepts_is_taken() {
+        let (refused, listener) = two();
+        let open = listener.local_addr().unwrap();
+        assert_eq!(first_that_accepts(&plan(), &[refused, open]).unwrap(), open);
+        // One alone is not asked: its connections will tell.
+        assert_eq!(first_that_accepts(&plan(), &[refused]).unwrap(), refused);
+    }
+
+    #[test]
+    fn where_none_accepts_the_first_is_named() {
+        let (refused, _open) = two();
+        let said = first_that_accepts(&plan(), &[refused, refused]).unwrap_err();
+        assert!(matches!(said, LoadError::Unreachable { .. }), "{said:?}");
+        assert!(said.to_string().contains(&refused.to_string()), "{said}");
+        let said = first_that_accepts(&plan(), &[]).unwrap_err();
+        assert!(matches!(said, LoadError::Resolve { .. }), "{said:?}");
     }
 }

@@ -53,8 +53,16 @@ pub(crate) fn process_cpu_ns() -> u64 {
     clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
-/// The process's peak resident memory.
+/// The process's peak resident memory. By /proc, as getrusage(2) keeps the peak of the process that started this one.
 pub(crate) fn max_rss_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    peak.map_or_else(max_rss_bytes_by_usage, |kilobytes| kilobytes * 1024)
+}
+
+fn max_rss_bytes_by_usage() -> u64 {
     // SAFETY: rusage is plain data for which all zeroes is a value, and the
     // call only writes into it.
     let usage = unsafe {

@@ -58,7 +58,7 @@ fn a_threshold_that_no_rate_keeps_finds_nothing() {
     assert!(outcome.record.capacity_per_s.is_none(), "{:#?}", outcome.record);
     let whys: Vec<&str> = outcome.record.probes.iter().map(|p| p.why.as_str()).collect();
     assert!(whys[0].starts_with("p50<500us: "), "{whys:?}");
-    assert_eq!(outcome.record.slo, "p50<500us");
+    assert_eq!(outcome.record.slo, "p50<500us, errors<0.1%", "what else is kept is said");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Pipelines, dropped bodies, and arrivals of every kind: counts that agree with the server's.
 
 use std::io::Write;
+use std::net::{TcpListener, ToSocketAddrs};
 use std::time::Duration;
 
 use prony_load::measurement::{ErrorKind, ReceiveClock};
@@ -322,7 +323,7 @@ fn without_the_kernels_stamps_every_clock_is_our_own() {
 #[test]
 fn an_ipv6_address_is_loaded_kept_and_closed() {
     let address = std::net::SocketAddr::from((std::net::Ipv6Addr::LOCALHOST, 0));
-    if std::net::TcpListener::bind(address).is_err() {
+    if TcpListener::bind(address).is_err() {
         // A machine without IPv6 has no such address to load.
         return;
     }
@@ -335,5 +336,21 @@ fn an_ipv6_address_is_loaded_kept_and_closed() {
         assert_eq!(m.address, target.address().to_string());
         assert!(m.address.starts_with("[::1]:"), "{}", m.address);
         assert_eq!(target.stop().requests_received, 200);
+    }
+}
+
+#[test]
+fn of_a_names_addresses_the_first_that_accepts_is_loaded() {
+    // With IPv6 they are mostly ::1 and 127.0.0.1; where there is one alone, this is a load by a name.
+    let Ok(mut addresses) = ("localhost", 0_u16).to_socket_addrs() else { return };
+    // The others refuse.
+    let Some(address) = addresses.rfind(|address| TcpListener::bind(address).is_ok()) else { return };
+    let target = Target::start(&Config { address, ..Config::default() }).unwrap();
+    for keepalive in [true, false] {
+        let mut p = plan(target.address());
+        (p.target.host, p.keepalive) = ("localhost".to_owned(), keepalive);
+        let m = run(&p).unwrap();
+        assert_eq!((m.requests.completed, m.requests.failed), (200, 0));
+        assert_eq!(m.address, target.address().to_string());
     }
 }

@@ -4,6 +4,7 @@
 //! somebody else keeps busy.
 #![allow(clippy::unwrap_used, unreachable_pub, reason = "a test's helpers panic as its assertions do")]
 
+mod known;
 mod queue;
 mod truth;
 

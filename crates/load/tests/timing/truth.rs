@@ -30,14 +30,14 @@ fn stalling() -> Target {
     Target::start(&config).unwrap()
 }
 
-fn at_ms(histogram: &Durations, q: f64) -> f64 {
+pub fn at_ms(histogram: &Durations, q: f64) -> f64 {
     histogram.value_at_quantile(q) as f64 / 1e6
 }
 
 /// A figure that is off, as a sentence.
-type Off = Result<(), String>;
+pub type Off = Result<(), String>;
 
-fn within(what: &str, got: f64, low: f64, high: f64) -> Off {
+pub fn within(what: &str, got: f64, low: f64, high: f64) -> Off {
     if (low..=high).contains(&got) {
         Ok(())
     } else {

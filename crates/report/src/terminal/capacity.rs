@@ -37,6 +37,11 @@ pub fn capacity(report: &CapacityReport, options: &TerminalOptions) -> String {
     if let Some(why) = confirmed(&found.probes).and_then(|probe| probe.undecided.as_deref()) {
         push_wrapped(&mut out, " ? ", &format::printable(why), width, |line| ink.warn(line));
     }
+    if found.confirmed == Some(false) && !report.interrupted {
+        let text = "short probes passed, and no confirmation of three times their length did: the edge moves, or lies \
+                    where only a longer --probe shows it";
+        push_wrapped(&mut out, " ? ", text, width, |line| ink.warn(line));
+    }
     if found.recovers == Some(false) {
         let text = "after an overload the answer's rate is not sustained at once: the server recovers slowly, \
                     and a spike costs more than its own length";
@@ -81,6 +86,9 @@ fn answer(report: &CapacityReport, ink: Ink) -> String {
         return format!("{}{interrupted}", ink.warn(&said));
     }
     let failed = estimate.ci_high.map(|high| format!("; {} is not", format::rate(high))).unwrap_or_default();
+    if found.confirmed == Some(false) {
+        return format!("{}{failed}{interrupted}", ink.warn(&format!("about {rate} req/s, not confirmed")));
+    }
     format!("{}{failed}{interrupted}", ink.bold(&format!("{rate} req/s sustained")))
 }
 
@@ -184,6 +192,41 @@ mod tests {
             p99_ns,
             failed_share: 0.0,
         }
+    }
+
+    #[test]
+    fn an_answer_that_no_confirmation_upheld_says_so() {
+        let trial = crate::fixtures::closed();
+        let said = |confirmed| {
+            let report = CapacityReport {
+                schema: prony_record::capacity::SCHEMA.to_owned(),
+                tool: prony_record::Tool::this(),
+                started_at: trial.started_at.clone(),
+                reproduce: String::new(),
+                interrupted: false,
+                target: trial.target.clone(),
+                plan: trial.plan.clone(),
+                host: trial.host.clone(),
+                found: prony_record::capacity::CapacityRecord {
+                    slo: "p99<50ms".to_owned(),
+                    capacity_per_s: Some(prony_record::Estimate::new(900.0, 900.0, 909.0, 2)),
+                    bound: Bound::Exact,
+                    confirmed,
+                    recovers: Some(true),
+                    probes: vec![probe(900.0, 1_000, None)],
+                    void: None,
+                },
+                confirmation: None,
+            };
+            capacity(&report, &TerminalOptions::default())
+        };
+        let (upheld, not) = (said(Some(true)), said(Some(false)));
+        assert!(
+            upheld.starts_with("900 req/s sustained; 909 is not\n") && !upheld.contains(" ? "),
+            "{upheld}"
+        );
+        assert!(not.starts_with("about 900 req/s, not confirmed; 909 is not\n"), "{not}");
+        assert!(not.contains(" ? short probes passed"), "{not}");
     }
 
     #[test]

@@ -1,0 +1,197 @@
+//! Servers that mean harm: whatever they send and for however long, a load ends, names the failure, and
+//! takes no more memory for it. A binary of its own, so that the memory is that of these tests.
+#![allow(clippy::unwrap_used, unreachable_pub, reason = "a test's helpers panic as its assertions do")]
+
+#[path = "../engine/lying.rs"]
+#[allow(dead_code, reason = "the engine's tests use all of it")]
+mod lying;
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use prony_load::measurement::{ErrorKind, Measurement};
+use prony_load::plan::Expect;
+use prony_load::{Control, Plan, Target};
+
+/// Far beyond what loads of a few connections take, and far below what these servers send.
+const GROWTH_MAX_KIB: u64 = 64 << 10;
+/// A load that has not ended by itself after this long hangs: it then ends with requests in flight, and
+/// the tests notice.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// What an endless server writes at once.
+const PIECE_BYTES: usize = 64 << 10;
+
+/// A closed plan in which every connection has one request.
+fn once_each(address: SocketAddr, connections: u32) -> Plan {
+    let mut plan = Plan::closed(Target::parse(&format!("http://{address}/")).unwrap());
+    plan.connections = connections;
+    plan.warmup = Duration::ZERO;
+    plan.stop.duration = Some(PATIENCE);
+    plan.stop.requests = Some(u64::from(connections));
+    plan.timeout = PATIENCE;
+    plan
+}
+
+/// Runs a plan; whatever happens to its requests, the books must balance, and none may be left.
+fn run(plan: &Plan) -> Measurement {
+    let measurement = prony_load::run(plan, &Control::new(), &mut |_| {}).unwrap();
+    assert_eq!(measurement.broken_identities, Vec::<String>::new());
+    assert_eq!((measurement.requests.in_flight, measurement.requests.never_sent), (0, 0));
+    measurement
+}
+
+fn errors(m: &Measurement) -> Vec<(ErrorKind, u64)> {
+    m.errors.iter().map(|(kind, tally)| (*kind, tally.count)).collect()
+}
+
+/// The most memory that this process has had at once; where the kernel does not say, what it has now.
+fn resident_peak_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let figure = |name: &str| -> Option<u64> {
+        let value = status.lines().find_map(|line| line.strip_prefix(name))?;
+        value.trim().trim_end_matches(" kB").parse().ok()
+    };
+    figure("VmHWM:").or_else(|| figure("VmRSS:")).unwrap()
+}
+
+#[track_caller]
+fn in_bounded_memory(test: impl FnOnce()) {
+    // What any load takes is taken before.
+    run(&once_each(lying::always(b"HTTP/1.1 204 No Content\r\n\r\n"), 2));
+    let before = resident_peak_kib();
+    test();
+    let grown = resident_peak_kib().saturating_sub(before);
+    assert!(grown <= GROWTH_MAX_KIB, "memory grew by {grown} KiB");
+}
+
+/// A server that says `begin`, and then `more` for as long as the client reads.
+fn endless(begin: &'static [u8], more: &'static [u8]) -> SocketAddr {
+    lying::serve(move |mut stream, _| {
+        if !lying::read_request(&mut stream) || stream.write_all(begin).is_err() {
+            return;
+        }
+        let piece = more.repeat(PIECE_BYTES / more.len());
+        while stream.write_all(&piece).is_ok() {}
+    })
+}
+
+/// Servers, each with what it sends and what the failure says.
+type Cases<const N: usize> = [(&'static str, SocketAddr, &'static str); N];
+
+fn all_are_protocol_errors<const N: usize>(cases: Cases<N>) {
+    in_bounded_memory(|| {
+        for (what, server, says) in cases {
+            let m = run(&once_each(server, 4));
+            assert_eq!(errors(&m), vec![(ErrorKind::Protocol, 4)], "{what}: {:?}", m.errors);
+            let said = &m.errors[&ErrorKind::Protocol].first;
+            assert!(said.contains(says), "{what}: {said}");
+        }
+    });
+}
+
+#[test]
+fn what_goes_on_for_ever_without_a_body_is_a_protocol_error() {
+    const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    const EXTENDED: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;";
+    const LAST_CHUNK: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n";
+    const HINTS: &[u8] = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";
+    all_are_protocol_errors([
+        ("a status line", endless(b"HTTP/1.1 200 ", b"y"), "longer than 64 KiB"),
+        ("a header", endless(b"HTTP/1.1 200 OK\r\nX: ", b"y"), "longer than 64 KiB"),
+        ("headers", endless(b"HTTP/1.1 200 OK\r\n", b"X: y\r\n"), "more than 128 header fields"),
+        ("empty lines", endless(b"\r\n", b"\r\n"), "longer than 64 KiB"),
+        ("interim answers", endless(b"", HINTS), "more than 16 interim"),
+        ("a chunk's extension", endless(EXTENDED, b"x"), "longer than 4 KiB"),
+        ("a chunk's size", endless(CHUNKED, b"0"), "larger than 2^60"),
+        ("trailers", endless(LAST_CHUNK, b"X: y\r\n"), "trailer section is longer than 64 KiB"),
+        ("garbage", endless(b"\x00\xff\x7f\r\n", b"\xde\xad\xbe\xef\n"), "not HTTP/1.0 or HTTP/1.1"),
+    ]);
+}
+
+#[test]
+fn a_head_that_contradicts_itself_is_a_protocol_error() {
+    const TWO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!";
+    const BOTH: &[u8] =
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
+    const NEGATIVE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\nhello";
+    const HUGE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\nhello";
+    const SWITCHED: &[u8] = b"HTTP/1.1 101 Switching Protocols\r\n\r\n";
+    all_are_protocol_errors([
+        ("two lengths", lying::always(TWO), "two Content-Length fields"),
+        ("a length and chunks", lying::always(BOTH), "both Content-Length and Transfer-Encoding"),
+        ("a negative length", lying::always(NEGATIVE), "Content-Length is not a number"),
+        ("a length beyond 64 bits", lying::always(HUGE), "Content-Length is not a number"),
+        ("another protocol", lying::always(SWITCHED), "switched protocols"),
+    ]);
+}
+
+#[test]
+fn a_body_without_an_end_times_out() {
+    in_bounded_memory(|| {
+        // Dropped unread, and hashed as it comes.
+        for sha256 in [None, Some([0; 32])] {
+            for (what, server) in [
+                ("10 GB", endless(b"HTTP/1.1 200 OK\r\nContent-Length: 10000000000\r\n\r\n", b"x")),
+                (
+                    "a chunk of 10 GB",
+                    endless(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2540be400\r\n", b"x"),
+                ),
+                (
+                    "chunks of a byte",
+                    endless(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n"),
+                ),
+                ("up to the connection's end", endless(b"HTTP/1.1 200 OK\r\n\r\n", b"x")),
+            ] {
+                let mut p = once_each(server, 2);
+                p.timeout = Duration::from_millis(150);
+                p.expect = Expect { sha256, ..Expect::default() };
+                let m = run(&p);
+                assert_eq!(errors(&m), vec![(ErrorKind::RequestTimeout, 2)], "{what}: {:?}", m.errors);
+                let said = &m.errors[&ErrorKind::RequestTimeout].first;
+                assert!(said.contains("150 ms"), "{what}: {said}");
+            }
+        }
+    });
+}
+
+/// The body of each is `hello`.
+const ANSWERS: [&[u8]; 2] = [
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2;x=y\r\nlo\r\n0\r\nX-Sum: 1\r\n\r\n",
+    b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+];
+
+#[test]
+fn an_answer_that_ends_at_any_byte_is_closed_early() {
+    for answer in ANSWERS {
+        // Each connection has one request, so that each byte is the last one once.
+        let address = lying::serve(move |mut stream, number| {
+            if lying::read_request(&mut stream) {
+                let _ = stream.write_all(&answer[..number % answer.len()]);
+            }
+        });
+        let m = run(&once_each(address, answer.len() as u32));
+        assert_eq!(errors(&m), vec![(ErrorKind::ClosedEarly, answer.len() as u64)], "{:?}", m.errors);
+    }
+}
+
+#[test]
+fn an_answer_in_two_pieces_is_whole_wherever_it_is_cut() {
+    for answer in ANSWERS {
+        let address = lying::serve(move |mut stream, number| {
+            let (first, rest) = answer.split_at(number % answer.len());
+            stream.set_nodelay(true).unwrap();
+            if lying::read_request(&mut stream) && stream.write_all(first).is_ok() {
+                // Mostly enough for a read of its own; what is held does not depend on it.
+                std::thread::sleep(Duration::from_millis(2));
+                let _ = stream.write_all(rest);
+                // The client closes.
+                lying::read_request(&mut stream);
+            }
+        });
+        let mut p = once_each(address, answer.len() as u32);
+        p.expect.body = Some(b"hello".to_vec());
+        let m = run(&p);
+        assert_eq!((m.requests.completed, m.requests.failed), (answer.len() as u64, 0), "{:?}", m.errors);
+    }
+}

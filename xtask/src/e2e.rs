@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use super::rotation;
+use super::{replication, rotation};
 
 /// A short run of the quickstart experiment must rank at least so many servers where all are installed.
 const RANKED_MIN: usize = 8;
@@ -39,6 +39,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     }
     run.check("every installed server keeps the contract", &["servers", "check", "--all"], |_| Ok(()));
     run.quickstart(if install { RANKED_MIN } else { 1 });
+    run.replication(root);
     run.full_disk();
     run.containers(root);
     run.count("the web page in a browser", crate::web::run(root));
@@ -168,6 +169,23 @@ impl Run {
             "its page has its data and loads nothing",
             if alone { Ok(()) } else { Err("see quickstart.html".to_owned()) },
         );
+    }
+
+    /// One block of a published comparison, shortened: what is installed is measured, the rest is skipped by name.
+    fn replication(&mut self, root: &Path) {
+        let line = ["bench", replication::EXPERIMENT, "--scale", "short", "--blocks", "1", "--only"];
+        let line = [&line[..], &[replication::PLAN]].concat();
+        let installed = self.prony(&[&line[..], &["--dry-run"]].concat());
+        if !installed.is_ok_and(|out| out.lines().any(|line| line.starts_with("runs "))) {
+            println!("skipped a published comparison: none of its servers is installed");
+            return;
+        }
+        let _ = fs::remove_file(self.folder.join("published.jsonl"));
+        let result = self.prony(&[&line[..], &["-q", "-o", "published.jsonl"]].concat()).and_then(|_| {
+            let report = |format| self.prony(&["report", "published.jsonl", "--format", format]);
+            replication::is_whole(&replication::candidates(root)?, &report("json")?, &report("markdown")?)
+        });
+        self.count("a published comparison has the source's figures, and names whom it skipped", result);
     }
 
     /// A full disk ends a run with a sentence, and what was measured before stays readable.

@@ -17,6 +17,7 @@ mod e2e;
 mod fuzz;
 mod median;
 mod peers;
+mod replication;
 mod rotation;
 mod soak;
 mod tidy;

@@ -35,6 +35,19 @@ pub struct Host {
     pub somaxconn: u32,
     /// The kernel's boot id, by which two runs are known to be of one boot.
     pub boot_id: String,
+    /// A salted hash of /etc/machine-id, 16 hexadecimal digits, by which two machines of one kind are told apart; the
+    /// id itself, which is confidential, is not kept. `None` where there is none, and in records from before it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
+}
+
+impl Host {
+    /// Whether this and the other surely are two machines. One boot is of one machine, whatever its containers have
+    /// for a machine id.
+    pub fn is_another_machine(&self, other: &Host) -> bool {
+        let one_boot = !self.boot_id.is_empty() && self.boot_id == other.boot_id;
+        !one_boot && self.machine.as_ref().zip(other.machine.as_ref()).is_some_and(|(a, b)| a != b)
+    }
 }
 
 /// What the machine did over a trial's window beside the load, as far as it

@@ -33,12 +33,21 @@ pub(super) fn notes(
 ) -> Vec<String> {
     let mut notes = Vec::new();
     if !one_run {
-        let rebooted = a.log.header.host.boot_id != b.log.header.host.boot_id;
+        let (host, other) = (&a.log.header.host, &b.log.header.host);
+        let between = if host.boot_id == other.boot_id {
+            ""
+        } else if host.is_another_machine(other) {
+            ", on another machine"
+        } else if host.machine.is_some() && host.machine == other.machine {
+            ", with a boot between"
+        } else {
+            ", possibly on another machine"
+        };
         notes.push(format!(
             "These are two runs{}{}: the machine may have drifted between, and no interval knows of that. \
              Measured in one run, in alternation, it would cancel.",
             apart(a.log, b.log).map(|apart| format!(", {apart} apart")).unwrap_or_default(),
-            if rebooted { ", with a boot between" } else { "" }
+            between
         ));
     } else if !paired {
         notes.push(

@@ -272,3 +272,36 @@ fn what_fails_a_build() {
     assert_eq!(failures(&parse("inconclusive").unwrap(), &compared(&withheld)).len(), 2, "p99 is withheld");
     assert_eq!(failures(&parse("inconclusive").unwrap(), &compared(&one)).len(), 3, "all that a user feels");
 }
+
+/// The same log as of a machine and a boot.
+fn of_machine(mut log: RunLog, machine: Option<&str>, boot: &str) -> RunLog {
+    let hosts = log.results.iter_mut().map(|r| &mut r.trial.as_mut().unwrap().host);
+    for host in hosts.chain([&mut log.header.host]) {
+        (host.machine, host.boot_id) = (machine.map(str::to_owned), boot.to_owned());
+    }
+    log
+}
+
+#[test]
+fn two_machines_of_one_kind_are_two() {
+    let log = of_machine(run(1.0), Some("1"), "boot-1");
+    let with = |machine, boot, force| {
+        let later = of_machine(another_run(run(1.0)), machine, boot);
+        compare_parts(part(&log, "a"), part(&later, "b"), &Options { force, ..Options::default() })
+    };
+    let refused = with(Some("2"), "boot-2", false).unwrap_err().to_string();
+    assert!(refused.contains("not comparable: the machine is another. "), "{refused}");
+    for (machine, boot, said) in [
+        (Some("2"), "boot-2", "apart, on another machine: the"),
+        (Some("1"), "boot-2", "apart, with a boot between: the"),
+        (None, "boot-2", "apart, possibly on another machine: the"),
+        // One boot is of one machine: this one's containers have machine ids of their own, or none.
+        (Some("2"), "boot-1", "apart: the"),
+        (None, "boot-1", "apart: the"),
+    ] {
+        let forced = with(machine, boot, true).unwrap();
+        assert!(forced.notes[0].contains(said), "{machine:?} {boot}: {:?}", forced.notes);
+        let another = machine == Some("2") && boot == "boot-2";
+        assert_eq!(forced.not_comparable.len(), usize::from(another), "{:?}", forced.not_comparable);
+    }
+}

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
+use std::time::Duration;
 
 use prony_record::host::Host;
-use prony_record::plan::PlanRecord;
+use prony_record::plan::{PlanRecord, StageRecord, TlsPlanRecord};
 use prony_record::trial::{Clock, Trial};
 
 use super::Both;
@@ -12,6 +13,8 @@ use crate::row::Cell;
 
 /// Differences named before "and N more".
 const NAMED_MAX: usize = 6;
+/// Stages of a plan that are all printed.
+const STAGES_MAX: usize = 6;
 
 /// In what the two are not comparable, each as a phrase with both values. Within one run, hosts and
 /// plans are the same by its making.
@@ -51,7 +54,10 @@ struct Found(Vec<String>);
 
 impl Found {
     fn push(&mut self, what: &str, a: impl Display, b: impl Display) {
-        let phrase = format!("{what} is {a} there and {b} here");
+        self.say(format!("{what} is {a} there and {b} here"));
+    }
+
+    fn say(&mut self, phrase: String) {
         if !self.0.contains(&phrase) {
             self.0.push(phrase);
         }
@@ -81,6 +87,15 @@ fn joined(set: BTreeSet<String>) -> String {
 type Described = fn(&Host) -> String;
 
 fn hosts(found: &mut Found, a: &[Cell<'_>], b: &[Cell<'_>]) {
+    let all = || a.iter().chain(b).map(|c| &c.trial.host);
+    // Also of trials of one side. Who has no id is left out, so that the first stands for all that have the same.
+    if let Some(first) = all().find(|host| host.machine.is_some())
+        && !a.is_empty()
+        && !b.is_empty()
+        && all().any(|host| first.is_another_machine(host))
+    {
+        found.say("the machine is another".to_owned());
+    }
     let of: [(&str, Described); 6] = [
         ("the CPU", |h| h.cpu_model.clone()),
         ("the number of CPUs", |h| h.cpus_online.to_string()),
@@ -115,6 +130,10 @@ fn of_plans(found: &mut Found, plan: &Both<'_>, a: &PlanRecord, b: &PlanRecord) 
     found.field("the plan's timeout", &seconds(Some(a.timeout_ns)), &seconds(Some(b.timeout_ns)));
     found.field("the plan's keep-alive", &a.keepalive, &b.keepalive);
     found.field("the plan's body in bytes", &a.body_bytes, &b.body_bytes);
+    let bodies = a.body_fingerprint.as_ref().zip(b.body_fingerprint.as_ref());
+    if a.body_bytes == b.body_bytes && bodies.is_some_and(|(a, b)| a != b) {
+        found.say("the plan's body has other bytes, as many".to_owned());
+    }
     found.field("the plan's pipeline", &a.pipeline, &b.pipeline);
     found.field("the plan's spin", &a.spin, &b.spin);
     found.field("the plan's user clock", &a.user_clock, &b.user_clock);
@@ -128,25 +147,75 @@ fn of_plans(found: &mut Found, plan: &Both<'_>, a: &PlanRecord, b: &PlanRecord) 
     found.field("what the plan expects", &checks(a), &checks(b));
     let client = |p: &PlanRecord| cpus(&p.cpus);
     found.field("the client's CPUs", &client(a), &client(b));
-    let headers = |p: &PlanRecord| {
-        let names: Vec<&str> = p.headers.iter().map(|(name, _)| name.as_str()).collect();
-        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    headers(found, a, b);
+    stages(found, a, b);
+    let sources = |p: &PlanRecord| {
+        if p.sources.is_empty() { "the kernel's choice".to_owned() } else { p.sources.join(",") }
     };
-    if a.headers != b.headers {
-        found.push("the plan's headers", headers(a), headers(b));
-    }
-    if a.stages != b.stages {
-        found.push("the plan's stages", a.stages.len(), b.stages.len());
-    }
+    found.field("the address that the plan connects from", &sources(a), &sources(b));
     let list = |p: &PlanRecord| p.targets.as_ref().map_or("none".to_owned(), |t| t.fingerprint.clone());
     found.field("the plan's list of requests", &list(a), &list(b));
+    if let Some((a, b)) = a.targets.as_ref().zip(b.targets.as_ref()) {
+        found.field("the order of the plan's list", &a.order, &b.order);
+    }
     let tls = |p: &PlanRecord| {
-        p.tls.as_ref().map_or("none".to_owned(), |t| format!("{}, resumption {}", t.verify, t.resumption))
+        let said = |t: &TlsPlanRecord| {
+            let certificate = if t.client_certificate { "a" } else { "no" };
+            format!("{}, resumption {}, {certificate} client certificate", t.verify, t.resumption)
+        };
+        p.tls.as_ref().map_or("none".to_owned(), said)
     };
     found.field("the plan's TLS", &tls(a), &tls(b));
     if let (Some((name, other)), true) = (&plan.renamed, found.0.len() == before) {
         found.push("the plan", name, other);
     }
+}
+
+/// Their names; of those of one name that another value was sent, which may be nobody's to see.
+fn headers(found: &mut Found, a: &PlanRecord, b: &PlanRecord) {
+    let names = |p: &PlanRecord| {
+        let names: Vec<&str> = p.headers.iter().map(|(name, _)| name.as_str()).collect();
+        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    };
+    let (of_a, of_b) = (names(a), names(b));
+    if !of_a.eq_ignore_ascii_case(&of_b) {
+        found.push("the plan's headers", of_a, of_b);
+        return;
+    }
+    for ((name, value), (_, other)) in a.headers.iter().zip(&b.headers) {
+        if value != other {
+            found.say(format!("the header {} has another value", name.to_ascii_lowercase()));
+        }
+    }
+}
+
+/// All of them where they are few; of many the first that is another.
+fn stages(found: &mut Found, a: &PlanRecord, b: &PlanRecord) {
+    let first = a.stages.iter().zip(&b.stages).position(|(a, b)| a != b);
+    let all = |p: &PlanRecord| {
+        let all: Vec<String> = p.stages.iter().map(stage).collect();
+        if all.is_empty() { "none".to_owned() } else { all.join(" ") }
+    };
+    match first {
+        None if a.stages.len() == b.stages.len() => {}
+        Some(i) if a.stages.len() == b.stages.len() && a.stages.len() > STAGES_MAX => {
+            found.push(&format!("stage {} of the plan", i + 1), stage(&a.stages[i]), stage(&b.stages[i]));
+        }
+        _ if a.stages.len().max(b.stages.len()) > STAGES_MAX => {
+            found.push("the number of the plan's stages", a.stages.len(), b.stages.len());
+        }
+        _ => found.push("the course of the plan's stages", all(a), all(b)),
+    }
+}
+
+/// `30s:20k/s`, `30s:100c`.
+fn stage(stage: &StageRecord) -> String {
+    let to = match (stage.to_rate_per_s, stage.to_connections) {
+        (Some(rate), _) if rate >= 1_000.0 => format!("{}k/s", rate / 1_000.0),
+        (Some(rate), _) => format!("{rate}/s"),
+        (None, connections) => format!("{}c", connections.unwrap_or(0)),
+    };
+    format!("{}s:{to}", Duration::from_nanos(stage.duration_ns).as_secs_f64())
 }
 
 fn path(url: &str) -> &str {
@@ -181,4 +250,112 @@ fn clock(trial: &Trial) -> String {
         Clock::User => "Prony's own",
     }
     .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::closed_plan;
+
+    /// What is said of a plan and the same with a change.
+    fn said(before: &dyn Fn(&mut PlanRecord), change: &dyn Fn(&mut PlanRecord)) -> Vec<String> {
+        let mut a = PlanRecord::of(&closed_plan(), &[]);
+        before(&mut a);
+        let mut b = a.clone();
+        change(&mut b);
+        let (name, describe) = (String::new(), String::new());
+        let both = Both { name, describe, a: vec![], b: vec![], duets: vec![], renamed: None };
+        let mut found = Found::default();
+        of_plans(&mut found, &both, &a, &b);
+        found.0
+    }
+
+    fn header(p: &mut PlanRecord, name: &str, value: &str) {
+        p.headers.push((name.to_owned(), value.to_owned()));
+    }
+
+    fn to_rate(seconds: u64, rate: f64) -> StageRecord {
+        StageRecord { duration_ns: seconds * 1_000_000_000, to_rate_per_s: Some(rate), to_connections: None }
+    }
+
+    #[test]
+    fn headers_of_another_value_are_named_and_their_values_are_not() {
+        let accept = |p: &mut PlanRecord| {
+            header(p, "Accept", "text/html");
+            header(p, "X-Own", "1");
+        };
+        assert_eq!(
+            said(&accept, &|p| p.headers[0].1 = "*/*".to_owned()),
+            ["the header accept has another value"]
+        );
+        assert_eq!(
+            said(&accept, &|p| header(p, "X-More", "s3")),
+            ["the plan's headers is Accept, X-Own there and Accept, X-Own, X-More here"]
+        );
+        assert!(said(&accept, &|p| p.headers[0].0 = "accept".to_owned()).is_empty());
+    }
+
+    #[test]
+    fn stages_of_equal_number_are_told_apart_by_what_they_are() {
+        let stages = |p: &mut PlanRecord| p.stages = vec![to_rate(30, 20_000.0)];
+        assert_eq!(
+            said(&stages, &|p| p.stages = vec![to_rate(40, 20_000.0)]),
+            ["the course of the plan's stages is 30s:20k/s there and 40s:20k/s here"]
+        );
+        let connections = StageRecord { to_rate_per_s: None, to_connections: Some(100), ..to_rate(30, 0.0) };
+        assert_eq!(
+            said(&stages, &|p| p.stages = vec![connections, to_rate(5, 10.0)]),
+            ["the course of the plan's stages is 30s:20k/s there and 30s:100c 5s:10/s here"]
+        );
+        let many = |p: &mut PlanRecord| p.stages = vec![to_rate(1, 50.0); 40];
+        assert_eq!(
+            said(&many, &|p| p.stages[36] = to_rate(2, 50.0)),
+            ["stage 37 of the plan is 1s:50/s there and 2s:50/s here"]
+        );
+        assert_eq!(
+            said(&many, &|p| p.stages.truncate(39)),
+            ["the number of the plan's stages is 40 there and 39 here"]
+        );
+    }
+
+    #[test]
+    fn bodies_lists_sources_and_certificates_are_compared() {
+        let body = |p: &mut PlanRecord| {
+            (p.body_bytes, p.body_fingerprint) = (7, Some("00000001".to_owned()));
+        };
+        let other = |p: &mut PlanRecord| p.body_fingerprint = Some("00000002".to_owned());
+        assert_eq!(said(&body, &other), ["the plan's body has other bytes, as many"]);
+        // A record from before fingerprints were kept says nothing.
+        assert!(said(&body, &|p| p.body_fingerprint = None).is_empty());
+        let list = |p: &mut PlanRecord| {
+            let (order, fingerprint) = ("in_turn".to_owned(), "00000000000000ff".to_owned());
+            p.targets = Some(prony_record::plan::TargetsRecord { lines: 9, requests: 3, order, fingerprint });
+        };
+        let shuffled = |p: &mut PlanRecord| p.targets.as_mut().unwrap().order = "shuffled".to_owned();
+        assert_eq!(
+            said(&list, &shuffled),
+            ["the order of the plan's list is in_turn there and shuffled here"]
+        );
+        let none = |_: &mut PlanRecord| {};
+        assert_eq!(
+            said(&none, &|p| p.sources = vec!["127.0.0.2".to_owned(), "127.0.0.3".to_owned()]),
+            [
+                "the address that the plan connects from is the kernel's choice there and 127.0.0.2,127.0.0.3 here"
+            ]
+        );
+        let tls = |p: &mut PlanRecord| {
+            p.tls = Some(TlsPlanRecord {
+                verify: "system".to_owned(),
+                resumption: "on".to_owned(),
+                alpn: "http/1.1".to_owned(),
+                client_certificate: false,
+            });
+        };
+        let shown = |p: &mut PlanRecord| p.tls.as_mut().unwrap().client_certificate = true;
+        assert_eq!(
+            said(&tls, &shown),
+            ["the plan's TLS is system, resumption on, no client certificate there and \
+              system, resumption on, a client certificate here"]
+        );
+    }
 }

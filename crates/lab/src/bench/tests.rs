@@ -127,6 +127,34 @@ fn every_trial_runs_on_a_fresh_server_and_is_recorded() {
 }
 
 #[test]
+fn the_share_under_load_is_of_loads_and_not_of_starts() {
+    let root = tempfile::tempdir().unwrap();
+    // Of each of the four trials 250 ms at least are a start, and 250 ms a load.
+    let slow_start = format!("sleep 0.25; {SERVE}");
+    let setup = setup(root.path(), &[("a", &slow_start), ("b", &slow_start)], 2);
+    let quarter = Duration::from_millis(250);
+    let mut loader = |plan: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
+        std::thread::sleep(quarter);
+        quick(plan, control, observe)
+    };
+    let begun = std::time::Instant::now();
+    let outcome = run(&setup, &mut loader, &Interrupt::new(), &mut |_| ()).unwrap();
+    let took = begun.elapsed();
+    assert!(outcome.under_load >= 4 * quarter, "{outcome:?}");
+    assert!(outcome.elapsed >= outcome.under_load + 4 * quarter && outcome.elapsed <= took, "{outcome:?}");
+    let share = outcome.under_load.as_secs_f64() / outcome.elapsed.as_secs_f64();
+    assert_eq!(outcome.share_under_load(), Some(share));
+    let said = read(&setup).events.iter().find(|e| e.what == "finished").unwrap().detail.clone();
+    assert!(said.contains("servers were under load for "), "{said}");
+    let of = |trials, elapsed, under_load| {
+        let [elapsed, under_load] = [elapsed, under_load].map(Duration::from_secs);
+        BenchOutcome { trials, elapsed, under_load, ..outcome.clone() }.share_under_load()
+    };
+    assert_eq!(of(4, 200, 170), Some(0.85));
+    assert_eq!((of(4, 0, 0), of(0, 200, 0)), (None, None));
+}
+
+#[test]
 fn a_log_that_a_crash_cut_in_a_line_is_gone_on_with() {
     let root = tempfile::tempdir().unwrap();
     let mut setup = setup(root.path(), &[("a", SERVE), ("b", SERVE)], 2);

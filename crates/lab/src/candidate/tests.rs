@@ -168,3 +168,48 @@ fn commands_and_urls_are_candidates_too() {
     let bare = Candidate::url("bare", "http://h?b").unwrap().expectation();
     assert_eq!((bare.host.as_deref(), bare.custom[0].request.as_str()), (Some("h"), "GET /?b"));
 }
+
+/// How many processes or threads of PHP the catalogue's own `label` starts where three workers are asked for: the
+/// number that its rendered configuration names.
+fn children_of(label: &str, file: &str, key: &str) -> String {
+    let dir = tempfile::tempdir().unwrap();
+    let layout = Layout::new(&dir.path().join(".prony")).unwrap();
+    let run = dir.path().join("run");
+    fs::create_dir(&run).unwrap();
+    let candidate = Candidate::parse(label, &Catalogue::load(&[])).unwrap();
+    candidate.launch(&layout, &context(&run)).unwrap();
+    let text = fs::read_to_string(run.join(file)).unwrap();
+    let line = text.lines().map(str::trim).find(|line| line.starts_with(key)).unwrap_or_default();
+    line.rsplit(' ').next().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn php_behind_a_server_has_as_many_processes_as_workers_unless_a_pool_is_asked_for() {
+    for server in ["nginx-fpm", "apache-fpm", "caddy-fpm", "lighttpd-fpm"] {
+        assert_eq!(children_of(server, "php-fpm.conf", "pm.max_children"), "3", "{server}");
+        let pool = format!("{server}:4");
+        assert_eq!(children_of(&pool, "php-fpm.conf", "pm.max_children"), "4", "{server}");
+    }
+    assert_eq!(children_of("frankenphp", "Caddyfile", "worker"), "");
+    assert_eq!(children_of("frankenphp:worker", "Caddyfile", "worker"), "3");
+    assert_eq!(children_of("frankenphp:worker+4", "Caddyfile", "worker"), "4");
+}
+
+#[test]
+fn frankenphp_has_one_thread_more_than_it_has_of_the_script() {
+    let dir = tempfile::tempdir().unwrap();
+    let layout = Layout::new(&dir.path().join(".prony")).unwrap();
+    let threads = |label: &str| {
+        let candidate = Candidate::parse(label, &Catalogue::load(&[])).unwrap();
+        let spec = candidate.launch(&layout, &context(dir.path())).unwrap();
+        let argv = &spec.processes[0].argv;
+        // In the place of FrankenPHP, something that says what it was given.
+        let sum = ["-c", &argv[2], "sh", "sh", "-c", "echo $THREADS"];
+        let output = std::process::Command::new("sh").args(sum).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    let all = ["frankenphp", "frankenphp:worker", "frankenphp:4", "frankenphp:worker+4"].map(threads);
+    assert_eq!(all, ["3", "4", "4", "5"]);
+    let caddyfile = fs::read_to_string(dir.path().join("Caddyfile")).unwrap();
+    assert!(caddyfile.contains("num_threads {$THREADS}\n"), "{caddyfile}");
+}

@@ -9,6 +9,9 @@ const SERVER_PORTS_END: u32 = 11_000;
 /// Enough for a thousand connections at once on both sides of one machine, and files beside.
 const OPEN_FILES_MIN: u64 = 10_000;
 
+/// The kernel's own default.
+const LOOPBACK_MTU: u64 = 65_536;
+
 /// A sysctl and what it should be.
 struct Sysctl {
     code: &'static str,
@@ -99,6 +102,7 @@ pub(super) fn findings(tree: &Tree, asked: &Asked) -> Vec<Finding> {
     findings.extend(open_files(asked));
     findings.extend(huge_pages(tree));
     findings.extend(connection_tracking(tree));
+    findings.extend(loopback_mtu(tree));
     findings
 }
 
@@ -163,4 +167,14 @@ fn connection_tracking(tree: &Tree) -> Option<Finding> {
     } else {
         found
     })
+}
+
+/// Linux gives loopback 65,536 bytes; a lab lowers it to an Ethernet's. Prony does not: all traffic of the machine would
+/// change, and nobody's clients are on loopback in earnest.
+fn loopback_mtu(tree: &Tree) -> Option<Finding> {
+    let mtu = tree.number("/sys/class/net/lo/mtu")?;
+    let why = "An answer of more bytes than this travels in several packets. At 65536, loopback's own, one of up to 64 KiB \
+               is one packet; a network's is 1500. Figures of large bodies are compared at one of them.";
+    let found = Finding::new("loopback_mtu", "MTU of loopback", mtu.to_string(), why);
+    Some(if mtu == LOOPBACK_MTU { found } else { found.note(None) })
 }

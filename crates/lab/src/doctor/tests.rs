@@ -41,7 +41,7 @@ const GOVERNOR: &str = "/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor";
 const SOMAXCONN: &str = "/proc/sys/net/core/somaxconn";
 const PORTS: &str = "/proc/sys/net/ipv4/ip_local_port_range";
 
-const GOOD: [(&str, &str); 24] = [
+const GOOD: [(&str, &str); 25] = [
     ("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list", "0\n"),
     ("/sys/devices/system/cpu/cpu1/topology/thread_siblings_list", "1\n"),
     ("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n"),
@@ -65,6 +65,7 @@ const GOOD: [(&str, &str); 24] = [
     ("/proc/net/softnet_stat", "0000ffff 00000000 00000000\n0000ffff 00000000 00000000\n"),
     ("/proc/sys/kernel/numa_balancing", "1\n"),
     ("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n"),
+    ("/sys/class/net/lo/mtu", "65536\n"),
     ("/proc/meminfo", "MemTotal: 9000000 kB\nMemAvailable: 8000000 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n"),
 ];
 
@@ -134,6 +135,19 @@ fn what_the_process_itself_is_given_is_judged() {
     let findings = examine(&tree, &guest);
     assert_eq!(findings[0].code, "virtualisation");
     assert_eq!(findings[0].state, State::Note);
+}
+
+#[test]
+fn a_loopback_of_small_packets_is_noted_and_never_set() {
+    let machine = Machine::new(&GOOD);
+    let found = |machine: &Machine| {
+        let findings = examine(&machine.tree(), &asked());
+        let found = findings.into_iter().find(|f| f.code == "loopback_mtu").unwrap();
+        (found.value, found.state, found.mend, found.settings.len())
+    };
+    assert_eq!(found(&machine), ("65536".to_owned(), State::Good, None, 0));
+    machine.set("/sys/class/net/lo/mtu", "1500\n");
+    assert_eq!(found(&machine), ("1500".to_owned(), State::Note, None, 0));
 }
 
 #[test]

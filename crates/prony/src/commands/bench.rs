@@ -119,7 +119,7 @@ fn conclude(
     let mut made = format!("Run log: {}", outcome.log.display());
     if let Some(share) = outcome.share_under_load() {
         made = format!(
-            "{} in {}: measuring {:.0} % of the time, the rest is starts, stops and checks\n{made}",
+            "{} in {}: under load for {:.0} % of the time, warm-ups included; the rest is starts, stops and checks\n{made}",
             count(u64::from(outcome.trials), "trial", "trials"),
             show_duration(Duration::from_secs(outcome.elapsed.as_secs().max(1))),
             share * 100.0

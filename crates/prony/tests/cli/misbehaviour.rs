@@ -344,7 +344,11 @@ fn a_second_bench_waits_for_the_first_and_says_for_whom() {
     let said: Said = waiting.wait_with_output().unwrap().into();
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.err.contains("Another bench runs on this machine") && said.err.contains(&who), "{said:?}");
-    assert!(said.out.contains("measuring") && said.out.contains("% of the time"), "{}", said.out);
+    assert!(
+        said.out.contains("under load for") && said.out.contains("% of the time, warm-ups included"),
+        "{}",
+        said.out
+    );
     second.assert_nothing_left();
     let mark = first.world.path("meet").display().to_string();
     let until = Instant::now() + PATIENCE;

@@ -23,7 +23,7 @@ const MINUTES: u64 = 10;
 /// What comes before is warm-up: buffers grow to what they will be.
 const SETTLED_AFTER_S: usize = 60;
 /// A slope that is surely beyond this is growth.
-const GROWTH_MAX_KIB_PER_MIN: f64 = 64.0;
+const GROWTH_MAX_KIB_PER_MIN: f64 = 8.0;
 const CONFIDENCE: f64 = 0.95;
 /// Loads end by themselves; one that has not by then hangs.
 const GRACE: Duration = Duration::from_secs(30);

@@ -275,9 +275,9 @@ mod tests {
         // And 100 KiB a minute on top of it.
         let grows: Vec<u64> = steady.iter().zip(0..).map(|(kib, s)| kib + s * 100 / 60).collect();
         assert!(complaint(&soaked(grows)).is_some_and(|why| why.contains("100 KiB")));
-        // A single step of a megabyte is no slope.
+        // A single step is no slope.
         let step: Vec<u64> =
-            steady.iter().zip(0..).map(|(kib, s)| kib + if s > 400 { 1024 } else { 0 }).collect();
+            steady.iter().zip(0..).map(|(kib, s)| kib + if s > 400 { 64 } else { 0 }).collect();
         assert!(
             soaked(step.clone()).slope.is_some_and(|s| s.low < GROWTH_MAX_KIB_PER_MIN),
             "{:?}",

@@ -66,6 +66,10 @@ pub enum Answer {
     OutOfReach,
 }
 
+/// A level is out of reach when the instrument could not apply it so often in a row.
+const ATTEMPTS: u32 = 2;
+const ATTEMPTS_BELOW_A_FAILURE: u32 = 4;
+
 /// What a search found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Found {
@@ -90,6 +94,8 @@ pub struct Search {
     reach: Option<f64>,
     /// No more confirmations: one passed, or as many failed as may.
     confirmed: bool,
+    /// How often the level that is tried was out of reach in a row.
+    missed: u32,
     /// One passed.
     upheld: bool,
     retreats: u32,
@@ -106,6 +112,7 @@ impl Search {
             failed: None,
             reach: None,
             confirmed: false,
+            missed: 0,
             upheld: false,
             retreats: 0,
             recovers: None,
@@ -160,6 +167,15 @@ impl Search {
     /// Takes in what the probe said that [`Search::propose`] gave last; other calls change nothing.
     pub fn take(&mut self, answer: Answer) {
         let Some(Probe { level, phase }) = self.pending.take() else { return };
+        if answer == Answer::OutOfReach {
+            self.missed += 1;
+            // An instrument that was disturbed for a moment is asked again; more often where a level above was applied.
+            let attempts = if self.failed.is_some() { ATTEMPTS_BELOW_A_FAILURE } else { ATTEMPTS };
+            if self.missed < attempts && phase != Phase::Descending {
+                return;
+            }
+        }
+        self.missed = 0;
         match (phase, answer) {
             (Phase::Confirmation, Answer::Passed) => {
                 self.confirmed = true;
@@ -295,6 +311,21 @@ mod tests {
         });
         assert!(probes.len() < 60, "{probes:?}");
         assert!(!found.unwrap().upheld);
+    }
+
+    #[test]
+    fn an_instrument_that_was_disturbed_for_a_moment_is_asked_again() {
+        let mut told = 0;
+        let (_, found) = search(COURSE, |probe| {
+            told += 1;
+            match probe.level {
+                _ if told % 3 == 0 => Answer::OutOfReach,
+                level if level <= 1_000.0 => Answer::Passed,
+                _ => Answer::Failed,
+            }
+        });
+        let found = found.unwrap();
+        assert!(found.level > 990.0 && found.failed.is_some_and(|failed| failed > 1_000.0), "{found:?}");
     }
 
     #[test]

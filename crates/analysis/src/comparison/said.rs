@@ -2,6 +2,7 @@
 
 use prony_record::Estimate;
 use prony_record::command::{self, shell_word};
+use prony_record::plan::PlanRecord;
 use prony_record::printable::harmless;
 use prony_record::run_log::RunLog;
 
@@ -243,11 +244,13 @@ pub(super) fn next(c: &Comparison, a: Part<'_>, plans: &[Both<'_>]) -> Option<St
         } else {
             ("base", "head")
         };
+    // The laboratory chooses the client's CPUs itself.
+    let plan = PlanRecord { cpus: Vec::new(), ..trial.plan.clone() };
     Some(format!(
         "prony bench --candidate {} --candidate {} {}{duet} --blocks {blocks}",
         shell_word(&harmless(&format!("{name_a}={}", c.a.title))),
         shell_word(&harmless(&format!("{name_b}={}", c.b.title))),
-        command::flags(&trial.plan, &trial.target.address).join(" ")
+        command::flags(&plan, &trial.target.address).join(" ")
     ))
 }
 

@@ -61,7 +61,7 @@ fn what_cannot_be_compared_is_said() {
     let world = World::new();
     ended(&bench(&world, "one.jsonl", ["400/s", "400/s"], &["--blocks", "1"]), 0, &[]);
     let one = world.prony(&["compare", "one.jsonl", "--fail-if", "slower"]);
-    ended(&one, 0, &["no verdict", "one trial each", "Next  prony bench --candidate base=", "--blocks 6"]);
+    ended(&one, 0, &["no verdict", "one trial each", "Next  prony bench --candidate 'base=", "--blocks 6"]);
     ended(&world.prony(&["compare", "one.jsonl", "--fail-if", "inconclusive"]), 1, &["undecided"]);
     let refused = |line: &[&str], words: &[&str]| ended(&world.prony(line), 2, words);
     refused(&["compare"], &["Usage"]);

@@ -1,7 +1,7 @@
 //! Prony's statistics: pure mathematics, no clock and no I/O.
 //!
-//! Each function cites where its method is from and is held against a slow
-//! definition or a printed table in its tests. What a figure means, which
+//! Each function cites where its method is from; docs/statistics.md says what
+//! each is held against. What a figure means, which
 //! threshold it is held to and how it is worded is `prony-analysis`' matter.
 
 pub mod anderson_darling;

@@ -45,8 +45,10 @@ const LEVEL_KNOWN: f64 = 0.15;
 const LEVEL_KNOWN_OF_FEW: f64 = 0.1;
 
 /// Where fewer than 20 seconds resemble each other so much that a mean's variance is this many times what independent
-/// ones would give it, the window holds too little of what makes its tail, however sure its level looks.
+/// ones would give it, the window holds too little of what makes its tail, unless its level hardly moves at all: then
+/// that resemblance is of next to nothing.
 const INFLATION_OF_FEW: f64 = 1.3;
+const LEVEL_STILL: f64 = 0.02;
 
 impl Dependence {
     /// From the series' whole entries, seconds but in a long window. The divisor is the design effect of "at
@@ -82,7 +84,8 @@ impl Dependence {
             if few { (EPISODES_MIN_OF_FEW, LEVEL_KNOWN_OF_FEW) } else { (EPISODES_MIN, LEVEL_KNOWN) };
         let clusters = shares.first().map_or(1.0, |shares| shares.len() as f64);
         let remembers = steps.is_some_and(|s| s.memory.inflation(s.count / clusters) > INFLATION_OF_FEW);
-        let level_known = median.filter(|_| !(few && remembers)).is_some_and(|median| {
+        let reach_max = if few && remembers { LEVEL_STILL } else { reach_max };
+        let level_known = median.is_some_and(|median| {
             let found = Quantile::new(0.5).and_then(|q| interval(response, q, median.divisor()));
             found.is_some_and(|[low, high]| (high - low) as f64 <= reach_max * (high + low) as f64)
         });

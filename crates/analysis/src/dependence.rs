@@ -174,10 +174,10 @@ impl Clustering {
         let inflation = steps.map_or(1.0, |steps| steps.memory.inflation(steps.count / count));
         // Clusters that resemble each other vary less about their own mean than about the truth.
         let about_truth = (count - 1.0) / (count - inflation).max(count / 2.0);
-        let by_memory = 1.0 + (design * about_truth - 1.0) * inflation;
+        let by_memory = 1.0 + (design - 1.0).max(0.0) * about_truth * inflation;
         let (effect, degrees) = if shares.len() < FEW_CLUSTERS {
             let effect = own.max(by_memory);
-            let effective = (count * design / effect).clamp(1.5, count);
+            let effective = (count * design / effect).clamp(2.0, count);
             // All rests on the steps where they say more.
             (
                 effect,
@@ -186,7 +186,7 @@ impl Clustering {
         } else {
             // Both are estimates of the same, and neither is sure.
             let effect = own.max(f64::midpoint(own, by_memory));
-            let effective = (count * design / effect).clamp(1.5, count);
+            let effective = (count * design / effect).clamp(2.0, count);
             // Between those of the clusters and of the effective ones, whose number is uncertain itself.
             (effect, ((count - 1.0) * (effective - 1.0)).sqrt())
         };
@@ -220,4 +220,30 @@ fn clusters(series: &[Second], values: &[(&'static str, f64, u64)]) -> Option<Ve
         }
     }
     Some(shares)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_cluster_is_not_widened_by_a_memory() {
+        // A mean response whose neighbours correlate by 0.8 or so.
+        let means: Vec<f64> = (0..100).map(|k| (f64::from(k) * 0.6).sin()).collect();
+        let steps = Steps { memory: Memory::of(&means).unwrap(), count: 100.0 };
+        assert!(steps.memory.inflation(10.0) > 1.3);
+        let shares = |away: [i64; 10]| -> Vec<(u64, u64)> {
+            away.iter().map(|away| (5_000, (4_950 + away) as u64)).collect()
+        };
+        // As chance would have it: the binomial deviation is 7.
+        let chance = shares([5, -7, 3, 8, -4, -6, 7, -2, 1, -5]);
+        let (alone, beside) =
+            (Clustering::of(&chance, None).unwrap(), Clustering::of(&chance, Some(&steps)).unwrap());
+        assert_eq!(alone.divisor(), beside.divisor());
+        // In clusters, the memory says that there are fewer of these.
+        let clustered = shares([30, -35, 20, 40, -25, -30, 35, -15, 5, -25]);
+        let (alone, beside) =
+            (Clustering::of(&clustered, None).unwrap(), Clustering::of(&clustered, Some(&steps)).unwrap());
+        assert!(beside.divisor() > 1.5 * alone.divisor());
+    }
 }

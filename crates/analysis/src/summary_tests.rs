@@ -106,34 +106,6 @@ fn intervals_enclose_their_percentile_and_widen_where_seconds_differ() {
     assert!(unlike > 5 * alike, "{unlike} against {alike}");
 }
 
-/// Answers of one length, but for a breath that lasts: what resembles itself is next to nothing.
-#[test]
-fn a_level_that_hardly_moves_knows_its_tail_however_long_it_remembers() {
-    let summary = {
-        let swing = 0.0005;
-        let mut m = healthy(10, 0);
-        for (i, second) in m.series.iter_mut().enumerate() {
-            let level = 1e7 * (1.0 + swing * (i as f64 / 3.0).sin());
-            let mut response = empty_histogram();
-            for (k, noise) in noise(i as u64).take(5_000).enumerate() {
-                // The tail is its own: answers of another length, however the others lie.
-                let at = if k % 40 == 0 { 2e7 * (1.0 + 0.01 * noise) } else { level + 2e3 * noise };
-                response.record(at as u64).unwrap();
-            }
-            m.latency.response.completed.add(&response).unwrap();
-            second.response = SparseDurations::of(&response);
-        }
-        for (k, bin) in m.bins.iter_mut().enumerate() {
-            let level = 1e7 * (1.0 + swing * (k as f64 / 30.0).sin());
-            (bin.completed, bin.response_sum_ns) = (500, (500.0 * level) as u64);
-        }
-        let ranked = Ranked::of(&m.latency.response);
-        let dependence = Dependence::of(&m, &ranked).unwrap();
-        summarise(&m.latency.response.completed, &ranked, Clock::User, 10 * S, Some(&dependence))
-    };
-    assert!(summary.ci95.contains_key("p99_ns"));
-}
-
 #[test]
 fn under_three_seconds_there_is_no_interval() {
     let m = healthy(2, 1000);

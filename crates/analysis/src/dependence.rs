@@ -174,7 +174,8 @@ impl Clustering {
         let inflation = steps.map_or(1.0, |steps| steps.memory.inflation(steps.count / count));
         // Clusters that resemble each other vary less about their own mean than about the truth.
         let about_truth = (count - 1.0) / (count - inflation).max(count / 2.0);
-        let by_memory = 1.0 + (design - 1.0).max(0.0) * about_truth * inflation;
+        // What does not cluster is chance, which remembers nothing.
+        let by_memory = if design > 1.0 { 1.0 + (design - 1.0) * about_truth * inflation } else { own };
         let (effect, degrees) = if shares.len() < FEW_CLUSTERS {
             let effect = own.max(by_memory);
             let effective = (count * design / effect).clamp(2.0, count);
@@ -240,6 +241,8 @@ mod tests {
         let (alone, beside) =
             (Clustering::of(&chance, None).unwrap(), Clustering::of(&chance, Some(&steps)).unwrap());
         assert_eq!(alone.divisor(), beside.divisor());
+        let less = shares([2, -1, 1, 0, -2, 1, 0, -1, 2, -2]);
+        assert!(Clustering::of(&less, Some(&steps)).unwrap().divisor() <= 1.0);
         // In clusters, the memory says that there are fewer of these.
         let clustered = shares([30, -35, 20, 40, -25, -30, 35, -15, 5, -25]);
         let (alone, beside) =

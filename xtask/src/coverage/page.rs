@@ -154,7 +154,7 @@ drifting ones must be in 80 %. With a true difference of 0, faster and slower to
 5 % is to be found by 12 blocks in 80 %, at a smallest difference that matters of 2 %.
 
 The thresholds of the methods, the sizes of the drifts and the limit of the claim were chosen on other seeds
-(`--base 0` to `4`), after looking at their tables; this one was made afterwards, once.
+(`--base 0` to `4`), after looking at their tables; this one was made afterwards.
 
 † Beyond what is claimed, and held to no bar: dependence whose 1/e time is over a fortieth of the window. Where under
 one run of forty prints an interval, the bar is missed if so few would hold in under 1 % of cases at exactly 93 %.

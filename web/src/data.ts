@@ -95,7 +95,6 @@ export interface Published {
   candidate: number;
   figure: number;
   value: number;
-  ratio: number | null;
   source: string;
   doubt: string | null;
 }

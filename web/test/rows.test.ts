@@ -46,7 +46,7 @@ describe("the ranking as shown", () => {
     expect(axesOf(data)).toEqual([]);
   });
   it("takes a source's ratio to its own figure of the chosen baseline, and says why there is none", () => {
-    const theirs = (c: number, value: number, doubt: string | null = null) => ({ plan: 0, candidate: c, figure: 0, value, ratio: null, source: "s", doubt });
+    const theirs = (c: number, value: number, doubt: string | null = null) => ({ plan: 0, candidate: c, figure: 0, value, source: "s", doubt });
     const [a, b, c] = [theirs(0, 30), theirs(1, 10), theirs(2, 5, "odd")];
     const with3 = { ...data, candidates: [...data.candidates, candidate("c", null), candidate("d", null)], published: [a, b, c] };
     expect(publishedRatio(with3, a, 1)).toEqual({ ratio: 3, why: "" });

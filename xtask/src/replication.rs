@@ -17,9 +17,10 @@ pub(crate) const PLAN: &str = "c100";
 pub(crate) fn candidates(root: &Path) -> Result<Vec<String>, String> {
     let path = root.join("experiments").join(EXPERIMENT).with_extension("toml");
     let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let list = text.split_once("candidates = [").and_then(|(_, rest)| rest.split_once(']'));
-    let words = list.map(|(list, _)| list.split('"').skip(1).step_by(2).map(str::to_owned));
-    words.map(Iterator::collect).ok_or_else(|| format!("{} names no candidates", path.display()))
+    let file: toml::Table = toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))?;
+    let named = file.get("candidates").and_then(toml::Value::as_array);
+    let named = named.ok_or_else(|| format!("{} names no candidates", path.display()))?;
+    Ok(named.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect())
 }
 
 /// Whether the report (`prony report`, as `json` and as `markdown`) has each candidate, as measured or as skipped with

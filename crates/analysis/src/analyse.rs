@@ -84,7 +84,7 @@ fn duet(log: &RunLog) -> Option<Comparison> {
 pub(crate) type Results<'a> = BTreeMap<u32, &'a TrialResult>;
 
 pub(crate) fn last_results(log: &RunLog) -> Results<'_> {
-    log.results.iter().map(|r| (r.planned.index, r)).collect()
+    log.last_results()
 }
 
 /// The order's trials and those that were run beyond it (`load -o` has no order), by index.

@@ -54,14 +54,7 @@ pub(crate) fn merge(bins: &[Bin], window_ns: u64, count: usize) -> Vec<Batch> {
         .map(|i| {
             let (from, to) = (first_bin(i), first_bin(i + 1));
             let mut sum = Bin::default();
-            for bin in &bins[from..to] {
-                sum.completed += bin.completed;
-                sum.response_sum_ns = sum.response_sum_ns.saturating_add(bin.response_sum_ns);
-                sum.failed += bin.failed;
-                sum.dispatched += bin.dispatched;
-                sum.connection_wait_sum_ns =
-                    sum.connection_wait_sum_ns.saturating_add(bin.connection_wait_sum_ns);
-            }
+            bins[from..to].iter().for_each(|bin| sum.add(bin));
             Batch { start_ns: edge(from), end_ns: edge(to), sum }
         })
         .collect()

@@ -40,7 +40,8 @@ const FEW_CLUSTERS: usize = 20;
 const LEVEL_SHARE: f64 = 0.3;
 
 /// Where the median's interval reaches further than this to either side, relative to its middle, the window does not
-/// know its level: how the tail lies in it then says nothing of what makes the tail. Under 20 seconds, which say less of themselves, less is allowed.
+/// know its level: how the tail lies in it then says nothing of what makes the tail. Under 20 seconds, which say less
+/// of themselves, less is allowed.
 const LEVEL_KNOWN: f64 = 0.15;
 const LEVEL_KNOWN_OF_FEW: f64 = 0.1;
 

@@ -6,7 +6,7 @@ use prony_record::Estimate;
 use prony_record::capacity::CapacityRecord;
 use prony_record::run_log::{CandidateRecord, PlannedTrial, TrialResult};
 use prony_record::server::ServerSamples;
-use prony_record::trial::{Bound, Outcome, Trial, Validity};
+use prony_record::trial::{Bound, Outcome, Trial};
 use prony_stats::CONFIDENCE;
 use prony_stats::interval::{geometric_mean, geometric_mean_interval, mean, mean_interval};
 
@@ -65,7 +65,7 @@ impl<'a> Cell<'a> {
 
     /// Whether it counts: it ran to its end and is not invalid.
     pub(crate) fn counts(&self) -> bool {
-        !self.trial.interrupted && self.trial.verdict.validity != Validity::Invalid
+        self.trial.counts()
     }
 }
 

@@ -16,6 +16,7 @@ mod endpoint;
 mod engine;
 mod error;
 mod expect;
+pub mod fnv;
 pub mod framing;
 mod gate;
 mod idle;

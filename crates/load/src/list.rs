@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use crate::fnv::fnv1a;
 use crate::request;
 use crate::target::{Target, without_userinfo};
 
@@ -133,9 +134,7 @@ impl TargetList {
     /// records. Not made to withstand anybody.
     pub fn fingerprint(&self) -> u64 {
         let names: Vec<String> = self.requests.iter().map(|request| request.name() + "\n").collect();
-        let bytes = self.lines.iter().flat_map(|line| names[*line as usize].bytes());
-        bytes
-            .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+        fnv1a(self.lines.iter().flat_map(|line| names[*line as usize].bytes()))
     }
 }
 

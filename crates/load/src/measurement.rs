@@ -195,6 +195,18 @@ pub struct Bin {
     pub connection_wait_sum_ns: u64,
 }
 
+impl Bin {
+    /// Takes in another's: of another worker, or of the time after it.
+    pub fn add(&mut self, other: &Bin) {
+        self.completed += other.completed;
+        self.response_sum_ns = self.response_sum_ns.saturating_add(other.response_sum_ns);
+        self.failed += other.failed;
+        self.dispatched += other.dispatched;
+        self.connection_wait_sum_ns =
+            self.connection_wait_sum_ns.saturating_add(other.connection_wait_sum_ns);
+    }
+}
+
 /// What the client itself cost, over the window.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClientCost {

@@ -121,11 +121,7 @@ fn add_books(to: &mut Measurement, books: ClosedBooks) {
         to.bins.resize(books.bins.len(), Bin::default());
     }
     for (sum, bin) in to.bins.iter_mut().zip(&books.bins) {
-        sum.completed += bin.completed;
-        sum.response_sum_ns = sum.response_sum_ns.saturating_add(bin.response_sum_ns);
-        sum.failed += bin.failed;
-        sum.dispatched += bin.dispatched;
-        sum.connection_wait_sum_ns += bin.connection_wait_sum_ns;
+        sum.add(bin);
     }
     to.client.cpu_ns += books.cpu_ns;
     to.client.stamps_rejected += books.stamps_rejected;

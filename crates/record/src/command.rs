@@ -72,7 +72,7 @@ fn load(plan: &PlanRecord) -> Vec<String> {
     if plan.arrivals == "poisson" || plan.targets.as_ref().is_some_and(|list| list.order == SHUFFLED) {
         words.push(format!("--seed {}", plan.seed));
     }
-    words.extend(plan.stages.iter().map(stage));
+    words.extend(plan.stages.iter().map(|s| format!("--stage {}", stage(s))));
     if let Some(n) = plan.requests {
         words.push(format!("-n {n}"));
     }
@@ -163,10 +163,11 @@ fn tls(plan: &PlanRecord) -> Vec<String> {
     words
 }
 
-fn stage(stage: &StageRecord) -> String {
+/// `30s:20000/s`, `60s:5000c`, as `--stage` takes it.
+pub fn stage(stage: &StageRecord) -> String {
     match (stage.to_rate_per_s, stage.to_connections) {
-        (Some(rate), _) => format!("--stage {}:{rate}/s", time(stage.duration_ns)),
-        (None, connections) => format!("--stage {}:{}c", time(stage.duration_ns), connections.unwrap_or(0)),
+        (Some(rate), _) => format!("{}:{rate}/s", time(stage.duration_ns)),
+        (None, connections) => format!("{}:{}c", time(stage.duration_ns), connections.unwrap_or(0)),
     }
 }
 

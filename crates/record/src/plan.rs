@@ -1,5 +1,6 @@
 //! The effective plan of a trial as it is stored: defaults filled in, secrets out.
 
+use prony_load::fnv::fnv1a;
 use prony_load::list::TargetList;
 use prony_load::pace::Stage;
 use prony_load::plan::{Arrivals, Plan};
@@ -169,8 +170,7 @@ impl PlanRecord {
 /// Short, and so that many bodies have the same one: a body may hold a secret, which a longer one would let somebody
 /// confirm who guesses.
 fn fingerprint(bytes: &[u8]) -> String {
-    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325, step);
+    let hash = fnv1a(bytes.iter().copied());
     format!("{:08x}", (hash >> 32) ^ (hash & 0xffff_ffff))
 }
 

@@ -3,8 +3,8 @@
 /// The longest sentence about somebody's file: what it holds may be echoed in it, and that may be megabytes.
 const CHARS_MAX: usize = 400;
 
-/// What a file made a reader say, as one line for a terminal: the text without line breaks and other control characters, which would let a file write where it wants
-/// to on the reader's terminal, and not longer than a sentence.
+/// What a file made a reader say, as one line for a terminal: the text without line breaks and other control
+/// characters, which would let a file write where it wants to on the reader's terminal, and not longer than a sentence.
 pub(crate) fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len().min(CHARS_MAX));
     for (at, c) in text.chars().enumerate() {

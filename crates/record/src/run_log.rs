@@ -6,6 +6,7 @@
 
 mod wrong;
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -466,6 +467,11 @@ impl RunLog {
             }
         }
         log.ok_or_else(|| schema("the file is empty: nothing was recorded".to_owned()))
+    }
+
+    /// Of several results of one planned trial (after a resume) the last, by index.
+    pub fn last_results(&self) -> BTreeMap<u32, &TrialResult> {
+        self.results.iter().map(|result| (result.planned.index, result)).collect()
     }
 
     fn new(header: Header) -> RunLog {

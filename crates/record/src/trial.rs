@@ -71,6 +71,13 @@ pub struct Trial {
     pub slo: Vec<SloRecord>,
 }
 
+impl Trial {
+    /// Whether its figures count: it ran to its end and is not invalid.
+    pub fn counts(&self) -> bool {
+        !self.interrupted && self.verdict.validity != Validity::Invalid
+    }
+}
+
 /// One request of a list, over all lines that say it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TargetFigures {

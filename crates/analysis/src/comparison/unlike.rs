@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
-use std::time::Duration;
 
+use prony_record::command::stage;
 use prony_record::host::Host;
-use prony_record::plan::{PlanRecord, StageRecord, TlsPlanRecord};
+use prony_record::plan::{PlanRecord, TlsPlanRecord};
 use prony_record::trial::{Clock, Trial};
 
 use super::Both;
@@ -208,16 +208,6 @@ fn stages(found: &mut Found, a: &PlanRecord, b: &PlanRecord) {
     }
 }
 
-/// `30s:20k/s`, `30s:100c`.
-fn stage(stage: &StageRecord) -> String {
-    let to = match (stage.to_rate_per_s, stage.to_connections) {
-        (Some(rate), _) if rate >= 1_000.0 => format!("{}k/s", rate / 1_000.0),
-        (Some(rate), _) => format!("{rate}/s"),
-        (None, connections) => format!("{}c", connections.unwrap_or(0)),
-    };
-    format!("{}s:{to}", Duration::from_nanos(stage.duration_ns).as_secs_f64())
-}
-
 fn path(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     rest.find('/').map_or("/", |at| &rest[at..])
@@ -256,6 +246,7 @@ fn clock(trial: &Trial) -> String {
 mod tests {
     use super::*;
     use crate::testing::closed_plan;
+    use prony_record::plan::StageRecord;
 
     /// What is said of a plan and the same with a change.
     fn said(before: &dyn Fn(&mut PlanRecord), change: &dyn Fn(&mut PlanRecord)) -> Vec<String> {
@@ -300,12 +291,12 @@ mod tests {
         let stages = |p: &mut PlanRecord| p.stages = vec![to_rate(30, 20_000.0)];
         assert_eq!(
             said(&stages, &|p| p.stages = vec![to_rate(40, 20_000.0)]),
-            ["the course of the plan's stages is 30s:20k/s there and 40s:20k/s here"]
+            ["the course of the plan's stages is 30s:20000/s there and 40s:20000/s here"]
         );
         let connections = StageRecord { to_rate_per_s: None, to_connections: Some(100), ..to_rate(30, 0.0) };
         assert_eq!(
             said(&stages, &|p| p.stages = vec![connections, to_rate(5, 10.0)]),
-            ["the course of the plan's stages is 30s:20k/s there and 30s:100c 5s:10/s here"]
+            ["the course of the plan's stages is 30s:20000/s there and 30s:100c 5s:10/s here"]
         );
         let many = |p: &mut PlanRecord| p.stages = vec![to_rate(1, 50.0); 40];
         assert_eq!(

@@ -3,6 +3,7 @@
 use prony_analysis::search::Answer;
 use prony_analysis::slo::{Decision, Slo};
 use prony_load::pace::Rate;
+use prony_load::plan::Arrivals;
 use prony_load::{Plan, Snapshot};
 use prony_record::trial::{Effect, Outcome, Trial};
 
@@ -93,12 +94,17 @@ pub(super) fn sustained(trial: &Trial, slos: &[Slo], hopeless: Option<String>) -
 #[derive(Debug)]
 pub(super) struct Hopeless {
     rate: Option<Rate>,
-    /// Requests due in the window.
+    /// Requests due in the window, at most.
     due: f64,
     /// Thresholds on response percentiles: the share of requests that may be beyond, and what they may not be.
     limits: Vec<(f64, u64, String)>,
     /// Failures that are let pass, as a share.
     errors: f64,
+}
+
+/// Poisson arrivals are as many as asked give or take their root; four of these are exceeded once in 30,000 windows.
+fn at_most(due: f64, arrivals: &Arrivals) -> f64 {
+    if matches!(arrivals, Arrivals::Poisson(_)) { due + 4.0 * due.sqrt() } else { due }
 }
 
 /// A backlog of so much time's requests is not noise.
@@ -114,7 +120,7 @@ impl Hopeless {
         };
         Hopeless {
             rate,
-            due: rate.map_or(f64::INFINITY, |rate| rate.as_per_s() * seconds),
+            due: rate.map_or(f64::INFINITY, |rate| at_most(rate.as_per_s() * seconds, &plan.arrivals)),
             limits: slos.iter().filter_map(limit).collect(),
             errors: slos.iter().filter_map(Slo::errors_limit).fold(ERRORS_MAX_SHARE, f64::max),
         }
@@ -145,7 +151,7 @@ mod tests {
     use super::*;
     use prony_load::Target;
     use prony_load::measurement::empty_histogram;
-    use prony_load::plan::{Arrivals, Stop};
+    use prony_load::plan::Stop;
     use prony_load::so_far::{Shape, SoFar};
     use std::time::Duration;
 
@@ -183,6 +189,8 @@ mod tests {
         assert_eq!(p99.why(&slow(49, 0)), None);
         assert_eq!(p99.why(&slow(60, 0)).unwrap(), "p99<50ms: missed before its end");
         assert_eq!(probe(1_000.0, 5, &["p99<500ms"]).why(&slow(60, 0)), None);
+        assert_eq!(at_most(2_500.0, &Arrivals::Constant(Rate::per_s(1.0).unwrap())), 2_500.0);
+        assert_eq!(at_most(2_500.0, &Arrivals::Poisson(Rate::per_s(1.0).unwrap())), 2_700.0);
         // A thousandth may fail, or what a threshold says.
         assert_eq!(probe(1_000.0, 20, &[]).why(&slow(0, 19)), None);
         assert!(probe(1_000.0, 20, &[]).why(&slow(0, 21)).unwrap().starts_with("21 requests failed"));

@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, DirEntry};
+use prony_load::fnv::fnv1a;
 
 use super::verified::VERIFIED_FILE;
 use super::{EMBEDDED, MaterialiseError, Source};
@@ -151,18 +152,9 @@ pub(super) fn hash_of_files(files: &[RecipeFile]) -> u64 {
     hash_of(parts)
 }
 
-/// FNV-1a over the parts and their lengths. Notices changes and is the same in every version
-/// (std's hashers promise no such thing); it is no defence against somebody who makes a collision.
+/// The parts' and their lengths'.
 pub(crate) fn hash_of<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u64 {
-    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
-    let mut add = |bytes: &[u8]| {
-        for b in bytes {
-            hash = (hash ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3);
-        }
-    };
-    for part in parts {
-        add(&(part.len() as u64).to_le_bytes());
-        add(part);
-    }
-    hash
+    let with_length =
+        |part: &'a [u8]| (part.len() as u64).to_le_bytes().into_iter().chain(part.iter().copied());
+    fnv1a(parts.into_iter().flat_map(with_length))
 }

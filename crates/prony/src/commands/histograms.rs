@@ -1,12 +1,11 @@
 //! `prony report --format hgrm|hlog`: the histograms that a run log has, in other tools' formats.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use prony_record::Trial;
 use prony_record::export::ExportError;
 use prony_record::run_log::{RunLog, TrialResult};
-use prony_record::trial::Validity;
 use prony_report::format::{count, printable};
 
 use crate::cli::ReportArguments;
@@ -25,10 +24,11 @@ pub(super) fn text(
     printer: &Printer,
 ) -> Result<String, Failure> {
     let run = &arguments.run;
-    // Of several results of one planned trial, the last.
-    let last: BTreeMap<u32, &TrialResult> = log.results.iter().map(|r| (r.planned.index, r)).collect();
-    let measured: Vec<(&TrialResult, &Trial)> =
-        last.into_values().filter_map(|result| Some((result, result.trial.as_ref()?))).collect();
+    let measured: Vec<(&TrialResult, &Trial)> = log
+        .last_results()
+        .into_values()
+        .filter_map(|result| Some((result, result.trial.as_ref()?)))
+        .collect();
     let chosen = chosen(run, &measured, &arguments.only)?;
     let of: BTreeSet<(&str, &str)> = chosen.iter().map(|(r, _)| kind(r)).collect();
     if of.len() != 1 {
@@ -41,9 +41,8 @@ pub(super) fn text(
             names(of.iter().map(|(_, plan)| *plan).collect()),
         )));
     }
-    let counts = |trial: &&Trial| !trial.interrupted && trial.verdict.validity != Validity::Invalid;
     let all: Vec<&Trial> = chosen.iter().map(|(_, trial)| *trial).collect();
-    let counted: Vec<&Trial> = all.iter().copied().filter(|trial| all.len() == 1 || counts(trial)).collect();
+    let counted: Vec<&Trial> = all.iter().copied().filter(|trial| all.len() == 1 || trial.counts()).collect();
     if counted.is_empty() {
         return Err(Failure::not_measured(format!("{run}: none of these {} trials counts.", all.len())));
     }

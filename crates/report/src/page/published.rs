@@ -4,7 +4,7 @@ use prony_analysis::conclusions::{Judged, Judgement};
 use prony_analysis::experiment::{ExperimentAnalysis, Row};
 use prony_analysis::figure::{COMPARED, Figure, Percentile};
 use prony_analysis::figures::estimate_of;
-use prony_analysis::published::{self as theirs, PublishedAnalysis, PublishedFigures};
+use prony_analysis::published::{PublishedAnalysis, PublishedFigures};
 use prony_record::Estimate;
 use prony_record::published::PublishedRow;
 use prony_record::run_log::RunLog;
@@ -13,10 +13,6 @@ use super::assemble::Names;
 use super::data::{Conclusion, ConclusionUnder, Published, Source, SourceColumn, SourceFigure, SourceRow};
 use super::pack;
 use crate::{format, words};
-
-/// A figure of ours by its name: what sources call it, and how many of our units are one of theirs.
-const THEIRS: [(&str, &str, f64); 3] =
-    [("throughput", "requests_per_s", 1.0), ("p50", "p50_ms", 1e6), ("p99", "p99_ms", 1e6)];
 
 /// A figure of a source: its name, for people, its unit, and the same of ours with how many of our units are one of
 /// theirs. Counts and maxima grow with the length of a load, so that ours stand beside none of them.
@@ -62,14 +58,13 @@ pub(super) fn beside(
 fn figures(analysis: &ExperimentAnalysis, names: &Names, source: &str) -> Vec<Published> {
     let mut out = Vec::new();
     for (plan, rows) in analysis.plans.iter().map(|p| &p.rows).enumerate() {
-        let baseline = rows.iter().find(|row| Some(&row.candidate) == analysis.baseline.as_ref());
-        let baseline = baseline.and_then(|row| row.published.as_ref());
         for row in rows {
             let (Some(published), Some(candidate)) = (&row.published, names.candidate(&row.candidate)) else {
                 continue;
             };
-            for (name, their_name, factor) in THEIRS {
-                let figure = COMPARED.iter().position(|f| f.name() == name);
+            for (their_name, .., ours) in PRINTED {
+                let Some((figure, factor)) = ours else { continue };
+                let figure = COMPARED.iter().position(|compared| *compared == figure);
                 let (Some(figure), Some(value)) = (figure, published.figures.get(their_name)) else {
                     continue;
                 };
@@ -78,9 +73,6 @@ fn figures(analysis: &ExperimentAnalysis, names: &Names, source: &str) -> Vec<Pu
                     candidate,
                     figure,
                     value: pack::six_digits(value * factor),
-                    ratio: baseline
-                        .and_then(|base| theirs::ratio(published, base, their_name))
-                        .map(pack::six_digits),
                     source: format::printable(source),
                     doubt: published.doubt.clone(),
                 });

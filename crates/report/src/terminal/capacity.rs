@@ -39,7 +39,7 @@ pub fn capacity(report: &CapacityReport, options: &TerminalOptions) -> String {
     }
     if found.confirmed == Some(false) && !report.interrupted {
         let text = "short probes passed, and no confirmation of three times their length did: the edge moves, or lies \
-                    where only a longer --probe shows it";
+                    where only longer probes (-d) show it";
         push_wrapped(&mut out, " ? ", text, width, |line| ink.warn(line));
     }
     if found.recovers == Some(false) {
@@ -82,7 +82,8 @@ fn answer(report: &CapacityReport, ink: Ink) -> String {
     };
     let rate = format::rate(estimate.point);
     if found.bound == Bound::Lower {
-        let said = format!("≥ {rate} req/s sustained: the client was the limit, not the server");
+        let upheld = if found.confirmed == Some(false) { ", not confirmed" } else { " sustained" };
+        let said = format!("≥ {rate} req/s{upheld}: the client was the limit, not the server");
         return format!("{}{interrupted}", ink.warn(&said));
     }
     let failed = estimate.ci_high.map(|high| format!("; {} is not", format::rate(high))).unwrap_or_default();
@@ -226,7 +227,7 @@ mod tests {
             "{upheld}"
         );
         assert!(not.starts_with("about 900 req/s, not confirmed; 909 is not\n"), "{not}");
-        assert!(not.contains(" ? short probes passed"), "{not}");
+        assert!(not.contains(" ? short probes passed") && not.contains("(-d)"), "{not}");
     }
 
     #[test]

@@ -15,8 +15,6 @@ pub struct Published {
     pub figure: usize,
     /// Their figure.
     pub value: f64,
-    /// Their ratio to the baseline.
-    pub ratio: Option<f64>,
     /// Where it was published.
     pub source: String,
     /// Why it is doubted, if it is.

@@ -1,0 +1,23 @@
+//! FNV-1a, 64 bits (Fowler, Noll, Vo; draft-eastlake-fnv): tells whether two things are the same, in every version alike, which
+//! std's hashers do not promise. It is no defence against somebody who makes a collision.
+
+const OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+const PRIME: u64 = 0x0100_0000_01b3;
+
+/// The hash of these bytes; of none, the offset basis.
+pub fn fnv1a(bytes: impl IntoIterator<Item = u8>) -> u64 {
+    bytes.into_iter().fold(OFFSET_BASIS, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Values of the draft's appendix.
+    #[test]
+    fn known_hashes() {
+        assert_eq!(fnv1a([]), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(fnv1a(*b"a"), 0xaf63_dc4c_8601_ec8c);
+        assert_eq!(fnv1a(*b"foobar"), 0x8594_4171_f739_67e8);
+    }
+}

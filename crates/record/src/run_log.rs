@@ -4,16 +4,18 @@
 //! the order they happened. A last line that was cut off by a crash is normal
 //! and is dropped on reading; a broken line elsewhere is an error.
 
+mod file;
 mod wrong;
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::file::{alone, end_of_last_whole_line};
 use self::wrong::{check_schema, first_line_is_wrong};
 use crate::capacity::CapacityRecord;
 use crate::duet::{DuetPlace, DuetRecord};
@@ -372,36 +374,6 @@ impl RunLogWriter {
     pub fn path(&self) -> &Path {
         &self.path
     }
-}
-
-/// Refuses a file that another process writes; until it is closed, others are refused.
-fn alone(file: &File, path: &Path) -> Result<(), RunLogError> {
-    match file.try_lock() {
-        Err(TryLockError::WouldBlock) => Err(RunLogError::Schema {
-            path: path.to_owned(),
-            why: "another prony is writing it: wait for its end, or give -o another name".to_owned(),
-        }),
-        // A file system without locks.
-        Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
-    }
-}
-
-/// The offset just after the last newline.
-fn end_of_last_whole_line(file: &mut File) -> io::Result<u64> {
-    const BLOCK: u64 = 64 << 10;
-    let mut end = file.seek(SeekFrom::End(0))?;
-    let mut block = vec![0; usize::try_from(BLOCK).unwrap_or(1 << 16)];
-    while end > 0 {
-        let start = end.saturating_sub(BLOCK);
-        let length = usize::try_from(end - start).unwrap_or(block.len());
-        file.seek(SeekFrom::Start(start))?;
-        file.read_exact(&mut block[..length])?;
-        if let Some(at) = block[..length].iter().rposition(|b| *b == b'\n') {
-            return Ok(start + at as u64 + 1);
-        }
-        end = start;
-    }
-    Ok(0)
 }
 
 impl RunLog {

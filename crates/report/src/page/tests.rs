@@ -224,7 +224,9 @@ fn a_source_s_figures_and_conclusions_stand_beside_ours() {
             .find(|p| p["plan"] == 0 && p["candidate"] == candidate && p["figure"] == figure)
             .unwrap()
     };
-    let shown = |candidate, figure| (of(candidate, figure)["value"].as_f64(), of(candidate, figure)["doubt"].as_str());
+    let shown = |candidate, figure| {
+        (of(candidate, figure)["value"].as_f64(), of(candidate, figure)["doubt"].as_str())
+    };
     assert_eq!(shown(1, 0), (Some(1_500.0), None));
     assert_eq!(shown(1, 2), (Some(10e6), None), "milliseconds as nanoseconds");
     assert_eq!(shown(2, 0), (Some(9_000.0), Some("</script>too good")));

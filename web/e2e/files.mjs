@@ -116,6 +116,13 @@ export async function tableIsTaken({ chromium, file, check, must }) {
       must(left === rows.length && left > 0 && left < all, `${group}: ${left} of ${all} are left in the plot, ${rows.length} in the table`);
       must(rows.every((row) => row.includes(value)), `${group}: a row is no ${value}: ${rows}`);
       must(page.url().includes(value), "the filter is not in the address");
+      const pages = page.getByRole("navigation", { name: "Pages" });
+      await pages.getByRole("link", { name: "Trials" }).click();
+      await settle(page);
+      must(page.url().includes("#/trials?") && page.url().includes(value), `${group} is lost on the way to another page: ${page.url()}`);
+      await pages.getByRole("link").first().click();
+      await settle(page);
+      must(await page.locator("#plot-ranking .hit rect").count() === left, `${group} is lost on the way back`);
       await pill.click();
       await settle(page);
     }

@@ -60,7 +60,7 @@ function showRun(data: RunData, root: HTMLElement): void {
     const page = pages.find((p) => p.id === state.page) ?? pages[0];
     if (!page) return;
     const focused = describeFocus();
-    replace(nav, data.home ? h("a", { href: data.home, class: "home" }, "← Runs") : null, pages.map((p) => h("a", { href: `#/${p.id}`, "aria-current": p === page ? "page" : null }, p.title)));
+    replace(nav, data.home ? h("a", { href: data.home, class: "home" }, "← Runs") : null, pages.map((p) => h("a", { href: state.link(p.id), "aria-current": p === page ? "page" : null }, p.title)));
     main.dataset["page"] = page.id;
     // The page keeps its height while it is drawn anew, so that nothing jumps.
     main.style.minHeight = `${main.offsetHeight}px`;

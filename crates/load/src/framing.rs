@@ -17,6 +17,10 @@ const CHUNK_LINE_MAX_BYTES: u32 = 4096;
 /// The most 1xx answers before the real one; a server that sends more is stuck.
 const INTERIM_MAX: u8 = 16;
 
+/// What a connection keeps of the memory that a head in pieces took: enough for honest heads in pieces again and again.
+/// Ten thousand connections to a server that sends long ones slowly would keep 640 MB.
+const PARTIAL_KEPT_BYTES: usize = 4 << 10;
+
 /// A longer head is parsed each time.
 const LAST_HEAD_MAX_BYTES: usize = 2 << 10;
 
@@ -126,7 +130,7 @@ impl Framer {
     /// Forgets an unfinished answer; for a new connection.
     pub fn reset(&mut self) {
         self.state = State::Head;
-        self.partial.clear();
+        self.forget_partial();
         self.interim = 0;
     }
 
@@ -277,7 +281,7 @@ impl Framer {
         }
         match parse_head(&self.partial, answers_head)? {
             Some(head) => {
-                self.partial.clear();
+                self.forget_partial();
                 self.take_head(&head)?;
                 Ok(Some(head.length - before))
             }
@@ -292,6 +296,11 @@ impl Framer {
         }
         self.partial.extend_from_slice(input);
         Ok(())
+    }
+
+    fn forget_partial(&mut self) {
+        self.partial.clear();
+        self.partial.shrink_to(PARTIAL_KEPT_BYTES);
     }
 
     fn take_head(&mut self, head: &Head) -> Result<(), ProtocolError> {

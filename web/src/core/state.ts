@@ -33,9 +33,14 @@ export class State {
       if (value === null || value === "") this.values.delete(name);
       else this.values.set(name, String(value));
     }
-    const query = this.values.toString();
-    history.replaceState(null, "", `#/${this.page}${query ? `?${query}` : ""}`);
+    history.replaceState(null, "", this.link(this.page));
     this.tell();
+  }
+
+  /** The address of a page with all that was chosen so far: who narrowed candidates down sees the same ones there. */
+  link(page: string): string {
+    const query = this.values.toString();
+    return `#/${page}${query ? `?${query}` : ""}`;
   }
 
   onChange(listener: () => void): void {

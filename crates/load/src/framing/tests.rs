@@ -225,6 +225,20 @@ fn an_endless_head_in_small_pieces_is_bounded() {
 }
 
 #[test]
+fn a_long_head_in_pieces_leaves_its_memory_behind() {
+    let wire = format!("HTTP/1.1 204 No\r\nX: {}\r\n\r\n", "y".repeat(50_000));
+    let (first, rest) = wire.as_bytes().split_at(40_000);
+    let mut framer = Framer::new();
+    assert_eq!(read(&mut framer, &[first]).unwrap(), None);
+    assert!(framer.partial.capacity() >= 40_000);
+    assert_eq!(read(&mut framer, &[rest]).unwrap().unwrap().0, 204);
+    assert!(framer.partial.capacity() <= 2 * PARTIAL_KEPT_BYTES, "{}", framer.partial.capacity());
+    assert_eq!(read(&mut framer, &[first]).unwrap(), None);
+    framer.reset();
+    assert!(framer.partial.capacity() <= 2 * PARTIAL_KEPT_BYTES, "a connection that ended keeps its memory");
+}
+
+#[test]
 fn what_comes_with_a_head_is_noticed() {
     let head = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n";
     for (input, beyond) in [

@@ -18,26 +18,43 @@ fn in_namespace(world: &World, script: &str) -> Option<std::process::Output> {
     unshare(&["sh", "-c", script]).ok()
 }
 
-#[test]
-fn exhausted_ports_are_named_and_void_the_throughput() {
+/// A load of 50 connections, with these flags besides, where twenty ports are; `None` where that can't be had.
+fn load_with_twenty_ports(flags: &str) -> Option<Value> {
     let world = World::new();
     let script = format!(
         "set -e; ip link set lo up; echo '40000 40019' > /proc/sys/net/ipv4/ip_local_port_range; \
          {BINARY} target --port 8080 >/dev/null & target=$!; trap \"kill $target\" EXIT; \
          for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.1; {BINARY} load -n 1 -c 1 -q http://127.0.0.1:8080/ && break; done; \
-         {BINARY} load http://127.0.0.1:8080/ -c 50 -d 500ms --warmup 0 --json - || true"
+         {BINARY} load http://127.0.0.1:8080/ -c 50 -d 500ms --warmup 0 {flags} --json - || true"
     );
     let Some(output) = in_namespace(&world, &script) else {
-        return eprintln!("not tested: this user may have no network namespace");
+        eprintln!("not tested: this user may have no network namespace");
+        return None;
     };
     let out = String::from_utf8_lossy(&output.stdout);
     let json = out.find('{').map(|at| &out[at..]).unwrap_or_default();
-    let trial: Value = serde_json::from_str(json).unwrap_or_else(|e| panic!("{e}: {output:?}"));
+    Some(serde_json::from_str(json).unwrap_or_else(|e| panic!("{e}: {output:?}")))
+}
+
+#[test]
+fn exhausted_ports_are_named_and_void_the_throughput() {
+    let Some(trial) = load_with_twenty_ports("") else { return };
     assert!(trial["errors"]["no_ports"].as_u64().is_some_and(|count| count > 0), "{}", trial["errors"]);
     let reasons = trial["verdict"]["reasons"].as_array().unwrap();
     let named = reasons.iter().find(|reason| reason["code"] == "ports_exhausted").unwrap();
-    assert!(named["advice"].as_str().unwrap().contains("ip_local_port_range"), "{named}");
+    let advice = named["advice"].as_str().unwrap();
+    assert!(advice.contains("ip_local_port_range") && advice.contains("--source"), "{named}");
     assert_eq!(trial["verdict"]["validity"], "invalid");
     // The twenty that there are were used.
     assert!(trial["requests"]["completed"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn more_addresses_of_ones_own_have_more_ports() {
+    let Some(trial) = load_with_twenty_ports("--source 127.0.0.2-127.0.0.4") else { return };
+    assert!(trial["errors"].get("no_ports").is_none_or(|count| count == 0), "{}", trial["errors"]);
+    assert_eq!(trial["requests"]["failed"], 0);
+    assert!(trial["requests"]["completed"].as_u64().unwrap() > 0);
+    let reasons = trial["verdict"]["reasons"].as_array().unwrap();
+    assert!(reasons.iter().all(|reason| reason["code"] != "ports_exhausted"), "{reasons:?}");
 }

@@ -202,10 +202,29 @@ pub fn is_secret(name: &str, redact: &[String]) -> bool {
     is_secret_by_custom(name) || redact.iter().any(|r| r.eq_ignore_ascii_case(name))
 }
 
+/// What begins a header's value that is asked of the environment instead of written; the variable's name follows.
+const ASKED: &str = "@env:";
+
 /// A header whose value is asked of the environment instead of written: `X-Api-Key: @env:X_API_KEY`.
 pub fn asked_for(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
-    format!("{name}: @env:{}", name.chars().map(plain).collect::<String>())
+    format!("{name}: {ASKED}{}", name.chars().map(plain).collect::<String>())
+}
+
+/// Whether a header's value is asked of the environment.
+pub fn is_asked_for(value: &str) -> bool {
+    value.trim().starts_with(ASKED)
+}
+
+/// A header's value, where it is asked for that of the environment; else why there is none.
+pub fn from_environment(header: &str, value: &str) -> Result<String, String> {
+    let Some(variable) = value.strip_prefix(ASKED) else { return Ok(value.to_owned()) };
+    std::env::var(variable).map_err(|_| {
+        format!(
+            "The header {header} asks for the variable {variable}, which the environment does not have (or it is not \
+             text): set it."
+        )
+    })
 }
 
 fn redact_header(name: &str, value: &str, redact: &[String]) -> (String, String) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use prony_load::check_header;
-use prony_record::plan::is_secret_by_custom;
+use prony_record::plan::{from_environment, is_asked_for, is_secret_by_custom};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -127,7 +127,7 @@ impl CustomCheck {
 
 /// Why a header may not stand so in a file that a run log keeps: its value is secret, and written out.
 pub(crate) fn written_secret(name: &str, value: &str) -> Option<String> {
-    (is_secret_by_custom(name) && !value.starts_with("@env:")).then(|| {
+    (is_secret_by_custom(name) && !is_asked_for(value)).then(|| {
         format!("{name} is secret, and run logs keep this file: write \"@env:NAME\", and set NAME in the environment.")
     })
 }
@@ -142,12 +142,7 @@ fn table<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(String, Stri
         if let Some(why) = written_secret(&name, &value) {
             return Err(D::Error::custom(why));
         }
-        let Some(variable) = value.strip_prefix("@env:") else { return Ok((name, value)) };
-        let found = std::env::var(variable).map_err(|_| {
-            D::Error::custom(format!(
-                "{name} asks for the variable {variable}, which the environment does not have"
-            ))
-        })?;
+        let found = from_environment(&name, &value).map_err(D::Error::custom)?;
         Ok((name, found))
     });
     meant.collect()

@@ -7,6 +7,7 @@ use std::time::Duration;
 use prony_lab::units::{most_connections, parse_duration, parse_rate, parse_stages};
 use prony_load::plan::{Arrivals, Expect, Plan, Stop};
 use prony_load::target::Target;
+use prony_record::plan::from_environment;
 
 use super::tls::tls;
 use crate::cli::PlanArguments;
@@ -198,18 +199,7 @@ fn header(text: &str) -> Result<(String, String), Failure> {
         return Err(Failure::usage(format!("-H {first:?} … has no colon: write -H 'Name: value'.")));
     };
     let value = value.trim();
-    Ok((name.trim().to_owned(), from_environment(name.trim(), value)?))
-}
-
-/// A header's value, where it is `@env:NAME` that of the environment.
-pub(crate) fn from_environment(header: &str, value: &str) -> Result<String, Failure> {
-    let Some(variable) = value.strip_prefix("@env:") else { return Ok(value.to_owned()) };
-    std::env::var(variable).map_err(|_| {
-        Failure::usage(format!(
-            "The header {header} asks for the variable {variable}, which the environment does not have (or it is \
-             not text): set it."
-        ))
-    })
+    Ok((name.trim().to_owned(), from_environment(name.trim(), value).map_err(Failure::usage)?))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The command line of a run, for its record: what is secret is not in it.
 
 use prony_load::check_header;
-use prony_record::plan::{asked_for, is_secret};
+use prony_record::plan::{asked_for, is_asked_for, is_secret};
 use prony_report::command::shell_word;
 
 /// This process' own, without the values of secret headers and of those called in `redact`.
@@ -21,7 +21,7 @@ fn without_secret(argument: &str, redact: &[String]) -> String {
     let flag =
         ["--header=", "-H=", "-H"].into_iter().find(|flag| before.starts_with(flag)).unwrap_or_default();
     let name = before[flag.len()..].trim();
-    if check_header(name, "").is_err() || value.trim().starts_with("@env:") || !is_secret(name, redact) {
+    if check_header(name, "").is_err() || is_asked_for(value) || !is_secret(name, redact) {
         return argument.to_owned();
     }
     format!("{flag}{}", asked_for(name))

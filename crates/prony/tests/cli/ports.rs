@@ -6,6 +6,8 @@ use serde_json::Value;
 
 use crate::world::{BINARY, World};
 
+const NOT_TESTED: &str = "not tested: this user may have no network namespace";
+
 /// Runs a script in a network namespace of its own; `None` where this user may have none.
 fn in_namespace(world: &World, script: &str) -> Option<std::process::Output> {
     let unshare = |words: &[&str]| {
@@ -27,10 +29,7 @@ fn load_with_twenty_ports(flags: &str) -> Option<Value> {
          for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.1; {BINARY} load -n 1 -c 1 -q http://127.0.0.1:8080/ && break; done; \
          {BINARY} load http://127.0.0.1:8080/ -c 50 -d 500ms --warmup 0 {flags} --json - || true"
     );
-    let Some(output) = in_namespace(&world, &script) else {
-        eprintln!("not tested: this user may have no network namespace");
-        return None;
-    };
+    let output = in_namespace(&world, &script)?;
     let out = String::from_utf8_lossy(&output.stdout);
     let json = out.find('{').map(|at| &out[at..]).unwrap_or_default();
     Some(serde_json::from_str(json).unwrap_or_else(|e| panic!("{e}: {output:?}")))
@@ -38,7 +37,9 @@ fn load_with_twenty_ports(flags: &str) -> Option<Value> {
 
 #[test]
 fn exhausted_ports_are_named_and_void_the_throughput() {
-    let Some(trial) = load_with_twenty_ports("") else { return };
+    let Some(trial) = load_with_twenty_ports("") else {
+        return eprintln!("{NOT_TESTED}");
+    };
     assert!(trial["errors"]["no_ports"].as_u64().is_some_and(|count| count > 0), "{}", trial["errors"]);
     let reasons = trial["verdict"]["reasons"].as_array().unwrap();
     let named = reasons.iter().find(|reason| reason["code"] == "ports_exhausted").unwrap();
@@ -51,7 +52,9 @@ fn exhausted_ports_are_named_and_void_the_throughput() {
 
 #[test]
 fn more_addresses_of_ones_own_have_more_ports() {
-    let Some(trial) = load_with_twenty_ports("--source 127.0.0.2-127.0.0.4") else { return };
+    let Some(trial) = load_with_twenty_ports("--source 127.0.0.2-127.0.0.4") else {
+        return eprintln!("{NOT_TESTED}");
+    };
     assert!(trial["errors"].get("no_ports").is_none_or(|count| count == 0), "{}", trial["errors"]);
     assert_eq!(trial["requests"]["failed"], 0);
     assert!(trial["requests"]["completed"].as_u64().unwrap() > 0);

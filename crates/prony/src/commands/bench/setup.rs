@@ -8,13 +8,13 @@ use prony_lab::experiment::{BLOCKS_MAX, Blocks, Experiment};
 use prony_lab::schedule;
 use prony_lab::supervise::Supervision;
 use prony_lab::units::{parse_duration, show_duration};
+use prony_record::plan::from_environment;
 use prony_record::rfc3339;
 use prony_record::run_log::{RunLog, Skipped};
 use prony_report::format::count;
 
 use super::{adaptive, candidates, duet};
 use crate::cli::BenchArguments;
-use crate::commands::plan::from_environment;
 use crate::commands::servers::{catalogue, engine, layout, native_memory};
 use crate::commands::{parse_cpus, reproduce};
 use crate::failure::Failure;
@@ -34,7 +34,7 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
         let mut experiment = experiment(arguments, resumed.as_ref().map(|(_, log)| log))?;
         filter(&mut experiment, arguments)?;
         for (name, value) in experiment.plans.iter_mut().flat_map(|plan| &mut plan.headers) {
-            *value = from_environment(name, value)?;
+            *value = from_environment(name, value).map_err(Failure::usage)?;
         }
         let engine = engine(&arguments.runtime.runtime, arguments.runtime.memory.as_deref())?;
         let catalogue = catalogue(&arguments.servers, printer);

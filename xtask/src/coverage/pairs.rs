@@ -1,17 +1,22 @@
 //! Comparisons between candidates whose true difference is known.
 
 use prony_analysis::compare::{Finding, Rule, compare};
+use prony_analysis::precision::{BLOCKS_MAX, BLOCKS_MIN, expected};
+use prony_stats::interval::variance;
 use serde::Serialize;
 
 use super::chance::Chance;
 use super::trials::real;
 
+/// What is asked of [`Stop::Precision`].
+const PRECISION: f64 = 0.02;
+
 /// When blocks end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Stop {
     /// After so many.
-    Blocks(usize),
-    /// From 6 on, when the ratio's interval is ±2 %, after 12 at the latest.
+    Blocks(u32),
+    /// As `prony bench --precision 2%` has it: between its fewest and most blocks, when the ratio's interval is so narrow.
     Precision,
 }
 
@@ -59,25 +64,28 @@ pub(crate) fn matches(one: Match, runs: u64, seed: u64) -> MatchRow {
     let [faster, slower, equivalent, inconclusive] = counts.map(|count| real(count) / real(runs.max(1)));
     let blocks = match one.stop {
         Stop::Blocks(n) => n.to_string(),
-        Stop::Precision => "6 to 12, until ±2 %".to_owned(),
+        Stop::Precision => format!("{BLOCKS_MIN} to {BLOCKS_MAX}, until ±2 %"),
     };
     let Match { difference, noise, outliers, .. } = one;
     MatchRow { difference, noise, outliers, blocks, runs, faster, slower, equivalent, inconclusive }
 }
 
 fn settle(one: Match, chance: &mut Chance) -> Option<Finding> {
-    let blocks = if let Stop::Blocks(n) = one.stop { n } else { 12 };
-    let mut pairs = Vec::with_capacity(blocks);
-    while pairs.len() < blocks {
+    let (fewest, most) = match one.stop {
+        Stop::Blocks(n) => (n, n),
+        Stop::Precision => (BLOCKS_MIN, BLOCKS_MAX),
+    };
+    let mut pairs = Vec::new();
+    for blocks in 1..=most {
         let block = one.block_noise * chance.normal();
         let mut figure = |level: f64| {
             let bad = if one.outliers && chance.uniform() < 0.05 { 0.7 } else { 1.0 };
             1000.0 * level * bad * (block + one.noise * chance.normal()).exp()
         };
         pairs.push((figure(1.0), figure(1.0 + one.difference)));
-        if one.stop == Stop::Precision && pairs.len() >= 6 {
-            let ratio = compare(&pairs, Rule::THROUGHPUT).ok()?.ratio;
-            if (ratio.high - ratio.low) / 2.0 / ratio.point <= 0.02 {
+        if blocks >= fewest && blocks < most {
+            let ratios: Vec<f64> = pairs.iter().map(|(a, b): &(f64, f64)| (b / a).ln()).collect();
+            if expected(variance(&ratios)?.sqrt(), blocks, true).is_some_and(|half| half <= PRECISION) {
                 break;
             }
         }

@@ -62,7 +62,7 @@ pub(crate) struct LoadArguments {
 }
 
 /// The flags that make a plan, of `load` and of `bench --candidate`.
-#[derive(Debug, Args, Default)]
+#[derive(Debug, Clone, Args, Default)]
 pub(crate) struct PlanArguments {
     /// Worker threads [default: 1]
     #[arg(short, long, value_name = "N", value_parser = count::<u32>)]

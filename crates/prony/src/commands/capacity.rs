@@ -18,7 +18,7 @@ use prony_report::terminal::{self, TerminalOptions};
 use super::embedded::Embedded;
 use super::logs::Log;
 use super::{parse_cpus, plan, reproduce, write_file};
-use crate::cli::CapacityArguments;
+use crate::cli::{CapacityArguments, PlanArguments};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::printer::Printer;
@@ -111,12 +111,15 @@ fn capacity_plan(arguments: &CapacityArguments, target: Target) -> Result<Capaci
             "{flag} does not go with `prony capacity`, whose probes have a rate and a length (-d): leave it out."
         )));
     }
-    let mut load = plan::plan(flags, target)?;
+    // `--arrivals` alone is of the rates that the search finds: any rate stands in for them.
+    let stand_in = flags.arrivals.as_ref().filter(|_| flags.rate.is_none()).map(|_| "1".to_owned());
+    let mut load =
+        plan::plan(&PlanArguments { rate: flags.rate.clone().or(stand_in), ..flags.clone() }, target)?;
     load.connections = flags.connections.unwrap_or(CONNECTIONS);
     if let Some(cpus) = &arguments.pin {
         load.cpus = parse_cpus(cpus)?.into_iter().map(|cpu| cpu as usize).collect();
     }
-    let start = load.arrivals.rate().map(prony_load::pace::Rate::as_per_s);
+    let start = flags.rate.as_ref().and(load.arrivals.rate()).map(prony_load::pace::Rate::as_per_s);
     Plan { arrivals: Arrivals::Closed, ..load.clone() }.check().map_err(prony_load::LoadError::from)?;
     let slos = arguments.slos.iter().map(|text| Slo::parse(text)).collect::<Result<Vec<_>, _>>();
     let resolution = Share::parse(&arguments.resolution)?.as_ratio();

@@ -48,7 +48,7 @@ fn a_threshold_is_met_up_to_the_rate_that_queueing_theory_gives() {
     let truth = servers.rate_with(0.9, 0.020);
     assert!((truth - 653.0).abs() < 1.0, "{truth}");
     let target = TargetProcess::start(&["--delay", "exp:5ms"]);
-    let flags = ["-c", "4", "-d", "4s", "-R", "200", "--arrivals", "poisson", "--resolution", "2%"];
+    let flags = ["-c", "4", "-d", "4s", "--arrivals", "poisson", "--resolution", "2%"];
     let found = searched(&target, &[&flags[..], &["--slo", "p90<20ms"]].concat());
     assert!((0.85..1.05).contains(&over(&found, truth)), "{truth}: {found:#}");
 }

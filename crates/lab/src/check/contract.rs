@@ -12,8 +12,9 @@ use crate::recipe::Route;
 
 /// Long enough to be told from an answer that did not wait, on a busy host too.
 const SLEEP: Duration = Duration::from_millis(50);
-/// Timers that count in whole milliseconds (Node's) end up to one early, and their start was before ours.
-const SLEEP_EARLY: Duration = Duration::from_millis(2);
+/// Timers are as fine as their clocks: Node's counts whole milliseconds, libevent's is the kernel's coarse one
+/// (`CLOCK_MONOTONIC_COARSE`, clock_getres(2)), which ticks every 4 ms, and every 10 where a kernel has 100 ticks a second.
+const SLEEP_EARLY: Duration = Duration::from_millis(10);
 /// Steps of the checked `/work`: another number than its default, so that `n` is seen to be heeded.
 const WORK_STEPS: u32 = 1234;
 const ECHO_BYTES: usize = 512;

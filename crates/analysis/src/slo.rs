@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::figure::Percentile;
+use crate::mean_response;
 use crate::verdict::Code;
 
 /// A threshold, read.
@@ -100,8 +101,8 @@ impl Slo {
             What::Time { percentile, service, limit_ns } => time_held(trial, service, percentile, limit_ns),
             What::Errors { limit } => errors_held(trial, limit),
             What::Throughput { limit } => throughput_held(trial, limit),
-            What::Mean { limit_ns } => single(trial, trial.latency.response.mean_ns, limit_ns, "mean"),
-            What::Max { limit_ns } => single(trial, trial.latency.response.max_ns, limit_ns, "max"),
+            What::Mean { limit_ns } => mean_held(trial, limit_ns),
+            What::Max { limit_ns } => max_held(trial, limit_ns),
         };
         Held { slo: self.text.clone(), ..found }
     }
@@ -355,28 +356,52 @@ const MEAN_MIN: u64 = 30;
 /// More requests without an answer than this share leave a figure over the answered ones undecided.
 const UNANSWERED_MAX_SHARE: f64 = 0.05;
 
-/// A figure that has no interval: the mean, the maximum. It is of the answered requests, and so too good by what the
-/// others would add.
-fn single(trial: &Trial, value: Option<u64>, limit_ns: u64, name: &str) -> Held {
+/// Whether so many requests had no answer that a figure over the answered ones says too little of all: it is too good
+/// by what the others would add.
+#[expect(clippy::cast_precision_loss, reason = "counts of a run, far below 2^53")]
+fn mostly_answered(trial: &Trial) -> bool {
     let requests = &trial.requests;
-    let broken = trial.outcome == Outcome::Broken || (name == "max" && requests.failed > 0);
     let without = requests.failed + requests.in_flight + requests.never_sent;
-    #[expect(clippy::cast_precision_loss, reason = "counts of a run, far below 2^53")]
-    let unanswered = without as f64 > UNANSWERED_MAX_SHARE * (without + requests.completed) as f64;
+    without as f64 <= UNANSWERED_MAX_SHARE * (without + requests.completed) as f64
+}
+
+/// The mean below a limit, by its interval over the window's batches.
+fn mean_held(trial: &Trial, limit_ns: u64) -> Held {
+    let response = &trial.latency.response;
+    let interval = response.ci95.get(mean_response::FIELD).filter(|_| trial.requests.completed >= MEAN_MIN);
     // Who failed has no time that a mean could hold.
-    let few = name == "mean" && (requests.completed < MEAN_MIN || requests.failed > 0);
-    let decision = match value {
-        _ if broken => Decision::Missed,
-        Some(value) if value < limit_ns && (few || unanswered) => Decision::Undecided,
-        Some(value) if value < limit_ns => Decision::Met,
-        Some(_) => Decision::Missed,
+    let known_low = trial.requests.failed == 0 && mostly_answered(trial);
+    let decision = match interval {
+        _ if trial.outcome == Outcome::Broken => Decision::Missed,
+        Some([low, high]) => match by_interval(*low, *high, limit_ns) {
+            Decision::Met if !known_low => Decision::Undecided,
+            decision => decision,
+        },
         None => Decision::Undecided,
     };
+    let between = interval.map(|[low, high]| format!(" (95 %: {} to {})", ms(*low), ms(*high)));
+    let to_decide = if known_low { "a longer load (-d)" } else { "a load whose requests are all answered" };
+    one_figure(response.mean_ns, limit_ns, decision, &between.unwrap_or_default(), to_decide)
+}
+
+/// The longest below a limit: of this window, which has no interval.
+fn max_held(trial: &Trial, limit_ns: u64) -> Held {
+    let value = trial.latency.response.max_ns;
+    let decision = match value {
+        _ if trial.outcome == Outcome::Broken || trial.requests.failed > 0 => Decision::Missed,
+        Some(value) if value >= limit_ns => Decision::Missed,
+        Some(_) if mostly_answered(trial) => Decision::Met,
+        _ => Decision::Undecided,
+    };
+    one_figure(value, limit_ns, decision, "", "a load whose requests are all answered")
+}
+
+fn one_figure(value: Option<u64>, limit_ns: u64, decision: Decision, between: &str, to_decide: &str) -> Held {
     Held {
         decision,
         point_within: value.map(|value| value < limit_ns),
-        seen: value.map_or_else(|| "nothing was answered".to_owned(), ms),
-        to_decide: (decision == Decision::Undecided).then(|| "an answer".to_owned()),
+        seen: value.map_or_else(|| "nothing was answered".to_owned(), |value| ms(value) + between),
+        to_decide: (decision == Decision::Undecided).then(|| to_decide.to_owned()),
         slo: String::new(),
     }
 }

@@ -37,6 +37,18 @@ fn thresholds_are_met_or_missed_by_interval() {
 }
 
 #[test]
+fn a_mean_is_held_by_its_interval_too() {
+    let mut trial = trial();
+    trial.latency.response.ci95.insert("mean_ns".to_owned(), [900_000, 1_100_000]);
+    let found = ["mean<1.2ms", "mean<1.05ms", "mean<850us"].map(|slo| decision(slo, &trial));
+    assert_eq!(found, [Decision::Met, Decision::Undecided, Decision::Missed]);
+    let held = Slo::parse("mean<1.05ms").unwrap().hold(&trial);
+    assert!(held.seen.ends_with("(95 %: 0.90 ms to 1.10 ms)") && held.to_decide.is_some(), "{held:?}");
+    trial.latency.response.ci95.clear();
+    assert_eq!(decision("mean<1.2ms", &trial), Decision::Undecided, "no interval says nothing");
+}
+
+#[test]
 fn a_withheld_percentile_is_still_missed_by_those_that_are_above_it() {
     // Forty answers of about 1 ms: two above the limit are already more than a p99 below it lets happen.
     let trial = judge(&healthy(1, 40), &closed_plan(), &TrialContext::default());

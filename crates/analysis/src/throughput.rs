@@ -16,7 +16,7 @@ use crate::dependence::Steps;
 /// analysis of simulation output*, Operations Research 30(3)). A short window
 /// has as many batches of whole bins as it holds: resemblance can be estimated
 /// and corrected for from many short batches, and not from few long ones.
-const BATCHES: usize = 20;
+pub(crate) const BATCHES: usize = 20;
 
 /// Completed requests per second with the interval of batch means; `bound`
 /// is the verdict's word on whose limit it is.

@@ -15,6 +15,7 @@ use prony_record::{Tool, hdr, rfc3339};
 use crate::by_request::targets;
 use crate::dependence::Dependence;
 use crate::growth::overload;
+use crate::mean_response;
 use crate::steady::drifts;
 use crate::summary::{BEYOND_MIN, Ranked, summarise};
 use crate::throughput::throughput;
@@ -127,8 +128,13 @@ fn latencies(
     let (arrival, first_arrival) = arrival_clocks(m, plan);
     let whole = |h: &Durations, clock| summarise(h, &Ranked::of_completed(h), clock, window_ns, dependence);
     let service = &m.latency.service;
+    let mut responses = summarise(&m.latency.response.completed, response, arrival, window_ns, dependence);
+    // Under stages the level moves by plan, and batches tell nothing of chance.
+    if plan.arrivals.stages().is_none() {
+        mean_response::add(&mut responses, m, window_ns);
+    }
     Latencies {
-        response: summarise(&m.latency.response.completed, response, arrival, window_ns, dependence),
+        response: responses,
         service: summarise(&service.completed, &Ranked::of(service), arrival, window_ns, dependence),
         first_byte: whole(&m.latency.first_byte, first_arrival),
         connect_wait: whole(&m.latency.connect_wait, Clock::User),

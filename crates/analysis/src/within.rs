@@ -8,6 +8,7 @@ use prony_record::Estimate;
 use prony_record::trial::{Bound, Clock, Summary};
 
 use crate::dependence::Dependence;
+use crate::mean_response;
 use crate::steady::drifts;
 use crate::summary::{Ranked, figures};
 use crate::throughput::throughput;
@@ -29,7 +30,8 @@ pub fn within(m: &Measurement, plan: &Plan) -> Within {
     let ranked = Ranked::of(&m.latency.response);
     let dependence = Dependence::of(m, &ranked);
     let completed = &m.latency.response.completed;
-    let response = figures(completed, &ranked, Clock::User, window_ns, dependence.as_ref());
+    let mut response = figures(completed, &ranked, Clock::User, window_ns, dependence.as_ref());
+    mean_response::add(&mut response, m, window_ns);
     let p99_shows = dependence.is_some_and(|d| d.drift_shows("p99_ns", &response));
     Within {
         throughput: throughput(m, plan, window_ns, Bound::Exact).requests_per_s,

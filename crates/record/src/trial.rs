@@ -298,7 +298,7 @@ pub struct Summary {
     pub p9999_ns: Option<u64>,
     /// The longest among completed requests.
     pub max_ns: Option<u64>,
-    /// 95 % intervals of the percentiles, by field name.
+    /// 95 % intervals of the percentiles, and of the mean of response, by field name.
     pub ci95: BTreeMap<String, [u64; 2]>,
     /// For each censored percentile: it is longer than this.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -48,9 +48,9 @@ pub(crate) struct FlagRow {
 /// (point, low, high) of one run.
 type Reading = (f64, Option<(f64, f64)>);
 
-/// Plays the case and counts: coverage of three figures, and false alarms.
+/// Plays the case and counts: coverage of four figures, and false alarms.
 pub(crate) fn coverage(case: Case, runs: u64, seed: u64) -> (Vec<FigureRow>, FlagRow) {
-    let mut readings: [Vec<Reading>; 3] = Default::default();
+    let mut readings: [Vec<Reading>; 4] = Default::default();
     let plan = closed_plan();
     let mut flagged = 0;
     play(case, Drift::default(), runs, seed, |m| {
@@ -58,17 +58,19 @@ pub(crate) fn coverage(case: Case, runs: u64, seed: u64) -> (Vec<FigureRow>, Fla
         flagged += u64::from(!found.drifted.is_empty());
         let estimate = &found.throughput;
         readings[0].push((estimate.point, estimate.ci_low.zip(estimate.ci_high)));
-        for (at, name) in ["p50_ns", "p99_ns"].iter().enumerate() {
-            let Some(point) = found.response.percentile(name) else { continue };
-            let interval = found.response.ci95.get(*name).map(|[low, high]| (real(*low), real(*high)));
+        let response = &found.response;
+        let points = [response.mean_ns, response.p50_ns, response.p99_ns];
+        for (at, (name, point)) in ["mean_ns", "p50_ns", "p99_ns"].iter().zip(points).enumerate() {
+            let Some(point) = point else { continue };
+            let interval = response.ci95.get(*name).map(|[low, high]| (real(*low), real(*high)));
             readings[at + 1].push((real(point), interval));
         }
     });
     let flagged = real(flagged) / real(runs.max(1));
     let truth = case.kind.truth();
-    let rows = ["throughput", "p50", "p99"]
+    let rows = ["throughput", "mean", "p50", "p99"]
         .into_iter()
-        .zip([truth.per_s, truth.p50_ns, truth.p99_ns])
+        .zip([truth.per_s, truth.mean_ns, truth.p50_ns, truth.p99_ns])
         .zip(&readings)
         .map(|((figure, truth), readings)| row(case, figure, truth, readings, runs))
         .collect();

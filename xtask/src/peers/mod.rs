@@ -60,7 +60,7 @@ struct PeersArguments {
     /// Two rounds of two seconds: whether everything works, not how well
     #[arg(long)]
     quick: bool,
-    /// Write the table and the raw data to docs/benchmarks/
+    /// Write the table and the raw data to docs/benchmarks/, under the scenarios' names where only some ran
     #[arg(long)]
     store: bool,
     /// Say what would run, and how long it would take
@@ -135,7 +135,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     comparison.skipped = skipped;
     let page = table::page(&comparison);
     print!("{page}");
-    if arguments.store { comparison.store(root, &page) } else { Ok(()) }
+    if arguments.store { comparison.store(root, &page, &arguments.scenarios) } else { Ok(()) }
 }
 
 fn choose(arguments: &PeersArguments) -> Result<Vec<&'static Scenario>, String> {

@@ -65,16 +65,18 @@ impl Comparison {
         Comparison { skipped, ..Comparison::new(9, Value::Null, scenarios, runs) }
     }
 
-    /// Writes `peers-DATE.md` and `peers-DATE.json` under docs/benchmarks/.
+    /// Writes `peers-DATE.md` and `peers-DATE.json` under docs/benchmarks/; of some scenarios only,
+    /// `peers-DATE-SCENARIOS`, so that a whole comparison of the same day stays.
     ///
     /// # Errors
     /// When they cannot be written.
-    pub(super) fn store(&self, root: &Path, page: &str) -> Result<(), String> {
+    pub(super) fn store(&self, root: &Path, page: &str, only: &[String]) -> Result<(), String> {
         let folder = root.join("docs/benchmarks");
         fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
         let json = serde_json::to_string(self).map_err(|e| e.to_string())?;
+        let name = [&[format!("peers-{}", self.date)], only].concat().join("-");
         for (ending, text) in [("md", page), ("json", &format!("{json}\n"))] {
-            let path = folder.join(format!("peers-{}.{ending}", self.date));
+            let path = folder.join(format!("{name}.{ending}"));
             fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
             eprintln!("wrote {}", path.display());
         }

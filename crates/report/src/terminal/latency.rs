@@ -85,18 +85,22 @@ fn cells(row: &TableRow<'_>, notes: bool) -> Vec<String> {
     cells
 }
 
-/// Half the width of each percentile's 95 % interval; `None` when there is none.
+/// Half the width of each percentile's 95 % interval, and of the mean's; `None` when there is none.
 fn half_widths(summary: &Summary) -> Option<Vec<String>> {
     if summary.ci95.is_empty() {
         return None;
     }
-    let mut cells = vec!["  95 % ±".to_owned()];
-    cells.extend(SHOWN.map(|field| match (summary.percentile(field), summary.ci95.get(field)) {
+    let half = |value: Option<u64>, field: &str| match (value, summary.ci95.get(field)) {
         (Some(_), Some([low, high])) => {
             format::milliseconds_half_width(high.saturating_sub(*low) as f64 / 2.0)
         }
         _ => String::new(),
-    }));
+    };
+    let mut cells = vec!["  95 % ±".to_owned()];
+    cells.extend(SHOWN.map(|field| half(summary.percentile(field), field)));
+    if summary.ci95.contains_key("mean_ns") {
+        cells.extend([String::new(), half(summary.mean_ns, "mean_ns")]);
+    }
     Some(cells)
 }
 

@@ -190,8 +190,9 @@ pub(super) fn headline(c: &Comparison) -> String {
         }
         return format!("{b} and {a} are equivalent: {}", shortened(&names));
     }
-    let more = open.iter().filter_map(|(_, f)| f.blocks_needed).min();
-    let more = more.map_or(String::new(), |n| {
+    // So many that all of them would be told; of one that no number tells, none is promised.
+    let more: Option<Vec<_>> = open.iter().map(|(_, f)| f.blocks_needed).collect();
+    let more = more.and_then(|needed| needed.into_iter().max()).map_or(String::new(), |n| {
         let what = match (c.paired, n) {
             (true, 1) => "block".to_owned(),
             (true, _) => "blocks".to_owned(),

@@ -81,12 +81,12 @@ fn equals_are_equivalent() {
     assert!(strict.next.unwrap().contains("--blocks"));
 }
 
-#[test]
-fn of_several_plans_the_first_line_says_which_is_open() {
+/// A steady plan, and one called `wide` whose b is up to so much a thousandth above and below a.
+fn of_two_plans(swing: u64) -> RunLog {
     let mut log = run(1.0);
-    let told = log.header.plans[0].name.clone();
-    let noisy: [[u64; 2]; 6] = [[100, 105], [100, 95], [100, 106], [100, 94], [100, 104], [100, 96]];
-    let noisy = noisy.map(|pair| pair.map(|rate| rate * 100));
+    let (some, more) = (swing * 5 / 6, swing);
+    let b = [1_000 + some, 1_000 - some, 1_000 + more, 1_000 - more, 1_000 + some, 1_000 - some];
+    let noisy = b.map(|rate| [10_000, rate * 10]);
     let rows: Vec<&[u64]> = noisy.iter().map(|pair| &pair[..]).collect();
     let mut more = with_p99(Log::new(&["a", "b"], 6).with(&rows).0);
     more.header.plans[0].name = "wide".to_owned();
@@ -96,6 +96,23 @@ fn of_several_plans_the_first_line_says_which_is_open() {
     }
     log.header.plans.append(&mut more.header.plans);
     log.results.append(&mut more.results);
+    log
+}
+
+#[test]
+fn as_many_blocks_are_asked_for_as_tell_every_open_figure() {
+    let log = of_two_plans(6);
+    let margins = BTreeMap::from([(Figure::Throughput, 0.0005)]);
+    let c = compare_parts(part(&log, "a"), part(&log, "b"), &Options { margins, force: false }).unwrap();
+    let needed: Vec<u32> = c.plans.iter().filter_map(|p| p.figures[0].blocks_needed).collect();
+    assert!(needed.len() == 2 && needed[0] < needed[1], "{needed:?}");
+    assert!(c.headline.contains(&format!("about {} more blocks would tell", needed[1])), "{}", c.headline);
+}
+
+#[test]
+fn of_several_plans_the_first_line_says_which_is_open() {
+    let log = of_two_plans(60);
+    let told = &log.header.plans[0].name;
     let headline = compared(&log).headline;
     assert!(headline.contains(&format!("throughput within 2 % under {told}")), "{headline}");
     assert!(headline.contains("alike, throughput under wide open"), "{headline}");

@@ -17,7 +17,7 @@ const DAY_NS: f64 = 86.4e12;
 pub(crate) const FIELD: &str = "mean_ns";
 
 /// Adds the interval of the mean to a summary of the window's response times, where it has one: not in windows under five
-/// batches of 100 ms, nor where the median has none, since the level is then not known either.
+/// batches of 100 ms.
 pub(crate) fn add(summary: &mut Summary, m: &Measurement, window_ns: u64) {
     if let Some(interval) = summary.mean_ns.and_then(|mean_ns| interval(m, window_ns, mean_ns)) {
         summary.ci95.insert(FIELD.to_owned(), interval);

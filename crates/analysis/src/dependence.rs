@@ -27,6 +27,9 @@ pub(crate) struct Dependence {
     pub(crate) divisors: BTreeMap<&'static str, f64>,
     /// Percentiles that have no divisor for one reason alone: the level is hardly known.
     level_unknown: BTreeSet<&'static str>,
+    /// By how much at least, as a share of its value, a percentile is unsure to either side: it moves with a level that
+    /// is known no better.
+    pub(crate) least_reach: BTreeMap<&'static str, f64>,
 }
 
 /// Fewer episodes than this beyond a percentile do not say where it lies. Their
@@ -48,7 +51,7 @@ const LEVEL_KNOWN_OF_FEW: f64 = 0.1;
 /// Where fewer than 20 seconds resemble each other so much that a mean's variance is this many times what independent
 /// ones would give it, the window holds too little of what makes its tail, unless its level hardly moves at all: then
 /// that resemblance is of next to nothing.
-const INFLATION_OF_FEW: f64 = 1.3;
+const INFLATION_OF_FEW: f64 = 1.2;
 const LEVEL_STILL: f64 = 0.02;
 
 impl Dependence {
@@ -86,18 +89,27 @@ impl Dependence {
         let clusters = shares.first().map_or(1.0, |shares| shares.len() as f64);
         let remembers = steps.is_some_and(|s| s.memory.inflation(s.count / clusters) > INFLATION_OF_FEW);
         let reach_max = if few && remembers { LEVEL_STILL } else { reach_max };
-        let level_known = median.is_some_and(|median| {
-            let found = Quantile::new(0.5).and_then(|q| interval(response, q, median.divisor()));
-            found.is_some_and(|[low, high]| (high - low) as f64 <= reach_max * (high + low) as f64)
+        let reach = median.and_then(|median| {
+            let [low, high] = interval(response, Quantile::new(0.5)?, median.divisor())?;
+            Some((high - low) as f64 / (high + low) as f64)
         });
+        let level_known = reach.is_some_and(|reach| reach <= reach_max);
         let n = response.len() as f64;
-        let mut found = Dependence { divisors: BTreeMap::new(), level_unknown: BTreeSet::new() };
+        let mut found = Dependence {
+            divisors: BTreeMap::new(),
+            level_unknown: BTreeSet::new(),
+            least_reach: BTreeMap::new(),
+        };
         for ((name, quantile, _), own) in values.iter().zip(&dependent) {
             // The median is the level.
             let told = *quantile <= 0.5 || n * (1.0 - quantile) / level >= episodes_min;
             let of_its_own = own.effect <= LEVEL_SHARE * level;
             if told || (of_its_own && level_known) {
                 found.divisors.insert(name, own.divisor());
+                // Few seconds that do not show how a tail moves with the level do not show that it stays.
+                if few && !told {
+                    found.least_reach.extend(reach.map(|reach| (*name, reach)));
+                }
             } else if of_its_own {
                 found.level_unknown.insert(name);
             }
@@ -122,7 +134,7 @@ impl Dependence {
         };
         let worst = self.divisors.iter().filter(|(name, _)| told(name)).map(|(_, d)| *d).fold(1.0, f64::max);
         let divisors = PERCENTILES.iter().map(|(name, _)| (*name, worst)).collect();
-        Dependence { divisors, level_unknown: BTreeSet::new() }
+        Dependence { divisors, level_unknown: BTreeSet::new(), least_reach: BTreeMap::new() }
     }
 }
 
@@ -169,8 +181,9 @@ impl Clustering {
     #[expect(clippy::cast_precision_loss, reason = "30 clusters at most")]
     fn of(shares: &[(u64, u64)], steps: Option<&Steps>) -> Option<Clustering> {
         let count = shares.len() as f64;
-        // All or none at most the value: one bucket holds them, and there is nothing to be unsure of.
-        let design = design_effect(shares).unwrap_or(1.0);
+        // All or none at most the value: one bucket holds them, and there is nothing to be unsure of. Where all
+        // clusters have the very same share, there is next to nothing, and not 0/0.
+        let design = design_effect(shares).unwrap_or(1.0).max(1e-9);
         let own = design * count / effective_clusters(shares).unwrap_or(count);
         let inflation = steps.map_or(1.0, |steps| steps.memory.inflation(steps.count / count));
         // Clusters that resemble each other vary less about their own mean than about the truth.
@@ -227,6 +240,37 @@ fn clusters(series: &[Second], values: &[(&'static str, f64, u64)]) -> Option<Ve
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::summary::figures;
+    use crate::testing::healthy;
+    use prony_load::measurement::SparseDurations;
+    use prony_record::trial::Clock;
+
+    #[test]
+    fn a_tail_is_known_no_better_than_the_level_that_it_may_move_with() {
+        // Each second's answers take so many µs ±5 %, but for 2 % that take 10 ms in all seconds.
+        let of = |levels_us: [u64; 10]| {
+            let mut m = healthy(10, 2_000);
+            m.latency.response.completed.reset();
+            for (second, level_us) in m.series.iter_mut().zip(levels_us) {
+                let mut response = empty_histogram();
+                for share in 0..98 {
+                    response.record_n(level_us * (951 + share), 20).unwrap();
+                }
+                response.record_n(10_000_000, 40).unwrap();
+                second.response = SparseDurations::of(&response);
+                second.response.add_to(&mut m.latency.response.completed);
+            }
+            let ranked = Ranked::of(&m.latency.response);
+            let found = Dependence::of(&m, &ranked).unwrap();
+            let summary =
+                figures(&m.latency.response.completed, &ranked, Clock::Kernel, 10_000_000_000, Some(&found));
+            let [low, high] = summary.ci95["p99_ns"];
+            (high - low) as f64 / summary.p99_ns.unwrap() as f64 / 2.0
+        };
+        assert!(of([1_000; 10]) < 1e-9);
+        let share = of([990, 1_010, 993, 1_005, 996, 1_004, 992, 1_008, 995, 1_006]);
+        assert!((0.003..0.02).contains(&share), "{share}");
+    }
 
     #[test]
     fn what_does_not_cluster_is_not_widened_by_a_memory() {

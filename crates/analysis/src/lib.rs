@@ -18,6 +18,7 @@ pub mod figures;
 mod growth;
 mod headline;
 pub mod history;
+mod level;
 mod mean_response;
 mod numbers;
 pub mod picture;

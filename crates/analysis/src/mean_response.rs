@@ -1,14 +1,10 @@
 //! How surely a window knows its mean response time.
 
-use prony_load::measurement::{BIN_NS, Measurement};
+use prony_load::measurement::Measurement;
 use prony_record::trial::Summary;
-use prony_stats::CONFIDENCE;
-use prony_stats::batch::{BATCHES_MIN, batch_interval_with};
 use prony_stats::interval::variance;
 
-use crate::batches::merge;
-use crate::dependence::Steps;
-use crate::throughput::BATCHES;
+use crate::level::{Level, Of};
 
 /// No window's mean is longer, whatever few batches that hardly resemble each other say.
 const DAY_NS: f64 = 86.4e12;
@@ -24,15 +20,18 @@ pub(crate) fn add(summary: &mut Summary, m: &Measurement, window_ns: u64) {
     }
 }
 
-/// The 95 % interval of the mean response, about `mean_ns`, by batches of the window. `None` below five batches.
+/// The 95 % interval of the mean response, about `mean_ns`, by batches of the window. `None` below five batches, and where
+/// nothing bounds it from above.
 ///
 /// The mean is a ratio over batches, of their sums of times and their numbers of answers. Its linearised values, R + (sᵢ −
 /// R·nᵢ)·B/N, have it as their mean and its variance as theirs (Cochran (1977), *Sampling Techniques*, 6.3), and go through
-/// [`batch_interval_with`] as the batches of throughput do. The half width is laid about the mean's logarithm: a queue's
-/// excursions reach up and not down, so that a window without a long one knows a mean too low (the coverage table has
-/// queues at 90 %). By the same token the batches' own variance is known too low: of lognormal ones the variance of the
-/// mean's logarithm is σ²/n + σ⁴/2n (Cox's method; Olsson (2005), *Confidence intervals for the mean of a log-normal
-/// distribution*, J. Statistics Education 13(1)), which is what the factor in it takes in.
+/// [`Level::interval`] as the batches of throughput do. The half width h, as a share of the mean, is laid about its
+/// reciprocal, R/(1 ± h): near a queue's capacity the mean of a window scatters with the square of the true one (Whitt
+/// (1989), *Planning queueing simulations*, Management Science 35(11)), and then its reciprocal scatters alike whatever
+/// it is. A window without one of the long excursions knows its mean too low, and how much it scatters, too; with h of 1
+/// or more it has no idea how long the mean may be. The batches' own variance is known too low for the same reason: of
+/// lognormal ones the variance of the mean's logarithm is σ²/n + σ⁴/2n (Cox's method; Olsson (2005), *Confidence
+/// intervals for the mean of a log-normal distribution*, J. Statistics Education 13(1)), which is what the factor takes in.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -40,9 +39,9 @@ pub(crate) fn add(summary: &mut Summary, m: &Measurement, window_ns: u64) {
     reason = "counts and times of a run, far below 2^53 and not below 0"
 )]
 fn interval(m: &Measurement, window_ns: u64, mean_ns: u64) -> Option<[u64; 2]> {
-    let whole_bins = usize::try_from(window_ns / BIN_NS).ok()?;
-    let count = (whole_bins / whole_bins.div_ceil(BATCHES).max(1)).max(BATCHES_MIN);
-    let batches: Vec<(f64, f64)> = merge(&m.bins, window_ns, count)
+    let level = Level::of(m, window_ns);
+    let batches: Vec<(f64, f64)> = level
+        .batches
         .iter()
         .map(|batch| (batch.sum.response_sum_ns as f64, batch.sum.completed as f64))
         .collect();
@@ -53,13 +52,15 @@ fn interval(m: &Measurement, window_ns: u64, mean_ns: u64) -> Option<[u64; 2]> {
     let mean = batches.iter().map(|(sum, _)| sum).sum::<f64>() / answers;
     let each = answers / batches.len() as f64;
     let values: Vec<f64> = batches.iter().map(|(sum, n)| mean + (sum - mean * n) / each).collect();
-    let decay = Steps::of(m).map_or(0.0, |steps| steps.memory.decay(steps.count / count as f64));
-    let found = batch_interval_with(&values, decay, CONFIDENCE)?;
+    let found = level.interval(&values, Of::Answers).ok()?;
     // ln(1 + the batches' squared coefficient of variation): the variance of their logarithms, were they lognormal.
     let skewed = (variance(&values)? / (mean * mean)).ln_1p();
     let half = (found.high - found.low) / 2.0 / mean * (1.0 + skewed / 2.0).sqrt();
-    let end = |factor: f64| (mean_ns as f64 * factor).min(DAY_NS).round() as u64;
-    Some([end((-half).exp()), end(half.exp())])
+    if half >= 1.0 {
+        return None;
+    }
+    let end = |divisor: f64| (mean_ns as f64 / divisor).min(DAY_NS).round() as u64;
+    Some([end(1.0 + half), end(1.0 - half)])
 }
 
 #[cfg(test)]
@@ -81,10 +82,22 @@ mod tests {
         let of = |means| interval(&alternating(means), 10_000_000_000, 1_000_000).unwrap();
         assert_eq!(of([1_000_000; 2]), [1_000_000; 2]);
         let [low, high] = of([900_000, 1_100_000]);
-        // 20 batches that deviate by 102.6 µs: Student's t at 19 degrees of freedom over the root of 20.
-        let (low, high) = (low as f64 / 1e6, high as f64 / 1e6);
-        // Times the root of 1 + ln(1.010 526)/2.
-        assert!((high.ln() - 0.048_143).abs() < 1e-5 && (low.ln() + 0.048_143).abs() < 1e-5, "{low} {high}");
+        // 20 batches that deviate by 102.6 µs. Their tenths of seconds, of which 19 of 99 neighbours differ, remember by
+        // ρ = 0.646 + 0.038; five of them a batch inflate by 1.776, so that 20/1.388 count: Student's t at 13.4 degrees of
+        // freedom, 2.154, over the root of 14.4, times the root of 1 + ln(1.010 526)/2.
+        let half = 0.05836;
+        let (low, high) = (1e6 / low as f64 - 1.0, 1.0 - 1e6 / high as f64);
+        assert!((high - half).abs() < 1e-4 && (low - half).abs() < 1e-4, "{low} {high}");
+    }
+
+    #[test]
+    fn what_scatters_as_much_as_it_is_long_has_no_upper_end() {
+        // A second of 400 ms, and then nine of 1 ms.
+        let mut m = healthy(10, 1_000);
+        for (at, bin) in m.bins.iter_mut().enumerate() {
+            bin.response_sum_ns = bin.completed * if at < 10 { 400_000_000 } else { 1_000_000 };
+        }
+        assert_eq!(interval(&m, 10_000_000_000, 40_900_000), None);
     }
 
     #[test]

@@ -166,9 +166,11 @@ fn percentile(
         }
         Place::Value(value) => {
             summary.set_percentile(name, Some(value));
-            let divisor = dependence.and_then(|d| d.divisors.get(name));
+            let Some(dependence) = dependence else { return };
+            let divisor = dependence.divisors.get(name);
             if let Some(interval) = divisor.and_then(|divisor| interval(ranked, quantile, *divisor)) {
-                summary.ci95.insert(name.to_owned(), interval);
+                let least = dependence.least_reach.get(name).copied().unwrap_or(0.0);
+                summary.ci95.insert(name.to_owned(), reaching(interval, value, least));
             }
         }
     }
@@ -198,6 +200,18 @@ pub(crate) fn interval(ranked: &Ranked, quantile: Quantile, divisor: f64) -> Opt
         (Place::Value(low), Place::Value(high)) => Some([low, high]),
         _ => None,
     }
+}
+
+/// The interval, made to reach this share of the value to either side at least.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a duration below an hour, and a share from 0 to 1"
+)]
+fn reaching([low, high]: [u64; 2], value: u64, share: f64) -> [u64; 2] {
+    let least = (value as f64 * share).round() as u64;
+    [low.min(value.saturating_sub(least)), high.max(value.saturating_add(least))]
 }
 
 /// The window that would give 100 samples beyond, at this one's pace.

@@ -180,3 +180,11 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_interval_is_made_to_reach_and_never_narrowed() {
+    assert_eq!(reaching([990, 1_005], 1_000, 0.1), [900, 1_100]);
+    assert_eq!(reaching([500, 1_005], 1_000, 0.1), [500, 1_100]);
+    assert_eq!(reaching([990, 1_005], 1_000, 0.0), [990, 1_005]);
+    assert_eq!(reaching([990, u64::MAX], u64::MAX, 1.0), [0, u64::MAX]);
+}

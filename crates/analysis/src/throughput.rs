@@ -1,22 +1,12 @@
 //! How much was carried, and how surely.
 
-use prony_load::measurement::{BIN_NS, Measurement};
+use prony_load::measurement::Measurement;
 use prony_load::plan::{Arrivals, Plan};
 use prony_record::Estimate;
 use prony_record::trial::{Bound, Throughput};
-use prony_stats::CONFIDENCE;
-use prony_stats::batch::{BATCHES_MIN, batch_interval_with};
 
-use crate::batches::{Batch, merge};
-use crate::dependence::Steps;
-
-/// The most batches of a window: 20 to 30 keep a t interval's factor within
-/// 7 % of its limit, and each batch as long as can be, so that neighbours
-/// resemble each other little (Schmeiser (1982), *Batch size effects in the
-/// analysis of simulation output*, Operations Research 30(3)). A short window
-/// has as many batches of whole bins as it holds: resemblance can be estimated
-/// and corrected for from many short batches, and not from few long ones.
-pub(crate) const BATCHES: usize = 20;
+use crate::batches::Batch;
+use crate::level::{Level, Of};
 
 /// Completed requests per second with the interval of batch means; `bound`
 /// is the verdict's word on whose limit it is.
@@ -48,24 +38,16 @@ pub(crate) fn throughput(m: &Measurement, plan: &Plan, window_ns: u64, bound: Bo
 /// batches are alike, which is how connections in step look.
 #[expect(clippy::cast_precision_loss, reason = "counts of a run, far below 2^53")]
 fn with_interval(point: f64, m: &Measurement, window_ns: u64, at_once: u64) -> Estimate {
-    let whole_bins = usize::try_from(window_ns / BIN_NS).unwrap_or(usize::MAX);
-    let count = (whole_bins / whole_bins.div_ceil(BATCHES).max(1)).max(BATCHES_MIN);
-    let rates: Vec<f64> = merge(&m.bins, window_ns, count).iter().map(Batch::rate_per_s).collect();
-    // What slows answers slows the rate: what is remembered is seen best in the answers' times.
-    let decay = Steps::of(m).map_or(0.0, |steps| steps.memory.decay(steps.count / rates.len().max(1) as f64));
-    match batch_interval_with(&rates, decay, CONFIDENCE) {
-        Some(interval) => {
+    let level = Level::of(m, window_ns);
+    let rates: Vec<f64> = level.batches.iter().map(Batch::rate_per_s).collect();
+    match level.interval(&rates, Of::Rate) {
+        Ok(interval) => {
             let half = (interval.high - interval.low) / 2.0;
             let whole = if half > 0.0 { 1 } else { at_once };
             let half = half.max(whole as f64 / (window_ns as f64 / 1e9));
-            Estimate::new(point, (point - half).max(0.0), point + half, count as u64)
+            Estimate::new(point, (point - half).max(0.0), point + half, rates.len() as u64)
         }
-        None if whole_bins < BATCHES_MIN => Estimate::bare(
-            point,
-            1,
-            "the window is shorter than five batches of 100 ms: give -d at least 500ms",
-        ),
-        None => Estimate::bare(point, 1, "without -d only the first hour is kept in batches: give -d"),
+        Err(why) => Estimate::bare(point, 1, why),
     }
 }
 

@@ -28,23 +28,42 @@ const LAG1_MAX: f64 = 0.8;
 /// corrected for its bias at small B (Marriott & Pope (1954), Biometrika 41)
 /// and never taken to be negative, so that the interval only widens.
 pub fn batch_interval(batches: &[f64], confidence: f64) -> Option<Interval> {
-    batch_interval_with(batches, 0.0, confidence)
+    batch_interval_with(batches, Remembered::default(), confidence)
 }
 
-/// [`batch_interval`] where it is known from elsewhere that resemblance falls by `decay` only from one batch to the
-/// next ([`crate::memory::Memory::decay`]): B batches then weigh as `B / (1 + 2ρ/(1−decay))`, if that is less.
+/// What is known of batches' dependence from elsewhere than from themselves: from far shorter steps.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Remembered {
+    /// What is left of their resemblance from one batch to the next ([`crate::memory::Memory::decay`]).
+    pub decay: f64,
+    /// By how much the variance of their mean exceeds that of independent ones ([`crate::memory::Memory::inflation`]),
+    /// where it was told from steps of the same figure; else 1.
+    pub inflation: f64,
+}
+
+impl Default for Remembered {
+    /// Nothing is.
+    fn default() -> Remembered {
+        Remembered { decay: 0.0, inflation: 1.0 }
+    }
+}
+
+/// [`batch_interval`] where something is known of the dependence from elsewhere.
 ///
-/// A lag-1 autocorrelation alone says too little of it where batches have noise of their own: it lowers ρ, and not
-/// the decay. Source of the sum: as [`crate::memory::Memory::inflation`].
-pub fn batch_interval_with(batches: &[f64], decay: f64, confidence: f64) -> Option<Interval> {
+/// Where resemblance falls by `decay` only from one batch to the next, B batches weigh as `B / (1 + 2ρ/(1−decay))`, if that
+/// is less: a lag-1 autocorrelation alone says too little of it where batches have noise of their own, which lowers ρ and
+/// not the decay. Source of the sum: as [`crate::memory::Memory::inflation`]. Where the steps say more of the same figure's
+/// own dependence than its batches do, the middle of both counts: both are estimates, and neither is sure.
+pub fn batch_interval_with(batches: &[f64], known: Remembered, confidence: f64) -> Option<Interval> {
     let n = batches.len();
     if n < BATCHES_MIN {
         return None;
     }
     let point = mean(batches)?;
-    let effective = effective_size(batches)?;
-    let remembered = real(n) / (1.0 + 2.0 * neighbours(batches)? / (1.0 - decay).max(1e-3));
-    let effective = effective.min(remembered).max(2.0);
+    let remembered = real(n) / (1.0 + 2.0 * neighbours(batches)? / (1.0 - known.decay).max(1e-3));
+    let grown = real(n) / effective_size(batches)?.min(remembered);
+    let grown = grown.max(f64::midpoint(grown, known.inflation));
+    let effective = (real(n) / grown).max(2.0);
     let half = t_two_sided(effective - 1.0, confidence)? * (variance(batches)? / effective).sqrt();
     Some(Interval { point, low: point - half, high: point + half, n })
 }
@@ -216,6 +235,22 @@ pub(crate) mod tests {
         assert_eq!((i.point, i.low, i.high, i.n), (5.0, 5.0, 5.0, 20));
         assert_eq!(batch_interval(&[5.0; 4], 0.95), None);
         assert_eq!(batch_interval(&[1.0, 2.0, 3.0, 4.0, f64::INFINITY], 0.95), None);
+    }
+
+    #[test]
+    fn what_steps_know_of_batches_counts_by_half_and_only_widens() {
+        // Neighbours of opposite signs: nothing to correct by themselves, s = √(16/15).
+        let batches: Vec<f64> = (0..16).map(|i| if i % 2 == 0 { 9.0 } else { 11.0 }).collect();
+        let half = |inflation| {
+            let known = Remembered { decay: 0.0, inflation };
+            let i = batch_interval_with(&batches, known, 0.95).unwrap();
+            (i.high - i.low) / 2.0
+        };
+        let s = (16.0f64 / 15.0).sqrt();
+        // t(0.975; 15) and t(0.975; 7): an inflation of 3 leaves 16/((1 + 3)/2) = 8 of 16.
+        assert!((half(1.0) - 2.131_450 * s / 4.0).abs() < 1e-5, "{}", half(1.0));
+        assert!((half(3.0) - 2.364_624 * s / 8.0f64.sqrt()).abs() < 1e-5, "{}", half(3.0));
+        assert_eq!(half(0.5), half(1.0));
     }
 
     #[test]

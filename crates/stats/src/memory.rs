@@ -24,7 +24,9 @@ impl Memory {
     ///
     /// ρ is the lag-1 autocorrelation r₁, corrected for its bias (Marriott & Pope (1954), Biometrika 41), from 0 to 0.98.
     /// Where r₁ is beyond chance (2/√n) and r₂/r₁ is larger, it is that: noise of single steps lowers all r alike
-    /// (Walker (1960), *Some consequences of superimposed error in time series analysis*, Biometrika 47).
+    /// (Walker (1960), *Some consequences of superimposed error in time series analysis*, Biometrika 47). Half its standard
+    /// error √((1 − ρ²)/n) (Box & Jenkins (1970), *Time Series Analysis*, 7.2) is then added: what is remembered longer
+    /// than the estimate says makes intervals too narrow by more than what is remembered less makes them too wide.
     pub fn of(steps: &[f64]) -> Option<Memory> {
         let n = real(steps.len());
         if steps.len() < STEPS_MIN {
@@ -32,8 +34,11 @@ impl Memory {
         }
         let first = lag1_autocorrelation(steps)?;
         let second = lag2_autocorrelation(steps)?;
-        let raw = if first > 2.0 / n.sqrt() { first.max((second / first).min(1.0)) } else { first };
-        Some(Memory { rho: ((n * raw + 1.0) / (n - 4.0)).clamp(0.0, RHO_MAX) })
+        let beyond_chance = first > 2.0 / n.sqrt();
+        let raw = if beyond_chance { first.max((second / first).min(1.0)) } else { first };
+        let rho = ((n * raw + 1.0) / (n - 4.0)).clamp(0.0, RHO_MAX);
+        let unsure = if beyond_chance { ((1.0 - rho * rho) / n).sqrt() / 2.0 } else { 0.0 };
+        Some(Memory { rho: (rho + unsure).min(RHO_MAX) })
     }
 
     /// What is left of a correlation after `steps` more steps: ρ to their power.

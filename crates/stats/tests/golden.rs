@@ -290,7 +290,12 @@ fn effective_sizes_of_statsmodels_and_scipy() {
         near(i.low, &case["batch_interval"][1], 1e-6);
         near(i.high, &case["batch_interval"][2], 1e-6);
         let theirs = &case["with_decay"];
-        let i = batch::batch_interval_with(&values, number(&theirs[0]), 0.95).unwrap();
+        let i = batch::batch_interval_with(
+            &values,
+            batch::Remembered { decay: number(&theirs[0]), inflation: 1.0 },
+            0.95,
+        )
+        .unwrap();
         near(i.low, &theirs[2], 1e-6);
         near(i.high, &theirs[3], 1e-6);
         for theirs in cases(case, "by_lags") {

@@ -30,6 +30,9 @@ pub(crate) struct Dependence {
     /// By how much at least, as a share of its value, a percentile is unsure to either side: it moves with a level that
     /// is known no better.
     pub(crate) least_reach: BTreeMap<&'static str, f64>,
+    /// By what n is divided for each percentile that has a value, whether or not it may have an interval: where it may
+    /// not, it is taken to cluster as the level does, if that is more.
+    pub(crate) cautious: BTreeMap<&'static str, f64>,
 }
 
 /// Fewer episodes than this beyond a percentile do not say where it lies. Their
@@ -99,12 +102,17 @@ impl Dependence {
             divisors: BTreeMap::new(),
             level_unknown: BTreeSet::new(),
             least_reach: BTreeMap::new(),
+            cautious: BTreeMap::new(),
         };
+        let level_divisor = median.map_or(1.0, Clustering::divisor);
         for ((name, quantile, _), own) in values.iter().zip(&dependent) {
             // The median is the level.
             let told = *quantile <= 0.5 || n * (1.0 - quantile) / level >= episodes_min;
             let of_its_own = own.effect <= LEVEL_SHARE * level;
-            if told || (of_its_own && level_known) {
+            let known = told || (of_its_own && level_known);
+            let least = if known { 1.0 } else { level_divisor };
+            found.cautious.insert(name, own.divisor().max(least));
+            if known {
                 found.divisors.insert(name, own.divisor());
                 // Few seconds that do not show how a tail moves with the level do not show that it stays.
                 if few && !told {
@@ -133,8 +141,14 @@ impl Dependence {
             quantile.and_then(Quantile::new).is_some_and(|q| q.has_beyond(n, BEYOND_MIN))
         };
         let worst = self.divisors.iter().filter(|(name, _)| told(name)).map(|(_, d)| *d).fold(1.0, f64::max);
-        let divisors = PERCENTILES.iter().map(|(name, _)| (*name, worst)).collect();
-        Dependence { divisors, level_unknown: BTreeSet::new(), least_reach: BTreeMap::new() }
+        let divisors: BTreeMap<_, _> = PERCENTILES.iter().map(|(name, _)| (*name, worst)).collect();
+        let cautious = self.cautious.values().copied().fold(worst, f64::max);
+        Dependence {
+            cautious: divisors.keys().map(|name| (*name, cautious)).collect(),
+            divisors,
+            level_unknown: BTreeSet::new(),
+            least_reach: BTreeMap::new(),
+        }
     }
 }
 

@@ -8,7 +8,9 @@ use prony_record::hdr;
 pub use prony_record::slo::{Decision, SloRecord};
 use prony_record::trial::{Bound, Outcome, Reason, Summary, Trial};
 use prony_stats::CONFIDENCE;
+use prony_stats::batch::design_effect;
 use prony_stats::order::{Quantile, open_ranks};
+use prony_stats::student::{normal_two_sided, t_two_sided};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -222,7 +224,7 @@ fn time_held(trial: &Trial, service: bool, percentile: Percentile, limit_ns: u64
             decision,
             point_within: Some(false),
             seen: format!("its rank falls among requests unanswered: it is longer than {}", ms(*than)),
-            to_decide: (decision == Decision::Undecided).then(|| "a longer load (-d)".to_owned()),
+            to_decide: (decision == Decision::Undecided).then(|| longer(trial).to_owned()),
             slo: String::new(),
         };
     }
@@ -243,12 +245,17 @@ fn time_held(trial: &Trial, service: bool, percentile: Percentile, limit_ns: u64
             slo: String::new(),
         };
     }
-    let to_decide = (decision == Decision::Undecided).then(|| match summary.needs_duration_ns.get(field) {
-        Some(needs) => format!("-d {}s", needs.div_ceil(1_000_000_000)),
-        None => format!("a longer load (-d): the interval holds {limit}"),
-    });
     let interval =
         summary.ci95.get(field).map(|[low, high]| format!(" (95 %: {} to {})", ms(*low), ms(*high)));
+    let to_decide = (decision == Decision::Undecided).then(|| {
+        let longer = longer(trial);
+        match summary.needs_duration_ns.get(field) {
+            Some(needs) if trial.plan.stages.is_empty() => format!("-d {}s", needs.div_ceil(1_000_000_000)),
+            Some(needs) => format!("{longer}, {} s in all", needs.div_ceil(1_000_000_000)),
+            None if interval.is_some() => format!("{longer}: the interval holds {limit}"),
+            None => format!("{longer}: this window is too short for an interval"),
+        }
+    });
     Held {
         decision,
         point_within,
@@ -259,6 +266,14 @@ fn time_held(trial: &Trial, service: bool, percentile: Percentile, limit_ns: u64
 }
 
 /// Whether a saturated client's own lateness is in response: at a rate.
+/// What makes a window longer.
+fn longer(trial: &Trial) -> &'static str {
+    if trial.plan.stages.is_empty() { "a longer load (-d)" } else { "longer stages" }
+}
+
+/// A figure that has no interval where the load changes by plan is decided by one that does not.
+const NO_STAGES: &str = "a load at one rate (-R, -d): in stages it has no interval";
+
 fn waits_for_client(trial: &Trial) -> bool {
     let saturated = trial.verdict.reasons.iter().any(|reason| reason.code == "client_saturated");
     saturated && trial.plan.rate_per_s.is_some()
@@ -274,8 +289,13 @@ fn by_interval(low: u64, high: u64, limit: u64) -> Decision {
     }
 }
 
+/// Where nothing is known of how requests depend on each other, a threshold is met or missed only if it were with its limit
+/// divided or multiplied by this. A choice: under three seconds a window may be off its level by that much.
+const UNKNOWN_LEVEL: u64 = 2;
+
 /// By how many of all requests ended below the limit, against the ranks between which the percentile
 /// lies with 95 % (order statistics; David & Nagaraja, *Order Statistics*, 7.1); and whether enough of these did.
+/// Requests that share a second's queue are counted as the fewer independent ones that they weigh as.
 fn by_count(
     summary: &Summary,
     trial: &Trial,
@@ -283,31 +303,62 @@ fn by_count(
     limit_ns: u64,
 ) -> Option<(Decision, Option<bool>)> {
     let histogram = hdr::decode(&summary.hdr).ok()?;
-    let above: u64 = histogram
-        .iter_recorded()
-        .filter(|step| step.value_iterated_to() >= limit_ns)
-        .map(|step| step.count_at_value())
-        .sum();
-    let within = summary.count.saturating_sub(above);
+    let within = |limit_ns: u64| {
+        let below = histogram.iter_recorded().take_while(|step| step.value_iterated_to() < limit_ns);
+        below.map(|step| step.count_at_value()).sum::<u64>()
+    };
     let requests = &trial.requests;
     let n = summary.count + requests.failed + requests.never_sent;
-    let enough = Quantile::new(percentile.fraction())?.rank(n).map(|rank| within >= rank);
+    let q = Quantile::new(percentile.fraction())?;
+    let enough = q.rank(n).map(|rank| within(limit_ns) >= rank);
     // What is in flight at the end may come to be on either side: it is decided only what is so both ways.
-    let (open, q) = (requests.in_flight, percentile.fraction());
-    let (least, most) = (by_ranks(within, n + open, q)?, by_ranks(within + open, n + open, q)?);
-    Some((if least == most { least } else { Decision::Undecided }, enough))
+    let open = requests.in_flight;
+    let decide = |limit_ns: u64, design_effect: f64| {
+        let within = within(limit_ns);
+        let least = by_weight(within, n + open, design_effect, q)?;
+        let most = by_weight(within + open, n + open, design_effect, q)?;
+        Some(if least == most { least } else { Decision::Undecided })
+    };
+    let decision = match summary.design_effect.get(percentile.field()) {
+        Some(design_effect) => decide(limit_ns, *design_effect)?,
+        None if decide(limit_ns / UNKNOWN_LEVEL, 1.0)? == Decision::Met => Decision::Met,
+        None if decide(limit_ns.saturating_mul(UNKNOWN_LEVEL), 1.0)? == Decision::Missed => Decision::Missed,
+        None => Decision::Undecided,
+    };
+    Some((decision, enough))
 }
 
-/// Whether a share of `q` at least of all `n` is within, by the interval of the q-quantile's rank.
-fn by_ranks(within: u64, n: u64, q: f64) -> Option<Decision> {
-    let (low, high) = open_ranks(n, Quantile::new(q)?, CONFIDENCE)?;
-    Some(if within >= high {
-        Decision::Met
-    } else if within < low {
-        Decision::Missed
-    } else {
-        Decision::Undecided
+/// Whether a share of `q` at least of all `n` requests is within, by the interval of the q-quantile's rank among the
+/// fewer independent ones that they weigh as. What rounding to these moves is left undecided.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "counts of a run, far below 2^53, and not negative"
+)]
+fn by_weight(within: u64, n: u64, design_effect: f64, q: Quantile) -> Option<Decision> {
+    let weigh = |count: u64| count as f64 / design_effect.max(1.0);
+    let (fewest, most) = (weigh(within).floor() as u64, weigh(within).ceil() as u64);
+    let n = weigh(n).ceil() as u64;
+    let (low, high) = open_ranks(n, q, CONFIDENCE)?;
+    Some(match () {
+        () if fewest >= high => Decision::Met,
+        () if most < low => Decision::Missed,
+        () => Decision::Undecided,
     })
+}
+
+/// By what requests are divided to count those that fail or not independently of others: failures come in bursts. 1
+/// where none or all failed, and under three whole seconds, which do not say; what they do say is itself known from few.
+#[expect(clippy::cast_precision_loss, reason = "entries of a series, some hundreds")]
+fn errors_design_effect(trial: &Trial) -> f64 {
+    let clusters: Vec<(u64, u64)> =
+        trial.series.iter().map(|entry| (entry.completed + entry.failed, entry.failed)).collect();
+    let known = || {
+        let few = t_two_sided(clusters.len() as f64 - 1.0, CONFIDENCE)? / normal_two_sided(CONFIDENCE);
+        Some(design_effect(&clusters)? * few * few)
+    };
+    known().unwrap_or(1.0).max(1.0)
 }
 
 fn errors_held(trial: &Trial, limit: f64) -> Held {
@@ -315,7 +366,9 @@ fn errors_held(trial: &Trial, limit: f64) -> Held {
     let n = failed + completed;
     #[expect(clippy::cast_precision_loss, reason = "counts of a run, far below 2^53")]
     let share = if n == 0 { None } else { Some(failed as f64 / n as f64) };
-    let decision = by_ranks(completed, n, 1.0 - limit).unwrap_or(Decision::Undecided);
+    let decision = Quantile::new(1.0 - limit)
+        .and_then(|q| by_weight(completed, n, errors_design_effect(trial), q))
+        .unwrap_or(Decision::Undecided);
     // The rule of three: without a failure, 3/n bounds the share with 95 % (Hanley & Lippman-Hand, 1983).
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of requests")]
     let needed = ((3.7 / limit).ceil() as u64).max(n.saturating_mul(2));
@@ -345,7 +398,12 @@ fn throughput_held(trial: &Trial, limit: f64) -> Held {
         point_within: Some(estimate.point > limit),
         seen: format!("{at_least}{:.0} req/s", estimate.point),
         to_decide: (decision == Decision::Undecided).then(|| {
-            if exact { "a longer load (-d)" } else { "more client workers (-t) or cores" }.to_owned()
+            match () {
+                () if !exact => "more client workers (-t) or cores",
+                () if trial.plan.stages.is_empty() => longer(trial),
+                () => NO_STAGES,
+            }
+            .to_owned()
         }),
         slo: String::new(),
     }
@@ -380,7 +438,11 @@ fn mean_held(trial: &Trial, limit_ns: u64) -> Held {
         None => Decision::Undecided,
     };
     let between = interval.map(|[low, high]| format!(" (95 %: {} to {})", ms(*low), ms(*high)));
-    let to_decide = if known_low { "a longer load (-d)" } else { "a load whose requests are all answered" };
+    let to_decide = match () {
+        () if !known_low => "a load whose requests are all answered",
+        () if trial.plan.stages.is_empty() => longer(trial),
+        () => NO_STAGES,
+    };
     one_figure(response.mean_ns, limit_ns, decision, &between.unwrap_or_default(), to_decide)
 }
 

@@ -3,6 +3,7 @@
 use super::*;
 use crate::testing::{closed_plan, healthy};
 use crate::trial::{TrialContext, judge};
+use prony_record::plan::StageRecord;
 
 fn trial() -> Trial {
     judge(&healthy(10, 2000), &closed_plan(), &TrialContext::default())
@@ -95,6 +96,60 @@ fn failures_are_misses_and_a_lower_bound_is_no_miss() {
     trial.latency.response.censored_at_ns.insert("p99_ns".to_owned(), 2_000_000_000);
     assert_eq!(decision("p99<1s", &trial), Decision::Missed);
     assert_eq!(decision("p99<3s", &trial), Decision::Undecided);
+}
+
+#[test]
+fn a_percentile_without_an_interval_is_decided_by_what_its_requests_weigh() {
+    // 20,000 answers of 1 ms, give or take 0.2, of which 49 % are over it; 1 % take over 1.46 ms.
+    let mut trial = trial();
+    let p99 = trial.latency.response.p99_ns.unwrap();
+    let (near, far) = (format!("p99<{}ns", p99 + p99 / 100), "p99<1.6ms");
+    trial.latency.response.ci95.clear();
+    let mut decisions = |effect: Option<f64>| {
+        trial.latency.response.design_effect.clear();
+        trial.latency.response.design_effect.extend(effect.map(|effect| ("p99_ns".to_owned(), effect)));
+        [decision(&near, &trial), decision(far, &trial), decision("p99<1.2ms", &trial)]
+    };
+    let (met, open, missed) = (Decision::Met, Decision::Undecided, Decision::Missed);
+    assert_eq!(decisions(Some(1.0)), [met, met, missed]);
+    // As many as 1,000, a hundred, and five.
+    assert_eq!(decisions(Some(20.0)), [open, met, missed]);
+    assert_eq!(decisions(Some(200.0)), [open, open, missed]);
+    assert_eq!(decisions(Some(4_000.0)), [open; 3]);
+    // Where nothing is known of that, only what is far off.
+    assert_eq!(decisions(None), [open; 3]);
+    assert_eq!(decision("p99<3.2ms", &trial), met);
+    assert_eq!(decision("p99<0.5ms", &trial), missed);
+    let held = Slo::parse(far).unwrap().hold(&trial);
+    assert_eq!(held.to_decide.unwrap(), "a longer load (-d): this window is too short for an interval");
+}
+
+#[test]
+fn failures_in_bursts_say_less() {
+    // 150 of 20,000 failed, 0.75 %: in each second alike, or in one of ten.
+    let spread = |failed: [u64; 10]| {
+        let mut trial = trial();
+        trial.requests.failed = failed.iter().sum();
+        for (entry, failed) in trial.series.iter_mut().zip(failed) {
+            entry.failed = failed;
+        }
+        decision("errors<1%", &trial)
+    };
+    assert_eq!(spread([15; 10]), Decision::Met);
+    assert_eq!(spread([150, 0, 0, 0, 0, 0, 0, 0, 0, 0]), Decision::Undecided);
+}
+
+#[test]
+fn what_stages_never_have_is_not_asked_of_them() {
+    let mut trial = trial();
+    let stage = StageRecord { duration_ns: 10_000_000_000, to_rate_per_s: Some(2e3), to_connections: None };
+    trial.plan.stages = vec![stage];
+    trial.latency.response.ci95.clear();
+    trial.throughput.requests_per_s.ci_low = None;
+    for slo in ["mean<1.2ms", "throughput>1900"] {
+        let held = Slo::parse(slo).unwrap().hold(&trial);
+        assert!(held.to_decide.unwrap().contains("in stages it has no interval"), "{slo}");
+    }
 }
 
 #[test]

@@ -134,11 +134,16 @@ pub(crate) fn figures(
         ci95: BTreeMap::new(),
         censored_at_ns: BTreeMap::new(),
         needs_duration_ns: BTreeMap::new(),
+        design_effect: BTreeMap::new(),
         hdr: String::new(),
     };
     for (name, quantile) in PERCENTILES {
         if let Some(quantile) = Quantile::new(quantile) {
             percentile(&mut summary, name, quantile, ranked, window_ns, dependence);
+        }
+        let cautious = dependence.and_then(|d| d.cautious.get(name));
+        if let Some(divisor) = cautious.filter(|_| !summary.ci95.contains_key(name)) {
+            summary.design_effect.insert(name.to_owned(), *divisor);
         }
     }
     summary

@@ -306,6 +306,10 @@ pub struct Summary {
     /// For each withheld percentile: the window that would give it enough samples.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub needs_duration_ns: BTreeMap<String, u64>,
+    /// For each percentile without an interval: by what its count of requests is divided to count independent ones, 1 at
+    /// least. Empty in windows under three whole seconds, which do not say.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub design_effect: BTreeMap<String, f64>,
     /// Base64 of the compressed V2 histogram of the completed requests.
     pub hdr: String,
 }

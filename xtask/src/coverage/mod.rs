@@ -23,6 +23,8 @@ use trials::{Case, FigureRow, FlagRow, coverage, flags};
 /// The bars of the design (DESIGN's "Statistics").
 const COVERED_MIN: f64 = 0.93;
 const OVER_ORACLE_MAX: f64 = 1.3;
+/// What coverage leaves: a threshold at the truth is decided by those intervals that miss it.
+const DECIDED_MAX: f64 = 1.0 - COVERED_MIN;
 const DRIFT_FLAGGED_MIN: f64 = 0.80;
 const STEADY_FLAGGED_MAX: f64 = 0.05;
 const WINNER_MAX: f64 = 0.05;
@@ -155,6 +157,9 @@ pub(crate) fn misses(table: &Table) -> Vec<String> {
         let of = format!("{} of {}, {} s", row.figure, row.process, row.seconds);
         if !covered(row) {
             misses.push(format!("{of}: {:.1} % of {} covered", row.covered * 100.0, row.printed));
+        }
+        if row.decided > DECIDED_MAX {
+            misses.push(format!("{of}: a threshold at the truth decided in {:.1} %", row.decided * 100.0));
         }
         if row.over_oracle > OVER_ORACLE_MAX && !beyond_claim(&row.process, row.seconds) {
             misses.push(format!("{of}: {:.2} × the oracle's width", row.over_oracle));

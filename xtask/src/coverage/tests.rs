@@ -6,6 +6,9 @@ fn the_bars_hold_at_a_smaller_size() {
     let room = 0.044;
     let table = simulate(100, &[10], BASE, |_| {});
     let claimed = |process: &str| !beyond_claim(process, 10);
+    for row in &table.intervals {
+        assert!(row.decided <= DECIDED_MAX + room, "{row:?}");
+    }
     for row in table.intervals.iter().filter(|row| claimed(&row.process)) {
         // Of a p99 printed in few runs, these are too few to say.
         assert!(row.printed < 50 || row.covered >= COVERED_MIN - room, "{row:?}");
@@ -34,13 +37,14 @@ fn the_table_can_fail() {
     table.intervals.truncate(1);
     table.intervals[0].covered = 0.92;
     table.intervals[0].over_oracle = 1.31;
+    table.intervals[0].decided = 0.08;
     table.steady.truncate(1);
     table.steady[0].flagged = 0.05;
     table.drifting.truncate(1);
     table.drifting[0].flagged = 0.79;
     table.comparisons.truncate(1);
     table.comparisons[0].faster = 0.05;
-    assert_eq!(misses(&table).len(), 5, "{:?}", misses(&table));
+    assert_eq!(misses(&table).len(), 6, "{:?}", misses(&table));
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Many runs of one process, and how often its intervals held.
 
+use prony_analysis::slo::{Decision, Slo};
 use prony_analysis::testing::closed_plan;
+use prony_analysis::trial::{TrialContext, judge};
 use prony_analysis::within::within;
 use prony_load::measurement::Measurement;
 use serde::Serialize;
@@ -32,6 +34,8 @@ pub(crate) struct FigureRow {
     pub(crate) half_width: f64,
     /// The median width over the oracle's: the middle 95 % of the points of all runs.
     pub(crate) over_oracle: f64,
+    /// Of all runs, with an interval or without, the share in which a threshold at the truth itself is met or missed.
+    pub(crate) decided: f64,
 }
 
 /// How often a verdict was given.
@@ -45,29 +49,43 @@ pub(crate) struct FlagRow {
     pub(crate) flagged: f64,
 }
 
-/// (point, low, high) of one run.
-type Reading = (f64, Option<(f64, f64)>);
+/// A figure of one run.
+struct Reading {
+    point: f64,
+    interval: Option<(f64, f64)>,
+    /// Whether a threshold at the truth is decided by its count where there is no interval.
+    by_count: bool,
+}
 
 /// Plays the case and counts: coverage of four figures, and false alarms.
 pub(crate) fn coverage(case: Case, runs: u64, seed: u64) -> (Vec<FigureRow>, FlagRow) {
     let mut readings: [Vec<Reading>; 4] = Default::default();
     let plan = closed_plan();
+    let truth = case.kind.truth();
+    let at_truth = [("p50_ns", truth.p50_ns), ("p99_ns", truth.p99_ns)].map(|(field, ns)| {
+        let slo = Slo::parse(&format!("{}<{ns:.0}ns", field.trim_end_matches("_ns")));
+        (field, slo.expect("a percentile below a time is a threshold"))
+    });
     let mut flagged = 0;
     play(case, Drift::default(), runs, seed, |m| {
         let found = within(m, &plan);
         flagged += u64::from(!found.drifted.is_empty());
         let estimate = &found.throughput;
-        readings[0].push((estimate.point, estimate.ci_low.zip(estimate.ci_high)));
+        let interval = estimate.ci_low.zip(estimate.ci_high);
+        readings[0].push(Reading { point: estimate.point, interval, by_count: false });
         let response = &found.response;
         let points = [response.mean_ns, response.p50_ns, response.p99_ns];
         for (at, (name, point)) in ["mean_ns", "p50_ns", "p99_ns"].iter().zip(points).enumerate() {
             let Some(point) = point else { continue };
             let interval = response.ci95.get(*name).map(|[low, high]| (real(*low), real(*high)));
-            readings[at + 1].push((real(point), interval));
+            let threshold = at_truth.iter().find(|(field, _)| field == name).filter(|_| interval.is_none());
+            let by_count = threshold.is_some_and(|(_, slo)| {
+                slo.hold(&judge(m, &plan, &TrialContext::default())).decision != Decision::Undecided
+            });
+            readings[at + 1].push(Reading { point: real(point), interval, by_count });
         }
     });
     let flagged = real(flagged) / real(runs.max(1));
-    let truth = case.kind.truth();
     let rows = ["throughput", "mean", "p50", "p99"]
         .into_iter()
         .zip([truth.per_s, truth.mean_ns, truth.p50_ns, truth.p99_ns])
@@ -96,10 +114,12 @@ fn play(case: Case, drift: Drift, runs: u64, seed: u64, mut look: impl FnMut(&Me
 }
 
 fn row(case: Case, figure: &'static str, truth: f64, readings: &[Reading], runs: u64) -> FigureRow {
-    let intervals: Vec<(f64, f64)> = readings.iter().filter_map(|r| r.1).collect();
+    let intervals: Vec<(f64, f64)> = readings.iter().filter_map(|r| r.interval).collect();
     let covered = intervals.iter().filter(|(low, high)| *low <= truth && truth <= *high).count();
+    let by_count = readings.iter().filter(|r| r.by_count).count();
+    let decided = intervals.len() - covered + by_count;
     let mut widths: Vec<f64> = intervals.iter().map(|(low, high)| high - low).collect();
-    let mut points: Vec<f64> = readings.iter().map(|r| r.0).collect();
+    let mut points: Vec<f64> = readings.iter().map(|r| r.point).collect();
     let oracle = quantile(&mut points, 0.975) - quantile(&mut points, 0.025);
     let width = quantile(&mut widths, 0.5);
     FigureRow {
@@ -111,6 +131,7 @@ fn row(case: Case, figure: &'static str, truth: f64, readings: &[Reading], runs:
         covered: real(covered as u64) / real(intervals.len().max(1) as u64),
         half_width: width / 2.0 / truth,
         over_oracle: if oracle > 0.0 { width / oracle } else { 0.0 },
+        decided: real(decided as u64) / real(runs.max(1)),
     }
 }
 

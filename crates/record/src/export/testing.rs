@@ -128,6 +128,7 @@ fn summary(histogram: &Durations) -> Summary {
         ci95: BTreeMap::new(),
         censored_at_ns: BTreeMap::new(),
         needs_duration_ns: BTreeMap::new(),
+        design_effect: BTreeMap::new(),
         hdr: hdr::encode(histogram),
     }
 }

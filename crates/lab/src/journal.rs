@@ -176,7 +176,7 @@ impl Entry {
             let living = self.living();
             if living.is_empty() || Instant::now() >= until {
                 if let Some(container) = &self.container {
-                    remove_container(container);
+                    remove_container(container, false);
                 }
                 let leftovers = living.iter().map(|p| format!("{} {}", p.pid, tree::name(p.pid))).collect();
                 return Ended { killed: killed.len(), leftovers };
@@ -290,7 +290,7 @@ mod tests {
         let mut entry = entry(root.path(), gone(), Vec::new());
         let mark = root.path().join("removed");
         let remove = ["touch", &mark.to_string_lossy()].map(str::to_owned).to_vec();
-        entry.container = Some(ContainerSpec { inspect: Vec::new(), remove });
+        entry.container = Some(ContainerSpec { inspect: Vec::new(), remove, made: None });
         write(root.path(), &entry).unwrap();
         assert_eq!(clean_up(root.path()).len(), 1);
         assert!(mark.exists());

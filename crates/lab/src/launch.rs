@@ -46,8 +46,12 @@ pub struct LaunchSpec {
 pub struct ContainerSpec {
     /// Prints its id and the pid of its first process.
     pub inspect: Vec<String>,
-    /// Ends and removes it, whatever its state; harmless when it is gone.
+    /// Ends and removes it, whatever its state, and prints its name if there was one; harmless when it is gone.
     pub remove: Vec<String>,
+    /// The file that is there once the engine has made it; `None` where its client makes it itself. A service goes on making
+    /// it after its client was killed.
+    #[serde(default)]
+    pub made: Option<PathBuf>,
 }
 
 impl LaunchSpec {
@@ -96,7 +100,7 @@ mod tests {
         };
         spec.pin(&[1, 3]);
         assert_eq!((spec.cpus.as_slice(), spec.processes[0].argv.len()), ([1, 3].as_slice(), 4));
-        spec.container = Some(ContainerSpec { inspect: Vec::new(), remove: Vec::new() });
+        spec.container = Some(ContainerSpec { inspect: Vec::new(), remove: Vec::new(), made: None });
         spec.pin(&[1, 3]);
         assert_eq!(spec.processes[0].argv, ["podman", "run", "--cpuset-cpus=1,3", "--rm", "image"]);
     }

@@ -102,6 +102,11 @@ impl Engine {
         self.capture(&["image", "inspect", "--format", "{{.Id}}", reference]).is_some_and(|said| said.success)
     }
 
+    /// Whether its client asks a service, which does what it was asked though the client is gone.
+    pub(crate) fn has_service(&self) -> bool {
+        self.name == "docker"
+    }
+
     /// The command that ends and removes a container, whatever its state.
     pub(crate) fn remove(&self, container: &str) -> Vec<String> {
         match self.name {

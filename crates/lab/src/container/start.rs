@@ -16,6 +16,8 @@ const VENV: &str = "/venv";
 const EXT: &str = "/ext";
 const OPT: &str = "/opt/prony";
 const SCRIPT: &str = "prony-start.sh";
+/// What an engine with a service writes the id of a container into, once that is made.
+const MADE: &str = "container-id";
 /// A container takes a second to start on a busy machine.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -47,6 +49,10 @@ pub(crate) fn launch(
     let mut argv =
         engine.argv(&["run", "--rm", "--pull", "never", "--network", "host", "--log-driver", "none"]);
     let mut add = |arguments: &[&str]| argv.extend(arguments.iter().map(ToString::to_string));
+    let made = engine.has_service().then(|| context.run_dir.join(MADE));
+    if let Some(made) = &made {
+        add(&["--cidfile", &made.to_string_lossy()]);
+    }
     add(&["--name", &name, "--label", LABEL, "--label", &format!("org.prony.server={}", server.name)]);
     add(&["--security-opt", "label=disable", "--volume", &format!("{run}:{run}")]);
     for limit in limits() {
@@ -84,6 +90,7 @@ pub(crate) fn launch(
         container: Some(ContainerSpec {
             inspect: engine.argv(&["inspect", "--format", "{{.Id}} {{.State.Pid}}", &name]),
             remove: engine.remove(&name),
+            made,
         }),
     })
 }

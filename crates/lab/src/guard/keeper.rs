@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::{Command, Stdio};
 use std::thread::JoinHandle;
@@ -24,24 +24,38 @@ const STOP_PERIOD: Duration = Duration::from_millis(20);
 /// How long a dead process's last words may take from the pipe to its log.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 
-/// What an engine's service holds is no descendant of ours, and what SIGKILL ended left its records.
-pub(crate) fn remove_container(container: &ContainerSpec) {
-    let Some((program, arguments)) = container.remove.split_first() else { return };
-    let silent = Command::new(program)
+/// How often a container is asked for that may be in the making.
+const REMOVE_PERIOD: Duration = Duration::from_millis(200);
+
+/// What an engine's service holds is no descendant of ours, and what SIGKILL ended left its records. Where its client was
+/// `cut_short` before the service said that it is made, it is waited for: else it would be there a moment later.
+pub(crate) fn remove_container(container: &ContainerSpec, cut_short: bool) {
+    let give_up_at = Instant::now() + CONTAINER_TIMEOUT;
+    let may_come = cut_short && container.made.as_ref().is_some_and(|made| !made.exists());
+    while !removed(container, give_up_at) && may_come && Instant::now() < give_up_at {
+        std::thread::sleep(REMOVE_PERIOD);
+    }
+}
+
+/// Whether the engine removed one: it prints the name of what it removed.
+fn removed(container: &ContainerSpec, give_up_at: Instant) -> bool {
+    let Some((program, arguments)) = container.remove.split_first() else { return true };
+    let quiet = Command::new(program)
         .args(arguments)
         .stdin(Stdio::null())
-        .stdout(Stdio::null())
+        .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn();
-    let Ok(mut child) = silent else { return };
-    let give_up_at = Instant::now() + CONTAINER_TIMEOUT;
+    let Ok(mut child) = quiet else { return true };
     while matches!(child.try_wait(), Ok(None)) {
         if Instant::now() >= give_up_at {
             let _ = child.kill().and_then(|()| child.wait().map(|_| ()));
-            return;
+            return false;
         }
         std::thread::sleep(STOP_PERIOD / 4);
     }
+    let mut name = [0; 1];
+    child.stdout.is_some_and(|mut said| said.read(&mut name).is_ok_and(|read| read > 0))
 }
 
 struct Process {
@@ -115,9 +129,11 @@ impl Keeper {
                 break;
             }
         }
+        let cut_short =
+            self.started.iter().any(|started| tree::stat(started.pid).is_some_and(|p| !p.is_zombie));
         let stopped = self.stop();
         if let Some(container) = &self.order.spec.container {
-            remove_container(container);
+            remove_container(container, cut_short);
         }
         for cgroup in self.cgroup.iter().chain(&memory) {
             cgroup.remove();

@@ -261,13 +261,37 @@ fn a_container_is_removed_by_its_engine_after_the_stop() {
     let mark = root.path().join("removed");
     let remove = ["touch", &mark.to_string_lossy()].map(str::to_owned).to_vec();
     let inspect = ["sh", "-c", "echo 0123456789ab $(cat pid)"].map(str::to_owned).to_vec();
-    spec.container = Some(crate::launch::ContainerSpec { inspect, remove });
+    spec.container = Some(crate::launch::ContainerSpec { inspect, remove, made: None });
     let mut running = Server::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
     assert!(!mark.exists());
     // An engine that does not tell the container's pid: what is below the guard is watched.
     assert_eq!(running.watched().guard_pid, tree::stat(running.pids()[0]).unwrap().parent);
     assert_eq!(running.stop(), StopReport::default());
     wait_until("the engine's removal", || mark.exists());
+}
+
+/// docker's service makes a container whose client was killed meanwhile: it is not there at first, and then it is.
+#[test]
+fn a_container_that_was_being_made_is_removed_once_it_is_there() {
+    let root = tempfile::tempdir().unwrap();
+    let said = root.path().join("said");
+    let remove = format!("echo asked >>{0}; [ $(wc -l <{0}) -lt 3 ] || echo its-name", said.display());
+    let remove = ["sh", "-c", &remove].map(str::to_owned).to_vec();
+    let inspect = ["sh", "-c", "echo 0123456789ab $(cat pid)"].map(str::to_owned).to_vec();
+    let asked = |made: Option<PathBuf>| {
+        let _ = std::fs::remove_file(&said);
+        let mut spec = shell_spec(root.path(), &["exec sleep 300"]);
+        spec.container =
+            Some(crate::launch::ContainerSpec { inspect: inspect.clone(), remove: remove.clone(), made });
+        let mut running = Server::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
+        assert_eq!(running.stop(), StopReport::default());
+        std::fs::read_to_string(&said).unwrap().lines().count()
+    };
+    let mark = root.path().join("made");
+    assert_eq!(asked(Some(mark.clone())), 3);
+    std::fs::write(&mark, "0123456789ab").unwrap();
+    assert_eq!(asked(Some(mark)), 1, "it was made: it is gone");
+    assert_eq!(asked(None), 1, "its client made it");
 }
 
 /// Where no cgroup of this machine is ours to limit, that is what must be said.
@@ -314,7 +338,8 @@ fn of_a_container_only_the_engine_s_client_is_told_to_stop() {
     );
     let mut spec = shell_spec(root.path(), &[&client]);
     let nothing = vec!["true".to_owned()];
-    spec.container = Some(crate::launch::ContainerSpec { inspect: nothing.clone(), remove: nothing });
+    spec.container =
+        Some(crate::launch::ContainerSpec { inspect: nothing.clone(), remove: nothing, made: None });
     let mut running = Server::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
     pid_in(&root.path().join("run/test/pid"));
     assert_eq!(running.stop(), StopReport::default());

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::{Command, Stdio};
 use std::thread::JoinHandle;
@@ -54,8 +54,11 @@ fn removed(container: &ContainerSpec, give_up_at: Instant) -> bool {
         }
         std::thread::sleep(STOP_PERIOD / 4);
     }
-    let mut name = [0; 1];
-    child.stdout.is_some_and(|mut said| said.read(&mut name).is_ok_and(|read| read > 0))
+    // What it said is there by now; something that it left running may hold the pipe open, and is not waited for.
+    child.stdout.is_some_and(|said| {
+        let [there] = sys::wait_readable([said.as_raw_fd()], Some(Duration::ZERO));
+        there && sys::read_some(said.as_raw_fd(), &mut [0]).is_ok_and(|read| read > 0)
+    })
 }
 
 struct Process {

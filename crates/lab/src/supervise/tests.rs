@@ -294,6 +294,23 @@ fn a_container_that_was_being_made_is_removed_once_it_is_there() {
     assert_eq!(asked(None), 1, "its client made it");
 }
 
+/// An engine may leave a helper behind that keeps its output open.
+#[test]
+fn what_an_engine_leaves_running_is_not_waited_for() {
+    let root = tempfile::tempdir().unwrap();
+    let mut spec = shell_spec(root.path(), &["exec sleep 300"]);
+    let helper = root.path().join("helper");
+    let remove = format!("sleep 120 & echo $! >{0}.new; mv {0}.new {0}", helper.display());
+    let remove = ["sh", "-c", &remove].map(str::to_owned).to_vec();
+    let inspect = ["sh", "-c", "echo 0123456789ab $(cat pid)"].map(str::to_owned).to_vec();
+    spec.container = Some(crate::launch::ContainerSpec { inspect, remove, made: None });
+    let mut running = Server::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
+    assert_eq!(running.stop(), StopReport::default());
+    let helper = pid_in(&helper);
+    assert!(lives(helper), "the stop took as long as the helper lives");
+    PidFd::open(helper).unwrap().kill().unwrap();
+}
+
 /// Where no cgroup of this machine is ours to limit, that is what must be said.
 #[test]
 fn a_server_has_no_more_memory_than_its_limit() {

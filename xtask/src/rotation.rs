@@ -73,6 +73,11 @@ fn of_day(listed: &str, day: u64, reachable: &mut dyn FnMut(&'static str) -> boo
             continue;
         }
         let registries = server["registries"].as_array().cloned().unwrap_or_default();
+        if registries.is_empty() && server["installed"] == false {
+            part.left_out
+                .push((name.to_owned(), "no registry has it, and it is not on this machine".to_owned()));
+            continue;
+        }
         let wanted = HOSTS.iter().filter(|(registry, _)| registries.iter().any(|r| r == registry));
         let missing: Vec<&str> = wanted.filter(|(_, host)| !reachable(host)).map(|(_, host)| *host).collect();
         if missing.is_empty() {
@@ -102,6 +107,7 @@ mod tests {
                 serde_json::json!({ "server": "node-http", "image": null, "registries": [] }),
                 serde_json::json!({ "server": "boxed", "image": "x", "registries": [] }),
                 serde_json::json!({ "server": "far", "image": null, "registries": ["pecl"] }),
+                serde_json::json!({ "server": "by-hand", "image": null, "registries": [], "installed": false }),
             ])
             .collect();
         serde_json::to_string(&servers).unwrap()
@@ -121,6 +127,13 @@ mod tests {
         assert_eq!(seen.len(), 41);
         left_out.sort();
         let words: Vec<String> = left_out.iter().map(|(name, why)| format!("{name}: {why}")).collect();
-        assert_eq!(words, ["boxed: runs in containers only", "far: pecl.php.net:443 cannot be reached"]);
+        assert_eq!(
+            words,
+            [
+                "boxed: runs in containers only",
+                "by-hand: no registry has it, and it is not on this machine",
+                "far: pecl.php.net:443 cannot be reached"
+            ]
+        );
     }
 }

@@ -29,7 +29,7 @@ check: web
 	cargo xtask tidy
 
 unit: web
-	cargo test --workspace --locked
+	cargo xtask test
 
 e2e: build
 	YES="$(YES)" cargo xtask e2e

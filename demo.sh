@@ -7,7 +7,8 @@ cd "$(dirname "$0")"
 
 YES="${YES:-}"
 [ "${CI:-}" = true ] && YES=1
-RUST_NEEDED=1.88
+# The one place that says it.
+RUST_NEEDED=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 

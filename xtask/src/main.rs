@@ -1,6 +1,7 @@
 //! Tasks of the repository, in the language of the repository.
 //!
-//! `cargo xtask tidy` holds the tree to its own rules; `cargo xtask docs`
+//! `cargo xtask test` runs the tests and shows what takes longest, `cargo xtask hammer` runs them again and again under
+//! conditions that no verdict may depend on; `cargo xtask tidy` holds the tree to its own rules; `cargo xtask docs`
 //! writes the generated pages; `cargo xtask e2e` drives the release binary
 //! against real servers, `cargo xtask containers` against some in containers;
 //! `cargo xtask peers` compares Prony with other load
@@ -15,11 +16,13 @@ mod coverage;
 mod docs;
 mod e2e;
 mod fuzz;
+mod hammer;
 mod median;
 mod peers;
 mod replication;
 mod rotation;
 mod soak;
+mod suite;
 mod tidy;
 mod today;
 mod tui_cost;
@@ -39,6 +42,9 @@ fn main() -> ExitCode {
             Some("docs") => docs::write(&root()),
             Some("e2e") => e2e::run(&root()),
             Some("containers") => containers::run(&root()),
+            Some("test") => suite::run(&root()),
+            Some("hammer") => hammer::run(&root(), rest),
+            Some("busy") => hammer::busy(),
             Some("fuzz") => fuzz::run(&root(), rest),
             Some("web") if rest.iter().any(|word| word == "--cost") => {
                 web_cost::run(&root().join("target/release/prony"), rest)
@@ -55,7 +61,7 @@ fn main() -> ExitCode {
             Some("measured") => peers::measured(rest),
             Some("floor") => peers::floor::run(rest),
             Some("counting-server") => peers::counting::run(),
-            _ => Err("usage: cargo xtask tidy|docs|e2e|containers|web|tui --cost|coverage|fuzz|soak|peers"
+            _ => Err("usage: cargo xtask test|hammer|tidy|docs|e2e|containers|web|tui --cost|coverage|fuzz|soak|peers"
                 .to_owned()),
         };
     match result {

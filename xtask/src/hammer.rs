@@ -1,0 +1,400 @@
+//! The test suite under conditions that no verdict may depend on: again and again, in random order, beside a process
+//! that takes each core half of the time, and on a single core.
+//!
+//! A test that fails here depends on speed, quiet or chance, or finds a fault; either is to be mended. No test may take
+//! over ten times its quiet time: one that does waits for something that noise takes away.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+use crate::suite::{self, Binary, Outcomes};
+use crate::today::date;
+
+const USAGE: &str = "usage: cargo xtask hammer [--suites N] [--minutes N] [--seed N] [--store]";
+/// How often the whole suite is run beside the busy process.
+const SUITES: u64 = 10;
+/// For how long the tests that wait for the world are run in random order after that.
+const MINUTES: u64 = 120;
+/// A test may take so many times its quiet time.
+const SLOWER_MAX: f64 = 10.0;
+/// Quiet times below are counted as this: a single turn of the busy process is a multiple of them.
+const QUIET_LEAST: Duration = Duration::from_millis(100);
+/// The busy process is at work for so long, and then as long idle.
+const BUSY: Duration = Duration::from_millis(25);
+/// The results are stored anew this often, so that an end from outside loses little.
+const STORED_EVERY: Duration = Duration::from_secs(300);
+
+/// Tests that read a clock, sleep, start processes or load a socket: a binary, and how the tests' names begin.
+const TIMED: &[(&str, &str)] = &[
+    ("lab", "bench::"),
+    ("lab", "capacity::"),
+    ("lab", "check::"),
+    ("lab", "client_watch"),
+    ("lab", "container"),
+    ("lab", "guard::"),
+    ("lab", "host_watch"),
+    ("lab", "provision::"),
+    ("lab", "sample::"),
+    ("lab", "supervise::"),
+    ("lab", "turn::"),
+    ("load", "engine"),
+    ("load", "gate"),
+    ("load", "net::"),
+    ("load", "sys"),
+    ("load", "tls::"),
+    ("load allocations", ""),
+    ("load engine", ""),
+    ("load hostile", ""),
+    ("prony cli", ""),
+    ("prony main", "tui::"),
+    ("prony main", "web::"),
+    ("target", ""),
+    ("target server", ""),
+    ("xtask floor", ""),
+];
+
+/// What was asked for.
+struct Asked {
+    suites: u64,
+    minutes: u64,
+    seed: u64,
+    store: bool,
+}
+
+/// How one test fared beside the busy process.
+#[derive(Default)]
+struct Fared {
+    runs: u64,
+    failures: Vec<String>,
+    /// Its quiet time and the longest beside the busy process, in the suite and by itself.
+    in_suite: Times,
+    alone: Times,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Times {
+    quiet: Duration,
+    longest: Duration,
+}
+
+impl Times {
+    /// How many times its quiet time the longest run took.
+    fn slower(&self) -> f64 {
+        self.longest.as_secs_f64() / self.quiet.max(QUIET_LEAST).as_secs_f64()
+    }
+}
+
+/// Everything that was found, by `binary test`.
+struct Found {
+    tests: BTreeMap<String, Fared>,
+    suites: u64,
+    random_runs: u64,
+    random_took: Duration,
+    seed: u64,
+    commit: String,
+}
+
+/// `cargo xtask hammer`.
+///
+/// # Errors
+/// When a test failed or took over ten times its quiet time.
+pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
+    let asked = read(arguments)?;
+    let binaries = suite::build(root)?;
+    let mut found = Found {
+        tests: BTreeMap::new(),
+        suites: 0,
+        random_runs: 0,
+        random_took: Duration::ZERO,
+        seed: asked.seed,
+        commit: commit(root),
+    };
+    let store = |found: &Found| if asked.store { store(root, found) } else { Ok(()) };
+    println!("quiet: the suite once, and each of the timed tests once by itself");
+    found.suite("quiet", &binaries, |fared| &mut fared.in_suite.quiet)?;
+    let timed = timed(&binaries)?;
+    for (binary, test) in &timed {
+        found.one("quiet", binary, test, |fared| &mut fared.alone.quiet)?;
+    }
+    println!("on one core: the suite once");
+    let on_one: Vec<Binary> = binaries.iter().map(|binary| binary.on_cpus("0")).collect();
+    found.suite("one core", &on_one, |fared| &mut fared.in_suite.longest)?;
+    let _busy = Busy::start()?;
+    for number in 1..=asked.suites {
+        found.suite("busy", &binaries, |fared| &mut fared.in_suite.longest)?;
+        found.suites = number;
+        println!("beside a busy process: suite {number} of {}, {} failures", asked.suites, found.failures());
+        store(&found)?;
+    }
+    found.random(&timed, &asked, &store)?;
+    store(&found)?;
+    println!("{}", found.page());
+    found.verdict()
+}
+
+fn read(arguments: &[String]) -> Result<Asked, String> {
+    let mut asked = Asked { suites: SUITES, minutes: MINUTES, seed: 1, store: false };
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let place = match argument.as_str() {
+            "--suites" => &mut asked.suites,
+            "--minutes" => &mut asked.minutes,
+            "--seed" => &mut asked.seed,
+            "--store" => {
+                asked.store = true;
+                continue;
+            }
+            other => return Err(format!("{other:?}: {USAGE}")),
+        };
+        *place = rest
+            .next()
+            .and_then(|n| n.parse().ok())
+            .ok_or_else(|| format!("{argument} wants a number: {USAGE}"))?;
+    }
+    Ok(asked)
+}
+
+/// The commit that is tested, with a word where the tree differs from it.
+fn commit(root: &Path) -> String {
+    let described = Command::new("git").args(["describe", "--always", "--dirty"]).current_dir(root).output();
+    described
+        .map_or_else(|_| "unknown".to_owned(), |out| String::from_utf8_lossy(&out.stdout).trim().to_owned())
+}
+
+/// The tests of [`TIMED`].
+fn timed(binaries: &[Binary]) -> Result<Vec<(&Binary, String)>, String> {
+    let mut timed = Vec::new();
+    for binary in binaries {
+        let begins: Vec<&str> =
+            TIMED.iter().filter(|(name, _)| *name == binary.name).map(|(_, b)| *b).collect();
+        if begins.is_empty() {
+            continue;
+        }
+        let tests = binary.tests()?;
+        let chosen = tests.into_iter().filter(|test| begins.iter().any(|begin| test.starts_with(begin)));
+        timed.extend(chosen.map(|test| (binary, test)));
+    }
+    Ok(timed)
+}
+
+impl Found {
+    /// Runs the suite once; the time of each test goes where `time` says, if it is the longest yet.
+    fn suite(
+        &mut self,
+        when: &str,
+        binaries: &[Binary],
+        time: impl Fn(&mut Fared) -> &mut Duration,
+    ) -> Result<(), String> {
+        for binary in binaries {
+            let (outcomes, output, status) = binary.run_all()?;
+            if !status.success() {
+                println!("{output}");
+            }
+            if !status.success() && outcomes.values().all(|o| o.passed) {
+                self.tests.entry(binary.name.clone()).or_default().failures.push(format!("{when}: {status}"));
+            }
+            self.take(when, &outcomes, &time);
+        }
+        Ok(())
+    }
+
+    fn one(
+        &mut self,
+        when: &str,
+        binary: &Binary,
+        test: &str,
+        time: impl Fn(&mut Fared) -> &mut Duration,
+    ) -> Result<(), String> {
+        let (outcome, output) = binary.run_one(test)?;
+        if !outcome.passed {
+            println!("{output}");
+        }
+        let outcomes = Outcomes::from([(format!("{} {test}", binary.name), outcome)]);
+        self.take(when, &outcomes, &time);
+        Ok(())
+    }
+
+    fn take(&mut self, when: &str, outcomes: &Outcomes, time: &impl Fn(&mut Fared) -> &mut Duration) {
+        for (name, outcome) in outcomes {
+            let fared = self.tests.entry(name.clone()).or_default();
+            fared.runs += 1;
+            let longest = time(fared);
+            *longest = (*longest).max(outcome.took);
+            if !outcome.passed {
+                println!("FAILED  {name} ({when})");
+                fared.failures.push(when.to_owned());
+            }
+        }
+    }
+
+    /// Runs the timed tests in random order, each by itself, until the time is over.
+    fn random(
+        &mut self,
+        timed: &[(&Binary, String)],
+        asked: &Asked,
+        store: &impl Fn(&Self) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let mut chance = ChaCha8Rng::seed_from_u64(asked.seed);
+        let (begun, mut stored) = (Instant::now(), Instant::now());
+        while begun.elapsed() < Duration::from_secs(asked.minutes * 60) && !timed.is_empty() {
+            let (binary, test) = &timed[(chance.next_u64() % timed.len() as u64) as usize];
+            self.one("busy, random order", binary, test, |fared| &mut fared.alone.longest)?;
+            self.random_runs += 1;
+            self.random_took = begun.elapsed();
+            if stored.elapsed() > STORED_EVERY {
+                stored = Instant::now();
+                println!("{} runs in random order, {} failures", self.random_runs, self.failures());
+                store(self)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn failures(&self) -> usize {
+        self.tests.values().map(|fared| fared.failures.len()).sum()
+    }
+
+    fn slow(&self) -> impl Iterator<Item = (&String, &Fared)> {
+        self.tests.iter().filter(|(_, f)| f.in_suite.slower().max(f.alone.slower()) > SLOWER_MAX)
+    }
+
+    fn verdict(&self) -> Result<(), String> {
+        let slow = self.slow().count();
+        if self.failures() == 0 && slow == 0 {
+            return Ok(());
+        }
+        Err(format!("{} failures, {slow} tests over {SLOWER_MAX} times their quiet time", self.failures()))
+    }
+
+    /// The result as Markdown.
+    fn page(&self) -> String {
+        let mut page = format!(
+            "# The tests, hammered: {}\n\n`cargo xtask hammer`, commit {}, {} CPUs, seed {}.\n\n\
+             - once quietly; once on a single core; {} times beside a process that takes each core half of the time: \
+             {} tests, all of the workspace\n\
+             - {} runs of single tests that read a clock, sleep, start processes or load a socket, in random order beside \
+             the same process, in {:.0} min\n\
+             - {} failures; {} tests over {SLOWER_MAX} times their quiet time (quiet times under {:.1} s count as that)\n\n",
+            date(),
+            self.commit,
+            std::thread::available_parallelism().map_or(1, usize::from),
+            self.seed,
+            self.suites,
+            self.tests.len(),
+            self.random_runs,
+            self.random_took.as_secs_f64() / 60.0,
+            self.failures(),
+            self.slow().count(),
+            QUIET_LEAST.as_secs_f64(),
+        );
+        for (name, fared) in self.tests.iter().filter(|(_, f)| !f.failures.is_empty()) {
+            let _ = writeln!(page, "- failed: `{name}`: {}", fared.failures.join("; "));
+        }
+        for (name, _) in self.slow() {
+            let _ = writeln!(page, "- too slow: `{name}`");
+        }
+        page.push_str(
+            "\nTests that were run by themselves, too, by their longest time beside the busy process (times in seconds; \
+             \"suite\" includes the run on a single core):\n\n\
+             | test | runs | failures | suite, quiet | suite, longest | alone, quiet | alone, longest |\n|---|---|---|---|---|---|---|\n",
+        );
+        let mut rows: Vec<(&String, &Fared)> =
+            self.tests.iter().filter(|(_, f)| f.alone.quiet > Duration::ZERO).collect();
+        rows.sort_by_key(|(_, f)| std::cmp::Reverse(f.alone.longest.max(f.in_suite.longest)));
+        for (name, f) in rows {
+            let [a, b, c, d] = [f.in_suite.quiet, f.in_suite.longest, f.alone.quiet, f.alone.longest]
+                .map(|time| format!("{:.2}", time.as_secs_f64()));
+            let _ =
+                writeln!(page, "| `{name}` | {} | {} | {a} | {b} | {c} | {d} |", f.runs, f.failures.len());
+        }
+        page
+    }
+}
+
+fn store(root: &Path, found: &Found) -> Result<(), String> {
+    let path = format!("docs/benchmarks/hammer-{}.md", date());
+    std::fs::write(root.join(&path), found.page()).map_err(|e| format!("{path}: {e}"))
+}
+
+/// The busy process, ended with this value.
+struct Busy(Child);
+
+impl Busy {
+    fn start() -> Result<Self, String> {
+        let own = std::env::current_exe().map_err(|e| e.to_string())?;
+        let child = Command::new(own).arg("busy").stdin(Stdio::piped()).spawn();
+        Ok(Self(child.map_err(|e| format!("the busy process could not be started: {e}"))?))
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        // Ended already, or ours to end.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Takes each core half of the time until standard input ends: `cargo xtask busy`.
+///
+/// # Errors
+/// When it may not choose its CPUs.
+pub(crate) fn busy() -> Result<(), String> {
+    let cpus = sched_getaffinity(Pid::from_raw(0)).map_err(|e| e.to_string())?;
+    for cpu in (0..CpuSet::count()).filter(|cpu| cpus.is_set(*cpu).unwrap_or(false)) {
+        std::thread::spawn(move || {
+            let mut own = CpuSet::new();
+            // Where it may not be pinned, the kernel spreads the threads.
+            let _ = own.set(cpu).and_then(|()| sched_setaffinity(Pid::from_raw(0), &own));
+            loop {
+                let begun = Instant::now();
+                while begun.elapsed() < BUSY {
+                    std::hint::spin_loop();
+                }
+                std::thread::sleep(BUSY);
+            }
+        });
+    }
+    // Whoever started this has ended when nothing can be read any more.
+    std::io::copy(&mut std::io::stdin(), &mut std::io::sink()).map_err(|e| e.to_string())?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(quiet_ms: u64, longest_ms: u64, failures: usize) -> Found {
+        let [quiet, longest] = [quiet_ms, longest_ms].map(Duration::from_millis);
+        let failures = vec!["busy".to_owned(); failures];
+        let fared = Fared { runs: 2, failures, in_suite: Times { quiet, longest }, alone: Times::default() };
+        let tests = BTreeMap::from([("load a_test".to_owned(), fared)]);
+        let (suites, random_runs, random_took, seed, commit) = (1, 0, Duration::ZERO, 1, String::new());
+        Found { tests, suites, random_runs, random_took, seed, commit }
+    }
+
+    #[test]
+    fn a_failure_or_ten_times_the_quiet_time_fails_the_hammer() {
+        assert!(found(200, 2_000, 0).verdict().is_ok());
+        assert!(found(1, 1_000, 0).verdict().is_ok(), "a millisecond counts as a tenth of a second");
+        assert!(found(200, 2_001, 0).verdict().is_err());
+        assert!(found(200, 200, 1).verdict().is_err());
+        assert!(
+            found(200, 2_001, 1).page().contains("- failed: `load a_test`: busy\n- too slow: `load a_test`")
+        );
+    }
+
+    #[test]
+    fn wrong_words_are_refused_with_the_usage() {
+        assert!(read(&["--minutes".into(), "x".into()]).is_err_and(|why| why.contains("usage")));
+        assert_eq!(read(&["--suites".into(), "3".into()]).map(|asked| asked.suites), Ok(3));
+    }
+}

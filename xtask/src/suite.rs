@@ -1,0 +1,218 @@
+//! The test suite of the workspace: built once by Cargo, then run binary by binary, with each test's time.
+//!
+//! `cargo test` does the same without times; its flag for them is unstable, but the test binaries themselves take it
+//! where `RUSTC_BOOTSTRAP` is set, which would make Cargo build everything again and is therefore set for them alone.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// So many of the slowest tests are shown.
+const SLOWEST_SHOWN: usize = 15;
+
+/// A test binary as Cargo built it.
+#[derive(Clone, Debug)]
+pub(crate) struct Binary {
+    /// The package and, of an integration test, its name: `prony-load engine`.
+    pub(crate) name: String,
+    /// The executable.
+    path: PathBuf,
+    /// The package's folder, in which its tests run.
+    folder: PathBuf,
+    /// Words before the executable, such as `taskset -c 0`.
+    prefix: Vec<String>,
+}
+
+/// What became of one test.
+#[derive(Clone, Debug)]
+pub(crate) struct Outcome {
+    /// Whether it passed.
+    pub(crate) passed: bool,
+    /// How long it took, where the binary said it.
+    pub(crate) took: Duration,
+}
+
+/// Of all tests that were run: the outcome by `binary test`.
+pub(crate) type Outcomes = BTreeMap<String, Outcome>;
+
+/// Builds and runs the whole suite: `cargo xtask test`.
+///
+/// # Errors
+/// When a test fails.
+pub(crate) fn run(root: &Path) -> Result<(), String> {
+    let begun = Instant::now();
+    let binaries = build(root)?;
+    println!("built in {:.0} s", begun.elapsed().as_secs_f64());
+    let (mut all, mut failed) = (Outcomes::new(), Vec::new());
+    for binary in &binaries {
+        let begun = Instant::now();
+        let (outcomes, output, status) = binary.run_all()?;
+        let wrong: Vec<&String> = outcomes.iter().filter(|(_, o)| !o.passed).map(|(name, _)| name).collect();
+        println!("{:6.1} s  {}: {} tests", begun.elapsed().as_secs_f64(), binary.name, outcomes.len());
+        if !status.success() {
+            println!("{output}");
+            failed.push(format!("{} ended with {status}; failed: {wrong:?}", binary.name));
+        }
+        all.extend(outcomes);
+    }
+    println!("\nWhat took longest:");
+    for (name, outcome) in slowest(&all).into_iter().take(SLOWEST_SHOWN) {
+        println!("{:6.1} s  {name}", outcome.took.as_secs_f64());
+    }
+    let wrong = all.values().filter(|o| !o.passed).count();
+    println!("\nIn {:.0} s:\n{} passed, {wrong} failed", begun.elapsed().as_secs_f64(), all.len() - wrong);
+    if failed.is_empty() { Ok(()) } else { Err(failed.join("\n")) }
+}
+
+/// The tests, the slowest first.
+pub(crate) fn slowest(outcomes: &Outcomes) -> Vec<(&String, &Outcome)> {
+    let mut sorted: Vec<(&String, &Outcome)> = outcomes.iter().collect();
+    sorted.sort_by_key(|(_, o)| std::cmp::Reverse(o.took));
+    sorted
+}
+
+/// Has Cargo build every test binary of the workspace.
+///
+/// # Errors
+/// When something does not compile.
+pub(crate) fn build(root: &Path) -> Result<Vec<Binary>, String> {
+    let mut cargo = Command::new("cargo")
+        .args(["test", "--workspace", "--locked", "--no-run", "--message-format=json-render-diagnostics"])
+        .current_dir(root)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|e| format!("cargo could not be run: {e}"))?;
+    let lines = BufReader::new(cargo.stdout.take().ok_or("cargo has no output")?).lines();
+    let mut binaries: Vec<Binary> = lines.map_while(Result::ok).filter_map(|line| artifact(&line)).collect();
+    let status = cargo.wait().map_err(|e| format!("cargo: {e}"))?;
+    binaries.sort_by(|a, b| a.name.cmp(&b.name));
+    if status.success() { Ok(binaries) } else { Err(format!("the tests do not compile ({status})")) }
+}
+
+/// The test binary that a line of Cargo's messages is about.
+fn artifact(line: &str) -> Option<Binary> {
+    let message: Value = serde_json::from_str(line).ok()?;
+    if message["reason"] != "compiler-artifact" || message["profile"]["test"] != true {
+        return None;
+    }
+    let path = PathBuf::from(message["executable"].as_str()?);
+    let folder = Path::new(message["manifest_path"].as_str()?).parent()?.to_owned();
+    let crate_name = folder.file_name()?.to_str()?.to_owned();
+    let target = &message["target"];
+    let name = match target["kind"][0].as_str()? {
+        "test" => format!("{crate_name} {}", target["name"].as_str()?),
+        "bin" => format!("{crate_name} main"),
+        _ => crate_name,
+    };
+    Some(Binary { name, path, folder, prefix: Vec::new() })
+}
+
+impl Binary {
+    /// The same, run on these CPUs alone.
+    pub(crate) fn on_cpus(&self, cpus: &str) -> Self {
+        Self { prefix: vec!["taskset".into(), "-c".into(), cpus.into()], ..self.clone() }
+    }
+
+    fn command(&self) -> Command {
+        let mut words = self.prefix.iter().map(PathBuf::from).chain([self.path.clone()]);
+        let mut command = Command::new(words.next().unwrap_or_default());
+        command
+            .args(words)
+            .current_dir(&self.folder)
+            .env("CARGO_MANIFEST_DIR", &self.folder)
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// The names of its tests.
+    ///
+    /// # Errors
+    /// When it does not run.
+    pub(crate) fn tests(&self) -> Result<Vec<String>, String> {
+        let listed = self.command().args(["--list", "--format", "terse"]).output();
+        let listed = listed.map_err(|e| format!("{}: {e}", self.path.display()))?;
+        let text = String::from_utf8_lossy(&listed.stdout).into_owned();
+        Ok(text.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
+    }
+
+    /// Runs all its tests, as many at once as there are CPUs: what became of each, what was printed, how it ended.
+    ///
+    /// # Errors
+    /// When it does not run.
+    pub(crate) fn run_all(&self) -> Result<(Outcomes, String, ExitStatus), String> {
+        let ran = self
+            .command()
+            .args(["-Z", "unstable-options", "--report-time"])
+            .env("RUSTC_BOOTSTRAP", "1")
+            .output()
+            .map_err(|e| format!("{}: {e}", self.path.display()))?;
+        let text =
+            format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+        let named = |(test, outcome)| (format!("{} {test}", self.name), outcome);
+        Ok((text.lines().filter_map(outcome).map(named).collect(), text, ran.status))
+    }
+
+    /// Runs one test by itself: what became of it, and what it printed.
+    ///
+    /// # Errors
+    /// When it does not run.
+    pub(crate) fn run_one(&self, test: &str) -> Result<(Outcome, String), String> {
+        let begun = Instant::now();
+        let ran = self.command().args(["--exact", test]).output();
+        let ran = ran.map_err(|e| format!("{}: {e}", self.path.display()))?;
+        let took = begun.elapsed();
+        Ok((
+            Outcome { passed: ran.status.success(), took },
+            String::from_utf8_lossy(&ran.stdout).into_owned(),
+        ))
+    }
+}
+
+/// What a line such as `test pace::a_name ... ok <0.003s>` says.
+fn outcome(line: &str) -> Option<(String, Outcome)> {
+    let (test, rest) = line.strip_prefix("test ")?.split_once(" ... ")?;
+    let passed = match rest.split_whitespace().next()? {
+        "ok" => true,
+        "FAILED" => false,
+        _ => return None,
+    };
+    let seconds =
+        rest.split(['<', '>']).nth(1).and_then(|s| s.strip_suffix('s')?.parse().ok()).unwrap_or(0.0);
+    // A test that must panic is marked so in its name.
+    let test = test.strip_suffix(" - should panic").unwrap_or(test);
+    Some((test.to_owned(), Outcome { passed, took: Duration::from_secs_f64(seconds) }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lines_of_a_test_binary_are_read() {
+        let (name, passed) = outcome("test pace::even ... ok <0.250s>").unwrap();
+        assert_eq!(
+            (name.as_str(), passed.passed, passed.took),
+            ("pace::even", true, Duration::from_millis(250))
+        );
+        let (name, failed) = outcome("test a - should panic ... FAILED <1.000s>").unwrap();
+        assert_eq!((name.as_str(), failed.passed, failed.took), ("a", false, Duration::from_secs(1)));
+        assert!(outcome("test b ... ignored").is_none() && outcome("running 3 tests").is_none());
+    }
+
+    #[test]
+    fn cargos_messages_name_the_test_binaries() {
+        let line = r#"{"reason":"compiler-artifact","manifest_path":"/p/crates/load/Cargo.toml","executable":"/t/engine-1",
+            "profile":{"test":true},"target":{"kind":["test"],"name":"engine"}}"#;
+        let binary = artifact(line).unwrap();
+        assert_eq!(
+            (binary.name.as_str(), binary.folder.as_path()),
+            ("load engine", Path::new("/p/crates/load"))
+        );
+        assert!(artifact(&line.replace("\"test\":true", "\"test\":false")).is_none());
+    }
+}

@@ -40,6 +40,36 @@ pub(super) enum Service {
     Queue { low_ns: u64, high_ns: u64 },
     /// Nothing for the first part of every period of the schedule, then all at once, each in `service_ns`.
     Silence { silent_ns: u64, period_ns: u64, service_ns: u64 },
+    /// The k-th request that is whole at the server as long as these say, all at once.
+    Known(Delays),
+}
+
+/// Delays of a known distribution, of which each is known too: the k-th, from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Delays {
+    /// One in `every` takes `rare_ns`, the others `usual_ns`.
+    Bimodal { usual_ns: u64, rare_ns: u64, every: u64 },
+    /// Exponential with this mean: of each `count` requests one takes the middle of each `count`-th of the
+    /// distribution. They take them in steps of `step`, which has no divisor in common with `count`.
+    Exponential { mean_ns: u64, count: u64, step: u64 },
+}
+
+impl Delays {
+    pub(super) fn of(self, k: u64) -> u64 {
+        match self {
+            Delays::Bimodal { usual_ns, rare_ns, every } => {
+                if k % every == every / 2 {
+                    rare_ns
+                } else {
+                    usual_ns
+                }
+            }
+            Delays::Exponential { mean_ns, count, step } => {
+                let share = ((k % count * step % count) as f64 + 0.5) / count as f64;
+                (-(1.0 - share).ln() * mean_ns as f64).round() as u64
+            }
+        }
+    }
 }
 
 /// The kernel's receive stamps.

@@ -68,7 +68,9 @@ impl World {
                 let phase = at_ns.saturating_sub(self.truth.start_ns) % period_ns;
                 at_ns + silent_ns.saturating_sub(phase) + service_ns
             }
+            Service::Known(delays) => at_ns + delays.of(self.served),
         };
+        self.served += 1;
         if deed == Deed::Slow {
             begin += self.truth.timeout_ns + self.chance.between(0, self.truth.timeout_ns);
         }

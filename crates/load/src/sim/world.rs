@@ -67,6 +67,8 @@ pub(super) struct World {
     /// Which of them is next, where there is a list.
     pub(super) turns: Option<Turns>,
     pub(super) list: Option<TargetList>,
+    /// Requests that the server has looked at.
+    pub(super) served: u64,
     /// When the one server of [`super::nature::Service::Queue`] is free.
     pub(super) server_free_ns: u64,
     pub(super) unstamped: Option<Unstamped>,
@@ -107,6 +109,7 @@ impl World {
             requests,
             turns: None,
             list: None,
+            served: 0,
             server_free_ns: 0,
             unstamped: None,
             truth,

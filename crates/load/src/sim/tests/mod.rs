@@ -2,14 +2,34 @@
 
 mod ends;
 mod failures;
+mod known;
 mod pipelines;
+mod queue;
 mod stages;
+mod stalls;
 mod times;
 
+use std::time::Duration;
+
 use crate::measurement::{Durations, empty_histogram};
+use crate::pace::Rate;
+use crate::plan::Arrivals;
+
+use super::Case;
+use super::nature::Nature;
 
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000_000_000;
+
+/// An open load of `rate` per second for two seconds.
+fn open(nature: Nature, rate: f64, connections: u32) -> Case {
+    let mut case = Case::closed(nature);
+    case.plan.arrivals = Arrivals::Constant(Rate::per_s(rate).unwrap());
+    case.plan.connections = connections;
+    case.plan.timeout = Duration::from_secs(100);
+    case.plan.stop.duration = Some(Duration::from_secs(2));
+    case
+}
 
 /// The histogram of exactly these values.
 fn histogram(values: impl IntoIterator<Item = u64>) -> Durations {

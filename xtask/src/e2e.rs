@@ -2,11 +2,17 @@
 //!
 //! With `YES=1` a part of the catalogue, another each day, is installed first and must keep
 //! the contract; without, those that are installed are checked.
+//!
+//! No verdict depends on how fast or how quiet the machine is, so that two lanes of work run at once.
 
 use std::env;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -14,12 +20,45 @@ use super::{replication, rotation};
 
 /// A short run of the quickstart experiment must rank at least so many servers where all are installed.
 const RANKED_MIN: usize = 8;
+/// What a slow machine can bring about by itself; any other failed request is the server's or Prony's.
+const FOR_TIME: [&str; 2] = ["connect_timeout", "request_timeout"];
 
+/// A name, and what is done.
+type Step = (&'static str, fn(&mut Run));
+/// Work that needs apt's lock, and that needs the browser: neither waits for the other.
+const LANES: [&[Step]; 2] = [
+    &[
+        ("the generated pages", |run| {
+            let result = super::docs::check(&run.root);
+            run.count("the generated pages are the binary's", result);
+        }),
+        ("today's servers", Run::todays_part),
+        ("the installed servers", |run| {
+            run.check(
+                "every installed server keeps the contract",
+                &["servers", "check", "--all"],
+                |_| Ok(()),
+            );
+        }),
+        ("quickstart", Run::quickstart),
+        ("a published comparison", Run::replication),
+        ("a full disk", Run::full_disk),
+    ],
+    &[
+        ("the web page in a browser", |run| run.task("web")),
+        ("servers in containers", |run| run.task("containers")),
+    ],
+];
+
+/// A step as it is done: its lines are printed at its end.
 struct Run {
+    root: PathBuf,
     binary: PathBuf,
     folder: PathBuf,
-    passed: u32,
-    failed: u32,
+    install: bool,
+    text: String,
+    passed: usize,
+    failed: usize,
 }
 
 /// Runs all checks.
@@ -27,29 +66,56 @@ struct Run {
 /// # Errors
 /// When one fails.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
-    let install =
-        env::var("YES").is_ok_and(|yes| !yes.is_empty()) || env::var("CI").is_ok_and(|ci| ci == "true");
+    let begun = Instant::now();
     let folder = root.join("target/e2e");
     fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    let mut run = Run { binary: root.join("target/release/prony"), folder, passed: 0, failed: 0 };
-    run.count("the generated pages are the binary's", super::docs::check(root));
     let units_before = enabled_units();
-    if install {
-        run.todays_part();
-    }
-    run.check("every installed server keeps the contract", &["servers", "check", "--all"], |_| Ok(()));
-    run.quickstart(if install { RANKED_MIN } else { 1 });
-    run.replication(root);
-    run.full_disk();
-    run.containers(root);
-    run.count("the web page in a browser", crate::web::run(root));
+    let done = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for lane in LANES {
+            let (done, folder) = (&done, &folder);
+            scope.spawn(move || {
+                for (name, step) in lane {
+                    let begun = Instant::now();
+                    let mut run = Run::new(root, folder);
+                    step(&mut run);
+                    let took = begun.elapsed();
+                    let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+                    println!("\n{name}, {:.0} s:\n{}", took.as_secs_f64(), run.text.trim_end());
+                    done.push((took, *name, run.passed, run.failed));
+                }
+            });
+        }
+    });
+    let mut done: Vec<(Duration, &str, usize, usize)> =
+        done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut last = Run::new(root, &folder);
     let units_after = enabled_units();
-    run.count(
-        "no service was enabled",
-        if units_before == units_after { Ok(()) } else { Err(format!("{units_after:?}")) },
-    );
-    println!("{} passed, {} failed", run.passed, run.failed);
-    if run.failed > 0 { Err("end-to-end checks failed".to_owned()) } else { Ok(()) }
+    let same = if units_before == units_after { Ok(()) } else { Err(format!("{units_after:?}")) };
+    last.count("no service was enabled", same);
+    println!("\n{}\nWhat took longest, in two lanes:", last.text.trim_end());
+    done.sort_by_key(|(took, ..)| std::cmp::Reverse(*took));
+    for (took, name, ..) in &done {
+        println!("{:6.1} s  {name}", took.as_secs_f64());
+    }
+    let passed = last.passed + done.iter().map(|(.., passed, _)| passed).sum::<usize>();
+    let failed = last.failed + done.iter().map(|(.., failed)| failed).sum::<usize>();
+    println!("\nIn {:.0} s:\n{passed} passed, {failed} failed", begun.elapsed().as_secs_f64());
+    if failed > 0 { Err("end-to-end checks failed".to_owned()) } else { Ok(()) }
+}
+
+/// Of all trials of a run log: statuses and failures that no slowness explains.
+fn wrong_answers(log: &Path) -> Result<Vec<String>, String> {
+    let text = fs::read_to_string(log).map_err(|e| format!("{}: {e}", log.display()))?;
+    let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let wrong = lines.filter(|line| line["type"] == "result").flat_map(|line| {
+        let keys = |what: &str| line["trial"][what].as_object().cloned().unwrap_or_default();
+        let statuses = keys("status").into_iter().filter(|(status, _)| status != "200");
+        let errors = keys("errors").into_iter().filter(|(kind, _)| !FOR_TIME.contains(&kind.as_str()));
+        let named = |(what, count)| format!("{}: {what}: {count}", line["candidate"]);
+        statuses.chain(errors).map(named).collect::<Vec<_>>()
+    });
+    Ok(wrong.collect())
 }
 
 fn nothing_to_do(out: &str) -> Result<(), String> {
@@ -72,18 +138,34 @@ fn enabled_units() -> Vec<PathBuf> {
 }
 
 impl Run {
+    fn new(root: &Path, folder: &Path) -> Self {
+        Run {
+            root: root.to_owned(),
+            binary: root.join("target/release/prony"),
+            folder: folder.to_owned(),
+            install: env::var("YES").is_ok_and(|yes| !yes.is_empty())
+                || env::var("CI").is_ok_and(|ci| ci == "true"),
+            text: String::new(),
+            passed: 0,
+            failed: 0,
+        }
+    }
+
     /// Installs the servers whose turn it is, and holds each against the contract.
     fn todays_part(&mut self) {
+        if !self.install {
+            return self.say("skipped: YES=1 installs them");
+        }
         let listed = self.prony(&["servers", "list", "--format", "json"]);
         let part = match listed.and_then(|text| rotation::of_today(&text)) {
             Ok(part) => part,
             Err(why) => return self.count("the catalogue is listed", Err(why)),
         };
         for (name, why) in &part.left_out {
-            println!("skipped {name}: {why}");
+            self.say(&format!("skipped {name}: {why}"));
         }
         let names: Vec<&str> = part.servers.iter().map(String::as_str).collect();
-        println!("today's servers: {}", names.join(" "));
+        self.say(&format!("today's: {}", names.join(" ")));
         let install = [&["servers", "install", "--yes"], &names[..]].concat();
         self.check("today's servers are installed", &install, |_| Ok(()));
         self.check("a second installation has nothing to do", &install, nothing_to_do);
@@ -91,25 +173,36 @@ impl Run {
         self.check("today's servers keep the contract", &check, |_| Ok(()));
     }
 
-    fn containers(&mut self, root: &Path) {
-        match super::containers::checks(root) {
-            Ok(super::containers::Outcome::Skipped(why)) => println!("skipped containers: {why}"),
-            Ok(super::containers::Outcome::Ran(results)) => {
-                results.into_iter().for_each(|(name, result)| self.count(name, result));
-            }
-            Err(why) => self.count("containers", Err(why)),
+    /// Another task of this program, whose checks are lines that begin with `ok` or `FAILED`.
+    fn task(&mut self, name: &str) {
+        let ran = env::current_exe().and_then(|own| self.in_folder(Command::new(own).arg(name)).output());
+        let ran = match ran {
+            Ok(ran) => ran,
+            Err(why) => return self.count(name, Err(why.to_string())),
+        };
+        let text = String::from_utf8_lossy(&ran.stdout).into_owned();
+        self.say(text.trim_end());
+        self.passed += text.lines().filter(|line| line.starts_with("ok ")).count();
+        let failed = text.lines().filter(|line| line.starts_with("FAILED ")).count();
+        self.failed += failed;
+        if !ran.status.success() && failed == 0 {
+            self.count(name, Err(String::from_utf8_lossy(&ran.stderr).into_owned()));
         }
+    }
+
+    fn say(&mut self, line: &str) {
+        let _ = writeln!(self.text, "{line}"); // a String takes all
     }
 
     fn count(&mut self, name: &str, result: Result<(), String>) {
         match result {
             Ok(()) => {
                 self.passed += 1;
-                println!("ok      {name}");
+                self.say(&format!("ok      {name}"));
             }
             Err(why) => {
                 self.failed += 1;
-                println!("FAILED  {name}: {why}");
+                self.say(&format!("FAILED  {name}: {why}"));
             }
         }
     }
@@ -120,48 +213,64 @@ impl Run {
         self.count(name, result);
     }
 
-    /// Standard output; what it says on stderr is shown as it comes.
+    /// In the lane's folder, and without waiting for the other lane's benches.
+    fn in_folder<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        let turn = self.folder.join(format!("turn-{:?}", thread::current().id()));
+        command.current_dir(&self.folder).env("PRONY_TURN", turn).stdin(Stdio::null())
+    }
+
+    fn output(&self, arguments: &[&str]) -> Result<Output, String> {
+        let output = self.in_folder(Command::new(&self.binary).args(arguments)).output();
+        output.map_err(|e| format!("{}: {e}", self.binary.display()))
+    }
+
+    /// Standard output of a command that must succeed.
     fn prony(&self, arguments: &[&str]) -> Result<String, String> {
-        let output = Command::new(&self.binary)
-            .args(arguments)
-            .current_dir(&self.folder)
-            .stdin(Stdio::null())
-            .stderr(Stdio::inherit())
-            .output()
-            .map_err(|e| format!("{}: {e}", self.binary.display()))?;
-        let out = String::from_utf8_lossy(&output.stdout).into_owned();
+        let output = self.output(arguments)?;
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
         if output.status.success() {
-            return Ok(out);
+            return Ok(text(&output.stdout));
         }
-        Err(format!("prony {} ended with {}:\n{out}", arguments.join(" "), output.status))
+        let said = text(&output.stdout) + &text(&output.stderr);
+        Err(format!("prony {} ended with {}:\n{said}", arguments.join(" "), output.status))
+    }
+
+    /// Whether a bench has anything to run with the servers that are installed.
+    fn runs(&self, line: &[&str]) -> bool {
+        let planned = self.prony(&[line, &["--dry-run"]].concat());
+        planned.is_ok_and(|out| out.lines().any(|line| line.starts_with("runs ")))
     }
 
     /// One block of the quickstart experiment: every trial is measured and no answer is wrong.
-    fn quickstart(&mut self, ranked_min: usize) {
-        let log = self.folder.join("quickstart.jsonl");
+    fn quickstart(&mut self) {
+        let line = ["bench", "quickstart", "--scale", "short", "--blocks", "1"];
+        let ranked_min = if self.install { RANKED_MIN } else { 1 };
+        if !self.install && !self.runs(&line) {
+            return self.say("skipped: none of its servers is installed");
+        }
         // From an earlier run of this task.
-        let _ = fs::remove_file(&log);
+        let _ = fs::remove_file(self.folder.join("quickstart.jsonl"));
         self.check(
             "one block of quickstart is measured",
-            &["bench", "quickstart", "--blocks", "1", "-q", "-o", "quickstart.jsonl"],
+            &[&line[..], &["-q", "-o", "quickstart.jsonl"]].concat(),
             |_| Ok(()),
         );
         let analysis = self.prony(&["report", "quickstart.jsonl", "--format", "json"]);
-        let result =
+        let analysis =
             analysis.and_then(|text| serde_json::from_str::<Value>(&text).map_err(|e| e.to_string()));
-        let result = result.and_then(|analysis| {
+        let result = analysis.and_then(|analysis| {
             let rows = analysis["plans"][0]["rows"].as_array().cloned().unwrap_or_default();
             let measured = rows
                 .iter()
                 .filter(|r| r["requests_per_s"]["point"].as_f64().is_some_and(|v| v > 0.0))
                 .count();
-            let failed: u64 = rows.iter().filter_map(|r| r["failed"].as_u64()).sum();
-            if measured < ranked_min || failed > 0 {
-                return Err(format!("{measured} servers measured, {failed} requests failed"));
+            let wrong = wrong_answers(&self.folder.join("quickstart.jsonl"))?;
+            if measured < ranked_min || !wrong.is_empty() {
+                return Err(format!("{measured} servers measured; wrong: {wrong:?}"));
             }
             Ok(())
         });
-        self.count("its report ranks the servers and counts no failure", result);
+        self.count("its report ranks the servers and has no wrong answer", result);
         let page = fs::read_to_string(self.folder.join("quickstart.html")).unwrap_or_default();
         let alone =
             !page.contains("src=\"http") && !page.contains("href=\"http") && page.contains("prony.page/1");
@@ -172,18 +281,17 @@ impl Run {
     }
 
     /// One block of a published comparison, shortened: what is installed is measured, the rest is skipped by name.
-    fn replication(&mut self, root: &Path) {
+    fn replication(&mut self) {
         let line = ["bench", replication::EXPERIMENT, "--scale", "short", "--blocks", "1", "--only"];
         let line = [&line[..], &[replication::PLAN]].concat();
-        let installed = self.prony(&[&line[..], &["--dry-run"]].concat());
-        if !installed.is_ok_and(|out| out.lines().any(|line| line.starts_with("runs "))) {
-            println!("skipped a published comparison: none of its servers is installed");
-            return;
+        if !self.runs(&line) {
+            return self.say("skipped: none of its servers is installed");
         }
         let _ = fs::remove_file(self.folder.join("published.jsonl"));
         let result = self.prony(&[&line[..], &["-q", "-o", "published.jsonl"]].concat()).and_then(|_| {
             let report = |format| self.prony(&["report", "published.jsonl", "--format", format]);
-            replication::is_whole(&replication::candidates(root)?, &report("json")?, &report("markdown")?)
+            let candidates = replication::candidates(&self.root)?;
+            replication::is_whole(&candidates, &report("json")?, &report("markdown")?)
         });
         self.count("a published comparison has the source's figures, and names whom it skipped", result);
     }
@@ -202,26 +310,12 @@ impl Run {
             .status()
             .is_ok_and(|s| s.success());
         if !mounted {
-            println!("skipped a full disk: a small file system could not be mounted here");
-            return;
+            return self.say("skipped: a small file system could not be mounted here");
         }
         let candidate = format!("one={} target --port {{port}}", self.binary.display());
-        let line = [
-            "bench",
-            "--candidate",
-            &candidate,
-            "-d",
-            "300ms",
-            "--warmup",
-            "0",
-            "--blocks",
-            "40",
-            "-o",
-            "small-disk/r.jsonl",
-        ];
-        let ended =
-            Command::new(&self.binary).args(line).current_dir(&self.folder).stdin(Stdio::null()).output();
-        let result = ended.map_err(|e| e.to_string()).and_then(|ended| {
+        // A trial's record has some kilobytes: the disk is full long before the blocks are done.
+        let line = ["bench", "--candidate", &candidate, "-d", "200ms", "--warmup", "0", "--blocks", "500"];
+        let result = self.output(&[&line[..], &["-o", "small-disk/r.jsonl"]].concat()).and_then(|ended| {
             let said = String::from_utf8_lossy(&ended.stderr).into_owned();
             let readable = self.prony(&["report", "small-disk/r.jsonl"])?;
             let sentence = said.contains("No space left") && said.contains("--resume");

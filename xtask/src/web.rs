@@ -13,9 +13,8 @@ use crate::web_data;
 
 /// Trials of the synthetic run log.
 const MANY: u64 = 1_000;
-/// Its report's target on a quiet machine; what is asserted everywhere is five times that.
+/// What its report takes on a quiet machine, to be looked at and not asserted.
 const REPORT_TARGET_MS: u128 = 2_000;
-const REPORT_MAX_MS: u128 = 5 * REPORT_TARGET_MS;
 /// The page beside its data.
 const PAGE_MAX_BYTES: u64 = 1_000_000;
 
@@ -32,12 +31,16 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     };
     fs::create_dir_all(&web.folder).map_err(|e| format!("{}: {e}", web.folder.display()))?;
     web.unit_tests()?;
+    let model = web_data::model(&web)?;
     web.experiment()?;
+    web_data::experiment(&web.folder, &model)?;
     web.loads()?;
+    web_data::loads(&web.folder, &model)?;
     web.many()?;
-    web_data::knees(&web)?;
+    web_data::knees(&web.folder, &model)?;
     web_data::history(&web.folder)?;
-    web_data::duet(&web)?;
+    web.duet()?;
+    web_data::duet(&web.folder)?;
     for name in ["experiment", "loads", "ramp", "knees", "duet"] {
         web.report(name)?;
     }
@@ -52,10 +55,15 @@ pub(crate) struct Web {
     root: PathBuf,
 }
 
+/// Runs a command, whose output is of interest where it fails.
 fn done(command: &mut Command) -> Result<(), String> {
     let shown = format!("{command:?}");
-    let status = command.stdin(Stdio::null()).status().map_err(|e| format!("{shown}: {e}"))?;
-    if status.success() { Ok(()) } else { Err(format!("{shown} ended with {status}")) }
+    let ran = command.stdin(Stdio::null()).output().map_err(|e| format!("{shown}: {e}"))?;
+    if ran.status.success() {
+        return Ok(());
+    }
+    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    Err(format!("{shown} ended with {}:\n{}{}", ran.status, text(&ran.stdout), text(&ran.stderr)))
 }
 
 impl Web {
@@ -97,7 +105,7 @@ impl Web {
         let experiment = "schema = \"prony.experiment/1\"\ntitle = \"Three alike, for the page\"\n\
             published = \"published.toml\"\n\
             candidates = [\"first\", \"second\", \"third\"]\nbaseline = \"first\"\nroute = \"text\"\nserver_cores = 1\n\
-            blocks = 3\nseed = 1\n[load]\nduration = \"1s\"\nwarmup = \"100ms\"\n[[plan]]\nconnections = [4, 16]\n\
+            blocks = 3\nseed = 1\n[load]\nduration = \"200ms\"\nwarmup = \"0s\"\n[[plan]]\nconnections = [4, 16]\n\
             [[plan]]\nconnections = 20\nrate = [\"1k\", \"3k\"]\n";
         fs::write(self.folder.join("three.toml"), experiment).map_err(|e| e.to_string())?;
         fs::write(self.folder.join("published.toml"), web_data::PUBLISHED).map_err(|e| e.to_string())?;
@@ -107,11 +115,27 @@ impl Web {
     /// Loads at several rates, and a ramp of connections.
     fn loads(&self) -> Result<(), String> {
         let _ = fs::remove_file(self.folder.join("loads.jsonl"));
-        let _ = fs::remove_file(self.folder.join("ramp.jsonl"));
         for rate in ["500", "2k", "4k"] {
-            self.prony(&["load", "-R", rate, "-d", "3s", "--warmup", "100ms", "-q", "-o", "loads.jsonl"])?;
+            self.prony(&["load", "-R", rate, "-d", "200ms", "--warmup", "0", "-q", "-o", "loads.jsonl"])?;
         }
-        self.prony(&["load", "--stage", "3s:60c", "--stage", "2s:10c", "-q", "-o", "ramp.jsonl"])
+        self.load("ramp", &["--stage", "3s:60c", "--stage", "2s:10c"])
+    }
+
+    /// One load, in a run log of its own.
+    pub(crate) fn load(&self, name: &str, words: &[&str]) -> Result<(), String> {
+        let log = format!("{name}.jsonl");
+        let _ = fs::remove_file(self.folder.join(&log)); // from an earlier run of this task
+        self.prony(&[&["load", "-q", "-o", &log], words].concat())
+    }
+
+    /// Two at once.
+    fn duet(&self) -> Result<(), String> {
+        let _ = fs::remove_file(self.folder.join("duet.jsonl"));
+        let candidate = |name| format!("{name}={} target --port {{port}}", self.prony.display());
+        let (base, head) = (candidate("base"), candidate("head"));
+        let load = ["-R", "500", "-c", "32", "-d", "200ms", "--warmup", "0", "--blocks", "3"];
+        let words = ["bench", "--duet", "--candidate", &base, "--candidate", &head, "-q", "-o", "duet.jsonl"];
+        self.prony(&[&words[..], &load].concat())
     }
 
     /// A run log of a thousand trials: those of the experiment again and again, in further blocks.
@@ -150,7 +174,7 @@ impl Web {
         self.prony(&["report", &format!("{name}.jsonl"), "--format", "html", "-o", &format!("{name}.html")])?;
         let took = started.elapsed().as_millis();
         println!("report of {name}: {took} ms");
-        if took > REPORT_MAX_MS { Err(format!("the report of {name} took {took} ms")) } else { Ok(took) }
+        Ok(took)
     }
 
     /// What a report of many trials took and weighs, and the page without its data.
@@ -168,13 +192,11 @@ impl Web {
         if page > PAGE_MAX_BYTES { Err(format!("the page weighs {page} bytes without data")) } else { Ok(()) }
     }
 
+    /// Its lines are printed as they come.
     fn browser(&self) -> Result<(), String> {
-        done(
-            Command::new("node")
-                .arg("e2e/run.mjs")
-                .arg(&self.prony)
-                .arg(&self.folder)
-                .current_dir(self.root.join("web")),
-        )
+        let mut node = Command::new("node");
+        node.arg("e2e/run.mjs").arg(&self.prony).arg(&self.folder).current_dir(self.root.join("web"));
+        let status = node.stdin(Stdio::null()).status().map_err(|e| format!("node: {e}"))?;
+        if status.success() { Ok(()) } else { Err("checks of the web page failed".to_owned()) }
     }
 }

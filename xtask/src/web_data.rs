@@ -1,16 +1,21 @@
-//! What the web page's checks look at beside plain runs: a source to compare with, searches for a capacity
-//! and a folder of runs with a change in it, all of known truth.
+//! What the web page's checks look at beside the live runs: run logs of known content.
+//!
+//! Each log begins as one that the binary wrote of short loads, so that its header, its plans and its candidates are
+//! real. What a slow or a noisy machine could change or leave out is then put into it: all trials are one load of
+//! [`REQUESTS`] requests, however long these took, with throughputs, verdicts and samples that are made up.
 
 use std::fmt::Write as _;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
 use crate::web::Web;
 
-/// A source that printed figures of the three candidates: the first conclusion holds and the second fails by
-/// factors that no noise bridges; the third is about somebody who did not run.
+/// A source that printed figures of the three candidates: the first conclusion holds and the second fails
+/// by factors of thousands; the third is about somebody who did not run.
 pub(crate) const PUBLISHED: &str = "schema = \"prony.published/1\"\nsource = \"Three servers, as somebody else saw them, 2020\"\n\
     method = \"by hand, one run each\"\n\
     [[row]]\nname = \"one\"\ncandidate = \"first\"\nconnections = 4\nrequests_per_s = 10000\np99_ms = 2\n\
@@ -21,71 +26,232 @@ pub(crate) const PUBLISHED: &str = "schema = \"prony.published/1\"\nsource = \"T
     [[conclusion]]\ntext = \"The second carries five thousand times what the first does\"\nclaim = \"throughput(second) > 5000 * throughput(first)\"\nat = { connections = 4 }\n\
     [[conclusion]]\ntext = \"The fourth is the slowest of all\"\nclaim = \"throughput(fourth) < throughput(first)\"\n";
 
+/// So many have a p99, of which 100 are needed beyond it; answered after 2 ms on eight connections, they last for 3 s.
+const REQUESTS: u32 = 12_000;
 /// The capacity of the slower of two, requests per second; the other has twice as much.
-const SLOW_PER_S: u32 = 1_500;
+const SLOW_PER_S: f64 = 1_500.0;
 /// Runs of the history.
 const RUNS: u64 = 12;
 /// The first run in which the second candidate carries a fifth less.
 const WORSE_FROM: u64 = 7;
 
-/// Two servers of known capacity: searches with two numbers of connections, shares of what is found, and a
-/// ramp. A second block is made of the first, with each capacity 2 % higher.
-pub(crate) fn knees(web: &Web) -> Result<(), String> {
-    let text = |e: std::io::Error| e.to_string();
-    for (name, capacity) in [("slow", SLOW_PER_S), ("quick", 2 * SLOW_PER_S)] {
-        let folder = web.folder.join("servers").join(name);
-        fs::create_dir_all(&folder).map_err(text)?;
-        let recipe = format!(
-            "schema = \"prony.server/1\"\ntitle = \"{name}\"\nlanguage = \"Rust\"\nkind = \"runtime\"\nroutes = [\"text\"]\n\
-             processes = \"single\"\nkeepalive = true\n[start]\ncommand = [\"{}\", \"target\", \"--port\", \"{{port}}\", \
-             \"--capacity\", \"{capacity}/s\"]\n[[check]]\nrequest = \"GET /\"\nstatus = 200\n",
-            web.prony.display()
-        );
-        fs::write(folder.join("server.toml"), recipe).map_err(text)?;
-    }
-    let experiment = "schema = \"prony.experiment/1\"\ntitle = \"Where two break\"\n\
-        candidates = [\"slow\", \"quick\"]\nbaseline = \"slow\"\nroute = \"text\"\nserver_cores = 1\n\
-        blocks = 1\nseed = 3\n[load]\nduration = \"1s\"\nwarmup = \"200ms\"\n\
-        [[plan]]\nname = \"knee\"\nconnections = [8, 20]\ncapacity = \"p50<50ms\"\nduration = \"200ms\"\n\
-        [[plan]]\nname = \"stress\"\nconnections = 20\nrate = [\"50%\", \"90%\", \"120%\"]\nof = \"slow knee\"\n\
-        [[plan]]\nname = \"ramp\"\nstages = [\"2s:30c\", \"1s:5c\"]\n";
-    fs::write(web.folder.join("knees.toml"), experiment).map_err(text)?;
-    let _ = fs::remove_file(web.folder.join("knees-once.jsonl")); // from an earlier run of this task
-    web.prony(&["bench", "knees.toml", "--servers", "servers", "-q", "-o", "knees-once.jsonl"])?;
-    twice(&web.folder)
+/// A trial of a server and a load that are the same whatever the machine: what the others are made of.
+pub(crate) fn model(web: &Web) -> Result<Value, String> {
+    let mut target = Command::new(&web.prony)
+        .args(["target", "--port", "0", "--delay", "2ms"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|e| format!("prony target: {e}"))?;
+    let mut said = String::new();
+    let read = target.stdout.take().map(|out| BufReader::new(out).read_line(&mut said));
+    let url = said.split_whitespace().find(|word| word.starts_with("http://"));
+    let requests = REQUESTS.to_string();
+    let done = match url {
+        Some(url) => web.load("model", &[url, "-n", &requests, "-c", "8", "--warmup", "0"]),
+        None => Err(format!("prony target said {said:?} ({read:?})")),
+    };
+    let _ = target.kill();
+    let _ = target.wait();
+    done?;
+    let all = lines(&web.folder.join("model.jsonl"))?;
+    let mut trial = results(&all).next().ok_or("the model has no trial")?["trial"].clone();
+    trial["outcome"] = json!("carried");
+    trial["verdict"] = json!({ "validity": "valid", "reasons": [] });
+    let mut columns = sampled();
+    columns["process_cpu_ns"] = columns["cpu_ns"].clone();
+    columns["worker_cpu_ns"] = json!([columns["cpu_ns"]]);
+    trial["client"]["columns"] = columns;
+    Ok(trial)
 }
 
-/// Two that answer after 2 and after 20 ms, at once and at one rate: the second is slower, and carries as much.
-pub(crate) fn duet(web: &Web) -> Result<(), String> {
-    let _ = fs::remove_file(web.folder.join("duet.jsonl")); // from an earlier run of this task
-    let candidate =
-        |name: &str, ms: u32| format!("{name}={} target --port {{port}} --delay {ms}ms", web.prony.display());
-    web.prony(&[
-        "bench",
-        "--duet",
-        "--candidate",
-        &candidate("base", 2),
-        "--candidate",
-        &candidate("head", 20),
-        "-R",
-        "500",
-        "-c",
-        "32",
-        "-d",
-        "3s",
-        "--warmup",
-        "200ms",
-        "--blocks",
-        "3",
-        "-q",
-        "-o",
-        "duet.jsonl",
-    ])
+/// Samples of 3 s, ten a second.
+fn sampled() -> Value {
+    let each = |of: fn(u64) -> u64| (0..=30).map(of).collect::<Vec<u64>>();
+    json!({
+        "at_ns": each(|i| i * 100_000_000),
+        "cpu_ns": each(|i| i * 40_000_000),
+        "rss_bytes": each(|i| 14_000_000 + i * 4_096),
+        "cores": [0, 1],
+        "core_busy_ns": [each(|i| i * 50_000_000), each(|i| i * 90_000_000)],
+    })
+}
+
+/// A result with the model in the place of its trial, under its own plan and with this throughput.
+fn made(result: &Value, model: &Value, per_s: f64) -> Value {
+    let mut line = result.clone();
+    let plan = line["trial"]["plan"].take();
+    line["trial"] = model.clone();
+    let trial = &mut line["trial"];
+    trial["throughput"]["bound"] = json!("exact");
+    trial["throughput"]["offered_per_s"] = plan["rate_per_s"].clone();
+    trial["throughput"]["requests_per_s"] =
+        json!({ "point": per_s, "ci_low": per_s * 0.99, "ci_high": per_s * 1.01, "n": 16 });
+    trial["plan"] = plan;
+    if !line["server"].is_null() {
+        line["server"]["columns"] = sampled();
+    }
+    line
+}
+
+/// The experiment's throughputs: each candidate a tenth above the one before, each block a hundredth. Its first trial is
+/// suspect, for a reason.
+pub(crate) fn experiment(folder: &Path, model: &Value) -> Result<(), String> {
+    change(&folder.join("experiment.jsonl"), |line| {
+        let place = ["first", "second", "third"].iter().position(|name| line["candidate"] == *name);
+        let block = line["block"].as_f64().unwrap_or(0.0);
+        let most = line["trial"]["plan"]["rate_per_s"].as_f64().unwrap_or(10_000.0);
+        let mut line =
+            made(line, model, most * 0.1 * (8 + place.unwrap_or(0)) as f64 * (1.0 + block / 100.0));
+        if line["index"] == 0 {
+            line["trial"]["verdict"] = json!({ "validity": "suspect", "reasons": [{
+                "code": "host_noisy", "affects": ["throughput", "response", "service"], "effect": "suspect",
+                "detail": "the hypervisor took 9 % of the window", "advice": "Stop other programs.",
+            }] });
+        }
+        line
+    })
+}
+
+/// Loads at several rates, each of which was carried.
+pub(crate) fn loads(folder: &Path, model: &Value) -> Result<(), String> {
+    change(&folder.join("loads.jsonl"), |line| {
+        made(line, model, line["trial"]["plan"]["rate_per_s"].as_f64().unwrap_or(1.0))
+    })
+}
+
+/// One of a duet carries a fifth less than the other, in every block.
+pub(crate) fn duet(folder: &Path) -> Result<(), String> {
+    change(&folder.join("duet.jsonl"), |line| {
+        let mut line = line.clone();
+        let block = line["block"].as_f64().unwrap_or(0.0);
+        let trial = &mut line["trial"];
+        trial["verdict"] = json!({ "validity": "valid", "reasons": [] });
+        trial["outcome"] = json!("carried");
+        trial["throughput"]["bound"] = json!("exact");
+        let share = if line["candidate"] == "head" { 0.8 } else { 1.0 };
+        line["trial"]["throughput"]["requests_per_s"]["point"] = json!(500.0 * share * (1.0 + block / 1e3));
+        line
+    })
+}
+
+/// Two servers of known capacity, in two blocks: searches with two numbers of connections, shares of what is found,
+/// and a ramp. The second block's capacity is 2 % higher.
+pub(crate) fn knees(folder: &Path, model: &Value) -> Result<(), String> {
+    let experiment = lines(&folder.join("experiment.jsonl"))?;
+    let ramp = lines(&folder.join("ramp.jsonl"))?;
+    let (header, ramp) = (experiment.first().ok_or("no header")?, results(&ramp).next().ok_or("no ramp")?);
+    let like = results(&experiment).next().ok_or("the experiment has no results")?;
+    let plans = plans_of_knees(&like["trial"]["plan"], &ramp["trial"]["plan"]);
+    let mut all = vec![header.clone()];
+    for (block, place) in [(0, "slow"), (0, "quick"), (1, "slow"), (1, "quick")] {
+        let capacity =
+            SLOW_PER_S * if place == "quick" { 2.0 } else { 1.0 } * (1.0 + 0.02 * f64::from(block));
+        for plan in &plans {
+            let mut line = if plan["name"] == "ramp" {
+                let mut line = ramp.clone();
+                line["server"] = made(like, model, 1.0)["server"].take();
+                line
+            } else {
+                made(like, model, plan["plan"]["rate_per_s"].as_f64().unwrap_or(1.0).min(capacity))
+            };
+            if plan["capacity"].is_string() {
+                line["trial"]["throughput"]["requests_per_s"]["point"] = json!(capacity);
+                line["capacity"] = searched(capacity);
+            }
+            line["trial"]["plan"] = plan["plan"].clone();
+            for (key, value) in [("index", json!(all.len() - 1)), ("block", json!(block))] {
+                line[key] = value;
+            }
+            (line["candidate"], line["plan"]) = (json!(place), plan["name"].clone());
+            all.push(line);
+        }
+    }
+    let places = ["index", "block", "candidate", "plan"];
+    let order =
+        results(&all).map(|l| places.iter().map(|key| ((*key).to_owned(), l[*key].clone())).collect());
+    let order: Vec<Value> = order.map(Value::Object).collect();
+    let header = all.first_mut().ok_or("no header")?;
+    header["candidates"] = ["slow", "quick"]
+        .iter()
+        .map(|name| {
+            let mut candidate = header["candidates"][2].clone();
+            candidate["label"] = json!(name);
+            candidate
+        })
+        .collect();
+    for (key, value) in [
+        ("name", json!("knees")),
+        ("title", json!("Where two break")),
+        ("baseline", json!("slow")),
+        ("blocks", json!(2)),
+        ("plans", json!(plans)),
+        ("order", json!(order)),
+        ("published", Value::Null),
+        ("experiment_toml", Value::Null),
+    ] {
+        header[key] = value;
+    }
+    write_lines(&folder.join("knees.jsonl"), &all)
+}
+
+fn plans_of_knees(model: &Value, ramp: &Value) -> Vec<Value> {
+    let plan = |connections: u32, rate: f64| {
+        let mut plan = model.clone();
+        plan["connections"] = json!(connections);
+        plan["arrivals"] = json!("constant");
+        plan["rate_per_s"] = json!(rate);
+        plan
+    };
+    let mut plans = Vec::new();
+    for connections in [8, 20] {
+        plans.push(json!({ "name": format!("knee-c{connections}"), "group": "knee", "capacity": "p50<50ms",
+            "describe": format!("{connections} connections, capacity at p50<50ms"), "plan": plan(connections, 1.0) }));
+    }
+    for percent in [50, 90, 120] {
+        let share = f64::from(percent) / 100.0;
+        plans.push(json!({ "name": format!("stress-{percent}pct"), "group": "stress",
+            "share": { "share": share, "of": { "candidate": "slow", "plan": "knee" } },
+            "describe": format!("{percent} % of the knee of slow knee"), "plan": plan(20, share * SLOW_PER_S) }));
+    }
+    plans.push(json!({ "name": "ramp", "describe": "a ramp", "plan": ramp }));
+    plans
+}
+
+/// A search that found this capacity: each probe below it was sustained, none above it.
+fn searched(capacity: f64) -> Value {
+    let probe = |share: f64, phase: &str| {
+        let (rate, sustained) = (share * capacity, share <= 1.0);
+        json!({
+            "rate_per_s": rate, "completed_per_s": rate.min(capacity), "sustained": sustained, "phase": phase,
+            "why": if sustained { "sustained" } else { "the backlog grew" }, "duration_ns": 200_000_000,
+            "p50_ns": if sustained { 500_000 } else { 60_000_000 }, "p99_ns": null, "failed_share": 0.0,
+        })
+    };
+    let doubled = [0.25, 0.5, 1.0, 2.0].map(|share| probe(share, "doubling"));
+    let halved = [1.5, 1.25, 1.01].map(|share| probe(share, "bisection"));
+    let probes = [&doubled[..], &halved[..], &[probe(1.0, "confirmation")]].concat();
+    json!({
+        "slo": "p50<50ms, errors<0.1%", "bound": "exact", "confirmed": true, "recovers": true,
+        "capacity_per_s": { "point": capacity, "ci_low": capacity, "ci_high": 1.01 * capacity, "n": 8 },
+        "probes": probes,
+    })
 }
 
 fn lines(path: &Path) -> Result<Vec<Value>, String> {
     let text = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
     Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
+}
+
+fn results(lines: &[Value]) -> impl Iterator<Item = &Value> {
+    lines.iter().filter(|line| line["type"] == "result")
+}
+
+/// Changes the results of a run log.
+fn change(path: &Path, mut to: impl FnMut(&Value) -> Value) -> Result<(), String> {
+    let mut all = lines(path)?;
+    all.iter_mut().filter(|line| line["type"] == "result").for_each(|line| *line = to(line));
+    write_lines(path, &all)
 }
 
 fn write_lines(path: &Path, lines: &[Value]) -> Result<(), String> {
@@ -94,29 +260,6 @@ fn write_lines(path: &Path, lines: &[Value]) -> Result<(), String> {
         let _ = writeln!(text, "{line}"); // a String takes all
     }
     fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))
-}
-
-fn twice(folder: &Path) -> Result<(), String> {
-    let mut all = lines(&folder.join("knees-once.jsonl"))?;
-    let header = all.first_mut().ok_or("the knees' run log is empty")?;
-    let once = header["order"].as_array().cloned().unwrap_or_default();
-    let count = once.len() as u64;
-    let again = |line: &Value| {
-        let mut line = line.clone();
-        line["block"] = json!(1);
-        line["index"] = json!(line["index"].as_u64().unwrap_or(0) + count);
-        if let Some(found) = line.pointer_mut("/capacity/capacity_per_s") {
-            for end in ["point", "ci_low", "ci_high"] {
-                found[end] = found[end].as_f64().map_or(Value::Null, |rate| json!(rate * 1.02));
-            }
-        }
-        line
-    };
-    header["order"] = once.iter().cloned().chain(once.iter().map(again)).collect();
-    header["blocks"] = json!(2);
-    let more: Vec<Value> = all.iter().filter(|line| line["type"] == "result").map(again).collect();
-    all.extend(more);
-    write_lines(&folder.join("knees.jsonl"), &all)
 }
 
 /// A run a day, all made of the experiment's: from [`WORSE_FROM`] on the second candidate carries a fifth
@@ -137,8 +280,7 @@ pub(crate) fn history(folder: &Path) -> Result<(), String> {
             let worse = line["candidate"] == "second" && day >= WORSE_FROM;
             let factor = (if worse { 0.8 } else { 1.0 }) * (1.0 + (day % 3) as f64 / 1e3);
             let trial = &mut line["trial"];
-            trial["verdict"]["validity"] = json!("valid");
-            trial["throughput"]["bound"] = json!("exact");
+            trial["verdict"] = json!({ "validity": "valid", "reasons": [] });
             let rate = trial["throughput"]["requests_per_s"]["point"].as_f64().unwrap_or(1.0);
             trial["throughput"]["requests_per_s"]["point"] = json!(rate * factor);
         }

@@ -17,8 +17,9 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::web::{Hub, Metrics, Server, Site, UnderWay, Whose};
 
-/// A page that watched has this long to take its report.
-const SEE_OFF: Duration = Duration::from_secs(10);
+/// A page that watched has this long to take its report: a second is enough, but a busy machine's browser and the
+/// server's threads, which run below everything else, may wait for a CPU.
+const SEE_OFF: Duration = Duration::from_secs(120);
 
 /// A run that is watched on a web page, if it is.
 pub(crate) struct Watch {

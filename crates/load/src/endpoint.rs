@@ -108,11 +108,11 @@ mod tests {
         Plan::closed(Target::parse("http://name.invalid/").unwrap())
     }
 
-    /// An address at which nobody listens, and one at which somebody does.
+    /// An address at which nobody listens, and one at which somebody does. They have one port, on two addresses of the
+    /// loopback: while the listener holds it, nobody is given the other.
     fn two() -> (SocketAddr, TcpListener) {
-        let bound = || TcpListener::bind("127.0.0.1:0").unwrap();
-        let (gone, open) = (bound(), bound());
-        (gone.local_addr().unwrap(), open)
+        let open = TcpListener::bind("127.0.0.1:0").unwrap();
+        (SocketAddr::from(([127, 0, 0, 77], open.local_addr().unwrap().port())), open)
     }
 
     #[test]

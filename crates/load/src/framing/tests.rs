@@ -84,6 +84,17 @@ fn read_after(
     Ok(done.map(|(status, reusable, left)| (status, body, reusable, left)))
 }
 
+#[test]
+fn every_legal_answer_is_read_wherever_it_is_cut_in_two() {
+    for case in LEGAL {
+        for at in 0..=case.wire.len() {
+            let (first, rest) = case.wire.as_bytes().split_at(at);
+            let got = read(&mut Framer::new(), &[first, rest]).unwrap();
+            assert_eq!(got, Some((case.status, case.body.as_bytes().to_vec(), case.reusable, 0)), "at {at}");
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn every_legal_answer_is_read_in_any_fragmentation(

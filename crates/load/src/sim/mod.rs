@@ -43,6 +43,7 @@ use crate::control::{Control, Gauge};
 use crate::engine::{shares, turns};
 use crate::error::LoadError;
 use crate::expect::Expected;
+use crate::idle::Idle;
 use crate::measurement::Measurement;
 use crate::merge;
 use crate::plan::{Arrivals, Plan};
@@ -70,6 +71,8 @@ pub(super) struct Case {
     /// When somebody asks for the end, after the workers are told to start.
     stop_after_ns: Option<u64>,
     linger_max: usize,
+    /// Who else has a free connection: nobody, unless a test says so.
+    idle: Arc<Idle>,
 }
 
 /// A case, played.
@@ -87,7 +90,7 @@ impl Case {
         plan.connections = 1;
         plan.warmup = Duration::ZERO;
         plan.stop.duration = Some(Duration::from_secs(1));
-        Case { plan, nature, stop_after_ns: None, linger_max: 8 }
+        Case { plan, nature, stop_after_ns: None, linger_max: 8, idle: Arc::default() }
     }
 
     /// Plays it as the engine does, a worker after the other: they share nothing but the stop.
@@ -190,7 +193,7 @@ impl Hand {
             given_up: AtomicBool::new(false),
             linger_max: case.linger_max,
             control: control.clone(),
-            idle: Arc::default(),
+            idle: Arc::clone(&case.idle),
         });
         let gauge = Arc::new(Gauge::default());
         let mut worker = Worker::new(SimNet::new(&world), shared, gauge, 0, connections, source, turns);

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::LoadError;
@@ -79,7 +80,7 @@ impl Case {
         let stop_after_ns = chance
             .per_mille(250)
             .then(|| chance.between(0, u64::try_from(length.as_nanos()).unwrap() + 10 * MS));
-        Case { plan, nature, stop_after_ns, linger_max: chance.size(0, 6) }
+        Case { plan, nature, stop_after_ns, linger_max: chance.size(0, 6), idle: Arc::default() }
     }
 }
 

@@ -42,6 +42,8 @@ fn workers_allocate_nothing_for_a_request() {
     let mut closed = Plan::closed(prony_load::Target::parse(&url).unwrap());
     closed.connections = 10;
     closed.warmup = Duration::ZERO;
+    // Only what hangs takes this long.
+    closed.timeout = Duration::from_secs(120);
     closed.stop.duration = None;
     let lines =
         TargetList::parse(b"/\n/json\nHEAD /\n", Some(&closed.target), "GET", Order::Shuffled).unwrap();

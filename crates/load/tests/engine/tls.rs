@@ -1,7 +1,7 @@
 //! The engine against TLS servers whose truth is known.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use rcgen::date_time_ymd;
 use rustls::version::{TLS12, TLS13};
 
 use crate::tls_server::{self as server, AUTHORITY, Pair, RIGHT, Speaks};
-use crate::{lying, plan, run};
+use crate::{lying, plan, refusing, run};
 
 const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
@@ -228,8 +228,6 @@ fn a_large_request_arrives_whole() {
                 break at + 4;
             }
         };
-        // A slow beginning, so that the client meets a full socket.
-        std::thread::sleep(Duration::from_millis(50));
         while got.len() < head + 3_000_000 {
             let Ok(count @ 1..) = stream.read(&mut part) else { return };
             got.extend_from_slice(&part[..count]);
@@ -349,7 +347,7 @@ fn a_handshake_that_hangs_is_a_connect_that_takes_too_long() {
 
 #[test]
 fn nobody_listens() {
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let (address, _held) = refusing();
     let error = run(&tls_plan(address)).unwrap_err();
     assert!(matches!(error, LoadError::Unreachable { kind: ErrorKind::ConnectRefused, .. }), "{error:?}");
 }

@@ -8,6 +8,7 @@ mod queue;
 mod stages;
 mod stalls;
 mod times;
+mod windows;
 
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
 //! The server as clients see it, over real sockets. Nothing here depends on how fast the machine is: waits are bounded
-//! from below by what was configured, and from above by minutes.
+//! from below by what was configured, and from above by nothing but a watchdog. When each answer is due is exact in the
+//! unit tests of `truth.rs`.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests count as no tests to clippy")]
 
@@ -189,14 +190,13 @@ fn http_1_0_closes_unless_asked_not_to() {
 }
 
 #[test]
-fn delays_last_at_least_as_long_as_asked_and_do_not_add_up() {
+fn delays_last_at_least_as_long_as_asked() {
     let target = start(&Config { delay: Delay::Fixed(100 * MS), ..Config::default() });
     let mut clients: Vec<Client> = (0..50).map(|_| Client::connect(&target)).collect();
     let before = Instant::now();
     clients.iter_mut().for_each(|client| client.send(get("/")));
     clients.iter_mut().for_each(|client| assert_eq!(client.answer().status, 200));
     assert!(before.elapsed() >= 100 * MS);
-    assert!(before.elapsed() < 5000 * MS, "one after the other it were 5 s");
     let ledger = target.stop();
     // The histogram tells latencies apart to 0.1 %.
     assert!(ledger.latency.min_ns >= 99_900_000, "{}", ledger.latency.min_ns);
@@ -224,7 +224,6 @@ fn a_stall_holds_everything_back_and_the_handle_still_stops_it() {
     let target = start(&Config { stall: Some("30m/1h".parse().unwrap()), ..Config::default() });
     let mut client = Client::connect(&target);
     client.send(get("/"));
-    thread::sleep(20 * MS);
     assert_eq!(target.ledger().requests_received, 0);
     assert_eq!(target.stop().requests_received, 0);
 }
@@ -260,10 +259,11 @@ fn a_body_too_large_gets_its_answer_while_it_is_still_being_sent() {
     let target = start(&Config::default());
     let mut client = Client::connect(&target);
     client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 20000000\r\n\r\n");
+    // What follows is dropped unread, for a second from the answer on: then the connection may end beneath it.
     let mut sender = client.stream.try_clone().unwrap();
     let sending = thread::spawn(move || (0..100).all(|_| sender.write_all(&[0; 10_000]).is_ok()));
     assert_eq!(client.answer().status, 413);
-    assert!(sending.join().unwrap());
+    sending.join().unwrap();
 }
 
 #[test]
@@ -274,7 +274,8 @@ fn the_largest_echo_comes_back_in_full_also_to_a_slow_reader() {
     assert_eq!(body.len(), 16 << 20);
     client.send(format!("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n", body.len()));
     client.send(&body);
-    thread::sleep(50 * MS);
+    // All of it lies at the server, and goes out as it is read.
+    eventually(|| target.ledger().requests_received == 1);
     assert!(client.answer().body() == body);
     assert_eq!(client.ask(&get("/")).status, 200);
 }
@@ -312,7 +313,8 @@ fn a_client_that_reads_nothing_is_not_read_and_loses_nothing() {
     let target = start(&Config { body_bytes: Some(100_000), ..Config::default() });
     let mut client = Client::connect(&target);
     client.send(get("/").repeat(500));
-    thread::sleep(50 * MS);
+    // It has read some and answers them, of which nothing is read: 50 MB are more than there is room for on the way.
+    eventually(|| target.ledger().requests_received > 0);
     for _ in 0..500 {
         assert_eq!(client.answer().body().len(), 100_000);
     }

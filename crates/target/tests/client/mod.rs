@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use prony_target::{Config, Target};
 
 /// Longer than any machine needs; only a test that fails waits this long.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) fn start(config: &Config) -> Target {
     Target::start(config).unwrap()
@@ -22,7 +22,7 @@ pub(crate) fn get(target: &str) -> String {
 pub(crate) fn eventually(mut holds: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !holds() {
-        assert!(begun.elapsed() < PATIENCE, "it never came true");
+        assert!(begun.elapsed() < PATIENCE, "in {PATIENCE:?} it did not come true");
         thread::sleep(Duration::from_millis(1));
     }
 }

@@ -8,7 +8,8 @@
 //! generators; `cargo xtask fuzz` runs the fuzz targets; `cargo xtask soak` watches
 //! the memory of a long load; `cargo xtask web` opens the web page in a browser;
 //! `cargo xtask tui --cost` measures what the terminal's view costs a load;
-//! `cargo xtask coverage` simulates trials of known truth.
+//! `cargo xtask coverage` simulates trials of known truth; `cargo xtask truth` holds the
+//! release binary against known answers on real sockets.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to its developer")]
 
 mod containers;
@@ -22,9 +23,11 @@ mod peers;
 mod replication;
 mod rotation;
 mod soak;
+mod stored;
 mod suite;
 mod tidy;
 mod today;
+mod truth;
 mod tui_cost;
 mod web;
 mod web_cost;
@@ -56,12 +59,13 @@ fn main() -> ExitCode {
             Some("coverage") => coverage::run(&root(), rest),
             Some("soak") => soak::run(&root(), rest),
             Some("peers") => peers::run(&root(), rest),
+            Some("truth") => truth::run(&root(), rest),
             // What `peers` starts: this program again, as the parent of a tool, as the floor and as a server.
             Some("pinned") => peers::pinned(rest),
             Some("measured") => peers::measured(rest),
             Some("floor") => peers::floor::run(rest),
             Some("counting-server") => peers::counting::run(),
-            _ => Err("usage: cargo xtask test|hammer|tidy|docs|e2e|containers|web|tui --cost|coverage|fuzz|soak|peers"
+            _ => Err("usage: cargo xtask test|hammer|tidy|docs|e2e|containers|web|tui --cost|coverage|fuzz|soak|peers|truth"
                 .to_owned()),
         };
     match result {

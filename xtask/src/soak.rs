@@ -46,7 +46,7 @@ const MODES: [Mode; 3] = [
 ];
 
 /// A process that ends with this value.
-struct Running(Child);
+pub(crate) struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -83,10 +83,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let page = page(&soaked, minutes);
     println!("{page}");
     if store {
-        let path = format!("docs/benchmarks/soak-{}.md", date());
-        fs::create_dir_all(root.join("docs/benchmarks")).map_err(|e| e.to_string())?;
-        fs::write(root.join(&path), &page).map_err(|e| format!("{path}: {e}"))?;
-        println!("wrote {path}");
+        crate::stored::write(root, &format!("soak-{}", date()), &[("md", &page)])?;
     }
     let wrong: Vec<String> = soaked.iter().filter_map(complaint).collect();
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
@@ -113,7 +110,7 @@ fn soak(binary: &Path, folder: &Path, minutes: u64) -> Result<Vec<Soaked>, Strin
     let mut targets = Vec::new();
     let mut loads = Vec::new();
     for (number, mode) in MODES.iter().enumerate() {
-        let (target, url) = start_target(binary, mode)?;
+        let (target, url) = start_target(binary, mode.target)?;
         targets.push(target);
         let json = folder.join(format!("soak-{number}.json"));
         // Of an earlier soak.
@@ -157,16 +154,16 @@ fn soak(binary: &Path, folder: &Path, minutes: u64) -> Result<Vec<Soaked>, Strin
 }
 
 /// The machine as a load recorded it.
-fn host(recorded: &serde_json::Value) -> String {
+pub(crate) fn host(recorded: &serde_json::Value) -> String {
     let word = |name: &str| recorded[name].as_str().unwrap_or("?").to_owned();
     let cpus = recorded["cpus_online"].as_u64().unwrap_or(0);
     format!("{}, {cpus} CPUs, {}, {}", word("cpu_model"), word("kernel"), word("os"))
 }
 
 /// A target on a free port, and its URL from the line that it says first.
-fn start_target(binary: &Path, mode: &Mode) -> Result<(Running, String), String> {
+pub(crate) fn start_target(binary: &Path, flags: &[&str]) -> Result<(Running, String), String> {
     let mut command = Command::new(binary);
-    command.args(["target", "--port", "0", "--until-stdin-ends"]).args(mode.target);
+    command.args(["target", "--port", "0", "--until-stdin-ends"]).args(flags);
     let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
     let mut target = Running(child.map_err(|e| format!("{}: {e}", binary.display()))?);
     let stdout = target.0.stdout.take().ok_or("the target has no standard output")?;

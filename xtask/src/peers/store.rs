@@ -1,7 +1,6 @@
 //! A comparison as data, and its files under docs/benchmarks/.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use serde::{Serialize, Serializer};
@@ -71,16 +70,9 @@ impl Comparison {
     /// # Errors
     /// When they cannot be written.
     pub(super) fn store(&self, root: &Path, page: &str, only: &[String]) -> Result<(), String> {
-        let folder = root.join("docs/benchmarks");
-        fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
         let json = serde_json::to_string(self).map_err(|e| e.to_string())?;
         let name = [&[format!("peers-{}", self.date)], only].concat().join("-");
-        for (ending, text) in [("md", page), ("json", &format!("{json}\n"))] {
-            let path = folder.join(format!("{name}.{ending}"));
-            fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
-            eprintln!("wrote {}", path.display());
-        }
-        Ok(())
+        crate::stored::write(root, &name, &[("md", page), ("json", &format!("{json}\n"))])
     }
 }
 

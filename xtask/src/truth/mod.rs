@@ -67,7 +67,7 @@ struct Truths {
     /// UTC, `2026-11-21`.
     date: String,
     quick: bool,
-    /// As `prony doctor` tells it, and what it measured: the A/A noise, the client's floor and its ceiling.
+    /// As `prony doctor` tells it, and what of that is kept.
     host: Value,
     doctor_before: Value,
     doctor_after: Value,
@@ -103,6 +103,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     }
     let doctor_after = noise::doctor(&prony, &folder, asked.quick)?;
     let host = doctor_before["host"].clone();
+    let [doctor_before, doctor_after] = [doctor_before, doctor_after].map(|doctor| noise::kept(&doctor));
     let truths = Truths {
         schema: SCHEMA,
         date: date(),

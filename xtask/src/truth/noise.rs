@@ -57,6 +57,13 @@ pub(crate) fn doctor(prony: &Path, folder: &Path, quick: bool) -> Result<Value, 
     serde_json::from_slice(&output.stdout).map_err(|e| format!("prony doctor said no JSON: {e}"))
 }
 
+/// What of it is kept: what it measured (the A/A noise, the client's floor and its ceiling) and what distorts. Its other
+/// findings name whatever else ran.
+pub(crate) fn kept(doctor: &Value) -> Value {
+    let [measured, why] = ["measured", "not_measured"].map(|name| doctor[name].clone());
+    serde_json::json!({"measured": measured, "not_measured": why, "distorting": distorting(doctor)})
+}
+
 /// What of it may move any figure, as sentences.
 pub(crate) fn distorting(doctor: &Value) -> Vec<String> {
     let findings = doctor["findings"].as_array().map_or(&[][..], Vec::as_slice);
@@ -183,6 +190,9 @@ mod tests {
         ]});
         assert_eq!(distorting(&doctor), ["other programs 60 % of a used core"]);
         assert!(distorting(&Value::Null).is_empty());
+        let kept = kept(&doctor);
+        assert_eq!(kept["distorting"], serde_json::json!(["other programs 60 % of a used core"]));
+        assert!(!kept.to_string().contains("process 9"), "{kept}");
     }
 
     #[test]

@@ -21,6 +21,8 @@ use crate::median::Estimate;
 const READ_BYTES: usize = 64 << 10;
 /// Bytes asked of one read that drops: with MSG_TRUNC the kernel advances past them.
 const DROP_BYTES: usize = 4 << 20;
+/// A server that answers nothing for so long hangs.
+const SILENT_MAX: Duration = Duration::from_secs(120);
 
 /// What the floor is asked for.
 #[derive(Debug, Parser)]
@@ -145,7 +147,7 @@ fn paced(slots: &[Slot], request: &[u8], answer_bytes: usize, rate: u32, seconds
             match recv(fd, &mut buffer, MsgFlags::empty()) {
                 Ok(0) => return Err("the server closed a connection".to_owned()),
                 Ok(read) => had += read,
-                Err(Errno::EAGAIN) if sent.elapsed() < Duration::from_secs(5) => std::hint::spin_loop(),
+                Err(Errno::EAGAIN) if sent.elapsed() < SILENT_MAX => std::hint::spin_loop(),
                 Err(e) => return Err(format!("recv: {e}")),
             }
         }
@@ -171,7 +173,7 @@ fn connect(connections: usize, address: &str, epoll: &Epoll) -> Result<Vec<Slot>
 /// How long an answer is, head and body.
 fn learn(address: &str, request: &str) -> Result<usize, String> {
     let mut stream = TcpStream::connect(address).map_err(|e| format!("{address}: {e}"))?;
-    stream.set_read_timeout(Some(Duration::from_secs(5))).map_err(|e| e.to_string())?;
+    stream.set_read_timeout(Some(SILENT_MAX)).map_err(|e| e.to_string())?;
     stream.write_all(request.as_bytes()).map_err(|e| e.to_string())?;
     let (mut head, mut buffer) = (Vec::new(), [0; 4096]);
     loop {

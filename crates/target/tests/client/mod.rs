@@ -1,6 +1,6 @@
 //! A blocking client that believes nothing.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -83,7 +83,17 @@ impl Client {
 
     /// Whether the server has ended its side, with nothing more said.
     pub(crate) fn is_at_end(&mut self) -> bool {
-        self.inbox.is_empty() && self.stream.read(&mut [0]).unwrap() == 0
+        self.inbox.is_empty() && self.read(&mut [0]) == 0
+    }
+
+    /// A process that was stopped and goes on finds its read interrupted where that has a limit.
+    fn read(&mut self, buffer: &mut [u8]) -> usize {
+        loop {
+            match self.stream.read(buffer) {
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                read => return read.unwrap(),
+            }
+        }
     }
 
     fn take(&mut self, has_body: bool) -> Answer {
@@ -112,7 +122,7 @@ impl Client {
             if let Some(length) = complete(&self.inbox) {
                 return length;
             }
-            let count = self.stream.read(&mut buffer).unwrap();
+            let count = self.read(&mut buffer);
             assert!(count > 0, "the server closed within an answer");
             self.inbox.extend_from_slice(&buffer[..count]);
         }

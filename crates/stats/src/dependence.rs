@@ -146,7 +146,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_long_run_variance_is_the_double_sum(values in prop::collection::vec(-10.0f64..10.0, 2..30), lags in 0usize..29) {
-            prop_assume!(lags < values.len());
+            let lags = lags % values.len();
             let v = long_run_variance(&values, lags).unwrap();
             prop_assert!((v - slow(&values, lags)).abs() < 1e-9);
         }

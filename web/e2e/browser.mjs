@@ -52,15 +52,23 @@ export async function open(running, url, { width = 1280, scheme = "light", allow
   return { page, context, problems };
 }
 
-/** Waits until every plot has something drawn in it. */
-export function drawn(page) {
-  const empty = () => [...document.querySelectorAll("main figure")].filter((figure) => {
+/** Waits until something holds in the page. Playwright's own way evaluates text there, which the page's policy forbids. */
+export async function until(page, holds, what) {
+  const end = performance.now() + WATCHDOG_MS;
+  while (!(await page.evaluate(holds))) {
+    if (performance.now() > end) throw new Error(`${await what()} after ${WATCHDOG_MS} ms`);
+    await page.waitForTimeout(20);
+  }
+}
+
+/** Waits until there are so many plots and every one has something drawn in it. */
+export async function drawn(page, least = 0) {
+  const empty = `[...document.querySelectorAll("main figure")].filter((figure) => {
     const marks = figure.querySelectorAll(".plot svg :is(.mark, .curve, .cells, .bars) :is(path, circle, rect)");
     return marks.length === 0 || [...marks].every((m) => { const box = m.getBBox(); return box.width === 0 && box.height === 0 && m.tagName !== "path"; });
-  }).map((figure) => figure.id);
-  return page.waitForFunction(`(${empty})().length === 0`).catch(async () => {
-    throw new Error(`plots without marks: ${await page.evaluate(`(${empty})()`)}`);
-  });
+  }).map((figure) => figure.id)`;
+  const holds = `document.querySelectorAll("main figure").length >= ${least} && ${empty}.length === 0`;
+  await until(page, holds, async () => `plots without marks: ${await page.evaluate(empty)}`);
 }
 
 /** Serious and critical violations, each with the first element it is about. */

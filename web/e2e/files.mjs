@@ -1,5 +1,5 @@
 // What a reader takes along: every plot as SVG and PNG, every table as text, CSV and JSON; and that it is what is shown.
-import { open, settle } from "./browser.mjs";
+import { open, settle, until } from "./browser.mjs";
 
 /** RFC 4180, read back. */
 export function parseCsv(text) {
@@ -19,13 +19,13 @@ export function parseCsv(text) {
 async function downloaded(page, button) {
   await page.evaluate(() => { window.kept = []; });
   await button.click();
-  await page.waitForFunction(() => window.kept.length > 0);
-  const [name, bytes] = await page.evaluate(async () => {
+  await until(page, () => window.kept.length > 0, () => "nothing is saved");
+  return page.evaluate(async () => {
     const [{ name, blob }] = window.kept;
     window.kept = null;
-    return [name, [...new Uint8Array(await blob.arrayBuffer())]];
+    const text = blob.type === "image/png" ? "" : await blob.text();
+    return { name, text, size: blob.size, head: [...new Uint8Array(await blob.slice(0, 24).arrayBuffer())] };
   });
-  return { name, bytes: Buffer.from(bytes) };
 }
 
 /** A PNG's size, of its first chunk; null of what is none. */
@@ -60,18 +60,18 @@ export async function plotsAreSaved({ chromium, file, check, must }, pages) {
         const read = await page.evaluate((text) => {
           const root = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
           return { tag: root.tagName, marks: root.querySelectorAll("path, circle, rect, line").length, title: root.querySelector("title")?.textContent, texts: [...root.querySelectorAll("text")].map((t) => t.textContent), size: [root.getAttribute("width"), root.getAttribute("height")].map(Number) };
-        }, svg.bytes.toString());
+        }, svg.text);
         must(read.tag === "svg" && read.marks > 1 && read.title === title, `${title}: the SVG is ${JSON.stringify(read)}`);
         must(read.texts.includes(title), `${title}: the SVG does not show its title`);
         const names = await box.locator(".legend li").allTextContents();
         must(names.every((name) => read.texts.includes(name)), `${title}: of its legend ${names} the SVG has ${read.texts.slice(0, 20)}`);
         const png = await downloaded(page, box.getByRole("button", { name: /as PNG$/ }));
-        const size = pngSize(png.bytes);
-        must(size !== null && size[0] === 2 * read.size[0] && size[1] === 2 * read.size[1] && png.bytes.length > 1500, `${title}: the PNG is ${size} of ${png.bytes.length} bytes, the SVG ${read.size}`);
+        const size = pngSize(Buffer.from(png.head));
+        must(size !== null && size[0] === 2 * read.size[0] && size[1] === 2 * read.size[1] && png.size > 1500, `${title}: the PNG is ${size} of ${png.size} bytes, the SVG ${read.size}`);
         await box.locator("details.behind > summary").click();
         const rows = box.locator("details.behind table tbody tr");
         await rows.first().waitFor();
-        const data = parseCsv((await downloaded(page, box.locator("details.behind").getByRole("button", { name: "CSV" }))).bytes.toString());
+        const data = parseCsv((await downloaded(page, box.locator("details.behind").getByRole("button", { name: "CSV" }))).text);
         must(data.length > 1 && data.every((row) => row.length === data[0].length), `${title}: the CSV's rows differ in length`);
         must(data.length - 1 >= await rows.count(), `${title}: the CSV has fewer rows than the table`);
       }
@@ -90,10 +90,10 @@ export async function legendsAreTaken({ chromium, file, check, must }) {
     const names = await page.locator("section > .legend li").allTextContents();
     must(names.length === 2, `overlaid trials have the legend ${names}`);
     for (const id of ["throughput", "latency", "distribution"]) {
-      const { bytes } = await downloaded(page, page.locator(`#plot-${id}`).getByRole("button", { name: /as SVG$/ }));
-      const texts = await page.evaluate((text) => [...new DOMParser().parseFromString(text, "image/svg+xml").querySelectorAll("text")].map((t) => t.textContent), bytes.toString());
+      const { text: svg } = await downloaded(page, page.locator(`#plot-${id}`).getByRole("button", { name: /as SVG$/ }));
+      const texts = await page.evaluate((text) => [...new DOMParser().parseFromString(text, "image/svg+xml").querySelectorAll("text")].map((t) => t.textContent), svg);
       must(names.every((name) => texts.includes(name)), `${id}: of ${names} the SVG has ${texts.slice(0, 20)}`);
-      must(!/var\(--/.test(bytes.toString().split("<svg")[1]), `${id}: its head has colours that only the page knows`);
+      must(!/var\(--/.test(svg.split("<svg")[1]), `${id}: its head has colours that only the page knows`);
     }
     for (const [name, id, plot] of [["experiment", "sweep", "sweep"], ["knees", "capacity", "capacity"]]) {
       await page.goto(`${file(`${name}.html`)}#/${id}`);
@@ -154,7 +154,7 @@ export async function tableIsTaken({ chromium, file, check, must }) {
     await settle(page);
     const box = page.locator("section > .table-box").first();
     const heads = await box.locator("thead button").count();
-    const csvOf = async () => parseCsv((await downloaded(page, box.getByRole("button", { name: "CSV" }))).bytes.toString());
+    const csvOf = async () => parseCsv((await downloaded(page, box.getByRole("button", { name: "CSV" }))).text);
     for (let column = 0; column < heads; column++) {
       for (const order of ["ascending", "descending"]) {
         await box.locator("thead button").nth(column).click();
@@ -175,7 +175,7 @@ export async function tableIsTaken({ chromium, file, check, must }) {
     for (const name of ["Throughput: 95 % low", "Throughput: 95 % high", "Throughput: bound", "p99: longer than", "p99: mark", "Place: to", "Ratio: 95 % low"]) must(rows[0].includes(name), `the CSV has no ${name}: ${rows[0]}`);
     const low = rows[0].indexOf("Throughput: 95 % low");
     must(rows.slice(1).some((row) => Number(row[low]) > 0 && Number(row[low]) < Number(row[rows[0].indexOf("Throughput")])), "the CSV has no interval");
-    const json = JSON.parse((await downloaded(page, box.getByRole("button", { name: "JSON" }))).bytes.toString());
+    const json = JSON.parse((await downloaded(page, box.getByRole("button", { name: "JSON" }))).text);
     must(json.rows.length === shown.length && json.rows.every((r) => r.figures.throughput.point > 0), "the JSON has no figures");
     const wholeRow = ({ throughput: t }) => ["low", "high", "n", "lower_bound", "rank", "tie", "mark", "ratio", "trials"].every((key) => key in t);
     must(json.rows.every((r) => wholeRow(r.figures)) && !("ratios" in json), JSON.stringify(json.rows[0].figures.throughput));

@@ -148,7 +148,7 @@ export async function capacity(world) {
       run(["report", of, "--format", "html", "-o", html]);
       const { page, context, problems } = await open(chromium, `file://${html}#/capacity`);
       await page.locator("#plot-capacity .mark :is(circle, path)").first().waitFor();
-      await page.getByRole("button", { name: "Carried" }).click();
+      await page.getByRole("group", { name: "Figure" }).getByRole("button", { name: "Carried" }).click();
       await settle(page);
       must(await page.locator("#plot-capacity .mark :is(circle, path)").count() === probes.length, "not every probe is there");
       const title = await page.locator("h1").innerText();

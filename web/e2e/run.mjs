@@ -5,7 +5,7 @@ import { mkdirSync, statSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { axe, browser, drawn, open, picture, settle, WATCHDOG_MS } from "./browser.mjs";
+import { axe, browser, drawn, open, picture, settle, until, WATCHDOG_MS } from "./browser.mjs";
 import { legendsAreTaken, plotsAreSaved, tableIsTaken } from "./files.mjs";
 import * as pages from "./pages.mjs";
 import * as views from "./views.mjs";
@@ -16,12 +16,14 @@ mkdirSync(pictures, { recursive: true });
 let failed = 0;
 
 async function check(name, run) {
+  const begun = performance.now();
+  const took = () => `${((performance.now() - begun) / 1000).toFixed(1)} s`;
   try {
     const said = await run();
-    console.log(`ok      ${name}${said ? `: ${said}` : ""}`);
+    console.log(`ok      ${name}: ${said ? `${said}; ` : ""}${took()}`);
   } catch (error) {
     failed += 1;
-    console.log(`FAILED  ${name}: ${error.message ?? error}`);
+    console.log(`FAILED  ${name}, ${took()}: ${error.message ?? error}`);
   }
 }
 
@@ -129,7 +131,7 @@ await check("a thousand trials", async () => {
   const { page, context, problems } = await open(chromium, file("many.html"));
   await page.locator("main svg").first().waitFor();
   // A paint is entered some moments after it.
-  await page.waitForFunction(() => performance.getEntriesByName("first-contentful-paint").length > 0);
+  await until(page, () => performance.getEntriesByName("first-contentful-paint").length > 0, () => "nothing was painted");
   const shown = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime);
   const whole = await page.evaluate(() => performance.now());
   await page.evaluate(() => { location.hash = "#/trials?t=999,0"; });
@@ -143,6 +145,7 @@ await check("a thousand trials", async () => {
 /** Starts prony and resolves with the address it prints, and with its end. */
 function start(words, pattern) {
   const child = spawn(prony, words, { stdio: ["ignore", "pipe", "pipe"] });
+  process.on("exit", () => child.kill("SIGTERM"));
   let said = "";
   const url = new Promise((resolve, reject) => {
     const hear = (text) => { said += text; const found = said.match(pattern); if (found) resolve(found[1]); };
@@ -189,7 +192,7 @@ await check("the live page of a load, and then its report", async () => {
   const url = await run.url;
   const own = (to) => to === `${url}events` || to === `${url}report`;
   const { page, context, problems } = await open(chromium, url, { allowed: own });
-  await drawn(page);
+  await drawn(page, 3);
   await picture(page, pictures, "live-1280");
   const serious = await axe(page);
   must(serious.length === 0, serious.join("; "));

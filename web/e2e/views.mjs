@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { axe, open, picture, settle } from "./browser.mjs";
+import { axe, open, picture, settle, until } from "./browser.mjs";
 
 /** Lightness of a colour as browsers write it, 0 to 1. */
 const LIGHTNESS = `(color) => { const [r, g, b] = color.match(/[\\d.]+/g).map(Number); return (0.2126 * r + 0.7152 * g + 0.0722 * b) / 255; }`;
@@ -106,7 +106,7 @@ export async function trial({ chromium, file, check, must }) {
     const reasons = page.locator(".trial-list td .why");
     must(await reasons.count() === 1, "the one suspect trial has no reason");
     await reasons.locator("button").focus();
-    await page.waitForFunction(() => document.querySelector(".trial-list td .why:focus-within .reason")?.textContent.includes("host noisy: the hypervisor took 9 %"));
+    await until(page, () => document.querySelector(".trial-list td .why:focus-within .reason")?.textContent.includes("host noisy: the hypervisor took 9 %"), () => "no reason is shown");
     must(problems.length === 0, problems.join("; "));
     await context.close();
     return `${terms.length} facts`;

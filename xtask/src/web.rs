@@ -30,6 +30,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
         root: root.to_owned(),
     };
     fs::create_dir_all(&web.folder).map_err(|e| format!("{}: {e}", web.folder.display()))?;
+    let begun = Instant::now();
     web.unit_tests()?;
     let model = web_data::model(&web)?;
     web.experiment()?;
@@ -46,6 +47,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     }
     let built_ms = web.report("many")?;
     web.weights(built_ms)?;
+    println!("unit tests and data: {:.0} s", begun.elapsed().as_secs_f64());
     web.browser()
 }
 

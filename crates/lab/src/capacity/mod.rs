@@ -384,4 +384,6 @@ pub fn forecast(plan: &CapacityPlan) -> Duration {
 }
 
 #[cfg(test)]
+mod queue_tests;
+#[cfg(test)]
 mod tests;

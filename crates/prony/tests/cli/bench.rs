@@ -1,54 +1,24 @@
 //! Experiments end to end, over servers that are this binary's own target.
 
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use crate::lab::Lab;
+use crate::world::{BINARY, Said, World, interrupt, processes_naming, wait_until};
 
-use serde_json::Value;
-
-use crate::world::{BINARY, World};
-
-/// Two builds of the same server: no difference to find, and none to fear.
-fn candidates() -> Vec<String> {
-    ["one", "two"]
-        .iter()
-        .flat_map(|name| {
-            ["--candidate".to_owned(), format!("{name}={BINARY} target --port {{port}} --delay 1ms")]
-        })
-        .collect()
-}
-
+/// A bench of one server under two names: no difference to find, and none to fear.
 fn bench(flags: &[&str]) -> Vec<String> {
     let mut line = vec!["bench".to_owned()];
-    line.extend(candidates());
-    line.extend(["-c", "4", "-d", "300ms", "--warmup", "50ms", "-o", "r.jsonl"].map(str::to_owned));
+    for name in ["one", "two"] {
+        line.extend([
+            "--candidate".to_owned(),
+            format!("{name}={BINARY} target --port {{port}} --delay 1ms"),
+        ]);
+    }
+    line.extend(["-c", "4", "-d", "300ms", "--warmup", "0", "-o", "r.jsonl"].map(str::to_owned));
     line.extend(flags.iter().map(|f| (*f).to_owned()));
     line
 }
 
-fn run(world: &World, line: &[String]) -> crate::world::Said {
+fn run(world: &World, line: &[String]) -> Said {
     world.prony(&line.iter().map(String::as_str).collect::<Vec<_>>())
-}
-
-/// The run log's lines of a type.
-fn lines(world: &World, kind: &str) -> Vec<Value> {
-    let text = world.read("r.jsonl");
-    let parsed = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    parsed.filter(|line| line["type"] == kind).collect()
-}
-
-/// Processes whose command line names this test's folder or asks for a target's port.
-fn servers_alive(marker: &str) -> Vec<String> {
-    let entries = std::fs::read_dir("/proc").unwrap();
-    let command = |pid: &str| std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    entries
-        .flatten()
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .filter(|name| name.bytes().all(|b| b.is_ascii_digit()))
-        .map(|pid| String::from_utf8_lossy(&command(&pid)).replace('\0', " "))
-        .filter(|line| line.contains(marker))
-        .collect()
 }
 
 #[test]
@@ -59,10 +29,10 @@ fn two_candidates_are_compared_and_reported_in_every_form() {
     for words in ["one", "two", "req/s", "Student's t", "Reproduce  prony bench"] {
         assert!(said.out.contains(words), "{words:?}: {}", said.out);
     }
-    let results = lines(&world, "result");
-    assert_eq!((results.len(), lines(&world, "trial_start").len()), (6, 6));
+    let results = world.lines("r.jsonl", "result");
+    assert_eq!((results.len(), world.lines("r.jsonl", "trial_start").len()), (6, 6));
     for result in &results {
-        assert!(result["trial"]["requests"]["completed"].as_u64().unwrap() > 0);
+        assert_eq!(result["trial"]["window"]["duration_ns"], 300_000_000);
         assert_eq!(result["trial"]["errors"], serde_json::json!({}));
         assert!(result["server"]["startup_ns"].as_u64().unwrap() > 0);
         assert!(result["server"]["peak_memory_bytes"].as_u64().unwrap() > 100_000);
@@ -85,67 +55,44 @@ fn two_candidates_are_compared_and_reported_in_every_form() {
     assert!(again.err.contains("exists already") && again.err.contains("--resume"), "{}", again.err);
 }
 
-fn spawn(world: &World, line: &[String]) -> Child {
-    let arguments: Vec<&str> = line.iter().map(String::as_str).collect();
-    world.command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
-}
-
-/// Waits until the log holds so many results.
-fn wait_for_results(log: &Path, count: usize) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    let results = || std::fs::read_to_string(log).unwrap_or_default().matches("\"type\":\"result\"").count();
-    while results() < count {
-        assert!(Instant::now() < deadline, "only {} results after a minute", results());
-        thread::sleep(Duration::from_millis(20));
-    }
+/// A bench of six trials. In the second the server stops answering in mid load, until it is told to go on.
+fn held() -> Lab {
+    let plan = "connections = 4\nduration = \"1h\"\nwarmup = \"0s\"\nrequests = 300\ntimeout = \"10m\"\n";
+    Lab::of(&["one", "two"], "held-2", 3, "", plan)
 }
 
 #[test]
 fn killed_in_the_middle_it_loses_nothing_leaves_nothing_and_goes_on() {
-    let world = World::new();
-    // A seed of its own marks this test's servers among those of others.
-    let line: Vec<String> = bench(&["--blocks", "3"])
-        .iter()
-        .map(|word| word.replace("--delay 1ms", "--seed 424242 --delay 1ms"))
-        .collect();
-    let mut child = spawn(&world, &line);
-    wait_for_results(&world.path("r.jsonl"), 2);
-    thread::sleep(Duration::from_millis(250)); // into the third trial
+    let lab = held();
+    let mut child = lab.start_and_wait_in_mid_load(&[]);
     child.kill().unwrap(); // SIGKILL
     child.wait().unwrap();
-    let measured = lines(&world, "result");
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while !servers_alive("424242").is_empty() {
-        assert!(Instant::now() < deadline, "left: {:?}", servers_alive("424242"));
-        thread::sleep(Duration::from_millis(50));
-    }
-    let said = run(&world, &[line, vec!["--resume".to_owned()]].concat());
+    let measured = lab.world.lines("r.jsonl", "result");
+    assert_eq!(measured.len(), 1);
+    wait_until("the killed run's servers are gone", || processes_naming(&lab.mark()).is_empty());
+    let said = lab.go_on();
     assert_eq!(said.code, Some(0), "{said:?}");
-    let after = lines(&world, "result");
+    let after = lab.world.lines("r.jsonl", "result");
     assert_eq!(after.len(), 6, "the plan is completed");
-    assert_eq!(after[..measured.len()], measured[..], "nothing measured is lost");
-    assert!(servers_alive("424242").is_empty());
-    let cleaned = std::fs::read_dir(world.path(".prony/journal")).map_or(0, Iterator::count);
-    assert_eq!(cleaned, 0, "the journal is empty");
+    assert_eq!(after[..1], measured[..], "nothing measured is lost");
+    assert_eq!((processes_naming(&lab.mark()), lab.guards()), (Vec::new(), 0));
 }
 
 #[test]
 fn interrupted_it_says_how_to_go_on() {
-    let world = World::new();
-    let line = bench(&["--blocks", "3"]);
-    let arguments: Vec<&str> = line.iter().map(String::as_str).collect();
-    let child = world.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    wait_for_results(&world.path("r.jsonl"), 1);
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-    let said: crate::world::Said = child.wait_with_output().unwrap().into();
+    let lab = held();
+    let child = lab.start_and_wait_in_mid_load(&[]);
+    interrupt(child.id());
+    let said: Said = child.wait_with_output().unwrap().into();
     assert_eq!(said.code, Some(130), "{said:?}");
     assert!(said.err.contains("--resume r.jsonl"), "{}", said.err);
-    assert!(lines(&world, "event").iter().any(|event| event["what"] == "interrupted"));
-    let said = run(&world, &[line, vec!["--resume".to_owned(), "r.jsonl".to_owned()]].concat());
+    assert!(lab.world.lines("r.jsonl", "event").iter().any(|event| event["what"] == "interrupted"));
+    let said = lab.go_on();
     assert_eq!(said.code, Some(0), "{said:?}");
-    let valid: Vec<Value> =
-        lines(&world, "result").into_iter().filter(|r| r["trial"]["interrupted"] == false).collect();
-    assert_eq!(valid.len(), 6);
+    let results = lab.world.lines("r.jsonl", "result");
+    let whole = results.iter().filter(|result| result["trial"]["interrupted"] == false);
+    assert!(whole.clone().all(|result| result["trial"]["requests"]["completed"] == 300));
+    assert_eq!(whole.count(), 6);
 }
 
 #[test]

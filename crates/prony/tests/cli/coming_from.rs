@@ -42,14 +42,15 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
+/// A shortened line ends by this count: however slow the machine is, there is something to measure.
+const REQUESTS: &str = "20";
+
 /// The value that a flag has in the shortened line; `None` where it keeps its own.
 fn short_value(flag: &str, value: &str) -> Option<String> {
-    let at_most = |most: u64| value.parse::<u64>().is_ok_and(|n| n > most).then(|| most.to_string());
     match flag {
-        "-d" | "--duration" => Some("200ms".to_owned()),
         "--warmup" => Some("0".to_owned()),
-        "-n" | "--requests" => at_most(500),
-        "-c" | "--connections" => at_most(20),
+        "-n" | "--requests" => Some(REQUESTS.to_owned()),
+        "-c" | "--connections" => value.parse::<u64>().is_ok_and(|n| n > 20).then(|| "20".to_owned()),
         // Rates have units: what is not a plain number up to 500 is more.
         "-R" | "--rate" => value.parse::<u64>().map_or(true, |n| n > 500).then(|| "500".to_owned()),
         _ => None,
@@ -60,9 +61,10 @@ fn short_value(flag: &str, value: &str) -> Option<String> {
 fn shortened(line: &str, address: &str) -> String {
     let mut out: Vec<String> = Vec::new();
     let mut flag_before = String::new();
-    let mut ends = false;
+    let (mut counted, mut warmed) = (false, false);
     for word in words(line) {
-        ends |= ["-d", "-n", "--duration", "--requests"].iter().any(|flag| word.starts_with(flag));
+        counted |= ["-n", "--requests"].iter().any(|flag| word.starts_with(flag));
+        warmed |= word.starts_with("--warmup");
         let attached = word.starts_with('-')
             && !word.starts_with("--")
             && word.get(2..).is_some_and(|v| v.starts_with(|c: char| c.is_ascii_digit()));
@@ -76,8 +78,12 @@ fn shortened(line: &str, address: &str) -> String {
         flag_before.clone_from(&word);
         out.push(shorter.unwrap_or(word).replace(PAGE_ADDRESS, address));
     }
-    if !ends {
-        out.push("-d 200ms".to_owned());
+    if !counted {
+        out.push(format!("-n {REQUESTS}"));
+    }
+    // With a length there is a warm-up unless somebody says otherwise, and the count could end in it.
+    if !warmed {
+        out.push("--warmup 0".to_owned());
     }
     out.join(" ")
 }
@@ -90,11 +96,11 @@ fn lines_are_found_and_shortened() {
         "prony load -t2 -c400 -d30s --rate 20k -n 9000 --warmup=3s -H 'A: b  c' http://127.0.0.1:8080/x";
     assert_eq!(
         shortened(line, "h:1"),
-        "prony load -t2 -c20 -d200ms --rate 500 -n 500 --warmup=0 -H 'A: b  c' http://h:1/x"
+        "prony load -t2 -c20 -d30s --rate 500 -n 20 --warmup=0 -H 'A: b  c' http://h:1/x"
     );
     assert_eq!(
         shortened("prony load -R 50 -c 5 -q http://127.0.0.1:8080/", "h:1"),
-        "prony load -R 50 -c 5 -q http://h:1/ -d 200ms"
+        "prony load -R 50 -c 5 -q http://h:1/ -n 20 --warmup 0"
     );
 }
 

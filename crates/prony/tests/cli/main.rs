@@ -13,6 +13,7 @@ mod formats;
 #[path = "../../../record/src/openmetrics/grammar.rs"]
 mod grammar;
 mod history;
+mod lab;
 mod ledger;
 mod many;
 mod metrics;

@@ -18,7 +18,7 @@ fn ten_thousand_connections_fit_into_twenty_thousand_files() {
     let target = TargetProcess::start(&["-t", "1"]);
     let requests = 3 * CONNECTIONS;
     let said = world.shell(&format!(
-        "ulimit -Hn {FILES} && ulimit -n {FILES} && exec prony load {} -c {CONNECTIONS} -n {requests} --timeout 60s \
+        "ulimit -Hn {FILES} && ulimit -n {FILES} && exec prony load {} -c {CONNECTIONS} -n {requests} --timeout 600s \
          --json -",
         target.url()
     ));

@@ -2,10 +2,10 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::Stdio;
+use std::process::{Child, ChildStderr, Stdio};
 
 use crate::grammar::{self, Read as Metrics};
-use crate::world::{TargetProcess, World};
+use crate::world::{TargetProcess, World, wait_until};
 
 /// An answer's head and body.
 fn get(address: &str, path: &str, host: &str) -> (String, String) {
@@ -27,29 +27,41 @@ fn scrape(address: &str) -> Metrics {
     grammar::read(&body).unwrap()
 }
 
+/// Where a command says that its metrics are, and the rest of its stderr, which has to stay open.
+pub fn address_of(command: &mut Child) -> (String, BufReader<ChildStderr>) {
+    let mut said = BufReader::new(command.stderr.take().unwrap());
+    loop {
+        let mut line = String::new();
+        assert!(said.read_line(&mut line).unwrap() > 0, "no address was said");
+        if let Some(rest) = line.strip_prefix("Metrics: http://") {
+            return (rest.trim().strip_suffix("/metrics").unwrap().to_owned(), said);
+        }
+    }
+}
+
+fn completed(read: &Metrics) -> f64 {
+    read.value("prony_requests_total", &[("result", "completed")]).unwrap_or(0.0)
+}
+
+pub fn wait_for_completed(address: &str) {
+    wait_until("a request is completed", || completed(&scrape(address)) > 0.0);
+}
+
 #[test]
 fn a_load_is_read_while_it_runs() {
     let world = World::new();
     let target = TargetProcess::start(&[]);
-    let line = ["load", &target.url(), "-R", "500", "-d", "100s", "--warmup", "0", "-q", "--metrics", ":0"];
+    let line = ["load", &target.url(), "-R", "500", "-d", "600s", "--warmup", "0", "-q", "--metrics", ":0"];
     let mut load = world.command(&line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut said = BufReader::new(load.stderr.take().unwrap()).lines().map_while(Result::ok);
-    let url = said.find_map(|line| line.strip_prefix("Metrics: http://").map(str::to_owned)).unwrap();
-    let address = url.strip_suffix("/metrics").unwrap().to_owned();
+    let (address, said) = address_of(&mut load);
     assert!(address.starts_with("127.0.0.1:"), "a port alone is this machine's: {address}");
-    let completed =
-        |read: &Metrics| read.value("prony_requests_total", &[("result", "completed")]).unwrap_or(0.0);
-    // A second must have ended, however slow this machine is.
     let mut read = scrape(&address);
-    for _ in 0..300 {
-        if read.value("prony_last_second_response_p50_seconds", &[]).is_some() {
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(100));
+    wait_until("a second has ended", || {
         let next = scrape(&address);
         assert!(completed(&next) >= completed(&read), "a counter fell");
         read = next;
-    }
+        read.value("prony_last_second_response_p50_seconds", &[]).is_some()
+    });
     assert!(completed(&read) > 0.0);
     assert_eq!(read.value("prony_requests_total", &[("result", "failed")]), Some(0.0));
     assert_eq!(read.value("prony_rate_asked_requests_per_second", &[]), Some(500.0));
@@ -59,6 +71,7 @@ fn a_load_is_read_while_it_runs() {
     assert!(get(&address, "/metrics", "evil.example").0.starts_with("HTTP/1.1 403 "));
     load.kill().unwrap();
     load.wait().unwrap();
+    drop(said);
 }
 
 #[test]
@@ -66,38 +79,30 @@ fn an_experiment_says_which_trial_is_under_way_and_counts_those_done() {
     let world = World::new();
     let (a, b) = (TargetProcess::start(&[]), TargetProcess::start(&[]));
     let (a, b) = (format!("one={}", a.url()), format!("two={}", b.url()));
-    let line = ["bench", "--candidate", &a, "--candidate", &b, "-d", "1s", "--warmup", "0", "-c", "2"];
-    let more = ["--blocks", "2", "-q", "-o", "r.jsonl", "--metrics", "127.0.0.1:0"];
+    let line = ["bench", "--candidate", &a, "--candidate", &b, "-d", "200ms", "--warmup", "0", "-c", "2"];
+    // More blocks than anybody waits for: it does not end between two looks.
+    let more = ["--blocks", "1000", "-q", "-o", "r.jsonl", "--metrics", "127.0.0.1:0"];
     let mut bench = world
         .command(&[&line[..], &more].concat())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut said = BufReader::new(bench.stderr.take().unwrap()).lines().map_while(Result::ok);
-    let url = said.find_map(|line| line.strip_prefix("Metrics: http://").map(str::to_owned)).unwrap();
-    let address = url.strip_suffix("/metrics").unwrap().to_owned();
-    let mut seen = false;
-    for _ in 0..600 {
-        // It ends with the run, maybe between two looks.
-        if TcpStream::connect(&address).is_err() {
-            break;
-        }
+    let (address, said) = address_of(&mut bench);
+    wait_until("a trial is under way after another's end", || {
         let read = scrape(&address);
         let done: f64 = read.all("prony_trials_total").iter().map(|(_, n)| n).sum();
         let now = read.all("prony_trial_under_way_info");
-        if done >= 1.0 && !now.is_empty() {
-            assert_eq!(read.value("prony_trials_to_run", &[]), Some(4.0));
-            assert!(["one", "two"].contains(&now[0].0["candidate"].as_str()) && now[0].0["plan"] == "c2");
-            seen = true;
-            break;
+        if done < 1.0 || now.is_empty() {
+            return false;
         }
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
-    drop(said);
-    assert!(seen, "no trial was seen under way after another's end");
+        assert_eq!(read.value("prony_trials_to_run", &[]), Some(2000.0));
+        assert!(["one", "two"].contains(&now[0].0["candidate"].as_str()) && now[0].0["plan"] == "c2");
+        true
+    });
     bench.kill().unwrap();
     bench.wait().unwrap();
+    drop(said);
 }
 
 #[test]

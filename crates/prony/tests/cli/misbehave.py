@@ -10,8 +10,11 @@ import sys
 import time
 
 MODE, PORT, FOLDER = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+# held-3: the third start and all later ones stop answering in mid load, until the test says "go".
+HELD_FROM = int(MODE.split("-")[1]) if MODE.startswith("held-") else 0
 BODY = b"Hello, World!"
 answered = 0
+started = 0
 kept = []
 
 
@@ -41,6 +44,10 @@ def answer():
         # As servers load their code anew: the same process, another program in it.
         write("anew", "")
         os.execv(sys.executable, [sys.executable] + sys.argv)
+    if HELD_FROM and answered > 100 and started >= HELD_FROM and not os.path.exists(path("go")):
+        write("held", "")
+        while not os.path.exists(path("go")):
+            time.sleep(0.005)
     if MODE == "leak" and answered % 4 == 0:
         kept.append(bytearray(os.urandom(1)) * 65536)
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % len(body)
@@ -102,7 +109,15 @@ def detach():
         os._exit(0)
 
 
+def count_start():
+    global started
+    with open(path("starts"), "a") as file:
+        file.write("x")
+    started = os.path.getsize(path("starts"))
+
+
 def main():
+    count_start()
     if MODE == "deaf":
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
@@ -118,6 +133,8 @@ def main():
                 time.sleep(0.05)
     if MODE == "daemon":
         detach()
+    if MODE == "anew" and os.path.exists(path("anew")):
+        time.sleep(1)
     listening = listener()
     if MODE == "daemon":
         write("listens", "")
@@ -125,6 +142,9 @@ def main():
     while MODE == "restart":
         worker = os.fork()
         if worker == 0:
+            # Long enough, by its own clock, for Prony to see the other one several times.
+            if os.path.exists(path("restarted")):
+                time.sleep(1)
             break
         os.waitpid(worker, 0)
     serve(listening)

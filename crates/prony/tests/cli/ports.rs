@@ -25,9 +25,8 @@ fn load_with_twenty_ports(flags: &str) -> Option<Value> {
     let world = World::new();
     let script = format!(
         "set -e; ip link set lo up; echo '40000 40019' > /proc/sys/net/ipv4/ip_local_port_range; \
-         {BINARY} target --port 8080 >/dev/null & target=$!; trap \"kill $target\" EXIT; \
-         for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.1; {BINARY} load -n 1 -c 1 -q http://127.0.0.1:8080/ && break; done; \
-         {BINARY} load http://127.0.0.1:8080/ -c 50 -d 500ms --warmup 0 {flags} --json - || true"
+         mkfifo said; {BINARY} target --port 8080 >said & target=$!; trap \"kill $target\" EXIT; \
+         read line < said; {BINARY} load http://127.0.0.1:8080/ -c 50 --warmup 0 {flags} --json - || true"
     );
     let output = in_namespace(&world, &script)?;
     let out = String::from_utf8_lossy(&output.stdout);
@@ -37,7 +36,7 @@ fn load_with_twenty_ports(flags: &str) -> Option<Value> {
 
 #[test]
 fn exhausted_ports_are_named_and_void_the_throughput() {
-    let Some(trial) = load_with_twenty_ports("") else {
+    let Some(trial) = load_with_twenty_ports("-d 500ms") else {
         return eprintln!("{NOT_TESTED}");
     };
     assert!(trial["errors"]["no_ports"].as_u64().is_some_and(|count| count > 0), "{}", trial["errors"]);
@@ -47,17 +46,18 @@ fn exhausted_ports_are_named_and_void_the_throughput() {
     assert!(advice.contains("ip_local_port_range") && advice.contains("--source"), "{named}");
     assert_eq!(trial["verdict"]["validity"], "invalid");
     // The twenty that there are were used.
-    assert!(trial["requests"]["completed"].as_u64().unwrap() > 0);
+    let connections = trial["run_total"]["connections"].as_u64().unwrap();
+    assert!((1..=20).contains(&connections), "{}", trial["run_total"]);
 }
 
 #[test]
 fn more_addresses_of_ones_own_have_more_ports() {
-    let Some(trial) = load_with_twenty_ports("--source 127.0.0.2-127.0.0.4") else {
+    let Some(trial) = load_with_twenty_ports("-n 500 --source 127.0.0.2-127.0.0.4") else {
         return eprintln!("{NOT_TESTED}");
     };
     assert!(trial["errors"].get("no_ports").is_none_or(|count| count == 0), "{}", trial["errors"]);
-    assert_eq!(trial["requests"]["failed"], 0);
-    assert!(trial["requests"]["completed"].as_u64().unwrap() > 0);
+    assert_eq!((&trial["requests"]["failed"], &trial["requests"]["completed"]), (&0.into(), &500.into()));
+    assert_eq!(trial["run_total"]["connections"], 50);
     let reasons = trial["verdict"]["reasons"].as_array().unwrap();
     assert!(reasons.iter().all(|reason| reason["code"] != "ports_exhausted"), "{reasons:?}");
 }

@@ -2,16 +2,19 @@
 
 use serde_json::Value;
 
+use crate::schema::{holds, schema};
 use crate::world::{TargetProcess, World};
 
 #[test]
 fn a_search_is_kept_in_a_run_log_and_shown_again() {
     let world = World::new();
     let target = TargetProcess::start(&["--capacity", "2000/s"]);
-    let search = ["capacity", &target.url(), "-d", "200ms", "-c", "10", "-q", "--resolution", "20%"];
+    let search = ["capacity", &target.url(), "-d", "200ms", "-c", "10", "-q", "--resolution", "50%"];
     let said = world.prony(&[&search[..], &["--json", "c.json", "-o", "s.jsonl"]].concat());
-    assert_eq!(said.code, Some(0), "{said:?}");
+    // Whether a rate was found is the machine's to say as well; it is kept and shown either way.
+    assert!(matches!(said.code, Some(0 | 3)), "{said:?}");
     let json: Value = serde_json::from_str(&world.read("c.json")).unwrap();
+    holds(&schema(&world, "capacity"), &json);
     let log = world.read("s.jsonl");
     let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!((&lines[0]["name"], lines.len()), (&"load".into(), 2));

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use nix::pty::{OpenptyResult, openpty};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
-use crate::world::{BINARY, World};
+use crate::world::{BINARY, PATIENCE, World};
 
 /// Takes the alternate screen.
 pub const ENTER: &str = "\x1b[?1049h";
@@ -65,9 +65,9 @@ impl OnTerminal {
     }
 
     pub fn wait_for(&self, what: &str, whether: impl Fn(&str) -> bool) {
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let until = Instant::now() + PATIENCE;
         while !whether(&self.seen()) {
-            assert!(Instant::now() < deadline, "waited for {what}: {:?}", self.seen());
+            assert!(Instant::now() < until, "waited for {what}: {:?}", self.seen());
             thread::sleep(Duration::from_millis(10));
         }
     }

@@ -31,7 +31,7 @@ fn showed(seen: &str, words: &str) -> bool {
 
 /// A load of 200 requests a second that somebody has to end.
 fn endless(url: &str) -> [&str; 8] {
-    ["load", url, "-R", "200", "-d", "100s", "--warmup", "100ms"]
+    ["load", url, "-R", "200", "-d", "600s", "--warmup", "100ms"]
 }
 
 #[test]
@@ -76,12 +76,12 @@ fn a_second_ctrl_c_and_a_kill_give_the_terminal_back_too() {
     let world = World::new();
     // It never answers: the load's end waits for its requests no longer than it must.
     let target = TargetProcess::start(&["--delay", "30s"]);
-    let line = ["load", &target.url(), "-d", "100s", "--warmup", "100ms"];
+    let line = ["load", &target.url(), "-d", "600s", "--warmup", "100ms"];
     let mut terminal = OnTerminal::start(&world, (80, 24), &line, &[]);
     terminal.wait_for("the view", |seen| showed(seen, "busy"));
     terminal.type_in(b"\x03");
-    // Two at once are one signal.
-    std::thread::sleep(std::time::Duration::from_millis(20));
+    // Two at once are one signal; the load may have ended by the first.
+    terminal.wait_for("its end", |seen| showed(seen, "Ctrl-C again ends at once") || seen.contains(LEAVE));
     terminal.type_in(b"\x03");
     let (code, seen) = terminal.end();
     around(&seen);
@@ -100,9 +100,7 @@ fn a_second_ctrl_c_and_a_kill_give_the_terminal_back_too() {
 fn a_load_that_cannot_begin_leaves_the_terminal_alone() {
     let world = World::new();
     // Nobody listens there.
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let url = format!("http://127.0.0.1:{port}/");
-    let (code, seen) = OnTerminal::start(&world, (80, 24), &["load", &url], &[]).end();
+    let (code, seen) = OnTerminal::start(&world, (80, 24), &["load", "http://127.0.0.1:1/"], &[]).end();
     assert_eq!((code, seen.contains('\x1b')), (Some(3), false), "{seen:?}");
     assert!(seen.contains("prony: "), "{seen:?}");
 }
@@ -156,10 +154,12 @@ fn a_bench_fills_its_grid_and_prints_its_report() {
     let candidate = |name: &str| format!("{name}={BINARY} target --port {{port}} --delay 1ms");
     let (one, two) = (candidate("one"), candidate("two"));
     let line =
-        ["bench", "--candidate", &one, "--candidate", &two, "-c", "4", "-d", "600ms", "--warmup", "50ms"];
-    let line: Vec<&str> = line.into_iter().chain(["--blocks", "90", "-o", "r.jsonl"]).collect();
+        ["bench", "--candidate", &one, "--candidate", &two, "-R", "100", "-d", "300ms", "--warmup", "50ms"];
+    // More blocks than anybody waits for. The drawing thread runs when nobody else does: what it shows is not of this or
+    // that block.
+    let line: Vec<&str> = line.into_iter().chain(["--blocks", "900", "-o", "r.jsonl"]).collect();
     let mut terminal = OnTerminal::start(&world, (80, 24), &line, &[]);
-    for words in ["to come", "running", "block 3 ", "req/s", "3/90"] {
+    for words in ["to come", "running", "block ", "req/s", "/900"] {
         terminal.wait_for(words, |seen| showed(seen, words));
     }
     terminal.type_in(b"q");
@@ -177,11 +177,12 @@ fn a_search_shows_its_probes() {
     let target = TargetProcess::start(&["--capacity", "400"]);
     let line = ["capacity", &target.url(), "-c", "10", "-d", "300ms", "--resolution", "1%"];
     let mut terminal = OnTerminal::start(&world, (80, 24), &line, &[]);
-    terminal.wait_for("a probe", |seen| showed(seen, "✓") && showed(seen, "carries"));
+    // Carried or not, which is the machine's to say.
+    terminal.wait_for("a probe", |seen| showed(seen, "carries") && (showed(seen, "✓") || showed(seen, "✗")));
     terminal.type_in(b"q");
     let (code, seen) = terminal.end();
     let (before, _) = around(&seen);
     assert!(before.contains("Searching with probes"), "{before:?}");
     // The search may have ended just before.
-    assert!(matches!(code, Some(0 | 130)), "{code:?} {seen:?}");
+    assert!(matches!(code, Some(0 | 3 | 130)), "{code:?} {seen:?}");
 }

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
 
-use super::world::World;
+use super::world::{World, interrupt};
 
 /// What a server answers to these bytes.
 fn raw(address: &str, request: &str) -> String {
@@ -64,17 +64,27 @@ fn a_load_is_told_as_it_goes_and_then_its_report_is_there() {
         return;
     }
     let world = World::new();
-    let mut load = prony(&world, &["load", "-c", "2", "-d", "2s", "--warmup", "0", "-q", "--web"]);
+    // It ends when this test says so.
+    let mut load = prony(&world, &["load", "-c", "2", "-d", "600s", "--warmup", "0", "-q", "--web"]);
     let address = address(load.stderr.take().unwrap());
     let host = format!("Host: {address}\r\n\r\n");
     assert!(raw(&address, &format!("GET /report HTTP/1.1\r\n{host}")).starts_with("HTTP/1.1 404 "));
-    // Its end is the end of the load.
-    let events = raw(&address, &format!("GET /events HTTP/1.1\r\n{host}"));
-    assert!(events.matches("\"type\":\"point\"").count() >= 3, "{events}");
-    assert!(events.contains("\"type\":\"done\",\"report\":true"), "{events}");
+    let mut stream = TcpStream::connect(&address).unwrap();
+    stream.write_all(format!("GET /events HTTP/1.1\r\n{host}").as_bytes()).unwrap();
+    let (mut events, mut points) = (BufReader::new(stream), 0);
+    while points < 3 {
+        let mut line = String::new();
+        assert!(events.read_line(&mut line).unwrap() > 0, "the events ended before the load");
+        points += line.matches("\"type\":\"point\"").count();
+        assert!(!line.contains("\"type\":\"done\""), "{line}");
+    }
+    interrupt(load.id());
+    let mut rest = String::new();
+    events.read_to_string(&mut rest).unwrap();
+    assert!(rest.contains("\"type\":\"done\",\"report\":true"), "{rest}");
     let report = raw(&address, &format!("GET /report HTTP/1.1\r\n{host}"));
     assert!(report.contains("\"kind\":\"run\",\"experiment\":false"));
-    assert_eq!(load.wait().unwrap().code(), Some(0), "it ends when its page has the report");
+    assert_eq!(load.wait().unwrap().code(), Some(130), "it ends when its page has the report");
 }
 
 #[test]

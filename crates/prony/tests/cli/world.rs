@@ -4,10 +4,54 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 pub const BINARY: &str = env!("CARGO_BIN_EXE_prony");
+
+/// The end of a wait for what is to come on every machine: it only keeps a test from hanging.
+pub const PATIENCE: Duration = Duration::from_secs(300);
+
+/// Waits until something is so.
+#[track_caller]
+pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let until = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < until, "waited in vain: {what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Waits until a process handles SIGINT by itself: until then the signal ends it as it ends any program.
+#[track_caller]
+pub fn wait_for_its_handler(pid: u32) {
+    wait_until("the process catches SIGINT", || {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+        u64::from_str_radix(caught.trim(), 16).unwrap() & (1 << (2 - 1)) != 0
+    });
+}
+
+/// Sends SIGINT.
+pub fn interrupt(pid: u32) {
+    assert!(Command::new("kill").args(["-INT", &pid.to_string()]).status().unwrap().success());
+}
+
+/// The command lines that name this text, the test's own left out.
+pub fn processes_naming(mark: &str) -> Vec<String> {
+    let own = std::process::id().to_string();
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    entries
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .filter(|name| name.bytes().all(|b| b.is_ascii_digit()) && *name != own)
+        .filter_map(|pid| std::fs::read(format!("/proc/{pid}/cmdline")).ok())
+        .map(|line| String::from_utf8_lossy(&line).replace('\0', " "))
+        .filter(|line| line.contains(mark))
+        .collect()
+}
 
 /// A test's folder.
 pub struct World {
@@ -49,6 +93,32 @@ impl World {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
+    /// The lines of this type in a run log. One that was cut off in the middle is none.
+    pub fn lines(&self, log: &str, kind: &str) -> Vec<Value> {
+        let text = std::fs::read_to_string(self.path(log)).unwrap_or_default();
+        let parsed = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        parsed.filter(|line| line["type"] == kind).collect()
+    }
+
+    /// Gives the trials of a run log these requests per second and this median of response instead of what was measured,
+    /// and no difference in anything else, so that a verdict on them is arithmetic. `of` is told a trial's candidate and
+    /// how many of this candidate's stand before it.
+    pub fn set_figures(&self, log: &str, of: impl Fn(&str, usize) -> (f64, u64)) {
+        let mut before = std::collections::BTreeMap::<String, usize>::new();
+        let text = self.read(log);
+        let lines = text.lines().map(|line| {
+            let mut line: Value = serde_json::from_str(line).unwrap();
+            if line["type"] == "result" {
+                let candidate = line["candidate"].as_str().unwrap().to_owned();
+                let nth = before.entry(candidate.clone()).or_default();
+                set_figures(&mut line, of(&candidate, *nth));
+                *nth += 1;
+            }
+            format!("{line}\n")
+        });
+        self.write(log, &lines.collect::<String>());
+    }
+
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(BINARY);
         command.args(arguments).current_dir(self.dir.path()).stdin(Stdio::null());
@@ -70,6 +140,26 @@ impl World {
         command.args(["-c", line]).env("PATH", all).current_dir(self.dir.path()).stdin(Stdio::null());
         command.env(prony_lab::turn::VARIABLE, self.path("turn"));
         command.output().unwrap().into()
+    }
+}
+
+fn set_figures(result: &mut Value, (rate_per_s, p50_ns): (f64, u64)) {
+    let trial = &mut result["trial"];
+    trial["verdict"] = json!({ "validity": "valid", "reasons": [] });
+    trial["outcome"] = "carried".into();
+    trial["throughput"]["bound"] = "exact".into();
+    trial["throughput"]["requests_per_s"]["point"] = rate_per_s.into();
+    let response = trial["latency"]["response"].as_object_mut().unwrap();
+    for percentile in ["p75_ns", "p90_ns", "p95_ns", "p99_ns", "p999_ns", "p9999_ns"] {
+        response.remove(percentile);
+    }
+    response.insert("p50_ns".to_owned(), p50_ns.into());
+    response.insert("censored_at_ns".to_owned(), json!({}));
+    let completed = trial["requests"]["completed"].as_u64().unwrap();
+    if let Some(server) = result["server"].as_object_mut() {
+        server.insert("window_cpu_ns".to_owned(), (completed * 20_000).into());
+        server.insert("peak_memory_bytes".to_owned(), 10_000_000.into());
+        server.insert("startup_ns".to_owned(), 10_000_000.into());
     }
 }
 
@@ -98,7 +188,13 @@ impl TargetProcess {
         format!("http://{}/", self.address)
     }
 
-    pub fn ledger(&self) -> serde_json::Value {
+    /// Waits until so many requests have come.
+    #[track_caller]
+    pub fn wait_for_requests(&self, count: u64) {
+        wait_until("the target's requests", || self.ledger()["requests_received"].as_u64().unwrap() >= count);
+    }
+
+    pub fn ledger(&self) -> Value {
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream.write_all(b"GET /-/ledger HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
         let mut answer = String::new();

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::{Command, Stdio};
-use std::thread::JoinHandle;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::tree::{self, ProcessStat};
@@ -21,9 +21,6 @@ use crate::sys::{self, Ended, PidFd, Reaped};
 const WAIT_FOR_PERIOD: Duration = Duration::from_millis(2);
 /// How often descendants are looked for again while they are being ended.
 const STOP_PERIOD: Duration = Duration::from_millis(20);
-/// How long a dead process's last words may take from the pipe to its log.
-const LAST_WORDS: Duration = Duration::from_millis(100);
-
 /// How often a container is asked for that may be in the making.
 const REMOVE_PERIOD: Duration = Duration::from_millis(200);
 
@@ -63,7 +60,7 @@ fn removed(container: &ContainerSpec, give_up_at: Instant) -> bool {
 
 struct Process {
     pid: u32,
-    log: Option<JoinHandle<()>>,
+    log: Arc<log::Log>,
 }
 
 pub(super) struct Keeper {
@@ -181,7 +178,7 @@ impl Keeper {
         let at_ns = sys::monotonic_ns();
         // Reaped by number in `take_in`; the handle itself has no use.
         let pid = command.spawn()?.id();
-        self.started.push(Process { pid, log: Some(log) });
+        self.started.push(Process { pid, log });
         let start_ticks = tree::stat(pid).map_or(0, |s| s.start_ticks);
         tell(&GuardEvent::Started { process: number, pid, start_ticks, at_ns });
         Ok(())
@@ -195,7 +192,8 @@ impl Keeper {
             let detached = self.has_adopted();
             // The last orphan of a daemon was the daemon itself: its end is the server's.
             let Some(process) = started.or_else(|| self.daemon.take_if(|_| !detached)) else { continue };
-            self.wait_for_last_words(process);
+            // Its last words before the word of its end: whoever hears of it reads them.
+            self.started[process].log.catch_up();
             let (code, signal) = match ended {
                 Ended::Code(code) => (Some(code), None),
                 Ended::Signal(signal) => (None, Some(signal)),
@@ -210,14 +208,6 @@ impl Keeper {
     fn forget_child_events(&self) {
         let mut ignored = [0; 1024];
         while sys::read_some(self.child_events.as_raw_fd(), &mut ignored).is_ok_and(|read| read > 0) {}
-    }
-
-    fn wait_for_last_words(&mut self, process: usize) {
-        let Some(log) = self.started[process].log.take() else { return };
-        let deadline = Instant::now() + LAST_WORDS;
-        while !log.is_finished() && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_millis(1));
-        }
     }
 
     /// Whether there are living children that the order did not name: orphans of what it did.

@@ -5,31 +5,73 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, PipeReader, Read, Seek, SeekFrom, Write};
+use std::os::fd::AsRawFd;
 use std::path::Path;
-use std::thread::JoinHandle;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::sys;
 
 /// A log holds at most this; then it begins again with its own end.
 pub(super) const LOG_MAX_BYTES: u64 = 1 << 20;
 /// What it begins again with: enough for the last lines of any server.
 const KEPT_BYTES: u64 = 64 << 10;
 const CUT: &[u8] = b"[earlier output was dropped]\n";
+const CHUNK_BYTES: usize = 64 << 10;
+/// No pipe holds more: the kernel's own limit of /proc/sys/fs/pipe-max-size unless root raised it.
+const PIPE_MAX_BYTES: usize = 1 << 20;
+
+/// A process's output and the file it is written to.
+pub(super) struct Log {
+    pipe: PipeReader,
+    written: Mutex<Written>,
+}
+
+struct Written {
+    file: File,
+    length: u64,
+    chunk: Vec<u8>,
+}
 
 /// Drains the pipe into the file on a thread of its own, until all writers have closed it.
-pub(super) fn drain(mut pipe: PipeReader, path: &Path) -> io::Result<JoinHandle<()>> {
-    let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
+pub(super) fn drain(pipe: PipeReader, path: &Path) -> io::Result<Arc<Log>> {
+    let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
+    let written = Mutex::new(Written { file, length: 0, chunk: vec![0; CHUNK_BYTES] });
+    let log = Arc::new(Log { pipe, written });
+    let drained = Arc::clone(&log);
     std::thread::Builder::new().name("log".to_owned()).spawn(move || {
-        let mut chunk = vec![0; 64 << 10];
-        let mut length = 0;
-        loop {
-            match pipe.read(&mut chunk) {
-                Ok(0) => return,
+        while drained.catch_up() {
+            sys::wait_readable([drained.pipe.as_raw_fd()], None);
+        }
+    })?;
+    Ok(log)
+}
+
+impl Log {
+    /// Writes down what is in the pipe now, without waiting for more; false once all writers have closed it. What a
+    /// process wrote is in the pipe when it ends: called after that, nothing of it is missing in the file.
+    pub(super) fn catch_up(&self) -> bool {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let Written { file, length, chunk } = &mut *written;
+        let mut taken = 0;
+        // Bounded, since somebody else may write as fast as this reads.
+        while taken < PIPE_MAX_BYTES {
+            let [there] = sys::wait_readable([self.pipe.as_raw_fd()], Some(std::time::Duration::ZERO));
+            if !there {
+                return true;
+            }
+            match sys::read_some(self.pipe.as_raw_fd(), chunk) {
+                Ok(0) => return false,
                 // A log that cannot be written (no space) is lost; the pipe must be drained all the same.
-                Ok(read) => length = append(&mut file, length, &chunk[..read]).unwrap_or(0),
+                Ok(read) => {
+                    *length = append(file, *length, &chunk[..read]).unwrap_or(0);
+                    taken += read;
+                }
                 Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => return,
+                Err(_) => return false,
             }
         }
-    })
+        true
+    }
 }
 
 /// Appends to a log of `length` bytes, cutting it first if it would grow too long; its new length.
@@ -60,16 +102,32 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("0.log");
         let (reader, mut writer) = io::pipe().unwrap();
-        let drained = drain(reader, &path).unwrap();
+        let log = drain(reader, &path).unwrap();
         for line in 0..200_000 {
             writeln!(writer, "line {line} of many that a server may write").unwrap();
         }
         drop(writer);
-        drained.join().unwrap();
+        while log.catch_up() {}
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.len() as u64 <= LOG_MAX_BYTES, "{}", text.len());
         assert!(text.starts_with("[earlier output was dropped]\n"));
         assert!(text.ends_with("line 199999 of many that a server may write\n"));
         assert!(text.contains("line 199998 of"));
+    }
+
+    #[test]
+    fn the_last_words_are_in_the_file_while_somebody_else_keeps_the_pipe_open() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("0.log");
+        let (reader, mut writer) = io::pipe().unwrap();
+        let log = drain(reader, &path).unwrap();
+        for words in ["out of memory\n", "again\n"] {
+            writer.write_all(words.as_bytes()).unwrap();
+            assert!(log.catch_up(), "the pipe is open");
+            assert!(std::fs::read_to_string(&path).unwrap().ends_with(words));
+        }
+        drop(writer);
+        // A child that another test starts at this moment has the pipe open until it executes.
+        crate::guard::tests::wait_until("the end of the pipe", || !log.catch_up());
     }
 }

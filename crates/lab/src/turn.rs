@@ -127,9 +127,10 @@ pub fn described(holder: Option<&Holder>) -> String {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        // The lock goes with the descriptor; the words would only mislead.
+        // The words would only mislead. The lock would go with the descriptor, of which a child that another thread
+        // starts at this moment has a copy until it executes.
         if let Some(file) = &self.file {
-            let _ = file.set_len(0);
+            let _ = file.set_len(0).and_then(|()| file.unlock());
         }
     }
 }
@@ -215,7 +216,7 @@ mod tests {
     fn words_left_behind_hold_nobody_up() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("turn");
-        let mut gone = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let mut gone = std::process::Command::new("sleep").arg("600").spawn().unwrap();
         let process = Identity::of(gone.id()).unwrap();
         let left = Holder {
             process,

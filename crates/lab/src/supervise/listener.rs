@@ -108,11 +108,13 @@ mod tests {
         let me = std::process::id();
         crate::guard::tests::wait_until("a port of ours alone", || stranger(port, &[me]).is_none());
         // Another process of ours does not hold it; whoever does is named.
-        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
-        let said = stranger(port, &[child.id()]).unwrap();
+        let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+        let named = format!("process {me} (");
+        crate::guard::tests::wait_until("the holder's name", || {
+            stranger(port, &[child.id()]).is_some_and(|said| said.starts_with(&named))
+        });
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(said.starts_with(&format!("process {me} (")), "{said}");
         drop(listener);
         // Children that other tests start at this moment hold all descriptors until they execute.
         crate::guard::tests::wait_until("a free port", || stranger(port, &[]).is_none());

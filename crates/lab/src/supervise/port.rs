@@ -38,16 +38,25 @@ pub fn port_of(candidate: &Candidate) -> Result<u16, String> {
 /// `None` when hundreds of tries found none.
 pub fn free_port() -> Option<u16> {
     let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
-    let (lowest, above) = port_range(&range);
     let mut recent = RECENTLY_USED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    // RandomState is seeded by the operating system: two Pronys choose differently.
+    let random = || RandomState::new().build_hasher().finish();
+    choose(port_range(&range), &mut recent, random, sys::port_is_free)
+}
+
+/// A free port of a range that was not given out lately.
+fn choose(
+    (lowest, above): (u16, u16),
+    recent: &mut VecDeque<u16>,
+    mut random: impl FnMut() -> u64,
+    is_free: impl Fn(u16) -> bool,
+) -> Option<u16> {
     for attempt in 0..TRIES {
-        // RandomState is seeded by the operating system: two Pronys choose differently.
-        let random = RandomState::new().build_hasher().finish();
-        let offset = u16::try_from(random % u64::from(above - lowest)).unwrap_or(0);
+        let offset = u16::try_from(random() % u64::from(above - lowest)).unwrap_or(0);
         let port = lowest + offset;
         // On a host whose range is small, a port used a while ago is better than none.
         let allowed = !recent.contains(&port) || attempt > TRIES / 2;
-        if allowed && sys::port_is_free(port) {
+        if allowed && is_free(port) {
             if recent.len() == RECENT {
                 recent.pop_front();
             }
@@ -89,12 +98,35 @@ mod tests {
     }
 
     #[test]
-    fn ports_are_free_and_not_given_twice() {
+    fn only_free_ports_are_given_and_none_twice_while_there_are_others() {
+        let mut recent = VecDeque::new();
+        let mut next = 0;
+        let mut given = |is_free: fn(u16) -> bool| {
+            let random = || {
+                next += 1;
+                next
+            };
+            choose((10_000, 10_100), &mut recent, random, is_free)
+        };
+        let even = |port: u16| port.is_multiple_of(2);
+        let mut ports: Vec<u16> = (0..50).map(|_| given(even).unwrap()).collect();
+        ports.sort_unstable();
+        let all_even: Vec<u16> = (10_000..10_100).filter(|port| even(*port)).collect();
+        assert_eq!(ports, all_even);
+        // All have been given: one that was used a while ago is better than none, and one that is taken is not.
+        assert!(given(even).is_some_and(even));
+        assert_eq!(given(|_| false), None);
+    }
+
+    #[test]
+    fn ports_of_this_machine_are_in_its_range_and_not_given_twice() {
+        let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap();
+        let (lowest, above) = port_range(&range);
         let ports: Vec<u16> = (0..50).map(|_| free_port().unwrap()).collect();
         let mut distinct = ports.clone();
         distinct.sort_unstable();
         distinct.dedup();
         assert_eq!(distinct.len(), ports.len());
-        assert!(ports.iter().all(|p| std::net::TcpListener::bind(("127.0.0.1", *p)).is_ok()));
+        assert!(ports.iter().all(|port| (lowest..above).contains(port)), "{ports:?}");
     }
 }

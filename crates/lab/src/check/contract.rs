@@ -293,13 +293,7 @@ fn judge(route: Route, response: &Response, sent: Option<&[u8]>, took: Duration)
         Route::Echo => body_is(response, sent.unwrap_or_default())?,
         Route::Sleep => {
             body_is(response, GREETING.as_bytes())?;
-            if took + SLEEP_EARLY < SLEEP {
-                return Err(format!(
-                    "Answered after {} ms, expected {} at least.",
-                    took.as_millis(),
-                    SLEEP.as_millis()
-                ));
-            }
+            waited(took)?;
         }
         Route::Json => {
             let found: Option<serde_json::Value> = serde_json::from_slice(&response.body).ok();
@@ -310,6 +304,15 @@ fn judge(route: Route, response: &Response, sent: Option<&[u8]>, took: Duration)
         }
     }
     Ok(format!("Status 200, {} bytes.", response.body.len()))
+}
+
+/// Whether an answer took as long as `/sleep` was asked to wait.
+fn waited(took: Duration) -> Result<(), String> {
+    if took + SLEEP_EARLY < SLEEP {
+        let (took_ms, sleep_ms) = (took.as_millis(), SLEEP.as_millis());
+        return Err(format!("Answered after {took_ms} ms, expected {sleep_ms} at least."));
+    }
+    Ok(())
 }
 
 pub(super) fn body_is(response: &Response, expected: &[u8]) -> Result<(), String> {
@@ -335,4 +338,16 @@ fn random_body() -> Vec<u8> {
             },
         )
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_did_not_wait_is_told_from_one_by_a_coarse_timer() {
+        let waited_ms = |ms: u64| waited(Duration::from_millis(ms));
+        assert_eq!(waited_ms(39).unwrap_err(), "Answered after 39 ms, expected 50 at least.");
+        assert_eq!((waited_ms(40), waited_ms(50), waited_ms(5_000)), (Ok(()), Ok(()), Ok(())));
+    }
 }

@@ -41,16 +41,21 @@ impl fmt::Display for Seen {
     }
 }
 
-/// Asks at once as often as [`TURNS`] times the workers, or [`AT_ONCE_MIN`]. A server that blocks cannot be done before
-/// that many turns, whatever the host: done earlier, it does not block. Done later three times, it does.
+/// Asks at once as often as [`TURNS`] times the workers, or [`AT_ONCE_MIN`].
 pub(super) fn sleep(address: SocketAddr, host: &str, workers: u32) -> Result<Seen, Fault> {
+    judged(workers, |at_once| all_at_once(address, host, at_once))
+}
+
+/// A server that blocks cannot be done before so many turns, whatever the host: done earlier, it does not block. Done
+/// later three times, it does. `ask` says how long so many requests at once took.
+fn judged(workers: u32, mut ask: impl FnMut(u32) -> Result<Duration, Fault>) -> Result<Seen, Fault> {
     let at_once = workers.max(1).saturating_mul(TURNS).clamp(AT_ONCE_MIN, AT_ONCE_MAX);
     let turns = at_once.div_ceil(workers.max(1)).min(TURNS);
     // Timers that count in whole milliseconds end up to one early, in each turn.
     let least = (WAIT - Duration::from_millis(1)) * turns;
     let mut shortest = Duration::MAX;
     for _ in 0..TRIES {
-        shortest = shortest.min(all_at_once(address, host, at_once)?);
+        shortest = shortest.min(ask(at_once)?);
         if shortest < least {
             return Ok(Seen { sleep: Sleep::Concurrent, at_once, took: shortest });
         }
@@ -77,4 +82,49 @@ fn all_at_once(address: SocketAddr, host: &str, count: u32) -> Result<Duration, 
         }
         Ok(begun.elapsed())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is seen where requests at once take so many milliseconds, try after try; and how often it was asked.
+    fn seen(workers: u32, took_ms: &[u64]) -> (Seen, usize) {
+        let mut tries = took_ms.iter();
+        let ask = |_| tries.next().map(|ms| Duration::from_millis(*ms)).ok_or(Fault::Closed);
+        let seen = judged(workers, ask).unwrap();
+        (seen, took_ms.len() - tries.len())
+    }
+
+    #[test]
+    fn done_in_fewer_turns_than_one_after_another_is_together() {
+        // One worker: 16 at once, four turns of 50 ms at least, each up to a millisecond early.
+        for (took_ms, expected, asked) in [
+            (&[51][..], Sleep::Concurrent, 1),
+            (&[195], Sleep::Concurrent, 1),
+            (&[196, 900, 195], Sleep::Concurrent, 3),
+            (&[196, 196, 196], Sleep::Blocks, 3),
+            (&[800, 800, 800, 51], Sleep::Blocks, 3),
+        ] {
+            let (seen, tries) = seen(1, took_ms);
+            assert_eq!((seen.sleep, tries), (expected, asked), "{took_ms:?}");
+        }
+    }
+
+    #[test]
+    fn workers_are_asked_four_times_their_number_within_bounds() {
+        let at_once = [0, 1, 4, 5, 16, 40, u32::MAX].map(|workers| seen(workers, &[10]).0.at_once);
+        assert_eq!(at_once, [16, 16, 16, 20, 64, 64, 64]);
+        // Forty workers do 64 requests in two turns.
+        assert_eq!(seen(40, &[97]).0.sleep, Sleep::Concurrent);
+        assert_eq!(seen(40, &[98, 98, 98]).0.sleep, Sleep::Blocks);
+        assert_eq!(judged(1, |_| Err(Fault::Closed)), Err(Fault::Closed));
+    }
+
+    #[test]
+    fn what_was_seen_is_said() {
+        let said = |took_ms: &[u64]| seen(1, took_ms).0.to_string();
+        assert_eq!(said(&[60]), "16 requests that wait 50 ms, at once, took 60 ms: they wait together.");
+        assert!(said(&[800, 801, 802]).ends_with("took 800 ms: a request that waits holds up others."));
+    }
 }

@@ -234,7 +234,7 @@ mod tests {
     use std::process::{Child, Command};
 
     fn sleeper() -> Child {
-        Command::new("sleep").arg("60").spawn().unwrap()
+        Command::new("sleep").arg("600").spawn().unwrap()
     }
 
     /// A process that has certainly ended.

@@ -1,7 +1,5 @@
 //! Searches for a capacity, as plans of a run over a real, small server; what it carries is made up.
 
-use std::time::Instant;
-
 use prony_analysis::testing::{Line, healthy};
 use prony_record::run_log::TrialResult;
 use prony_record::trial::Bound;
@@ -9,14 +7,12 @@ use prony_record::trial::Bound;
 use super::tests::{SERVE, assert_nothing_left, read, setup};
 use super::*;
 use crate::guard::tests::{pid_in, wait_until};
-use crate::sample::PERIOD;
 use crate::sys;
 
 /// A line whose head is taken 1,000 times a second: its figures, put into the present.
 fn load(plan: &Plan, observe: &mut dyn FnMut(&Snapshot)) -> Result<Measurement, LoadError> {
     let start_ns = sys::monotonic_ns();
     observe(&Snapshot { in_window: true, ..Snapshot::default() });
-    std::thread::sleep(Duration::from_millis(5));
     let mut m = match plan.arrivals.rate() {
         None => healthy(1, 1_000),
         Some(rate) => {
@@ -56,40 +52,30 @@ fn a_search_has_its_servers_samples_and_what_they_cost_a_request() {
 }
 
 #[test]
-fn a_worker_started_again_while_a_capacity_is_searched_for_voids_it() {
+fn a_server_that_dies_while_a_capacity_is_searched_for_voids_it() {
     let root = tempfile::tempdir().unwrap();
     let pid_file = root.path().join("pid");
-    // A parent that starts its worker again whenever it ends.
-    let command = format!(
-        "cd {}; while :; do SELF serve {{port}} & echo $! > pid; wait $!; done",
-        root.path().display()
-    );
-    let mut setup = setup(root.path(), &[("restarts", &command)], 1);
+    let command = format!("echo $$ >{}; {SERVE}", pid_file.display());
+    let mut setup = setup(root.path(), &[("mortal", &command)], 1);
     let mut loads = 0;
-    let result = searched(&mut setup, &mut |plan: &Plan, _: &Control, observe: &mut dyn FnMut(&Snapshot)| {
-        loads += 1;
-        if loads == 4 {
-            let first = pid_in(&pid_file);
-            assert!(crate::guard::tree::signal_if_same(
-                first,
-                crate::guard::tree::stat(first).unwrap().start_ticks,
-                sys::PidFd::kill
-            ));
-            wait_until("another worker", || pid_in(&pid_file) != first);
-            // Until the sampler has seen it more than once.
-            let until = Instant::now() + PERIOD * 20;
-            while Instant::now() < until {
-                std::thread::sleep(PERIOD / 4);
+    let result =
+        searched(&mut setup, &mut |plan: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
+            loads += 1;
+            if loads == 4 {
+                sys::PidFd::open(pid_in(&pid_file)).unwrap().kill().unwrap();
+                wait_until("the end of the load", || {
+                    observe(&Snapshot::default());
+                    control.stop_asked()
+                });
             }
-        }
-        load(plan, observe)
-    });
+            load(plan, observe)
+        });
     assert_eq!(loads, 4, "nothing is loaded after it");
     let found = result.capacity.as_ref().unwrap();
     assert_eq!(found.capacity_per_s, None);
-    let why = found.void.as_ref().unwrap();
-    assert!(why.contains("of restarts ended and another took its place"), "{why}");
+    let why = "mortal was ended by signal 9 while it was loaded.";
+    assert_eq!(found.void.as_deref(), Some(why));
     assert_eq!(result.failure.unwrap(), format!("Its capacity was not found: {why}"));
-    assert!(result.trial.unwrap().verdict.reasons.iter().any(|r| r.code == "server_restarted"));
+    assert!(result.trial.unwrap().verdict.reasons.iter().any(|r| r.code == "server_died"));
     assert_nothing_left(root.path());
 }

@@ -198,3 +198,44 @@ impl<'a, 'l> Loading<'a, 'l> {
         judged
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use prony_analysis::testing::{closed_plan, healthy};
+    use prony_record::trial::Effect;
+
+    use super::*;
+    use crate::bench::tests::setup;
+    use crate::sample::tests::of_a_restart;
+
+    #[test]
+    fn a_load_during_which_a_worker_was_exchanged_is_invalid_unless_its_recipe_says_so() {
+        let root = tempfile::tempdir().unwrap();
+        let setup = setup(root.path(), &[], 1);
+        let (pins, startup) = (Pins::default(), Duration::ZERO);
+        let judged = |recycles, death| {
+            let loaded = Loaded {
+                measured: Ok(healthy(1, 1_000)),
+                death,
+                samples: Some(of_a_restart()),
+                ..Loaded::nothing(LoadError::Interrupted)
+            };
+            let by = Judging { setup: &setup, candidate: "server", recycles, pins: &pins, startup };
+            let (judged, death) = loaded.judged(&closed_plan(), &by);
+            let reasons = judged.unwrap().0.verdict.reasons;
+            let ours = |code: &str| ["server_restarted", "server_died"].contains(&code);
+            (reasons.into_iter().find(|reason| ours(&reason.code)).unwrap(), death)
+        };
+        let (reason, _) = judged(false, None);
+        assert_eq!((reason.code.as_str(), reason.effect), ("server_restarted", Effect::Invalid));
+        let begins = "1 process of server ended and another took its place: ";
+        assert!(reason.detail.starts_with(begins), "{reason:?}");
+        let (reason, _) = judged(true, None);
+        assert_eq!((reason.code.as_str(), reason.effect), ("server_restarted", Effect::Note));
+        // Of a server that died, that is the reason.
+        let death = Death { how: "ended with exit code 9".to_owned(), log_tail: Vec::new() };
+        let (reason, said) = judged(false, Some(death));
+        assert_eq!((reason.code.as_str(), reason.effect), ("server_died", Effect::Invalid));
+        assert_eq!(said.as_deref(), Some("server ended with exit code 9 while it was loaded."));
+    }
+}

@@ -1,6 +1,10 @@
 //! What the tests of supervision share.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::launch::{LaunchSpec, ProcessSpec};
@@ -14,13 +18,12 @@ pub(crate) fn guard_exe() -> PathBuf {
     exe
 }
 
-/// Supervision below `root` by the example, impatient.
+/// How long something may take that must come to be: only what hangs takes so long.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
+
+/// Supervision below `root` by the example; as slow as the machine may be, nobody is killed who ends by himself.
 pub(crate) fn supervision(root: &Path) -> Supervision {
-    Supervision {
-        guard_exe: guard_exe(),
-        stop_timeout: Duration::from_secs(2),
-        ..Supervision::new(root, &[])
-    }
+    Supervision { guard_exe: guard_exe(), stop_timeout: PATIENCE, ..Supervision::new(root, &[]) }
 }
 
 /// A spec whose processes are shell scripts, with a run folder below `root`.
@@ -38,17 +41,17 @@ pub(crate) fn shell_spec(root: &Path, scripts: &[&str]) -> LaunchSpec {
         env: vec![("GIVEN".to_owned(), "value".to_owned())],
         run_dir,
         cpus: Vec::new(),
-        ready_timeout: Duration::from_secs(20),
+        ready_timeout: PATIENCE,
         container: None,
     }
 }
 
-/// Waits for something that must come to be, for as long as a busy machine may take.
+/// Waits for something that must come to be, however long a busy machine takes.
 pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + PATIENCE;
     while !holds() {
         assert!(Instant::now() < until, "{what} did not come to be");
-        std::thread::sleep(Duration::from_millis(5));
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 
@@ -61,4 +64,36 @@ pub(crate) fn pid_in(file: &Path) -> u32 {
         pid.is_some()
     });
     pid.unwrap()
+}
+
+/// A thread of this process that never waits, until it is dropped.
+pub(crate) struct Busy {
+    /// Its number.
+    pub(crate) id: u32,
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Busy {
+    /// One of this name, on these CPUs (empty: any).
+    pub(crate) fn named(name: &str, cpus: &[u32]) -> Busy {
+        let (tell, told) = mpsc::channel();
+        let over = Arc::new(AtomicBool::new(false));
+        let (ends, cpus) = (Arc::clone(&over), cpus.to_vec());
+        let spin = move || {
+            crate::sys::set_affinity(0, &cpus).unwrap();
+            let own = std::fs::read_link("/proc/thread-self").unwrap();
+            tell.send(own.file_name().unwrap().to_str().unwrap().parse().unwrap()).unwrap();
+            while !ends.load(Ordering::Relaxed) {}
+        };
+        let thread = Some(std::thread::Builder::new().name(name.to_owned()).spawn(spin).unwrap());
+        Busy { id: told.recv().unwrap(), over, thread }
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
 }

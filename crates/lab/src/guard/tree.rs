@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn a_stack_begins_elsewhere_in_another_program() {
         let mut child = std::process::Command::new("sh")
-            .args(["-c", "echo; read line; exec sleep 60"])
+            .args(["-c", "echo; read line; exec sleep 600"])
             .stdin(std::process::Stdio::piped())
             .stdout(std::process::Stdio::piped())
             .spawn()
@@ -132,15 +132,11 @@ mod tests {
 
     #[test]
     fn a_child_of_a_child_is_found_and_another_start_is_not_touched() {
-        let mut child = std::process::Command::new("sh").args(["-c", "sleep 60 & wait"]).spawn().unwrap();
+        let mut child = std::process::Command::new("sh").args(["-c", "sleep 600 & wait"]).spawn().unwrap();
         let me = std::process::id();
         let below = |pid: u32| descendants(pid);
-        let grandchild = loop {
-            if let Some(found) = below(child.id()).first() {
-                break *found;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(1));
-        };
+        crate::guard::tests::wait_until("a grandchild", || !below(child.id()).is_empty());
+        let grandchild = below(child.id())[0];
         assert!(below(me).iter().any(|p| p.pid == grandchild.pid));
         let kill: fn(&PidFd) -> std::io::Result<()> = PidFd::kill;
         assert!(!signal_if_same(grandchild.pid, grandchild.start_ticks + 1, kill));

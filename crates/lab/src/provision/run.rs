@@ -178,6 +178,7 @@ fn last_lines(log: &Path, begins: u64, lines_max: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::guard::tests::PATIENCE;
 
     fn sh(script: &str) -> Vec<String> {
         ["sh", "-c", script].map(String::from).into()
@@ -198,8 +199,8 @@ mod tests {
             }
             .run()
         };
-        run("echo before", Duration::from_secs(60)).unwrap();
-        let error = run("echo out; echo err >&2; exit 3", Duration::from_secs(60)).unwrap_err();
+        run("echo before", PATIENCE).unwrap();
+        let error = run("echo out; echo err >&2; exit 3", PATIENCE).unwrap_err();
         assert!(
             error.starts_with("`echo out;")
                 && error.contains("(exit status: 3)")
@@ -214,15 +215,10 @@ mod tests {
 
     #[test]
     fn captures_are_bounded_in_bytes_and_time() {
-        let many = capture(
-            &sh("head -c 100000 /dev/zero; echo e >&2"),
-            Path::new("/"),
-            &[],
-            Duration::from_secs(60),
-        );
+        let many = capture(&sh("head -c 100000 /dev/zero; echo e >&2"), Path::new("/"), &[], PATIENCE);
         let many = many.unwrap();
         assert_eq!((many.stdout.len(), &many.stderr[..], many.success), (4096, &b"e\n"[..], true));
         assert!(capture(&sh("sleep 600"), Path::new("/"), &[], Duration::from_millis(50)).is_none());
-        assert!(capture(&["/no/such".to_owned()], Path::new("/"), &[], Duration::from_secs(1)).is_none());
+        assert!(capture(&["/no/such".to_owned()], Path::new("/"), &[], PATIENCE).is_none());
     }
 }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::catalogue::Catalogue;
+use crate::guard::tests::wait_until;
 
 const RECIPE: &str = r#"schema = "prony.server/1"
 title = "t"
@@ -153,9 +154,7 @@ fn servers_are_installed_started_and_checked_for_real() {
     let plan = plan(&candidates, &layout);
     println!("{}\n", plan.describe());
     let done = install(&plan, &candidates, &layout, &|| false, &mut |progress| println!("{progress:?}"));
-    let started = std::time::Instant::now();
     assert!(super::plan(&candidates, &layout).steps.is_empty() || done.iter().any(|d| d.1.is_err()));
-    println!("second plan: {:?}", started.elapsed());
     let mut failed = Vec::new();
     for (candidate, (label, result)) in candidates.iter().zip(&done) {
         println!("\n{label}: {result:?}\n  version {:?}", candidate.version(&layout));
@@ -180,20 +179,10 @@ fn started_and_checked(candidate: &Candidate, layout: &Layout, run_dir: &Path) -
         let mut command = Command::new(&process.argv[0]);
         command.args(&process.argv[1..]).current_dir(&spec.cwd).envs(spec.env.iter().cloned());
         children.push(command.stdin(Stdio::null()).spawn().unwrap());
-        for _ in 0..500 {
-            if process.wait_for.as_ref().is_none_or(|path| path.exists()) {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        wait_until("a helper's path", || process.wait_for.as_ref().is_none_or(|path| path.exists()));
     }
     let route = candidate.routes()[0];
-    for _ in 0..500 {
-        if crate::check::ready(address, route).is_ok() {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("a right answer", || crate::check::ready(address, route).is_ok());
     let report = crate::check::check(address, &candidate.expectation());
     for result in &report.results {
         println!("  {} {}: {}", if result.passed { "ok" } else { "NO" }, result.name, result.detail);

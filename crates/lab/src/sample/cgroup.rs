@@ -184,8 +184,9 @@ mod tests {
     fn a_process_is_counted_from_its_first_instruction_to_its_last() {
         let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
         let own = std::fs::read_to_string("/proc/self/cgroup").unwrap();
-        for (version, number) in [(CgroupVersion::V1, 4_000_000_001_u32), (CgroupVersion::V2, 4_000_000_002)]
-        {
+        // No guard's number, and nobody else's who tests at the same time.
+        let number = 4_000_000_000 + std::process::id();
+        for version in [CgroupVersion::V1, CgroupVersion::V2] {
             let Some(cgroup) = Cgroup::create_as(version, &mounts, &own, number) else { continue };
             assert_eq!(cgroup.cpu_ns(), Some(0));
             let procs = cgroup.open_procs().unwrap();
@@ -196,8 +197,8 @@ mod tests {
             let used = cgroup.cpu_ns().unwrap();
             cgroup.remove();
             assert!(!cgroup.path.exists());
-            // 100,000 turns take 30 to 300 ms; the point is: more than nothing, though the process is gone.
-            assert!((1_000_000..20_000_000_000).contains(&used), "{version:?}: {used}");
+            // The point is: more than nothing, though the process is gone. No machine makes a turn in 10 ns.
+            assert!(used > 1_000_000, "{version:?}: {used}");
         }
     }
 }

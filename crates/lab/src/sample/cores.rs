@@ -70,14 +70,25 @@ mod tests {
 
     #[test]
     fn columns_begin_at_nothing_and_grow() {
-        let mut machine = Machine::of(&[0]);
-        machine.read();
-        let until = std::time::Instant::now() + std::time::Duration::from_millis(30);
-        while std::time::Instant::now() < until {}
-        machine.read();
-        let columns = machine.columns();
-        assert_eq!((columns.len(), columns[0].len(), columns[0][0]), (1, 2, 0));
-        assert!(columns[0].is_sorted());
+        let machine = Machine {
+            cores: vec![0, 3],
+            busy_ns: vec![vec![100, 7], vec![160, 7], vec![190, 9]],
+            time_wait: vec![0; 3],
+        };
+        assert_eq!(machine.columns(), [[0, 60, 90], [0, 0, 2]]);
         assert_eq!(Machine::of(&[]).columns(), Vec::<Vec<u64>>::new());
+    }
+
+    #[test]
+    fn every_reading_of_this_machine_has_all_columns() {
+        let mut machine = Machine::of(&[0, 1]);
+        (0..3).for_each(|_| machine.read());
+        assert_eq!(machine.time_wait.len(), 3);
+        let columns = machine.columns();
+        assert_eq!(columns.len(), 2);
+        assert!(
+            columns.iter().all(|core| core.len() == 3 && core[0] == 0 && core.is_sorted()),
+            "{columns:?}"
+        );
     }
 }

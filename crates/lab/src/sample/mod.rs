@@ -138,9 +138,7 @@ impl Sampler {
                 if told != Err(RecvTimeoutError::Timeout) {
                     return taken;
                 }
-                while due <= Instant::now() {
-                    due += PERIOD;
-                }
+                due = next_due(due, Instant::now());
             }
         })?;
         let _ = begins.recv();
@@ -184,6 +182,14 @@ impl Samples {
         let instants: Vec<u64> = self.readings.iter().map(|r| r.at_ns).collect();
         roll::changes(&self.lives, &instants, until_ns)
     }
+}
+
+/// The first instant after now, of those a period apart.
+fn next_due(mut due: Instant, now: Instant) -> Instant {
+    while due <= now {
+        due += PERIOD;
+    }
+    due
 }
 
 /// Reads a tree.
@@ -296,76 +302,4 @@ fn pss_of(smaps_rollup: &str) -> Option<u64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn busy_child() -> std::process::Child {
-        std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap()
-    }
-
-    #[test]
-    fn schedstat_sees_a_busy_child_and_remembers_it_when_it_is_gone() {
-        // A shell between, so that no other test's children are below the root.
-        let mut child = std::process::Command::new("sh")
-            .args(["-c", "sh -c 'while :; do :; done' & wait"])
-            .spawn()
-            .unwrap();
-        let mut meter = Meter::new(Watched { guard_pid: child.id(), cgroup: None });
-        let busy = loop {
-            let reading = meter.read();
-            if reading.cpu_ns > 20_000_000 {
-                break reading;
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        };
-        assert_eq!((busy.processes, busy.threads), (1, 1));
-        assert!(busy.rss_bytes > 100_000, "{}", busy.rss_bytes);
-        for process in tree::descendants(child.id()) {
-            assert!(tree::signal_if_same(process.pid, process.start_ticks, sys::PidFd::kill));
-        }
-        child.wait().unwrap();
-        let after = meter.read();
-        assert_eq!(after.processes, 0);
-        assert!(after.cpu_ns >= busy.cpu_ns, "what was seen is not forgotten");
-    }
-
-    #[test]
-    fn proportional_memory_is_read() {
-        assert_eq!(pss_of("Rss:  9 kB\nPss:                2056 kB\nPss_Anon: 1 kB\n"), Some(2056 * 1024));
-        assert_eq!(pss_of("Rss: 1 kB"), None);
-        let own = tree::stat(std::process::id()).unwrap();
-        assert!(pss_bytes(&[own]).is_some_and(|bytes| bytes > 100_000));
-    }
-
-    #[test]
-    fn a_reused_thread_number_loses_nothing() {
-        let mut meter = Meter::new(Watched { guard_pid: 1, cgroup: None });
-        meter.see((1, 1), 500);
-        meter.see((1, 1), 700);
-        meter.see((1, 1), 20);
-        assert_eq!(meter.seen_ns.values().sum::<u64>() + meter.replaced_ns, 720);
-    }
-
-    #[test]
-    fn the_sampler_reads_at_its_start_and_at_its_end() {
-        let mut child = busy_child();
-        let sampler =
-            Sampler::start(Watched { guard_pid: std::process::id(), cgroup: None }, &[], &[0]).unwrap();
-        std::thread::sleep(PERIOD * 3);
-        let samples = sampler.finish();
-        child.kill().unwrap();
-        child.wait().unwrap();
-        assert!(samples.readings.len() >= 3, "{}", samples.readings.len());
-        assert!(samples.readings.is_sorted_by_key(|r| (r.at_ns, r.cpu_ns)));
-        assert_eq!(samples.cpu_method, "schedstat");
-        let (first, last) = (samples.readings[0].at_ns, samples.readings[samples.readings.len() - 1].at_ns);
-        let window = samples.window(first, last, Duration::from_millis(7), &[1]).unwrap();
-        assert_eq!(window.columns.at_ns.len(), samples.readings.len());
-        assert_eq!((window.columns.at_ns[0], window.startup_ns), (0, 7_000_000));
-        let columns = &window.columns;
-        assert_eq!((columns.cores.as_slice(), columns.core_busy_ns.len()), (&[0][..], 1));
-        assert_eq!(columns.core_busy_ns[0].len(), columns.at_ns.len());
-        assert_eq!(columns.time_wait.len(), columns.at_ns.len());
-        assert!(samples.lives.iter().any(|life| life.pid == child.id() && life.name == "sh"), "{samples:?}");
-    }
-}
+pub(crate) mod tests;

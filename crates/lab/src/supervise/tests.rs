@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::*;
-use crate::guard::tests::{guard_exe, pid_in, shell_spec, supervision, wait_until};
+use crate::guard::tests::{PATIENCE, guard_exe, pid_in, shell_spec, supervision, wait_until};
 use crate::guard::{log_path, tree};
 use crate::sys::PidFd;
 
@@ -21,6 +21,17 @@ fn start(root: &Path, scripts: &[&str]) -> Result<Running, StartError> {
     Server::start(&shell_spec(root, scripts), &supervision(root), &mut || true, &|| false)
 }
 
+/// Waits for the guard's word of an end that comes after the start, and takes it in with all before it.
+fn take_end(running: &mut Running) -> GuardEvent {
+    loop {
+        let event = running.events.recv_timeout(PATIENCE).expect("the guard tells of the end");
+        running.take_event(event.clone());
+        if matches!(event, GuardEvent::Exited { .. }) {
+            return event;
+        }
+    }
+}
+
 fn journal_files(root: &Path) -> usize {
     std::fs::read_dir(root.join("journal")).unwrap().count()
 }
@@ -32,8 +43,7 @@ fn a_server_is_started_and_ended_with_nothing_left() {
     let spec = shell_spec(root.path(), &["echo \"$GIVEN\"; exec sleep 300"]);
     let mut ready = || {
         asked += 1;
-        asked == 3 && std::fs::read_to_string(log_path(&spec.run_dir, 0)).is_ok_and(|t| t == "value\n")
-            || asked > 3
+        asked >= 3 && std::fs::read_to_string(log_path(&spec.run_dir, 0)).is_ok_and(|t| t == "value\n")
     };
     let mut running = Server::start(&spec, &supervision(root.path()), &mut ready, &|| false).unwrap();
     assert!(asked >= 3);
@@ -56,7 +66,9 @@ fn a_server_is_started_and_ended_with_nothing_left() {
 fn a_server_that_ignores_sigterm_is_killed() {
     let root = tempfile::tempdir().unwrap();
     let script = "trap '' TERM INT HUP; echo $$ >pid.new; mv pid.new pid; while :; do sleep 1; done";
-    let mut running = start(root.path(), &[script]).unwrap();
+    let supervision = Supervision { stop_timeout: Duration::from_millis(50), ..supervision(root.path()) };
+    let spec = shell_spec(root.path(), &[script]);
+    let mut running = Server::start(&spec, &supervision, &mut || true, &|| false).unwrap();
     let pid = pid_in(&root.path().join("run/test/pid")); // the trap is set by now
     let report = running.stop();
     assert!(report.killed && report.leftovers.is_empty(), "{report:?}");
@@ -66,14 +78,15 @@ fn a_server_that_ignores_sigterm_is_killed() {
 #[test]
 fn a_daemon_that_detached_twice_is_found() {
     let root = tempfile::tempdir().unwrap();
-    let script = "setsid sh -c 'sleep 300 & echo $! >pid.new; mv pid.new pid' & sleep 0.1; exit 0";
+    let script = "setsid sh -c 'sleep 300 & echo $! >pid.new; mv pid.new pid' & \
+                  until [ -e go ]; do sleep 0.01; done; exit 0";
     let mut running = start(root.path(), &[script]).unwrap();
     let daemon = pid_in(&root.path().join("run/test/pid"));
     let guard = running.watched().guard_pid;
     wait_until("the guard's adoption", || tree::stat(daemon).is_some_and(|s| s.parent == guard));
-    let parent = running.pids()[0];
-    wait_until("the parent's end", || !lives(parent));
-    std::thread::sleep(Duration::from_millis(50)); // for the guard's word
+    std::fs::write(root.path().join("run/test/go"), "").unwrap();
+    let end = take_end(&mut running);
+    assert!(matches!(end, GuardEvent::Exited { process: 0, code: Some(0), detached: true, .. }), "{end:?}");
     assert_eq!(running.died(), None, "it has left its work to a daemon");
     assert_eq!(running.stop().leftovers, Vec::<String>::new());
     assert!(!lives(daemon));
@@ -82,19 +95,16 @@ fn a_daemon_that_detached_twice_is_found() {
 #[test]
 fn a_daemon_s_death_is_a_server_s() {
     let root = tempfile::tempdir().unwrap();
-    let script = "setsid sh -c 'echo $$ >pid.new; mv pid.new pid; exec sleep 300' & exit 0";
+    let script = "setsid sh -c 'echo $$ >pid.new; mv pid.new pid; exec sleep 300' & \
+                  until [ -e go ]; do sleep 0.01; done; exit 0";
     let mut running = start(root.path(), &[script]).unwrap();
     let daemon = pid_in(&root.path().join("run/test/pid"));
-    let parent = running.pids()[0];
-    wait_until("the parent's end", || !lives(parent));
+    std::fs::write(root.path().join("run/test/go"), "").unwrap();
+    take_end(&mut running);
     assert_eq!(running.died(), None);
     kill(daemon);
-    let mut died = None;
-    wait_until("the word of its death", || {
-        died = running.died();
-        died.is_some()
-    });
-    assert_eq!(died.unwrap().how, "was ended by signal 9");
+    take_end(&mut running);
+    assert_eq!(running.died().unwrap().how, "was ended by signal 9");
 }
 
 #[test]
@@ -102,7 +112,7 @@ fn helpers_come_first_and_are_waited_for() {
     let root = tempfile::tempdir().unwrap();
     let mut spec = shell_spec(
         root.path(),
-        &["sleep 0.2; touch socket; exec sleep 300", "test -e socket && touch right; exec sleep 300"],
+        &["sleep 0.05; touch socket; exec sleep 300", "test -e socket && touch right; exec sleep 300"],
     );
     spec.processes[0].wait_for = Some(spec.run_dir.join("socket"));
     let right = spec.run_dir.join("right");
@@ -113,8 +123,14 @@ fn helpers_come_first_and_are_waited_for() {
 
     let mut spec = shell_spec(root.path(), &["echo no socket today; exec sleep 300", "exec sleep 300"]);
     spec.processes[0].wait_for = Some(spec.run_dir.join("socket"));
-    spec.ready_timeout = Duration::from_millis(300);
-    let why = Server::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap_err();
+    spec.ready_timeout = Duration::from_millis(1);
+    let log = log_path(&spec.run_dir, 0);
+    // Asked before the time is looked at: it is over when the helper has said all that it says.
+    let said = || {
+        wait_until("the helper's words", || std::fs::read(&log).is_ok_and(|text| text.ends_with(b"\n")));
+        false
+    };
+    let why = Server::start(&spec, &supervision(root.path()), &mut || true, &said).unwrap_err();
     assert!(matches!(why.kind, StartErrorKind::NoPath(_)), "{why}");
     assert!(why.to_string().contains("socket did not appear in time. It wrote:\n  no socket today"), "{why}");
 }
@@ -148,9 +164,9 @@ fn what_cannot_be_started_says_so() {
 fn silence_ends_in_time_and_so_does_an_interrupt() {
     let root = tempfile::tempdir().unwrap();
     let mut spec = shell_spec(root.path(), &["exec sleep 300"]);
-    spec.ready_timeout = Duration::from_millis(100);
+    spec.ready_timeout = Duration::from_millis(50);
     let why = Server::start(&spec, &supervision(root.path()), &mut || false, &|| false).unwrap_err();
-    assert_eq!(why.to_string(), "shell did not give a right answer within 100ms.");
+    assert_eq!(why.to_string(), "shell did not give a right answer within 50ms.");
     let spec = shell_spec(root.path(), &["exec sleep 300"]);
     let why = Server::start(&spec, &supervision(root.path()), &mut || false, &|| true).unwrap_err();
     assert!(matches!(why.kind, StartErrorKind::Interrupted));
@@ -164,13 +180,9 @@ fn a_death_later_is_seen() {
         std::fs::read(log_path(&root.path().join("run/test"), 0)).is_ok_and(|t| t.len() == 11)
     });
     kill(running.pids()[0]);
-    let mut died = None;
-    wait_until("the word of its death", || {
-        died = running.died();
-        died.is_some()
-    });
+    take_end(&mut running);
     let expected = Death { how: "was ended by signal 9".to_owned(), log_tail: vec!["last words".to_owned()] };
-    assert_eq!(died.unwrap(), expected);
+    assert_eq!(running.died(), Some(expected));
     assert_eq!(running.stop(), StopReport::default());
 }
 
@@ -300,7 +312,7 @@ fn what_an_engine_leaves_running_is_not_waited_for() {
     let root = tempfile::tempdir().unwrap();
     let mut spec = shell_spec(root.path(), &["exec sleep 300"]);
     let helper = root.path().join("helper");
-    let remove = format!("sleep 120 & echo $! >{0}.new; mv {0}.new {0}", helper.display());
+    let remove = format!("sleep 600 & echo $! >{0}.new; mv {0}.new {0}", helper.display());
     let remove = ["sh", "-c", &remove].map(str::to_owned).to_vec();
     let inspect = ["sh", "-c", "echo 0123456789ab $(cat pid)"].map(str::to_owned).to_vec();
     spec.container = Some(crate::launch::ContainerSpec { inspect, remove, made: None });
@@ -316,7 +328,8 @@ fn what_an_engine_leaves_running_is_not_waited_for() {
 fn a_server_has_no_more_memory_than_its_limit() {
     let root = tempfile::tempdir().unwrap();
     // A text that is doubled up to 256 MB, and then kept.
-    let grows = "i=0; x=0123456789abcdef; while [ $i -lt 24 ]; do x=$x$x; i=$((i+1)); done; exec sleep 300";
+    let grows = "until [ -e go ]; do sleep 0.01; done; \
+                 i=0; x=0123456789abcdef; while [ $i -lt 24 ]; do x=$x$x; i=$((i+1)); done; exec sleep 300";
     let spec = shell_spec(root.path(), &[grows]);
     let supervision = Supervision { memory_bytes: Some(32 << 20), ..supervision(root.path()) };
     let started = Server::start(&spec, &supervision, &mut || true, &|| false);
@@ -325,18 +338,13 @@ fn a_server_has_no_more_memory_than_its_limit() {
         assert!(said.contains("--memory needs a cgroup") && said.contains("--runtime container"), "{said}");
         return;
     }
-    // It may have reached its limit before it was called ready.
-    if let Ok(mut running) = started {
-        let cgroup = running.entry.memory_cgroup.clone().unwrap();
-        let mut death = None;
-        wait_until("its end", || {
-            death = running.died();
-            death.is_some()
-        });
-        assert_eq!(death.unwrap().how, "was ended by signal 9 for want of memory, at its limit,");
-        assert_eq!(running.stop().leftovers, [""; 0]);
-        assert!(!cgroup.path.exists(), "{}", cgroup.path.display());
-    }
+    let mut running = started.unwrap();
+    std::fs::write(spec.run_dir.join("go"), "").unwrap();
+    let cgroup = running.entry.memory_cgroup.clone().unwrap();
+    take_end(&mut running);
+    assert_eq!(running.died().unwrap().how, "was ended by signal 9 for want of memory, at its limit,");
+    assert_eq!(running.stop().leftovers, [""; 0]);
+    assert!(!cgroup.path.exists(), "{}", cgroup.path.display());
     assert_eq!(journal_files(root.path()), 0);
 }
 

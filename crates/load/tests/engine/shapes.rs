@@ -1,7 +1,7 @@
 //! Pipelines, dropped bodies, and arrivals of every kind: counts that agree with the server's.
 
 use std::io::Write;
-use std::net::{TcpListener, ToSocketAddrs};
+use std::net::{TcpListener, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
 use prony_load::Plan;
@@ -365,13 +365,28 @@ fn an_ipv6_address_is_loaded_kept_and_closed() {
     }
 }
 
+/// A port of an address at which nobody listens, and nobody else can: a connection of this test has it.
+fn taken_port(address: std::net::SocketAddr) -> (u16, TcpListener, TcpStream) {
+    let listener = TcpListener::bind(address).unwrap();
+    let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    (stream.local_addr().unwrap().port(), listener, stream)
+}
+
 #[test]
 fn of_a_names_addresses_the_first_that_accepts_is_loaded() {
     // With IPv6 they are mostly ::1 and 127.0.0.1; where there is one alone, this is a load by a name.
-    let Ok(mut addresses) = ("localhost", 0_u16).to_socket_addrs() else { return };
-    // The others refuse.
-    let Some(address) = addresses.rfind(|address| TcpListener::bind(address).is_ok()) else { return };
-    let target = Target::start(&Config { address, ..Config::default() }).unwrap();
+    let Ok(addresses) = ("localhost", 0_u16).to_socket_addrs() else { return };
+    let mut addresses: Vec<_> = addresses.filter(|address| TcpListener::bind(address).is_ok()).collect();
+    let Some(mut address) = addresses.pop() else { return };
+    let (target, _refusing) = loop {
+        // The one before it, of the other family, refuses at the target's port.
+        let before = addresses.last().filter(|before| before.is_ipv4() != address.is_ipv4());
+        let refusing = before.map(|before| taken_port(*before));
+        address.set_port(refusing.as_ref().map_or(0, |(port, ..)| *port));
+        if let Ok(target) = Target::start(&Config { address, ..Config::default() }) {
+            break (target, refusing);
+        }
+    };
     for keepalive in [true, false] {
         let mut p = plan(target.address());
         (p.target.host, p.keepalive) = ("localhost".to_owned(), keepalive);

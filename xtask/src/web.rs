@@ -130,13 +130,13 @@ impl Web {
         self.prony(&[&["load", "-q", "-o", &log], words].concat())
     }
 
-    /// Two at once.
+    /// Two, which are made a duet.
     fn duet(&self) -> Result<(), String> {
         let _ = fs::remove_file(self.folder.join("duet.jsonl"));
         let candidate = |name| format!("{name}={} target --port {{port}}", self.prony.display());
         let (base, head) = (candidate("base"), candidate("head"));
-        let load = ["-R", "500", "-c", "32", "-d", "200ms", "--warmup", "0", "--blocks", "3"];
-        let words = ["bench", "--duet", "--candidate", &base, "--candidate", &head, "-q", "-o", "duet.jsonl"];
+        let load = ["-R", "500", "-c", "32", "-d", "200ms", "--warmup", "0", "--blocks", "6"];
+        let words = ["bench", "--candidate", &base, "--candidate", &head, "-q", "-o", "duet.jsonl"];
         self.prony(&[&words[..], &load].concat())
     }
 

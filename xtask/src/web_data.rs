@@ -120,19 +120,35 @@ pub(crate) fn loads(folder: &Path, model: &Value) -> Result<(), String> {
     })
 }
 
-/// One of a duet carries a fifth less than the other, in every block.
+/// A duet of what ran in turn, as one takes two CPUs: two blocks become one, in which the places are changed. One
+/// carries a fifth less than the other, in every block.
 pub(crate) fn duet(folder: &Path) -> Result<(), String> {
-    change(&folder.join("duet.jsonl"), |line| {
-        let mut line = line.clone();
-        let block = line["block"].as_f64().unwrap_or(0.0);
-        let trial = &mut line["trial"];
-        trial["verdict"] = json!({ "validity": "valid", "reasons": [] });
-        trial["outcome"] = json!("carried");
-        trial["throughput"]["bound"] = json!("exact");
-        let share = if line["candidate"] == "head" { 0.8 } else { 1.0 };
-        line["trial"]["throughput"]["requests_per_s"]["point"] = json!(500.0 * share * (1.0 + block / 1e3));
-        line
-    })
+    let mut all = lines(&folder.join("duet.jsonl"))?;
+    let paired = |place: &mut Value| {
+        let (block, half) =
+            (place["block"].as_u64().unwrap_or(0) / 2, place["block"].as_u64().unwrap_or(0) % 2);
+        let left = (place["candidate"] == "base") == (half == 0);
+        place["block"] = json!(block);
+        place["duet"] = json!({ "half": half, "side": if left { "left" } else { "right" } });
+    };
+    for line in &mut all {
+        if line["type"] == "header" {
+            line["order"].as_array_mut().into_iter().flatten().for_each(paired);
+            line["blocks"] = json!(line["blocks"].as_u64().unwrap_or(0) / 2);
+            let cpus = |cpu: u32| json!({ "server_cpus": [cpu], "client_cpus": [cpu] });
+            line["duet"] = json!({ "left": cpus(0), "right": cpus(1), "shared": "servers" });
+        } else if line["type"] == "result" {
+            paired(line);
+            let share = if line["candidate"] == "head" { 0.8 } else { 1.0 };
+            let per_s = 500.0 * share * (1.0 + line["block"].as_f64().unwrap_or(0.0) / 1e3);
+            let trial = &mut line["trial"];
+            trial["verdict"] = json!({ "validity": "valid", "reasons": [] });
+            trial["outcome"] = json!("carried");
+            trial["throughput"]["bound"] = json!("exact");
+            trial["throughput"]["requests_per_s"]["point"] = json!(per_s);
+        }
+    }
+    write_lines(&folder.join("duet.jsonl"), &all)
 }
 
 /// Two servers of known capacity, in two blocks: searches with two numbers of connections, shares of what is found,

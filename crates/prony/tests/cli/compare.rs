@@ -1,11 +1,22 @@
 //! `prony compare`, `--slo` and `--precision` as a user meets them. Verdicts are over figures that a test writes into a run
 //! log; how often verdicts over measured ones are right is simulated (`cargo xtask coverage`).
 
+use crate::lab::Lab;
 use crate::world::{BINARY, Said, TargetProcess, World};
 
-/// A run of two targets of the binary's own: forty answers in a trial at most.
-fn bench(world: &World, log: &str, flags: &[&str]) -> Said {
-    let candidate = |name: &str| format!("{name}={BINARY} target --port {{port}} --delay 20ms");
+/// Two servers that take 2 ms for each answer, by their own clocks, and trials of forty requests, however long they take.
+fn lab() -> Lab {
+    let plan = "connections = 4\nduration = \"1h\"\nwarmup = \"0s\"\nrequests = 40\n";
+    Lab::of(&["base", "head"], "slow", 1, "", plan)
+}
+
+fn bench(lab: &Lab, flags: &[&str]) -> Said {
+    lab.command_with(&[&["-o", "r.jsonl"], flags].concat()).output().unwrap().into()
+}
+
+/// A run of two commands.
+fn bench_of_commands(world: &World, log: &str, flags: &[&str]) -> Said {
+    let candidate = |name: &str| format!("{name}={BINARY} target --port {{port}}");
     let (a, b) = (candidate("base"), candidate("head"));
     let line = ["bench", "--candidate", &a, "--candidate", &b, "-o", log, "-q"];
     world.prony(&[&line[..], &["-c", "4", "-d", "200ms", "--warmup", "0"], flags].concat())
@@ -41,15 +52,16 @@ fn ended(said: &Said, code: i32, words: &[&str]) {
 
 #[test]
 fn half_as_fast_is_slower_in_every_form_and_fails_a_build() {
-    let world = World::new();
-    ended(&bench(&world, "r.jsonl", &["--blocks", "4"]), 0, &[]);
+    let lab = lab();
+    let world = &lab.world;
+    ended(&bench(&lab, &["--blocks", "4"]), 0, &[]);
     world.set_figures("r.jsonl", |name, nth| around(if name == "base" { 400.0 } else { 200.0 }, nth));
     let said = world.prony(&["compare", "r.jsonl"]);
     ended(&said, 0, &["head is slower than base", "SLOWER", "4 blocks of", "alternation", "A/A"]);
     ended(&world.prony(&["compare", "r.jsonl", "head", "base"]), 0, &["base is faster than head", "FASTER"]);
     let markdown = world.prony(&["compare", "r.jsonl", "--format", "markdown"]);
     ended(&markdown, 0, &["### head against base", "| req/s |", "**SLOWER**"]);
-    let found = throughput(&world, &[]);
+    let found = throughput(world, &[]);
     assert_eq!(found["finding"], "slower", "{found}");
     assert!(found["noise"]["half_width"].as_f64().unwrap() > 0.0, "{found}");
     ended(
@@ -65,21 +77,21 @@ fn half_as_fast_is_slower_in_every_form_and_fails_a_build() {
     world.set_figures("r.jsonl", |name, nth| {
         around(if name == "base" { 10_000.0 } else { 9_500.0 }, if name == "base" { nth } else { nth + 1 })
     });
-    let found = throughput(&world, &[]);
+    let found = throughput(world, &[]);
     assert_eq!(found["finding"], "slower", "{found}");
     let end = |name: &str| found["ratio"][name].as_f64().unwrap();
     assert!(end("ci_low") <= 0.95 && 0.95 <= end("ci_high"), "{found}");
 
     // A/A: the same twice is equivalent.
     world.set_figures("r.jsonl", |name, nth| around(300.0, if name == "base" { nth } else { nth + 1 }));
-    let found = throughput(&world, &["--margin", "throughput=2%"]);
+    let found = throughput(world, &["--margin", "throughput=2%"]);
     assert_eq!(found["finding"], "equivalent", "{found}");
 }
 
 #[test]
 fn what_cannot_be_compared_is_said() {
     let world = World::new();
-    ended(&bench(&world, "one.jsonl", &["--blocks", "1"]), 0, &[]);
+    ended(&bench_of_commands(&world, "one.jsonl", &["--blocks", "1"]), 0, &[]);
     let one = world.prony(&["compare", "one.jsonl", "--fail-if", "slower"]);
     ended(&one, 0, &["no verdict", "one trial each", "Next  prony bench --candidate 'base=", "--blocks 6"]);
     ended(&world.prony(&["compare", "one.jsonl", "--fail-if", "inconclusive"]), 1, &["undecided"]);
@@ -142,9 +154,8 @@ fn a_load_is_held_to_thresholds() {
 
 #[test]
 fn a_run_is_held_to_thresholds() {
-    let world = World::new();
-    // Each answer takes 20 ms at least, by its server's clock; and nobody has to know how one trial differs from the next.
-    let said = bench(&world, "r.jsonl", &["--blocks", "1", "--slo", "errors<50%", "--slo", "p50<1ms"]);
+    // One block, so that nothing is to be known of how one trial differs from the next.
+    let said = bench(&lab(), &["--blocks", "1", "--slo", "errors<50%", "--slo", "p50<100us"]);
     ended(&said, 1, &["MET", "MISSED", "base under c4", "head under c4"]);
 }
 
@@ -165,8 +176,9 @@ fn cut(text: &str, results: usize) -> String {
 
 #[test]
 fn blocks_are_added_until_the_precision_is_reached() {
-    let world = World::new();
-    let said = bench(&world, "r.jsonl", &["--precision", "50%", "--blocks", "6"]);
+    let lab = lab();
+    let world = &lab.world;
+    let said = bench(&lab, &["--precision", "50%", "--blocks", "6"]);
     ended(&said, 0, &[]);
     let results = || world.lines("r.jsonl", "result").len();
     // Whether five blocks are enough is the machine's to say; that they are the fewest and six the most is not.
@@ -176,12 +188,7 @@ fn blocks_are_added_until_the_precision_is_reached() {
     assert!(reached || (results() == 12 && said.out.contains("Not within ±50 %")), "{said:?}");
     assert!(!said.out.contains("missing") && !said.out.contains("not run"), "{}", said.out);
     let five_blocks = cut(&world.read("r.jsonl"), 10);
-    let resume = || {
-        world.shell(&format!(
-            "prony bench --candidate 'base={BINARY} target --port {{port}} --delay 20ms' --candidate \
-             'head={BINARY} target --port {{port}} --delay 20ms' -c 4 -d 200ms --warmup 0 -q --resume r.jsonl"
-        ))
-    };
+    let resume = || Said::from(lab.command_with(&["--resume", "r.jsonl"]).output().unwrap());
     // Five blocks that say it: going on finds nothing to do.
     world.write("r.jsonl", &five_blocks);
     world.set_figures("r.jsonl", |_, nth| around(400.0, nth));
@@ -199,20 +206,23 @@ fn blocks_are_added_until_the_precision_is_reached() {
 #[test]
 fn what_is_no_precision_is_refused() {
     let world = World::new();
-    ended(&bench(&world, "x.jsonl", &["--precision", "0"]), 2, &["not a precision"]);
-    ended(&bench(&world, "x.jsonl", &["--precision", "2%", "--blocks", "3"]), 2, &["nothing to decide"]);
+    let refused = |flags: &[&str], words: &[&str]| {
+        ended(&bench_of_commands(&world, "x.jsonl", flags), 2, words);
+    };
+    refused(&["--precision", "0"], &["not a precision"]);
+    refused(&["--precision", "2%", "--blocks", "3"], &["nothing to decide"]);
 }
 
 #[test]
 fn a_dry_run_forecasts_the_precision() {
-    let world = World::new();
-    let dry = |flags: &[&str]| bench(&world, "n.jsonl", &[&["--dry-run"], flags].concat());
+    let lab = lab();
+    let dry = |flags: &[&str]| bench_of_commands(&lab.world, "n.jsonl", &[&["--dry-run"], flags].concat());
     ended(
         &dry(&[]),
         0,
         &["precision  ratios of throughput to ±", "after 5 blocks", "assumed: trials vary by 3"],
     );
     ended(&dry(&["--precision", "5%"]), 0, &["±5.0 % asked", "of 30 blocks"]);
-    ended(&bench(&world, "r.jsonl", &["--blocks", "2"]), 0, &[]);
+    ended(&bench(&lab, &["--blocks", "2"]), 0, &[]);
     ended(&dry(&["--noise-of", "r.jsonl"]), 0, &["by the noise of r.jsonl", "over 2 blocks"]);
 }

@@ -48,6 +48,8 @@ def answer():
         write("held", "")
         while not os.path.exists(path("go")):
             time.sleep(0.005)
+    if MODE == "slow":
+        time.sleep(0.002)
     if MODE == "leak" and answered % 4 == 0:
         kept.append(bytearray(os.urandom(1)) * 65536)
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % len(body)

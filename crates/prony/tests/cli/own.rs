@@ -61,11 +61,9 @@ fn assert_measured_and_silent(world: &World, said: &crate::world::Said, log: &st
         .map(|line| serde_json::from_str::<Value>(line).unwrap())
         .filter(|line| line["type"] == "result")
         .collect();
-    assert!(!results.is_empty());
-    for result in &results {
-        let requests = &result["trial"]["requests"];
-        assert!(requests["completed"].as_u64() > Some(0) && requests["failed"] == 0, "{result}");
-    }
+    let requests: Vec<_> = results.iter().map(|result| &result["trial"]["requests"]).collect();
+    assert!(requests.iter().all(|requests| requests["failed"] == 0), "{requests:?}");
+    assert!(requests.iter().any(|requests| requests["completed"].as_u64() > Some(0)), "{requests:?}");
     // Built without Node there is none.
     let page = match prony_report::page::available() {
         Ok(()) => world.read(&log.replace(".jsonl", ".html")),

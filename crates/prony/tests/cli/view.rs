@@ -118,10 +118,12 @@ fn another_size_is_drawn_anew_and_too_small_a_terminal_has_one_line() {
     terminal.type_in(b"q");
     around(&terminal.end().1);
 
-    let line = ["load", &target.url(), "-R", "200", "-d", "1500ms", "--warmup", "100ms"];
-    let (code, seen) = OnTerminal::start(&world, (39, 24), &line, &[]).end();
-    assert_eq!((code, seen.matches(ENTER).count()), (Some(0), 0), "{seen:?}");
-    assert!(seen.contains("\r\x1b[K") && seen.contains("due 300"), "{seen:?}");
+    let mut terminal = OnTerminal::start(&world, (39, 24), &endless(&target.url()), &[]);
+    terminal.wait_for("the line", |seen| seen.contains("\r\x1b[K"));
+    terminal.type_in(b"\x03");
+    let (code, seen) = terminal.end();
+    assert_eq!((code, seen.matches(ENTER).count()), (Some(130), 0), "{seen:?}");
+    assert!(seen.contains("INTERRUPTED"), "{seen:?}");
 }
 
 #[test]
@@ -129,18 +131,17 @@ fn quiet_plain_and_no_color_are_heard() {
     let world = World::new();
     let target = TargetProcess::start(&[]);
     let url = target.url();
-    let line = ["load", &url, "-R", "200", "-d", "1500ms", "--warmup", "100ms"];
-    let run = |flags: &[&str], environment: &[(&str, &str)]| {
-        let all: Vec<&str> = line.iter().chain(flags).copied().collect();
-        OnTerminal::start(&world, (80, 24), &all, environment).end()
-    };
-    let (code, seen) = run(&["-q"], &[]);
+    let line = ["load", &url, "-n", "100", "-q"];
+    let (code, seen) = OnTerminal::start(&world, (80, 24), &line, &[]).end();
     assert_eq!((code, seen.contains(ENTER), seen.lines().count()), (Some(0), false, 2), "{seen:?}");
-    let (code, seen) = run(&["--plain"], &[]);
-    assert_eq!((code, seen.contains(ENTER)), (Some(0), false), "{seen:?}");
-    assert!(seen.contains("s of 1.6 s · "), "{seen:?}");
-    let (_, seen) = run(&[], &[("TERM", "dumb")]);
-    assert!(!seen.contains(ENTER) && seen.contains("s of 1.6 s · "), "{seen:?}");
+    for (flags, environment) in [(&["--plain"][..], &[][..]), (&[], &[("TERM", "dumb")])] {
+        let all = [&endless(&url)[..], flags].concat();
+        let mut terminal = OnTerminal::start(&world, (80, 24), &all, environment);
+        terminal.wait_for("a line", |seen| seen.contains(" s of "));
+        terminal.type_in(b"\x03");
+        let (code, seen) = terminal.end();
+        assert_eq!((code, seen.contains(ENTER)), (Some(130), false), "{seen:?}");
+    }
     let mut terminal = OnTerminal::start(&world, (80, 24), &endless(&url), &[("NO_COLOR", "1")]);
     terminal.wait_for("the view", |seen| showed(seen, "busy"));
     terminal.type_in(b"q");

@@ -194,7 +194,7 @@ pub struct Start {
     #[serde(default)]
     pub templates: Vec<String>,
     /// How long until it must answer, in seconds.
-    #[serde(default = "ten_seconds")]
+    #[serde(default = "a_minute")]
     ready_timeout_s: u32,
 }
 
@@ -210,8 +210,9 @@ impl Start {
     }
 }
 
-fn ten_seconds() -> u32 {
-    10
+/// On a busy machine an interpreter was seen to take over ten seconds.
+fn a_minute() -> u32 {
+    60
 }
 
 /// `[[helper]]`: a process that must run before the server.

@@ -1,6 +1,6 @@
 //! Any bytes as a histogram of a run log: one of Prony's bounds, or an error, in little memory.
 
-use prony_record::hdr;
+use prony_model::hdr;
 
 /// Reads the bytes as the text that stands in a run log, and as what lies under base64 and deflate.
 pub fn check(input: &[u8]) {

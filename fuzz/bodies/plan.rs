@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use prony_lab::experiment::{Experiment, ExperimentPlan};
-use prony_lab::units::{parse_duration, parse_rate, show_duration};
-use prony_load::plan::{DURATION_MAX, Expect};
-use prony_load::{Plan, Target};
+use prony_model::plan::{DURATION_MAX, Expect};
+use prony_model::units::{parse_duration, parse_rate, show_duration};
+use prony_model::{Plan, Target};
 
 /// The text as a duration, a rate, a URL, and an experiment.
 pub fn check(input: &[u8]) {

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use prony_record::hdr;
-use prony_record::run_log::RunLog;
+use prony_model::hdr;
+use prony_model::run_log::RunLog;
 
 /// Reads the bytes, and what a crash would have left of them.
 pub fn check(input: &[u8]) {

@@ -1,7 +1,7 @@
 //! Any bytes as a list of requests (`--targets`): requests to one server, or a sentence with its line.
 
-use prony_load::list::{LINES_MAX, ListError, Order, TargetList};
-use prony_load::{Plan, Target};
+use prony_model::list::{LINES_MAX, ListError, Order, TargetList};
+use prony_model::{Plan, Target};
 
 /// Reads the bytes as a list that names its server, and as one whose server is known.
 pub fn check(input: &[u8]) {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use prony_record::Estimate;
-use prony_record::run_log::{CandidateRecord, NamedPlan, PlannedTrial, RunLog, TrialResult};
-use prony_record::trial::Validity;
+use prony_model::Estimate;
+use prony_model::run_log::{CandidateRecord, NamedPlan, PlannedTrial, RunLog, TrialResult};
+use prony_model::trial::Validity;
 
 use crate::comparison::{Comparison, Options, choose_in, compare_parts};
 use crate::conclusions::Evidence;

@@ -1,5 +1,5 @@
-use prony_record::plan::PlanRecord;
-use prony_record::trial::{Outcome, SCHEMA as TRIAL_SCHEMA};
+use prony_model::plan_record::PlanRecord;
+use prony_model::trial::{Outcome, SCHEMA as TRIAL_SCHEMA};
 
 use super::*;
 use crate::figure::Figure;
@@ -47,7 +47,7 @@ fn a_rows_cpu_can_be_read_both_ways_and_its_memory_over_time() {
         server.columns.at_ns = (0..4).map(|second| second * 1_000_000_000).collect();
         server.columns.rss_bytes = rss;
     }
-    for precision in [None, Some(prony_record::run_log::PrecisionRecord { share: 0.02, blocks_min: 3 })] {
+    for precision in [None, Some(prony_model::run_log::PrecisionRecord { share: 0.02, blocks_min: 3 })] {
         log.0.header.precision = precision;
         let row = log.analyse().plans[0].rows[0].clone();
         let (cpu, per_cpu) = (row.cpu_per_request_ns.unwrap(), row.requests_per_cpu_s.unwrap());
@@ -160,7 +160,7 @@ fn what_was_cut_off_is_noted() {
 #[test]
 fn lower_bounds_are_counted_and_said() {
     let mut log = Log::new(&["a", "base"], 3).with(&[&[300, 100], &[301, 101], &[302, 99]]);
-    log.trial(0).throughput.bound = prony_record::trial::Bound::Lower;
+    log.trial(0).throughput.bound = prony_model::trial::Bound::Lower;
     let analysis = log.analyse();
     assert_eq!(analysis.trials.lower_bound, 1);
     assert!(analysis.plans[0].rows[0].lower_bound);

@@ -1,6 +1,6 @@
 //! The window's 100 ms bins, merged into equal batches.
 
-use prony_load::measurement::{BIN_NS, Bin, Second};
+use prony_model::measurement::{BIN_NS, Bin, Second};
 
 /// A contiguous part of the window.
 #[derive(Debug, Clone, Copy, PartialEq)]

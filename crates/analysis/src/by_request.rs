@@ -1,8 +1,8 @@
 //! The figures of each request of a list, in the form of the whole's.
 
-use prony_load::by_request::{RequestFigures, SparseCensored};
-use prony_load::measurement::{Censored, Measurement};
-use prony_record::trial::{Clock, Summary, TargetFigures};
+use prony_model::measurement::{Censored, Measurement};
+use prony_model::measurement::{RequestFigures, SparseCensored};
+use prony_model::trial::{Clock, Summary, TargetFigures};
 
 use crate::dependence::Dependence;
 use crate::summary::{Ranked, summarise};
@@ -48,8 +48,8 @@ mod tests {
     use super::*;
     use crate::testing::{closed_plan, healthy};
     use crate::trial::{TrialContext, judge};
-    use prony_load::list::{Order, TargetList};
-    use prony_load::measurement::{Durations, SparseDurations, empty_histogram};
+    use prony_model::list::{Order, TargetList};
+    use prony_model::measurement::{Durations, SparseDurations, empty_histogram};
     use std::collections::BTreeMap;
 
     fn figures(request: &str, completed: &Durations, failed: u64) -> RequestFigures {

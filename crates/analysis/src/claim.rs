@@ -8,7 +8,7 @@
 //! figure  = NAME(CANDIDATE) | NAME(CANDIDATE @ CONNECTIONS)
 //! ```
 
-use prony_record::trial::Outcome;
+use prony_model::trial::Outcome;
 
 use crate::figure::{FIGURES, Figure};
 

@@ -1,9 +1,9 @@
 //! Pictures of trials: the latency curve of all together, each one over time.
 
-use prony_load::measurement::empty_histogram;
-use prony_record::hdr;
-use prony_record::server::ServerSamples;
-use prony_record::trial::{Trial, Validity};
+use prony_model::hdr;
+use prony_model::measurement::empty_histogram;
+use prony_model::server::ServerSamples;
+use prony_model::trial::{Trial, Validity};
 use prony_stats::order::Quantile;
 
 use crate::experiment::{CurvePoint, TrialSeries};

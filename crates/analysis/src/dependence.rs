@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use prony_load::measurement::{BIN_NS, Measurement, Second, empty_histogram};
-use prony_record::trial::{PERCENTILES, Summary};
+use prony_model::measurement::{BIN_NS, Measurement, Second, empty_histogram};
+use prony_model::trial::{PERCENTILES, Summary};
 use prony_stats::CONFIDENCE;
 use prony_stats::batch::{design_effect, effective_clusters};
 use prony_stats::memory::Memory;
@@ -256,8 +256,8 @@ mod tests {
     use super::*;
     use crate::summary::figures;
     use crate::testing::healthy;
-    use prony_load::measurement::SparseDurations;
-    use prony_record::trial::Clock;
+    use prony_model::measurement::SparseDurations;
+    use prony_model::trial::Clock;
 
     #[test]
     fn a_tail_is_known_no_better_than_the_level_that_it_may_move_with() {

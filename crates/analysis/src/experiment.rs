@@ -1,9 +1,9 @@
 //! The types of a whole run's analysis: what the views show.
 
-use prony_record::Estimate;
-use prony_record::host::Host;
-use prony_record::run_log::Skipped;
-use prony_record::trial::Effect;
+use prony_model::Estimate;
+use prony_model::host::Host;
+use prony_model::run_log::Skipped;
+use prony_model::trial::Effect;
 use schemars::JsonSchema;
 use serde::Serialize;
 

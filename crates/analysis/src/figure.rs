@@ -3,8 +3,8 @@
 
 use std::fmt;
 
-use prony_record::server::ServerSamples;
-use prony_record::trial::{Bound, Outcome, Trial};
+use prony_model::server::ServerSamples;
+use prony_model::trial::{Bound, Outcome, Trial};
 use prony_stats::trend::{POINTS_MAX, theil_sen};
 
 use crate::compare::{LATENCY_DIFFERENCE, THROUGHPUT_DIFFERENCE};
@@ -65,7 +65,7 @@ impl Percentile {
     /// 0.99 for p99.
     pub fn fraction(self) -> f64 {
         let field = self.field();
-        prony_record::trial::PERCENTILES.iter().find(|(name, _)| *name == field).map_or(0.5, |(_, q)| *q)
+        prony_model::trial::PERCENTILES.iter().find(|(name, _)| *name == field).map_or(0.5, |(_, q)| *q)
     }
 }
 

@@ -4,8 +4,8 @@
 //! A reader chooses the figure and the baseline on the page; what they may
 //! choose is computed here, by the same methods as [`crate::experiment`].
 
-use prony_record::Estimate;
-use prony_record::run_log::RunLog;
+use prony_model::Estimate;
+use prony_model::run_log::RunLog;
 
 use crate::analyse::{Results, candidates, last_results, plan_names};
 use crate::figure::{COMPARED, Figure};

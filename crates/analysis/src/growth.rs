@@ -1,8 +1,8 @@
 //! Whether the wait for a connection grew to the end of the window: overload.
 
-use prony_load::measurement::{BIN_NS, Measurement};
 use prony_load::pace::Schedule;
-use prony_load::plan::{Arrivals, Plan};
+use prony_model::measurement::{BIN_NS, Measurement};
+use prony_model::plan::{Arrivals, Plan};
 use prony_stats::CONFIDENCE;
 use prony_stats::trend::{median, theil_sen};
 

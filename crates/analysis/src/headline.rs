@@ -1,7 +1,7 @@
 //! The answer in one sentence.
 
-use prony_record::plan::PlanRecord;
-use prony_record::run_log::RunLog;
+use prony_model::plan_record::PlanRecord;
+use prony_model::run_log::RunLog;
 
 use crate::experiment::{PlanAnalysis, Row};
 use crate::text::{digits, list, percent, ratio};

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use prony_record::Estimate;
-use prony_record::run_log::{Header, RunLog, TrialResult};
+use prony_model::Estimate;
+use prony_model::run_log::{Header, RunLog, TrialResult};
 use prony_stats::CONFIDENCE;
 use prony_stats::segmentation::{VALUES_MAX, VALUES_MIN, change_points, step};
 use schemars::JsonSchema;
@@ -26,9 +26,6 @@ pub const RUNS_MIN: usize = VALUES_MIN;
 /// The chance that any series without a change has one named.
 const LEVEL: f64 = 0.05;
 
-/// The name that trials of `prony load` are stored under: each is a run of its own.
-const LOAD: &str = "load";
-
 /// What a run log says for a history.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunFigures {
@@ -36,9 +33,9 @@ pub struct RunFigures {
     points: Vec<(Key, Point)>,
 }
 
-/// Whose series: experiment, plan and candidate.
+/// Whose series: experiment, plan and candidate, and whether it is of trials made one by one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Key(String, String, String);
+struct Key(String, String, String, bool);
 
 /// A figure over many runs.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -207,9 +204,10 @@ pub fn figures_of(log: &RunLog, file: &str, figure: Figure) -> Result<RunFigures
         let p = &result.planned;
         // Beside a busy neighbour a server is not what it is alone: a series of its own.
         let beside = if p.duet.is_some() { " --duet" } else { "" };
-        let key = Key(format!("{}{beside}", log.header.name), p.plan.clone(), p.candidate.clone());
+        let single = log.header.one_by_one;
+        let key = Key(format!("{}{beside}", log.header.name), p.plan.clone(), p.candidate.clone(), single);
         // Of an experiment all trials are one run; of `prony load` each is.
-        let run = if log.header.name == LOAD { p.index } else { 0 };
+        let run = if single { p.index } else { 0 };
         cells.entry((key, run)).or_default().push(result);
     }
     let mut points = Vec::new();
@@ -235,7 +233,7 @@ fn point(
 ) -> Result<Option<Point>, String> {
     let counted: Vec<Cell<'_>> = results.iter().filter_map(|r| Cell::of(r)).filter(Cell::counts).collect();
     let Some(first) = counted.first() else { return Ok(None) };
-    let single = header.name == LOAD;
+    let single = header.one_by_one;
     let at = if single { &first.trial.started_at } else { &header.created_at };
     let known: Vec<_> = counted.iter().map(|c| c.figure(figure)).collect();
     let values: Option<Vec<f64>> = known.iter().map(|k| k.map(|k| k.value).filter(|v| *v > 0.0)).collect();
@@ -319,7 +317,7 @@ fn exact(points: &[Point]) -> Vec<(usize, f64)> {
     all[all.len().saturating_sub(VALUES_MAX)..].to_vec()
 }
 
-fn series(Key(experiment, plan, candidate): Key, mut points: Vec<Point>, asks: Asks) -> HistorySeries {
+fn series(Key(experiment, plan, candidate, _): Key, mut points: Vec<Point>, asks: Asks) -> HistorySeries {
     points.sort_by_key(|p| p.stamp);
     let exact = exact(&points);
     let values: Vec<f64> = exact.iter().map(|(_, v)| *v).collect();
@@ -450,7 +448,7 @@ mod tests {
     #[test]
     fn a_lower_bound_is_shown_and_not_tested() {
         let mut logs: Vec<RunLog> = (0..6).map(|day| run(day, [5_000, 7_000])).collect();
-        logs[5].results[0].trial.as_mut().unwrap().throughput.bound = prony_record::trial::Bound::Lower;
+        logs[5].results[0].trial.as_mut().unwrap().throughput.bound = prony_model::trial::Bound::Lower;
         logs[4].results.retain(|r| r.planned.candidate != "a");
         let h = of(&logs);
         let a = &h.series[0];
@@ -463,6 +461,12 @@ mod tests {
     fn every_trial_of_load_is_a_run_and_a_log_without_a_time_is_refused() {
         let mut log = run(0, [5_000, 7_000]);
         log.header.name = "load".into();
+        assert_eq!(
+            figures_of(&log, "f", DEFAULT).unwrap().points.len(),
+            2,
+            "an experiment of that name is one run"
+        );
+        log.header.one_by_one = true;
         let read = figures_of(&log, "f", DEFAULT).unwrap();
         assert_eq!(read.points.len(), 4);
         assert_eq!(read.points.iter().filter(|(_, p)| p.commit.is_some()).count(), 1);

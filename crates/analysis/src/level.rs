@@ -1,6 +1,6 @@
 //! The window in batches, and how surely they know what they have in common.
 
-use prony_load::measurement::{BIN_NS, Measurement};
+use prony_model::measurement::{BIN_NS, Measurement};
 use prony_stats::CONFIDENCE;
 use prony_stats::batch::{BATCHES_MIN, Remembered, batch_interval_with};
 use prony_stats::interval::Interval;

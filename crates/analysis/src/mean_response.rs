@@ -1,7 +1,7 @@
 //! How surely a window knows its mean response time.
 
-use prony_load::measurement::Measurement;
-use prony_record::trial::Summary;
+use prony_model::measurement::Measurement;
+use prony_model::trial::Summary;
 use prony_stats::interval::variance;
 
 use crate::level::{Level, Of};

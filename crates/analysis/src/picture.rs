@@ -3,10 +3,10 @@
 //! Everything is computed from the record's histograms, merged where seconds
 //! are: no percentile here is a mean of percentiles.
 
-use prony_record::hdr::{Bucket, buckets};
-use prony_record::run_log::TrialResult;
-use prony_record::server::ServerSamples;
-use prony_record::trial::{SeriesPoint, Trial};
+use prony_model::hdr::{Bucket, buckets};
+use prony_model::run_log::TrialResult;
+use prony_model::server::ServerSamples;
+use prony_model::trial::{SeriesPoint, Trial};
 use prony_stats::order::Quantile;
 use serde::Serialize;
 

@@ -1,6 +1,6 @@
-use prony_load::measurement::empty_histogram;
-use prony_record::hdr::encode;
-use prony_record::server::SampleColumns;
+use prony_model::hdr::encode;
+use prony_model::measurement::empty_histogram;
+use prony_model::server::SampleColumns;
 
 use super::*;
 

@@ -8,8 +8,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use prony_record::Estimate;
-use prony_record::run_log::{RunLog, TrialResult};
+use prony_model::Estimate;
+use prony_model::run_log::{RunLog, TrialResult};
 use prony_stats::CONFIDENCE;
 use prony_stats::interval::{mean_interval, variance};
 use prony_stats::student::t_two_sided;
@@ -194,7 +194,7 @@ mod tests {
     fn lower_bounds_and_what_carried_nothing_are_not_waited_for() {
         let mut log = Log::new(&["a", "base"], 2).with(&[&[10, 10], &[20, 10]]);
         for result in [0, 2] {
-            log.trial(result).throughput.bound = prony_record::trial::Bound::Lower;
+            log.trial(result).throughput.bound = prony_model::trial::Bound::Lower;
         }
         let widest = Looking::of(&log.0).widest(Some("base")).unwrap();
         assert_eq!((widest.candidate.as_str(), widest.is_ratio), ("base", false));

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use prony_record::Estimate;
-use prony_record::published::{Published, PublishedRow};
-use prony_record::run_log::NamedPlan;
+use prony_model::Estimate;
+use prony_model::published::{Published, PublishedRow};
+use prony_model::run_log::NamedPlan;
 use prony_stats::CONFIDENCE;
 use prony_stats::correlation::kendall_tau_b;
 use schemars::JsonSchema;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use prony_record::Estimate;
+use prony_model::Estimate;
 use prony_stats::friedman::friedman;
 use prony_stats::interval::{geometric_mean, paired_ratio_interval, paired_ratio_p_value};
 use prony_stats::ranking::{Comparison, rank_intervals};

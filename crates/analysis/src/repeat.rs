@@ -1,7 +1,7 @@
 //! Several loads of one target under one plan: `prony load --repeat`.
 
-use prony_record::run_log::RunLog;
-use prony_record::{Estimate, Tool, Trial};
+use prony_model::run_log::RunLog;
+use prony_model::{Estimate, Tool, Trial};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use prony_record::Estimate;
-use prony_record::capacity::CapacityRecord;
-use prony_record::run_log::{CandidateRecord, PlannedTrial, TrialResult};
-use prony_record::server::ServerSamples;
-use prony_record::trial::{Bound, Outcome, Trial};
+use prony_model::Estimate;
+use prony_model::capacity::CapacityRecord;
+use prony_model::run_log::{CandidateRecord, PlannedTrial, TrialResult};
+use prony_model::server::ServerSamples;
+use prony_model::trial::{Bound, Outcome, Trial};
 use prony_stats::CONFIDENCE;
 use prony_stats::interval::{geometric_mean, geometric_mean_interval, mean, mean_interval};
 

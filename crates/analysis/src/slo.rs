@@ -4,9 +4,9 @@
 
 use std::fmt;
 
-use prony_record::hdr;
-pub use prony_record::slo::{Decision, SloRecord};
-use prony_record::trial::{Bound, Outcome, Reason, Summary, Trial};
+use prony_model::hdr;
+pub use prony_model::slo::{Decision, SloRecord};
+use prony_model::trial::{Bound, Outcome, Reason, Summary, Trial};
 use prony_stats::CONFIDENCE;
 use prony_stats::batch::design_effect;
 use prony_stats::order::{Quantile, open_ranks};

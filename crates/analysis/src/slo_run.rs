@@ -1,6 +1,6 @@
 //! Thresholds held against a run: per plan and candidate, over the trials that count.
 
-use prony_record::run_log::RunLog;
+use prony_model::run_log::RunLog;
 
 use crate::analyse::{candidates, last_results, plan_names};
 use crate::row::{Cell, percentile};

@@ -3,7 +3,7 @@
 use super::*;
 use crate::testing::{closed_plan, healthy};
 use crate::trial::{TrialContext, judge};
-use prony_record::plan::StageRecord;
+use prony_model::plan_record::StageRecord;
 
 fn trial() -> Trial {
     judge(&healthy(10, 2000), &closed_plan(), &TrialContext::default())

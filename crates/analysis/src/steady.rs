@@ -1,6 +1,6 @@
 //! Whether throughput and latency held level over the window.
 
-use prony_load::measurement::{Measurement, Second, empty_histogram};
+use prony_model::measurement::{Measurement, Second, empty_histogram};
 use prony_stats::CONFIDENCE;
 use prony_stats::change_point::step;
 use prony_stats::mser::warm_up_end;
@@ -83,7 +83,7 @@ fn throughput_drift(m: &Measurement, window_ns: u64) -> Option<Drift> {
 fn warming_up(m: &Measurement, window_ns: u64) -> Option<Drift> {
     // The last bin may be shorter than the others, and its count lower.
     let whole =
-        usize::try_from(window_ns / prony_load::measurement::BIN_NS).unwrap_or(usize::MAX).min(m.bins.len());
+        usize::try_from(window_ns / prony_model::measurement::BIN_NS).unwrap_or(usize::MAX).min(m.bins.len());
     #[expect(clippy::cast_precision_loss, reason = "counts within 100 ms")]
     let counts: Vec<f64> = m.bins[..whole].iter().map(|b| b.completed as f64).collect();
     let batches = merge(&m.bins, window_ns, BATCHES);
@@ -148,7 +148,7 @@ fn latency_drift(m: &Measurement, window_ns: u64, name: &str, quantile: f64, lea
 mod tests {
     use super::*;
     use crate::testing::{healthy, noise};
-    use prony_load::measurement::SparseDurations;
+    use prony_model::measurement::SparseDurations;
 
     const S: u64 = 1_000_000_000;
 

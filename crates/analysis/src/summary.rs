@@ -10,9 +10,9 @@
 
 use std::collections::BTreeMap;
 
-use prony_load::measurement::{Censored, Durations};
-use prony_record::hdr;
-use prony_record::trial::{Clock, PERCENTILES, Summary};
+use prony_model::hdr;
+use prony_model::measurement::{Censored, Durations};
+use prony_model::trial::{Clock, PERCENTILES, Summary};
 use prony_stats::CONFIDENCE;
 use prony_stats::order::{Quantile, dependent_ranks, interval_ranks};
 

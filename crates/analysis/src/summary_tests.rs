@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::testing::{healthy, noise};
-use prony_load::measurement::{SparseDurations, empty_histogram};
+use prony_model::measurement::{SparseDurations, empty_histogram};
 
 const S: u64 = 1_000_000_000;
 

@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use prony_load::measurement::{
+use prony_model::measurement::{
     BIN_NS, Bin, Censored, ClientCost, Latency, Measurement, ReceiveClock, RequestCounts, RunTotal, Second,
     SparseDurations, Waits, WorkerAudit, empty_histogram,
 };
-use prony_load::pace::Rate;
-use prony_load::plan::{Arrivals, Plan};
-use prony_load::target::Target;
+use prony_model::plan::{Arrivals, Plan};
+use prony_model::rate::Rate;
+use prony_model::target::Target;
 
 #[cfg(test)]
 pub(crate) mod run;

@@ -1,9 +1,9 @@
 //! How much was carried, and how surely.
 
-use prony_load::measurement::Measurement;
-use prony_load::plan::{Arrivals, Plan};
-use prony_record::Estimate;
-use prony_record::trial::{Bound, Throughput};
+use prony_model::Estimate;
+use prony_model::measurement::Measurement;
+use prony_model::plan::{Arrivals, Plan};
+use prony_model::trial::{Bound, Throughput};
 
 use crate::batches::Batch;
 use crate::level::{Level, Of};

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use prony_load::measurement::{Durations, Measurement, ReceiveClock, Second};
-use prony_load::plan::Plan;
-use prony_record::client::ClientColumns;
-use prony_record::host::{Host, HostWindow};
-use prony_record::plan::PlanRecord;
-use prony_record::trial::{
+use prony_model::client::ClientColumns;
+use prony_model::host::{Host, HostWindow};
+use prony_model::measurement::{Durations, Measurement, ReceiveClock, Second};
+use prony_model::plan::Plan;
+use prony_model::plan_record::PlanRecord;
+use prony_model::trial::{
     Bound, Client, Clock, Latencies, Outcome, SCHEMA, SeriesPoint, TargetRecord, Trial, Window,
 };
-use prony_record::{Tool, hdr, rfc3339};
+use prony_model::{Tool, hdr, rfc3339};
 
 use crate::by_request::targets;
 use crate::dependence::Dependence;
@@ -202,8 +202,8 @@ fn client(m: &Measurement, window_ns: u64) -> Client {
 mod tests {
     use super::*;
     use crate::testing::{Line, closed_plan, constant_plan, healthy};
-    use prony_load::measurement::RequestCounts;
-    use prony_record::trial::Validity;
+    use prony_model::measurement::RequestCounts;
+    use prony_model::trial::Validity;
 
     fn judged(m: &Measurement) -> Trial {
         judge(m, &closed_plan(), &TrialContext::default())

@@ -1,8 +1,8 @@
 //! What CPUs and the client did over a trial's time, from the samples of the record: shares of spans, so that
 //! a span of which a sample is missing is as true as another.
 
-use prony_record::run_log::TrialResult;
-use prony_record::trial::Trial;
+use prony_model::run_log::TrialResult;
+use prony_model::trial::Trial;
 use serde::Serialize;
 
 /// Points of a series: what 900 pixels can show as lines of their own.
@@ -139,8 +139,8 @@ fn rounded(share: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::testing::run::Log;
-    use prony_record::client::ClientColumns;
-    use prony_record::server::SampleColumns;
+    use prony_model::client::ClientColumns;
+    use prony_model::server::SampleColumns;
 
     const MS: i64 = 1_000_000;
 

@@ -1,10 +1,10 @@
 //! Why a trial's figures can or cannot be trusted: every reason that a
 //! measurement can show by itself, its threshold, its effect and its advice.
 
-use prony_load::measurement::{ErrorKind, ErrorTally, Measurement, ReceiveClock};
-use prony_load::plan::Plan;
-use prony_record::host::HostWindow;
-use prony_record::trial::{Effect, Outcome, Reason, Summary, Validity, Verdict};
+use prony_model::host::HostWindow;
+use prony_model::measurement::{ErrorKind, ErrorTally, Measurement, ReceiveClock};
+use prony_model::plan::Plan;
+use prony_model::trial::{Effect, Outcome, Reason, Summary, Validity, Verdict};
 use prony_stats::order::Quantile;
 
 use crate::growth::Growth;

@@ -1,8 +1,8 @@
 //! Each reason is raised by one measurement and not by its neighbour.
 
-use prony_load::measurement::ErrorTally;
-use prony_load::plan::Expect;
-use prony_record::host::HostWindow;
+use prony_model::host::HostWindow;
+use prony_model::measurement::ErrorTally;
+use prony_model::plan::Expect;
 
 use super::*;
 use crate::testing::{Line, closed_plan, constant_plan, healthy};

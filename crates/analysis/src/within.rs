@@ -2,10 +2,10 @@
 //! what drifted, as [`crate::trial::judge`] takes them, without the rest of a
 //! trial. It is what `cargo xtask coverage` plays simulated trials through.
 
-use prony_load::measurement::Measurement;
-use prony_load::plan::Plan;
-use prony_record::Estimate;
-use prony_record::trial::{Bound, Clock, Summary};
+use prony_model::Estimate;
+use prony_model::measurement::Measurement;
+use prony_model::plan::Plan;
+use prony_model::trial::{Bound, Clock, Summary};
 
 use crate::dependence::Dependence;
 use crate::mean_response;

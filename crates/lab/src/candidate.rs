@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prony_load::Target;
+use prony_model::Target;
 
 use crate::catalogue::{Catalogue, LookupError, Server, hash_of};
 use crate::check::{ContractExpectation, CustomCheck};

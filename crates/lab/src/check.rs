@@ -1,15 +1,15 @@
 //! Whether a server does what every server of an experiment must do.
 //!
 //! A server that answers something else, or less, than the others would be compared by
-//! another job than theirs: the contract is checked in full once per candidate, and what
-//! is checked here is done with a client of its own, so that no fault of the load engine
-//! can hide behind itself.
+//! another job than theirs: the contract is checked in full once per candidate. The client is one of its own, one
+//! request at a time; what an HTTP/1.1 answer is, the load engine's framing says, so that a server that passes can
+//! be measured, and one whose answers the engine would refuse is told why before any load.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use prony_load::plan::Expect;
-use prony_record::run_log::Sleep;
+use prony_model::plan::Expect;
+use prony_model::run_log::Sleep;
 use serde::{Deserialize, Serialize};
 
 use crate::recipe::Route;

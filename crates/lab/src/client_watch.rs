@@ -6,7 +6,7 @@
 
 use std::fs;
 
-use prony_record::client::ClientColumns;
+use prony_model::client::ClientColumns;
 
 use crate::sample::cores::{CORES_MAX, busy_ns};
 use crate::sys;

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use prony_record::host::Host;
+use prony_model::host::Host;
 
 use crate::sys;
 

@@ -7,7 +7,7 @@ use std::fs;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use prony_load::Snapshot;
-use prony_record::host::HostWindow;
+use prony_model::host::HostWindow;
 
 use crate::proc_stat::{self, CpuTicks, TICK_NS};
 use crate::{host, sys};

@@ -30,4 +30,3 @@ pub mod schedule;
 pub mod supervise;
 mod sys;
 pub mod turn;
-pub mod units;

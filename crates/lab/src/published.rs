@@ -5,12 +5,12 @@
 use std::collections::BTreeMap;
 
 use prony_analysis::claim::Claim;
-use prony_record::published::{At, AtRate, Conclusion, KneeOf, Published, PublishedRow};
+use prony_model::published::{At, AtRate, Conclusion, KneeOf, Published, PublishedRow};
 use toml::{Table, Value};
 
 use crate::experiment::CORES_MAX;
 use crate::toml_error::{self, TomlError, suggest};
-use crate::units::{Share, parse_rate};
+use prony_model::units::{Share, parse_rate};
 
 /// The schema's name; another number is another format.
 pub const SCHEMA: &str = "prony.published/1";

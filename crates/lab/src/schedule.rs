@@ -8,8 +8,8 @@
 
 use std::time::Duration;
 
-use prony_record::duet::{DuetPlace, DuetSide};
-use prony_record::run_log::PlannedTrial;
+use prony_model::duet::{DuetPlace, DuetSide};
+use prony_model::run_log::PlannedTrial;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 

@@ -4,9 +4,10 @@
 //! connections and time allow, histograms that miss what was counted. A run
 //! whose own books don't balance says so and is invalid.
 
-use crate::by_request::{RequestFigures, SparseCensored, are_fine};
-use crate::measurement::{ErrorKind, Measurement, SparseDurations, empty_histogram};
-use crate::plan::Plan;
+use crate::by_request::are_fine;
+use prony_model::measurement::{ErrorKind, Measurement, SparseDurations, empty_histogram};
+use prony_model::measurement::{RequestFigures, SparseCensored};
+use prony_model::plan::Plan;
 
 /// The measurement with the identities that it breaks, if any.
 pub(crate) fn audited(mut measurement: Measurement, plan: &Plan) -> Measurement {

@@ -9,11 +9,11 @@ mod closed;
 mod second;
 
 use crate::by_request::ByRequest;
-use crate::measurement::{
-    BIN_NS, Bin, Durations, ErrorKind, ErrorTally, RequestCounts, RunTotal, WorkerAudit, empty_histogram,
-};
 use crate::parts::{Parts, Times};
 use crate::sample::Samples;
+use prony_model::measurement::{
+    BIN_NS, Bin, Durations, ErrorKind, ErrorTally, RequestCounts, RunTotal, WorkerAudit, empty_histogram,
+};
 
 pub(crate) use closed::ClosedBooks;
 use closed::bounded;

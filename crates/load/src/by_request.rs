@@ -9,10 +9,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::list::TargetList;
-use crate::measurement::{ErrorKind, HISTOGRAM_HIGH_NS, SparseDurations};
 use crate::parts::Times;
-use crate::sparse::{BUCKET_BITS, bucket_of, numbered_bucket, value_of_numbered};
+use prony_model::list::TargetList;
+use prony_model::measurement::{
+    ErrorKind, HISTOGRAM_HIGH_NS, OTHERS, RequestFigures, SparseCensored, SparseDurations,
+};
+use prony_model::sparse::{BUCKET_BITS, bucket_of, numbered_bucket, value_of_numbered};
 
 /// The most requests of a list that have figures of their own; those that first stand later in it share a row.
 pub const ROWS_MAX: usize = 1000;
@@ -22,51 +24,10 @@ pub const FINE_MAX: usize = 32;
 /// its middle, which stands for what is in it, within 0.8 % of it.
 const COARSE_BITS: u32 = 6;
 
-/// The name of the row that requests beyond [`ROWS_MAX`] share. No request is called so: a path begins with `/`.
-pub const OTHERS: &str = "other requests";
-
 /// Longer durations are in the last bucket. HdrHistogram's, made for an hour, reaches as far.
 const LONGEST_NS: u64 = HISTOGRAM_HIGH_NS.next_power_of_two() - 1;
 const STATUS_MAX: usize = 1000;
 const ERROR_KINDS: usize = ErrorKind::ALL.len();
-
-/// The figures of one request of a list, over all lines that say it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct RequestFigures {
-    /// `GET /a`, or [`OTHERS`].
-    pub request: String,
-    /// Lines of the list that are counted here.
-    pub lines: u64,
-    /// Written over the whole run, warm-up included.
-    pub run_sent: u64,
-    /// Answered rightly within the window.
-    pub completed: u64,
-    /// Failed within the window.
-    pub failed: u64,
-    /// Unresolved when the window closed: on a connection, or never sent.
-    pub waiting: u64,
-    /// Bytes read in the window for it.
-    pub read_bytes: u64,
-    /// Answers in the window by status.
-    pub status: BTreeMap<u16, u64>,
-    /// Failed requests of the window by kind.
-    pub errors: BTreeMap<ErrorKind, u64>,
-    /// Intended instant to last byte.
-    pub response: SparseCensored,
-    /// Sent to last byte.
-    pub service: SparseCensored,
-}
-
-/// [`Censored`](crate::measurement::Censored) durations, in the form that takes little memory.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct SparseCensored {
-    /// Completed requests.
-    pub completed: SparseDurations,
-    /// Requests that failed: how long they had taken when they did.
-    pub failed: SparseDurations,
-    /// Requests unresolved when the window closed: their wait so far.
-    pub waiting: SparseDurations,
-}
 
 #[derive(Debug, Clone, Copy)]
 enum Part {
@@ -269,8 +230,8 @@ pub(crate) fn are_fine(requests: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::list::Order;
-    use crate::measurement::empty_histogram;
+    use prony_model::list::Order;
+    use prony_model::measurement::empty_histogram;
 
     fn list(requests: usize) -> TargetList {
         let text: String = (0..requests).map(|i| format!("http://h/{i}\n")).collect();

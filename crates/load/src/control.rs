@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::books::Books;
 use crate::gate::Gate;
-use crate::measurement::ErrorKind;
 use crate::so_far::SoFar;
 use crate::sys;
+use prony_model::measurement::ErrorKind;
 
 /// Workers look at the stop flag every 100 ms; an end this far ahead is seen
 /// by all before it comes, so that all windows end at the same instant.

@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
 use crate::error::LoadError;
-use crate::plan::{Plan, PlanError};
+use prony_model::plan::{Plan, PlanError};
 
 /// The other end of every connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,7 +102,7 @@ fn first_that_accepts(plan: &Plan, addresses: &[SocketAddr]) -> Result<SocketAdd
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Target;
+    use prony_model::Target;
 
     fn plan() -> Plan {
         Plan::closed(Target::parse("http://name.invalid/").unwrap())

@@ -16,10 +16,8 @@ use crate::endpoint::Endpoint;
 use crate::error::LoadError;
 use crate::expect::Expected;
 use crate::idle::Idle;
-use crate::measurement::{Durations, Measurement};
 use crate::merge;
 use crate::net::Linux;
-use crate::plan::{Arrivals, Plan};
 use crate::prepared::Prepared;
 use crate::request;
 use crate::sample::Samples;
@@ -29,6 +27,8 @@ use crate::sys;
 use crate::tls;
 use crate::turns::Turns;
 use crate::worker::{Preconnected, Shared, Source, Worker};
+use prony_model::measurement::{Durations, Measurement};
+use prony_model::plan::{Arrivals, Plan};
 
 /// How often the observer is called.
 const OBSERVE_EVERY: Duration = Duration::from_millis(100);

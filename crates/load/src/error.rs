@@ -4,8 +4,8 @@
 use std::fmt;
 use std::io;
 
-use crate::measurement::ErrorKind;
-use crate::plan::PlanError;
+use prony_model::measurement::ErrorKind;
+use prony_model::plan::PlanError;
 
 /// Why a load could not be applied: a sentence for the user.
 #[derive(Debug, thiserror::Error)]
@@ -35,7 +35,7 @@ pub enum LoadError {
         reason: String,
     },
     /// No connection could be opened.
-    #[error("No connection to {url} ({address}) could be opened: {reason}. {}", .kind.advice())]
+    #[error("No connection to {url} ({address}) could be opened: {reason}. {}", advice(*.kind))]
     Unreachable {
         /// The URL, without userinfo.
         url: String,
@@ -81,20 +81,18 @@ impl LoadError {
     }
 }
 
-impl ErrorKind {
-    /// What a user can do when no connection at all could be opened.
-    fn advice(self) -> &'static str {
-        match self {
-            ErrorKind::ConnectRefused => "Is the server started, and is this its port?",
-            ErrorKind::ConnectTimeout => "Is the address right, and does a firewall drop the packets?",
-            ErrorKind::NoPorts => {
-                "Every local port towards it is taken, most of them probably in TIME_WAIT: wait a minute, \
+/// What a user can do when no connection at all could be opened.
+fn advice(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::ConnectRefused => "Is the server started, and is this its port?",
+        ErrorKind::ConnectTimeout => "Is the address right, and does a firewall drop the packets?",
+        ErrorKind::NoPorts => {
+            "Every local port towards it is taken, most of them probably in TIME_WAIT: wait a minute, \
                  or widen net.ipv4.ip_local_port_range."
-            }
-            ErrorKind::Tls => {
-                "Whom to trust is said by --cacert, who the client is by --cert and --key; -k checks nothing."
-            }
-            _ => "Is the address right?",
         }
+        ErrorKind::Tls => {
+            "Whom to trust is said by --cacert, who the client is by --cert and --key; -k checks nothing."
+        }
+        _ => "Is the address right?",
     }
 }

@@ -11,7 +11,7 @@
 use ring::digest::{Context, SHA256};
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
-use crate::plan::Expect;
+use prony_model::plan::Expect;
 
 /// The longest expected body that is compared byte by byte (DESIGN's figure: a page).
 const COMPARED_MAX_BYTES: usize = 4 << 10;

@@ -5,7 +5,11 @@
 //! standard lets a client choose between tolerance and refusal (both lengths,
 //! two lengths), this refuses: a load tool that guesses measures its guess.
 
+mod fields;
+
 use std::mem::MaybeUninit;
+
+pub use fields::Fields;
 
 /// The longest head that is accepted, and the longest trailer section.
 /// nginx and Apache stop at 8 KiB a line; 64 KiB is beyond any honest server.
@@ -137,6 +141,11 @@ impl Framer {
     /// Whether any byte of an unfinished answer has been seen.
     pub fn in_progress(&self) -> bool {
         self.state != State::Head || !self.partial.is_empty() || self.interim > 0
+    }
+
+    /// Whether the answer's head is still to come, or a part of it.
+    pub fn awaits_head(&self) -> bool {
+        self.state == State::Head
     }
 
     /// Whether the last input had more in it than (a part of) one head.

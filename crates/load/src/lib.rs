@@ -16,41 +16,30 @@ mod endpoint;
 mod engine;
 mod error;
 mod expect;
-pub mod fnv;
 pub mod framing;
 mod gate;
 mod idle;
 mod linger;
-pub mod list;
-pub mod measurement;
 mod merge;
 mod net;
 pub mod pace;
 mod parts;
-pub mod plan;
 mod prepared;
 mod request;
-pub mod sample;
+mod sample;
 mod series;
 #[cfg(test)]
 mod sim;
 pub mod so_far;
-mod sparse;
 mod sys;
-pub mod target;
-pub mod tls;
+mod tls;
 mod turns;
 mod worker;
 
 pub use control::{Control, LastSecond, Snapshot};
 pub use engine::run;
 pub use error::LoadError;
-pub use measurement::Measurement;
-pub use plan::Plan;
-pub use request::check_header;
-pub use sample::Sample;
 pub use so_far::SoFar;
-pub use target::Target;
 
 /// CLOCK_MONOTONIC in nanoseconds: the clock of every instant in a [`Measurement`].
 pub fn monotonic_ns() -> u64 {

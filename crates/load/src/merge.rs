@@ -5,15 +5,15 @@ use std::time::SystemTime;
 
 use crate::books::ClosedBooks;
 use crate::by_request::ByRequest;
-use crate::measurement::{
+use crate::parts::{add, empty_censored};
+use crate::series::Series;
+use prony_model::measurement::Sample;
+use prony_model::measurement::Waits;
+use prony_model::measurement::{
     Bin, ClientCost, ErrorKind, ErrorTally, Latency, Measurement, ReceiveClock, RequestCounts, RunTotal,
     empty_histogram,
 };
-use crate::net::Waits;
-use crate::parts::{add, empty_censored};
-use crate::plan::Plan;
-use crate::sample::Sample;
-use crate::series::Series;
+use prony_model::plan::Plan;
 
 /// Everything a measurement is made of.
 pub(crate) struct Parts<'a> {

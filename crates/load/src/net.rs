@@ -6,10 +6,11 @@
 use std::io;
 
 use crate::endpoint::Endpoint;
-use crate::measurement::TlsUse;
 use crate::sys;
-pub(crate) use crate::sys::{Connecting, Interest, Waits};
+pub(crate) use crate::sys::{Connecting, Interest};
 use crate::tls;
+use prony_model::measurement::TlsUse;
+use prony_model::measurement::Waits;
 
 /// A connection's handle.
 pub(crate) type Handle = i32;

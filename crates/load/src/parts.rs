@@ -3,7 +3,7 @@
 //! For each completed request `response = send_lag + connect_wait + service`,
 //! exactly, because all are differences of the same four instants.
 
-use crate::measurement::{Censored, Durations, Latency, empty_histogram};
+use prony_model::measurement::{Censored, Durations, Latency, empty_histogram};
 
 /// The instants of one request.
 #[derive(Debug, Clone, Copy, Default)]

@@ -1,9 +1,9 @@
 //! The requests of a list as bytes, ready before the clock starts.
 
-use crate::list::Order;
-use crate::plan::{Plan, PlanError};
 use crate::request;
 use crate::turns::line_of;
+use prony_model::list::Order;
+use prony_model::plan::{Plan, PlanError};
 
 /// The most that all requests of a list may take together, each with its headers and body: with the
 /// largest list that is half a kilobyte each.

@@ -1,7 +1,7 @@
 //! The request's bytes, built once before the clock starts.
 
-use crate::plan::{Plan, PlanError};
-use crate::target::without_userinfo;
+use prony_model::plan::{Plan, PlanError};
+use prony_model::request::{basic, check_header, check_method};
 
 /// The request as it goes over the wire, the same for every request of a plan without a list.
 ///
@@ -55,69 +55,10 @@ pub(crate) fn build_one(
     Ok(bytes)
 }
 
-/// What `Authorization` says of a URL's user and password (RFC 7617).
-pub(crate) fn basic(userinfo: &str) -> String {
-    format!("Basic {}", base64(userinfo.as_bytes()))
-}
-
-/// Whether it can stand in a request line.
-///
-/// # Errors
-/// A sentence that says why not.
-pub(crate) fn check_method(method: &str) -> Result<(), String> {
-    if method.is_empty() || !method.bytes().all(is_token_byte) {
-        let method: String = without_userinfo(method).chars().take(40).collect();
-        return Err(format!("{method:?} is not a method: write one like GET or POST."));
-    }
-    if method == "CONNECT" {
-        return Err("CONNECT asks for a tunnel, which Prony does not load.".to_owned());
-    }
-    Ok(())
-}
-
-/// Whether it can be sent as a header of one's own.
-///
-/// # Errors
-/// A sentence that says why not.
-pub fn check_header(name: &str, value: &str) -> Result<(), PlanError> {
-    if name.is_empty() || !name.bytes().all(is_token_byte) {
-        return Err(PlanError(format!("{name:?} is not a header's name: write -H 'Name: value'.")));
-    }
-    if ["content-length", "transfer-encoding"].iter().any(|own| name.eq_ignore_ascii_case(own)) {
-        return Err(PlanError(format!("{name} is Prony's to write, from -b: leave it out.")));
-    }
-    if value.bytes().any(|b| (b < b' ' && b != b'\t') || b == 0x7f) {
-        return Err(PlanError(format!("The value of the header {name} holds a control character.")));
-    }
-    Ok(())
-}
-
-/// RFC 9110, section 5.6.2.
-fn is_token_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
-}
-
-/// RFC 4648, section 4. Twelve lines, for the one place that needs it, against a dependency of the engine.
-fn base64(bytes: &[u8]) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for group in bytes.chunks(3) {
-        let bits = group.iter().fold(0u32, |bits, b| bits << 8 | u32::from(*b)) << (8 * (3 - group.len()));
-        for i in 0..4 {
-            if i <= group.len() {
-                text.push(ALPHABET[(bits >> (18 - 6 * i) & 63) as usize] as char);
-            } else {
-                text.push('=');
-            }
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::Target;
+    use prony_model::target::Target;
 
     fn plan(url: &str) -> Plan {
         Plan::closed(Target::parse(url).unwrap())
@@ -148,15 +89,6 @@ mod tests {
         assert!(got.contains("host: other\r\n") && got.contains("Connection: close\r\n"));
         assert!(got.contains("Authorization: Basic bWU6cGFzcw==\r\n"));
         assert!(got.ends_with("Content-Length: 5\r\n\r\nhello"));
-    }
-
-    #[test]
-    fn base64_of_the_rfc() {
-        for (plain, want) in
-            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")]
-        {
-            assert_eq!(base64(plain.as_bytes()), want);
-        }
     }
 
     #[test]

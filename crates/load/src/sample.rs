@@ -2,47 +2,13 @@
 //!
 //! Histograms are what figures are made of; a list of requests is for tools
 //! that want one line for each (JMeter's result log). So none is kept unless
-//! [`Plan::samples_max`](crate::Plan::samples_max) says how many, and their
+//! [`Plan::samples_max`](prony_model::Plan::samples_max) says how many, and their
 //! room is there before the clock starts.
 
 use std::io;
 
-use crate::measurement::ErrorKind;
 use crate::parts::Times;
-
-/// One request that was completed or failed within the window. 40 bytes, so
-/// that five million take 200 MB.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sample {
-    /// When it was due, CLOCK_MONOTONIC.
-    pub intended_ns: u64,
-    /// Intended to last byte; of a failed request, to its failure.
-    pub response_ns: u64,
-    /// Intended to the answer's first byte, 0 where none came. In
-    /// microseconds, so that it has room for 71 minutes, beyond which it stays.
-    pub first_byte_us: u32,
-    /// The connect that it waited for, else 0; of a failed connect, its length. As `first_byte_us`.
-    pub connect_wait_us: u32,
-    /// Bytes read for it, the head included; 4 GiB at most.
-    pub read_bytes: u32,
-    /// The answer's status, 0 where no answer was whole.
-    pub status: u16,
-    /// Why it failed; `None`: it was completed.
-    pub failure: Option<ErrorKind>,
-    /// The worker that sent it, from 0.
-    pub worker: u8,
-    /// Which request of the plan's list it is; 0 without one.
-    pub request: u32,
-}
-
-const _: () = assert!(size_of::<Sample>() == 40, "the bound of samples is stated in bytes");
-
-impl Sample {
-    /// When it was resolved, CLOCK_MONOTONIC.
-    pub fn end_ns(&self) -> u64 {
-        self.intended_ns.saturating_add(self.response_ns)
-    }
-}
+use prony_model::measurement::{ErrorKind, Sample};
 
 /// The first requests of a worker's window.
 #[derive(Debug, Default)]

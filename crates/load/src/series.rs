@@ -8,9 +8,9 @@ use std::collections::VecDeque;
 
 use crate::books::{Lags, SecondPart};
 use crate::control::LastSecond;
-use crate::measurement::{Durations, Second, empty_histogram};
 use crate::so_far::SoFar;
-use crate::sparse::{SparseDurations, filled, merged, pack, unpack};
+use prony_model::measurement::{Durations, Second, empty_histogram};
+use prony_model::sparse::{SparseDurations, filled, merged, pack, unpack};
 
 const SECOND_NS: u64 = 1_000_000_000;
 

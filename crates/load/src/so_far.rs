@@ -2,8 +2,8 @@
 //! distribution's shape, small enough to be copied ten times a second. The
 //! record has the whole histogram.
 
-use crate::measurement::Durations;
-use crate::sparse::{numbered_bucket, value_of_numbered};
+use prony_model::measurement::Durations;
+use prony_model::sparse::{numbered_bucket, value_of_numbered};
 
 /// Each power of two has 2^4 buckets, so that a bucket is 3 to 6 % wide.
 const BITS: u32 = 4;
@@ -117,7 +117,7 @@ impl SoFar {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measurement::empty_histogram;
+    use prony_model::measurement::empty_histogram;
 
     /// 1 to 10,000 µs, once each.
     fn ten_thousand() -> Durations {

@@ -18,7 +18,6 @@ mod waiting;
 pub(crate) use stamps::{
     ClockSteps, Stamper, discard_stamped, realtime_offset_ns, recv_stamped, stamp_arrivals,
 };
-pub use waiting::Waits;
 #[cfg(test)]
 pub(crate) use waiting::refuse_here;
 pub(crate) use waiting::{Epoll, Events, Interest};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::list::Order;
-use crate::plan::Plan;
 use crate::prepared::Prepared;
+use prony_model::list::Order;
+use prony_model::plan::Plan;
 
 /// How often [`permuted`] may swap a place. A place that was never offered a swap stays where it was: one in 2³².
 const SWAPS: u64 = 32;

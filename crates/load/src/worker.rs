@@ -28,13 +28,13 @@ use crate::expect::Expected;
 use crate::framing::LastHead;
 use crate::idle::{Free, Idle};
 use crate::linger::Linger;
-use crate::measurement::ErrorKind;
 use crate::net::{NO_HANDLE, Net};
 use crate::parts::Times;
 use crate::prepared::Prepared;
 use crate::sample::Samples;
 use crate::tls;
 use crate::turns::Turns;
+use prony_model::measurement::ErrorKind;
 
 pub(crate) use preconnect::Preconnected;
 use slot::{Slot, State};

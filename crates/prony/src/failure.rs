@@ -60,14 +60,14 @@ impl From<LoadError> for Failure {
     }
 }
 
-impl From<prony_lab::units::UnitError> for Failure {
-    fn from(error: prony_lab::units::UnitError) -> Failure {
+impl From<prony_model::units::UnitError> for Failure {
+    fn from(error: prony_model::units::UnitError) -> Failure {
         Failure::usage(error)
     }
 }
 
-impl From<prony_record::run_log::RunLogError> for Failure {
-    fn from(error: prony_record::run_log::RunLogError) -> Failure {
+impl From<prony_model::run_log::RunLogError> for Failure {
+    fn from(error: prony_model::run_log::RunLogError) -> Failure {
         Failure::usage(error)
     }
 }

@@ -1,9 +1,9 @@
-//! The lines that apply the loads of a report again; [`prony_record::command`] has what one is made of.
+//! The lines that apply the loads of a report again; [`prony_model::command`] has what one is made of.
 
-use prony_record::trial::Trial;
+use prony_model::trial::Trial;
 
-pub(crate) use prony_record::command::{capacity, next};
-pub use prony_record::command::{command, shell_word};
+pub(crate) use prony_model::command::{capacity, next};
+pub use prony_model::command::{command, shell_word};
 
 use crate::format;
 
@@ -34,8 +34,8 @@ pub(crate) fn lines<'a>(trials: impl Iterator<Item = (&'a Trial, &'a str)>) -> S
 
 #[cfg(test)]
 mod tests {
-    use prony_record::command::EMBEDDED;
-    use prony_record::plan::{REDACTED, StageRecord, TlsPlanRecord};
+    use prony_model::command::EMBEDDED;
+    use prony_model::plan_record::{REDACTED, StageRecord, TlsPlanRecord};
 
     use super::*;
     use crate::fixtures;

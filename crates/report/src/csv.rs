@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
 use prony_analysis::published::PublishedFigures;
-use prony_record::{Estimate, Trial};
+use prony_model::{Estimate, Trial};
 
 const COLUMNS: [&str; 42] = [
     "plan",

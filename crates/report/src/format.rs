@@ -1,6 +1,6 @@
 //! Figures and texts as people read them. Pure, and the same in every view.
 
-pub use prony_record::printable::harmless as printable;
+pub use prony_model::printable::harmless as printable;
 
 /// `416,100`.
 pub fn thousands(n: u64) -> String {
@@ -94,11 +94,6 @@ pub fn short_duration(ns: f64) -> String {
     format!("{} {unit}", trimmed(&figure))
 }
 
-/// [`short_duration`] for an axis, where nothing has no unit.
-pub fn axis_duration(ns: f64) -> String {
-    if ns == 0.0 { "0".to_owned() } else { short_duration(ns) }
-}
-
 fn split_duration(ns: f64) -> (String, &'static str) {
     // Chosen after rounding, so that 999.6 µs is 1.00 ms.
     let fits = |scale: f64| ns.abs() / scale < 999.5;
@@ -150,16 +145,6 @@ pub fn bytes(bytes: f64) -> String {
         _ => return format!("{} B", fixed(bytes, 0)),
     };
     format!("{} {unit}", significant(scaled, 3))
-}
-
-/// [`bytes`] for an axis: without zeros at the end, and nothing has no unit.
-pub fn axis_bytes(amount: f64) -> String {
-    let text = bytes(amount);
-    match text.split_once(' ') {
-        Some(_) if amount == 0.0 => "0".to_owned(),
-        Some((figure, unit)) => format!("{} {unit}", trimmed(figure)),
-        None => text,
-    }
 }
 
 /// The eight heights of a sparkline.
@@ -270,8 +255,6 @@ mod tests {
             ["0 %", "0.4 %", "0.04 %", "<0.01 %", "7.9 %", "98 %", "160 %"]
         );
         assert_eq!([812.0, 1_650_000.0, 49.6e6, 2e9].map(bytes), ["812 B", "1.65 MB", "49.6 MB", "2.00 GB"]);
-        assert_eq!([0.0, 8e6, 2.5e9].map(axis_bytes), ["0", "8 MB", "2.5 GB"]);
-        assert_eq!([0.0, 5e5].map(axis_duration), ["0", "500 µs"]);
         assert_eq!([850.0, 13_600.0, 20_000.0, 2e6, 999.7].map(si), ["850", "13.6k", "20k", "2M", "1k"]);
     }
 

@@ -2,8 +2,8 @@
 //! the rest folded away.
 
 use prony_analysis::experiment::ExperimentAnalysis;
-use prony_record::Trial;
-use prony_record::trial::{Outcome, Validity};
+use prony_model::Trial;
+use prony_model::trial::{Outcome, Validity};
 
 use crate::{format, markdown};
 

@@ -4,7 +4,7 @@ use prony_analysis::comparison::Comparison;
 use prony_analysis::experiment::ExperimentAnalysis;
 use prony_analysis::history::History;
 use prony_analysis::repeat::Repeat;
-use prony_record::Trial;
+use prony_model::Trial;
 
 /// The analysis as pretty-printed JSON with a newline at its end. Durations
 /// are nanoseconds (`_ns`), memory is bytes (`_bytes`), rates are per second.

@@ -7,8 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use prony_record::run_log::{RunLog, TrialResult};
-use prony_record::trial::{Outcome, Trial, Validity};
+use prony_model::run_log::{RunLog, TrialResult};
+use prony_model::trial::{Outcome, Trial, Validity};
 
 use crate::format;
 use crate::words;

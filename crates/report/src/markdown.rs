@@ -4,9 +4,9 @@
 //! never becomes a table cell, a tag, a link or somebody's name.
 
 use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
-use prony_record::Estimate;
-use prony_record::slo::SloRecord;
-use prony_record::trial::{Outcome, Trial};
+use prony_model::Estimate;
+use prony_model::slo::SloRecord;
+use prony_model::trial::{Outcome, Trial};
 
 use crate::format;
 use crate::words::{self, WITHHELD};
@@ -102,7 +102,7 @@ fn published(out: &mut String, analysis: &ExperimentAnalysis) {
     }
 }
 
-fn host_line(host: &prony_record::host::Host) -> String {
+fn host_line(host: &prony_model::host::Host) -> String {
     let parts = [host.cpu_model.as_str(), host.kernel.as_str(), host.os.as_str()];
     let mut said: Vec<String> = parts.iter().filter(|p| !p.is_empty()).map(|p| text(p)).collect();
     said.push(format::count(host.cpus_online.into(), "CPU", "CPUs"));
@@ -208,7 +208,7 @@ pub fn trial(trial: &Trial) -> String {
 }
 
 fn percentiles(out: &mut String, trial: &Trial) {
-    let fields = prony_record::trial::PERCENTILES.map(|(field, _)| field);
+    let fields = prony_model::trial::PERCENTILES.map(|(field, _)| field);
     let mut head = vec!["ms".to_owned()];
     head.extend(fields.map(words::percentile));
     head.push("max".to_owned());

@@ -1,9 +1,9 @@
 //! What every view says in the same words.
 
 use prony_analysis::experiment::{ExperimentAnalysis, Row, TrialCounts};
-use prony_record::Estimate;
-use prony_record::plan::{StageRecord, TargetsRecord};
-use prony_record::trial::{Bound, Clock, Effect, Outcome, Summary, TargetFigures, Trial, Validity};
+use prony_model::Estimate;
+use prony_model::plan_record::{StageRecord, TargetsRecord};
+use prony_model::trial::{Bound, Clock, Effect, Outcome, Summary, TargetFigures, Trial, Validity};
 
 use crate::format;
 

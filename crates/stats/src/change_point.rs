@@ -6,7 +6,7 @@ use crate::interval::mean;
 use crate::real;
 
 /// The most values: all places of the step are tried, each in linear time.
-pub const VALUES_MAX: usize = 2_000;
+pub(crate) const VALUES_MAX: usize = 2_000;
 
 /// The step that fits a series best.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,7 +32,7 @@ pub struct Step {
 /// [`effective_size`]'s.
 ///
 /// # Errors
-/// Fewer values than twice `least`, over [`VALUES_MAX`], one that is not finite.
+/// Fewer values than twice `least`, over `VALUES_MAX`, one that is not finite.
 pub fn step(values: &[f64], least: usize) -> Result<Step> {
     let least = least.max(2);
     checked(values, least.saturating_mul(2))?;

@@ -1,13 +1,13 @@
-//! Whether two orders agree: Spearman's rho and Kendall's tau-b.
+//! Whether two orders agree: Kendall's tau-b.
 
 use crate::error::{Result, StatsError, bounded, checked, finite};
 use crate::interval::mean;
 use crate::midranks::midranks;
 use crate::real;
-use crate::student::{normal_p_value, t_p_value, t_two_sided};
+use crate::student::{normal_p_value, t_two_sided};
 
 /// The most pairs: tau compares each with each, five million at 3,162.
-pub const PAIRS_MAX: usize = 3_000;
+pub(crate) const PAIRS_MAX: usize = 3_000;
 
 /// A correlation with its p-value.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -18,46 +18,6 @@ pub struct Correlation {
     pub p: f64,
     /// Pairs.
     pub n: usize,
-}
-
-/// Spearman's rho: Pearson's correlation of the ranks, ties sharing theirs;
-/// the p-value by Student's t at n − 2 degrees of freedom.
-///
-/// Source: Spearman (1904), *The proof and measurement of association between
-/// two things*, Am. J. Psychology 15(1); Kendall (1945) for ties; the t
-/// approximation: Kendall & Gibbons (1990), *Rank Correlation Methods*, 4.13.
-///
-/// # Errors
-/// Lists of different lengths, under 4 pairs, a value that is not finite, a list without spread.
-pub fn spearman(x: &[f64], y: &[f64]) -> Result<Correlation> {
-    both(x, y)?;
-    let n = real(x.len());
-    let ((rx, _), (ry, _)) = (midranks(x), midranks(y));
-    let centre = (n + 1.0) / 2.0;
-    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - centre) * (b - centre)).sum::<f64>();
-    let spread = (dot(&rx, &rx) * dot(&ry, &ry)).sqrt();
-    if spread <= 0.0 {
-        return Err(StatsError::NoSpread);
-    }
-    let rho = (dot(&rx, &ry) / spread).clamp(-1.0, 1.0);
-    let left = 1.0 - rho * rho;
-    let t = if left <= 0.0 { f64::INFINITY } else { rho * ((n - 2.0) / left).sqrt() };
-    let p = t_p_value(t, n - 2.0).ok_or(StatsError::Overflow)?;
-    Ok(Correlation { coefficient: rho, p, n: x.len() })
-}
-
-/// Spearman's rho between each value and the one `lag` places on: 0 where
-/// values in a row are independent, whatever their distribution.
-///
-/// Source: Wald & Wolfowitz (1943), *An exact test for randomness in the
-/// non-parametric case based on serial correlation*, Ann. Math. Statist.
-/// 14(4); used so by Lancet (Kogias, Mallon & Bugnion, ATC 2019).
-///
-/// # Errors
-/// As [`spearman`], with `lag` values fewer.
-pub fn serial_spearman(values: &[f64], lag: usize) -> Result<Correlation> {
-    let end = values.len().saturating_sub(lag);
-    spearman(&values[..end], values.get(lag..).unwrap_or_default())
 }
 
 /// Kendall's tau-b with its interval.
@@ -84,7 +44,8 @@ pub struct Tau {
 /// correlations*, Psychometrika 65(1), who find it to hold for |τ| < 0.8.
 ///
 /// # Errors
-/// As [`spearman`]; over [`PAIRS_MAX`] pairs; a confidence outside 0 to 1.
+/// Lists of different lengths, under 4 pairs, over `PAIRS_MAX`, a value that is not finite, a list without spread; a
+/// confidence outside 0 to 1.
 pub fn kendall_tau_b(x: &[f64], y: &[f64], confidence: f64) -> Result<Tau> {
     both(x, y)?;
     bounded(x.len(), PAIRS_MAX)?;
@@ -157,10 +118,9 @@ mod tests {
         let x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
         let up = [10.0, 20.0, 40.0, 80.0, 81.0, 90.0];
         let down: Vec<f64> = up.iter().map(|v| -v).collect();
-        assert_eq!(spearman(&x, &up).unwrap().coefficient, 1.0);
-        assert_eq!(spearman(&x, &down).unwrap().coefficient, -1.0);
         let tau = kendall_tau_b(&x, &up, 0.95).unwrap();
         assert_eq!(tau.correlation.coefficient, 1.0);
+        assert_eq!(kendall_tau_b(&x, &down, 0.95).unwrap().correlation.coefficient, -1.0);
         let (low, high) = tau.interval.unwrap();
         assert!(high == 1.0 && (0.2..0.9).contains(&low), "six are not certain: {low}");
         assert_eq!(kendall_tau_b(&x, &[1.0; 6], 0.95), Err(StatsError::NoSpread));
@@ -218,8 +178,8 @@ mod tests {
         }
 
         #[test]
-        fn nothing_panics(x in prop::collection::vec(any::<f64>(), 0..9), y in prop::collection::vec(any::<f64>(), 0..9), lag in 0usize..12) {
-            for found in [spearman(&x, &y), serial_spearman(&x, lag), kendall_tau_b(&x, &y, 0.95).map(|t| t.correlation)].into_iter().flatten() {
+        fn nothing_panics(x in prop::collection::vec(any::<f64>(), 0..9), y in prop::collection::vec(any::<f64>(), 0..9)) {
+            if let Ok(Tau { correlation: found, .. }) = kendall_tau_b(&x, &y, 0.95) {
                 prop_assert!(found.coefficient.abs() <= 1.0 && (0.0..=1.0).contains(&found.p));
             }
         }

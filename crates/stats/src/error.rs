@@ -22,9 +22,6 @@ pub enum StatsError {
     /// A value is NaN or infinite.
     #[error("a value is not a finite number")]
     NotFinite,
-    /// A value that needs a logarithm has none.
-    #[error("a value is not above 0, so it has no logarithm")]
-    NotPositive,
     /// All values are equal.
     #[error("all values are equal: there is no spread to judge by")]
     NoSpread,

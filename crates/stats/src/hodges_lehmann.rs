@@ -3,7 +3,6 @@
 
 use crate::error::{Result, StatsError, bounded, checked, finite, open_share};
 use crate::interval::Interval;
-use crate::real;
 
 /// The most values: 200 have 20,100 averages of pairs.
 pub const VALUES_MAX: usize = 200;
@@ -98,33 +97,6 @@ fn least_values(confidence: f64) -> usize {
         .map_or(usize::MAX, |n| n.unsigned_abs() as usize)
 }
 
-/// The two-sided p-value of Wilcoxon's signed-rank test that the centre is 0,
-/// exact; zeros are left out, ties share their ranks rounded down towards no finding.
-///
-/// Source: as [`hodges_lehmann`].
-///
-/// # Errors
-/// No value that is not 0, over [`VALUES_MAX`], or one that is not finite.
-pub fn signed_rank_p_value(values: &[f64]) -> Result<f64> {
-    checked(values, 1)?;
-    bounded(values.len(), VALUES_MAX)?;
-    let moved: Vec<f64> = values.iter().copied().filter(|v| *v != 0.0).collect();
-    if moved.is_empty() {
-        return Err(StatsError::NoSpread);
-    }
-    let (ranks, _) = crate::midranks::midranks(&moved.iter().map(|v| v.abs()).collect::<Vec<_>>());
-    let positive: f64 = moved.iter().zip(&ranks).filter(|(v, _)| **v > 0.0).map(|(_, rank)| rank).sum();
-    let all = real(moved.len() * (moved.len() + 1) / 2);
-    let smaller = positive.min(all - positive).ceil();
-    let tail: f64 = signed_rank_distribution(moved.len())
-        .iter()
-        .enumerate()
-        .take_while(|(w, _)| real(*w) <= smaller)
-        .map(|(_, p)| p)
-        .sum();
-    Ok((2.0 * tail).min(1.0))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -190,7 +162,6 @@ mod tests {
             if let Ok(i) = hodges_lehmann(&values, 0.95) {
                 prop_assert!(i.low <= i.point && i.point <= i.high);
             }
-            if let Ok(p) = signed_rank_p_value(&values) { prop_assert!((0.0..=1.0).contains(&p)); }
         }
     }
 }

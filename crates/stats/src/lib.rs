@@ -4,21 +4,15 @@
 //! each is held against. What a figure means, which
 //! threshold it is held to and how it is worded is `prony-analysis`' matter.
 
-pub mod anderson_darling;
 pub mod batch;
-pub mod bootstrap;
 pub mod change_point;
 pub mod correlation;
-pub mod dependence;
 pub mod equivalence;
 mod error;
 pub mod friedman;
 pub mod hodges_lehmann;
 pub mod interval;
-pub mod isotonic;
-pub mod kpss;
 pub mod memory;
-pub mod merged;
 mod midranks;
 pub mod mser;
 pub mod order;
@@ -28,7 +22,6 @@ pub mod search;
 pub mod segmentation;
 pub mod student;
 pub mod trend;
-pub mod trend_bootstrap;
 
 pub use error::{Result, StatsError};
 pub use interval::Interval;

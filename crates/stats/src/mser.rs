@@ -4,7 +4,7 @@ use crate::interval::mean;
 use crate::real;
 
 /// Observations per batch, the 5 of MSER-5.
-pub const BATCH: usize = 5;
+pub(crate) const BATCH: usize = 5;
 
 /// How many leading observations to leave out so that the mean of the rest is
 /// known best; `None` when there are under 10 batches, or when the best cut

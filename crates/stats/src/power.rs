@@ -8,7 +8,7 @@ use crate::real;
 use crate::student::{normal_quantile, normal_two_sided, t_two_sided};
 
 /// No plan asks for more blocks: beyond it the answer is "not with this noise".
-pub const BLOCKS_MAX: usize = 10_000;
+pub(crate) const BLOCKS_MAX: usize = 10_000;
 
 /// The fewest blocks whose t interval of a mean log ratio is expected to
 /// reach no further than `half_width` (of the logarithm: `ln 1.02` for ±2 %),
@@ -19,7 +19,7 @@ pub const BLOCKS_MAX: usize = 10_000;
 /// 13.9, with t for z.
 ///
 /// # Errors
-/// A width or confidence outside its range, a `sd` below 0; over [`BLOCKS_MAX`].
+/// A width or confidence outside its range, a `sd` below 0; over `BLOCKS_MAX`.
 pub fn blocks_for_width(sd: f64, half_width: f64, confidence: f64) -> Result<usize> {
     positive("a half-width", half_width)?;
     open_share("a confidence", confidence)?;
@@ -39,7 +39,7 @@ pub fn blocks_for_width(sd: f64, half_width: f64, confidence: f64) -> Result<usi
 /// `∫ Φ(δ√n/σ − t√(u/ν)) dχ²_ν(u)`, by Simpson's rule.
 ///
 /// # Errors
-/// Under 2 blocks, over [`BLOCKS_MAX`], a `sd` that is not above 0, a
+/// Under 2 blocks, over `BLOCKS_MAX`, a `sd` that is not above 0, a
 /// difference that is not finite, a confidence outside 0 to 1.
 pub fn power(n: usize, difference: f64, sd: f64, confidence: f64) -> Result<f64> {
     positive("a standard deviation", sd)?;
@@ -63,7 +63,7 @@ pub fn power(n: usize, difference: f64, sd: f64, confidence: f64) -> Result<f64>
 /// Source: as [`power()`].
 ///
 /// # Errors
-/// As [`power()`]; a difference of 0, which no number finds; over [`BLOCKS_MAX`].
+/// As [`power()`]; a difference of 0, which no number finds; over `BLOCKS_MAX`.
 pub fn blocks_to_find(difference: f64, sd: f64, confidence: f64, wanted: f64) -> Result<usize> {
     positive("a difference", difference.abs())?;
     open_share("a power", wanted)?;
@@ -79,42 +79,6 @@ pub fn blocks_to_find(difference: f64, sd: f64, confidence: f64, wanted: f64) ->
     (from..=BLOCKS_MAX)
         .find(|n| power(*n, difference, sd, confidence).is_ok_and(|p| p >= wanted))
         .ok_or(StatsError::TooMany { have: BLOCKS_MAX + 1, limit: BLOCKS_MAX })
-}
-
-/// The chance that n blocks show equivalence: that the interval at
-/// 1 − 2`error` lies within ±`margin`, where the true ratio is 1.
-///
-/// Source: Phillips (1990), *Power of the two one-sided tests procedure in
-/// bioequivalence*, J. Pharmacokinetics and Biopharmaceutics 18(2), as the
-/// same mixture over χ².
-///
-/// # Errors
-/// As [`power()`], and a margin that is not above 0.
-pub fn equivalence_power(n: usize, margin: f64, sd: f64, error: f64) -> Result<f64> {
-    positive("a standard deviation", sd)?;
-    positive("a margin", margin)?;
-    open_share("twice an error", 2.0 * error)?;
-    if n < 2 {
-        return Err(StatsError::TooFew { have: n, need: 2 });
-    }
-    crate::error::bounded(n, BLOCKS_MAX)?;
-    let degrees = real(n) - 1.0;
-    let t = t_two_sided(degrees, 1.0 - 2.0 * error).ok_or(StatsError::Overflow)?;
-    let room = (margin / sd * real(n).sqrt()).min(1e6);
-    let within = |r: f64| (1.0 - 2.0 * normal_below(t * r - room)).max(0.0);
-    Ok(over_chi(degrees, within).clamp(0.0, 1.0))
-}
-
-/// The fewest blocks with which equals are shown to be equivalent with `wanted` chance.
-///
-/// Source: as [`equivalence_power`].
-///
-/// # Errors
-/// As [`equivalence_power`]; over [`BLOCKS_MAX`].
-pub fn blocks_for_equivalence(margin: f64, sd: f64, error: f64, wanted: f64) -> Result<usize> {
-    open_share("a power", wanted)?;
-    equivalence_power(2, margin, sd, error)?;
-    fewest(2, |n| equivalence_power(n, margin, sd, error).is_ok_and(|p| p >= wanted))
 }
 
 /// The least n from `from` for which `enough` holds, which it does for all above.
@@ -192,17 +156,6 @@ mod tests {
     }
 
     #[test]
-    fn simulation_shows_equivalence_as_often_as_said() {
-        let mut stream = Stream(13);
-        let shown = (0..4000).filter(|_| {
-            let values: Vec<f64> = (0..8).map(|_| 0.015 * stream.normal()).collect();
-            crate::equivalence::equivalence_p_value(&values, 0.02).unwrap() < 0.05
-        });
-        let (seen, said) = (shown.count() as f64 / 4000.0, equivalence_power(8, 0.02, 0.015, 0.05).unwrap());
-        assert!((seen - said).abs() < 0.025, "{seen} seen, {said} said");
-    }
-
-    #[test]
     fn no_noise_needs_two_and_too_much_is_refused() {
         assert_eq!(blocks_for_width(0.0, 0.02, 0.95), Ok(2));
         assert!(matches!(blocks_for_width(10.0, 0.02, 0.95), Err(StatsError::TooMany { .. })));
@@ -225,10 +178,10 @@ mod tests {
 
         #[test]
         fn nothing_panics(n in any::<usize>(), a in any::<f64>(), b in any::<f64>(), c in any::<f64>()) {
-            for found in [power(n, a, b, c), equivalence_power(n, a, b, c)].into_iter().flatten() {
+            if let Ok(found) = power(n, a, b, c) {
                 prop_assert!((0.0..=1.0).contains(&found));
             }
-            let _ = (blocks_for_width(a, b, c), blocks_to_find(a, b, c, 0.8), blocks_for_equivalence(a, b, 0.05, c));
+            let _ = (blocks_for_width(a, b, c), blocks_to_find(a, b, c, 0.8));
         }
     }
 }

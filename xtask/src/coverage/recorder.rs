@@ -2,7 +2,7 @@
 //! histograms, one histogram of the window.
 
 use prony_analysis::testing::healthy;
-use prony_load::measurement::{
+use prony_model::measurement::{
     BIN_NS, Bin, Durations, Measurement, Second, SparseDurations, empty_histogram,
 };
 

@@ -4,7 +4,7 @@ use prony_analysis::slo::{Decision, Slo};
 use prony_analysis::testing::closed_plan;
 use prony_analysis::trial::{TrialContext, judge};
 use prony_analysis::within::within;
-use prony_load::measurement::Measurement;
+use prony_model::measurement::Measurement;
 use serde::Serialize;
 
 use super::chance::Chance;

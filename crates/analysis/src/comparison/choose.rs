@@ -1,6 +1,6 @@
 //! Who is compared with whom.
 
-use prony_record::run_log::RunLog;
+use prony_model::run_log::RunLog;
 
 use super::{ComparisonError, Part};
 

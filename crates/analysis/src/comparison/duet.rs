@@ -7,8 +7,8 @@
 //!
 //! Source: Bulej et al. (2020), *Duet benchmarking: improving measurement accuracy in the cloud*, ICPE.
 
-use prony_record::duet::DuetSide;
-use prony_record::trial::{SeriesPoint, Trial};
+use prony_model::duet::DuetSide;
+use prony_model::trial::{SeriesPoint, Trial};
 use prony_stats::CONFIDENCE;
 use prony_stats::batch::batch_interval;
 use prony_stats::hodges_lehmann::{VALUES_MAX, centre};

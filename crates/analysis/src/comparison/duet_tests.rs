@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use prony_record::duet::{DuetCpus, DuetPlace, DuetRecord, DuetShared, DuetSide};
-use prony_record::run_log::{PlannedTrial, RunLog, TrialResult};
+use prony_model::duet::{DuetCpus, DuetPlace, DuetRecord, DuetShared, DuetSide};
+use prony_model::run_log::{PlannedTrial, RunLog, TrialResult};
 
 use super::*;
 use crate::compare::{Finding, compare_unpaired};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use prony_record::Estimate;
-use prony_record::trial::Outcome;
+use prony_model::Estimate;
+use prony_model::trial::Outcome;
 use prony_stats::Interval;
 use prony_stats::interval::geometric_mean;
 

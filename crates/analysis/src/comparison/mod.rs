@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use prony_record::Estimate;
-use prony_record::run_log::RunLog;
+use prony_model::Estimate;
+use prony_model::run_log::RunLog;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -282,7 +282,7 @@ fn same_run(a: &RunLog, b: &RunLog) -> bool {
             && a.results.first().map(started) == b.results.first().map(started))
 }
 
-fn started(result: &prony_record::run_log::TrialResult) -> Option<&str> {
+fn started(result: &prony_model::run_log::TrialResult) -> Option<&str> {
     result.trial.as_ref().map(|trial| trial.started_at.as_str())
 }
 

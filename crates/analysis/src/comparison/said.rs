@@ -1,10 +1,10 @@
 //! A comparison in sentences.
 
-use prony_record::Estimate;
-use prony_record::command::{self, shell_word};
-use prony_record::plan::PlanRecord;
-use prony_record::printable::harmless;
-use prony_record::run_log::RunLog;
+use prony_model::Estimate;
+use prony_model::command::{self, shell_word};
+use prony_model::plan_record::PlanRecord;
+use prony_model::printable::harmless;
+use prony_model::run_log::RunLog;
 
 use super::fail_if::SPEED;
 use super::{Both, Comparison, FigureComparison, Options, Part, duet};

@@ -1,7 +1,7 @@
 //! Synthetic logs whose truth is known.
 
-use prony_record::run_log::RunLog;
-use prony_record::trial::{Bound, Outcome};
+use prony_model::run_log::RunLog;
+use prony_model::trial::{Bound, Outcome};
 
 use super::*;
 use crate::testing::run::Log;
@@ -167,7 +167,7 @@ fn what_is_not_comparable_is_refused_by_name_and_forced_aloud() {
         let forced = compare_parts(a, b, &Options { force: true, ..Options::default() }).unwrap();
         assert!(forced.not_comparable.join(" ").contains(words[0]), "{:?}", forced.not_comparable);
     };
-    let changed = |change: &dyn Fn(&mut prony_record::run_log::TrialResult)| {
+    let changed = |change: &dyn Fn(&mut prony_model::run_log::TrialResult)| {
         let mut later = another_run(run(1.0));
         later.results.iter_mut().for_each(change);
         later

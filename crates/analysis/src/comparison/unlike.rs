@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
-use prony_record::command::stage;
-use prony_record::host::Host;
-use prony_record::plan::{PlanRecord, TlsPlanRecord};
-use prony_record::trial::{Clock, Trial};
+use prony_model::command::stage;
+use prony_model::host::Host;
+use prony_model::plan_record::{PlanRecord, TlsPlanRecord};
+use prony_model::trial::{Clock, Trial};
 
 use super::Both;
 use crate::row::Cell;
@@ -246,7 +246,7 @@ fn clock(trial: &Trial) -> String {
 mod tests {
     use super::*;
     use crate::testing::closed_plan;
-    use prony_record::plan::StageRecord;
+    use prony_model::plan_record::StageRecord;
 
     /// What is said of a plan and the same with a change.
     fn said(before: &dyn Fn(&mut PlanRecord), change: &dyn Fn(&mut PlanRecord)) -> Vec<String> {
@@ -320,7 +320,8 @@ mod tests {
         assert!(said(&body, &|p| p.body_fingerprint = None).is_empty());
         let list = |p: &mut PlanRecord| {
             let (order, fingerprint) = ("in_turn".to_owned(), "00000000000000ff".to_owned());
-            p.targets = Some(prony_record::plan::TargetsRecord { lines: 9, requests: 3, order, fingerprint });
+            p.targets =
+                Some(prony_model::plan_record::TargetsRecord { lines: 9, requests: 3, order, fingerprint });
         };
         let shuffled = |p: &mut PlanRecord| p.targets.as_mut().unwrap().order = "shuffled".to_owned();
         assert_eq!(

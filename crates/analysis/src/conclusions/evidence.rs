@@ -3,10 +3,10 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use prony_record::Estimate;
-use prony_record::published::{AtRate, Conclusion};
-use prony_record::run_log::{NamedPlan, TrialResult};
-use prony_record::trial::Bound;
+use prony_model::Estimate;
+use prony_model::published::{AtRate, Conclusion};
+use prony_model::run_log::{NamedPlan, TrialResult};
+use prony_model::trial::Bound;
 use prony_stats::CONFIDENCE;
 use prony_stats::interval::{Interval, mean, mean_interval};
 

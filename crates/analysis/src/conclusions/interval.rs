@@ -1,6 +1,6 @@
 //! An interval against a claim.
 
-use prony_record::Estimate;
+use prony_model::Estimate;
 use prony_stats::CONFIDENCE;
 use prony_stats::interval::{Interval, mean, mean_interval, paired_ratio_interval};
 

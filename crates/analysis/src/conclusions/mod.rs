@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use prony_record::Estimate;
-use prony_record::published::{Conclusion, Published};
-use prony_record::run_log::{RunLog, TrialResult};
+use prony_model::Estimate;
+use prony_model::published::{Conclusion, Published};
+use prony_model::run_log::{RunLog, TrialResult};
 use schemars::JsonSchema;
 use serde::Serialize;
 

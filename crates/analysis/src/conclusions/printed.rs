@@ -1,7 +1,7 @@
 //! What a source printed of what it concludes.
 
-use prony_record::published::{Published, PublishedRow};
-use prony_record::run_log::NamedPlan;
+use prony_model::published::{Published, PublishedRow};
+use prony_model::run_log::NamedPlan;
 
 use crate::claim::{Claim, Quantity, Side, Term};
 use crate::figure::Figure;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use prony_record::run_log::NamedPlan;
+use prony_model::run_log::NamedPlan;
 
 use super::evidence::Finding;
 use super::{Evidence, Judgement};

@@ -1,7 +1,7 @@
-use prony_record::published::{At, KneeOf, PublishedRow};
-use prony_record::run_log::{ShareOf, Skipped};
+use prony_model::published::{At, KneeOf, PublishedRow};
+use prony_model::run_log::{ShareOf, Skipped};
 
-use prony_record::published::AtRate;
+use prony_model::published::AtRate;
 
 use super::*;
 use crate::experiment::analyse;
@@ -211,7 +211,7 @@ fn a_lower_bound_cannot_show_that_it_is_less() {
     let mut log = three();
     for at in 0..log.0.results.len() {
         if log.0.results[at].planned.candidate == "b" {
-            log.trial(at).throughput.bound = prony_record::trial::Bound::Lower;
+            log.trial(at).throughput.bound = prony_model::trial::Bound::Lower;
         }
     }
     assert_eq!(said(&mut log, "throughput(b) < 0.6 * throughput(a)"), Judgement::Undecided);

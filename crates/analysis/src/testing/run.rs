@@ -1,12 +1,12 @@
 //! Run logs whose truth is known.
 
-use prony_record::Tool;
-use prony_record::plan::PlanRecord;
-use prony_record::run_log::{
+use prony_model::Tool;
+use prony_model::plan_record::PlanRecord;
+use prony_model::run_log::{
     self, CandidateRecord, Event, Header, NamedPlan, PlannedTrial, RunLog, TrialResult,
 };
-use prony_record::server::{SampleColumns, ServerSamples};
-use prony_record::trial::Trial;
+use prony_model::server::{SampleColumns, ServerSamples};
+use prony_model::trial::Trial;
 
 use super::{closed_plan, healthy};
 use crate::experiment::{ExperimentAnalysis, analyse};
@@ -36,9 +36,10 @@ impl Log {
                 tool: Tool::this(),
                 created_at: "2026-01-01T00:00:00.000Z".to_owned(),
                 name: "example".to_owned(),
+                one_by_one: false,
                 title: "An example".to_owned(),
                 reproduce: "prony bench example --seed 7".to_owned(),
-                host: prony_record::host::Host::default(),
+                host: prony_model::host::Host::default(),
                 seed: 7,
                 blocks,
                 budget_ns: None,

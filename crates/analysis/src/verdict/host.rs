@@ -1,8 +1,8 @@
 //! What the machine did to a trial: time that the client was kept from its
 //! work, and connects that the kernel turned away.
 
-use prony_load::measurement::WorkerAudit;
-use prony_record::trial::Reason;
+use prony_model::measurement::WorkerAudit;
+use prony_model::trial::Reason;
 
 use super::{Code, Facts, share};
 use crate::text::{duration, percent};

@@ -2,8 +2,8 @@
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
-use prony_load::plan::Expect;
-use prony_load::{Plan, Target};
+use prony_model::plan::Expect;
+use prony_model::{Plan, Target};
 
 use crate::candidate::Candidate;
 use crate::check::{self, CheckReport, ContractExpectation, CustomCheck, expected_body};

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use prony_record::published::{Published, PublishedRow};
-use prony_record::run_log::RunLog;
+use prony_model::published::{Published, PublishedRow};
+use prony_model::run_log::RunLog;
 
 use super::tests::{assert_nothing_left, quick, read, setup};
 use super::*;

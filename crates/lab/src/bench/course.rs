@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant, SystemTime};
 
 use prony_analysis::precision::Looking;
-use prony_record::rfc3339;
-use prony_record::run_log::{
+use prony_model::rfc3339;
+use prony_model::run_log::{
     Event, Found, Line, PlannedTrial, RunLog, RunLogError, RunLogWriter, Sleep, TrialResult, TrialStart,
 };
-use prony_record::trial::Validity;
+use prony_model::trial::Validity;
 
 use super::aim::Aim;
 use super::budget::Budget;
@@ -21,7 +21,7 @@ use super::{
     BenchError, BenchEvent, BenchOutcome, BenchSetup, End, Figures, Interrupt, Loader, SharedLoader,
 };
 use crate::journal;
-use crate::units::show_duration;
+use prony_model::units::show_duration;
 
 /// A candidate that never started is given up after so many attempts: each
 /// may wait for half a minute.

@@ -8,9 +8,10 @@
 use std::thread;
 use std::time::Instant;
 
-use prony_load::{Control, LoadError, Measurement, Plan, Snapshot};
-use prony_record::duet::DuetShared;
-use prony_record::run_log::{Line, PlannedTrial, TrialResult};
+use prony_load::{Control, LoadError, Snapshot};
+use prony_model::duet::DuetShared;
+use prony_model::run_log::{Line, PlannedTrial, TrialResult};
+use prony_model::{Measurement, Plan};
 
 use super::course::{self, Course};
 use super::loaded::{Judging, Loaded, Watching};

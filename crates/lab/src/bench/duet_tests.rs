@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Mutex;
 
-use prony_load::pace::Rate;
-use prony_load::plan::Arrivals;
-use prony_record::duet::{DuetShared, DuetSide};
-use prony_record::run_log::RunLog;
-use prony_record::trial::Validity;
+use prony_model::duet::{DuetShared, DuetSide};
+use prony_model::plan::Arrivals;
+use prony_model::rate::Rate;
+use prony_model::run_log::RunLog;
+use prony_model::trial::Validity;
 
 use super::tests::{SERVE, assert_nothing_left, events, read, setup, wait_for_log};
 use super::*;
@@ -17,10 +17,10 @@ use super::*;
 fn duet(root: &Path, commands: &[(&str, &str)], blocks: u32) -> BenchSetup {
     let mut setup = setup(root, commands, blocks);
     for plan in &mut setup.experiment.plans {
-        plan.arrivals = Arrivals::Constant(Rate::per_s(200.0).unwrap());
-        plan.connections = 2;
-        plan.duration = Duration::from_millis(100);
-        plan.warmup = Duration::from_millis(20);
+        plan.load.arrivals = Arrivals::Constant(Rate::per_s(200.0).unwrap());
+        plan.load.connections = 2;
+        plan.load.stop.duration = Some(Duration::from_millis(100));
+        plan.load.warmup = Duration::from_millis(20);
     }
     let anywhere = Pins::default();
     let places = Places { left: anywhere.clone(), right: anywhere, shared: DuetShared::Servers };
@@ -133,7 +133,7 @@ fn one_that_dies_under_load_ends_both_and_both_are_told_apart() {
     );
     let mut setup = duet(root.path(), &[("a", SERVE), ("mortal", &command)], 1);
     for plan in &mut setup.experiment.plans {
-        plan.duration = Duration::from_secs(600); // ends by the server's death alone
+        plan.load.stop.duration = Some(Duration::from_secs(600)); // ends by the server's death alone
     }
     // When both windows are open, so that both have been measured.
     let open = Mutex::new(BTreeSet::new());

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::time::SystemTime;
 
-use prony_load::Target;
-use prony_load::plan::Expect;
-use prony_record::plan::{PlanRecord, nanoseconds};
-use prony_record::run_log::{
+use prony_model::Target;
+use prony_model::plan::Expect;
+use prony_model::plan_record::{PlanRecord, nanoseconds};
+use prony_model::run_log::{
     CandidateRecord, Header, NamedPlan, PlannedTrial, PrecisionRecord, RunLog, SCHEMA, Setting, TrialResult,
 };
-use prony_record::{Tool, rfc3339};
+use prony_model::{Tool, rfc3339};
 
 use super::aim::Aim;
 use super::{BenchCandidate, BenchSetup, Places};
@@ -25,6 +25,7 @@ pub fn header(setup: &BenchSetup) -> Header {
         tool: Tool::this(),
         created_at: rfc3339(SystemTime::now()),
         name: experiment.name.clone(),
+        one_by_one: false,
         title: experiment.title.clone(),
         reproduce: setup.reproduce.clone(),
         host: setup.host.clone(),
@@ -149,7 +150,14 @@ pub(super) fn may_resume(log: &RunLog, setup: &BenchSetup) -> Result<(), String>
                 "its candidate {label} cannot run here now: install it again, or begin a new run."
             ));
         };
-        let before = old.candidates.iter().find(|c| c.label == label).and_then(|c| c.version.as_ref());
+        let known = old.candidates.iter().find(|c| c.label == label);
+        if known.is_some_and(|known| known.workers != candidate_record(now, setup).workers) {
+            return Err(format!(
+                "{label} had another number of workers: give the --workers or --server-cores that it was begun with, \
+                 or begin a new run."
+            ));
+        }
+        let before = known.and_then(|c| c.version.as_ref());
         if let (Some(before), Some(now)) = (before, &now.version)
             && before != now
         {

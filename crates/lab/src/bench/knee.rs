@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use prony_analysis::slo::Slo;
-use prony_load::pace::Rate;
-use prony_load::{Control, LoadError, Plan, Snapshot};
-use prony_record::run_log::{PlannedTrial, ShareOf, TrialResult};
+use prony_load::{Control, LoadError, Snapshot};
+use prony_model::Plan;
+use prony_model::rate::Rate;
+use prony_model::run_log::{PlannedTrial, ShareOf, TrialResult};
 
 use super::course::Course;
 use super::loaded::Loading;
@@ -46,12 +47,11 @@ impl Knees {
         plan: &ExperimentPlan,
         share: &ShareOf,
     ) -> Result<Rate, String> {
-        let search = experiment
-            .plans
-            .iter()
-            .find(|p| p.group.as_deref() == Some(&share.of.plan) && p.connections == plan.connections);
+        let search = experiment.plans.iter().find(|p| {
+            p.group.as_deref() == Some(&share.of.plan) && p.load.connections == plan.load.connections
+        });
         let search = search.ok_or_else(|| {
-            format!("No plan {:?} searches with {} connections.", share.of.plan, plan.connections)
+            format!("No plan {:?} searches with {} connections.", share.of.plan, plan.load.connections)
         })?;
         let found = self.0.get(&(share.of.candidate.clone(), search.name.clone()));
         let logs: Vec<f64> = found.into_iter().flatten().map(|rate| rate.ln()).collect();
@@ -69,7 +69,6 @@ impl Knees {
 
 /// What is searched for.
 pub(super) struct Sought<'a> {
-    pub(super) plan: &'a ExperimentPlan,
     pub(super) slos: &'a [Slo],
     pub(super) load: Plan,
 }
@@ -86,7 +85,7 @@ impl Course<'_> {
         let wanted = CapacityPlan {
             load: sought.load.clone(),
             slos: sought.slos.to_vec(),
-            probe: sought.plan.duration,
+            probe: sought.load.stop.duration.unwrap_or(prony_model::options::DURATION),
             resolution: RESOLUTION,
             start: None,
         };

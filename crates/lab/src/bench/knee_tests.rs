@@ -1,8 +1,8 @@
 //! Searches for a capacity, as plans of a run over a real, small server; what it carries is made up.
 
 use prony_analysis::testing::{Line, healthy};
-use prony_record::run_log::TrialResult;
-use prony_record::trial::Bound;
+use prony_model::run_log::TrialResult;
+use prony_model::trial::Bound;
 
 use super::tests::{SERVE, assert_nothing_left, read, setup};
 use super::*;
@@ -29,7 +29,7 @@ fn load(plan: &Plan, observe: &mut dyn FnMut(&Snapshot)) -> Result<Measurement, 
 
 fn searched(setup: &mut BenchSetup, loader: &mut Loader<'_>) -> TrialResult {
     setup.experiment.plans[0].capacity = Some(Vec::new());
-    setup.experiment.plans[0].duration = Duration::from_secs(5);
+    setup.experiment.plans[0].load.stop.duration = Some(Duration::from_secs(5));
     let outcome = run(setup, loader, &Interrupt::new(), &mut |_| ()).unwrap();
     assert_eq!((outcome.end, outcome.trials), (End::Finished, 1));
     read(setup).results.remove(0)

@@ -5,9 +5,10 @@
 use std::time::{Duration, Instant};
 
 use prony_analysis::trial::{TrialContext, judge};
-use prony_load::{Control, LoadError, Measurement, Plan, Snapshot};
-use prony_record::server::ServerSamples;
-use prony_record::trial::Trial;
+use prony_load::{Control, LoadError, Snapshot};
+use prony_model::server::ServerSamples;
+use prony_model::trial::Trial;
+use prony_model::{Measurement, Plan};
 
 use super::{BenchSetup, Loader, Pins, marks};
 use crate::client_watch::ClientWatch;
@@ -202,7 +203,7 @@ impl<'a, 'l> Loading<'a, 'l> {
 #[cfg(test)]
 mod tests {
     use prony_analysis::testing::{closed_plan, healthy};
-    use prony_record::trial::Effect;
+    use prony_model::trial::Effect;
 
     use super::*;
     use crate::bench::tests::setup;

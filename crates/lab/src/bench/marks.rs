@@ -1,9 +1,9 @@
 //! What the lab adds to a trial's verdict: what a measurement of answers cannot see by itself.
 
 use prony_analysis::figure::Figure;
-use prony_record::duet::DuetShared;
-use prony_record::server::ServerSamples;
-use prony_record::trial::{Effect, Reason, Trial, Validity};
+use prony_model::duet::DuetShared;
+use prony_model::server::ServerSamples;
+use prony_model::trial::{Effect, Reason, Trial, Validity};
 
 use super::Pins;
 use crate::sample::{Changes, Life};

@@ -10,10 +10,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use prony_load::{Control, LoadError, Measurement, Plan, Snapshot};
-use prony_record::host::Host;
-use prony_record::run_log::{Event, PlannedTrial, RunLogError, Skipped, TrialResult};
-use prony_record::trial::{Bound, Outcome, Validity};
+use prony_load::{Control, LoadError, Snapshot};
+use prony_model::host::Host;
+use prony_model::run_log::{Event, PlannedTrial, RunLogError, Skipped, TrialResult};
+use prony_model::trial::{Bound, Outcome, Validity};
+use prony_model::{Measurement, Plan};
 
 use crate::candidate::{Candidate, Layout};
 use crate::experiment::Experiment;

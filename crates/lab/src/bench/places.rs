@@ -1,6 +1,6 @@
 //! Two places on one machine: which CPUs each candidate of a duet has, and its client.
 
-use prony_record::duet::{DuetCpus, DuetRecord, DuetShared};
+use prony_model::duet::{DuetCpus, DuetRecord, DuetShared};
 
 use super::Pins;
 

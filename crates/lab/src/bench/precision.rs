@@ -5,7 +5,7 @@ use std::time::Duration;
 use prony_analysis::precision::{Looking, Widest, blocks_for, expected};
 
 use super::BenchSetup;
-use crate::units::show_duration;
+use prony_model::units::show_duration;
 
 /// The sentence that ends the run before this block, where a precision was asked for and is reached.
 pub(super) fn reached(setup: &BenchSetup, looking: &Looking, block: u32) -> Option<String> {

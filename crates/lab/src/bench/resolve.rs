@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use prony_record::run_log::Skipped;
+use prony_model::run_log::Skipped;
 
 use super::BenchCandidate;
 use crate::candidate::{Candidate, CandidateError, Layout};

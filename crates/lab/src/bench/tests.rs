@@ -3,9 +3,10 @@
 use std::cell::RefCell;
 use std::path::Path;
 
-use prony_load::plan::Stop;
-use prony_record::run_log::{CandidateRecord, Line, RunLog};
-use prony_record::trial::Validity;
+use prony_model::Target;
+use prony_model::plan::Stop;
+use prony_model::run_log::{CandidateRecord, Line, RunLog};
+use prony_model::trial::Validity;
 
 use super::course::Course;
 use super::*;
@@ -26,7 +27,10 @@ pub(super) fn setup(root: &Path, commands: &[(&str, &str)], blocks: u32) -> Benc
         // However slow the machine is, no request fails by it.
         experiment: Experiment::of_candidates(
             names,
-            ExperimentPlan { timeout: PATIENCE, ..ExperimentPlan::new(None) },
+            ExperimentPlan::of(Plan {
+                timeout: PATIENCE,
+                ..Plan::closed(Target::parse("http://127.0.0.1/").unwrap())
+            }),
             blocks,
             7,
         ),
@@ -205,7 +209,7 @@ fn another_run_is_not_mixed_in() {
         other => panic!("{other:?}"),
     };
     let mut other = first.clone();
-    other.experiment.plans[0].connections = 51;
+    other.experiment.plans[0].load.connections = 51;
     assert!(refused(&other).contains("plans"));
     let mut other = first.clone();
     other.host.cpu_model = "another CPU".to_owned();

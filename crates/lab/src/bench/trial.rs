@@ -3,9 +3,10 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-use prony_load::plan::Arrivals;
-use prony_load::{LoadError, Plan, Snapshot, Target};
-use prony_record::run_log::{PlannedTrial, TrialResult};
+use prony_load::{LoadError, Snapshot};
+use prony_model::plan::Arrivals;
+use prony_model::run_log::{PlannedTrial, TrialResult};
+use prony_model::{Plan, Target};
 
 use super::aim::{self, Aim};
 use super::course::Course;
@@ -18,7 +19,7 @@ use crate::guard::{RUN_DIR_MARK, remove_run_dir};
 use crate::launch::LaunchContext;
 use crate::run_dir;
 use crate::supervise::{Running, Server, StartErrorKind, port_of};
-use crate::units::show_duration;
+use prony_model::units::show_duration;
 
 /// How a trial ended.
 pub(super) enum Ended {
@@ -51,7 +52,9 @@ impl Course<'_> {
             None => plan,
             Some(share) => match self.knees.rate(&setup.experiment, plan, share) {
                 Ok(rate) => {
-                    shared = ExperimentPlan { arrivals: Arrivals::Constant(rate), ..plan.clone() };
+                    let mut known = plan.clone();
+                    known.load.arrivals = Arrivals::Constant(rate);
+                    shared = known;
                     &shared
                 }
                 Err(why) => return Ok(Ended::Result(Box::new(no_knee(planned, why)))),
@@ -62,7 +65,7 @@ impl Course<'_> {
             Err(ended) => return Ok(ended),
         };
         match &plan.capacity {
-            Some(slos) => self.search(planned, &Sought { plan, slos, load }, up, c.candidate.recycles()),
+            Some(slos) => self.search(planned, &Sought { slos, load }, up, c.candidate.recycles()),
             None => self.load_and_judge(planned, &load, up, c.candidate.recycles()),
         }
     }

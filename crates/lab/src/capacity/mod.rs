@@ -10,13 +10,14 @@ use std::time::{Duration, Instant};
 use prony_analysis::search::{Answer, Course, Phase, Probe, Search};
 use prony_analysis::slo::Slo;
 use prony_analysis::trial::TrialContext;
-use prony_load::pace::Rate;
-use prony_load::plan::{Arrivals, Stop};
-use prony_load::{LoadError, Plan, Snapshot};
-use prony_record::Estimate;
-use prony_record::capacity::{CapacityRecord, Probe as ProbeRecord};
-use prony_record::server::ServerSamples;
-use prony_record::trial::{Bound, Trial};
+use prony_load::{LoadError, Snapshot};
+use prony_model::Estimate;
+use prony_model::Plan;
+use prony_model::capacity::{CapacityRecord, Probe as ProbeRecord};
+use prony_model::plan::{Arrivals, Stop};
+use prony_model::rate::Rate;
+use prony_model::server::ServerSamples;
+use prony_model::trial::{Bound, Trial};
 
 use crate::bench::{Interrupt, Loader};
 

@@ -1,9 +1,10 @@
 //! How a probe is applied and judged.
 
 use prony_analysis::trial::{TrialContext, judge};
-use prony_load::{Control, LoadError, Plan, Snapshot};
-use prony_record::server::ServerSamples;
-use prony_record::trial::Trial;
+use prony_load::{Control, LoadError, Snapshot};
+use prony_model::Plan;
+use prony_model::server::ServerSamples;
+use prony_model::trial::Trial;
 
 use crate::bench::Loader;
 use crate::host_watch::HostWatch;

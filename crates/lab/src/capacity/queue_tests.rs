@@ -1,8 +1,8 @@
 //! Searches on a simulated queue whose capacity theory knows: M/M/4 and its like, without a clock and from seeds.
 
 use prony_analysis::testing::healthy;
-use prony_load::Measurement;
-use prony_load::measurement::{BIN_NS, RequestCounts, Second, SparseDurations, empty_histogram};
+use prony_model::Measurement;
+use prony_model::measurement::{BIN_NS, RequestCounts, Second, SparseDurations, empty_histogram};
 
 use super::*;
 
@@ -29,16 +29,12 @@ impl Chance {
     }
 }
 
-/// When requests are due, in seconds: evenly, or as Poisson has them of whom so many came (order statistics of uniform
-/// instants). It is as many as asked for, because a search holds what was carried against the rate and not against them.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a test's requests")]
+/// When requests are due, in seconds: evenly, or as a Poisson process has them.
 fn due(arrivals: &Arrivals, seconds: f64, chance: &mut Chance) -> Vec<f64> {
-    let count = (arrivals.rate().unwrap().as_per_s() * seconds).round() as u32;
+    let per_s = arrivals.rate().unwrap().as_per_s();
     let poisson = matches!(arrivals, Arrivals::Poisson(_));
-    let at = |k| if poisson { chance.uniform() } else { f64::from(k) / f64::from(count) };
-    let mut due: Vec<f64> = (0..count).map(at).map(|share| share * seconds).collect();
-    due.sort_by(f64::total_cmp);
-    due
+    let mut gap = || if poisson { chance.exponential(per_s) } else { 1.0 / per_s };
+    std::iter::successors(Some(0.0), |at| Some(at + gap())).take_while(|at| *at < seconds).collect()
 }
 
 /// When each request was due, sent and answered, in seconds: whoever is due first is sent first.
@@ -123,7 +119,7 @@ fn found(arrivals: Arrivals, slo: Option<&str>, resolution: f64, seed: u64) -> C
         load: Plan {
             connections: u32::from(SERVERS),
             arrivals,
-            ..Plan::closed(prony_load::Target::parse("http://127.0.0.1:80/").unwrap())
+            ..Plan::closed(prony_model::Target::parse("http://127.0.0.1:80/").unwrap())
         },
         slos: slo.map(|slo| Slo::parse(slo).unwrap()).into_iter().collect(),
         probe: Duration::from_secs(60),

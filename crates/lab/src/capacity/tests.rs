@@ -1,7 +1,8 @@
 use prony_analysis::testing::{Line, healthy};
 use prony_analysis::trial::judge;
-use prony_load::{Control, Target};
-use prony_record::trial::{Effect, Reason};
+use prony_load::Control;
+use prony_model::Target;
+use prony_model::trial::{Effect, Reason};
 
 use super::*;
 

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, DirEntry};
-use prony_load::fnv::fnv1a;
+use prony_model::fnv::fnv1a;
 
 use super::verified::VERIFIED_FILE;
 use super::{EMBEDDED, MaterialiseError, Source};

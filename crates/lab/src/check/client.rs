@@ -6,16 +6,12 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
+use prony_load::framing::{Fields, Framer, LastHead, Progress};
+
 /// From the connect to the last byte of one answer.
 const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(5);
 /// More than any server of the catalogue sends, by two orders.
-const HEAD_BYTES_MAX: usize = 64 << 10;
 const BODY_BYTES_MAX: usize = 16 << 20;
-const HEADERS_MAX: usize = 128;
-/// `100 Continue` and its like before the answer.
-const INTERIM_ANSWERS_MAX: usize = 8;
-/// A chunk's size line, or a trailer.
-const LINE_BYTES_MAX: usize = 4 << 10;
 const WIRE_BYTES_MAX: usize = 2 << 10;
 /// Long enough for a server to read each piece by itself.
 const BETWEEN_FRAGMENTS: Duration = Duration::from_millis(10);
@@ -39,7 +35,7 @@ pub(super) struct Response {
     pub(super) status: u16,
     headers: Vec<(String, String)>,
     pub(super) body: Vec<u8>,
-    /// Whether the connection can carry another request, by the answer's own words.
+    /// Whether the connection can carry another request: by the answer's own words, and with nothing behind it.
     pub(super) keeps: bool,
 }
 
@@ -47,12 +43,6 @@ impl Response {
     /// A header's value.
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str())
-    }
-
-    /// Whether a header's list of words has this one.
-    fn header_has(&self, name: &str, word: &str) -> bool {
-        let mut all = self.headers.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name));
-        all.any(|(_, v)| v.split(',').any(|w| w.trim().eq_ignore_ascii_case(word)))
     }
 }
 
@@ -74,7 +64,6 @@ pub(super) enum Fault {
 /// One connection, and a transcript of what went over it.
 pub(super) struct Connection {
     stream: TcpStream,
-    buffer: Vec<u8>,
     wire: String,
 }
 
@@ -84,7 +73,7 @@ impl Connection {
             .map_err(|e| Fault::Connect(address, plain(&e)))?;
         // A pair of small writes must not wait for the other end's delayed acknowledgement.
         let _ = stream.set_nodelay(true);
-        Ok(Connection { stream, buffer: Vec::new(), wire: String::new() })
+        Ok(Connection { stream, wire: String::new() })
     }
 
     /// What went over the wire so far, printable and bounded.
@@ -96,11 +85,22 @@ impl Connection {
     pub(super) fn exchange(&mut self, request: &Request<'_>) -> Result<Response, Fault> {
         let deadline = Instant::now() + EXCHANGE_TIMEOUT;
         self.send(request, deadline)?;
-        let response = self.receive(request.method, deadline);
-        if let Err(fault) = &response {
-            let unread = std::mem::take(&mut self.buffer);
-            self.note('<', &unread);
-            self.note('!', fault.to_string().as_bytes());
+        let mut answer = Answer::to(request.method);
+        let response = self.receive(&mut answer, deadline);
+        match &response {
+            Ok(response) => {
+                self.note('<', answer.head().trim_ascii_end());
+                if !response.body.is_empty() {
+                    self.note('<', &response.body);
+                }
+                if answer.beyond > 0 {
+                    self.note('!', format!("{} bytes more than the answer.", answer.beyond).as_bytes());
+                }
+            }
+            Err(fault) => {
+                self.note('<', &answer.start);
+                self.note('!', fault.to_string().as_bytes());
+            }
         }
         response
     }
@@ -141,144 +141,22 @@ impl Connection {
         Ok(())
     }
 
-    fn receive(&mut self, method: &str, deadline: Instant) -> Result<Response, Fault> {
-        for _ in 0..INTERIM_ANSWERS_MAX {
-            let (mut response, http_1_1) = self.head(deadline)?;
-            if (100..200).contains(&response.status) {
-                continue;
-            }
-            let delimited = self.body(method, &mut response, deadline)?;
-            let body = std::mem::take(&mut response.body);
-            if !body.is_empty() {
-                self.note('<', &body);
-            }
-            response.body = body;
-            response.keeps = delimited
-                && !response.header_has("Connection", "close")
-                && (http_1_1 || response.header_has("Connection", "keep-alive"));
-            return Ok(response);
-        }
-        Err(Fault::Protocol(format!("more than {INTERIM_ANSWERS_MAX} interim answers")))
-    }
-
-    fn head(&mut self, deadline: Instant) -> Result<(Response, bool), Fault> {
-        loop {
-            let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
-            let mut head = httparse::Response::new(&mut headers);
-            match head.parse(&self.buffer) {
-                Ok(httparse::Status::Complete(length)) => {
-                    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
-                    let response = Response {
-                        status: head.code.unwrap_or_default(),
-                        headers: head.headers.iter().map(|h| (h.name.to_owned(), text(h.value))).collect(),
-                        body: Vec::new(),
-                        keeps: false,
-                    };
-                    let http_1_1 = head.version == Some(1);
-                    let seen: Vec<u8> = self.buffer.drain(..length).collect();
-                    self.note('<', seen.trim_ascii_end());
-                    return Ok((response, http_1_1));
-                }
-                Ok(httparse::Status::Partial) if self.buffer.len() > HEAD_BYTES_MAX => {
-                    return Err(Fault::Protocol(format!("its head is over {HEAD_BYTES_MAX} bytes")));
-                }
-                Ok(httparse::Status::Partial) => self.read_more(deadline)?,
-                Err(e) => return Err(Fault::Protocol(e.to_string())),
-            }
-        }
-    }
-
-    /// Reads the body; says whether its end was marked otherwise than by the connection's end (RFC 9112, 6.3).
-    fn body(&mut self, method: &str, response: &mut Response, deadline: Instant) -> Result<bool, Fault> {
-        if method == "HEAD" || matches!(response.status, 204 | 304) {
-            return Ok(true);
-        }
-        if response.header_has("Transfer-Encoding", "chunked") {
-            response.body = self.chunks(deadline)?;
-            return Ok(true);
-        }
-        let Some(length) = response.header("Content-Length") else {
-            loop {
-                if self.buffer.len() > BODY_BYTES_MAX {
-                    return Err(too_long());
-                }
-                match self.read_more(deadline) {
-                    Ok(()) => {}
-                    Err(Fault::Closed) => break,
-                    Err(fault) => return Err(fault),
-                }
-            }
-            response.body = std::mem::take(&mut self.buffer);
-            return Ok(false);
-        };
-        let digits = !length.is_empty() && length.bytes().all(|b| b.is_ascii_digit());
-        let length = length.parse::<usize>().ok().filter(|_| digits);
-        let length = length.ok_or_else(|| Fault::Protocol("its Content-Length is no number".to_owned()))?;
-        response.body = self.take(length, deadline)?;
-        Ok(true)
-    }
-
-    fn chunks(&mut self, deadline: Instant) -> Result<Vec<u8>, Fault> {
-        let mut body = Vec::new();
-        loop {
-            let line = self.line(deadline)?;
-            let size = line.split(';').next().unwrap_or_default().trim();
-            let size = usize::from_str_radix(size, 16).map_err(|_| {
-                Fault::Protocol(format!("{:?} is no size of a chunk", printable(line.as_bytes(), 40)))
-            })?;
-            if size == 0 {
-                break;
-            }
-            if size.saturating_add(body.len()) > BODY_BYTES_MAX {
-                return Err(too_long());
-            }
-            body.extend(self.take(size, deadline)?);
-            if !self.line(deadline)?.is_empty() {
-                return Err(Fault::Protocol("a chunk is longer than its size".to_owned()));
-            }
-        }
-        for _ in 0..HEADERS_MAX {
-            if self.line(deadline)?.is_empty() {
-                return Ok(body);
-            }
-        }
-        Err(Fault::Protocol("its trailers do not end".to_owned()))
-    }
-
-    fn line(&mut self, deadline: Instant) -> Result<String, Fault> {
-        loop {
-            if let Some(end) = self.buffer.windows(2).position(|w| w == b"\r\n") {
-                let line: Vec<u8> = self.buffer.drain(..end + 2).collect();
-                return Ok(String::from_utf8_lossy(&line[..end]).into_owned());
-            }
-            if self.buffer.len() > LINE_BYTES_MAX {
-                return Err(Fault::Protocol("the size of a chunk does not end".to_owned()));
-            }
-            self.read_more(deadline)?;
-        }
-    }
-
-    fn take(&mut self, length: usize, deadline: Instant) -> Result<Vec<u8>, Fault> {
-        if length > BODY_BYTES_MAX {
-            return Err(too_long());
-        }
-        while self.buffer.len() < length {
-            self.read_more(deadline)?;
-        }
-        Ok(self.buffer.drain(..length).collect())
-    }
-
-    fn read_more(&mut self, deadline: Instant) -> Result<(), Fault> {
+    fn receive(&mut self, answer: &mut Answer, deadline: Instant) -> Result<Response, Fault> {
         let mut piece = [0u8; 16 << 10];
-        self.stream.set_read_timeout(Some(left(deadline)?)).map_err(|e| Fault::Io(plain(&e)))?;
-        match self.stream.read(&mut piece) {
-            Ok(0) => Err(Fault::Closed),
-            Ok(n) => {
-                self.buffer.extend_from_slice(&piece[..n]);
-                Ok(())
+        loop {
+            self.stream.set_read_timeout(Some(left(deadline)?)).map_err(|e| Fault::Io(plain(&e)))?;
+            let came = match self.stream.read(&mut piece) {
+                Ok(0) => Err(Fault::Closed),
+                Ok(count) => answer.take(&piece[..count]),
+                Err(e) if e.kind() == ErrorKind::Interrupted => Ok(None),
+                Err(e) => Err(fault_of(&e)),
+            };
+            match came {
+                Ok(Some(response)) => return Ok(response),
+                Ok(None) => {}
+                Err(Fault::Closed) => return answer.end().ok_or(Fault::Closed),
+                Err(fault) => return Err(fault),
             }
-            Err(e) if e.kind() == ErrorKind::Interrupted => Ok(()),
-            Err(e) => Err(fault_of(&e)),
         }
     }
 
@@ -292,6 +170,66 @@ impl Connection {
             let text = printable(line, room);
             let _ = writeln!(self.wire, "{sign} {text}");
         }
+    }
+}
+
+/// An answer as it comes. What it is and where it ends is the load engine's to say: a server that passes here can be measured.
+struct Answer {
+    framer: Framer,
+    last: LastHead,
+    answers_head: bool,
+    /// Its first bytes as they came, all of its head among them.
+    start: Vec<u8>,
+    body: Vec<u8>,
+    /// Bytes that came behind it.
+    beyond: usize,
+}
+
+impl Answer {
+    fn to(method: &str) -> Answer {
+        Answer {
+            framer: Framer::new(),
+            last: LastHead::new(),
+            answers_head: method == "HEAD",
+            start: Vec::new(),
+            body: Vec::new(),
+            beyond: 0,
+        }
+    }
+
+    /// Takes the next bytes; gives the answer once it is whole.
+    fn take(&mut self, piece: &[u8]) -> Result<Option<Response>, Fault> {
+        if self.framer.awaits_head() || self.start.len() < WIRE_BYTES_MAX {
+            self.start.extend_from_slice(piece);
+        }
+        let body = &mut self.body;
+        let mut keep = |bytes: &[u8]| body.extend_from_slice(bytes);
+        let progress = self.framer.feed(piece, self.answers_head, &mut self.last, &mut keep);
+        match progress.map_err(|why| Fault::Protocol(why.0.to_owned()))? {
+            Progress::Done { consumed, status, reusable } => {
+                self.beyond = piece.len() - consumed;
+                Ok(Some(self.response(status, reusable && self.beyond == 0)))
+            }
+            Progress::More if self.body.len() as u64 + self.framer.body_left() > BODY_BYTES_MAX as u64 => {
+                Err(Fault::Protocol(format!("its body is over {BODY_BYTES_MAX} bytes")))
+            }
+            Progress::More => Ok(None),
+        }
+    }
+
+    /// The answer that ends with the connection; `None` where it is cut off.
+    fn end(&mut self) -> Option<Response> {
+        self.framer.end_of_stream().map(|status| self.response(status, false))
+    }
+
+    fn response(&mut self, status: u16, keeps: bool) -> Response {
+        let headers = Fields::of(&self.start).map(|head| head.fields).unwrap_or_default();
+        Response { status, headers, body: std::mem::take(&mut self.body), keeps }
+    }
+
+    /// Its head, and those of interim answers before it.
+    fn head(&self) -> &[u8] {
+        &self.start[..Fields::of(&self.start).map_or(0, |head| head.end)]
     }
 }
 
@@ -338,10 +276,6 @@ fn fault_of(error: &std::io::Error) -> Fault {
         ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => Fault::Closed,
         _ => Fault::Io(plain(error)),
     }
-}
-
-fn too_long() -> Fault {
-    Fault::Protocol(format!("its body is over {BODY_BYTES_MAX} bytes"))
 }
 
 /// The system's sentence without its number.

@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use prony_load::plan::Expect;
+use prony_model::plan::Expect;
 
 use super::client::{Connection, Fault, Request, Response, printable};
 use super::{CheckReport, CheckResult, ContractExpectation, CustomCheck, GREETING, NotYet, parallel, work};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use prony_load::check_header;
-use prony_record::plan::{from_environment, is_asked_for, is_secret_by_custom};
+use prony_model::plan_record::{from_environment, is_asked_for, is_secret_by_custom};
+use prony_model::request::check_header;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prony_record::run_log::Sleep;
+use prony_model::run_log::Sleep;
 
 use super::client::{Connection, Fault, Request};
 

@@ -200,18 +200,21 @@ fn hostile_answers_end_in_a_sentence() {
         (|_, _| vec![b'x'; 100_000], "The answer is not HTTP/1.1"),
         (
             |_, _| [b"HTTP/1.1 200 OK\r\nA: ".to_vec(), vec![b'a'; 100_000]].concat(),
-            "its head is over 65536 bytes",
+            "the answer's head is longer than 64 KiB",
         ),
         (
             |_, _| b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n".to_vec(),
             "its body is over 16777216 bytes",
         ),
-        (|_, _| b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n".to_vec(), "its Content-Length is no number"),
+        (
+            |_, _| b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n".to_vec(),
+            "the answer's Content-Length is not a number",
+        ),
         (
             |_, _| b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n".to_vec(),
-            "is no size of a chunk",
+            "a chunk's size line is not a hexadecimal number",
         ),
-        (|_, _| b"HTTP/1.1 100 C\r\n\r\n".repeat(20), "more than 8 interim answers"),
+        (|_, _| b"HTTP/1.1 100 C\r\n\r\n".repeat(20), "more than 16 interim answers"),
     ];
     for (change, expected) in hostile {
         let text = ContractExpectation { routes: vec![Route::Text], ..ContractExpectation::default() };
@@ -220,6 +223,41 @@ fn hostile_answers_end_in_a_sentence() {
         assert!(!first.passed && first.detail.contains(expected), "{expected}: {}", first.detail);
         assert!(first.wire.as_ref().is_some_and(|w| w.len() <= 2300), "{:?}", first.wire);
     }
+}
+
+/// What the engine refuses of a server under load, the check refuses before it.
+#[test]
+fn an_answer_whose_length_is_said_twice_is_refused_with_the_reason() {
+    let two_lengths: Change = |_, _| {
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\nContent-Length: 13\r\n\r\n\
+          Hello, World!"
+            .to_vec()
+    };
+    let length_and_chunked: Change = |_, _| {
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\nTransfer-Encoding: chunked\r\n\r\n\
+          d\r\nHello, World!\r\n0\r\n\r\n"
+            .to_vec()
+    };
+    for (change, reason) in [
+        (two_lengths, "two Content-Length fields"),
+        (length_and_chunked, "both Content-Length and Transfer-Encoding"),
+    ] {
+        let text = ContractExpectation { routes: vec![Route::Text], ..all(true) };
+        let report = check(server(true, change), &text);
+        let first = &report.results[0];
+        assert_eq!(first.detail, format!("The answer is not HTTP/1.1: the answer has {reason}."));
+        assert!(!report.passed() && first.wire.as_ref().is_some_and(|w| w.contains("< Content-Length: 13")));
+    }
+}
+
+#[test]
+fn bytes_behind_an_answer_keep_no_connection() {
+    let longer: Change = |_, answer| [answer(), b"more".to_vec()].concat();
+    let text = ContractExpectation { routes: vec![Route::Text], ..all(true) };
+    let report = check(server(true, longer), &text);
+    assert_eq!(report.failures().map(|r| r.name.as_str()).collect::<Vec<_>>(), ["keep-alive"], "{report:?}");
+    let wire = report.failures().next().and_then(|r| r.wire.as_deref());
+    assert!(wire.is_some_and(|w| w.ends_with("! 4 bytes more than the answer.\n")), "{wire:?}");
 }
 
 #[test]

@@ -1,19 +1,19 @@
 //! Plans that search for a capacity, and rates that are shares of one: reading and checking.
 
 use prony_analysis::slo::Slo;
-use prony_record::run_log::ShareOf;
+use prony_model::run_log::ShareOf;
 
-use super::raw::RawPlan;
 use super::read::Source;
 use super::{ExperimentPlan, TomlError, suggest};
 use crate::published::knee_of;
-use crate::units::Share;
+use prony_model::options::LoadOptions;
+use prony_model::units::Share;
 
 /// What a search must keep; `None` where the plan is a load.
 pub(super) fn searched_for(
     source: Source<'_>,
     path: &[&str],
-    raw: &RawPlan,
+    raw: &LoadOptions,
 ) -> Result<Option<Vec<Slo>>, TomlError> {
     let Some(text) = &raw.capacity else { return Ok(None) };
     let key = [path, &["capacity"]].concat();
@@ -36,7 +36,7 @@ pub(super) fn searched_for(
 pub(super) fn share_of(
     source: Source<'_>,
     path: &[&str],
-    raw: &RawPlan,
+    raw: &LoadOptions,
     share: Share,
 ) -> Result<ShareOf, TomlError> {
     let Some(text) = &raw.of else {
@@ -71,12 +71,12 @@ pub(super) fn check_knees(
         let finds = |p: &ExperimentPlan| {
             p.capacity.is_some()
                 && p.group.as_deref() == Some(share.of.plan.as_str())
-                && p.connections == plan.connections
+                && p.load.connections == plan.load.connections
         };
         if !plans.iter().any(finds) {
             let why = format!(
                 "{} needs a plan named {:?} with \"capacity\" and {} connections: write one.",
-                plan.name, share.of.plan, plan.connections
+                plan.name, share.of.plan, plan.load.connections
             );
             return source.wrong(&["plan"], why);
         }

@@ -2,7 +2,7 @@
 //! its axes; trials bear one label a candidate, and what speaks of them must use that.
 
 use prony_analysis::claim::relabelled;
-use prony_record::published::{AtRate, Published};
+use prony_model::published::{AtRate, Published};
 
 use super::Experiment;
 use crate::candidate::Candidate;

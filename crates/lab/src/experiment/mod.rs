@@ -9,18 +9,18 @@ use std::time::Duration;
 
 use include_dir::{Dir, include_dir};
 use prony_analysis::slo::Slo;
-use prony_load::pace::Rate;
-use prony_load::plan::{Arrivals, CONNECTIONS_MAX, DURATION_MAX, Expect, Plan, Stop, THREADS_MAX};
-use prony_load::target::Target;
-use prony_load::tls::Tls;
-use prony_record::published::Published;
-use prony_record::run_log::ShareOf;
+use prony_model::options;
+use prony_model::plan::{Arrivals, CONNECTIONS_MAX, DURATION_MAX, Expect, Plan, THREADS_MAX};
+use prony_model::published::Published;
+use prony_model::rate::Rate;
+use prony_model::run_log::ShareOf;
+use prony_model::target::Target;
 
 use crate::check::CustomCheck;
 use crate::published;
 use crate::recipe::Route;
 use crate::toml_error::{TomlError, parse, suggest};
-use crate::units::show_duration;
+use prony_model::units::show_duration;
 
 mod error;
 mod knees;
@@ -113,157 +113,91 @@ pub struct ExperimentPlan {
     pub name: String,
     /// The name given in the file, shared by all plans of a sweep.
     pub group: Option<String>,
-    /// Connections over all workers.
-    pub connections: u32,
-    /// When requests are due.
-    pub arrivals: Arrivals,
+    /// The load, aimed at no server yet; in a search its window is a probe's, of a share its rate is a stand-in.
+    pub load: Plan,
     /// Where the plan searches for the highest sustainable rate: what must be kept, beside the default.
-    /// `duration` is then a probe's.
     pub capacity: Option<Vec<Slo>>,
-    /// The rate as a share of a capacity that another plan finds; `arrivals` is then a placeholder of 1/s.
+    /// The rate as a share of a capacity that another plan finds.
     pub share: Option<ShareOf>,
-    /// A number of requests that ends the load, instead of `duration`.
-    pub requests: Option<u64>,
-    /// The window.
-    pub duration: Duration,
-    /// Traffic before the window.
-    pub warmup: Duration,
-    /// Worker threads.
-    pub threads: u32,
-    /// A request's and a connect's timeout.
-    pub timeout: Duration,
-    /// Whether a connection serves more than one request.
-    pub keepalive: bool,
-    /// The request's method.
-    pub method: String,
-    /// Headers beside those Prony writes itself.
-    pub headers: Vec<(String, String)>,
-    /// The request's body.
-    pub body: Vec<u8>,
-    /// Requests that a connection may carry at once.
-    pub pipeline: u32,
-    /// Whether workers stay awake before a request is due.
-    pub spin: bool,
-    /// Whether arrivals are timed when they are read, not by the kernel's stamps.
-    pub user_clock: bool,
 }
 
 impl ExperimentPlan {
-    /// DESIGN's defaults of a load: 50 connections closed or 100 at a rate,
-    /// one worker, 10 s after a warm-up of a tenth of it.
-    pub fn new(rate: Option<Rate>) -> ExperimentPlan {
-        let duration = Duration::from_secs(10);
-        let connections = if rate.is_some() { 100 } else { 50 };
-        ExperimentPlan {
-            name: plan_name(None, connections, false, rate, false),
-            group: None,
-            connections,
-            arrivals: rate.map_or(Arrivals::Closed, Arrivals::Constant),
-            capacity: None,
-            share: None,
-            requests: None,
-            duration,
-            warmup: default_warmup(duration),
-            threads: 1,
-            timeout: Duration::from_secs(10),
-            keepalive: true,
-            method: "GET".to_owned(),
-            headers: Vec::new(),
-            body: Vec::new(),
-            pipeline: 1,
-            spin: false,
-            user_clock: false,
-        }
+    /// A load under the name that says how much it is: `c50`, `c100-r5000`.
+    pub fn of(load: Plan) -> ExperimentPlan {
+        let name = plan_name(None, load.connections, false, load.arrivals.rate(), false);
+        ExperimentPlan { name, group: None, load, capacity: None, share: None }
     }
 
-    /// The load plan, aimed at a target.
+    /// The load plan, aimed at a target. What the plan itself expects of responses comes before `expect`.
     pub fn aimed(&self, target: Target, expect: Expect, client_cpus: &[u32], seed: u64) -> Plan {
+        let own = self.load.expect != Expect::default();
         Plan {
             target,
-            connections: self.connections,
-            threads: self.threads,
-            arrivals: self.arrivals.clone(),
-            stop: Stop {
-                duration: self.requests.is_none().then_some(self.duration),
-                requests: self.requests,
-            },
-            warmup: self.warmup,
-            timeout: self.timeout,
-            keepalive: self.keepalive,
-            expect,
+            expect: if own { self.load.expect.clone() } else { expect },
             cpus: client_cpus.iter().filter_map(|c| usize::try_from(*c).ok()).collect(),
             seed,
-            method: self.method.clone(),
-            headers: self.headers.clone(),
-            body: self.body.clone(),
-            pipeline: self.pipeline,
-            spin: self.spin,
-            user_clock: self.user_clock,
-            samples_max: 0,
-            sources: Vec::new(),
-            unix: None,
-            tls: Tls::default(),
-            list: None,
+            ..self.load.clone()
         }
     }
 
     /// One line for people: `50 connections, closed loop, GET /, 3s after 1s warm-up`.
     pub fn describe(&self, path: &str) -> String {
-        let mut arrivals = match (&self.capacity, &self.share, &self.arrivals) {
+        let load = &self.load;
+        let mut arrivals = match (&self.capacity, &self.share, &load.arrivals) {
             (Some(slos), ..) => describe_search(slos),
             (None, Some(share), _) => {
                 format!("constant {}% of the knee of {}", tidy_percent(share.share), share.of)
             }
             (None, None, arrivals) => describe_arrivals(arrivals),
         };
-        if self.pipeline > 1 {
-            arrivals.push_str(&format!(", pipelined by {}", self.pipeline));
+        if load.pipeline > 1 {
+            arrivals.push_str(&format!(", pipelined by {}", load.pipeline));
         }
-        let keepalive = if self.keepalive { "" } else { ", a connection per request" };
-        let plural = if self.connections == 1 { "" } else { "s" };
-        let course = match self.requests {
-            Some(1) => "1 request".to_owned(),
-            Some(requests) => format!("{requests} requests"),
-            None => show_duration(self.duration),
+        let keepalive = if load.keepalive { "" } else { ", a connection per request" };
+        let plural = if load.connections == 1 { "" } else { "s" };
+        let asked = match &load.list {
+            Some(list) => format!("{} requests in turn", list.requests.len()),
+            None => format!("{} {path}", load.method),
         };
-        let warmup = match self.warmup {
+        let until = match (load.stop.requests, load.stop.duration) {
+            (Some(1), None) => "1 request".to_owned(),
+            (Some(requests), None) => format!("{requests} requests"),
+            (None, duration) => show_duration(duration.unwrap_or_default()),
+            (Some(requests), Some(duration)) => {
+                format!("{} or {requests} requests", show_duration(duration))
+            }
+        };
+        let warmup = match load.warmup {
             Duration::ZERO => String::new(),
             warmup => format!(" after {} warm-up", show_duration(warmup)),
         };
-        format!(
-            "{} connection{plural}, {arrivals}, {} {path}{keepalive}, {course}{warmup}",
-            self.connections, self.method
-        )
+        format!("{} connection{plural}, {arrivals}, {asked}{keepalive}, {until}{warmup}", load.connections)
     }
 
     /// Makes the load last so long: stages keep their shape.
     fn shorten(&mut self, duration: Duration) {
-        let warmup = self.warmup;
-        let whole: Duration = self.arrivals.stages().unwrap_or_default().iter().map(|s| s.duration).sum();
-        if let Arrivals::RateStages(stages) | Arrivals::ConnectionStages(stages) = &mut self.arrivals
+        let load = &mut self.load;
+        let whole: Duration = load.arrivals.stages().unwrap_or_default().iter().map(|s| s.duration).sum();
+        if let Arrivals::RateStages(stages) | Arrivals::ConnectionStages(stages) = &mut load.arrivals
             && !whole.is_zero()
         {
             for stage in stages {
                 stage.duration = stage.duration.mul_f64(duration.as_secs_f64() / whole.as_secs_f64());
             }
-            self.duration = duration.saturating_sub(warmup);
+            load.stop.duration = Some(duration.saturating_sub(load.warmup));
         } else {
-            self.duration = duration;
+            load.stop.duration = Some(duration);
         }
     }
 
-    /// Requests per second, where the load has one rate.
-    pub fn rate(&self) -> Option<Rate> {
-        self.arrivals.rate()
-    }
-
     /// How long one load of this plan takes: warm-up and window. A load that ends by a count takes what it
-    /// takes; `duration` is then the guess that forecasts are made with.
+    /// takes; forecasts are made as if it were the usual window.
     pub fn load_time(&self) -> Duration {
         // A search lasts as long as about so many probes: a dozen or more, some ended early, the first of a
         // threshold on p99 lengthened, and up to five confirmations of three probes' length.
         const PROBES: u32 = 30;
-        if self.capacity.is_some() { self.duration * PROBES } else { self.warmup + self.duration }
+        let window = self.load.stop.duration.unwrap_or(options::DURATION);
+        if self.capacity.is_some() { window * PROBES } else { self.load.warmup + window }
     }
 }
 
@@ -296,11 +230,6 @@ fn show_stages(arrivals: &Arrivals) -> String {
     let shown: Vec<String> =
         stages.iter().map(|stage| format!("{}:{}", show_duration(stage.duration), level(stage.to))).collect();
     format!("stages {}", shown.join(", "))
-}
-
-/// The warm-up where none is given: a tenth of the window, at most 3 s.
-pub fn default_warmup(duration: Duration) -> Duration {
-    (duration / 10).min(Duration::from_secs(3))
 }
 
 /// `c50-r5000`; a name given replaces what is no list.
@@ -451,7 +380,7 @@ impl Experiment {
         }
         scaled.blocks = scale.blocks.unwrap_or(self.blocks);
         for plan in &mut scaled.plans {
-            plan.warmup = scale.warmup.unwrap_or(plan.warmup);
+            plan.load.warmup = scale.warmup.unwrap_or(plan.load.warmup);
             if let Some(duration) = scale.duration {
                 plan.shorten(duration);
             }

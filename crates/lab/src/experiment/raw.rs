@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::marker::PhantomData;
+use std::str::FromStr;
 
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{self, Deserialize, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, Deserialize, Deserializer, IntoDeserializer, MapAccess, Visitor};
 
 use super::{Blocks, WorkerPolicy};
 use crate::check::CustomCheck;
 use crate::recipe::Route;
-use crate::units::{DurationValue, RateValue};
+use prony_model::options::LoadOptions;
+use prony_model::units::DurationValue;
 
 /// The whole file.
 #[derive(Debug, serde::Deserialize)]
@@ -27,44 +28,15 @@ pub(super) struct RawExperiment {
     pub(super) budget: Option<DurationValue>,
     pub(super) seed: Option<u64>,
     #[serde(default)]
-    pub(super) load: RawPlan,
+    pub(super) load: LoadOptions,
     #[serde(default)]
-    pub(super) plan: Vec<RawPlan>,
+    pub(super) plan: Vec<LoadOptions>,
     #[serde(default)]
     pub(super) scale: BTreeMap<String, RawScale>,
     pub(super) published: Option<String>,
     pub(super) precision: Option<String>,
     #[serde(default)]
     pub(super) check: Vec<CustomCheck>,
-}
-
-/// `[load]`, and each `[[plan]]`.
-#[derive(Debug, Default, Clone, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RawPlan {
-    pub(super) name: Option<String>,
-    pub(super) connections: Option<OneOrMany<u32>>,
-    pub(super) rate: Option<OneOrMany<RateValue>>,
-    pub(super) duration: Option<DurationValue>,
-    pub(super) warmup: Option<DurationValue>,
-    pub(super) threads: Option<u32>,
-    pub(super) timeout: Option<DurationValue>,
-    pub(super) keepalive: Option<bool>,
-    /// `closed`, `constant` or `poisson`.
-    pub(super) arrivals: Option<String>,
-    pub(super) stages: Option<Vec<String>>,
-    pub(super) requests: Option<u64>,
-    pub(super) pipeline: Option<u32>,
-    pub(super) spin: Option<bool>,
-    pub(super) user_clock: Option<bool>,
-    pub(super) method: Option<String>,
-    pub(super) headers: Option<BTreeMap<String, String>>,
-    pub(super) body: Option<String>,
-    /// What must be kept while the highest sustainable rate is searched for; `"default"` for no more
-    /// than that the backlog does not grow.
-    pub(super) capacity: Option<String>,
-    /// Whose knee rates in percent are shares of: `amphp:opcache knee`.
-    pub(super) of: Option<String>,
 }
 
 /// `[scale.NAME]`.
@@ -75,60 +47,6 @@ pub(super) struct RawScale {
     pub(super) warmup: Option<DurationValue>,
     pub(super) blocks: Option<Blocks>,
     pub(super) only: Option<Vec<String>>,
-}
-
-/// A value, or a list of them: a sweep.
-#[derive(Debug, Clone)]
-pub(super) enum OneOrMany<T> {
-    One(T),
-    Many(Vec<T>),
-}
-
-impl<T: Copy> OneOrMany<T> {
-    /// The values, and whether they were a list (and so become part of the plan's name).
-    pub(super) fn values(&self) -> (Vec<T>, bool) {
-        match self {
-            OneOrMany::One(value) => (vec![*value], false),
-            OneOrMany::Many(values) => (values.clone(), true),
-        }
-    }
-}
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<OneOrMany<T>, D::Error> {
-        // Not `#[serde(untagged)]`: that forgets why each alternative was refused.
-        deserializer.deserialize_any(OneOrManyVisitor(PhantomData))
-    }
-}
-
-struct OneOrManyVisitor<T>(PhantomData<T>);
-
-impl<'de, T: Deserialize<'de>> Visitor<'de> for OneOrManyVisitor<T> {
-    type Value = OneOrMany<T>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value or a list of values")
-    }
-
-    fn visit_i64<E: de::Error>(self, value: i64) -> Result<OneOrMany<T>, E> {
-        T::deserialize(value.into_deserializer()).map(OneOrMany::One)
-    }
-
-    fn visit_f64<E: de::Error>(self, value: f64) -> Result<OneOrMany<T>, E> {
-        T::deserialize(value.into_deserializer()).map(OneOrMany::One)
-    }
-
-    fn visit_str<E: de::Error>(self, value: &str) -> Result<OneOrMany<T>, E> {
-        T::deserialize(value.into_deserializer()).map(OneOrMany::One)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<OneOrMany<T>, A::Error> {
-        let mut values = Vec::new();
-        while let Some(value) = list.next_element()? {
-            values.push(value);
-        }
-        Ok(OneOrMany::Many(values))
-    }
 }
 
 impl<'de> Deserialize<'de> for Blocks {
@@ -164,6 +82,28 @@ impl<'de> Visitor<'de> for BlocksVisitor {
     }
 }
 
+impl WorkerPolicy {
+    const WORDS: [&'static str; 2] = ["server_cores", "source"];
+
+    fn of_word(word: &str) -> Option<WorkerPolicy> {
+        match word {
+            "server_cores" => Some(WorkerPolicy::ServerCores),
+            "source" => Some(WorkerPolicy::Source),
+            _ => None,
+        }
+    }
+}
+
+impl FromStr for WorkerPolicy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<WorkerPolicy, String> {
+        let number = || text.parse().ok().map(WorkerPolicy::Fixed);
+        let wrong = || format!("write a number, {}", WorkerPolicy::WORDS.join(" or "));
+        WorkerPolicy::of_word(text).or_else(number).ok_or_else(wrong)
+    }
+}
+
 impl<'de> Deserialize<'de> for WorkerPolicy {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<WorkerPolicy, D::Error> {
         deserializer.deserialize_any(WorkersVisitor)
@@ -184,10 +124,6 @@ impl Visitor<'_> for WorkersVisitor {
     }
 
     fn visit_str<E: de::Error>(self, value: &str) -> Result<WorkerPolicy, E> {
-        match value {
-            "server_cores" => Ok(WorkerPolicy::ServerCores),
-            "source" => Ok(WorkerPolicy::Source),
-            other => Err(E::unknown_variant(other, &["server_cores", "source"])),
-        }
+        WorkerPolicy::of_word(value).ok_or_else(|| E::unknown_variant(value, &WorkerPolicy::WORDS))
     }
 }

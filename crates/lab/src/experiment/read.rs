@@ -1,20 +1,22 @@
 //! From the file as written to the experiment as meant: defaults, sweeps, checks.
 
-use std::time::Duration;
+use std::fs::File;
+use std::io::Read;
 
-use prony_load::Target;
-use prony_load::pace::Rate;
-use prony_load::plan::{Arrivals, Expect};
+use prony_model::options::LoadOptions;
+use prony_model::plan::PlanError;
+use prony_model::rate::Rate;
+use prony_model::units::{DurationValue, OneOrMany, RateValue, show_duration};
+use prony_model::{Plan, Target};
 
 use super::knees::{check_knees, searched_for, share_of};
-use super::raw::{OneOrMany, RawExperiment, RawPlan, RawScale};
+use super::raw::{RawExperiment, RawScale};
 use super::{
     BLOCKS_MAX, Blocks, CONNECTIONS_MAX, CORES_MAX, DURATION_MAX, Experiment, ExperimentPlan, SCHEMA, Scale,
-    THREADS_MAX, TRIALS_MAX, TomlError, WorkerPolicy, default_warmup, plan_name, suggest,
+    THREADS_MAX, TRIALS_MAX, TomlError, WorkerPolicy, plan_name, suggest,
 };
 use crate::check::written_secret;
 use crate::recipe::{CheckedText, Route, validate_checks};
-use crate::units::{DurationValue, RateValue, most_connections, parse_stages, show_duration};
 
 /// The most values of one sweep.
 const SWEEP_MAX: usize = 100;
@@ -184,7 +186,7 @@ fn precision(
     blocks: Option<Blocks>,
 ) -> Result<Option<f64>, TomlError> {
     let Some(text) = text else { return Ok(None) };
-    let share = match crate::units::parse_precision(text) {
+    let share = match prony_model::units::parse_precision(text) {
         Ok(share) => share,
         Err(why) => return source.wrong(&["precision"], why.to_string()),
     };
@@ -212,7 +214,11 @@ fn check_blocks(source: Source<'_>, path: &[&str], blocks: Blocks) -> Result<(),
     Ok(())
 }
 
-fn plans(source: Source<'_>, load: &RawPlan, raw: &[RawPlan]) -> Result<Vec<ExperimentPlan>, TomlError> {
+fn plans(
+    source: Source<'_>,
+    load: &LoadOptions,
+    raw: &[LoadOptions],
+) -> Result<Vec<ExperimentPlan>, TomlError> {
     if load.name.is_some() {
         return source.wrong(
             &["load", "name"],
@@ -242,7 +248,7 @@ fn plans(source: Source<'_>, load: &RawPlan, raw: &[RawPlan]) -> Result<Vec<Expe
 }
 
 /// What can be said of a table's own values, with the line of each.
-fn check_plan(source: Source<'_>, path: &[&str], raw: &RawPlan) -> Result<(), TomlError> {
+fn check_plan(source: Source<'_>, path: &[&str], raw: &LoadOptions) -> Result<(), TomlError> {
     let key = |name| [path, &[name]].concat();
     if let Some(name) = &raw.name {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
@@ -305,149 +311,105 @@ fn positive(source: Source<'_>, path: &[&str], value: Option<DurationValue>) -> 
 fn sweep(
     source: Source<'_>,
     path: &[&str],
-    load: &RawPlan,
-    raw: &RawPlan,
+    load: &LoadOptions,
+    raw: &LoadOptions,
 ) -> Result<Vec<ExperimentPlan>, TomlError> {
-    // Stages say themselves how much: a rate of [load] is not theirs.
-    let staged = raw.stages.is_some() || (load.stages.is_some() && raw.rate.is_none());
-    let searched = raw.capacity.is_some();
-    let rates = raw.rate.as_ref().or(load.rate.as_ref()).filter(|_| !staged && !searched);
-    let (rates, swept_r) = rates.map_or((vec![None], false), |r| {
-        let (values, list) = r.values();
-        (values.into_iter().map(Some).collect(), list)
-    });
-    let connections = raw.connections.as_ref().or(load.connections.as_ref()).map(OneOrMany::values);
+    check_headers(source, path, load, raw)?;
+    let capacity = searched_for(source, path, raw)?;
+    let meant = with_defaults(load, raw);
+    let (rates, swept_r) = values(meant.rate.as_ref());
+    let (counts, swept_c) = values(meant.connections.as_ref());
     let mut plans = Vec::new();
-    for given in rates {
-        let rate = match given {
-            None => None,
-            Some(RateValue::PerS(rate)) => Some(rate),
-            Some(RateValue::Share(_)) => Rate::per_s(1.0), // until its knee is known
+    for rate in rates {
+        let share = match rate {
+            Some(RateValue::Share(share)) => Some(share_of(source, path, raw, share)?),
+            _ => None,
         };
-        let mut plan = common(source, path, load, raw, rate)?;
-        plan.capacity = searched_for(source, path, raw)?;
-        if let Some(RateValue::Share(share)) = given {
-            plan.share = Some(share_of(source, path, raw, share)?);
-        }
-        let most = most_connections(&plan.arrivals);
-        if most > 0 {
-            plan.connections = most;
-            plan.name = plan_name(raw.name.as_deref(), most, false, None, false);
-            check_with_engine(source, path, &plan)?;
-            plans.push(plan);
-            continue;
-        }
-        let (counts, swept_c) = connections.clone().unwrap_or_else(|| (vec![plan.connections], false));
-        for count in counts {
-            let open = rate.is_some() || plan.capacity.is_some();
-            check_shares(source, path, plan.threads, count, open)?;
-            let name = match &plan.share {
-                None => plan_name(raw.name.as_deref(), count, swept_c, rate, swept_r),
+        for count in &counts {
+            let load = match one_load(&meant, *count, rate) {
+                Ok(load) => load,
+                Err(why) => {
+                    // The key without which it could be run is the one that is wrong.
+                    let could = |key: &String| {
+                        one_load(&with_defaults(load, &raw.without(key)), *count, rate).is_ok()
+                    };
+                    let key = raw.given().into_iter().find(could);
+                    let key: Vec<&str> = key.iter().map(String::as_str).collect();
+                    return source.wrong(&[path, &key].concat(), why.to_string());
+                }
+            };
+            let (given, connections) = (raw.name.as_deref(), load.connections);
+            let name = match &share {
+                None => plan_name(given, connections, swept_c, load.arrivals.rate(), swept_r),
                 Some(share) => {
-                    let name = plan_name(raw.name.as_deref(), count, swept_c, None, false);
+                    let name = plan_name(given, connections, swept_c, None, false);
                     format!("{name}-{}pct", (share.share * 100.0 * 1e3).round() / 1e3)
                 }
             };
-            let plan = ExperimentPlan { name, connections: count, ..plan.clone() };
-            check_with_engine(source, path, &plan)?;
-            plans.push(plan);
+            let (group, capacity, share) = (raw.name.clone(), capacity.clone(), share.clone());
+            plans.push(ExperimentPlan { name, group, load, capacity, share });
         }
     }
     Ok(plans)
 }
 
-/// What all plans of a sweep share: the plan's own keys, else those of `[load]`.
-fn common(
-    source: Source<'_>,
-    path: &[&str],
-    load: &RawPlan,
-    raw: &RawPlan,
-    rate: Option<Rate>,
-) -> Result<ExperimentPlan, TomlError> {
-    let mut plan = ExperimentPlan::new(rate);
-    plan.group.clone_from(&raw.name);
-    plan.duration = raw.duration.or(load.duration).map_or(plan.duration, |d| d.0);
-    plan.requests = raw.requests.or(load.requests);
-    let warmup = raw.warmup.or(load.warmup);
-    plan.warmup = warmup.map_or_else(|| default_warmup(plan.duration), |w| w.0);
-    plan.threads = raw.threads.or(load.threads).unwrap_or(plan.threads);
-    plan.timeout = raw.timeout.or(load.timeout).map_or(plan.timeout, |t| t.0);
-    plan.keepalive = raw.keepalive.or(load.keepalive).unwrap_or(plan.keepalive);
-    plan.pipeline = raw.pipeline.or(load.pipeline).unwrap_or(plan.pipeline);
-    plan.spin = raw.spin.or(load.spin).unwrap_or(plan.spin);
-    plan.user_clock = raw.user_clock.or(load.user_clock).unwrap_or(plan.user_clock);
-    let body = raw.body.as_ref().or(load.body.as_ref());
-    let method = raw.method.clone().or_else(|| load.method.clone());
-    plan.method = method.unwrap_or_else(|| if body.is_some() { "POST" } else { "GET" }.to_owned());
-    plan.headers = raw.headers.as_ref().or(load.headers.as_ref()).map_or_else(Vec::new, |headers| {
-        headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+/// A plan's own keys, and those of `[load]`; a search finds its own rates.
+fn with_defaults(load: &LoadOptions, raw: &LoadOptions) -> LoadOptions {
+    let meant = LoadOptions { name: None, of: None, ..raw.or(load) };
+    match meant.capacity {
+        Some(_) => LoadOptions { capacity: None, rate: None, stages: None, ..meant },
+        None => meant,
+    }
+}
+
+/// One load of a sweep.
+fn one_load(
+    meant: &LoadOptions,
+    connections: Option<u32>,
+    rate: Option<RateValue>,
+) -> Result<Plan, PlanError> {
+    let rate = rate.and_then(|rate| match rate {
+        RateValue::Share(_) => Rate::per_s(1.0).map(RateValue::PerS), // until its capacity is known
+        RateValue::PerS(_) => Some(rate),
     });
-    if let Some(why) = plan.headers.iter().find_map(|(name, value)| written_secret(name, value)) {
-        let own = if raw.headers.is_some() { path } else { &["load"][..] };
-        return source.wrong(&[own, &["headers"]].concat(), why);
-    }
-    plan.body = body.map_or_else(Vec::new, |text| text.clone().into_bytes());
-    if let Some(stages) = raw.stages.as_ref().or(load.stages.as_ref()).filter(|_| raw.rate.is_none()) {
-        let key = [path, &["stages"]].concat();
-        match parse_stages(stages) {
-            Err(why) => return source.wrong(&key, why.to_string()),
-            Ok(_) if stages.is_empty() => {
-                return source.wrong(&key, "\"stages\" is empty: write [\"60s:5000c\"], or remove it.");
-            }
-            Ok(arrivals) => plan.arrivals = arrivals,
-        }
-        let whole: Duration = plan.arrivals.stages().unwrap_or_default().iter().map(|s| s.duration).sum();
-        plan.warmup = raw.warmup.map_or(Duration::ZERO, |w| w.0);
-        plan.duration = whole.saturating_sub(plan.warmup);
-    }
-    let kind = raw.arrivals.as_deref().or(load.arrivals.as_deref().filter(|_| raw.stages.is_none()));
-    match (kind, plan.rate()) {
-        (None, _) | (Some("constant"), Some(_)) | (Some("closed"), None) => {}
-        (Some("poisson"), Some(rate)) => plan.arrivals = Arrivals::Poisson(rate),
-        (Some(kind @ ("constant" | "poisson")), None) => {
-            return source.wrong(
-                &[path, &["arrivals"]].concat(),
-                format!("{kind} arrivals need a \"rate\": write one."),
-            );
-        }
-        (Some(other), _) => {
-            return source.wrong(
-                &[path, &["arrivals"]].concat(),
-                format!("{other:?} does not go here: write \"constant\" or \"poisson\" beside a \"rate\"."),
-            );
-        }
-    }
-    Ok(plan)
+    let (connections, rate) = (connections.map(OneOrMany::One), rate.map(OneOrMany::One));
+    LoadOptions { connections, rate, ..meant.clone() }.plan(Some(nowhere()), &read_file)
 }
 
-/// What only the engine knows is refused here, and not at the first trial.
-fn check_with_engine(source: Source<'_>, path: &[&str], plan: &ExperimentPlan) -> Result<(), TomlError> {
-    let target =
-        Target { host: "127.0.0.1".to_owned(), port: 80, path: "/".to_owned(), userinfo: None, tls: false };
-    match plan.aimed(target, Expect::default(), &[], 1).check() {
-        Ok(()) => Ok(()),
-        Err(why) => source.wrong(path, why.to_string()),
-    }
+/// What a sweep goes through; one load with the default where nothing is given.
+fn values<T: Copy>(given: Option<&OneOrMany<T>>) -> (Vec<Option<T>>, bool) {
+    given.map_or((vec![None], false), |given| {
+        let (values, is_list) = given.values();
+        (values.into_iter().map(Some).collect(), is_list)
+    })
 }
 
-fn check_shares(
+/// Where a plan is aimed until it has a server.
+fn nowhere() -> Target {
+    Target { host: "127.0.0.1".to_owned(), port: 80, path: "/".to_owned(), userinfo: None, tls: false }
+}
+
+/// A file that a plan names; its path is seen from the folder that Prony was started in, as a flag's is.
+fn read_file(path: &str, most: u64) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes));
+    read.map(|_| bytes).map_err(|e| e.to_string())
+}
+
+/// Run logs keep the file: a secret is not written into it.
+fn check_headers(
     source: Source<'_>,
     path: &[&str],
-    threads: u32,
-    connections: u32,
-    at_a_rate: bool,
+    load: &LoadOptions,
+    raw: &LoadOptions,
 ) -> Result<(), TomlError> {
-    if let Err(why) = prony_load::plan::check_threads(threads, connections, at_a_rate) {
-        return source.wrong(path, why.0);
-    }
-    if at_a_rate && !connections.is_multiple_of(threads) {
-        return source.wrong(
-            path,
-            format!(
-                "{threads} threads cannot share {connections} connections evenly, as they must at a rate: \
-                 write \"connections\" as a multiple of \"threads\"."
-            ),
-        );
+    for (own, options) in [(path, raw), (&["load"][..], load)] {
+        let headers = options.headers.iter().flatten();
+        if let Some(why) =
+            headers.clone().find_map(|h| written_secret(&h.name, h.value.as_deref().unwrap_or_default()))
+        {
+            return source.wrong(&[own, &["headers"]].concat(), why);
+        }
     }
     Ok(())
 }

@@ -1,7 +1,9 @@
 use std::collections::BTreeSet;
 
 use prony_analysis::claim::{Claim, relabelled};
-use prony_record::published::{At, AtRate, Conclusion, PublishedRow};
+use prony_model::plan::Stop;
+use prony_model::published::{At, AtRate, Conclusion, PublishedRow};
+use prony_model::rate::Rate;
 
 use super::*;
 use crate::candidate::Candidate;
@@ -37,17 +39,18 @@ fn quickstart_is_read_as_written() {
     assert_eq!(e.budget, Some(Duration::from_secs(240)));
     assert_eq!((e.blocks, e.workers), (Blocks { min: 5, max: 5 }, WorkerPolicy::Fixed(1)));
     assert_eq!(names(&e), ["c50"]);
-    assert_eq!((e.plans[0].duration, e.plans[0].warmup), (Duration::from_secs(3), Duration::from_secs(1)));
+    let load = &e.plans[0].load;
+    assert_eq!((load.stop.duration, load.warmup), (Some(Duration::from_secs(3)), Duration::from_secs(1)));
     assert_eq!(e.plans[0].describe("/"), "50 connections, closed loop, GET /, 3s after 1s warm-up");
 }
 
 #[test]
 fn defaults_are_those_of_load() {
     let e = read("").unwrap();
-    assert_eq!(e.plans, [ExperimentPlan::new(None)]);
-    assert_eq!((e.plans[0].connections, e.plans[0].warmup), (50, Duration::from_secs(1)));
+    assert_eq!(e.plans, [ExperimentPlan::of(Plan::closed(Target::parse("http://127.0.0.1/").unwrap()))]);
+    assert_eq!((e.plans[0].load.connections, e.plans[0].load.warmup), (50, Duration::from_secs(1)));
     let e = read("[[plan]]\nrate = 500\nduration = 60\n").unwrap();
-    assert_eq!((e.plans[0].connections, e.plans[0].warmup), (100, Duration::from_secs(3)));
+    assert_eq!((e.plans[0].load.connections, e.plans[0].load.warmup), (100, Duration::from_secs(3)));
     assert_eq!(names(&e), ["c100-r500"]);
 }
 
@@ -115,7 +118,7 @@ fn what_cannot_be_meant_is_refused_with_its_line() {
         ("[[plan]]\nduration = \"48h\"", 4, "a day"),
         ("[[plan]]\nrate = 0", 4, "cannot be driven"),
         ("[[plan]]\nrate = [\"5k\", \"fast\"]", 4, "not a rate"),
-        ("[[plan]]\nthreads = 60\n", 3, "60 threads cannot share 50"),
+        ("[[plan]]\nthreads = 60\n", 4, "60 threads cannot share 50"),
         ("[[plan]]\nname = \"a b\"", 4, "no plan's name"),
         ("[load]\nname = \"x\"", 4, "defaults of all plans"),
         ("[[plan]]\n[[plan]]\n", 4, "two plans are called \"c50\""),
@@ -188,17 +191,17 @@ fn stages_a_count_and_the_rest_of_a_load_can_be_given() {
     )
     .unwrap();
     assert_eq!(names(&e), ["ramp", "c100-r1000", "post"]);
-    let ramp = &e.plans[0];
+    let ramp = &e.plans[0].load;
     assert_eq!(
-        (ramp.connections, ramp.duration, ramp.warmup),
-        (5000, Duration::from_secs(120), Duration::ZERO)
+        (ramp.connections, ramp.stop.duration, ramp.warmup),
+        (5000, Some(Duration::from_secs(120)), Duration::ZERO)
     );
-    assert_eq!(ramp.describe("/"), "5000 connections, stages 1m:5000c, 1m:5000c, GET /, 2m");
+    assert_eq!(e.plans[0].describe("/"), "5000 connections, stages 1m:5000c, 1m:5000c, GET /, 2m");
     assert_eq!(e.plans[1].describe("/"), "100 connections, Poisson 1000/s, GET /, 10s after 1s warm-up");
-    let post = &e.plans[2];
+    let post = &e.plans[2].load;
     assert_eq!((post.method.as_str(), post.body.as_slice(), post.pipeline), ("POST", &b"x"[..], 4));
     assert_eq!(post.headers, [("A".to_owned(), "b".to_owned())]);
-    assert_eq!(post.requests, Some(100));
+    assert_eq!(post.stop, Stop { duration: None, requests: Some(100) });
 }
 
 #[test]
@@ -207,19 +210,26 @@ fn a_shorter_scale_keeps_the_stages_shape() {
         read("[[plan]]\nstages = [\"60s:5000c\", \"30s:0c\"]\n[scale.short]\nduration = \"9s\"\n").unwrap();
     let short = e.scaled("short").unwrap();
     let stages: Vec<u64> =
-        short.plans[0].arrivals.stages().unwrap().iter().map(|s| s.duration.as_secs()).collect();
-    assert_eq!((stages.as_slice(), short.plans[0].duration), (&[6, 3][..], Duration::from_secs(9)));
+        short.plans[0].load.arrivals.stages().unwrap().iter().map(|s| s.duration.as_secs()).collect();
+    assert_eq!(
+        (stages.as_slice(), short.plans[0].load.stop.duration),
+        (&[6, 3][..], Some(Duration::from_secs(9)))
+    );
 }
 
 #[test]
 fn what_stages_and_arrivals_cannot_be_is_said() {
     for (rest, line, words) in [
-        ("[[plan]]\nstages = []", 4, "\"stages\" is empty"),
+        ("[[plan]]\nstages = []", 4, "load nothing"),
+        ("[[plan]]\nstages = [\"5s:1c\"]\nduration = \"5s\"", 5, "does not go with"),
         ("[[plan]]\nstages = [\"5s\"]", 4, "no colon"),
         ("[[plan]]\nstages = [\"5s:1c\", \"5s:1/s\"]", 4, "some of connections"),
-        ("[[plan]]\narrivals = \"poisson\"", 4, "need a \"rate\""),
-        ("[[plan]]\nrate = 5\narrivals = \"bursts\"", 5, "does not go here"),
-        ("[[plan]]\npipeline = 4\nkeepalive = false", 3, "serves one request"),
+        ("[[plan]]\narrivals = \"poisson\"", 4, "poisson arrivals need a rate"),
+        ("[[plan]]\nrate = 5\narrivals = \"bursts\"", 5, "no kind of arrivals"),
+        ("[[plan]]\npipeline = 4\nkeepalive = false", 5, "serves one request"),
+        ("[[plan]]\nshuffle = true", 4, "--targets"),
+        ("[[plan]]\ncacert = \"ca.pem\"", 4, "https://"),
+        ("[[plan]]\ntargets = \"no/such/list\"", 4, "could not be read"),
         ("published = \"../secret.toml\"", 3, "beside this one"),
         ("published = \"/etc/passwd.toml\"", 3, "beside this one"),
     ] {
@@ -243,8 +253,9 @@ fn every_source_is_read_with_its_rows_and_conclusions() {
         for row in &published.rows {
             assert!(experiment.candidates.contains(&row.candidate), "{name} lacks {}", row.candidate);
             let at = |plan: &ExperimentPlan| {
-                row.connections.is_none_or(|c| c == plan.connections)
-                    && (row.rate_per_s.is_none() || row.rate_per_s == plan.rate().map(Rate::as_per_s))
+                row.connections.is_none_or(|c| c == plan.load.connections)
+                    && (row.rate_per_s.is_none()
+                        || row.rate_per_s == plan.load.arrivals.rate().map(Rate::as_per_s))
             };
             assert!(experiment.plans.iter().any(at), "{name} lacks a plan for {row:?}");
         }
@@ -252,8 +263,9 @@ fn every_source_is_read_with_its_rows_and_conclusions() {
         // What the source printed has its place in the short form too.
         let has_place = |row: &PublishedRow| {
             short.plans.iter().any(|plan| {
-                row.connections.is_none_or(|c| c == plan.connections)
-                    && (row.rate_per_s.is_none() || row.rate_per_s == plan.rate().map(Rate::as_per_s))
+                row.connections.is_none_or(|c| c == plan.load.connections)
+                    && (row.rate_per_s.is_none()
+                        || row.rate_per_s == plan.load.arrivals.rate().map(Rate::as_per_s))
             })
         };
         assert!(published.rows.iter().any(has_place), "{name} at its short scale has no published row");
@@ -293,7 +305,7 @@ fn what_every_source_speaks_of_is_called_as_it_is_in_a_run() {
 #[test]
 fn a_default_that_is_written_is_the_candidate_without_it() {
     let source =
-        prony_record::published::KneeOf { candidate: "cowboy:v2".to_owned(), plan: "knee".to_owned() };
+        prony_model::published::KneeOf { candidate: "cowboy:v2".to_owned(), plan: "knee".to_owned() };
     let mut e = read("[[plan]]\nname = \"knee\"\ncapacity = \"default\"\n").unwrap();
     e.plans[0].share = Some(ShareOf { share: 0.5, of: source.clone() });
     e.workers = WorkerPolicy::Source;

@@ -12,7 +12,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use prony_record::server::ServerSamples;
+use prony_model::server::ServerSamples;
 
 use crate::guard::tree::{self, ProcessStat};
 use crate::launch::ContainerSpec;

@@ -1,6 +1,6 @@
 //! From readings to a window's figures: pure.
 
-use prony_record::server::SampleColumns;
+use prony_model::server::SampleColumns;
 
 use super::{Reading, Samples};
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::guard::log_path;
-use crate::units::show_duration;
+use prony_model::units::show_duration;
 
 /// Lines of a log that an error shows.
 pub const TAIL_LINES: usize = 10;

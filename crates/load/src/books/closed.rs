@@ -2,9 +2,11 @@
 
 use super::Edges;
 use crate::by_request::ByRequest;
-use crate::measurement::{Bin, ErrorKind, ErrorTally, Latency, RequestCounts, RunTotal, TlsUse, WorkerAudit};
-use crate::net::Waits;
 use crate::sample::Samples;
+use prony_model::measurement::Waits;
+use prony_model::measurement::{
+    Bin, ErrorKind, ErrorTally, Latency, RequestCounts, RunTotal, TlsUse, WorkerAudit,
+};
 
 /// The longest failure message that is kept.
 const MESSAGE_MAX_BYTES: usize = 200;

@@ -4,7 +4,7 @@
 use std::sync::mpsc::{Receiver, Sender};
 
 use super::{BINS_MAX, Books, ERROR_KINDS, SPARE_HISTOGRAMS};
-use crate::measurement::{Bin, Durations, empty_histogram};
+use prony_model::measurement::{Bin, Durations, empty_histogram};
 
 /// Room for a window's bins, of which the first hour's is written once: memory that the kernel gives out at the first
 /// write would else look as if the load grew.

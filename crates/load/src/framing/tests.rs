@@ -95,6 +95,17 @@ fn every_legal_answer_is_read_wherever_it_is_cut_in_two() {
     }
 }
 
+#[test]
+fn header_fields_are_those_of_the_final_head() {
+    let wire =
+        b"HTTP/1.1 103 E\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nA:  b \r\na: c\r\nContent-Length: 2\r\n\r\nno";
+    let head = Fields::of(wire).unwrap();
+    let fields: Vec<(&str, &str)> = head.fields.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+    assert_eq!(fields, [("A", "b"), ("a", "c"), ("Content-Length", "2")]);
+    assert_eq!(&wire[head.end..], b"no");
+    assert_eq!(Fields::of(&wire[..head.end - 1]), None);
+}
+
 proptest! {
     #[test]
     fn every_legal_answer_is_read_in_any_fragmentation(

@@ -5,10 +5,12 @@ use std::time::{Duration, SystemTime};
 use prony_target::{Config, Target};
 
 use super::*;
-use crate::{Control, Plan};
+use crate::Control;
+use prony_model::plan::Plan;
 
 fn plan(target: &Target) -> Plan {
-    let mut plan = Plan::closed(crate::Target::parse(&format!("http://{}/", target.address())).unwrap());
+    let mut plan =
+        Plan::closed(prony_model::Target::parse(&format!("http://{}/", target.address())).unwrap());
     plan.connections = 3;
     plan.warmup = Duration::ZERO;
     plan
@@ -49,10 +51,10 @@ fn a_step_of_the_wall_clock_is_made_good_at_once_and_is_no_event() {
 fn a_load_without_pwait2_is_the_same_load_and_says_so() {
     let target = Target::start(&Config::default()).unwrap();
     let (open, closed) = (plan(&target), plan(&target));
-    let rate = crate::pace::Rate::per_s(500.0).unwrap();
-    let open = Plan { arrivals: crate::plan::Arrivals::Constant(rate), ..open };
+    let rate = prony_model::rate::Rate::per_s(500.0).unwrap();
+    let open = Plan { arrivals: prony_model::plan::Arrivals::Constant(rate), ..open };
     for mut plan in [open, closed] {
-        plan.stop = crate::plan::Stop { duration: None, requests: Some(100) };
+        plan.stop = prony_model::plan::Stop { duration: None, requests: Some(100) };
         let plan = Arc::new(plan);
         let refused = Arc::clone(&plan);
         // Threads inherit what their parent is refused.

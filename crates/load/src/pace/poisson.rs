@@ -3,7 +3,7 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use super::Rate;
+use prony_model::rate::Rate;
 
 const PS_PER_S: f64 = 1e12;
 

@@ -6,21 +6,11 @@
 //! sign, so that nothing cancels (a falling leg is walked from its end), and
 //! then put right in integers.
 
-use std::time::Duration;
+use prony_model::rate::Stage;
 
 /// An area is counted in halves of (millionths per second) × nanoseconds, so
 /// that a leg's is an integer; this much is one request.
 const REQUEST: u128 = 2 * 1_000_000 * 1_000_000_000;
-
-/// One stage: the level it ends at, and how long it takes to get there from
-/// the level of the stage before (the first begins at 0).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stage {
-    /// How long it takes; zero is a jump.
-    pub duration: Duration,
-    /// The level at its end: millionths of requests per second, or connections.
-    pub to: u64,
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Leg {
@@ -40,7 +30,7 @@ pub struct Ramp {
 
 impl Ramp {
     /// The ramp of these stages. Levels are at most 10^14 and lengths a day,
-    /// which [`crate::plan::Plan::check`] sees to.
+    /// which [`prony_model::plan::Plan::check`] sees to.
     pub fn new(stages: &[Stage]) -> Ramp {
         let (mut start_ns, mut from, mut before) = (0u64, 0, 0);
         let legs = stages.iter().map(|stage| {
@@ -182,6 +172,8 @@ impl Leg {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use proptest::prelude::*;
 
@@ -254,7 +246,7 @@ mod tests {
         #[test]
         fn a_level_stage_is_a_constant_rate(micro in 1_000u64..1_000_000_000_000, k in 0u64..100_000) {
             let level = |to| Ramp::new(&[Stage { duration: Duration::ZERO, to }, Stage { duration: Duration::from_secs(3_600), to }]);
-            let constant = crate::pace::Rate::per_s(micro as f64 / 1e6).unwrap();
+            let constant = prony_model::rate::Rate::per_s(micro as f64 / 1e6).unwrap();
             let due = level(micro).due_ns(k);
             prop_assert_eq!(due, (constant.due_ns(k) < 3_600 * S).then(|| constant.due_ns(k)));
         }

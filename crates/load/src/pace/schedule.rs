@@ -1,7 +1,9 @@
 //! One worker's arrivals in their order.
 
-use super::{Poisson, Ramp, Rate};
-use crate::plan::Arrivals;
+use prony_model::rate::Rate;
+
+use super::{Poisson, Ramp};
+use prony_model::plan::Arrivals;
 
 /// The arrivals of worker w of W: w, w + W, w + 2W, … of the whole schedule's.
 #[derive(Debug, Clone)]
@@ -128,7 +130,7 @@ impl Schedule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pace::Stage;
+    use prony_model::rate::Stage;
     use proptest::prelude::*;
     use std::time::Duration;
 

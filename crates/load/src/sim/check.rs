@@ -5,7 +5,7 @@ use std::fmt::Debug;
 
 use crate::books::ClosedBooks;
 use crate::by_request::are_fine;
-use crate::measurement::{BIN_NS, Bin, Durations, ErrorKind, empty_histogram};
+use prony_model::measurement::{BIN_NS, Bin, Durations, ErrorKind, empty_histogram};
 
 use super::truth::{Fate, Truth, What, due_ns};
 use super::world::World;

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use crate::measurement::ErrorKind;
 use crate::net::Interest;
+use prony_model::measurement::ErrorKind;
 
 use super::answer::Meaning;
 

@@ -44,15 +44,15 @@ use crate::engine::{shares, turns};
 use crate::error::LoadError;
 use crate::expect::Expected;
 use crate::idle::Idle;
-use crate::measurement::Measurement;
 use crate::merge;
-use crate::plan::{Arrivals, Plan};
 use crate::prepared::Prepared;
 use crate::request;
 use crate::sample::Samples;
 use crate::series::Series;
-use crate::target::Target;
 use crate::worker::{Shared, Source, Worker};
+use prony_model::measurement::Measurement;
+use prony_model::plan::{Arrivals, Plan};
+use prony_model::target::Target;
 
 use nature::Nature;
 use net::SimNet;

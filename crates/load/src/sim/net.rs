@@ -5,8 +5,8 @@ use std::io;
 use std::mem;
 use std::rc::Rc;
 
-use crate::measurement::ErrorKind;
 use crate::net::{Connecting, Handle, Interest, Net};
+use prony_model::measurement::ErrorKind;
 
 use super::connection::{Coming, Link};
 use super::nature::ConnectFate;

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::LoadError;
-use crate::list::{Order, TargetList};
-use crate::measurement::{Durations, ErrorKind, Measurement};
-use crate::pace::{Rate, Stage};
-use crate::plan::{Arrivals, Plan, Stop};
-use crate::target::Target;
+use prony_model::list::{Order, TargetList};
+use prony_model::measurement::{Durations, ErrorKind, Measurement};
+use prony_model::plan::{Arrivals, Plan, Stop};
+use prony_model::rate::{Rate, Stage};
+use prony_model::target::Target;
 
 use super::answer::{BODY, Deed};
 use super::chance::Chance;

@@ -1,8 +1,8 @@
 //! When each connection of stages of connections is in use, from their definition alone:
 //! while the level rises, connection j begins when it reaches j; while it falls, j ends when it falls to j.
 
-use crate::pace::Stage;
-use crate::plan::{Arrivals, Plan};
+use prony_model::plan::{Arrivals, Plan};
+use prony_model::rate::Stage;
 
 /// A worker's connections under a plan's stages. Instants are after the start.
 #[derive(Debug)]

@@ -5,9 +5,9 @@
 
 use std::collections::VecDeque;
 
-use crate::measurement::ErrorKind;
 use crate::pace::Schedule;
-use crate::plan::{Expect, Plan};
+use prony_model::measurement::ErrorKind;
+use prony_model::plan::{Expect, Plan};
 
 use super::stages::InUse;
 

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::control::{Control, STOP_AHEAD_NS};
-use crate::list::TargetList;
 use crate::net::Handle;
 use crate::turns::Turns;
+use prony_model::list::TargetList;
 
 use super::chance::Chance;
 use super::connection::{Connection, Link};

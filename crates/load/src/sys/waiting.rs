@@ -4,6 +4,8 @@ use std::io;
 use std::os::fd::RawFd;
 use std::ptr;
 
+use prony_model::measurement::Waits;
+
 use super::{NS_PER_S, check, close};
 
 /// The token of the timer that ends waits: none of a connection's.
@@ -15,27 +17,6 @@ pub(crate) struct Epoll {
     fd: RawFd,
     /// What ends waits where `epoll_pwait2` (Linux 5.11) is missing or forbidden.
     timer: Option<Timer>,
-}
-
-/// What ends a wait in time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Waits {
-    /// `epoll_pwait2`, which takes nanoseconds.
-    #[default]
-    Pwait2,
-    /// A timer among what is waited for (timerfd), where the kernel has no
-    /// `epoll_pwait2` or refuses it. It costs a system call more a wait.
-    Timerfd,
-}
-
-impl Waits {
-    /// The name in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Waits::Pwait2 => "epoll_pwait2",
-            Waits::Timerfd => "timerfd",
-        }
-    }
 }
 
 /// What is waited for on a connection.

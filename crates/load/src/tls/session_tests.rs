@@ -10,9 +10,10 @@ use rustls::pki_types::PrivateKeyDer;
 use rustls::{HandshakeKind, ServerConfig, ServerConnection, SupportedProtocolVersion, version};
 
 use super::*;
-use crate::plan::Plan;
-use crate::target::Target;
-use crate::tls::{Identity, Roots, Setup, Verify};
+use crate::tls::Setup;
+use prony_model::plan::Plan;
+use prony_model::target::Target;
+use prony_model::tls::{Identity, Roots, Verify};
 
 static CERTIFICATE: LazyLock<(String, String)> = LazyLock::new(|| {
     let key = rcgen::KeyPair::generate().unwrap();

@@ -9,8 +9,8 @@ use rustls::pki_types::ServerName;
 use rustls::{CipherSuite, ClientConfig, Error, RootCertStore};
 
 use super::verify::{Given, Unverified};
-use super::{ALPN, Verify};
-use crate::plan::{Plan, PlanError};
+use prony_model::plan::{Plan, PlanError};
+use prony_model::tls::{ALPN, Verify};
 
 /// Sessions that a worker remembers. rustls keeps up to 8 tickets of one
 /// server, newest first, and a plan has one server.

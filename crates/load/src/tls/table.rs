@@ -13,9 +13,9 @@ use rustls::{ClientConfig, HandshakeKind, ProtocolVersion};
 use super::Setup;
 use super::failure;
 use super::session::{Buffers, Session, Wire, is_blocked};
-use crate::measurement::{TlsAgreed, TlsUse};
 use crate::net::Handle;
 use crate::sys::{self, Epoll, Interest};
+use prony_model::measurement::{TlsAgreed, TlsUse};
 
 /// What may still come over a connection that carries no more requests:
 /// session tickets and a close_notify. A server that says more is not waited for.

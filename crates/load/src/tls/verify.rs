@@ -8,7 +8,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 
-use super::Roots;
+use prony_model::tls::Roots;
 
 /// Takes whoever answers (`-k`). Not even the handshake's signature is
 /// checked: without a certificate that means something it proves nothing, and

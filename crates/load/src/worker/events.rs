@@ -6,9 +6,9 @@ use std::io;
 
 use crate::books::Books;
 use crate::framing::Progress;
-use crate::measurement::ErrorKind;
 use crate::net::{NO_HANDLE, Net};
 use crate::tls;
+use prony_model::measurement::ErrorKind;
 
 use super::slot::State;
 use super::{Worker, connect_error_kind, would_block};

@@ -2,9 +2,9 @@
 
 use std::io;
 
-use crate::measurement::ErrorKind;
 use crate::net::{Connecting, Interest, NO_HANDLE, Net};
 use crate::tls;
+use prony_model::measurement::ErrorKind;
 
 use super::slot::State;
 use super::{TICK_NS, Worker, connect_error_kind, would_block};

@@ -3,10 +3,10 @@
 use std::io;
 
 use crate::books::Books;
-use crate::measurement::ErrorKind;
 use crate::net::{Connecting, Interest, Net};
 use crate::parts::Times;
 use crate::turns::Turns;
+use prony_model::measurement::ErrorKind;
 
 use super::events::stream_error_kind;
 use super::slot::State;

@@ -1,7 +1,7 @@
 //! Where a worker's requests come from.
 
 use crate::pace::{Ramp, Schedule};
-use crate::plan::{Arrivals, Plan};
+use prony_model::plan::{Arrivals, Plan};
 
 /// When a slot of this worker may take a request.
 #[derive(Debug, Clone)]

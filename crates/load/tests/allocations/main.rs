@@ -8,10 +8,11 @@ mod sys;
 
 use std::time::{Duration, Instant};
 
-use prony_load::list::{Order, TargetList};
-use prony_load::pace::Rate;
-use prony_load::plan::{Arrivals, Expect};
-use prony_load::{Control, Plan};
+use prony_load::Control;
+use prony_model::Plan;
+use prony_model::list::{Order, TargetList};
+use prony_model::plan::{Arrivals, Expect};
+use prony_model::rate::Rate;
 use prony_target::{Config, Target};
 
 #[global_allocator]
@@ -39,7 +40,7 @@ fn allocated(plan: &Plan, requests: u64) -> (u64, Duration) {
 fn workers_allocate_nothing_for_a_request() {
     let target = Target::start(&Config::default()).unwrap();
     let url = format!("http://{}/", target.address());
-    let mut closed = Plan::closed(prony_load::Target::parse(&url).unwrap());
+    let mut closed = Plan::closed(prony_model::Target::parse(&url).unwrap());
     closed.connections = 10;
     closed.warmup = Duration::ZERO;
     // Only what hangs takes this long.

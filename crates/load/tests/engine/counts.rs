@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use prony_load::measurement::WorkerAudit;
-use prony_load::pace::Rate;
-use prony_load::plan::Arrivals;
 use prony_load::{Control, LoadError, Snapshot};
+use prony_model::measurement::WorkerAudit;
+use prony_model::plan::Arrivals;
+use prony_model::rate::Rate;
 use prony_target::{Config, Target};
 
 use crate::{HANGS, lying, plan, run, run_until, settled};

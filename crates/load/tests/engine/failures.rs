@@ -3,10 +3,11 @@
 use std::io::Write;
 use std::time::Duration;
 
-use prony_load::measurement::{ErrorKind, Measurement};
-use prony_load::pace::Rate;
-use prony_load::plan::Arrivals;
-use prony_load::{LoadError, Plan};
+use prony_load::LoadError;
+use prony_model::Plan;
+use prony_model::measurement::{ErrorKind, Measurement};
+use prony_model::plan::Arrivals;
+use prony_model::rate::Rate;
 use prony_target::{Config, Target};
 
 use crate::{lying, plan, refusing, run};

@@ -11,9 +11,9 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prony_load::measurement::Durations;
-use prony_load::pace::Rate;
-use prony_load::plan::Arrivals;
+use prony_model::measurement::Durations;
+use prony_model::plan::Arrivals;
+use prony_model::rate::Rate;
 use prony_target::{Config, LatencySummary, Target};
 
 use crate::{lying, plan, run};

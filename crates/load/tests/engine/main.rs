@@ -17,7 +17,8 @@ use std::net::{SocketAddr, TcpListener};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prony_load::{Control, LoadError, Measurement, Plan, Snapshot, Target};
+use prony_load::{Control, LoadError, Snapshot};
+use prony_model::{Measurement, Plan, Target};
 use prony_target::Ledger;
 
 /// Only what hangs takes this long: no machine is so slow.

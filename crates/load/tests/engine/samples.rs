@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use prony_load::measurement::{ErrorKind, Measurement, empty_histogram};
-use prony_load::pace::Rate;
-use prony_load::plan::{Arrivals, SAMPLES_MAX};
+use prony_model::measurement::{ErrorKind, Measurement, empty_histogram};
+use prony_model::plan::{Arrivals, SAMPLES_MAX};
+use prony_model::rate::Rate;
 use prony_target::{Config, Target};
 
 use crate::{lying, plan, run};
@@ -67,7 +67,7 @@ fn samples_of_several_workers_are_in_the_order_of_their_ends() {
     (p.threads, p.connections, p.samples_max) = (2, 8, 200);
     let m = run(&p).unwrap();
     assert_eq!(m.samples.len(), 200);
-    assert!(m.samples.is_sorted_by_key(prony_load::Sample::end_ns));
+    assert!(m.samples.is_sorted_by_key(prony_model::measurement::Sample::end_ns));
 }
 
 #[test]

@@ -4,10 +4,11 @@ use std::io::Write;
 use std::net::{TcpListener, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-use prony_load::Plan;
-use prony_load::measurement::{ErrorKind, ReceiveClock};
-use prony_load::pace::{Poisson, Rate, Stage};
-use prony_load::plan::{Arrivals, Expect};
+use prony_load::pace::Poisson;
+use prony_model::Plan;
+use prony_model::measurement::{ErrorKind, ReceiveClock};
+use prony_model::plan::{Arrivals, Expect};
+use prony_model::rate::{Rate, Stage};
 use prony_target::{Config, Target};
 
 use crate::{HANGS, lying, plan, run, run_until, settled};

@@ -6,12 +6,13 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use prony_load::by_request::{FINE_MAX, OTHERS, ROWS_MAX, RequestFigures};
-use prony_load::list::{Order, TargetList};
-use prony_load::measurement::ErrorKind;
-use prony_load::pace::{Rate, Stage};
-use prony_load::plan::Arrivals;
-use prony_load::{Measurement, Plan};
+use prony_load::by_request::{FINE_MAX, ROWS_MAX};
+use prony_model::list::{Order, TargetList};
+use prony_model::measurement::ErrorKind;
+use prony_model::measurement::{OTHERS, RequestFigures};
+use prony_model::plan::Arrivals;
+use prony_model::rate::{Rate, Stage};
+use prony_model::{Measurement, Plan};
 use prony_target::{Config, Target};
 
 use crate::{HANGS, lying, plan, run, run_until, settled};

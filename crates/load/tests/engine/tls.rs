@@ -5,11 +5,12 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use prony_load::measurement::{ErrorKind, Measurement, TlsUse};
-use prony_load::pace::Rate;
-use prony_load::plan::Arrivals;
-use prony_load::tls::{Roots, Verify};
-use prony_load::{LoadError, Plan, Target};
+use prony_load::LoadError;
+use prony_model::measurement::{ErrorKind, Measurement, TlsUse};
+use prony_model::plan::Arrivals;
+use prony_model::rate::Rate;
+use prony_model::tls::{Roots, Verify};
+use prony_model::{Plan, Target};
 use rcgen::date_time_ymd;
 use rustls::version::{TLS12, TLS13};
 

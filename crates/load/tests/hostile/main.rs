@@ -11,9 +11,10 @@ use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use prony_load::measurement::{ErrorKind, Measurement};
-use prony_load::plan::Expect;
-use prony_load::{Control, Plan, Target};
+use prony_load::Control;
+use prony_model::measurement::{ErrorKind, Measurement};
+use prony_model::plan::Expect;
+use prony_model::{Plan, Target};
 
 /// Far beyond what loads of a few connections take, and far below what these servers send.
 const GROWTH_MAX_KIB: u64 = 64 << 10;

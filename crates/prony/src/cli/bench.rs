@@ -2,7 +2,8 @@
 
 use clap::Args;
 
-use super::PlanArguments;
+use prony_lab::experiment::WorkerPolicy;
+use prony_model::options::LoadOptions;
 
 /// Runs an experiment.
 #[derive(Debug, Args)]
@@ -14,7 +15,18 @@ pub(crate) struct BenchArguments {
     #[arg(long = "candidate", value_name = "NAME=COMMAND|URL", conflicts_with = "experiment")]
     pub(crate) candidates: Vec<String>,
     #[command(flatten)]
-    pub(crate) plan: PlanArguments,
+    pub(crate) plan: LoadOptions,
+    /// What is requested of every --candidate COMMAND, under load and to see whether it is ready, `/api/items`;
+    /// a URL has its own [default: /]
+    #[arg(long, value_name = "PATH", conflicts_with = "experiment")]
+    pub(crate) path: Option<String>,
+    /// CPU cores that each server gets [default: the experiment's, else 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) server_cores: Option<u32>,
+    /// Workers that each server is told to use, by its configuration or by {workers} in a command: a number,
+    /// `server_cores` or `source` [default: the experiment's, else as many as it has cores]
+    #[arg(long, value_name = "N|WORD")]
+    pub(crate) workers: Option<WorkerPolicy>,
     /// The run log [default: runs/DATE-NAME.jsonl]
     #[arg(short = 'o', long = "output", value_name = "RUN.jsonl")]
     pub(crate) output: Option<String>,

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::PlanArguments;
+use prony_model::options::LoadOptions;
 
 /// `prony capacity URL`.
 #[derive(Debug, Args)]
@@ -10,7 +10,7 @@ pub(crate) struct CapacityArguments {
     /// What is loaded: http://host:port/path; without one, an embedded target on this machine
     pub(crate) url: Option<String>,
     #[command(flatten)]
-    pub(crate) plan: PlanArguments,
+    pub(crate) plan: LoadOptions,
     /// What must be kept: p99<50ms, errors<0.1%, throughput>5k (repeatable) [default: the backlog does
     /// not grow and errors<0.1%]
     #[arg(long = "slo", value_name = "FIGURE<LIMIT")]

@@ -21,7 +21,7 @@ pub(crate) use capacity::CapacityArguments;
 pub(crate) use compare::{CompareArguments, CompareFormat};
 pub(crate) use doctor::{DoctorArguments, DoctorFormat};
 pub(crate) use history::{HistoryArguments, HistoryFormat};
-pub(crate) use load::{LoadArguments, PlanArguments};
+pub(crate) use load::LoadArguments;
 pub(crate) use report::{ReportArguments, ReportFormat};
 pub(crate) use schema::{Document, SchemaArguments};
 pub(crate) use serve::ServeArguments;

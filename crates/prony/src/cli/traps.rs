@@ -37,9 +37,6 @@ fn trap(command: &str, flag: &str, value: Option<&str>) -> Option<String> {
             "--duet runs two candidates at once: prony bench --duet --candidate A=… --candidate B=… -R RATE"
                 .to_owned(),
         ),
-        "--targets" | "--shuffle" if command == "bench" => Some(format!(
-            "{flag} is for `prony load`: `prony bench` asks every candidate for the same one thing."
-        )),
         "-z" => Some("-z is hey's and oha's duration: here it is -d, as in -d 10s.".to_owned()),
         "-s" if command == "load" => Some(
             "-s runs a Lua script in wrk: Prony has no scripts. Method, headers and body are -m, -H and -b; \
@@ -80,7 +77,6 @@ mod tests {
             ("prony load -z 10s http://h/", "-d 10s"),
             ("prony load -n 100 -q 50 http://h/", "-R"),
             ("prony load -s post.lua http://h/", "Lua"),
-            ("prony bench --targets list.txt quickstart", "is for `prony load`"),
             ("prony load --json http://h/", "is a URL"),
             ("prony load -o http://h/", "is a URL"),
             ("prony load --json=http://h/", "is a URL"),

@@ -3,7 +3,7 @@
 #![allow(unreachable_pub, reason = "a body that the fuzzer's binaries share")]
 
 use clap::Parser;
-use prony_load::Target;
+use prony_model::Target;
 
 use crate::cli::{Cli, Command, traps};
 use crate::mutate;
@@ -23,10 +23,9 @@ fn check(input: &[u8]) {
                 Ok(target) => target,
                 Err(e) => return is_sentence(&e.to_string()),
             };
-            match super::plan::plan(&arguments.plan, target).map(|plan| plan.check()) {
-                Ok(Ok(())) => {}
-                Ok(Err(e)) => is_sentence(&e.to_string()),
-                Err(failure) => is_sentence(&failure.sentence),
+            let no_files = |_: &str, _: u64| Err("it is not there".to_owned());
+            if let Err(why) = arguments.plan.plan(Some(target), &no_files) {
+                is_sentence(&why.to_string());
             }
         }
         Ok(_) => {}

@@ -1,7 +1,7 @@
 //! `prony bench`: many servers, many settings, side by side.
 
 mod adaptive;
-mod candidates;
+pub(super) mod candidates;
 mod duet;
 mod setup;
 
@@ -11,9 +11,9 @@ use std::time::{Duration, SystemTime};
 use prony_analysis::experiment::analyse;
 use prony_lab::bench::{BenchError, BenchEvent, BenchOutcome, BenchSetup, End, Interrupt};
 use prony_lab::turn::{self, Turn, TurnError};
-use prony_lab::units::{parse_duration, show_duration};
-use prony_record::rfc3339;
-use prony_record::run_log::RunLog;
+use prony_model::rfc3339;
+use prony_model::run_log::RunLog;
+use prony_model::units::{parse_duration, show_duration};
 use prony_report::format::count;
 use prony_report::page;
 use prony_report::terminal::{self, TerminalOptions};

@@ -5,20 +5,21 @@ use std::time::{Duration, SystemTime};
 use prony_analysis::slo::Slo;
 use prony_analysis::trial::TrialContext;
 use prony_lab::capacity::{CapacityPlan, forecast, lengthened, search};
-use prony_lab::units::{Share, parse_duration, show_duration};
-use prony_load::plan::Arrivals;
-use prony_load::{Plan, Target};
-use prony_record::capacity::{CapacityReport, SCHEMA};
-use prony_record::plan::PlanRecord;
-use prony_record::run_log::Header;
-use prony_record::trial::TargetRecord;
-use prony_record::{Tool, rfc3339};
+use prony_model::Target;
+use prony_model::capacity::{CapacityReport, SCHEMA};
+use prony_model::options::{CONNECTIONS_AT_A_RATE, LoadOptions};
+use prony_model::plan_record::PlanRecord;
+use prony_model::rate::Rate;
+use prony_model::run_log::Header;
+use prony_model::trial::TargetRecord;
+use prony_model::units::{DurationValue, OneOrMany, RateValue, Share, show_duration};
+use prony_model::{Tool, rfc3339};
 use prony_report::terminal::{self, TerminalOptions};
 
 use super::embedded::Embedded;
 use super::logs::Log;
 use super::{parse_cpus, plan, reproduce, write_file};
-use crate::cli::{CapacityArguments, PlanArguments};
+use crate::cli::CapacityArguments;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::printer::Printer;
@@ -28,8 +29,6 @@ use crate::tui::{CapacityState, Live, Shows};
 const PROBE: Duration = Duration::from_secs(3);
 /// What the target inside the binary is called in run logs.
 const EMBEDDED: &str = "embedded target";
-/// Connections unless `-c` says otherwise, as in `load -R`.
-const CONNECTIONS: u32 = 100;
 
 pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<(), Failure> {
     let given = arguments.url.as_deref().map(Target::parse).transpose().map_err(Failure::usage)?;
@@ -98,29 +97,31 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
     Ok(())
 }
 
-fn capacity_plan(arguments: &CapacityArguments, target: Target) -> Result<CapacityPlan, Failure> {
+pub(super) fn capacity_plan(arguments: &CapacityArguments, target: Target) -> Result<CapacityPlan, Failure> {
     let flags = &arguments.plan;
-    let beside = [
-        ("-n", flags.requests.is_some()),
-        ("--stage", !flags.stages.is_empty()),
-        ("--warmup", flags.warmup.is_some()),
-        ("-p", flags.pipeline.is_some()),
-    ];
-    if let Some((flag, _)) = beside.iter().find(|(_, given)| *given) {
+    let given = flags.given();
+    if let Some(option) =
+        given.iter().find(|o| ["requests", "stages", "warmup", "pipeline"].contains(&o.as_str()))
+    {
         return Err(Failure::usage(format!(
-            "{flag} does not go with `prony capacity`, whose probes have a rate and a length (-d): leave it out."
+            "{} does not go with `prony capacity`, whose probes have a rate and a length (-d): leave it out.",
+            plan::flag(option)
         )));
     }
     // `--arrivals` alone is of the rates that the search finds: any rate stands in for them.
-    let stand_in = flags.arrivals.as_ref().filter(|_| flags.rate.is_none()).map(|_| "1".to_owned());
-    let mut load =
-        plan::plan(&PlanArguments { rate: flags.rate.clone().or(stand_in), ..flags.clone() }, target)?;
-    load.connections = flags.connections.unwrap_or(CONNECTIONS);
+    let stand_in =
+        flags.arrivals.as_ref().and(Rate::per_s(1.0)).map(|rate| OneOrMany::One(RateValue::PerS(rate)));
+    let options = LoadOptions {
+        rate: flags.rate.clone().or(stand_in),
+        connections: flags.connections.clone().or(Some(OneOrMany::One(CONNECTIONS_AT_A_RATE))),
+        duration: flags.duration.or(Some(DurationValue(PROBE))),
+        ..flags.clone()
+    };
+    let mut load = plan::plan(&options, Some(target))?;
     if let Some(cpus) = &arguments.pin {
         load.cpus = parse_cpus(cpus)?.into_iter().map(|cpu| cpu as usize).collect();
     }
-    let start = flags.rate.as_ref().and(load.arrivals.rate()).map(prony_load::pace::Rate::as_per_s);
-    Plan { arrivals: Arrivals::Closed, ..load.clone() }.check().map_err(prony_load::LoadError::from)?;
+    let start = flags.rate.as_ref().and(load.arrivals.rate()).map(Rate::as_per_s);
     let slos = arguments.slos.iter().map(|text| Slo::parse(text)).collect::<Result<Vec<_>, _>>();
     let resolution = Share::parse(&arguments.resolution)?.as_ratio();
     if !(0.001..=0.5).contains(&resolution) {
@@ -129,7 +130,7 @@ fn capacity_plan(arguments: &CapacityArguments, target: Target) -> Result<Capaci
             arguments.resolution
         )));
     }
-    let probe = flags.duration.as_deref().map_or(Ok(PROBE), parse_duration)?;
+    let probe = load.stop.duration.unwrap_or(PROBE);
     if probe < Duration::from_millis(200) {
         return Err(Failure::usage("A probe under 200 ms tells nothing: give -d at least 200ms."));
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use prony_analysis::comparison::fail_if::{self, FailIf};
 use prony_analysis::comparison::{Comparison, ComparisonError, Options, choose, choose_in, compare_parts};
 use prony_analysis::figure::Figure;
-use prony_record::run_log::RunLog;
+use prony_model::run_log::RunLog;
 use prony_report::terminal::{self, TerminalOptions};
 use prony_report::{json, markdown};
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use prony_lab::bench::{Pins, split_cpus};
 use prony_lab::doctor::restore::{self, Done, RestoreError};
 use prony_lab::doctor::{Asked, Finding, Tree, Watch, examine, programs, sorted};
-use prony_record::host::Host;
+use prony_model::host::Host;
 use serde::Serialize;
 
 use crate::cli::{DoctorArguments, DoctorFormat};

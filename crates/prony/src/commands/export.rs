@@ -4,10 +4,10 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use prony_load::plan::{Arrivals, SAMPLES_MAX};
-use prony_load::{Measurement, Plan};
-use prony_record::Trial;
-use prony_record::export::{ExportError, csv, hgrm, hlog, jtl, openmetrics};
+use prony_model::Trial;
+use prony_model::export::{ExportError, csv, hgrm, hlog, jtl, openmetrics};
+use prony_model::plan::{Arrivals, SAMPLES_MAX};
+use prony_model::{Measurement, Plan};
 use prony_report::format::thousands;
 
 use crate::failure::Failure;
@@ -198,8 +198,8 @@ fn kept_the_first(path: &str, kept: u64, dropped: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_load::Target;
-    use prony_load::pace::Rate;
+    use prony_model::Target;
+    use prony_model::rate::Rate;
     use std::time::Duration;
 
     fn samples_of(kind: Kind, change: impl FnOnce(&mut Plan)) -> u64 {

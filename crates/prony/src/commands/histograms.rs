@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 
-use prony_record::Trial;
-use prony_record::export::ExportError;
-use prony_record::run_log::{RunLog, TrialResult};
+use prony_model::Trial;
+use prony_model::export::ExportError;
+use prony_model::run_log::{RunLog, TrialResult};
 use prony_report::format::{count, printable};
 
 use crate::cli::ReportArguments;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// A writer of `prony_record::export`, over trials of one kind.
+/// A writer of `prony_model::export`, over trials of one kind.
 type Writer = fn(&[&Trial], &mut dyn Write) -> Result<(), ExportError>;
 
 /// The trials of one candidate under one plan, written. Those that count are taken together; where there is

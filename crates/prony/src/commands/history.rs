@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use prony_analysis::history::{self, History, LeftOut, RunFigures};
-use prony_record::run_log::RunLog;
+use prony_model::run_log::RunLog;
 use prony_report::page::{self, HistoryFrom};
 use prony_report::terminal::{self, TerminalOptions};
 use prony_report::{format, json};

@@ -10,12 +10,13 @@ use prony_analysis::slo::{self, Slo};
 use prony_analysis::trial::{TrialContext, judge};
 use prony_lab::client_watch::ClientWatch;
 use prony_lab::host_watch::HostWatch;
-use prony_load::tls::Verify;
-use prony_load::{Control, LoadError, Measurement, Plan, Snapshot, Target};
-use prony_record::one_by_one::OneByOne;
-use prony_record::run_log::{Header, NamedPlan, PlannedTrial, RunLog, TrialResult};
-use prony_record::trial::Validity;
-use prony_record::{Tool, Trial, rfc3339};
+use prony_load::{Control, LoadError, Snapshot};
+use prony_model::one_by_one::OneByOne;
+use prony_model::run_log::{Header, NamedPlan, PlannedTrial, RunLog, TrialResult};
+use prony_model::tls::Verify;
+use prony_model::trial::Validity;
+use prony_model::{Measurement, Plan, Target};
+use prony_model::{Tool, Trial, rfc3339};
 use prony_report::command::command;
 use prony_report::terminal::{self, TerminalOptions};
 
@@ -23,7 +24,7 @@ use super::embedded::Embedded;
 use super::export::{self, Exports};
 use super::logs::Log;
 use super::watch::{self, Watch};
-use super::{parse_cpus, plan, targets, thresholds, write_file};
+use super::{parse_cpus, plan, thresholds, write_file};
 use crate::cli::LoadArguments;
 use crate::failure::Failure;
 use crate::interrupt;
@@ -34,12 +35,9 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     // Everything that can be wrong with the line is found before anything is started.
     let url = arguments.url.as_deref();
     let given = url.map(Target::parse).transpose().map_err(Failure::usage)?;
-    let somewhere = Target::parse("http://127.0.0.1/").map_err(Failure::usage)?;
-    let (server, list) = targets::read(arguments, given.as_ref())?.unzip();
-    let embeds = given.is_none() && list.is_none();
-    let mut plan = plan::plan(&arguments.plan, server.or(given).unwrap_or(somewhere))?;
-    plan.list = list;
-    plan.check().map_err(LoadError::from)?;
+    let embeds = is_embedded(arguments);
+    let somewhere = embeds.then(|| Target::parse("http://127.0.0.1/")).transpose().map_err(Failure::usage)?;
+    let mut plan = plan::plan(&arguments.plan, given.or(somewhere))?;
     if let Some(cpus) = &arguments.pin {
         plan.cpus = parse_cpus(cpus)?.into_iter().map(|cpu| cpu as usize).collect();
     }
@@ -179,7 +177,7 @@ fn publish(
 }
 
 fn is_embedded(arguments: &LoadArguments) -> bool {
-    arguments.url.is_none() && arguments.targets.is_none()
+    arguments.url.is_none() && arguments.plan.targets.is_none()
 }
 
 /// What a trial's candidate and plan are called.

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use prony_record::capacity::CapacityReport;
-use prony_record::run_log::{Header, Line, RunLog, RunLogError, RunLogWriter, TrialResult};
+use prony_model::capacity::CapacityReport;
+use prony_model::run_log::{Header, Line, RunLog, RunLogError, RunLogWriter, TrialResult};
 
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -32,7 +32,7 @@ impl Log {
             return Ok(Log::New(path.to_owned()));
         }
         let log = RunLog::read(Path::new(path))?;
-        if !log.header.is_one_by_one() {
+        if !log.header.one_by_one {
             return Err(Failure::usage(format!(
                 "{path} is the run log of the experiment {:?}: give -o another file for trials of `prony {command}`.",
                 log.header.name

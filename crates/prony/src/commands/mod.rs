@@ -7,6 +7,8 @@ pub(crate) mod capacity;
 pub(crate) mod compare;
 pub(crate) mod doctor;
 pub(crate) mod embedded;
+#[cfg(test)]
+mod every_option;
 mod export;
 mod histograms;
 pub(crate) mod history;
@@ -19,9 +21,7 @@ pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod servers;
 pub(crate) mod target;
-pub(crate) mod targets;
 pub(crate) mod thresholds;
-pub(crate) mod tls;
 pub(crate) mod watch;
 
 use std::fs::File;

@@ -6,11 +6,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use prony_analysis::experiment::analyse;
-use prony_record::Trial;
-use prony_record::capacity::CapacityReport;
-use prony_record::export::{hgrm, hlog, openmetrics};
-use prony_record::run_log::RunLog;
-use prony_record::slo::Decision;
+use prony_model::Trial;
+use prony_model::capacity::CapacityReport;
+use prony_model::export::{hgrm, hlog, openmetrics};
+use prony_model::run_log::RunLog;
+use prony_model::slo::Decision;
 use prony_report::terminal::TerminalOptions;
 use prony_report::{csv, github, json, junit, markdown, page, terminal};
 
@@ -110,7 +110,7 @@ pub(crate) fn render(log: &RunLog, format: ReportFormat, color: bool) -> Result<
 
 fn render_text(log: &RunLog, format: ReportFormat, color: bool) -> String {
     let options = TerminalOptions { color, ..TerminalOptions::default() };
-    if !log.header.is_one_by_one() {
+    if !log.header.one_by_one {
         let analysis = analyse(log);
         return match format {
             ReportFormat::Github => github::experiment(&analysis),

@@ -4,8 +4,8 @@ use prony_analysis::comparison::Comparison;
 use prony_analysis::experiment::ExperimentAnalysis;
 use prony_analysis::history::History;
 use prony_analysis::repeat::Repeat;
-use prony_record::capacity::CapacityReport;
-use prony_record::{Trial, run_log};
+use prony_model::capacity::CapacityReport;
+use prony_model::{Trial, run_log};
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 
 use crate::cli::{Document, SchemaArguments};

@@ -67,9 +67,9 @@ fn config(arguments: &TargetArguments) -> Result<Config, Failure> {
         capacity_per_s: arguments
             .capacity
             .as_deref()
-            .map(prony_lab::units::parse_rate)
+            .map(prony_model::units::parse_rate)
             .transpose()?
-            .map(prony_load::pace::Rate::as_per_s),
+            .map(prony_model::rate::Rate::as_per_s),
         body_bytes: arguments.body,
         seed: arguments.seed,
     })

@@ -2,7 +2,7 @@
 
 use prony_analysis::slo::{Decision, Slo, SloRecord};
 use prony_analysis::slo_run::{RunSlo, hold_run};
-use prony_record::run_log::RunLog;
+use prony_model::run_log::RunLog;
 use prony_report::terminal::{self, TerminalOptions};
 
 use crate::failure::Failure;

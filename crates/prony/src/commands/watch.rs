@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prony_lab::bench::{BenchEvent, BenchSetup};
-use prony_load::{Plan, Snapshot};
-use prony_record::plan::nanoseconds;
-use prony_record::run_log::RunLog;
-use prony_record::trial::Validity;
+use prony_load::Snapshot;
+use prony_model::Plan;
+use prony_model::plan_record::nanoseconds;
+use prony_model::run_log::RunLog;
+use prony_model::trial::Validity;
 use prony_report::page;
 use prony_report::page::live::{LiveEnd, LiveHead, LiveTrial};
 
@@ -128,7 +129,7 @@ fn validity(validity: Validity) -> &'static str {
 
 /// What the page of a `load` is about; headers called in `redact` are secret, too.
 pub(crate) fn load_head(plan: &Plan, redact: &[String]) -> LiveHead {
-    let rate = plan.arrivals.rate().map(prony_load::pace::Rate::as_per_s);
+    let rate = plan.arrivals.rate().map(prony_model::rate::Rate::as_per_s);
     let connections = prony_report::format::count(plan.connections.into(), "connection", "connections");
     let arrivals =
         rate.map_or(plan.arrivals.name().to_owned(), |rate| format!("{} {rate}/s", plan.arrivals.name()));
@@ -163,7 +164,7 @@ pub(crate) fn bench_head(setup: &BenchSetup) -> LiveHead {
 
 /// The rate that a `load` asks for.
 pub(crate) fn load_rate(plan: &Plan) -> BTreeMap<String, f64> {
-    let rate = plan.arrivals.rate().map(prony_load::pace::Rate::as_per_s);
+    let rate = plan.arrivals.rate().map(prony_model::rate::Rate::as_per_s);
     rate.into_iter().map(|rate| (String::new(), rate)).collect()
 }
 

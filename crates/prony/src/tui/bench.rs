@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prony_lab::bench::{BenchEvent, BenchSetup, Figures};
-use prony_record::plan::PlanRecord;
-use prony_record::run_log::{PlannedTrial, RunLog, TrialResult};
-use prony_record::trial::{Bound, Outcome, Validity};
+use prony_model::plan_record::PlanRecord;
+use prony_model::run_log::{PlannedTrial, RunLog, TrialResult};
+use prony_model::trial::{Bound, Outcome, Validity};
 use prony_report::format;
 
 use super::load::LoadState;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use prony_lab::capacity::{CapacityEvent, CapacityPlan};
 use prony_load::Snapshot;
-use prony_record::capacity::Probe;
+use prony_model::capacity::Probe;
 use prony_report::format;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};

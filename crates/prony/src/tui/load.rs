@@ -3,11 +3,12 @@
 
 use std::time::Duration;
 
-use prony_load::measurement::ErrorKind;
+use prony_load::Snapshot;
 use prony_load::pace::Ramp;
-use prony_load::plan::Arrivals;
-use prony_load::{Plan, Snapshot};
-use prony_record::plan::{PlanRecord, nanoseconds};
+use prony_model::Plan;
+use prony_model::measurement::ErrorKind;
+use prony_model::plan::Arrivals;
+use prony_model::plan_record::{PlanRecord, nanoseconds};
 use prony_report::format;
 
 use super::timeline::Timeline;

@@ -64,6 +64,9 @@ pub(super) fn enter() -> io::Result<()> {
 
 /// Gives the terminal back, if the view has it. From any thread, any number of times.
 pub(crate) fn restore() {
+    // Who finds nothing left to do may exit at once, and so waits here until it is done.
+    static GIVING_BACK: Mutex<()> = Mutex::new(());
+    let _giving_back = locked(&GIVING_BACK);
     let Some(before) = locked(&BEFORE).take() else { return };
     let until = Instant::now() + PATIENCE;
     let writing = loop {

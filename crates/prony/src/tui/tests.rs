@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use prony_lab::bench::{BenchEvent, Figures};
 use prony_lab::capacity::{CapacityEvent, CapacityPlan};
-use prony_load::measurement::{Durations, empty_histogram};
-use prony_load::pace::Rate;
-use prony_load::plan::Arrivals;
-use prony_load::{LastSecond, Plan, Snapshot, SoFar, Target};
-use prony_record::capacity::Probe;
-use prony_record::run_log::{PlannedTrial, TrialResult};
-use prony_record::trial::{Bound, Outcome, Validity};
+use prony_load::{LastSecond, Snapshot, SoFar};
+use prony_model::capacity::Probe;
+use prony_model::measurement::{Durations, empty_histogram};
+use prony_model::plan::Arrivals;
+use prony_model::rate::Rate;
+use prony_model::run_log::{PlannedTrial, TrialResult};
+use prony_model::trial::{Bound, Outcome, Validity};
+use prony_model::{Plan, Target};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prony_record::openmetrics::CONTENT_TYPE;
+use prony_model::openmetrics::CONTENT_TYPE;
 use prony_report::page::{self, live};
 
 use super::guard::{Admission, Guard};

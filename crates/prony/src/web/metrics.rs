@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use prony_load::Snapshot;
-use prony_record::openmetrics::{Kind, Text};
+use prony_model::openmetrics::{Kind, Text};
 
 /// Whose load it is; empty texts in `prony load`, which has only one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use prony_analysis::history::{self, LeftOut, RunFigures};
-use prony_record::run_log::RunLog;
+use prony_model::run_log::RunLog;
 use prony_report::page::live::{self, RunEntry};
 use prony_report::page::{self, HistoryFrom};
 

@@ -95,6 +95,32 @@ fn interrupted_it_says_how_to_go_on() {
     assert_eq!(whole.count(), 6);
 }
 
+/// What a run log holds is said by its header's own field, and by no name that an experiment may have.
+#[test]
+fn an_experiment_with_a_command_s_name_runs_resumes_and_is_reported_as_an_experiment() {
+    let plan = "connections = 2\nduration = \"1h\"\nwarmup = \"0s\"\nrequests = 50\ntimeout = \"10m\"\n";
+    for name in ["load", "capacity"] {
+        let Lab { world } = Lab::of(&["one", "two"], "well", 1, "", plan);
+        let file = format!("{name}.toml");
+        std::fs::rename(world.path("e.toml"), world.path(&file)).unwrap();
+        let bench = |flags: &[&str]| world.prony(&[&["bench", "--servers", "recipes", "-q"], flags].concat());
+        let said = bench(&[&file, "-o", "r.jsonl"]);
+        assert_eq!((said.code, world.lines("r.jsonl", "result").len()), (Some(0), 2), "{said:?}");
+        // As if it had been killed after its first trial.
+        let text = world.read("r.jsonl");
+        let first = text.lines().position(|line| line.starts_with("{\"type\":\"result\"")).unwrap();
+        world.write("r.jsonl", &text.split_inclusive('\n').take(first + 1).collect::<String>());
+        let said = bench(&["--resume", "r.jsonl"]);
+        assert_eq!((said.code, world.lines("r.jsonl", "result").len()), (Some(0), 2), "{said:?}");
+        let shown = world.prony(&["report", "r.jsonl", "--format", "json"]);
+        let shown: serde_json::Value = serde_json::from_str(&shown.out).unwrap();
+        assert_eq!((&shown["schema"], &shown["name"]), (&"prony.analysis/1".into(), &name.into()));
+        // A single load does not belong in it.
+        let load = world.prony(&["load", "http://127.0.0.1:1/", "-n", "1", "-o", "r.jsonl"]);
+        assert!(load.code == Some(2) && load.err.contains("run log of the experiment"), "{load:?}");
+    }
+}
+
 #[test]
 fn a_server_that_dies_at_its_start_is_quoted() {
     let world = World::new();

@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use prony_record::hdr;
+use prony_model::hdr;
 use serde_json::Value;
 
 use crate::world::{Said, TargetProcess, World, interrupt};

@@ -10,7 +10,7 @@ mod doctor;
 mod duet;
 mod export;
 mod formats;
-#[path = "../../../record/src/openmetrics/grammar.rs"]
+#[path = "../../../model/src/openmetrics/grammar.rs"]
 mod grammar;
 mod history;
 mod lab;

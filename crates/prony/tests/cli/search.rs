@@ -40,7 +40,9 @@ fn a_search_is_kept_in_a_run_log_and_shown_again() {
 fn a_search_is_refused_where_its_log_is_another_s_before_anything_is_loaded() {
     let world = World::new();
     assert_eq!(world.prony(&["load", "-n", "50", "-q", "-o", "e.jsonl"]).code, Some(0));
-    world.write("e.jsonl", &world.read("e.jsonl").replacen("\"name\":\"load\"", "\"name\":\"three\"", 1));
+    let of_an_experiment =
+        world.read("e.jsonl").replacen("\"name\":\"load\",\"one_by_one\":true", "\"name\":\"three\"", 1);
+    world.write("e.jsonl", &of_an_experiment);
     let said = world.prony(&["capacity", "http://127.0.0.1:1/", "-o", "e.jsonl"]);
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(said.err.contains("three") && said.err.contains("another file"), "{said:?}");

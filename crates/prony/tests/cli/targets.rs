@@ -142,5 +142,5 @@ fn lists_that_cannot_be_loaded() {
     refused(&world.prony(&["load", "http://h/", "--shuffle"]), &["--targets FILE"]);
     refused(&world.prony(&["load", "--targets", "/no/such/file"]), &["/no/such/file", "could not be read"]);
     refused(&world.prony(&["load", "--targets", "/dev/zero"]), &["256 MiB"]);
-    refused(&world.prony(&["bench", "--targets", "l", "quickstart"]), &["prony load"]);
+    refused(&world.prony(&["bench", "--targets", "l", "quickstart"]), &["--candidate"]);
 }

@@ -3,8 +3,8 @@
 use prony_analysis::experiment::{ExperimentAnalysis, Row, analyse};
 use prony_analysis::figure::{COMPARED, Figure, Percentile};
 use prony_analysis::picture::quantiles;
-use prony_record::Tool;
-use prony_record::run_log::{RunLog, Setting, TrialResult};
+use prony_model::Tool;
+use prony_model::run_log::{RunLog, Setting, TrialResult};
 
 use super::data::{Candidate, Cell, CellReason, Chunk, FigureHead, Head, PageData, PlanHead, SCHEMA};
 use super::{capacity, detail, duet, pack, published, ranking, sweep, trial_head};
@@ -35,7 +35,7 @@ pub(super) fn page(log: &RunLog) -> (PageData, Vec<Chunk>) {
         plans: analysis.plans.iter().map(|p| p.name.clone()).collect(),
     };
     let results = last_results(log);
-    let experiment = !log.header.is_one_by_one();
+    let experiment = !log.header.one_by_one;
     let (rankings, mut chunks) =
         if experiment { ranking::rankings(log, &analysis, &names) } else { (Vec::new(), Vec::new()) };
     chunks.extend(

@@ -2,9 +2,9 @@
 
 use prony_analysis::figure::Figure;
 use prony_analysis::figures;
-use prony_record::capacity::{CapacityRecord, Probe};
-use prony_record::run_log::{RunLog, TrialResult};
-use prony_record::trial::Bound;
+use prony_model::capacity::{CapacityRecord, Probe};
+use prony_model::run_log::{RunLog, TrialResult};
+use prony_model::trial::Bound;
 use serde::Serialize;
 
 use super::assemble::Names;

@@ -2,11 +2,11 @@
 //! sizes in bytes, rates per second; figures to six digits.
 
 use prony_analysis::experiment::TrialCounts;
-use prony_record::Tool;
-use prony_record::host::Host;
-use prony_record::plan::StageRecord;
-use prony_record::run_log::{Setting, Skipped};
-use prony_record::trial::{Bound, Outcome, Validity};
+use prony_model::Tool;
+use prony_model::host::Host;
+use prony_model::plan_record::StageRecord;
+use prony_model::run_log::{Setting, Skipped};
+use prony_model::trial::{Bound, Outcome, Validity};
 use serde::Serialize;
 
 mod published;

@@ -1,11 +1,11 @@
 //! A trial's details: the chunk that is unpacked when the trial is looked at.
 
 use prony_analysis::picture::{Picture, picture};
-use prony_record::host::Host;
-use prony_record::plan::PlanRecord;
-use prony_record::run_log::TrialResult;
-use prony_record::server::ServerSamples;
-use prony_record::trial::{
+use prony_model::host::Host;
+use prony_model::plan_record::PlanRecord;
+use prony_model::run_log::TrialResult;
+use prony_model::server::ServerSamples;
+use prony_model::trial::{
     Client, PERCENTILES, Reason, Requests, RunTotals, Summary, TargetFigures, TlsRecord, Trial,
 };
 use serde::Serialize;

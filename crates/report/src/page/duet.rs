@@ -3,7 +3,7 @@
 use prony_analysis::compare::Finding;
 use prony_analysis::comparison::{Comparison, FigureComparison, is_at_least};
 use prony_analysis::figure::COMPARED;
-use prony_record::Estimate;
+use prony_model::Estimate;
 
 use super::assemble::Names;
 use super::data::{Duet, DuetRow, DuetSide};

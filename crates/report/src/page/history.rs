@@ -1,7 +1,7 @@
 //! The page of a folder of run logs: a figure over time and commits, with its changes.
 
 use prony_analysis::history::{Change, History, HistorySeries, LeftOut};
-use prony_record::Tool;
+use prony_model::Tool;
 use serde::Serialize;
 
 use super::data::{Chunk, SCHEMA, Short};

@@ -26,7 +26,7 @@ mod trial_head;
 pub use history::{HistoryFrom, history};
 pub use shell::{NoPage, POLICY_LIVE};
 
-use prony_record::run_log::RunLog;
+use prony_model::run_log::RunLog;
 
 /// A run log as one self-contained HTML file.
 ///

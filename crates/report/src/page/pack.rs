@@ -27,7 +27,7 @@ pub(super) fn four_digits(ns: u64) -> u64 {
 }
 
 /// An estimate, short.
-pub(super) fn short(estimate: &prony_record::Estimate) -> Short {
+pub(super) fn short(estimate: &prony_model::Estimate) -> Short {
     Short {
         point: six_digits(estimate.point),
         low: estimate.ci_low.map(six_digits),

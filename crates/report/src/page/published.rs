@@ -5,9 +5,9 @@ use prony_analysis::experiment::{ExperimentAnalysis, Row};
 use prony_analysis::figure::{COMPARED, Figure, Percentile};
 use prony_analysis::figures::estimate_of;
 use prony_analysis::published::{PublishedAnalysis, PublishedFigures};
-use prony_record::Estimate;
-use prony_record::published::PublishedRow;
-use prony_record::run_log::RunLog;
+use prony_model::Estimate;
+use prony_model::published::PublishedRow;
+use prony_model::run_log::RunLog;
 
 use super::assemble::Names;
 use super::data::{Conclusion, ConclusionUnder, Published, Source, SourceColumn, SourceFigure, SourceRow};

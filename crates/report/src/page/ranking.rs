@@ -3,8 +3,8 @@
 use prony_analysis::experiment::ExperimentAnalysis;
 use prony_analysis::figure::Figure;
 use prony_analysis::figures::{self, FigureRow};
-use prony_record::run_log::RunLog;
-use prony_record::trial::Effect;
+use prony_model::run_log::RunLog;
+use prony_model::trial::Effect;
 use serde::Serialize;
 
 use super::assemble::Names;

@@ -71,7 +71,7 @@ impl App<'_> {
 
     fn html(&self, title: &str, data: &str, policy: &str, chunks: &[Chunk]) -> String {
         let (title, data) = (escape(title), script_safe(data));
-        let version = escape(&prony_record::Tool::this().version);
+        let version = escape(&prony_model::Tool::this().version);
         let (style, script) = (self.style, self.script);
         let mut html = format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\

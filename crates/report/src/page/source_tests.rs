@@ -1,7 +1,7 @@
 //! What a page says of a source's tables, of candidates' axes, of plans, and of searches that nothing upheld.
 
-use prony_record::published::PublishedRow;
-use prony_record::run_log::{RunLog, Setting};
+use prony_model::published::PublishedRow;
+use prony_model::run_log::{RunLog, Setting};
 use serde_json::{Value, json};
 
 use super::tests::{data, file, published, search, unpacked};

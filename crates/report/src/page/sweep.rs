@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-use prony_record::plan::PlanRecord;
-use prony_record::run_log::{RunLog, TrialResult};
+use prony_model::plan_record::PlanRecord;
+use prony_model::run_log::{RunLog, TrialResult};
 
 use super::assemble::Names;
 use super::data::{Sweep, SweepPoint};
@@ -181,8 +181,8 @@ fn sweeps(all: &[(Facets, SweepPoint)]) -> Vec<Sweep> {
 mod tests {
     use super::*;
     use crate::fixtures;
-    use prony_record::published::KneeOf;
-    use prony_record::run_log::{NamedPlan, ShareOf};
+    use prony_model::published::KneeOf;
+    use prony_model::run_log::{NamedPlan, ShareOf};
 
     fn plan(name: &str, connections: u32, rate: Option<f64>) -> NamedPlan {
         let arrivals = if rate.is_some() { "constant" } else { "closed" }.to_owned();

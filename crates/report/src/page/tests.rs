@@ -1,10 +1,10 @@
 //! The data and the shell; what the script makes of them is tested in web/.
 
-use prony_record::Estimate;
-use prony_record::capacity::{CapacityRecord, CapacityReport, Probe};
-use prony_record::client::ClientColumns;
-use prony_record::published::{Conclusion, Published, PublishedRow};
-use prony_record::trial::Bound;
+use prony_model::Estimate;
+use prony_model::capacity::{CapacityRecord, CapacityReport, Probe};
+use prony_model::client::ClientColumns;
+use prony_model::published::{Conclusion, Published, PublishedRow};
+use prony_model::trial::Bound;
 use serde_json::Value;
 
 use super::shell::App;
@@ -96,7 +96,7 @@ fn a_trial_s_pictures_are_in_its_chunk_and_bounded() {
 #[test]
 fn trials_of_load_open_on_the_trial_and_say_how_to_make_it_again() {
     let mut log = fixtures::run();
-    log.header.name = "load".into();
+    log.header.one_by_one = true;
     log.results.truncate(1);
     let data = data(&file(&log));
     assert_eq!(data["experiment"], false);
@@ -106,9 +106,18 @@ fn trials_of_load_open_on_the_trial_and_say_how_to_make_it_again() {
 }
 
 #[test]
-fn several_loads_say_each_its_line() {
+fn an_experiment_named_load_opens_on_its_ranking() {
     let mut log = fixtures::run();
     log.header.name = "load".into();
+    let data = data(&file(&log));
+    assert_eq!(data["experiment"], true);
+    assert!(!data["rankings"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn several_loads_say_each_its_line() {
+    let mut log = fixtures::run();
+    log.header.one_by_one = true;
     log.header.reproduce = "the first one's".into();
     log.results.truncate(3);
     log.results[1].trial.as_mut().unwrap().plan.rate_per_s = Some(250.0);
@@ -320,8 +329,8 @@ fn searches_are_in_a_chunk_and_what_they_found_is_in_the_head() {
 fn a_search_by_itself_is_a_page() {
     let trial = fixtures::closed();
     let report = CapacityReport {
-        schema: prony_record::capacity::SCHEMA.into(),
-        tool: prony_record::Tool::this(),
+        schema: prony_model::capacity::SCHEMA.into(),
+        tool: prony_model::Tool::this(),
         started_at: trial.started_at.clone(),
         reproduce: "prony capacity http://h/".into(),
         interrupted: false,

@@ -1,8 +1,8 @@
 //! A trial in a list.
 
-use prony_record::Estimate;
-use prony_record::run_log::TrialResult;
-use prony_record::trial::{Bound, Outcome, Trial, Validity};
+use prony_model::Estimate;
+use prony_model::run_log::TrialResult;
+use prony_model::trial::{Bound, Outcome, Trial, Validity};
 
 use super::assemble::Names;
 use super::data::TrialHead;

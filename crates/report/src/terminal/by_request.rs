@@ -1,6 +1,6 @@
 //! The requests of a list, the slowest few.
 
-use prony_record::trial::{TargetFigures, Trial};
+use prony_model::trial::{TargetFigures, Trial};
 
 use super::table::{Align, Table};
 use crate::{format, words};

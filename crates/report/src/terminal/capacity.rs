@@ -1,8 +1,8 @@
 //! A search for the highest sustainable rate, for the terminal.
 
-use prony_record::capacity::{CapacityReport, Probe};
-use prony_record::plan::PlanRecord;
-use prony_record::trial::Bound;
+use prony_model::capacity::{CapacityReport, Probe};
+use prony_model::plan_record::PlanRecord;
+use prony_model::trial::Bound;
 
 use super::table::{Align, Table};
 use super::{Ink, TerminalOptions, next, push_wrapped};
@@ -200,17 +200,17 @@ mod tests {
         let trial = crate::fixtures::closed();
         let said = |confirmed| {
             let report = CapacityReport {
-                schema: prony_record::capacity::SCHEMA.to_owned(),
-                tool: prony_record::Tool::this(),
+                schema: prony_model::capacity::SCHEMA.to_owned(),
+                tool: prony_model::Tool::this(),
                 started_at: trial.started_at.clone(),
                 reproduce: String::new(),
                 interrupted: false,
                 target: trial.target.clone(),
                 plan: trial.plan.clone(),
                 host: trial.host.clone(),
-                found: prony_record::capacity::CapacityRecord {
+                found: prony_model::capacity::CapacityRecord {
                     slo: "p99<50ms".to_owned(),
-                    capacity_per_s: Some(prony_record::Estimate::new(900.0, 900.0, 909.0, 2)),
+                    capacity_per_s: Some(prony_model::Estimate::new(900.0, 900.0, 909.0, 2)),
                     bound: Bound::Exact,
                     confirmed,
                     recovers: Some(true),

@@ -1,7 +1,7 @@
 //! A whole run for the terminal.
 
 use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
-use prony_record::trial::Effect;
+use prony_model::trial::Effect;
 
 use super::comparison;
 use super::published::published;
@@ -186,7 +186,7 @@ impl<'a> Columns<'a> {
 
     /// The cells of the plan's i-th row.
     fn cells(&self, i: usize, row: &Row, room: usize) -> Vec<String> {
-        let pm = |e: &Option<prony_record::Estimate>| {
+        let pm = |e: &Option<prony_model::Estimate>| {
             let half = e.as_ref().and_then(words::half_width);
             half.unwrap_or_else(|| if e.is_some() { WITHHELD.to_owned() } else { String::new() })
         };

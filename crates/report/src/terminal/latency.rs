@@ -1,6 +1,6 @@
 //! A trial's percentiles as a table, and what they lack.
 
-use prony_record::trial::{Summary, Trial};
+use prony_model::trial::{Summary, Trial};
 
 use super::table::{Align, Table};
 use crate::format;
@@ -141,7 +141,7 @@ pub(super) fn withheld(trial: &Trial) -> Option<String> {
 
 /// How many of a summary's requests lie beyond a percentile.
 fn samples_beyond(summary: &Summary, field: &str) -> Option<u64> {
-    let (_, quantile) = prony_record::trial::PERCENTILES.iter().find(|(name, _)| *name == field)?;
+    let (_, quantile) = prony_model::trial::PERCENTILES.iter().find(|(name, _)| *name == field)?;
     // A count times a share of it: never negative, never above the count.
     Some((summary.count as f64 * (1.0 - quantile)).round() as u64)
 }

@@ -1,7 +1,7 @@
 //! The commands that answer the next questions.
 
-use prony_record::plan::PlanRecord;
-use prony_record::trial::{Bound, Outcome, Trial, Validity};
+use prony_model::plan_record::PlanRecord;
+use prony_model::trial::{Bound, Outcome, Trial, Validity};
 
 use super::Ink;
 use crate::{command, words};

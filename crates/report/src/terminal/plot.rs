@@ -3,7 +3,7 @@
 //! is logarithmic, so that the tail does not flatten the rest.
 
 use prony_analysis::picture::{latency_curves, quantiles};
-use prony_record::trial::Trial;
+use prony_model::trial::Trial;
 
 use crate::format;
 use crate::words;

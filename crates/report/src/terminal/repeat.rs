@@ -1,7 +1,7 @@
 //! Several loads of one target, for the terminal: what they say together.
 
 use prony_analysis::repeat::Repeat;
-use prony_record::Estimate;
+use prony_model::Estimate;
 
 use super::{TerminalOptions, push_wrapped};
 use crate::format;
@@ -62,7 +62,7 @@ fn time(estimate: Option<&Estimate>, censored_at_ns: Option<u64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_record::Tool;
+    use prony_model::Tool;
 
     fn three() -> Repeat {
         Repeat {

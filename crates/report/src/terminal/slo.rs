@@ -1,6 +1,6 @@
 //! Thresholds and what became of them.
 
-use prony_record::slo::{Decision, SloRecord};
+use prony_model::slo::{Decision, SloRecord};
 
 use super::{Ink, TerminalOptions, push_wrapped};
 use crate::format;

@@ -35,13 +35,13 @@ fn a_valid_trial_in_closed_arrivals() {
 fn a_trial_over_tls_says_how_and_that_nobody_was_checked() {
     let mut t = fixtures::closed();
     t.plan.url = "https://127.0.0.1:8443/".into();
-    t.plan.tls = Some(prony_record::plan::TlsPlanRecord {
+    t.plan.tls = Some(prony_model::plan_record::TlsPlanRecord {
         verify: "none".into(),
         resumption: "on".into(),
         alpn: "http/1.1".into(),
         client_certificate: false,
     });
-    t.tls = Some(prony_record::trial::TlsRecord {
+    t.tls = Some(prony_model::trial::TlsRecord {
         version: Some("TLSv1.3".into()),
         cipher: Some("TLS_AES_256_GCM_SHA384".into()),
         key_exchange: Some("X25519".into()),
@@ -134,7 +134,7 @@ fn failures_come_first_when_they_are_a_reason() {
     let mut t = fixtures::closed();
     t.requests.failed = 12_400;
     t.errors = [("request_timeout".to_owned(), 12_400)].into();
-    t.verdict.reasons = vec![fixtures::reason("errors", &[], prony_record::trial::Effect::Note)];
+    t.verdict.reasons = vec![fixtures::reason("errors", &[], prony_model::trial::Effect::Note)];
     let out = trial(&t, &plain());
     assert!(out.starts_with("2.9 % FAILED    13,870 req/s"), "{out}");
 }
@@ -142,7 +142,7 @@ fn failures_come_first_when_they_are_a_reason() {
 #[test]
 fn an_open_trial_that_is_carried_asks_for_more() {
     let mut t = fixtures::overloaded();
-    t.outcome = prony_record::trial::Outcome::Carried;
+    t.outcome = prony_model::trial::Outcome::Carried;
     t.verdict.reasons.clear();
     let out = trial(&t, &TerminalOptions { target: Some(String::new()), ..plain() });
     assert!(out.ends_with(" Next  prony load -c 500 -R 32000 -d 30s\n"), "{out}");
@@ -353,7 +353,7 @@ fn colour_changes_nothing_but_colour() {
 #[test]
 fn a_percentile_withheld_in_stages_asks_for_longer_ones() {
     let mut t = fixtures::closed();
-    t.plan.stages = vec![prony_record::plan::StageRecord {
+    t.plan.stages = vec![prony_model::plan_record::StageRecord {
         duration_ns: 33_000_000_000,
         to_rate_per_s: None,
         to_connections: Some(100),
@@ -364,7 +364,7 @@ fn a_percentile_withheld_in_stages_asks_for_longer_ones() {
 }
 
 /// The fixture's load with a tail: a 20th of the requests ten times as long, a 500th a hundred times.
-fn with_a_tail() -> prony_record::Trial {
+fn with_a_tail() -> prony_model::Trial {
     let mut t = fixtures::closed();
     let mut h = hdrhistogram::Histogram::<u64>::new_with_bounds(1, 3_600_000_000_000, 3).unwrap();
     for i in 0..100_000_u64 {
@@ -377,7 +377,7 @@ fn with_a_tail() -> prony_record::Trial {
         };
         h.record((1_000_000 + i * 10) * times).unwrap();
     }
-    t.latency.service.hdr = prony_record::hdr::encode(&h);
+    t.latency.service.hdr = prony_model::hdr::encode(&h);
     t.latency.response.hdr = t.latency.service.hdr.clone();
     t
 }
@@ -405,10 +405,10 @@ fn a_trial_with_its_percentiles_drawn() {
 fn response_and_service_are_told_apart_and_a_narrow_terminal_sees_fewer_points() {
     let mut t = fixtures::overloaded();
     t.latency.service.hdr = with_a_tail().latency.service.hdr;
-    let mut late = prony_record::hdr::decode(&t.latency.service.hdr).unwrap();
+    let mut late = prony_model::hdr::decode(&t.latency.service.hdr).unwrap();
     late.clear();
     (0..100_000).for_each(|i| late.record(50_000_000 + i * 10_000).unwrap());
-    t.latency.response.hdr = prony_record::hdr::encode(&late);
+    t.latency.response.hdr = prony_model::hdr::encode(&late);
     (t.requests.failed, t.requests.never_sent) = (0, 0);
     let options = TerminalOptions { plot: true, width: 40, ..plain() };
     let shown = trial(&t, &options);
@@ -431,7 +431,7 @@ fn too_few_requests_have_no_curve() {
     let mut t = fixtures::closed();
     let mut h = hdrhistogram::Histogram::<u64>::new_with_bounds(1, 3_600_000_000_000, 3).unwrap();
     (1..=50).for_each(|i| h.record(i * 1_000).unwrap());
-    t.latency.service.hdr = prony_record::hdr::encode(&h);
+    t.latency.service.hdr = prony_model::hdr::encode(&h);
     let options = TerminalOptions { plot: true, ..plain() };
     assert!(!trial(&t, &options).contains("by percentile"));
     t.latency.service.hdr = "nonsense".into();

@@ -1,6 +1,6 @@
 //! One trial for the terminal.
 
-use prony_record::trial::{Effect, Outcome, Trial, Validity};
+use prony_model::trial::{Effect, Outcome, Trial, Validity};
 
 use super::{Ink, TerminalOptions, by_request, latency, next, plot, push_wrapped, slo};
 use crate::{format, words};
@@ -187,7 +187,7 @@ fn spark_line(trial: &Trial) -> Option<String> {
 fn rates(trial: &Trial) -> Vec<f64> {
     let points: Vec<_> = trial.series.iter().filter(|p| p.length_ns >= 500_000_000).collect();
     let per_bar = points.len().div_ceil(SPARKS).max(1);
-    let rate = |part: &[&prony_record::trial::SeriesPoint]| {
+    let rate = |part: &[&prony_model::trial::SeriesPoint]| {
         let completed: u64 = part.iter().map(|p| p.completed).sum();
         let length: u64 = part.iter().map(|p| p.length_ns).sum();
         completed as f64 / (length as f64 / 1e9)

@@ -3,7 +3,7 @@
 use prony_analysis::compare::Finding;
 use prony_analysis::comparison::{Comparison, FigureComparison, PlanComparison, is_at_least};
 use prony_analysis::figure::{Figure, Percentile};
-use prony_record::Estimate;
+use prony_model::Estimate;
 
 use crate::format;
 use crate::words::WITHHELD;

@@ -1,6 +1,6 @@
 //! A trial in one line.
 
-use prony_record::trial::{Outcome, Trial};
+use prony_model::trial::{Outcome, Trial};
 
 use super::{headline, outcome, percentile, percentile_text, plus_minus, throughput, validity};
 use crate::format;

@@ -1,12 +1,12 @@
-"""Values of pymser, statsmodels, SciPy and arch for tests/golden.rs: of values whose neighbours depend on each other.
+"""Values of pymser, statsmodels and SciPy for tests/golden.rs: of values whose neighbours depend on each other.
 
 Where no package has a method as prony-stats has it (effective sizes by a lag-1 autocorrelation that is corrected for
-its bias, runs of blocks), it is put together here of theirs: the autocorrelation and the sum over all lags are
-statsmodels', the variance over clusters is its cluster-robust one, Sen's interval is SciPy's at the level to which the
-effective size moves it, blocks are drawn by arch.
+its bias), it is put together here of theirs: the autocorrelation and the sum over all lags are statsmodels', the
+variance over clusters is its cluster-robust one, Sen's interval is SciPy's at the level to which the effective size
+moves it.
 
-Needs: numpy 2.4.6, scipy 1.17.1, statsmodels 0.15.0, arch 8.0.0, pymser 1.0.13 (what was used stands in the file
-too). Run: python make_dependence.py > dependence.json
+Needs: numpy 2.4.6, scipy 1.17.1, statsmodels 0.15.0, pymser 1.0.13 (what was used stands in the file too).
+Run: python make_dependence.py > dependence.json
 """
 
 import json
@@ -15,7 +15,6 @@ from importlib.metadata import version
 
 import numpy as np
 import statsmodels.api as sm
-from arch.bootstrap import CircularBlockBootstrap
 from pymser.pymser import calculate_MSEm
 from scipy import stats
 from statsmodels.tsa.arima_process import ArmaProcess
@@ -50,18 +49,6 @@ def batch_interval(x, weight):
     return [float(x.mean()), *map(float, t.interval(0.95))]
 
 
-def by_lags(x, lags):
-    """n times the variance of independent values' mean over Newey & West's."""
-    ones = np.ones(len(x))
-    hac = sm.OLS(x, ones).fit(cov_type="HAC", cov_kwds={"maxlags": lags, "kernel": "bartlett", "use_correction": False})
-    return [lags, float(np.clip(x.var() / hac.bse[0] ** 2, 1, len(x)))]
-
-
-def serial(x, lag):
-    rho = stats.spearmanr(x[:-lag], x[lag:])
-    return [lag, float(rho.statistic), float(rho.pvalue)]
-
-
 def theil_sen(x):
     """Sen's interval with Kendall's variance times n over the effective n: SciPy's at the level that this moves 95 % to."""
     at = np.arange(len(x))
@@ -81,8 +68,6 @@ def one(x):
         "effective_size": len(x) / inflation(rho),
         "batch_interval": batch_interval(x, inflation(rho)),
         "with_decay": [decay, *batch_interval(x, max(inflation(rho), noisy))],
-        "by_lags": [by_lags(x, lags) for lags in (0, 1, 4)],
-        "serial": [serial(x, lag) for lag in (1, 2)],
         "theil_sen_dependent": theil_sen(x),
     }
 
@@ -109,31 +94,6 @@ def clusters(sizes, hits):
     }
 
 
-def two_level(runs, block, replicates):
-    """Runs with replacement, the pieces of each by arch's circular blocks; the mean and the median of all pieces."""
-    inside = [CircularBlockBootstrap(block, np.array(r), seed=rng).bootstrap(10 * replicates) for r in runs]
-    drawn = []
-    for _ in range(replicates):
-        pieces = np.concatenate([next(inside[r])[0][0] for r in rng.integers(0, len(runs), len(runs))])
-        drawn.append((pieces.mean(), np.median(pieces)))
-    ends = np.quantile(drawn, [0.025, 0.975], axis=0)
-    return {
-        "runs": [list(map(float, r)) for r in runs],
-        "block": block,
-        "mean": ends[:, 0].tolist(),
-        "median": ends[:, 1].tolist(),
-    }
-
-
-def trend_bootstrap(x, block, replicates):
-    at = np.arange(len(x))
-    slope = stats.theilslopes(x, at).slope
-    left = CircularBlockBootstrap(block, x - slope * at, seed=rng)
-    drawn = [stats.theilslopes(d[0][0], at).slope for d in left.bootstrap(replicates)]
-    low, high = slope + np.quantile(drawn, [0.025, 0.975])
-    return {"values": x.tolist(), "block": block, "interval": [float(slope), float(low), float(high)]}
-
-
 def seconds(phi, n, share):
     """Seconds of some 200 requests, whose chance of a hit swings with a chain."""
     chance = 1 / (1 + np.exp(-(np.log(share / (1 - share)) + 0.5 * (series(phi, n) - 10))))
@@ -143,7 +103,7 @@ def seconds(phi, n, share):
 
 ramp = np.minimum(np.arange(300) * 0.5, 30)
 out = {
-    "made_with": {m: version(m) for m in ("numpy", "scipy", "statsmodels", "arch", "pymser")},
+    "made_with": {m: version(m) for m in ("numpy", "scipy", "statsmodels", "pymser")},
     "series": [
         one(x)
         for x in (
@@ -176,14 +136,6 @@ out = {
         seconds(0.9, 10, 0.5),
         seconds(0.95, 60, 0.9),
         clusters([10, 0, 30, 7, 0, 5], [3, 0, 20, 7, 0, 1]),
-    ],
-    "two_level": [
-        two_level([rng.normal(level, 1, 12) for level in rng.normal(0, 1, 8)], 3, 20_000),
-        two_level([series(0.6, n) for n in (5, 9, 14, 20, 30, 8)], 4, 20_000),
-    ],
-    "trend_bootstrap": [
-        trend_bootstrap(series(0.5, 60) + 0.05 * np.arange(60), 4, 20_000),
-        trend_bootstrap(rng.normal(0, 1, 30), 1, 20_000),
     ],
 }
 print(json.dumps(out, allow_nan=False, separators=(",", ":")).replace("},{", "},\n{"))

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use crate::error::LoadError;
-use crate::measurement::ErrorKind;
-use crate::pace::Rate;
-use crate::plan::Arrivals;
+use prony_model::measurement::ErrorKind;
+use prony_model::plan::Arrivals;
+use prony_model::rate::Rate;
 
 use super::super::nature::{ConnectFate, Mischief, Nature};
 use super::super::{Case, Hand};
@@ -146,7 +146,7 @@ fn connections_closed_before_the_start_are_opened_anew_and_counted() {
     (nature.mischief, nature.mischief_ns) = (vec![(Mischief::Close, 1)], MS);
     let mut case = Case::closed(nature);
     case.plan.connections = 10;
-    case.plan.stop = crate::plan::Stop { duration: None, requests: Some(10) };
+    case.plan.stop = prony_model::plan::Stop { duration: None, requests: Some(10) };
     let played = case.play();
     let m = played.sound();
     assert_eq!((m.requests.completed, m.requests.failed, m.run_total.connections), (10, 0, 20));

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::measurement::ErrorKind;
-use crate::pace::Rate;
-use crate::plan::Arrivals;
+use prony_model::measurement::ErrorKind;
+use prony_model::plan::Arrivals;
+use prony_model::rate::Rate;
 
 use super::super::Case;
 use super::super::answer::{BODY, Deed};

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::measurement::Durations;
-use crate::pace::Rate;
-use crate::plan::Arrivals;
+use prony_model::measurement::Durations;
+use prony_model::plan::Arrivals;
+use prony_model::rate::Rate;
 
 use super::super::Case;
 use super::super::answer::Deed;

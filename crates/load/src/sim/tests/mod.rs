@@ -12,9 +12,9 @@ mod windows;
 
 use std::time::Duration;
 
-use crate::measurement::{Durations, empty_histogram};
-use crate::pace::Rate;
-use crate::plan::Arrivals;
+use prony_model::measurement::{Durations, empty_histogram};
+use prony_model::plan::Arrivals;
+use prony_model::rate::Rate;
 
 use super::Case;
 use super::nature::Nature;

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use crate::list::{Order, TargetList};
-use crate::measurement::ErrorKind;
-use crate::pace::Rate;
-use crate::plan::{Arrivals, Stop};
-use crate::target::Target;
+use prony_model::list::{Order, TargetList};
+use prony_model::measurement::ErrorKind;
+use prony_model::plan::{Arrivals, Stop};
+use prony_model::rate::Rate;
+use prony_model::target::Target;
 
 use super::super::Case;
 use super::super::answer::{Deed, Then};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::pace::Stage;
-use crate::plan::Arrivals;
+use prony_model::plan::Arrivals;
+use prony_model::rate::Stage;
 
 use super::super::Case;
 use super::super::answer::Deed;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::plan::Arrivals;
+use prony_model::plan::Arrivals;
 
 use super::super::nature::{Nature, Service};
 use super::super::{Case, Played};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::pace::Rate;
+use prony_model::rate::Rate;
 
 use super::super::answer::Deed;
 use super::super::nature::{ConnectFate, Nature, Service, Stamps};

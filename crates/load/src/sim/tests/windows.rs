@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::idle::{Free, Idle};
-use crate::list::{Order, TargetList};
-use crate::pace::Stage;
-use crate::plan::Arrivals;
-use crate::target::Target;
+use prony_model::list::{Order, TargetList};
+use prony_model::plan::Arrivals;
+use prony_model::rate::Stage;
+use prony_model::target::Target;
 
 use super::super::answer::Deed;
 use super::super::nature::Nature;

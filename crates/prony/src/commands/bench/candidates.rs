@@ -3,7 +3,7 @@
 use prony_lab::bench::{Ask, BenchCandidate};
 use prony_lab::candidate::Candidate;
 use prony_lab::experiment::{Experiment, ExperimentPlan};
-use prony_load::target::Target;
+use prony_model::target::Target;
 
 use crate::cli::BenchArguments;
 use crate::commands::plan;
@@ -13,7 +13,9 @@ use crate::failure::Failure;
 const BLOCKS: u32 = 5;
 
 /// The experiment of a command line, its candidates, and what is asked of them.
-pub(super) fn of(arguments: &BenchArguments) -> Result<(Experiment, Vec<BenchCandidate>, Ask), Failure> {
+pub(in crate::commands) fn of(
+    arguments: &BenchArguments,
+) -> Result<(Experiment, Vec<BenchCandidate>, Ask), Failure> {
     let mut candidates = Vec::new();
     for text in &arguments.candidates {
         let Some((name, what)) = text.split_once('=') else {
@@ -44,48 +46,29 @@ pub(super) fn of(arguments: &BenchArguments) -> Result<(Experiment, Vec<BenchCan
     }
     // The flags mean what they mean for `load`; the target is each candidate's own.
     let somewhere = Target::parse("http://127.0.0.1/").map_err(Failure::usage)?;
-    let plan = plan::plan(&arguments.plan, somewhere)?;
-    plan.check().map_err(prony_load::LoadError::from)?;
-    if plan.unix.is_some() || !plan.sources.is_empty() {
-        return Err(Failure::usage("--unix and --source do not go with --candidate: leave them out."));
-    }
-    if plan.arrivals.stages().is_some() {
-        return Err(Failure::usage(
-            "--stage does not go with --candidate: trials are compared at one load each, give -c or -R.",
-        ));
-    }
-    let rate = plan.arrivals.rate();
-    let Some(duration) = plan.stop.duration.filter(|_| plan.stop.requests.is_none()) else {
-        return Err(Failure::usage(
-            "-n does not go with --candidate: trials are compared over windows, give -d.",
-        ));
-    };
-    let suffix = rate.map_or(String::new(), |rate| format!("-r{}", rate.as_per_s()));
+    let plan = plan::plan(&arguments.plan, Some(somewhere))?;
     let ask = Ask {
         method: plan.method.clone(),
-        path: "/".to_owned(),
+        path: path(arguments, &candidates)?,
         headers: plan.headers.clone(),
         body: plan.body.clone(),
-        expect: plan.expect,
+        expect: plan.expect.clone(),
     };
-    let experiment_plan = ExperimentPlan {
-        name: format!("c{}{suffix}", plan.connections),
-        connections: plan.connections,
-        duration,
-        warmup: plan.warmup,
-        threads: plan.threads,
-        timeout: plan.timeout,
-        keepalive: plan.keepalive,
-        method: plan.method,
-        headers: plan.headers,
-        body: plan.body,
-        arrivals: plan.arrivals,
-        pipeline: plan.pipeline,
-        spin: plan.spin,
-        ..ExperimentPlan::new(rate)
-    };
+    let seed = plan.seed;
     let labels = candidates.iter().map(|c| c.candidate.label().to_owned()).collect();
     let blocks = arguments.blocks.unwrap_or(BLOCKS);
-    let experiment = Experiment::of_candidates(labels, experiment_plan, blocks, plan.seed);
+    let experiment = Experiment::of_candidates(labels, ExperimentPlan::of(plan), blocks, seed);
     Ok((experiment, candidates, ask))
+}
+
+/// What every command is asked for: `--path`, checked as the path of a URL is.
+fn path(arguments: &BenchArguments, candidates: &[BenchCandidate]) -> Result<String, Failure> {
+    let Some(path) = &arguments.path else { return Ok("/".to_owned()) };
+    if candidates.iter().all(|c| c.candidate.as_url().is_some()) {
+        return Err(Failure::usage("--path is for commands: write the path into the URL of each candidate."));
+    }
+    if !path.starts_with('/') {
+        return Err(Failure::usage(format!("--path {path:?} does not begin with a /: write /{path}.")));
+    }
+    Ok(Target::parse(&format!("http://127.0.0.1{path}")).map_err(Failure::usage)?.path)
 }

@@ -2,9 +2,9 @@
 
 use prony_lab::bench::{BenchCandidate, Pins, Places};
 use prony_lab::experiment::{Experiment, ExperimentPlan};
-use prony_load::plan::Arrivals;
-use prony_record::duet::DuetShared;
-use prony_record::run_log::RunLog;
+use prony_model::duet::DuetShared;
+use prony_model::plan::Arrivals;
+use prony_model::run_log::RunLog;
 
 use crate::cli::BenchArguments;
 use crate::failure::Failure;
@@ -100,6 +100,6 @@ pub(super) fn forecast(places: &Places) -> String {
 
 fn has_rate(plan: &ExperimentPlan) -> bool {
     let open =
-        matches!(plan.arrivals, Arrivals::Constant(_) | Arrivals::Poisson(_) | Arrivals::RateStages(_));
+        matches!(plan.load.arrivals, Arrivals::Constant(_) | Arrivals::Poisson(_) | Arrivals::RateStages(_));
     open && plan.capacity.is_none() && plan.share.is_none()
 }

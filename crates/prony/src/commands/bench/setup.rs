@@ -4,19 +4,19 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use prony_lab::bench::{Ask, BenchCandidate, BenchSetup, Pins, Places, resolve, split_cpus};
-use prony_lab::experiment::{BLOCKS_MAX, Blocks, Experiment};
+use prony_lab::experiment::{BLOCKS_MAX, Blocks, CORES_MAX, Experiment, WorkerPolicy};
 use prony_lab::schedule;
 use prony_lab::supervise::Supervision;
-use prony_lab::units::{parse_duration, show_duration};
-use prony_record::plan::from_environment;
-use prony_record::rfc3339;
-use prony_record::run_log::{RunLog, Skipped};
+use prony_model::plan_record::from_environment;
+use prony_model::rfc3339;
+use prony_model::run_log::{RunLog, Skipped};
+use prony_model::units::{parse_duration, show_duration};
 use prony_report::format::count;
 
 use super::{adaptive, candidates, duet};
 use crate::cli::BenchArguments;
 use crate::commands::servers::{catalogue, engine, layout, native_memory};
-use crate::commands::{parse_cpus, reproduce};
+use crate::commands::{parse_cpus, plan, reproduce};
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -25,15 +25,16 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
     let resumed = resumed_log(arguments)?;
     let layout = layout()?;
     let (mut experiment, mut candidates, ask, skipped, baseline) = if arguments.candidates.is_empty() {
-        if let Some(flag) = arguments.plan.first_of_a_plan() {
+        if let Some(option) = arguments.plan.given().into_iter().find(|option| option != "seed") {
             return Err(Failure::usage(format!(
-                "{flag} does not go with an experiment, whose plans stand in its file: change them there, or \
-                 give --candidate NAME='COMMAND {{port}}' instead of an experiment."
+                "{} does not go with an experiment, whose plans stand in its file: change them there, or \
+                 give --candidate NAME='COMMAND {{port}}' instead of an experiment.",
+                plan::flag(&option)
             )));
         }
         let mut experiment = experiment(arguments, resumed.as_ref().map(|(_, log)| log))?;
         filter(&mut experiment, arguments)?;
-        for (name, value) in experiment.plans.iter_mut().flat_map(|plan| &mut plan.headers) {
+        for (name, value) in experiment.plans.iter_mut().flat_map(|plan| &mut plan.load.headers) {
             *value = from_environment(name, value).map_err(Failure::usage)?;
         }
         let engine = engine(&arguments.runtime.runtime, arguments.runtime.memory.as_deref())?;
@@ -50,6 +51,22 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
         let baseline = experiment.baseline.clone();
         (experiment, candidates, ask, Vec::new(), baseline)
     };
+    if let Some(cores) = arguments.server_cores {
+        experiment.server_cores = in_cores("--server-cores", cores)?;
+    }
+    match arguments.workers {
+        None => {}
+        Some(WorkerPolicy::Fixed(workers)) => {
+            experiment.workers = WorkerPolicy::Fixed(in_cores("--workers", workers)?);
+        }
+        Some(WorkerPolicy::Source) if experiment.published.is_none() => {
+            return Err(Failure::usage(
+                "--workers source takes them from a published source, and this experiment names none: write a \
+                 number or server_cores.",
+            ));
+        }
+        Some(policy) => experiment.workers = policy,
+    }
     let memory_bytes = native_memory(&arguments.runtime)?;
     if let Some(size) = &arguments.runtime.memory {
         limited(&mut candidates, size);
@@ -144,7 +161,7 @@ fn resumed_log(arguments: &BenchArguments) -> Result<Option<(PathBuf, RunLog)>, 
         (file, _) => file,
     };
     let log = RunLog::read(Path::new(path))?;
-    if log.header.is_one_by_one() {
+    if log.header.one_by_one {
         return Err(Failure::usage(format!(
             "{path} holds trials of `prony load`: there is nothing to resume."
         )));
@@ -205,6 +222,14 @@ fn filter(experiment: &mut Experiment, arguments: &BenchArguments) -> Result<(),
     Ok(())
 }
 
+/// A number of cores or workers that some machine may have.
+fn in_cores(flag: &str, value: u32) -> Result<u32, Failure> {
+    if (1..=CORES_MAX).contains(&value) {
+        return Ok(value);
+    }
+    Err(Failure::usage(format!("{flag} {value}: write a number from 1 to {CORES_MAX}.")))
+}
+
 fn blocks_of(blocks: u32) -> Result<Blocks, Failure> {
     if blocks == 0 || blocks > BLOCKS_MAX {
         return Err(Failure::usage(format!("{blocks} blocks: give --blocks between 1 and {BLOCKS_MAX}.")));
@@ -220,8 +245,8 @@ fn as_before(experiment: &mut Experiment, candidates: &mut Vec<BenchCandidate>, 
     experiment.plans.retain(|plan| header.plans.iter().any(|known| known.name == plan.name));
     for plan in &mut experiment.plans {
         if let Some(known) = header.plans.iter().find(|known| known.name == plan.name) {
-            plan.duration = known.plan.duration_ns.map_or(plan.duration, std::time::Duration::from_nanos);
-            plan.warmup = std::time::Duration::from_nanos(known.plan.warmup_ns);
+            plan.load.stop.duration = known.plan.duration_ns.map(std::time::Duration::from_nanos);
+            plan.load.warmup = std::time::Duration::from_nanos(known.plan.warmup_ns);
         }
     }
     experiment.budget = header.budget_ns.map(std::time::Duration::from_nanos);

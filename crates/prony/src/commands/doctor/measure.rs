@@ -10,12 +10,15 @@ use prony_lab::candidate::{Candidate, Layout};
 use prony_lab::experiment::{Experiment, ExperimentPlan};
 use prony_lab::supervise::Supervision;
 use prony_lab::turn;
-use prony_load::pace::Rate;
-use prony_record::Estimate;
-use prony_record::host::Host;
-use prony_record::rfc3339;
-use prony_record::run_log::RunLog;
-use prony_record::trial::Trial;
+use prony_model::Estimate;
+use prony_model::Target;
+use prony_model::host::Host;
+use prony_model::options::LoadOptions;
+use prony_model::rate::Rate;
+use prony_model::rfc3339;
+use prony_model::run_log::RunLog;
+use prony_model::trial::Trial;
+use prony_model::units::{DurationValue, OneOrMany, RateValue};
 use serde::Serialize;
 
 use crate::printer::Printer;
@@ -64,7 +67,7 @@ pub(super) fn measure(
     let _turn = turn::take(&turn::path(), "doctor", &now, at_once, &|| false, &mut |_| ())
         .map_err(|why| format!("Not measured: {why}"))?;
     printer.note("Measuring the client and this host's noise: about 20 s …");
-    let closed = ExperimentPlan { duration: WINDOW, warmup: WARMUP, ..ExperimentPlan::new(None) };
+    let closed = plan(WINDOW, LoadOptions::default())?;
     let log = bench(layout, host, pins, &["a", "b"], vec![closed], BLOCKS)?;
     let trials: Vec<&Trial> = log.results.iter().filter_map(|result| result.trial.as_ref()).collect();
     let analysis = analyse(&log);
@@ -75,14 +78,13 @@ pub(super) fn measure(
     let (Some(cpu), Some(driven)) = (cpu.filter(|ns| *ns > 0), driven) else {
         return Err("Not measured: no trial of the reference server succeeded.".to_owned());
     };
-    let at_rate = |name: &str, spin: bool| ExperimentPlan {
-        name: name.to_owned(),
-        duration: FLOOR_WINDOW,
-        warmup: WARMUP,
-        spin,
-        ..ExperimentPlan::new(Rate::per_s(FLOOR_PER_S))
+    let at_rate = |name: &str, spin: bool| {
+        let rate = Rate::per_s(FLOOR_PER_S).map(|rate| OneOrMany::One(RateValue::PerS(rate)));
+        let options = LoadOptions { rate, spin: Some(spin), ..LoadOptions::default() };
+        plan(FLOOR_WINDOW, options).map(|plan| ExperimentPlan { name: name.to_owned(), ..plan })
     };
-    let log = bench(layout, host, pins, &["floor"], vec![at_rate("wait", false), at_rate("spin", true)], 1)?;
+    let log =
+        bench(layout, host, pins, &["floor"], vec![at_rate("wait", false)?, at_rate("spin", true)?], 1)?;
     let of_plan = |name: &str| log.results.iter().find(|r| r.planned.plan == name)?.trial.as_ref();
     let lag = |name: &str| of_plan(name)?.latency.send_lag.p50_ns;
     Ok(Measured {
@@ -97,6 +99,14 @@ pub(super) fn measure(
         blocks: BLOCKS,
         window_s: WINDOW.as_secs_f64(),
     })
+}
+
+/// A plan of the window and these options.
+fn plan(window: Duration, options: LoadOptions) -> Result<ExperimentPlan, String> {
+    let (duration, warmup) = (Some(DurationValue(window)), Some(DurationValue(WARMUP)));
+    let somewhere = Target::parse("http://127.0.0.1/").ok();
+    let load = LoadOptions { duration, warmup, ..options }.plan(somewhere, &crate::commands::plan::read);
+    load.map(ExperimentPlan::of).map_err(|why| why.to_string())
 }
 
 fn median(mut values: Vec<u64>) -> Option<u64> {

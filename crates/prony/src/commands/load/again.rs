@@ -1,8 +1,8 @@
 //! The line on a trial's sheet is a whole command line, and means the plan that the trial was measured with.
 
 use clap::Parser;
-use prony_load::target::Target;
-use prony_record::plan::PlanRecord;
+use prony_model::plan_record::PlanRecord;
+use prony_model::target::Target;
 use prony_report::command::command;
 
 use crate::cli::{Cli, Command};
@@ -14,11 +14,10 @@ fn meaning(words: &[String]) -> PlanRecord {
         panic!("{words:?} is no load")
     };
     let target = Target::parse(arguments.url.as_deref().unwrap()).unwrap();
-    let mut plan = plan::plan(&arguments.plan, target).unwrap();
+    let mut plan = plan::plan(&arguments.plan, Some(target)).unwrap();
     if let Some(cpus) = &arguments.pin {
         plan.cpus = parse_cpus(cpus).unwrap().into_iter().map(|cpu| cpu as usize).collect();
     }
-    plan.check().unwrap();
     PlanRecord::of(&plan, &arguments.redact)
 }
 

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use prony_analysis::repeat::Repeat;
-use prony_record::Trial;
+use prony_model::Trial;
 use prony_report::terminal::{self, TerminalOptions};
 use prony_report::{format, json};
 

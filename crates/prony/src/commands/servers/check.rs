@@ -7,7 +7,7 @@ use prony_lab::catalogue::Verified;
 use prony_lab::container::{Engine, Image};
 use prony_lab::inspect::{self, Inspection};
 use prony_lab::provision;
-use prony_record::rfc3339;
+use prony_model::rfc3339;
 
 use crate::failure::Failure;
 use crate::printer::Printer;

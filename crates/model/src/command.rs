@@ -1,0 +1,197 @@
+//! The line that applies a load: again, or the next one.
+
+use crate::plan_record::{PlanRecord, REDACTED, StageRecord, asked_for, is_secret_by_custom};
+use crate::printable::harmless;
+
+/// What `prony load` calls the target it starts itself.
+pub const EMBEDDED: &str = "embedded target";
+/// What an address begins with that is a Unix socket's path.
+const UNIX: &str = "unix:";
+/// How a record calls the order of a list that is drawn from the seed.
+const SHUFFLED: &str = "shuffled";
+
+/// `prony load http://127.0.0.1:8080/ -c 100 -d 30s`: flags where they are not the defaults, of a plan
+/// that was applied to an `address` (`127.0.0.1:8080`, `unix:/run/app.sock`). What the record does not
+/// hold (a body, a secret, a certificate) stands in it as what is to be put there: `@BODY`, `@env:NAME`.
+pub fn command(plan: &PlanRecord, address: &str, candidate: &str) -> String {
+    // The embedded target has another port each time, and is what is loaded without a URL.
+    let url = if candidate == EMBEDDED { "" } else { &plan.url };
+    let warmup = format!("--warmup {}", time(plan.warmup_ns));
+    words("prony load", plan, address, url, Some(warmup)).join(" ")
+}
+
+/// The line that applies a plan which comes after one that was applied to `address`: with the usual warm-up, and with
+/// `url` as somebody wrote it, nothing for the embedded target. In pieces that belong together (`-c 100`), for who has
+/// to break it.
+pub fn next(plan: &PlanRecord, address: &str, url: &str) -> Vec<String> {
+    words("prony load", plan, address, url, None)
+}
+
+/// As [`next`], the line that searches for the highest rate at which `slo` (`p99<20ms`) is kept, with a plan's
+/// connections and requests.
+pub fn capacity(plan: &PlanRecord, address: &str, url: &str, slo: &str) -> Vec<String> {
+    let plan = PlanRecord { rate_per_s: None, duration_ns: None, requests: None, ..plan.clone() };
+    words("prony capacity", &plan, address, url, Some(format!("--slo {}", quoted(slo))))
+}
+
+/// The flags of a plan that was applied to `address`, without the URL, the warm-up included: what `prony load` and
+/// `prony bench --candidate` both take.
+pub fn flags(plan: &PlanRecord, address: &str) -> Vec<String> {
+    let warmup = format!("--warmup {}", time(plan.warmup_ns));
+    words("", plan, address, "", Some(warmup)).into_iter().filter(|word| !word.is_empty()).collect()
+}
+
+fn words(program: &str, plan: &PlanRecord, address: &str, url: &str, also: Option<String>) -> Vec<String> {
+    let mut words = vec![program.to_owned()];
+    words.extend((!url.is_empty()).then(|| quoted(url)));
+    words.extend(load(plan));
+    words.extend(also);
+    words.extend(request(plan));
+    words.extend(address.strip_prefix(UNIX).map(|path| format!("--unix {}", quoted(path))));
+    words.extend(client(plan));
+    words.extend(tls(plan));
+    words
+}
+
+/// How much, when and how long.
+fn load(plan: &PlanRecord) -> Vec<String> {
+    let mut words = Vec::new();
+    // Stages of connections say how many themselves, and -c beside them is refused.
+    if plan.stages.iter().all(|stage| stage.to_connections.is_none()) {
+        words.push(format!("-c {}", plan.connections));
+    }
+    if plan.threads != 1 {
+        words.push(format!("-t {}", plan.threads));
+    }
+    if let Some(rate) = plan.rate_per_s {
+        words.push(format!("-R {rate}"));
+    }
+    if plan.arrivals == "poisson" {
+        words.push("--arrivals poisson".to_owned());
+    }
+    if plan.arrivals == "poisson" || plan.targets.as_ref().is_some_and(|list| list.order == SHUFFLED) {
+        words.push(format!("--seed {}", plan.seed));
+    }
+    words.extend(plan.stages.iter().map(|s| format!("--stage {}", stage(s))));
+    if let Some(n) = plan.requests {
+        words.push(format!("-n {n}"));
+    }
+    if plan.stages.is_empty() {
+        words.extend(plan.duration_ns.map(|ns| format!("-d {}", time(ns))));
+    }
+    words
+}
+
+/// What is asked, and what answer is right.
+fn request(plan: &PlanRecord) -> Vec<String> {
+    let mut words = Vec::new();
+    let usual = if plan.body_bytes > 0 { "POST" } else { "GET" };
+    if plan.method != usual {
+        words.push(format!("-m {}", quoted(&plan.method)));
+    }
+    for (name, value) in &plan.headers {
+        if value != REDACTED {
+            words.push(format!("-H {}", quoted(&format!("{name}: {value}"))));
+            continue;
+        }
+        words.push(format!("-H {}", quoted(&asked_for(name))));
+        // It was asked for, and without it the value would be written now.
+        if !is_secret_by_custom(name) {
+            words.push(format!("--redact {}", quoted(name)));
+        }
+    }
+    if plan.body_bytes > 0 {
+        words.push("-b @BODY".to_owned());
+    }
+    if let Some(list) = &plan.targets {
+        words.push(
+            if list.order == SHUFFLED { "--targets FILE --shuffle" } else { "--targets FILE" }.to_owned(),
+        );
+    }
+    if let Some(status) = plan.expect_status {
+        words.push(format!("--expect-status {status}"));
+    }
+    if plan.expect_body {
+        words.push("--expect-body @EXPECTED".to_owned());
+    }
+    words
+}
+
+/// How the client goes about it.
+fn client(plan: &PlanRecord) -> Vec<String> {
+    let mut words = Vec::new();
+    if plan.timeout_ns != 10_000_000_000 {
+        words.push(format!("--timeout {}", time(plan.timeout_ns)));
+    }
+    if !plan.keepalive {
+        words.push("--no-keepalive".to_owned());
+    }
+    if plan.pipeline > 1 {
+        words.push(format!("-p {}", plan.pipeline));
+    }
+    if plan.spin {
+        words.push("--spin".to_owned());
+    }
+    if plan.user_clock {
+        words.push("--user-clock".to_owned());
+    }
+    if !plan.sources.is_empty() {
+        words.push(format!("--source {}", quoted(&plan.sources.join(","))));
+    }
+    if !plan.cpus.is_empty() {
+        let cpus: Vec<String> = plan.cpus.iter().map(ToString::to_string).collect();
+        words.push(format!("--pin {}", cpus.join(",")));
+    }
+    words
+}
+
+/// How TLS is spoken.
+fn tls(plan: &PlanRecord) -> Vec<String> {
+    let Some(tls) = &plan.tls else { return Vec::new() };
+    let mut words = Vec::new();
+    match tls.verify.as_str() {
+        "none" => words.push("-k".to_owned()),
+        "cacert" => words.push("--cacert FILE".to_owned()),
+        _ => {}
+    }
+    if tls.client_certificate {
+        words.push("--cert FILE".to_owned());
+    }
+    if tls.resumption == "off" {
+        words.push("--tls-resumption off".to_owned());
+    }
+    words
+}
+
+/// `30s:20000/s`, `60s:5000c`, as `--stage` takes it.
+pub fn stage(stage: &StageRecord) -> String {
+    match (stage.to_rate_per_s, stage.to_connections) {
+        (Some(rate), _) => format!("{}:{rate}/s", time(stage.duration_ns)),
+        (None, connections) => format!("{}:{}c", time(stage.duration_ns), connections.unwrap_or(0)),
+    }
+}
+
+/// A duration as flags take it, whole in the largest unit that has it whole.
+fn time(ns: u64) -> String {
+    let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
+    let whole = units.into_iter().find(|(_, unit)| ns.is_multiple_of(*unit));
+    match whole {
+        Some((unit, size)) if ns > 0 => format!("{}{unit}", ns / size),
+        _ => "0".to_owned(),
+    }
+}
+
+/// A word of a shell's line, printable.
+fn quoted(word: &str) -> String {
+    shell_word(&harmless(word))
+}
+
+/// A word as a shell takes it.
+pub fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}

@@ -1,0 +1,244 @@
+//! JTL: JMeter's result log as CSV, a line per request.
+//!
+//! The columns and their order are those that JMeter 5.6 writes by default.
+//! Every line is a request that was made: none is made up or filled in. What
+//! JMeter would know and Prony doesn't keep (the reason phrase, the data type)
+//! is left empty. JMeter counts in whole milliseconds, and so does the log.
+
+use std::borrow::Cow;
+use std::io::Write;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::measurement::Sample;
+use crate::measurement::{ErrorKind, Measurement};
+
+use super::{ExportError, field};
+use crate::trial::Trial;
+
+const COLUMNS: [&str; 17] = [
+    "timeStamp",
+    "elapsed",
+    "label",
+    "responseCode",
+    "responseMessage",
+    "threadName",
+    "dataType",
+    "success",
+    "failureMessage",
+    "bytes",
+    "sentBytes",
+    "grpThreads",
+    "allThreads",
+    "URL",
+    "Latency",
+    "IdleTime",
+    "Connect",
+];
+
+/// What JMeter puts before the reason where there was no answer with a status;
+/// tools that read its logs look for it.
+const NO_STATUS: &str = "Non HTTP response code: ";
+
+/// The single requests of a load.
+#[derive(Debug, Clone, Copy)]
+pub struct Requests<'a> {
+    /// In the order in which they ended.
+    pub samples: &'a [Sample],
+    /// The wall clock at the schedule's first instant.
+    pub started_at: SystemTime,
+    /// That instant, CLOCK_MONOTONIC.
+    pub schedule_start_ns: u64,
+    /// The length of a request as written.
+    pub request_bytes: u64,
+    /// Name and length of each request of a list; empty without one.
+    pub listed: &'a [(String, u64)],
+}
+
+impl<'a> From<&'a Measurement> for Requests<'a> {
+    fn from(m: &'a Measurement) -> Requests<'a> {
+        Requests {
+            samples: &m.samples,
+            started_at: m.started_at,
+            schedule_start_ns: m.schedule_start_ns,
+            request_bytes: m.request_bytes,
+            listed: &m.listed,
+        }
+    }
+}
+
+/// Writes a line of names and a line per request.
+///
+/// # Errors
+/// When writing fails.
+pub fn write(trial: &Trial, requests: Requests<'_>, out: &mut dyn Write) -> Result<(), ExportError> {
+    writeln!(out, "{}", COLUMNS.join(","))?;
+    let since_epoch = requests.started_at.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let started_ns = u64::try_from(since_epoch.as_nanos()).unwrap_or(u64::MAX);
+    let whole = (format!("{} {}", trial.plan.method, path(&trial.target.url)), requests.request_bytes);
+    // A list's target is its server, whose URL ends in the path `/`.
+    let server = trial.target.url.trim_end_matches('/');
+    let threads = trial.plan.connections;
+    for sample in requests.samples {
+        let due_ns = sample.intended_ns.saturating_sub(requests.schedule_start_ns);
+        let time_stamp = started_ns.saturating_add(due_ns) / 1_000_000;
+        let elapsed = rounded(sample.response_ns, 1_000_000);
+        let worker = u32::from(sample.worker) + 1;
+        let listed = requests.listed.get(sample.request as usize);
+        let (label, length) = listed.unwrap_or(&whole);
+        let url = match listed.and_then(|(name, _)| name.split_once(' ')) {
+            Some((_, path)) => Cow::Owned(format!("{server}{path}")),
+            None => Cow::Borrowed(trial.target.url.as_str()),
+        };
+        let (label, url) = (field(label), field(&url));
+        let sent_bytes = if was_sent(sample) { *length } else { 0 };
+        let latency = rounded(u64::from(sample.first_byte_us), 1000);
+        let connect = rounded(u64::from(sample.connect_wait_us), 1000);
+        let failure = sample.failure.map_or("", ErrorKind::name);
+        write!(out, "{time_stamp},{elapsed},{label},")?;
+        match (sample.status, sample.failure) {
+            (0, _) => write!(out, "{NO_STATUS}{failure},{failure}")?,
+            (status, _) => write!(out, "{status},")?,
+        }
+        writeln!(
+            out,
+            ",prony 1-{worker},,{},{failure},{},{sent_bytes},{threads},{threads},{url},{latency},0,{connect}",
+            sample.failure.is_none(),
+            sample.read_bytes,
+        )?;
+    }
+    Ok(())
+}
+
+/// Whether any of the request was written.
+fn was_sent(sample: &Sample) -> bool {
+    !sample.failure.is_some_and(ErrorKind::is_before_sending)
+}
+
+/// The path of a URL, its query included.
+fn path(url: &str) -> &str {
+    let after_scheme = url.find("://").map_or(0, |at| at + 3);
+    url[after_scheme..].find('/').map_or("/", |at| &url[after_scheme + at..])
+}
+
+/// The nearest whole number of `unit`s. It keeps order, so that a latency is
+/// never longer than its elapsed time.
+fn rounded(value: u64, unit: u64) -> u64 {
+    value.saturating_add(unit / 2) / unit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::testing;
+    use std::time::Duration;
+
+    const S: u64 = 1_000_000_000;
+
+    fn sample(intended_ns: u64, response_ns: u64) -> Sample {
+        Sample {
+            intended_ns,
+            response_ns,
+            first_byte_us: 2_400,
+            connect_wait_us: 1_500,
+            read_bytes: 130,
+            status: 200,
+            failure: None,
+            worker: 0,
+            request: 0,
+        }
+    }
+
+    fn written(trial: &Trial, samples: &[Sample]) -> Vec<String> {
+        written_of(trial, samples, &[])
+    }
+
+    fn written_of(trial: &Trial, samples: &[Sample], listed: &[(String, u64)]) -> Vec<String> {
+        let requests = Requests {
+            listed,
+            samples,
+            started_at: UNIX_EPOCH + Duration::from_millis(1_795_262_400_000),
+            schedule_start_ns: 100 * S,
+            request_bytes: 38,
+        };
+        let mut bytes = Vec::new();
+        write(trial, requests, &mut bytes).unwrap();
+        String::from_utf8(bytes).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_line_is_a_request() {
+        let trial = testing::trial(&[&[1], &[1]]);
+        let failed = |failure| Sample { failure: Some(failure), ..sample(102 * S, S) };
+        let lines = written(
+            &trial,
+            &[
+                // Due in the warm-up, answered in the window.
+                sample(101 * S, 500_500_000),
+                Sample { status: 503, worker: 1, ..failed(ErrorKind::UnexpectedStatus) },
+                Sample { status: 0, first_byte_us: 0, ..failed(ErrorKind::RequestTimeout) },
+                Sample { status: 0, first_byte_us: 0, read_bytes: 0, ..failed(ErrorKind::ConnectRefused) },
+            ],
+        );
+        let expected = [
+            "timeStamp,elapsed,label,responseCode,responseMessage,threadName,dataType,success,failureMessage,\
+             bytes,sentBytes,grpThreads,allThreads,URL,Latency,IdleTime,Connect",
+            "1795262401000,501,GET /a?b=1,200,,prony 1-1,,true,,130,38,50,50,http://h/a?b=1,2,0,2",
+            "1795262402000,1000,GET /a?b=1,503,,prony 1-2,,false,unexpected_status,130,38,50,50,http://h/a?b=1,2,0,2",
+            "1795262402000,1000,GET /a?b=1,Non HTTP response code: request_timeout,request_timeout,prony 1-1,,\
+             false,request_timeout,130,38,50,50,http://h/a?b=1,0,0,2",
+            "1795262402000,1000,GET /a?b=1,Non HTTP response code: connect_refused,connect_refused,prony 1-1,,\
+             false,connect_refused,0,0,50,50,http://h/a?b=1,0,0,2",
+        ];
+        assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn every_line_has_as_many_fields_as_the_first() {
+        let mut trial = testing::trial(&[&[1]]);
+        trial.target.url = "http://h/?list=1,2&q=\"x\"".to_owned();
+        let lines = written(&trial, &[sample(101 * S, 1)]);
+        // Split at commas outside quotes.
+        let fields = |line: &str| {
+            let mut quoted = false;
+            line.chars()
+                .filter(|c| {
+                    quoted ^= *c == '"';
+                    *c == ',' && !quoted
+                })
+                .count()
+        };
+        assert_eq!((fields(&lines[0]), fields(&lines[1])), (16, 16), "{}", lines[1]);
+        assert!(lines[1].contains(",\"GET /?list=1,2&q=\"\"x\"\"\","), "{}", lines[1]);
+    }
+
+    #[test]
+    fn a_request_of_a_list_has_its_own_label_url_and_length() {
+        let mut trial = testing::trial(&[&[1]]);
+        trial.target.url = "http://h:81/".to_owned();
+        let listed = [("GET /a,b".to_owned(), 38), ("HEAD /".to_owned(), 40)];
+        let samples = [Sample { request: 1, ..sample(101 * S, 1) }, sample(101 * S, 1)];
+        let lines = written_of(&trial, &samples, &listed);
+        assert!(
+            lines[1].contains(",HEAD /,") && lines[1].contains(",40,50,50,http://h:81/,"),
+            "{}",
+            lines[1]
+        );
+        assert!(
+            lines[2].contains(",\"GET /a,b\",") && lines[2].contains(",\"http://h:81/a,b\","),
+            "{}",
+            lines[2]
+        );
+    }
+
+    #[test]
+    fn paths_are_cut_from_urls() {
+        for (url, expected) in [("http://h/", "/"), ("http://h:80/a/b?c", "/a/b?c"), ("http://[::1]", "/")] {
+            assert_eq!(path(url), expected);
+        }
+    }
+
+    #[test]
+    fn without_requests_only_the_names_are_written() {
+        assert_eq!(written(&testing::trial(&[]), &[]).len(), 1);
+    }
+}

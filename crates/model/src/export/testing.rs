@@ -1,0 +1,134 @@
+//! A trial made of known response times.
+
+use std::collections::BTreeMap;
+
+use crate::measurement::{Durations, empty_histogram};
+use crate::{Plan, Target};
+
+use crate::host::Host;
+use crate::plan_record::PlanRecord;
+use crate::trial::{
+    Bound, Client, Clock, Latencies, Outcome, Requests, RunTotals, SCHEMA, SeriesPoint, Summary,
+    TargetRecord, Throughput, Trial, Validity, Verdict, Window,
+};
+use crate::{Estimate, Tool, hdr};
+
+const S: u64 = 1_000_000_000;
+
+/// A trial with a second for each list of response times in nanoseconds,
+/// on 8 connections, from noon on with a warm-up of 1.5 s.
+pub(crate) fn trial(seconds: &[&[u64]]) -> Trial {
+    let mut all = empty_histogram();
+    let series: Vec<SeriesPoint> = (0..)
+        .zip(seconds)
+        .map(|(index, values)| {
+            let mut response = empty_histogram();
+            values.iter().for_each(|v| response.record(*v).unwrap());
+            all.add(&response).unwrap();
+            point(index * S, &response)
+        })
+        .collect();
+    let completed = all.len();
+    let target = "http://h/a?b=1".to_owned();
+    Trial {
+        schema: SCHEMA.to_owned(),
+        tool: Tool::this(),
+        started_at: "2026-11-21T12:00:00.000Z".to_owned(),
+        interrupted: false,
+        plan: PlanRecord::of(&Plan::closed(Target::parse(&target).unwrap()), &[]),
+        target: TargetRecord { url: target, address: "127.0.0.1:80".to_owned() },
+        host: Host::default(),
+        window: Window { warmup_ns: S + S / 2, duration_ns: seconds.len() as u64 * S },
+        outcome: Outcome::Carried,
+        requests: Requests {
+            carried_in: 0,
+            scheduled: completed,
+            sent: completed,
+            completed,
+            failed: 0,
+            in_flight: 0,
+            never_sent: 0,
+        },
+        run_total: RunTotals { sent: completed, completed, connections: 8 },
+        throughput: Throughput {
+            requests_per_s: Estimate::bare(0.0, 0, "a test"),
+            bound: Bound::Exact,
+            read_bytes_per_s: 0.0,
+            offered_per_s: None,
+        },
+        latency: latencies(&all),
+        status: BTreeMap::from([("200".to_owned(), completed)]),
+        errors: BTreeMap::new(),
+        first_errors: BTreeMap::new(),
+        series,
+        client: Client {
+            cpu_ns: 0,
+            process_cpu_ns: 0,
+            cpu_per_request_ns: None,
+            threads: 1,
+            busiest_worker: 0.0,
+            max_rss_bytes: 0,
+            stamps_rejected: 0,
+            waited_beside_free: 0,
+            waited_beside_free_ns: 0,
+            waits: String::new(),
+            columns: None,
+        },
+        verdict: Verdict { validity: Validity::Valid, reasons: Vec::new() },
+        tls: None,
+        host_window: None,
+        targets: Vec::new(),
+        slo: Vec::new(),
+    }
+}
+
+fn point(at_ns: u64, response: &Durations) -> SeriesPoint {
+    let from = |least: u64, value: u64| (response.len() >= least).then_some(value);
+    SeriesPoint {
+        at_ns,
+        length_ns: S,
+        completed: response.len(),
+        failed: 0,
+        connections: 8,
+        p50_ns: from(1, response.value_at_quantile(0.5)),
+        p99_ns: from(100, response.value_at_quantile(0.99)),
+        max_ns: from(1, response.max()),
+        hdr: hdr::encode(response),
+    }
+}
+
+fn latencies(response: &Durations) -> Latencies {
+    let other = summary(&empty_histogram());
+    Latencies {
+        response: summary(response),
+        service: other.clone(),
+        first_byte: other.clone(),
+        connect_wait: other.clone(),
+        send_lag: other.clone(),
+        connection_wait: other,
+        client_delay: None,
+    }
+}
+
+fn summary(histogram: &Durations) -> Summary {
+    Summary {
+        clock: Clock::User,
+        count: histogram.len(),
+        mean_ns: None,
+        stdev_ns: None,
+        min_ns: None,
+        p50_ns: None,
+        p75_ns: None,
+        p90_ns: None,
+        p95_ns: None,
+        p99_ns: None,
+        p999_ns: None,
+        p9999_ns: None,
+        max_ns: None,
+        ci95: BTreeMap::new(),
+        censored_at_ns: BTreeMap::new(),
+        needs_duration_ns: BTreeMap::new(),
+        design_effect: BTreeMap::new(),
+        hdr: hdr::encode(histogram),
+    }
+}

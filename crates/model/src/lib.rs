@@ -1,0 +1,67 @@
+//! What was measured, as data: the trial, the run log, and how both travel.
+//!
+//! Measuring, storing and reporting are three verbs joined by a file. This
+//! crate is the file: types whose serde form is the contract, and nothing
+//! that measures or computes a statistic. Unknown fields are ignored on
+//! reading, so that an older Prony reads a newer one's log of the same schema.
+
+pub mod capacity;
+pub mod capacity_log;
+pub mod client;
+pub mod command;
+pub mod duet;
+pub mod estimate;
+pub mod export;
+pub mod fnv;
+pub mod hdr;
+pub mod host;
+pub mod list;
+pub mod measurement;
+pub mod one_by_one;
+pub mod openmetrics;
+pub mod options;
+pub mod plan;
+pub mod plan_record;
+pub mod printable;
+pub mod published;
+pub mod rate;
+pub mod request;
+pub mod run_log;
+pub mod server;
+mod sleep;
+pub mod slo;
+pub mod sparse;
+pub mod target;
+pub mod tls;
+pub mod trial;
+pub mod units;
+
+pub use estimate::Estimate;
+pub use measurement::Measurement;
+pub use plan::Plan;
+pub use target::Target;
+pub use trial::Trial;
+
+/// The tool that wrote a record.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+pub struct Tool {
+    /// Always `prony`.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+impl Tool {
+    /// This build.
+    pub fn this() -> Tool {
+        Tool { name: "prony".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
+    }
+}
+
+/// A wall-clock instant as RFC 3339 text in UTC, to the millisecond.
+pub fn rfc3339(at: std::time::SystemTime) -> String {
+    match jiff::Timestamp::try_from(at) {
+        Ok(stamp) => format!("{stamp:.3}"),
+        Err(_) => "1970-01-01T00:00:00.000Z".to_owned(),
+    }
+}

@@ -1,0 +1,451 @@
+//! What a load measured, raw: counts, histograms and instants, before any
+//! statistic, verdict or unit is chosen.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::SystemTime;
+
+use hdrhistogram::Histogram;
+
+pub use crate::sparse::SparseDurations;
+
+/// Histograms reach from 1 ns to one hour, at three significant digits: 0.1 %.
+pub const HISTOGRAM_HIGH_NS: u64 = 3_600_000_000_000;
+/// Significant decimal digits of every histogram.
+pub const HISTOGRAM_DIGITS: u8 = 3;
+/// The width of a [`Bin`].
+pub const BIN_NS: u64 = 100_000_000;
+
+/// A histogram of durations in nanoseconds.
+pub type Durations = Histogram<u64>;
+
+/// An empty histogram over the range of all of Prony's.
+pub fn empty_histogram() -> Durations {
+    // The bounds are constants that the constructor accepts; a failure would be a fault of this line.
+    #[expect(clippy::unwrap_used, reason = "constant arguments, covered by a test")]
+    Histogram::new_with_bounds(1, HISTOGRAM_HIGH_NS, HISTOGRAM_DIGITS).unwrap()
+}
+
+/// The result of one load.
+#[derive(Debug, Clone)]
+pub struct Measurement {
+    /// The wall clock when the first request could be sent.
+    pub started_at: SystemTime,
+    /// The address that was connected to.
+    pub address: String,
+    /// CLOCK_MONOTONIC at the first instant of the schedule.
+    pub schedule_start_ns: u64,
+    /// CLOCK_MONOTONIC at the window's first instant.
+    pub window_start_ns: u64,
+    /// CLOCK_MONOTONIC just after the window's last instant.
+    pub window_end_ns: u64,
+    /// Whether somebody ended it before the plan did.
+    pub interrupted: bool,
+    /// Whether the load ended because the count of requests was reached, so
+    /// that the window is as long as the work took.
+    pub ended_by_count: bool,
+    /// The window's requests, by what became of them.
+    pub requests: RequestCounts,
+    /// Counts over the whole run, warm-up included: what a server's own ledger is held against.
+    pub run_total: RunTotal,
+    /// Bytes read in the window, heads included.
+    pub read_bytes: u64,
+    /// Answers in the window by status, right ones and wrong ones.
+    pub status: BTreeMap<u16, u64>,
+    /// Failed requests of the window by kind.
+    pub errors: BTreeMap<ErrorKind, ErrorTally>,
+    /// The window's durations.
+    pub latency: Latency,
+    /// The window's parts, in order: a second each, or in a long window a power of two of
+    /// seconds, all of them alike but the last, which may be shorter.
+    pub series: Vec<Second>,
+    /// One entry per 100 ms of the window, for steadiness and growth.
+    pub bins: Vec<Bin>,
+    /// By whose clock the arrival of answers is stamped.
+    pub clock: ReceiveClock,
+    /// What the client itself cost.
+    pub client: ClientCost,
+    /// Each worker's own books, from which the identities are asserted.
+    pub workers: Vec<WorkerAudit>,
+    /// Identities that did not hold, as sentences; empty in any sound run.
+    pub broken_identities: Vec<String>,
+    /// The window's first single requests by their end, as many as [`Plan::samples_max`](crate::Plan::samples_max) asks for.
+    pub samples: Vec<Sample>,
+    /// Requests completed or failed in the window beyond those, if any were asked for.
+    pub samples_dropped: u64,
+    /// The length of one request as it is written, its head included; 0 with a list.
+    pub request_bytes: u64,
+    /// What TLS was agreed on; `None` where it is not spoken.
+    pub tls: Option<TlsUse>,
+    /// The figures of each request of the plan's list, in its order; empty without one.
+    pub by_request: Vec<RequestFigures>,
+    /// Name and length of each request of the list, where single requests were kept.
+    pub listed: Vec<(String, u64)>,
+}
+
+/// Requests of the window by fate:
+/// `carried_in + scheduled = completed + failed + in_flight + never_sent`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RequestCounts {
+    /// Due before the window and unresolved when it opened.
+    pub carried_in: u64,
+    /// Due within the window.
+    pub scheduled: u64,
+    /// Written to a connection within the window.
+    pub sent: u64,
+    /// Answered rightly within the window.
+    pub completed: u64,
+    /// Failed within the window, whatever the kind.
+    pub failed: u64,
+    /// On a connection, or waiting for one's connect, when the window closed.
+    pub in_flight: u64,
+    /// Due, but without a connection when the window closed.
+    pub never_sent: u64,
+}
+
+/// Counts over the whole run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RunTotal {
+    /// Requests written.
+    pub sent: u64,
+    /// Requests answered rightly.
+    pub completed: u64,
+    /// Connections established.
+    pub connections: u64,
+}
+
+/// The parts of a request's time. For each completed request
+/// `response = send_lag + connect_wait + service`, exactly.
+#[derive(Debug, Clone)]
+pub struct Latency {
+    /// Intended instant to last byte.
+    pub response: Censored,
+    /// Sent to last byte.
+    pub service: Censored,
+    /// Sent to first byte.
+    pub first_byte: Durations,
+    /// Of these, first bytes that were read together with more than their head, and so have
+    /// the stamp of something later.
+    pub first_bytes_upper: u64,
+    /// Connect (and TLS) that the request had to wait for, else 0.
+    pub connect_wait: Durations,
+    /// Intended instant to the moment a connection was asked for or the request sent.
+    pub send_lag: Durations,
+    /// The part of the send lag during which no connection was free.
+    pub connection_wait: Durations,
+    /// The rest of the send lag: the client's own lateness.
+    pub lateness: Durations,
+    /// Last byte in the kernel to its reading by Prony; empty where [`Measurement::clock`] is the user's.
+    pub client_delay: Durations,
+}
+
+/// By whose clock the arrival of answers is stamped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReceiveClock {
+    /// The kernel's receive stamps (SO_TIMESTAMPING, software). A stamp that
+    /// is missing or not plausible is replaced by the user clock, and counted.
+    Kernel,
+    /// Prony's reading of the clock when it had read the bytes.
+    User,
+}
+
+/// Durations of which some are only known to be "at least this long".
+#[derive(Debug, Clone)]
+pub struct Censored {
+    /// Completed requests.
+    pub completed: Durations,
+    /// Requests that failed: how long they had taken when they did.
+    pub failed: Durations,
+    /// Requests unresolved when the window closed: their wait so far.
+    pub waiting: Durations,
+}
+
+/// A part of the window: a second, or in a long one several.
+#[derive(Debug, Clone)]
+pub struct Second {
+    /// From the window's start to this entry's start.
+    pub at_ns: u64,
+    /// This entry's length; under a second only for the last.
+    pub length_ns: u64,
+    /// Requests completed in it.
+    pub completed: u64,
+    /// Requests failed in it.
+    pub failed: u64,
+    /// Connections open at its end.
+    pub connections: u64,
+    /// Response times of the requests completed in it.
+    pub response: SparseDurations,
+}
+
+/// A tenth of a second of the window, summed over workers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Bin {
+    /// Requests completed in it.
+    pub completed: u64,
+    /// Their response times, summed.
+    pub response_sum_ns: u64,
+    /// Requests failed in it.
+    pub failed: u64,
+    /// Requests that were given a connection in it.
+    pub dispatched: u64,
+    /// Their waits for a free connection, summed.
+    pub connection_wait_sum_ns: u64,
+}
+
+impl Bin {
+    /// Takes in another's: of another worker, or of the time after it.
+    pub fn add(&mut self, other: &Bin) {
+        self.completed += other.completed;
+        self.response_sum_ns = self.response_sum_ns.saturating_add(other.response_sum_ns);
+        self.failed += other.failed;
+        self.dispatched += other.dispatched;
+        self.connection_wait_sum_ns =
+            self.connection_wait_sum_ns.saturating_add(other.connection_wait_sum_ns);
+    }
+}
+
+/// What the client itself cost, over the window.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ClientCost {
+    /// CPU time of the worker threads.
+    pub cpu_ns: u64,
+    /// CPU time of the whole process.
+    pub process_cpu_ns: u64,
+    /// Worker threads.
+    pub threads: u32,
+    /// The process's peak resident memory.
+    pub max_rss_bytes: u64,
+    /// Reads whose kernel stamp was missing or not between their request's
+    /// sending and their reading; the user clock stands in for it.
+    pub stamps_rejected: u64,
+    /// What ended the workers' waits in time.
+    pub waits: Waits,
+}
+
+/// One worker's books.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WorkerAudit {
+    /// Time outside `epoll_wait` within the window.
+    pub busy_ns: u64,
+    /// ∫ requests in flight dt over the window, kept as requests come and go.
+    pub in_flight_integral_ns: u64,
+    /// Σ over requests of their overlap with the window, kept as each ends.
+    pub overlap_sum_ns: u64,
+    /// Requests that waited for a connection while another worker had a free one (open arrivals, several workers).
+    pub waited_beside_free: u64,
+    /// For how long, together: at least so long.
+    pub waited_beside_free_ns: u64,
+    /// ∫ open connections dt over the window.
+    pub connections_integral_ns: u64,
+    /// The longest time the loop went without looking at its events.
+    pub longest_gap_ns: u64,
+    /// Gaps over 1 ms, summed.
+    pub gaps_over_1ms_sum_ns: u64,
+}
+
+/// What TLS was agreed on over the whole run, the connects before the clock included.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TlsUse {
+    /// In the first handshake that succeeded; `None` where none did.
+    pub agreed: Option<TlsAgreed>,
+    /// Handshakes in which the server showed its certificate.
+    pub full: u64,
+    /// Handshakes that resumed an earlier session.
+    pub resumed: u64,
+}
+
+/// What one handshake agreed on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsAgreed {
+    /// `TLSv1.2` or `TLSv1.3`.
+    pub version: String,
+    /// The cipher suite by its name in IANA's registry.
+    pub cipher: String,
+    /// The group of the key exchange; `None` where there was none, as when TLS 1.2 resumes.
+    pub key_exchange: Option<String>,
+    /// The protocol by ALPN; `None` where the server chose none.
+    pub alpn: Option<String>,
+}
+
+/// Why a request failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ErrorKind {
+    /// Nobody listens at the address.
+    ConnectRefused,
+    /// The connect did not finish within the timeout.
+    ConnectTimeout,
+    /// No local port (or address) was left to connect from.
+    NoPorts,
+    /// The connect failed in another way.
+    ConnectFailed,
+    /// The peer reset the connection.
+    Reset,
+    /// The peer closed the connection before the answer was whole.
+    ClosedEarly,
+    /// The answer is not HTTP/1.1 as the standard has it.
+    Protocol,
+    /// The answer was not whole within the timeout.
+    RequestTimeout,
+    /// The answer's status is not one that was expected.
+    UnexpectedStatus,
+    /// The answer's body is not the one that was expected.
+    BodyMismatch,
+    /// TLS failed: the handshake did not come about, or what followed could not be read.
+    Tls,
+    /// Its connection was given up, because an earlier request of the pipeline had timed out.
+    Abandoned,
+}
+
+impl ErrorKind {
+    /// All kinds, in the order of their discriminants.
+    pub const ALL: [ErrorKind; 12] = [
+        ErrorKind::ConnectRefused,
+        ErrorKind::ConnectTimeout,
+        ErrorKind::NoPorts,
+        ErrorKind::ConnectFailed,
+        ErrorKind::Reset,
+        ErrorKind::ClosedEarly,
+        ErrorKind::Protocol,
+        ErrorKind::RequestTimeout,
+        ErrorKind::UnexpectedStatus,
+        ErrorKind::BodyMismatch,
+        ErrorKind::Tls,
+        ErrorKind::Abandoned,
+    ];
+
+    /// Whether a request that failed so was never sent, for want of a connection. (With TLS 1.3 a
+    /// server that refuses the client's certificate says so only after the request was sent.)
+    pub fn is_before_sending(self) -> bool {
+        use ErrorKind::{ConnectFailed, ConnectRefused, ConnectTimeout, NoPorts, Tls};
+        matches!(self, ConnectRefused | ConnectTimeout | NoPorts | ConnectFailed | Tls)
+    }
+
+    /// The kind's name in JSON and on screens.
+    pub fn name(self) -> &'static str {
+        match self {
+            ErrorKind::ConnectRefused => "connect_refused",
+            ErrorKind::ConnectTimeout => "connect_timeout",
+            ErrorKind::NoPorts => "no_ports",
+            ErrorKind::ConnectFailed => "connect_failed",
+            ErrorKind::Reset => "reset",
+            ErrorKind::ClosedEarly => "closed_early",
+            ErrorKind::Protocol => "protocol",
+            ErrorKind::RequestTimeout => "request_timeout",
+            ErrorKind::UnexpectedStatus => "unexpected_status",
+            ErrorKind::BodyMismatch => "body_mismatch",
+            ErrorKind::Tls => "tls",
+            ErrorKind::Abandoned => "abandoned",
+        }
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How often a kind of failure happened, and what the first one said.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ErrorTally {
+    /// Requests that failed so.
+    pub count: u64,
+    /// The first one's message, at most 200 bytes.
+    pub first: String,
+}
+
+/// One request that was completed or failed within the window. 40 bytes, so
+/// that five million take 200 MB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    /// When it was due, CLOCK_MONOTONIC.
+    pub intended_ns: u64,
+    /// Intended to last byte; of a failed request, to its failure.
+    pub response_ns: u64,
+    /// Intended to the answer's first byte, 0 where none came. In
+    /// microseconds, so that it has room for 71 minutes, beyond which it stays.
+    pub first_byte_us: u32,
+    /// The connect that it waited for, else 0; of a failed connect, its length. As `first_byte_us`.
+    pub connect_wait_us: u32,
+    /// Bytes read for it, the head included; 4 GiB at most.
+    pub read_bytes: u32,
+    /// The answer's status, 0 where no answer was whole.
+    pub status: u16,
+    /// Why it failed; `None`: it was completed.
+    pub failure: Option<ErrorKind>,
+    /// The worker that sent it, from 0.
+    pub worker: u8,
+    /// Which request of the plan's list it is; 0 without one.
+    pub request: u32,
+}
+
+const _: () = assert!(size_of::<Sample>() == 40, "the bound of samples is stated in bytes");
+
+impl Sample {
+    /// When it was resolved, CLOCK_MONOTONIC.
+    pub fn end_ns(&self) -> u64 {
+        self.intended_ns.saturating_add(self.response_ns)
+    }
+}
+
+/// The name of the row that requests beyond the most that have figures of their own share. No request is called so: a path begins with `/`.
+pub const OTHERS: &str = "other requests";
+
+/// The figures of one request of a list, over all lines that say it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RequestFigures {
+    /// `GET /a`, or [`OTHERS`].
+    pub request: String,
+    /// Lines of the list that are counted here.
+    pub lines: u64,
+    /// Written over the whole run, warm-up included.
+    pub run_sent: u64,
+    /// Answered rightly within the window.
+    pub completed: u64,
+    /// Failed within the window.
+    pub failed: u64,
+    /// Unresolved when the window closed: on a connection, or never sent.
+    pub waiting: u64,
+    /// Bytes read in the window for it.
+    pub read_bytes: u64,
+    /// Answers in the window by status.
+    pub status: BTreeMap<u16, u64>,
+    /// Failed requests of the window by kind.
+    pub errors: BTreeMap<ErrorKind, u64>,
+    /// Intended instant to last byte.
+    pub response: SparseCensored,
+    /// Sent to last byte.
+    pub service: SparseCensored,
+}
+
+/// [`Censored`](crate::measurement::Censored) durations, in the form that takes little memory.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SparseCensored {
+    /// Completed requests.
+    pub completed: SparseDurations,
+    /// Requests that failed: how long they had taken when they did.
+    pub failed: SparseDurations,
+    /// Requests unresolved when the window closed: their wait so far.
+    pub waiting: SparseDurations,
+}
+
+/// What ends a wait in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Waits {
+    /// `epoll_pwait2`, which takes nanoseconds.
+    #[default]
+    Pwait2,
+    /// A timer among what is waited for (timerfd), where the kernel has no
+    /// `epoll_pwait2` or refuses it. It costs a system call more a wait.
+    Timerfd,
+}
+
+impl Waits {
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Waits::Pwait2 => "epoll_pwait2",
+            Waits::Timerfd => "timerfd",
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! The options of a load as somebody wrote them: flags of a command line, or keys of an experiment's `[load]` and
+//! `[[plan]]`. One list for both; `meaning` is the one place that makes a plan of them.
+
+mod meaning;
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::de::Deserializer;
+use serde::ser::{SerializeMap, Serializer};
+use serde::{Deserialize, Serialize};
+
+pub(crate) use self::meaning::default_warmup;
+use crate::plan::{Arrivals, PlanError};
+#[cfg(feature = "flags")]
+use crate::units::count;
+use crate::units::{DurationValue, OneOrMany, RateValue, parse_stages};
+
+/// Connections of a closed loop unless said otherwise.
+pub const CONNECTIONS_CLOSED: u32 = 50;
+/// Connections at a rate unless said otherwise: so many that the server, and not their number, is the limit.
+pub const CONNECTIONS_AT_A_RATE: u32 = 100;
+/// The window unless something else ends the load.
+pub const DURATION: Duration = Duration::from_secs(10);
+/// How long a request or a connect may take unless said otherwise.
+pub const TIMEOUT: Duration = Duration::from_secs(10);
+/// The seed unless one is given.
+pub const SEED: u64 = 1;
+
+/// The options of a load. What was not given is `None`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "flags", derive(clap::Args))]
+#[serde(default, deny_unknown_fields)]
+pub struct LoadOptions {
+    /// Worker threads [default: 1]
+    #[cfg_attr(feature = "flags", arg(short, long, value_name = "N", value_parser = count::<u32>))]
+    pub threads: Option<u32>,
+    /// Connections [default: 50, with -R 100]
+    #[cfg_attr(feature = "flags", arg(short, long, value_name = "N", value_parser = one::<u32>))]
+    pub connections: Option<OneOrMany<u32>>,
+    /// The window's length, `30s`, `1m30s`; a bare number is seconds [default: 10s unless -n is given]
+    #[cfg_attr(feature = "flags", arg(short, long, value_name = "TIME"))]
+    pub duration: Option<DurationValue>,
+    /// Stop after N requests, warm-up included
+    #[cfg_attr(feature = "flags", arg(short = 'n', long, value_name = "N", value_parser = count::<u64>))]
+    pub requests: Option<u64>,
+    /// Requests per second, `2000`, `20k`, sent on schedule however slowly the server responds (open loop);
+    /// without it each connection sends its next request when the last response came (closed loop)
+    #[cfg_attr(feature = "flags", arg(short = 'R', long, value_name = "RATE"))]
+    pub rate: Option<OneOrMany<RateValue>>,
+    /// A header, 'Name: value' (repeatable); `@env:NAME` as its value is read from the environment
+    #[cfg_attr(feature = "flags", arg(short = 'H', long = "header", value_name = "HEADER"))]
+    #[serde(with = "header_table")]
+    pub headers: Option<Vec<Header>>,
+    /// The request's method [default: GET, with -b POST]
+    #[cfg_attr(feature = "flags", arg(short, long, value_name = "METHOD"))]
+    pub method: Option<String>,
+    /// The request's body, as text or from a file
+    #[cfg_attr(feature = "flags", arg(short, long, value_name = "TEXT|@FILE"))]
+    pub body: Option<String>,
+    /// A request or a connect that takes longer fails [default: 10s]
+    #[cfg_attr(feature = "flags", arg(long, short_alias = 'T', value_name = "TIME"))]
+    pub timeout: Option<DurationValue>,
+    /// Traffic before the window that is not counted [default: a tenth of -d, at most 3s; none with -n alone]
+    #[cfg_attr(feature = "flags", arg(long, value_name = "TIME"))]
+    pub warmup: Option<DurationValue>,
+    /// A new connection for every request
+    #[cfg_attr(feature = "flags", arg(long = "no-keepalive", num_args = 0, default_missing_value = "false"))]
+    pub keepalive: Option<bool>,
+    /// The one status that counts as success [default: any 2xx or 3xx]
+    #[cfg_attr(feature = "flags", arg(long, value_name = "STATUS"))]
+    pub expect_status: Option<u16>,
+    /// The body that every response must have: as text, from a file, or by its hash
+    #[cfg_attr(feature = "flags", arg(long, value_name = "TEXT|@FILE|sha256:HEX"))]
+    pub expect_body: Option<String>,
+    /// When requests of -R are due: `constant`, or `poisson` from the seed [default: constant]
+    #[cfg_attr(feature = "flags", arg(long, value_name = "KIND"))]
+    pub arrivals: Option<String>,
+    /// The seed of everything random, recorded [default: 1, or the experiment's]
+    #[cfg_attr(feature = "flags", arg(long, value_name = "N"))]
+    pub seed: Option<u64>,
+    /// Requests that a connection carries at once (HTTP pipelining) [default: 1]
+    #[cfg_attr(feature = "flags", arg(short, long, value_name = "N", value_parser = count::<u32>))]
+    pub pipeline: Option<u32>,
+    /// A linear ramp from the stage before (0 at first): `30s:20k/s` to a rate, `60s:5000c` to
+    /// connections in a closed loop; `0s:…` jumps (repeatable, in order; they end the load)
+    #[cfg_attr(feature = "flags", arg(long = "stage", value_name = "TIME:LEVEL"))]
+    pub stages: Option<Vec<String>>,
+    /// Connect from these local addresses in turn, `127.0.0.2,127.0.0.3` or `127.0.0.2-127.0.0.9`
+    #[cfg_attr(feature = "flags", arg(long, value_name = "ADDRESSES"))]
+    pub source: Option<String>,
+    /// Connect to this Unix socket; the URL still gives the path and the Host header
+    #[cfg_attr(feature = "flags", arg(long, value_name = "PATH"))]
+    pub unix: Option<String>,
+    /// Busy-wait before each scheduled send: within a microsecond of its instant, at the cost of a core
+    #[cfg_attr(feature = "flags", arg(long, num_args = 0, default_missing_value = "true"))]
+    pub spin: Option<bool>,
+    /// Timestamp responses when they are read, not by the kernel: cheaper, and the client's own delay counts too
+    #[cfg_attr(feature = "flags", arg(long, num_args = 0, default_missing_value = "true"))]
+    pub user_clock: Option<bool>,
+    /// Several requests in turn, a URL, METHOD URL or path a line; `-` is standard input. The URL
+    /// before it gives only the server, and may be left out where lines name it
+    #[cfg_attr(feature = "flags", arg(long, value_name = "FILE|-"))]
+    pub targets: Option<String>,
+    /// The lines of --targets in another order each round, drawn from the seed
+    #[cfg_attr(feature = "flags", arg(long, num_args = 0, default_missing_value = "true"))]
+    pub shuffle: Option<bool>,
+    /// Trusted CA certificates for an https:// server, PEM, instead of the system's
+    #[cfg_attr(feature = "flags", arg(long, value_name = "FILE"))]
+    pub cacert: Option<String>,
+    /// The client's certificate for an https:// server, PEM, with those that lead to its issuer
+    #[cfg_attr(feature = "flags", arg(long, value_name = "FILE"))]
+    pub cert: Option<String>,
+    /// The key of --cert, PEM [default: the file of --cert]
+    #[cfg_attr(feature = "flags", arg(long, value_name = "FILE"))]
+    pub key: Option<String>,
+    /// Skip certificate verification of an https:// server
+    #[cfg_attr(feature = "flags", arg(short = 'k', long, num_args = 0, default_missing_value = "true"))]
+    pub insecure: Option<bool>,
+    /// Whether a new https:// connection may resume an earlier one's session [default: on]
+    #[cfg_attr(feature = "flags", arg(long, value_name = "on|off"))]
+    pub tls_resumption: Option<String>,
+    /// Accepted for wrk's sake: percentiles are always shown
+    #[cfg_attr(feature = "flags", arg(short = 'L', long, hide = true))]
+    #[serde(skip)]
+    pub latency: bool,
+    /// Of a plan in a file: its name.
+    #[cfg_attr(feature = "flags", arg(skip))]
+    pub name: Option<String>,
+    /// Of a plan in a file: the thresholds to keep while its highest sustainable rate is searched for, `p99<50ms`;
+    /// `default` for no more than that the backlog does not grow.
+    #[cfg_attr(feature = "flags", arg(skip))]
+    pub capacity: Option<String>,
+    /// Of a plan in a file: whose capacity a rate in percent is a share of, `amphp:opcache knee`.
+    #[cfg_attr(feature = "flags", arg(skip))]
+    pub of: Option<String>,
+}
+
+#[cfg(feature = "flags")]
+fn one<N: TryFrom<u64>>(text: &str) -> Result<OneOrMany<N>, String> {
+    count(text).map(OneOrMany::One)
+}
+
+/// A header as it is written: `Name: value`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Header {
+    /// Its name.
+    pub name: String,
+    /// Its value, or `@env:NAME` for what the environment holds; `None` where no colon was written.
+    pub value: Option<String>,
+}
+
+impl FromStr for Header {
+    /// None: a parser of flags would repeat what is wrong, which may be a secret. [`LoadOptions::plan`] refuses it.
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Header, Infallible> {
+        let (name, value) = match text.split_once(':') {
+            Some((name, value)) => (name, Some(value.trim().to_owned())),
+            None => (text, None),
+        };
+        Ok(Header { name: name.trim().to_owned(), value })
+    }
+}
+
+impl Header {
+    fn pair(&self) -> Result<(String, String), PlanError> {
+        let Some(value) = &self.value else {
+            // Its first word only: what follows may be a secret.
+            let first = self.name.split_whitespace().next().unwrap_or_default();
+            return Err(PlanError(format!("-H {first:?} … has no colon: write -H 'Name: value'.")));
+        };
+        Ok((self.name.clone(), value.clone()))
+    }
+}
+
+/// Headers as a table of a file: names to values.
+mod header_table {
+    use super::{BTreeMap, Deserialize, Deserializer, Header, SerializeMap, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(given: &Option<Vec<Header>>, to: S) -> Result<S::Ok, S::Error> {
+        let Some(headers) = given else { return to.serialize_none() };
+        let mut map = to.serialize_map(Some(headers.len()))?;
+        for header in headers {
+            map.serialize_entry(&header.name, &header.value)?;
+        }
+        map.end()
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<Header>>, D::Error> {
+        let table = Option::<BTreeMap<String, String>>::deserialize(from)?;
+        Ok(table.map(|table| {
+            table.into_iter().map(|(name, value)| Header { name, value: Some(value) }).collect()
+        }))
+    }
+}
+
+/// Reads a file that an option names, at most so many bytes: the option, the path, the limit. `-` is standard input.
+/// The error is the end of a sentence.
+pub type ReadFile<'a> = &'a dyn Fn(&str, u64) -> Result<Vec<u8>, String>;
+
+impl LoadOptions {
+    /// The names of the options that were given: keys of a file, and what flags are called in the code.
+    pub fn given(&self) -> Vec<String> {
+        self.table().keys().cloned().collect()
+    }
+
+    fn table(&self) -> serde_json::Map<String, serde_json::Value> {
+        let serde_json::Value::Object(mut table) = serde_json::to_value(self).unwrap_or_default() else {
+            return serde_json::Map::new();
+        };
+        table.retain(|_, value| !value.is_null());
+        table
+    }
+
+    /// The same without one of them.
+    #[must_use]
+    pub fn without(&self, option: &str) -> LoadOptions {
+        let mut table = self.table();
+        table.remove(option);
+        LoadOptions::of_table(table).unwrap_or_else(|| self.clone())
+    }
+
+    fn of_table(table: serde_json::Map<String, serde_json::Value>) -> Option<LoadOptions> {
+        serde_json::from_value(serde_json::Value::Object(table)).ok()
+    }
+
+    /// These options, and those of `defaults` for what is not given here and not contradicted by what is: stages say
+    /// themselves how much and how long, and a rate replaces stages.
+    #[must_use]
+    pub fn or(&self, defaults: &LoadOptions) -> LoadOptions {
+        let (own, mut merged) = (self.table(), defaults.table());
+        let replaced: &[&str] = match self {
+            LoadOptions { stages: Some(stages), .. }
+                if matches!(parse_stages(stages), Ok(Arrivals::ConnectionStages(_))) =>
+            {
+                &["rate", "arrivals", "duration", "warmup", "requests", "connections"]
+            }
+            LoadOptions { stages: Some(_), .. } => &["rate", "arrivals", "duration", "warmup", "requests"],
+            LoadOptions { rate: Some(_), .. } => &["stages"],
+            LoadOptions { requests: Some(_), duration: None, .. } => &["duration"],
+            _ => &[],
+        };
+        for name in replaced {
+            merged.remove(*name);
+        }
+        merged.extend(own);
+        LoadOptions::of_table(merged).unwrap_or_else(|| self.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests;

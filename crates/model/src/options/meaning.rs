@@ -1,0 +1,344 @@
+//! What options mean: defaults, files, and what does not go together.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::{
+    CONNECTIONS_AT_A_RATE, CONNECTIONS_CLOSED, DURATION, Header, LoadOptions, ReadFile, SEED, TIMEOUT,
+};
+use crate::list::{Order, TargetList};
+use crate::plan::{Arrivals, Expect, Plan, PlanError, Stop};
+use crate::target::Target;
+use crate::tls::{Identity, IdentityError, PemError, Roots, Tls, Verify};
+use crate::units::{OneOrMany, RateValue, most_connections, parse_stages};
+
+/// The longest warm-up by default.
+const WARMUP_MAX: Duration = Duration::from_secs(3);
+/// Each has tens of thousands of ports.
+const SOURCES_MAX: usize = 1024;
+/// The largest body that is read from a file, for a request or to compare with; the largest list, too.
+const FILE_MAX_BYTES: u64 = 256 << 20;
+/// The largest PEM file that is read. A system's whole trust is a quarter of a megabyte.
+const PEM_MAX_BYTES: u64 = 16 << 20;
+/// What `--expect-body` says before a hash.
+const SHA256: &str = "sha256:";
+
+impl LoadOptions {
+    /// The plan that these options mean for this target, checked. Without a target it is the server that the list of
+    /// `targets` names.
+    ///
+    /// # Errors
+    /// A sentence that names the option, what is wrong with it and what to write instead.
+    pub fn plan(&self, target: Option<Target>, read: ReadFile<'_>) -> Result<Plan, PlanError> {
+        // Every option by name, so that a new one is not forgotten here.
+        let LoadOptions {
+            threads,
+            connections,
+            duration,
+            requests,
+            rate: _,
+            headers,
+            method: _,
+            body,
+            timeout,
+            warmup,
+            keepalive,
+            expect_status,
+            expect_body,
+            arrivals: _,
+            seed,
+            pipeline,
+            stages: _,
+            source,
+            unix,
+            spin,
+            user_clock,
+            targets: _,
+            shuffle: _,
+            cacert: _,
+            cert: _,
+            key: _,
+            insecure: _,
+            tls_resumption: _,
+            latency: _,
+            name: _,
+            capacity: _,
+            of: _,
+        } = self;
+        let arrivals = self.arrivals()?;
+        let (stop, warmup) = ending(&arrivals, duration.map(|d| d.0), *requests, warmup.map(|w| w.0));
+        let (target, list) = self.list(target, read)?;
+        let connections = match (single(connections.as_ref(), "-c")?, &arrivals) {
+            (_, staged @ Arrivals::ConnectionStages(_)) => most_connections(staged),
+            (Some(given), _) => given,
+            (None, open) if open.are_open() => CONNECTIONS_AT_A_RATE,
+            (None, _) => CONNECTIONS_CLOSED,
+        };
+        let (expected, sha256) = expected_body(expect_body.as_deref(), read)?;
+        let plan = Plan {
+            tls: self.tls(&target, read)?,
+            target,
+            method: self.method().to_owned(),
+            headers: headers.iter().flatten().map(Header::pair).collect::<Result<_, _>>()?,
+            body: body.as_deref().map(|text| text_or_file("-b", text, read)).transpose()?.unwrap_or_default(),
+            connections,
+            threads: threads.unwrap_or(1),
+            arrivals,
+            stop,
+            warmup,
+            timeout: timeout.map_or(TIMEOUT, |t| t.0),
+            keepalive: keepalive.unwrap_or(true),
+            expect: Expect { status: *expect_status, body: expected, sha256 },
+            cpus: Vec::new(),
+            seed: seed.unwrap_or(SEED),
+            pipeline: pipeline.unwrap_or(1),
+            spin: spin.unwrap_or(false),
+            user_clock: user_clock.unwrap_or(false),
+            samples_max: 0,
+            sources: source.as_deref().map_or(Ok(Vec::new()), sources)?,
+            unix: unix.as_ref().map(PathBuf::from),
+            list,
+        };
+        plan.check()?;
+        Ok(plan)
+    }
+
+    /// The method of requests that name none themselves.
+    fn method(&self) -> &str {
+        let by_body = if self.body.is_some() { "POST" } else { "GET" };
+        self.method.as_deref().unwrap_or(by_body)
+    }
+
+    fn arrivals(&self) -> Result<Arrivals, PlanError> {
+        let wrong = |sentence: String| Err(PlanError(sentence));
+        if let Some(stages) = &self.stages {
+            let beside = [
+                ("-R", self.rate.is_some()),
+                ("-d", self.duration.is_some()),
+                ("--arrivals", self.arrivals.is_some()),
+            ];
+            if let Some((flag, _)) = beside.iter().find(|(_, given)| *given) {
+                return wrong(format!(
+                    "{flag} does not go with --stage: the stages say how long and how much."
+                ));
+            }
+            let arrivals = parse_stages(stages).map_err(|why| PlanError(why.0))?;
+            if matches!(arrivals, Arrivals::ConnectionStages(_)) && self.connections.is_some() {
+                return wrong(
+                    "-c does not go with stages of connections: the stages say how many.".to_owned(),
+                );
+            }
+            return Ok(arrivals);
+        }
+        let rate = match single(self.rate.as_ref(), "-R")? {
+            None => None,
+            Some(RateValue::PerS(rate)) => Some(rate),
+            Some(RateValue::Share(_)) => {
+                return wrong(
+                    "A rate in percent is a share of what a search finds: write requests per second, 5k."
+                        .to_owned(),
+                );
+            }
+        };
+        match (self.arrivals.as_deref(), rate) {
+            (None | Some("closed"), None) => Ok(Arrivals::Closed),
+            (None | Some("constant"), Some(rate)) => Ok(Arrivals::Constant(rate)),
+            (Some("poisson"), Some(rate)) => Ok(Arrivals::Poisson(rate)),
+            (Some(kind @ ("constant" | "poisson")), None) => {
+                wrong(format!("{kind} arrivals need a rate: give -R, in a file rate = …"))
+            }
+            (Some(other), _) => {
+                wrong(format!("{other:?} is no kind of arrivals: write constant or poisson."))
+            }
+        }
+    }
+
+    /// The server, and the list of requests where one is asked for.
+    fn list(
+        &self,
+        target: Option<Target>,
+        read: ReadFile<'_>,
+    ) -> Result<(Target, Option<TargetList>), PlanError> {
+        let Some(path) = self.targets.as_deref() else {
+            if self.shuffle == Some(true) {
+                return Err(PlanError(
+                    "--shuffle is for the lines of a list: give --targets FILE with it.".to_owned(),
+                ));
+            }
+            let missing = || PlanError("Nothing says which server is loaded: give its URL.".to_owned());
+            return Ok((target.ok_or_else(missing)?, None));
+        };
+        if let Some(url) = target.as_ref().filter(|url| url.path != "/") {
+            let server = Target { path: String::new(), ..url.clone() }.display_url();
+            return Err(PlanError(format!(
+                "With --targets the URL says only which server, and the list says what is asked of it: write {server}."
+            )));
+        }
+        let order = if self.shuffle == Some(true) { Order::Shuffled } else { Order::InTurn };
+        let text = file("--targets", path, FILE_MAX_BYTES, read)?;
+        let name = if path == "-" { "standard input" } else { path };
+        let (server, list) =
+            TargetList::parse(&text, target.as_ref(), self.method(), order).map_err(|e| {
+                let colon = if e.line.is_some() { "," } else { ":" };
+                PlanError(format!("--targets {name}{colon} {e}"))
+            })?;
+        Ok((server, Some(list)))
+    }
+
+    fn tls(&self, target: &Target, read: ReadFile<'_>) -> Result<Tls, PlanError> {
+        let wrong = |sentence: String| Err(PlanError(sentence));
+        let insecure = self.insecure == Some(true);
+        if self.key.is_some() && self.cert.is_none() {
+            return wrong("--key is the key of a certificate: give --cert FILE with it.".to_owned());
+        }
+        let given = [
+            ("-k", insecure),
+            ("--cacert", self.cacert.is_some()),
+            ("--cert", self.cert.is_some()),
+            ("--key", self.key.is_some()),
+            ("--tls-resumption", self.tls_resumption.is_some()),
+        ];
+        if let Some((flag, _)) = given.iter().find(|(_, given)| *given && !target.tls) {
+            let ab = if *flag == "-k" { " (ab's -k, keep-alive, is the default here.)" } else { "" };
+            return wrong(format!(
+                "{flag} is for https:// targets, and none is loaded here: leave it out.{ab}"
+            ));
+        }
+        let unusable = |flag: &str, path: &str, why: &PemError| {
+            PlanError(format!("{flag} {path} cannot be used: {why}."))
+        };
+        let verify = match &self.cacert {
+            Some(_) if insecure => {
+                return wrong(
+                    "-k checks no certificate and --cacert says which to trust: give one of them.".to_owned(),
+                );
+            }
+            _ if insecure => Verify::Nothing,
+            None => Verify::System,
+            Some(path) => {
+                let roots = Roots::from_pem(&file("--cacert", path, PEM_MAX_BYTES, read)?);
+                Verify::Roots(roots.map_err(|why| unusable("--cacert", path, &why))?)
+            }
+        };
+        let identity = match &self.cert {
+            None => None,
+            Some(cert) => {
+                let (key_flag, key) = self.key.as_ref().map_or(("--cert", cert), |key| ("--key", key));
+                let pem = |flag, path: &str| file(flag, path, PEM_MAX_BYTES, read);
+                let identity = Identity::from_pem(&pem("--cert", cert)?, &pem(key_flag, key)?);
+                Some(identity.map_err(|wrong| match wrong {
+                    IdentityError::Chain(why) => unusable("--cert", cert, &why),
+                    IdentityError::Key(why) => unusable(key_flag, key, &why),
+                })?)
+            }
+        };
+        let resumption = match self.tls_resumption.as_deref() {
+            None | Some("on") => true,
+            Some("off") => false,
+            Some(other) => return wrong(format!("--tls-resumption {other:?}: write on or off.")),
+        };
+        Ok(Tls { verify, identity, resumption })
+    }
+}
+
+/// The one value of an option that may be a list in an experiment.
+fn single<T: Copy>(given: Option<&OneOrMany<T>>, flag: &str) -> Result<Option<T>, PlanError> {
+    match given {
+        None => Ok(None),
+        Some(OneOrMany::One(value)) => Ok(Some(*value)),
+        Some(OneOrMany::Many(_)) => {
+            Err(PlanError(format!("{flag} takes one value here: a list is a sweep, for experiments.")))
+        }
+    }
+}
+
+/// When a load ends, and its warm-up.
+fn ending(
+    arrivals: &Arrivals,
+    duration: Option<Duration>,
+    requests: Option<u64>,
+    warmup: Option<Duration>,
+) -> (Stop, Duration) {
+    if let Some(stages) = arrivals.stages() {
+        let length: Duration = stages.iter().fold(Duration::ZERO, |sum, s| sum.saturating_add(s.duration));
+        let warmup = warmup.unwrap_or_default();
+        return (Stop { duration: Some(length.saturating_sub(warmup)), requests }, warmup);
+    }
+    let duration = duration.or((requests.is_none()).then_some(DURATION));
+    let warmup = warmup.or(duration.map(default_warmup)).unwrap_or_default();
+    (Stop { duration, requests }, warmup)
+}
+
+/// The warm-up where none is given: a tenth of the window, at most 3 s.
+pub(crate) fn default_warmup(duration: Duration) -> Duration {
+    (duration / 10).min(WARMUP_MAX)
+}
+
+/// A file's bytes, or a sentence.
+fn file(flag: &str, path: &str, most: u64, read: ReadFile<'_>) -> Result<Vec<u8>, PlanError> {
+    let refused = |why: String| PlanError(format!("{flag} {path} could not be read: {why}."));
+    let bytes = read(path, most + 1).map_err(refused)?;
+    if bytes.len() as u64 > most {
+        return Err(refused(format!("it is larger than {} MiB", most >> 20)));
+    }
+    Ok(bytes)
+}
+
+/// `TEXT`, or `@FILE`'s bytes.
+fn text_or_file(flag: &str, text: &str, read: ReadFile<'_>) -> Result<Vec<u8>, PlanError> {
+    match text.strip_prefix('@') {
+        None => Ok(text.as_bytes().to_vec()),
+        Some(path) => file(flag, path, FILE_MAX_BYTES, read),
+    }
+}
+
+type Expected = (Option<Vec<u8>>, Option<[u8; 32]>);
+
+/// The body that is expected, or its hash.
+fn expected_body(text: Option<&str>, read: ReadFile<'_>) -> Result<Expected, PlanError> {
+    let Some(text) = text else { return Ok((None, None)) };
+    let Some(hex) = text.strip_prefix(SHA256) else {
+        return Ok((Some(text_or_file("--expect-body", text, read)?), None));
+    };
+    let digits: Vec<u8> = hex.chars().map_while(|c| c.to_digit(16)).map(|digit| digit as u8).collect();
+    if digits.len() != 64 || hex.len() != 64 {
+        return Err(PlanError(format!(
+            "--expect-body {SHA256}{hex:?} is no SHA-256, which has 64 hexadecimal digits: write what \
+             `curl -s URL | sha256sum` prints. A body that begins so is given as @FILE."
+        )));
+    }
+    let mut hash = [0; 32];
+    for (byte, pair) in hash.iter_mut().zip(digits.chunks(2)) {
+        *byte = pair[0] << 4 | pair[1];
+    }
+    Ok((None, Some(hash)))
+}
+
+/// Addresses, and ranges of IPv4 addresses, separated by commas.
+pub(super) fn sources(text: &str) -> Result<Vec<IpAddr>, PlanError> {
+    let wrong = |part: &str| {
+        PlanError(format!(
+            "--source {part:?} is neither an address nor a range: write 127.0.0.2 or 127.0.0.2-127.0.0.9."
+        ))
+    };
+    let mut all = Vec::new();
+    for part in text.split(',').map(str::trim) {
+        match part.split_once('-') {
+            None => all.push(part.parse().map_err(|_| wrong(part))?),
+            Some((first, last)) => {
+                let number =
+                    |text: &str| text.trim().parse::<Ipv4Addr>().map(u32::from).map_err(|_| wrong(part));
+                let range = number(first)?..=number(last)?;
+                if range.is_empty() {
+                    return Err(wrong(part));
+                }
+                all.extend(range.take(SOURCES_MAX + 1).map(|address| IpAddr::from(Ipv4Addr::from(address))));
+            }
+        }
+        if all.len() > SOURCES_MAX {
+            return Err(PlanError(format!("--source: give at most {SOURCES_MAX} addresses.")));
+        }
+    }
+    Ok(all)
+}

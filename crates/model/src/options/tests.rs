@@ -1,0 +1,161 @@
+use super::meaning::sources;
+use super::*;
+use crate::plan::Plan;
+use crate::target::Target;
+use crate::tls::{Tls, Verify};
+
+fn no_files(_: &str, _: u64) -> Result<Vec<u8>, String> {
+    Err("there are no files here".to_owned())
+}
+
+fn target(url: &str) -> Option<Target> {
+    Some(Target::parse(url).unwrap())
+}
+
+fn plan(options: &LoadOptions) -> Plan {
+    options.plan(target("http://h/"), &no_files).unwrap()
+}
+
+fn refused(options: &LoadOptions) -> String {
+    options.plan(target("http://h/"), &no_files).unwrap_err().0
+}
+
+fn duration(text: &str) -> Option<DurationValue> {
+    Some(text.parse().unwrap())
+}
+
+fn rate(text: &str) -> Option<OneOrMany<RateValue>> {
+    Some(text.parse().unwrap())
+}
+
+#[test]
+fn defaults_are_those_of_the_documentation() {
+    let p = plan(&LoadOptions::default());
+    assert_eq!((p.connections, p.threads, p.stop.duration, p.stop.requests), (50, 1, Some(DURATION), None));
+    assert_eq!((p.warmup, p.method.as_str(), p.keepalive), (Duration::from_secs(1), "GET", true));
+
+    let open = plan(&LoadOptions { rate: rate("20k"), duration: duration("60"), ..Default::default() });
+    assert_eq!((open.connections, open.warmup), (100, Duration::from_secs(3)));
+    assert!(matches!(open.arrivals, Arrivals::Constant(rate) if rate.as_per_s() == 20_000.0));
+
+    let counted = plan(&LoadOptions { requests: Some(10), ..Default::default() });
+    assert_eq!((counted.stop.duration, counted.warmup), (None, Duration::ZERO));
+
+    let posted = plan(&LoadOptions { body: Some("x".to_owned()), ..Default::default() });
+    assert_eq!((posted.method.as_str(), posted.body.as_slice()), ("POST", b"x".as_slice()));
+}
+
+#[test]
+fn the_default_plan_of_the_engine_has_the_same_defaults() {
+    assert_eq!(plan(&LoadOptions::default()), Plan::closed(Target::parse("http://h/").unwrap()));
+}
+
+#[test]
+fn sources_are_addresses_and_ranges() {
+    let said = |text| sources(text).map(|all| all.iter().map(ToString::to_string).collect::<Vec<_>>());
+    assert_eq!(said("127.0.0.2-127.0.0.4, ::1").unwrap(), ["127.0.0.2", "127.0.0.3", "127.0.0.4", "::1"]);
+    for wrong in ["", "x", "127.0.0.9-127.0.0.2", "10.0.0.0-10.255.255.255", "1.2.3.4-"] {
+        assert!(sources(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn stages_say_how_long_and_how_much() {
+    let stages = |texts: &[&str]| LoadOptions {
+        stages: Some(texts.iter().map(|text| (*text).to_owned()).collect()),
+        ..Default::default()
+    };
+    let p = plan(&stages(&["60s:5000c", "10m:5000c"]));
+    assert_eq!(
+        (p.connections, p.stop.duration, p.warmup),
+        (5000, Some(Duration::from_secs(660)), Duration::ZERO)
+    );
+    let p = plan(&stages(&["0s:1k/s", "30s:20k/s", "10s:0/s"]));
+    assert_eq!((p.connections, p.arrivals.stages().unwrap()[1].to), (100, 20_000_000_000));
+    for (texts, says) in [
+        (&["30s"][..], "no colon"),
+        (&["30s:500"], "no unit"),
+        (&["30s:-5c"], "whole number"),
+        (&["30s:10c", "30s:10/s"], "some of connections"),
+    ] {
+        let said = refused(&stages(texts));
+        assert!(said.contains(says), "{texts:?}: {said}");
+    }
+    assert!(refused(&LoadOptions { rate: rate("5k"), ..stages(&["1s:10/s"]) }).contains("-R"));
+}
+
+#[test]
+fn an_expected_body_is_text_or_a_hash() {
+    let expecting = |text: &str| LoadOptions { expect_body: Some(text.to_owned()), ..Default::default() };
+    let expect = plan(&expecting("sha256 is a hash")).expect;
+    assert_eq!((expect.body.as_deref(), expect.sha256), (Some(&b"sha256 is a hash"[..]), None));
+    let expect = plan(&expecting(&format!("sha256:0fA1{}", "5c".repeat(30)))).expect;
+    assert_eq!((expect.body, expect.sha256.map(|h| (h[0], h[1], h[31]))), (None, Some((0x0f, 0xa1, 0x5c))));
+    let (no_digits, not_ascii) =
+        (format!("sha256:{}", "g".repeat(64)), format!("sha256:{}ä", "a".repeat(62)));
+    for wrong in ["sha256:", "sha256:12", &no_digits, &not_ascii] {
+        let said = refused(&expecting(wrong));
+        assert!(said.contains("64 hexadecimal"), "{said}");
+    }
+}
+
+#[test]
+fn headers_are_read_or_refused() {
+    assert_eq!("A: b: c".parse(), Ok(Header { name: "A".to_owned(), value: Some("b: c".to_owned()) }));
+    let said =
+        refused(&LoadOptions { headers: Some(vec!["Token s3cret".parse().unwrap()]), ..Default::default() });
+    assert!(said.contains("colon") && !said.contains("s3cret"), "{said}");
+}
+
+#[test]
+fn options_of_tls_need_a_target_that_speaks_it() {
+    let of = |options: &LoadOptions, url: &str| options.plan(target(url), &no_files).map(|plan| plan.tls);
+    let insecure = LoadOptions { insecure: Some(true), ..Default::default() };
+    assert_eq!(of(&insecure, "https://h/").unwrap().verify, Verify::Nothing);
+    assert!(refused(&insecure).contains("ab's -k"));
+    let off = LoadOptions { tls_resumption: Some("off".to_owned()), ..Default::default() };
+    assert!(!of(&off, "https://h/").unwrap().resumption);
+    assert!(refused(&off).contains("--tls-resumption is for https://"));
+    assert_eq!(of(&LoadOptions::default(), "http://h/").unwrap(), Tls::default());
+}
+
+#[test]
+fn files_and_words_that_cannot_be_used_are_named() {
+    let with = |change: fn(&mut LoadOptions), content: &'static [u8]| {
+        let mut options = LoadOptions::default();
+        change(&mut options);
+        let read = |_: &str, most: u64| {
+            Ok(content.iter().copied().cycle().take(most.min(17 << 20) as usize).collect())
+        };
+        options.plan(target("https://h/"), if content.is_empty() { &no_files } else { &read }).unwrap_err().0
+    };
+    let cacert = |o: &mut LoadOptions| o.cacert = Some("ca.pem".to_owned());
+    assert!(with(cacert, b"").contains("--cacert ca.pem could not be read: there are no files"));
+    assert!(with(cacert, b"x").contains("larger than 16 MiB"));
+    assert!(with(|o| o.tls_resumption = Some("maybe".to_owned()), b"").contains("on or off"));
+    assert!(with(|o| o.key = Some("key.pem".to_owned()), b"").contains("--cert"));
+    assert!(
+        with(|o| (o.insecure, o.cacert) = (Some(true), Some("ca.pem".to_owned())), b"")
+            .contains("one of them")
+    );
+}
+
+#[test]
+fn what_a_plan_says_replaces_what_its_defaults_say() {
+    let defaults = LoadOptions {
+        duration: duration("3s"),
+        rate: rate("5k"),
+        connections: Some(OneOrMany::Many(vec![5, 6])),
+        keepalive: Some(false),
+        headers: Some(vec!["A: b".parse().unwrap()]),
+        ..Default::default()
+    };
+    let own = LoadOptions { duration: duration("1m"), ..Default::default() };
+    assert_eq!(own.or(&defaults), LoadOptions { duration: duration("1m"), ..defaults.clone() });
+    let staged = LoadOptions { stages: Some(vec!["1s:5c".to_owned()]), ..Default::default() };
+    let merged = staged.or(&defaults);
+    assert_eq!((merged.rate.clone(), merged.duration, merged.connections.clone()), (None, None, None));
+    assert_eq!((merged.keepalive, merged.headers), (Some(false), defaults.headers));
+    let at_a_rate = LoadOptions { rate: rate("1k"), ..Default::default() };
+    assert_eq!(at_a_rate.or(&staged).stages, None);
+}

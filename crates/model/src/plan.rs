@@ -1,0 +1,345 @@
+//! What defines a load. A [`Plan`] is plain data: it is checked once, here,
+//! and everything after it may rely on it.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::list::TargetList;
+use crate::options;
+use crate::rate::{Rate, Stage};
+use crate::target::Target;
+use crate::tls::Tls;
+
+/// The longest warm-up or duration: a day. Longer runs are a monitoring
+/// tool's work, and an unbounded one would make every buffer unbounded.
+pub const DURATION_MAX: Duration = Duration::from_secs(24 * 3600);
+
+/// The most connections of one plan: far more than any host's files and ports
+/// allow, so that those limits, which can be raised, are the ones that speak.
+pub const CONNECTIONS_MAX: u32 = 1_000_000;
+
+/// The most requests that a connection may carry at once.
+pub const PIPELINE_MAX: u32 = 1024;
+
+/// The most requests that all connections together may carry at once.
+const IN_FLIGHT_MAX: u64 = 10_000_000;
+
+/// The most stages of one plan.
+pub const STAGES_MAX: usize = 1000;
+
+/// The most worker threads of one plan.
+pub const THREADS_MAX: u32 = 256;
+
+/// The most single requests that a plan may keep: 400 MB of them.
+pub const SAMPLES_MAX: u64 = 10_000_000;
+
+/// Everything that defines a load.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// What is loaded.
+    pub target: Target,
+    /// The request's method, a token by RFC 9110.
+    pub method: String,
+    /// Headers beside those Prony writes itself (`Host`, `Content-Length`, `Connection`).
+    pub headers: Vec<(String, String)>,
+    /// The request's body; sent with a `Content-Length` unless empty.
+    pub body: Vec<u8>,
+    /// Connections over all workers, 1 to [`CONNECTIONS_MAX`].
+    pub connections: u32,
+    /// Worker threads, 1 to [`THREADS_MAX`], and no more than connections.
+    pub threads: u32,
+    /// When requests are due.
+    pub arrivals: Arrivals,
+    /// When the load ends.
+    pub stop: Stop,
+    /// Traffic that is sent but not counted, before the window.
+    pub warmup: Duration,
+    /// How long a request may take from its sending to its answer's last
+    /// byte, and how long a connect that it waits for may take.
+    pub timeout: Duration,
+    /// Whether a connection serves more than one request.
+    pub keepalive: bool,
+    /// What an answer must be to count as completed.
+    pub expect: Expect,
+    /// The CPUs that workers are pinned to, in turn; empty: not pinned.
+    pub cpus: Vec<usize>,
+    /// The seed of everything random in the load (recorded; constant arrivals draw nothing from it).
+    pub seed: u64,
+    /// Requests that a connection may carry at once, 1 to [`PIPELINE_MAX`]; over 1 is HTTP pipelining.
+    pub pipeline: u32,
+    /// Whether workers stay awake shortly before a request is due. It takes
+    /// a core, and sends within about a microsecond of the due instant.
+    pub spin: bool,
+    /// Whether arrivals are timed when they are read instead of by the kernel's receive stamps. It saves the client
+    /// a few percent of its CPU, and charges what it is late itself to the server.
+    pub user_clock: bool,
+    /// How many single requests of the window are kept, the first of each worker's;
+    /// 0 for none, at most [`SAMPLES_MAX`]. Every one takes 40 bytes before the clock starts.
+    pub samples_max: u64,
+    /// Local addresses that connections come from, in turn; empty: the kernel's choice.
+    pub sources: Vec<IpAddr>,
+    /// The Unix socket that is connected to instead of the target's host and port.
+    pub unix: Option<PathBuf>,
+    /// How TLS is spoken, where the target's scheme is `https`.
+    pub tls: Tls,
+    /// The requests that are sent, each with `headers` and `body`, instead of `method` on `target`'s path;
+    /// `None`: that one. What server they go to is `target`'s to say.
+    pub list: Option<TargetList>,
+}
+
+/// When requests are due.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Arrivals {
+    /// A connection's next request is due when its last is answered.
+    Closed,
+    /// The k-th request is due at `k / rate`, whatever the server does.
+    Constant(Rate),
+    /// Requests are due as a Poisson process of this rate has them, drawn from the plan's seed.
+    Poisson(Rate),
+    /// The rate changes linearly from stage to stage, from 0 on; levels are
+    /// millionths of requests per second. The load ends with the last stage.
+    RateStages(Vec<Stage>),
+    /// As closed, but the number of connections in use changes linearly from
+    /// stage to stage, from 0 on, as the users of a thread group do. The load ends with the last stage.
+    ConnectionStages(Vec<Stage>),
+}
+
+impl Arrivals {
+    /// Whether requests are due whatever the server does.
+    pub fn are_open(&self) -> bool {
+        matches!(self, Arrivals::Constant(_) | Arrivals::Poisson(_) | Arrivals::RateStages(_))
+    }
+
+    /// The one rate of all the load, if it has one.
+    pub fn rate(&self) -> Option<Rate> {
+        match self {
+            Arrivals::Constant(rate) | Arrivals::Poisson(rate) => Some(*rate),
+            Arrivals::Closed | Arrivals::RateStages(_) | Arrivals::ConnectionStages(_) => None,
+        }
+    }
+
+    /// The stages, of whatever they are.
+    pub fn stages(&self) -> Option<&[Stage]> {
+        match self {
+            Arrivals::RateStages(stages) | Arrivals::ConnectionStages(stages) => Some(stages),
+            Arrivals::Closed | Arrivals::Constant(_) | Arrivals::Poisson(_) => None,
+        }
+    }
+
+    /// The word for them in records and on screens.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Arrivals::Closed => "closed",
+            Arrivals::Constant(_) => "constant",
+            Arrivals::Poisson(_) => "poisson",
+            Arrivals::RateStages(_) | Arrivals::ConnectionStages(_) => "stages",
+        }
+    }
+}
+
+/// When the load ends: whichever comes first of those that are set.
+/// At least one is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stop {
+    /// The length of the window.
+    pub duration: Option<Duration>,
+    /// How many requests are scheduled in all, warm-up included.
+    pub requests: Option<u64>,
+}
+
+/// What an answer must be to count as completed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Expect {
+    /// The one status that is right; `None`: any 2xx or 3xx.
+    pub status: Option<u16>,
+    /// The body that is right, compared as it arrives: byte by byte up to 4 KiB, by a hash beyond; `None`: any.
+    pub body: Option<Vec<u8>>,
+    /// The SHA-256 of the body that is right, in place of the body itself.
+    pub sha256: Option<[u8; 32]>,
+}
+
+impl Expect {
+    /// Whether anything is asked of the body.
+    pub fn checks_body(&self) -> bool {
+        self.body.is_some() || self.sha256.is_some()
+    }
+
+    /// Whether an answer of this status counts as right.
+    pub fn accepts_status(&self, status: u16) -> bool {
+        match self.status {
+            Some(expected) => status == expected,
+            None => (200..400).contains(&status),
+        }
+    }
+}
+
+/// Why a plan cannot be run: a sentence for the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanError(pub String);
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for PlanError {}
+
+impl Plan {
+    /// A closed load with every default (see [`options`]).
+    pub fn closed(target: Target) -> Plan {
+        Plan {
+            target,
+            method: "GET".to_owned(),
+            headers: Vec::new(),
+            body: Vec::new(),
+            connections: options::CONNECTIONS_CLOSED,
+            threads: 1,
+            arrivals: Arrivals::Closed,
+            stop: Stop { duration: Some(options::DURATION), requests: None },
+            warmup: options::default_warmup(options::DURATION),
+            timeout: options::TIMEOUT,
+            keepalive: true,
+            expect: Expect::default(),
+            cpus: Vec::new(),
+            seed: options::SEED,
+            pipeline: 1,
+            spin: false,
+            user_clock: false,
+            samples_max: 0,
+            sources: Vec::new(),
+            unix: None,
+            tls: Tls::default(),
+            list: None,
+        }
+    }
+
+    /// Refuses what cannot be run, in a sentence that says what to change.
+    ///
+    /// # Errors
+    /// The first thing found wrong.
+    pub fn check(&self) -> Result<(), PlanError> {
+        let wrong = |sentence: String| Err(PlanError(sentence));
+        if self.connections == 0 {
+            return wrong("0 connections can carry no request: give -c at least 1.".to_owned());
+        }
+        if self.connections > CONNECTIONS_MAX {
+            return wrong(format!(
+                "{} connections are more than one client can hold: give -c at most {CONNECTIONS_MAX}.",
+                self.connections
+            ));
+        }
+        check_threads(self.threads, self.connections, self.arrivals.are_open())?;
+        self.check_pipeline()?;
+        self.check_stages()?;
+        if self.stop.duration.is_none() && self.stop.requests.is_none() {
+            return wrong("Nothing ends this load: give -d, -n or both.".to_owned());
+        }
+        if let Some(duration) = self.stop.duration {
+            if duration.is_zero() {
+                return wrong("A window of 0 s measures nothing: give -d at least 1ms.".to_owned());
+            }
+            if duration > DURATION_MAX || self.warmup > DURATION_MAX {
+                return wrong("A load may last a day at most: give -d and --warmup up to 24h.".to_owned());
+            }
+        }
+        if self.stop.requests == Some(0) {
+            return wrong("0 requests measure nothing: give -n at least 1.".to_owned());
+        }
+        if self.timeout.is_zero() {
+            return wrong("A timeout of 0 s fails every request: give --timeout at least 1ms.".to_owned());
+        }
+        if self.list.as_ref().is_some_and(|list| list.lines.is_empty()) {
+            return wrong("The list of targets holds no request.".to_owned());
+        }
+        if self.samples_max > SAMPLES_MAX {
+            return wrong(format!(
+                "{} single requests are more than can be kept: ask for {SAMPLES_MAX} at most.",
+                self.samples_max
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_pipeline(&self) -> Result<(), PlanError> {
+        let wrong = |sentence: String| Err(PlanError(sentence));
+        if self.pipeline == 0 || self.pipeline > PIPELINE_MAX {
+            return wrong(format!(
+                "{} requests at once on a connection: give -p between 1 and {PIPELINE_MAX}.",
+                self.pipeline
+            ));
+        }
+        if self.pipeline > 1 && !self.keepalive {
+            return wrong(
+                "A connection that serves one request cannot carry several: give -p or --no-keepalive, not both."
+                    .to_owned(),
+            );
+        }
+        if self.pipeline > 1 && matches!(self.arrivals, Arrivals::ConnectionStages(_)) {
+            return wrong("Stages of connections and -p do not go together: leave one out.".to_owned());
+        }
+        if u64::from(self.connections) * u64::from(self.pipeline) > IN_FLIGHT_MAX {
+            return wrong(format!(
+                "{} connections of {} requests at once are over {IN_FLIGHT_MAX}: give a lower -c or -p.",
+                self.connections, self.pipeline
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_stages(&self) -> Result<(), PlanError> {
+        let wrong = |sentence: String| Err(PlanError(sentence));
+        let Some(stages) = self.arrivals.stages() else { return Ok(()) };
+        let length: Duration = stages.iter().map(|stage| stage.duration.min(DURATION_MAX)).sum();
+        if stages.len() > STAGES_MAX || length > DURATION_MAX {
+            return wrong(format!("Stages may be {STAGES_MAX} and last a day in all, at most."));
+        }
+        let ends = |stage: &Stage| stage.to;
+        if stages.iter().map(ends).max().unwrap_or(0) == 0 {
+            return wrong("Stages that stay at 0 load nothing: give one a rate or connections.".to_owned());
+        }
+        if length.is_zero() {
+            return wrong("Stages that last 0 s in all load nothing: give one a length.".to_owned());
+        }
+        if self.warmup >= length {
+            return wrong(
+                "The warm-up takes all of the stages: give a shorter --warmup, or none.".to_owned(),
+            );
+        }
+        let highest_rate = Rate::MAX_PER_S * 1e6;
+        if matches!(self.arrivals, Arrivals::RateStages(_))
+            && stages.iter().any(|s| s.to as f64 > highest_rate)
+        {
+            return wrong(format!("A stage's rate may be at most {} per second.", Rate::MAX_PER_S));
+        }
+        Ok(())
+    }
+}
+
+/// Whether so many threads can share so many connections. At a rate each
+/// thread takes an equal part of the requests, so that one with much fewer
+/// connections would run out of them before the others: up to an eighth fewer are let pass.
+///
+/// # Errors
+/// A sentence that says what to change.
+pub fn check_threads(threads: u32, connections: u32, at_a_rate: bool) -> Result<(), PlanError> {
+    let wrong = |sentence: String| Err(PlanError(sentence));
+    if threads == 0 || threads > THREADS_MAX {
+        return wrong(format!("{threads} threads: give -t between 1 and {THREADS_MAX}."));
+    }
+    if threads > connections {
+        return wrong(format!(
+            "{threads} threads cannot share {connections} connections: give -t at most {connections}."
+        ));
+    }
+    if at_a_rate && !connections.is_multiple_of(threads) && connections / threads < 8 {
+        return wrong(format!(
+            "{threads} threads cannot share {connections} connections evenly, and at a rate each takes an equal \
+             part of the requests: one would run out of connections before the others. Give -c a multiple of -t; \
+             one thread drives over 100,000 requests per second."
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,263 @@
+//! The effective plan of a trial as it is stored: defaults filled in, secrets out.
+
+use crate::fnv::fnv1a;
+use crate::list::TargetList;
+use crate::plan::{Arrivals, Plan};
+use crate::rate::Stage;
+use crate::tls::ALPN;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a secret is replaced by.
+pub const REDACTED: &str = "[redacted]";
+
+/// A plan, as JSON has it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PlanRecord {
+    /// The URL without userinfo.
+    pub url: String,
+    /// The request's method.
+    pub method: String,
+    /// Headers as given, secrets redacted.
+    pub headers: Vec<(String, String)>,
+    /// The request body's length.
+    pub body_bytes: u64,
+    /// Of the request body's bytes, so that two of one length can be told apart: FNV-1a (64 bits) folded to 32, 8
+    /// hexadecimal digits. `None` without a body, and in records from before it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body_fingerprint: Option<String>,
+    /// Connections over all workers.
+    pub connections: u32,
+    /// Worker threads.
+    pub threads: u32,
+    /// `closed`, `constant`, `poisson` or `stages`.
+    pub arrivals: String,
+    /// Requests per second asked for; `None` in closed arrivals and stages.
+    pub rate_per_s: Option<f64>,
+    /// The window's length; `None` where only a count ends the load.
+    pub duration_ns: Option<u64>,
+    /// Requests scheduled in all; `None` where only a duration ends the load.
+    pub requests: Option<u64>,
+    /// Traffic before the window.
+    pub warmup_ns: u64,
+    /// A request's and a connect's timeout.
+    pub timeout_ns: u64,
+    /// Whether connections serve more than one request.
+    pub keepalive: bool,
+    /// The status expected; `None`: any 2xx or 3xx.
+    pub expect_status: Option<u16>,
+    /// Whether every answer's body is compared.
+    pub expect_body: bool,
+    /// CPUs the workers are pinned to.
+    pub cpus: Vec<usize>,
+    /// The seed.
+    pub seed: u64,
+    /// Requests that a connection may carry at once.
+    pub pipeline: u32,
+    /// Whether workers stay awake before a request is due.
+    pub spin: bool,
+    /// Whether arrivals are timed when they are read, though the kernel would stamp them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub user_clock: bool,
+    /// The stages, where there are any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<StageRecord>,
+    /// Local addresses that connections come from; empty: the kernel's choice.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<String>,
+    /// How TLS is spoken; `None` with an `http://` URL.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsPlanRecord>,
+    /// The list of requests, where there is one; `url` is then the server's, and `method` that of lines without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub targets: Option<TargetsRecord>,
+}
+
+/// A list of requests, as it can be told from another. The requests themselves are the trial's `targets`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TargetsRecord {
+    /// Lines with a request.
+    pub lines: u64,
+    /// Different requests among them.
+    pub requests: u64,
+    /// `in_turn` or `shuffled` (by the seed).
+    pub order: String,
+    /// Of the lines in their order, in hexadecimal: FNV-1a, 64 bits.
+    pub fingerprint: String,
+}
+
+impl From<&TargetList> for TargetsRecord {
+    fn from(list: &TargetList) -> TargetsRecord {
+        TargetsRecord {
+            lines: list.lines.len() as u64,
+            requests: list.requests.len() as u64,
+            order: list.order.name().to_owned(),
+            fingerprint: format!("{:016x}", list.fingerprint()),
+        }
+    }
+}
+
+/// A stage: a linear change from the level before, 0 at first, to its own.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StageRecord {
+    /// How long it takes; 0 is a jump.
+    pub duration_ns: u64,
+    /// Requests per second at its end; `None` in stages of connections.
+    pub to_rate_per_s: Option<f64>,
+    /// Connections at its end; `None` in stages of a rate.
+    pub to_connections: Option<u64>,
+}
+
+/// How TLS is spoken, as JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TlsPlanRecord {
+    /// Against what the server's certificate is checked: `system`, `cacert`, or `none`.
+    pub verify: String,
+    /// Whether sessions are resumed: `on` or `off`.
+    pub resumption: String,
+    /// The protocol offered by ALPN.
+    pub alpn: String,
+    /// Whether the client has a certificate to show.
+    pub client_certificate: bool,
+}
+
+impl PlanRecord {
+    /// The stored form of a plan. Headers named in `redact` (any case), and
+    /// those that carry credentials by custom, lose their values.
+    pub fn of(plan: &Plan, redact: &[String]) -> PlanRecord {
+        PlanRecord {
+            url: plan.target.display_url(),
+            method: plan.method.clone(),
+            headers: plan.headers.iter().map(|(name, value)| redact_header(name, value, redact)).collect(),
+            body_bytes: plan.body.len() as u64,
+            body_fingerprint: (!plan.body.is_empty()).then(|| fingerprint(&plan.body)),
+            connections: plan.connections,
+            threads: plan.threads,
+            arrivals: plan.arrivals.name().to_owned(),
+            rate_per_s: plan.arrivals.rate().map(crate::rate::Rate::as_per_s),
+            duration_ns: plan.stop.duration.map(nanoseconds),
+            requests: plan.stop.requests,
+            warmup_ns: nanoseconds(plan.warmup),
+            timeout_ns: nanoseconds(plan.timeout),
+            keepalive: plan.keepalive,
+            expect_status: plan.expect.status,
+            expect_body: plan.expect.checks_body(),
+            cpus: plan.cpus.clone(),
+            seed: plan.seed,
+            pipeline: plan.pipeline,
+            spin: plan.spin,
+            user_clock: plan.user_clock,
+            stages: stages(&plan.arrivals),
+            sources: plan.sources.iter().map(ToString::to_string).collect(),
+            tls: plan.target.tls.then(|| TlsPlanRecord {
+                verify: plan.tls.verify.name().to_owned(),
+                resumption: if plan.tls.resumption { "on" } else { "off" }.to_owned(),
+                alpn: ALPN.to_owned(),
+                client_certificate: plan.tls.identity.is_some(),
+            }),
+            targets: plan.list.as_ref().map(Into::into),
+        }
+    }
+}
+
+/// Short, and so that many bodies have the same one: a body may hold a secret, which a longer one would let somebody
+/// confirm who guesses.
+fn fingerprint(bytes: &[u8]) -> String {
+    let hash = fnv1a(bytes.iter().copied());
+    format!("{:08x}", (hash >> 32) ^ (hash & 0xffff_ffff))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a rate is at most 1e14 millionths, exact in an f64")]
+fn stages(arrivals: &Arrivals) -> Vec<StageRecord> {
+    let of_rate = matches!(arrivals, Arrivals::RateStages(_));
+    let record = |stage: &Stage| StageRecord {
+        duration_ns: nanoseconds(stage.duration),
+        to_rate_per_s: of_rate.then_some(stage.to as f64 / 1e6),
+        to_connections: (!of_rate).then_some(stage.to),
+    };
+    arrivals.stages().unwrap_or_default().iter().map(record).collect()
+}
+
+/// A duration in whole nanoseconds; a day is 8.64e13, so `u64` holds any plan's.
+pub fn nanoseconds(duration: std::time::Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Whether a header carries credentials by custom, so that its value is never written.
+pub fn is_secret_by_custom(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    matches!(lower.as_str(), "authorization" | "proxy-authorization" | "cookie")
+        || ["key", "token", "secret", "password"].iter().any(|word| lower.contains(word))
+}
+
+/// Whether a header's value is never written: by custom, or because somebody asked for it (`--redact`).
+pub fn is_secret(name: &str, redact: &[String]) -> bool {
+    is_secret_by_custom(name) || redact.iter().any(|r| r.eq_ignore_ascii_case(name))
+}
+
+/// What begins a header's value that is asked of the environment instead of written; the variable's name follows.
+const ASKED: &str = "@env:";
+
+/// A header whose value is asked of the environment instead of written: `X-Api-Key: @env:X_API_KEY`.
+pub fn asked_for(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
+    format!("{name}: {ASKED}{}", name.chars().map(plain).collect::<String>())
+}
+
+/// Whether a header's value is asked of the environment.
+pub fn is_asked_for(value: &str) -> bool {
+    value.trim().starts_with(ASKED)
+}
+
+/// A header's value, where it is asked for that of the environment; else why there is none.
+pub fn from_environment(header: &str, value: &str) -> Result<String, String> {
+    let Some(variable) = value.strip_prefix(ASKED) else { return Ok(value.to_owned()) };
+    std::env::var(variable).map_err(|_| {
+        format!(
+            "The header {header} asks for the variable {variable}, which the environment does not have (or it is not \
+             text): set it."
+        )
+    })
+}
+
+fn redact_header(name: &str, value: &str, redact: &[String]) -> (String, String) {
+    let secret = is_secret(name, redact);
+    (name.to_owned(), if secret { REDACTED.to_owned() } else { value.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::Target;
+
+    #[test]
+    fn secrets_never_reach_a_record() {
+        let mut plan = Plan::closed(Target::parse("http://me:pw@h/").unwrap());
+        plan.headers = [
+            ("Authorization", "Bearer s3"),
+            ("COOKIE", "s3"),
+            ("X-Api-Key", "s3"),
+            ("X-Own", "s3"),
+            ("Accept", "*/*"),
+        ]
+        .map(|(n, v)| (n.to_owned(), v.to_owned()))
+        .to_vec();
+        let text = serde_json::to_string(&PlanRecord::of(&plan, &["x-own".to_owned()])).unwrap();
+        assert!(!text.contains("s3") && !text.contains("pw"), "{text}");
+        assert!(text.contains("*/*"));
+    }
+
+    #[test]
+    fn bodies_of_one_length_are_told_apart_without_being_kept() {
+        let of = |body: &'static [u8]| {
+            let mut plan = Plan::closed(Target::parse("http://h/").unwrap());
+            plan.body = body.into();
+            PlanRecord::of(&plan, &[])
+        };
+        let (one, other, none) = (of(b"{\"a\":1}"), of(b"{\"a\":2}"), of(b""));
+        assert_eq!(one.body_bytes, other.body_bytes);
+        assert_eq!(one.body_fingerprint.as_deref().map(str::len), Some(8));
+        assert_ne!(one.body_fingerprint, other.body_fingerprint);
+        assert_eq!(none.body_fingerprint, None);
+    }
+}

@@ -1,0 +1,49 @@
+//! What may stand in a request: its method and its headers.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::plan::PlanError;
+use crate::target::without_userinfo;
+
+/// What `Authorization` says of a URL's user and password (RFC 7617).
+pub fn basic(userinfo: &str) -> String {
+    format!("Basic {}", STANDARD.encode(userinfo))
+}
+
+/// Whether it can stand in a request line.
+///
+/// # Errors
+/// A sentence that says why not.
+pub fn check_method(method: &str) -> Result<(), String> {
+    if method.is_empty() || !method.bytes().all(is_token_byte) {
+        let method: String = without_userinfo(method).chars().take(40).collect();
+        return Err(format!("{method:?} is not a method: write one like GET or POST."));
+    }
+    if method == "CONNECT" {
+        return Err("CONNECT asks for a tunnel, which Prony does not load.".to_owned());
+    }
+    Ok(())
+}
+
+/// Whether it can be sent as a header of one's own.
+///
+/// # Errors
+/// A sentence that says why not.
+pub fn check_header(name: &str, value: &str) -> Result<(), PlanError> {
+    if name.is_empty() || !name.bytes().all(is_token_byte) {
+        return Err(PlanError(format!("{name:?} is not a header's name: write -H 'Name: value'.")));
+    }
+    if ["content-length", "transfer-encoding"].iter().any(|own| name.eq_ignore_ascii_case(own)) {
+        return Err(PlanError(format!("{name} is Prony's to write, from -b: leave it out.")));
+    }
+    if value.bytes().any(|b| (b < b' ' && b != b'\t') || b == 0x7f) {
+        return Err(PlanError(format!("The value of the header {name} holds a control character.")));
+    }
+    Ok(())
+}
+
+/// RFC 9110, section 5.6.2.
+fn is_token_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}

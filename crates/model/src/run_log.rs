@@ -1,0 +1,476 @@
+//! A run log: JSON Lines, appended and synced between trials.
+//!
+//! The first line is the header; then trial starts, results and events, in
+//! the order they happened. A last line that was cut off by a crash is normal
+//! and is dropped on reading; a broken line elsewhere is an error.
+
+mod file;
+mod wrong;
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use self::file::{alone, end_of_last_whole_line};
+use self::wrong::{check_schema, first_line_is_wrong};
+use crate::capacity::CapacityRecord;
+use crate::duet::{DuetPlace, DuetRecord};
+use crate::host::Host;
+use crate::plan_record::PlanRecord;
+use crate::printable::printable;
+use crate::published::{KneeOf, Published};
+use crate::server::ServerSamples;
+pub use crate::sleep::Sleep;
+use crate::{Tool, Trial};
+
+/// The schema's name; another number is another format.
+pub const SCHEMA: &str = "prony.run/1";
+
+/// The longest line that is read: a trial of a day with its histograms takes
+/// under 100 MB.
+const LINE_MAX_BYTES: u64 = 256 << 20;
+
+/// One line of a run log.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "a few lines a second at most, and most are results")]
+pub enum Line {
+    /// The first line.
+    Header(Header),
+    /// A trial begins.
+    TrialStart(TrialStart),
+    /// A trial ended with a measurement.
+    Result(TrialResult),
+    /// Anything else worth keeping.
+    Event(Event),
+}
+
+/// What a run is going to do, and on what.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Header {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// What measures.
+    pub tool: Tool,
+    /// RFC 3339, UTC.
+    pub created_at: String,
+    /// The experiment's name (its file's stem); `load` where there is none (see `one_by_one`).
+    pub name: String,
+    /// Whether its trials were made one by one, by `prony load` and `prony capacity`, and not by an experiment.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub one_by_one: bool,
+    /// Its title.
+    pub title: String,
+    /// The command that reproduces the run.
+    pub reproduce: String,
+    /// The machine.
+    pub host: Host,
+    /// The seed of the order.
+    pub seed: u64,
+    /// Blocks asked for.
+    pub blocks: u32,
+    /// The time the run may take; `None`: as long as its blocks take.
+    pub budget_ns: Option<u64>,
+    /// The baseline's label, if any.
+    pub baseline: Option<String>,
+    /// CPUs of the servers.
+    pub server_cpus: Vec<u32>,
+    /// CPUs of the client.
+    pub client_cpus: Vec<u32>,
+    /// The candidates that run.
+    pub candidates: Vec<CandidateRecord>,
+    /// Those that don't, and why.
+    pub skipped: Vec<Skipped>,
+    /// The plans, by name.
+    pub plans: Vec<NamedPlan>,
+    /// The order: every trial that is planned.
+    pub order: Vec<PlannedTrial>,
+    /// The experiment file's text, so that `--resume` needs nothing else.
+    pub experiment_toml: Option<String>,
+    /// What somebody else printed of the same question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<Published>,
+    /// The git commit of the folder that the run was begun in (see `prony_lab::commit`), whatever had changed there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// Until what precision blocks are added; `blocks` is then the most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<PrecisionRecord>,
+    /// Where both candidates of a duet run; `None` where they run in turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duet: Option<DuetRecord>,
+}
+
+/// A run that stops by its own precision.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PrecisionRecord {
+    /// Half the width of every ratio's interval, as a share: 0.02 is ±2 %.
+    pub share: f64,
+    /// The fewest blocks.
+    pub blocks_min: u32,
+}
+
+/// A candidate of the run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CandidateRecord {
+    /// `amphp:jit+ev`; only what differs from the defaults.
+    pub label: String,
+    /// The server's title.
+    pub title: String,
+    /// The language it is written for.
+    pub language: Option<String>,
+    /// `web-server`, `event-loop`, …
+    pub kind: Option<String>,
+    /// The server's own word for its version.
+    pub version: Option<String>,
+    /// Worker processes or threads it was told to use; `None` where it cannot be told.
+    pub workers: Option<u32>,
+    /// Whether its connections serve more than one request.
+    pub keepalive: bool,
+    /// Each axis of its recipe with the value it runs with, defaults too, in the recipe's order; empty where it has no
+    /// axes, is no server of the catalogue, or in an older log.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<Setting>,
+    /// Whether requests that wait hold up others, as its first check showed; `None` where it has no
+    /// such route, or was not checked yet. Not in the header's own line: an event of the log tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sleep: Option<Sleep>,
+}
+
+/// An axis of a server's recipe, and the value that a candidate has on it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Setting {
+    /// `opt`, `loop`, `close`, …
+    pub axis: String,
+    /// `jit`, `ev`, `yes`, …
+    pub value: String,
+}
+
+/// What a candidate's full check found out about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Found {
+    /// Its label.
+    pub candidate: String,
+    /// What becomes of requests that wait at the same time.
+    pub sleep: Option<Sleep>,
+}
+
+/// A candidate that does not run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Skipped {
+    /// Its label.
+    pub candidate: String,
+    /// Why, in a sentence.
+    pub reason: String,
+    /// The command that mends it, if one does.
+    pub mend: Option<String>,
+}
+
+/// A plan with its name within the experiment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NamedPlan {
+    /// `c100`, `r20000`, or the name given.
+    pub name: String,
+    /// One line for people: `100 connections, closed loop, GET /json`.
+    pub describe: String,
+    /// The plan; its URL is a template without a port.
+    pub plan: PlanRecord,
+    /// The name given to the sweep that it is of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// Its rate as a share of a measured knee: `plan.rate_per_s` is a placeholder, each trial's plan has the rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<ShareOf>,
+    /// The threshold whose highest sustainable rate is searched for, where it is a search: `p99<50ms`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<String>,
+}
+
+/// A rate as a share of a measured knee.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ShareOf {
+    /// 1 is the knee itself.
+    pub share: f64,
+    /// Whose knee.
+    pub of: KneeOf,
+}
+
+/// A planned trial.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PlannedTrial {
+    /// Its number in the run, from 0.
+    pub index: u32,
+    /// Its block, from 0.
+    pub block: u32,
+    /// The candidate's label.
+    pub candidate: String,
+    /// The plan's name.
+    pub plan: String,
+    /// Its place, where two run at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duet: Option<DuetPlace>,
+}
+
+/// A trial begins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TrialStart {
+    /// The planned trial.
+    #[serde(flatten)]
+    pub planned: PlannedTrial,
+    /// RFC 3339, UTC.
+    pub at: String,
+}
+
+/// A trial ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TrialResult {
+    /// The planned trial.
+    #[serde(flatten)]
+    pub planned: PlannedTrial,
+    /// What was measured; `None` when nothing could be (see `failure`).
+    pub trial: Option<Trial>,
+    /// The server's costs; `None` when it was not the lab's.
+    pub server: Option<ServerSamples>,
+    /// Why nothing was measured, in a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+    /// What a search for the highest sustainable rate found; `trial` is then its confirmation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<CapacityRecord>,
+}
+
+/// Anything else worth keeping.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Event {
+    /// RFC 3339, UTC.
+    pub at: String,
+    /// `interrupted`, `resumed`, `finished`, `budget_spent`, `check_failed`, `cleaned_up`, …
+    pub what: String,
+    /// A sentence.
+    pub detail: String,
+    /// What a check found out (`checked`): it becomes a part of the candidate's record on reading.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<Found>,
+}
+
+/// A whole run log, read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunLog {
+    /// The header.
+    pub header: Header,
+    /// Results in order.
+    pub results: Vec<TrialResult>,
+    /// Events in order.
+    pub events: Vec<Event>,
+    /// Trials that began and have no result, unless begun again.
+    pub unfinished: Vec<PlannedTrial>,
+    /// Whether the last line was cut off, and dropped.
+    pub truncated: bool,
+}
+
+/// Why a run log could not be read or written: a sentence.
+#[derive(Debug, thiserror::Error)]
+pub enum RunLogError {
+    /// The file system refused.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A line is not what it should be.
+    #[error("{path}:{line}: this is not a line of a run log: {why}")]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// From 1.
+        line: usize,
+        /// The reason.
+        why: String,
+    },
+    /// Not a run log, or of another version.
+    #[error("{path}: {why}")]
+    Schema {
+        /// The file.
+        path: PathBuf,
+        /// The reason and what to do.
+        why: String,
+    },
+}
+
+/// Appends to a run log; each line is on the disk before the call returns.
+#[derive(Debug)]
+pub struct RunLogWriter {
+    file: File,
+    path: PathBuf,
+}
+
+impl RunLogWriter {
+    /// Starts a new run log. An existing file is refused, not overwritten.
+    ///
+    /// # Errors
+    /// When the file exists or cannot be written.
+    pub fn create(path: &Path, header: &Header) -> Result<RunLogWriter, RunLogError> {
+        let io = |source| RunLogError::Io { path: path.to_owned(), source };
+        if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder).map_err(io)?;
+        }
+        let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(|source| {
+            if source.kind() == io::ErrorKind::AlreadyExists {
+                RunLogError::Schema {
+                    path: path.to_owned(),
+                    why: "the file exists already: give -o another name, or go on with a bench by --resume"
+                        .to_owned(),
+                }
+            } else {
+                io(source)
+            }
+        })?;
+        alone(&file, path)?;
+        let mut writer = RunLogWriter { file, path: path.to_owned() };
+        writer.append(&Line::Header(header.clone()))?;
+        Ok(writer)
+    }
+
+    /// Opens an existing run log to go on with it; a last line that was cut
+    /// off is removed first.
+    ///
+    /// # Errors
+    /// When it cannot be opened, read or written.
+    pub fn open(path: &Path) -> Result<RunLogWriter, RunLogError> {
+        let io = |source| RunLogError::Io { path: path.to_owned(), source };
+        let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(io)?;
+        alone(&file, path)?;
+        let whole = end_of_last_whole_line(&mut file).map_err(io)?;
+        file.set_len(whole).map_err(io)?;
+        file.seek(SeekFrom::End(0)).map_err(io)?;
+        Ok(RunLogWriter { file, path: path.to_owned() })
+    }
+
+    /// Writes one line and waits until it is on the disk. When that fails
+    /// half way (no space left), the half line is taken back, so that what
+    /// stood before stays readable.
+    ///
+    /// # Errors
+    /// When the file system refuses, `No space left on device` among others.
+    pub fn append(&mut self, line: &Line) -> Result<(), RunLogError> {
+        let io = |source| RunLogError::Io { path: self.path.clone(), source };
+        let mut text = serde_json::to_string(line)
+            .map_err(|e| RunLogError::Schema { path: self.path.clone(), why: e.to_string() })?;
+        text.push('\n');
+        let before = self.file.stream_position().map_err(io)?;
+        let written = self.file.write_all(text.as_bytes()).and_then(|()| self.file.sync_data());
+        if let Err(source) = written {
+            // Best effort: the reader drops a half line at the end anyway.
+            let _ = self.file.set_len(before).and_then(|()| self.file.seek(SeekFrom::Start(before)));
+            return Err(io(source));
+        }
+        Ok(())
+    }
+
+    /// Where it is written.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl RunLog {
+    /// Reads a run log.
+    ///
+    /// # Errors
+    /// When it cannot be read, is not a run log, is of another schema, or has
+    /// a broken line before its last.
+    pub fn read(path: &Path) -> Result<RunLog, RunLogError> {
+        let file = File::open(path).map_err(|source| RunLogError::Io { path: path.to_owned(), source })?;
+        RunLog::read_from(BufReader::new(file), path)
+    }
+
+    /// Reads a run log from anything; `path` is what errors call it.
+    ///
+    /// # Errors
+    /// As [`RunLog::read`].
+    pub fn read_from(mut reader: impl BufRead, path: &Path) -> Result<RunLog, RunLogError> {
+        let io = |source| RunLogError::Io { path: path.to_owned(), source };
+        let schema = |why: String| RunLogError::Schema { path: path.to_owned(), why };
+        let mut text = Vec::new();
+        let mut log: Option<RunLog> = None;
+        for number in 1.. {
+            text.clear();
+            let read = reader.by_ref().take(LINE_MAX_BYTES).read_until(b'\n', &mut text).map_err(io)?;
+            if read == 0 {
+                break;
+            }
+            let whole = text.last() == Some(&b'\n');
+            if !whole && read as u64 == LINE_MAX_BYTES {
+                return Err(RunLogError::Line {
+                    path: path.to_owned(),
+                    line: number,
+                    why: format!("it is longer than {} MiB", LINE_MAX_BYTES >> 20),
+                });
+            }
+            match serde_json::from_slice::<Line>(&text) {
+                Ok(line) => match (&mut log, line) {
+                    (None, Line::Header(header)) => {
+                        check_schema(&header.schema).map_err(schema)?;
+                        log = Some(RunLog::new(header));
+                    }
+                    (None, _) => {
+                        return Err(schema(
+                            "its first line is not a header: this is not a run log".to_owned(),
+                        ));
+                    }
+                    (Some(log), line) => log.take(line),
+                },
+                Err(_) if !whole && log.is_some() => {
+                    if let Some(log) = &mut log {
+                        log.truncated = true;
+                    }
+                }
+                Err(why) if number == 1 => return Err(schema(first_line_is_wrong(&text, &why))),
+                Err(why) => {
+                    return Err(RunLogError::Line {
+                        path: path.to_owned(),
+                        line: number,
+                        why: printable(&why.to_string()),
+                    });
+                }
+            }
+        }
+        log.ok_or_else(|| schema("the file is empty: nothing was recorded".to_owned()))
+    }
+
+    /// Of several results of one planned trial (after a resume) the last, by index.
+    pub fn last_results(&self) -> BTreeMap<u32, &TrialResult> {
+        self.results.iter().map(|result| (result.planned.index, result)).collect()
+    }
+
+    fn new(header: Header) -> RunLog {
+        RunLog { header, results: Vec::new(), events: Vec::new(), unfinished: Vec::new(), truncated: false }
+    }
+
+    fn take(&mut self, line: Line) {
+        match line {
+            Line::Header(_) => {} // a second header says nothing new
+            Line::TrialStart(start) => {
+                self.unfinished.retain(|p| p.index != start.planned.index);
+                self.unfinished.push(start.planned);
+            }
+            Line::Result(result) => {
+                self.unfinished.retain(|p| p.index != result.planned.index);
+                self.results.push(result);
+            }
+            Line::Event(event) => {
+                if let Some(found) = &event.found {
+                    let known = self.header.candidates.iter_mut().find(|c| c.label == found.candidate);
+                    known.into_iter().for_each(|candidate| candidate.sleep = found.sleep);
+                }
+                self.events.push(event);
+            }
+        }
+    }
+}

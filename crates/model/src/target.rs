@@ -1,0 +1,214 @@
+//! The URL that is loaded, checked.
+
+use std::fmt;
+
+/// What is loaded: one `http://` or `https://` URL, in parts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// Host name or address, an IPv6 address without its brackets.
+    pub host: String,
+    /// Port; 80, or 443 with TLS, unless the URL says another.
+    pub port: u16,
+    /// Path and query, always beginning with `/`.
+    pub path: String,
+    /// `user:password` of the URL, sent as Basic credentials and never printed.
+    pub userinfo: Option<String>,
+    /// Whether TLS is spoken: the URL's scheme is `https`.
+    pub tls: bool,
+}
+
+/// Why a text is not a target: a sentence for the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TargetError(pub String);
+
+impl fmt::Display for TargetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for TargetError {}
+
+impl Target {
+    /// Reads a URL.
+    ///
+    /// # Errors
+    /// A sentence that names the URL, what is wrong with it and what to write instead.
+    pub fn parse(url: &str) -> Result<Target, TargetError> {
+        let wrong = |why: String| Err(TargetError(why));
+        let Some((scheme, rest)) = url.split_once("://") else {
+            let url = without_userinfo(url);
+            return wrong(format!("{url:?} has no scheme: write http://{}", url.escape_debug()));
+        };
+        let tls = match scheme.to_ascii_lowercase().as_str() {
+            "http" => false,
+            "https" => true,
+            other => {
+                let scheme = other.escape_debug();
+                return wrong(format!(
+                    "{scheme}:// is not a scheme that Prony loads: write http://… or https://…"
+                ));
+            }
+        };
+        if let Some(bad) = rest.bytes().find(|b| *b <= b' ' || *b == 0x7f) {
+            return wrong(format!(
+                "The URL holds the byte 0x{bad:02x}, which cannot stand in a request line: write it as %{bad:02X}."
+            ));
+        }
+        let rest = rest.split('#').next().unwrap_or_default();
+        let split = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (authority, path) = rest.split_at(split);
+        let path = match path.as_bytes().first() {
+            None => "/".to_owned(),
+            Some(b'?') => format!("/{path}"),
+            Some(_) => path.to_owned(),
+        };
+        if !path.is_ascii() {
+            return wrong("The URL's path holds a character outside ASCII: percent-encode it.".to_owned());
+        }
+        let (userinfo, host_port) = match authority.rsplit_once('@') {
+            Some((userinfo, host_port)) => (Some(userinfo.to_owned()), host_port),
+            None => (None, authority),
+        };
+        let (host, port) = split_host_port(host_port).map_err(TargetError)?;
+        let port = port.unwrap_or(default_port(tls));
+        Ok(Target { host, port, path, userinfo, tls })
+    }
+
+    /// The `Host` header's value.
+    pub fn host_header(&self) -> String {
+        let host = self.bracketed_host();
+        if self.port == default_port(self.tls) { host } else { format!("{host}:{}", self.port) }
+    }
+
+    /// The URL as it may be printed and stored: without its userinfo.
+    pub fn display_url(&self) -> String {
+        let scheme = if self.tls { "https" } else { "http" };
+        format!("{scheme}://{}{}", self.host_header(), self.path)
+    }
+
+    /// What the Authorization header says of its userinfo (RFC 7617), if it has one.
+    pub fn authorization(&self) -> Option<String> {
+        self.userinfo.as_deref().map(crate::request::basic)
+    }
+
+    fn bracketed_host(&self) -> String {
+        if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() }
+    }
+}
+
+/// The port of a URL that names none (RFC 9110, sections 4.2.1 and 4.2.2).
+fn default_port(tls: bool) -> u16 {
+    if tls { 443 } else { 80 }
+}
+
+/// Host, and the port if one is named.
+fn split_host_port(text: &str) -> Result<(String, Option<u16>), String> {
+    let (host, port) = if let Some(inner) = text.strip_prefix('[') {
+        let Some((host, after)) = inner.split_once(']') else {
+            return Err(format!("{text:?} opens a bracket that it does not close: write [::1]:8080."));
+        };
+        if host.parse::<std::net::Ipv6Addr>().is_err() {
+            return Err(format!("[{host}] is not an IPv6 address."));
+        }
+        match after.strip_prefix(':') {
+            Some(port) => (host, Some(port)),
+            None if after.is_empty() => (host, None),
+            None => return Err(format!("{text:?} has text between the address and the port.")),
+        }
+    } else {
+        match text.split_once(':') {
+            Some((host, port)) if !port.contains(':') => (host, Some(port)),
+            Some(_) => {
+                return Err(format!("{text:?} looks like an IPv6 address: write it in brackets, [{text}]."));
+            }
+            None => (text, None),
+        }
+    };
+    if host.is_empty() {
+        return Err("The URL has no host: write http://HOST:PORT/PATH.".to_owned());
+    }
+    if !host.is_ascii() {
+        return Err(format!("The host {host:?} is not ASCII: write its punycode form (xn--…)."));
+    }
+    let port = match port {
+        None | Some("") => None,
+        Some(digits) => match digits.parse::<u16>() {
+            Ok(port) if port > 0 => Some(port),
+            // Not what stands there: it may be the beginning of a password.
+            _ => {
+                return Err("What follows the host's colon is not a port: write a number from 1 to 65535 (and a / or # in a \
+                            password as %2F or %23)."
+                    .to_owned());
+            }
+        },
+    };
+    Ok((host.to_owned(), port))
+}
+
+/// What was typed, with a password replaced: it goes to a terminal and to logs.
+pub fn without_userinfo(text: &str) -> String {
+    let (scheme, text) = text.split_at(text.find("://").map_or(0, |at| at + 3));
+    let split = text.find(['/', '?', '#']).unwrap_or(text.len());
+    let (authority, rest) = text.split_at(split);
+    match authority.rsplit_once('@') {
+        Some((_, host)) => format!("{scheme}[redacted]@{host}{rest}"),
+        None => format!("{scheme}{text}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_parts() {
+        let t = Target::parse("http://user:pw@example.org:8080/a?b=c#d").unwrap();
+        assert_eq!((t.host.as_str(), t.port, t.path.as_str()), ("example.org", 8080, "/a?b=c"));
+        assert_eq!(t.userinfo.as_deref(), Some("user:pw"));
+        assert_eq!(t.display_url(), "http://example.org:8080/a?b=c");
+        let t = Target::parse("http://[::1]?x").unwrap();
+        assert_eq!((t.host.as_str(), t.port, t.path.as_str()), ("::1", 80, "/?x"));
+        assert_eq!(t.host_header(), "[::1]");
+        assert!(!t.tls);
+    }
+
+    #[test]
+    fn the_scheme_decides_tls_and_the_port() {
+        for (url, port, host_header, display) in [
+            ("https://h", 443, "h", "https://h/"),
+            ("HTTPS://h:443/x", 443, "h", "https://h/x"),
+            ("https://h:80/", 80, "h:80", "https://h:80/"),
+            ("https://me:pw@[::1]:8443/", 8443, "[::1]:8443", "https://[::1]:8443/"),
+            ("http://h:443/", 443, "h:443", "http://h:443/"),
+        ] {
+            let t = Target::parse(url).unwrap();
+            assert_eq!(t.tls, !url.starts_with("http:"), "{url}");
+            assert_eq!(
+                (t.port, t.host_header().as_str(), t.display_url().as_str()),
+                (port, host_header, display)
+            );
+        }
+    }
+
+    #[test]
+    fn refuses_in_sentences() {
+        let said = |url: &str| Target::parse(url).unwrap_err().0;
+        assert!(said("localhost:8080").contains("write http://localhost:8080"));
+        assert!(said("ftp://u:secret@h/").contains("not a scheme"));
+        assert!(!said("ftp://u:secret@h/").contains("secret"));
+        assert!(said("http:///x").contains("no host"));
+        assert!(said("http://h:0/").contains("not a port"));
+        assert!(said("http://h:99999/").contains("not a port"));
+        assert!(said("http://h/a b").contains("0x20"));
+        assert!(said("http://::1/").contains("brackets"));
+        assert!(said("http://[::1/").contains("bracket"));
+    }
+
+    #[test]
+    fn a_url_without_a_scheme_is_named_without_its_password() {
+        let said = Target::parse("me:s3cret@h/x@y").unwrap_err().0;
+        assert!(said.contains("[redacted]@h/x@y") && !said.contains("s3cret"), "{said}");
+        assert!(Target::parse("h:80/").unwrap_err().0.contains("http://h:80/"));
+    }
+}

@@ -1,0 +1,195 @@
+//! How TLS is spoken with an `https://` target: whom to trust, who to be, and whether a connection may resume the session
+//! of one before it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+
+/// The one protocol that is offered by ALPN (RFC 7301): what Prony speaks.
+pub const ALPN: &str = "http/1.1";
+
+/// How TLS is spoken; of no effect on an `http://` target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tls {
+    /// Against what the server's certificate is checked.
+    pub verify: Verify,
+    /// The client's own certificate, for servers that ask for one.
+    pub identity: Option<Identity>,
+    /// Whether a connection may resume a session of an earlier one of the same worker.
+    pub resumption: bool,
+}
+
+impl Default for Tls {
+    /// The system's trust, no certificate of one's own, and resumption, as browsers have it.
+    fn default() -> Tls {
+        Tls { verify: Verify::System, identity: None, resumption: true }
+    }
+}
+
+/// Against what the server's certificate is checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verify {
+    /// The certificates that this system trusts, or those of `SSL_CERT_FILE` and `SSL_CERT_DIR`.
+    System,
+    /// These and no others.
+    Roots(Roots),
+    /// Nothing: whoever answers is loaded.
+    Nothing,
+}
+
+impl Verify {
+    /// Its name in JSON.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Verify::System => "system",
+            Verify::Roots(_) => "cacert",
+            Verify::Nothing => "none",
+        }
+    }
+}
+
+/// Certificates that are trusted. A clone is a reference.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Roots(Arc<Vec<CertificateDer<'static>>>);
+
+impl Roots {
+    /// All certificates of a PEM text.
+    ///
+    /// # Errors
+    /// What is wrong with the text, for a sentence that names where it came from.
+    pub fn from_pem(pem: &[u8]) -> Result<Roots, PemError> {
+        certificates(pem).map(|list| Roots(Arc::new(list)))
+    }
+
+    /// Them.
+    pub fn certificates(&self) -> &[CertificateDer<'static>] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Roots {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Roots({} certificates)", self.0.len())
+    }
+}
+
+/// A client's certificate, with its chain, and the key to it. A clone is a reference.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Identity(Arc<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>);
+
+impl Identity {
+    /// From PEM texts: the certificate first, then those that lead to its issuer; and the key.
+    /// Both may be the same text. Whether they belong together is found out when the load begins.
+    ///
+    /// # Errors
+    /// As [`Roots::from_pem`], with the text that is wrong.
+    pub fn from_pem(chain: &[u8], key: &[u8]) -> Result<Identity, IdentityError> {
+        let chain = certificates(chain).map_err(IdentityError::Chain)?;
+        let key = private_key(key).map_err(IdentityError::Key)?;
+        Ok(Identity(Arc::new((chain, key))))
+    }
+
+    /// The certificate first, then those that lead to its issuer.
+    pub fn chain(&self) -> Vec<CertificateDer<'static>> {
+        self.0.0.clone()
+    }
+
+    /// The key.
+    pub fn key(&self) -> PrivateKeyDer<'static> {
+        self.0.1.clone_key()
+    }
+}
+
+impl fmt::Debug for Identity {
+    /// Never the key.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Identity({} certificates, a key)", self.0.0.len())
+    }
+}
+
+/// What is wrong with a PEM text: the second half of a sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PemError(pub String);
+
+impl fmt::Display for PemError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for PemError {}
+
+/// Which text of an [`Identity`] is wrong, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum IdentityError {
+    /// The certificates.
+    Chain(PemError),
+    /// The key.
+    Key(PemError),
+}
+
+fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, PemError> {
+    let list: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    match list {
+        Ok(list) if list.is_empty() => Err(PemError(
+            "it holds no certificate in PEM form (-----BEGIN CERTIFICATE-----); a DER file becomes one by \
+             `openssl x509 -inform der -in FILE`"
+                .to_owned(),
+        )),
+        Ok(list) => Ok(list),
+        Err(e) => Err(PemError(format!("its PEM form is broken: {e}"))),
+    }
+}
+
+fn private_key(pem: &[u8]) -> Result<PrivateKeyDer<'static>, PemError> {
+    const ENCRYPTED: &[&[u8]] = &[b"-----BEGIN ENCRYPTED PRIVATE KEY-----", b"Proc-Type: 4,ENCRYPTED"];
+    if ENCRYPTED.iter().any(|mark| pem.windows(mark.len()).any(|w| w == *mark)) {
+        return Err(PemError(
+            "its key is encrypted, and a load cannot ask for a passphrase: write it in the clear with `openssl \
+             pkey -in FILE -out PLAIN`"
+                .to_owned(),
+        ));
+    }
+    PrivateKeyDer::from_pem_slice(pem)
+        .map_err(|_| PemError("it holds no private key in PEM form (-----BEGIN PRIVATE KEY-----)".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_pem_is_said_to_be_none() {
+        for text in ["", "hello", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"] {
+            assert!(Roots::from_pem(text.as_bytes()).unwrap_err().0.contains("no certificate"), "{text}");
+        }
+        let broken = "-----BEGIN CERTIFICATE-----\n!!\n-----END CERTIFICATE-----\n";
+        assert!(Roots::from_pem(broken.as_bytes()).unwrap_err().0.contains("broken"));
+    }
+
+    #[test]
+    fn keys_that_cannot_be_used_are_told_apart() {
+        let certificate = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+        let key = |text: &str| match Identity::from_pem(certificate.as_bytes(), text.as_bytes()) {
+            Err(IdentityError::Key(PemError(why))) => why,
+            other => panic!("{other:?}"),
+        };
+        assert!(key(certificate).contains("no private key"));
+        assert!(
+            key("-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n")
+                .contains("passphrase")
+        );
+        let wrong = Identity::from_pem(b"", b"").unwrap_err();
+        assert!(matches!(wrong, IdentityError::Chain(_)), "{wrong:?}");
+    }
+
+    #[test]
+    fn a_key_is_never_printed() {
+        let pem = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n\
+                   -----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n";
+        let identity = Identity::from_pem(pem.as_bytes(), pem.as_bytes()).unwrap();
+        assert_eq!(format!("{identity:?}"), "Identity(1 certificates, a key)");
+    }
+}

@@ -1,0 +1,226 @@
+//! Every option of a load, through every way in and out: `load`, `bench --candidate`, an experiment's plan, `capacity`,
+//! the run log and the line that reproduces it.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use clap::Parser;
+use prony_lab::experiment::Experiment;
+use prony_model::options::LoadOptions;
+use prony_model::plan_record::PlanRecord;
+use prony_model::{Plan, Target};
+use prony_report::command::command;
+
+use super::{bench, capacity, plan};
+use crate::cli::{Cli, Command};
+use crate::failure::Failure;
+
+/// An option as a flag, as a key of a file, and what else it needs.
+struct Case {
+    option: &'static str,
+    flags: Vec<String>,
+    toml: String,
+    /// `https` for options of TLS.
+    scheme: &'static str,
+    /// Whether a search has no use for it.
+    not_in_a_search: bool,
+}
+
+fn case(option: &'static str, flags: &[&str], toml: &str) -> Case {
+    let flags = flags.iter().map(|word| (*word).to_owned()).collect();
+    Case { option, flags, toml: toml.to_owned(), scheme: "http", not_in_a_search: false }
+}
+
+/// One case for every option; `folder` has files for those that name one.
+fn cases(folder: &Path) -> Vec<Case> {
+    // A new option does not compile until it stands here, and then not pass until it has a case below.
+    let LoadOptions {
+        threads: _,
+        connections: _,
+        duration: _,
+        requests: _,
+        rate: _,
+        headers: _,
+        method: _,
+        body: _,
+        timeout: _,
+        warmup: _,
+        keepalive: _,
+        expect_status: _,
+        expect_body: _,
+        arrivals: _,
+        seed: _,
+        pipeline: _,
+        stages: _,
+        source: _,
+        unix: _,
+        spin: _,
+        user_clock: _,
+        targets: _,
+        shuffle: _,
+        cacert: _,
+        cert: _,
+        key: _,
+        insecure: _,
+        tls_resumption: _,
+        // No options of a load: a flag without effect, and keys that say what a plan of a file is for.
+        latency: _,
+        name: _,
+        capacity: _,
+        of: _,
+    } = LoadOptions::default();
+    let file = |name: &str| folder.join(name).display().to_string();
+    let (pem, list) = (file("both.pem"), file("list.txt"));
+    let tls = |case: Case| Case { scheme: "https", ..case };
+    let not_in_a_search = |case: Case| Case { not_in_a_search: true, ..case };
+    vec![
+        case("threads", &["-t", "2"], "threads = 2"),
+        case("connections", &["-c", "7"], "connections = 7"),
+        case("duration", &["-d", "4s"], "duration = \"4s\""),
+        not_in_a_search(case("requests", &["-n", "70"], "requests = 70")),
+        case("rate", &["-R", "2k"], "rate = \"2k\""),
+        case("headers", &["-H", "X-A: b"], "headers = { X-A = \"b\" }"),
+        case("method", &["-m", "PUT"], "method = \"PUT\""),
+        case("body", &["-b", "abc"], "body = \"abc\""),
+        case("timeout", &["--timeout", "2s"], "timeout = \"2s\""),
+        not_in_a_search(case("warmup", &["--warmup", "2s"], "warmup = \"2s\"")),
+        case("keepalive", &["--no-keepalive"], "keepalive = false"),
+        case("expect_status", &["--expect-status", "204"], "expect_status = 204"),
+        case("expect_body", &["--expect-body", "abc"], "expect_body = \"abc\""),
+        case("arrivals", &["--arrivals", "poisson", "-R", "9"], "arrivals = \"poisson\"\nrate = 9"),
+        case(
+            "seed",
+            &["--seed", "5", "-R", "9", "--arrivals", "poisson"],
+            "seed = 5\nrate = 9\narrivals = \"poisson\"",
+        ),
+        not_in_a_search(case("pipeline", &["-p", "4"], "pipeline = 4")),
+        not_in_a_search(case("stages", &["--stage", "3s:9/s"], "stages = [\"3s:9/s\"]")),
+        case("source", &["--source", "127.0.0.2"], "source = \"127.0.0.2\""),
+        case("unix", &["--unix", "/run/x.sock"], "unix = \"/run/x.sock\""),
+        case("spin", &["--spin"], "spin = true"),
+        case("user_clock", &["--user-clock"], "user_clock = true"),
+        case("targets", &["--targets", &list], &format!("targets = {list:?}")),
+        case("shuffle", &["--targets", &list, "--shuffle"], &format!("targets = {list:?}\nshuffle = true")),
+        tls(case("cacert", &["--cacert", &pem], &format!("cacert = {pem:?}"))),
+        tls(case("cert", &["--cert", &pem], &format!("cert = {pem:?}"))),
+        tls(case("key", &["--cert", &pem, "--key", &pem], &format!("cert = {pem:?}\nkey = {pem:?}"))),
+        tls(case("insecure", &["-k"], "insecure = true")),
+        tls(case("tls_resumption", &["--tls-resumption", "off"], "tls_resumption = \"off\"")),
+    ]
+}
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let pem = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n\
+               -----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n";
+    std::fs::write(folder.path().join("both.pem"), pem).unwrap();
+    std::fs::write(folder.path().join("list.txt"), "/a\nPOST /b\n").unwrap();
+    folder
+}
+
+fn parsed(words: &[&str], flags: &[String]) -> Command {
+    let words = words.iter().map(|word| (*word).to_owned()).chain(flags.iter().cloned());
+    Cli::try_parse_from(words).unwrap_or_else(|e| panic!("{flags:?}: {e}")).command
+}
+
+/// The plan of `prony load` with these flags.
+fn loaded(url: &str, flags: &[String]) -> Plan {
+    let Command::Load(arguments) = parsed(&["prony", "load", url], flags) else { panic!("it is a load") };
+    plan::plan(&arguments.plan, Some(Target::parse(url).unwrap())).unwrap()
+}
+
+fn benched(flags: &[String]) -> Result<Plan, Failure> {
+    let Command::Bench(arguments) = parsed(&["prony", "bench", "--candidate", "a=./a {port}"], flags) else {
+        panic!("it is a bench")
+    };
+    bench::candidates::of(&arguments).map(|(experiment, ..)| experiment.plans[0].load.clone())
+}
+
+fn in_a_file(toml: &str) -> Result<Plan, String> {
+    let text = format!("schema = \"prony.experiment/1\"\ncandidates = [\"a\"]\n[[plan]]\n{toml}\n");
+    let read = Experiment::parse("x", "x.toml", &text).map_err(|why| why.to_string());
+    read.map(|experiment| experiment.plans[0].load.clone())
+}
+
+fn searched(url: &str, flags: &[String]) -> Result<Plan, Failure> {
+    let Command::Capacity(arguments) = parsed(&["prony", "capacity", url], flags) else {
+        panic!("it is a search")
+    };
+    capacity::capacity_plan(&arguments, Target::parse(url).unwrap()).map(|wanted| wanted.load)
+}
+
+#[test]
+fn the_cases_are_all_options() {
+    let folder = folder();
+    let had: BTreeSet<&str> = cases(folder.path()).iter().map(|case| case.option).collect();
+    let flags = <LoadOptions as clap::Args>::augment_args(clap::Command::new("prony"));
+    let all: BTreeSet<&str> = flags
+        .get_arguments()
+        .map(|argument| argument.get_id().as_str())
+        .filter(|id| *id != "latency")
+        .collect();
+    assert_eq!(had, all);
+}
+
+#[test]
+fn every_option_means_the_same_by_every_way_in() {
+    let folder = folder();
+    for Case { option, flags, toml, scheme, not_in_a_search } in cases(folder.path()) {
+        let url = format!("{scheme}://127.0.0.1/");
+        let plan = loaded(&url, &flags);
+        assert_ne!(plan, Plan::closed(Target::parse(&url).unwrap()), "{option} changes nothing");
+        if scheme == "https" {
+            // No candidate and no server of an experiment speaks TLS yet.
+            assert!(benched(&flags).unwrap_err().sentence.contains("https://"), "{option}");
+            assert!(in_a_file(&toml).unwrap_err().contains("https://"), "{option}");
+        } else {
+            assert_eq!(benched(&flags).unwrap(), plan, "{option} of a candidate");
+            assert_eq!(in_a_file(&toml).unwrap(), plan, "{option} in a file");
+        }
+        match searched(&url, &flags) {
+            Err(why) => {
+                assert!(not_in_a_search && why.sentence.contains("does not go with"), "{option}: {why:?}");
+            }
+            Ok(load) => {
+                assert!(!not_in_a_search, "{option} is taken by a search");
+                let usual = searched(&url, &[]).unwrap();
+                assert_ne!(load, usual, "{option} changes no search");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_option_is_in_the_log_and_in_the_line_that_reproduces_it() {
+    let folder = folder();
+    for Case { option, flags, scheme, .. } in cases(folder.path()) {
+        let url = format!("{scheme}://127.0.0.1/");
+        let plan = loaded(&url, &flags);
+        let record = PlanRecord::of(&plan, &[]);
+        let usual = PlanRecord::of(&Plan::closed(Target::parse(&url).unwrap()), &[]);
+        // The socket stands in the trial's address, and a key goes with its certificate.
+        assert!(record != usual || option == "unix", "{option} leaves no trace in the log");
+        let address =
+            plan.unix.as_ref().map_or("127.0.0.1:80".to_owned(), |path| format!("unix:{}", path.display()));
+        // What the record does not hold is put in by who takes the line.
+        let files = [
+            ("@BODY", "abc"),
+            ("@EXPECTED", "abc"),
+            ("--targets FILE", "--targets list.txt"),
+            (" FILE", " both.pem"),
+        ];
+        let line = files
+            .into_iter()
+            .fold(command(&record, &address, "h"), |line, (from, to)| line.replace(from, to));
+        let words = line.replace("list.txt", &folder.path().join("list.txt").display().to_string());
+        let words = words.replace("both.pem", &folder.path().join("both.pem").display().to_string());
+        let words: Vec<String> = words.split_whitespace().skip(3).map(|w| w.replace('\'', "")).collect();
+        if option == "headers" {
+            assert!(line.contains("-H 'X-A: b'"), "{line}"); // with a blank inside
+            continue;
+        }
+        let again = loaded(&url, &words);
+        assert_eq!(PlanRecord::of(&again, &[]), record, "{option}: {line}");
+        assert_eq!(again.unix, plan.unix, "{option}: {line}");
+    }
+}

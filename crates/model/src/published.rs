@@ -67,7 +67,7 @@ impl PublishedRow {
 pub struct Conclusion {
     /// In words.
     pub text: String,
-    /// As a claim on figures: `throughput(a) > 1.2 * throughput(b)` (docs/experiments.md).
+    /// As a claim on figures: `throughput(a) > 1.2 * throughput(b)` (docs/replications.md).
     pub claim: String,
     /// The plans that it is about; without any, all of them.
     #[serde(default, skip_serializing_if = "At::is_everywhere")]

@@ -46,7 +46,7 @@ impl Catalogue {
 /// The recipe with the new title; all else, comments too, as it was.
 fn renamed(recipe: &str, name: &str, from: &str) -> String {
     let mut titled = false;
-    let mut text = format!("# Begun as a copy of {from}; docs/experiments.md describes the keys.\n");
+    let mut text = format!("# Begun as a copy of {from}; docs/adding-a-server.md describes the keys.\n");
     for line in recipe.lines() {
         let is_title = !titled && line.split('=').next().is_some_and(|key| key.trim() == "title");
         titled |= is_title;

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use crate::world::World;
 
-/// The example of docs/experiments.md whose text holds `mark`.
-fn example(mark: &str) -> String {
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/experiments.md");
+/// The example of a page of the documentation whose text holds `mark`.
+fn example(page: &str, mark: &str) -> String {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
     let text = fs::read_to_string(docs).unwrap();
     let blocks = text.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
     blocks.filter(|block| block.contains(mark)).map(str::to_owned).next().expect("the docs have it")
@@ -22,7 +22,7 @@ fn write(world: &World, name: &str, recipe: &str) {
 #[test]
 fn an_application_of_ones_own_is_checked_as_the_docs_say_and_written_down() {
     let world = World::new();
-    write(&world, "shop", &example("title     = \"Our shop\""));
+    write(&world, "shop", &example("adding-a-server.md", "title     = \"Our shop\""));
     let said = world.prony(&["servers", "check", "shop", "--servers", "recipes", "--record"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.out.contains("1 passed, 0 failed, 0 skipped"), "{said:?}");
@@ -64,7 +64,7 @@ fn a_new_server_is_begun_once_and_is_one() {
 #[test]
 fn an_image_and_a_port_are_a_recipe_that_runs_in_containers_only() {
     let world = World::new();
-    write(&world, "boxed", &example("image = \"registry.example/our/app:1.4\""));
+    write(&world, "boxed", &example("containers.md", "image = \"registry.example/our/app:1.4\""));
     let said = world.prony(&["servers", "check", "boxed", "--servers", "recipes"]);
     assert_eq!(said.code, Some(3), "{said:?}");
     assert!(said.out.contains("a container engine for the image registry.example/our/app:1.4"), "{said:?}");

@@ -259,6 +259,14 @@ fn check_plan(source: Source<'_>, path: &[&str], raw: &LoadOptions) -> Result<()
             );
         }
     }
+    if raw.seed.is_some() {
+        return source.wrong(&key("seed"), "the seed is the experiment's: write it above the plans.");
+    }
+    if raw.unix.is_some() {
+        let why =
+            "a server is checked at its own port, and a socket would be loaded instead of it: remove it.";
+        return source.wrong(&key("unix"), why);
+    }
     check_sweep(source, &key("connections"), raw.connections.as_ref())?;
     check_sweep(source, &key("rate"), raw.rate.as_ref())?;
     if let Some(connections) = &raw.connections {

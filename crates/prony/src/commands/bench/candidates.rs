@@ -47,6 +47,12 @@ pub(in crate::commands) fn of(
     // The flags mean what they mean for `load`; the target is each candidate's own.
     let somewhere = Target::parse("http://127.0.0.1/").map_err(Failure::usage)?;
     let plan = plan::plan(&arguments.plan, Some(somewhere))?;
+    if plan.unix.is_some() {
+        return Err(Failure::usage(
+            "--unix does not go with --candidate: each is checked at its own port, and the socket would be loaded \
+             instead of it. Measure a socket with `prony load`.",
+        ));
+    }
     let ask = Ask {
         method: plan.method.clone(),
         path: path(arguments, &candidates)?,

@@ -7,7 +7,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -15,13 +16,13 @@ use nix::unistd::Pid;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use crate::suite::{self, Binary, Outcomes};
+use crate::suite::{self, Binary, Outcome, Outcomes};
 use crate::today::date;
 
 const USAGE: &str = "usage: cargo xtask hammer [--suites N] [--minutes N] [--seed N] [--store]";
 /// How often the whole suite is run beside the busy process.
 const SUITES: u64 = 10;
-/// For how long the tests that wait for the world are run in random order after that.
+/// For how long the tests that wait for the world are run in random order at the same time.
 const MINUTES: u64 = 120;
 /// A test may take so many times its quiet time.
 const SLOWER_MAX: f64 = 10.0;
@@ -122,25 +123,72 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     };
     let store = |found: &Found| if asked.store { store(root, found) } else { Ok(()) };
     println!("quiet: the suite once, and each of the timed tests once by itself");
-    found.suite("quiet", &binaries, |fared| &mut fared.in_suite.quiet)?;
+    for binary in &binaries {
+        found.took_all("quiet", binary, &binary.run_all()?, |fared| &mut fared.in_suite.quiet);
+    }
     let timed = timed(&binaries)?;
     for (binary, test) in &timed {
-        found.one("quiet", binary, test, |fared| &mut fared.alone.quiet)?;
+        found.took_one("quiet", binary, test, &binary.run_one(test)?, |fared| &mut fared.alone.quiet);
     }
     println!("on one core: the suite once");
-    let on_one: Vec<Binary> = binaries.iter().map(|binary| binary.on_cpus("0")).collect();
-    found.suite("one core", &on_one, |fared| &mut fared.in_suite.longest)?;
-    let _busy = Busy::start()?;
-    for number in 1..=asked.suites {
-        found.suite("busy", &binaries, |fared| &mut fared.in_suite.longest)?;
-        found.suites = number;
-        println!("beside a busy process: suite {number} of {}, {} failures", asked.suites, found.failures());
-        store(&found)?;
+    for binary in &binaries {
+        let ran = binary.on_cpus("0").run_all()?;
+        found.took_all("one core", binary, &ran, |fared| &mut fared.in_suite.longest);
     }
-    found.random(&timed, &asked, &store)?;
+    let _busy = Busy::start()?;
+    let found = Mutex::new(found);
+    std::thread::scope(|scope| {
+        let random = scope.spawn(|| random(&found, &timed, &asked, &store));
+        for number in 1..=asked.suites {
+            for binary in &binaries {
+                let ran = binary.run_all()?;
+                held(&found).took_all("busy", binary, &ran, |fared| &mut fared.in_suite.longest);
+            }
+            let mut found = held(&found);
+            found.suites = number;
+            println!(
+                "beside a busy process: suite {number} of {}, {} failures",
+                asked.suites,
+                found.failures()
+            );
+            store(&found)?;
+        }
+        random.join().map_err(|_| "the runs in random order ended with a panic".to_owned())?
+    })?;
+    let found = held(&found);
     store(&found)?;
     println!("{}", found.page());
     found.verdict()
+}
+
+/// Runs the timed tests in random order, each by itself, until the time is over.
+fn random(
+    found: &Mutex<Found>,
+    timed: &[(&Binary, String)],
+    asked: &Asked,
+    store: &impl Fn(&Found) -> Result<(), String>,
+) -> Result<(), String> {
+    let mut chance = ChaCha8Rng::seed_from_u64(asked.seed);
+    let (begun, mut stored) = (Instant::now(), Instant::now());
+    while begun.elapsed() < Duration::from_secs(asked.minutes * 60) && !timed.is_empty() {
+        let (binary, test) = &timed[(chance.next_u64() % timed.len() as u64) as usize];
+        let ran = binary.run_one(test)?;
+        let mut found = held(found);
+        found.took_one("busy, random order", binary, test, &ran, |fared| &mut fared.alone.longest);
+        found.random_runs += 1;
+        found.random_took = begun.elapsed();
+        if stored.elapsed() > STORED_EVERY {
+            stored = Instant::now();
+            println!("{} runs in random order, {} failures", found.random_runs, found.failures());
+            store(&found)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whoever held it before and panicked left whole entries.
+fn held(found: &Mutex<Found>) -> MutexGuard<'_, Found> {
+    found.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn read(arguments: &[String]) -> Result<Asked, String> {
@@ -189,40 +237,37 @@ fn timed(binaries: &[Binary]) -> Result<Vec<(&Binary, String)>, String> {
 }
 
 impl Found {
-    /// Runs the suite once; the time of each test goes where `time` says, if it is the longest yet.
-    fn suite(
+    /// Takes what all tests of a binary did; the time of each goes where `time` says, if it is the longest yet.
+    fn took_all(
         &mut self,
         when: &str,
-        binaries: &[Binary],
+        binary: &Binary,
+        (outcomes, output, status): &(Outcomes, String, ExitStatus),
         time: impl Fn(&mut Fared) -> &mut Duration,
-    ) -> Result<(), String> {
-        for binary in binaries {
-            let (outcomes, output, status) = binary.run_all()?;
-            if !status.success() {
-                println!("{output}");
-            }
-            if !status.success() && outcomes.values().all(|o| o.passed) {
-                self.tests.entry(binary.name.clone()).or_default().failures.push(format!("{when}: {status}"));
-            }
-            self.take(when, &outcomes, &time);
+    ) {
+        if !status.success() {
+            println!("{output}");
         }
-        Ok(())
+        if !status.success() && outcomes.values().all(|o| o.passed) {
+            self.tests.entry(binary.name.clone()).or_default().failures.push(format!("{when}: {status}"));
+        }
+        self.take(when, outcomes, &time);
     }
 
-    fn one(
+    /// The same for one test that ran by itself.
+    fn took_one(
         &mut self,
         when: &str,
         binary: &Binary,
         test: &str,
+        (outcome, output): &(Outcome, String),
         time: impl Fn(&mut Fared) -> &mut Duration,
-    ) -> Result<(), String> {
-        let (outcome, output) = binary.run_one(test)?;
+    ) {
         if !outcome.passed {
             println!("{output}");
         }
-        let outcomes = Outcomes::from([(format!("{} {test}", binary.name), outcome)]);
+        let outcomes = Outcomes::from([(format!("{} {test}", binary.name), outcome.clone())]);
         self.take(when, &outcomes, &time);
-        Ok(())
     }
 
     fn take(&mut self, when: &str, outcomes: &Outcomes, time: &impl Fn(&mut Fared) -> &mut Duration) {
@@ -236,29 +281,6 @@ impl Found {
                 fared.failures.push(when.to_owned());
             }
         }
-    }
-
-    /// Runs the timed tests in random order, each by itself, until the time is over.
-    fn random(
-        &mut self,
-        timed: &[(&Binary, String)],
-        asked: &Asked,
-        store: &impl Fn(&Self) -> Result<(), String>,
-    ) -> Result<(), String> {
-        let mut chance = ChaCha8Rng::seed_from_u64(asked.seed);
-        let (begun, mut stored) = (Instant::now(), Instant::now());
-        while begun.elapsed() < Duration::from_secs(asked.minutes * 60) && !timed.is_empty() {
-            let (binary, test) = &timed[(chance.next_u64() % timed.len() as u64) as usize];
-            self.one("busy, random order", binary, test, |fared| &mut fared.alone.longest)?;
-            self.random_runs += 1;
-            self.random_took = begun.elapsed();
-            if stored.elapsed() > STORED_EVERY {
-                stored = Instant::now();
-                println!("{} runs in random order, {} failures", self.random_runs, self.failures());
-                store(self)?;
-            }
-        }
-        Ok(())
     }
 
     fn failures(&self) -> usize {
@@ -283,8 +305,8 @@ impl Found {
             "# The tests, hammered: {}\n\n`cargo xtask hammer`, commit {}, {} CPUs, seed {}.\n\n\
              - once quietly; once on a single core; {} times beside a process that takes each core half of the time: \
              {} tests, all of the workspace\n\
-             - {} runs of single tests that read a clock, sleep, start processes or load a socket, in random order beside \
-             the same process, in {:.0} min\n\
+             - {} runs of single tests that read a clock, sleep, start processes or load a socket, in random order at the \
+             same time, in {:.0} min\n\
              - {} failures; {} tests over {SLOWER_MAX} times their quiet time (quiet times under {:.1} s count as that)\n\n",
             date(),
             self.commit,

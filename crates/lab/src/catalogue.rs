@@ -12,6 +12,7 @@ use crate::toml_error::{TomlError, suggest};
 mod files;
 mod materialise;
 mod scaffold;
+mod shared;
 mod verified;
 
 pub use materialise::MaterialiseError;
@@ -53,6 +54,8 @@ pub struct Server {
     pub recipe: Recipe,
     /// Where the recipe is from.
     pub source: Source,
+    /// The shared files that it takes, in its folder's places.
+    shared: Vec<files::RecipeFile>,
 }
 
 /// Where a recipe is from.
@@ -90,8 +93,8 @@ impl Catalogue {
     /// then those of `./prony/servers/`. Never fails: what is wrong is in [`Catalogue::broken`].
     pub fn load(extra_dirs: &[PathBuf]) -> Catalogue {
         let mut catalogue = Catalogue::default();
-        for dir in EMBEDDED.dirs() {
-            let name = dir.path().to_string_lossy().into_owned();
+        let embedded = EMBEDDED.dirs().map(|dir| dir.path().to_string_lossy());
+        for name in embedded.filter(|name| is_server(name)) {
             catalogue.add(&name, Source::Embedded);
         }
         for dir in extra_dirs {
@@ -131,8 +134,7 @@ impl Catalogue {
         folders.sort();
         for folder in folders {
             let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            // Anything else may lie there too: notes, a .git.
-            if folder.is_dir() && !name.starts_with('.') {
+            if folder.is_dir() && is_server(&name) {
                 self.add(&name, Source::Folder(folder));
             }
         }
@@ -196,7 +198,8 @@ impl Server {
             return Err(format!("{file} does not exist: write it, or remove its folder from the catalogue."));
         };
         let recipe = Recipe::parse(&file, &text).map_err(|e| e.to_string())?;
-        let server = Server { name: name.to_owned(), recipe, source };
+        let mut server = Server { name: name.to_owned(), recipe, source, shared: Vec::new() };
+        server.take_shared(&file, &text)?;
         server.check_files(&file, &text)?;
         Ok(server)
     }
@@ -222,7 +225,7 @@ impl Server {
                 .map(|(_, key, name)| (vec!["requires".to_owned(), (*key).to_owned()], *name)),
         );
         for (path, name) in needed {
-            if !files::exists(&self.name, &self.source, name) {
+            if !self.has_file(name) {
                 let path: Vec<&str> = path.iter().map(String::as_str).collect();
                 let why = format!("the file {name:?} is needed, but it is not beside server.toml.");
                 return Err(TomlError::at_key(file, text, &path, why).to_string());
@@ -237,22 +240,22 @@ impl Server {
         TomlError::at_key(&file, &text, path, message).to_string()
     }
 
-    /// Copies the recipe's folder to `work_dir`, so that what is built there is not built in the
-    /// catalogue. Files that are already as they should be are not touched, nor is what was
+    /// Copies the recipe's folder to `work_dir`, with the shared files it takes, so that what is built there is not
+    /// built in the catalogue. Files that are already as they should be are not touched, nor is what was
     /// built there; files that the recipe no longer has are removed. Returns the hash of the
     /// content, which is the same as long as no file changes.
     ///
     /// # Errors
     /// If the folder is too large (64 MiB, 4,096 files), a link leads out of it, or the disk refuses.
     pub fn materialise(&self, work_dir: &Path) -> Result<u64, MaterialiseError> {
-        let files = files::read_all(&self.name, &self.source)?;
+        let files = self.files()?;
         materialise::write(&files, work_dir)?;
         Ok(files::hash_of_files(&files))
     }
 
-    /// Whether a file of this name lies beside server.toml.
+    /// Whether a file of this name lies beside server.toml, or is put there.
     pub fn has_file(&self, name: &str) -> bool {
-        files::exists(&self.name, &self.source, name)
+        self.recipe.shared.contains_key(name) || files::exists(&self.name, &self.source, name)
     }
 
     /// The hash of the folder's content, as [`Server::materialise`] returns it.
@@ -260,8 +263,13 @@ impl Server {
     /// # Errors
     /// As [`Server::materialise`].
     pub fn content_hash(&self) -> Result<u64, MaterialiseError> {
-        Ok(files::hash_of_files(&files::read_all(&self.name, &self.source)?))
+        Ok(files::hash_of_files(&self.files()?))
     }
+}
+
+/// Whether a folder of this name is a server's: anything else may lie there too, a .git, or what servers share.
+fn is_server(name: &str) -> bool {
+    !name.starts_with(['.', '_'])
 }
 
 /// What errors call a recipe's file.

@@ -45,6 +45,8 @@ pub struct Recipe {
     pub processes: Processes,
     /// Whether it keeps connections open between requests; `None` of an image of which nobody said.
     pub keepalive: Option<bool>,
+    /// Files that it has in common with other servers: the place in its folder, and the name below `_shared`.
+    pub shared: BTreeMap<String, String>,
     /// What must be installed for it.
     pub requires: Requires,
     /// Its variables and their defaults.

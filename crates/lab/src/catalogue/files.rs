@@ -21,6 +21,7 @@ const LEFT_OUT: [&str; 9] =
     [".git", "node_modules", "target", "__pycache__", ".venv", "venv", "vendor", "_build", VERIFIED_FILE];
 
 /// A file of a recipe.
+#[derive(Debug, Clone)]
 pub(super) struct RecipeFile {
     /// Relative to the folder.
     pub(super) path: PathBuf,
@@ -52,7 +53,7 @@ pub(super) fn exists(name: &str, source: &Source, file: &str) -> bool {
     }
 }
 
-/// All files, sorted by their paths.
+/// The files of a folder, sorted by their paths.
 pub(super) fn read_all(name: &str, source: &Source) -> Result<Vec<RecipeFile>, MaterialiseError> {
     let mut files = Vec::new();
     match source {
@@ -86,7 +87,7 @@ fn embedded(dir: &Dir<'static>, root: &Path, files: &mut Vec<RecipeFile>) {
     }
 }
 
-fn left_out(path: &Path) -> bool {
+pub(super) fn left_out(path: &Path) -> bool {
     path.file_name().is_some_and(|name| LEFT_OUT.iter().any(|l| name == *l))
 }
 

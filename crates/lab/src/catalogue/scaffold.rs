@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Catalogue, RECIPE_FILE, files};
+use super::{Catalogue, RECIPE_FILE};
 use crate::recipe::is_label_word;
 
 impl Catalogue {
@@ -26,7 +26,7 @@ impl Catalogue {
         if folder.exists() {
             return Err(format!("{} exists already: choose another name, or remove it.", folder.display()));
         }
-        let files = files::read_all(&original.name, &original.source).map_err(|e| e.to_string())?;
+        let files = original.files().map_err(|e| e.to_string())?;
         for file in &files {
             let path = folder.join(&file.path);
             let bytes = match file.path.to_str() {

@@ -48,9 +48,9 @@ struct File {
 }
 
 impl Server {
-    /// The hash of what a verification is about: all files, without the Dockerfile where none is used.
+    /// The hash of what a verification is about: all files, the shared ones too, without the Dockerfile where none is used.
     pub fn recipe_hash(&self, in_container: bool) -> String {
-        let files = files::read_all(&self.name, &self.source).unwrap_or_default();
+        let files = self.files().unwrap_or_default();
         let counted = files
             .iter()
             .filter(|file| in_container || NOT_NATIVE.iter().all(|name| file.path.as_os_str() != *name));

@@ -31,6 +31,8 @@ pub(super) struct Raw {
     processes: Option<Processes>,
     keepalive: Option<bool>,
     #[serde(default)]
+    shared: BTreeMap<String, String>,
+    #[serde(default)]
     requires: Requires,
     #[serde(default)]
     vars: BTreeMap<String, Var>,
@@ -80,6 +82,7 @@ impl Raw {
             routes,
             processes: self.processes.unwrap_or(Processes::Single),
             keepalive: self.keepalive,
+            shared: self.shared,
             requires: self.requires,
             vars: self.vars,
             start: self.start.unwrap_or_else(Start::of_image),

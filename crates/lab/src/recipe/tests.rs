@@ -66,7 +66,7 @@ fn misspelt_keys_and_words_name_the_nearest() {
     assert_eq!(
         error("keepalive = true", "keep_alive = true"),
         "s.toml:9: unknown key \"keep_alive\" in the file: did you mean \"keepalive\"? Known: schema, title, \
-         language, kind, versus, routes, processes, keepalive, requires, vars, start, helper, version, axes, check, image, port, recycles."
+         language, kind, versus, routes, processes, keepalive, shared, requires, vars, start, helper, version, axes, check, image, port, recycles."
     );
     assert_eq!(
         error("templates =", "template ="),

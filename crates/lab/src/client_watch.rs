@@ -201,20 +201,20 @@ mod tests {
     }
 
     #[test]
-    fn one_sample_tells_nothing() {
+    fn one_sample_of_the_client_gives_no_columns() {
         assert_eq!(watch(0).finish(0), None);
         assert_eq!(watch(1).finish(0), None);
         assert!(watch(2).finish(0).is_some());
     }
 
     #[test]
-    fn memory_is_the_second_number() {
+    fn resident_memory_is_the_second_number_of_statm() {
         assert_eq!(resident_pages("900 123 45 6 0 7 0\n"), 123);
         assert_eq!(resident_pages(""), 0);
     }
 
     #[test]
-    fn a_busy_worker_is_seen_at_work() {
+    fn cpu_time_of_a_busy_worker_is_in_the_columns() {
         let busy = Busy::named(&format!("{WORKER}test"), &[]);
         let found = workers();
         // Other tests' workers come first where there are many.

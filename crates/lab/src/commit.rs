@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_is_followed_loose_or_packed_from_a_folder_below() {
+    fn the_commit_is_read_through_a_loose_or_packed_branch_from_a_subfolder() {
         let dir = tempfile::TempDir::new().unwrap();
         let root = dir.path();
         write(root, ".git/HEAD", "ref: refs/heads/main\n");
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_detached_head_and_a_worktree() {
+    fn the_commit_of_a_detached_head_and_of_a_worktree_is_read() {
         let dir = tempfile::TempDir::new().unwrap();
         let root = dir.path();
         write(root, "main/.git/HEAD", &format!("{}\n", A.to_ascii_uppercase()));
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_repository_or_a_trick_has_none() {
+    fn a_damaged_or_forged_git_folder_gives_no_commit() {
         let dir = tempfile::TempDir::new().unwrap();
         let root = dir.path();
         write(root, "secret", A);

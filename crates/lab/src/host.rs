@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_host_is_read() {
+    fn facts_of_this_host_are_read() {
         let host = read();
         assert!(host.kernel.starts_with("Linux "), "{}", host.kernel);
         assert!(host.cpus_online >= 1 && !host.cpus_allowed.is_empty());
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_id_is_hashed_and_what_is_none_is_not() {
+    fn a_machine_id_is_hashed_and_an_invalid_one_is_none() {
         let (one, other) = ("0123456789abcdef0123456789abcdef\n", "0123456789abcdef0123456789abcdee\n");
         let hash = machine(one).unwrap();
         assert_eq!(hash.len(), 16);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_other_machines_are_read() {
+    fn host_facts_are_read_from_files_of_other_machines() {
         assert_eq!(
             os_name("NAME=\"Debian\"\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n"),
             "Debian GNU/Linux 12 (bookworm)"

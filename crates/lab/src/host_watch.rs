@@ -190,7 +190,7 @@ mod tests {
         cpu0 2 0 3 50 0 0 0 0 7 7\ncpu1 2 0 3 50 0 0 0 9 7 7\nintr 5 1 2\nctxt 99\n";
 
     #[test]
-    fn stolen_time_is_the_worst_used_cpus() {
+    fn steal_time_is_that_of_the_worst_cpu_in_use() {
         let first = proc_stat::cpus(STAT);
         let last = proc_stat::cpus(
             "cpu0 102 0 3 950 0 0 0 0 7 7\ncpu1 82 0 3 950 0 0 0 29 7 7\ncpu2 0 0 0 0 0 0 0 999 0 0\n",
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_without_workers_or_never_open_says_so() {
+    fn without_workers_or_a_window_there_is_no_run_queue_wait() {
         assert_eq!(HostWatch::of(&[]).finish("127.0.0.1:1"), None);
         let workers = Workers::default();
         assert_eq!(workers.wait_share(), None);
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_waits_for_its_cpu_is_seen() {
+    fn run_queue_wait_of_a_worker_is_measured() {
         let cpu = host::cpus_allowed()[0];
         // Two threads of a worker's name on one CPU: while one runs, the other waits.
         let busy = [8, 9].map(|number| Busy::named(&format!("{WORKER}{number}"), &[cpu]));

@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_prony_left_is_ended() {
+    fn processes_left_by_a_killed_prony_are_ended() {
         let root = tempfile::tempdir().unwrap();
         let mut left = sleeper();
         let mut entry = entry(root.path(), gone(), vec![Identity::of(left.id()).unwrap()]);
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pid_that_is_not_proven_ours_is_never_killed() {
+    fn a_process_not_proven_to_be_ours_is_never_killed() {
         let root = tempfile::tempdir().unwrap();
         let mut stranger = sleeper();
         let mut reused = Identity::of(stranger.id()).unwrap();
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_without_our_mark_is_never_removed() {
+    fn a_run_folder_without_our_marker_is_never_removed() {
         let root = tempfile::tempdir().unwrap();
         let entry = entry(root.path(), gone(), Vec::new());
         std::fs::remove_file(entry.run_dir.join(RUN_DIR_MARK)).unwrap();
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_entry_harms_nobody() {
+    fn a_damaged_journal_entry_ends_no_process_and_is_removed() {
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(folder(root.path())).unwrap();
         std::fs::write(entry_path(root.path(), 1), "{\"guard\":").unwrap();

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_cpu_has_its_ticks_and_no_guests_time_twice() {
+    fn ticks_are_read_per_cpu_and_guest_time_is_not_counted_twice() {
         let stat =
             "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 1 2 3 100 200 4 5 50 7 7\ncpu10 0 0 0 9 0 0 0 0\nintr 5 1 2\n";
         let cpus = cpus(stat);
@@ -58,14 +58,14 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_another_form_are_left_out() {
+    fn lines_of_proc_stat_in_another_form_are_left_out() {
         assert!(cpus("cpu0 1 2 3\ncpux 1 2 3 4 5 6 7 8\ncpu1 1 2 3 4 5 6 7 -8\ncpu\n\n").is_empty());
         let most = format!("cpu2 {}", vec![u64::MAX.to_string(); 8].join(" "));
         assert_eq!(cpus(&most)[&2].total(), u64::MAX);
     }
 
     #[test]
-    fn this_machines_own_are_read() {
+    fn ticks_of_this_machine_are_read() {
         let cpus = cpus(&std::fs::read_to_string("/proc/stat").unwrap());
         assert!(cpus.values().any(|cpu| cpu.busy > 0 && cpu.total() > cpu.busy), "{cpus:?}");
     }

@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_take_the_files_connections_and_keep_figures_and_doubts() {
+    fn rows_without_connections_take_the_file_s_and_keep_their_figures_and_doubt() {
         let p = read(
             "php = \"7.0\"\nplots = [\"a\", \"b\"]\n[[row]]\nname = \"X\"\ncandidate = \"x:close\"\nrequests_per_s = 5\n\
              p99_ms = 1.5\ndoubt = \"ports\"\n[[row]]\nname = \"Y\"\ncandidate = \"y\"\nconnections = 7\nrate_per_s = 20\n",
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_candidates_workers_are_the_rows_or_the_files() {
+    fn a_candidate_s_workers_are_those_of_its_row_or_else_of_the_file() {
         let rows = "[[row]]\nname = \"X\"\ncandidate = \"x\"\nworkers = 4\n[[row]]\nname = \"Y\"\ncandidate = \"y:jit\"\n";
         let p = read(rows).unwrap();
         assert_eq!((p.workers_of("x"), p.workers_of("y:jit"), p.workers_of("z")), (Some(4), None, None));
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn conclusions_say_where_they_hold() {
+    fn the_connections_and_rates_at_which_a_conclusion_holds_are_read() {
         let p = read(
             "[[conclusion]]\ntext = \"t\"\nclaim = \"p99(a) < 0.1 * p99(b)\"\n\
              at = { connections = [1, 2], rate = [\"5k\", \"105% of b:x knee\"] }\n",
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_its_line() {
+    fn errors_in_a_published_file_name_the_line() {
         for (rest, line, words) in [
             ("[[row]]\nname = \"X\"\n", 5, "\"candidate\" is missing"),
             (

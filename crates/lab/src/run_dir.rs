@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_is_fresh_and_short() {
+    fn each_run_folder_is_new_private_and_short_enough_for_a_socket() {
         let (first, second) = (create().unwrap(), create().unwrap());
         assert_ne!(first, second);
         assert_eq!(std::fs::metadata(&first).unwrap().permissions().mode() & 0o777, MODE);

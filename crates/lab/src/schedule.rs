@@ -165,7 +165,7 @@ mod tests {
     /// This order is published in every run log of this seed: it must never change.
     /// The expected text is from a second implementation, in Python, from the specification of ChaCha.
     #[test]
-    fn the_order_of_a_seed_is_fixed_for_ever() {
+    fn the_order_of_trials_for_a_seed_never_changes() {
         let order = order(&names(&["a", "b", "c"]), &names(&["x", "y"]), 3, 7);
         assert_eq!(brief(&order), "0cy 0bx 0ax 0by 0cx 0ay 1cx 1ay 1cy 1bx 1by 1ax 2ay 2ax 2bx 2cx 2by 2cy");
     }
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phase_follows_the_one_before_in_all_of_its_blocks() {
+    fn all_blocks_of_a_phase_come_before_the_next_phase() {
         let (candidates, phases) = (names(&["a", "b"]), [names(&["knee"]), names(&["x", "y"])]);
         let two = order_in_phases(&candidates, &phases, 2, 7);
         assert_eq!(two.len(), 12);
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_duet_s_halves_change_places_and_pairs_stand_together() {
+    fn the_candidates_of_a_duet_swap_sides_between_its_halves() {
         let order = order_of_duets(&names(&["a", "b"]), &names(&["x", "y"]), 50, 7);
         assert_eq!(order.len(), 400);
         assert!(order.iter().enumerate().all(|(i, t)| t.index as usize == i));
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn each_candidate_takes_each_place_about_equally_often() {
+    fn each_candidate_is_at_each_position_of_a_block_about_equally_often() {
         let order = order(&names(&["a", "b", "c", "d"]), &names(&["x"]), 4000, 3);
         for place in 0..4 {
             let first = order.chunks(4).filter(|block| block[place].candidate == "a").count();
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn the_forecast_adds_up() {
+    fn the_forecast_is_the_sum_of_loads_and_overheads() {
         let second = Duration::from_secs(1);
         let f = forecast(3, &[second * 4, second * 9], 5, Some(second * 100));
         assert_eq!(f.trials, 30);

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_is_one_bench_s_until_it_ends() {
+    fn the_lock_is_held_by_one_bench_until_it_ends() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("turn");
         let first = now(&path).unwrap();
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_is_told_once_and_comes_next() {
+    fn a_bench_that_waits_for_the_lock_is_told_once_and_gets_it_next() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("turn");
         let first = now(&path).unwrap();
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn words_left_behind_hold_nobody_up() {
+    fn a_lock_file_left_by_a_dead_process_does_not_block() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("turn");
         let mut gone = std::process::Command::new("sleep").arg("600").spawn().unwrap();
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_no_turn() {
+    fn a_lock_path_that_is_no_file_takes_no_lock() {
         let folder = tempfile::tempdir().unwrap();
         assert!(now(folder.path()).unwrap().file.is_none());
         assert!(now(&folder.path().join("no/such/folder")).unwrap().file.is_none());

@@ -29,7 +29,7 @@ fn any_text_is_a_published_comparison_or_a_sentence() {
 }
 
 #[test]
-fn the_seeds_are_what_they_should_be() {
+fn the_fuzz_seeds_are_valid() {
     let text = |path: &str| {
         std::fs::read_to_string(format!("{}/../../fuzz/seeds/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap()
     };

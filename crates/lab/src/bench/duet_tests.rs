@@ -52,7 +52,7 @@ fn assert_at_once(log: &RunLog) {
 }
 
 #[test]
-fn both_run_at_once_and_change_places() {
+fn both_servers_of_a_duet_run_at_once_and_swap_sides() {
     let root = tempfile::tempdir().unwrap();
     let setup = duet(root.path(), &[("a", SERVE), ("b", SERVE)], 2);
     let (under_way, most) = (Mutex::new(0), Mutex::new(0));
@@ -107,7 +107,7 @@ fn both_run_at_once_and_change_places() {
 }
 
 #[test]
-fn one_that_does_not_start_leaves_the_other_unmeasured_and_ends_the_duet() {
+fn a_server_that_does_not_start_ends_its_duet_and_the_other_is_not_measured() {
     let root = tempfile::tempdir().unwrap();
     let setup = duet(root.path(), &[("a", SERVE), ("dead", "exit 3 # {port}")], 6);
     let outcome = run_plain(&setup).unwrap();
@@ -125,7 +125,7 @@ fn one_that_does_not_start_leaves_the_other_unmeasured_and_ends_the_duet() {
 }
 
 #[test]
-fn one_that_dies_under_load_ends_both_and_both_are_told_apart() {
+fn a_server_that_dies_under_load_ends_its_duet_and_is_told_from_the_other() {
     let root = tempfile::tempdir().unwrap();
     let (stop, me) = (root.path().join("stop"), root.path().display());
     let command = format!(
@@ -160,7 +160,7 @@ fn one_that_dies_under_load_ends_both_and_both_are_told_apart() {
 }
 
 #[test]
-fn an_interrupt_ends_both_and_resume_repeats_the_half() {
+fn an_interrupt_ends_both_loads_and_resume_repeats_the_half() {
     let root = tempfile::tempdir().unwrap();
     let mut setup = duet(root.path(), &[("a", SERVE), ("b", SERVE)], 1);
     let interrupt = Interrupt::new();

@@ -36,7 +36,7 @@ fn searched(setup: &mut BenchSetup, loader: &mut Loader<'_>) -> TrialResult {
 }
 
 #[test]
-fn a_search_has_its_servers_samples_and_what_they_cost_a_request() {
+fn a_capacity_record_has_the_server_s_samples_and_cost_per_request() {
     let root = tempfile::tempdir().unwrap();
     let mut setup = setup(root.path(), &[("a", SERVE)], 1);
     let result = searched(&mut setup, &mut |plan, _, observe| load(plan, observe));
@@ -52,7 +52,7 @@ fn a_search_has_its_servers_samples_and_what_they_cost_a_request() {
 }
 
 #[test]
-fn a_server_that_dies_while_a_capacity_is_searched_for_voids_it() {
+fn a_server_that_dies_during_a_capacity_search_voids_it() {
     let root = tempfile::tempdir().unwrap();
     let pid_file = root.path().join("pid");
     let command = format!("echo $$ >{}; {SERVE}", pid_file.display());

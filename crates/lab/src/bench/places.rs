@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn each_has_half() {
+    fn each_side_of_a_duet_has_half_of_the_cpus() {
         let four = places(&[0, 1, 2, 3], 1);
         assert_eq!((four.left.clone(), four.right.clone()), (pins(&[2], &[0]), pins(&[3], &[1])));
         assert_eq!((four.shared, four.all()), (DuetShared::Nothing, pins(&[2, 3], &[0, 1])));
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn few_cpus_are_shared_and_it_is_marked() {
+    fn with_few_cpus_a_duet_shares_them_and_is_marked() {
         let three = places(&[4, 5, 6], 1);
         assert_eq!((three.left, three.right), (pins(&[5], &[4]), pins(&[6], &[4])));
         assert_eq!(three.shared, DuetShared::Clients);
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn no_room_is_said_with_what_would_be() {
+    fn too_few_cpus_for_a_duet_are_refused_with_what_would_fit() {
         assert_eq!(Places::of(&[3], 1), Err(NoRoom::One));
         assert_eq!(Places::of(&[], 1), Err(NoRoom::One));
         let said = |allowed: &[u32], cores| Places::of(allowed, cores).unwrap_err().to_string();
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn pins_are_halved_and_a_record_gives_them_back() {
+    fn pins_of_a_duet_are_halved_and_read_back_from_its_record() {
         let halved = Places::of_pins(&pins(&[4, 5], &[0, 1, 2])).unwrap();
         assert_eq!((halved.left.clone(), halved.right.clone()), (pins(&[4], &[0]), pins(&[5], &[1])));
         assert_eq!(Places::of_record(&halved.record()), halved);

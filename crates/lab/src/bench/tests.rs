@@ -149,7 +149,7 @@ fn every_trial_runs_on_a_fresh_server_and_is_recorded() {
 }
 
 #[test]
-fn the_share_under_load_is_of_loads_and_not_of_starts() {
+fn the_share_under_load_leaves_out_starts_of_servers() {
     let root = tempfile::tempdir().unwrap();
     // Of each of the two trials 200 ms at least are a start, and as much as the loader takes a load.
     let slow_start = format!("sleep 0.2; {SERVE}");
@@ -180,7 +180,7 @@ fn the_share_under_load_is_of_loads_and_not_of_starts() {
 }
 
 #[test]
-fn a_log_that_a_crash_cut_in_a_line_is_gone_on_with() {
+fn a_run_log_cut_within_a_line_is_resumed() {
     let root = tempfile::tempdir().unwrap();
     let mut setup = setup(root.path(), &[("a", SERVE), ("b", SERVE)], 2);
     run_quick(&setup).unwrap();
@@ -199,7 +199,7 @@ fn a_log_that_a_crash_cut_in_a_line_is_gone_on_with() {
 }
 
 #[test]
-fn another_run_is_not_mixed_in() {
+fn a_run_with_other_plans_host_or_candidates_is_not_resumed() {
     let root = tempfile::tempdir().unwrap();
     let mut first = setup(root.path(), &[("a", SERVE)], 1);
     run_quick(&first).unwrap();
@@ -251,7 +251,7 @@ fn an_interrupt_ends_the_load_and_resume_repeats_the_trial() {
 }
 
 #[test]
-fn an_interrupt_while_a_server_starts_is_heard() {
+fn an_interrupt_while_a_server_starts_ends_the_run() {
     let root = tempfile::tempdir().unwrap();
     let setup = setup(root.path(), &[("mute", "sleep 300 # {port}")], 1);
     let interrupt = Interrupt::new();
@@ -270,7 +270,7 @@ fn an_interrupt_while_a_server_starts_is_heard() {
 }
 
 #[test]
-fn a_spent_budget_begins_no_block() {
+fn no_block_begins_after_the_budget_is_spent() {
     let root = tempfile::tempdir().unwrap();
     let mut setup = setup(root.path(), &[("a", SERVE), ("b", SERVE)], 50);
     setup.experiment.budget = Some(Duration::from_nanos(1));
@@ -325,7 +325,7 @@ fn a_server_that_dies_under_load_makes_its_trial_invalid() {
 }
 
 #[test]
-fn a_sources_rows_are_kept_by_the_labels_of_the_run() {
+fn rows_of_a_source_are_recorded_under_the_labels_of_the_run() {
     let root = tempfile::tempdir().unwrap();
     let mut setup = setup(root.path(), &[], 1);
     setup.experiment = Experiment::find("app-servers-2018").unwrap();
@@ -340,7 +340,7 @@ fn a_sources_rows_are_kept_by_the_labels_of_the_run() {
 }
 
 #[test]
-fn a_liar_is_found_by_its_check_and_left_out() {
+fn a_server_with_wrong_answers_fails_its_check_and_is_left_out() {
     let root = tempfile::tempdir().unwrap();
     let servers = root.path().join("servers");
     for word in ["serve", "lie"] {
@@ -407,7 +407,7 @@ fn a_full_disk_ends_the_run_with_the_server_down() {
 }
 
 #[test]
-fn a_url_is_loaded_where_it_runs() {
+fn a_url_is_checked_and_loaded_without_a_server_of_the_lab() {
     let root = tempfile::tempdir().unwrap();
     let target = prony_target::Target::start(&prony_target::Config::default()).unwrap();
     let url =
@@ -431,7 +431,7 @@ fn a_url_is_loaded_where_it_runs() {
 }
 
 #[test]
-fn nobody_to_run_is_said() {
+fn a_run_without_usable_candidates_is_refused_with_their_reasons() {
     let root = tempfile::tempdir().unwrap();
     let mut setup = setup(root.path(), &[], 1);
     setup.skipped.push(Skipped {

@@ -209,7 +209,7 @@ mod tests {
     use super::users_of;
 
     #[test]
-    fn root_has_somebody_without_rights_and_others_are_themselves() {
+    fn the_unprivileged_user_of_root_is_another_and_of_others_themselves() {
         let passwd = "root:x:0:0::/root:/bin/sh\nwww-data:x:33:33::/:/x\nann:x:1000:1000::/h/ann:/bin/sh\n";
         assert_eq!(users_of(0, passwd), ("root".into(), "www-data".into()));
         assert_eq!(users_of(1000, passwd), ("ann".into(), "ann".into()));

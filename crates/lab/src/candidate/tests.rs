@@ -72,7 +72,7 @@ fn labels_print_what_differs_and_round_trip() {
 }
 
 #[test]
-fn wrong_labels_name_the_nearest() {
+fn an_unknown_label_names_the_nearest() {
     let dir = tempfile::tempdir().unwrap();
     let catalogue = catalogue(dir.path());
     let error = |label: &str| Candidate::parse(label, &catalogue).unwrap_err().to_string();
@@ -99,7 +99,7 @@ fn wrong_labels_name_the_nearest() {
 }
 
 #[test]
-fn settings_change_what_they_say() {
+fn settings_change_workers_keepalive_packages_and_environment() {
     let dir = tempfile::tempdir().unwrap();
     let catalogue = catalogue(dir.path());
     let parse = |label: &str| Candidate::parse(label, &catalogue).unwrap();
@@ -115,7 +115,7 @@ fn settings_change_what_they_say() {
 }
 
 #[test]
-fn a_launch_has_everything_decided() {
+fn a_launch_has_command_environment_and_templates_filled_in() {
     let dir = tempfile::tempdir().unwrap();
     let layout = Layout::new(&dir.path().join(".prony")).unwrap();
     let run = dir.path().join("run");

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_second_of_requests_unsent_is_hopeless() {
+    fn a_backlog_of_half_a_second_ends_the_probe() {
         let probe = probe(1_000.0, 5, &[]);
         let at = |ms: u64, sent: u64| Snapshot { elapsed_ns: ms * 1_000_000, sent, ..Snapshot::default() };
         assert_eq!(probe.why(&at(2_000, 1_600)), None);

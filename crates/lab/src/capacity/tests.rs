@@ -36,7 +36,7 @@ fn search_of(plan: &CapacityPlan, served_per_s: u64) -> CapacityOutcome {
 }
 
 #[test]
-fn the_capacity_of_a_line_with_a_known_one_is_found() {
+fn the_search_finds_a_known_capacity() {
     for truth in [400, 2_000, 7_777] {
         let outcome = search_of(&plan(), truth);
         let record = &outcome.record;
@@ -130,7 +130,7 @@ fn voided_by(code: &str, number: usize, mismatches: u64) -> (CapacityOutcome, us
 }
 
 #[test]
-fn a_server_that_is_another_in_between_ends_the_search() {
+fn a_restarted_or_changed_server_ends_the_search_without_a_capacity() {
     for (code, mismatches) in [("server_restarted", 0), ("server_died", 0), ("wrong_answer", 1)] {
         // The first two loads are one connection alone, and a burst.
         let (outcome, loads) = voided_by(code, 5, mismatches);

@@ -33,7 +33,7 @@ fn every_embedded_recipe_is_right() {
 }
 
 #[test]
-fn a_broken_recipe_stands_in_nobodys_way() {
+fn a_broken_recipe_is_reported_and_the_others_are_loaded() {
     let dir = tempfile::tempdir().unwrap();
     folder(dir.path(), "good", RECIPE);
     folder(dir.path(), "bad", &RECIPE.replace("title", "titel"));
@@ -65,7 +65,7 @@ fn a_broken_recipe_stands_in_nobodys_way() {
 }
 
 #[test]
-fn a_later_folder_replaces_and_a_missing_one_is_said() {
+fn a_later_folder_replaces_servers_and_a_missing_folder_is_reported() {
     let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     folder(first.path(), "same", RECIPE);
     let later = folder(second.path(), "same", &RECIPE.replace("\"t\"", "\"later\""));
@@ -133,7 +133,7 @@ fn a_folder_that_is_no_application_is_refused() {
 }
 
 #[test]
-fn hashes_tell_where_a_part_ends() {
+fn a_hash_depends_on_where_each_part_ends() {
     let hash = |parts: &[&str]| hash_of(parts.iter().map(|p| p.as_bytes()));
     assert_ne!(hash(&["ab", "c"]), hash(&["a", "bc"]));
     // FNV-1a of the empty input is its offset basis.

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_binarys_own_recipes_take_no_records() {
+    fn a_built_in_recipe_cannot_be_recorded() {
         let catalogue = Catalogue::load(&[]);
         let error =
             catalogue.get("node-http").unwrap().record(verified("node-http", "native", "d")).unwrap_err();

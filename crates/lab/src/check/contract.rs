@@ -345,7 +345,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_that_did_not_wait_is_told_from_one_by_a_coarse_timer() {
+    fn a_sleep_may_end_ten_ms_early_and_no_more() {
         let waited_ms = |ms: u64| waited(Duration::from_millis(ms));
         assert_eq!(waited_ms(39).unwrap_err(), "Answered after 39 ms, expected 50 at least.");
         assert_eq!((waited_ms(40), waited_ms(50), waited_ms(5_000)), (Ok(()), Ok(()), Ok(())));

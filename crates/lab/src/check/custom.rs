@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_asked_or_held_against_is_refused() {
+    fn impossible_requests_and_expectations_of_a_check_are_refused() {
         for (toml, key) in [
             ("request = \"health\"", "request"),
             ("request = \"\"", "request"),
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_a_json_body_are_held_against() {
+    fn values_of_a_json_body_are_compared_with_the_expected_ones() {
         let check = read("request = \"/\"\njson = { \"$.user.name\" = \"Ann\", \"$.list[1]\" = 2.0 }");
         let judge = |body: &str| check.json_is(body.as_bytes());
         assert_eq!(judge(r#"{"user": {"name": "Ann", "at": 17}, "list": [1, 2]}"#), Ok(()));

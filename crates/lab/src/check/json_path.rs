@@ -99,7 +99,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_path_names_one_value_or_none() {
+    fn a_json_path_names_one_value_or_none() {
         let document = json!({"a": {"b c": [10, {"ü": true}]}, "": 1, "0": "zero"});
         for (path, expected) in [
             ("$", Some(document.clone())),
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_several_or_is_no_path_is_refused() {
+    fn json_paths_that_are_invalid_or_could_name_several_values_are_refused() {
         for path in [
             "", "a", "$a", "$.", "$..a", "$.*", "$[*]", "$[-1]", "$[01]", "$[1:2]", "$['a", "$['a'", "$[",
             "$.0",
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_the_same_by_value() {
+    fn json_numbers_are_compared_by_value() {
         assert!(same(&json!([1, {"a": 2.0}]), &json!([1.0, {"a": 2}])));
         assert!(!same(&json!(1), &json!("1")) && !same(&json!([1]), &json!([1, 1])));
         assert!(!same(&json!({"a": 1}), &json!({"b": 1})) && same(&json!(null), &json!(null)));

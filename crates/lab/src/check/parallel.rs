@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn done_in_fewer_turns_than_one_after_another_is_together() {
+    fn sleeps_done_sooner_than_one_after_another_are_concurrent() {
         // One worker: 16 at once, four turns of 50 ms at least, each up to a millisecond early.
         for (took_ms, expected, asked) in [
             (&[51][..], Sleep::Concurrent, 1),
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn workers_are_asked_four_times_their_number_within_bounds() {
+    fn concurrent_sleeps_are_four_per_worker_within_bounds() {
         let at_once = [0, 1, 4, 5, 16, 40, u32::MAX].map(|workers| seen(workers, &[10]).0.at_once);
         assert_eq!(at_once, [16, 16, 16, 20, 64, 64, 64]);
         // Forty workers do 64 requests in two turns.
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_seen_is_said() {
+    fn the_result_of_the_concurrent_sleeps_is_a_sentence() {
         let said = |took_ms: &[u64]| seen(1, took_ms).0.to_string();
         assert_eq!(said(&[60]), "16 requests that wait 50 ms, at once, took 60 ms: they wait together.");
         assert!(said(&[800, 801, 802]).ends_with("took 800 ms: a request that waits holds up others."));

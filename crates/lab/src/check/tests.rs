@@ -113,7 +113,7 @@ fn a_right_server_passes_in_full() {
 
 /// A server that waits in its two threads: however fast the machine, 16 requests take eight turns.
 #[test]
-fn a_server_that_waits_in_its_workers_blocks() {
+fn a_server_that_sleeps_in_its_worker_threads_is_found_to_block() {
     const WORKERS: u32 = 2;
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -135,7 +135,7 @@ fn a_server_that_waits_in_its_workers_blocks() {
 }
 
 #[test]
-fn an_answer_to_a_body_from_a_cache_is_found() {
+fn a_cached_answer_to_another_body_fails_the_echo_check() {
     static FIRST: std::sync::OnceLock<Vec<u8>> = std::sync::OnceLock::new();
     let cached: Change = |target, answer| match target {
         "/echo" => FIRST.get_or_init(answer).clone(),
@@ -195,7 +195,7 @@ fn wrong_answers_are_shown_as_they_came() {
 }
 
 #[test]
-fn hostile_answers_end_in_a_sentence() {
+fn hostile_answers_fail_the_check_with_a_readable_reason() {
     let hostile: [(Change, &str); 6] = [
         (|_, _| vec![b'x'; 100_000], "The answer is not HTTP/1.1"),
         (
@@ -251,7 +251,7 @@ fn an_answer_whose_length_is_said_twice_is_refused_with_the_reason() {
 }
 
 #[test]
-fn bytes_behind_an_answer_keep_no_connection() {
+fn surplus_bytes_after_an_answer_fail_the_keepalive_check() {
     let longer: Change = |_, answer| [answer(), b"more".to_vec()].concat();
     let text = ContractExpectation { routes: vec![Route::Text], ..all(true) };
     let report = check(server(true, longer), &text);
@@ -295,7 +295,7 @@ fn own_checks_replace_the_contract() {
 }
 
 #[test]
-fn readiness_is_one_light_request() {
+fn readiness_is_told_by_one_request() {
     let address = server(true, unchanged);
     for route in Route::ALL {
         assert_eq!(ready(address, route), Ok(()));
@@ -319,7 +319,7 @@ fn readiness_is_one_light_request() {
 }
 
 #[test]
-fn the_work_is_the_generators_nth_number() {
+fn the_expected_body_of_work_is_the_nth_number_of_the_generator() {
     assert_eq!((work(0), work(1), work(2)), ("0".into(), "1013904223".into(), "1196435762".into()));
     assert_eq!(expected_body(Route::Text).as_deref(), Some(GREETING.as_bytes()));
     assert_eq!(expected_body(Route::Json), None);

@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_are_our_own_and_no_more_than_there_are_pids() {
+    fn a_container_has_our_own_limits_and_at_most_pid_max_processes() {
         let text = "Limit  Soft  Hard  Units\nMax processes             96365                96365                processes\n\
             Max open files            1024                 unlimited            files\n";
         assert_eq!(limits_of(text, Some(32768)), ["nofile=1024:-1", "nproc=32768:32768"]);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn runtimes_and_sizes_are_looked_at() {
+    fn unknown_runtimes_and_memory_sizes_are_refused() {
         let error = Engine::find("lxc", None).unwrap_err();
         assert_eq!(error, "--runtime \"lxc\" is not known: write native, container, podman or docker.");
         let error = Engine::find("container", Some("much")).unwrap_err();

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_the_run_folders() {
+    fn a_container_is_named_after_its_run_folder() {
         assert_eq!(container_name(Path::new("/tmp/prony-12-0")), "prony-12-0");
         assert_eq!(container_name(Path::new("/tmp/x/a b;c")), "prony-abc");
     }

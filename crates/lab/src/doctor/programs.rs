@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_installed_here_is_asked() {
+    fn a_program_is_found_if_its_command_is_installed_here() {
         let python = PROGRAMS.iter().find(|program| program.code == "python").unwrap();
         let found = ask(python, crate::guard::tests::PATIENCE);
         assert_eq!(found.is_some(), find_command("python3").is_some(), "{found:?}");

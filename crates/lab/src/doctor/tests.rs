@@ -70,7 +70,7 @@ const GOOD: [(&str, &str); 25] = [
 ];
 
 #[test]
-fn a_good_machine_has_nothing_to_mend() {
+fn a_well_configured_machine_has_no_findings() {
     let machine = Machine::new(&GOOD);
     let findings = examine(&machine.tree(), &asked());
     let wrong: Vec<&Finding> = findings.iter().filter(|f| f.state != State::Good).collect();
@@ -82,7 +82,7 @@ fn a_good_machine_has_nothing_to_mend() {
 }
 
 #[test]
-fn each_distortion_is_found_and_has_a_command() {
+fn each_distorting_setting_is_found_and_the_command_that_mends_it_is_given() {
     let cases = [
         ("governor", GOVERNOR, "powersave\n", "cpupower frequency-set -g performance"),
         ("turbo", "/sys/devices/system/cpu/intel_pstate/no_turbo", "0\n", "echo 1 > "),
@@ -121,7 +121,7 @@ fn each_distortion_is_found_and_has_a_command() {
 }
 
 #[test]
-fn what_the_process_itself_is_given_is_judged() {
+fn the_process_s_own_cpus_limits_build_and_virtual_machine_are_judged() {
     let tree = Machine::new(&GOOD).tree();
     let one = Asked { server_cpus: vec![], client_cpus: vec![], ..asked() };
     assert!(distorts(&examine(&tree, &one), "cpus"));
@@ -138,7 +138,7 @@ fn what_the_process_itself_is_given_is_judged() {
 }
 
 #[test]
-fn a_loopback_of_small_packets_is_noted_and_never_set() {
+fn a_small_mtu_of_loopback_is_noted_and_never_changed() {
     let machine = Machine::new(&GOOD);
     let found = |machine: &Machine| {
         let findings = examine(&machine.tree(), &asked());
@@ -151,7 +151,7 @@ fn a_loopback_of_small_packets_is_noted_and_never_set() {
 }
 
 #[test]
-fn whole_cores_are_proposed_where_threads_share_one() {
+fn pins_to_whole_cores_are_proposed_where_hardware_threads_share_a_core() {
     let siblings = |cpu: u32, list: &str| {
         (format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"), list.to_owned())
     };
@@ -235,7 +235,7 @@ impl MapTrim for (String, String) {
 }
 
 #[test]
-fn a_memory_of_another_boot_or_of_somebody_s_making_changes_nothing() {
+fn a_restore_file_of_another_boot_or_with_forged_paths_changes_nothing() {
     let machine = Machine::new(&GOOD);
     machine.set(SOMAXCONN, "128\n");
     let root = machine.folder.path().join(".prony");
@@ -265,7 +265,7 @@ fn a_memory_of_another_boot_or_of_somebody_s_making_changes_nothing() {
 
 /// As root every file may be written, so the refusal is tested where this user is not root.
 #[test]
-fn without_rights_nothing_is_changed_and_root_is_named() {
+fn without_permission_nothing_is_changed_and_sudo_is_named() {
     let machine = Machine::new(&GOOD);
     machine.set(SOMAXCONN, "128\n");
     let root = machine.folder.path().join(".prony");

@@ -45,7 +45,7 @@ fn quickstart_is_read_as_written() {
 }
 
 #[test]
-fn defaults_are_those_of_load() {
+fn defaults_of_a_plan_are_those_of_prony_load() {
     let e = read("").unwrap();
     assert_eq!(e.plans, [ExperimentPlan::of(Plan::closed(Target::parse("http://127.0.0.1/").unwrap()))]);
     assert_eq!((e.plans[0].load.connections, e.plans[0].load.warmup), (50, Duration::from_secs(1)));
@@ -55,7 +55,7 @@ fn defaults_are_those_of_load() {
 }
 
 #[test]
-fn lists_are_a_product() {
+fn lists_in_a_plan_become_the_product_of_their_values() {
     let e = read("[[plan]]\nconnections = [1, 10]\nrate = [\"1k\", 2.5]\n").unwrap();
     assert_eq!(names(&e), ["c1-r1000", "c10-r1000", "c1-r2.5", "c10-r2.5"]);
     let e = read("[[plan]]\nname = \"knee\"\nconnections = [1, 10]\nrate = \"1k\"\n").unwrap();
@@ -77,7 +77,7 @@ fn a_plan_overrides_the_load() {
 }
 
 #[test]
-fn scales_shorten() {
+fn a_scale_shortens_durations_and_blocks_and_selects_plans() {
     let e = read(
         "[[plan]]\nname = \"knee\"\nconnections = [1, 2]\n[[plan]]\nname = \"other\"\n\
          [scale.short]\nduration = \"1s\"\nwarmup = 0\nblocks = 2\nonly = [\"knee\"]\n",
@@ -101,7 +101,7 @@ fn blocks_may_be_a_range() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused_with_its_line() {
+fn contradictory_or_impossible_settings_are_refused_with_their_line() {
     for (rest, line, words) in [
         ("baseline = \"b\"", 3, "did you mean \"b:jit\""),
         ("\nserver_cores = 0", 4, "\"server_cores\" is 0"),
@@ -148,7 +148,7 @@ fn own_checks_replace_the_contract_and_its_routes() {
 }
 
 #[test]
-fn workers_may_be_the_sources() {
+fn the_number_of_workers_may_come_from_the_published_source() {
     assert!(said("workers = \"source\"").contains("needs a \"published\""));
     let text = "schema = \"prony.experiment/1\"\ncandidates = [\"a\"]\nworkers = \"source\"\npublished = \"p.toml\"\n";
     let mut e = Experiment::parse("x", "x.toml", text).unwrap();
@@ -162,7 +162,7 @@ fn workers_may_be_the_sources() {
 }
 
 #[test]
-fn candidates_must_be_there_and_once() {
+fn an_experiment_needs_candidates_each_named_once() {
     let parse = |list: &str| {
         let text = format!("schema = \"prony.experiment/1\"\ncandidates = {list}\n");
         Experiment::parse("x", "x.toml", &text).unwrap_err().to_string()
@@ -183,7 +183,7 @@ fn an_unknown_name_gets_the_nearest() {
 }
 
 #[test]
-fn stages_a_count_and_the_rest_of_a_load_can_be_given() {
+fn a_plan_may_have_stages_a_request_count_and_every_other_load_option() {
     let e = read(
         "[[plan]]\nname = \"ramp\"\nstages = [\"60s:5000c\", \"60s:5000c\"]\n\
          [[plan]]\nrate = \"1k\"\narrivals = \"poisson\"\n[[plan]]\nname = \"post\"\nbody = \"x\"\n\
@@ -205,7 +205,7 @@ fn stages_a_count_and_the_rest_of_a_load_can_be_given() {
 }
 
 #[test]
-fn a_shorter_scale_keeps_the_stages_shape() {
+fn a_shorter_scale_keeps_the_proportions_of_stages() {
     let e =
         read("[[plan]]\nstages = [\"60s:5000c\", \"30s:0c\"]\n[scale.short]\nduration = \"9s\"\n").unwrap();
     let short = e.scaled("short").unwrap();
@@ -218,7 +218,7 @@ fn a_shorter_scale_keeps_the_stages_shape() {
 }
 
 #[test]
-fn what_stages_and_arrivals_cannot_be_is_said() {
+fn impossible_stages_arrivals_and_paths_are_refused() {
     for (rest, line, words) in [
         ("[[plan]]\nstages = []", 4, "load nothing"),
         ("[[plan]]\nstages = [\"5s:1c\"]\nduration = \"5s\"", 5, "does not go with"),
@@ -273,7 +273,7 @@ fn every_source_is_read_with_its_rows_and_conclusions() {
 }
 
 #[test]
-fn what_every_source_speaks_of_is_called_as_it_is_in_a_run() {
+fn labels_in_every_published_source_are_those_of_the_run() {
     let catalogue = Catalogue::load(&[]);
     for name in Experiment::names() {
         let written = Experiment::find(name).unwrap();
@@ -303,7 +303,7 @@ fn what_every_source_speaks_of_is_called_as_it_is_in_a_run() {
 }
 
 #[test]
-fn a_default_that_is_written_is_the_candidate_without_it() {
+fn a_label_that_names_a_default_value_becomes_the_label_without_it() {
     let source =
         prony_model::published::KneeOf { candidate: "cowboy:v2".to_owned(), plan: "knee".to_owned() };
     let mut e = read("[[plan]]\nname = \"knee\"\ncapacity = \"default\"\n").unwrap();
@@ -339,7 +339,7 @@ fn a_default_that_is_written_is_the_candidate_without_it() {
 }
 
 #[test]
-fn a_capacity_is_a_plan_and_its_shares_are_rates() {
+fn a_capacity_search_is_a_plan_and_shares_of_it_are_rates_of_other_plans() {
     let e = read(
         "[[plan]]\nname = \"knee\"\nconnections = [10, 20]\ncapacity = \"p99<50ms, errors<1%\"\n\
          [[plan]]\nname = \"stress\"\nconnections = 20\nrate = [\"50%\", \"105%\"]\nof = \"b:jit knee\"\n\
@@ -363,7 +363,7 @@ fn a_capacity_is_a_plan_and_its_shares_are_rates() {
 }
 
 #[test]
-fn what_a_capacity_cannot_be_is_said() {
+fn impossible_capacity_plans_and_shares_are_refused() {
     let knee =
         "[[plan]]\nname = \"knee\"\nconnections = 10\ncapacity = \"default\"\n[[plan]]\nconnections = 10\n";
     for (rest, words) in [

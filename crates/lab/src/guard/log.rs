@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_talkative_server_does_not_fill_the_disk() {
+    fn a_server_s_log_is_bounded_and_keeps_the_newest_output() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("0.log");
         let (reader, mut writer) = io::pipe().unwrap();
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_words_are_in_the_file_while_somebody_else_keeps_the_pipe_open() {
+    fn output_is_in_the_log_even_while_another_process_keeps_the_pipe_open() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("0.log");
         let (reader, mut writer) = io::pipe().unwrap();

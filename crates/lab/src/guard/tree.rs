@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_may_hold_brackets_and_spaces() {
+    fn a_process_name_may_hold_brackets_and_spaces() {
         let text =
             "42 (a) b (c) S 7 42 42 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 3 0 12345 999 77 184467 1 3 2 0\n";
         let stat = parse_stat(text).unwrap();
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stack_begins_elsewhere_in_another_program() {
+    fn the_start_of_the_stack_changes_when_a_program_is_executed() {
         let mut child = std::process::Command::new("sh")
             .args(["-c", "echo; read line; exec sleep 600"])
             .stdin(std::process::Stdio::piped())
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_of_a_child_is_found_and_another_start_is_not_touched() {
+    fn a_grandchild_process_is_found_and_one_with_another_start_time_is_not_signalled() {
         let mut child = std::process::Command::new("sh").args(["-c", "sleep 600 & wait"]).spawn().unwrap();
         let me = std::process::id();
         let below = |pid: u32| descendants(pid);

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn constraints_hold_as_far_as_they_say() {
+    fn a_python_constraint_allows_exactly_its_versions() {
         let allows = |text: &str, v: &str| Constraint::parse(text).unwrap().allows(&version(v).unwrap());
         assert!(allows(">=3.9", "3.9.18") && allows(">=3.9", "3.13.0") && !allows(">=3.9", "3.8.18"));
         assert!(allows("<3.10", "3.9.18") && !allows("<3.10", "3.10.0"));

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn captures_are_bounded_in_bytes_and_time() {
+    fn captured_output_is_bounded_in_bytes_and_time() {
         let many = capture(&sh("head -c 100000 /dev/zero; echo e >&2"), Path::new("/"), &[], PATIENCE);
         let many = many.unwrap();
         assert_eq!((many.stdout.len(), &many.stderr[..], many.success), (4096, &b"e\n"[..], true));

@@ -94,7 +94,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn new_links_are_seen_and_masks_are_not() {
+    fn newly_enabled_services_are_found_and_masked_ones_are_not() {
         let dir = tempfile::tempdir().unwrap();
         let at = |path: &str| dir.path().join(path);
         for made in ["etc/systemd/system/multi-user.target.wants", "etc/rc2.d"] {

@@ -46,7 +46,7 @@ impl Bench {
 }
 
 #[test]
-fn where_a_servers_parts_came_from_is_said() {
+fn the_origin_of_a_server_s_packages_is_told() {
     let bench = Bench::new();
     bench.add("found", "commands = [\"sh\"]", &[]);
     bench.add("built", "pip = [\"a==1\"]", &[]);
@@ -62,7 +62,7 @@ fn where_a_servers_parts_came_from_is_said() {
 }
 
 #[test]
-fn what_needs_nothing_is_installed() {
+fn a_server_without_requirements_counts_as_installed() {
     let bench = Bench::new();
     bench.add("plain", "commands = [\"sh\"]", &[]);
     assert_eq!(status(&bench.parse("plain"), &bench.layout), Status::Installed);
@@ -76,7 +76,7 @@ fn what_needs_nothing_is_installed() {
 }
 
 #[test]
-fn missing_things_are_named_with_what_mends_them() {
+fn missing_requirements_are_named_with_the_command_that_installs_them() {
     let bench = Bench::new();
     bench.add("lacking", "commands = [\"prony-no-such-program\"]", &[]);
     let Status::Missing(missing) = status(&bench.parse("lacking"), &bench.layout) else { panic!("missing") };
@@ -110,7 +110,7 @@ fn one_environment_serves_all_candidates_with_the_same_pins() {
 }
 
 #[test]
-fn one_servers_failure_is_its_own() {
+fn one_server_that_fails_to_install_leaves_the_others_alone() {
     let bench = Bench::new();
     bench.add("lacking", "commands = [\"prony-no-such-program\"]", &[]);
     bench.add("plain", "", &[]);

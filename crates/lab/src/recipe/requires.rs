@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_release_is_called_as_its_url_ends() {
+    fn a_download_is_named_by_the_last_part_of_its_url_s_path() {
         let download = |url: &str| Download {
             url: url.to_owned(),
             sha256: String::new(),

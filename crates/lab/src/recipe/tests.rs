@@ -157,7 +157,7 @@ fn an_axis_sets_only_what_is_declared() {
 }
 
 #[test]
-fn commands_packages_and_limits_are_looked_at() {
+fn wrong_commands_packages_templates_and_timeouts_are_refused() {
     assert_eq!(
         error("[\"helper\", \"{run}/sock\"]", "[]"),
         "s.toml:23: the command is empty: name a program."
@@ -182,7 +182,7 @@ fn commands_packages_and_limits_are_looked_at() {
 }
 
 #[test]
-fn own_checks_may_stand_in_for_routes() {
+fn checks_of_its_own_may_replace_a_recipe_s_routes() {
     let own = GOOD.replace("routes    = [\"text\", \"json\", \"sleep\"]", "routes = []");
     assert!(Recipe::parse("s.toml", &own).is_err());
     let with_check = format!("{own}\n[[check]]\nrequest = \"GET /health\"\nstatus = 204\n");
@@ -191,7 +191,7 @@ fn own_checks_may_stand_in_for_routes() {
 }
 
 #[test]
-fn downloads_and_extensions_are_beyond_doubt() {
+fn ambiguous_or_unsafe_downloads_and_extensions_are_refused() {
     let with = |line: &str| error("pip = [\"flask==3.1.3\"]", line);
     assert_eq!(
         with("pecl = [\"ev-1.1.5\", \"--force\"]"),
@@ -222,7 +222,7 @@ fn downloads_and_extensions_are_beyond_doubt() {
 }
 
 #[test]
-fn an_image_and_a_port_are_a_whole_recipe() {
+fn a_recipe_may_consist_of_an_image_and_a_port() {
     let recipe = Recipe::parse("s.toml", "image = \"me/app:1\"\nport = 8080\n").unwrap();
     assert_eq!((recipe.image.as_deref(), recipe.port), (Some("me/app:1"), Some(8080)));
     assert_eq!((recipe.title.as_str(), recipe.keepalive), ("me/app:1", None));

@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_names_in_braces_are_variables() {
+    fn only_a_name_in_braces_is_a_variable() {
         use Piece::{Name, Text};
         assert_eq!(pieces("{host}:{port}"), [Name("host"), Text(":"), Name("port")]);
         assert_eq!(pieces("a{n;s/x/y/;p}b"), [Text("a{n;s/x/y/;p}b")]);

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn busy_time_is_all_but_waiting() {
+    fn busy_time_is_all_ticks_but_idle_iowait_and_steal() {
         let stat = "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 1 2 3 100 200 4 5 50 7 7\ncpu1 0 0 0 9 0 0 0 0 0 0\ncpu10 1 0 0 0 0 0 0 0\n";
         assert_eq!(busy_ns(stat, &[0, 1, 10, 7]), [15 * TICK_NS, 0, TICK_NS, 0]);
         assert_eq!(busy_ns("cpu0 1 2", &[0]), [0]);
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_begin_at_nothing_and_grow() {
+    fn columns_of_cores_begin_at_zero_and_are_cumulative() {
         let machine = Machine {
             cores: vec![0, 3],
             busy_ns: vec![vec![100, 7], vec![160, 7], vec![190, 9]],

@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_binary() {
+    fn memory_sizes_are_in_binary_units() {
         assert_eq!(parse_size("512m"), Some(512 << 20));
         assert_eq!((parse_size("2g"), parse_size("7"), parse_size("7b")), (Some(2 << 30), Some(7), Some(7)));
         for wrong in ["", "m", "0", "-1", "2gb", "1.5g", "99999999999999g", "2 g"] {
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cgroup_up_to_the_mount_is_tried() {
+    fn a_parent_cgroup_is_sought_up_to_the_mount() {
         let mount = Path::new("/sys/fs/cgroup");
         let tried: Vec<String> =
             parents(mount, "/user.slice/a.scope").iter().map(|p| p.display().to_string()).collect();

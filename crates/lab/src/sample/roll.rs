@@ -186,14 +186,14 @@ mod tests {
     const TWO: (u32, u64) = (1_000_003, 9);
 
     #[test]
-    fn a_steady_tree_has_no_changes() {
+    fn an_unchanged_process_tree_has_no_changes() {
         let steady: [&[(u32, u64)]; 5] = [&[MASTER, ONE]; 5];
         assert_eq!(over(&steady, 500), Changes::default());
         assert_eq!(over(&[], 500), Changes::default());
     }
 
     #[test]
-    fn a_worker_in_the_place_of_another_is_seen_even_with_its_number() {
+    fn a_replaced_worker_is_seen_even_with_the_same_process_id() {
         let changed = over(&[&[MASTER, ONE], &[MASTER, ONE], &[MASTER, TWO], &[MASTER, TWO]], 400);
         assert_eq!(pids(&changed), (vec![(ONE.0, TWO.0)], vec![]));
         let reused = (ONE.0, 77);
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_executes_itself_anew_is_another() {
+    fn a_process_that_executes_a_program_in_its_place_counts_as_replaced() {
         assert_eq!(pids(&with_stacks(&[7, 7, 8, 8])), (vec![(ONE.0, ONE.0)], vec![]));
         // A child that has just been forked executes its program: nothing that served has gone.
         let mut roll = Roll::default();
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_after_the_window_is_not_the_trial_s() {
+    fn a_worker_replaced_after_the_window_is_not_counted() {
         let samples: &[&[(u32, u64)]] = &[&[ONE], &[ONE], &[ONE], &[TWO], &[TWO]];
         assert_eq!(over(samples, 300), Changes::default());
         assert_eq!(over(samples, 399), Changes::default());
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_for_each_request_is_no_worker() {
+    fn a_child_process_per_request_is_not_taken_for_a_worker() {
         let samples: Vec<Vec<(u32, u64)>> = (0..50).map(|i| vec![MASTER, (2_000_000 + i, 5)]).collect();
         let at_rest: &[(u32, u64)] = &[MASTER];
         let loaded = samples.iter().map(Vec::as_slice);
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_ends_at_once_was_one() {
+    fn a_worker_seen_in_the_first_sample_alone_counts_as_replaced() {
         let samples: &[&[(u32, u64)]] = &[&[MASTER, ONE], &[MASTER, TWO], &[MASTER, TWO]];
         assert_eq!(pids(&over(samples, 300)), (vec![(ONE.0, TWO.0)], vec![]));
     }

@@ -114,7 +114,7 @@ fn proportional_memory_is_read() {
 }
 
 #[test]
-fn a_reused_thread_number_loses_nothing() {
+fn cpu_time_is_not_lost_when_a_thread_id_is_reused() {
     let mut meter = Meter::new(Watched { guard_pid: 1, cgroup: None });
     meter.see((1, 1), 500);
     meter.see((1, 1), 700);

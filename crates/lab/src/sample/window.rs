@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_made_up_beyond_the_readings() {
+    fn nothing_is_extrapolated_beyond_the_readings() {
         assert_eq!(figures(&readings(), 0, 9999).unwrap().cpu_ns, 250);
         assert_eq!(figures(&readings(), 5000, 9999).unwrap().cpu_ns, 0);
         assert_eq!(figures(&readings(), 5000, 9999).unwrap().peak_rss_bytes, 80);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_warm_up_is_negative_in_the_columns() {
+    fn times_before_the_window_are_negative_in_the_columns() {
         let samples = Samples {
             cpu_method: "schedstat",
             readings: readings(),

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tail_is_ten_printable_lines() {
+    fn the_tail_of_a_log_is_ten_printable_lines() {
         let folder = tempfile::tempdir().unwrap();
         let mut text: Vec<u8> = (0..30).flat_map(|i| format!("line {i}\n\n").into_bytes()).collect();
         text.extend_from_slice(b"\x1b[31mred\xff\n");

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_is_named_and_one_s_own_is_none() {
+    fn a_foreign_process_that_listens_on_the_port_is_named() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let me = std::process::id();

@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_range_keeps_out_of_the_client_s_way() {
+    fn the_port_range_is_outside_the_ephemeral_range() {
         assert_eq!(port_range("32768\t60999\n"), (10_000, 32_768));
         assert_eq!(port_range("16000 60999"), (10_000, 16_000));
         assert_eq!(port_range("1024 60000"), (60_001, 65_535));
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn only_free_ports_are_given_and_none_twice_while_there_are_others() {
+    fn only_free_ports_are_chosen_and_none_twice_while_others_are_free() {
         let mut recent = VecDeque::new();
         let mut next = 0;
         let mut given = |is_free: fn(u16) -> bool| {
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn ports_of_this_machine_are_in_its_range_and_not_given_twice() {
+    fn ports_chosen_on_this_machine_are_in_its_range_and_not_chosen_twice() {
         let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap();
         let (lowest, above) = port_range(&range);
         let ports: Vec<u16> = (0..50).map(|_| free_port().unwrap()).collect();

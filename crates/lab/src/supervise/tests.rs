@@ -93,7 +93,7 @@ fn a_daemon_that_detached_twice_is_found() {
 }
 
 #[test]
-fn a_daemon_s_death_is_a_server_s() {
+fn the_death_of_a_detached_daemon_counts_as_the_server_s() {
     let root = tempfile::tempdir().unwrap();
     let script = "setsid sh -c 'echo $$ >pid.new; mv pid.new pid; exec sleep 300' & \
                   until [ -e go ]; do sleep 0.01; done; exit 0";
@@ -136,7 +136,7 @@ fn helpers_come_first_and_are_waited_for() {
 }
 
 #[test]
-fn a_death_at_the_start_comes_with_its_last_words() {
+fn a_server_that_ends_at_its_start_is_reported_with_its_last_output() {
     let root = tempfile::tempdir().unwrap();
     let spec = shell_spec(root.path(), &["echo bind: address in use >&2; exit 7"]);
     let why = Server::start(&spec, &supervision(root.path()), &mut || false, &|| false).unwrap_err();
@@ -147,7 +147,7 @@ fn a_death_at_the_start_comes_with_its_last_words() {
 }
 
 #[test]
-fn what_cannot_be_started_says_so() {
+fn a_server_or_guard_that_cannot_be_started_is_reported_with_the_reason() {
     let root = tempfile::tempdir().unwrap();
     let mut spec = shell_spec(root.path(), &[""]);
     spec.processes[0].argv = vec!["/no/such/server".to_owned()];
@@ -161,7 +161,7 @@ fn what_cannot_be_started_says_so() {
 }
 
 #[test]
-fn silence_ends_in_time_and_so_does_an_interrupt() {
+fn waiting_for_readiness_ends_by_its_timeout_or_an_interrupt() {
     let root = tempfile::tempdir().unwrap();
     let mut spec = shell_spec(root.path(), &["exec sleep 300"]);
     spec.ready_timeout = Duration::from_millis(50);
@@ -173,7 +173,7 @@ fn silence_ends_in_time_and_so_does_an_interrupt() {
 }
 
 #[test]
-fn a_death_later_is_seen() {
+fn the_death_of_a_running_server_is_seen_with_its_last_output() {
     let root = tempfile::tempdir().unwrap();
     let mut running = start(root.path(), &["echo last words; exec sleep 300"]).unwrap();
     wait_until("the words", || {
@@ -187,7 +187,7 @@ fn a_death_later_is_seen() {
 }
 
 #[test]
-fn a_killed_guard_leaves_nothing_either() {
+fn a_killed_guard_leaves_no_process_and_no_folder() {
     let root = tempfile::tempdir().unwrap();
     let script = "setsid sleep 301 & echo $! >pid.new; mv pid.new pid; exec sleep 302";
     let mut running = start(root.path(), &[script]).unwrap();
@@ -201,7 +201,7 @@ fn a_killed_guard_leaves_nothing_either() {
 }
 
 #[test]
-fn the_guard_is_deaf_to_a_terminal_and_servers_are_not() {
+fn the_guard_ignores_a_terminal_s_signals_and_servers_do_not() {
     let root = tempfile::tempdir().unwrap();
     let running = start(root.path(), &["exec sleep 300"]).unwrap();
     let ignored = |pid: u32| {
@@ -222,7 +222,7 @@ fn the_guard_is_deaf_to_a_terminal_and_servers_are_not() {
 }
 
 #[test]
-fn a_server_gets_its_cpus_and_the_guard_the_client_s() {
+fn a_server_runs_on_its_own_cpus_and_the_guard_on_the_client_s() {
     let allowed = sys::affinity(0).unwrap();
     let (Some(first), Some(last)) = (allowed.first(), allowed.last()) else { return };
     let root = tempfile::tempdir().unwrap();
@@ -308,7 +308,7 @@ fn a_container_that_was_being_made_is_removed_once_it_is_there() {
 
 /// An engine may leave a helper behind that keeps its output open.
 #[test]
-fn what_an_engine_leaves_running_is_not_waited_for() {
+fn a_helper_that_the_engine_leaves_running_is_not_waited_for() {
     let root = tempfile::tempdir().unwrap();
     let mut spec = shell_spec(root.path(), &["exec sleep 300"]);
     let helper = root.path().join("helper");
@@ -350,7 +350,7 @@ fn a_server_has_no_more_memory_than_its_limit() {
 
 /// A monitor that is told itself ends without its word, for which the client would wait until it is killed.
 #[test]
-fn of_a_container_only_the_engine_s_client_is_told_to_stop() {
+fn only_the_engine_s_client_gets_the_stop_signal_of_a_container() {
     let root = tempfile::tempdir().unwrap();
     let told = root.path().join("told");
     let monitor = format!(

@@ -112,7 +112,7 @@ struct Found {
 /// When a test failed or took over ten times its quiet time.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let asked = read(arguments)?;
-    let binaries = suite::build(root)?;
+    let binaries = suite::build(root, &["--workspace"])?;
     let mut found = Found {
         tests: BTreeMap::new(),
         suites: 0,
@@ -214,7 +214,7 @@ fn read(arguments: &[String]) -> Result<Asked, String> {
 }
 
 /// The commit that is tested, with a word where the tree differs from it.
-fn commit(root: &Path) -> String {
+pub(crate) fn commit(root: &Path) -> String {
     let described = Command::new("git").args(["describe", "--always", "--dirty"]).current_dir(root).output();
     described
         .map_or_else(|_| "unknown".to_owned(), |out| String::from_utf8_lossy(&out.stdout).trim().to_owned())

@@ -9,7 +9,8 @@
 //! the memory of a long load; `cargo xtask web` opens the web page in a browser;
 //! `cargo xtask tui --cost` measures what the terminal's view costs a load;
 //! `cargo xtask coverage` simulates trials of known truth; `cargo xtask truth` holds the
-//! release binary against known answers on real sockets.
+//! release binary against known answers on real sockets; `cargo xtask gate` holds what a request costs the engine against
+//! an older commit.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to its developer")]
 
 mod containers;
@@ -17,6 +18,7 @@ mod coverage;
 mod docs;
 mod e2e;
 mod fuzz;
+mod gate;
 mod hammer;
 mod median;
 mod peers;
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
             Some("containers") => containers::run(&root()),
             Some("test") => suite::run(&root()),
             Some("hammer") => hammer::run(&root(), rest),
+            Some("gate") => gate::run(&root(), rest),
             Some("busy") => hammer::busy(),
             Some("fuzz") => fuzz::run(&root(), rest),
             Some("web") if rest.iter().any(|word| word == "--cost") => {
@@ -65,7 +68,7 @@ fn main() -> ExitCode {
             Some("measured") => peers::measured(rest),
             Some("floor") => peers::floor::run(rest),
             Some("counting-server") => peers::counting::run(),
-            _ => Err("usage: cargo xtask test|hammer|tidy|docs|e2e|containers|web|tui --cost|coverage|fuzz|soak|peers|truth"
+            _ => Err("usage: cargo xtask test|hammer|tidy|docs|e2e|containers|web|tui --cost|coverage|fuzz|soak|peers|truth|gate"
                 .to_owned()),
         };
     match result {

@@ -20,7 +20,7 @@ pub(crate) struct Binary {
     /// The package and, of an integration test, its name: `prony-load engine`.
     pub(crate) name: String,
     /// The executable.
-    path: PathBuf,
+    pub(crate) path: PathBuf,
     /// The package's folder, in which its tests run.
     folder: PathBuf,
     /// Words before the executable, such as `taskset -c 0`.
@@ -45,7 +45,7 @@ pub(crate) type Outcomes = BTreeMap<String, Outcome>;
 /// When a test fails.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let begun = Instant::now();
-    let binaries = build(root)?;
+    let binaries = build(root, &["--workspace"])?;
     println!("built in {:.0} s", begun.elapsed().as_secs_f64());
     let (mut all, mut failed) = (Outcomes::new(), Vec::new());
     for binary in &binaries {
@@ -75,13 +75,14 @@ pub(crate) fn slowest(outcomes: &Outcomes) -> Vec<(&String, &Outcome)> {
     sorted
 }
 
-/// Has Cargo build every test binary of the workspace.
+/// Has Cargo build every test binary of what these arguments of its choose.
 ///
 /// # Errors
 /// When something does not compile.
-pub(crate) fn build(root: &Path) -> Result<Vec<Binary>, String> {
+pub(crate) fn build(root: &Path, of: &[&str]) -> Result<Vec<Binary>, String> {
     let mut cargo = Command::new("cargo")
-        .args(["test", "--workspace", "--locked", "--no-run", "--message-format=json-render-diagnostics"])
+        .args(["test", "--locked", "--no-run", "--message-format=json-render-diagnostics"])
+        .args(of)
         .current_dir(root)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -36,7 +36,7 @@ pub(super) struct Cost {
 }
 
 /// The CPUs that this process may use, in order.
-pub(super) fn cpus() -> Vec<usize> {
+pub(crate) fn cpus() -> Vec<usize> {
     let Ok(set) = sched_getaffinity(Pid::from_raw(0)) else { return Vec::new() };
     (0..CpuSet::count()).filter(|cpu| set.is_set(*cpu).unwrap_or(false)).collect()
 }

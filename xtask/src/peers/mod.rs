@@ -26,13 +26,13 @@ use std::process::{Command, Stdio};
 use clap::Parser;
 use serde_json::Value;
 
-use self::child::cpus;
-pub(crate) use self::child::{measured, pinned};
+pub(crate) use self::child::{cpus, measured, pinned};
 use self::figures::Run;
 use self::lines::Load;
 use self::measure::{Bench, Ready};
+pub(crate) use self::nginx::lacks as tls_lacks;
 use self::scenarios::{SCENARIOS, Scenario, Subject};
-use self::server::{Kind, Server};
+pub(crate) use self::server::{Kind, Server};
 use self::store::Comparison;
 use self::tools::{Places, Source, TOOLS, Tool};
 

@@ -17,7 +17,7 @@ pub(super) struct Nginx {
 }
 
 /// Whether it can be started; else why not.
-pub(super) fn lacks() -> Option<String> {
+pub(crate) fn lacks() -> Option<String> {
     let missing = ["nginx", "openssl"].into_iter().find(|name| {
         let mut run = Command::new(name);
         run.arg(if *name == "nginx" { "-v" } else { "version" });

@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Which server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// `prony target` with these flags.
     Target(&'static [&'static str]),
     /// [`super::counting`]: as cheap as a server can be, for clients that the target could not keep busy.
@@ -31,10 +31,10 @@ pub(super) enum Kind {
 
 /// A running server; it ends when this is dropped.
 #[derive(Debug)]
-pub(super) struct Server {
+pub(crate) struct Server {
     child: Child,
     /// `http://127.0.0.1:PORT/`.
-    pub(super) url: String,
+    pub(crate) url: String,
     books: Books,
 }
 
@@ -85,7 +85,7 @@ impl Server {
     ///
     /// # Errors
     /// When it does not say where it listens.
-    pub(super) fn start(prony: &Path, kind: Kind, cpu: usize, scratch: &Path) -> Result<Server, String> {
+    pub(crate) fn start(prony: &Path, kind: Kind, cpu: usize, scratch: &Path) -> Result<Server, String> {
         if kind == Kind::Tls {
             return Server::tls(nginx::start(scratch, cpu)?);
         }

@@ -8,7 +8,7 @@ mod answers;
 mod arrivals;
 mod judge;
 mod model;
-mod noise;
+pub(crate) mod noise;
 mod page;
 mod runs;
 

@@ -1,0 +1,125 @@
+//! What a request costs on either side: instructions, which are counted, and CPU time, which is measured.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use prony_stats::interval::{Interval, paired_ratio_interval};
+use serde_json::Value;
+
+use super::trees::Tree;
+use crate::peers::{Kind, Server, cpus, tls_lacks};
+
+/// The loads of `sim/tests/counted.rs`.
+pub(super) const COUNTED: [&str; 3] = ["closed", "pipelined", "open"];
+/// What starting and ending take is in both counts, and not in their difference.
+const REQUESTS: [u64; 2] = [10_000, 50_000];
+/// Calls of the simulated world: what it does for the worker is not the worker's.
+const WORLD: &str = "*SimNet as *Net>::*";
+
+/// A load of which CPU time is measured.
+pub(super) struct Load {
+    pub(super) name: &'static str,
+    pub(super) flags: &'static str,
+    server: Kind,
+}
+
+/// The target answers either side, and so does nginx, since the target speaks no TLS. The open rate is a fraction of what
+/// a core carries.
+pub(super) const LOADS: [Load; 4] = [
+    Load { name: "closed", flags: "-c 10", server: Kind::Target(&[]) },
+    Load { name: "pipelined", flags: "-c 10 --pipeline 16", server: Kind::Target(&[]) },
+    Load { name: "open", flags: "-c 20 -R 5000", server: Kind::Target(&[]) },
+    Load { name: "tls", flags: "-c 10", server: Kind::Tls },
+];
+const LENGTH: &str = "-t 1 -d 2s --warmup 300ms";
+
+/// Instructions per request of the simulated worker, the base's and this tree's.
+///
+/// # Errors
+/// When Callgrind cannot be run, or the load fails.
+pub(super) fn instructions(trees: &[Tree; 2], load: &str, scratch: &Path) -> Result<[f64; 2], String> {
+    let [base, head] = trees;
+    Ok([per_request(base, load, scratch)?, per_request(head, load, scratch)?])
+}
+
+#[expect(clippy::cast_precision_loss, reason = "instructions of some seconds, far below 2^53")]
+fn per_request(tree: &Tree, load: &str, scratch: &Path) -> Result<f64, String> {
+    let [few, many] = REQUESTS;
+    let more = count(tree, load, many, scratch)? - count(tree, load, few, scratch)?;
+    Ok(more as f64 / (many - few) as f64)
+}
+
+fn count(tree: &Tree, load: &str, requests: u64, scratch: &Path) -> Result<u64, String> {
+    let file = scratch.join("callgrind.out");
+    let output = Command::new("valgrind")
+        // In this order: a switch alone would count the world and nothing else.
+        .args(["--tool=callgrind", "--quiet", &format!("--toggle-collect={WORLD}"), "--collect-atstart=yes"])
+        .arg(format!("--callgrind-out-file={}", file.display()))
+        .arg(&tree.tests)
+        .args(["--exact", &format!("sim::tests::counted::{load}"), "--test-threads=1"])
+        .env("PRONY_COUNTED", requests.to_string())
+        .output()
+        .map_err(|e| format!("valgrind could not be run: {e} (apt-get install valgrind)"))?;
+    let [out, err] = [&output.stdout, &output.stderr].map(|said| String::from_utf8_lossy(said).into_owned());
+    if !output.status.success() || !out.contains("1 passed") {
+        return Err(format!("valgrind {}: {load} did not pass: {out}{err}", tree.tests.display()));
+    }
+    let text = fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+    let total = text.lines().find_map(|line| line.strip_prefix("totals: ")?.trim().parse().ok());
+    total.ok_or_else(|| format!("{}: Callgrind left no total", file.display()))
+}
+
+/// CPU time per request in nanoseconds over so many pairs of loads, the base's and this tree's of each, one after the
+/// other on one CPU, in turns first; and the ratio of this tree's to the base's.
+///
+/// # Errors
+/// When the server or a load fails.
+pub(super) fn cpu_time(
+    trees: &[Tree; 2],
+    load: &Load,
+    count: usize,
+    scratch: &Path,
+) -> Result<(Vec<[f64; 2]>, Interval), String> {
+    let (Some(client), Some(last)) = (cpus().first().copied(), cpus().last().copied()) else {
+        return Err("this machine does not say which CPUs it has".to_owned());
+    };
+    if let Some(why) = tls_lacks().filter(|_| load.server == Kind::Tls) {
+        return Err(why);
+    }
+    let server = Server::start(&trees[1].prony, load.server, last, scratch)?;
+    let mut pairs = Vec::new();
+    for number in 0..count {
+        let mut pair = [0.0; 2];
+        for side in if number.is_multiple_of(2) { [0, 1] } else { [1, 0] } {
+            pair[side] = one(&trees[side].prony, load, &server.url, client)?;
+        }
+        pairs.push(pair);
+    }
+    let ratios: Vec<(f64, f64)> = pairs.iter().map(|[base, head]| (*head, *base)).collect();
+    let ratio = paired_ratio_interval(&ratios, prony_stats::CONFIDENCE);
+    Ok((pairs, ratio.ok_or("an interval needs two pairs or more")?))
+}
+
+fn one(prony: &Path, load: &Load, url: &str, cpu: usize) -> Result<f64, String> {
+    let output = Command::new(prony)
+        .args(["load", url, "-q", "--json", "-", "--pin", &cpu.to_string()])
+        .args(LENGTH.split(' ').chain(load.flags.split(' ')))
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|e| format!("{}: {e}", prony.display()))?;
+    let trial: Value = serde_json::from_slice(&output.stdout)
+        .map_err(|_| format!("{}: {}", prony.display(), String::from_utf8_lossy(&output.stderr).trim()))?;
+    let number = |path: &str| trial.pointer(path).and_then(Value::as_f64);
+    // Not `client.cpu_per_request_ns`, which is rounded to a nanosecond.
+    let all = [number("/client/cpu_ns"), number("/requests/completed"), number("/requests/failed")];
+    let [Some(cpu_ns), Some(completed), Some(0.0)] = all else {
+        return Err(format!(
+            "{}: the {} load was not carried: {}",
+            prony.display(),
+            load.name,
+            trial["requests"]
+        ));
+    };
+    Ok(cpu_ns / completed)
+}

@@ -83,7 +83,7 @@ struct Asked {
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let asked = read(arguments)?;
     let wanted = |name: &str| asked.only.is_empty() || asked.only.iter().any(|only| only == name);
-    let trees = trees::both(root)?;
+    let (trees, commit) = (trees::both(root)?, commit(root));
     let scratch = root.join("target/gate/run");
     fs::create_dir_all(&scratch).map_err(|e| format!("{}: {e}", scratch.display()))?;
     let mut all = Vec::new();
@@ -98,7 +98,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     }
     if asked.store {
         let doctor = noise::doctor(&trees[1].prony, &scratch, true)?;
-        let page = page(&crate::soak::host(&doctor["host"]), &commit(root), &all);
+        let page = page(&crate::soak::host(&doctor["host"]), &commit, &all);
         crate::stored::write(root, &format!("gate-{}", date()), &[("md", &page)])?;
     }
     let wrong = all.iter().filter(|one| one.verdict != Verdict::Within);
@@ -166,7 +166,7 @@ fn page(host: &str, commit: &str, all: &[Judged]) -> String {
     }
     page.push('\n');
     for one in all.iter().filter(|one| !one.note.is_empty()) {
-        let _ = writeln!(page, "- {}: {}.", one.name, one.note);
+        let _ = writeln!(page, "- {}: {}.", one.name, one.note.trim_end_matches('.'));
     }
     page
 }

@@ -111,7 +111,7 @@ fn take(all: &mut Vec<Judged>, one: Judged) {
     all.push(one);
 }
 
-/// Counts are exact: no interval.
+/// Counts of two runs differ by a ten-thousandth, by what the thread beside the worker does: no interval.
 fn counted(load: &str, found: Result<[f64; 2], String>) -> Judged {
     let name = format!("{load}: instructions per request, simulated worker");
     let Ok([base, head]) = found else { return not_measured(name, found.err()) };

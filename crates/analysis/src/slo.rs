@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::figure::Percentile;
-use crate::mean_response;
+use crate::interval;
 use crate::verdict::Code;
 
 /// A threshold, read.
@@ -423,10 +423,10 @@ fn mostly_answered(trial: &Trial) -> bool {
     without as f64 <= UNANSWERED_MAX_SHARE * (without + requests.completed) as f64
 }
 
-/// The mean below a limit, by its interval over the window's batches.
+/// The mean below a limit, by its interval.
 fn mean_held(trial: &Trial, limit_ns: u64) -> Held {
     let response = &trial.latency.response;
-    let interval = response.ci95.get(mean_response::FIELD).filter(|_| trial.requests.completed >= MEAN_MIN);
+    let interval = response.ci95.get(interval::MEAN).filter(|_| trial.requests.completed >= MEAN_MIN);
     // Who failed has no time that a mean could hold.
     let known_low = trial.requests.failed == 0 && mostly_answered(trial);
     let decision = match interval {

@@ -1,13 +1,14 @@
 //! Whether throughput and latency held level over the window.
 
-use prony_model::measurement::{Measurement, Second, empty_histogram};
+use prony_model::measurement::Measurement;
 use prony_stats::CONFIDENCE;
 use prony_stats::change_point::step;
 use prony_stats::mser::warm_up_end;
 use prony_stats::student::normal_two_sided;
 use prony_stats::trend::{median, theil_sen_dependent};
 
-use crate::batches::{Batch, merge, whole_entries};
+use crate::batches::{Batch, merge};
+use crate::numbers::real;
 use crate::text::percent;
 
 /// Shorter windows are not assessed: 20 batches would be under 500 ms each.
@@ -16,8 +17,8 @@ pub(crate) const WINDOW_MIN_NS: u64 = 10_000_000_000;
 /// A drift of throughput over the window that counts.
 pub(crate) const THROUGHPUT_DRIFT_MAX: f64 = 0.05;
 
-/// A drift of p50 or p99 over the window that counts.
-pub(crate) const LATENCY_DRIFT_MAX: f64 = 0.10;
+/// A drift of the mean response over the window that counts.
+pub(crate) const RESPONSE_DRIFT_MAX: f64 = 0.10;
 
 const BATCHES: usize = 20;
 
@@ -36,42 +37,59 @@ pub(crate) struct Drift {
 /// The figures that drifted; empty when all held level or the window is too
 /// short to tell. `growing` says that the response grows by overload, which
 /// is a finding of its own.
-///
-/// `p99_shows` says that a drift of the response's p99 would be one (`Dependence::drift_shows`).
-pub(crate) fn drifts(m: &Measurement, window_ns: u64, growing: bool, p99_shows: bool) -> Vec<Drift> {
+pub(crate) fn drifts(m: &Measurement, window_ns: u64, growing: bool) -> Vec<Drift> {
     if window_ns < WINDOW_MIN_NS {
         return Vec::new();
     }
     let mut drifts = Vec::new();
     drifts.extend(throughput_drift(m, window_ns).or_else(|| warming_up(m, window_ns)));
-    if !growing {
-        drifts.extend(latency_drift(m, window_ns, "p50", 0.50, 100));
-        if p99_shows {
-            drifts.extend(latency_drift(m, window_ns, "p99", 0.99, 1_000));
-        }
-    }
+    drifts.extend(response_drift(m, window_ns).filter(|_| !growing));
     drifts
 }
 
 /// The Theil–Sen drift of 20 batches, with Sen's interval, widened for what is
 /// left of the dependence between batches, wholly outside ±5 % of the median
 /// (docs/decisions/0009: a block bootstrap of 20 batches is narrower than it should be).
-#[expect(clippy::cast_precision_loss, reason = "a window of a day is 8.64e13 ns, exact in an f64")]
 fn throughput_drift(m: &Measurement, window_ns: u64) -> Option<Drift> {
     let points: Vec<(f64, f64)> =
         merge(&m.bins, window_ns, BATCHES).iter().map(|b| (b.middle_s(), b.rate_per_s())).collect();
     let level = median(&points.iter().map(|p| p.1).collect::<Vec<_>>()).filter(|level| *level > 0.0)?;
-    let slope = theil_sen_dependent(&points, CONFIDENCE)?;
-    let over_window = |slope: f64| slope * window_ns as f64 / 1e9 / level;
+    let over_window = |slope: f64| slope * real(window_ns) / 1e9 / level;
+    drift(&points, "throughput", "throughput", THROUGHPUT_DRIFT_MAX, over_window)
+}
+
+/// The same of the logarithm of the mean response, beyond ±10 %. Tails are not looked at: where their few
+/// episodes fall is no trend.
+fn response_drift(m: &Measurement, window_ns: u64) -> Option<Drift> {
+    let mean = |b: &Batch| {
+        let mean_ns = real(b.sum.response_sum_ns) / real(b.sum.completed);
+        (mean_ns > 0.0).then(|| (b.middle_s(), mean_ns.ln()))
+    };
+    // Gaps would make the trend one of the busy batches only: `None` where a batch has no answer.
+    let points: Vec<(f64, f64)> =
+        merge(&m.bins, window_ns, BATCHES).iter().map(mean).collect::<Option<_>>()?;
+    let over_window = |slope: f64| (slope * real(window_ns) / 1e9).exp() - 1.0;
+    drift(&points, "response", "the mean response", RESPONSE_DRIFT_MAX, over_window)
+}
+
+/// A trend whose whole interval, as a share over the window, is beyond `most` to one side.
+fn drift(
+    points: &[(f64, f64)],
+    affects: &'static str,
+    name: &str,
+    most: f64,
+    over_window: impl Fn(f64) -> f64,
+) -> Option<Drift> {
+    let slope = theil_sen_dependent(points, CONFIDENCE)?;
     let (low, high) = (over_window(slope.low), over_window(slope.high));
-    (low > THROUGHPUT_DRIFT_MAX || high < -THROUGHPUT_DRIFT_MAX).then(|| Drift {
-        affects: "throughput",
+    (low > most || high < -most).then(|| Drift {
+        affects,
         detail: format!(
-            "throughput drifted by {} over the window (95 % interval {} to {}, beyond ±{})",
+            "{name} drifted by {} over the window (95 % interval {} to {}, beyond ±{})",
             percent(over_window(slope.point)),
             percent(low),
             percent(high),
-            percent(THROUGHPUT_DRIFT_MAX)
+            percent(most)
         ),
     })
 }
@@ -105,56 +123,16 @@ fn warming_up(m: &Measurement, window_ns: u64) -> Option<Drift> {
     })
 }
 
-/// The Theil–Sen drift of a percentile's logarithm over up to 20 groups of the series'
-/// entries (seconds, or several in a long window) that have `least` answers each.
-#[expect(clippy::cast_precision_loss, reason = "a window of a day is 8.64e13 ns, exact in an f64")]
-fn latency_drift(m: &Measurement, window_ns: u64, name: &str, quantile: f64, least: u64) -> Option<Drift> {
-    let seconds: Vec<&Second> = whole_entries(&m.series, 0.5);
-    let count = seconds.len().min(BATCHES);
-    let mut points = Vec::with_capacity(count);
-    let mut merged = empty_histogram();
-    for i in 0..count {
-        let group = &seconds[i * seconds.len() / count..(i + 1) * seconds.len() / count];
-        let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
-        merged.reset();
-        for second in group {
-            second.response.add_to(&mut merged);
-        }
-        if merged.len() >= least {
-            let middle_s = (first.at_ns + last.at_ns + last.length_ns) as f64 / 2e9;
-            points.push((middle_s, (merged.value_at_quantile(quantile).max(1) as f64).ln()));
-        }
-    }
-    // Gaps would make the trend one of the busy seconds only.
-    if points.len() < count {
-        return None;
-    }
-    let slope = theil_sen_dependent(&points, CONFIDENCE)?;
-    let over_window = |slope: f64| (slope * window_ns as f64 / 1e9).exp() - 1.0;
-    let (low, high) = (over_window(slope.low), over_window(slope.high));
-    (low > LATENCY_DRIFT_MAX || high < -LATENCY_DRIFT_MAX).then(|| Drift {
-        affects: "response",
-        detail: format!(
-            "{name} drifted by {} over the window (95 % interval {} to {}, beyond ±{})",
-            percent(over_window(slope.point)),
-            percent(low),
-            percent(high),
-            percent(LATENCY_DRIFT_MAX)
-        ),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::{healthy, noise};
-    use prony_model::measurement::SparseDurations;
 
     const S: u64 = 1_000_000_000;
 
     #[test]
     fn a_level_window_is_steady() {
-        assert_eq!(drifts(&healthy(10, 1000), 10 * S, false, true), []);
+        assert_eq!(drifts(&healthy(10, 1000), 10 * S, false), []);
     }
 
     #[test]
@@ -165,7 +143,7 @@ mod tests {
             for (bin, noise) in m.bins.iter_mut().zip(noise(seed)) {
                 bin.completed = (100.0 + 10.0 * noise).max(0.0) as u64;
             }
-            flagged += usize::from(!drifts(&m, 20 * S, false, true).is_empty());
+            flagged += usize::from(!drifts(&m, 20 * S, false).is_empty());
         }
         assert!(flagged <= 2, "{flagged} of 200");
     }
@@ -176,7 +154,7 @@ mod tests {
         for (i, bin) in m.bins.iter_mut().enumerate() {
             bin.completed = 110 - i as u64 / 5;
         }
-        let drifts = drifts(&m, 10 * S, false, true);
+        let drifts = drifts(&m, 10 * S, false);
         assert_eq!(drifts.len(), 1);
         assert!(drifts[0].detail.starts_with("throughput drifted by -"), "{drifts:?}");
     }
@@ -187,20 +165,18 @@ mod tests {
         for bin in &mut m.bins[..60] {
             bin.completed = 60;
         }
-        assert_eq!(drifts(&m, 10 * S, false, true).len(), 1);
+        assert_eq!(drifts(&m, 10 * S, false).len(), 1);
     }
 
     #[test]
     fn latency_that_doubles_is_not_steady_unless_it_is_overload() {
         let mut m = healthy(10, 2000);
-        for (i, second) in m.series.iter_mut().enumerate() {
-            let mut response = empty_histogram();
-            response.record_n(1_000_000 * (10 + i as u64), 2000).unwrap();
-            second.response = SparseDurations::of(&response);
+        for (i, bin) in m.bins.iter_mut().enumerate() {
+            bin.response_sum_ns = bin.completed * 10_000 * (100 + i as u64);
         }
-        let seen: Vec<_> = drifts(&m, 10 * S, false, true).iter().map(|d| d.affects).collect();
-        assert_eq!(seen, ["response", "response"]);
-        assert_eq!(drifts(&m, 10 * S, true, true), []);
+        let seen: Vec<_> = drifts(&m, 10 * S, false).iter().map(|d| d.affects).collect();
+        assert_eq!(seen, ["response"]);
+        assert_eq!(drifts(&m, 10 * S, true), []);
     }
 
     #[test]
@@ -209,6 +185,6 @@ mod tests {
         for (i, bin) in m.bins.iter_mut().enumerate() {
             bin.completed = 50 + i as u64;
         }
-        assert_eq!(drifts(&m, 9 * S, false, true), []);
+        assert_eq!(drifts(&m, 9 * S, false), []);
     }
 }

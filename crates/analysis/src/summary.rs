@@ -13,10 +13,9 @@ use std::collections::BTreeMap;
 use prony_model::hdr;
 use prony_model::measurement::{Censored, Durations};
 use prony_model::trial::{Clock, PERCENTILES, Summary};
-use prony_stats::CONFIDENCE;
-use prony_stats::order::{Quantile, dependent_ranks, interval_ranks};
+use prony_stats::order::Quantile;
 
-use crate::dependence::Dependence;
+use crate::interval::{Known, about};
 
 /// A percentile with fewer samples beyond it is withheld: the share beyond
 /// the value given is then known to ±20 % (1.96/√100) at best.
@@ -89,6 +88,25 @@ impl Ranked {
         self.steps.get(step).filter(|_| rank > 0).map(|(_, place)| *place)
     }
 
+    /// The order with so many more that failed, above all others.
+    pub(crate) fn with_failed(mut self, failed: u64) -> Ranked {
+        let longest = match self.steps.last() {
+            Some((_, Place::Value(longest) | Place::Longer(longest))) => *longest,
+            None => 0,
+        };
+        if failed > 0 {
+            self.steps.push((self.len() + failed, Place::Longer(longest)));
+        }
+        self
+    }
+
+    /// How many were answered within this time; of an order of answers and failed requests.
+    pub(crate) fn up_to(&self, value: u64) -> u64 {
+        let within = |place: Place| matches!(place, Place::Value(took) if took <= value);
+        let steps = self.steps.partition_point(|(_, place)| within(*place));
+        steps.checked_sub(1).map_or(0, |last| self.steps[last].0)
+    }
+
     /// What stands at the quantile; `None` when nothing is in the order.
     pub(crate) fn quantile(&self, quantile: Quantile) -> Option<Place> {
         self.at(quantile.rank(self.len())?)
@@ -96,16 +114,16 @@ impl Ranked {
 }
 
 /// The summary of a distribution. `ranked` is its order (of `completed` alone,
-/// or with those that have no answer); `dependence` is `None` where it could
-/// not be told, and then percentiles have no interval.
+/// or with those that have no answer); `known` is what the window's parts say
+/// of percentiles of response; without it they have no interval.
 pub(crate) fn summarise(
     completed: &Durations,
     ranked: &Ranked,
     clock: Clock,
     window_ns: u64,
-    dependence: Option<&Dependence>,
+    known: Option<&Known>,
 ) -> Summary {
-    Summary { hdr: hdr::encode(completed), ..figures(completed, ranked, clock, window_ns, dependence) }
+    Summary { hdr: hdr::encode(completed), ..figures(completed, ranked, clock, window_ns, known) }
 }
 
 /// [`summarise`] without the histogram.
@@ -114,7 +132,7 @@ pub(crate) fn figures(
     ranked: &Ranked,
     clock: Clock,
     window_ns: u64,
-    dependence: Option<&Dependence>,
+    known: Option<&Known>,
 ) -> Summary {
     let some = |value: u64| (!completed.is_empty()).then_some(value);
     let mut summary = Summary {
@@ -139,11 +157,7 @@ pub(crate) fn figures(
     };
     for (name, quantile) in PERCENTILES {
         if let Some(quantile) = Quantile::new(quantile) {
-            percentile(&mut summary, name, quantile, ranked, window_ns, dependence);
-        }
-        let cautious = dependence.and_then(|d| d.cautious.get(name));
-        if let Some(divisor) = cautious.filter(|_| !summary.ci95.contains_key(name)) {
-            summary.design_effect.insert(name.to_owned(), *divisor);
+            percentile(&mut summary, name, quantile, ranked, window_ns, known);
         }
     }
     summary
@@ -157,7 +171,7 @@ fn percentile(
     quantile: Quantile,
     ranked: &Ranked,
     window_ns: u64,
-    dependence: Option<&Dependence>,
+    known: Option<&Known>,
 ) {
     let n = ranked.len();
     let Some(place) = ranked.quantile(quantile) else { return };
@@ -171,52 +185,19 @@ fn percentile(
         }
         Place::Value(value) => {
             summary.set_percentile(name, Some(value));
-            let Some(dependence) = dependence else { return };
-            let divisor = dependence.divisors.get(name);
-            if let Some(interval) = divisor.and_then(|divisor| interval(ranked, quantile, *divisor)) {
-                let least = dependence.least_reach.get(name).copied().unwrap_or(0.0);
-                summary.ci95.insert(name.to_owned(), reaching(interval, value, least));
+            let Some(known) = known else { return };
+            // What has no answer may be longer than an end that is beyond all answers.
+            let open = matches!(ranked.at(n), Some(Place::Longer(_)));
+            let end = |[low, high]: [u64; 2]| (!open || Some(high) < summary.max_ns).then_some([low, high]);
+            if let Some(interval) = known.half.get(name).and_then(|half| end(about(value, *half))) {
+                summary.ci95.insert(name.to_owned(), interval);
+            } else {
+                let (needs, effect) = (known.needs_ns.get(name), known.design_effect.get(name));
+                summary.needs_duration_ns.extend(needs.map(|needs| (name.to_owned(), *needs)));
+                summary.design_effect.extend(effect.map(|effect| (name.to_owned(), *effect)));
             }
         }
     }
-}
-
-/// The values at the ranks that enclose the quantile among n/divisor
-/// independent samples, carried over to n ranks, outwards; `None` where the
-/// upper rank has no answer or the effective n is too small.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "counts of samples, far below 2^53, and not negative"
-)]
-pub(crate) fn interval(ranked: &Ranked, quantile: Quantile, divisor: f64) -> Option<[u64; 2]> {
-    let n = ranked.len();
-    let effective = (n as f64 / divisor.max(1.0)).floor();
-    let (low, high) = match dependent_ranks(n, effective, quantile, CONFIDENCE) {
-        Some(ranks) if divisor > 1.0 => ranks,
-        _ => {
-            let (j, k) = interval_ranks(effective as u64, quantile, CONFIDENCE)?;
-            let scale = n as f64 / effective;
-            (((j - 1) as f64 * scale).floor() as u64 + 1, ((k as f64 * scale).ceil() as u64).min(n))
-        }
-    };
-    match (ranked.at(low)?, ranked.at(high)?) {
-        (Place::Value(low), Place::Value(high)) => Some([low, high]),
-        _ => None,
-    }
-}
-
-/// The interval, made to reach this share of the value to either side at least.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a duration below an hour, and a share from 0 to 1"
-)]
-fn reaching([low, high]: [u64; 2], value: u64, share: f64) -> [u64; 2] {
-    let least = (value as f64 * share).round() as u64;
-    [low.min(value.saturating_sub(least)), high.max(value.saturating_add(least))]
 }
 
 /// The window that would give 100 samples beyond, at this one's pace.

@@ -1,8 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::testing::{healthy, noise};
-use prony_model::measurement::{SparseDurations, empty_histogram};
+use prony_model::measurement::empty_histogram;
 
 const S: u64 = 1_000_000_000;
 
@@ -82,50 +81,38 @@ fn nothing_is_summarised_as_nothing() {
 }
 
 #[test]
-fn intervals_enclose_their_percentile_and_widen_where_seconds_differ() {
-    let width = |swing: f64| {
-        let mut m = healthy(10, 0);
-        for (i, second) in m.series.iter_mut().enumerate() {
-            let mut response = empty_histogram();
-            for noise in noise(i as u64).take(2_000) {
-                let level = 1e6 * (1.0 + swing * f64::from(u8::from(i % 2 == 0)));
-                response.record((level + 1e5 * noise).max(1.0) as u64).unwrap();
-            }
-            m.latency.response.completed.add(&response).unwrap();
-            second.response = SparseDurations::of(&response);
-        }
-        let ranked = Ranked::of(&m.latency.response);
-        let dependence = Dependence::of(&m, &ranked).unwrap();
-        let s = summarise(&m.latency.response.completed, &ranked, Clock::User, 10 * S, Some(&dependence));
-        let [low, high] = s.ci95["p50_ns"];
-        assert!(low <= s.p50_ns.unwrap() && s.p50_ns.unwrap() <= high);
-        high - low
+fn a_percentile_known_to_a_share_has_an_interval_and_another_the_length_that_would_give_one() {
+    let answers: Vec<u64> = (1..=10_000).map(|i| i * 1000).collect();
+    let durations = censored(&answers, &[], &[]);
+    let known = Known {
+        half: [("p50_ns", 0.25), ("p99_ns", 0.25)].into(),
+        needs_ns: [("p90_ns", 7 * S)].into(),
+        design_effect: [("p50_ns", 2.0), ("p90_ns", 3.0), ("p99_ns", 4.0)].into(),
     };
-    let (alike, unlike) = (width(0.0), width(0.5));
-    assert!(alike < 20_000, "{alike}");
-    assert!(unlike > 5 * alike, "{unlike} against {alike}");
+    let of = |durations: &Censored| {
+        summarise(&durations.completed, &Ranked::of(durations), Clock::User, S, Some(&known))
+    };
+    let s = of(&durations);
+    let p50 = s.p50_ns.unwrap() as f64;
+    assert_eq!(s.ci95["p50_ns"], [(p50 / 1.25) as u64, (p50 / 0.75).ceil() as u64]);
+    assert!(!s.ci95.contains_key("p90_ns") && s.ci95.contains_key("p99_ns"));
+    assert_eq!((s.needs_duration_ns["p90_ns"], s.design_effect["p90_ns"]), (7 * S, 3.0));
+    assert!(!s.design_effect.contains_key("p50_ns"));
+    // The upper end of p99 is beyond all answers: those without one may be longer.
+    let s = of(&censored(&answers, &[], &[5]));
+    assert!(s.ci95.contains_key("p50_ns") && s.p99_ns.is_some() && !s.ci95.contains_key("p99_ns"));
+    assert_eq!(s.design_effect["p99_ns"], 4.0);
 }
 
 #[test]
-fn under_three_seconds_there_is_no_interval() {
-    let m = healthy(2, 1000);
-    assert_eq!(Dependence::of(&m, &Ranked::of(&m.latency.response)), None);
-    let m = healthy(3, 1000);
-    assert!(Dependence::of(&m, &Ranked::of(&m.latency.response)).is_some());
-}
-
-#[test]
-fn an_interval_that_reaches_the_unanswered_is_omitted() {
-    // p99's rank is the 9,900th of 10,000: answered. Its upper rank is not.
-    let mut m = healthy(10, 990);
-    for _ in 0..99 {
-        m.latency.response.failed.record(5).unwrap();
-    }
-    let ranked = Ranked::of(&m.latency.response);
-    let dependence = Dependence::of(&m, &ranked).unwrap();
-    let s = summarise(&m.latency.response.completed, &ranked, Clock::User, 10 * S, Some(&dependence));
-    assert!(s.p95_ns.is_some() && s.ci95.contains_key("p95_ns"));
-    assert!(!s.ci95.contains_key("p99_ns"), "{:?}", s.ci95);
+fn what_failed_stands_above_all_answers() {
+    let ranked = Ranked::of_completed(&histogram(&[10, 20, 20, 30])).with_failed(2);
+    assert_eq!(
+        (ranked.len(), ranked.at(4), ranked.at(6)),
+        (6, Some(Place::Value(30)), Some(Place::Longer(30)))
+    );
+    assert_eq!((ranked.up_to(9), ranked.up_to(20), ranked.up_to(u64::MAX)), (0, 3, 4));
+    assert_eq!(Ranked::default().with_failed(0).len(), 0);
 }
 
 /// The definition, slowly: one entry a request, sorted.
@@ -179,12 +166,4 @@ proptest! {
             prop_assert_eq!(place, Some(Place::Value(h.value_at_quantile(quantile))));
         }
     }
-}
-
-#[test]
-fn an_interval_is_made_to_reach_and_never_narrowed() {
-    assert_eq!(reaching([990, 1_005], 1_000, 0.1), [900, 1_100]);
-    assert_eq!(reaching([500, 1_005], 1_000, 0.1), [500, 1_100]);
-    assert_eq!(reaching([990, 1_005], 1_000, 0.0), [990, 1_005]);
-    assert_eq!(reaching([990, u64::MAX], u64::MAX, 1.0), [0, u64::MAX]);
 }

@@ -13,9 +13,8 @@ use prony_model::trial::{
 use prony_model::{Tool, hdr, rfc3339};
 
 use crate::by_request::targets;
-use crate::dependence::Dependence;
 use crate::growth::overload;
-use crate::mean_response;
+use crate::interval::Parts;
 use crate::steady::drifts;
 use crate::summary::{BEYOND_MIN, Ranked, summarise};
 use crate::throughput::throughput;
@@ -48,16 +47,12 @@ pub fn judge(m: &Measurement, plan: &Plan, context: &TrialContext) -> Trial {
     let growth = overload(m, plan, window_ns);
     let outcome = outcome(m, growth.is_some());
     let ranked = Ranked::of(&m.latency.response);
-    let dependence = Dependence::of(m, &ranked);
-    let latency = latencies(m, plan, &ranked, window_ns, dependence.as_ref());
+    let parts = Parts::of(m);
+    let latency = latencies(m, plan, &ranked, window_ns, &parts);
     let limited = client_was_the_limit(m, window_ns, context.embedded_target, context.server_saturated);
-    let p99_shows = dependence.is_some_and(|d| d.drift_shows("p99_ns", &latency.response));
     // Stages change by plan.
-    let drifts = if plan.arrivals.stages().is_some() {
-        Vec::new()
-    } else {
-        drifts(m, window_ns, growth.is_some(), p99_shows)
-    };
+    let drifts =
+        if plan.arrivals.stages().is_some() { Vec::new() } else { drifts(m, window_ns, growth.is_some()) };
     let verdict = verdict(&Facts {
         m,
         plan,
@@ -86,7 +81,7 @@ pub fn judge(m: &Measurement, plan: &Plan, context: &TrialContext) -> Trial {
         outcome,
         requests: m.requests.into(),
         run_total: m.run_total.into(),
-        throughput: throughput(m, plan, window_ns, if limited { Bound::Lower } else { Bound::Exact }),
+        throughput: throughput(m, plan, &parts, if limited { Bound::Lower } else { Bound::Exact }),
         latency,
         status: m.status.iter().map(|(status, count)| (status.to_string(), *count)).collect(),
         errors: m.errors.iter().map(|(kind, tally)| (kind.name().to_owned(), tally.count)).collect(),
@@ -118,24 +113,20 @@ fn outcome(m: &Measurement, growing: bool) -> Outcome {
     }
 }
 
-fn latencies(
-    m: &Measurement,
-    plan: &Plan,
-    response: &Ranked,
-    window_ns: u64,
-    dependence: Option<&Dependence>,
-) -> Latencies {
+fn latencies(m: &Measurement, plan: &Plan, response: &Ranked, window_ns: u64, parts: &Parts) -> Latencies {
     let (arrival, first_arrival) = arrival_clocks(m, plan);
-    let whole = |h: &Durations, clock| summarise(h, &Ranked::of_completed(h), clock, window_ns, dependence);
+    let whole = |h: &Durations, clock| summarise(h, &Ranked::of_completed(h), clock, window_ns, None);
+    let known = parts.percentiles(response);
     let service = &m.latency.service;
-    let mut responses = summarise(&m.latency.response.completed, response, arrival, window_ns, dependence);
-    // Under stages the level moves by plan, and batches tell nothing of chance.
+    let mut responses =
+        summarise(&m.latency.response.completed, response, arrival, window_ns, known.as_ref());
+    // Under stages the level moves by plan, and parts tell nothing of chance.
     if plan.arrivals.stages().is_none() {
-        mean_response::add(&mut responses, m, window_ns);
+        parts.add_mean(&mut responses);
     }
     Latencies {
         response: responses,
-        service: summarise(&service.completed, &Ranked::of(service), arrival, window_ns, dependence),
+        service: summarise(&service.completed, &Ranked::of(service), arrival, window_ns, known.as_ref()),
         first_byte: whole(&m.latency.first_byte, first_arrival),
         connect_wait: whole(&m.latency.connect_wait, Clock::User),
         send_lag: whole(&m.latency.send_lag, Clock::User),

@@ -7,8 +7,7 @@ use prony_model::measurement::Measurement;
 use prony_model::plan::Plan;
 use prony_model::trial::{Bound, Clock, Summary};
 
-use crate::dependence::Dependence;
-use crate::mean_response;
+use crate::interval::Parts;
 use crate::steady::drifts;
 use crate::summary::{Ranked, figures};
 use crate::throughput::throughput;
@@ -28,14 +27,14 @@ pub struct Within {
 pub fn within(m: &Measurement, plan: &Plan) -> Within {
     let window_ns = m.window_end_ns.saturating_sub(m.window_start_ns);
     let ranked = Ranked::of(&m.latency.response);
-    let dependence = Dependence::of(m, &ranked);
+    let parts = Parts::of(m);
+    let known = parts.percentiles(&ranked);
     let completed = &m.latency.response.completed;
-    let mut response = figures(completed, &ranked, Clock::User, window_ns, dependence.as_ref());
-    mean_response::add(&mut response, m, window_ns);
-    let p99_shows = dependence.is_some_and(|d| d.drift_shows("p99_ns", &response));
+    let mut response = figures(completed, &ranked, Clock::User, window_ns, known.as_ref());
+    parts.add_mean(&mut response);
     Within {
-        throughput: throughput(m, plan, window_ns, Bound::Exact).requests_per_s,
+        throughput: throughput(m, plan, &parts, Bound::Exact).requests_per_s,
         response,
-        drifted: drifts(m, window_ns, false, p99_shows).iter().map(|drift| drift.affects).collect(),
+        drifted: drifts(m, window_ns, false).iter().map(|drift| drift.affects).collect(),
     }
 }

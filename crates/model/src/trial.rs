@@ -303,7 +303,7 @@ pub struct Summary {
     /// For each censored percentile: it is longer than this.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub censored_at_ns: BTreeMap<String, u64>,
-    /// For each withheld percentile: the window that would give it enough samples.
+    /// For each percentile that is withheld, or of response without an interval: the window that would give it one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub needs_duration_ns: BTreeMap<String, u64>,
     /// For each percentile without an interval: by what its count of requests is divided to count independent ones, 1 at

@@ -1,80 +1,30 @@
-//! Means of what is measured in a row, where neighbours resemble each other:
-//! batch means, effective sample sizes, design effects.
+//! What is measured in a row or in clusters, where neighbours resemble each
+//! other: effective sample sizes, design effects.
 
-use crate::interval::{Interval, mean, variance};
+use crate::interval::{mean, variance};
 use crate::real;
-use crate::student::t_two_sided;
 
-/// Fewer batches than this have no interval: Student's t at under four
-/// degrees of freedom is wider than the figure is worth.
-pub const BATCHES_MIN: usize = 5;
+/// Fewer values than this have no effective size.
+const VALUES_MIN: usize = 5;
 
 /// With fewer values than this their autocorrelation is not estimated: its
 /// standard error is 1/√n, a third, and the correction would be noise.
 const LAG1_VALUES_MIN: usize = 10;
 
-/// Batches that resemble their neighbours more than this are taken to
+/// Values that resemble their neighbours more than this are taken to
 /// resemble them only so much: beyond it, the correction has no end.
 const LAG1_MAX: f64 = 0.8;
 
-/// The mean of contiguous batches of equal length with its t interval,
-/// widened for what is left of the dependence between neighbours.
-/// `None` below [`BATCHES_MIN`] batches, or when one is not finite.
-///
-/// Source: Law (2015), *Simulation Modeling and Analysis*, 9.5.3 (batch
-/// means). The rest: B batches whose lag-1 autocorrelation is ρ weigh as
-/// `B(1−ρ)/(1+ρ)` independent ones (Zwiers & von Storch (1995), *Taking serial
-/// correlation into account in tests of the mean*, J. Climate 8), with ρ
-/// corrected for its bias at small B (Marriott & Pope (1954), Biometrika 41)
-/// and never taken to be negative, so that the interval only widens.
-pub fn batch_interval(batches: &[f64], confidence: f64) -> Option<Interval> {
-    batch_interval_with(batches, Remembered::default(), confidence)
-}
-
-/// What is known of batches' dependence from elsewhere than from themselves: from far shorter steps.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Remembered {
-    /// What is left of their resemblance from one batch to the next ([`crate::memory::Memory::decay`]).
-    pub decay: f64,
-    /// By how much the variance of their mean exceeds that of independent ones ([`crate::memory::Memory::inflation`]),
-    /// where it was told from steps of the same figure; else 1.
-    pub inflation: f64,
-}
-
-impl Default for Remembered {
-    /// Nothing is.
-    fn default() -> Remembered {
-        Remembered { decay: 0.0, inflation: 1.0 }
-    }
-}
-
-/// [`batch_interval`] where something is known of the dependence from elsewhere.
-///
-/// Where resemblance falls by `decay` only from one batch to the next, B batches weigh as `B / (1 + 2ρ/(1−decay))`, if that
-/// is less: a lag-1 autocorrelation alone says too little of it where batches have noise of their own, which lowers ρ and
-/// not the decay. Source of the sum: as [`crate::memory::Memory::inflation`]. Where the steps say more of the same figure's
-/// own dependence than its batches do, the middle of both counts: both are estimates, and neither is sure.
-pub fn batch_interval_with(batches: &[f64], known: Remembered, confidence: f64) -> Option<Interval> {
-    let n = batches.len();
-    if n < BATCHES_MIN {
-        return None;
-    }
-    let point = mean(batches)?;
-    let remembered = real(n) / (1.0 + 2.0 * neighbours(batches)? / (1.0 - known.decay).max(1e-3));
-    let grown = real(n) / effective_size(batches)?.min(remembered);
-    let grown = grown.max(f64::midpoint(grown, known.inflation));
-    let effective = (real(n) / grown).max(2.0);
-    let half = t_two_sided(effective - 1.0, confidence)? * (variance(batches)? / effective).sqrt();
-    Some(Interval { point, low: point - half, high: point + half, n })
-}
-
 /// How many independent values these weigh as, by their lag-1
 /// autocorrelation; at most as many as they are, and just as many below ten,
-/// from which it cannot be told. `None` below [`BATCHES_MIN`] values, or when
-/// one is not finite.
+/// from which it cannot be told: `n(1−ρ)/(1+ρ)` (Zwiers & von Storch (1995),
+/// *Taking serial correlation into account in tests of the mean*, J. Climate 8),
+/// with the lag-1 autocorrelation ρ corrected for its bias at small n (Marriott &
+/// Pope (1954), Biometrika 41) and never taken to be negative. `None` below five
+/// values, or when one is not finite.
 pub fn effective_size(values: &[f64]) -> Option<f64> {
     let n = real(values.len());
-    if values.len() < BATCHES_MIN {
+    if values.len() < VALUES_MIN {
         return None;
     }
     let rho = neighbours(values)?;
@@ -136,42 +86,6 @@ pub fn design_effect(clusters: &[(u64, u64)]) -> Option<f64> {
     Some(over_clusters / (share * (1.0 - share) / size))
 }
 
-/// With fewer clusters than this their autocorrelation is not estimated: its
-/// standard error is over 0.22, and correcting ten clusters for it makes intervals of
-/// independent ones a third too wide in the median (docs/decisions/0009).
-const CLUSTERS_CORRECTED_FROM: usize = 20;
-
-/// Then they weigh as this much of what they are: a little resemblance is more
-/// likely than none, and this is what the coverage table leaves room for.
-const UNTESTED_SHARE: f64 = 0.95;
-
-/// How many independent clusters these weigh as, because neighbours resemble
-/// each other: `C(1−ρ)/(1+ρ)` with the lag-1 autocorrelation ρ of what each has
-/// above its share of the hits, corrected for its bias, from 0 to 0.8; 0.95 C below
-/// twenty. `None` below three clusters with anything in them.
-///
-/// Clusters are (size, hits), in their order. Source: as [`batch_interval`].
-#[expect(clippy::cast_precision_loss, reason = "counts of samples, far below 2^53")]
-pub fn effective_clusters(clusters: &[(u64, u64)]) -> Option<f64> {
-    let filled: Vec<(f64, f64)> = clusters
-        .iter()
-        .filter(|(size, _)| *size > 0)
-        .map(|(size, hits)| (*size as f64, *hits as f64))
-        .collect();
-    if filled.len() < 3 {
-        return None;
-    }
-    let count = real(filled.len());
-    let share = filled.iter().map(|c| c.1).sum::<f64>() / filled.iter().map(|c| c.0).sum::<f64>();
-    let residuals: Vec<f64> = filled.iter().map(|(size, hits)| hits - share * size).collect();
-    if filled.len() < CLUSTERS_CORRECTED_FROM {
-        return Some(UNTESTED_SHARE * count);
-    }
-    let raw = lag1_autocorrelation(&residuals)?;
-    let rho = ((count * raw + 1.0) / (count - 4.0)).clamp(0.0, LAG1_MAX);
-    Some((count * (1.0 - rho) / (1.0 + rho)).max(2.0))
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -207,52 +121,6 @@ pub(crate) mod tests {
         }
     }
 
-    fn coverage(phi: f64, interval: impl Fn(&[f64]) -> Option<Interval>) -> f64 {
-        let mut stream = Stream(7);
-        let covered = (0..4000).filter(|_| {
-            let i = interval(&stream.chain(phi, 20)).unwrap();
-            i.low <= 100.0 && 100.0 <= i.high
-        });
-        covered.count() as f64 / 4000.0
-    }
-
-    #[test]
-    fn twenty_batches_cover_the_truth() {
-        // 20 batches: independent, and with what dependence batches of 500 ms keep.
-        for (phi, least) in [(0.0, 0.94), (0.2, 0.93), (0.4, 0.90)] {
-            let covered = coverage(phi, |b| batch_interval(b, 0.95));
-            assert!(covered >= least, "phi {phi}: {covered}");
-            let plain = coverage(phi, |b| crate::interval::mean_interval(b, 0.95));
-            assert!(plain <= covered, "the correction only widens");
-        }
-        let plain = coverage(0.4, |b| crate::interval::mean_interval(b, 0.95));
-        assert!(plain < 0.88, "without it, {plain} would be covered");
-    }
-
-    #[test]
-    fn equal_batches_are_certain() {
-        let i = batch_interval(&[5.0; 20], 0.95).unwrap();
-        assert_eq!((i.point, i.low, i.high, i.n), (5.0, 5.0, 5.0, 20));
-        assert_eq!(batch_interval(&[5.0; 4], 0.95), None);
-        assert_eq!(batch_interval(&[1.0, 2.0, 3.0, 4.0, f64::INFINITY], 0.95), None);
-    }
-
-    #[test]
-    fn what_steps_know_of_batches_counts_by_half_and_only_widens() {
-        // Neighbours of opposite signs: nothing to correct by themselves, s = √(16/15).
-        let batches: Vec<f64> = (0..16).map(|i| if i % 2 == 0 { 9.0 } else { 11.0 }).collect();
-        let half = |inflation| {
-            let known = Remembered { decay: 0.0, inflation };
-            let i = batch_interval_with(&batches, known, 0.95).unwrap();
-            (i.high - i.low) / 2.0
-        };
-        let s = (16.0f64 / 15.0).sqrt();
-        // t(0.975; 15) and t(0.975; 7): an inflation of 3 leaves 16/((1 + 3)/2) = 8 of 16.
-        assert!((half(1.0) - 2.131_450 * s / 4.0).abs() < 1e-5, "{}", half(1.0));
-        assert!((half(3.0) - 2.364_624 * s / 8.0f64.sqrt()).abs() < 1e-5, "{}", half(3.0));
-        assert_eq!(half(0.5), half(1.0));
-    }
-
     #[test]
     fn lag1_by_hand() {
         // 1 2 3 4: deviations −1.5 −0.5 0.5 1.5; (0.75 − 0.25 + 0.75) / 5.
@@ -269,22 +137,6 @@ pub(crate) mod tests {
         assert_eq!(design_effect(&[(100, 50), (100, 50)]), None);
         assert_eq!(design_effect(&[(100, 100), (100, 100), (100, 100)]), None);
         assert_eq!(design_effect(&[(0, 0), (10, 5), (10, 5)]), None);
-    }
-
-    #[test]
-    fn clusters_in_a_chain_weigh_less() {
-        assert_eq!(effective_clusters(&[(10, 5), (10, 5)]), None);
-        // All equal: ρ = 1/16 by its bias' correction.
-        assert!((effective_clusters(&[(10, 5); 20]).unwrap() - 20.0 * 15.0 / 17.0).abs() < 1e-9);
-        let halves = |n: u64| (0..n).map(|i| (10, if i < n / 2 { 2 } else { 8 })).collect::<Vec<_>>();
-        assert_eq!(effective_clusters(&halves(10)), Some(9.5), "ten do not say");
-        let alternating: Vec<(u64, u64)> = (0..20).map(|i| (10, 10 * (i % 2))).collect();
-        assert_eq!(effective_clusters(&alternating), Some(20.0), "never more than there are");
-        // Lag 1 of 15 low and 15 high is (14 + 14 − 1)/30 = 0.9, taken as 0.8.
-        assert!((effective_clusters(&halves(30)).unwrap() - 30.0 * 0.2 / 1.8).abs() < 1e-9);
-        // 0 0 1 1 0 0 1 1 …, of 24: (12 − 11)/24 = 1/24, corrected (24/24 + 1)/20 = 0.1.
-        let pairs: Vec<(u64, u64)> = (0..24).map(|i| (10, 10 * (i / 2 % 2))).collect();
-        assert!((effective_clusters(&pairs).unwrap() - 24.0 * 0.9 / 1.1).abs() < 1e-9);
     }
 
     #[test]

@@ -82,38 +82,6 @@ pub fn open_ranks(n: u64, quantile: Quantile, confidence: f64) -> Option<(u64, u
     Some(lower_half_ranks(n, q, confidence))
 }
 
-/// The ranks (j, k) among n dependent values that weigh as `effective` independent
-/// ones: `n(q ∓ η√(q(1−q)/effective))`, outwards to whole ranks, not beyond 1 and
-/// n. `None` where n is 0, or under 20 effective values are expected on the
-/// quantile's shorter side: there, [`interval_ranks`] of the effective n knows better.
-///
-/// Source: Woodruff (1952), *Confidence intervals for medians and other
-/// position measures*, JASA 47(260): the interval of the share below, carried over.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "counts of samples, far below 2^53; floats are clamped to 1..=n"
-)]
-pub fn dependent_ranks(n: u64, effective: f64, quantile: Quantile, confidence: f64) -> Option<(u64, u64)> {
-    let q = quantile.fraction();
-    if n == 0 || !(confidence > 0.0 && confidence < 1.0) || !effective.is_finite() {
-        return None;
-    }
-    if effective * q.min(1.0 - q) < SHORTER_SIDE_MIN {
-        return None;
-    }
-    let half = normal_two_sided(confidence) * (q * (1.0 - q) / effective).sqrt();
-    let most = n as f64;
-    let low = (most * (q - half)).floor().clamp(1.0, most);
-    let high = (most * (q + half)).ceil().clamp(1.0, most);
-    Some((low as u64, high as u64))
-}
-
-/// Where the normal approximation of a share is taken as good: the usual 5 of
-/// textbooks, four times over.
-const SHORTER_SIDE_MIN: f64 = 20.0;
-
 /// Up to this many values expected on the shorter side, ranks are exact; the
 /// first term of the sum, above e⁻⁵⁵⁵, still is a normal float.
 pub const EXACT_MAX: f64 = 400.0;
@@ -165,19 +133,6 @@ mod tests {
 
     fn q(quantile: f64) -> Quantile {
         Quantile::new(quantile).unwrap()
-    }
-
-    #[test]
-    fn dependent_ranks_are_those_of_the_share() {
-        // 10,000 that weigh as 2,500: 1.96·√(0.25/2500) = 0.0196 about the half.
-        assert_eq!(dependent_ranks(10_000, 2_500.0, q(0.5), 0.95), Some((4804, 5196)));
-        assert_eq!(dependent_ranks(10_000, 1_000.0, q(0.99), 0.95), None, "ten beyond");
-        assert_eq!(dependent_ranks(0, 1_000.0, q(0.5), 0.95), None);
-        assert_eq!(dependent_ranks(10, f64::NAN, q(0.5), 0.95), None);
-        // Independent, they are the theorem's to two ranks.
-        let (j, k) = interval_ranks(100_000, q(0.99), 0.95).unwrap();
-        let (a, b) = dependent_ranks(100_000, 1e5, q(0.99), 0.95).unwrap();
-        assert!(j.abs_diff(a) <= 2 && k.abs_diff(b) <= 2, "{j} {k}, {a} {b}");
     }
 
     /// The definition, slowly: by logarithms of factorials.

@@ -10,9 +10,9 @@
 use prony_model::duet::DuetSide;
 use prony_model::trial::{SeriesPoint, Trial};
 use prony_stats::CONFIDENCE;
-use prony_stats::batch::batch_interval;
 use prony_stats::hodges_lehmann::{VALUES_MAX, centre};
-use prony_stats::interval::{Interval, mean, mean_interval};
+use prony_stats::interval::{Interval, mean_interval};
+use prony_stats::parts::{PARTS, means};
 
 use super::noise::Noise;
 use crate::compare::{CompareError, Comparison, Rule, compare};
@@ -29,8 +29,6 @@ const SECONDS_SHARE_MIN: f64 = 0.8;
 const SECOND_MIN_NS: u64 = 900_000_000;
 /// Windows that begin within so many milliseconds have the same seconds: a log keeps milliseconds.
 const APART_MAX_MS: u128 = 2;
-/// Batches of a window's seconds at most, as for a throughput.
-const BATCHES_MAX: usize = 20;
 
 /// Both candidates over one window.
 #[derive(Debug, Clone, Copy)]
@@ -75,7 +73,7 @@ pub(super) struct Judged {
 pub(super) fn judge(figure: Figure, blocks: &[Block<'_>], rule: Rule) -> Option<Judged> {
     let why_windows = blocks.iter().flatten().find_map(|half| half.seconds(figure).err());
     let log_ratio = |half: &Half<'_>| match why_windows {
-        None => half.seconds(figure).ok().and_then(|seconds| centre(&thinned(&seconds, VALUES_MAX)).ok()),
+        None => half.seconds(figure).ok().and_then(|seconds| centre(&means(&seconds, VALUES_MAX)).ok()),
         Some(_) => half.window(figure),
     };
     let halves: Option<Vec<(f64, f64)>> =
@@ -164,16 +162,10 @@ fn began_together(a: &Trial, b: &Trial) -> bool {
     window(a).zip(window(b)).is_some_and(|(a, b)| a.abs_diff(b) <= APART_MAX_MS * 1_000_000)
 }
 
-/// At most so many values: neighbours by their mean.
-fn thinned(values: &[f64], most: usize) -> Vec<f64> {
-    let each = values.len().div_ceil(most).max(1);
-    values.chunks(each).filter_map(mean).collect()
-}
-
-/// B over A by the seconds of both halves of one block, each with the interval of batch means: of these
+/// B over A by the seconds of both halves of one block, each with the t interval of five parts, as a throughput: of these
 /// starts of both servers, and no others.
 fn one_block(figure: Figure, block: &Block<'_>) -> Option<Interval> {
-    let of = |half: &Half<'_>| batch_interval(&thinned(&half.seconds(figure).ok()?, BATCHES_MAX), CONFIDENCE);
+    let of = |half: &Half<'_>| mean_interval(&means(&half.seconds(figure).ok()?, PARTS), CONFIDENCE);
     let [left, right] = block;
     let (left, right) = (of(left)?, of(right)?);
     let point = f64::midpoint(left.point, right.point);

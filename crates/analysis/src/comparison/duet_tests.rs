@@ -240,10 +240,3 @@ fn the_report_of_a_duet_answers_with_its_comparison() {
     assert_eq!(analysis.duet.unwrap().plans[0].blocks, 5);
     assert_eq!((analysis.plans[0].rows.len(), analysis.plans[0].rows[0].trials), (2, 10));
 }
-
-#[test]
-fn seconds_are_thinned_by_their_means() {
-    assert_eq!(thinned(&[1.0, 3.0, 5.0, 7.0, 9.0], 3), [2.0, 6.0, 9.0]);
-    assert_eq!(thinned(&[1.0, 2.0], 20), [1.0, 2.0]);
-    assert!(thinned(&[], 3).is_empty());
-}

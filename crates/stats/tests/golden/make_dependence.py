@@ -43,12 +43,6 @@ def inflation(rho):
     return float(2 * ArmaProcess([1, -rho], [1]).acf(lags=400).sum() - 1)
 
 
-def batch_interval(x, weight):
-    effective = max(len(x) / weight, 2)
-    t = stats.t(effective - 1, loc=x.mean(), scale=x.std(ddof=1) / np.sqrt(effective))
-    return [float(x.mean()), *map(float, t.interval(0.95))]
-
-
 def theil_sen(x):
     """Sen's interval with Kendall's variance times n over the effective n: SciPy's at the level that this moves 95 % to."""
     at = np.arange(len(x))
@@ -59,15 +53,9 @@ def theil_sen(x):
 
 
 def one(x):
-    rho = lag1(x)
-    decay = 0.6
-    # A chain with noise of its own: ρ to the neighbour, from there on by `decay`.
-    noisy = 1 + 2 * sum(rho * decay**k for k in range(400))
     return {
         "values": x.tolist(),
-        "effective_size": len(x) / inflation(rho),
-        "batch_interval": batch_interval(x, inflation(rho)),
-        "with_decay": [decay, *batch_interval(x, max(inflation(rho), noisy))],
+        "effective_size": len(x) / inflation(lag1(x)),
         "theil_sen_dependent": theil_sen(x),
     }
 
@@ -86,11 +74,9 @@ def clusters(sizes, hits):
     groups = np.repeat(np.arange(len(filled)), [s for s, _ in filled])
     robust = sm.OLS(y, np.ones(len(y))).fit(cov_type="cluster", cov_kwds={"groups": groups})
     share = y.mean()
-    left = np.array([h - share * s for s, h in filled])
     return {
         "clusters": [[int(s), int(h)] for s, h in zip(sizes, hits)],
         "design_effect": float(robust.bse[0] ** 2 / (share * (1 - share) / len(y))),
-        "effective_clusters": max(len(filled) / inflation(lag1(left)), 2) if len(filled) >= 20 else 0.95 * len(filled),
     }
 
 

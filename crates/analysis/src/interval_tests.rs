@@ -1,0 +1,135 @@
+use super::*;
+use crate::summary::summarise;
+use crate::testing::healthy;
+use prony_model::measurement::SparseDurations;
+use prony_model::trial::Clock;
+use proptest::prelude::*;
+
+const S: u64 = 1_000_000_000;
+
+/// Ten seconds whose fifths have bins of so many answers, of these times in nanoseconds.
+fn fifths(answers: [u64; 5], times_ns: [u64; 5]) -> Measurement {
+    let mut m = healthy(10, 1_000);
+    for (at, bin) in m.bins.iter_mut().enumerate() {
+        bin.completed = answers[at / 20];
+        bin.response_sum_ns = bin.completed * times_ns[at / 20];
+    }
+    m.requests.completed = answers.iter().sum::<u64>() * 20;
+    m
+}
+
+/// Ten seconds whose answers take these times in turn by the second, 2,000 each.
+fn seconds(times_ns: [u64; 10]) -> Measurement {
+    let mut m = healthy(10, 0);
+    for (second, time_ns) in m.series.iter_mut().zip(times_ns) {
+        let mut response = empty_histogram();
+        response.record_n(time_ns, 2_000).unwrap();
+        second.response = SparseDurations::of(&response);
+        second.response.add_to(&mut m.latency.response.completed);
+    }
+    m
+}
+
+fn percentiles(m: &Measurement) -> Known {
+    Parts::of(m).percentiles(&Ranked::of(&m.latency.response)).unwrap()
+}
+
+#[test]
+fn parts_alike_are_sure_and_others_as_sure_as_students_t_says() {
+    let half = |answers| Parts::of(&fifths(answers, [1_000_000; 5])).throughput(1_000.0).unwrap();
+    assert_eq!(half([100; 5]), 0.0);
+    // Deviations of ±1 % and 0: t(0.975; 4) of √(4 · 0.01²/4/5) times 1,000.
+    assert!((half([99, 101, 100, 99, 101]) - 2.776_445 * 10.0 / 5f64.sqrt()).abs() < 1e-3);
+}
+
+#[test]
+fn an_interval_as_wide_as_the_figure_is_withheld_with_the_length_that_would_give_one() {
+    // Three seconds that carry 2,000, 100 and 100 a second.
+    let mut m = healthy(3, 1_000);
+    for (at, bin) in m.bins.iter_mut().enumerate() {
+        bin.completed = if at < 10 { 200 } else { 10 };
+    }
+    let why = Parts::of(&m).throughput(733.3).unwrap_err();
+    assert!(why.contains("give -d ") && why.ends_with("s at least, or repeat"), "{why}");
+}
+
+#[test]
+fn a_mean_s_interval_is_even_on_its_reciprocal_and_withheld_where_fifths_are_nothing_alike() {
+    let of = |times_ns| {
+        let m = fifths([100; 5], times_ns);
+        let mut summary = Summary {
+            mean_ns: Some(1_000_000),
+            ..summarise(&m.latency.response.completed, &Ranked::default(), Clock::User, 10 * S, None)
+        };
+        Parts::of(&m).add_mean(&mut summary);
+        summary.ci95.get(MEAN).copied()
+    };
+    assert_eq!(of([1_000_000; 5]), Some([1_000_000; 2]));
+    let [low, high] = of([990_000, 1_010_000, 1_000_000, 1_010_000, 990_000]).unwrap();
+    let (above, below) = (1e6 / low as f64 - 1.0, 1.0 - 1e6 / high as f64);
+    assert!((above - below).abs() < 1e-5 && (0.01..0.1).contains(&above), "{low} {high}");
+    assert_eq!(of([40_000_000, 1_000_000, 1_000_000, 1_000_000, 1_000_000]), None);
+}
+
+#[test]
+fn a_tail_has_an_interval_where_the_window_spends_a_second_beyond_it() {
+    let known = |m| percentiles(&m);
+    let ten = known(healthy(10, 20_000));
+    assert_eq!(ten.half.keys().copied().collect::<Vec<_>>(), ["p50_ns", "p75_ns", "p90_ns"]);
+    assert_eq!((ten.needs_ns["p95_ns"], ten.needs_ns["p99_ns"]), (20 * S, 100 * S));
+    assert!(known(healthy(100, 200)).half.contains_key("p99_ns"));
+}
+
+#[test]
+fn seconds_that_differ_widen_a_percentile_and_what_its_requests_weigh() {
+    let alike = percentiles(&seconds([1_000_000; 10]));
+    let unlike = percentiles(&seconds([
+        950_000, 1_050_000, 990_000, 970_000, 1_030_000, 1_000_000, 960_000, 1_040_000, 980_000, 1_020_000,
+    ]));
+    assert_eq!((alike.half["p50_ns"], alike.design_effect["p50_ns"]), (0.0, 1.0));
+    assert!(unlike.half["p50_ns"] > 0.01 && unlike.design_effect["p50_ns"] > 100.0, "{unlike:?}");
+    // A tail weighs no more than the level that it may move with.
+    assert!(unlike.design_effect.values().all(|effect| *effect >= unlike.design_effect["p50_ns"]));
+}
+
+#[test]
+fn a_part_in_which_nothing_was_answered_is_a_rate_of_none() {
+    let mut m = seconds([1_000_000; 10]);
+    for second in &mut m.series[4..6] {
+        m.latency.response.failed.record_n(1_000, 2_000).unwrap();
+        second.response = SparseDurations::default();
+        second.failed = 2_000;
+    }
+    // One of five parts at 0: t(0.975; 4) · √(1/4/5) = 0.6208 is as wide as the figure.
+    let known = percentiles(&m);
+    assert!(!known.half.contains_key("p50_ns") && known.needs_ns["p50_ns"] > 10 * S, "{known:?}");
+}
+
+#[test]
+fn short_windows_have_fewer_parts_and_shorter_ones_none() {
+    let of = |n| Parts::of(&healthy(n, 1_000));
+    assert_eq!((of(2).response.len(), of(3).response.len(), of(7).response.len()), (0, 3, 5));
+    let two = healthy(2, 1_000);
+    assert_eq!(of(2).percentiles(&Ranked::of(&two.latency.response)), None);
+    let mut m = healthy(1, 1_000);
+    m.bins.truncate(4);
+    m.window_end_ns = m.window_start_ns + 400_000_000;
+    assert!(Parts::of(&m).throughput(1_000.0).unwrap_err().contains("500ms"));
+    let mut m = healthy(10, 1_000);
+    m.window_end_ns += S;
+    assert!(Parts::of(&m).throughput(1_000.0).unwrap_err().contains("first hour"));
+}
+
+proptest! {
+    #[test]
+    fn no_window_makes_an_end_that_is_no_number(
+        answers in prop::array::uniform5(0u64..300),
+        times_ns in prop::array::uniform5(1u64..1_000_000_000),
+    ) {
+        let parts = Parts::of(&fifths(answers, times_ns));
+        let per_s = answers.iter().sum::<u64>() as f64 * 2.0;
+        if let Ok(half) = parts.throughput(per_s) {
+            prop_assert!(half.is_finite() && half >= 0.0 && half <= per_s);
+        }
+    }
+}

@@ -22,7 +22,8 @@ use trials::{Case, FigureRow, FlagRow, coverage, flags};
 
 /// The bars of the design (DESIGN's "Statistics").
 const COVERED_MIN: f64 = 0.93;
-const OVER_ORACLE_MAX: f64 = 1.3;
+/// Student's t of five parts is 1.3 times as wide in the median, where they are independent; the rest is for what is remembered.
+const OVER_ORACLE_MAX: f64 = 1.5;
 /// What coverage leaves: a threshold at the truth is decided by those intervals that miss it.
 const DECIDED_MAX: f64 = 1.0 - COVERED_MIN;
 const DRIFT_FLAGGED_MIN: f64 = 0.80;
@@ -71,6 +72,10 @@ pub(crate) fn simulate(runs: u64, windows: &[u32], base: u64, mut said: impl FnM
             said(&format!("{name}, {seconds} s"));
             table.intervals.extend(rows);
             table.steady.push(steady);
+            // Long windows are for tails, which shorter ones do not know.
+            if *seconds >= LONG_S {
+                continue;
+            }
             let shown = name.contains("50 %") || name.contains("φ 0.5");
             let smaller = if shown { SMALLER_DRIFTS } else { &[] };
             for (what, drift) in DRIFTS.iter().chain(smaller) {
@@ -95,8 +100,11 @@ pub(crate) fn beyond_claim(process: &str, seconds: u32) -> bool {
     (process.contains("φ 0.8") && seconds < 18) || (process.contains("φ 0.9") && seconds < 38)
 }
 
-/// The seeds of the committed table. Thresholds were tuned on base 0, and moved after looks at 1 to 4: a table from
-/// there would flatter them.
+/// The window from which on a p99 has an interval.
+const LONG_S: u32 = 100;
+
+/// The seeds of the committed table. Nothing of the intervals was chosen by a table of these seeds, and thresholds of
+/// steadiness on bases 0 to 4.
 const BASE: u64 = 5;
 
 /// Drifts of three times the limits of `not_steady`: shown for two processes, to
@@ -247,7 +255,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
         print!("{}", page::seconds(&rows, &habits));
         return if write { page::write_seconds(root, &rows, &habits) } else { Ok(()) };
     }
-    let table = simulate(runs, &[10, 30], base, |done| eprintln!("played {done}"));
+    let table = simulate(runs, &[10, 30, LONG_S], base, |done| eprintln!("played {done}"));
     print!("{}", page::markdown(&table));
     if write {
         page::write(root, &table)?;

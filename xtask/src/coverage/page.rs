@@ -8,7 +8,7 @@ use super::seconds::{HabitRow, SecondsRow};
 use super::{Table, beyond_claim};
 
 /// Where the table is kept, beside the others of its day.
-const NAME: &str = "docs/benchmarks/coverage-2026-11-22";
+const NAME: &str = "docs/benchmarks/coverage-2026-11-23";
 
 /// The tables alone.
 pub(crate) fn markdown(table: &Table) -> String {
@@ -142,7 +142,7 @@ pub(crate) fn write(root: &Path, table: &Table) -> Result<(), String> {
     Ok(())
 }
 
-const HEAD: &str = "# Coverage of Prony's intervals and verdicts, 2026-11-22
+const HEAD: &str = "# Coverage of Prony's intervals and verdicts, 2026-11-23
 
 Made by `cargo xtask coverage --write`, from fixed seeds: the same code gives the same table on any machine.
 Simulated answers go into the bins and histograms that the engine keeps, and from there through the functions that
@@ -150,13 +150,14 @@ judge real trials (`prony_analysis::within`, `prony_analysis::compare`). [statis
 
 Covered: of the runs that print an interval, those whose interval holds the truth; 93 % are asked. × oracle: the
 median width over that of the middle 95 % of the points of all runs, which is the narrowest interval that somebody
-who knew the process could give; 1.3 is allowed. Decided at the truth: of all runs, with an interval or without, those in
+who knew the process could give; 1.5 is allowed (Student's t of five parts makes 1.3 where they are independent). Decided at the truth: of all runs, with an interval or without, those in
 which a threshold at the true value is met or missed; 7 % are allowed, as coverage allows them. Steady runs (what drifts: nothing) may be flagged in under 5 %,
 drifting ones must be in 80 %. With a true difference of 0, faster and slower together stay under 5 %; the one of
 5 % is to be found by 12 blocks in 80 %, at a smallest difference that matters of 2 %.
 
-The thresholds of the methods, the sizes of the drifts and the limit of the claim were chosen on other seeds
-(`--base 0` to `4`), after looking at their tables; this one was made afterwards.
+Windows of 100 s are for tails: a percentile has an interval where the window spends a second beyond it. Thresholds of
+steadiness and the sizes of the drifts were chosen on other seeds (`--base 0` to `4`); the intervals have none that
+were, and were first tried with another simulation (docs/decisions/0028).
 
 † Beyond what is claimed of widths and steadiness: dependence whose 1/e time is over a fortieth of the window. What is
 printed is held to the bar of coverage there as everywhere. Where under one run of forty prints an interval, that bar is

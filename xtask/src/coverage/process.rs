@@ -60,10 +60,12 @@ pub(crate) struct Truth {
     pub(crate) per_s: f64,
     pub(crate) mean_ns: f64,
     pub(crate) p50_ns: f64,
+    pub(crate) p90_ns: f64,
     pub(crate) p99_ns: f64,
 }
 
-/// z of the 99th percentile, Φ⁻¹(0.99).
+/// z of the 90th and the 99th percentile, Φ⁻¹(0.9) and Φ⁻¹(0.99).
+const Z90: f64 = 1.281_551_566;
 const Z99: f64 = 2.326_347_874;
 /// Swings of [`Kind::Chain`]: of the rate's logarithm, of the response's, and the response's own noise.
 const CHAIN: (f64, f64, f64) = (0.05, 0.2, 0.4);
@@ -75,29 +77,31 @@ const WARM_UP_S: f64 = 2.0;
 impl Kind {
     /// The truth by formula.
     pub(crate) fn truth(self) -> Truth {
-        let (per_s, mean, p50, p99) = match self {
+        let (per_s, mean, p50, p90, p99) = match self {
             // Response times of M/M/1 are exponential with rate μ − λ (Kleinrock (1975), Queueing Systems I, 3.2).
             Kind::Mm1 { rate, utilisation } => {
                 let gap = rate / utilisation - rate;
-                (rate, 1.0 / gap, std::f64::consts::LN_2 / gap, 100f64.ln() / gap)
+                (rate, 1.0 / gap, std::f64::consts::LN_2 / gap, 10f64.ln() / gap, 100f64.ln() / gap)
             }
             // A renewal process answers at one over the mean.
             Kind::Lognormal { connections, median_s, sigma } => {
                 let mean = median_s * (sigma * sigma / 2.0).exp();
-                (f64::from(connections) / mean, mean, median_s, median_s * (Z99 * sigma).exp())
+                let beyond = |z: f64| median_s * (z * sigma).exp();
+                (f64::from(connections) / mean, mean, median_s, beyond(Z90), beyond(Z99))
             }
             Kind::Pareto { connections, least_s, index } => {
                 let mean = least_s * index / (index - 1.0);
                 let beyond = |share: f64| least_s * share.powf(-1.0 / index);
-                (f64::from(connections) / mean, mean, beyond(0.5), beyond(0.01))
+                (f64::from(connections) / mean, mean, beyond(0.5), beyond(0.1), beyond(0.01))
             }
             Kind::Chain { rate, .. } => {
                 let spread = CHAIN.1.hypot(CHAIN.2);
                 let mean = CHAIN_MEDIAN_S * (spread * spread / 2.0).exp();
-                (rate, mean, CHAIN_MEDIAN_S, CHAIN_MEDIAN_S * (Z99 * spread).exp())
+                let beyond = |z: f64| CHAIN_MEDIAN_S * (z * spread).exp();
+                (rate, mean, CHAIN_MEDIAN_S, beyond(Z90), beyond(Z99))
             }
         };
-        Truth { per_s, mean_ns: mean * 1e9, p50_ns: p50 * 1e9, p99_ns: p99 * 1e9 }
+        Truth { per_s, mean_ns: mean * 1e9, p50_ns: p50 * 1e9, p90_ns: p90 * 1e9, p99_ns: p99 * 1e9 }
     }
 
     /// Plays one run of `window_s` seconds into the recorder.

@@ -10,13 +10,12 @@ fn the_bars_hold_at_a_smaller_size() {
         assert!(row.decided <= DECIDED_MAX + room, "{row:?}");
     }
     for row in table.intervals.iter().filter(|row| claimed(&row.process)) {
-        // Of a p99 printed in few runs, these are too few to say.
-        assert!(row.printed < 50 || row.covered >= COVERED_MIN - room, "{row:?}");
-        // A queue near its capacity does not show its p99 in ten seconds: it is not to be printed at all.
-        assert!(row.process != "M/M/1 at 90 %" || row.figure != "p99" || row.printed <= 1, "{row:?}");
+        assert!(row.printed == 0 || row.covered >= COVERED_MIN - room, "{row:?}");
+        // No p99 is shown by ten seconds: it is not to be printed at all.
+        assert!(row.figure != "p99" || row.printed == 0, "{row:?}");
         assert!(row.over_oracle <= OVER_ORACLE_MAX * 1.2, "{row:?}");
     }
-    assert!(table.intervals.iter().filter(|row| row.printed > 75).count() >= 18, "{:?}", table.intervals);
+    assert!(table.intervals.iter().filter(|row| row.printed > 75).count() >= 30, "{:?}", table.intervals);
     for row in table.steady.iter().filter(|row| claimed(&row.process)) {
         assert!(row.flagged < STEADY_FLAGGED_MAX + room, "{row:?}");
     }
@@ -36,7 +35,7 @@ fn the_table_can_fail() {
     let mut table = simulate(20, &[10], BASE, |_| {});
     table.intervals.truncate(1);
     table.intervals[0].covered = 0.92;
-    table.intervals[0].over_oracle = 1.31;
+    table.intervals[0].over_oracle = 1.51;
     table.intervals[0].decided = 0.08;
     table.steady.truncate(1);
     table.steady[0].flagged = 0.05;

@@ -57,15 +57,16 @@ struct Reading {
     by_count: bool,
 }
 
-/// Plays the case and counts: coverage of four figures, and false alarms.
+/// Plays the case and counts: coverage of five figures, and false alarms.
 pub(crate) fn coverage(case: Case, runs: u64, seed: u64) -> (Vec<FigureRow>, FlagRow) {
-    let mut readings: [Vec<Reading>; 4] = Default::default();
+    let mut readings: [Vec<Reading>; 5] = Default::default();
     let plan = closed_plan();
     let truth = case.kind.truth();
-    let at_truth = [("p50_ns", truth.p50_ns), ("p99_ns", truth.p99_ns)].map(|(field, ns)| {
-        let slo = Slo::parse(&format!("{}<{ns:.0}ns", field.trim_end_matches("_ns")));
-        (field, slo.expect("a percentile below a time is a threshold"))
-    });
+    let at_truth =
+        [("p50_ns", truth.p50_ns), ("p90_ns", truth.p90_ns), ("p99_ns", truth.p99_ns)].map(|(field, ns)| {
+            let slo = Slo::parse(&format!("{}<{ns:.0}ns", field.trim_end_matches("_ns")));
+            (field, slo.expect("a percentile below a time is a threshold"))
+        });
     let mut flagged = 0;
     play(case, Drift::default(), runs, seed, |m| {
         let found = within(m, &plan);
@@ -74,8 +75,8 @@ pub(crate) fn coverage(case: Case, runs: u64, seed: u64) -> (Vec<FigureRow>, Fla
         let interval = estimate.ci_low.zip(estimate.ci_high);
         readings[0].push(Reading { point: estimate.point, interval, by_count: false });
         let response = &found.response;
-        let points = [response.mean_ns, response.p50_ns, response.p99_ns];
-        for (at, (name, point)) in ["mean_ns", "p50_ns", "p99_ns"].iter().zip(points).enumerate() {
+        let points = [response.mean_ns, response.p50_ns, response.p90_ns, response.p99_ns];
+        for (at, (name, point)) in ["mean_ns", "p50_ns", "p90_ns", "p99_ns"].iter().zip(points).enumerate() {
             let Some(point) = point else { continue };
             let interval = response.ci95.get(*name).map(|[low, high]| (real(*low), real(*high)));
             let threshold = at_truth.iter().find(|(field, _)| field == name).filter(|_| interval.is_none());
@@ -86,9 +87,9 @@ pub(crate) fn coverage(case: Case, runs: u64, seed: u64) -> (Vec<FigureRow>, Fla
         }
     });
     let flagged = real(flagged) / real(runs.max(1));
-    let rows = ["throughput", "mean", "p50", "p99"]
+    let rows = ["throughput", "mean", "p50", "p90", "p99"]
         .into_iter()
-        .zip([truth.per_s, truth.mean_ns, truth.p50_ns, truth.p99_ns])
+        .zip([truth.per_s, truth.mean_ns, truth.p50_ns, truth.p90_ns, truth.p99_ns])
         .zip(&readings)
         .map(|((figure, truth), readings)| row(case, figure, truth, readings, runs))
         .collect();

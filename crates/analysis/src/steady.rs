@@ -142,6 +142,7 @@ mod tests {
             let mut m = healthy(20, 1000);
             for (bin, noise) in m.bins.iter_mut().zip(noise(seed)) {
                 bin.completed = (100.0 + 10.0 * noise).max(0.0) as u64;
+                bin.response_sum_ns = bin.completed * 1_000_000;
             }
             flagged += usize::from(!drifts(&m, 20 * S, false).is_empty());
         }
@@ -153,6 +154,7 @@ mod tests {
         let mut m = healthy(10, 1000);
         for (i, bin) in m.bins.iter_mut().enumerate() {
             bin.completed = 110 - i as u64 / 5;
+            bin.response_sum_ns = bin.completed * 1_000_000;
         }
         let drifts = drifts(&m, 10 * S, false);
         assert_eq!(drifts.len(), 1);
@@ -164,6 +166,7 @@ mod tests {
         let mut m = healthy(10, 1000);
         for bin in &mut m.bins[..60] {
             bin.completed = 60;
+            bin.response_sum_ns = bin.completed * 1_000_000;
         }
         assert_eq!(drifts(&m, 10 * S, false).len(), 1);
     }

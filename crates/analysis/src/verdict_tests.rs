@@ -227,6 +227,7 @@ fn a_drift_is_not_steady() {
     assert!(!has(&m, &closed_plan(), Code::NotSteady));
     for (i, bin) in m.bins.iter_mut().enumerate() {
         bin.completed = 150 + i as u64;
+        bin.response_sum_ns = bin.completed * 1_000_000;
     }
     let seen = reasons(&m, &closed_plan(), &TrialContext::default());
     let reason = seen.iter().find(|r| r.code == "not_steady").unwrap();

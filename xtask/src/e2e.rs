@@ -102,13 +102,12 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
 
 /// Of all trials of a run log: statuses and failures that no slowness explains.
 fn wrong_answers(log: &Path) -> Result<Vec<String>, String> {
-    let text = fs::read_to_string(log).map_err(|e| format!("{}: {e}", log.display()))?;
-    let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let wrong = lines.filter(|line| line["type"] == "result").flat_map(|line| {
-        let keys = |what: &str| line["trial"][what].as_object().cloned().unwrap_or_default();
-        let statuses = keys("status").into_iter().filter(|(status, _)| status != "200");
-        let errors = keys("errors").into_iter().filter(|(kind, _)| !FOR_TIME.contains(&kind.as_str()));
-        let named = |(what, count)| format!("{}: {what}: {count}", line["candidate"]);
+    let log = prony_analysis::run_log::read(log).map_err(|e| e.to_string())?;
+    let trials = log.results.into_iter().filter_map(|result| Some((result.planned.candidate, result.trial?)));
+    let wrong = trials.flat_map(|(candidate, trial)| {
+        let statuses = trial.status.into_iter().filter(|(status, _)| status != "200");
+        let errors = trial.errors.into_iter().filter(|(kind, _)| !FOR_TIME.contains(&kind.as_str()));
+        let named = |(what, count)| format!("{candidate}: {what}: {count}");
         statuses.chain(errors).map(named).collect::<Vec<_>>()
     });
     Ok(wrong.collect())

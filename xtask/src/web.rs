@@ -32,13 +32,12 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     fs::create_dir_all(&web.folder).map_err(|e| format!("{}: {e}", web.folder.display()))?;
     let begun = Instant::now();
     web.unit_tests()?;
-    let model = web_data::model(&web)?;
     web.experiment()?;
-    web_data::experiment(&web.folder, &model)?;
+    web_data::experiment(&web.folder)?;
     web.loads()?;
-    web_data::loads(&web.folder, &model)?;
+    web_data::loads(&web.folder)?;
     web.many()?;
-    web_data::knees(&web.folder, &model)?;
+    web_data::knees(&web.folder)?;
     web_data::history(&web.folder)?;
     web.duet()?;
     web_data::duet(&web.folder)?;

@@ -1,18 +1,16 @@
 //! What the web page's checks look at beside the live runs: run logs of known content.
 //!
 //! Each log begins as one that the binary wrote of short loads, so that its header, its plans and its candidates are
-//! real. What a slow or a noisy machine could change or leave out is then put into it: all trials are one load of
-//! [`REQUESTS`] requests, however long these took, with throughputs, verdicts and samples that are made up.
+//! real. What a slow or a noisy machine could change or leave out is then put into it: measurements of loads that were
+//! carried at known throughputs, with samples that are made up.
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
 
+use prony_analysis::testing::carried;
+use prony_model::observed::Observed;
 use serde_json::{Value, json};
-
-use crate::web::Web;
 
 /// A source that printed figures of the three candidates: the first conclusion holds and the second fails
 /// by factors of thousands; the third is about somebody who did not run.
@@ -26,8 +24,8 @@ pub(crate) const PUBLISHED: &str = "schema = \"prony.published/1\"\nsource = \"T
     [[conclusion]]\ntext = \"The second carries five thousand times what the first does\"\nclaim = \"throughput(second) > 5000 * throughput(first)\"\nat = { connections = 4 }\n\
     [[conclusion]]\ntext = \"The fourth is the slowest of all\"\nclaim = \"throughput(fourth) < throughput(first)\"\n";
 
-/// So many have a p99, of which 100 are needed beyond it; answered after 2 ms on eight connections, they last for 3 s.
-const REQUESTS: u32 = 12_000;
+/// The length of a load that [`carried`] makes.
+const SECONDS: f64 = 10.0;
 /// The capacity of the slower of two, requests per second; the other has twice as much.
 const SLOW_PER_S: f64 = 1_500.0;
 /// Runs of the history.
@@ -35,39 +33,9 @@ const RUNS: u64 = 12;
 /// The first run in which the second candidate carries a fifth less.
 const WORSE_FROM: u64 = 7;
 
-/// A trial of a server and a load that are the same whatever the machine: what the others are made of.
-pub(crate) fn model(web: &Web) -> Result<Value, String> {
-    let mut target = Command::new(&web.prony)
-        .args(["target", "--port", "0", "--delay", "2ms"])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(|e| format!("prony target: {e}"))?;
-    let mut said = String::new();
-    let read = target.stdout.take().map(|out| BufReader::new(out).read_line(&mut said));
-    let url = said.split_whitespace().find(|word| word.starts_with("http://"));
-    let requests = REQUESTS.to_string();
-    let done = match url {
-        Some(url) => web.load("model", &[url, "-n", &requests, "-c", "8", "--warmup", "0"]),
-        None => Err(format!("prony target said {said:?} ({read:?})")),
-    };
-    let _ = target.kill();
-    let _ = target.wait();
-    done?;
-    let all = lines(&web.folder.join("model.jsonl"))?;
-    let mut trial = results(&all).next().ok_or("the model has no trial")?["trial"].clone();
-    trial["outcome"] = json!("carried");
-    trial["verdict"] = json!({ "validity": "valid", "reasons": [] });
-    let mut columns = sampled();
-    columns["process_cpu_ns"] = columns["cpu_ns"].clone();
-    columns["worker_cpu_ns"] = json!([columns["cpu_ns"]]);
-    trial["client"]["columns"] = columns;
-    Ok(trial)
-}
-
-/// Samples of 3 s, ten a second.
+/// Samples of 10 s, ten a second.
 fn sampled() -> Value {
-    let each = |of: fn(u64) -> u64| (0..=30).map(of).collect::<Vec<u64>>();
+    let each = |of: fn(u64) -> u64| (0..=100).map(of).collect::<Vec<u64>>();
     json!({
         "at_ns": each(|i| i * 100_000_000),
         "cpu_ns": each(|i| i * 40_000_000),
@@ -77,46 +45,46 @@ fn sampled() -> Value {
     })
 }
 
-/// A result with the model in the place of its trial, under its own plan and with this throughput.
-fn made(result: &Value, model: &Value, per_s: f64) -> Value {
+/// A result with what would be observed at this throughput without any noise, under its own plan.
+fn made(result: &Value, per_s: f64) -> Result<Value, String> {
+    let plan = serde_json::from_value(result["observed"]["plan"].clone()).map_err(|e| e.to_string())?;
+    let mut columns = sampled();
+    columns["process_cpu_ns"] = columns["cpu_ns"].clone();
+    columns["worker_cpu_ns"] = json!([columns["cpu_ns"]]);
+    let observed = Observed {
+        client_columns: serde_json::from_value(columns).map_err(|e| e.to_string())?,
+        ..carried(plan, per_s, None)
+    };
     let mut line = result.clone();
-    let plan = line["trial"]["plan"].take();
-    line["trial"] = model.clone();
-    let trial = &mut line["trial"];
-    trial["throughput"]["bound"] = json!("exact");
-    trial["throughput"]["offered_per_s"] = plan["rate_per_s"].clone();
-    trial["throughput"]["requests_per_s"] =
-        json!({ "point": per_s, "ci_low": per_s * 0.99, "ci_high": per_s * 1.01, "n": 16 });
-    trial["plan"] = plan;
-    if !line["server"].is_null() {
-        line["server"]["columns"] = sampled();
+    let server = line["observed"]["server"].take();
+    line["observed"] = serde_json::to_value(observed).map_err(|e| e.to_string())?;
+    if !server.is_null() {
+        line["observed"]["server"] = server;
+        line["observed"]["server"]["columns"] = sampled();
     }
-    line
+    Ok(line)
 }
 
 /// The experiment's throughputs: each candidate a tenth above the one before, each block a hundredth. Its first trial is
 /// suspect, for a reason.
-pub(crate) fn experiment(folder: &Path, model: &Value) -> Result<(), String> {
+pub(crate) fn experiment(folder: &Path) -> Result<(), String> {
     change(&folder.join("experiment.jsonl"), |line| {
         let place = ["first", "second", "third"].iter().position(|name| line["candidate"] == *name);
         let block = line["block"].as_f64().unwrap_or(0.0);
-        let most = line["trial"]["plan"]["rate_per_s"].as_f64().unwrap_or(10_000.0);
-        let mut line =
-            made(line, model, most * 0.1 * (8 + place.unwrap_or(0)) as f64 * (1.0 + block / 100.0));
+        let most = line["observed"]["plan"]["rate_per_s"].as_f64().unwrap_or(10_000.0);
+        let mut line = made(line, most * 0.1 * (8 + place.unwrap_or(0)) as f64 * (1.0 + block / 100.0))?;
         if line["index"] == 0 {
-            line["trial"]["verdict"] = json!({ "validity": "suspect", "reasons": [{
-                "code": "host_noisy", "affects": ["throughput", "response", "service"], "effect": "suspect",
-                "detail": "the hypervisor took 9 % of the window", "advice": "Stop other programs.",
-            }] });
+            line["observed"]["host_window"]["steal"] = json!(0.09);
+            line["observed"]["host_window"]["steal_ns"] = json!(900_000_000);
         }
-        line
+        Ok(line)
     })
 }
 
 /// Loads at several rates, each of which was carried.
-pub(crate) fn loads(folder: &Path, model: &Value) -> Result<(), String> {
+pub(crate) fn loads(folder: &Path) -> Result<(), String> {
     change(&folder.join("loads.jsonl"), |line| {
-        made(line, model, line["trial"]["plan"]["rate_per_s"].as_f64().unwrap_or(1.0))
+        made(line, line["observed"]["plan"]["rate_per_s"].as_f64().unwrap_or(1.0))
     })
 }
 
@@ -141,11 +109,7 @@ pub(crate) fn duet(folder: &Path) -> Result<(), String> {
             paired(line);
             let share = if line["candidate"] == "head" { 0.8 } else { 1.0 };
             let per_s = 500.0 * share * (1.0 + line["block"].as_f64().unwrap_or(0.0) / 1e3);
-            let trial = &mut line["trial"];
-            trial["verdict"] = json!({ "validity": "valid", "reasons": [] });
-            trial["outcome"] = json!("carried");
-            trial["throughput"]["bound"] = json!("exact");
-            trial["throughput"]["requests_per_s"]["point"] = json!(per_s);
+            *line = made(line, per_s)?;
         }
     }
     write_lines(&folder.join("duet.jsonl"), &all)
@@ -153,29 +117,29 @@ pub(crate) fn duet(folder: &Path) -> Result<(), String> {
 
 /// Two servers of known capacity, in two blocks: searches with two numbers of connections, shares of what is found,
 /// and a ramp. The second block's capacity is 2 % higher.
-pub(crate) fn knees(folder: &Path, model: &Value) -> Result<(), String> {
+pub(crate) fn knees(folder: &Path) -> Result<(), String> {
     let experiment = lines(&folder.join("experiment.jsonl"))?;
     let ramp = lines(&folder.join("ramp.jsonl"))?;
     let (header, ramp) = (experiment.first().ok_or("no header")?, results(&ramp).next().ok_or("no ramp")?);
     let like = results(&experiment).next().ok_or("the experiment has no results")?;
-    let plans = plans_of_knees(&like["trial"]["plan"], &ramp["trial"]["plan"]);
+    let plans = plans_of_knees(&like["observed"]["plan"], &ramp["observed"]["plan"]);
     let mut all = vec![header.clone()];
     for (block, place) in [(0, "slow"), (0, "quick"), (1, "slow"), (1, "quick")] {
         let capacity =
             SLOW_PER_S * if place == "quick" { 2.0 } else { 1.0 } * (1.0 + 0.02 * f64::from(block));
         for plan in &plans {
+            let asked = plan["plan"]["rate_per_s"].as_f64().unwrap_or(1.0).min(capacity);
             let mut line = if plan["name"] == "ramp" {
                 let mut line = ramp.clone();
-                line["server"] = made(like, model, 1.0)["server"].take();
+                line["observed"]["server"] = made(like, 1.0)?["observed"]["server"].take();
                 line
             } else {
-                made(like, model, plan["plan"]["rate_per_s"].as_f64().unwrap_or(1.0).min(capacity))
+                made(like, if plan["capacity"].is_string() { capacity } else { asked })?
             };
             if plan["capacity"].is_string() {
-                line["trial"]["throughput"]["requests_per_s"]["point"] = json!(capacity);
                 line["capacity"] = searched(capacity);
             }
-            line["trial"]["plan"] = plan["plan"].clone();
+            line["observed"]["plan"] = plan["plan"].clone();
             for (key, value) in [("index", json!(all.len() - 1)), ("block", json!(block))] {
                 line[key] = value;
             }
@@ -264,9 +228,11 @@ fn results(lines: &[Value]) -> impl Iterator<Item = &Value> {
 }
 
 /// Changes the results of a run log.
-fn change(path: &Path, mut to: impl FnMut(&Value) -> Value) -> Result<(), String> {
+fn change(path: &Path, mut to: impl FnMut(&Value) -> Result<Value, String>) -> Result<(), String> {
     let mut all = lines(path)?;
-    all.iter_mut().filter(|line| line["type"] == "result").for_each(|line| *line = to(line));
+    for line in all.iter_mut().filter(|line| line["type"] == "result") {
+        *line = to(line)?;
+    }
     write_lines(path, &all)
 }
 
@@ -295,10 +261,8 @@ pub(crate) fn history(folder: &Path) -> Result<(), String> {
             }
             let worse = line["candidate"] == "second" && day >= WORSE_FROM;
             let factor = (if worse { 0.8 } else { 1.0 }) * (1.0 + (day % 3) as f64 / 1e3);
-            let trial = &mut line["trial"];
-            trial["verdict"] = json!({ "validity": "valid", "reasons": [] });
-            let rate = trial["throughput"]["requests_per_s"]["point"].as_f64().unwrap_or(1.0);
-            trial["throughput"]["requests_per_s"]["point"] = json!(rate * factor);
+            let completed = line["observed"]["measurement"]["requests"]["completed"].as_f64().unwrap_or(1.0);
+            *line = made(line, completed / SECONDS * factor)?;
         }
         write_lines(&runs.join(format!("{day:02}.jsonl")), &log)?;
     }

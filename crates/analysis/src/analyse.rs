@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use prony_model::Estimate;
 use prony_model::run_log::{CandidateRecord, NamedPlan, PlannedTrial, RunLog, TrialResult};
 use prony_model::trial::Validity;
+use prony_model::{Estimate, Tool};
 
 use crate::comparison::{Comparison, Options, choose_in, compare_parts};
 use crate::conclusions::Evidence;
@@ -30,11 +30,11 @@ const NAMED_MAX: usize = 3;
 /// resume) the last stands.
 pub fn analyse(log: &RunLog) -> ExperimentAnalysis {
     let results = last_results(log);
-    let mut notes = notes(log, &results);
+    let notes = notes(log, &results);
     let baseline = log.header.baseline.as_deref();
     let mut plans = Vec::new();
     for plan in plan_names(log, &results) {
-        plans.push(plan_analysis(log, &results, &plan, baseline, &mut notes));
+        plans.push(plan_analysis(log, &results, &plan, baseline));
     }
     let measured =
         |label: &str| plans.iter().flat_map(|p| &p.rows).any(|r| r.candidate == label && r.counted > 0);
@@ -139,13 +139,7 @@ pub(crate) fn plan_names(log: &RunLog, results: &Results<'_>) -> Vec<String> {
     names
 }
 
-fn plan_analysis(
-    log: &RunLog,
-    results: &Results<'_>,
-    plan: &str,
-    baseline: Option<&str>,
-    notes: &mut Vec<String>,
-) -> PlanAnalysis {
+fn plan_analysis(log: &RunLog, results: &Results<'_>, plan: &str, baseline: Option<&str>) -> PlanAnalysis {
     let mut entries: Vec<(Row, Option<Contestant>)> = Vec::new();
     for candidate in candidates(log, results, plan) {
         let mut cells: Vec<Cell<'_>> = results
@@ -154,9 +148,7 @@ fn plan_analysis(
             .filter_map(|r| Cell::of(r))
             .collect();
         cells.sort_by_key(|cell| (cell.planned.block, cell.planned.index));
-        let (row, contestant, unread) = row(&candidate, &cells);
-        notes.extend(unread);
-        entries.push((row, contestant));
+        entries.push(row(&candidate, &cells));
     }
     let figure = |row: &Row| row.requests_per_s.as_ref().map_or(f64::NEG_INFINITY, |e| e.point);
     entries.sort_by(|(a, _), (b, _)| figure(b).total_cmp(&figure(a)));
@@ -288,6 +280,10 @@ fn notes(log: &RunLog, results: &Results<'_>) -> Vec<String> {
             if e.detail.is_empty() { what } else { format!("{what}: {}", e.detail) }
         })
         .collect();
+    let (measured, judged) = (&log.header.tool.version, Tool::this().version);
+    if *measured != judged {
+        notes.push(format!("measured by Prony {measured}, judged by {judged}"));
+    }
     if log.truncated {
         notes.push(
             "the run log's last line was cut off, by a crash or a full disk, and is left out".to_owned(),

@@ -1,6 +1,6 @@
 //! The window's 100 ms bins, merged into equal batches.
 
-use prony_model::measurement::{BIN_NS, Bin, Second};
+use prony_model::measurement::{Bin, Bins, Second};
 
 /// A contiguous part of the window.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,14 +42,14 @@ impl Batch {
 /// noise. Empty when there are fewer whole bins than batches, and when the
 /// window goes on beyond the bins (they are bounded where only a count ends
 /// a load).
-pub(crate) fn merge(bins: &[Bin], window_ns: u64, count: usize) -> Vec<Batch> {
-    let whole = usize::try_from(window_ns / BIN_NS).unwrap_or(usize::MAX);
-    let all = usize::try_from(window_ns.div_ceil(BIN_NS)).unwrap_or(usize::MAX);
+pub(crate) fn merge(Bins { width_ns, each: bins }: &Bins, window_ns: u64, count: usize) -> Vec<Batch> {
+    let whole = usize::try_from(window_ns / width_ns).unwrap_or(usize::MAX);
+    let all = usize::try_from(window_ns.div_ceil(*width_ns)).unwrap_or(usize::MAX);
     if count == 0 || whole < count || bins.len() < all {
         return Vec::new();
     }
     let first_bin = |batch: usize| if batch == count { all } else { batch * whole / count };
-    let edge = |bin: usize| (bin as u64 * BIN_NS).min(window_ns);
+    let edge = |bin: usize| (bin as u64 * width_ns).min(window_ns);
     (0..count)
         .map(|i| {
             let (from, to) = (first_bin(i), first_bin(i + 1));
@@ -73,12 +73,14 @@ pub(crate) fn whole_entries(series: &[Second], least: f64) -> Vec<&Second> {
 mod tests {
     use super::*;
     use crate::testing::healthy;
+    use prony_model::measurement::BIN_NS;
     use proptest::prelude::*;
 
     #[test]
     fn a_short_last_bin_goes_with_the_last_batch() {
         let mut bins = [Bin { completed: 10, ..Bin::default() }; 5];
         bins[4].completed = 5;
+        let bins = Bins::of(bins.to_vec());
         let batches = merge(&bins, 450_000_000, 4);
         assert_eq!(batches[3].seconds(), 0.15);
         assert_eq!(batches[3].rate_per_s(), 100.0);
@@ -104,7 +106,7 @@ mod tests {
 
     #[test]
     fn bins_that_end_before_the_window_are_no_batches() {
-        assert!(merge(&[Bin::default(); 10], 1_100_000_000, 5).is_empty());
+        assert!(merge(&Bins::of(vec![Bin::default(); 10]), 1_100_000_000, 5).is_empty());
     }
 
     proptest! {
@@ -112,7 +114,7 @@ mod tests {
         fn nothing_is_lost_or_counted_twice(counts in prop::collection::vec(0u64..1000, 1..300), count in 1usize..40, cut in 0u64..BIN_NS) {
             let bins: Vec<Bin> = counts.iter().map(|c| Bin { completed: *c, ..Bin::default() }).collect();
             let window_ns = bins.len() as u64 * BIN_NS - cut;
-            let batches = merge(&bins, window_ns, count);
+            let batches = merge(&Bins::of(bins), window_ns, count);
             prop_assert_eq!(batches.is_empty(), ((window_ns / BIN_NS) as usize) < count);
             if !batches.is_empty() {
                 prop_assert_eq!(batches.iter().map(|b| b.sum.completed).sum::<u64>(), counts.iter().sum::<u64>());

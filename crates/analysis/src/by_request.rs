@@ -1,7 +1,6 @@
 //! The figures of each request of a list, in the form of the whole's.
 
-use prony_model::measurement::{Censored, Measurement};
-use prony_model::measurement::{RequestFigures, SparseCensored};
+use prony_model::measurement::{Censored, Measurement, RequestFigures};
 use prony_model::trial::{Clock, Summary, TargetFigures};
 
 use crate::summary::{Ranked, summarise};
@@ -14,14 +13,8 @@ pub(crate) fn targets(m: &Measurement, arrival: Clock, window_ns: u64) -> Vec<Ta
     if m.by_request.is_empty() {
         return Vec::new();
     }
-    let summary = |part: &SparseCensored| -> Summary {
-        let durations = Censored {
-            completed: part.completed.to_histogram(),
-            failed: part.failed.to_histogram(),
-            waiting: part.waiting.to_histogram(),
-        };
-        let ranked = Ranked::of(&durations);
-        summarise(&durations.completed, &ranked, arrival, window_ns, None)
+    let summary = |part: &Censored| -> Summary {
+        summarise(&part.completed, &Ranked::of(part), arrival, window_ns, None)
     };
     let figures = |of: &RequestFigures| TargetFigures {
         request: of.request.clone(),
@@ -43,18 +36,18 @@ pub(crate) fn targets(m: &Measurement, arrival: Clock, window_ns: u64) -> Vec<Ta
 mod tests {
     use super::*;
     use crate::testing::{closed_plan, healthy};
-    use crate::trial::{TrialContext, judge};
-    use prony_model::list::{Order, TargetList};
-    use prony_model::measurement::{Durations, SparseDurations, empty_histogram};
+    use crate::trial::judge;
+    use prony_model::histogram::SparseHistogram;
+    use prony_model::host::Host;
+    use prony_model::observed::Observed;
+    use prony_model::plan_record::TargetsRecord;
     use std::collections::BTreeMap;
 
-    fn figures(request: &str, completed: &Durations, failed: u64) -> RequestFigures {
-        let mut failures = empty_histogram();
-        failures.record_n(1_000, failed).unwrap();
-        let part = SparseCensored {
-            completed: SparseDurations::of(completed),
-            failed: SparseDurations::of(&failures),
-            waiting: SparseDurations::default(),
+    fn figures(request: &str, completed: &SparseHistogram, failed: u64) -> RequestFigures {
+        let part = Censored {
+            completed: completed.clone(),
+            failed: SparseHistogram::of_values((0..failed).map(|_| 1_000)),
+            waiting: SparseHistogram::default(),
         };
         RequestFigures {
             request: request.to_owned(),
@@ -71,22 +64,21 @@ mod tests {
     #[test]
     fn the_one_request_of_a_list_has_the_whole_s_percentiles_and_no_intervals() {
         let mut m = healthy(12, 2000);
-        m.by_request = vec![figures("GET /", &m.latency.response.completed, 0)];
+        m.by_request = vec![figures("GET /", &m.latency.plain, 0)];
         let mut plan = closed_plan();
-        plan.list = Some(TargetList::parse(b"http://h/", None, "GET", Order::InTurn).unwrap().1);
-        let trial = judge(&m, &plan, &TrialContext::default());
+        let (order, fingerprint) = ("in_turn".to_owned(), String::new());
+        plan.targets = Some(TargetsRecord { lines: 1, requests: 1, order, fingerprint });
+        let trial = judge(&Observed::of(m, plan), &Host::default());
         let (whole, own) = (&trial.latency.response, &trial.targets[0].response);
         assert_eq!((own.count, own.mean_ns, own.p99_ns), (whole.count, whole.mean_ns, whole.p99_ns));
         assert!(own.p999_ns.is_none() && own.needs_duration_ns.contains_key("p999_ns"));
-        assert_eq!(trial.plan.targets.unwrap().requests, 1);
         assert!(own.ci95.is_empty() && !whole.ci95.is_empty());
     }
 
     #[test]
     fn a_request_that_mostly_fails_has_no_percentile_of_its_survivors() {
         let mut m = healthy(12, 2000);
-        let mut some = empty_histogram();
-        some.record_n(1_000_000, 400).unwrap();
+        let some = SparseHistogram::of_values([1_000_000; 400]);
         m.by_request = vec![figures("GET /a", &some, 600), figures("GET /b", &some, 0)];
         let targets = targets(&m, Clock::Kernel, 12_000_000_000);
         assert_eq!((targets[0].response.p50_ns, targets[0].failed), (None, 600));

@@ -1,7 +1,6 @@
 //! Pictures of trials: the latency curve of all together, each one over time.
 
-use prony_model::hdr;
-use prony_model::measurement::empty_histogram;
+use prony_model::histogram::Histogram;
 use prony_model::server::ServerSamples;
 use prony_model::trial::{Trial, Validity};
 use prony_stats::order::Quantile;
@@ -18,23 +17,16 @@ const QUANTILES: [f64; 24] = [
 /// printed percentile's 100: the eye smooths, a figure is quoted.
 const BEYOND_MIN: u64 = 10;
 
-/// Response time by quantile, trials merged; and a note for each histogram
-/// that could not be read. Requests that failed or were never sent stand
+/// Response time by quantile, trials merged. Requests that failed or were never sent stand
 /// above all answers, and the curve ends where they begin. The few in flight
 /// at the end (at most one a connection) are left out: their waits so far are
 /// not in the record.
-pub(crate) fn latency_curve(trials: &[&Trial]) -> (Vec<CurvePoint>, Vec<String>) {
-    let mut merged = empty_histogram();
+pub(crate) fn latency_curve(trials: &[&Trial]) -> Vec<CurvePoint> {
+    let mut merged = Histogram::default();
     let mut unanswered = 0;
-    let mut notes = Vec::new();
     for trial in trials {
-        let added = hdr::decode(&trial.latency.response.hdr)
-            .map_err(|e| e.to_string())
-            .and_then(|h| merged.add(&h).map_err(|e| e.to_string()));
-        match added {
-            Ok(()) => unanswered += trial.requests.failed + trial.requests.never_sent,
-            Err(why) => notes.push(why),
-        }
+        merged.add_sparse(&trial.latency.response.hdr);
+        unanswered += trial.requests.failed + trial.requests.never_sent;
     }
     let n = merged.len() + unanswered;
     let point = |q: f64| {
@@ -48,7 +40,7 @@ pub(crate) fn latency_curve(trials: &[&Trial]) -> (Vec<CurvePoint>, Vec<String>)
         let among_answers = (rank as f64 - 0.5) / merged.len() as f64;
         Some(CurvePoint { quantile: q, value_ns: merged.value_at_quantile(among_answers) })
     };
-    (QUANTILES.into_iter().filter_map(point).collect(), notes)
+    QUANTILES.into_iter().filter_map(point).collect()
 }
 
 /// A trial over time, with its server's samples.

@@ -186,7 +186,7 @@ pub struct Known {
 
 /// The Theil–Sen slope of resident memory over the window's samples, in bytes per second: a garbage
 /// collector's saw teeth do not bend it as they would a least-squares line.
-fn memory_growth(server: &ServerSamples) -> Option<f64> {
+pub(crate) fn memory_growth(server: &ServerSamples) -> Option<f64> {
     let samples: Vec<(f64, f64)> = server
         .columns
         .at_ns

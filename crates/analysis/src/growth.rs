@@ -1,8 +1,9 @@
 //! Whether the wait for a connection grew to the end of the window: overload.
 
 use prony_load::pace::Schedule;
-use prony_model::measurement::{BIN_NS, Measurement};
-use prony_model::plan::{Arrivals, Plan};
+use prony_model::measurement::Measurement;
+use prony_model::plan::Arrivals;
+use prony_model::plan_record::PlanRecord;
 use prony_stats::CONFIDENCE;
 use prony_stats::trend::{median, theil_sen};
 
@@ -45,13 +46,13 @@ pub(crate) struct Growth {
 /// and requests were left unsent at the end, unless the load ended by count
 /// and so waited for the last.
 #[expect(clippy::cast_precision_loss, reason = "a window of a day is 8.64e13 ns, exact in an f64")]
-pub(crate) fn overload(m: &Measurement, plan: &Plan, window_ns: u64) -> Option<Growth> {
-    let course = match &plan.arrivals {
+pub(crate) fn overload(m: &Measurement, plan: &PlanRecord, window_ns: u64) -> Option<Growth> {
+    let course = match plan.arrivals() {
         // What is due of a Poisson process in a batch is its rate's, give or take a root.
-        Arrivals::Poisson(rate) => Arrivals::Constant(*rate),
-        other => other.clone(),
+        Arrivals::Poisson(rate) => Arrivals::Constant(rate),
+        other => other,
     };
-    let schedule = Schedule::new(&course, 0, 1, plan.stop.requests, plan.seed)?;
+    let schedule = Schedule::new(&course, 0, 1, plan.requests, plan.seed)?;
     if m.requests.never_sent == 0 && !m.ended_by_count {
         return None;
     }
@@ -86,7 +87,7 @@ fn unsent_growth(m: &Measurement, window_ns: u64) -> Option<Growth> {
 /// a batch without anything due or waiting says nothing and is left out.
 #[expect(clippy::cast_precision_loss, reason = "counts of a run, far below 2^53")]
 fn waits(m: &Measurement, schedule: &Schedule, window_ns: u64) -> Vec<(f64, f64)> {
-    let whole_bins = usize::try_from(window_ns / BIN_NS).unwrap_or(usize::MAX);
+    let whole_bins = usize::try_from(window_ns / m.bins.width_ns).unwrap_or(usize::MAX);
     let batches = merge(&m.bins, window_ns, whole_bins.min(BATCHES));
     let before_window = m.window_start_ns.saturating_sub(m.schedule_start_ns);
     let due_before = |at_ns: u64| schedule.due_before(before_window + at_ns);
@@ -199,7 +200,7 @@ mod tests {
                 if at >= 11.0 {
                     m.requests.never_sent += 1;
                 } else if at >= 1.0 {
-                    let bin = &mut m.bins[((at - 1.0) * 10.0) as usize];
+                    let bin = &mut m.bins.each[((at - 1.0) * 10.0) as usize];
                     bin.dispatched += 1;
                     bin.connection_wait_sum_ns += ((at - due) * 1e9) as u64;
                 }

@@ -8,7 +8,8 @@
 
 use std::collections::BTreeMap;
 
-use prony_model::measurement::{BIN_NS, Measurement, Second, empty_histogram};
+use prony_model::histogram::SparseHistogram;
+use prony_model::measurement::{BIN_NS, Measurement, Second};
 use prony_model::trial::{PERCENTILES, Summary};
 use prony_stats::CONFIDENCE;
 use prony_stats::batch::design_effect;
@@ -29,7 +30,7 @@ const SECONDS_MIN: usize = 3;
 /// What a window must spend beyond a percentile for it to have an interval: 1 % of 100 s are beyond p99. A tail is made of
 /// episodes, and a window that had none of them looks sure of a tail that it has not seen; nothing in it tells. A
 /// second holds some ten episodes of a queue at 90 % of its capacity, and with half of it the intervals of its p99
-/// hold in 91 % (docs/decisions/0028).
+/// hold in 91 % (docs/decisions/0029).
 const BEYOND_MIN_NS: f64 = 1e9;
 
 /// More steps say no more of what lasts for a hundredth of the window.
@@ -42,7 +43,7 @@ const SAYS_NOTHING: f64 = 1.0;
 const SAYS_NOTHING_OF_A_TIME: f64 = 0.618_034;
 
 /// A window's parts.
-pub(crate) struct Parts {
+pub(crate) struct WindowParts {
     window_ns: u64,
     /// Five batches of 100 ms bins; empty in windows under five bins, and in such as go on beyond their bins.
     batches: Vec<Batch>,
@@ -63,14 +64,14 @@ pub(crate) struct Known {
     pub(crate) design_effect: BTreeMap<&'static str, f64>,
 }
 
-impl Parts {
+impl WindowParts {
     /// Of the measurement's window.
-    pub(crate) fn of(m: &Measurement) -> Parts {
+    pub(crate) fn of(m: &Measurement) -> WindowParts {
         let window_ns = m.window_end_ns.saturating_sub(m.window_start_ns);
         let whole = whole_entries(&m.series, 0.9);
         let count = if whole.len() < SECONDS_MIN { 0 } else { whole.len().min(PARTS) };
         let part = |i: usize| ranked(&whole[i * whole.len() / count..(i + 1) * whole.len() / count]);
-        Parts {
+        WindowParts {
             window_ns,
             batches: merge(&m.bins, window_ns, PARTS),
             memory: memory(m, window_ns),
@@ -192,15 +193,15 @@ pub(crate) fn about(time_ns: u64, half: f64) -> [u64; 2] {
 
 /// The requests of some entries of a series in order: answers, and above them all what failed.
 fn ranked(entries: &[&Second]) -> Ranked {
-    let mut answers = empty_histogram();
-    entries.iter().for_each(|entry| entry.response.add_to(&mut answers));
+    let mut answers = SparseHistogram::default();
+    entries.iter().for_each(|entry| answers.add(&entry.response));
     Ranked::of_completed(&answers).with_failed(entries.iter().map(|entry| entry.failed).sum())
 }
 
 /// How long the answers' times resemble each other, by their mean in short steps: 100 ms, longer ones in windows over 30
 /// s. None where a step has no answer: single requests then show no memory.
 fn memory(m: &Measurement, window_ns: u64) -> Memory {
-    let count = usize::try_from(window_ns / BIN_NS).unwrap_or(STEPS_MAX).min(STEPS_MAX);
+    let count = usize::try_from(window_ns / m.bins.width_ns).unwrap_or(STEPS_MAX).min(STEPS_MAX);
     let mean = |b: &Batch| (b.sum.completed > 0).then(|| real(b.sum.response_sum_ns) / real(b.sum.completed));
     let means: Option<Vec<f64>> = merge(&m.bins, window_ns, count).iter().map(mean).collect();
     means.map_or_else(Memory::default, |means| Memory::of(&means))

@@ -1,7 +1,7 @@
 use super::*;
 use crate::summary::summarise;
 use crate::testing::healthy;
-use prony_model::measurement::SparseDurations;
+use prony_model::histogram::SparseHistogram;
 use prony_model::trial::Clock;
 use proptest::prelude::*;
 
@@ -10,7 +10,7 @@ const S: u64 = 1_000_000_000;
 /// Ten seconds whose fifths have bins of so many answers, of these times in nanoseconds.
 fn fifths(answers: [u64; 5], times_ns: [u64; 5]) -> Measurement {
     let mut m = healthy(10, 1_000);
-    for (at, bin) in m.bins.iter_mut().enumerate() {
+    for (at, bin) in m.bins.each.iter_mut().enumerate() {
         bin.completed = answers[at / 20];
         bin.response_sum_ns = bin.completed * times_ns[at / 20];
     }
@@ -22,21 +22,19 @@ fn fifths(answers: [u64; 5], times_ns: [u64; 5]) -> Measurement {
 fn seconds(times_ns: [u64; 10]) -> Measurement {
     let mut m = healthy(10, 0);
     for (second, time_ns) in m.series.iter_mut().zip(times_ns) {
-        let mut response = empty_histogram();
-        response.record_n(time_ns, 2_000).unwrap();
-        second.response = SparseDurations::of(&response);
-        second.response.add_to(&mut m.latency.response.completed);
+        second.response = SparseHistogram::of_values([time_ns; 2_000]);
+        m.latency.plain.add(&second.response);
     }
     m
 }
 
 fn percentiles(m: &Measurement) -> Known {
-    Parts::of(m).percentiles(&Ranked::of(&m.latency.response)).unwrap()
+    WindowParts::of(m).percentiles(&Ranked::of(&m.latency.parts().response)).unwrap()
 }
 
 #[test]
 fn parts_alike_are_sure_and_others_as_sure_as_students_t_says() {
-    let half = |answers| Parts::of(&fifths(answers, [1_000_000; 5])).throughput(1_000.0).unwrap();
+    let half = |answers| WindowParts::of(&fifths(answers, [1_000_000; 5])).throughput(1_000.0).unwrap();
     assert_eq!(half([100; 5]), 0.0);
     // Deviations of ±1 % and 0: t(0.975; 4) of √(4 · 0.01²/4/5) times 1,000.
     assert!((half([99, 101, 100, 99, 101]) - 2.776_445 * 10.0 / 5f64.sqrt()).abs() < 1e-3);
@@ -46,10 +44,10 @@ fn parts_alike_are_sure_and_others_as_sure_as_students_t_says() {
 fn an_interval_as_wide_as_the_figure_is_withheld_with_the_length_that_would_give_one() {
     // Three seconds that carry 2,000, 100 and 100 a second.
     let mut m = healthy(3, 1_000);
-    for (at, bin) in m.bins.iter_mut().enumerate() {
+    for (at, bin) in m.bins.each.iter_mut().enumerate() {
         bin.completed = if at < 10 { 200 } else { 10 };
     }
-    let why = Parts::of(&m).throughput(733.3).unwrap_err();
+    let why = WindowParts::of(&m).throughput(733.3).unwrap_err();
     assert!(why.contains("give -d ") && why.ends_with("s at least, or repeat"), "{why}");
 }
 
@@ -59,9 +57,9 @@ fn a_mean_s_interval_is_even_on_its_reciprocal_and_withheld_where_fifths_are_not
         let m = fifths([100; 5], times_ns);
         let mut summary = Summary {
             mean_ns: Some(1_000_000),
-            ..summarise(&m.latency.response.completed, &Ranked::default(), Clock::User, 10 * S, None)
+            ..summarise(&m.latency.plain, &Ranked::default(), Clock::User, 10 * S, None)
         };
-        Parts::of(&m).add_mean(&mut summary);
+        WindowParts::of(&m).add_mean(&mut summary);
         summary.ci95.get(MEAN).copied()
     };
     assert_eq!(of([1_000_000; 5]), Some([1_000_000; 2]));
@@ -96,8 +94,8 @@ fn seconds_that_differ_widen_a_percentile_and_what_its_requests_weigh() {
 fn a_part_in_which_nothing_was_answered_is_a_rate_of_none() {
     let mut m = seconds([1_000_000; 10]);
     for second in &mut m.series[4..6] {
-        m.latency.response.failed.record_n(1_000, 2_000).unwrap();
-        second.response = SparseDurations::default();
+        m.latency.rest.response.failed.add(&SparseHistogram::of_values([1_000; 2_000]));
+        second.response = SparseHistogram::default();
         second.failed = 2_000;
     }
     // One of five parts at 0: t(0.975; 4) · √(1/4/5) = 0.6208 is as wide as the figure.
@@ -107,17 +105,17 @@ fn a_part_in_which_nothing_was_answered_is_a_rate_of_none() {
 
 #[test]
 fn short_windows_have_fewer_parts_and_shorter_ones_none() {
-    let of = |n| Parts::of(&healthy(n, 1_000));
+    let of = |n| WindowParts::of(&healthy(n, 1_000));
     assert_eq!((of(2).response.len(), of(3).response.len(), of(7).response.len()), (0, 3, 5));
     let two = healthy(2, 1_000);
-    assert_eq!(of(2).percentiles(&Ranked::of(&two.latency.response)), None);
+    assert_eq!(of(2).percentiles(&Ranked::of(&two.latency.parts().response)), None);
     let mut m = healthy(1, 1_000);
-    m.bins.truncate(4);
+    m.bins.each.truncate(4);
     m.window_end_ns = m.window_start_ns + 400_000_000;
-    assert!(Parts::of(&m).throughput(1_000.0).unwrap_err().contains("500ms"));
+    assert!(WindowParts::of(&m).throughput(1_000.0).unwrap_err().contains("500ms"));
     let mut m = healthy(10, 1_000);
     m.window_end_ns += S;
-    assert!(Parts::of(&m).throughput(1_000.0).unwrap_err().contains("first hour"));
+    assert!(WindowParts::of(&m).throughput(1_000.0).unwrap_err().contains("first hour"));
 }
 
 proptest! {
@@ -126,7 +124,7 @@ proptest! {
         answers in prop::array::uniform5(0u64..300),
         times_ns in prop::array::uniform5(1u64..1_000_000_000),
     ) {
-        let parts = Parts::of(&fifths(answers, times_ns));
+        let parts = WindowParts::of(&fifths(answers, times_ns));
         let per_s = answers.iter().sum::<u64>() as f64 * 2.0;
         if let Ok(half) = parts.throughput(per_s) {
             prop_assert!(half.is_finite() && half >= 0.0 && half <= per_s);

@@ -1,7 +1,7 @@
 //! Records in, judgements out: estimates, verdicts, rankings. Pure: no clock, no file, no terminal.
 //!
-//! [`trial::judge`] turns one raw measurement into the stored trial with its
-//! verdict; [`experiment::analyse`] turns a run log into what the views show.
+//! [`trial::judge`] turns one raw measurement into a trial with its verdict, [`run_log::read`] does it for all of a run
+//! log; [`experiment::analyse`] turns that into what the views show.
 
 mod analyse;
 mod batches;
@@ -25,6 +25,7 @@ pub mod published;
 mod ranking;
 pub mod repeat;
 mod row;
+pub mod run_log;
 pub mod slo;
 pub mod slo_run;
 mod steady;

@@ -3,7 +3,7 @@
 //! Everything is computed from the record's histograms, merged where seconds
 //! are: no percentile here is a mean of percentiles.
 
-use prony_model::hdr::{Bucket, buckets};
+use prony_model::histogram::{SparseHistogram, highest_ns, middle_ns};
 use prony_model::run_log::TrialResult;
 use prony_model::server::ServerSamples;
 use prony_model::trial::{SeriesPoint, Trial};
@@ -119,83 +119,57 @@ pub struct ServerSeries {
     pub pss_bytes: Vec<u64>,
 }
 
-/// The pictures of a result; `None` where nothing was measured, or its histograms cannot be read.
+/// The pictures of a result; `None` where nothing was measured.
 pub fn picture(result: &TrialResult) -> Option<Picture> {
     let trial = result.trial.as_ref()?;
     let latency = &trial.latency;
-    let response = buckets(&latency.response.hdr).ok()?;
-    let unanswered = trial.requests.failed + trial.requests.never_sent;
-    let curve =
-        |hdr: &str, above: u64| buckets(hdr).map_or_else(|_| Vec::new(), |found| curve(&found, above));
+    let (response_ns, service_ns) = latency_curves(trial);
     Some(Picture {
-        response_ns: self::curve(&response, unanswered),
-        service_ns: curve(&latency.service.hdr, trial.requests.failed),
+        response_ns,
+        service_ns,
         client_delay_ns: latency.client_delay.as_ref().map_or_else(Vec::new, |s| curve(&s.hdr, 0)),
         series: series(trial),
         heat: heat(trial),
-        distribution: distribution(&response),
+        distribution: distribution(&latency.response.hdr),
         server: result.server.as_ref().map(server_series).unwrap_or_default(),
         client: client_series(trial),
         cores: core_series(result, trial),
     })
 }
 
-/// Latency by percentile: response and service at each of [`quantiles`], as far as they are known. Empty
-/// where the histogram cannot be read.
+/// Latency by percentile: response and service at each of [`quantiles`], as far as they are known.
 pub fn latency_curves(trial: &Trial) -> (Vec<u64>, Vec<u64>) {
-    let of = |hdr: &str, above: u64| buckets(hdr).map_or_else(|_| Vec::new(), |found| curve(&found, above));
-    let requests = &trial.requests;
-    let response = of(&trial.latency.response.hdr, requests.failed + requests.never_sent);
-    (response, of(&trial.latency.service.hdr, requests.failed))
+    let (requests, latency) = (&trial.requests, &trial.latency);
+    let response = curve(&latency.response.hdr, requests.failed + requests.never_sent);
+    (response, curve(&latency.service.hdr, requests.failed))
 }
 
 /// Values at [`quantiles`] of these and `above` more that stand above all of
 /// them; it ends where a value is not known or rests on too few.
-fn curve(found: &[Bucket], above: u64) -> Vec<u64> {
-    let answered: u64 = found.iter().map(|b| b.count).sum();
+fn curve(found: &SparseHistogram, above: u64) -> Vec<u64> {
+    let answered = found.len();
     let n = answered + above;
     let mut values = Vec::new();
-    let (mut at, mut below) = (0, 0);
+    let mut buckets = found.buckets().peekable();
+    let mut below = 0;
     for q in quantiles() {
         let quantile = Quantile::new(q).filter(|quantile| quantile.has_beyond(n, BEYOND_MIN));
         let Some(rank) = quantile.and_then(|quantile| quantile.rank(n)).filter(|rank| *rank <= answered)
         else {
             break;
         };
-        while at < found.len() && below + found[at].count < rank {
-            below += found[at].count;
-            at += 1;
+        while let Some((_, count)) = buckets.next_if(|(_, count)| below + count < rank) {
+            below += count;
         }
-        let Some(bucket) = found.get(at) else { break };
-        values.push(bucket.highest_ns());
+        let Some((bucket, _)) = buckets.peek() else { break };
+        values.push(highest_ns(*bucket));
     }
     values
 }
 
-/// The value of the quantile among these; `None` of nothing.
-fn value_at(found: &[Bucket], q: f64) -> Option<u64> {
-    let n = found.iter().map(|b| b.count).sum();
-    let rank = Quantile::new(q)?.rank(n)?;
-    let mut below = 0;
-    found.iter().find_map(|b| {
-        below += b.count;
-        (below >= rank).then(|| b.highest_ns())
-    })
-}
-
-fn merged(points: &[SeriesPoint]) -> Vec<Bucket> {
-    let mut all: Vec<Bucket> = points.iter().filter_map(|p| buckets(&p.hdr).ok()).flatten().collect();
-    if points.len() == 1 {
-        return all;
-    }
-    all.sort_unstable_by_key(|b| b.index);
-    all.dedup_by(|later, kept| {
-        let same = later.index == kept.index;
-        if same {
-            kept.count += later.count;
-        }
-        same
-    });
+fn merged(points: &[SeriesPoint]) -> SparseHistogram {
+    let mut all = SparseHistogram::default();
+    points.iter().for_each(|point| all.add(&point.hdr));
     all
 }
 
@@ -214,9 +188,10 @@ fn series(trial: &Trial) -> Series {
         out.failed_per_s.push(per_s(group.iter().map(|p| p.failed).sum()));
         out.connections.push(group.last().map_or(0, |p| p.connections));
         let alone = group.len() == 1;
-        out.p50_ns.push(if alone { first.p50_ns } else { value_at(&found, 0.5) });
-        out.p90_ns.push(value_at(&found, 0.9));
-        let p99 = if alone { first.p99_ns } else { value_at(&found, 0.99) };
+        let at = |q| (!found.is_empty()).then(|| found.value_at_quantile(q));
+        out.p50_ns.push(if alone { first.p50_ns } else { at(0.5) });
+        out.p90_ns.push(at(0.9));
+        let p99 = if alone { first.p99_ns } else { at(0.99) };
         out.p99_ns.push(p99.filter(|_| completed >= P99_SAMPLES_MIN));
         out.max_ns.push(group.iter().filter_map(|p| p.max_ns).max());
     }
@@ -234,13 +209,13 @@ fn range_of(ns: u64, a_decade: f64) -> i32 {
 }
 
 /// Buckets by logarithmic range, lowest first.
-fn by_range(found: &[Bucket], a_decade: f64) -> Vec<(i32, u64)> {
+fn by_range(found: &SparseHistogram, a_decade: f64) -> Vec<(i32, u64)> {
     let mut out: Vec<(i32, u64)> = Vec::new();
-    for bucket in found {
-        let range = range_of(bucket.middle_ns(), a_decade);
+    for (bucket, count) in found.buckets() {
+        let range = range_of(middle_ns(bucket), a_decade);
         match out.last_mut() {
-            Some((last, count)) if *last == range => *count += bucket.count,
-            _ => out.push((range, bucket.count)),
+            Some((last, sum)) if *last == range => *sum += count,
+            _ => out.push((range, count)),
         }
     }
     out
@@ -261,7 +236,7 @@ fn heat(trial: &Trial) -> Heat {
     out
 }
 
-fn distribution(found: &[Bucket]) -> Distribution {
+fn distribution(found: &SparseHistogram) -> Distribution {
     let (bar, count) = by_range(found, BARS_A_DECADE).into_iter().unzip();
     Distribution { bars_a_decade: BARS_A_DECADE, bar, count }
 }

@@ -1,23 +1,22 @@
-use prony_model::hdr::encode;
-use prony_model::measurement::empty_histogram;
+use prony_model::histogram::Histogram;
 use prony_model::server::SampleColumns;
 
 use super::*;
 
 const S: u64 = 1_000_000_000;
 
-fn histogram(values: impl IntoIterator<Item = (u64, u64)>) -> String {
-    let mut h = empty_histogram();
+fn histogram(values: impl IntoIterator<Item = (u64, u64)>) -> SparseHistogram {
+    let mut h = Histogram::default();
     for (value, count) in values {
-        h.record_n(value, count).unwrap();
+        h.record_n(value, count);
     }
-    encode(&h)
+    h.to_sparse()
 }
 
 #[test]
 fn a_curve_is_the_histogram_s_own_quantiles_and_ends_where_too_few_are_beyond() {
-    let found = buckets(&histogram((1..=1000).map(|v| (v * 1000, 1)))).unwrap();
-    let values = curve(&found, 0);
+    let found = &histogram((1..=1000).map(|v| (v * 1000, 1)));
+    let values = curve(found, 0);
     // 10 of 1,000 are beyond p99, k = 16; the next is p99.25.
     assert_eq!(values.len(), 17);
     let p90 = values[8];
@@ -27,11 +26,11 @@ fn a_curve_is_the_histogram_s_own_quantiles_and_ends_where_too_few_are_beyond() 
 
 #[test]
 fn requests_without_an_answer_stand_above_the_curve() {
-    let found = buckets(&histogram([(1_000, 500)])).unwrap();
+    let found = &histogram([(1_000, 500)]);
     // Half of 1,000 have no answer: the median is known, more is not.
-    let known = curve(&found, 500).len();
+    let known = curve(found, 500).len();
     assert!((2..=3).contains(&known), "{known}: q = 0, 0.25 and 0.44 are below one half");
-    assert!(curve(&[], 100).is_empty());
+    assert!(curve(&SparseHistogram::default(), 100).is_empty());
 }
 
 fn second(at: u64, values: &[(u64, u64)]) -> SeriesPoint {
@@ -52,16 +51,15 @@ fn second(at: u64, values: &[(u64, u64)]) -> SeriesPoint {
 fn seconds_are_merged_by_their_histograms() {
     let points = [second(0, &[(1_000, 90)]), second(1, &[(1_000, 9), (9_000_000, 1)])];
     let found = merged(&points);
-    assert_eq!(found.iter().map(|b| b.count).collect::<Vec<_>>(), [99, 1]);
-    assert_eq!(value_at(&found, 0.99), Some(1_000));
-    assert!(value_at(&found, 1.0).unwrap() >= 9_000_000);
-    assert_eq!(value_at(&[], 0.5), None);
+    assert_eq!(found.buckets().map(|(_, count)| count).collect::<Vec<_>>(), [99, 1]);
+    assert_eq!(found.value_at_quantile(0.99), 1_000);
+    assert!(found.value_at_quantile(1.0) >= 9_000_000);
 }
 
 #[test]
 fn ranges_are_logarithmic_and_keep_every_count() {
-    let found = buckets(&histogram([(1, 1), (999, 2), (1_000, 3), (1_001, 4), (10_050_000, 5)])).unwrap();
-    let ranges = by_range(&found, 12.0);
+    let found = &histogram([(1, 1), (999, 2), (1_000, 3), (1_001, 4), (10_050_000, 5)]);
+    let ranges = by_range(found, 12.0);
     assert_eq!(ranges.iter().map(|r| r.1).sum::<u64>(), 15);
     assert_eq!(ranges.first().unwrap().0, 0);
     assert_eq!(ranges.last().unwrap().0, 84, "10 ms is ten million ns, seven decades of twelve");

@@ -69,9 +69,8 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// The candidate's row without its rank and ratio, what it competes with, and
-/// notes on what could not be read. `cells` are all its trials, in block order.
-pub(crate) fn row(candidate: &CandidateRecord, cells: &[Cell<'_>]) -> (Row, Option<Contestant>, Vec<String>) {
+/// The candidate's row without its rank and ratio, and what it competes with. `cells` are all its trials, in block order.
+pub(crate) fn row(candidate: &CandidateRecord, cells: &[Cell<'_>]) -> (Row, Option<Contestant>) {
     let counted: Vec<Cell<'_>> = cells.iter().copied().filter(Cell::counts).collect();
     let rates: Vec<f64> = counted.iter().map(Cell::rate).collect();
     let lower_bound = counted.iter().any(Cell::is_lower_bound);
@@ -80,7 +79,7 @@ pub(crate) fn row(candidate: &CandidateRecord, cells: &[Cell<'_>]) -> (Row, Opti
     let (p50_ns, _) = percentile(&counted, "p50_ns");
     let (p99_ns, p99_censored_at_ns) = percentile(&counted, "p99_ns");
     let trials: Vec<&Trial> = counted.iter().map(|c| c.trial).collect();
-    let (latency_curve, notes) = latency_curve(&trials);
+    let latency_curve = latency_curve(&trials);
     let with = |outcome| count(counted.iter().filter(|c| c.trial.outcome == outcome).count());
     let row = Row {
         candidate: candidate.label.clone(),
@@ -119,10 +118,7 @@ pub(crate) fn row(candidate: &CandidateRecord, cells: &[Cell<'_>]) -> (Row, Opti
         per_trial_requests_per_s: rates,
         published: None,
     };
-    let notes = notes
-        .into_iter()
-        .map(|why| format!("{}: a trial's histogram was left out of the curve: {why}", candidate.label));
-    (row, Contestant::of(&by_block, lower_bound), notes.collect())
+    (row, Contestant::of(&by_block, lower_bound))
 }
 
 /// The geometric mean with its t interval on logarithms, or the reason why there is none.

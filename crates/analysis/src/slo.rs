@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use prony_model::hdr;
+use prony_model::histogram::highest_ns;
 pub use prony_model::slo::{Decision, SloRecord};
 use prony_model::trial::{Bound, Outcome, Reason, Summary, Trial};
 use prony_stats::CONFIDENCE;
@@ -302,10 +302,9 @@ fn by_count(
     percentile: Percentile,
     limit_ns: u64,
 ) -> Option<(Decision, Option<bool>)> {
-    let histogram = hdr::decode(&summary.hdr).ok()?;
     let within = |limit_ns: u64| {
-        let below = histogram.iter_recorded().take_while(|step| step.value_iterated_to() < limit_ns);
-        below.map(|step| step.count_at_value()).sum::<u64>()
+        let below = summary.hdr.buckets().take_while(|(bucket, _)| highest_ns(*bucket) < limit_ns);
+        below.map(|(_, count)| count).sum::<u64>()
     };
     let requests = &trial.requests;
     let n = summary.count + requests.failed + requests.never_sent;

@@ -2,11 +2,13 @@
 
 use super::*;
 use crate::testing::{closed_plan, healthy};
-use crate::trial::{TrialContext, judge};
+use crate::trial::judge;
+use prony_model::host::Host;
+use prony_model::observed::Observed;
 use prony_model::plan_record::StageRecord;
 
 fn trial() -> Trial {
-    judge(&healthy(10, 2000), &closed_plan(), &TrialContext::default())
+    judge(&Observed::of(healthy(10, 2000), closed_plan()), &Host::default())
 }
 
 fn decision(slo: &str, trial: &Trial) -> Decision {
@@ -52,7 +54,7 @@ fn a_mean_is_held_by_its_interval_too() {
 #[test]
 fn a_withheld_percentile_is_still_missed_by_those_that_are_above_it() {
     // Forty answers of about 1 ms: two above the limit are already more than a p99 below it lets happen.
-    let trial = judge(&healthy(1, 40), &closed_plan(), &TrialContext::default());
+    let trial = judge(&Observed::of(healthy(1, 40), closed_plan()), &Host::default());
     assert_eq!(trial.latency.response.p99_ns, None);
     let held = |slo: &str| Slo::parse(slo).unwrap().hold(&trial);
     let (missed, open) = (held("p99<1ns"), held("p99<1s"));
@@ -62,7 +64,7 @@ fn a_withheld_percentile_is_still_missed_by_those_that_are_above_it() {
 
 #[test]
 fn what_was_not_answered_is_not_within() {
-    let mut trial = judge(&healthy(1, 40), &closed_plan(), &TrialContext::default());
+    let mut trial = judge(&Observed::of(healthy(1, 40), closed_plan()), &Host::default());
     // As many wait for ever: no percentile, no mean and no maximum of all of them is known to be low.
     trial.requests.in_flight = 40;
     trial.latency.response.p50_ns = None;

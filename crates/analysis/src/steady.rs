@@ -100,10 +100,9 @@ fn drift(
 /// cuts beyond the half in some percent of runs.
 fn warming_up(m: &Measurement, window_ns: u64) -> Option<Drift> {
     // The last bin may be shorter than the others, and its count lower.
-    let whole =
-        usize::try_from(window_ns / prony_model::measurement::BIN_NS).unwrap_or(usize::MAX).min(m.bins.len());
+    let whole = usize::try_from(window_ns / m.bins.width_ns).unwrap_or(usize::MAX).min(m.bins.each.len());
     #[expect(clippy::cast_precision_loss, reason = "counts within 100 ms")]
-    let counts: Vec<f64> = m.bins[..whole].iter().map(|b| b.completed as f64).collect();
+    let counts: Vec<f64> = m.bins.each[..whole].iter().map(|b| b.completed as f64).collect();
     let batches = merge(&m.bins, window_ns, BATCHES);
     let rates: Vec<f64> = batches.iter().map(Batch::rate_per_s).collect();
     let step = step(&rates, STEP_BATCHES_MIN).ok()?;
@@ -140,7 +139,7 @@ mod tests {
         let mut flagged = 0;
         for seed in 0..200 {
             let mut m = healthy(20, 1000);
-            for (bin, noise) in m.bins.iter_mut().zip(noise(seed)) {
+            for (bin, noise) in m.bins.each.iter_mut().zip(noise(seed)) {
                 bin.completed = (100.0 + 10.0 * noise).max(0.0) as u64;
                 bin.response_sum_ns = bin.completed * 1_000_000;
             }
@@ -152,7 +151,7 @@ mod tests {
     #[test]
     fn a_fall_of_a_fifth_is_not_steady() {
         let mut m = healthy(10, 1000);
-        for (i, bin) in m.bins.iter_mut().enumerate() {
+        for (i, bin) in m.bins.each.iter_mut().enumerate() {
             bin.completed = 110 - i as u64 / 5;
             bin.response_sum_ns = bin.completed * 1_000_000;
         }
@@ -164,7 +163,7 @@ mod tests {
     #[test]
     fn a_late_warm_up_is_seen() {
         let mut m = healthy(10, 1000);
-        for bin in &mut m.bins[..60] {
+        for bin in &mut m.bins.each[..60] {
             bin.completed = 60;
             bin.response_sum_ns = bin.completed * 1_000_000;
         }
@@ -174,7 +173,7 @@ mod tests {
     #[test]
     fn latency_that_doubles_is_not_steady_unless_it_is_overload() {
         let mut m = healthy(10, 2000);
-        for (i, bin) in m.bins.iter_mut().enumerate() {
+        for (i, bin) in m.bins.each.iter_mut().enumerate() {
             bin.response_sum_ns = bin.completed * 10_000 * (100 + i as u64);
         }
         let seen: Vec<_> = drifts(&m, 10 * S, false).iter().map(|d| d.affects).collect();
@@ -185,7 +184,7 @@ mod tests {
     #[test]
     fn under_ten_seconds_nothing_is_said() {
         let mut m = healthy(9, 1000);
-        for (i, bin) in m.bins.iter_mut().enumerate() {
+        for (i, bin) in m.bins.each.iter_mut().enumerate() {
             bin.completed = 50 + i as u64;
         }
         assert_eq!(drifts(&m, 9 * S, false), []);

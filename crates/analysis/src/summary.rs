@@ -10,8 +10,8 @@
 
 use std::collections::BTreeMap;
 
-use prony_model::hdr;
-use prony_model::measurement::{Censored, Durations};
+use prony_model::histogram::{SparseHistogram, highest_ns, lowest_ns};
+use prony_model::measurement::Censored;
 use prony_model::trial::{Clock, PERCENTILES, Summary};
 use prony_stats::order::Quantile;
 
@@ -39,7 +39,7 @@ pub(crate) struct Ranked {
 
 impl Ranked {
     /// The order of durations of which all are known.
-    pub(crate) fn of_completed(completed: &Durations) -> Ranked {
+    pub(crate) fn of_completed(completed: &SparseHistogram) -> Ranked {
         Ranked::merge(completed, None)
     }
 
@@ -48,23 +48,21 @@ impl Ranked {
         Ranked::merge(&durations.completed, Some((&durations.waiting, &durations.failed)))
     }
 
-    fn merge(completed: &Durations, unanswered: Option<(&Durations, &Durations)>) -> Ranked {
+    fn merge(
+        completed: &SparseHistogram,
+        unanswered: Option<(&SparseHistogram, &SparseHistogram)>,
+    ) -> Ranked {
         // Buckets of all of Prony's histograms have the same bounds, so that equal bounds are ties.
         // A completed request's value is its bucket's top, as HdrHistogram has it; "longer than" is the bottom.
-        let buckets = |h: &Durations, place: &dyn Fn(u64) -> Place| -> Vec<(u64, Place, u64)> {
-            h.iter_recorded()
-                .map(|v| {
-                    let bottom = h.lowest_equivalent(v.value_iterated_to());
-                    (bottom, place(bottom), v.count_at_value())
-                })
-                .collect()
+        let buckets = |h: &SparseHistogram, place: &dyn Fn(u64) -> Place| -> Vec<(u64, Place, u64)> {
+            h.buckets().map(|(bucket, count)| (lowest_ns(bucket), place(bucket), count)).collect()
         };
-        let mut all = buckets(completed, &|bottom| Place::Value(completed.highest_equivalent(bottom)));
-        let longest = if completed.is_empty() { 0 } else { completed.max() };
+        let mut all = buckets(completed, &|bucket| Place::Value(highest_ns(bucket)));
+        let longest = completed.max();
         if let Some((waiting, failed)) = unanswered {
-            all.extend(buckets(waiting, &Place::Longer));
+            all.extend(buckets(waiting, &|bucket| Place::Longer(lowest_ns(bucket))));
             all.sort_by_key(|(bottom, place, _)| (*bottom, matches!(place, Place::Longer(_))));
-            all.extend(buckets(failed, &|bottom| Place::Longer(bottom.max(longest))));
+            all.extend(buckets(failed, &|bucket| Place::Longer(lowest_ns(bucket).max(longest))));
         }
         let mut rank = 0;
         let steps = all
@@ -117,18 +115,18 @@ impl Ranked {
 /// or with those that have no answer); `known` is what the window's parts say
 /// of percentiles of response; without it they have no interval.
 pub(crate) fn summarise(
-    completed: &Durations,
+    completed: &SparseHistogram,
     ranked: &Ranked,
     clock: Clock,
     window_ns: u64,
     known: Option<&Known>,
 ) -> Summary {
-    Summary { hdr: hdr::encode(completed), ..figures(completed, ranked, clock, window_ns, known) }
+    Summary { hdr: completed.clone(), ..figures(completed, ranked, clock, window_ns, known) }
 }
 
 /// [`summarise`] without the histogram.
 pub(crate) fn figures(
-    completed: &Durations,
+    completed: &SparseHistogram,
     ranked: &Ranked,
     clock: Clock,
     window_ns: u64,
@@ -153,7 +151,7 @@ pub(crate) fn figures(
         censored_at_ns: BTreeMap::new(),
         needs_duration_ns: BTreeMap::new(),
         design_effect: BTreeMap::new(),
-        hdr: String::new(),
+        hdr: SparseHistogram::default(),
     };
     for (name, quantile) in PERCENTILES {
         if let Some(quantile) = Quantile::new(quantile) {

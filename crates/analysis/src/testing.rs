@@ -4,11 +4,15 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
+use prony_model::histogram::{Histogram, SparseHistogram};
+use prony_model::host::HostWindow;
 use prony_model::measurement::{
-    BIN_NS, Bin, Censored, ClientCost, Latency, Measurement, ReceiveClock, RequestCounts, RunTotal, Second,
-    SparseDurations, Waits, WorkerAudit, empty_histogram,
+    BIN_NS, Bin, Bins, Censored, ClientCost, Latency, Measurement, Parts, ReceiveClock, RequestCounts,
+    RunTotal, Second, Waits, WorkerAudit,
 };
+use prony_model::observed::Observed;
 use prony_model::plan::{Arrivals, Plan};
+use prony_model::plan_record::PlanRecord;
 use prony_model::rate::Rate;
 use prony_model::target::Target;
 
@@ -18,13 +22,19 @@ pub(crate) mod run;
 const S: u64 = 1_000_000_000;
 
 /// 50 connections, closed.
-pub fn closed_plan() -> Plan {
-    Plan::closed(Target::parse("http://127.0.0.1:8080/").unwrap())
+pub fn closed_plan() -> PlanRecord {
+    PlanRecord::of(&Plan::closed(Target::parse("http://127.0.0.1:8080/").unwrap()), &[])
 }
 
 /// Requests at a constant rate.
-pub fn constant_plan(per_s: f64) -> Plan {
-    Plan { arrivals: Arrivals::Constant(Rate::per_s(per_s).unwrap()), ..closed_plan() }
+pub fn constant_plan(per_s: f64) -> PlanRecord {
+    with_arrivals(Arrivals::Constant(Rate::per_s(per_s).unwrap()))
+}
+
+/// Requests that arrive so, on 50 connections.
+pub fn with_arrivals(arrivals: Arrivals) -> PlanRecord {
+    let closed = Plan::closed(Target::parse("http://127.0.0.1:8080/").unwrap());
+    PlanRecord::of(&Plan { arrivals, ..closed }, &[])
 }
 
 /// Standard normal values of a seed, without end.
@@ -51,20 +61,18 @@ pub fn healthy(seconds: u64, per_s: u64) -> Measurement {
     let window_ns = seconds * S;
     let completed = seconds * per_s;
     let mut series = Vec::new();
-    let mut all = empty_histogram();
+    let mut all = SparseHistogram::default();
     for i in 0..seconds {
-        let mut response = empty_histogram();
-        for noise in noise(i).take(usize::try_from(per_s).unwrap()) {
-            response.record((1e6 + 2e5 * noise).max(1e5) as u64).unwrap();
-        }
-        all.add(&response).unwrap();
+        let noise = noise(i).take(usize::try_from(per_s).unwrap());
+        let response = SparseHistogram::of_values(noise.map(|noise| (1e6 + 2e5 * noise).max(1e5) as u64));
+        all.add(&response);
         series.push(Second {
             at_ns: i * S,
             length_ns: S,
             completed: per_s,
             failed: 0,
             connections: 50,
-            response: SparseDurations::of(&response),
+            response,
         });
     }
     let bins = (0..seconds * 10).map(|i| {
@@ -72,10 +80,6 @@ pub fn healthy(seconds: u64, per_s: u64) -> Measurement {
         let response_sum_ns = completed * 1_000_000;
         Bin { completed, response_sum_ns, failed: 0, dispatched: completed, connection_wait_sum_ns: 0 }
     });
-    let mut zeros = empty_histogram();
-    zeros.record_n(0, completed).unwrap();
-    let censored =
-        || Censored { completed: all.clone(), failed: empty_histogram(), waiting: empty_histogram() };
     Measurement {
         started_at: SystemTime::UNIX_EPOCH + Duration::from_secs(1_750_000_000),
         address: "127.0.0.1:8080".to_owned(),
@@ -95,19 +99,9 @@ pub fn healthy(seconds: u64, per_s: u64) -> Measurement {
         read_bytes: completed * 150,
         status: BTreeMap::from([(200, completed)]),
         errors: BTreeMap::new(),
-        latency: Latency {
-            response: censored(),
-            service: censored(),
-            first_byte: all.clone(),
-            first_bytes_upper: 0,
-            connect_wait: zeros.clone(),
-            send_lag: zeros.clone(),
-            connection_wait: zeros.clone(),
-            lateness: zeros,
-            client_delay: empty_histogram(),
-        },
+        latency: Latency { plain: all, ..Latency::default() },
         series,
-        bins: bins.collect(),
+        bins: Bins::of(bins.collect()),
         client: ClientCost {
             cpu_ns: completed * 5_000,
             process_cpu_ns: completed * 6_000,
@@ -137,6 +131,20 @@ pub fn healthy(seconds: u64, per_s: u64) -> Measurement {
     }
 }
 
+/// What was observed of a load of ten seconds that was carried at this rate without a failure or any noise. Where
+/// `response_ns` is given, that is the median, and no other percentile is known.
+pub fn carried(plan: PlanRecord, per_s: f64, response_ns: Option<u64>) -> Observed {
+    let mut m = healthy(10, (per_s as u64).min(20_000));
+    m.requests.completed = (per_s * 10.0).round() as u64;
+    m.requests.scheduled = m.requests.completed;
+    (m.requests.sent, m.run_total.sent) = (m.requests.completed, m.requests.completed);
+    if let Some(response_ns) = response_ns {
+        m.latency = Latency { plain: SparseHistogram::of_values([response_ns; 300]), ..Latency::default() };
+        m.series.iter_mut().for_each(|s| s.response = SparseHistogram::of_values([response_ns; 30]));
+    }
+    Observed { host_window: Some(HostWindow::default()), ..Observed::of(m, plan) }
+}
+
 /// Constant arrivals before one line whose head is taken at a constant rate,
 /// but for stalls: (start, length), counted from the schedule's start, which
 /// is the window's.
@@ -164,8 +172,9 @@ impl Line {
         let mut m = healthy(self.window_ns.div_ceil(S), 0);
         m.schedule_start_ns = m.window_start_ns;
         m.window_end_ns = m.window_start_ns + self.window_ns;
-        m.bins.truncate(usize::try_from(self.window_ns.div_ceil(BIN_NS)).unwrap());
+        m.bins.each.truncate(usize::try_from(self.window_ns.div_ceil(BIN_NS)).unwrap());
         m.requests = RequestCounts::default();
+        let (mut waiting, mut response, mut line) = <(Histogram, Histogram, Histogram)>::default();
         let mut free_at = 0;
         for k in 0.. {
             let due = k * S / self.rate_per_s;
@@ -182,21 +191,33 @@ impl Line {
             free_at = at + S / self.served_per_s;
             if at >= self.window_ns {
                 m.requests.never_sent += 1;
-                m.latency.response.waiting.record(self.window_ns - due).unwrap();
+                waiting.record(self.window_ns - due);
                 continue;
             }
-            let bin = &mut m.bins[usize::try_from(at / BIN_NS).unwrap()];
+            let bin = &mut m.bins.each[usize::try_from(at / BIN_NS).unwrap()];
             bin.dispatched += 1;
             bin.connection_wait_sum_ns += at - due;
             bin.completed += 1;
             m.requests.sent += 1;
             m.requests.completed += 1;
-            m.latency.response.completed.record(at - due + 1_000_000).unwrap();
-            m.latency.service.completed.record(1_000_000).unwrap();
-            m.latency.send_lag.record(at - due).unwrap();
-            m.latency.lateness.record(0).unwrap();
-            m.latency.connection_wait.record(at - due).unwrap();
+            response.record(at - due + 1_000_000);
+            line.record(at - due);
         }
+        let of = |completed: SparseHistogram| Censored { completed, ..Censored::default() };
+        let each = |value: u64| {
+            let mut histogram = Histogram::default();
+            histogram.record_n(value, m.requests.completed);
+            histogram.to_sparse()
+        };
+        m.latency.rest = Parts {
+            response: Censored { waiting: waiting.to_sparse(), ..of(response.to_sparse()) },
+            service: of(each(1_000_000)),
+            first_byte: each(1_000_000),
+            connect_wait: each(0),
+            send_lag: line.to_sparse(),
+            connection_wait: line.to_sparse(),
+            lateness: each(0),
+        };
         m.workers[0].in_flight_integral_ns = 50 * self.window_ns;
         m
     }

@@ -2,32 +2,39 @@
 
 use prony_model::Estimate;
 use prony_model::measurement::Measurement;
-use prony_model::plan::{Arrivals, Plan};
+use prony_model::plan::Arrivals;
+use prony_model::plan_record::PlanRecord;
 use prony_model::trial::{Bound, Throughput};
 use prony_stats::parts::PARTS;
 
-use crate::interval::Parts;
+use crate::interval::WindowParts;
 use crate::numbers::real;
 
 /// Completed requests per second with their interval by the window's parts; `bound`
 /// is the verdict's word on whose limit it is.
 #[expect(clippy::cast_precision_loss, reason = "counts of a run, far below 2^53")]
-pub(crate) fn throughput(m: &Measurement, plan: &Plan, parts: &Parts, bound: Bound) -> Throughput {
+pub(crate) fn throughput(
+    m: &Measurement,
+    plan: &PlanRecord,
+    parts: &WindowParts,
+    bound: Bound,
+) -> Throughput {
+    let arrivals = plan.arrivals();
     let window_ns = m.window_end_ns.saturating_sub(m.window_start_ns);
     let seconds = window_ns as f64 / 1e9;
     let per_s = |count: u64| if window_ns == 0 { 0.0 } else { count as f64 / seconds };
     let point = per_s(m.requests.completed);
     Throughput {
-        requests_per_s: if plan.arrivals.stages().is_some() {
+        requests_per_s: if arrivals.stages().is_some() {
             // Its spread would be the stages', not chance.
             Estimate::bare(point, 1, "the load changes by plan within the window")
         } else {
-            let at_once = if plan.arrivals.rate().is_some() { 1 } else { u64::from(plan.connections) };
+            let at_once = if arrivals.rate().is_some() { 1 } else { u64::from(plan.connections) };
             with_interval(point, parts, window_ns, at_once)
         },
         bound,
         read_bytes_per_s: per_s(m.read_bytes),
-        offered_per_s: match &plan.arrivals {
+        offered_per_s: match &arrivals {
             Arrivals::Closed | Arrivals::ConnectionStages(_) => None,
             Arrivals::Constant(rate) | Arrivals::Poisson(rate) => Some(rate.as_per_s()),
             Arrivals::RateStages(_) => Some(per_s(m.requests.scheduled)),
@@ -38,7 +45,7 @@ pub(crate) fn throughput(m: &Measurement, plan: &Plan, parts: &Parts, bound: Bou
 /// The window's rate, about which the interval of its parts is laid. A window holds whole requests only, so that its
 /// count is off by up to one however steady it is; by up to the `at_once` that may be answered together where all
 /// parts are alike, which is how connections in step look.
-fn with_interval(point: f64, parts: &Parts, window_ns: u64, at_once: u64) -> Estimate {
+fn with_interval(point: f64, parts: &WindowParts, window_ns: u64, at_once: u64) -> Estimate {
     match parts.throughput(point) {
         Ok(half) => {
             let whole = if half > 0.0 { 1 } else { at_once };
@@ -54,8 +61,8 @@ mod tests {
     use super::*;
     use crate::testing::{closed_plan, healthy};
 
-    fn of(m: &Measurement, plan: &Plan) -> Throughput {
-        throughput(m, plan, &Parts::of(m), Bound::Exact)
+    fn of(m: &Measurement, plan: &PlanRecord) -> Throughput {
+        throughput(m, plan, &WindowParts::of(m), Bound::Exact)
     }
 
     #[test]
@@ -72,7 +79,7 @@ mod tests {
     fn a_count_of_whole_requests_is_no_better_known_than_to_one() {
         // Two in each 100 ms of a second: 20 a second, if not 19.2 or 20.8.
         let m = healthy(1, 20);
-        let among = |connections: u32| of(&m, &Plan { connections, ..closed_plan() }).requests_per_s;
+        let among = |connections: u32| of(&m, &PlanRecord { connections, ..closed_plan() }).requests_per_s;
         let one = among(1);
         assert_eq!((one.point, one.ci_low, one.ci_high), (20.0, Some(19.0), Some(21.0)));
         assert_eq!(among(5).ci_low, Some(15.0), "five may be in step");
@@ -82,7 +89,7 @@ mod tests {
     fn a_short_window_has_no_interval_and_says_what_would_give_one() {
         let mut m = healthy(1, 1000);
         assert!(of(&m, &closed_plan()).requests_per_s.ci_low.is_some());
-        m.bins.truncate(4);
+        m.bins.each.truncate(4);
         m.requests.completed = 400;
         m.window_end_ns = m.window_start_ns + 400_000_000;
         let estimate = of(&m, &closed_plan()).requests_per_s;
@@ -93,7 +100,7 @@ mod tests {
     #[test]
     fn no_window_is_no_rate_and_no_nan() {
         let mut m = healthy(1, 1000);
-        m.bins.clear();
+        m.bins.each.clear();
         m.window_end_ns = m.window_start_ns;
         let t = of(&m, &closed_plan());
         assert_eq!((t.requests_per_s.point, t.read_bytes_per_s), (0.0, 0.0));

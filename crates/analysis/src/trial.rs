@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use prony_model::client::ClientColumns;
-use prony_model::host::{Host, HostWindow};
-use prony_model::measurement::{Durations, Measurement, ReceiveClock, Second};
-use prony_model::plan::Plan;
+use prony_model::histogram::SparseHistogram;
+use prony_model::host::Host;
+use prony_model::measurement::{Measurement, Parts, ReceiveClock, Second};
+use prony_model::observed::Observed;
 use prony_model::plan_record::PlanRecord;
 use prony_model::trial::{
     Bound, Client, Clock, Latencies, Outcome, SCHEMA, SeriesPoint, TargetRecord, Trial, Window,
 };
-use prony_model::{Tool, hdr, rfc3339};
+use prony_model::{Tool, rfc3339};
 
 use crate::by_request::targets;
 use crate::growth::overload;
-use crate::interval::Parts;
+use crate::interval::WindowParts;
 use crate::steady::drifts;
 use crate::summary::{BEYOND_MIN, Ranked, summarise};
 use crate::throughput::throughput;
@@ -23,77 +23,78 @@ use crate::verdict::{Facts, busiest_worker, client_was_the_limit, verdict};
 /// The share of ended requests that may fail before a trial is `broken`.
 pub const BROKEN_SHARE: f64 = 0.5;
 
-/// What a trial depends on beside its plan and its measurement.
-#[derive(Debug, Clone, Default)]
-pub struct TrialContext {
-    /// The machine.
-    pub host: Host,
-    /// Headers whose values are not stored.
-    pub redact: Vec<String>,
-    /// Whether the target is Prony's own: it shares the client's core by
-    /// design, and a busy client is then no finding.
-    pub embedded_target: bool,
-    /// Whether the server used at least 95 % of its cores; `None` where nobody looked.
-    pub server_saturated: Option<bool>,
-    /// What the machine did over the window; `None` where nobody looked.
-    pub host_window: Option<HostWindow>,
-    /// What the client cost over time; `None` where nobody looked.
-    pub client_columns: Option<ClientColumns>,
-}
+/// A server that used this share of its cores was the limit itself: `client_saturated` then does not apply.
+const SERVER_SATURATED: f64 = 0.95;
 
-/// The trial that this measurement of this plan is.
-pub fn judge(m: &Measurement, plan: &Plan, context: &TrialContext) -> Trial {
+/// The trial that was observed; `host` is the machine where the observation does not name another.
+///
+/// A pure function: a run log judged again gives the same to the byte.
+pub fn judge(observed: &Observed, host: &Host) -> Trial {
+    let (m, plan) = (&observed.measurement, &observed.plan);
+    let host = observed.host.as_ref().unwrap_or(host);
+    let (parts, arrivals) = (m.latency.parts(), plan.arrivals());
     let window_ns = m.window_end_ns.saturating_sub(m.window_start_ns);
     let growth = overload(m, plan, window_ns);
     let outcome = outcome(m, growth.is_some());
-    let ranked = Ranked::of(&m.latency.response);
-    let parts = Parts::of(m);
-    let latency = latencies(m, plan, &ranked, window_ns, &parts);
-    let limited = client_was_the_limit(m, window_ns, context.embedded_target, context.server_saturated);
+    let ranked = Ranked::of(&parts.response);
+    let window = WindowParts::of(m);
+    let latency = latencies(observed, &parts, &ranked, window_ns, &window);
+    let server_saturated = server_saturated(observed, window_ns);
+    let limited = client_was_the_limit(m, window_ns, observed.embedded_target, server_saturated);
     // Stages change by plan.
     let drifts =
-        if plan.arrivals.stages().is_some() { Vec::new() } else { drifts(m, window_ns, growth.is_some()) };
+        if arrivals.stages().is_some() { Vec::new() } else { drifts(m, window_ns, growth.is_some()) };
     let verdict = verdict(&Facts {
         m,
+        o: observed,
         plan,
+        arrivals: &arrivals,
+        parts: &parts,
         window_ns,
-        embedded_target: context.embedded_target,
-        server_saturated: context.server_saturated,
+        server_saturated,
         outcome,
         response: &latency.response,
         growth,
         drifts: &drifts,
-        host_window: context.host_window.as_ref(),
-        somaxconn: context.host.somaxconn,
+        somaxconn: host.somaxconn,
     });
     Trial {
         schema: SCHEMA.to_owned(),
-        tool: Tool::this(),
+        tool: observed.tool.clone(),
+        judged_by: Some(Tool::this().version).filter(|version| *version != observed.tool.version),
         started_at: rfc3339(m.started_at),
-        interrupted: m.interrupted,
-        target: TargetRecord { url: plan.target.display_url(), address: m.address.clone() },
-        plan: PlanRecord::of(plan, &context.redact),
-        host: context.host.clone(),
+        interrupted: observed.interrupted(),
+        target: TargetRecord { url: plan.url.clone(), address: m.address.clone() },
+        plan: plan.clone(),
+        host: host.clone(),
         window: Window {
             warmup_ns: m.window_start_ns.saturating_sub(m.schedule_start_ns),
             duration_ns: window_ns,
         },
         outcome,
-        requests: m.requests.into(),
-        run_total: m.run_total.into(),
-        throughput: throughput(m, plan, &parts, if limited { Bound::Lower } else { Bound::Exact }),
+        requests: m.requests,
+        run_total: m.run_total,
+        throughput: throughput(m, plan, &window, if limited { Bound::Lower } else { Bound::Exact }),
         latency,
         status: m.status.iter().map(|(status, count)| (status.to_string(), *count)).collect(),
         errors: m.errors.iter().map(|(kind, tally)| (kind.name().to_owned(), tally.count)).collect(),
         first_errors: first_errors(m),
         series: m.series.iter().map(series_point).collect(),
-        client: Client { columns: context.client_columns.clone(), ..client(m, window_ns) },
+        client: Client { columns: observed.client_columns.clone(), ..client(m, window_ns) },
         verdict,
         tls: m.tls.as_ref().map(Into::into),
-        host_window: context.host_window.clone(),
+        host_window: observed.host_window.clone(),
         targets: targets(m, arrival_clocks(m, plan).0, window_ns),
         slo: Vec::new(),
     }
+}
+
+/// Whether the server used its cores up; `None` where nobody looked, or where it was not pinned: its cores are then
+/// nobody's in particular.
+#[expect(clippy::cast_precision_loss, reason = "nanoseconds of a day times cores are below 2^53")]
+fn server_saturated(observed: &Observed, window_ns: u64) -> Option<bool> {
+    let server = observed.server.as_ref().filter(|server| !server.cpus.is_empty())?;
+    Some(server.window_cpu_ns as f64 >= SERVER_SATURATED * server.cpus.len() as f64 * window_ns as f64)
 }
 
 /// A load of which nothing was answered although requests were sent or were
@@ -113,31 +114,37 @@ fn outcome(m: &Measurement, growing: bool) -> Outcome {
     }
 }
 
-fn latencies(m: &Measurement, plan: &Plan, response: &Ranked, window_ns: u64, parts: &Parts) -> Latencies {
+fn latencies(
+    observed: &Observed,
+    parts: &Parts,
+    response: &Ranked,
+    window_ns: u64,
+    window: &WindowParts,
+) -> Latencies {
+    let (m, plan) = (&observed.measurement, &observed.plan);
     let (arrival, first_arrival) = arrival_clocks(m, plan);
-    let whole = |h: &Durations, clock| summarise(h, &Ranked::of_completed(h), clock, window_ns, None);
-    let known = parts.percentiles(response);
-    let service = &m.latency.service;
-    let mut responses =
-        summarise(&m.latency.response.completed, response, arrival, window_ns, known.as_ref());
+    let whole = |h: &SparseHistogram, clock| summarise(h, &Ranked::of_completed(h), clock, window_ns, None);
+    let known = window.percentiles(response);
+    let service = &parts.service;
+    let mut responses = summarise(&parts.response.completed, response, arrival, window_ns, known.as_ref());
     // Under stages the level moves by plan, and parts tell nothing of chance.
-    if plan.arrivals.stages().is_none() {
-        parts.add_mean(&mut responses);
+    if plan.arrivals().stages().is_none() {
+        window.add_mean(&mut responses);
     }
     Latencies {
         response: responses,
         service: summarise(&service.completed, &Ranked::of(service), arrival, window_ns, known.as_ref()),
-        first_byte: whole(&m.latency.first_byte, first_arrival),
-        connect_wait: whole(&m.latency.connect_wait, Clock::User),
-        send_lag: whole(&m.latency.send_lag, Clock::User),
-        connection_wait: whole(&m.latency.connection_wait, Clock::User),
+        first_byte: whole(&parts.first_byte, first_arrival),
+        connect_wait: whole(&parts.connect_wait, Clock::User),
+        send_lag: whole(&parts.send_lag, Clock::User),
+        connection_wait: whole(&parts.connection_wait, Clock::User),
         client_delay: (m.clock == ReceiveClock::Kernel)
             .then(|| whole(&m.latency.client_delay, Clock::Kernel)),
     }
 }
 
 /// Whose clock the last byte's arrival is by, and the first one's.
-fn arrival_clocks(m: &Measurement, plan: &Plan) -> (Clock, Clock) {
+fn arrival_clocks(m: &Measurement, plan: &PlanRecord) -> (Clock, Clock) {
     match m.clock {
         // Answers of a pipeline are read together, under the last one's stamp.
         ReceiveClock::Kernel if plan.pipeline > 1 => (Clock::KernelUpper, Clock::KernelUpper),
@@ -158,8 +165,9 @@ fn first_errors(m: &Measurement) -> BTreeMap<String, String> {
 
 /// A second's percentiles are of its answers only: they are for looking at, not for inference.
 fn series_point(second: &Second) -> SeriesPoint {
-    let response = second.response.to_histogram();
-    let from = |least: u64, value: fn(&Durations) -> u64| (response.len() >= least).then(|| value(&response));
+    let response = &second.response;
+    let len = response.len();
+    let from = |least: u64, value: fn(&SparseHistogram) -> u64| (len >= least).then(|| value(response));
     SeriesPoint {
         at_ns: second.at_ns,
         length_ns: second.length_ns,
@@ -168,8 +176,8 @@ fn series_point(second: &Second) -> SeriesPoint {
         connections: second.connections,
         p50_ns: from(1, |h| h.value_at_quantile(0.50)),
         p99_ns: from(BEYOND_MIN, |h| h.value_at_quantile(0.99)),
-        max_ns: from(1, Durations::max),
-        hdr: hdr::encode(&response),
+        max_ns: from(1, SparseHistogram::max),
+        hdr: response.clone(),
     }
 }
 
@@ -196,8 +204,12 @@ mod tests {
     use prony_model::measurement::RequestCounts;
     use prony_model::trial::Validity;
 
+    fn judged_as(m: &Measurement, plan: &PlanRecord) -> Trial {
+        judge(&Observed::of(m.clone(), plan.clone()), &Host::default())
+    }
+
     fn judged(m: &Measurement) -> Trial {
-        judge(m, &closed_plan(), &TrialContext::default())
+        judged_as(m, &closed_plan())
     }
 
     #[test]
@@ -240,7 +252,7 @@ mod tests {
     #[test]
     fn an_overload_is_an_outcome_with_a_note() {
         let m = Line { rate_per_s: 2000, served_per_s: 1900, ..Line::default() }.measure();
-        let trial = judge(&m, &constant_plan(2000.0), &TrialContext::default());
+        let trial = judged_as(&m, &constant_plan(2000.0));
         assert_eq!((trial.outcome, trial.verdict.validity), (Outcome::Overloaded, Validity::Valid));
         assert_eq!(trial.verdict.reasons[0].code, "overload");
         assert_eq!(trial.throughput.offered_per_s, Some(2000.0));
@@ -250,12 +262,12 @@ mod tests {
     fn empty_and_odd_measurements_serialise_without_nan() {
         let mut empty = healthy(1, 0);
         empty.window_end_ns = empty.window_start_ns;
-        empty.bins.clear();
+        empty.bins.each.clear();
         empty.series.clear();
         empty.workers.clear();
         for m in [empty, healthy(1, 0), healthy(12, 1)] {
             for plan in [closed_plan(), constant_plan(1.0)] {
-                let trial = judge(&m, &plan, &TrialContext::default());
+                let trial = judged_as(&m, &plan);
                 // serde_json writes NaN and infinities as null: where a number must stand that does
                 // not read, and where it may be absent something is lost.
                 let text = serde_json::to_string(&trial).unwrap();
@@ -275,7 +287,7 @@ mod tests {
         let mut m = healthy(10, 2000);
         m.clock = ReceiveClock::Kernel;
         let clocks = |m: &Measurement, pipeline| {
-            let latency = judge(m, &Plan { pipeline, ..closed_plan() }, &TrialContext::default()).latency;
+            let latency = judged_as(m, &PlanRecord { pipeline, ..closed_plan() }).latency;
             (latency.first_byte.clock, latency.service.clock)
         };
         assert_eq!(clocks(&m, 1), (Clock::Kernel, Clock::Kernel));

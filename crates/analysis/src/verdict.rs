@@ -1,9 +1,10 @@
 //! Why a trial's figures can or cannot be trusted: every reason that a
 //! measurement can show by itself, its threshold, its effect and its advice.
 
-use prony_model::host::HostWindow;
-use prony_model::measurement::{ErrorKind, ErrorTally, Measurement, ReceiveClock};
-use prony_model::plan::Plan;
+use prony_model::measurement::{ErrorKind, ErrorTally, Measurement, Parts, ReceiveClock};
+use prony_model::observed::Observed;
+use prony_model::plan::Arrivals;
+use prony_model::plan_record::PlanRecord;
 use prony_model::trial::{Effect, Outcome, Reason, Summary, Validity, Verdict};
 use prony_stats::order::Quantile;
 
@@ -14,6 +15,7 @@ use crate::summary::{BEYOND_MIN, Place, Ranked, rounded};
 use crate::text::{digits, duration, percent};
 
 mod host;
+mod server;
 
 pub use host::{GAPS_MAX, LONG_TURNS_FROM, NOISE_WINDOW_MIN_NS, RUN_QUEUE_WAIT_MAX, STEAL_MAX, STEAL_MIN_NS};
 
@@ -61,6 +63,12 @@ pub enum Code {
     Overload,
     TooFewSamples,
     ListenOverflow,
+    ServerDied,
+    ServerRestarted,
+    WorkerLost,
+    MemoryGrows,
+    DuetSharesClient,
+    DuetSharesCpus,
 }
 
 struct Entry {
@@ -109,6 +117,20 @@ impl Code {
                 "Let the load last longer (-d, or -n)."),
             Code::ListenOverflow => entry("listen_overflow", &["throughput", "response"], Effect::Note,
                 "Raise the server's backlog and net.core.somaxconn, or open fewer connections at once."),
+            Code::ServerDied => entry("server_died", &["throughput", "response", "service"], Effect::Invalid,
+                "Look at its last lines, and load it by hand with `prony load`; the trial does not count."),
+            Code::ServerRestarted => entry("server_restarted", &["throughput", "response", "service"], Effect::Invalid,
+                "Look why it ended; where a setting makes workers end after so many requests, switch it off, or write \
+                 recycles = true in its recipe. The trial does not count."),
+            Code::WorkerLost => entry("worker_lost", &[], Effect::Note,
+                "If it was a worker, fewer served than were asked for: look at its log."),
+            Code::MemoryGrows => entry("memory_grows", &[], Effect::Note,
+                "Give a longer -d to see whether it ends; memory figures are those of this window only."),
+            Code::DuetSharesClient => entry("duet_shares_client", &[], Effect::Note,
+                "With one CPU more each client has its own; the servers have theirs."),
+            Code::DuetSharesCpus => entry("duet_shares_cpus", &["response", "service"], Effect::Suspect,
+                "Read the ratio of the duet, which both share in: by itself this figure holds the client's work, too. \
+                 With four CPUs everybody has one."),
         }
     }
 
@@ -123,17 +145,18 @@ impl Code {
 /// What the reasons are found in.
 pub(crate) struct Facts<'a> {
     pub(crate) m: &'a Measurement,
-    pub(crate) plan: &'a Plan,
+    /// What else was observed.
+    pub(crate) o: &'a Observed,
+    pub(crate) plan: &'a PlanRecord,
+    pub(crate) arrivals: &'a Arrivals,
+    pub(crate) parts: &'a Parts,
     pub(crate) window_ns: u64,
-    /// Whether the target is Prony's own, which cannot be the slower side unnoticed.
-    pub(crate) embedded_target: bool,
     /// Whether the server used its cores up; `None` where nobody looked.
     pub(crate) server_saturated: Option<bool>,
     pub(crate) outcome: Outcome,
     pub(crate) response: &'a Summary,
     pub(crate) growth: Option<Growth>,
     pub(crate) drifts: &'a [Drift],
-    pub(crate) host_window: Option<&'a HostWindow>,
     pub(crate) somaxconn: u32,
 }
 
@@ -155,7 +178,7 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Verdict {
         too_few_samples(facts),
         host::listen_overflow(facts),
     ];
-    let reasons: Vec<Reason> = single.into_iter().flatten().collect();
+    let reasons: Vec<Reason> = single.into_iter().flatten().chain(server::reasons(facts)).collect();
     Verdict { validity: validity(&reasons), reasons }
 }
 
@@ -196,8 +219,8 @@ fn arithmetic(f: &Facts<'_>) -> Option<Reason> {
 
 fn wrong_answer(f: &Facts<'_>) -> Option<Reason> {
     let tally = |kind| f.m.errors.get(&kind).filter(|tally| tally.count > 0);
-    let body = tally(ErrorKind::BodyMismatch).filter(|_| f.plan.expect.checks_body());
-    let status = f.plan.expect.status.and_then(|_| tally(ErrorKind::UnexpectedStatus));
+    let body = tally(ErrorKind::BodyMismatch).filter(|_| f.plan.expect_body);
+    let status = f.plan.expect_status.and_then(|_| tally(ErrorKind::UnexpectedStatus));
     let seen: Vec<String> = [("body", body), ("status", status)]
         .into_iter()
         .filter_map(|(what, tally)| {
@@ -231,7 +254,7 @@ pub(crate) fn busiest_worker(m: &Measurement, window_ns: u64) -> f64 {
 }
 
 fn client_saturated(f: &Facts<'_>) -> Option<Reason> {
-    client_was_the_limit(f.m, f.window_ns, f.embedded_target, f.server_saturated).then(|| {
+    client_was_the_limit(f.m, f.window_ns, f.o.embedded_target, f.server_saturated).then(|| {
         let server = match f.server_saturated {
             Some(_) => " while the server had CPU to spare",
             None => "",
@@ -246,7 +269,7 @@ fn client_saturated(f: &Facts<'_>) -> Option<Reason> {
 
 /// Answers that wait for a busy client are stamped by the kernel when they arrive, and by Prony when it gets to them.
 fn client_queue(f: &Facts<'_>) -> Option<Reason> {
-    let limited = client_was_the_limit(f.m, f.window_ns, f.embedded_target, f.server_saturated);
+    let limited = client_was_the_limit(f.m, f.window_ns, f.o.embedded_target, f.server_saturated);
     (limited && f.m.clock == ReceiveClock::User).then(|| {
         Code::ClientQueue.reason(format!(
             "answers were stamped by Prony's own clock, and a worker was busy for {} of the window: times include the \
@@ -274,7 +297,7 @@ fn uneven_workers(f: &Facts<'_>) -> Option<Reason> {
 /// connection, held against the response's percentile of the same name (or
 /// what that is longer than; where it is withheld, nothing is said).
 fn late_sends(f: &Facts<'_>) -> Option<Reason> {
-    let order = Ranked::of_completed(&f.m.latency.lateness);
+    let order = Ranked::of_completed(&f.parts.lateness);
     let late = |name: &str, quantile: f64, floor: u64| {
         let response =
             f.response.percentile(name).or_else(|| f.response.censored_at_ns.get(name).copied())?;
@@ -298,7 +321,7 @@ fn late_sends(f: &Facts<'_>) -> Option<Reason> {
 }
 
 fn rate_not_reached(f: &Facts<'_>) -> Option<Reason> {
-    if !f.plan.arrivals.are_open() {
+    if !f.arrivals.are_open() {
         return None;
     }
     // What found no connection was tried in time: that nobody took it is the server's doing.
@@ -346,10 +369,10 @@ fn too_few_samples(f: &Facts<'_>) -> Option<Reason> {
     if f.response.p99_ns.is_some() || f.response.censored_at_ns.contains_key("p99_ns") {
         return None;
     }
-    let n = Ranked::of(&f.m.latency.response).len();
+    let n = Ranked::of(&f.parts.response).len();
     let beyond = Quantile::new(0.99).map_or(0.0, |p99| p99.beyond(n)).floor();
-    let needs = match (f.plan.stop.duration, f.response.needs_duration_ns.get("p99_ns")) {
-        _ if f.plan.arrivals.stages().is_some() => ": make the stages longer".to_owned(),
+    let needs = match (f.plan.duration_ns, f.response.needs_duration_ns.get("p99_ns")) {
+        _ if f.arrivals.stages().is_some() => ": make the stages longer".to_owned(),
         (Some(_), Some(ns)) => format!(": -d {}s", ns.div_ceil(1_000_000_000)),
         (None, _) => format!(": -n {}", BEYOND_MIN * 100),
         (Some(_), None) => String::new(),

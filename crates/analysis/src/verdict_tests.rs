@@ -1,21 +1,55 @@
 //! Each reason is raised by one measurement and not by its neighbour.
 
+use prony_model::histogram::SparseHistogram;
+use prony_model::host::Host;
 use prony_model::host::HostWindow;
 use prony_model::measurement::ErrorTally;
-use prony_model::plan::Expect;
+use prony_model::server::{SampleColumns, ServerSamples};
 
 use super::*;
 use crate::testing::{Line, closed_plan, constant_plan, healthy};
-use crate::trial::{TrialContext, judge};
+use crate::trial;
 
 const S: u64 = 1_000_000_000;
 
-fn reasons(m: &Measurement, plan: &Plan, context: &TrialContext) -> Vec<Reason> {
-    judge(m, plan, context).verdict.reasons
+/// What is seen beside a measurement.
+#[derive(Default)]
+struct Seen {
+    host_window: Option<HostWindow>,
+    embedded_target: bool,
+    /// The share of its one CPU that the server used.
+    server_share: Option<f64>,
 }
 
-fn has(m: &Measurement, plan: &Plan, code: Code) -> bool {
-    reasons(m, plan, &TrialContext::default()).iter().any(|r| r.code == code.name())
+fn judge(m: &Measurement, plan: &PlanRecord, seen: &Seen) -> prony_model::Trial {
+    let window_ns = m.window_end_ns - m.window_start_ns;
+    let server = seen.server_share.map(|share| ServerSamples {
+        cpu_method: String::new(),
+        memory_method: String::new(),
+        cpus: vec![0],
+        startup_ns: 0,
+        window_cpu_ns: (share * window_ns as f64) as u64,
+        peak_memory_bytes: 0,
+        processes: 1,
+        threads: 1,
+        columns: SampleColumns::default(),
+        peak_pss_bytes: None,
+    });
+    let observed = Observed {
+        host_window: seen.host_window.clone(),
+        embedded_target: seen.embedded_target,
+        server,
+        ..Observed::of(m.clone(), plan.clone())
+    };
+    trial::judge(&observed, &Host::default())
+}
+
+fn reasons(m: &Measurement, plan: &PlanRecord, seen: &Seen) -> Vec<Reason> {
+    judge(m, plan, seen).verdict.reasons
+}
+
+fn has(m: &Measurement, plan: &PlanRecord, code: Code) -> bool {
+    reasons(m, plan, &Seen::default()).iter().any(|r| r.code == code.name())
 }
 
 fn fail(m: &mut Measurement, kind: ErrorKind, count: u64) {
@@ -30,7 +64,7 @@ fn errors_above_one_percent_come_first() {
     assert!(!has(&m, &closed_plan(), Code::Errors), "1 % is not over 1 %");
     fail(&mut m, ErrorKind::ClosedEarly, 20);
     m.workers[0].busy_ns = 10 * S;
-    let seen = reasons(&m, &closed_plan(), &TrialContext::default());
+    let seen = reasons(&m, &closed_plan(), &Seen::default());
     assert_eq!((seen[0].code.as_str(), seen[0].effect), ("errors", Effect::Note));
     assert!(seen[0].detail.contains("reset 100, closed_early 20"), "{}", seen[0].detail);
 }
@@ -40,7 +74,7 @@ fn a_broken_identity_is_invalid() {
     let mut m = healthy(10, 2000);
     assert!(!has(&m, &closed_plan(), Code::Arithmetic));
     m.broken_identities.push("1 + 1 = 3".to_owned());
-    let trial = judge(&m, &closed_plan(), &TrialContext::default());
+    let trial = judge(&m, &closed_plan(), &Seen::default());
     assert_eq!(trial.verdict.validity, Validity::Invalid);
     assert_eq!(trial.verdict.reasons[0].detail, "1 + 1 = 3");
 }
@@ -50,17 +84,13 @@ fn wrong_answers_are_invalid_only_where_right_ones_were_given() {
     let mut m = healthy(10, 2000);
     fail(&mut m, ErrorKind::BodyMismatch, 1);
     assert!(!has(&m, &closed_plan(), Code::WrongAnswer));
-    let expect = Expect { status: None, body: Some(b"Hello".to_vec()), sha256: None };
-    assert!(has(&m, &Plan { expect, ..closed_plan() }, Code::WrongAnswer));
-    let expect = Expect { sha256: Some([0; 32]), ..Expect::default() };
-    assert!(has(&m, &Plan { expect, ..closed_plan() }, Code::WrongAnswer));
+    assert!(has(&m, &PlanRecord { expect_body: true, ..closed_plan() }, Code::WrongAnswer));
     let mut m = healthy(10, 2000);
     fail(&mut m, ErrorKind::UnexpectedStatus, 1);
     assert!(!has(&m, &closed_plan(), Code::WrongAnswer));
-    let expect = Expect { status: Some(200), ..Expect::default() };
-    let plan = Plan { expect, ..closed_plan() };
+    let plan = PlanRecord { expect_status: Some(200), ..closed_plan() };
     assert!(has(&m, &plan, Code::WrongAnswer));
-    assert_eq!(judge(&m, &plan, &TrialContext::default()).verdict.validity, Validity::Invalid);
+    assert_eq!(judge(&m, &plan, &Seen::default()).verdict.validity, Validity::Invalid);
 }
 
 #[test]
@@ -78,13 +108,12 @@ fn a_busy_worker_saturates_unless_the_server_is_the_limit_or_ours() {
     m.workers[0].busy_ns = 9 * S - 1;
     assert!(!has(&m, &closed_plan(), Code::ClientSaturated));
     m.workers[0].busy_ns = 9 * S;
-    let seen = |context: &TrialContext| {
-        reasons(&m, &closed_plan(), context).iter().any(|r| r.code == "client_saturated")
-    };
-    assert!(seen(&TrialContext::default()));
-    assert!(seen(&TrialContext { server_saturated: Some(false), ..Default::default() }));
-    assert!(!seen(&TrialContext { server_saturated: Some(true), ..Default::default() }));
-    assert!(!seen(&TrialContext { embedded_target: true, ..Default::default() }));
+    let seen =
+        |beside: &Seen| reasons(&m, &closed_plan(), beside).iter().any(|r| r.code == "client_saturated");
+    assert!(seen(&Seen::default()));
+    assert!(seen(&Seen { server_share: Some(0.94), ..Default::default() }));
+    assert!(!seen(&Seen { server_share: Some(0.96), ..Default::default() }));
+    assert!(!seen(&Seen { embedded_target: true, ..Default::default() }));
 }
 
 #[test]
@@ -104,7 +133,7 @@ fn times_by_a_busy_clients_own_clock_hold_its_queue() {
     m.workers[0].busy_ns = 9 * S;
     for (clock, queued) in [(ReceiveClock::User, true), (ReceiveClock::Kernel, false)] {
         m.clock = clock;
-        let found = reasons(&m, &closed_plan(), &TrialContext::default());
+        let found = reasons(&m, &closed_plan(), &Seen::default());
         let reason = found.iter().find(|r| r.code == "client_queue");
         assert_eq!(reason.is_some(), queued);
         if let Some(reason) = reason {
@@ -123,10 +152,9 @@ fn times_by_a_busy_clients_own_clock_hold_its_queue() {
 fn the_clients_own_lateness_is_suspect() {
     let lag = |ns: u64, wait: u64| {
         let mut m = healthy(10, 2000);
-        m.latency.send_lag.clear();
-        m.latency.send_lag.record_n(ns + wait, 20_000).unwrap();
-        m.latency.lateness.clear();
-        m.latency.lateness.record_n(ns, 20_000).unwrap();
+        (m.latency.rest, m.latency.plain) = (m.latency.parts(), SparseHistogram::default());
+        m.latency.rest.send_lag = SparseHistogram::of_values([ns + wait; 20_000]);
+        m.latency.rest.lateness = SparseHistogram::of_values([ns; 20_000]);
         has(&m, &constant_plan(2000.0), Code::LateSends)
     };
     // The response's p50 is 1 ms: 100 µs is the limit either way.
@@ -165,7 +193,7 @@ fn gaps_over_a_hundredth_of_the_window_are_noise() {
     assert!(!has(&m, &closed_plan(), Code::HostNoisy));
     m.workers[0].gaps_over_1ms_sum_ns = S / 10 + 1;
     assert!(has(&m, &closed_plan(), Code::HostNoisy));
-    assert_eq!(judge(&m, &closed_plan(), &TrialContext::default()).verdict.validity, Validity::Suspect);
+    assert_eq!(judge(&m, &closed_plan(), &Seen::default()).verdict.validity, Validity::Suspect);
     m.window_end_ns = m.window_start_ns + NOISE_WINDOW_MIN_NS - 1;
     assert!(!has(&m, &closed_plan(), Code::HostNoisy), "too short to tell");
 }
@@ -183,9 +211,9 @@ fn long_turns_of_the_clients_own_work_are_not_noise() {
 
 /// The reasons of a healthy measurement on a host that did this.
 fn on_host(host_window: HostWindow, embedded_target: bool, cpus: &[usize]) -> Vec<String> {
-    let context = TrialContext { host_window: Some(host_window), embedded_target, ..TrialContext::default() };
-    let plan = Plan { cpus: cpus.to_vec(), ..closed_plan() };
-    reasons(&healthy(10, 2000), &plan, &context).into_iter().map(|r| r.code).collect()
+    let seen = Seen { host_window: Some(host_window), embedded_target, ..Seen::default() };
+    let plan = PlanRecord { cpus: cpus.to_vec(), ..closed_plan() };
+    reasons(&healthy(10, 2000), &plan, &seen).into_iter().map(|r| r.code).collect()
 }
 
 #[test]
@@ -225,11 +253,11 @@ fn connects_that_a_full_queue_turned_away_are_noted_where_the_server_is_this_mac
 fn a_drift_is_not_steady() {
     let mut m = healthy(10, 2000);
     assert!(!has(&m, &closed_plan(), Code::NotSteady));
-    for (i, bin) in m.bins.iter_mut().enumerate() {
+    for (i, bin) in m.bins.each.iter_mut().enumerate() {
         bin.completed = 150 + i as u64;
         bin.response_sum_ns = bin.completed * 1_000_000;
     }
-    let seen = reasons(&m, &closed_plan(), &TrialContext::default());
+    let seen = reasons(&m, &closed_plan(), &Seen::default());
     let reason = seen.iter().find(|r| r.code == "not_steady").unwrap();
     assert_eq!(reason.affects, ["throughput"]);
 }
@@ -245,7 +273,7 @@ fn overload_is_noted() {
 #[test]
 fn a_withheld_p99_is_said_with_the_window_it_needs() {
     assert!(!has(&healthy(10, 1000), &closed_plan(), Code::TooFewSamples));
-    let seen = reasons(&healthy(10, 500), &closed_plan(), &TrialContext::default());
+    let seen = reasons(&healthy(10, 500), &closed_plan(), &Seen::default());
     let reason = seen.iter().find(|r| r.code == "too_few_samples").unwrap();
     assert_eq!(reason.effect, Effect::Withheld);
     assert!(reason.detail.ends_with("50 samples beyond it, 100 are needed: -d 20s"), "{}", reason.detail);
@@ -255,6 +283,6 @@ fn a_withheld_p99_is_said_with_the_window_it_needs() {
 #[test]
 fn a_censored_p99_is_not_a_lack_of_samples() {
     let mut m = healthy(10, 1000);
-    m.latency.response.waiting.record_n(30 * S, 500).unwrap();
+    m.latency.rest.response.waiting = SparseHistogram::of_values([30 * S; 500]);
     assert!(!has(&m, &closed_plan(), Code::TooFewSamples));
 }

@@ -4,10 +4,10 @@
 
 use prony_model::Estimate;
 use prony_model::measurement::Measurement;
-use prony_model::plan::Plan;
+use prony_model::plan_record::PlanRecord;
 use prony_model::trial::{Bound, Clock, Summary};
 
-use crate::interval::Parts;
+use crate::interval::WindowParts;
 use crate::steady::drifts;
 use crate::summary::{Ranked, figures};
 use crate::throughput::throughput;
@@ -24,12 +24,13 @@ pub struct Within {
 }
 
 /// The figures of this measurement of this plan.
-pub fn within(m: &Measurement, plan: &Plan) -> Within {
+pub fn within(m: &Measurement, plan: &PlanRecord) -> Within {
     let window_ns = m.window_end_ns.saturating_sub(m.window_start_ns);
-    let ranked = Ranked::of(&m.latency.response);
-    let parts = Parts::of(m);
+    let response = m.latency.parts().response;
+    let ranked = Ranked::of(&response);
+    let parts = WindowParts::of(m);
     let known = parts.percentiles(&ranked);
-    let completed = &m.latency.response.completed;
+    let completed = &response.completed;
     let mut response = figures(completed, &ranked, Clock::User, window_ns, known.as_ref());
     parts.add_mean(&mut response);
     Within {

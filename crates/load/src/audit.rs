@@ -5,8 +5,7 @@
 //! whose own books don't balance says so and is invalid.
 
 use crate::by_request::are_fine;
-use prony_model::measurement::{ErrorKind, Measurement, SparseDurations, empty_histogram};
-use prony_model::measurement::{RequestFigures, SparseCensored};
+use prony_model::measurement::{Censored, ErrorKind, Measurement, Parts, RequestFigures};
 use prony_model::plan::Plan;
 
 /// The measurement with the identities that it breaks, if any.
@@ -35,7 +34,7 @@ fn broken(m: &Measurement, plan: &Plan) -> Vec<String> {
         r.completed + count(ErrorKind::UnexpectedStatus) + count(ErrorKind::BodyMismatch),
     );
     equal("failures by kind = failed", m.errors.values().map(|tally| tally.count).sum(), r.failed);
-    let l = &m.latency;
+    let l = m.latency.parts();
     for (name, histogram) in [
         ("response", &l.response.completed),
         ("service", &l.service.completed),
@@ -53,7 +52,7 @@ fn broken(m: &Measurement, plan: &Plan) -> Vec<String> {
         let samples = m.samples.len() as u64 + m.samples_dropped;
         equal("samples kept and dropped = completed + failed", samples, r.completed + r.failed);
     }
-    equal("the bins' sum = completed", m.bins.iter().map(|b| b.completed).sum(), r.completed);
+    equal("the bins' sum = completed", m.bins.each.iter().map(|b| b.completed).sum(), r.completed);
     for (i, worker) in m.workers.iter().enumerate() {
         equal(
             &format!("worker {i}: ∫ in flight dt = Σ overlap of requests (Little)"),
@@ -79,12 +78,12 @@ fn broken(m: &Measurement, plan: &Plan) -> Vec<String> {
         let asked = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         equal("the window is as long as asked", m.window_end_ns.saturating_sub(m.window_start_ns), asked);
     }
-    by_request(m, plan, &mut equal);
+    by_request(m, &l, plan, &mut equal);
     broken
 }
 
 /// What is counted for each request of a list adds up to the whole.
-fn by_request(m: &Measurement, plan: &Plan, equal: &mut impl FnMut(&str, u64, u64)) {
+fn by_request(m: &Measurement, parts: &Parts, plan: &Plan, equal: &mut impl FnMut(&str, u64, u64)) {
     let Some(list) = &plan.list else { return };
     let r = &m.requests;
     let of = |figure: fn(&RequestFigures) -> u64| m.by_request.iter().map(figure).sum::<u64>();
@@ -109,27 +108,23 @@ fn by_request(m: &Measurement, plan: &Plan, equal: &mut impl FnMut(&str, u64, u6
     }
     let fine = are_fine(list.requests.len());
     for (name, part, whole) in [
-        ("response", (|f| &f.response) as fn(&RequestFigures) -> &SparseCensored, &m.latency.response),
-        ("service", |f| &f.service, &m.latency.service),
+        ("response", (|f| &f.response) as fn(&RequestFigures) -> &Censored, &parts.response),
+        ("service", |f| &f.service, &parts.service),
     ] {
-        let (mut completed, mut waiting, mut failed) =
-            (empty_histogram(), empty_histogram(), empty_histogram());
+        let mut sum = Censored::default();
         for figures in &m.by_request {
             let part = part(figures);
-            let before = completed.len();
-            part.completed.add_to(&mut completed);
-            part.waiting.add_to(&mut waiting);
-            part.failed.add_to(&mut failed);
+            sum.add(part);
             let what = format!("the {name} histogram's count = completed, of {}", figures.request);
-            equal(&what, completed.len() - before, figures.completed);
+            equal(&what, part.completed.len(), figures.completed);
         }
         for (of, sum, whole) in [
-            ("completed", completed, &whole.completed),
-            ("waiting", waiting, &whole.waiting),
-            ("failed", failed, &whole.failed),
+            ("completed", &sum.completed, &whole.completed),
+            ("waiting", &sum.waiting, &whole.waiting),
+            ("failed", &sum.failed, &whole.failed),
         ] {
             equal(&format!("Σ {name} of the {of} over the list's requests"), sum.len(), whole.len());
-            let differs = fine && SparseDurations::of(&sum) != SparseDurations::of(whole);
+            let differs = fine && sum != whole;
             equal(
                 &format!("{name} of the {of}: the list's requests have the whole's buckets"),
                 differs.into(),

@@ -9,11 +9,10 @@ mod closed;
 mod second;
 
 use crate::by_request::ByRequest;
-use crate::parts::{Parts, Times};
+use crate::parts::{LatencyRecorder, Times};
 use crate::sample::Samples;
-use prony_model::measurement::{
-    BIN_NS, Bin, Durations, ErrorKind, ErrorTally, RequestCounts, RunTotal, WorkerAudit, empty_histogram,
-};
+use prony_model::histogram::Histogram;
+use prony_model::measurement::{BIN_NS, Bin, ErrorKind, ErrorTally, RequestCounts, RunTotal, WorkerAudit};
 
 pub(crate) use closed::ClosedBooks;
 use closed::bounded;
@@ -74,12 +73,12 @@ pub(crate) struct Books {
     audit: WorkerAudit,
     cpu_ns: u64,
 
-    parts: Parts,
+    parts: LatencyRecorder,
 
     bins: Vec<Bin>,
     second: SecondPart,
     sink: SecondSink,
-    spare: Vec<Durations>,
+    spare: Vec<Histogram>,
     samples: Samples,
     /// Where the plan has a list.
     by_request: Option<Box<ByRequest>>,
@@ -126,7 +125,7 @@ impl Books {
             errors: Default::default(),
             audit: WorkerAudit::default(),
             cpu_ns: 0,
-            parts: Parts::new(kernel_clock),
+            parts: LatencyRecorder::new(kernel_clock),
             bins: second::room_for_bins(bins.max(1)),
             second: SecondPart {
                 worker: sink.worker,
@@ -134,11 +133,11 @@ impl Books {
                 completed: 0,
                 failed: 0,
                 connections: 0,
-                response: empty_histogram(),
+                response: Histogram::default(),
                 lags: Lags::default(),
             },
             sink,
-            spare: (0..SPARE_HISTOGRAMS).map(|_| empty_histogram()).collect(),
+            spare: vec![Histogram::default(); SPARE_HISTOGRAMS],
             keeps_each: samples.are_kept(),
             samples,
             by_request: None,
@@ -364,7 +363,7 @@ impl Books {
             bin.completed += 1;
             bin.response_sum_ns = bin.response_sum_ns.saturating_add(response_ns);
         }
-        self.second.response.saturating_record(response_ns);
+        self.second.response.record(response_ns);
         self.second.lags.add(times.asked_ns - times.intended_ns, times.connection_wait_ns);
         self.parts.completed(now_ns, times);
         if self.keeps_each {

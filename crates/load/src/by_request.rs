@@ -10,11 +10,11 @@
 use std::collections::BTreeMap;
 
 use crate::parts::Times;
-use prony_model::list::TargetList;
-use prony_model::measurement::{
-    ErrorKind, HISTOGRAM_HIGH_NS, OTHERS, RequestFigures, SparseCensored, SparseDurations,
+use prony_model::histogram::{
+    BUCKET_BITS, HIGH_NS, SparseHistogram, bucket_of, numbered_bucket, value_of_numbered,
 };
-use prony_model::sparse::{BUCKET_BITS, bucket_of, numbered_bucket, value_of_numbered};
+use prony_model::list::TargetList;
+use prony_model::measurement::{Censored, ErrorKind, OTHERS, RequestFigures};
 
 /// The most requests of a list that have figures of their own; those that first stand later in it share a row.
 pub const ROWS_MAX: usize = 1000;
@@ -24,8 +24,8 @@ pub const FINE_MAX: usize = 32;
 /// its middle, which stands for what is in it, within 0.8 % of it.
 const COARSE_BITS: u32 = 6;
 
-/// Longer durations are in the last bucket. HdrHistogram's, made for an hour, reaches as far.
-const LONGEST_NS: u64 = HISTOGRAM_HIGH_NS.next_power_of_two() - 1;
+/// Longer durations are in the last bucket.
+const LONGEST_NS: u64 = HIGH_NS;
 const STATUS_MAX: usize = 1000;
 const ERROR_KINDS: usize = ErrorKind::ALL.len();
 
@@ -190,12 +190,12 @@ impl ByRequest {
             read_bytes: counts.read_bytes,
             status: (0u16..).zip(status.iter().copied()).filter(|(_, count)| *count > 0).collect(),
             errors: ErrorKind::ALL.into_iter().zip(counts.errors).filter(|(_, count)| *count > 0).collect(),
-            response: SparseCensored {
+            response: Censored {
                 completed: self.part(row, Part::Response),
                 failed: self.part(row, Part::FailedResponse),
                 waiting: waiting(false),
             },
-            service: SparseCensored {
+            service: Censored {
                 completed: self.part(row, Part::Service),
                 failed: self.part(row, Part::FailedService),
                 waiting: waiting(true),
@@ -203,22 +203,22 @@ impl ByRequest {
         }
     }
 
-    fn part(&self, row: usize, part: Part) -> SparseDurations {
+    fn part(&self, row: usize, part: Part) -> SparseHistogram {
         let at = (row * PARTS + part as usize) * self.width;
         let counts = (0u64..).zip(self.buckets[at..at + self.width].iter().copied());
         self.sparse(counts.filter(|(_, count)| *count > 0))
     }
 
     /// Buckets of these bits as those of the whole's histograms: a coarse one as the bucket of its middle.
-    fn sparse(&self, buckets: impl Iterator<Item = (u64, u64)>) -> SparseDurations {
+    fn sparse(&self, buckets: impl Iterator<Item = (u64, u64)>) -> SparseHistogram {
         if self.bits == BUCKET_BITS {
-            return SparseDurations::packed(buckets);
+            return SparseHistogram::of(buckets);
         }
         let middle = |bucket| {
             let of = |bucket| value_of_numbered(bucket, self.bits);
-            bucket_of(of(bucket) + (of(bucket + 1) - of(bucket)) / 2)
+            bucket_of((of(bucket) + (of(bucket + 1) - of(bucket)) / 2).min(HIGH_NS))
         };
-        SparseDurations::packed(buckets.map(|(bucket, count)| (middle(bucket), count)))
+        SparseHistogram::of(buckets.map(|(bucket, count)| (middle(bucket), count)))
     }
 }
 
@@ -230,8 +230,8 @@ pub(crate) fn are_fine(requests: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_model::histogram::Histogram;
     use prony_model::list::Order;
-    use prony_model::measurement::empty_histogram;
 
     fn list(requests: usize) -> TargetList {
         let text: String = (0..requests).map(|i| format!("http://h/{i}\n")).collect();
@@ -246,14 +246,14 @@ mod tests {
     #[test]
     fn few_requests_are_as_fine_as_the_whole() {
         let mut by_request = ByRequest::new(2);
-        let mut whole = empty_histogram();
-        for (request, value) in [(0, 1), (1, 999), (0, 2_345_678), (1, HISTOGRAM_HIGH_NS), (1, 2_345_679)] {
+        let mut whole = Histogram::default();
+        for (request, value) in [(0, 1), (1, 999), (0, 2_345_678), (1, HIGH_NS), (1, 2_345_679)] {
             by_request.ended(1_000 + value, &times(request, 200), None);
-            whole.record(value).unwrap();
+            whole.record(value);
         }
-        let mut sum = empty_histogram();
+        let mut sum = Histogram::default();
         let figures = by_request.figures(&list(2));
-        figures.iter().for_each(|row| row.service.completed.add_to(&mut sum));
+        figures.iter().for_each(|row| sum.add_sparse(&row.service.completed));
         assert_eq!(sum, whole);
         assert_eq!((figures[0].completed, figures[1].completed), (2, 3));
         assert_eq!(figures[0].request, "GET /0");
@@ -266,7 +266,7 @@ mod tests {
         for value in values {
             by_request.ended(1_000 + value, &times(7, 200), None);
             let row = &by_request.figures(&list(FINE_MAX + 1))[7];
-            let highest = row.service.completed.to_histogram().max();
+            let highest = row.service.completed.max();
             assert!(highest.abs_diff(value) as f64 <= 0.009 * value as f64, "{value}: {highest}");
         }
     }
@@ -291,8 +291,8 @@ mod tests {
         assert_eq!((others.failed, others.waiting, others.read_bytes), (500, 1_500, 5_000));
         assert_eq!(others.status, BTreeMap::from([(200, 500), (503, 500)]));
         assert_eq!(others.errors, BTreeMap::from([(ErrorKind::UnexpectedStatus, 500)]));
-        assert_eq!(others.response.waiting.to_histogram().len(), 1_500);
-        assert_eq!(others.service.waiting.to_histogram().len(), 500);
+        assert_eq!(others.response.waiting.len(), 1_500);
+        assert_eq!(others.service.waiting.len(), 500);
         let sum = |of: fn(&RequestFigures) -> u64| figures.iter().map(of).sum::<u64>();
         assert_eq!((sum(|f| f.run_sent), sum(|f| f.completed), sum(|f| f.lines)), (1_500, 1_500, 1_500));
     }

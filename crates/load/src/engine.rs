@@ -27,7 +27,8 @@ use crate::sys;
 use crate::tls;
 use crate::turns::Turns;
 use crate::worker::{Preconnected, Shared, Source, Worker};
-use prony_model::measurement::{Durations, Measurement};
+use prony_model::histogram::Histogram;
+use prony_model::measurement::Measurement;
 use prony_model::plan::{Arrivals, Plan};
 
 /// How often the observer is called.
@@ -50,7 +51,7 @@ type Go = Option<(u64, Edges)>;
 struct Hand {
     thread: JoinHandle<()>,
     go: Sender<Go>,
-    empty: Sender<Durations>,
+    empty: Sender<Histogram>,
     gauge: Arc<Gauge>,
 }
 

@@ -5,13 +5,11 @@ use std::time::SystemTime;
 
 use crate::books::ClosedBooks;
 use crate::by_request::ByRequest;
-use crate::parts::{add, empty_censored};
 use crate::series::Series;
 use prony_model::measurement::Sample;
 use prony_model::measurement::Waits;
 use prony_model::measurement::{
-    Bin, ClientCost, ErrorKind, ErrorTally, Latency, Measurement, ReceiveClock, RequestCounts, RunTotal,
-    empty_histogram,
+    Bin, Bins, ClientCost, ErrorKind, ErrorTally, Latency, Measurement, ReceiveClock, RequestCounts, RunTotal,
 };
 use prony_model::plan::Plan;
 
@@ -62,9 +60,9 @@ pub(crate) fn measurement(parts: Parts<'_>) -> Measurement {
         read_bytes: 0,
         status: BTreeMap::new(),
         errors: BTreeMap::new(),
-        latency: empty_latency(),
+        latency: Latency::default(),
         series: parts.series.finish(window_end_ns.saturating_sub(window_start_ns)),
-        bins: Vec::new(),
+        bins: Bins::default(),
         client: ClientCost {
             cpu_ns: 0,
             process_cpu_ns: parts.process_cpu_ns,
@@ -95,6 +93,7 @@ pub(crate) fn measurement(parts: Parts<'_>) -> Measurement {
         }
         add_books(&mut merged, books);
     }
+    merged.bins = Bins::of(merged.bins.each);
     if let (Some(by_request), Some(list)) = (by_request, &parts.plan.list) {
         merged.by_request = by_request.figures(list);
     }
@@ -116,11 +115,12 @@ fn add_books(to: &mut Measurement, books: ClosedBooks) {
     for (kind, tally) in books.errors {
         add_errors(&mut to.errors, kind, tally);
     }
-    add_latency(&mut to.latency, &books.latency);
-    if to.bins.len() < books.bins.len() {
-        to.bins.resize(books.bins.len(), Bin::default());
+    to.latency.add(&books.latency);
+    let bins = &mut to.bins.each;
+    if bins.len() < books.bins.len() {
+        bins.resize(books.bins.len(), Bin::default());
     }
-    for (sum, bin) in to.bins.iter_mut().zip(&books.bins) {
+    for (sum, bin) in bins.iter_mut().zip(&books.bins) {
         sum.add(bin);
     }
     to.client.cpu_ns += books.cpu_ns;
@@ -160,33 +160,4 @@ fn add_errors(to: &mut BTreeMap<ErrorKind, ErrorTally>, kind: ErrorKind, tally: 
         sum.first = tally.first;
     }
     sum.count += tally.count;
-}
-
-fn empty_latency() -> Latency {
-    Latency {
-        response: empty_censored(),
-        service: empty_censored(),
-        first_byte: empty_histogram(),
-        first_bytes_upper: 0,
-        connect_wait: empty_histogram(),
-        send_lag: empty_histogram(),
-        connection_wait: empty_histogram(),
-        lateness: empty_histogram(),
-        client_delay: empty_histogram(),
-    }
-}
-
-fn add_latency(to: &mut Latency, from: &Latency) {
-    for (to, from) in [(&mut to.response, &from.response), (&mut to.service, &from.service)] {
-        add(&mut to.completed, &from.completed);
-        add(&mut to.failed, &from.failed);
-        add(&mut to.waiting, &from.waiting);
-    }
-    add(&mut to.first_byte, &from.first_byte);
-    to.first_bytes_upper += from.first_bytes_upper;
-    add(&mut to.connect_wait, &from.connect_wait);
-    add(&mut to.send_lag, &from.send_lag);
-    add(&mut to.connection_wait, &from.connection_wait);
-    add(&mut to.lateness, &from.lateness);
-    add(&mut to.client_delay, &from.client_delay);
 }

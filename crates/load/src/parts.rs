@@ -3,7 +3,8 @@
 //! For each completed request `response = send_lag + connect_wait + service`,
 //! exactly, because all are differences of the same four instants.
 
-use prony_model::measurement::{Censored, Durations, Latency, empty_histogram};
+use prony_model::histogram::Histogram;
+use prony_model::measurement::{Censored, Latency, Parts};
 
 /// The instants of one request.
 #[derive(Debug, Clone, Copy, Default)]
@@ -30,36 +31,36 @@ pub(crate) struct Times {
 }
 
 /// The histograms of all parts.
-pub(crate) struct Parts {
+pub(crate) struct LatencyRecorder {
     /// Requests whose whole time was their service time, with an answer that
     /// came in one piece: one entry here stands for one in each histogram, and
     /// in a closed loop nearly all are such.
-    plain: Durations,
-    response: Censored,
-    service: Censored,
-    first_byte: Durations,
+    plain: Histogram,
+    response: DenseCensored,
+    service: DenseCensored,
+    first_byte: Histogram,
     connect_wait: MostlyZero,
     send_lag: MostlyZero,
     connection_wait: MostlyZero,
     lateness: MostlyZero,
     /// Left empty with the user clock.
-    client_delay: Durations,
+    client_delay: Histogram,
     kernel_clock: bool,
     first_bytes_upper: u64,
 }
 
-impl Parts {
-    pub(crate) fn new(kernel_clock: bool) -> Parts {
-        Parts {
-            plain: empty_histogram(),
-            response: empty_censored(),
-            service: empty_censored(),
-            first_byte: empty_histogram(),
+impl LatencyRecorder {
+    pub(crate) fn new(kernel_clock: bool) -> LatencyRecorder {
+        LatencyRecorder {
+            plain: Histogram::default(),
+            response: DenseCensored::default(),
+            service: DenseCensored::default(),
+            first_byte: Histogram::default(),
             connect_wait: MostlyZero::new(),
             send_lag: MostlyZero::new(),
             connection_wait: MostlyZero::new(),
             lateness: MostlyZero::new(),
-            client_delay: empty_histogram(),
+            client_delay: Histogram::default(),
             kernel_clock,
             first_bytes_upper: 0,
         }
@@ -68,17 +69,17 @@ impl Parts {
     /// A request was answered rightly, and its last byte read at `read_ns`.
     pub(crate) fn completed(&mut self, read_ns: u64, times: &Times) {
         if self.kernel_clock {
-            self.client_delay.saturating_record(read_ns - times.last_byte_ns);
+            self.client_delay.record(read_ns - times.last_byte_ns);
         }
         self.first_bytes_upper += u64::from(!times.head_alone);
         let response = times.last_byte_ns - times.intended_ns;
         if times.sent_ns == times.intended_ns && times.first_byte_ns == times.last_byte_ns {
-            self.plain.saturating_record(response);
+            self.plain.record(response);
             return;
         }
-        self.response.completed.saturating_record(response);
-        self.service.completed.saturating_record(times.last_byte_ns - times.sent_ns);
-        self.first_byte.saturating_record(times.first_byte_ns - times.sent_ns);
+        self.response.completed.record(response);
+        self.service.completed.record(times.last_byte_ns - times.sent_ns);
+        self.first_byte.record(times.first_byte_ns - times.sent_ns);
         let send_lag = times.asked_ns - times.intended_ns;
         self.send_lag.record(send_lag);
         self.connect_wait.record(times.sent_ns - times.asked_ns);
@@ -88,91 +89,85 @@ impl Parts {
 
     /// A request failed at `now`.
     pub(crate) fn failed(&mut self, now_ns: u64, times: &Times) {
-        self.response.failed.saturating_record(now_ns - times.intended_ns);
+        self.response.failed.record(now_ns - times.intended_ns);
         if times.sent_ns > 0 {
-            self.service.failed.saturating_record(now_ns - times.sent_ns);
+            self.service.failed.record(now_ns - times.sent_ns);
         }
     }
 
     /// A request was unresolved when the window closed.
     pub(crate) fn waiting(&mut self, end_ns: u64, times: &Times) {
-        self.response.waiting.saturating_record(end_ns - times.intended_ns);
+        self.response.waiting.record(end_ns - times.intended_ns);
         if times.sent_ns > 0 {
-            self.service.waiting.saturating_record(end_ns - times.sent_ns);
+            self.service.waiting.record(end_ns - times.sent_ns);
         }
     }
 
     /// So many requests had waited so long for a connection when the window closed.
     pub(crate) fn never_sent(&mut self, wait_ns: u64, count: u64) {
-        record_n(&mut self.response.waiting, wait_ns, count);
+        self.response.waiting.record_n(wait_ns, count);
     }
 
-    /// The window's histograms, the plain requests entered where they belong.
-    pub(crate) fn into_latency(mut self) -> Latency {
-        let plain = &self.plain;
-        for histogram in [&mut self.response.completed, &mut self.service.completed, &mut self.first_byte] {
-            add(histogram, plain);
-        }
-        let with_plain = |mut mostly_zero: MostlyZero| {
-            mostly_zero.zeros += plain.len();
-            mostly_zero.into_histogram()
-        };
+    /// The window's histograms, in the form to be kept.
+    pub(crate) fn into_latency(self) -> Latency {
         Latency {
-            connect_wait: with_plain(self.connect_wait),
-            send_lag: with_plain(self.send_lag),
-            connection_wait: with_plain(self.connection_wait),
-            lateness: with_plain(self.lateness),
-            response: self.response,
-            service: self.service,
-            first_byte: self.first_byte,
+            plain: self.plain.to_sparse(),
+            rest: Parts {
+                response: self.response.to_sparse(),
+                service: self.service.to_sparse(),
+                first_byte: self.first_byte.to_sparse(),
+                connect_wait: self.connect_wait.into_histogram().to_sparse(),
+                send_lag: self.send_lag.into_histogram().to_sparse(),
+                connection_wait: self.connection_wait.into_histogram().to_sparse(),
+                lateness: self.lateness.into_histogram().to_sparse(),
+            },
             first_bytes_upper: self.first_bytes_upper,
-            client_delay: self.client_delay,
+            client_delay: self.client_delay.to_sparse(),
         }
     }
 }
 
-/// No durations of any kind.
-pub(crate) fn empty_censored() -> Censored {
-    Censored { completed: empty_histogram(), failed: empty_histogram(), waiting: empty_histogram() }
+/// [`Censored`], to record in.
+#[derive(Default)]
+struct DenseCensored {
+    completed: Histogram,
+    failed: Histogram,
+    waiting: Histogram,
+}
+
+impl DenseCensored {
+    fn to_sparse(&self) -> Censored {
+        Censored {
+            completed: self.completed.to_sparse(),
+            failed: self.failed.to_sparse(),
+            waiting: self.waiting.to_sparse(),
+        }
+    }
 }
 
 /// Durations that are mostly zero: the zeros are only counted.
 struct MostlyZero {
     zeros: u64,
-    rest: Durations,
+    rest: Histogram,
 }
 
 impl MostlyZero {
     fn new() -> MostlyZero {
-        MostlyZero { zeros: 0, rest: empty_histogram() }
+        MostlyZero { zeros: 0, rest: Histogram::default() }
     }
 
     fn record(&mut self, value_ns: u64) {
         if value_ns == 0 {
             self.zeros += 1;
         } else {
-            self.rest.saturating_record(value_ns);
+            self.rest.record(value_ns);
         }
     }
 
-    fn into_histogram(mut self) -> Durations {
-        record_n(&mut self.rest, 0, self.zeros);
+    fn into_histogram(mut self) -> Histogram {
+        self.rest.record_n(0, self.zeros);
         self.rest
     }
-}
-
-/// Enters `count` times the same value; values beyond an hour count as an hour.
-fn record_n(histogram: &mut Durations, value_ns: u64, count: u64) {
-    if count > 0 {
-        histogram.saturating_record_n(value_ns, count);
-    }
-}
-
-/// Adds one histogram to another of the same bounds.
-pub(crate) fn add(to: &mut Durations, from: &Durations) {
-    // All histograms have the same bounds, which is the one thing that could make it fail;
-    // a sample lost here would show as a broken identity.
-    let _ = to.add(from);
 }
 
 #[cfg(test)]
@@ -181,7 +176,7 @@ mod tests {
 
     #[test]
     fn the_parts_of_each_request_add_up_to_its_response() {
-        let mut parts = Parts::new(true);
+        let mut parts = LatencyRecorder::new(true);
         let plain = Times {
             intended_ns: 100,
             asked_ns: 100,
@@ -205,7 +200,8 @@ mod tests {
         parts.failed(900, &Times { sent_ns: 0, ..late });
         parts.waiting(1000, &late);
         parts.never_sent(50, 3);
-        let l = parts.into_latency();
+        let latency = parts.into_latency();
+        let l = latency.parts();
         let all = [&l.response.completed, &l.service.completed, &l.first_byte, &l.connect_wait, &l.send_lag];
         assert!(all.iter().all(|h| h.len() == 2));
         assert_eq!(
@@ -213,9 +209,12 @@ mod tests {
             (390, 380, 320)
         );
         assert_eq!((l.send_lag.max(), l.connect_wait.max(), l.first_byte.min()), (40, 30, 130));
-        assert_eq!((l.client_delay.len(), l.client_delay.max(), l.client_delay.min()), (2, 20, 10));
+        assert_eq!(
+            (latency.client_delay.len(), latency.client_delay.max(), latency.client_delay.min()),
+            (2, 20, 10)
+        );
         assert_eq!((l.connection_wait.max(), l.lateness.max(), l.lateness.min()), (15, 25, 0));
-        assert_eq!(l.first_bytes_upper, 1);
+        assert_eq!((latency.first_bytes_upper, latency.plain.len()), (1, 1));
         assert_eq!((l.response.failed.len(), l.service.failed.len()), (1, 0));
         assert_eq!(
             (l.response.waiting.len(), l.service.waiting.len(), l.response.waiting.max()),

@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 use crate::books::{Lags, SecondPart};
 use crate::control::LastSecond;
 use crate::so_far::SoFar;
-use prony_model::measurement::{Durations, Second, empty_histogram};
-use prony_model::sparse::{SparseDurations, filled, merged, pack, unpack};
+use prony_model::histogram::{Histogram, SparseHistogram, merged, pack, unpack};
+use prony_model::measurement::Second;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -48,9 +48,9 @@ pub(crate) struct Series {
     /// The newest seconds by themselves, for who watches.
     recent: VecDeque<Recent>,
     /// One of these, unpacked.
-    unpacked: Durations,
+    unpacked: Histogram,
     /// All of the window so far, for who watches.
-    so_far: Durations,
+    so_far: Histogram,
     failed_so_far: u64,
 }
 
@@ -63,7 +63,7 @@ struct Recent {
     completed: u64,
     failed: u64,
     connections: u64,
-    response: SparseDurations,
+    response: SparseHistogram,
     lags: Lags,
 }
 
@@ -99,17 +99,16 @@ impl Series {
             packed: Vec::with_capacity(limits.bytes),
             scratch: Vec::new(),
             recent: VecDeque::with_capacity(RECENT_MAX),
-            unpacked: empty_histogram(),
-            so_far: empty_histogram(),
+            unpacked: Histogram::default(),
+            so_far: Histogram::default(),
             failed_so_far: 0,
         }
     }
 
     /// Adds one worker's part; `give_back` takes its histogram, emptied.
-    pub(crate) fn add(&mut self, part: SecondPart, give_back: impl FnOnce(usize, Durations)) {
+    pub(crate) fn add(&mut self, part: SecondPart, give_back: impl FnOnce(usize, Histogram)) {
         self.add_recent(&part);
-        // All histograms have the same bounds, which is the one thing that could make it fail.
-        let _ = self.so_far.add(&part.response);
+        self.so_far.add(&part.response);
         self.failed_so_far += part.failed;
         let at = loop {
             let at = usize::try_from(part.index / self.seconds_each).unwrap_or(usize::MAX);
@@ -122,7 +121,7 @@ impl Series {
             }
             let (begins, ends) = self.range(at);
             self.scratch.clear();
-            pack(merged(unpack(&self.packed[begins..ends]), filled(&part.response)), &mut self.scratch);
+            pack(merged(unpack(&self.packed[begins..ends]), part.response.buckets()), &mut self.scratch);
             let bytes = self.packed.len() - (ends - begins) + self.scratch.len();
             if bytes <= self.limits.bytes || self.entries.len() == 1 {
                 self.packed.splice(begins..ends, self.scratch.iter().copied());
@@ -145,7 +144,7 @@ impl Series {
             entry.connections += part.connections;
         }
         let mut emptied = part.response;
-        emptied.reset();
+        emptied.clear();
         give_back(part.worker, emptied);
     }
 
@@ -161,7 +160,7 @@ impl Series {
                 completed: 0,
                 failed: 0,
                 connections: 0,
-                response: forgotten.map_or_else(SparseDurations::default, |second| second.response.emptied()),
+                response: forgotten.map_or_else(SparseHistogram::default, |second| second.response.emptied()),
                 lags: Lags::default(),
             });
         }
@@ -189,8 +188,8 @@ impl Series {
             return known;
         }
         let response = &mut self.unpacked;
-        response.reset();
-        second.response.add_to(response);
+        response.clear();
+        response.add_sparse(&second.response);
         let given = |least: u64, value: u64| (response.len() >= least).then_some(value);
         Some(LastSecond {
             at_ns,
@@ -263,7 +262,7 @@ impl Series {
                 completed: entry.completed,
                 failed: entry.failed,
                 connections: entry.connections,
-                response: SparseDurations::from_packed(&self.packed[begins..ends]),
+                response: SparseHistogram::from_packed(&self.packed[begins..ends]),
             }
         };
         self.entries.iter().enumerate().map(second).collect()
@@ -277,8 +276,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn part(worker: usize, index: u64, values: &[u64]) -> SecondPart {
-        let mut response = empty_histogram();
-        values.iter().for_each(|value| response.record(*value).unwrap());
+        let mut response = Histogram::default();
+        values.iter().for_each(|value| response.record(*value));
         let (completed, connections) = (values.len() as u64, 10 + index * 3 + worker as u64);
         let mut lags = Lags::default();
         values.iter().for_each(|_| lags.add(index + 30, 20));
@@ -324,16 +323,16 @@ mod tests {
             prop_assert_eq!(kept.iter().map(|s| s.length_ns).sum::<u64>(), window_ns);
             for (i, entry) in (0u64..).zip(&kept) {
                 let within = i * each..((i + 1) * each).min(seconds);
-                let mut all = empty_histogram();
+                let mut all = Histogram::default();
                 for index in within.clone() {
-                    values[index as usize].iter().for_each(|v| all.record_n(*v, workers as u64).unwrap());
+                    values[index as usize].iter().for_each(|v| all.record_n(*v, workers as u64));
                 }
                 prop_assert_eq!(entry.at_ns, i * each * SECOND_NS);
                 prop_assert_eq!(entry.completed, all.len());
                 prop_assert_eq!(entry.failed, within.clone().map(|s| s % 3 * workers as u64).sum::<u64>());
                 let last = within.end - 1;
                 prop_assert_eq!(entry.connections, (0..workers as u64).map(|w| 10 + last * 3 + w).sum::<u64>());
-                prop_assert_eq!(entry.response.to_histogram(), all);
+                prop_assert_eq!(&entry.response, &all.to_sparse());
             }
         }
     }

@@ -2,8 +2,7 @@
 //! distribution's shape, small enough to be copied ten times a second. The
 //! record has the whole histogram.
 
-use prony_model::measurement::Durations;
-use prony_model::sparse::{numbered_bucket, value_of_numbered};
+use prony_model::histogram::{Histogram, highest_ns, numbered_bucket, value_of_numbered};
 
 /// Each power of two has 2^4 buckets, so that a bucket is 3 to 6 % wide.
 const BITS: u32 = 4;
@@ -63,17 +62,17 @@ impl Default for Shape {
 
 impl Shape {
     /// The shape of a histogram.
-    pub fn of(histogram: &Durations) -> Shape {
+    pub fn of(histogram: &Histogram) -> Shape {
         let mut shape = Shape::default();
-        for v in histogram.iter_recorded() {
-            let bucket = numbered_bucket(v.value_iterated_to(), BITS).saturating_sub(FIRST);
+        for (fine, count) in histogram.buckets() {
+            let bucket = numbered_bucket(highest_ns(fine), BITS).saturating_sub(FIRST);
             let bucket = usize::try_from(bucket).unwrap_or(SHAPE_BUCKETS).min(SHAPE_BUCKETS - 1);
-            shape.counts[bucket] += v.count_at_value();
+            shape.counts[bucket] += count;
         }
         shape
     }
 
-    /// Durations in buckets that begin at or after this one, in nanoseconds.
+    /// Histogram in buckets that begin at or after this one, in nanoseconds.
     pub fn beyond(&self, ns: u64) -> u64 {
         let bucket = (0..SHAPE_BUCKETS).find(|bucket| Shape::begins_ns(*bucket) >= ns);
         bucket.map_or(0, |bucket| self.counts[bucket..].iter().sum())
@@ -87,7 +86,7 @@ impl Shape {
 
 impl SoFar {
     /// Of what was completed and how many failed.
-    pub fn of(completed: &Durations, failed: u64) -> SoFar {
+    pub fn of(completed: &Histogram, failed: u64) -> SoFar {
         let total = completed.len() + failed;
         let quantile = |of_thousand: u64| {
             // The nearest rank, in integers.
@@ -117,12 +116,11 @@ impl SoFar {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_model::measurement::empty_histogram;
 
     /// 1 to 10,000 µs, once each.
-    fn ten_thousand() -> Durations {
-        let mut histogram = empty_histogram();
-        (1..=10_000).for_each(|us| histogram.record(us * 1_000).unwrap());
+    fn ten_thousand() -> Histogram {
+        let mut histogram = Histogram::default();
+        (1..=10_000).for_each(|us| histogram.record(us * 1_000));
         histogram
     }
 
@@ -136,7 +134,7 @@ mod tests {
         assert!(near(so_far.p50, 5_000) && near(so_far.p90, 9_000) && near(so_far.p99, 9_900), "{so_far:?}");
         // Ten lie beyond the last.
         assert_eq!((so_far.p999, so_far.completed), (Quantile::TooFew, 10_000));
-        assert_eq!(SoFar::of(&empty_histogram(), 0), SoFar::default());
+        assert_eq!(SoFar::of(&Histogram::default(), 0), SoFar::default());
     }
 
     #[test]
@@ -158,9 +156,9 @@ mod tests {
             assert!((0.03..=0.0626).contains(&width), "{bucket}: {width}");
         }
         assert_eq!(Shape::begins_ns(0), 1_024);
-        let mut histogram = empty_histogram();
+        let mut histogram = Histogram::default();
         for value in [1, 500, 1_030, 6_980_000, 70_000_000_000, 3_000_000_000_000] {
-            histogram.record(value).unwrap();
+            histogram.record(value);
         }
         let shape = Shape::of(&histogram);
         assert_eq!((shape.counts[0], shape.counts[SHAPE_BUCKETS - 1]), (3, 2));

@@ -6,8 +6,9 @@ use std::path::Path;
 
 use crate::Tool;
 use crate::capacity::{CapacityReport, SCHEMA};
+use crate::observed::Observed;
 use crate::one_by_one::OneByOne;
-use crate::run_log::{Header, NamedPlan, PlannedTrial, RunLog, TrialResult};
+use crate::run_log::{Header, NamedPlan, PlannedTrial, RawResult, RunLog, TrialResult};
 use crate::trial::TargetRecord;
 
 /// A file that is longer is no search: a confirmation of a minute takes about 1 MB.
@@ -56,18 +57,19 @@ impl CapacityReport {
 
     /// It as a trial of that number; the confirmation is what was measured.
     pub fn result(&self, candidate: &str, index: u32) -> TrialResult {
+        let RawResult { planned, failure, capacity, .. } = self.raw(candidate, index, None);
+        TrialResult { planned, trial: self.confirmation.clone(), server: None, failure, capacity }
+    }
+
+    /// The same as a run log keeps it, with what was observed of the confirmation.
+    pub fn raw(&self, candidate: &str, index: u32, observed: Option<Observed>) -> RawResult {
         let failure = match (&self.found.void, &self.found.capacity_per_s) {
             (Some(why), _) => Some(format!("its capacity was not found: {why}")),
             (None, None) => Some(format!("no rate that was tried is sustained ({})", self.found.slo)),
             (None, Some(_)) => None,
         };
-        TrialResult {
-            planned: PlannedTrial::one_by_one(index, candidate, &self.plan_name()),
-            trial: self.confirmation.clone(),
-            server: None,
-            failure,
-            capacity: Some(self.found.clone()),
-        }
+        let planned = PlannedTrial::one_by_one(index, candidate, &self.plan_name());
+        RawResult { planned, observed, failure, capacity: Some(self.found.clone()) }
     }
 
     fn plan_name(&self) -> String {

@@ -3,34 +3,27 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::time::SystemTime;
 
-use hdrhistogram::Histogram;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-pub use crate::sparse::SparseDurations;
+use crate::histogram::SparseHistogram;
 
-/// Histograms reach from 1 ns to one hour, at three significant digits: 0.1 %.
-pub const HISTOGRAM_HIGH_NS: u64 = 3_600_000_000_000;
-/// Significant decimal digits of every histogram.
-pub const HISTOGRAM_DIGITS: u8 = 3;
-/// The width of a [`Bin`].
-pub const BIN_NS: u64 = 100_000_000;
+mod bins;
+mod check;
+mod latency;
 
-/// A histogram of durations in nanoseconds.
-pub type Durations = Histogram<u64>;
-
-/// An empty histogram over the range of all of Prony's.
-pub fn empty_histogram() -> Durations {
-    // The bounds are constants that the constructor accepts; a failure would be a fault of this line.
-    #[expect(clippy::unwrap_used, reason = "constant arguments, covered by a test")]
-    Histogram::new_with_bounds(1, HISTOGRAM_HIGH_NS, HISTOGRAM_DIGITS).unwrap()
-}
+pub use bins::{BIN_NS, BINS_MAX, Bin, Bins};
+pub use latency::{Censored, Latency, Parts};
 
 /// The result of one load.
-#[derive(Debug, Clone)]
+///
+/// The single requests of an export ([`Measurement::samples`]) are not in a run log.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// The wall clock when the first request could be sent.
-    pub started_at: SystemTime,
+    /// The wall clock when the first request could be sent; in a run log in nanoseconds since 1970.
+    #[serde(with = "since_epoch")]
+    pub started_at: std::time::SystemTime,
     /// The address that was connected to.
     pub address: String,
     /// CLOCK_MONOTONIC at the first instant of the schedule.
@@ -53,14 +46,16 @@ pub struct Measurement {
     /// Answers in the window by status, right ones and wrong ones.
     pub status: BTreeMap<u16, u64>,
     /// Failed requests of the window by kind.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub errors: BTreeMap<ErrorKind, ErrorTally>,
     /// The window's durations.
     pub latency: Latency,
     /// The window's parts, in order: a second each, or in a long window a power of two of
     /// seconds, all of them alike but the last, which may be shorter.
     pub series: Vec<Second>,
-    /// One entry per 100 ms of the window, for steadiness and growth.
-    pub bins: Vec<Bin>,
+    /// Of the window's parts of [`BIN_NS`], for intervals, steadiness and growth; in a long window of a power of two of
+    /// those, so that there are at most [`BINS_MAX`].
+    pub bins: Bins,
     /// By whose clock the arrival of answers is stamped.
     pub clock: ReceiveClock,
     /// What the client itself cost.
@@ -68,24 +63,30 @@ pub struct Measurement {
     /// Each worker's own books, from which the identities are asserted.
     pub workers: Vec<WorkerAudit>,
     /// Identities that did not hold, as sentences; empty in any sound run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub broken_identities: Vec<String>,
     /// The window's first single requests by their end, as many as [`Plan::samples_max`](crate::Plan::samples_max) asks for.
+    #[serde(skip)]
     pub samples: Vec<Sample>,
     /// Requests completed or failed in the window beyond those, if any were asked for.
+    #[serde(skip)]
     pub samples_dropped: u64,
     /// The length of one request as it is written, its head included; 0 with a list.
     pub request_bytes: u64,
     /// What TLS was agreed on; `None` where it is not spoken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsUse>,
     /// The figures of each request of the plan's list, in its order; empty without one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_request: Vec<RequestFigures>,
     /// Name and length of each request of the list, where single requests were kept.
+    #[serde(skip)]
     pub listed: Vec<(String, u64)>,
 }
 
 /// Requests of the window by fate:
 /// `carried_in + scheduled = completed + failed + in_flight + never_sent`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct RequestCounts {
     /// Due before the window and unresolved when it opened.
     pub carried_in: u64,
@@ -104,7 +105,7 @@ pub struct RequestCounts {
 }
 
 /// Counts over the whole run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct RunTotal {
     /// Requests written.
     pub sent: u64,
@@ -114,33 +115,9 @@ pub struct RunTotal {
     pub connections: u64,
 }
 
-/// The parts of a request's time. For each completed request
-/// `response = send_lag + connect_wait + service`, exactly.
-#[derive(Debug, Clone)]
-pub struct Latency {
-    /// Intended instant to last byte.
-    pub response: Censored,
-    /// Sent to last byte.
-    pub service: Censored,
-    /// Sent to first byte.
-    pub first_byte: Durations,
-    /// Of these, first bytes that were read together with more than their head, and so have
-    /// the stamp of something later.
-    pub first_bytes_upper: u64,
-    /// Connect (and TLS) that the request had to wait for, else 0.
-    pub connect_wait: Durations,
-    /// Intended instant to the moment a connection was asked for or the request sent.
-    pub send_lag: Durations,
-    /// The part of the send lag during which no connection was free.
-    pub connection_wait: Durations,
-    /// The rest of the send lag: the client's own lateness.
-    pub lateness: Durations,
-    /// Last byte in the kernel to its reading by Prony; empty where [`Measurement::clock`] is the user's.
-    pub client_delay: Durations,
-}
-
 /// By whose clock the arrival of answers is stamped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ReceiveClock {
     /// The kernel's receive stamps (SO_TIMESTAMPING, software). A stamp that
     /// is missing or not plausible is replaced by the user clock, and counted.
@@ -149,19 +126,8 @@ pub enum ReceiveClock {
     User,
 }
 
-/// Durations of which some are only known to be "at least this long".
-#[derive(Debug, Clone)]
-pub struct Censored {
-    /// Completed requests.
-    pub completed: Durations,
-    /// Requests that failed: how long they had taken when they did.
-    pub failed: Durations,
-    /// Requests unresolved when the window closed: their wait so far.
-    pub waiting: Durations,
-}
-
 /// A part of the window: a second, or in a long one several.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Second {
     /// From the window's start to this entry's start.
     pub at_ns: u64,
@@ -174,38 +140,11 @@ pub struct Second {
     /// Connections open at its end.
     pub connections: u64,
     /// Response times of the requests completed in it.
-    pub response: SparseDurations,
-}
-
-/// A tenth of a second of the window, summed over workers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Bin {
-    /// Requests completed in it.
-    pub completed: u64,
-    /// Their response times, summed.
-    pub response_sum_ns: u64,
-    /// Requests failed in it.
-    pub failed: u64,
-    /// Requests that were given a connection in it.
-    pub dispatched: u64,
-    /// Their waits for a free connection, summed.
-    pub connection_wait_sum_ns: u64,
-}
-
-impl Bin {
-    /// Takes in another's: of another worker, or of the time after it.
-    pub fn add(&mut self, other: &Bin) {
-        self.completed += other.completed;
-        self.response_sum_ns = self.response_sum_ns.saturating_add(other.response_sum_ns);
-        self.failed += other.failed;
-        self.dispatched += other.dispatched;
-        self.connection_wait_sum_ns =
-            self.connection_wait_sum_ns.saturating_add(other.connection_wait_sum_ns);
-    }
+    pub response: SparseHistogram,
 }
 
 /// What the client itself cost, over the window.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientCost {
     /// CPU time of the worker threads.
     pub cpu_ns: u64,
@@ -223,7 +162,7 @@ pub struct ClientCost {
 }
 
 /// One worker's books.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerAudit {
     /// Time outside `epoll_wait` within the window.
     pub busy_ns: u64,
@@ -244,7 +183,7 @@ pub struct WorkerAudit {
 }
 
 /// What TLS was agreed on over the whole run, the connects before the clock included.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TlsUse {
     /// In the first handshake that succeeded; `None` where none did.
     pub agreed: Option<TlsAgreed>,
@@ -255,7 +194,7 @@ pub struct TlsUse {
 }
 
 /// What one handshake agreed on.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TlsAgreed {
     /// `TLSv1.2` or `TLSv1.3`.
     pub version: String,
@@ -268,7 +207,8 @@ pub struct TlsAgreed {
 }
 
 /// Why a request failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
     /// Nobody listens at the address.
     ConnectRefused,
@@ -346,7 +286,7 @@ impl fmt::Display for ErrorKind {
 }
 
 /// How often a kind of failure happened, and what the first one said.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorTally {
     /// Requests that failed so.
     pub count: u64,
@@ -392,7 +332,7 @@ impl Sample {
 pub const OTHERS: &str = "other requests";
 
 /// The figures of one request of a list, over all lines that say it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RequestFigures {
     /// `GET /a`, or [`OTHERS`].
     pub request: String,
@@ -413,24 +353,14 @@ pub struct RequestFigures {
     /// Failed requests of the window by kind.
     pub errors: BTreeMap<ErrorKind, u64>,
     /// Intended instant to last byte.
-    pub response: SparseCensored,
+    pub response: Censored,
     /// Sent to last byte.
-    pub service: SparseCensored,
-}
-
-/// [`Censored`](crate::measurement::Censored) durations, in the form that takes little memory.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct SparseCensored {
-    /// Completed requests.
-    pub completed: SparseDurations,
-    /// Requests that failed: how long they had taken when they did.
-    pub failed: SparseDurations,
-    /// Requests unresolved when the window closed: their wait so far.
-    pub waiting: SparseDurations,
+    pub service: Censored,
 }
 
 /// What ends a wait in time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Waits {
     /// `epoll_pwait2`, which takes nanoseconds.
     #[default]
@@ -447,5 +377,21 @@ impl Waits {
             Waits::Pwait2 => "epoll_pwait2",
             Waits::Timerfd => "timerfd",
         }
+    }
+}
+
+/// An instant of the wall clock as nanoseconds since 1970; what is before is 1970.
+mod since_epoch {
+    use std::time::{Duration, SystemTime};
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(at: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
+        let since = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        crate::plan_record::nanoseconds(since).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SystemTime, D::Error> {
+        Ok(SystemTime::UNIX_EPOCH + Duration::from_nanos(u64::deserialize(deserializer)?))
     }
 }

@@ -3,10 +3,11 @@
 use crate::fnv::fnv1a;
 use crate::list::TargetList;
 use crate::plan::{Arrivals, Plan};
-use crate::rate::Stage;
+use crate::rate::{Rate, Stage};
 use crate::tls::ALPN;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// What a secret is replaced by.
 pub const REDACTED: &str = "[redacted]";
@@ -122,6 +123,46 @@ pub struct TlsPlanRecord {
 }
 
 impl PlanRecord {
+    /// Why it cannot be a plan's record, in a sentence.
+    ///
+    /// # Errors
+    /// Where its arrivals are none, or want a rate or stages that it does not have.
+    pub fn check(&self) -> Result<(), String> {
+        let rate = self.rate_per_s.and_then(Rate::per_s);
+        let sound = match self.arrivals.as_str() {
+            "closed" => true,
+            "constant" | "poisson" => rate.is_some(),
+            "stages" => !self.stages.is_empty(),
+            _ => false,
+        };
+        let why =
+            || format!("its plan's arrivals, {:?}, are none of Prony's or lack their rate", self.arrivals);
+        if sound { Ok(()) } else { Err(why()) }
+    }
+
+    /// Its arrivals; of a record that [`PlanRecord::check`] refuses, closed.
+    pub fn arrivals(&self) -> Arrivals {
+        let rate = self.rate_per_s.and_then(Rate::per_s);
+        let stages = |to: fn(&StageRecord) -> Option<u64>| -> Option<Vec<Stage>> {
+            let stage =
+                |s: &StageRecord| Some(Stage { duration: Duration::from_nanos(s.duration_ns), to: to(s)? });
+            self.stages.iter().map(stage).collect()
+        };
+        match (self.arrivals.as_str(), rate) {
+            ("constant", Some(rate)) => Arrivals::Constant(rate),
+            ("poisson", Some(rate)) => Arrivals::Poisson(rate),
+            ("stages", _) => {
+                let connections = stages(|s| s.to_connections);
+                let rates = || stages(|s| s.to_rate_per_s.map(micro_per_s));
+                connections.map_or_else(
+                    || Arrivals::RateStages(rates().unwrap_or_default()),
+                    Arrivals::ConnectionStages,
+                )
+            }
+            _ => Arrivals::Closed,
+        }
+    }
+
     /// The stored form of a plan. Headers named in `redact` (any case), and
     /// those that carry credentials by custom, lose their values.
     pub fn of(plan: &Plan, redact: &[String]) -> PlanRecord {
@@ -134,7 +175,7 @@ impl PlanRecord {
             connections: plan.connections,
             threads: plan.threads,
             arrivals: plan.arrivals.name().to_owned(),
-            rate_per_s: plan.arrivals.rate().map(crate::rate::Rate::as_per_s),
+            rate_per_s: plan.arrivals.rate().map(Rate::as_per_s),
             duration_ns: plan.stop.duration.map(nanoseconds),
             requests: plan.stop.requests,
             warmup_ns: nanoseconds(plan.warmup),
@@ -160,6 +201,12 @@ impl PlanRecord {
     }
 }
 
+/// Millionths of requests per second, as stages have them.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a float's cast saturates")]
+fn micro_per_s(per_s: f64) -> u64 {
+    (per_s * 1e6).round() as u64
+}
+
 /// Short, and so that many bodies have the same one: a body may hold a secret, which a longer one would let somebody
 /// confirm who guesses.
 fn fingerprint(bytes: &[u8]) -> String {
@@ -179,7 +226,7 @@ fn stages(arrivals: &Arrivals) -> Vec<StageRecord> {
 }
 
 /// A duration in whole nanoseconds; a day is 8.64e13, so `u64` holds any plan's.
-pub fn nanoseconds(duration: std::time::Duration) -> u64 {
+pub fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 

@@ -1,41 +1,41 @@
 //! A run log: JSON Lines, appended and synced between trials.
 //!
 //! The first line is the header; then trial starts, results and events, in
-//! the order they happened. A last line that was cut off by a crash is normal
+//! the order they happened. Results are raw: what a trial means is judged by who reads
+//! (`prony_analysis::run_log`), so that a later version can judge it again. A last line that was cut off by a crash is normal
 //! and is dropped on reading; a broken line elsewhere is an error.
 
 mod file;
+mod read;
+mod write;
 mod wrong;
 
-use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::file::{alone, end_of_last_whole_line};
-use self::wrong::{check_schema, first_line_is_wrong};
+pub use self::write::RunLogWriter;
 use crate::capacity::CapacityRecord;
 use crate::duet::{DuetPlace, DuetRecord};
 use crate::host::Host;
+use crate::observed::Observed;
 use crate::plan_record::PlanRecord;
-use crate::printable::printable;
 use crate::published::{KneeOf, Published};
 use crate::server::ServerSamples;
 pub use crate::sleep::Sleep;
 use crate::{Tool, Trial};
 
 /// The schema's name; another number is another format.
-pub const SCHEMA: &str = "prony.run/1";
+pub const SCHEMA: &str = "prony.run/2";
 
 /// The longest line that is read: a trial of a day with its histograms takes
 /// under 100 MB.
 const LINE_MAX_BYTES: u64 = 256 << 20;
 
 /// One line of a run log.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[expect(clippy::large_enum_variant, reason = "a few lines a second at most, and most are results")]
 pub enum Line {
@@ -43,11 +43,38 @@ pub enum Line {
     Header(Header),
     /// A trial begins.
     TrialStart(TrialStart),
-    /// A trial ended with a measurement.
-    Result(TrialResult),
+    /// A trial ended.
+    Result(RawResult),
     /// Anything else worth keeping.
     Event(Event),
 }
+
+impl Line {
+    /// A line of a file. Its kind is looked for first, since a tag within the line would make serde hold all of it twice.
+    fn read(text: &[u8]) -> Result<Line, serde_json::Error> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        enum Kind {
+            Header,
+            TrialStart,
+            Result,
+            Event,
+        }
+        #[derive(Deserialize)]
+        struct Tagged {
+            r#type: Kind,
+        }
+        Ok(match serde_json::from_slice::<Tagged>(text)?.r#type {
+            Kind::Header => Line::Header(serde_json::from_slice(text)?),
+            Kind::TrialStart => Line::TrialStart(serde_json::from_slice(text)?),
+            Kind::Result => Line::Result(serde_json::from_slice(text)?),
+            Kind::Event => Line::Event(serde_json::from_slice(text)?),
+        })
+    }
+}
+
+/// Says what a result means in the run log of this header; in a sentence where it cannot be what was observed.
+pub type Judge<'a> = &'a dyn Fn(&Header, RawResult) -> Result<TrialResult, String>;
 
 /// What a run is going to do, and on what.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -225,8 +252,32 @@ pub struct TrialStart {
     pub at: String,
 }
 
-/// A trial ended.
+/// A trial ended: what was observed, not what it means.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RawResult {
+    /// The planned trial.
+    #[serde(flatten)]
+    pub planned: PlannedTrial,
+    /// What was observed; `None` when nothing could be (see `failure`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed: Option<Observed>,
+    /// Why nothing was measured, in a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+    /// What a search for the highest sustainable rate found; `observed` is then its confirmation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<CapacityRecord>,
+}
+
+impl RawResult {
+    /// Of a trial that nothing was measured of, and why, in a sentence.
+    pub fn failed(planned: PlannedTrial, why: String) -> RawResult {
+        RawResult { planned, observed: None, failure: Some(why), capacity: None }
+    }
+}
+
+/// A trial's result as it was judged by who read or made it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TrialResult {
     /// The planned trial.
     #[serde(flatten)]
@@ -236,10 +287,10 @@ pub struct TrialResult {
     /// The server's costs; `None` when it was not the lab's.
     pub server: Option<ServerSamples>,
     /// Why nothing was measured, in a sentence.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
     /// What a search for the highest sustainable rate found; `trial` is then its confirmation.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<CapacityRecord>,
 }
 
@@ -257,7 +308,7 @@ pub struct Event {
     pub found: Option<Found>,
 }
 
-/// A whole run log, read.
+/// A whole run log, read and judged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunLog {
     /// The header.
@@ -301,176 +352,4 @@ pub enum RunLogError {
         /// The reason and what to do.
         why: String,
     },
-}
-
-/// Appends to a run log; each line is on the disk before the call returns.
-#[derive(Debug)]
-pub struct RunLogWriter {
-    file: File,
-    path: PathBuf,
-}
-
-impl RunLogWriter {
-    /// Starts a new run log. An existing file is refused, not overwritten.
-    ///
-    /// # Errors
-    /// When the file exists or cannot be written.
-    pub fn create(path: &Path, header: &Header) -> Result<RunLogWriter, RunLogError> {
-        let io = |source| RunLogError::Io { path: path.to_owned(), source };
-        if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder).map_err(io)?;
-        }
-        let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(|source| {
-            if source.kind() == io::ErrorKind::AlreadyExists {
-                RunLogError::Schema {
-                    path: path.to_owned(),
-                    why: "the file exists already: give -o another name, or go on with a bench by --resume"
-                        .to_owned(),
-                }
-            } else {
-                io(source)
-            }
-        })?;
-        alone(&file, path)?;
-        let mut writer = RunLogWriter { file, path: path.to_owned() };
-        writer.append(&Line::Header(header.clone()))?;
-        Ok(writer)
-    }
-
-    /// Opens an existing run log to go on with it; a last line that was cut
-    /// off is removed first.
-    ///
-    /// # Errors
-    /// When it cannot be opened, read or written.
-    pub fn open(path: &Path) -> Result<RunLogWriter, RunLogError> {
-        let io = |source| RunLogError::Io { path: path.to_owned(), source };
-        let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(io)?;
-        alone(&file, path)?;
-        let whole = end_of_last_whole_line(&mut file).map_err(io)?;
-        file.set_len(whole).map_err(io)?;
-        file.seek(SeekFrom::End(0)).map_err(io)?;
-        Ok(RunLogWriter { file, path: path.to_owned() })
-    }
-
-    /// Writes one line and waits until it is on the disk. When that fails
-    /// half way (no space left), the half line is taken back, so that what
-    /// stood before stays readable.
-    ///
-    /// # Errors
-    /// When the file system refuses, `No space left on device` among others.
-    pub fn append(&mut self, line: &Line) -> Result<(), RunLogError> {
-        let io = |source| RunLogError::Io { path: self.path.clone(), source };
-        let mut text = serde_json::to_string(line)
-            .map_err(|e| RunLogError::Schema { path: self.path.clone(), why: e.to_string() })?;
-        text.push('\n');
-        let before = self.file.stream_position().map_err(io)?;
-        let written = self.file.write_all(text.as_bytes()).and_then(|()| self.file.sync_data());
-        if let Err(source) = written {
-            // Best effort: the reader drops a half line at the end anyway.
-            let _ = self.file.set_len(before).and_then(|()| self.file.seek(SeekFrom::Start(before)));
-            return Err(io(source));
-        }
-        Ok(())
-    }
-
-    /// Where it is written.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-}
-
-impl RunLog {
-    /// Reads a run log.
-    ///
-    /// # Errors
-    /// When it cannot be read, is not a run log, is of another schema, or has
-    /// a broken line before its last.
-    pub fn read(path: &Path) -> Result<RunLog, RunLogError> {
-        let file = File::open(path).map_err(|source| RunLogError::Io { path: path.to_owned(), source })?;
-        RunLog::read_from(BufReader::new(file), path)
-    }
-
-    /// Reads a run log from anything; `path` is what errors call it.
-    ///
-    /// # Errors
-    /// As [`RunLog::read`].
-    pub fn read_from(mut reader: impl BufRead, path: &Path) -> Result<RunLog, RunLogError> {
-        let io = |source| RunLogError::Io { path: path.to_owned(), source };
-        let schema = |why: String| RunLogError::Schema { path: path.to_owned(), why };
-        let mut text = Vec::new();
-        let mut log: Option<RunLog> = None;
-        for number in 1.. {
-            text.clear();
-            let read = reader.by_ref().take(LINE_MAX_BYTES).read_until(b'\n', &mut text).map_err(io)?;
-            if read == 0 {
-                break;
-            }
-            let whole = text.last() == Some(&b'\n');
-            if !whole && read as u64 == LINE_MAX_BYTES {
-                return Err(RunLogError::Line {
-                    path: path.to_owned(),
-                    line: number,
-                    why: format!("it is longer than {} MiB", LINE_MAX_BYTES >> 20),
-                });
-            }
-            match serde_json::from_slice::<Line>(&text) {
-                Ok(line) => match (&mut log, line) {
-                    (None, Line::Header(header)) => {
-                        check_schema(&header.schema).map_err(schema)?;
-                        log = Some(RunLog::new(header));
-                    }
-                    (None, _) => {
-                        return Err(schema(
-                            "its first line is not a header: this is not a run log".to_owned(),
-                        ));
-                    }
-                    (Some(log), line) => log.take(line),
-                },
-                Err(_) if !whole && log.is_some() => {
-                    if let Some(log) = &mut log {
-                        log.truncated = true;
-                    }
-                }
-                Err(why) if number == 1 => return Err(schema(first_line_is_wrong(&text, &why))),
-                Err(why) => {
-                    return Err(RunLogError::Line {
-                        path: path.to_owned(),
-                        line: number,
-                        why: printable(&why.to_string()),
-                    });
-                }
-            }
-        }
-        log.ok_or_else(|| schema("the file is empty: nothing was recorded".to_owned()))
-    }
-
-    /// Of several results of one planned trial (after a resume) the last, by index.
-    pub fn last_results(&self) -> BTreeMap<u32, &TrialResult> {
-        self.results.iter().map(|result| (result.planned.index, result)).collect()
-    }
-
-    fn new(header: Header) -> RunLog {
-        RunLog { header, results: Vec::new(), events: Vec::new(), unfinished: Vec::new(), truncated: false }
-    }
-
-    fn take(&mut self, line: Line) {
-        match line {
-            Line::Header(_) => {} // a second header says nothing new
-            Line::TrialStart(start) => {
-                self.unfinished.retain(|p| p.index != start.planned.index);
-                self.unfinished.push(start.planned);
-            }
-            Line::Result(result) => {
-                self.unfinished.retain(|p| p.index != result.planned.index);
-                self.results.push(result);
-            }
-            Line::Event(event) => {
-                if let Some(found) = &event.found {
-                    let known = self.header.candidates.iter_mut().find(|c| c.label == found.candidate);
-                    known.into_iter().for_each(|candidate| candidate.sleep = found.sleep);
-                }
-                self.events.push(event);
-            }
-        }
-    }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::histogram::SparseHistogram;
 use crate::measurement::{RequestCounts, RunTotal, TlsUse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,9 @@ pub struct Trial {
     pub schema: String,
     /// What measured it.
     pub tool: Tool,
+    /// The version of Prony that judged it, where that is another than measured it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judged_by: Option<String>,
     /// RFC 3339, UTC, when the first request could be sent.
     pub started_at: String,
     /// Whether somebody ended it before its plan did.
@@ -37,9 +41,9 @@ pub struct Trial {
     /// What became of the load.
     pub outcome: Outcome,
     /// The window's requests by fate.
-    pub requests: Requests,
+    pub requests: RequestCounts,
     /// The whole run's counts.
-    pub run_total: RunTotals,
+    pub run_total: RunTotal,
     /// How much it carried.
     pub throughput: Throughput,
     /// How quickly it answered.
@@ -166,48 +170,6 @@ pub enum Outcome {
     Broken,
 }
 
-/// [`RequestCounts`] as JSON.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "documented at RequestCounts")]
-pub struct Requests {
-    pub carried_in: u64,
-    pub scheduled: u64,
-    pub sent: u64,
-    pub completed: u64,
-    pub failed: u64,
-    pub in_flight: u64,
-    pub never_sent: u64,
-}
-
-impl From<RequestCounts> for Requests {
-    fn from(c: RequestCounts) -> Requests {
-        Requests {
-            carried_in: c.carried_in,
-            scheduled: c.scheduled,
-            sent: c.sent,
-            completed: c.completed,
-            failed: c.failed,
-            in_flight: c.in_flight,
-            never_sent: c.never_sent,
-        }
-    }
-}
-
-/// [`RunTotal`] as JSON.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "documented at RunTotal")]
-pub struct RunTotals {
-    pub sent: u64,
-    pub completed: u64,
-    pub connections: u64,
-}
-
-impl From<RunTotal> for RunTotals {
-    fn from(t: RunTotal) -> RunTotals {
-        RunTotals { sent: t.sent, completed: t.completed, connections: t.connections }
-    }
-}
-
 /// Whether a throughput is the server's, or only what the client managed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -310,8 +272,10 @@ pub struct Summary {
     /// least. Empty in windows under three whole seconds, which do not say.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub design_effect: BTreeMap<String, f64>,
-    /// Base64 of the compressed V2 histogram of the completed requests.
-    pub hdr: String,
+    /// The completed requests; in JSON the Base64 of the compressed V2 form of HdrHistogram.
+    #[serde(with = "crate::hdr::text")]
+    #[schemars(with = "String")]
+    pub hdr: SparseHistogram,
 }
 
 impl Summary {
@@ -363,8 +327,10 @@ pub struct SeriesPoint {
     pub p99_ns: Option<u64>,
     /// The longest response.
     pub max_ns: Option<u64>,
-    /// Base64 of the compressed V2 histogram of its response times.
-    pub hdr: String,
+    /// Its response times; in JSON the Base64 of the compressed V2 form of HdrHistogram.
+    #[serde(with = "crate::hdr::text")]
+    #[schemars(with = "String")]
+    pub hdr: SparseHistogram,
 }
 
 /// What the client itself cost in the window.

@@ -5,6 +5,7 @@ use prony_analysis::experiment::ExperimentAnalysis;
 use prony_analysis::history::History;
 use prony_analysis::repeat::Repeat;
 use prony_model::Trial;
+use prony_model::run_log::RunLog;
 
 /// The analysis as pretty-printed JSON with a newline at its end. Durations
 /// are nanoseconds (`_ns`), memory is bytes (`_bytes`), rates are per second.
@@ -20,6 +21,13 @@ pub fn comparisons(comparisons: &[Comparison]) -> String {
     let mut text = serde_json::to_string_pretty(&comparisons).unwrap_or_default();
     text.push('\n');
     text
+}
+
+/// Every result of a run log as it was judged, a JSON object a line: its place in the run, its `trial`
+/// (`prony.trial/1`), what its server cost, why there is none.
+pub fn results(log: &RunLog) -> String {
+    let line = |result| serde_json::to_string(result).unwrap_or_default() + "\n";
+    log.results.iter().map(line).collect()
 }
 
 /// Trials of `prony load` as a pretty-printed JSON array, each in the form of

@@ -128,13 +128,13 @@ fn plan_table(out: &mut String, analysis: &ExperimentAnalysis, plan: &PlanAnalys
         let theirs = there.iter().map(|column| column.cells.get(i).cloned().flatten()).collect();
         push_row(out, cells(row, baseline.is_some(), theirs).into_iter());
     }
-    let remarks: Vec<String> = plan
-        .rows
-        .iter()
-        .map(|row| (row, words::row_remarks(row)))
+    let shared =
+        words::shared_remarks(&plan.rows).into_iter().map(|(_, said)| format!("- {}\n", text(&said)));
+    let own = plan.rows.iter().map(|row| (row, words::own_remarks(row, &plan.rows)));
+    let own = own
         .filter(|(_, remarks)| !remarks.is_empty())
-        .map(|(row, remarks)| format!("- **{}**: {}\n", text(&row.candidate), text(&remarks.join("; "))))
-        .collect();
+        .map(|(row, remarks)| format!("- **{}**: {}\n", text(&row.candidate), text(&remarks.join("; "))));
+    let remarks: Vec<String> = shared.chain(own).collect();
     if !remarks.is_empty() {
         out.push('\n');
         out.extend(remarks);

@@ -11,6 +11,7 @@ pub(crate) mod comparison;
 mod history;
 mod line;
 mod published;
+mod remarks;
 
 pub(crate) use history::{
     change, change_size, change_word, history_headline, minute, series_verdict, short_commit,
@@ -20,6 +21,7 @@ pub(crate) use published::{
     There, agreement, facts, judged_here, judged_there, judged_value, judged_why, not_here, spread, there,
     workers,
 };
+pub(crate) use remarks::{own_remarks, row_remarks, shared_remarks};
 
 /// Where a figure is withheld.
 pub(crate) const WITHHELD: &str = "–";
@@ -205,7 +207,10 @@ pub(crate) fn plan_line(trial: &Trial) -> String {
         None => format!("{} {}", plan.method, path(&plan.url)),
         Some(list) => self::list(list),
     };
-    format::printable(&format!("{what} · {load} · {length}{warmup}"))
+    let judged = trial.judged_by.as_ref().map_or(String::new(), |version| {
+        format!(" · measured by Prony {}, judged by {version}", trial.tool.version)
+    });
+    format::printable(&format!("{what} · {load} · {length}{warmup}{judged}"))
 }
 
 /// `3 requests in turn`, `3 requests of 10 lines, shuffled`.
@@ -349,50 +354,6 @@ pub(crate) fn row_mark(row: &Row) -> &'static str {
     } else {
         "?"
     }
-}
-
-/// What a reader must know of a row beside its figures, one sentence each:
-/// trials that don't count, outcomes, failures, and each verdict's reason.
-pub(crate) fn row_remarks(row: &Row) -> Vec<String> {
-    let of = |n: u32| format!("in {n} of {}", format::count(row.trials.into(), "trial", "trials"));
-    let mut remarks = Vec::new();
-    if row.trials == 0 {
-        remarks.push("no trial has a result".to_owned());
-    } else if row.counted < row.trials {
-        remarks.push(format!(
-            "{} of {} count",
-            row.counted,
-            format::count(row.trials.into(), "trial", "trials")
-        ));
-    }
-    if row.broken > 0 {
-        remarks.push(format!("broken {}: more than half of the requests failed", of(row.broken)));
-    }
-    if row.overloaded > 0 {
-        remarks.push(format!("overloaded {}: the wait grew to the end", of(row.overloaded)));
-    }
-    if row.failed > 0 {
-        let all = row.failed + row.completed;
-        let share = format::percent(row.failed as f64 / all as f64);
-        remarks.push(format!(
-            "{} of {} requests failed ({share})",
-            format::thousands(row.failed),
-            format::thousands(all)
-        ));
-    }
-    for reason in &row.reasons {
-        // What was said above in its own words is not said twice.
-        if (reason.code == "overload" && row.overloaded > 0) || (reason.code == "errors" && row.failed > 0) {
-            continue;
-        }
-        remarks.push(format!(
-            "{} {}: {}",
-            code(&reason.code),
-            of(reason.trials),
-            format::printable(&reason.detail)
-        ));
-    }
-    remarks
 }
 
 #[cfg(test)]

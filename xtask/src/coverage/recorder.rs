@@ -2,9 +2,8 @@
 //! histograms, one histogram of the window.
 
 use prony_analysis::testing::healthy;
-use prony_model::measurement::{
-    BIN_NS, Bin, Durations, Measurement, Second, SparseDurations, empty_histogram,
-};
+use prony_model::histogram::Histogram;
+use prony_model::measurement::{BIN_NS, Bin, Measurement, Second};
 
 const S: u64 = 1_000_000_000;
 
@@ -13,21 +12,24 @@ pub(crate) struct Recorder {
     m: Measurement,
     /// The second that is being filled, and its answers.
     second: usize,
-    response: Durations,
+    response: Histogram,
+    /// All answers.
+    whole: Histogram,
 }
 
 impl Recorder {
     /// For windows of whole seconds.
     pub(crate) fn new(seconds: u64) -> Recorder {
-        Recorder { m: healthy(seconds, 0), second: 0, response: empty_histogram() }
+        let (response, whole) = Default::default();
+        Recorder { m: healthy(seconds, 0), second: 0, response, whole }
     }
 
     /// Forgets the run before.
     pub(crate) fn clear(&mut self) {
-        self.m.bins.fill(Bin::default());
-        self.m.latency.response.completed.reset();
+        self.m.bins.each.fill(Bin::default());
+        self.whole.clear();
         self.m.requests.completed = 0;
-        self.response.reset();
+        self.response.clear();
         self.second = 0;
     }
 
@@ -46,18 +48,18 @@ impl Recorder {
         while self.second < second {
             self.close();
         }
-        let Some(bin) = self.m.bins.get_mut((at_ns / BIN_NS) as usize) else { return };
+        let Some(bin) = self.m.bins.each.get_mut((at_ns / BIN_NS) as usize) else { return };
         let took_ns = (took_s * 1e9).max(1.0) as u64;
         bin.completed += 1;
         bin.response_sum_ns += took_ns;
         bin.dispatched += 1;
         self.m.requests.completed += 1;
-        self.response.saturating_record(took_ns);
+        self.response.record(took_ns);
     }
 
     fn close(&mut self) {
-        let response = SparseDurations::of(&self.response);
-        response.add_to(&mut self.m.latency.response.completed);
+        let response = self.response.to_sparse();
+        self.whole.add(&self.response);
         let completed = self.response.len();
         if let Some(place) = self.m.series.get_mut(self.second) {
             *place = Second {
@@ -69,7 +71,7 @@ impl Recorder {
                 response,
             };
         }
-        self.response.reset();
+        self.response.clear();
         self.second += 1;
     }
 
@@ -78,6 +80,7 @@ impl Recorder {
         while self.second < self.m.series.len() {
             self.close();
         }
+        self.m.latency.plain = self.whole.to_sparse();
         &self.m
     }
 }

@@ -2,9 +2,11 @@
 
 use prony_analysis::slo::{Decision, Slo};
 use prony_analysis::testing::closed_plan;
-use prony_analysis::trial::{TrialContext, judge};
+use prony_analysis::trial::judge;
 use prony_analysis::within::within;
+use prony_model::host::Host;
 use prony_model::measurement::Measurement;
+use prony_model::observed::Observed;
 use serde::Serialize;
 
 use super::chance::Chance;
@@ -81,7 +83,8 @@ pub(crate) fn coverage(case: Case, runs: u64, seed: u64) -> (Vec<FigureRow>, Fla
             let interval = response.ci95.get(*name).map(|[low, high]| (real(*low), real(*high)));
             let threshold = at_truth.iter().find(|(field, _)| field == name).filter(|_| interval.is_none());
             let by_count = threshold.is_some_and(|(_, slo)| {
-                slo.hold(&judge(m, &plan, &TrialContext::default())).decision != Decision::Undecided
+                let observed = Observed::of(m.clone(), plan.clone());
+                slo.hold(&judge(&observed, &Host::default())).decision != Decision::Undecided
             });
             readings[at + 1].push(Reading { point: real(point), interval, by_count });
         }

@@ -101,7 +101,7 @@ fn trial(
             p50_ns: Some((p99 / 4.0) as u64),
             p99_ns: Some(*p99 as u64),
             max_ns: None,
-            hdr: String::new(),
+            hdr: Default::default(),
         })
         .collect();
     trial.window.duration_ns = p99.len() as u64 * S;

@@ -250,7 +250,7 @@ mod tests {
 
     /// What is said of a plan and the same with a change.
     fn said(before: &dyn Fn(&mut PlanRecord), change: &dyn Fn(&mut PlanRecord)) -> Vec<String> {
-        let mut a = PlanRecord::of(&closed_plan(), &[]);
+        let mut a = closed_plan();
         before(&mut a);
         let mut b = a.clone();
         change(&mut b);

@@ -1,7 +1,7 @@
 //! Run logs whose truth is known.
 
 use prony_model::Tool;
-use prony_model::plan_record::PlanRecord;
+use prony_model::observed::Observed;
 use prony_model::run_log::{
     self, CandidateRecord, Event, Header, NamedPlan, PlannedTrial, RunLog, TrialResult,
 };
@@ -10,7 +10,7 @@ use prony_model::trial::Trial;
 
 use super::{closed_plan, healthy};
 use crate::experiment::{ExperimentAnalysis, analyse};
-use crate::trial::{TrialContext, judge};
+use crate::trial::judge;
 
 /// Builds run logs: candidates × one plan × blocks, with each trial's rate given.
 pub(crate) struct Log(pub(crate) RunLog);
@@ -29,7 +29,7 @@ impl Log {
             sleep: None,
         };
         let order = (0..blocks).flat_map(|block| candidates.iter().map(move |c| (block, (*c).to_owned())));
-        let plan = PlanRecord::of(&closed_plan(), &[]);
+        let plan = closed_plan();
         Log(RunLog {
             header: Header {
                 schema: run_log::SCHEMA.to_owned(),
@@ -115,7 +115,8 @@ impl Log {
 
 /// A trial of this rate, all well.
 pub(crate) fn result(planned: PlannedTrial, rate: u64) -> TrialResult {
-    let mut trial = judge(&healthy(3, 1000), &closed_plan(), &TrialContext::default());
+    let mut trial =
+        judge(&Observed::of(healthy(3, 1000), closed_plan()), &prony_model::host::Host::default());
     trial.throughput.requests_per_s.point = rate as f64;
     trial.started_at = format!("2026-01-01T00:{:02}:00.000Z", planned.index);
     let server = ServerSamples {

@@ -58,7 +58,7 @@ fn gaps(f: &Facts<'_>) -> Option<String> {
 }
 
 fn steal(f: &Facts<'_>) -> Option<String> {
-    let host = f.host_window?;
+    let host = f.o.host_window.as_ref()?;
     let (steal, steal_ns) = (host.steal?, host.steal_ns?);
     (steal > STEAL_MAX && steal_ns >= STEAL_MIN_NS).then(|| {
         format!(
@@ -74,8 +74,8 @@ fn steal(f: &Facts<'_>) -> Option<String> {
 /// client waits for it then is the load's own doing, and no noise. So it is judged where the
 /// workers are pinned, or the server is another machine's; never with Prony's own target.
 fn run_queue_wait(f: &Facts<'_>) -> Option<String> {
-    let host = f.host_window?;
-    let apart = !f.embedded_target && (!host.target_is_local || !f.plan.cpus.is_empty());
+    let host = f.o.host_window.as_ref()?;
+    let apart = !f.o.embedded_target && (!host.target_is_local || !f.plan.cpus.is_empty());
     let wait = host.run_queue_wait.filter(|_| apart)?;
     (wait > RUN_QUEUE_WAIT_MAX).then(|| {
         format!(
@@ -88,7 +88,7 @@ fn run_queue_wait(f: &Facts<'_>) -> Option<String> {
 
 /// Said only of targets of this machine: another one's counters are not read.
 pub(super) fn listen_overflow(f: &Facts<'_>) -> Option<Reason> {
-    let host = f.host_window.filter(|host| host.target_is_local)?;
+    let host = f.o.host_window.as_ref().filter(|host| host.target_is_local)?;
     let (overflows, drops) = (host.listen_overflows.unwrap_or(0), host.listen_drops.unwrap_or(0));
     let limit = match f.somaxconn {
         0 => String::new(),

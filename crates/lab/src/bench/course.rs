@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant, SystemTime};
 
 use prony_analysis::precision::Looking;
+use prony_analysis::run_log::{self, judge_result};
 use prony_model::rfc3339;
 use prony_model::run_log::{
-    Event, Found, Line, PlannedTrial, RunLog, RunLogError, RunLogWriter, Sleep, TrialResult, TrialStart,
+    Event, Found, Line, PlannedTrial, RawResult, RunLogError, RunLogWriter, Sleep, TrialResult, TrialStart,
 };
 use prony_model::trial::Validity;
 
@@ -28,7 +29,7 @@ use prony_model::units::show_duration;
 const START_ATTEMPTS: u32 = 2;
 
 /// Where lines go: the run log, or a test's.
-pub(super) type Append<'a> = dyn FnMut(&Line) -> Result<(), RunLogError> + 'a;
+pub(super) type Append<'a> = dyn FnMut(Line) -> Result<(), RunLogError> + 'a;
 
 /// A run under way.
 pub(super) struct Course<'a> {
@@ -73,7 +74,7 @@ pub fn run<'a>(
     events: &'a mut dyn FnMut(&BenchEvent<'_>),
 ) -> Result<BenchOutcome, BenchError> {
     let (left, mut writer, known) = open(setup, events)?;
-    let mut append = |line: &Line| writer.append(line);
+    let mut append = |line: Line| writer.append(line);
     let mut course = Course::new(setup, load, interrupt, events, &mut append);
     course.knows(known);
     course.run(&left, setup.resume)
@@ -111,10 +112,14 @@ fn begin(setup: &BenchSetup) -> Result<Sitting, BenchError> {
 }
 
 fn resume(setup: &BenchSetup) -> Result<Sitting, BenchError> {
-    let log = RunLog::read(&setup.log).map_err(BenchError::Open)?;
+    let log = run_log::read(&setup.log).map_err(BenchError::Open)?;
     may_resume(&log, setup).map_err(|why| BenchError::Resume { path: setup.log.clone(), why })?;
     let writer = RunLogWriter::open(&setup.log).map_err(BenchError::Open)?;
     Ok((log.header.order.len(), remaining(&log), writer, (Knees::of(&log.results), Looking::of(&log))))
+}
+
+fn unjudged(planned: PlannedTrial, why: String) -> TrialResult {
+    TrialResult { planned, trial: None, server: None, failure: Some(why), capacity: None }
 }
 
 fn count(trials: usize) -> u32 {
@@ -263,7 +268,7 @@ impl<'a> Course<'a> {
     /// Writes that a trial begins, and says so.
     pub(super) fn begins(&mut self, planned: &PlannedTrial, left: &[PlannedTrial]) -> Result<(), BenchError> {
         let start = TrialStart { planned: planned.clone(), at: rfc3339(SystemTime::now()) };
-        self.write(&Line::TrialStart(start))?;
+        self.write(Line::TrialStart(start))?;
         let remaining = self.trials + count(self.runnable(left, None).len());
         let (done, elapsed) = (self.trials, self.began.elapsed());
         (self.tell)(&BenchEvent::TrialBegins { planned, done, remaining, elapsed });
@@ -277,14 +282,8 @@ impl<'a> Course<'a> {
         ended: Ended,
         rest: &[PlannedTrial],
     ) -> Result<bool, BenchError> {
-        let failed = |why: &str| TrialResult {
-            planned: planned.clone(),
-            trial: None,
-            server: None,
-            failure: Some(why.to_owned()),
-            capacity: None,
-        };
-        let (result, goes_on) = match ended {
+        let failed = |why: &str| RawResult::failed(planned.clone(), why.to_owned());
+        let (raw, goes_on) = match ended {
             Ended::Result(result) => (*result, true),
             Ended::Interrupted(Some(result)) => (*result, false),
             Ended::Interrupted(None) => return Ok(false),
@@ -298,6 +297,9 @@ impl<'a> Course<'a> {
                 (failed(&why), true)
             }
         };
+        // What the lab observes is what it can judge; were it not, that is the trial's failure.
+        let result =
+            judge_result(&self.setup.host, raw.clone()).unwrap_or_else(|why| unjudged(planned.clone(), why));
         if result.failure.is_none() {
             self.failed_starts.remove(&planned.candidate);
         }
@@ -307,8 +309,7 @@ impl<'a> Course<'a> {
             result.trial.as_ref().is_some_and(|t| t.verdict.validity != Validity::Invalid && !t.interrupted);
         self.counted += u32::from(counts);
         self.looking.take(&result);
-        let line = Line::Result(result);
-        self.write(&line)?;
+        self.write(Line::Result(raw))?;
         let leftovers = std::mem::take(&mut self.leftovers);
         if !leftovers.is_empty() {
             let text = format!(
@@ -318,17 +319,15 @@ impl<'a> Course<'a> {
             );
             self.event("leftovers", text)?;
         }
-        if let Line::Result(result) = &line {
-            let after = self.runnable(rest, None);
-            (self.tell)(&BenchEvent::TrialEnded {
-                result,
-                figures: Figures::of(result),
-                done: self.trials,
-                remaining: self.trials + count(after.len()),
-                elapsed: self.began.elapsed(),
-                left: self.budget.forecast(after),
-            });
-        }
+        let after = self.runnable(rest, None);
+        (self.tell)(&BenchEvent::TrialEnded {
+            result: &result,
+            figures: Figures::of(&result),
+            done: self.trials,
+            remaining: self.trials + count(after.len()),
+            elapsed: self.began.elapsed(),
+            left: self.budget.forecast(after),
+        });
         Ok(goes_on)
     }
 
@@ -382,12 +381,12 @@ impl<'a> Course<'a> {
     }
 
     fn write_event(&mut self, event: &Event) -> Result<(), BenchError> {
-        self.write(&Line::Event(event.clone()))?;
+        self.write(Line::Event(event.clone()))?;
         (self.tell)(&BenchEvent::Note(event));
         Ok(())
     }
 
-    fn write(&mut self, line: &Line) -> Result<(), BenchError> {
+    fn write(&mut self, line: Line) -> Result<(), BenchError> {
         (self.append)(line).map_err(BenchError::Log)
     }
 }

@@ -10,14 +10,14 @@ use std::time::Instant;
 
 use prony_load::{Control, LoadError, Snapshot};
 use prony_model::duet::DuetShared;
-use prony_model::run_log::{Line, PlannedTrial, TrialResult};
+use prony_model::run_log::{Line, PlannedTrial, RawResult};
 use prony_model::{Measurement, Plan};
 
 use super::course::{self, Course};
-use super::loaded::{Judging, Loaded, Watching};
+use super::loaded::{Known, Loaded, Watching};
 use super::pins::PinnedProcess;
 use super::trial::{self, Ended, Up, asked_for};
-use super::{BenchError, BenchEvent, BenchOutcome, BenchSetup, Interrupt, Pins, marks};
+use super::{BenchError, BenchEvent, BenchOutcome, BenchSetup, Interrupt, Pins};
 use crate::supervise::Running;
 
 /// What applies loads from several threads: [`prony_load::run`], or a test's stand-in.
@@ -35,7 +35,7 @@ pub fn run_duets(
     events: &mut dyn FnMut(&BenchEvent<'_>),
 ) -> Result<BenchOutcome, BenchError> {
     let (left, mut writer, known) = course::open(setup, events)?;
-    let mut append = |line: &Line| writer.append(line);
+    let mut append = |line: Line| writer.append(line);
     let mut one =
         |plan: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| load(plan, control, observe);
     let mut course = Course::new(setup, &mut one, interrupt, events, &mut append);
@@ -126,9 +126,9 @@ impl Course<'_> {
             loaded.death = loaded.death.take().or_else(died);
         }
         let dead = of_left.death.is_some() || of_right.death.is_some();
-        let left = self.judged_voice(left, of_left, pair[1], dead, places.shared)?;
+        let left = self.ended_voice(left, of_left, pair[1], dead, places.shared)?;
         let left = (left, std::mem::take(&mut self.leftovers));
-        let right = self.judged_voice(right, of_right, pair[0], dead, places.shared)?;
+        let right = self.ended_voice(right, of_right, pair[0], dead, places.shared)?;
         Ok([left, (right, std::mem::take(&mut self.leftovers))])
     }
 
@@ -180,7 +180,7 @@ impl Course<'_> {
     }
 
     /// Takes a server down, and says how its trial ended.
-    fn judged_voice(
+    fn ended_voice(
         &mut self,
         voice: Voice<'_>,
         loaded: Loaded,
@@ -192,9 +192,10 @@ impl Course<'_> {
         let died_itself = loaded.death.is_some();
         let (setup, candidate) = (self.setup, planned.candidate.as_str());
         let startup = up.running.as_ref().map(Running::startup).unwrap_or_default();
-        let (judged, death) = loaded.judged(&load, &Judging { setup, candidate, recycles, pins, startup });
+        let known = Known { setup, candidate, recycles, pins, startup, shared };
+        let (observed, death) = loaded.observed(&load, &known);
         self.down(planned, &mut up)?;
-        let mut ended = trial::ended(planned, judged, death);
+        let mut ended = trial::ended(planned, observed, death);
         if let Ended::Interrupted(_) = &ended
             && !self.interrupt.asked()
         {
@@ -202,11 +203,6 @@ impl Course<'_> {
             let why = if one_died && !died_itself { "died" } else { "could not be loaded" };
             ended =
                 no_duet(planned, format!("Not measured: {}, beside it in the duet, {why}.", other.candidate));
-        }
-        if let Ended::Result(result) | Ended::Interrupted(Some(result)) = &mut ended
-            && let Some(trial) = &mut result.trial
-        {
-            marks::shares(trial, shared, pins);
         }
         Ok(ended)
     }
@@ -240,11 +236,5 @@ fn alone(ended: Ended, one: &PlannedTrial, other: &PlannedTrial) -> [(Ended, Vec
 }
 
 fn no_duet(planned: &PlannedTrial, why: String) -> Ended {
-    Ended::Result(Box::new(TrialResult {
-        planned: planned.clone(),
-        trial: None,
-        server: None,
-        failure: Some(why),
-        capacity: None,
-    }))
+    Ended::Result(Box::new(RawResult::failed(planned.clone(), why)))
 }

@@ -6,7 +6,7 @@ use prony_analysis::slo::Slo;
 use prony_load::{Control, LoadError, Snapshot};
 use prony_model::Plan;
 use prony_model::rate::Rate;
-use prony_model::run_log::{PlannedTrial, ShareOf, TrialResult};
+use prony_model::run_log::{PlannedTrial, RawResult, ShareOf, TrialResult};
 
 use super::course::Course;
 use super::loaded::Loading;
@@ -97,9 +97,9 @@ impl Course<'_> {
         };
         let mut loading =
             Loading::of(self.setup, self.loader, &planned.candidate, recycles, up.running.as_mut());
+        let host = &self.setup.host;
         let mut prober = |load: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
-            let (trial, server) = loading.load(load, control, observe)?;
-            Ok(Probed { trial, server })
+            Ok(Probed::of(loading.load(load, control, observe)?, host))
         };
         let outcome = capacity::search_by(&wanted, &mut prober, self.interrupt, &mut heard);
         let (under_load, death) = (loading.under_load, loading.death);
@@ -115,12 +115,11 @@ fn ended(
     outcome: Result<CapacityOutcome, LoadError>,
     death: Option<String>,
 ) -> Ended {
-    let mut result =
-        TrialResult { planned: planned.clone(), trial: None, server: None, failure: None, capacity: None };
+    let mut result = RawResult { planned: planned.clone(), observed: None, failure: None, capacity: None };
     match (outcome, death) {
         (Ok(outcome), _) if outcome.interrupted => return Ended::Interrupted(None),
         (Ok(outcome), _) => {
-            let CapacityOutcome { record, trial, server, .. } = outcome;
+            let CapacityOutcome { record, observed, .. } = outcome;
             result.failure = match (&record.void, &record.capacity_per_s) {
                 (Some(why), _) => Some(format!("Its capacity was not found: {why}")),
                 (None, None) => {
@@ -128,7 +127,7 @@ fn ended(
                 }
                 (None, Some(_)) => None,
             };
-            (result.trial, result.server, result.capacity) = (trial, server, Some(record));
+            (result.observed, result.capacity) = (observed, Some(record));
         }
         (Err(_), Some(death)) => result.failure = Some(death),
         (Err(LoadError::Interrupted), None) => return Ended::Interrupted(None),

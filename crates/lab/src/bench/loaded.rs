@@ -1,24 +1,20 @@
-//! One load of a server that is up: sampled and watched, judged, and marked with what only the lab can see.
+//! One load of a server that is up, sampled and watched.
 //!
 //! A trial is one such load; a search for a capacity is many, of one server; a duet is two at once.
 
 use std::time::{Duration, Instant};
 
-use prony_analysis::trial::{TrialContext, judge};
 use prony_load::{Control, LoadError, Snapshot};
-use prony_model::server::ServerSamples;
-use prony_model::trial::Trial;
+use prony_model::duet::DuetShared;
+use prony_model::observed::{Observed, Process, ServerLife};
+use prony_model::plan_record::PlanRecord;
 use prony_model::{Measurement, Plan};
 
-use super::{BenchSetup, Loader, Pins, marks};
+use super::{BenchSetup, Loader, Pins};
 use crate::client_watch::ClientWatch;
 use crate::host_watch::HostWatch;
-use crate::sample::{Sampler, Samples, Watched};
+use crate::sample::{Life, Sampler, Samples, Watched};
 use crate::supervise::{Death, Running};
-
-/// A server that used this share of its cores was the limit itself: DESIGN's
-/// verdict `client_saturated` then does not apply.
-const SATURATED: f64 = 0.95;
 
 /// What was applied, and what was seen meanwhile.
 pub(super) struct Loaded {
@@ -30,11 +26,8 @@ pub(super) struct Loaded {
     client: Option<ClientWatch>,
 }
 
-/// A trial with what its server cost, or why there is none.
-pub(super) type Judged = Result<(Trial, Option<ServerSamples>), LoadError>;
-
-/// What a load is judged by beside itself.
-pub(super) struct Judging<'a> {
+/// What is known of a load beside what was seen of it.
+pub(super) struct Known<'a> {
     pub(super) setup: &'a BenchSetup,
     pub(super) candidate: &'a str,
     /// Whether a worker that another replaces is nothing strange.
@@ -42,6 +35,8 @@ pub(super) struct Judging<'a> {
     /// The CPUs that it was on.
     pub(super) pins: &'a Pins,
     pub(super) startup: Duration,
+    /// What its place in a duet shares.
+    pub(super) shared: DuetShared,
 }
 
 /// What is watched while a load runs.
@@ -98,8 +93,12 @@ impl Loaded {
         Loaded { measured: Err(why), death: None, samples: None, host: HostWatch::of(&[]), client: None }
     }
 
-    /// The trial that it was; with it why the server is no more, in a sentence, where it died.
-    pub(super) fn judged(self, plan: &Plan, by: &Judging<'_>) -> (Judged, Option<String>) {
+    /// What was observed; with it why the server is no more, in a sentence, where it died.
+    pub(super) fn observed(
+        self,
+        plan: &Plan,
+        by: &Known<'_>,
+    ) -> (Result<Observed, LoadError>, Option<String>) {
         let Loaded { measured, death, samples, host, client } = self;
         let death = death.map(|death| said(by.candidate, death));
         let m = match measured {
@@ -107,35 +106,26 @@ impl Loaded {
             Err(why) => return (Err(why), death),
         };
         let (start_ns, end_ns) = (m.window_start_ns, m.window_end_ns);
-        let changes = samples.as_ref().map(|samples| samples.changes(end_ns));
+        let changes = samples.as_ref().map(|samples| samples.changes(end_ns)).unwrap_or_default();
+        let process = |life: Life| Process { pid: life.pid, name: life.name };
+        let life = ServerLife {
+            candidate: by.candidate.to_owned(),
+            died: death.clone(),
+            recycles: by.recycles,
+            replaced: changes.replaced.into_iter().map(|(old, new)| (process(old), process(new))).collect(),
+            lost: changes.lost.into_iter().map(process).collect(),
+        };
         let server = samples.and_then(|s| s.window(start_ns, end_ns, by.startup, &by.pins.server));
-        let cores = by.pins.server.len();
-        let window_ns = end_ns.saturating_sub(start_ns);
-        #[expect(clippy::cast_precision_loss, reason = "nanoseconds of a day times cores are below 2^53")]
-        let saturated =
-            |s: &ServerSamples| s.window_cpu_ns as f64 >= SATURATED * cores as f64 * window_ns as f64;
-        let context = TrialContext {
-            host: by.setup.host.clone(),
-            redact: by.setup.redact.clone(),
-            embedded_target: false,
-            // Not pinned, the server's cores are nobody's in particular.
-            server_saturated: server.as_ref().filter(|_| cores > 0).map(saturated),
+        let observed = Observed {
+            host: Some(by.setup.host.clone()),
             host_window: host.finish(&m.address),
             client_columns: client.and_then(|client| client.finish(start_ns)),
+            server,
+            life,
+            shared: by.shared,
+            ..Observed::of(m, PlanRecord::of(plan, &by.setup.redact))
         };
-        let mut trial = judge(&m, plan, &context);
-        // Ended by us because the server died is a finding, not an interruption.
-        trial.interrupted = m.interrupted && death.is_none();
-        // What ended with a server that died is said by its death.
-        match (&death, changes) {
-            (Some(death), _) => marks::died(&mut trial, death.clone()),
-            (None, Some(changes)) => marks::changed(&mut trial, by.candidate, &changes, by.recycles),
-            (None, None) => {}
-        }
-        if let Some(server) = &server {
-            marks::grown(&mut trial, by.candidate, server);
-        }
-        (Ok((trial, server)), death)
+        (Ok(observed), death)
     }
 }
 
@@ -185,7 +175,7 @@ impl<'a, 'l> Loading<'a, 'l> {
         plan: &Plan,
         control: &Control,
         observe: &mut dyn FnMut(&Snapshot),
-    ) -> Judged {
+    ) -> Result<Observed, LoadError> {
         let pins = &self.setup.pins;
         let startup = self.running.as_ref().map(|running| running.startup()).unwrap_or_default();
         let (setup, candidate, recycles) = (self.setup, self.candidate, self.recycles);
@@ -194,15 +184,18 @@ impl<'a, 'l> Loading<'a, 'l> {
         let loaded = Watching { running, watched, pins, alone: true }
             .apply(control, observe, |look| (self.loader)(plan, control, look));
         self.under_load += begun.elapsed();
-        let (judged, death) = loaded.judged(plan, &Judging { setup, candidate, recycles, pins, startup });
+        let shared = DuetShared::Nothing;
+        let known = Known { setup, candidate, recycles, pins, startup, shared };
+        let (observed, death) = loaded.observed(plan, &known);
         self.death = death;
-        judged
+        observed
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use prony_analysis::testing::{closed_plan, healthy};
+    use prony_analysis::testing::healthy;
+    use prony_analysis::trial::judge;
     use prony_model::trial::Effect;
 
     use super::*;
@@ -221,9 +214,11 @@ mod tests {
                 samples: Some(of_a_restart()),
                 ..Loaded::nothing(LoadError::Interrupted)
             };
-            let by = Judging { setup: &setup, candidate: "server", recycles, pins: &pins, startup };
-            let (judged, death) = loaded.judged(&closed_plan(), &by);
-            let reasons = judged.unwrap().0.verdict.reasons;
+            let shared = DuetShared::Nothing;
+            let by = Known { setup: &setup, candidate: "server", recycles, pins: &pins, startup, shared };
+            let plan = Plan::closed(prony_model::Target::parse("http://127.0.0.1/").unwrap());
+            let (observed, death) = loaded.observed(&plan, &by);
+            let reasons = judge(&observed.unwrap(), &setup.host).verdict.reasons;
             let ours = |code: &str| ["server_restarted", "server_died"].contains(&code);
             (reasons.into_iter().find(|reason| ours(&reason.code)).unwrap(), death)
         };

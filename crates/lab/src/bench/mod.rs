@@ -27,7 +27,6 @@ mod duet;
 mod header;
 mod knee;
 mod loaded;
-mod marks;
 mod pins;
 mod places;
 mod precision;

@@ -83,7 +83,7 @@ fn run_quick(setup: &BenchSetup) -> Result<BenchOutcome, BenchError> {
 }
 
 pub(super) fn read(setup: &BenchSetup) -> RunLog {
-    RunLog::read(&setup.log).unwrap()
+    prony_analysis::run_log::read(&setup.log).unwrap()
 }
 
 pub(super) fn events(log: &RunLog) -> Vec<&str> {
@@ -386,7 +386,7 @@ fn a_full_disk_ends_the_run_with_the_server_down() {
     let root = tempfile::tempdir().unwrap();
     let setup = setup(root.path(), &[("a", SERVE)], 2);
     let mut lines = 0;
-    let mut append = |line: &Line| {
+    let mut append = |line: Line| {
         lines += 1;
         if !matches!(line, Line::Result(_)) {
             return Ok(());

@@ -1,18 +1,19 @@
-//! One trial: server up, checked, loaded and sampled, server down, judged.
+//! One trial: server up, checked, loaded and sampled, server down.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use prony_load::{LoadError, Snapshot};
+use prony_model::observed::Observed;
 use prony_model::plan::Arrivals;
-use prony_model::run_log::{PlannedTrial, TrialResult};
+use prony_model::run_log::{PlannedTrial, RawResult};
 use prony_model::{Plan, Target};
 
 use super::aim::{self, Aim};
 use super::course::Course;
 use super::header::workers;
 use super::knee::Sought;
-use super::loaded::{Judged, Loading};
+use super::loaded::Loading;
 use super::{BenchCandidate, BenchError, BenchEvent, BenchSetup, Pins};
 use crate::experiment::ExperimentPlan;
 use crate::guard::{RUN_DIR_MARK, remove_run_dir};
@@ -24,13 +25,13 @@ use prony_model::units::show_duration;
 /// How a trial ended.
 pub(super) enum Ended {
     /// With a result, whatever it says.
-    Result(Box<TrialResult>),
+    Result(Box<RawResult>),
     /// Its server did not start.
     NotStarted(String),
     /// Its server failed the full check.
     CheckFailed(String),
     /// Somebody asked to end; what was measured until then.
-    Interrupted(Option<Box<TrialResult>>),
+    Interrupted(Option<Box<RawResult>>),
 }
 
 /// A server that is up, or that was never down.
@@ -57,7 +58,7 @@ impl Course<'_> {
                     shared = known;
                     &shared
                 }
-                Err(why) => return Ok(Ended::Result(Box::new(no_knee(planned, why)))),
+                Err(why) => return Ok(Ended::Result(Box::new(RawResult::failed(planned.clone(), why)))),
             },
         };
         let (up, load) = match self.come_up(c, plan, &setup.pins)? {
@@ -66,7 +67,7 @@ impl Course<'_> {
         };
         match &plan.capacity {
             Some(slos) => self.search(planned, &Sought { slos, load }, up, c.candidate.recycles()),
-            None => self.load_and_judge(planned, &load, up, c.candidate.recycles()),
+            None => self.load_once(planned, &load, up, c.candidate.recycles()),
         }
     }
 
@@ -177,7 +178,7 @@ impl Course<'_> {
         })
     }
 
-    fn load_and_judge(
+    fn load_once(
         &mut self,
         planned: &PlannedTrial,
         plan: &Plan,
@@ -215,19 +216,22 @@ impl Course<'_> {
 }
 
 /// How a trial of one load ended, whose server is down.
-pub(super) fn ended(planned: &PlannedTrial, judged: Judged, death: Option<String>) -> Ended {
-    let result = |trial, server, failure| {
-        Box::new(TrialResult { planned: planned.clone(), trial, server, failure, capacity: None })
-    };
-    match (judged, death) {
-        (Ok((trial, server)), _) => {
-            let interrupted = trial.interrupted;
-            let result = result(Some(trial), server, None);
-            if interrupted { Ended::Interrupted(Some(result)) } else { Ended::Result(result) }
+pub(super) fn ended(
+    planned: &PlannedTrial,
+    observed: Result<Observed, LoadError>,
+    death: Option<String>,
+) -> Ended {
+    let failed = |why: String| Ended::Result(Box::new(RawResult::failed(planned.clone(), why)));
+    match (observed, death) {
+        (Ok(observed), _) => {
+            let interrupted = observed.interrupted();
+            let planned = planned.clone();
+            let raw = RawResult { planned, observed: Some(observed), failure: None, capacity: None };
+            if interrupted { Ended::Interrupted(Some(Box::new(raw))) } else { Ended::Result(Box::new(raw)) }
         }
-        (Err(_), Some(death)) => Ended::Result(result(None, None, Some(death))),
+        (Err(_), Some(death)) => failed(death),
         (Err(LoadError::Interrupted), None) => Ended::Interrupted(None),
-        (Err(why), None) => Ended::Result(result(None, None, Some(why.to_string()))),
+        (Err(why), None) => failed(why.to_string()),
     }
 }
 
@@ -240,11 +244,6 @@ pub(super) fn asked_for<'a>(
     let c = c.ok_or_else(|| format!("{} is not among the candidates.", planned.candidate))?;
     let plan = setup.experiment.plans.iter().find(|p| p.name == planned.plan);
     Ok((c, plan.ok_or_else(|| format!("{} is not among the plans.", planned.plan))?))
-}
-
-/// A trial whose rate is not known.
-fn no_knee(planned: &PlannedTrial, why: String) -> TrialResult {
-    TrialResult { planned: planned.clone(), trial: None, server: None, failure: Some(why), capacity: None }
 }
 
 /// A fresh run folder, marked as ours from its first moment.

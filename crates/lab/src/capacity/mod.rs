@@ -9,14 +9,13 @@ use std::time::{Duration, Instant};
 
 use prony_analysis::search::{Answer, Course, Phase, Probe, Search};
 use prony_analysis::slo::Slo;
-use prony_analysis::trial::TrialContext;
 use prony_load::{LoadError, Snapshot};
 use prony_model::Estimate;
 use prony_model::Plan;
 use prony_model::capacity::{CapacityRecord, Probe as ProbeRecord};
+use prony_model::observed::Observed;
 use prony_model::plan::{Arrivals, Stop};
 use prony_model::rate::Rate;
-use prony_model::server::ServerSamples;
 use prony_model::trial::{Bound, Trial};
 
 use crate::bench::{Interrupt, Loader};
@@ -24,7 +23,7 @@ use crate::bench::{Interrupt, Loader};
 mod probe;
 mod sustained;
 
-pub use probe::{Probed, Prober};
+pub use probe::{Outside, Probed, Prober};
 
 use sustained::{ENDED_MIN, Hopeless, Judged, sustained, void};
 
@@ -95,8 +94,8 @@ pub struct CapacityOutcome {
     pub record: CapacityRecord,
     /// The confirmation, where there was one, else the last probe; of a void search, the load that voided it.
     pub trial: Option<Trial>,
-    /// What that trial cost the server, where somebody looked.
-    pub server: Option<ServerSamples>,
+    /// What was observed of that trial.
+    pub observed: Option<Observed>,
     /// Whether it was ended early.
     pub interrupted: bool,
 }
@@ -107,12 +106,12 @@ pub struct CapacityOutcome {
 /// When a load could not be applied at all.
 pub fn search(
     plan: &CapacityPlan,
-    context: &TrialContext,
+    outside: &Outside,
     loader: &mut Loader<'_>,
     interrupt: &Interrupt,
     tell: &mut dyn FnMut(&CapacityEvent<'_>),
 ) -> Result<CapacityOutcome, LoadError> {
-    search_by(plan, &mut *probe::from_outside(context, loader), interrupt, tell)
+    search_by(plan, &mut *probe::from_outside(outside, loader), interrupt, tell)
 }
 
 /// Searches with loads that somebody else applies and judges: the laboratory, which sees the server too.
@@ -191,8 +190,8 @@ impl Run<'_, '_> {
             probes: self.probes,
             void: self.void,
         };
-        let (trial, server) = self.kept.map_or((None, None), |(kept, _)| (Some(kept.trial), kept.server));
-        Ok(CapacityOutcome { record, trial, server, interrupted })
+        let (trial, observed) = self.kept.map(|(kept, _)| (kept.trial, kept.observed)).unzip();
+        Ok(CapacityOutcome { record, trial, observed, interrupted })
     }
 
     /// Whether nothing more is to be loaded.

@@ -1,9 +1,11 @@
 //! How a probe is applied and judged.
 
-use prony_analysis::trial::{TrialContext, judge};
+use prony_analysis::trial::judge;
 use prony_load::{Control, LoadError, Snapshot};
 use prony_model::Plan;
-use prony_model::server::ServerSamples;
+use prony_model::host::Host;
+use prony_model::observed::Observed;
+use prony_model::plan_record::PlanRecord;
 use prony_model::trial::Trial;
 
 use crate::bench::Loader;
@@ -12,18 +14,35 @@ use crate::host_watch::HostWatch;
 /// A load that was applied and judged.
 #[derive(Debug, Clone)]
 pub struct Probed {
+    /// What was observed.
+    pub observed: Observed,
     /// Its figures and verdict.
     pub trial: Trial,
-    /// What it cost the server, where somebody looked.
-    pub server: Option<ServerSamples>,
 }
 
-/// Applies a load and judges it. Whether the client or the server was the limit is its to say
-/// ([`TrialContext::server_saturated`]), and whether the server lives and is the same.
+impl Probed {
+    /// What was observed on this machine, judged.
+    pub fn of(observed: Observed, host: &Host) -> Probed {
+        Probed { trial: judge(&observed, host), observed }
+    }
+}
+
+/// What is known of a load from outside of its server.
+#[derive(Debug, Clone)]
+pub struct Outside {
+    /// The machine.
+    pub host: Host,
+    /// Headers whose values are not stored.
+    pub redact: Vec<String>,
+    /// Whether the target is Prony's own.
+    pub embedded_target: bool,
+}
+
+/// Applies a load and judges it. What became of the server is its to observe.
 pub type Prober<'a> = dyn FnMut(&Plan, &Control, &mut dyn FnMut(&Snapshot)) -> Result<Probed, LoadError> + 'a;
 
 /// Of a server of which nothing is known but its answers, and the machine that loads it.
-pub(super) fn from_outside<'a>(context: &'a TrialContext, loader: &'a mut Loader<'_>) -> Box<Prober<'a>> {
+pub(super) fn from_outside<'a>(outside: &'a Outside, loader: &'a mut Loader<'_>) -> Box<Prober<'a>> {
     Box::new(move |load, control, observe| {
         let cpus: Vec<u32> = load.cpus.iter().filter_map(|cpu| u32::try_from(*cpu).ok()).collect();
         let mut watch = HostWatch::of(&cpus);
@@ -31,7 +50,13 @@ pub(super) fn from_outside<'a>(context: &'a TrialContext, loader: &'a mut Loader
             watch.look(snapshot);
             observe(snapshot);
         })?;
-        let context = TrialContext { host_window: watch.finish(&measured.address), ..context.clone() };
-        Ok(Probed { trial: judge(&measured, load, &context), server: None })
+        let host_window = watch.finish(&measured.address);
+        let observed = Observed {
+            host: Some(outside.host.clone()),
+            host_window,
+            embedded_target: outside.embedded_target,
+            ..Observed::of(measured, PlanRecord::of(load, &outside.redact))
+        };
+        Ok(Probed::of(observed, &outside.host))
     })
 }

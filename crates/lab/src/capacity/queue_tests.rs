@@ -2,7 +2,8 @@
 
 use prony_analysis::testing::healthy;
 use prony_model::Measurement;
-use prony_model::measurement::{BIN_NS, RequestCounts, Second, SparseDurations, empty_histogram};
+use prony_model::histogram::{Histogram, SparseHistogram};
+use prony_model::measurement::{BIN_NS, Censored, Parts, RequestCounts, Second};
 
 use super::*;
 
@@ -56,38 +57,47 @@ fn measured(requests: &[(f64, f64, f64)], seconds: u64) -> Measurement {
     let mut m = healthy(seconds, 0);
     m.schedule_start_ns = m.window_start_ns;
     m.requests = RequestCounts::default();
-    let mut by_second: Vec<_> = (0..seconds).map(|_| empty_histogram()).collect();
+    let mut by_second = vec![Histogram::default(); seconds as usize];
+    let (mut waits, mut lags, mut responses, mut services, mut in_service) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut busy_ns = 0;
     for (due, sent, answered) in requests {
         let [due, sent, answered] = [due, sent, answered].map(|at| (at * 1e9) as u64);
         m.requests.scheduled += 1;
         if sent >= window_ns {
             m.requests.never_sent += 1;
-            m.latency.response.waiting.record(window_ns - due).unwrap();
+            waits.push(window_ns - due);
             continue;
         }
         m.requests.sent += 1;
         busy_ns += answered.min(window_ns) - sent;
-        let bin = &mut m.bins[(sent / BIN_NS) as usize];
+        let bin = &mut m.bins.each[(sent / BIN_NS) as usize];
         bin.dispatched += 1;
         bin.connection_wait_sum_ns += sent - due;
-        m.latency.send_lag.record(sent - due).unwrap();
-        m.latency.connection_wait.record(sent - due).unwrap();
-        m.latency.lateness.record(0).unwrap();
+        lags.push(sent - due);
         if answered >= window_ns {
             m.requests.in_flight += 1;
-            m.latency.response.waiting.record(window_ns - due).unwrap();
-            m.latency.service.waiting.record(window_ns - sent).unwrap();
+            waits.push(window_ns - due);
+            in_service.push(window_ns - sent);
             continue;
         }
         m.requests.completed += 1;
-        let bin = &mut m.bins[(answered / BIN_NS) as usize];
+        let bin = &mut m.bins.each[(answered / BIN_NS) as usize];
         bin.completed += 1;
         bin.response_sum_ns += answered - due;
-        m.latency.response.completed.record(answered - due).unwrap();
-        m.latency.service.completed.record(answered - sent).unwrap();
-        by_second[(answered / S) as usize].record(answered - due).unwrap();
+        responses.push(answered - due);
+        services.push(answered - sent);
+        by_second[(answered / S) as usize].record(answered - due);
     }
+    let of = |values: Vec<u64>| SparseHistogram::of_values(values);
+    m.latency.rest = Parts {
+        lateness: of(vec![0; lags.len()]),
+        send_lag: of(lags.clone()),
+        connection_wait: of(lags),
+        response: Censored { completed: of(responses), waiting: of(waits), ..Censored::default() },
+        service: Censored { completed: of(services), waiting: of(in_service), ..Censored::default() },
+        ..Parts::default()
+    };
     m.workers[0].in_flight_integral_ns = busy_ns;
     m.workers[0].connections_integral_ns = u64::from(SERVERS) * window_ns;
     m.series = (0..)
@@ -98,7 +108,7 @@ fn measured(requests: &[(f64, f64, f64)], seconds: u64) -> Measurement {
             completed: response.len(),
             failed: 0,
             connections: u64::from(SERVERS),
-            response: SparseDurations::of(response),
+            response: response.to_sparse(),
         })
         .collect();
     m
@@ -126,7 +136,7 @@ fn found(arrivals: Arrivals, slo: Option<&str>, resolution: f64, seed: u64) -> C
         resolution,
         start: None,
     };
-    search(&plan, &TrialContext::default(), &mut *loader, &Interrupt::new(), &mut |_| ()).unwrap().record
+    search(&plan, &tests::outside(), &mut *loader, &Interrupt::new(), &mut |_| ()).unwrap().record
 }
 
 fn rate(per_s: f64) -> Rate {

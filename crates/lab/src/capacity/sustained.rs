@@ -152,7 +152,7 @@ mod tests {
     use super::*;
     use prony_load::so_far::{Shape, SoFar};
     use prony_model::Target;
-    use prony_model::measurement::empty_histogram;
+    use prony_model::histogram::Histogram;
     use prony_model::plan::Stop;
     use std::time::Duration;
 
@@ -180,9 +180,9 @@ mod tests {
     fn a_threshold_that_can_only_be_missed_ends_the_probe() {
         // 5,000 are due: 50 may take longer than 50 ms.
         let slow = |count: u64, failed: u64| {
-            let mut durations = empty_histogram();
-            durations.record_n(1_000_000, 900).unwrap();
-            durations.record_n(200_000_000, count).unwrap();
+            let mut durations = Histogram::default();
+            durations.record_n(1_000_000, 900);
+            durations.record_n(200_000_000, count);
             let so_far = SoFar { failed, shape: Shape::of(&durations), ..SoFar::default() };
             Snapshot { elapsed_ns: 1_500_000_000, sent: 1_500, so_far, ..Snapshot::default() }
         };

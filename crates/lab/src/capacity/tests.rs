@@ -1,7 +1,9 @@
 use prony_analysis::testing::{Line, healthy};
-use prony_analysis::trial::judge;
 use prony_load::Control;
 use prony_model::Target;
+use prony_model::host::Host;
+use prony_model::plan_record::PlanRecord;
+use prony_model::server::{SampleColumns, ServerSamples};
 use prony_model::trial::{Effect, Reason};
 
 use super::*;
@@ -30,9 +32,18 @@ fn line(served_per_s: u64) -> Box<Loader<'static>> {
     })
 }
 
+/// Of a server of which nothing is known but its answers.
+pub(super) fn outside() -> Outside {
+    Outside { host: Host::default(), redact: Vec::new(), embedded_target: false }
+}
+
+fn observed(measured: prony_model::Measurement, load: &Plan) -> Observed {
+    Observed::of(measured, PlanRecord::of(load, &[]))
+}
+
 fn search_of(plan: &CapacityPlan, served_per_s: u64) -> CapacityOutcome {
     let mut loader = line(served_per_s);
-    search(plan, &TrialContext::default(), &mut *loader, &Interrupt::new(), &mut |_| ()).unwrap()
+    search(plan, &outside(), &mut *loader, &Interrupt::new(), &mut |_| ()).unwrap()
 }
 
 #[test]
@@ -73,7 +84,7 @@ fn an_interrupt_ends_it_and_says_so() {
         }
     };
     let mut loader = line(1_000);
-    let outcome = search(&plan(), &TrialContext::default(), &mut *loader, &interrupt, &mut tell).unwrap();
+    let outcome = search(&plan(), &outside(), &mut *loader, &interrupt, &mut tell).unwrap();
     assert!(outcome.interrupted && outcome.record.probes.len() == 1);
     assert_eq!(probes, 1);
 }
@@ -88,8 +99,20 @@ fn with_a_busy_client(server_saturated: Option<bool>) -> CapacityRecord {
             let window_ns = m.window_end_ns - m.window_start_ns;
             m.workers.iter_mut().for_each(|worker| worker.busy_ns = window_ns);
         }
-        let context = TrialContext { server_saturated, ..TrialContext::default() };
-        Ok(Probed { trial: judge(&m, load, &context), server: None })
+        let window_ns = m.window_end_ns - m.window_start_ns;
+        let server = server_saturated.map(|saturated| ServerSamples {
+            cpu_method: String::new(),
+            memory_method: String::new(),
+            cpus: vec![0],
+            startup_ns: 0,
+            window_cpu_ns: if saturated { window_ns } else { 0 },
+            peak_memory_bytes: 0,
+            processes: 1,
+            threads: 1,
+            columns: SampleColumns::default(),
+            peak_pss_bytes: None,
+        });
+        Ok(Probed::of(Observed { server, ..observed(m, load) }, &Host::default()))
     };
     let plan = CapacityPlan { start: Some(250.0), ..plan() };
     search_by(&plan, &mut prober, &Interrupt::new(), &mut |_| ()).unwrap().record
@@ -111,7 +134,9 @@ fn voided_by(code: &str, number: usize, mismatches: u64) -> (CapacityOutcome, us
     let mut loads = 0;
     let mut loader = line(2_000);
     let mut prober = |load: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
-        let mut trial = judge(&loader(load, control, observe)?, load, &TrialContext::default());
+        let measured = loader(load, control, observe)?;
+        let mut probed = Probed::of(observed(measured, load), &Host::default());
+        let trial = &mut probed.trial;
         loads += 1;
         if loads == number {
             trial.errors.insert("body_mismatch".to_owned(), mismatches);
@@ -123,7 +148,7 @@ fn voided_by(code: &str, number: usize, mismatches: u64) -> (CapacityOutcome, us
                 advice: String::new(),
             });
         }
-        Ok(Probed { trial, server: None })
+        Ok(probed)
     };
     let outcome = search_by(&plan(), &mut prober, &Interrupt::new(), &mut |_| ()).unwrap();
     (outcome, loads)

@@ -4,7 +4,8 @@
 use std::sync::mpsc::{Receiver, Sender};
 
 use super::{BINS_MAX, Books, ERROR_KINDS, SPARE_HISTOGRAMS};
-use prony_model::measurement::{Bin, Durations, empty_histogram};
+use prony_model::histogram::Histogram;
+use prony_model::measurement::Bin;
 
 /// Room for a window's bins, of which the first hour's is written once: memory that the kernel gives out at the first
 /// write would else look as if the load grew.
@@ -24,7 +25,7 @@ pub(crate) struct SecondPart {
     pub(crate) completed: u64,
     pub(crate) failed: u64,
     pub(crate) connections: u64,
-    pub(crate) response: Durations,
+    pub(crate) response: Histogram,
     pub(crate) lags: Lags,
 }
 
@@ -61,7 +62,7 @@ pub(crate) struct SecondSink {
     /// Whose seconds.
     pub(crate) worker: usize,
     pub(crate) finished: Sender<SecondPart>,
-    pub(crate) empty: Receiver<Durations>,
+    pub(crate) empty: Receiver<Histogram>,
 }
 
 impl Books {
@@ -72,7 +73,7 @@ impl Books {
                 self.spare.push(histogram);
             }
         }
-        let empty = self.spare.pop().unwrap_or_else(empty_histogram);
+        let empty = self.spare.pop().unwrap_or_default();
         let next = SecondPart {
             worker: self.sink.worker,
             index: self.second.index + 1,

@@ -5,7 +5,8 @@ use std::fmt::Debug;
 
 use crate::books::ClosedBooks;
 use crate::by_request::are_fine;
-use prony_model::measurement::{BIN_NS, Bin, Durations, ErrorKind, empty_histogram};
+use prony_model::histogram::SparseHistogram;
+use prony_model::measurement::{BIN_NS, Bin, ErrorKind};
 
 use super::truth::{Fate, Truth, What, due_ns};
 use super::world::World;
@@ -14,14 +15,12 @@ use super::world::World;
 pub(super) struct Differences<'a> {
     books: &'a ClosedBooks,
     truth: &'a Truth,
-    /// Refilled for each comparison: a histogram has 270 KB.
-    scratch: Durations,
     pub(super) found: Vec<String>,
 }
 
 /// All differences; none in a sound worker.
 pub(super) fn differences(books: &ClosedBooks, world: &World) -> Vec<String> {
-    let mut all = Differences { books, truth: &world.truth, scratch: empty_histogram(), found: Vec::new() };
+    let mut all = Differences { books, truth: &world.truth, found: Vec::new() };
     all.totals(world);
     all.counts();
     all.failures();
@@ -151,14 +150,11 @@ impl Differences<'_> {
         self.same("bins", self.books.bins.clone(), bins);
     }
 
-    fn histogram(&mut self, what: &str, books: &Durations, truth: &[u64]) {
-        self.scratch.reset();
-        for value in truth {
-            self.scratch.saturating_record(*value);
-        }
-        if *books != self.scratch {
-            let say = |h: &Durations| (h.len(), h.min(), h.value_at_quantile(0.5), h.max());
-            let (books, truth) = (say(books), say(&self.scratch));
+    fn histogram(&mut self, what: &str, books: &SparseHistogram, truth: &[u64]) {
+        let truth = SparseHistogram::of_values(truth.iter().copied());
+        if *books != truth {
+            let say = |h: &SparseHistogram| (h.len(), h.min(), h.value_at_quantile(0.5), h.max());
+            let (books, truth) = (say(books), say(&truth));
             self.found.push(format!(
                 "{what} (count, least, median, most): the books say {books:?} and the truth is {truth:?}"
             ));
@@ -167,7 +163,7 @@ impl Differences<'_> {
 
     fn latencies(&mut self) {
         let books = self.books;
-        let l = &books.latency;
+        let l = books.latency.parts();
         let of = |this: &Self, part: fn(&Fate) -> u64| this.completed().map(part).collect::<Vec<u64>>();
         let values = of(self, |f| f.request.last_byte_ns - f.request.intended_ns);
         self.histogram("response", &l.response.completed, &values);
@@ -187,13 +183,13 @@ impl Differences<'_> {
             true => of(self, |f| f.at_ns - f.request.last_byte_ns),
             false => Vec::new(),
         };
-        self.histogram("client delay", &l.client_delay, &values);
+        self.histogram("client delay", &books.latency.client_delay, &values);
     }
 
     /// How long those had taken that failed or were not done.
     fn waits(&mut self) {
         let books = self.books;
-        let (l, end) = (&books.latency, books.edges.end_ns);
+        let (l, end) = (books.latency.parts(), books.edges.end_ns);
         let values: Vec<u64> = self.failed().map(|f| f.at_ns - f.request.intended_ns).collect();
         self.histogram("response of the failed", &l.response.failed, &values);
         let sent = |f: &&Fate| f.request.sent_ns > 0;
@@ -230,8 +226,7 @@ impl Differences<'_> {
                 self.same(&format!("in flight of {name}"), row.waiting, in_flight);
             }
             if are_fine(list.requests.len()) {
-                let response = row.response.completed.to_histogram();
-                self.histogram(&format!("response of {name}"), &response, &values);
+                self.histogram(&format!("response of {name}"), &row.response.completed, &values);
             }
         }
     }

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::LoadError;
+use prony_model::histogram::SparseHistogram;
 use prony_model::list::{Order, TargetList};
-use prony_model::measurement::{Durations, ErrorKind, Measurement};
+use prony_model::measurement::{ErrorKind, Measurement};
 use prony_model::plan::{Arrivals, Plan, Stop};
 use prony_model::rate::{Rate, Stage};
 use prony_model::target::Target;
@@ -267,7 +268,7 @@ fn faults(chance: &mut Chance, nature: &mut Nature, plan: &Plan) {
 
 /// A measurement in one line of everything that can be counted.
 fn fingerprint(m: &Measurement) -> String {
-    let l = &m.latency;
+    let l = m.latency.parts();
     let histograms = [
         &l.response.completed,
         &l.response.failed,
@@ -276,7 +277,7 @@ fn fingerprint(m: &Measurement) -> String {
         &l.first_byte,
         &l.connect_wait,
         &l.send_lag,
-        &l.client_delay,
+        &m.latency.client_delay,
     ];
     let histograms = histograms.map(|h| (h.len(), h.min(), h.max(), h.mean().to_bits(), h.stdev().to_bits()));
     format!(
@@ -347,7 +348,9 @@ impl Seen {
             }
         };
         let r = &m.requests;
-        let many = |h: &Durations| h.len() - h.count_at(0);
+        let parts = m.latency.parts();
+        let many =
+            |h: &SparseHistogram| h.buckets().filter(|(bucket, _)| *bucket > 0).map(|(_, n)| n).sum::<u64>();
         for (what, count) in [
             ("completed", r.completed),
             ("carried in", r.carried_in),
@@ -358,12 +361,12 @@ impl Seen {
             ("interrupted", m.interrupted.into()),
             ("ended by duration", (!m.ended_by_count && !m.interrupted).into()),
             ("stamps rejected", m.client.stamps_rejected),
-            ("connect waits", many(&m.latency.connect_wait)),
-            ("connection waits", many(&m.latency.connection_wait)),
-            ("lateness", many(&m.latency.lateness)),
+            ("connect waits", many(&parts.connect_wait)),
+            ("connection waits", many(&parts.connection_wait)),
+            ("lateness", many(&parts.lateness)),
             ("client delays", many(&m.latency.client_delay)),
             ("several seconds", (m.series.len() > 1).into()),
-            ("late requests at the end", m.latency.response.waiting.len() - r.in_flight),
+            ("late requests at the end", parts.response.waiting.len() - r.in_flight),
         ] {
             *self.0.entry(what).or_default() += count;
         }

@@ -52,7 +52,7 @@ fn a_window_has_its_length_whatever_was_done_in_it() {
     (p.connections, p.warmup) = (8, Duration::from_millis(20));
     (p.stop.requests, p.stop.duration) = (None, Some(Duration::from_millis(130)));
     let m = run(&p).unwrap();
-    assert_eq!((m.window_end_ns - m.window_start_ns, m.bins.len()), (130_000_000, 2));
+    assert_eq!((m.window_end_ns - m.window_start_ns, m.bins.each.len()), (130_000_000, 2));
     assert!(m.requests.in_flight <= 8 && m.requests.carried_in <= 8, "{:?}", m.requests);
     assert_eq!(m.run_total.sent, settled(target, 8).requests_received);
 }
@@ -70,7 +70,7 @@ fn a_constant_rate_is_scheduled_exactly() {
         let m = run(&p).unwrap();
         assert_eq!(m.requests.scheduled, 300);
         assert_eq!(m.series.len(), 1);
-        assert_eq!(m.bins.len(), 3);
+        assert_eq!(m.bins.each.len(), 3);
     }
     let mut p = plan(target.address());
     p.arrivals = Arrivals::Constant(Rate::per_s(1000.0).unwrap());
@@ -86,7 +86,7 @@ fn without_keep_alive_each_request_has_its_connection() {
     let m = run(&p).unwrap();
     assert_eq!(m.requests.completed, 500);
     assert_eq!(m.run_total.connections, 500);
-    assert!(m.latency.connect_wait.max() > 0, "each waited for its connect");
+    assert!(m.latency.parts().connect_wait.max() > 0, "each waited for its connect");
     // One more: the connection that found out which address answers.
     assert_eq!(settled(target, 501).connections_accepted, 501);
 }

@@ -109,7 +109,7 @@ fn a_silent_server_times_out_and_not_before_the_time_is_over() {
         std::thread::sleep(Duration::from_secs(3600));
     });
     let m = all_time_out(address);
-    let waits = &m.latency.response.failed;
+    let waits = &m.latency.parts().response.failed;
     // The histogram tells durations apart to 0.1 %.
     assert!(waits.min() >= 299_000_000, "none failed before its timeout: {}", waits.min());
     assert!(m.errors[&ErrorKind::RequestTimeout].first.contains("300 ms"));
@@ -168,5 +168,5 @@ fn more_than_a_server_carries_is_left_unsent_and_counted() {
     // requests wait then is exact in the simulation.
     assert!(m.requests.completed <= 251 && m.requests.in_flight <= 10, "{:?}", m.requests);
     let waiting = m.requests.never_sent + m.requests.in_flight;
-    assert_eq!((m.requests.completed + waiting, m.latency.response.waiting.len()), (500, waiting));
+    assert_eq!((m.requests.completed + waiting, m.latency.parts().response.waiting.len()), (500, waiting));
 }

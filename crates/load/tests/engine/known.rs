@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prony_model::measurement::Durations;
+use prony_model::histogram::{SparseHistogram, highest_ns};
 use prony_model::plan::Arrivals;
 use prony_model::rate::Rate;
 use prony_target::{Config, LatencySummary, Target};
@@ -53,22 +53,25 @@ fn never_below(delay: &str, least_ms: [f64; 4]) {
         let ledger = target.stop();
         assert_eq!((m.requests.completed, m.requests.failed), (REQUESTS, 0));
         assert_eq!((ledger.latency.count, ledger.residence.count), (REQUESTS, REQUESTS));
-        let service = &m.latency.service.completed;
-        assert_eq!((service.len(), m.latency.response.completed.len()), (REQUESTS, REQUESTS));
+        let service = &m.latency.parts().service.completed;
+        assert_eq!((service.len(), m.latency.parts().response.completed.len()), (REQUESTS, REQUESTS));
         // Instants of one clock need no room; both histograms have the same buckets.
         let room_ns = if user_clock { 0 } else { CLOCKS_NS };
         for (i, q) in QUANTILES.into_iter().enumerate() {
             let (found, waited) = (at(service, q), percentiles_ns(&ledger.latency)[i]);
             assert!(found + room_ns >= waited, "{delay} at {q}: {found} ns, the target waited {waited} ns");
             assert!(waited as f64 >= least_ms[i] * 1e6, "{delay} at {q}: the target waited {waited} ns");
-            assert!(at(&m.latency.response.completed, q) >= found, "{delay}: service is a part of response");
+            assert!(
+                at(&m.latency.parts().response.completed, q) >= found,
+                "{delay}: service is a part of response"
+            );
         }
         let (shortest, least) = (service.min(), ledger.latency.min_ns);
         assert!(shortest + room_ns >= least, "{delay}: {shortest} ns, the target waited {least} ns");
     }
 }
 
-fn at(histogram: &Durations, q: f64) -> u64 {
+fn at(histogram: &SparseHistogram, q: f64) -> u64 {
     histogram.value_at_quantile(q)
 }
 
@@ -100,15 +103,18 @@ fn what_was_due_in_a_stall_waited_for_its_end() {
     // The k-th is due k ms after the first, and the stall began after that: of the k longest responses none is
     // shorter than 101 − k ms, however late anybody was.
     let mut longest: Vec<u64> = Vec::new();
-    for value in m.latency.response.completed.iter_recorded() {
-        longest.extend((0..value.count_at_value()).map(|_| value.value_iterated_to()));
+    for (bucket, count) in m.latency.parts().response.completed.buckets() {
+        longest.extend((0..count).map(|_| highest_ns(bucket)));
     }
     longest.reverse();
     for (k, response_ns) in longest.iter().take(100).enumerate() {
         let least_ns = (100 - k as u64) * 1_000_000;
         assert!(*response_ns >= least_ns, "the {k}th longest: {response_ns} ns");
     }
-    assert!(m.latency.connection_wait.max() > 0, "those behind the first four waited for a connection");
+    assert!(
+        m.latency.parts().connection_wait.max() > 0,
+        "those behind the first four waited for a connection"
+    );
 }
 
 #[test]
@@ -119,7 +125,7 @@ fn the_parts_of_response_add_up() {
     p.arrivals = Arrivals::Constant(Rate::per_s(2000.0).unwrap());
     p.stop.requests = Some(500);
     let m = run(&p).unwrap();
-    let l = &m.latency;
+    let l = m.latency.parts();
     assert_eq!(l.response.completed.len(), 500);
     // Equal for each request, so equal in the mean, but for the histograms' 0.1 %.
     let sum = l.send_lag.mean() + l.connect_wait.mean() + l.service.completed.mean();

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use prony_model::measurement::{ErrorKind, Measurement, empty_histogram};
+use prony_model::histogram::SparseHistogram;
+use prony_model::measurement::{ErrorKind, Measurement};
 use prony_model::plan::{Arrivals, SAMPLES_MAX};
 use prony_model::rate::Rate;
 use prony_target::{Config, Target};
@@ -11,14 +12,13 @@ use crate::{lying, plan, run};
 
 /// What the samples say is what the histograms and counts say.
 fn assert_agreement(m: &Measurement) {
-    let mut response = empty_histogram();
     let completed: Vec<_> = m.samples.iter().filter(|s| s.failure.is_none()).collect();
     for sample in &completed {
-        response.record(sample.response_ns).unwrap();
         assert!(sample.first_byte_us > 0 || sample.response_ns < 1000, "{sample:?}");
         assert!(u64::from(sample.first_byte_us) * 1000 <= sample.response_ns, "{sample:?}");
     }
-    assert_eq!(response, m.latency.response.completed);
+    let response = SparseHistogram::of_values(completed.iter().map(|sample| sample.response_ns));
+    assert_eq!(response, m.latency.parts().response.completed);
     assert_eq!(completed.len() as u64, m.requests.completed);
     for (kind, tally) in &m.errors {
         let samples = m.samples.iter().filter(|s| s.failure == Some(*kind)).count();
@@ -130,6 +130,6 @@ fn a_connect_that_was_waited_for_is_in_its_sample() {
     let m = run(&p).unwrap();
     assert_agreement(&m);
     let waited = m.samples.iter().map(|s| u64::from(s.connect_wait_us)).max().unwrap();
-    let longest = m.latency.connect_wait.max() / 1000;
+    let longest = m.latency.parts().connect_wait.max() / 1000;
     assert!(waited.abs_diff(longest) <= longest / 500 + 1, "{waited} and {longest}");
 }

@@ -66,7 +66,7 @@ fn the_ledger_and_the_books_agree_to_the_request() {
         assert_eq!(seen(&m).full + seen(&m).resumed, connected);
         // Five bytes of body and the head: plaintext is counted, not records.
         assert_eq!(m.read_bytes, requests * HELLO.len() as u64);
-        let waited = m.latency.connect_wait.max();
+        let waited = m.latency.parts().connect_wait.max();
         assert_eq!(waited > 0, !keepalive, "a request waits for its own handshake only: {waited}");
     }
 }
@@ -343,7 +343,7 @@ fn a_handshake_that_hangs_is_a_connect_that_takes_too_long() {
     p.keepalive = false;
     let m = run(&p).unwrap();
     assert_eq!((errors(&m), m.requests.sent), (vec![(ErrorKind::ConnectTimeout, 5)], 0));
-    assert!(m.latency.response.failed.min() >= 99_000_000);
+    assert!(m.latency.parts().response.failed.min() >= 99_000_000);
 }
 
 #[test]

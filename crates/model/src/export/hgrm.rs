@@ -8,11 +8,12 @@
 
 use std::io::Write;
 
-use crate::measurement::empty_histogram;
+use crate::histogram::SparseHistogram;
+use crate::measurement::RequestCounts;
 
 use super::ExportError;
 use crate::hdr;
-use crate::trial::{Requests, Trial};
+use crate::trial::Trial;
 
 /// Steps per halving of the distance to 100 %: the Java tools' default, and wrk2's.
 const TICKS_PER_HALF_DISTANCE: u32 = 5;
@@ -23,7 +24,7 @@ const SUB_BUCKETS: u32 = 2048;
 /// failed or were not answered are not in the table, and a comment says how many.
 ///
 /// # Errors
-/// When the trial's histogram does not read, or writing fails.
+/// When writing fails.
 pub fn write(trial: &Trial, out: &mut dyn Write) -> Result<(), ExportError> {
     write_all(&[trial], out)
 }
@@ -31,13 +32,11 @@ pub fn write(trial: &Trial, out: &mut dyn Write) -> Result<(), ExportError> {
 /// The same of the requests of several trials together: their histograms are added, nothing is averaged.
 ///
 /// # Errors
-/// When a trial's histogram does not read, or writing fails.
+/// When writing fails.
 pub fn write_all(trials: &[&Trial], out: &mut dyn Write) -> Result<(), ExportError> {
-    let mut histogram = empty_histogram();
-    for trial in trials {
-        // Both have Prony's bounds, so that every value has its place.
-        histogram += hdr::decode(&trial.latency.response.hdr)?;
-    }
+    let mut all = SparseHistogram::default();
+    trials.iter().for_each(|trial| all.add(&trial.latency.response.hdr));
+    let histogram = hdr::to_hdr(&all);
     writeln!(out, "{:>12} {:>14} {:>10} {:>14}\n", "Value", "Percentile", "TotalCount", "1/(1-Percentile)")?;
     let mut count = 0;
     for step in histogram.iter_quantiles(TICKS_PER_HALF_DISTANCE) {
@@ -55,7 +54,7 @@ pub fn write_all(trials: &[&Trial], out: &mut dyn Write) -> Result<(), ExportErr
     let max = ms(histogram.max() as f64);
     writeln!(out, "#[Max     = {max:12.6}, Total count    = {:12}]", histogram.len())?;
     writeln!(out, "#[Buckets = {:12}, SubBuckets     = {SUB_BUCKETS:12}]", histogram.buckets())?;
-    let sum = |of: fn(&Requests) -> u64| trials.iter().map(|trial| of(&trial.requests)).sum::<u64>();
+    let sum = |of: fn(&RequestCounts) -> u64| trials.iter().map(|trial| of(&trial.requests)).sum::<u64>();
     let [failed, in_flight, never_sent] = [sum(|r| r.failed), sum(|r| r.in_flight), sum(|r| r.never_sent)];
     if failed + in_flight + never_sent > 0 {
         writeln!(
@@ -134,7 +133,7 @@ mod tests {
         let values: Vec<u64> = (1..=9_973).map(|i| i * 1_000).collect();
         let trial = testing::trial(&[&values]);
         let table = read(&written(&trial));
-        let histogram = hdr::decode(&trial.latency.response.hdr).unwrap();
+        let histogram = hdr::to_hdr(&trial.latency.response.hdr);
         assert_eq!((table.total, table.rows.last().unwrap().2), (9_973, 9_973));
         assert_eq!(table.max, histogram.max() as f64 / 1e6);
         assert!((table.mean - 4.987).abs() < 0.005, "{}", table.mean);

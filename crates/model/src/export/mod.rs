@@ -17,15 +17,11 @@ use std::borrow::Cow;
 use std::io;
 use std::time::{Duration, SystemTime};
 
-use crate::hdr::HdrError;
 use crate::trial::Trial;
 
 /// Why a trial could not be exported.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
-    /// A histogram of the trial does not read.
-    #[error("a histogram of the trial could not be read: {0}")]
-    Histogram(#[from] HdrError),
     /// The trial has no start that is a time.
     #[error("{0:?} is not a time as RFC 3339 has it, and the trial is said to have started then")]
     StartedAt(String),

@@ -2,29 +2,29 @@
 
 use std::collections::BTreeMap;
 
-use crate::measurement::{Durations, empty_histogram};
+use crate::histogram::SparseHistogram;
+use crate::measurement::{RequestCounts, RunTotal};
 use crate::{Plan, Target};
 
 use crate::host::Host;
 use crate::plan_record::PlanRecord;
 use crate::trial::{
-    Bound, Client, Clock, Latencies, Outcome, Requests, RunTotals, SCHEMA, SeriesPoint, Summary,
-    TargetRecord, Throughput, Trial, Validity, Verdict, Window,
+    Bound, Client, Clock, Latencies, Outcome, SCHEMA, SeriesPoint, Summary, TargetRecord, Throughput, Trial,
+    Validity, Verdict, Window,
 };
-use crate::{Estimate, Tool, hdr};
+use crate::{Estimate, Tool};
 
 const S: u64 = 1_000_000_000;
 
 /// A trial with a second for each list of response times in nanoseconds,
 /// on 8 connections, from noon on with a warm-up of 1.5 s.
 pub(crate) fn trial(seconds: &[&[u64]]) -> Trial {
-    let mut all = empty_histogram();
+    let mut all = SparseHistogram::default();
     let series: Vec<SeriesPoint> = (0..)
         .zip(seconds)
         .map(|(index, values)| {
-            let mut response = empty_histogram();
-            values.iter().for_each(|v| response.record(*v).unwrap());
-            all.add(&response).unwrap();
+            let response = SparseHistogram::of_values(values.iter().copied());
+            all.add(&response);
             point(index * S, &response)
         })
         .collect();
@@ -33,6 +33,7 @@ pub(crate) fn trial(seconds: &[&[u64]]) -> Trial {
     Trial {
         schema: SCHEMA.to_owned(),
         tool: Tool::this(),
+        judged_by: None,
         started_at: "2026-11-21T12:00:00.000Z".to_owned(),
         interrupted: false,
         plan: PlanRecord::of(&Plan::closed(Target::parse(&target).unwrap()), &[]),
@@ -40,7 +41,7 @@ pub(crate) fn trial(seconds: &[&[u64]]) -> Trial {
         host: Host::default(),
         window: Window { warmup_ns: S + S / 2, duration_ns: seconds.len() as u64 * S },
         outcome: Outcome::Carried,
-        requests: Requests {
+        requests: RequestCounts {
             carried_in: 0,
             scheduled: completed,
             sent: completed,
@@ -49,7 +50,7 @@ pub(crate) fn trial(seconds: &[&[u64]]) -> Trial {
             in_flight: 0,
             never_sent: 0,
         },
-        run_total: RunTotals { sent: completed, completed, connections: 8 },
+        run_total: RunTotal { sent: completed, completed, connections: 8 },
         throughput: Throughput {
             requests_per_s: Estimate::bare(0.0, 0, "a test"),
             bound: Bound::Exact,
@@ -82,7 +83,7 @@ pub(crate) fn trial(seconds: &[&[u64]]) -> Trial {
     }
 }
 
-fn point(at_ns: u64, response: &Durations) -> SeriesPoint {
+fn point(at_ns: u64, response: &SparseHistogram) -> SeriesPoint {
     let from = |least: u64, value: u64| (response.len() >= least).then_some(value);
     SeriesPoint {
         at_ns,
@@ -93,12 +94,12 @@ fn point(at_ns: u64, response: &Durations) -> SeriesPoint {
         p50_ns: from(1, response.value_at_quantile(0.5)),
         p99_ns: from(100, response.value_at_quantile(0.99)),
         max_ns: from(1, response.max()),
-        hdr: hdr::encode(response),
+        hdr: response.clone(),
     }
 }
 
-fn latencies(response: &Durations) -> Latencies {
-    let other = summary(&empty_histogram());
+fn latencies(response: &SparseHistogram) -> Latencies {
+    let other = summary(&SparseHistogram::default());
     Latencies {
         response: summary(response),
         service: other.clone(),
@@ -110,7 +111,7 @@ fn latencies(response: &Durations) -> Latencies {
     }
 }
 
-fn summary(histogram: &Durations) -> Summary {
+fn summary(histogram: &SparseHistogram) -> Summary {
     Summary {
         clock: Clock::User,
         count: histogram.len(),
@@ -129,6 +130,6 @@ fn summary(histogram: &Durations) -> Summary {
         censored_at_ns: BTreeMap::new(),
         needs_duration_ns: BTreeMap::new(),
         design_effect: BTreeMap::new(),
-        hdr: hdr::encode(histogram),
+        hdr: histogram.clone(),
     }
 }

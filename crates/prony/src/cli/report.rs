@@ -30,6 +30,8 @@ pub(crate) enum ReportFormat {
     Markdown,
     /// The whole analysis
     Json,
+    /// Each trial as judged now, a JSON object a line: prony.trial/1 with its place in the run
+    Trials,
     /// One self-contained page
     Html,
     /// The ranking's rows

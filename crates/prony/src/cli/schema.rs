@@ -17,7 +17,7 @@ pub(crate) enum Document {
     Trial,
     /// `load --repeat N --json`: prony.repeat/1
     Repeat,
-    /// A line of a run log (`bench`, `load -o`): prony.run/1
+    /// A line of a run log (`bench`, `load -o`): prony.run/2
     Run,
     /// `capacity --json`: prony.capacity/1
     Capacity,

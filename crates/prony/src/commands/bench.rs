@@ -110,7 +110,7 @@ fn conclude(
     watch: &Watch,
     printer: &Printer,
 ) -> Result<RunLog, Failure> {
-    let log = RunLog::read(Path::new(&outcome.log))?;
+    let log = prony_analysis::run_log::read(Path::new(&outcome.log))?;
     let analysis = analyse(&log);
     printer.out(&terminal::experiment(
         &analysis,

@@ -3,8 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use prony_analysis::slo::Slo;
-use prony_analysis::trial::TrialContext;
-use prony_lab::capacity::{CapacityPlan, forecast, lengthened, search};
+use prony_lab::capacity::{CapacityPlan, Outside, forecast, lengthened, search};
 use prony_model::Target;
 use prony_model::capacity::{CapacityReport, SCHEMA};
 use prony_model::options::{CONNECTIONS_AT_A_RATE, LoadOptions};
@@ -40,11 +39,10 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
     if let Some(embedded) = &embedded {
         wanted.load.target = Target::parse(&embedded.url).map_err(Failure::not_measured)?;
     }
-    let context = TrialContext {
+    let outside = Outside {
         host: prony_lab::host::read(),
         redact: arguments.redact.clone(),
         embedded_target: embedded.is_some(),
-        ..TrialContext::default()
     };
     if !arguments.quiet {
         let most = show_duration(Duration::from_secs(forecast(&wanted).as_secs()));
@@ -61,7 +59,7 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
     let shows = Shows::here(arguments.quiet, arguments.plain);
     let own_cpus: Vec<u32> = wanted.load.cpus.iter().filter_map(|cpu| u32::try_from(*cpu).ok()).collect();
     let mut live = Live::start(shows, CapacityState::of(&wanted), &own_cpus, printer);
-    let outcome = search(&wanted, &context, &mut prony_load::run, &interrupt, &mut |event| {
+    let outcome = search(&wanted, &outside, &mut prony_load::run, &interrupt, &mut |event| {
         live.tell(|search| search.hear(event));
     })?;
     live.finish();
@@ -77,7 +75,7 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
             .trial
             .as_ref()
             .map_or_else(|| PlanRecord::of(&wanted.load, &arguments.redact), |trial| trial.plan.clone()),
-        host: context.host.clone(),
+        host: outside.host.clone(),
         found: outcome.record,
         confirmation: outcome.trial,
     };
@@ -86,7 +84,7 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
     if let Some(mut log) = log {
         let candidate = if arguments.url.is_none() { EMBEDDED } else { report.target.url.as_str() };
         let header = || Header { commit: prony_lab::commit::current(), ..report.header(candidate) };
-        log.append(header, |index| report.result(candidate, index))?;
+        log.append(header, |index| report.raw(candidate, index, outcome.observed))?;
     }
     if report.interrupted {
         return Err(Failure::interrupted());

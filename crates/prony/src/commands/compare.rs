@@ -85,7 +85,7 @@ fn compare(
 }
 
 fn read(path: &str, printer: &Printer) -> Result<RunLog, Failure> {
-    let log = RunLog::read(Path::new(path))?;
+    let log = prony_analysis::run_log::read(Path::new(path))?;
     if log.truncated {
         printer.note(&format!("{path}: its last line was cut off and is dropped."));
     }

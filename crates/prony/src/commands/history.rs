@@ -118,7 +118,7 @@ fn read(path: &Path) -> Result<RunLog, String> {
     bounded(metadata.len())?;
     // Its sentence begins with the path, which stands before it already.
     let named = format!("{}: ", path.display());
-    RunLog::read(path).map_err(|e| {
+    prony_analysis::run_log::read(path).map_err(|e| {
         let said = e.to_string();
         said.strip_prefix(&named).map_or(said.clone(), str::to_owned)
     })

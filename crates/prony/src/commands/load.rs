@@ -7,15 +7,17 @@ mod repeat;
 use std::time::SystemTime;
 
 use prony_analysis::slo::{self, Slo};
-use prony_analysis::trial::{TrialContext, judge};
+use prony_analysis::trial::judge;
 use prony_lab::client_watch::ClientWatch;
 use prony_lab::host_watch::HostWatch;
 use prony_load::{Control, LoadError, Snapshot};
+use prony_model::observed::Observed;
 use prony_model::one_by_one::OneByOne;
-use prony_model::run_log::{Header, NamedPlan, PlannedTrial, RunLog, TrialResult};
+use prony_model::plan_record::PlanRecord;
+use prony_model::run_log::{Header, NamedPlan, PlannedTrial, RawResult, RunLog, TrialResult};
 use prony_model::tls::Verify;
 use prony_model::trial::Validity;
-use prony_model::{Measurement, Plan, Target};
+use prony_model::{Plan, Target};
 use prony_model::{Tool, Trial, rfc3339};
 use prony_report::command::command;
 use prony_report::terminal::{self, TerminalOptions};
@@ -78,7 +80,7 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     )?
     .and_metrics(arguments.metrics.as_deref(), || watch::load_rate(&plan), &own_cpus, printer)?;
     let measured = scene.measure(arguments, "", &mut |snapshot| watch.snapshot(snapshot));
-    let (measured, trial) = match measured {
+    let (observed, trial) = match measured {
         Ok(measured) => measured,
         Err(why) => {
             watch.end(Err(why.to_string()));
@@ -86,8 +88,11 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
         }
     };
     drop(embedded);
-    publish(arguments, &trial, log, printer)?;
-    exports.write(&trial, &measured, printer)?;
+    // What is shown and what is kept do not depend on each other: what fails is said when all was tried.
+    let shown = publish(arguments, &trial, printer);
+    let exported = exports.write(&trial, &observed.measurement, printer);
+    let kept = log.map_or(Ok(()), |mut log| append(&mut log, arguments, observed, &trial));
+    shown.and(kept).and(exported)?;
     if watch.hub().is_some()
         && let Some(log) = log_of(arguments, std::slice::from_ref(&trial))
     {
@@ -118,7 +123,7 @@ impl Scene<'_> {
         arguments: &LoadArguments,
         which: &str,
         hear: &mut dyn FnMut(&Snapshot),
-    ) -> Result<(Measurement, Trial), LoadError> {
+    ) -> Result<(Observed, Trial), LoadError> {
         let own_cpus: Vec<u32> = self.plan.cpus.iter().filter_map(|cpu| u32::try_from(*cpu).ok()).collect();
         let shows = Shows::here(arguments.quiet, arguments.plain);
         let mut live = Live::start(shows, LoadState::of(self.plan).titled(which), &own_cpus, self.printer);
@@ -132,26 +137,22 @@ impl Scene<'_> {
         });
         live.finish();
         let measured = measured?;
-        let context = TrialContext {
-            host: prony_lab::host::read(),
-            redact: arguments.redact.clone(),
+        let host = prony_lab::host::read();
+        let observed = Observed {
             embedded_target: self.embedded,
-            server_saturated: None,
             host_window: host_watch.finish(&measured.address),
             client_columns: client_watch.finish(measured.window_start_ns),
+            slo: self.slos.iter().map(ToString::to_string).collect(),
+            host: Some(host.clone()),
+            ..Observed::of(measured, PlanRecord::of(self.plan, &arguments.redact))
         };
-        let mut trial = judge(&measured, self.plan, &context);
+        let mut trial = judge(&observed, &host);
         slo::hold_all(self.slos, &mut trial);
-        Ok((measured, trial))
+        Ok((observed, trial))
     }
 }
 
-fn publish(
-    arguments: &LoadArguments,
-    trial: &Trial,
-    log: Option<Log>,
-    printer: &Printer,
-) -> Result<(), Failure> {
+fn publish(arguments: &LoadArguments, trial: &Trial, printer: &Printer) -> Result<(), Failure> {
     let to_stdout = arguments.json.as_deref() == Some("-");
     if !to_stdout {
         let target = is_embedded(arguments).then(String::new);
@@ -166,14 +167,12 @@ fn publish(
             printer.out(&terminal::trial(trial, &options));
         }
     }
-    // What is shown and what is kept do not depend on each other: what fails is said when all was tried.
-    let kept = log.map_or(Ok(()), |mut log| append(&mut log, arguments, trial));
     if let Some(path) = &arguments.json {
         let text = serde_json::to_string_pretty(trial)
             .map_err(|e| Failure::not_measured(format!("The result could not be written as JSON: {e}.")))?;
         if to_stdout { printer.out(&text) } else { write_file(path, &text)? }
     }
-    kept
+    Ok(())
 }
 
 fn is_embedded(arguments: &LoadArguments) -> bool {
@@ -196,17 +195,32 @@ fn log_of(arguments: &LoadArguments, trials: &[Trial]) -> Option<RunLog> {
     Some(RunLog { header, results, events: Vec::new(), unfinished: Vec::new(), truncated: false })
 }
 
-fn append(log: &mut Log, arguments: &LoadArguments, trial: &Trial) -> Result<(), Failure> {
-    log.append(|| header(arguments, trial), |index| result(arguments, trial, index))
+fn append(
+    log: &mut Log,
+    arguments: &LoadArguments,
+    observed: Observed,
+    trial: &Trial,
+) -> Result<(), Failure> {
+    let raw = |index| RawResult {
+        planned: planned(arguments, trial, index),
+        observed: Some(observed),
+        failure: None,
+        capacity: None,
+    };
+    log.append(|| header(arguments, trial), raw)
 }
 
 fn rate_suffix(trial: &Trial) -> String {
     trial.plan.rate_per_s.map_or(String::new(), |rate| format!("-r{rate}"))
 }
 
-fn result(arguments: &LoadArguments, trial: &Trial, index: u32) -> TrialResult {
+fn planned(arguments: &LoadArguments, trial: &Trial, index: u32) -> PlannedTrial {
     let (candidate, plan) = names(arguments, trial);
-    let planned = PlannedTrial::one_by_one(index, &candidate, &plan);
+    PlannedTrial::one_by_one(index, &candidate, &plan)
+}
+
+fn result(arguments: &LoadArguments, trial: &Trial, index: u32) -> TrialResult {
+    let planned = planned(arguments, trial, index);
     TrialResult { planned, trial: Some(trial.clone()), server: None, failure: None, capacity: None }
 }
 

@@ -2,15 +2,16 @@
 
 use std::path::Path;
 
+use prony_analysis::run_log;
 use prony_model::capacity::CapacityReport;
-use prony_model::run_log::{Header, Line, RunLog, RunLogError, RunLogWriter, TrialResult};
+use prony_model::run_log::{Header, Line, RawResult, RunLog, RunLogError, RunLogWriter};
 
 use crate::failure::Failure;
 use crate::printer::Printer;
 
 /// Reads a run log, or a search as one.
 pub(crate) fn read(path: &Path) -> Result<RunLog, RunLogError> {
-    RunLog::read(path).or_else(|why| {
+    run_log::read(path).or_else(|why| {
         // A file of that kind is no run log by its first line, whatever else it is.
         let search = matches!(why, RunLogError::Schema { .. }).then(|| CapacityReport::read(path)).flatten();
         search.map(|report| report.run_log(&report.target.url)).ok_or(why)
@@ -22,7 +23,7 @@ pub(crate) fn read(path: &Path) -> Result<RunLog, RunLogError> {
 pub(crate) enum Log {
     New(String),
     /// With the number of the next trial.
-    Existing(u32, RunLogWriter),
+    Existing(u32, Box<RunLogWriter>),
 }
 
 impl Log {
@@ -31,7 +32,7 @@ impl Log {
         if !Path::new(path).exists() {
             return Ok(Log::New(path.to_owned()));
         }
-        let log = RunLog::read(Path::new(path))?;
+        let log = run_log::read(Path::new(path))?;
         if !log.header.one_by_one {
             return Err(Failure::usage(format!(
                 "{path} is the run log of the experiment {:?}: give -o another file for trials of `prony {command}`.",
@@ -43,23 +44,23 @@ impl Log {
         }
         let writer = RunLogWriter::open(Path::new(path))?;
         // Once more: until now another may have written it.
-        let log = RunLog::read(Path::new(path))?;
+        let log = run_log::read(Path::new(path))?;
         let next = log.results.iter().map(|r| r.planned.index.saturating_add(1)).max().unwrap_or(0);
-        Ok(Log::Existing(next, writer))
+        Ok(Log::Existing(next, Box::new(writer)))
     }
 
     /// Appends the trial that `result` makes of its number; a new run log begins with this header.
     pub(crate) fn append(
         &mut self,
         header: impl FnOnce() -> Header,
-        result: impl FnOnce(u32) -> TrialResult,
+        result: impl FnOnce(u32) -> RawResult,
     ) -> Result<(), Failure> {
         if let Log::New(path) = self {
-            *self = Log::Existing(0, RunLogWriter::create(Path::new(&path), &header())?);
+            *self = Log::Existing(0, Box::new(RunLogWriter::create(Path::new(&path), &header())?));
         }
         let Log::Existing(next, writer) = self else { return Ok(()) };
         let line = Line::Result(result(*next));
         *next = next.saturating_add(1);
-        Ok(writer.append(&line)?)
+        Ok(writer.append(line)?)
     }
 }

@@ -103,6 +103,7 @@ pub(crate) fn render(log: &RunLog, format: ReportFormat, color: bool) -> Result<
     match format {
         ReportFormat::Junit => return Ok(junit::run(log, thresholds)),
         ReportFormat::OpenMetrics => return Ok(openmetrics::run(log)),
+        ReportFormat::Trials => return Ok(json::results(log)),
         _ => {}
     }
     Ok(render_text(log, format, color))

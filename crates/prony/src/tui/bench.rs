@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use prony_lab::bench::{BenchEvent, BenchSetup, Figures};
 use prony_model::plan_record::PlanRecord;
-use prony_model::run_log::{PlannedTrial, RunLog, TrialResult};
+use prony_model::run_log::{PlannedTrial, TrialResult};
 use prony_model::trial::{Bound, Outcome, Validity};
 use prony_report::format;
 
@@ -100,7 +100,7 @@ pub(crate) struct News {
 impl BenchState {
     /// A run that has not begun; one that goes on is read from its log, where somebody `looks` at what it holds.
     pub(crate) fn of(setup: &BenchSetup, looks: bool) -> BenchState {
-        let log = if setup.resume && looks { RunLog::read(&setup.log).ok() } else { None };
+        let log = if setup.resume && looks { prony_analysis::run_log::read(&setup.log).ok() } else { None };
         let (header, results) = log
             .map_or_else(|| (prony_lab::bench::header(setup), Vec::new()), |log| (log.header, log.results));
         let candidates = header.candidates.iter().map(|candidate| candidate.label.clone()).collect();

@@ -6,7 +6,7 @@ use prony_lab::bench::{BenchEvent, Figures};
 use prony_lab::capacity::{CapacityEvent, CapacityPlan};
 use prony_load::{LastSecond, Snapshot, SoFar};
 use prony_model::capacity::Probe;
-use prony_model::measurement::{Durations, empty_histogram};
+use prony_model::histogram::Histogram;
 use prony_model::plan::Arrivals;
 use prony_model::rate::Rate;
 use prony_model::run_log::{PlannedTrial, TrialResult};
@@ -40,15 +40,15 @@ fn screen<V: View>(view: &V, width: u16, height: u16, notes: &[&str]) -> String 
 }
 
 /// Answers around 7 ms with a tail to 60 ms, `count` of them.
-fn answers(count: u64) -> Durations {
-    let mut histogram = empty_histogram();
+fn answers(count: u64) -> Histogram {
+    let mut histogram = Histogram::default();
     for i in 0..count {
         // A smooth hill and, for one in fifty, a tail.
         let turn = (i * 7_919 % 1_000) as f64 / 1_000.0;
         let hill = 6.4 + 0.9 * (turn - 0.5).sinh() + 0.4 * (turn * 40.0).sin();
         let tail = if i % 50 == 0 { 1.5 * (1.0 + turn * 5.0) } else { 1.0 };
         let straggler = if i % 5_000 == 0 { 4.0 } else { 1.0 };
-        histogram.record((hill * tail * straggler * 1e6) as u64).unwrap();
+        histogram.record((hill * tail * straggler * 1e6) as u64);
     }
     histogram
 }

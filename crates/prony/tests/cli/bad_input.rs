@@ -90,7 +90,7 @@ fn files_that_cannot_be_written_or_read() {
     world.write("text.jsonl", "hello\n");
     refused(&world.prony(&["report", "text.jsonl"]), 2, &["not a run log"]);
     world.write("other.jsonl", "{\"type\":\"header\",\"schema\":\"prony.run/9\"}\n");
-    refused(&world.prony(&["report", "other.jsonl"]), 2, &["prony.run/9", "prony.run/1"]);
+    refused(&world.prony(&["report", "other.jsonl"]), 2, &["prony.run/9", "prony.run/2"]);
     refused(&load(&["-o", "text.jsonl"]), 2, &["not a run log"]);
 }
 

@@ -1,8 +1,14 @@
 //! `prony history`: many run logs, one figure.
 
+use std::time::{Duration, SystemTime};
+
+use prony_analysis::testing::carried;
 use serde_json::Value;
 
 use crate::world::{TargetProcess, World};
+
+/// 2026-03-01T10:00:00Z after 1970.
+const FIRST_S: u64 = 1_772_359_200;
 
 fn commit(day: u32) -> String {
     format!("{day:08x}{}", "0".repeat(32))
@@ -22,12 +28,12 @@ fn world() -> World {
         let at = format!("2026-03-{:02}T10:00:00.000Z", day + 1);
         header["created_at"] = at.clone().into();
         header["commit"] = commit(day).into();
-        let trial = &mut result["trial"];
-        trial["started_at"] = at.into();
-        trial["verdict"]["validity"] = "valid".into();
-        trial["throughput"]["bound"] = "exact".into();
+        let plan = serde_json::from_value(result["observed"]["plan"].take()).unwrap();
         let rate = if day < 6 { 5_000.0 } else { 3_500.0 } + f64::from(day % 3);
-        trial["throughput"]["requests_per_s"]["point"] = rate.into();
+        let mut made = carried(plan, rate, Some(1_000_000));
+        made.measurement.started_at =
+            SystemTime::UNIX_EPOCH + Duration::from_secs(FIRST_S + 86_400 * u64::from(day));
+        result["observed"] = serde_json::to_value(made).unwrap();
         world.write(&format!("runs/{day:02}.jsonl"), &format!("{header}\n{result}\n"));
     }
     world

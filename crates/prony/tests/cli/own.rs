@@ -56,11 +56,7 @@ fn serve(mut stream: TcpStream) {
 fn assert_measured_and_silent(world: &World, said: &crate::world::Said, log: &str) {
     assert_eq!(said.code, Some(0), "{said:?}");
     let text = world.read(log);
-    let results: Vec<Value> = text
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap())
-        .filter(|line| line["type"] == "result")
-        .collect();
+    let results = world.lines(log, "result");
     let requests: Vec<_> = results.iter().map(|result| &result["trial"]["requests"]).collect();
     assert!(requests.iter().all(|requests| requests["failed"] == 0), "{requests:?}");
     assert!(requests.iter().any(|requests| requests["completed"].as_u64() > Some(0)), "{requests:?}");

@@ -1,5 +1,9 @@
 //! A folder of its own for each test, and the binary run in it.
 
+use prony_analysis::testing::carried;
+use prony_model::Measurement;
+use prony_model::observed::Observed;
+use prony_model::server::{SampleColumns, ServerSamples};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
@@ -7,7 +11,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tempfile::TempDir;
 
 pub const BINARY: &str = env!("CARGO_BIN_EXE_prony");
@@ -93,8 +97,12 @@ impl World {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// The lines of this type in a run log. One that was cut off in the middle is none.
+    /// The lines of this type in a run log; results judged. One that was cut off in the middle is none.
     pub fn lines(&self, log: &str, kind: &str) -> Vec<Value> {
+        if kind == "result" {
+            let Ok(read) = prony_analysis::run_log::read(&self.path(log)) else { return Vec::new() };
+            return read.results.iter().map(|result| serde_json::to_value(result).unwrap()).collect();
+        }
         let text = std::fs::read_to_string(self.path(log)).unwrap_or_default();
         let parsed = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         parsed.filter(|line| line["type"] == kind).collect()
@@ -144,23 +152,19 @@ impl World {
 }
 
 fn set_figures(result: &mut Value, (rate_per_s, p50_ns): (f64, u64)) {
-    let trial = &mut result["trial"];
-    trial["verdict"] = json!({ "validity": "valid", "reasons": [] });
-    trial["outcome"] = "carried".into();
-    trial["throughput"]["bound"] = "exact".into();
-    trial["throughput"]["requests_per_s"]["point"] = rate_per_s.into();
-    let response = trial["latency"]["response"].as_object_mut().unwrap();
-    for percentile in ["p75_ns", "p90_ns", "p95_ns", "p99_ns", "p999_ns", "p9999_ns"] {
-        response.remove(percentile);
-    }
-    response.insert("p50_ns".to_owned(), p50_ns.into());
-    response.insert("censored_at_ns".to_owned(), json!({}));
-    let completed = trial["requests"]["completed"].as_u64().unwrap();
-    if let Some(server) = result["server"].as_object_mut() {
-        server.insert("window_cpu_ns".to_owned(), (completed * 20_000).into());
-        server.insert("peak_memory_bytes".to_owned(), 10_000_000.into());
-        server.insert("startup_ns".to_owned(), 10_000_000.into());
-    }
+    let before: Observed = serde_json::from_value(result["observed"].take()).unwrap();
+    let made = carried(before.plan, rate_per_s, Some(p50_ns));
+    let completed = made.measurement.requests.completed;
+    let server = before.server.map(|server| ServerSamples {
+        window_cpu_ns: completed * 20_000,
+        peak_memory_bytes: 10_000_000,
+        startup_ns: 10_000_000,
+        columns: SampleColumns::default(),
+        ..server
+    });
+    let started_at = before.measurement.started_at;
+    let measurement = Measurement { started_at, ..made.measurement.clone() };
+    result["observed"] = serde_json::to_value(Observed { server, measurement, ..made }).unwrap();
 }
 
 /// A `prony target` of the binary's own; it ends with the test.

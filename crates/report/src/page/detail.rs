@@ -2,12 +2,11 @@
 
 use prony_analysis::picture::{Picture, picture};
 use prony_model::host::Host;
+use prony_model::measurement::{RequestCounts, RunTotal};
 use prony_model::plan_record::PlanRecord;
 use prony_model::run_log::TrialResult;
 use prony_model::server::ServerSamples;
-use prony_model::trial::{
-    Client, PERCENTILES, Reason, Requests, RunTotals, Summary, TargetFigures, TlsRecord, Trial,
-};
+use prony_model::trial::{Client, PERCENTILES, Reason, Summary, TargetFigures, TlsRecord, Trial};
 use serde::Serialize;
 
 use super::pack;
@@ -29,8 +28,8 @@ pub(super) struct Detail<'a> {
     version: &'a str,
     warmup_ns: u64,
     duration_ns: u64,
-    requests: Requests,
-    run_total: RunTotals,
+    requests: RequestCounts,
+    run_total: RunTotal,
     read_bytes_per_s: f64,
     summaries: Vec<SummaryRow<'a>>,
     status: Vec<(&'a str, u64)>,

@@ -92,8 +92,11 @@ fn plan_table(
         let lead = format!(" {}  ", format::printable(&column.head));
         push_wrapped(out, &lead, &format::printable(&said.join(", ")), options.width(), str::to_owned);
     }
+    for (mark, text) in words::shared_remarks(&plan.rows) {
+        push_wrapped(out, &format!(" {mark} "), &text, options.width(), str::to_owned);
+    }
     for row in &plan.rows {
-        let remarks = words::row_remarks(row);
+        let remarks = words::own_remarks(row, &plan.rows);
         if !remarks.is_empty() {
             let label = format::truncate(&format::printable(&row.candidate), room);
             let text = format!("{label}: {}", remarks.join("; "));

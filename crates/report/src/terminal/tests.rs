@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::fixtures;
+use prony_model::histogram::SparseHistogram;
 
 fn plain() -> TerminalOptions {
     TerminalOptions::default()
@@ -366,18 +367,13 @@ fn a_percentile_withheld_in_stages_asks_for_longer_ones() {
 /// The fixture's load with a tail: a 20th of the requests ten times as long, a 500th a hundred times.
 fn with_a_tail() -> prony_model::Trial {
     let mut t = fixtures::closed();
-    let mut h = hdrhistogram::Histogram::<u64>::new_with_bounds(1, 3_600_000_000_000, 3).unwrap();
-    for i in 0..100_000_u64 {
-        let times = if i % 500 == 0 {
-            100
-        } else if i % 20 == 0 {
-            10
-        } else {
-            1
-        };
-        h.record((1_000_000 + i * 10) * times).unwrap();
-    }
-    t.latency.service.hdr = prony_model::hdr::encode(&h);
+    let times = |i: u64| match i {
+        _ if i.is_multiple_of(500) => 100,
+        _ if i.is_multiple_of(20) => 10,
+        _ => 1,
+    };
+    let values = (0..100_000_u64).map(|i| (1_000_000 + i * 10) * times(i));
+    t.latency.service.hdr = SparseHistogram::of_values(values);
     t.latency.response.hdr = t.latency.service.hdr.clone();
     t
 }
@@ -405,10 +401,7 @@ fn a_trial_with_its_percentiles_drawn() {
 fn response_and_service_are_told_apart_and_a_narrow_terminal_sees_fewer_points() {
     let mut t = fixtures::overloaded();
     t.latency.service.hdr = with_a_tail().latency.service.hdr;
-    let mut late = prony_model::hdr::decode(&t.latency.service.hdr).unwrap();
-    late.clear();
-    (0..100_000).for_each(|i| late.record(50_000_000 + i * 10_000).unwrap());
-    t.latency.response.hdr = prony_model::hdr::encode(&late);
+    t.latency.response.hdr = SparseHistogram::of_values((0..100_000).map(|i| 50_000_000 + i * 10_000));
     (t.requests.failed, t.requests.never_sent) = (0, 0);
     let options = TerminalOptions { plot: true, width: 40, ..plain() };
     let shown = trial(&t, &options);
@@ -429,11 +422,9 @@ fn response_and_service_are_told_apart_and_a_narrow_terminal_sees_fewer_points()
 #[test]
 fn too_few_requests_have_no_curve() {
     let mut t = fixtures::closed();
-    let mut h = hdrhistogram::Histogram::<u64>::new_with_bounds(1, 3_600_000_000_000, 3).unwrap();
-    (1..=50).for_each(|i| h.record(i * 1_000).unwrap());
-    t.latency.service.hdr = prony_model::hdr::encode(&h);
+    t.latency.service.hdr = SparseHistogram::of_values((1..=50).map(|i| i * 1_000));
     let options = TerminalOptions { plot: true, ..plain() };
     assert!(!trial(&t, &options).contains("by percentile"));
-    t.latency.service.hdr = "nonsense".into();
+    t.latency.service.hdr = SparseHistogram::default();
     assert!(!trial(&t, &options).contains("by percentile"));
 }

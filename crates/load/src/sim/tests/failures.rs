@@ -53,8 +53,8 @@ fn a_request_expires_at_its_timeout_and_not_when_it_is_answered() {
         let m = played.sound();
         // Fourteen times 70 ms, and 20 ms of the next; another is sent at once.
         assert_eq!((m.requests.failed, m.requests.in_flight), (42, 3));
-        all_are(&m.latency.response.failed, 70 * MS, 42);
-        all_are(&m.latency.service.failed, 70 * MS, 42);
+        all_are(&m.latency.parts().response.failed, 70 * MS, 42);
+        all_are(&m.latency.parts().service.failed, 70 * MS, 42);
         assert_eq!(m.run_total.connections, 45, "a connection with a late answer is of no use");
     }
 }
@@ -80,8 +80,8 @@ fn a_connect_that_hangs_expires_at_its_timeout() {
     let m = played.sound();
     // At 100, 201, 303, 407, 515, 631, 763 and 927 ms: each pause is twice the last.
     assert_eq!(m.errors[&ErrorKind::ConnectTimeout].count, 16);
-    all_are(&m.latency.response.failed, 100 * MS, 16);
-    assert_eq!((m.latency.service.failed.len(), m.run_total.sent), (0, 0));
+    all_are(&m.latency.parts().response.failed, 100 * MS, 16);
+    assert_eq!((m.latency.parts().service.failed.len(), m.run_total.sent), (0, 0));
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn idle_connections_that_the_server_closes_are_opened_anew_in_time() {
         let played = case.play();
         let m = played.sound();
         assert_eq!((m.requests.completed, m.requests.failed), (100, 0), "{mischief:?}");
-        assert!(m.latency.response.completed == histogram([100_000; 100]));
+        assert!(m.latency.parts().response.completed == histogram([100_000; 100]));
         assert!(m.run_total.connections > 90);
     }
 }

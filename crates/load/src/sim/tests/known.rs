@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use prony_model::measurement::Durations;
+use prony_model::histogram::{SparseHistogram, highest_ns};
 use prony_model::plan::Arrivals;
 use prony_model::rate::Rate;
 
@@ -26,7 +26,7 @@ fn measured(delays: Delays) -> [u64; 4] {
         let played = case.play();
         let m = played.sound();
         assert_eq!((m.requests.completed, m.requests.failed), (REQUESTS, 0));
-        let l = &m.latency;
+        let l = m.latency.parts();
         for part in [&l.service.completed, &l.response.completed, &l.first_byte] {
             assert!(*part == truth);
         }
@@ -64,9 +64,9 @@ fn exponential_delays_have_the_percentiles_of_theory() {
 }
 
 /// Of durations so short that each has a bucket of its own.
-fn sum_ns(histogram: &Durations) -> u64 {
+fn sum_ns(histogram: &SparseHistogram) -> u64 {
     assert!(histogram.max() < 2_048, "{}", histogram.max());
-    histogram.iter_recorded().map(|at| at.value_iterated_to() * at.count_at_value()).sum()
+    histogram.buckets().map(|(bucket, count)| highest_ns(bucket) * count).sum()
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn the_parts_of_response_add_up_to_the_nanosecond() {
     case.plan.arrivals = Arrivals::Constant(Rate::per_s(2_500_000.0).unwrap());
     case.plan.stop.duration = Some(Duration::from_millis(1));
     let played = case.play();
-    let l = &played.sound().latency;
+    let l = played.sound().latency.parts();
     let parts = [&l.send_lag, &l.connect_wait, &l.service.completed].map(sum_ns);
     assert!(parts.iter().all(|sum| *sum > 0), "{parts:?}");
     assert_eq!(parts.iter().sum::<u64>(), sum_ns(&l.response.completed));

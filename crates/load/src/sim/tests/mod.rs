@@ -13,7 +13,7 @@ mod windows;
 
 use std::time::Duration;
 
-use prony_model::measurement::{Durations, empty_histogram};
+use prony_model::histogram::{SparseHistogram, bucket_of};
 use prony_model::plan::Arrivals;
 use prony_model::rate::Rate;
 
@@ -34,19 +34,14 @@ fn open(nature: Nature, rate: f64, connections: u32) -> Case {
 }
 
 /// The histogram of exactly these values.
-fn histogram(values: impl IntoIterator<Item = u64>) -> Durations {
-    let mut histogram = empty_histogram();
-    for value in values {
-        histogram.saturating_record(value);
-    }
-    histogram
+fn histogram(values: impl IntoIterator<Item = u64>) -> SparseHistogram {
+    SparseHistogram::of_values(values)
 }
 
 /// So many times the same value, and nothing else.
 #[track_caller]
-fn all_are(histogram: &Durations, value_ns: u64, count: u64) {
-    let mut wanted = empty_histogram();
-    wanted.saturating_record_n(value_ns, count);
-    let say = |h: &Durations| (h.len(), h.min(), h.max());
+fn all_are(histogram: &SparseHistogram, value_ns: u64, count: u64) {
+    let wanted = SparseHistogram::of([(bucket_of(value_ns), count)].into_iter().filter(|_| count > 0));
+    let say = |h: &SparseHistogram| (h.len(), h.min(), h.max());
     assert!(*histogram == wanted, "{:?} and not {:?}", say(histogram), say(&wanted));
 }

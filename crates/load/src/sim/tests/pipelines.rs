@@ -40,8 +40,8 @@ fn answers_of_one_read_are_each_their_own_request_s() {
         // All are sent together, answered together, and followed by as many: 333 times.
         let each = u64::from(pipeline * connections);
         assert_eq!((m.requests.completed, m.requests.in_flight), (333 * each, each));
-        all_are(&m.latency.response.completed, 3 * MS, 333 * each);
-        all_are(&m.latency.send_lag, 0, 333 * each);
+        all_are(&m.latency.parts().response.completed, 3 * MS, 333 * each);
+        all_are(&m.latency.parts().send_lag, 0, 333 * each);
         let together = played.worlds[0].borrow().answers_together;
         assert_eq!(together, 333 * u64::from((pipeline - 1) * connections));
     }
@@ -55,7 +55,7 @@ fn a_request_waits_for_the_answers_before_it_and_that_is_its_service() {
     case.plan.stop = Stop { duration: None, requests: Some(4) };
     let played = case.play();
     let m = played.sound();
-    assert!(m.latency.service.completed == histogram((1..=4).map(|i| i * MS)));
+    assert!(m.latency.parts().service.completed == histogram((1..=4).map(|i| i * MS)));
     assert_eq!(played.worlds[0].borrow().answers_together, 0);
 }
 
@@ -91,7 +91,7 @@ fn behind_one_that_expires_all_are_abandoned_at_its_timeout() {
     let m = played.sound();
     let count = |kind| m.errors[&kind].count;
     assert_eq!((count(ErrorKind::RequestTimeout), count(ErrorKind::Abandoned)), (14, 56));
-    all_are(&m.latency.response.failed, 70 * MS, 70);
+    all_are(&m.latency.parts().response.failed, 70 * MS, 70);
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn the_time_of_those_behind_the_first_runs_from_the_connects_end_too() {
         assert_eq!((m.requests.completed, m.requests.failed), (2, 1), "{seed}: {:?}", m.errors);
         assert_eq!(m.errors[&ErrorKind::RequestTimeout].count, 1);
         let connect_ns = m.window_end_ns - 1 - m.window_start_ns - 50 * MS;
-        all_are(&m.latency.connect_wait, connect_ns, 2);
+        all_are(&m.latency.parts().connect_wait, connect_ns, 2);
         long += u32::from(connect_ns > 10 * MS);
     }
     assert!(long > 10, "{long} of the connects were so long that 40 ms after them is past 50 ms");

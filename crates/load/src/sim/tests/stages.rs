@@ -26,7 +26,7 @@ fn a_rise_and_a_fall_are_as_many_requests_as_their_area() {
     let m = played.sound();
     // Connection j has a request every 10 ms from 10 j to before 200 − 10 j ms: 20 − 2 j. The last ends with the window.
     assert_eq!((m.requests.scheduled, m.requests.completed, m.requests.in_flight), (110, 109, 1));
-    all_are(&m.latency.response.completed, 10 * MS, 109);
+    all_are(&m.latency.parts().response.completed, 10 * MS, 109);
     assert_eq!((m.run_total.connections, played.worlds[0].borrow().open_most), (10, 10));
     assert_eq!(m.requests.failed, 0);
 }
@@ -39,7 +39,7 @@ fn what_was_given_back_begins_anew_with_its_number() {
     // Of four connections three pause for the second 100 ms, and connect again.
     assert_eq!(m.requests.scheduled, 3 * 10 + 30 + 3 * 10);
     assert_eq!(m.run_total.connections, 4 + 3);
-    all_are(&m.latency.send_lag, 0, m.requests.completed);
+    all_are(&m.latency.parts().send_lag, 0, m.requests.completed);
 }
 
 #[test]

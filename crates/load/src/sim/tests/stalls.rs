@@ -68,10 +68,10 @@ fn held_against_its_queue(connections: u32, periods: u32) -> (Played, Vec<Carrie
     truth.retain(|one| one.answered_ns >= PERIOD_NS);
     let m = played.sound();
     let of = |part: fn(&Carried) -> u64| histogram(truth.iter().map(part));
-    assert!(m.latency.response.completed == of(|one| one.answered_ns - one.due_ns));
-    assert!(m.latency.service.completed == of(|one| one.answered_ns - one.sent_ns));
-    assert!(m.latency.connection_wait == of(|one| one.sent_ns - one.due_ns));
-    all_are(&m.latency.lateness, 0, truth.len() as u64);
+    assert!(m.latency.parts().response.completed == of(|one| one.answered_ns - one.due_ns));
+    assert!(m.latency.parts().service.completed == of(|one| one.answered_ns - one.sent_ns));
+    assert!(m.latency.parts().connection_wait == of(|one| one.sent_ns - one.due_ns));
+    all_are(&m.latency.parts().lateness, 0, truth.len() as u64);
     (played, truth)
 }
 
@@ -82,10 +82,10 @@ fn a_stalled_server_shows_in_response_time_from_the_intended_instant() {
     assert_eq!((m.requests.scheduled, m.requests.completed, truth.len()), (20_000, 20_000, 20_000));
     // A tenth of the requests falls into a silence, one every half a millisecond.
     for (q, truth_ns) in [(0.5, 2 * MS), (0.9, 2 * MS), (0.92, 42 * MS), (0.95, 102 * MS), (0.99, 182 * MS)] {
-        let (got, same) = (m.latency.response.completed.value_at_quantile(q), histogram([truth_ns]));
+        let (got, same) = (m.latency.parts().response.completed.value_at_quantile(q), histogram([truth_ns]));
         assert_eq!(got, same.value_at_quantile(1.0), "{q}");
     }
-    all_are(&m.latency.connection_wait, 0, 20_000);
+    all_are(&m.latency.parts().connection_wait, 0, 20_000);
 }
 
 #[test]
@@ -95,11 +95,11 @@ fn over_few_connections_a_stall_is_a_queue() {
     let mut sorted: Vec<u64> = truth.iter().map(|one| one.response_ns()).collect();
     sorted.sort_unstable();
     // Ten are stuck in the silence; the 390 behind them wait for these, and go at 5,000/s until none waits.
-    assert_eq!(m.latency.service.completed.value_at_quantile(0.99) / MS, 2);
-    assert!(m.latency.connection_wait.value_at_quantile(0.95) > 50 * MS);
+    assert_eq!(m.latency.parts().service.completed.value_at_quantile(0.99) / MS, 2);
+    assert!(m.latency.parts().connection_wait.value_at_quantile(0.95) > 50 * MS);
     for q in [0.5, 0.75, 0.9, 0.95, 0.99] {
         let same = histogram([quantile(&sorted, q)]).value_at_quantile(1.0);
-        assert_eq!(m.latency.response.completed.value_at_quantile(q), same, "{q}");
+        assert_eq!(m.latency.parts().response.completed.value_at_quantile(q), same, "{q}");
     }
 }
 
@@ -116,9 +116,9 @@ fn a_closed_loop_hides_a_stall_behind_one_request_a_connection() {
     let of_one = [(SILENT_NS + SERVICE_NS, 2), (SERVICE_NS, 2 * 899 - 1)];
     let all = of_one.into_iter().flat_map(|(ns, count)| std::iter::repeat_n(ns, 10 * count));
     let truth = histogram(all);
-    assert!(m.latency.service.completed == truth && m.latency.response.completed == truth);
+    assert!(m.latency.parts().service.completed == truth && m.latency.parts().response.completed == truth);
     assert_eq!((m.requests.completed, m.requests.in_flight), (17_990, 10));
     // A tenth of the time nobody was answered; of requests it is a thousandth.
-    assert_eq!(m.latency.response.completed.value_at_quantile(0.998) / MS, 2);
-    assert_eq!(m.latency.response.completed.max() / MS, 202);
+    assert_eq!(m.latency.parts().response.completed.value_at_quantile(0.998) / MS, 2);
+    assert_eq!(m.latency.parts().response.completed.max() / MS, 202);
 }

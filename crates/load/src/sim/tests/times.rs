@@ -28,7 +28,7 @@ fn a_closed_load_measures_the_service_time_and_nothing_else() {
         let each = multiples_before(window_ns, service_ns);
         let count = each * u64::from(connections);
         assert_eq!((m.requests.completed, m.requests.in_flight), (count, u64::from(connections)));
-        let l = &m.latency;
+        let l = m.latency.parts();
         for part in [&l.response.completed, &l.service.completed, &l.first_byte] {
             all_are(part, service_ns, count);
         }
@@ -51,8 +51,8 @@ fn without_keepalive_each_request_waits_for_its_connect() {
         let m = case.play();
         let m = m.sound();
         let count = 5 * multiples_before(S, 300_000);
-        all_are(&m.latency.service.completed, 300_000, count);
-        all_are(&m.latency.response.completed, 300_000, count);
+        all_are(&m.latency.parts().service.completed, 300_000, count);
+        all_are(&m.latency.parts().response.completed, 300_000, count);
         assert_eq!((m.run_total.connections, m.run_total.sent), (count + 5, count + 5));
     }
     // A connect that takes a while is told apart, and is in the response.
@@ -63,8 +63,11 @@ fn without_keepalive_each_request_waits_for_its_connect() {
     case.plan.keepalive = false;
     let played = case.play();
     let m = played.sound();
-    all_are(&m.latency.service.completed, 300_000, m.requests.completed);
-    assert!(m.latency.connect_wait.max() > MS && m.latency.response.completed.max() > MS + 300_000);
+    all_are(&m.latency.parts().service.completed, 300_000, m.requests.completed);
+    assert!(
+        m.latency.parts().connect_wait.max() > MS
+            && m.latency.parts().response.completed.max() > MS + 300_000
+    );
 }
 
 #[test]
@@ -82,9 +85,9 @@ fn with_kernel_stamps_a_busy_client_is_not_charged_to_the_server() {
     let kernel = busy(nature);
     let (user, kernel) = (user.sound(), kernel.sound());
     // Sent before its write, which takes 20 µs to reach the server; then 500 µs.
-    all_are(&kernel.latency.service.completed, 520_000, kernel.requests.completed);
+    all_are(&kernel.latency.parts().service.completed, 520_000, kernel.requests.completed);
     assert!(kernel.latency.client_delay.max() > 100_000, "{}", kernel.latency.client_delay.max());
-    assert!(user.latency.service.completed.value_at_quantile(0.5) > 600_000);
+    assert!(user.latency.parts().service.completed.value_at_quantile(0.5) > 600_000);
     assert_eq!(kernel.client.stamps_rejected, 0);
 }
 
@@ -101,7 +104,7 @@ fn stamps_that_cannot_be_are_rejected_and_counted() {
         let rejected = if rejected_all { m.requests.completed } else { 0 };
         assert_eq!(m.client.stamps_rejected, rejected, "{offset_ns}");
         if rejected_all {
-            all_are(&m.latency.service.completed, service_ns, m.requests.completed);
+            all_are(&m.latency.parts().service.completed, service_ns, m.requests.completed);
         }
     }
     let mut nature = Nature::ideal(MS);
@@ -119,7 +122,7 @@ fn a_later_piece_did_not_arrive_before_an_earlier_one() {
     let mut case = Case::closed(nature);
     case.plan.stop.duration = Some(Duration::from_secs(3));
     let played = case.play();
-    let l = &played.sound().latency;
+    let l = played.sound().latency.parts();
     for quantile in (0..=100).map(|percent| f64::from(percent) / 100.0) {
         let (first, last) =
             (l.first_byte.value_at_quantile(quantile), l.service.completed.value_at_quantile(quantile));
@@ -155,16 +158,16 @@ fn a_queue_of_one_server_is_measured_as_theory_has_it() {
         let done = ends.iter().filter(|end| **end < 2 * S).count();
         let response = |k: usize| ends[k] - due[k];
         assert_eq!((m.requests.scheduled, m.requests.completed), (due.len() as u64, done as u64));
-        assert!(m.latency.response.completed == histogram((0..done).map(response)), "{rate}");
-        assert!(m.latency.response.waiting == histogram((done..due.len()).map(|k| 2 * S - due[k])));
+        assert!(m.latency.parts().response.completed == histogram((0..done).map(response)), "{rate}");
+        assert!(m.latency.parts().response.waiting == histogram((done..due.len()).map(|k| 2 * S - due[k])));
         // It waits for a connection until the one `connections` before it is done.
         let freed = |k: usize| k.checked_sub(connections as usize).map_or(0, |before| ends[before]);
         let wait = |k: usize| freed(k).saturating_sub(due[k]);
-        assert!(m.latency.connection_wait == histogram((0..done).map(wait)), "{rate}");
-        assert!(m.latency.service.completed == histogram((0..done).map(|k| response(k) - wait(k))));
+        assert!(m.latency.parts().connection_wait == histogram((0..done).map(wait)), "{rate}");
+        assert!(m.latency.parts().service.completed == histogram((0..done).map(|k| response(k) - wait(k))));
         let sent = (0..due.len()).filter(|k| freed(*k) < 2 * S).count() as u64;
         assert_eq!(m.requests.never_sent, due.len() as u64 - sent, "{rate}");
-        all_are(&m.latency.lateness, 0, done as u64);
+        all_are(&m.latency.parts().lateness, 0, done as u64);
     }
 }
 
@@ -176,11 +179,11 @@ fn a_silence_of_150_ms_each_second_has_its_true_percentiles() {
     let m = played.sound();
     // A request per millisecond: 150 of 1000 wait for the rest of the silence.
     let truth = (0..2000u64).map(|k| 100_000 + (150 * MS).saturating_sub(k % 1000 * MS));
-    assert!(m.latency.response.completed == histogram(truth));
+    assert!(m.latency.parts().response.completed == histogram(truth));
     assert_eq!((m.requests.completed, m.requests.failed), (2000, 0));
-    let p90 = m.latency.response.completed.value_at_quantile(0.9);
+    let p90 = m.latency.parts().response.completed.value_at_quantile(0.9);
     assert!((50 * MS..52 * MS).contains(&p90), "{p90}");
-    assert_eq!(m.latency.response.completed.value_at_quantile(0.849) / 10_000, 10);
+    assert_eq!(m.latency.parts().response.completed.value_at_quantile(0.849) / 10_000, 10);
 }
 
 #[test]
@@ -189,7 +192,7 @@ fn workers_share_a_schedule_without_a_gap() {
     case.plan.threads = 3;
     let played = case.play();
     let m = played.sound();
-    all_are(&m.latency.response.completed, 100_000, 1998);
+    all_are(&m.latency.parts().response.completed, 100_000, 1998);
     assert_eq!((m.requests.scheduled, m.workers.len()), (1998, 3));
 }
 
@@ -199,6 +202,6 @@ fn a_late_client_says_so_and_charges_nobody() {
     (nature.oversleep_per_mille, nature.oversleep_ns) = (1000, 300_000);
     let played: Played = open(nature, 1000.0, 10).play();
     let m = played.sound();
-    assert!(m.latency.lateness.max() > 100_000 && m.latency.connection_wait.max() == 0);
+    assert!(m.latency.parts().lateness.max() > 100_000 && m.latency.parts().connection_wait.max() == 0);
     assert!(m.workers[0].longest_gap_ns > 100_000);
 }

@@ -24,8 +24,8 @@ fn two_pipelines_carry_in_time_what_two_connections_cannot() {
     let m = played.sound();
     // All but those of the last 50 ms are answered, none of them later than 50 ms after it was due.
     assert_eq!((m.requests.scheduled, m.requests.in_flight, m.requests.never_sent), (800, 20, 0));
-    all_are(&m.latency.response.completed, 50 * MS, 780);
-    all_are(&m.latency.connection_wait, 0, 780);
+    all_are(&m.latency.parts().response.completed, 50 * MS, 780);
+    all_are(&m.latency.parts().connection_wait, 0, 780);
     case.plan.pipeline = 1;
     let played = case.play();
     let m = played.sound();

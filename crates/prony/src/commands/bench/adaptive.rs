@@ -108,7 +108,7 @@ fn spread(arguments: &BenchArguments) -> Result<(f64, String), Failure> {
             format!("assumed: trials vary by {assumed} (--noise-of RUN.jsonl takes an earlier run's)"),
         ));
     };
-    let log = RunLog::read(Path::new(path))?;
+    let log = prony_analysis::run_log::read(Path::new(path))?;
     let widest = Looking::of(&log).widest(log.header.baseline.as_deref());
     let widest = widest.and_then(|w| Some((w.spread?, w)));
     let (spread, widest) = widest.ok_or_else(|| {

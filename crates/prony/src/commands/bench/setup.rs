@@ -160,7 +160,7 @@ fn resumed_log(arguments: &BenchArguments) -> Result<Option<(PathBuf, RunLog)>, 
         ("", None) => return Err(Failure::usage("--resume which run? Give its log: --resume runs/….jsonl")),
         (file, _) => file,
     };
-    let log = RunLog::read(Path::new(path))?;
+    let log = prony_analysis::run_log::read(Path::new(path))?;
     if log.header.one_by_one {
         return Err(Failure::usage(format!(
             "{path} holds trials of `prony load`: there is nothing to resume."

@@ -156,7 +156,7 @@ fn bench(
     let _removed = Removed(&log);
     prony_lab::bench::run(&setup, &mut prony_load::run, &Interrupt::new(), &mut |_| ())
         .map_err(|why| format!("Not measured: {why}"))?;
-    RunLog::read(&log).map_err(|why| format!("Not measured: {why}"))
+    prony_analysis::run_log::read(&log).map_err(|why| format!("Not measured: {why}"))
 }
 
 /// A file that is gone when this is.

@@ -55,10 +55,10 @@ pub(super) fn run(
             break;
         }
         match scene.measure(arguments, &format!("{nth}/{times} · "), &mut |_| ()) {
-            Ok((_, trial)) => {
+            Ok((observed, trial)) => {
                 tell(arguments, (nth, times), &trial, scene);
                 if let Some(log) = &mut log {
-                    append(log, arguments, &trial)?;
+                    append(log, arguments, observed, &trial)?;
                 }
                 trials.push(trial);
             }

@@ -1,8 +1,6 @@
-//! The fuzz targets over run logs (fuzz/), a second of each on the stable compiler.
+//! The fuzz target over run logs (fuzz/), a second of it on the stable compiler.
 #![allow(unreachable_pub, clippy::expect_used, reason = "bodies that the fuzzer's binaries share")]
 
-#[path = "../../../fuzz/bodies/histogram.rs"]
-mod histogram;
 #[path = "../../../fuzz/bodies/mutate.rs"]
 mod mutate;
 #[path = "../../../fuzz/bodies/run_log.rs"]
@@ -14,15 +12,10 @@ fn any_bytes_are_a_run_log_or_a_sentence() {
 }
 
 #[test]
-fn any_bytes_are_a_histogram_or_an_error() {
-    mutate::play("histogram", 1_000, histogram::check);
-}
-
-#[test]
 fn the_seeds_are_what_they_should_be() {
     let read = |seed: &str| {
         let path = format!("{}/../../fuzz/seeds/run_log/{seed}.jsonl", env!("CARGO_MANIFEST_DIR"));
-        prony_model::run_log::RunLog::read(path.as_ref()).unwrap()
+        prony_analysis::run_log::read(path.as_ref()).unwrap()
     };
     let log = read("whole");
     assert_eq!((log.results.len(), log.events.len(), log.truncated), (1, 1, false));

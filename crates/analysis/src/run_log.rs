@@ -1,0 +1,48 @@
+//! Run logs, judged as they are read.
+
+use std::io::BufRead;
+use std::path::Path;
+
+use prony_model::host::Host;
+use prony_model::run_log::{Header, RawResult, RunLog, RunLogError, TrialResult};
+
+use crate::slo::{Slo, hold_all};
+use crate::trial::judge;
+
+/// Reads a run log and judges its results by this version.
+///
+/// # Errors
+/// As [`RunLog::read`].
+pub fn read(path: &Path) -> Result<RunLog, RunLogError> {
+    RunLog::read(path, &judge_line)
+}
+
+/// The same from anything; `path` is what errors call it.
+///
+/// # Errors
+/// As [`RunLog::read`].
+pub fn read_from(reader: impl BufRead, path: &Path) -> Result<RunLog, RunLogError> {
+    RunLog::read_from(reader, path, &judge_line)
+}
+
+fn judge_line(header: &Header, raw: RawResult) -> Result<TrialResult, String> {
+    judge_result(&header.host, raw)
+}
+
+/// What a result means, on this machine unless it names another.
+///
+/// # Errors
+/// A sentence where its plan, its measurement or a threshold cannot be Prony's.
+pub fn judge_result(host: &Host, raw: RawResult) -> Result<TrialResult, String> {
+    let RawResult { planned, observed, failure, capacity } = raw;
+    let Some(observed) = observed else {
+        return Ok(TrialResult { planned, trial: None, server: None, failure, capacity });
+    };
+    observed.plan.check()?;
+    observed.measurement.check()?;
+    let slos: Result<Vec<Slo>, _> = observed.slo.iter().map(|text| Slo::parse(text)).collect();
+    let slos = slos.map_err(|why| format!("a threshold of it is none: {why}"))?;
+    let mut trial = judge(&observed, host);
+    hold_all(&slos, &mut trial);
+    Ok(TrialResult { planned, trial: Some(trial), server: observed.server, failure, capacity })
+}

@@ -1,0 +1,492 @@
+//! The one histogram of durations: dense where it is recorded, sparse where it is kept, with one rule for buckets and
+//! one for quantiles.
+//!
+//! Values are nanoseconds from 0 to an hour, at three significant decimal digits: each power of two is shared by 1024
+//! buckets, as HdrHistogram counts at that precision, so that its formats (`hdr`) lose nothing. A quantile is the value
+//! at the nearest rank, quoted as the highest of its bucket; means take the middle of each bucket.
+
+use std::io::{Read, Write};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use flate2::Compression;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// The longest duration, in nanoseconds: an hour. Longer ones count as this.
+pub const HIGH_NS: u64 = 3_600_000_000_000;
+/// Significant decimal digits.
+pub const DIGITS: u8 = 3;
+/// The binary digits of a bucket's number within its power of two: at three
+/// decimal digits 1024 buckets share each.
+pub const BUCKET_BITS: u32 = 10;
+/// Buckets of a histogram.
+const BUCKETS: usize = 33_421;
+/// The most bytes that a histogram's text may take, and its packed buckets; a hostile run log must not make us allocate
+/// more. Ours take a tenth.
+const TEXT_MAX_BYTES: usize = 2 << 20;
+
+/// The number of a value's bucket.
+#[inline]
+pub fn bucket_of(value_ns: u64) -> u64 {
+    numbered_bucket(value_ns, BUCKET_BITS)
+}
+
+/// [`bucket_of`] where powers of two are shared by 2^`bits` buckets.
+#[inline]
+pub fn numbered_bucket(value_ns: u64, bits: u32) -> u64 {
+    let exponent = (value_ns | ((2 << bits) - 1)).ilog2() - bits;
+    (u64::from(exponent) << bits) + (value_ns >> exponent)
+}
+
+/// The least value of a bucket of [`numbered_bucket`].
+#[inline]
+pub fn value_of_numbered(bucket: u64, bits: u32) -> u64 {
+    let exponent = (bucket >> bits).saturating_sub(1);
+    (bucket - (exponent << bits)) << exponent
+}
+
+/// The least value of a bucket.
+pub fn lowest_ns(bucket: u64) -> u64 {
+    value_of_numbered(bucket, BUCKET_BITS)
+}
+
+/// The highest value of a bucket: what a quantile is quoted as.
+pub fn highest_ns(bucket: u64) -> u64 {
+    lowest_ns(bucket + 1) - 1
+}
+
+/// The middle of a bucket.
+pub fn middle_ns(bucket: u64) -> u64 {
+    let low = lowest_ns(bucket);
+    low + (lowest_ns(bucket + 1) - low) / 2
+}
+
+/// The bucket that has the nearest rank of a quantile from 0 to 1; `None` of no values.
+fn bucket_at_quantile(buckets: impl Iterator<Item = (u64, u64)>, len: u64, quantile: f64) -> Option<u64> {
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a count of requests times at most 1"
+    )]
+    let rank = ((quantile.clamp(0.0, 1.0) * len as f64).ceil() as u64).max(1);
+    let mut below = 0u64;
+    buckets.into_iter().find_map(|(bucket, count)| {
+        below = below.saturating_add(count);
+        (below >= rank).then_some(bucket)
+    })
+}
+
+/// A histogram to record in: a count for every bucket, 267 KB.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Histogram {
+    counts: Box<[u64]>,
+    len: u64,
+}
+
+impl Default for Histogram {
+    fn default() -> Histogram {
+        Histogram { counts: vec![0; BUCKETS].into_boxed_slice(), len: 0 }
+    }
+}
+
+impl Histogram {
+    /// Counts a duration.
+    #[inline]
+    pub fn record(&mut self, value_ns: u64) {
+        self.record_n(value_ns, 1);
+    }
+
+    /// Counts a duration so many times.
+    #[inline]
+    pub fn record_n(&mut self, value_ns: u64, count: u64) {
+        // The bucket of an hour is the last.
+        self.counts[bucket_of(value_ns.min(HIGH_NS)) as usize] += count;
+        self.len += count;
+    }
+
+    /// Takes in another's counts.
+    pub fn add(&mut self, other: &Histogram) {
+        self.counts.iter_mut().zip(&other.counts).for_each(|(to, from)| *to += from);
+        self.len += other.len;
+    }
+
+    /// Takes in the counts of a sparse one.
+    pub fn add_sparse(&mut self, other: &SparseHistogram) {
+        for (bucket, count) in other.buckets() {
+            self.counts[bucket as usize] += count;
+            self.len += count;
+        }
+    }
+
+    /// Nothing counted, in the same memory.
+    pub fn clear(&mut self) {
+        self.counts.fill(0);
+        self.len = 0;
+    }
+
+    /// How many durations were counted.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The buckets with something in them and their counts, ascending.
+    pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
+        (0..).zip(self.counts.iter().copied()).filter(|(_, count)| *count > 0)
+    }
+
+    /// The value of a quantile from 0 to 1; 0 without any.
+    pub fn value_at_quantile(&self, quantile: f64) -> u64 {
+        bucket_at_quantile(self.buckets(), self.len, quantile).map_or(0, highest_ns)
+    }
+
+    /// The longest, as the highest of its bucket; 0 without any.
+    pub fn max(&self) -> u64 {
+        self.counts.iter().rposition(|count| *count > 0).map_or(0, |bucket| highest_ns(bucket as u64))
+    }
+
+    /// The form to be kept.
+    pub fn to_sparse(&self) -> SparseHistogram {
+        SparseHistogram::of(self.buckets())
+    }
+}
+
+/// A histogram to be kept: only the buckets with something in them, two or three bytes each. A second of a load takes a
+/// few kilobytes.
+///
+/// As text it is the Base64 (without padding) of the raw DEFLATE of its packed buckets (see [`pack`]).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SparseHistogram {
+    packed: Vec<u8>,
+    /// The sum of the counts.
+    len: u64,
+}
+
+/// Appends buckets with their counts, ascending, as pairs of LEB128 numbers: buckets skipped
+/// since the one before, and the count. Two lists merged are never longer than both together: a
+/// bucket of both is written once, and a sum takes at most a byte more than the larger count.
+pub fn pack(buckets: impl Iterator<Item = (u64, u64)>, into: &mut Vec<u8>) {
+    let mut next = 0;
+    for (bucket, count) in buckets {
+        for mut number in [bucket - next, count] {
+            while number >= 0x80 {
+                into.push((number & 0x7f) as u8 | 0x80);
+                number >>= 7;
+            }
+            into.push(number as u8);
+        }
+        next = bucket + 1;
+    }
+}
+
+/// What [`pack`] wrote. Of anything else it is some buckets or none.
+pub fn unpack(packed: &[u8]) -> impl Iterator<Item = (u64, u64)> {
+    let (mut rest, mut next) = (packed.iter(), 0);
+    std::iter::from_fn(move || {
+        let (bucket, count) = (next + number(&mut rest)?, number(&mut rest)?);
+        next = bucket + 1;
+        Some((bucket, count))
+    })
+}
+
+/// The next LEB128 number, of which 63 bits count.
+#[inline]
+fn number(bytes: &mut std::slice::Iter<'_, u8>) -> Option<u64> {
+    let first = *bytes.next()?;
+    let mut number = u64::from(first & 0x7f);
+    let (mut byte, mut shift) = (first, 7);
+    while byte >= 0x80 {
+        byte = *bytes.next()?;
+        number |= if shift < 63 { u64::from(byte & 0x7f) << shift } else { 0 };
+        shift += 7;
+    }
+    Some(number)
+}
+
+/// Two ascending lists of buckets as one.
+pub fn merged(
+    left: impl Iterator<Item = (u64, u64)>,
+    right: impl Iterator<Item = (u64, u64)>,
+) -> impl Iterator<Item = (u64, u64)> {
+    let (mut left, mut right) = (left.peekable(), right.peekable());
+    std::iter::from_fn(move || match (left.peek().copied(), right.peek().copied()) {
+        (Some((a, count)), Some((b, more))) if a == b => {
+            left.next();
+            right.next();
+            Some((a, count + more))
+        }
+        (Some((a, _)), Some((b, _))) if a < b => left.next(),
+        (_, Some(_)) => right.next(),
+        (_, None) => left.next(),
+    })
+}
+
+impl SparseHistogram {
+    /// From buckets with their counts, ascending.
+    pub fn of(buckets: impl Iterator<Item = (u64, u64)>) -> SparseHistogram {
+        let (mut packed, mut len) = (Vec::new(), 0);
+        pack(buckets.inspect(|(_, count)| len += count), &mut packed);
+        // A load holds them by the thousand.
+        packed.shrink_to_fit();
+        SparseHistogram { packed, len }
+    }
+
+    /// From what [`pack`] wrote.
+    pub fn from_packed(packed: &[u8]) -> SparseHistogram {
+        SparseHistogram { packed: packed.to_vec(), len: unpack(packed).map(|(_, count)| count).sum() }
+    }
+
+    /// From durations.
+    pub fn of_values(values_ns: impl IntoIterator<Item = u64>) -> SparseHistogram {
+        let mut each: Vec<u64> = values_ns.into_iter().map(|value| bucket_of(value.min(HIGH_NS))).collect();
+        each.sort_unstable();
+        SparseHistogram::of(each.chunk_by(|a, b| a == b).map(|equal| (equal[0], equal.len() as u64)))
+    }
+
+    /// Takes in another's counts.
+    pub fn add(&mut self, other: &SparseHistogram) {
+        if self.is_empty() {
+            self.clone_from(other);
+        } else if !other.is_empty() {
+            *self = SparseHistogram::of(merged(self.buckets(), other.buckets()));
+        }
+    }
+
+    /// Takes in a dense one's counts; `scratch` is overwritten.
+    pub fn merge(&mut self, histogram: &Histogram, scratch: &mut Vec<u8>) {
+        scratch.clear();
+        pack(merged(unpack(&self.packed), histogram.buckets()), scratch);
+        self.packed.clear();
+        self.packed.extend_from_slice(scratch);
+        self.len += histogram.len();
+    }
+
+    /// With so many zeros more.
+    #[must_use]
+    pub fn with_zeros(&self, count: u64) -> SparseHistogram {
+        SparseHistogram::of(merged([(0, count)].into_iter().filter(|_| count > 0), self.buckets()))
+    }
+
+    /// Nothing counted, in the same memory.
+    #[must_use]
+    pub fn emptied(mut self) -> SparseHistogram {
+        self.packed.clear();
+        self.len = 0;
+        self
+    }
+
+    /// Whether nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        self.packed.is_empty()
+    }
+
+    /// The buckets with something in them and their counts, ascending.
+    pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
+        unpack(&self.packed)
+    }
+
+    /// How many durations were counted.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// The value of a quantile from 0 to 1; 0 without any.
+    pub fn value_at_quantile(&self, quantile: f64) -> u64 {
+        bucket_at_quantile(self.buckets(), self.len(), quantile).map_or(0, highest_ns)
+    }
+
+    /// The shortest, as the least of its bucket; 0 without any.
+    pub fn min(&self) -> u64 {
+        self.buckets().next().map_or(0, |(bucket, _)| lowest_ns(bucket))
+    }
+
+    /// The longest, as the highest of its bucket; 0 without any.
+    pub fn max(&self) -> u64 {
+        self.buckets().last().map_or(0, |(bucket, _)| highest_ns(bucket))
+    }
+
+    /// The mean in nanoseconds; 0 without any.
+    #[expect(clippy::cast_precision_loss, reason = "nanoseconds of an hour are exact in an f64")]
+    pub fn mean(&self) -> f64 {
+        let (sum, len) = self.buckets().fold((0.0, 0), |(sum, len), (bucket, count)| {
+            (sum + middle_ns(bucket) as f64 * count as f64, len + count)
+        });
+        if len == 0 { 0.0 } else { sum / len as f64 }
+    }
+
+    /// The standard deviation in nanoseconds; 0 without any.
+    #[expect(clippy::cast_precision_loss, reason = "nanoseconds of an hour are exact in an f64")]
+    pub fn stdev(&self) -> f64 {
+        let mean = self.mean();
+        let (sum, len) = self.buckets().fold((0.0, 0), |(sum, len), (bucket, count)| {
+            (sum + (middle_ns(bucket) as f64 - mean).powi(2) * count as f64, len + count)
+        });
+        if len == 0 { 0.0 } else { (sum / len as f64).sqrt() }
+    }
+
+    fn to_text(&self) -> String {
+        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
+        // Writing to a Vec cannot fail.
+        let _ = encoder.write_all(&self.packed);
+        STANDARD_NO_PAD.encode(encoder.finish().unwrap_or_default())
+    }
+
+    fn from_text(text: &str) -> Result<SparseHistogram, &'static str> {
+        if text.len() > TEXT_MAX_BYTES {
+            return Err("a histogram is longer than any of Prony's");
+        }
+        let bytes = STANDARD_NO_PAD.decode(text).map_err(|_| "a histogram is not Base64 without padding")?;
+        let mut packed = Vec::new();
+        let most = TEXT_MAX_BYTES as u64 + 1;
+        let read = DeflateDecoder::new(bytes.as_slice()).take(most).read_to_end(&mut packed);
+        read.map_err(|_| "a histogram is damaged: it does not decompress")?;
+        let len = sound_len(&packed).filter(|_| packed.len() <= TEXT_MAX_BYTES);
+        let len = len.ok_or("a histogram is damaged: its buckets are not those of a histogram")?;
+        Ok(SparseHistogram { packed, len })
+    }
+}
+
+/// The sum of the counts of packed buckets, where they are what [`pack`] could have written: whole numbers, buckets within
+/// bounds, no empty bucket, and a sum within 2^53, so that sums of several are exact wherever they are taken.
+fn sound_len(packed: &[u8]) -> Option<u64> {
+    let (mut rest, mut next, mut len) = (packed.iter(), 0u64, 0u64);
+    while !rest.as_slice().is_empty() {
+        let (skipped, count) = (number(&mut rest)?, number(&mut rest)?);
+        next = next.saturating_add(skipped).saturating_add(1);
+        len = len.saturating_add(count);
+        if next > BUCKETS as u64 || count == 0 || len > 1 << 53 {
+            return None;
+        }
+    }
+    Some(len)
+}
+
+impl Serialize for SparseHistogram {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.to_text())
+    }
+}
+
+impl<'de> Deserialize<'de> for SparseHistogram {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<SparseHistogram, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        SparseHistogram::from_text(&text).map_err(serde::de::Error::custom)
+    }
+}
+
+impl schemars::JsonSchema for SparseHistogram {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "SparseHistogram".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "string",
+            "description": "Base64 (no padding) of the raw DEFLATE of LEB128 pairs: buckets skipped, count."
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn reference(values: &[u64]) -> hdrhistogram::Histogram<u64> {
+        let mut histogram = hdrhistogram::Histogram::new_with_bounds(1, HIGH_NS, DIGITS).unwrap();
+        values.iter().for_each(|value| histogram.record(*value).unwrap());
+        histogram
+    }
+
+    #[test]
+    fn an_hour_is_in_the_last_bucket_and_so_is_more() {
+        assert_eq!(bucket_of(HIGH_NS), BUCKETS as u64 - 1);
+        let mut histogram = Histogram::default();
+        histogram.record(u64::MAX);
+        histogram.record(HIGH_NS);
+        assert_eq!(histogram.buckets().collect::<Vec<_>>(), [(BUCKETS as u64 - 1, 2)]);
+        assert!(histogram.max() >= HIGH_NS);
+    }
+
+    proptest! {
+        #[test]
+        fn every_figure_is_hdr_histogram_s(
+            values in proptest::collection::vec((0u32..42).prop_flat_map(|bits| 0..=(1u64 << bits).min(HIGH_NS)), 1..200),
+            quantile in 0.0f64..=1.0,
+        ) {
+            let (reference, sparse) = (reference(&values), SparseHistogram::of_values(values.iter().copied()));
+            let mut dense = Histogram::default();
+            dense.add_sparse(&sparse);
+            let expected: Vec<(u64, u64)> =
+                reference.iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value())).collect();
+            prop_assert_eq!(sparse.buckets().map(|(b, n)| (highest_ns(b), n)).collect::<Vec<_>>(), expected);
+            prop_assert_eq!((sparse.len(), dense.len()), (reference.len(), reference.len()));
+            prop_assert_eq!((sparse.min(), sparse.max(), dense.max()), (reference.min(), reference.max(), reference.max()));
+            let q = quantile.max(f64::MIN_POSITIVE);
+            prop_assert_eq!(sparse.value_at_quantile(q), reference.value_at_quantile(q));
+            prop_assert_eq!(dense.value_at_quantile(q), reference.value_at_quantile(q));
+            prop_assert!((sparse.mean() - reference.mean()).abs() <= 1e-9 * reference.mean());
+            prop_assert!((sparse.stdev() - reference.stdev()).abs() <= 1e-6 * reference.mean().max(1.0));
+        }
+
+        #[test]
+        fn merging_in_any_form_counts_everything_once(
+            one in proptest::collection::vec(0u64..1 << 42, 0..50),
+            two in proptest::collection::vec(0u64..1 << 42, 0..50),
+        ) {
+            let [a, b] = [&one, &two].map(|values| SparseHistogram::of_values(values.iter().copied()));
+            let all = SparseHistogram::of_values(one.iter().chain(&two).copied());
+            let mut sum = a.clone();
+            sum.add(&b);
+            prop_assert_eq!(&sum, &all);
+            let mut dense = Histogram::default();
+            dense.add_sparse(&b);
+            let mut merged = a;
+            merged.merge(&dense, &mut Vec::new());
+            prop_assert_eq!(&merged, &all);
+            prop_assert_eq!(all.with_zeros(3).len(), all.len() + 3);
+        }
+
+        #[test]
+        fn its_text_comes_back(values in proptest::collection::vec(0u64..1 << 42, 0..200)) {
+            let histogram = SparseHistogram::of_values(values);
+            prop_assert_eq!(SparseHistogram::from_text(&histogram.to_text()), Ok(histogram));
+        }
+
+        #[test]
+        fn any_bytes_are_a_sound_histogram_or_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
+            let text = SparseHistogram { packed: bytes, len: 0 }.to_text();
+            if let Ok(read) = SparseHistogram::from_text(&text) {
+                let mut dense = Histogram::default();
+                dense.add_sparse(&read);
+                prop_assert_eq!(dense.len(), read.len());
+                prop_assert_eq!(dense.to_sparse(), SparseHistogram::of(read.buckets()));
+            }
+        }
+    }
+
+    #[test]
+    fn texts_that_are_no_histogram_are_refused() {
+        let long = "A".repeat(TEXT_MAX_BYTES + 1);
+        for text in ["!", "AAAA", "////", long.as_str()] {
+            assert!(SparseHistogram::from_text(text).is_err(), "{}", &text[..4.min(text.len())]);
+        }
+        let bomb = SparseHistogram { packed: vec![1; 3 * TEXT_MAX_BYTES], len: 0 }.to_text();
+        assert!(bomb.len() < TEXT_MAX_BYTES && SparseHistogram::from_text(&bomb).is_err());
+        let beyond = SparseHistogram::of([(BUCKETS as u64, 1)].into_iter()).to_text();
+        assert!(SparseHistogram::from_text(&beyond).is_err());
+    }
+
+    #[test]
+    fn a_bucket_takes_two_bytes() {
+        let packed = SparseHistogram::of((20 * 1024..24 * 1024).map(|bucket| (bucket, 1))).packed.len();
+        assert_eq!(packed, 2 * 4 * 1024 + 2);
+    }
+}

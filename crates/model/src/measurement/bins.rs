@@ -1,0 +1,112 @@
+//! The window in tenths of a second.
+
+use serde::{Deserialize, Serialize};
+
+/// The width of a [`Bin`] as it is measured.
+pub const BIN_NS: u64 = 100_000_000;
+
+/// A tenth of a second of the window, or in a long one several, summed over workers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Bin {
+    /// Requests completed in it.
+    pub completed: u64,
+    /// Their response times, summed.
+    pub response_sum_ns: u64,
+    /// Requests failed in it.
+    pub failed: u64,
+    /// Requests that were given a connection in it.
+    pub dispatched: u64,
+    /// Their waits for a free connection, summed.
+    pub connection_wait_sum_ns: u64,
+}
+
+impl Bin {
+    /// Takes in another's: of another worker, or of the time after it.
+    pub fn add(&mut self, other: &Bin) {
+        self.completed += other.completed;
+        self.response_sum_ns = self.response_sum_ns.saturating_add(other.response_sum_ns);
+        self.failed += other.failed;
+        self.dispatched += other.dispatched;
+        self.connection_wait_sum_ns =
+            self.connection_wait_sum_ns.saturating_add(other.connection_wait_sum_ns);
+    }
+}
+
+/// The most bins that a measurement keeps: ten minutes of tenths of a second.
+pub const BINS_MAX: usize = 6_000;
+
+/// The window's bins, all of one width but the last, which may be shorter; in a run log by column, a column of zeros left out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "BinColumns", into = "BinColumns")]
+pub struct Bins {
+    /// The width of each: [`BIN_NS`] times a power of two.
+    pub width_ns: u64,
+    /// In order.
+    pub each: Vec<Bin>,
+}
+
+impl Default for Bins {
+    fn default() -> Bins {
+        Bins { width_ns: BIN_NS, each: Vec::new() }
+    }
+}
+
+impl Bins {
+    /// Of bins of [`BIN_NS`]: merged two by two until there are at most [`BINS_MAX`].
+    pub fn of(mut each: Vec<Bin>) -> Bins {
+        let mut width_ns = BIN_NS;
+        while each.len() > BINS_MAX {
+            width_ns *= 2;
+            let merged = each.chunks(2).map(|pair| {
+                let mut sum = pair[0];
+                pair[1..].iter().for_each(|bin| sum.add(bin));
+                sum
+            });
+            each = merged.collect();
+        }
+        Bins { width_ns, each }
+    }
+}
+
+/// [`Bins`] as a run log has them.
+#[derive(Serialize, Deserialize)]
+struct BinColumns {
+    width_ns: u64,
+    completed: Vec<u64>,
+    response_sum_ns: Vec<u64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    failed: Vec<u64>,
+    dispatched: Vec<u64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    connection_wait_sum_ns: Vec<u64>,
+}
+
+impl From<Bins> for BinColumns {
+    fn from(bins: Bins) -> BinColumns {
+        let column = |of: fn(&Bin) -> u64| -> Vec<u64> { bins.each.iter().map(of).collect() };
+        let filled = |of| Some(column(of)).filter(|c| c.iter().any(|v| *v > 0)).unwrap_or_default();
+        BinColumns {
+            width_ns: bins.width_ns,
+            completed: column(|bin| bin.completed),
+            response_sum_ns: column(|bin| bin.response_sum_ns),
+            failed: filled(|bin| bin.failed),
+            dispatched: column(|bin| bin.dispatched),
+            connection_wait_sum_ns: filled(|bin| bin.connection_wait_sum_ns),
+        }
+    }
+}
+
+impl From<BinColumns> for Bins {
+    /// A column that is short ends in zeros; a width of 0 is read as [`BIN_NS`].
+    fn from(columns: BinColumns) -> Bins {
+        let at = |column: &[u64], i: usize| column.get(i).copied().unwrap_or(0);
+        let each = (0..columns.completed.len()).map(|i| Bin {
+            completed: columns.completed[i],
+            response_sum_ns: at(&columns.response_sum_ns, i),
+            failed: at(&columns.failed, i),
+            dispatched: at(&columns.dispatched, i),
+            connection_wait_sum_ns: at(&columns.connection_wait_sum_ns, i),
+        });
+        Bins { width_ns: if columns.width_ns == 0 { BIN_NS } else { columns.width_ns }, each: each.collect() }
+    }
+}

@@ -1,0 +1,100 @@
+//! Writing a run log: line by line, each on the disk before the next.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use super::file::{alone, end_of_last_whole_line};
+use super::wrong::first_line_is_wrong;
+use super::{Header, LINE_MAX_BYTES, Line, RawResult, RunLogError};
+use crate::host::Host;
+
+/// Appends to a run log; each line is on the disk before the call returns.
+#[derive(Debug)]
+pub struct RunLogWriter {
+    file: File,
+    path: PathBuf,
+    /// The header's machine, which results of the same do not repeat.
+    host: Host,
+}
+
+impl RunLogWriter {
+    /// Starts a new run log. An existing file is refused, not overwritten.
+    ///
+    /// # Errors
+    /// When the file exists or cannot be written.
+    pub fn create(path: &Path, header: &Header) -> Result<RunLogWriter, RunLogError> {
+        let io = |source| RunLogError::Io { path: path.to_owned(), source };
+        if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder).map_err(io)?;
+        }
+        let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(|source| {
+            if source.kind() == io::ErrorKind::AlreadyExists {
+                RunLogError::Schema {
+                    path: path.to_owned(),
+                    why: "the file exists already: give -o another name, or go on with a bench by --resume"
+                        .to_owned(),
+                }
+            } else {
+                io(source)
+            }
+        })?;
+        alone(&file, path)?;
+        let mut writer = RunLogWriter { file, path: path.to_owned(), host: header.host.clone() };
+        writer.append(Line::Header(header.clone()))?;
+        Ok(writer)
+    }
+
+    /// Opens an existing run log to go on with it; a last line that was cut
+    /// off is removed first.
+    ///
+    /// # Errors
+    /// When it cannot be opened, read or written.
+    pub fn open(path: &Path) -> Result<RunLogWriter, RunLogError> {
+        let io = |source| RunLogError::Io { path: path.to_owned(), source };
+        let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(io)?;
+        alone(&file, path)?;
+        let whole = end_of_last_whole_line(&mut file).map_err(io)?;
+        file.set_len(whole).map_err(io)?;
+        file.seek(SeekFrom::Start(0)).map_err(io)?;
+        let mut first = Vec::new();
+        BufReader::new(&file).take(LINE_MAX_BYTES).read_until(b'\n', &mut first).map_err(io)?;
+        let header: Header = serde_json::from_slice(&first).map_err(|why| RunLogError::Schema {
+            path: path.to_owned(),
+            why: first_line_is_wrong(&first, &why),
+        })?;
+        file.seek(SeekFrom::End(0)).map_err(io)?;
+        Ok(RunLogWriter { file, path: path.to_owned(), host: header.host })
+    }
+
+    /// Writes one line and waits until it is on the disk. When that fails
+    /// half way (no space left), the half line is taken back, so that what
+    /// stood before stays readable.
+    ///
+    /// # Errors
+    /// When the file system refuses, `No space left on device` among others.
+    pub fn append(&mut self, mut line: Line) -> Result<(), RunLogError> {
+        let io = |source| RunLogError::Io { path: self.path.clone(), source };
+        if let Line::Result(RawResult { observed: Some(observed), .. }) = &mut line
+            && observed.host.as_ref() == Some(&self.host)
+        {
+            observed.host = None;
+        }
+        let mut text = serde_json::to_string(&line)
+            .map_err(|e| RunLogError::Schema { path: self.path.clone(), why: e.to_string() })?;
+        text.push('\n');
+        let before = self.file.stream_position().map_err(io)?;
+        let written = self.file.write_all(text.as_bytes()).and_then(|()| self.file.sync_data());
+        if let Err(source) = written {
+            // Best effort: the reader drops a half line at the end anyway.
+            let _ = self.file.set_len(before).and_then(|()| self.file.seek(SeekFrom::Start(before)));
+            return Err(io(source));
+        }
+        Ok(())
+    }
+
+    /// Where it is written.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}

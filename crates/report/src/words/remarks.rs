@@ -1,0 +1,152 @@
+//! What a reader must know of a ranking's rows beside their figures.
+
+use prony_analysis::experiment::{Row, RowReason};
+use prony_model::trial::Effect;
+
+use super::{code, effect_mark};
+use crate::format;
+
+/// Candidates that a sentence names before "and N more".
+const NAMED_MAX: usize = 4;
+
+/// Reasons that several rows of a plan have: each once, with the rows that have it, in how many of their trials, and
+/// what was seen where it was most often; with the sign of the worst it does.
+pub(crate) fn shared_remarks(rows: &[Row]) -> Vec<(&'static str, String)> {
+    let said = shared_codes(rows).into_iter().map(|code| {
+        let having: Vec<(&Row, &RowReason)> = having(rows, code).collect();
+        let trials = |r: &(&Row, &RowReason)| r.1.trials;
+        let (least, most) = (having.iter().map(trials).min(), having.iter().map(trials).max());
+        let in_how_many = match (least.unwrap_or(0), most.unwrap_or(0)) {
+            (least, most) if least == most => most.to_string(),
+            (least, most) => format!("{least} to {most}"),
+        };
+        let of = having.iter().map(|(row, _)| row.trials).max().unwrap_or(0);
+        let mut names: Vec<String> = having.iter().map(|(row, _)| row.candidate.clone()).collect();
+        if names.len() == rows.len() {
+            names = vec![format!("all {}", rows.len())];
+        } else if names.len() > NAMED_MAX {
+            let more = names.split_off(NAMED_MAX).len();
+            names.push(format!("{more} more"));
+        }
+        let worst = having.iter().max_by_key(|r| (r.1.effect, r.1.trials, std::cmp::Reverse(&r.0.candidate)));
+        let seen =
+            worst.map_or(String::new(), |(row, reason)| format!(" ({}): {}", row.candidate, reason.detail));
+        let effect = worst.map_or(Effect::Note, |(_, reason)| reason.effect);
+        let of = format::count(of.into(), "trial", "trials");
+        let text = format!("{}: {}, in {in_how_many} of {of} each{seen}", self::code(code), names.join(", "));
+        (effect_mark(effect), format::printable(&text))
+    });
+    said.collect()
+}
+
+/// The codes of reasons that at least two rows have and that are not said in a row's own words, in the order of the rows.
+fn shared_codes(rows: &[Row]) -> Vec<&str> {
+    let mut codes: Vec<&str> = Vec::new();
+    for code in rows.iter().flat_map(|row| &row.reasons).map(|reason| reason.code.as_str()) {
+        if !codes.contains(&code) && having(rows, code).count() > 1 {
+            codes.push(code);
+        }
+    }
+    codes
+}
+
+/// The rows with a reason of this code.
+fn having<'a>(rows: &'a [Row], code: &str) -> impl Iterator<Item = (&'a Row, &'a RowReason)> {
+    let of = move |row: &'a Row| row.reasons.iter().find(|r| r.code == code).map(|reason| (row, reason));
+    rows.iter()
+        .filter(move |row| !row.reasons.iter().any(|r| r.code == code && is_said(row, r)))
+        .filter_map(of)
+}
+
+/// Whether a reason is said of the row in its own words.
+fn is_said(row: &Row, reason: &RowReason) -> bool {
+    (reason.code == "overload" && row.overloaded > 0) || (reason.code == "errors" && row.failed > 0)
+}
+
+/// [`row_remarks`] without what [`shared_remarks`] of these rows say.
+pub(crate) fn own_remarks(row: &Row, rows: &[Row]) -> Vec<String> {
+    let shared = shared_codes(rows);
+    let reasons = row.reasons.iter().filter(|r| !shared.contains(&r.code.as_str())).cloned().collect();
+    row_remarks(&Row { reasons, ..row.clone() })
+}
+
+/// What a reader must know of a row beside its figures, one sentence each:
+/// trials that don't count, outcomes, failures, and each verdict's reason.
+pub(crate) fn row_remarks(row: &Row) -> Vec<String> {
+    let of = |n: u32| format!("in {n} of {}", format::count(row.trials.into(), "trial", "trials"));
+    let mut remarks = Vec::new();
+    if row.trials == 0 {
+        remarks.push("no trial has a result".to_owned());
+    } else if row.counted < row.trials {
+        remarks.push(format!(
+            "{} of {} count",
+            row.counted,
+            format::count(row.trials.into(), "trial", "trials")
+        ));
+    }
+    if row.broken > 0 {
+        remarks.push(format!("broken {}: more than half of the requests failed", of(row.broken)));
+    }
+    if row.overloaded > 0 {
+        remarks.push(format!("overloaded {}: the wait grew to the end", of(row.overloaded)));
+    }
+    if row.failed > 0 {
+        let all = row.failed + row.completed;
+        let share = format::percent(row.failed as f64 / all as f64);
+        remarks.push(format!(
+            "{} of {} requests failed ({share})",
+            format::thousands(row.failed),
+            format::thousands(all)
+        ));
+    }
+    for reason in &row.reasons {
+        if is_said(row, reason) {
+            continue;
+        }
+        remarks.push(format!(
+            "{} {}: {}",
+            code(&reason.code),
+            of(reason.trials),
+            format::printable(&reason.detail)
+        ));
+    }
+    remarks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures;
+
+    #[test]
+    fn a_reason_of_several_rows_is_said_once_and_one_of_a_single_row_with_that_row() {
+        let mut rows = fixtures::experiment().plans.remove(0).rows;
+        rows.truncate(3);
+        let reason = |code: &str, trials, detail: &str| RowReason {
+            code: code.to_owned(),
+            trials,
+            effect: Effect::Suspect,
+            detail: detail.to_owned(),
+            advice: String::new(),
+        };
+        for row in &mut rows {
+            (row.trials, row.counted, row.reasons) = (5, 5, Vec::new());
+            (row.failed, row.overloaded, row.broken) = (0, 0, 0);
+        }
+        rows[0].reasons = vec![reason("host_noisy", 2, "9 % stolen")];
+        rows[2].reasons = vec![reason("host_noisy", 4, "12 % stolen"), reason("late_sends", 1, "late")];
+        let [first, third] = [0, 2].map(|at: usize| rows[at].candidate.clone());
+        let said = shared_remarks(&rows);
+        assert_eq!(
+            said,
+            [(
+                "?",
+                format!("host noisy: {first}, {third}, in 2 to 4 of 5 trials each ({third}): 12 % stolen")
+            )]
+        );
+        assert_eq!(own_remarks(&rows[0], &rows), [""; 0]);
+        assert_eq!(own_remarks(&rows[2], &rows), ["late sends in 1 of 5 trials: late"]);
+        rows[1].reasons = vec![reason("host_noisy", 2, "8 % stolen")];
+        assert!(shared_remarks(&rows)[0].1.starts_with("host noisy: all 3, in 2 to 4 of 5 trials each"));
+    }
+}

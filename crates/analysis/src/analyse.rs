@@ -29,7 +29,7 @@ const NAMED_MAX: usize = 3;
 /// nothing but are counted; of several results of one planned trial (after a
 /// resume) the last stands.
 pub fn analyse(log: &RunLog) -> ExperimentAnalysis {
-    let results = last_results(log);
+    let results = log.last_results();
     let notes = notes(log, &results);
     let baseline = log.header.baseline.as_deref();
     let mut plans = Vec::new();
@@ -82,10 +82,6 @@ fn duet(log: &RunLog) -> Option<Comparison> {
 }
 
 pub(crate) type Results<'a> = BTreeMap<u32, &'a TrialResult>;
-
-pub(crate) fn last_results(log: &RunLog) -> Results<'_> {
-    log.last_results()
-}
 
 /// The order's trials and those that were run beyond it (`load -o` has no order), by index.
 fn planned<'a>(log: &'a RunLog, results: &Results<'a>) -> BTreeMap<u32, &'a PlannedTrial> {

@@ -7,7 +7,7 @@
 use prony_model::Estimate;
 use prony_model::run_log::RunLog;
 
-use crate::analyse::{Results, candidates, last_results, plan_names};
+use crate::analyse::{Results, candidates, plan_names};
 use crate::figure::{COMPARED, Figure};
 use crate::precision::widen_all;
 use crate::ranking::{Contestant, ranks};
@@ -56,7 +56,7 @@ pub struct FigureRow {
 
 /// All figures under all plans.
 pub fn rankings(log: &RunLog) -> Vec<Ranking> {
-    let results = last_results(log);
+    let results = log.last_results();
     let mut all = Vec::new();
     for plan in plan_names(log, &results) {
         let cells: Vec<(String, Vec<Cell<'_>>)> = candidates(log, &results, &plan)
@@ -83,7 +83,7 @@ pub fn estimate_of(
     candidate: &str,
     figure: Figure,
 ) -> (Option<Estimate>, Option<u64>) {
-    let results = last_results(log);
+    let results = log.last_results();
     let (mut estimate, censored_at_ns) = figures_estimate(figure, &counted(&results, plan, candidate));
     if log.header.precision.is_some() {
         widen_all([&mut estimate]);

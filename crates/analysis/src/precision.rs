@@ -14,7 +14,6 @@ use prony_stats::CONFIDENCE;
 use prony_stats::interval::{mean_interval, variance};
 use prony_stats::student::t_two_sided;
 
-use crate::analyse::last_results;
 use crate::ranking::Contestant;
 use crate::row::Cell;
 
@@ -89,7 +88,7 @@ impl Looking {
     /// Everything a log holds so far.
     pub fn of(log: &RunLog) -> Looking {
         let mut looking = Looking::default();
-        last_results(log).values().for_each(|result| looking.take(result));
+        log.last_results().values().for_each(|result| looking.take(result));
         looking
     }
 

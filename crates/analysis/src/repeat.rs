@@ -5,7 +5,7 @@ use prony_model::{Estimate, Tool, Trial};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::analyse::{candidates, last_results, plan_names};
+use crate::analyse::{candidates, plan_names};
 use crate::row::{Cell, row};
 
 const SCHEMA: &str = "prony.repeat/1";
@@ -50,7 +50,7 @@ pub struct Repeat {
 impl Repeat {
     /// Of a log that holds these trials and no others.
     pub fn of(log: &RunLog, asked: u32) -> Repeat {
-        let results = last_results(log);
+        let results = log.last_results();
         let cells: Vec<Cell<'_>> = results.values().filter_map(|result| Cell::of(result)).collect();
         let plan = plan_names(log, &results).into_iter().next().unwrap_or_default();
         let candidate = candidates(log, &results, &plan).into_iter().next();

@@ -2,7 +2,7 @@
 
 use prony_model::run_log::RunLog;
 
-use crate::analyse::{candidates, last_results, plan_names};
+use crate::analyse::{candidates, plan_names};
 use crate::row::{Cell, percentile};
 use crate::slo::{Decision, Slo, SloRecord};
 use crate::text::{duration, list};
@@ -24,7 +24,7 @@ pub struct RunSlo {
 /// starts of a server; where there is none, and for everything else, the trials vote: met or missed where
 /// all of them say so.
 pub fn hold_run(slos: &[Slo], log: &RunLog) -> Vec<RunSlo> {
-    let results = last_results(log);
+    let results = log.last_results();
     let mut all = Vec::new();
     for plan in plan_names(log, &results) {
         for candidate in candidates(log, &results, &plan) {

@@ -10,7 +10,7 @@ use prony_model::run_log::RunLog;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::analyse::{last_results, plan_names};
+use crate::analyse::plan_names;
 use crate::compare::{Better, Finding, Rule};
 use crate::figure::Figure;
 use crate::row::Cell;
@@ -288,7 +288,9 @@ fn started(result: &prony_model::run_log::TrialResult) -> Option<&str> {
 
 /// The trials of a candidate that count, by plan, in block order.
 fn cells<'a>(part: Part<'a>, plan: &str) -> Vec<Cell<'a>> {
-    let mut cells: Vec<Cell<'a>> = last_results(part.log)
+    let mut cells: Vec<Cell<'a>> = part
+        .log
+        .last_results()
         .values()
         .copied()
         .filter(|r| r.planned.candidate == part.candidate && r.planned.plan == plan)
@@ -301,7 +303,7 @@ fn cells<'a>(part: Part<'a>, plan: &str) -> Vec<Cell<'a>> {
 
 /// The plans of a candidate that have a trial that counts.
 fn measured_plans(part: Part<'_>) -> Vec<String> {
-    let names = plan_names(part.log, &last_results(part.log));
+    let names = plan_names(part.log, &part.log.last_results());
     names.into_iter().filter(|plan| !cells(part, plan).is_empty()).collect()
 }
 

@@ -34,7 +34,7 @@ pub(super) fn page(log: &RunLog) -> (PageData, Vec<Chunk>) {
         candidates: candidates.iter().map(|c| c.label.clone()).collect(),
         plans: analysis.plans.iter().map(|p| p.name.clone()).collect(),
     };
-    let results = last_results(log);
+    let results: Vec<&TrialResult> = log.last_results().into_values().collect();
     let experiment = !log.header.one_by_one;
     let (rankings, mut chunks) =
         if experiment { ranking::rankings(log, &analysis, &names) } else { (Vec::new(), Vec::new()) };
@@ -71,13 +71,6 @@ pub(super) fn page(log: &RunLog) -> (PageData, Vec<Chunk>) {
         home: None,
     };
     (data, chunks)
-}
-
-/// The last result of each planned trial, by index, as the analysis takes them.
-fn last_results(log: &RunLog) -> Vec<&TrialResult> {
-    let by_index: std::collections::BTreeMap<u32, &TrialResult> =
-        log.results.iter().map(|r| (r.planned.index, r)).collect();
-    by_index.into_values().collect()
 }
 
 fn head(

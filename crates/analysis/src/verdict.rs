@@ -1,6 +1,8 @@
 //! Why a trial's figures can or cannot be trusted: every reason that a
 //! measurement can show by itself, its threshold, its effect and its advice.
 
+use std::collections::BTreeMap;
+
 use prony_model::measurement::{ErrorKind, ErrorTally, Measurement, Parts, ReceiveClock};
 use prony_model::observed::Observed;
 use prony_model::plan::Arrivals;
@@ -138,7 +140,14 @@ impl Code {
     pub fn reason(self, detail: String) -> Reason {
         let Entry { name, affects, effect, advice } = self.entry();
         let affects = affects.iter().map(|a| (*a).to_owned()).collect();
-        Reason { code: name.to_owned(), affects, effect, detail, advice: advice.to_owned() }
+        Reason {
+            code: name.to_owned(),
+            affects,
+            effect,
+            detail,
+            advice: advice.to_owned(),
+            values: BTreeMap::new(),
+        }
     }
 }
 
@@ -203,12 +212,16 @@ fn errors(f: &Facts<'_>) -> Option<Reason> {
     (failing > FAILED_MAX).then(|| {
         let kinds: Vec<String> =
             f.m.errors.iter().map(|(kind, tally)| format!("{kind} {}", tally.count)).collect();
-        Code::Errors.reason(format!(
-            "{failed} of {ended} requests failed, {} (over {}): {}",
-            percent(failing),
-            percent(FAILED_MAX),
-            kinds.join(", ")
-        ))
+        Code::Errors
+            .reason(format!(
+                "{failed} of {ended} requests failed, {} (over {}): {}",
+                percent(failing),
+                percent(FAILED_MAX),
+                kinds.join(", ")
+            ))
+            .with("failed", real(failed))
+            .with("ended", real(ended))
+            .with("failed_share", failing)
     })
 }
 
@@ -234,7 +247,8 @@ fn ports_exhausted(f: &Facts<'_>) -> Option<Reason> {
     let tally = f.m.errors.get(&ErrorKind::NoPorts).filter(|tally| tally.count > 0)?;
     Some(
         Code::PortsExhausted
-            .reason(format!("{} requests found no local port to connect from: {}", tally.count, tally.first)),
+            .reason(format!("{} requests found no local port to connect from: {}", tally.count, tally.first))
+            .with("requests", real(tally.count)),
     )
 }
 
@@ -259,11 +273,13 @@ fn client_saturated(f: &Facts<'_>) -> Option<Reason> {
             Some(_) => " while the server had CPU to spare",
             None => "",
         };
-        Code::ClientSaturated.reason(format!(
-            "a worker was busy for {} of the window (from {}){server}: the server carries at least this",
-            percent(busiest_worker(f.m, f.window_ns)),
-            percent(BUSY_MAX)
-        ))
+        Code::ClientSaturated
+            .reason(format!(
+                "a worker was busy for {} of the window (from {}){server}: the server carries at least this",
+                percent(busiest_worker(f.m, f.window_ns)),
+                percent(BUSY_MAX)
+            ))
+            .with("busiest_worker_share", busiest_worker(f.m, f.window_ns))
     })
 }
 
@@ -290,6 +306,8 @@ fn uneven_workers(f: &Facts<'_>) -> Option<Reason> {
             percent(share(waited, begun)),
             duration(ns / waited.max(1))
         ))
+        .with("waited_share", share(waited, begun))
+        .with("mean_wait_ns", real(ns / waited.max(1)))
     })
 }
 
@@ -342,6 +360,9 @@ fn rate_not_reached(f: &Facts<'_>) -> Option<Reason> {
             digits(in_flight),
             f.plan.connections
         ))
+        .with("missing", real(missing))
+        .with("due", real(f.m.requests.scheduled))
+        .with("unsent_share", unsent)
     })
 }
 
@@ -358,11 +379,12 @@ fn not_steady(f: &Facts<'_>) -> Option<Reason> {
 
 fn overload(f: &Facts<'_>) -> Option<Reason> {
     let growth = f.growth?;
-    Some(Code::Overload.reason(format!(
+    let reason = Code::Overload.reason(format!(
         "the wait for a connection grew {} a second, to {} at the end",
         duration(rounded(growth.per_s_ns)),
         duration(rounded(growth.last_ns))
-    )))
+    ));
+    Some(reason.with("growth_per_s_ns", growth.per_s_ns).with("wait_at_end_ns", growth.last_ns))
 }
 
 fn too_few_samples(f: &Facts<'_>) -> Option<Reason> {
@@ -379,7 +401,9 @@ fn too_few_samples(f: &Facts<'_>) -> Option<Reason> {
     };
     Some(
         Code::TooFewSamples
-            .reason(format!("p99 has {beyond:.0} samples beyond it, {BEYOND_MIN} are needed{needs}")),
+            .reason(format!("p99 has {beyond:.0} samples beyond it, {BEYOND_MIN} are needed{needs}"))
+            .with("samples_beyond", beyond)
+            .with("samples_needed", real(BEYOND_MIN)),
     )
 }
 

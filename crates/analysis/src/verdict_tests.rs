@@ -265,7 +265,10 @@ fn a_drift_is_not_steady() {
 #[test]
 fn overload_is_noted() {
     let m = Line { rate_per_s: 2000, served_per_s: 1900, ..Line::default() }.measure();
-    assert!(has(&m, &constant_plan(2000.0), Code::Overload));
+    let seen = reasons(&m, &constant_plan(2000.0), &Seen::default());
+    let reason = seen.iter().find(|r| r.code == Code::Overload.name()).unwrap();
+    // Of each second's 2,000 there are 100 too many: 50 ms of the line's work.
+    assert!((reason.values["growth_per_s_ns"] / 50e6 - 1.0).abs() < 0.02, "{reason:?}");
     let m = Line::default().measure();
     assert!(!has(&m, &constant_plan(2000.0), Code::Overload));
 }

@@ -365,7 +365,7 @@ pub struct Client {
 }
 
 /// How far a trial's figures can be trusted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
     /// The worst effect of its reasons.
     pub validity: Validity,
@@ -386,7 +386,7 @@ pub enum Validity {
 }
 
 /// One reason of a verdict.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reason {
     /// DESIGN's code, `client_saturated`.
     pub code: String,
@@ -398,6 +398,19 @@ pub struct Reason {
     pub detail: String,
     /// What to do about it.
     pub advice: String,
+    /// The figures of `detail` by name, the unit at its end (`_ns`, `_share` from 0 to 1, `_bytes_per_s`; none: a count):
+    /// views and programs take them from here, and nobody reads them out of a sentence.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub values: BTreeMap<String, f64>,
+}
+
+impl Reason {
+    /// With a figure of what was seen.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: f64) -> Reason {
+        self.values.insert(name.to_owned(), value);
+        self
+    }
 }
 
 /// What a reason does to the figures it affects.

@@ -25,20 +25,29 @@ pub const STEAL_MIN_NS: u64 = 50_000_000;
 /// The share of the window that a worker may be ready to run and have no CPU.
 pub const RUN_QUEUE_WAIT_MAX: f64 = 0.02;
 
+/// Something that kept the client from its work, as a share of the window.
+struct Seen {
+    name: &'static str,
+    share: f64,
+    detail: String,
+}
+
 /// One reason for all that kept the client from its work.
 pub(super) fn host_noisy(f: &Facts<'_>) -> Option<Reason> {
     if f.window_ns < NOISE_WINDOW_MIN_NS {
         return None;
     }
-    let seen: Vec<String> = [gaps(f), steal(f), run_queue_wait(f)].into_iter().flatten().collect();
-    (!seen.is_empty()).then(|| Code::HostNoisy.reason(seen.join("; ")))
+    let seen: Vec<Seen> = [gaps(f), steal(f), run_queue_wait(f)].into_iter().flatten().collect();
+    let details: Vec<&str> = seen.iter().map(|seen| seen.detail.as_str()).collect();
+    let reason = Code::HostNoisy.reason(details.join("; "));
+    (!seen.is_empty()).then(|| seen.iter().fold(reason, |reason, seen| reason.with(seen.name, seen.share)))
 }
 
 /// A worker's gaps are its own long turns, its late wake-ups, and the time it
 /// was kept off its CPU. A loop that is busy most of the window handles
 /// hundreds of events a turn, so that over 1 ms of work is nothing strange: of
 /// its gaps only what its CPU time does not explain is the host's.
-fn gaps(f: &Facts<'_>) -> Option<String> {
+fn gaps(f: &Facts<'_>) -> Option<Seen> {
     let sum = |of: fn(&WorkerAudit) -> u64| f.m.workers.iter().map(of).sum::<u64>();
     let workers = f.m.workers.len() as u64;
     let (gaps, busy) = (sum(|w| w.gaps_over_1ms_sum_ns), sum(|w| w.busy_ns));
@@ -46,43 +55,49 @@ fn gaps(f: &Facts<'_>) -> Option<String> {
     let away = if own_turns { gaps.min(busy.saturating_sub(f.m.client.cpu_ns)) } else { gaps };
     let away = share(away, workers * f.window_ns);
     let longest = f.m.workers.iter().map(|w| w.longest_gap_ns).max()?;
-    (away > GAPS_MAX).then(|| {
-        format!(
+    (away > GAPS_MAX).then(|| Seen {
+        name: "gaps_share",
+        share: away,
+        detail: format!(
             "workers were kept from their events for over 1 ms at a time, {} of the window in all (over {}), \
              {} the longest",
             percent(away),
             percent(GAPS_MAX),
             duration(longest)
-        )
+        ),
     })
 }
 
-fn steal(f: &Facts<'_>) -> Option<String> {
+fn steal(f: &Facts<'_>) -> Option<Seen> {
     let host = f.o.host_window.as_ref()?;
     let (steal, steal_ns) = (host.steal?, host.steal_ns?);
-    (steal > STEAL_MAX && steal_ns >= STEAL_MIN_NS).then(|| {
-        format!(
+    (steal > STEAL_MAX && steal_ns >= STEAL_MIN_NS).then(|| Seen {
+        name: "steal_share",
+        share: steal,
+        detail: format!(
             "the hypervisor gave {} of a CPU's time to others, {} (over {})",
             percent(steal),
             duration(steal_ns),
             percent(STEAL_MAX)
-        )
+        ),
     })
 }
 
 /// A server of this machine shares the client's CPUs unless somebody keeps them apart: that the
 /// client waits for it then is the load's own doing, and no noise. So it is judged where the
 /// workers are pinned, or the server is another machine's; never with Prony's own target.
-fn run_queue_wait(f: &Facts<'_>) -> Option<String> {
+fn run_queue_wait(f: &Facts<'_>) -> Option<Seen> {
     let host = f.o.host_window.as_ref()?;
     let apart = !f.o.embedded_target && (!host.target_is_local || !f.plan.cpus.is_empty());
     let wait = host.run_queue_wait.filter(|_| apart)?;
-    (wait > RUN_QUEUE_WAIT_MAX).then(|| {
-        format!(
+    (wait > RUN_QUEUE_WAIT_MAX).then(|| Seen {
+        name: "run_queue_wait_share",
+        share: wait,
+        detail: format!(
             "a worker was ready to run and had no CPU for {} of the window (over {})",
             percent(wait),
             percent(RUN_QUEUE_WAIT_MAX)
-        )
+        ),
     })
 }
 

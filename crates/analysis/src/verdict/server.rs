@@ -61,12 +61,14 @@ fn lost(f: &Facts<'_>) -> Option<Reason> {
     let life = &f.o.life;
     let named: Vec<String> = life.lost.iter().take(NAMED_MAX).map(process).collect();
     (!life.lost.is_empty() && !life.recycles).then(|| {
-        Code::WorkerLost.reason(format!(
-            "{} of {} ended and nothing took its place: {}.",
-            processes(life.lost.len()),
-            life.candidate,
-            named.join(", ")
-        ))
+        Code::WorkerLost
+            .reason(format!(
+                "{} of {} ended and nothing took its place: {}.",
+                processes(life.lost.len()),
+                life.candidate,
+                named.join(", ")
+            ))
+            .with("processes", life.lost.len() as f64)
     })
 }
 
@@ -89,13 +91,15 @@ fn grown(f: &Facts<'_>) -> Option<Reason> {
     let grows =
         f.window_ns >= GROWTH_WINDOW_MIN_NS && grown >= GROWN_MIN_BYTES && grown >= GROWN_MIN_SHARE * first;
     grows.then(|| {
-        Code::MemoryGrows.reason(format!(
-            "the memory of {} grew by {:.1} MB a second over the window, from {:.0} MB to {:.0} MB",
-            f.o.life.candidate,
-            slope / 1e6,
-            first / 1e6,
-            real(server.peak_memory_bytes) / 1e6
-        ))
+        Code::MemoryGrows
+            .reason(format!(
+                "the memory of {} grew by {:.1} MB a second over the window, from {:.0} MB to {:.0} MB",
+                f.o.life.candidate,
+                slope / 1e6,
+                first / 1e6,
+                real(server.peak_memory_bytes) / 1e6
+            ))
+            .with("growth_bytes_per_s", slope)
     })
 }
 

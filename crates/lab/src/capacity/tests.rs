@@ -146,6 +146,7 @@ fn voided_by(code: &str, number: usize, mismatches: u64) -> (CapacityOutcome, us
                 effect: Effect::Invalid,
                 detail: "worker 7 by 8".to_owned(),
                 advice: String::new(),
+                values: std::collections::BTreeMap::new(),
             });
         }
         Ok(probed)

@@ -131,33 +131,10 @@ fn finding(trial: &Trial) -> String {
     let carried = format!("{}{}", words::throughput(trial), words::figure_mark(trial, "throughput"));
     let of =
         trial.throughput.offered_per_s.map(|due| format!(" of {}", format::rate(due))).unwrap_or_default();
-    let growth = trial.verdict.reasons.iter().find(|r| r.code == "overload").and_then(|r| growth(&r.detail));
-    let growth = growth.map(|g| format!(" {g} a second")).unwrap_or_default();
+    let overload = trial.verdict.reasons.iter().find(|r| r.code == "overload");
+    let growth = overload.and_then(|reason| reason.values.get("growth_per_s_ns"));
+    let growth = growth.map(|ns| format!(" {} a second", format::short_duration(*ns))).unwrap_or_default();
     format!("carries {carried}{of} req/s{pm}; the wait grows{growth}")
-}
-
-/// The `53 ms` of "grows 53 ms a second", where a reason's detail says it.
-fn growth(detail: &str) -> Option<String> {
-    let words: Vec<&str> = detail.split_whitespace().collect();
-    let is_figure = |w: &str| w.starts_with(|c: char| c.is_ascii_digit());
-    let is_per_second = |ws: &[&str]| {
-        let second = ws.get(1).is_some_and(|w| w.trim_end_matches([',', '.', ';', ':', ')']) == "second");
-        second && ws.first().is_some_and(|w| ["a", "per", "each", "every"].contains(w))
-    };
-    words.windows(2).enumerate().find_map(|(i, pair)| {
-        let [figure, unit] = pair else { return None };
-        let bare = unit.strip_suffix("/s").filter(|_| is_figure(figure));
-        match bare {
-            Some(unit) if ["ns", "µs", "ms", "s"].contains(&unit) => Some(format!("{figure} {unit}")),
-            _ if is_figure(figure)
-                && ["ns", "µs", "ms", "s"].contains(unit)
-                && is_per_second(&words[i + 2..]) =>
-            {
-                Some(format!("{figure} {unit}"))
-            }
-            _ => None,
-        }
-    })
 }
 
 /// Requests per second over the window.
@@ -318,21 +295,5 @@ fn reasons(out: &mut String, trial: &Trial, width: usize, ink: Ink) {
         if !reason.advice.is_empty() {
             push_wrapped(out, "   → ", &format::printable(&reason.advice), width, str::to_owned);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn growth_is_found_where_it_is_said() {
-        assert_eq!(
-            growth("the wait for a connection grows 53 ms a second to the end").as_deref(),
-            Some("53 ms")
-        );
-        assert_eq!(growth("grew by 1.2 s per second, to 36 s").as_deref(), Some("1.2 s"));
-        assert_eq!(growth("it grows 53 ms/s (95 %: 50 to 55)").as_deref(), Some("53 ms"));
-        assert_eq!(growth("after 30 s the wait was 1.6 s and growing"), None);
     }
 }

@@ -106,7 +106,7 @@ export async function trial({ chromium, file, check, must }) {
     const reasons = page.locator(".trial-list td .why");
     must(await reasons.count() === 1, "the one suspect trial has no reason");
     await reasons.locator("button").focus();
-    await until(page, () => document.querySelector(".trial-list td .why:focus-within .reason")?.textContent.includes("host noisy: the hypervisor took 9 %"), () => "no reason is shown");
+    await until(page, () => document.querySelector(".trial-list td .why:focus-within .reason")?.textContent.includes("host noisy: the hypervisor gave 9.00 %"), () => "no reason is shown");
     must(problems.length === 0, problems.join("; "));
     await context.close();
     return `${terms.length} facts`;

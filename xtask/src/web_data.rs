@@ -26,6 +26,8 @@ pub(crate) const PUBLISHED: &str = "schema = \"prony.published/1\"\nsource = \"T
 
 /// The length of a load that [`carried`] makes.
 const SECONDS: f64 = 10.0;
+/// From so many a second on, that many seconds have 100 samples beyond the p99.
+const WITH_P99_PER_S: f64 = 1_200.0;
 /// The capacity of the slower of two, requests per second; the other has twice as much.
 const SLOW_PER_S: f64 = 1_500.0;
 /// Runs of the history.
@@ -51,10 +53,13 @@ fn made(result: &Value, per_s: f64) -> Result<Value, String> {
     let mut columns = sampled();
     columns["process_cpu_ns"] = columns["cpu_ns"].clone();
     columns["worker_cpu_ns"] = json!([columns["cpu_ns"]]);
-    let observed = Observed {
+    let mut observed = Observed {
         client_columns: serde_json::from_value(columns).map_err(|e| e.to_string())?,
         ..carried(plan, per_s, None)
     };
+    // As many response times as a p99 takes, also of a slow one.
+    let times = carried(observed.plan.clone(), per_s.max(WITH_P99_PER_S), None).measurement.latency;
+    observed.measurement.latency = times;
     let mut line = result.clone();
     let server = line["observed"]["server"].take();
     line["observed"] = serde_json::to_value(observed).map_err(|e| e.to_string())?;
@@ -108,7 +113,7 @@ pub(crate) fn duet(folder: &Path) -> Result<(), String> {
         } else if line["type"] == "result" {
             paired(line);
             let share = if line["candidate"] == "head" { 0.8 } else { 1.0 };
-            let per_s = 500.0 * share * (1.0 + line["block"].as_f64().unwrap_or(0.0) / 1e3);
+            let per_s = 500.0 * share * (1.0 + line["block"].as_f64().unwrap_or(0.0) / 1e2);
             *line = made(line, per_s)?;
         }
     }

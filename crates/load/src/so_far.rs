@@ -72,7 +72,7 @@ impl Shape {
         shape
     }
 
-    /// Histogram in buckets that begin at or after this one, in nanoseconds.
+    /// How many durations are in buckets that begin at this one, in nanoseconds, or after it.
     pub fn beyond(&self, ns: u64) -> u64 {
         let bucket = (0..SHAPE_BUCKETS).find(|bucket| Shape::begins_ns(*bucket) >= ns);
         bucket.map_or(0, |bucket| self.counts[bucket..].iter().sum())

@@ -2,18 +2,19 @@
 
 use std::collections::BTreeMap;
 
+use prony_model::Tool;
 use prony_model::run_log::{CandidateRecord, NamedPlan, PlannedTrial, RunLog, TrialResult};
 use prony_model::trial::Validity;
-use prony_model::{Estimate, Tool};
 
+use crate::cell::Cell;
 use crate::comparison::{Comparison, Options, choose_in, compare_parts};
 use crate::conclusions::Evidence;
 use crate::experiment::{ExperimentAnalysis, PlanAnalysis, Row, TrialCounts};
+use crate::figure::Figure;
+use crate::figures;
 use crate::headline::headline;
-use crate::precision;
 use crate::published;
-use crate::ranking::{Contestant, ranks};
-use crate::row::{Cell, reciprocal, row};
+use crate::row::row;
 
 const SCHEMA: &str = "prony.analysis/1";
 
@@ -136,38 +137,27 @@ pub(crate) fn plan_names(log: &RunLog, results: &Results<'_>) -> Vec<String> {
 }
 
 fn plan_analysis(log: &RunLog, results: &Results<'_>, plan: &str, baseline: Option<&str>) -> PlanAnalysis {
-    let mut entries: Vec<(Row, Option<Contestant>)> = Vec::new();
+    let widened = log.header.precision.is_some();
+    let mut entries: Vec<(Row, Vec<Cell<'_>>)> = Vec::new();
     for candidate in candidates(log, results, plan) {
-        let mut cells: Vec<Cell<'_>> = results
-            .values()
-            .filter(|r| r.planned.plan == plan && r.planned.candidate == candidate.label)
-            .filter_map(|r| Cell::of(r))
-            .collect();
+        let own = |r: &&&TrialResult| r.planned.plan == plan && r.planned.candidate == candidate.label;
+        let mut cells: Vec<Cell<'_>> = results.values().filter(own).filter_map(|r| Cell::of(r)).collect();
         cells.sort_by_key(|cell| (cell.planned.block, cell.planned.index));
-        entries.push(row(&candidate, &cells));
+        let row = row(&candidate, &cells, widened);
+        cells.retain(Cell::counts);
+        entries.push((row, cells));
     }
-    let figure = |row: &Row| row.requests_per_s.as_ref().map_or(f64::NEG_INFINITY, |e| e.point);
-    entries.sort_by(|(a, _), (b, _)| figure(b).total_cmp(&figure(a)));
-    place(&mut entries, baseline);
-    if log.header.precision.is_some() {
-        for (row, _) in &mut entries {
-            precision::widen_all([
-                &mut row.requests_per_s,
-                &mut row.ratio,
-                &mut row.p50_ns,
-                &mut row.p99_ns,
-                &mut row.cpu_per_request_ns,
-                &mut row.memory_growth_bytes_per_s,
-                &mut row.startup_ns,
-            ]);
+    let rate = |row: &Row| row.throughput().map_or(f64::NEG_INFINITY, |e| e.point);
+    entries.sort_by(|(a, _), (b, _)| rate(b).total_cmp(&rate(a)));
+    let (mut rows, counted): (Vec<Row>, Vec<Vec<Cell<'_>>>) = entries.into_iter().unzip();
+    figures::rank(&mut rows.iter_mut().map(|row| &mut row.figures).collect::<Vec<_>>(), &counted, widened);
+    if let Some(base) = rows.iter().position(|row| Some(row.candidate.as_str()) == baseline) {
+        for row in &mut rows {
+            row.ratio = row.figures[Figure::THROUGHPUT].ratios.get(base).cloned().flatten();
         }
-    }
-    for (row, _) in &mut entries {
-        row.requests_per_cpu_s = row.cpu_per_request_ns.as_ref().and_then(|cpu| reciprocal(cpu, 1e9));
     }
     let describe =
         log.header.plans.iter().find(|p| p.name == plan).map_or(plan, |p: &NamedPlan| p.describe.as_str());
-    let rows: Vec<Row> = entries.into_iter().map(|(row, _)| row).collect();
     PlanAnalysis {
         name: plan.to_owned(),
         describe: describe.to_owned(),
@@ -188,30 +178,12 @@ fn spread(log: &RunLog, plan: &str, rows: &[Row]) -> Option<f64> {
     }
     let costs: Vec<f64> = rows
         .iter()
-        .filter_map(|row| row.cpu_per_request_ns.as_ref())
+        .filter_map(|row| row.figures[Figure::CPU_PER_REQUEST].estimate.as_ref())
         .map(|e| e.point / 1e9 + APPLICATION_S)
         .collect();
     let least = costs.iter().copied().reduce(f64::min)?;
     let most = costs.iter().copied().reduce(f64::max)?;
     (costs.len() > 1).then_some(most / least - 1.0)
-}
-
-/// Fills in ranks and ratios.
-fn place(entries: &mut [(Row, Option<Contestant>)], baseline: Option<&str>) {
-    let contestants: Vec<&Contestant> = entries.iter().filter_map(|(_, c)| c.as_ref()).collect();
-    let mut ranks = ranks(&contestants).into_iter();
-    let base =
-        entries.iter().find(|(row, _)| Some(row.candidate.as_str()) == baseline).and_then(|(_, c)| c.clone());
-    for (row, contestant) in entries {
-        let Some(contestant) = contestant else { continue };
-        row.rank = ranks.next();
-        row.ratio = base.as_ref().and_then(|base| {
-            if Some(row.candidate.as_str()) == baseline {
-                return Some(Estimate::bare(1.0, u64::from(row.counted), "it is the baseline"));
-            }
-            contestant.ratio_to(base)
-        });
-    }
 }
 
 /// The candidates that the plan has trials of, planned or run, in the header's order.

@@ -6,7 +6,7 @@ use crate::testing::constant_plan;
 use crate::testing::run::{Log, result};
 
 fn ranks_of(analysis: &ExperimentAnalysis) -> Vec<(&str, Option<(u32, u32)>)> {
-    analysis.plans[0].rows.iter().map(|r| (r.candidate.as_str(), r.rank)).collect()
+    analysis.plans[0].rows.iter().map(|r| (r.candidate.as_str(), r.rank())).collect()
 }
 
 #[test]
@@ -23,12 +23,16 @@ fn a_clear_order_has_places_ratios_and_a_leader() {
     let row = &analysis.plans[0].rows[0];
     let ratio = row.ratio.as_ref().unwrap();
     assert!(ratio.ci_low.unwrap() > 3.0 && ratio.ci_high.unwrap() < 3.2, "{ratio:?}");
-    let rate = row.requests_per_s.as_ref().unwrap();
+    let rate = row.throughput().unwrap();
     assert!((rate.point - 308.7).abs() < 0.1 && rate.n == 4, "{rate:?}");
-    assert_eq!(row.per_trial_requests_per_s, [310.0, 305.0, 308.0, 312.0]);
-    assert!((row.cpu_per_request_ns.as_ref().unwrap().point - 40_000.0).abs() < 1e-6);
-    assert_eq!((row.peak_memory_bytes, row.counted, row.trials), (Some(13 << 20), 4, 4));
-    assert!((row.startup_ns.as_ref().unwrap().point - 3e7).abs() < 1.0);
+    assert_eq!(row.figures[Figure::THROUGHPUT].trials, [310.0, 305.0, 308.0, 312.0]);
+    let of = |figure| row.figures[figure].estimate.as_ref().unwrap().point;
+    assert!((of(Figure::CPU_PER_REQUEST) - 40_000.0).abs() < 1e-6);
+    assert_eq!((of(Figure::MEMORY), row.counted, row.trials), (f64::from(13 << 20), 4, 4));
+    assert!((of(Figure::STARTUP) - 3e7).abs() < 1.0);
+    let json = serde_json::to_value(row).unwrap();
+    assert_eq!((json["peak_memory_bytes"].as_u64(), json["rank"][1].as_u64()), (Some(13 << 20), Some(1)));
+    assert_eq!(json["requests_per_s"]["point"].as_f64(), Some(rate.point));
     assert_eq!(row.completed, 12_000);
     assert_eq!(analysis.plans[0].rows[2].ratio.as_ref().unwrap().point, 1.0);
     assert_eq!((analysis.trials.planned, analysis.trials.valid), (12, 12));
@@ -49,18 +53,19 @@ fn a_rows_cpu_can_be_read_both_ways_and_its_memory_over_time() {
     for precision in [None, Some(prony_model::run_log::PrecisionRecord { share: 0.02, blocks_min: 3 })] {
         log.0.header.precision = precision;
         let row = log.analyse().plans[0].rows[0].clone();
-        let (cpu, per_cpu) = (row.cpu_per_request_ns.unwrap(), row.requests_per_cpu_s.unwrap());
+        let of = |figure| row.figures[figure].estimate.clone().unwrap();
+        let (cpu, per_cpu) = (of(Figure::CPU_PER_REQUEST), of(Figure::REQUESTS_PER_CPU));
         assert!((per_cpu.point * cpu.point / 1e9 - 1.0).abs() < 1e-9 && per_cpu.n == 3, "{per_cpu:?}");
         assert!((per_cpu.ci_low.unwrap() * cpu.ci_high.unwrap() / 1e9 - 1.0).abs() < 1e-9, "{per_cpu:?}");
         assert!(per_cpu.ci_low.unwrap() < per_cpu.point && per_cpu.point < per_cpu.ci_high.unwrap());
-        let growth = row.memory_growth_bytes_per_s.unwrap();
+        let growth = of(Figure::MEMORY_GROWTH);
         assert!((growth.point + 1_005.0).abs() < 1e-6 && growth.ci_low.unwrap() < growth.point, "{growth:?}");
     }
     let result = &log.0.results[0];
     let of =
         |figure: Figure| figure.of(result.trial.as_ref().unwrap(), result.server.as_ref()).unwrap().value;
-    assert!((of(Figure::named("requests_per_cpu_s").unwrap()) - 25_000.0).abs() < 1e-6);
-    assert!(Figure::RequestsPerCpu.more_is_better());
+    assert!((of(Figure::REQUESTS_PER_CPU) - 25_000.0).abs() < 1e-6);
+    assert!(Figure::REQUESTS_PER_CPU.more_is_better);
 }
 
 #[test]
@@ -84,7 +89,7 @@ fn one_block_has_figures_and_no_order() {
     let analysis = Log::new(&["a", "base"], 1).with(&[&[300, 100]]).analyse();
     assert_eq!(ranks_of(&analysis), [("a", Some((1, 2))), ("base", Some((1, 2)))]);
     assert_eq!(analysis.headline, "a measured highest, 300 req/s at c=50, but one trial each tells no order");
-    let estimate = analysis.plans[0].rows[0].requests_per_s.as_ref().unwrap();
+    let estimate = analysis.plans[0].rows[0].throughput().unwrap();
     assert_eq!((estimate.point, estimate.no_interval.as_deref()), (300.0, Some("one trial has no interval")));
     assert_eq!(analysis.plans[0].rows[0].ratio.as_ref().unwrap().point, 3.0);
 }
@@ -105,8 +110,8 @@ fn a_missing_candidate_has_a_row_without_figures() {
     let analysis = Log::new(&["gone", "a", "base"], 2).with(&[&[0, 300, 100], &[0, 301, 99]]).analyse();
     let rows = &analysis.plans[0].rows;
     assert_eq!(rows[2].candidate, "gone");
-    assert_eq!((rows[2].rank, rows[2].trials, &rows[2].requests_per_s), (None, 0, &None));
-    assert_eq!(rows[0].rank.map(|r| r.1 <= 2), Some(true), "places are among those that have a figure");
+    assert_eq!((rows[2].rank(), rows[2].trials, rows[2].throughput()), (None, 0, None));
+    assert_eq!(rows[0].rank().map(|r| r.1 <= 2), Some(true), "places are among those that have a figure");
     assert_eq!(analysis.trials.missing, 2);
 }
 
@@ -125,7 +130,7 @@ fn void_trials_do_not_count_and_suspect_ones_do() {
     assert_eq!((counts.valid, counts.suspect, counts.void, counts.missing), (4, 1, 3, 0));
     let row = &analysis.plans[0].rows[0];
     assert_eq!((row.trials, row.counted), (4, 2));
-    assert_eq!(row.per_trial_requests_per_s, [300.0, 302.0]);
+    assert_eq!(row.figures[Figure::THROUGHPUT].trials, [300.0, 302.0]);
     assert!(row.reasons.iter().any(|r| r.code == "arithmetic" && r.trials == 1));
     assert_eq!(row.series.len(), 4);
     assert_eq!(row.series[0].validity, "invalid");
@@ -139,7 +144,7 @@ fn after_a_resume_the_last_result_counts() {
     let again = log.0.results[0].planned.clone();
     log.0.results.push(result(again, 301));
     let analysis = log.analyse();
-    assert_eq!(analysis.plans[0].rows[0].per_trial_requests_per_s, [301.0, 300.0]);
+    assert_eq!(analysis.plans[0].rows[0].figures[Figure::THROUGHPUT].trials, [301.0, 300.0]);
     assert_eq!(analysis.trials.planned, 4);
     assert!(!analysis.interrupted);
     assert_eq!(analysis.notes, ["interrupted: a detail", "resumed: a detail"]);
@@ -162,7 +167,7 @@ fn lower_bounds_are_counted_and_said() {
     log.trial(0).throughput.bound = prony_model::trial::Bound::Lower;
     let analysis = log.analyse();
     assert_eq!(analysis.trials.lower_bound, 1);
-    assert!(analysis.plans[0].rows[0].lower_bound);
+    assert!(analysis.plans[0].rows[0].lower_bound());
     assert_eq!(analysis.headline, "a leads: at least 3.0 × base at c=50");
 }
 
@@ -173,16 +178,18 @@ fn percentiles_are_withheld_censored_or_bare_as_their_trials_are() {
         log.trial(i).latency.response.p99_ns = Some(4_000_000);
     }
     let row = |log: &Log| log.analyse().plans[0].rows[0].clone();
-    let p99 = row(&log).p99_ns.unwrap();
-    assert!((p99.point - 4e6).abs() < 1.0 && p99.ci_low.is_some());
+    let p99 =
+        |row: &Row| (row.figures[Figure::P99].estimate.clone(), row.figures[Figure::P99].censored_at_ns);
+    let found = p99(&row(&log)).0.unwrap();
+    assert!((found.point - 4e6).abs() < 1.0 && found.ci_low.is_some());
     log.trial(0).outcome = Outcome::Overloaded;
     let r = row(&log);
-    assert!(r.p99_ns.unwrap().no_interval.unwrap().starts_with("overloaded"));
+    assert!(p99(&r).0.unwrap().no_interval.unwrap().starts_with("overloaded"));
     assert_eq!(r.overloaded, 1);
     log.trial(1).latency.response.p99_ns = None;
-    assert_eq!((row(&log).p99_ns, row(&log).p99_censored_at_ns), (None, None));
+    assert_eq!(p99(&row(&log)), (None, None));
     log.trial(1).latency.response.censored_at_ns.insert("p99_ns".to_owned(), 32_000_000);
-    assert_eq!((row(&log).p99_ns, row(&log).p99_censored_at_ns), (None, Some(8_000_000)));
+    assert_eq!(p99(&row(&log)), (None, Some(8_000_000)));
 }
 
 #[test]
@@ -230,8 +237,8 @@ fn a_candidate_that_carried_nothing_is_last_and_unranked() {
     }
     let analysis = log.analyse();
     let row = &analysis.plans[0].rows[2];
-    assert_eq!((row.candidate.as_str(), row.rank, row.broken), ("dead", None, 2));
-    assert_eq!(row.requests_per_s.as_ref().unwrap().point, 0.0);
+    assert_eq!((row.candidate.as_str(), row.rank(), row.broken), ("dead", None, 2));
+    assert_eq!(row.throughput().unwrap().point, 0.0);
 }
 
 #[test]

@@ -10,7 +10,7 @@
 
 use prony_model::trial::Outcome;
 
-use crate::figure::{FIGURES, Figure};
+use crate::figure::Figure;
 
 /// A claim's longest text: it is read by a human, too.
 const LENGTH_MAX: usize = 1_000;
@@ -107,7 +107,7 @@ impl Quantity {
     /// Its name in claims.
     pub fn name(self) -> &'static str {
         match self {
-            Quantity::Trial(figure) => figure.name(),
+            Quantity::Trial(figure) => figure.name,
             Quantity::Capacity => "capacity",
         }
     }
@@ -229,7 +229,7 @@ impl<'a> Reader<'a> {
             Some(number) => return Ok(Term::Number(number)),
         };
         let known = || {
-            let names: Vec<&str> = FIGURES.iter().map(|(name, _)| *name).chain(["capacity"]).collect();
+            let names: Vec<&str> = Figure::all().map(|figure| figure.name).chain(["capacity"]).collect();
             format!("known figures: {}, outcome, rank.", names.join(", "))
         };
         let name =

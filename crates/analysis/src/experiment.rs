@@ -9,6 +9,8 @@ use serde::Serialize;
 
 pub use crate::analyse::analyse;
 use crate::comparison::Comparison;
+use crate::figure::Figure;
+use crate::figures::Figures;
 use crate::published::{PublishedAnalysis, PublishedFigures};
 
 /// A run, analysed.
@@ -109,32 +111,11 @@ pub struct Row {
     pub workers: Option<u32>,
     /// Whether its connections serve more than one request.
     pub keepalive: bool,
-    /// Best and worst place it may hold: `1 + surely better`, `k − surely worse`.
-    /// `None` without a figure.
-    pub rank: Option<(u32, u32)>,
-    /// Completed requests per second.
-    pub requests_per_s: Option<Estimate>,
-    /// Whether any counted trial's throughput is a lower bound: print `≥`.
-    pub lower_bound: bool,
+    /// Its figures, each a field named by the table of figures.
+    #[serde(flatten)]
+    pub figures: Figures,
     /// Throughput over the baseline's, paired within blocks.
     pub ratio: Option<Estimate>,
-    /// Median response time in nanoseconds; in closed keep-alive arrivals that is service time.
-    pub p50_ns: Option<Estimate>,
-    /// 99th percentile in nanoseconds; `None` when withheld or censored in any counted trial.
-    pub p99_ns: Option<Estimate>,
-    /// When `p99_ns` is censored: it is longer than this.
-    pub p99_censored_at_ns: Option<u64>,
-    /// Server CPU time per completed request in nanoseconds.
-    pub cpu_per_request_ns: Option<Estimate>,
-    /// Completed requests per second of the server's CPU time: the reciprocal of `cpu_per_request_ns`.
-    pub requests_per_cpu_s: Option<Estimate>,
-    /// Peak memory of the server's processes in bytes, the highest of the trials.
-    pub peak_memory_bytes: Option<u64>,
-    /// Slope of the server's memory over a trial's window in bytes per second, the mean of the trials that have
-    /// one; below 0 it shrinks.
-    pub memory_growth_bytes_per_s: Option<Estimate>,
-    /// From process start to first right answer, in nanoseconds.
-    pub startup_ns: Option<Estimate>,
     /// Failed requests over all counted trials.
     pub failed: u64,
     /// Completed requests over all counted trials.
@@ -153,11 +134,26 @@ pub struct Row {
     pub latency_curve: Vec<CurvePoint>,
     /// Each trial over time.
     pub series: Vec<TrialSeries>,
-    /// Each counted trial's requests per second, in block order: the raw replication.
-    pub per_trial_requests_per_s: Vec<f64>,
     /// What the source printed for this candidate under this load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published: Option<PublishedFigures>,
+}
+
+impl Row {
+    /// The best and the worst place it may hold by throughput; `None` without a figure.
+    pub fn rank(&self) -> Option<(u32, u32)> {
+        self.figures[Figure::THROUGHPUT].rank
+    }
+
+    /// Completed requests per second.
+    pub fn throughput(&self) -> Option<&Estimate> {
+        self.figures[Figure::THROUGHPUT].estimate.as_ref()
+    }
+
+    /// Whether any counted trial's throughput is a lower bound: print `≥`.
+    pub fn lower_bound(&self) -> bool {
+        self.figures[Figure::THROUGHPUT].lower_bound
+    }
 }
 
 /// A verdict's code in a row.

@@ -1,174 +1,256 @@
-//! Every figure of a run ranked as throughput is: estimates over trials, ranks
-//! with their ties, and ratios between any two candidates.
-//!
-//! A reader chooses the figure and the baseline on the page; what they may
-//! choose is computed here, by the same methods as [`crate::experiment`].
+//! The figures of a plan's candidates: estimates over trials, ranks with their ties, and ratios between any two.
+
+use std::borrow::Cow;
+use std::ops::{Index, IndexMut};
 
 use prony_model::Estimate;
-use prony_model::run_log::RunLog;
+use prony_model::trial::Outcome;
+use prony_stats::CONFIDENCE;
+use prony_stats::interval::{geometric_mean, geometric_mean_interval, mean, mean_interval};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::analyse::{Results, candidates, plan_names};
-use crate::figure::{COMPARED, Figure};
+use crate::cell::Cell;
+use crate::figure::{FIGURES, Figure, OverTrials};
+use crate::numbers::real;
 use crate::precision::widen_all;
 use crate::ranking::{Contestant, ranks};
-use crate::row::{Cell, estimate, percentile};
+use crate::summary::rounded;
 
-/// A trial's figure; `None` where it has none, a percentile that is censored among them.
-fn of(figure: Figure, cell: &Cell<'_>) -> Option<f64> {
-    let known = cell.figure(figure)?;
-    if let Figure::Percentile(percentile) = figure {
-        cell.trial.latency.response.percentile(percentile.field())?;
-    }
-    Some(known.value).filter(|v| v.is_finite())
-}
-
-/// One figure under one plan.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Ranking {
-    /// The plan's name.
-    pub plan: String,
-    /// The figure.
-    pub figure: Figure,
-    /// Candidates in the experiment's order.
-    pub rows: Vec<FigureRow>,
-}
-
-/// One candidate's figure under one plan.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FigureRow {
-    /// The candidate's label.
-    pub candidate: String,
-    /// The geometric mean over its trials that count, with its interval; of peak memory the highest, without one.
+/// A candidate's figure under one plan.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Figured {
+    /// Over its trials that count; `None` where the figure is withheld or censored in one of them.
     pub estimate: Option<Estimate>,
     /// For a percentile that is censored in a trial: it is longer than this.
     pub censored_at_ns: Option<u64>,
     /// Whether it is a lower bound.
     pub lower_bound: bool,
-    /// The best and the worst place it may hold.
+    /// The best and the worst place it may hold, of a figure that candidates are ranked by.
     pub rank: Option<(u32, u32)>,
     /// Its group of ties, from 1: the rank intervals of different groups do not overlap.
     pub tie: Option<u32>,
     /// Each counted trial's figure, in block order.
     pub trials: Vec<f64>,
-    /// Over each candidate of the rows, in their order: the ratio, paired within blocks.
+    /// Over the candidate of each of the plan's rows, in their order: the ratio, paired within blocks.
     pub ratios: Vec<Option<Estimate>>,
 }
 
-/// All figures under all plans.
-pub fn rankings(log: &RunLog) -> Vec<Ranking> {
-    let results = log.last_results();
-    let mut all = Vec::new();
-    for plan in plan_names(log, &results) {
-        let cells: Vec<(String, Vec<Cell<'_>>)> = candidates(log, &results, &plan)
-            .into_iter()
-            .map(|candidate| {
-                let cells = counted(&results, &plan, &candidate.label);
-                (candidate.label, cells)
-            })
-            .collect();
-        all.extend(COMPARED.map(|figure| Ranking {
-            plan: plan.clone(),
-            figure,
-            rows: figure_rows(figure, &cells, log.header.precision.is_some()),
-        }));
+/// All figures of a candidate under one plan, one for each of [`FIGURES`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figures(Vec<Figured>);
+
+impl Default for Figures {
+    fn default() -> Figures {
+        Figures(FIGURES.iter().map(|_| Figured::default()).collect())
     }
-    all
 }
 
-/// A figure of one candidate under one plan, ranked by or not: the estimate over its trials that count, and else
-/// what a percentile is longer than.
-pub fn estimate_of(
-    log: &RunLog,
-    plan: &str,
-    candidate: &str,
-    figure: Figure,
-) -> (Option<Estimate>, Option<u64>) {
-    let results = log.last_results();
-    let (mut estimate, censored_at_ns) = figures_estimate(figure, &counted(&results, plan, candidate));
-    if log.header.precision.is_some() {
+impl Index<Figure> for Figures {
+    type Output = Figured;
+
+    fn index(&self, figure: Figure) -> &Figured {
+        &self.0[figure.index()]
+    }
+}
+
+impl IndexMut<Figure> for Figures {
+    fn index_mut(&mut self, figure: Figure) -> &mut Figured {
+        &mut self.0[figure.index()]
+    }
+}
+
+impl Figures {
+    /// Over the trials that count, in block order.
+    pub(crate) fn over(counted: &[Cell<'_>], widened: bool) -> Figures {
+        Figures(Figure::all().map(|figure| figured(figure, counted, widened)).collect())
+    }
+}
+
+/// The fields of a row in `prony.analysis/1`, each named by the table.
+impl Serialize for Figures {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for figure in Figure::all() {
+            let own = &self[figure];
+            match figure.over_trials {
+                OverTrials::Highest => {
+                    map.serialize_entry(figure.field, &own.estimate.as_ref().map(|e| rounded(e.point)))?;
+                }
+                _ => map.serialize_entry(figure.field, &own.estimate)?,
+            }
+            if figure.percentile.is_some() {
+                map.serialize_entry(&format!("{figure}_censored_at_ns"), &own.censored_at_ns)?;
+            }
+        }
+        let throughput = &self[Figure::THROUGHPUT];
+        map.serialize_entry("lower_bound", &throughput.lower_bound)?;
+        map.serialize_entry("rank", &throughput.rank)?;
+        map.serialize_entry("per_trial_requests_per_s", &throughput.trials)?;
+        map.end()
+    }
+}
+
+impl JsonSchema for Figures {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Figures".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut properties = serde_json::Map::new();
+        let mut add = |name: String, mut schema: Schema, explain: &str| {
+            schema.insert("description".to_owned(), explain.into());
+            properties.insert(name, schema.into());
+        };
+        for figure in Figure::all() {
+            let schema = match figure.over_trials {
+                OverTrials::Highest => generator.subschema_for::<Option<u64>>(),
+                _ => generator.subschema_for::<Option<Estimate>>(),
+            };
+            add(figure.field.to_owned(), schema, figure.explain);
+            if figure.percentile.is_some() {
+                let longer = "When the percentile is censored: it is longer than this.";
+                add(format!("{figure}_censored_at_ns"), generator.subschema_for::<Option<u64>>(), longer);
+            }
+        }
+        let bound = "Whether any counted trial's throughput is a lower bound.";
+        add("lower_bound".to_owned(), generator.subschema_for::<bool>(), bound);
+        let rank = "Best and worst place by throughput it may hold: `1 + surely better`, `k − surely worse`.";
+        add("rank".to_owned(), generator.subschema_for::<Option<(u32, u32)>>(), rank);
+        let trials = "Each counted trial's requests per second, in block order: the raw replication.";
+        add("per_trial_requests_per_s".to_owned(), generator.subschema_for::<Vec<f64>>(), trials);
+        let required: Vec<String> = properties.keys().cloned().collect();
+        schemars::json_schema!({ "type": "object", "properties": properties, "required": required })
+    }
+}
+
+/// A trial's figure; `None` where it has none, a percentile that is censored among them.
+fn of(figure: Figure, cell: &Cell<'_>) -> Option<f64> {
+    let known = cell.figure(figure)?;
+    if let Some(percentile) = figure.percentile {
+        cell.trial.latency.response.percentile(percentile.field())?;
+    }
+    Some(known.value).filter(|v| v.is_finite())
+}
+
+fn figured(figure: Figure, cells: &[Cell<'_>], widened: bool) -> Figured {
+    let trials: Vec<f64> = cells.iter().filter_map(|c| of(figure, c)).collect();
+    let (mut estimate, censored_at_ns) = match (figure.percentile, figure.over_trials) {
+        (Some(of), _) => percentile(cells, of.field()),
+        (None, OverTrials::GeometricMean) => (estimate(&trials), None),
+        (None, OverTrials::Mean) => (arithmetic(&trials), None),
+        (None, OverTrials::Highest) => {
+            let most = trials.iter().copied().reduce(f64::max);
+            let why = "it is the highest of the trials";
+            (most.map(|most| Estimate::bare(most, trials.len() as u64, why)), None)
+        }
+    };
+    if widened {
         widen_all([&mut estimate]);
     }
-    (estimate, censored_at_ns)
+    let lower_bound = figure == Figure::THROUGHPUT && cells.iter().any(Cell::is_lower_bound);
+    Figured { estimate, censored_at_ns, lower_bound, trials, ..Figured::default() }
 }
 
-/// The trials that count of a candidate under a plan, in block order.
-fn counted<'a>(results: &Results<'a>, plan: &str, candidate: &str) -> Vec<Cell<'a>> {
-    let own = results.values().filter(|r| r.planned.plan == plan && r.planned.candidate == candidate);
-    let mut cells: Vec<Cell<'a>> = own.filter_map(|r| Cell::of(r)).filter(Cell::counts).collect();
-    cells.sort_by_key(|cell| (cell.planned.block, cell.planned.index));
-    cells
+/// The geometric mean with its t interval on logarithms, or the reason why there is none.
+pub(crate) fn estimate(values: &[f64]) -> Option<Estimate> {
+    let n = values.len() as u64;
+    if let Some(i) = geometric_mean_interval(values, CONFIDENCE) {
+        return Some(Estimate::new(i.point, i.low, i.high, n));
+    }
+    match geometric_mean(values) {
+        Some(point) => Some(Estimate::bare(point, n, "one trial has no interval")),
+        // A trial at 0 has no logarithm.
+        None => mean(values).map(|point| {
+            Estimate::bare(point, n, "a trial of 0 has no geometric mean: this is the plain one")
+        }),
+    }
 }
 
-fn figure_rows(figure: Figure, cells: &[(String, Vec<Cell<'_>>)], widened: bool) -> Vec<FigureRow> {
-    let contestants: Vec<Option<Contestant>> = cells.iter().map(|(_, c)| contestant(figure, c)).collect();
-    let present: Vec<Contestant> = contestants
-        .iter()
-        .flatten()
-        .map(|c| if figure.more_is_better() { c.clone() } else { inverse(c) })
-        .collect();
-    let mut places = ranks(&present.iter().collect::<Vec<_>>()).into_iter();
-    let mut rows: Vec<FigureRow> = cells
-        .iter()
-        .zip(&contestants)
-        .map(|((label, cells), own)| {
-            let (estimate, censored_at_ns) = figures_estimate(figure, cells);
-            FigureRow {
-                candidate: label.clone(),
-                rank: own.as_ref().and_then(|_| places.next()),
-                tie: None,
-                lower_bound: figure == Figure::Throughput && cells.iter().any(Cell::is_lower_bound),
-                trials: cells.iter().filter_map(|c| of(figure, c)).collect(),
-                ratios: contestants.iter().map(|base| own.as_ref()?.ratio_to(base.as_ref()?)).collect(),
-                estimate,
-                censored_at_ns,
+/// The mean with its t interval, of figures that may be 0 or below.
+fn arithmetic(values: &[f64]) -> Option<Estimate> {
+    let n = values.len() as u64;
+    match mean_interval(values, CONFIDENCE) {
+        Some(i) => Some(Estimate::new(i.point, i.low, i.high, n)),
+        None => mean(values).map(|point| Estimate::bare(point, n, "one trial has no interval")),
+    }
+}
+
+/// The geometric mean of the trials' response percentiles, or the value that
+/// it is longer than, where a trial's is censored. Neither where one is
+/// withheld: an average over those that happened to have it would favour them.
+pub(crate) fn percentile(counted: &[Cell<'_>], name: &str) -> (Option<Estimate>, Option<u64>) {
+    let mut values = Vec::with_capacity(counted.len());
+    let mut censored = false;
+    for cell in counted {
+        let response = &cell.trial.latency.response;
+        match (response.percentile(name), response.censored_at_ns.get(name)) {
+            (Some(value), _) => values.push(real(value)),
+            (None, Some(than)) => {
+                censored = true;
+                values.push(real((*than).max(1)));
             }
-        })
-        .collect();
-    for (i, row) in rows.iter_mut().enumerate() {
-        if row.ratios[i].is_some() {
-            row.ratios[i] = Some(Estimate::bare(1.0, row.trials.len() as u64, "it is the baseline"));
+            (None, None) => return (None, None),
         }
     }
-    if widened {
-        for row in &mut rows {
-            widen_all([&mut row.estimate]);
-            widen_all(&mut row.ratios);
-        }
+    if censored {
+        return (None, geometric_mean(&values).map(rounded));
     }
-    group_ties(&mut rows);
-    rows
+    let overloaded = any_overloaded(counted);
+    let estimate = estimate(&values).map(|e| {
+        if overloaded {
+            return Estimate::bare(e.point, e.n, "overloaded: the response grows with the window's length");
+        }
+        e
+    });
+    (estimate, None)
 }
 
-/// The estimate, or what a percentile is longer than. Only where every trial
-/// that counts has the figure: a mean over those that happened to have it would favour them.
-fn figures_estimate(figure: Figure, cells: &[Cell<'_>]) -> (Option<Estimate>, Option<u64>) {
-    if let Figure::Percentile(of) = figure {
-        return percentile(cells, of.field());
+/// Ranks a plan's candidates by every figure that they are ranked by. `counted` are their trials that count, in the
+/// same order.
+pub(crate) fn rank(rows: &mut [&mut Figures], counted: &[Vec<Cell<'_>>], widened: bool) {
+    for figure in Figure::ranked() {
+        let contestants: Vec<Option<Contestant>> =
+            counted.iter().map(|cells| contestant(figure, cells)).collect();
+        let present: Vec<Contestant> = contestants
+            .iter()
+            .flatten()
+            .map(|c| if figure.more_is_better { c.clone() } else { inverse(c) })
+            .collect();
+        let mut places = ranks(&present.iter().collect::<Vec<_>>()).into_iter();
+        for (i, own) in contestants.iter().enumerate() {
+            let Some(own) = own else { continue };
+            let found = &mut rows[i][figure];
+            found.rank = places.next();
+            found.ratios = contestants.iter().map(|base| own.ratio_to(base.as_ref()?)).collect();
+            let n = found.trials.len() as u64;
+            found.ratios[i] = Some(Estimate::bare(1.0, n, "it is the baseline"));
+            if widened {
+                widen_all(&mut found.ratios);
+            }
+        }
+        group_ties(rows.iter_mut().map(|row| &mut row[figure]).collect());
     }
-    let values: Vec<f64> = cells.iter().filter_map(|c| of(figure, c)).collect();
-    if figure == Figure::Memory {
-        // What a server needs is what it needed once; every view says the same.
-        let most = values.iter().copied().reduce(f64::max);
-        let count = values.len() as u64;
-        return (most.map(|most| Estimate::bare(most, count, "it is the highest of the trials")), None);
-    }
-    (estimate(&values), None)
 }
 
 /// What competes: nothing where a trial that counts lacks the figure, or where it may not be compared.
 fn contestant(figure: Figure, cells: &[Cell<'_>]) -> Option<Contestant> {
-    if matches!(figure, Figure::Percentile(_)) {
-        // Censored, withheld, or grown with the window's length in an overload.
-        let (estimate, _) = figures_estimate(figure, cells);
-        let overloaded = estimate?.no_interval.is_some_and(|why| why.starts_with("overloaded"));
-        if overloaded {
-            return None;
-        }
-    }
     let by_block: Vec<(u32, f64)> =
         cells.iter().filter_map(|c| Some((c.planned.block, of(figure, c)?))).collect();
-    let lower = figure == Figure::Throughput && cells.iter().any(Cell::is_lower_bound);
+    // Censored, withheld, or grown with the window's length in an overload.
+    if figure.percentile.is_some() && (by_block.len() < cells.len() || any_overloaded(cells)) {
+        return None;
+    }
+    let lower = figure == Figure::THROUGHPUT && cells.iter().any(Cell::is_lower_bound);
     Contestant::of(&by_block, lower)
+}
+
+fn any_overloaded(cells: &[Cell<'_>]) -> bool {
+    cells.iter().any(|c| c.trial.outcome == Outcome::Overloaded)
 }
 
 /// The same order upside down, for figures of which less is better.
@@ -178,17 +260,17 @@ fn inverse(contestant: &Contestant) -> Contestant {
 }
 
 /// Rank intervals that overlap, directly or over others, are one group.
-fn group_ties(rows: &mut [FigureRow]) {
-    let mut order: Vec<usize> = (0..rows.len()).filter(|i| rows[*i].rank.is_some()).collect();
-    order.sort_by_key(|i| rows[*i].rank);
+fn group_ties(mut figures: Vec<&mut Figured>) {
+    figures.retain(|figured| figured.rank.is_some());
+    figures.sort_by_key(|figured| figured.rank);
     let (mut group, mut reaches) = (0, 0);
-    for i in order {
-        let (low, high) = rows[i].rank.unwrap_or_default();
+    for figured in figures {
+        let (low, high) = figured.rank.unwrap_or_default();
         if low > reaches {
             group += 1;
         }
         reaches = reaches.max(high);
-        rows[i].tie = Some(group);
+        figured.tie = Some(group);
     }
 }
 
@@ -196,24 +278,12 @@ fn group_ties(rows: &mut [FigureRow]) {
 mod tests {
     use super::*;
 
-    fn row(rank: (u32, u32)) -> FigureRow {
-        FigureRow {
-            candidate: String::new(),
-            estimate: None,
-            censored_at_ns: None,
-            lower_bound: false,
-            rank: Some(rank),
-            tie: None,
-            trials: vec![],
-            ratios: vec![],
-        }
-    }
-
     #[test]
     fn ties_are_rank_intervals_that_overlap() {
-        let mut rows: Vec<FigureRow> = [(3, 4), (1, 2), (5, 5), (1, 2), (4, 4)].map(row).into();
-        group_ties(&mut rows);
-        assert_eq!(rows.iter().map(|r| r.tie.unwrap()).collect::<Vec<_>>(), [2, 1, 3, 1, 2]);
+        let of = |rank| Figured { rank: Some(rank), ..Figured::default() };
+        let mut all = [(3, 4), (1, 2), (5, 5), (1, 2), (4, 4)].map(of);
+        group_ties(all.iter_mut().collect());
+        assert_eq!(all.map(|figured| figured.tie.unwrap()), [2, 1, 3, 1, 2]);
     }
 
     #[test]
@@ -222,5 +292,16 @@ mod tests {
         let (quick, slow) = (of(1.0), of(2.0));
         assert_eq!(ranks(&[&inverse(&quick), &inverse(&slow)]), [(1, 1), (2, 2)]);
         assert_eq!(ranks(&[&quick, &slow]), [(2, 2), (1, 1)]);
+    }
+
+    #[test]
+    fn every_figure_is_a_field_of_its_own_and_in_the_schema() {
+        let json = serde_json::to_value(Figures::default()).unwrap();
+        let fields = json.as_object().unwrap();
+        let schema = schemars::schema_for!(Figures);
+        let required = schema.get("required").unwrap().as_array().unwrap();
+        assert_eq!(required.len(), fields.len());
+        assert!(required.iter().all(|name| fields.contains_key(name.as_str().unwrap())));
+        assert!(fields.len() > 2 * FIGURES.len() - 10, "{fields:?}");
     }
 }

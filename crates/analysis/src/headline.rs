@@ -8,7 +8,7 @@ use crate::text::{digits, list, percent, ratio};
 
 /// The first plan's answer: who leads and by how much, or who carries the rate.
 pub(crate) fn headline(log: &RunLog, plans: &[PlanAnalysis], baseline: Option<&str>) -> String {
-    let measured = |row: &&Row| row.requests_per_s.as_ref().is_some_and(|e| e.point > 0.0);
+    let measured = |row: &&Row| row.throughput().is_some_and(|e| e.point > 0.0);
     let Some(plan) = plans.iter().find(|p| p.rows.iter().any(|row| measured(&row))) else {
         return nothing(log);
     };
@@ -17,7 +17,7 @@ pub(crate) fn headline(log: &RunLog, plans: &[PlanAnalysis], baseline: Option<&s
         return carried(plan, rate);
     }
     let place = place(plan, record);
-    let ranked: Vec<&Row> = plan.rows.iter().filter(|row| row.rank.is_some()).collect();
+    let ranked: Vec<&Row> = plan.rows.iter().filter(|row| row.rank().is_some()).collect();
     match ranked.as_slice() {
         [] => format!("nobody carried the load in every trial{place}"),
         [only] => format!("{} carries {}{place}", only.candidate, rate_of(only)),
@@ -45,7 +45,7 @@ fn place(plan: &PlanAnalysis, record: Option<&PlanRecord>) -> String {
 
 fn order(ranked: &[&Row], place: &str, baseline: Option<&str>) -> String {
     let leaders: Vec<&Row> =
-        ranked.iter().copied().filter(|row| row.rank.is_some_and(|(best, _)| best == 1)).collect();
+        ranked.iter().copied().filter(|row| row.rank().is_some_and(|(best, _)| best == 1)).collect();
     let (Some(first), Some(leader)) = (ranked.first(), leaders.first()) else {
         return format!("no order could be told{place}");
     };
@@ -58,7 +58,7 @@ fn order(ranked: &[&Row], place: &str, baseline: Option<&str>) -> String {
     }
     let by = match leader.ratio.as_ref().filter(|_| baseline != Some(leader.candidate.as_str())) {
         Some(over) => {
-            let at_least = if leader.lower_bound { "at least " } else { "" };
+            let at_least = if leader.lower_bound() { "at least " } else { "" };
             format!("{at_least}{} × {}", ratio(over.point), baseline.unwrap_or("the baseline"))
         }
         None => rate_of(leader),
@@ -81,12 +81,12 @@ fn shortened(names: &[&str]) -> String {
 }
 
 fn rate_of(row: &Row) -> String {
-    let Some(estimate) = &row.requests_per_s else { return "an unknown rate".to_owned() };
-    let at_least = if row.lower_bound { "at least " } else { "" };
+    let Some(estimate) = row.throughput() else { return "an unknown rate".to_owned() };
+    let at_least = if row.lower_bound() { "at least " } else { "" };
     let margin = match estimate.relative_half_width() {
         // Of an interval wider than twice the figure no side is half of it.
-        Some(half) if !row.lower_bound && half > 1.0 => " (over ±100 %)".to_owned(),
-        Some(half) if !row.lower_bound => format!(" ±{}", percent(half)),
+        Some(half) if !row.lower_bound() && half > 1.0 => " (over ±100 %)".to_owned(),
+        Some(half) if !row.lower_bound() => format!(" ±{}", percent(half)),
         _ => String::new(),
     };
     format!("{at_least}{} req/s{margin}", digits(estimate.point))

@@ -14,8 +14,9 @@ use prony_stats::segmentation::{VALUES_MAX, VALUES_MIN, change_points, step};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::cell::Cell;
 use crate::figure::Figure;
-use crate::row::{Cell, estimate};
+use crate::figures::estimate;
 
 /// The schema's name.
 pub const SCHEMA: &str = "prony.history/1";
@@ -165,30 +166,13 @@ pub struct Change {
     pub also: Vec<String>,
 }
 
-/// The figure and whether more is better, unit, and the smallest change that matters; `None` of one that
-/// may be 0 or below, which has no ratio, and of the reciprocal of CPU per request.
-fn kind(figure: Figure) -> Option<(bool, &'static str, f64)> {
-    let unit = match figure {
-        Figure::Throughput => "requests_per_s",
-        Figure::Percentile(_) | Figure::Mean | Figure::Startup | Figure::CpuPerRequest => "ns",
-        Figure::Memory => "bytes",
-        Figure::Stdev | Figure::MemoryGrowth | Figure::FailedShare | Figure::RequestsPerCpu => return None,
-    };
-    Some((figure.more_is_better(), unit, figure.smallest_difference()))
-}
-
 /// The figure of this name; or a sentence with those that there are.
 ///
 /// # Errors
 /// When no history has it.
 pub fn figure(name: &str) -> Result<Figure, String> {
-    let known = Figure::named(name).filter(|figure| kind(*figure).is_some());
-    known.ok_or_else(|| {
-        let names: Vec<&str> = crate::figure::FIGURES
-            .iter()
-            .filter(|(_, figure)| kind(*figure).is_some())
-            .map(|(name, _)| *name)
-            .collect();
+    figures().find(|figure| figure.name == name).ok_or_else(|| {
+        let names: Vec<&str> = figures().map(|figure| figure.name).collect();
         format!("{name:?} is no figure of a history: it is one of {}.", names.join(", "))
     })
 }
@@ -269,7 +253,7 @@ fn point(
 
 /// The history of these runs.
 pub fn history(mut runs: Vec<RunFigures>, figure: Figure, left_out: Vec<LeftOut>) -> History {
-    let (more_is_better, unit, matters) = kind(figure).unwrap_or((true, "", 0.0));
+    let (more_is_better, matters) = (figure.more_is_better, figure.smallest_difference);
     runs.sort_by_key(|run| run.at);
     let count = runs.len();
     let mut by_key: BTreeMap<Key, Vec<Point>> = BTreeMap::new();
@@ -284,8 +268,8 @@ pub fn history(mut runs: Vec<RunFigures>, figure: Figure, left_out: Vec<LeftOut>
     let series = by_key.into_iter().map(|(key, points)| series(key, points, asks)).collect();
     History {
         schema: SCHEMA,
-        figure: figure.name(),
-        unit,
+        figure: figure.name,
+        unit: figure.unit.stored(),
         more_is_better,
         matters,
         runs: count,
@@ -379,13 +363,12 @@ fn also(before: &Point, after: &Point) -> Vec<String> {
 }
 
 /// Every figure that a history may have, in the order of a view.
-pub fn figures() -> Vec<Figure> {
-    let all = crate::figure::FIGURES.iter().map(|(_, figure)| *figure);
-    all.filter(|figure| kind(*figure).is_some()).collect()
+pub fn figures() -> impl Iterator<Item = Figure> {
+    Figure::all().filter(|figure| figure.in_history)
 }
 
 /// The figure that is shown unless another is asked for.
-pub const DEFAULT: Figure = Figure::Throughput;
+pub const DEFAULT: Figure = Figure::THROUGHPUT;
 
 #[cfg(test)]
 mod tests {

@@ -6,6 +6,7 @@
 mod analyse;
 mod batches;
 mod by_request;
+mod cell;
 pub mod claim;
 pub mod compare;
 pub mod comparison;

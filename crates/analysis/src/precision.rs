@@ -14,8 +14,8 @@ use prony_stats::CONFIDENCE;
 use prony_stats::interval::{mean_interval, variance};
 use prony_stats::student::t_two_sided;
 
+use crate::cell::Cell;
 use crate::ranking::Contestant;
-use crate::row::Cell;
 
 /// A run that stops by its precision has at least so many blocks: with fewer, widened intervals cover
 /// less than 94.5 %.

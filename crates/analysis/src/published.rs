@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::conclusions::{Evidence, Judged, judge};
 use crate::experiment::PlanAnalysis;
+use crate::figure::Figure;
 
 /// A source beside this run.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -152,12 +153,12 @@ fn agreement(plan: &PlanAnalysis) -> Option<Agreement> {
     let left_out = rows.iter().filter(|(_, theirs)| theirs.doubt.is_some()).count();
     let trusted = || rows.iter().filter(|(_, theirs)| theirs.doubt.is_none());
     let rates: Vec<(f64, f64)> = trusted()
-        .filter_map(|(row, theirs)| {
-            Some((row.requests_per_s.as_ref()?.point, *theirs.figures.get("requests_per_s")?))
-        })
+        .filter_map(|(row, theirs)| Some((row.throughput()?.point, *theirs.figures.get("requests_per_s")?)))
         .collect();
     let times: Vec<(f64, f64)> = trusted()
-        .filter_map(|(row, theirs)| Some((row.p99_ns.as_ref()?.point, *theirs.figures.get("p99_ms")?)))
+        .filter_map(|(row, theirs)| {
+            Some((row.figures[Figure::P99].estimate.as_ref()?.point, *theirs.figures.get("p99_ms")?))
+        })
         .collect();
     let (figure, pairs) = if rates.len() >= times.len() { ("requests_per_s", rates) } else { ("p99", times) };
     let (ours, theirs): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();

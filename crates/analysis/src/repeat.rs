@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::analyse::{candidates, plan_names};
-use crate::row::{Cell, row};
+use crate::cell::Cell;
+use crate::figure::Figure;
+use crate::row::row;
 
 const SCHEMA: &str = "prony.repeat/1";
 
@@ -54,7 +56,7 @@ impl Repeat {
         let cells: Vec<Cell<'_>> = results.values().filter_map(|result| Cell::of(result)).collect();
         let plan = plan_names(log, &results).into_iter().next().unwrap_or_default();
         let candidate = candidates(log, &results, &plan).into_iter().next();
-        let row = candidate.map(|candidate| row(&candidate, &cells).0);
+        let row = candidate.map(|candidate| row(&candidate, &cells, false));
         let trials = cells.iter().map(|cell| cell.trial.clone()).collect();
         let mut repeat = Repeat {
             schema: SCHEMA,
@@ -73,11 +75,11 @@ impl Repeat {
             trials,
         };
         if let Some(row) = row {
-            repeat.requests_per_s = row.requests_per_s;
-            repeat.lower_bound = row.lower_bound;
-            repeat.p50_ns = row.p50_ns;
-            repeat.p99_ns = row.p99_ns;
-            repeat.p99_censored_at_ns = row.p99_censored_at_ns;
+            repeat.requests_per_s = row.throughput().cloned();
+            repeat.lower_bound = row.lower_bound();
+            repeat.p50_ns = row.figures[Figure::P50].estimate.clone();
+            repeat.p99_ns = row.figures[Figure::P99].estimate.clone();
+            repeat.p99_censored_at_ns = row.figures[Figure::P99].censored_at_ns;
             (repeat.failed, repeat.completed) = (row.failed, row.completed);
             (repeat.counted, repeat.overloaded) = (row.counted, row.overloaded);
         }

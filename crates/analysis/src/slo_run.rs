@@ -3,7 +3,8 @@
 use prony_model::run_log::RunLog;
 
 use crate::analyse::{candidates, plan_names};
-use crate::row::{Cell, percentile};
+use crate::cell::Cell;
+use crate::figures::percentile;
 use crate::slo::{Decision, Slo, SloRecord};
 use crate::text::{duration, list};
 

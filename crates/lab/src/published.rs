@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use prony_analysis::claim::Claim;
-use prony_model::published::{At, AtRate, Conclusion, KneeOf, Published, PublishedRow};
+use prony_model::published::{At, AtRate, Conclusion, FIGURES, KneeOf, Published, PublishedRow};
 use toml::{Table, Value};
 
 use crate::experiment::CORES_MAX;
@@ -17,28 +17,6 @@ pub const SCHEMA: &str = "prony.published/1";
 
 /// The most rows and the most conclusions of a file: far above any table that people print.
 const ENTRIES_MAX: usize = 10_000;
-
-/// Figures that a row may have, in the units that their names end in.
-const FIGURES: [&str; 18] = [
-    "requests_per_s",
-    "p50_ms",
-    "p75_ms",
-    "p90_ms",
-    "p99_ms",
-    "p999_ms",
-    "p9999_ms",
-    "max_ms",
-    "mean_ms",
-    "stdev_ms",
-    "count",
-    "per_second_mean",
-    "per_second_stdev",
-    "read_errors",
-    "write_errors",
-    "timeouts",
-    "peak_requests_per_s",
-    "failed_share_at_least",
-];
 
 /// Keys of a row that are texts and nothing is computed from.
 const REMARKS: [&str; 3] = ["language", "failure", "shape"];
@@ -190,7 +168,7 @@ fn row(
             "rate_per_s" => row.rate_per_s = Some(number(source, value, &key_path)?),
             "workers" => row.workers = Some(source.workers(value, &key_path)?),
             "doubt" => row.doubt = Some(source.text(table, &path, key)?),
-            word if FIGURES.contains(&word) => {
+            word if FIGURES.iter().any(|(key, ..)| *key == word) => {
                 row.figures.insert(key.clone(), number(source, value, &key_path)?);
             }
             word if REMARKS.contains(&word) => {
@@ -198,7 +176,7 @@ fn row(
             }
             _ => {
                 let others = ["name", "candidate", "connections", "rate_per_s", "doubt", "workers"];
-                let known = FIGURES.into_iter().chain(REMARKS).chain(others);
+                let known = FIGURES.map(|(key, ..)| key).into_iter().chain(REMARKS).chain(others);
                 let hint = suggest(key, known);
                 return Err(source.wrong(&key_path, format!("there is no {key:?} in [[row]]: {hint}")));
             }

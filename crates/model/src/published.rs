@@ -6,6 +6,28 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Figures that a source may print, in the order of a table: the key, whose end is the unit, the title, and the unit.
+pub const FIGURES: [(&str, &str, &str); 18] = [
+    ("requests_per_s", "Throughput", "req/s"),
+    ("peak_requests_per_s", "Peak throughput", "req/s"),
+    ("p50_ms", "p50", "ms"),
+    ("p75_ms", "p75", "ms"),
+    ("p90_ms", "p90", "ms"),
+    ("p99_ms", "p99", "ms"),
+    ("p999_ms", "p99.9", "ms"),
+    ("p9999_ms", "p99.99", "ms"),
+    ("max_ms", "Max", "ms"),
+    ("mean_ms", "Mean", "ms"),
+    ("stdev_ms", "Deviation", "ms"),
+    ("count", "Requests", ""),
+    ("per_second_mean", "Mean of seconds", "req/s"),
+    ("per_second_stdev", "Deviation of seconds", "req/s"),
+    ("read_errors", "Read errors", ""),
+    ("write_errors", "Write errors", ""),
+    ("timeouts", "Timeouts", ""),
+    ("failed_share_at_least", "Share failed, at least", ""),
+];
+
 /// A published comparison.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Published {

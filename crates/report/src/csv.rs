@@ -3,54 +3,9 @@
 use std::collections::BTreeSet;
 
 use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
+use prony_analysis::figure::Figure;
 use prony_analysis::published::PublishedFigures;
-use prony_model::{Estimate, Trial};
-
-const COLUMNS: [&str; 42] = [
-    "plan",
-    "candidate",
-    "title",
-    "language",
-    "kind",
-    "version",
-    "workers",
-    "keepalive",
-    "rank_best",
-    "rank_worst",
-    "requests_per_s",
-    "requests_per_s_ci_low",
-    "requests_per_s_ci_high",
-    "lower_bound",
-    "ratio",
-    "ratio_ci_low",
-    "ratio_ci_high",
-    "p50_ns",
-    "p50_ci_low_ns",
-    "p50_ci_high_ns",
-    "p99_ns",
-    "p99_ci_low_ns",
-    "p99_ci_high_ns",
-    "p99_censored_at_ns",
-    "cpu_per_request_ns",
-    "cpu_per_request_ci_low_ns",
-    "cpu_per_request_ci_high_ns",
-    "peak_memory_bytes",
-    "startup_ns",
-    "completed",
-    "failed",
-    "trials",
-    "counted",
-    "overloaded",
-    "broken",
-    "reasons",
-    // What came later stands at the end: readers may go by position.
-    "requests_per_cpu_s",
-    "requests_per_cpu_s_ci_low",
-    "requests_per_cpu_s_ci_high",
-    "memory_growth_bytes_per_s",
-    "memory_growth_ci_low_bytes_per_s",
-    "memory_growth_ci_high_bytes_per_s",
-];
+use prony_model::Trial;
 
 const TRIAL_COLUMNS: [&str; 14] = [
     "name",
@@ -72,14 +27,9 @@ const TRIAL_COLUMNS: [&str; 14] = [
 /// One line per trial of `prony load`, after a line of column names; otherwise
 /// as [`experiment`].
 pub fn trials(trials: &[(String, Trial)]) -> String {
-    let mut text = TRIAL_COLUMNS.join(",");
-    text.push_str("\r\n");
-    for (name, trial) in trials {
-        let fields: Vec<String> = trial_fields(name, trial).iter().map(|f| quoted(f)).collect();
-        text.push_str(&fields.join(","));
-        text.push_str("\r\n");
-    }
-    text
+    let head = line(&TRIAL_COLUMNS.map(str::to_owned));
+    let lines = trials.iter().map(|(name, trial)| line(&trial_fields(name, trial)));
+    std::iter::once(head).chain(lines).collect()
 }
 
 fn trial_fields(name: &str, t: &Trial) -> [String; TRIAL_COLUMNS.len()] {
@@ -103,6 +53,95 @@ fn trial_fields(name: &str, t: &Trial) -> [String; TRIAL_COLUMNS.len()] {
     ]
 }
 
+/// A column of a run.
+enum Column {
+    /// A name, and what it holds.
+    Plain(&'static str, fn(&PlanAnalysis, &Row) -> String),
+    /// A figure's estimate.
+    Point(Figure),
+    /// The lower end of its interval.
+    Low(Figure),
+    /// The upper end.
+    High(Figure),
+    /// What a percentile that is censored is longer than.
+    Censored(Figure),
+}
+
+impl Column {
+    fn name(&self) -> String {
+        match self {
+            Column::Plain(name, _) => (*name).to_owned(),
+            Column::Point(figure) => figure.field.to_owned(),
+            Column::Low(figure) => end_of_interval(figure.field, "ci_low"),
+            Column::High(figure) => end_of_interval(figure.field, "ci_high"),
+            Column::Censored(figure) => format!("{figure}_censored_at_ns"),
+        }
+    }
+
+    fn value(&self, plan: &PlanAnalysis, row: &Row) -> String {
+        let estimate = |figure: &Figure| row.figures[*figure].estimate.as_ref();
+        match self {
+            Column::Plain(_, of) => of(plan, row),
+            Column::Point(figure) => optional(estimate(figure).map(|e| e.point)),
+            Column::Low(figure) => optional(estimate(figure).and_then(|e| e.ci_low)),
+            Column::High(figure) => optional(estimate(figure).and_then(|e| e.ci_high)),
+            Column::Censored(figure) => optional(row.figures[*figure].censored_at_ns),
+        }
+    }
+}
+
+/// `p50_ns` to `p50_ci_low_ns`: the unit stays at the end.
+fn end_of_interval(field: &str, end: &str) -> String {
+    let unit = ["_bytes_per_s", "_ns", "_bytes"].into_iter().find(|unit| field.ends_with(unit)).unwrap_or("");
+    format!("{}_{end}{unit}", field.strip_suffix(unit).unwrap_or(field))
+}
+
+/// All columns of a run. What came later stands at the end: readers may go by position.
+fn columns() -> Vec<Column> {
+    use Column::{Censored, High, Low, Plain, Point};
+    let mut columns = vec![
+        Plain("plan", |plan, _| plan.name.clone()),
+        Plain("candidate", |_, row| row.candidate.clone()),
+        Plain("title", |_, row| row.title.clone()),
+        Plain("language", |_, row| row.language.clone().unwrap_or_default()),
+        Plain("kind", |_, row| row.kind.clone().unwrap_or_default()),
+        Plain("version", |_, row| row.version.clone().unwrap_or_default()),
+        Plain("workers", |_, row| optional(row.workers)),
+        Plain("keepalive", |_, row| row.keepalive.to_string()),
+        Plain("rank_best", |_, row| optional(row.rank().map(|rank| rank.0))),
+        Plain("rank_worst", |_, row| optional(row.rank().map(|rank| rank.1))),
+    ];
+    let whole = |figure| [Point(figure), Low(figure), High(figure)];
+    columns.extend(whole(Figure::THROUGHPUT));
+    columns.extend([
+        Plain("lower_bound", |_, row| row.lower_bound().to_string()),
+        Plain("ratio", |_, row| optional(row.ratio.as_ref().map(|e| e.point))),
+        Plain("ratio_ci_low", |_, row| optional(row.ratio.as_ref().and_then(|e| e.ci_low))),
+        Plain("ratio_ci_high", |_, row| optional(row.ratio.as_ref().and_then(|e| e.ci_high))),
+    ]);
+    columns.extend(whole(Figure::P50));
+    columns.extend(whole(Figure::P99));
+    columns.push(Censored(Figure::P99));
+    columns.extend(whole(Figure::CPU_PER_REQUEST));
+    columns.extend([Point(Figure::MEMORY), Point(Figure::STARTUP)]);
+    columns.extend([
+        Plain("completed", |_, row| row.completed.to_string()),
+        Plain("failed", |_, row| row.failed.to_string()),
+        Plain("trials", |_, row| row.trials.to_string()),
+        Plain("counted", |_, row| row.counted.to_string()),
+        Plain("overloaded", |_, row| row.overloaded.to_string()),
+        Plain("broken", |_, row| row.broken.to_string()),
+        Plain("reasons", |_, row| row.reasons.iter().map(|r| r.code.as_str()).collect::<Vec<_>>().join(" ")),
+    ]);
+    columns.extend(whole(Figure::REQUESTS_PER_CPU));
+    columns.extend(whole(Figure::MEMORY_GROWTH));
+    let known: Vec<String> = columns.iter().map(Column::name).collect();
+    columns.extend(
+        Figure::all().filter(|figure| !known.iter().any(|name| name == figure.field)).flat_map(whole),
+    );
+    columns
+}
+
 /// One line per plan and candidate, after a line of column names. Durations
 /// are nanoseconds; a figure that is withheld is an empty field; `reasons`
 /// are the verdicts' codes, separated by spaces. Of a run beside a source, what
@@ -111,47 +150,28 @@ fn trial_fields(name: &str, t: &Trial) -> [String; TRIAL_COLUMNS.len()] {
 /// in the unit that the name ends in. Lines end in CR LF.
 pub fn experiment(analysis: &ExperimentAnalysis) -> String {
     let theirs = published(analysis);
-    let mut columns: Vec<String> = COLUMNS.map(str::to_owned).into();
+    let columns = columns();
+    let mut names: Vec<String> = columns.iter().map(Column::name).collect();
     if let Some(figures) = &theirs {
-        columns
+        names
             .extend(["name", "ratio", "doubt"].iter().chain(figures).map(|name| format!("published_{name}")));
     }
-    let mut text = columns.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(",");
-    text.push_str("\r\n");
+    let mut text = line(&names);
     for plan in &analysis.plans {
         for row in &plan.rows {
-            let mut fields = fields(plan, row);
+            let mut fields: Vec<String> = columns.iter().map(|column| column.value(plan, row)).collect();
             if let Some(figures) = &theirs {
                 fields.extend(published_fields(row.published.as_ref(), figures));
             }
-            let fields: Vec<String> = fields.iter().map(|f| quoted(f)).collect();
-            text.push_str(&fields.join(","));
-            text.push_str("\r\n");
+            text.push_str(&line(&fields));
         }
     }
     text
 }
 
-fn fields(plan: &PlanAnalysis, row: &Row) -> Vec<String> {
-    let mut fields = vec![plan.name.clone(), row.candidate.clone(), row.title.clone()];
-    fields.extend([&row.language, &row.kind, &row.version].map(|text| text.clone().unwrap_or_default()));
-    fields.extend([optional(row.workers), row.keepalive.to_string()]);
-    fields.extend([optional(row.rank.map(|r| r.0)), optional(row.rank.map(|r| r.1))]);
-    fields.extend(interval(row.requests_per_s.as_ref()));
-    fields.push(row.lower_bound.to_string());
-    fields.extend(interval(row.ratio.as_ref()));
-    fields.extend(interval(row.p50_ns.as_ref()));
-    fields.extend(interval(row.p99_ns.as_ref()));
-    fields.push(optional(row.p99_censored_at_ns));
-    fields.extend(interval(row.cpu_per_request_ns.as_ref()));
-    fields.push(optional(row.peak_memory_bytes));
-    fields.push(optional(row.startup_ns.as_ref().map(|e| e.point)));
-    fields.extend([row.completed, row.failed].map(|n| n.to_string()));
-    fields.extend([row.trials, row.counted, row.overloaded, row.broken].map(|n| n.to_string()));
-    fields.push(row.reasons.iter().map(|r| r.code.as_str()).collect::<Vec<_>>().join(" "));
-    fields.extend(interval(row.requests_per_cpu_s.as_ref()));
-    fields.extend(interval(row.memory_growth_bytes_per_s.as_ref()));
-    fields
+fn line(fields: &[String]) -> String {
+    let quoted: Vec<String> = fields.iter().map(|field| quoted(field)).collect();
+    format!("{}\r\n", quoted.join(","))
 }
 
 /// The names of the figures that a source printed; `None` where there is no source.
@@ -176,13 +196,6 @@ fn optional(value: Option<impl ToString>) -> String {
     value.map(|v| v.to_string()).unwrap_or_default()
 }
 
-fn interval(estimate: Option<&Estimate>) -> [String; 3] {
-    match estimate {
-        Some(e) => [e.point.to_string(), optional(e.ci_low), optional(e.ci_high)],
-        None => Default::default(),
-    }
-}
-
 /// A field, quoted where RFC 4180 asks for it.
 fn quoted(field: &str) -> String {
     if field.contains([',', '"', '\r', '\n']) {
@@ -204,7 +217,7 @@ mod tests {
         assert_eq!(lines.len(), 1 + 9);
         assert!(lines[0].starts_with("plan,candidate,title,"));
         // None of the fixture's fields has a comma in it.
-        assert!(lines.iter().all(|line| line.split(',').count() == COLUMNS.len()), "{text}");
+        assert!(lines.iter().all(|line| line.split(',').count() == columns().len()), "{text}");
     }
 
     #[test]
@@ -214,7 +227,7 @@ mod tests {
             lines.map(|line| line.split(',').map(|f| f.replace('"', "")).collect()).collect()
         };
         let table = read(experiment(&fixtures::with_times()));
-        let from = COLUMNS.len();
+        let from = columns().len();
         let tail =
             ["published_name", "published_ratio", "published_doubt", "published_p50_ms", "published_p99_ms"];
         assert_eq!(table[0][from..], tail);

@@ -4,7 +4,7 @@
 //! never becomes a table cell, a tag, a link or somebody's name.
 
 use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
-use prony_model::Estimate;
+use prony_analysis::figure::Figure;
 use prony_model::slo::SloRecord;
 use prony_model::trial::{Outcome, Trial};
 
@@ -120,7 +120,8 @@ fn plan_table(out: &mut String, analysis: &ExperimentAnalysis, plan: &PlanAnalys
     let there = words::there(analysis, plan);
     let theirs: Vec<String> = there.iter().map(|column| text(&column.head)).collect();
     head.extend(theirs.iter().map(String::as_str));
-    head.extend(["p50 ms", "p99 ms", "CPU µs/req", "peak MB", "failed", "trials"]);
+    head.extend(figures().map(|figure| figure.head));
+    head.extend(["failed", "trials"]);
     push_row(out, head.iter().map(|h| (*h).to_owned()));
     // Texts to the left, figures to the right.
     push_row(out, (0..head.len()).map(|i| if i == 1 { ":---".to_owned() } else { "---:".to_owned() }));
@@ -141,11 +142,15 @@ fn plan_table(out: &mut String, analysis: &ExperimentAnalysis, plan: &PlanAnalys
     }
 }
 
+/// The figures that have a column.
+fn figures() -> impl Iterator<Item = Figure> {
+    Figure::all().filter(|figure| figure.in_markdown)
+}
+
 fn cells(row: &Row, ratio: bool, theirs: Vec<Option<String>>) -> Vec<String> {
     let or_withheld = |figure: Option<String>| figure.unwrap_or_else(|| WITHHELD.to_owned());
-    let pm = |e: &Option<Estimate>| or_withheld(e.as_ref().and_then(words::plus_minus));
-    let mut cells =
-        vec![words::rank(row), text(&row.candidate), words::row_rate(row), pm(&row.requests_per_s)];
+    let pm = or_withheld(row.throughput().and_then(words::plus_minus));
+    let mut cells = vec![words::rank(row), text(&row.candidate), words::row_rate(row), pm];
     if ratio {
         cells.push(or_withheld(row.ratio.as_ref().map(|e| {
             let pm = words::plus_minus(e).map(|pm| format!(" {pm}")).unwrap_or_default();
@@ -153,10 +158,7 @@ fn cells(row: &Row, ratio: bool, theirs: Vec<Option<String>>) -> Vec<String> {
         })));
     }
     cells.extend(theirs.into_iter().map(or_withheld));
-    cells.push(or_withheld(row.p50_ns.as_ref().map(|e| format::milliseconds(e.point))));
-    cells.push(text(&words::row_p99(row)));
-    cells.push(or_withheld(row.cpu_per_request_ns.as_ref().map(|e| format::significant(e.point / 1e3, 3))));
-    cells.push(or_withheld(row.peak_memory_bytes.map(|b| format::significant(b as f64 / 1e6, 3))));
+    cells.extend(figures().map(|figure| text(&words::row_figure(row, figure))));
     cells.push(format::thousands(row.failed));
     cells.push(format!("{}/{}", row.counted, row.trials));
     cells

@@ -1,6 +1,7 @@
 //! What every view says in the same words.
 
 use prony_analysis::experiment::{ExperimentAnalysis, Row, TrialCounts};
+use prony_analysis::figure::{Figure, Unit};
 use prony_model::Estimate;
 use prony_model::plan_record::{StageRecord, TargetsRecord};
 use prony_model::trial::{Bound, Clock, Effect, Outcome, Summary, TargetFigures, Trial, Validity};
@@ -309,7 +310,7 @@ pub(crate) fn conditions(analysis: &ExperimentAnalysis) -> String {
 
 /// `1`, `1–2`, or `–` without a figure.
 pub(crate) fn rank(row: &Row) -> String {
-    match row.rank {
+    match row.rank() {
         Some((best, worst)) if best == worst => best.to_string(),
         Some((best, worst)) => format!("{best}–{worst}"),
         None => WITHHELD.to_owned(),
@@ -318,8 +319,8 @@ pub(crate) fn rank(row: &Row) -> String {
 
 /// A row's requests per second: `≥ 13,870` or `–`.
 pub(crate) fn row_rate(row: &Row) -> String {
-    match &row.requests_per_s {
-        Some(e) if row.lower_bound => format!("≥ {}", format::rate(e.point)),
+    match row.throughput() {
+        Some(e) if row.lower_bound() => format!("≥ {}", format::rate(e.point)),
         Some(e) => format::rate(e.point),
         None => WITHHELD.to_owned(),
     }
@@ -334,10 +335,22 @@ pub(crate) fn ratio(estimate: &Estimate) -> String {
     }
 }
 
-/// A row's p99 in a column of milliseconds.
-pub(crate) fn row_p99(row: &Row) -> String {
-    match (&row.p99_ns, row.p99_censored_at_ns) {
-        (Some(e), _) => format::milliseconds(e.point),
+/// A value in the unit that people read the figure in, without its name.
+pub(crate) fn value(figure: Figure, value: f64) -> String {
+    match figure.unit {
+        Unit::RequestsPerS | Unit::RequestsPerCpuS => format::rate(value),
+        Unit::Milliseconds => format::milliseconds(value),
+        Unit::Microseconds => format::significant(value / 1e3, 3),
+        Unit::Megabytes | Unit::MegabytesPerS => format::significant(value / 1e6, 3),
+        Unit::Share => format::percent(value),
+    }
+}
+
+/// A row's figure in a column whose head has the unit.
+pub(crate) fn row_figure(row: &Row, figure: Figure) -> String {
+    let found = &row.figures[figure];
+    match (&found.estimate, found.censored_at_ns) {
+        (Some(e), _) => value(figure, e.point),
         (None, Some(at)) => format!("> {}", format::short_duration(at as f64)),
         (None, None) => WITHHELD.to_owned(),
     }
@@ -350,7 +363,7 @@ pub(crate) fn row_mark(row: &Row) -> &'static str {
     } else if row.overloaded > 0 || row.failed > 0 {
         "!"
     } else if row.counted == row.trials && row.reasons.iter().all(|r| r.effect < Effect::Suspect) {
-        if row.lower_bound { "≥" } else { "" }
+        if row.lower_bound() { "≥" } else { "" }
     } else {
         "?"
     }

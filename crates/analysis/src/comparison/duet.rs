@@ -15,10 +15,10 @@ use prony_stats::interval::{Interval, mean_interval};
 use prony_stats::parts::{PARTS, means};
 
 use super::noise::Noise;
+use crate::cell::Cell;
 use crate::compare::{CompareError, Comparison, Rule, compare};
-use crate::figure::{Figure, Percentile};
+use crate::figure::Figure;
 use crate::numbers::real_len;
-use crate::row::Cell;
 
 /// Fewer seconds of a window than this have no centre worth the name: the windows are compared.
 const SECONDS_MIN: usize = 3;
@@ -83,7 +83,7 @@ pub(super) fn judge(figure: Figure, blocks: &[Block<'_>], rule: Rule) -> Option<
         halves.iter().map(|(left, right)| (1.0, f64::midpoint(*left, *right).exp())).collect();
     // With A on the left: B/A × right/left. With A on the right: B/A × left/right.
     let places: Vec<f64> = halves.iter().map(|(left, right)| (right - left) / 2.0).collect();
-    let by_seconds = matches!(figure, Figure::Throughput | Figure::Percentile(_));
+    let by_seconds = figure == Figure::THROUGHPUT || figure.percentile.is_some();
     Some(Judged {
         compared: compare(&pairs, rule),
         noise: Noise::of_places(&places),
@@ -101,12 +101,12 @@ impl Half<'_> {
     fn seconds(&self, figure: Figure) -> Result<Vec<f64>, &'static str> {
         let (a, b) = (self.a.trial, self.b.trial);
         let of: fn(&SeriesPoint) -> Option<f64> = match figure {
-            Figure::Throughput => rate,
-            Figure::Percentile(Percentile::P50) => p50,
-            Figure::Percentile(Percentile::P99) => p99,
+            Figure::THROUGHPUT => rate,
+            Figure::P50 => p50,
+            Figure::P99 => p99,
             _ => return Err("only throughput, p50 and p99 are kept by the second"),
         };
-        if figure != Figure::Throughput && a.requests.failed + b.requests.failed > 0 {
+        if figure != Figure::THROUGHPUT && a.requests.failed + b.requests.failed > 0 {
             return Err("requests failed, and a second's percentile knows only those that were answered");
         }
         if !began_together(a, b) {

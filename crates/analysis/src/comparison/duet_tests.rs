@@ -12,7 +12,7 @@ use crate::testing::noise;
 use crate::testing::run::{Log, result};
 
 const S: u64 = 1_000_000_000;
-const P99: Figure = Figure::Percentile(Percentile::P99);
+const P99: Figure = Figure::P99;
 
 /// How a simulated machine and its servers behave, on logarithms.
 #[derive(Clone, Copy)]
@@ -182,7 +182,7 @@ fn a_place_that_is_worse_is_told_and_is_in_no_ratio() {
     );
     assert!(c.headline.contains("b is slower than a: ") && c.headline.contains("p99 +"), "{}", c.headline);
     // Throughput is what the rate asks for.
-    assert_eq!(of(&c, Figure::Throughput).finding, Some(Finding::Equivalent));
+    assert_eq!(of(&c, Figure::THROUGHPUT).finding, Some(Finding::Equivalent));
     let level = compared(&duet(&template(), Machine { left: 0.0, ..quiet }, 7));
     assert!(!level.notes.iter().any(|note| note.contains("left place")), "{:?}", level.notes);
 }
@@ -216,7 +216,7 @@ fn what_is_not_whole_is_left_out_and_said() {
     let mut log = duet(&template, USUAL, 5);
     log.results[3].trial.as_mut().unwrap().requests.failed = 1;
     assert!(of(&compared(&log), P99).why.unwrap().contains("requests failed"));
-    assert_eq!(of(&compared(&log), Figure::Throughput).why, None);
+    assert_eq!(of(&compared(&log), Figure::THROUGHPUT).why, None);
     let mut log = duet(&template, USUAL, 5);
     for second in log.results[3].trial.as_mut().unwrap().series.iter_mut().take(4) {
         second.p99_ns = None;

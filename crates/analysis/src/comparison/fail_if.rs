@@ -2,7 +2,7 @@
 
 use super::{Comparison, FigureComparison};
 use crate::compare::Finding;
-use crate::figure::{COMPARED, FIGURES, Figure, Percentile};
+use crate::figure::Figure;
 
 /// A condition of `--fail-if`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,8 +24,7 @@ pub enum FailIf {
 
 /// What a user feels: the findings on these are the answer, and what `slower` and `inconclusive` are about. What a
 /// server costs is named where it matters.
-pub(super) const SPEED: [Figure; 3] =
-    [Figure::Throughput, Figure::Percentile(Percentile::P50), Figure::Percentile(Percentile::P99)];
+pub(super) const SPEED: [Figure; 3] = [Figure::THROUGHPUT, Figure::P50, Figure::P99];
 
 /// Why a text is no condition: a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -68,8 +67,8 @@ fn one(text: &str) -> Result<FailIf, FailIfError> {
 /// A phrase with those that are.
 pub fn figure(name: &str) -> Result<Figure, String> {
     let name = if name == "rps" { "throughput" } else { name };
-    Figure::named(name).filter(|figure| COMPARED.contains(figure)).ok_or_else(|| {
-        let known = FIGURES.iter().filter(|(_, f)| COMPARED.contains(f)).map(|(name, _)| *name);
+    Figure::named(name).filter(|figure| figure.ranked).ok_or_else(|| {
+        let known = Figure::ranked().map(|figure| figure.name);
         format!("{name:?} is none of the figures compared, {}.", known.collect::<Vec<_>>().join(", "))
     })
 }
@@ -138,7 +137,7 @@ fn undecided(figure: &FigureComparison, conditions: &[FailIf], is_speed: bool) -
     let open = match figure.finding {
         Some(finding) => finding == Finding::Inconclusive,
         // A percentile that is withheld is shown as that; one trial each, or a throughput of 0, is undecided.
-        None => figure.ratio.is_some() || figure.figure == Figure::Throughput,
+        None => figure.ratio.is_some() || figure.figure == Figure::THROUGHPUT,
     };
     named || (is_speed && open)
 }
@@ -154,7 +153,7 @@ mod tests {
     #[test]
     fn conditions_are_read() {
         use FailIf::{Change, Inconclusive, Slower};
-        let p99 = Figure::Percentile(Percentile::P99);
+        let p99 = Figure::P99;
         assert_eq!(parse("slower").unwrap(), [Slower]);
         assert_eq!(parse("slower, inconclusive").unwrap(), [Slower, Inconclusive]);
         assert_eq!(parse("p99>+5%").unwrap(), [Change { figure: p99, above: true, share: 0.05 }]);
@@ -162,8 +161,8 @@ mod tests {
         assert_eq!(
             parse("throughput<-3%,cpu>10%").unwrap(),
             [
-                Change { figure: Figure::Throughput, above: false, share: -0.03 },
-                Change { figure: Figure::CpuPerRequest, above: true, share: 0.1 }
+                Change { figure: Figure::THROUGHPUT, above: false, share: -0.03 },
+                Change { figure: Figure::CPU_PER_REQUEST, above: true, share: 0.1 }
             ]
         );
     }

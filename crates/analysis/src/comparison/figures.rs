@@ -9,9 +9,10 @@ use prony_stats::interval::geometric_mean;
 
 use super::noise::Noise;
 use super::{AT_LEAST, Both, FigureComparison, Options, PlanComparison, duet, said};
+use crate::cell::Cell;
 use crate::compare::{self, CompareError, Finding, compare, compare_unpaired};
-use crate::figure::{COMPARED, Figure};
-use crate::row::{Cell, estimate};
+use crate::figure::Figure;
+use crate::figures::estimate;
 
 pub(super) fn plan_comparison(plan: &Both<'_>, paired: bool, options: &Options) -> PlanComparison {
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
@@ -25,9 +26,8 @@ pub(super) fn plan_comparison(plan: &Both<'_>, paired: bool, options: &Options) 
             (true, duets) => count(duets),
             (false, _) => 0,
         },
-        figures: COMPARED
-            .iter()
-            .filter_map(|figure| figure_comparison(*figure, plan, paired, options))
+        figures: Figure::ranked()
+            .filter_map(|figure| figure_comparison(figure, plan, paired, options))
             .collect(),
     }
 }
@@ -46,7 +46,7 @@ impl Sample {
     fn of(figure: Figure, cells: &[Cell<'_>]) -> Result<Option<Sample>, String> {
         let known: Vec<_> = cells.iter().map(|c| (c.planned.block, c.figure(figure))).collect();
         let missing = known.iter().filter(|(_, known)| known.is_none()).count();
-        let is_time = matches!(figure, Figure::Percentile(_));
+        let is_time = figure.percentile.is_some();
         if missing == cells.len() && !is_time {
             return Ok(None);
         }

@@ -11,9 +11,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::analyse::plan_names;
+use crate::cell::Cell;
 use crate::compare::{Better, Finding, Rule};
 use crate::figure::Figure;
-use crate::row::Cell;
 
 mod choose;
 mod duet;
@@ -59,11 +59,8 @@ pub struct Options {
 
 impl Options {
     fn rule(&self, figure: Figure) -> Rule {
-        let better = if figure.more_is_better() { Better::Higher } else { Better::Lower };
-        Rule {
-            smallest: self.margins.get(&figure).copied().unwrap_or_else(|| figure.smallest_difference()),
-            better,
-        }
+        let better = if figure.more_is_better { Better::Higher } else { Better::Lower };
+        Rule { smallest: self.margins.get(&figure).copied().unwrap_or(figure.smallest_difference), better }
     }
 }
 
@@ -152,7 +149,7 @@ pub struct FigureComparison {
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 fn by_name<S: serde::Serializer>(figure: &Figure, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(figure.name())
+    serializer.serialize_str(figure.name)
 }
 
 /// Why there is no comparison: a sentence.

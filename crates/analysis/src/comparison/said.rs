@@ -150,7 +150,7 @@ pub(super) fn headline(c: &Comparison) -> String {
     let told = |finding: Finding| -> Vec<String> {
         let of = speed.iter().filter(|(_, f)| f.finding == Some(finding));
         of.filter_map(|(plan, f)| {
-            Some(format!("{}{}", with_interval(f.figure.name(), f.ratio.as_ref()?), under(plan)))
+            Some(format!("{}{}", with_interval(f.figure.name, f.ratio.as_ref()?), under(plan)))
         })
         .collect()
     };
@@ -179,7 +179,7 @@ pub(super) fn headline(c: &Comparison) -> String {
         };
         return format!("no verdict on {a} and {b}: {why}");
     }
-    let within = |f: &FigureComparison| format!("{} within {}", f.figure.name(), asked(f.smallest));
+    let within = |f: &FigureComparison| format!("{} within {}", f.figure.name, asked(f.smallest));
     if open.is_empty() {
         // Under every plan: each figure once.
         let mut names: Vec<String> = Vec::new();
@@ -201,7 +201,7 @@ pub(super) fn headline(c: &Comparison) -> String {
         format!("; about {n} more {what} would tell")
     });
     let open: Vec<String> =
-        open.iter().map(|(plan, f)| format!("{}{}", f.figure.name(), under(plan))).collect();
+        open.iter().map(|(plan, f)| format!("{}{}", f.figure.name, under(plan))).collect();
     let alike: Vec<String> = alike.iter().map(|(plan, f)| format!("{}{}", within(f), under(plan))).collect();
     let known = if alike.is_empty() { String::new() } else { format!("{} alike, ", shortened(&alike)) };
     format!("inconclusive between {b} and {a}: {known}{} open{more}", shortened(&open))

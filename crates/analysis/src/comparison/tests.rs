@@ -33,7 +33,7 @@ fn compared(log: &RunLog) -> Comparison {
 }
 
 fn of(c: &Comparison, figure: &str) -> FigureComparison {
-    c.plans[0].figures.iter().find(|f| f.figure.name() == figure).unwrap().clone()
+    c.plans[0].figures.iter().find(|f| f.figure.name == figure).unwrap().clone()
 }
 
 /// The same candidate as another run's.
@@ -72,7 +72,7 @@ fn equals_are_equivalent() {
         "b and a are equivalent: throughput within 2 %, p50 within 5 % and p99 within 5 %"
     );
     // Where 0.05 % matters, the same trials do not say.
-    let margins = BTreeMap::from([(Figure::Throughput, 0.0005)]);
+    let margins = BTreeMap::from([(Figure::THROUGHPUT, 0.0005)]);
     let log = run(1.0);
     let strict = compare_parts(part(&log, "a"), part(&log, "b"), &Options { margins, force: false }).unwrap();
     assert_eq!(of(&strict, "throughput").finding, Some(Finding::Inconclusive));
@@ -102,7 +102,7 @@ fn of_two_plans(swing: u64) -> RunLog {
 #[test]
 fn as_many_blocks_are_asked_for_as_tell_every_open_figure() {
     let log = of_two_plans(6);
-    let margins = BTreeMap::from([(Figure::Throughput, 0.0005)]);
+    let margins = BTreeMap::from([(Figure::THROUGHPUT, 0.0005)]);
     let c = compare_parts(part(&log, "a"), part(&log, "b"), &Options { margins, force: false }).unwrap();
     let needed: Vec<u32> = c.plans.iter().filter_map(|p| p.figures[0].blocks_needed).collect();
     assert!(needed.len() == 2 && needed[0] < needed[1], "{needed:?}");
@@ -231,7 +231,7 @@ fn overloads_and_withheld_percentiles_are_not_compared() {
     assert!(of(&compared(&log), "p99").why.unwrap().contains("1 of 6 trials have no p99"));
     let mut log = run(1.0);
     log.results.iter_mut().for_each(|r| r.server = None);
-    let figures: Vec<&str> = compared(&log).plans[0].figures.iter().map(|f| f.figure.name()).collect();
+    let figures: Vec<&str> = compared(&log).plans[0].figures.iter().map(|f| f.figure.name).collect();
     assert_eq!(figures, ["throughput", "p50", "p99"], "what nobody looked at is not there");
 }
 

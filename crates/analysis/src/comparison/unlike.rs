@@ -9,7 +9,7 @@ use prony_model::plan_record::{PlanRecord, TlsPlanRecord};
 use prony_model::trial::{Clock, Trial};
 
 use super::Both;
-use crate::row::Cell;
+use crate::cell::Cell;
 
 /// Differences named before "and N more".
 const NAMED_MAX: usize = 6;

@@ -12,9 +12,9 @@ use prony_stats::interval::{Interval, mean, mean_interval};
 
 use super::interval::{judge_interval, margin, ratio_finding};
 use super::{Evidence, Judgement};
+use crate::cell::Cell;
 use crate::claim::{Claim, Quantity, Relation, Side, Term};
 use crate::figure::{Figure, Known};
-use crate::row::Cell;
 
 /// A finding on one pair of terms, or on one term.
 #[derive(Debug, Clone, PartialEq)]
@@ -242,7 +242,8 @@ impl<'a> Evidence<'a> {
 
 /// Why trials that count are none of this figure: none of them could tell it.
 fn untold(candidate: &str, plan: &NamedPlan, trials: usize, figure: Figure) -> Finding {
-    let why = if figure.is_response_time() { ": too few requests for it, or too few answered" } else { "" };
+    let why =
+        if figure.affected_as == "response" { ": too few requests for it, or too few answered" } else { "" };
     Finding::undecided(format!(
         "{candidate} has {trials} trials that count under {}, and none gives its {figure}{why}",
         plan.name

@@ -12,8 +12,8 @@ use crate::figure::Figure;
 /// The smallest difference that matters of a quantity, as a share of it.
 pub(super) fn margin(quantity: Quantity) -> f64 {
     match quantity {
-        Quantity::Trial(figure) => figure.smallest_difference(),
-        Quantity::Capacity => Figure::Throughput.smallest_difference(),
+        Quantity::Trial(figure) => figure.smallest_difference,
+        Quantity::Capacity => Figure::THROUGHPUT.smallest_difference,
     }
 }
 

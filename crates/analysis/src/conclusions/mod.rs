@@ -209,7 +209,7 @@ impl Claim {
     fn quantity(&self) -> Quantity {
         match self {
             Claim::Compared { left: Term::Figure { quantity, .. }, .. } => *quantity,
-            _ => Quantity::Trial(Figure::Throughput),
+            _ => Quantity::Trial(Figure::THROUGHPUT),
         }
     }
 }

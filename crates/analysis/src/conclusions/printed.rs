@@ -4,7 +4,6 @@ use prony_model::published::{Published, PublishedRow};
 use prony_model::run_log::NamedPlan;
 
 use crate::claim::{Claim, Quantity, Side, Term};
-use crate::figure::Figure;
 use crate::published::{is_under, rows_under};
 
 /// A figure that a source printed, or that two of its figures make.
@@ -55,17 +54,12 @@ pub(super) fn printed(claim: &Claim, plan: &NamedPlan, published: &Published) ->
 /// A term's factor and its figure, in our unit.
 fn figure(term: &Term, plan: &NamedPlan, published: &Published) -> Option<(f64, Printed)> {
     let Term::Figure { factor, quantity, candidate, connections } = term else { return None };
-    // Sources print milliseconds.
-    let (name, unit) = match quantity {
-        Quantity::Trial(Figure::Throughput) => ("requests_per_s".to_owned(), 1.0),
-        Quantity::Trial(Figure::FailedShare) => ("failed_share_at_least".to_owned(), 1.0),
-        Quantity::Trial(figure) if figure.is_response_time() => (format!("{figure}_ms"), 1e6),
-        Quantity::Trial(_) | Quantity::Capacity => return None,
-    };
+    let Quantity::Trial(of) = quantity else { return None };
+    let (name, unit) = of.published?;
     let connections = connections.unwrap_or(plan.plan.connections);
     let is_it = |row: &&PublishedRow| row.candidate == *candidate && is_under(row, plan, connections);
     let row = published.rows.iter().find(is_it)?;
-    let value = row.figure(&name)? * unit;
+    let value = row.figure(name)? * unit;
     let at_least = name.ends_with("_at_least");
     Some((*factor, Printed { value, at_least, doubted: row.doubt.is_some() }))
 }

@@ -7,9 +7,10 @@ use prony_model::run_log::NamedPlan;
 
 use super::evidence::Finding;
 use super::{Evidence, Judgement};
+use crate::cell::Cell;
+use crate::experiment::Row;
 use crate::published::rows_under;
 use crate::ranking::{Contestant, ranks};
-use crate::row::Cell;
 
 impl Evidence<'_> {
     /// `rank(candidate) <= at_most` under a plan.
@@ -49,7 +50,7 @@ impl Evidence<'_> {
     /// Where the source printed nobody beside it under the plan: among all that ran.
     fn ranked_among_all(&self, candidate: &str, at_most: u32, plan: &NamedPlan) -> Finding {
         let rows = self.plans.iter().find(|p| p.name == plan.name).map_or(&[][..], |p| &p.rows);
-        match rows.iter().find(|row| row.candidate == candidate).and_then(|row| row.rank) {
+        match rows.iter().find(|row| row.candidate == candidate).and_then(Row::rank) {
             None => self.too_few(candidate, plan, 0),
             Some((best, worst)) => Finding {
                 judgement: Judgement::of(worst <= at_most, best > at_most),

@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &HistoryArguments, printer: &Printer) -> Result<(),
     // The page has a switch of figures, the one asked for first.
     let mut figures = vec![figure];
     if arguments.format == HistoryFormat::Html {
-        figures.extend(history::figures().into_iter().filter(|other| *other != figure));
+        figures.extend(history::figures().filter(|other| *other != figure));
     }
     let mut runs: Vec<Vec<RunFigures>> = figures.iter().map(|_| Vec::new()).collect();
     for file in files {

@@ -103,8 +103,7 @@ impl Shelf {
     pub(crate) fn history(&self) -> Result<String, String> {
         let mut state = self.state();
         state.look();
-        let figures = history::figures();
-        let mut runs: Vec<Vec<RunFigures>> = figures.iter().map(|_| Vec::new()).collect();
+        let mut runs: Vec<Vec<RunFigures>> = history::figures().map(|_| Vec::new()).collect();
         let mut left_out = Vec::new();
         for path in &state.files {
             let Some(known) = state.known.get(path) else { continue };
@@ -116,8 +115,7 @@ impl Shelf {
         let numbers: HashMap<String, usize> =
             state.files.iter().enumerate().map(|(n, path)| (path.display().to_string(), n)).collect();
         drop(state);
-        let histories: Vec<history::History> = figures
-            .into_iter()
+        let histories: Vec<history::History> = history::figures()
             .zip(runs)
             .map(|(figure, runs)| history::history(runs, figure, left_out.clone()))
             .collect();
@@ -167,7 +165,7 @@ fn known(path: &Path, length: u64, changed: Option<SystemTime>) -> Known {
 }
 
 fn figures(log: &RunLog, file: &str) -> Result<Vec<RunFigures>, String> {
-    history::figures().into_iter().map(|figure| history::figures_of(log, file, figure)).collect()
+    history::figures().map(|figure| history::figures_of(log, file, figure)).collect()
 }
 
 fn failed(file: String, why: String) -> RunEntry {

@@ -31,7 +31,7 @@ pub(super) fn below(comparison: &Comparison) -> String {
         for found in &plan.figures {
             let (change, interval) = words::changes(found);
             let cells = [
-                words::figure(found.figure),
+                found.figure.head.to_owned(),
                 words::value(found.figure, found.a.as_ref()),
                 words::value(found.figure, found.b.as_ref()),
                 change,

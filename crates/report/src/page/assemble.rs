@@ -1,7 +1,7 @@
 //! A run log as the page's data.
 
 use prony_analysis::experiment::{ExperimentAnalysis, Row, analyse};
-use prony_analysis::figure::{COMPARED, Figure, Percentile};
+use prony_analysis::figure::Figure;
 use prony_analysis::picture::quantiles;
 use prony_model::Tool;
 use prony_model::run_log::{RunLog, Setting, TrialResult};
@@ -43,7 +43,7 @@ pub(super) fn page(log: &RunLog) -> (PageData, Vec<Chunk>) {
             .iter()
             .filter_map(|r| Some(pack::chunk(format!("t{}", r.planned.index), &detail::detail(r)?))),
     );
-    let (capacities, probes) = capacity::capacities(log, &results, &names);
+    let (capacities, probes) = capacity::capacities(&analysis, &results, &names);
     chunks.extend(probes);
     let (theirs, conclusions, source) = published::beside(log, &analysis, &names);
     let data = PageData {
@@ -201,29 +201,15 @@ fn plans(log: &RunLog, analysis: &ExperimentAnalysis) -> Vec<PlanHead> {
 }
 
 fn figures() -> Vec<FigureHead> {
-    let head = |figure: Figure| {
-        let (title, unit, explain) = match figure {
-            Figure::Throughput => ("Throughput", "per_s", "Completed requests per second of the window."),
-            Figure::Percentile(Percentile::P50) => {
-                ("p50", "ns", "Median response time, failed and waiting requests included.")
-            }
-            Figure::Percentile(_) => {
-                ("p99", "ns", "99th percentile of response time, failed and waiting requests included.")
-            }
-            Figure::CpuPerRequest => {
-                ("CPU per request", "ns", "CPU time of the server's processes per completed request.")
-            }
-            Figure::Memory => (
-                "Peak memory",
-                "bytes",
-                "The most memory of the server's processes in a trial; the mean of the trials.",
-            ),
-            // The others are not ranked by.
-            _ => ("Start-up", "ns", "From the start of the process to its first right answer."),
-        };
-        FigureHead { id: figure.name(), title, unit, more_is_better: figure.more_is_better(), explain }
-    };
-    COMPARED.map(head).into()
+    Figure::ranked()
+        .map(|figure| FigureHead {
+            id: figure.name,
+            title: figure.title,
+            unit: pack::unit(figure.unit.stored()),
+            more_is_better: figure.more_is_better,
+            explain: figure.explain,
+        })
+        .collect()
 }
 
 fn cells(analysis: &ExperimentAnalysis, names: &Names) -> Vec<Cell> {

@@ -1,9 +1,8 @@
 //! Searches for the highest sustainable rate: what was found, and every probe.
 
-use prony_analysis::figure::Figure;
-use prony_analysis::figures;
+use prony_analysis::experiment::ExperimentAnalysis;
 use prony_model::capacity::{CapacityRecord, Probe};
-use prony_model::run_log::{RunLog, TrialResult};
+use prony_model::run_log::TrialResult;
 use prony_model::trial::Bound;
 use serde::Serialize;
 
@@ -76,30 +75,27 @@ pub(super) fn answer(found: &CapacityRecord) -> String {
 
 /// The plans that search, and a chunk `c` + plan of the probes of each.
 pub(super) fn capacities(
-    log: &RunLog,
+    analysis: &ExperimentAnalysis,
     results: &[&TrialResult],
     names: &Names,
 ) -> (Vec<Capacity>, Vec<Chunk>) {
     if results.iter().all(|r| r.capacity.is_none()) {
         return (Vec::new(), Vec::new());
     }
-    let rankings = figures::rankings(log);
     let (mut heads, mut chunks) = (Vec::new(), Vec::new());
     for (plan, name) in names.plans.iter().enumerate() {
         let searches: Vec<Search> =
             results.iter().filter(|r| r.planned.plan == *name).filter_map(|r| search(r, names)).collect();
         let slo = results.iter().filter(|r| r.planned.plan == *name).find_map(|r| r.capacity.as_ref());
         let (Some(slo), false) = (slo, searches.is_empty()) else { continue };
-        let ranking = rankings.iter().find(|r| r.plan == *name && r.figure == Figure::Throughput);
-        let rows = (0..names.candidates.len()).filter_map(|candidate| {
+        let rows = analysis.plans.iter().find(|p| p.name == *name).map_or(&[][..], |p| &p.rows);
+        let found = (0..names.candidates.len()).filter_map(|candidate| {
             let own: Vec<&Search> = searches.iter().filter(|s| s.candidate == candidate).collect();
-            let over_all = ranking.and_then(|r| {
-                let row = r.rows.iter().find(|row| row.candidate == names.candidates[candidate])?;
-                row.estimate.as_ref().map(|e| (pack::short(e), row.lower_bound))
-            });
+            let ours = rows.iter().find(|row| row.candidate == names.candidates[candidate]);
+            let over_all = ours.and_then(|row| Some((pack::short(row.throughput()?), row.lower_bound())));
             row(candidate, &own, over_all)
         });
-        heads.push(Capacity { plan, slo: slo.slo.clone(), rows: rows.collect() });
+        heads.push(Capacity { plan, slo: slo.slo.clone(), rows: found.collect() });
         chunks.push(pack::chunk(format!("c{plan}"), &Searches { searches }));
     }
     (heads, chunks)

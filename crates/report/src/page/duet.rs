@@ -2,7 +2,7 @@
 
 use prony_analysis::compare::Finding;
 use prony_analysis::comparison::{Comparison, FigureComparison, is_at_least};
-use prony_analysis::figure::COMPARED;
+use prony_analysis::figure::Figure;
 use prony_model::Estimate;
 
 use super::assemble::Names;
@@ -33,7 +33,7 @@ pub(super) fn of(comparison: &Comparison, names: &Names) -> Option<Duet> {
 fn row(plan: usize, found: &FigureComparison, paired: bool) -> Option<DuetRow> {
     Some(DuetRow {
         plan,
-        figure: COMPARED.iter().position(|figure| *figure == found.figure)?,
+        figure: Figure::ranked().position(|figure| figure == found.figure)?,
         a: found.a.as_ref().map(side),
         b: found.b.as_ref().map(side),
         ratio: found.ratio.as_ref().map(pack::short),

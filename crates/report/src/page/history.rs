@@ -1,5 +1,6 @@
 //! The page of a folder of run logs: a figure over time and commits, with its changes.
 
+use prony_analysis::figure::Figure;
 use prony_analysis::history::{Change, History, HistorySeries, LeftOut};
 use prony_model::Tool;
 use serde::Serialize;
@@ -48,7 +49,7 @@ struct Head<'a> {
 #[derive(Serialize)]
 struct FigureOf<'a> {
     id: &'static str,
-    title: String,
+    title: &'a str,
     /// `per_s`, `ns` or `bytes`.
     unit: &'static str,
     more_is_better: bool,
@@ -164,18 +165,11 @@ pub(super) fn data(from: &HistoryFrom<'_>) -> (String, Vec<Chunk>) {
 }
 
 fn figure(history: &History) -> FigureOf<'_> {
-    let title = match history.figure {
-        "throughput" => "Throughput".to_owned(),
-        "mean" => "Mean".to_owned(),
-        "cpu" => "CPU per request".to_owned(),
-        "memory" => "Peak memory".to_owned(),
-        "startup" => "Start-up".to_owned(),
-        percentile => words::percentile(&format!("{percentile}_ns")),
-    };
+    let title = Figure::named(history.figure).map_or(history.figure, |figure| figure.title);
     FigureOf {
         id: history.figure,
         title,
-        unit: if history.unit == "requests_per_s" { "per_s" } else { history.unit },
+        unit: pack::unit(history.unit),
         more_is_better: history.more_is_better,
         matters: history.matters,
         headline: words::history_headline(history),

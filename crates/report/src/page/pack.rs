@@ -37,6 +37,11 @@ pub(super) fn short(estimate: &prony_model::Estimate) -> Short {
     }
 }
 
+/// The page's word for a figure's unit.
+pub(super) fn unit(stored: &'static str) -> &'static str {
+    if stored == "requests_per_s" { "per_s" } else { stored }
+}
+
 /// A value as a chunk: JSON in zlib in base64, which a browser's `DecompressionStream` takes apart.
 pub(super) fn chunk(name: String, value: &impl Serialize) -> Chunk {
     // Neither fails: a Vec takes all bytes, and the page's types are plain.

@@ -2,11 +2,10 @@
 
 use prony_analysis::conclusions::{Judged, Judgement};
 use prony_analysis::experiment::{ExperimentAnalysis, Row};
-use prony_analysis::figure::{COMPARED, Figure, Percentile};
-use prony_analysis::figures::estimate_of;
+use prony_analysis::figure::Figure;
 use prony_analysis::published::{PublishedAnalysis, PublishedFigures};
 use prony_model::Estimate;
-use prony_model::published::PublishedRow;
+use prony_model::published::{FIGURES, PublishedRow};
 use prony_model::run_log::RunLog;
 
 use super::assemble::Names;
@@ -14,31 +13,14 @@ use super::data::{Conclusion, ConclusionUnder, Published, Source, SourceColumn, 
 use super::pack;
 use crate::{format, words};
 
-/// A figure of a source: its name, for people, its unit, and the same of ours with how many of our units are one of
-/// theirs. Counts and maxima grow with the length of a load, so that ours stand beside none of them.
-type Theirs = (&'static str, &'static str, &'static str, Option<(Figure, f64)>);
-
-/// In the order of a table.
-const PRINTED: [Theirs; 18] = [
-    ("requests_per_s", "Throughput", "req/s", Some((Figure::Throughput, 1.0))),
-    ("peak_requests_per_s", "Peak throughput", "req/s", None),
-    ("p50_ms", "p50", "ms", Some((Figure::Percentile(Percentile::P50), 1e6))),
-    ("p75_ms", "p75", "ms", Some((Figure::Percentile(Percentile::P75), 1e6))),
-    ("p90_ms", "p90", "ms", Some((Figure::Percentile(Percentile::P90), 1e6))),
-    ("p99_ms", "p99", "ms", Some((Figure::Percentile(Percentile::P99), 1e6))),
-    ("p999_ms", "p99.9", "ms", Some((Figure::Percentile(Percentile::P999), 1e6))),
-    ("p9999_ms", "p99.99", "ms", Some((Figure::Percentile(Percentile::P9999), 1e6))),
-    ("max_ms", "Max", "ms", None),
-    ("mean_ms", "Mean", "ms", Some((Figure::Mean, 1e6))),
-    ("stdev_ms", "Deviation", "ms", Some((Figure::Stdev, 1e6))),
-    ("count", "Requests", "", None),
-    ("per_second_mean", "Mean of seconds", "req/s", None),
-    ("per_second_stdev", "Deviation of seconds", "req/s", None),
-    ("read_errors", "Read errors", "", None),
-    ("write_errors", "Write errors", "", None),
-    ("timeouts", "Timeouts", "", None),
-    ("failed_share_at_least", "Share failed, at least", "", Some((Figure::FailedShare, 1.0))),
-];
+/// The figure of ours that a source's is, and how many of our units are one of theirs. Counts and maxima grow with the
+/// length of a load, so that ours stand beside none of them.
+fn ours(name: &str) -> Option<(Figure, f64)> {
+    Figure::all().find_map(|figure| {
+        let (theirs, factor) = figure.published?;
+        (theirs == name).then_some((figure, factor))
+    })
+}
 
 /// The source's figures, its conclusions judged, and what is to be said of it as a whole.
 pub(super) fn beside(
@@ -62,12 +44,9 @@ fn figures(analysis: &ExperimentAnalysis, names: &Names, source: &str) -> Vec<Pu
             let (Some(published), Some(candidate)) = (&row.published, names.candidate(&row.candidate)) else {
                 continue;
             };
-            for (their_name, .., ours) in PRINTED {
-                let Some((figure, factor)) = ours else { continue };
-                let figure = COMPARED.iter().position(|compared| *compared == figure);
-                let (Some(figure), Some(value)) = (figure, published.figures.get(their_name)) else {
-                    continue;
-                };
+            for (figure, ours) in Figure::ranked().enumerate() {
+                let Some((theirs, factor)) = ours.published else { continue };
+                let Some(value) = published.figures.get(theirs) else { continue };
                 out.push(Published {
                     plan,
                     candidate,
@@ -126,7 +105,7 @@ fn source(
         agreement: published.agreement.iter().map(words::agreement).collect(),
         doubts: published.doubts.iter().map(|d| (d.candidate.clone(), d.reason.clone())).collect(),
         not_here: published.not_here.clone(),
-        rows: printed.iter().flat_map(|row| source_rows(log, analysis, names, &columns, row)).collect(),
+        rows: printed.iter().flat_map(|row| source_rows(analysis, names, &columns, row)).collect(),
         columns,
         facts: published.facts.iter().map(|(key, text)| (words::code(key), text.clone())).collect(),
     }
@@ -135,13 +114,13 @@ fn source(
 /// The figures that any row has: those that are known in their order, then the others by name.
 fn columns(rows: &[PublishedRow]) -> Vec<SourceColumn> {
     let has = |name: &str| rows.iter().any(|row| row.figures.contains_key(name));
-    let known = PRINTED.iter().filter(|(name, ..)| has(name)).map(|(name, title, unit, _)| SourceColumn {
+    let known = FIGURES.iter().filter(|(name, ..)| has(name)).map(|(name, title, unit)| SourceColumn {
         name: (*name).to_owned(),
         title: (*title).to_owned(),
         unit,
     });
     let mut others: Vec<&String> = rows.iter().flat_map(|row| row.figures.keys()).collect();
-    others.retain(|name| PRINTED.iter().all(|(known, ..)| known != name));
+    others.retain(|name| FIGURES.iter().all(|(known, ..)| known != name));
     others.sort();
     others.dedup();
     let other = |name: &String| SourceColumn { name: name.clone(), title: words::code(name), unit: "" };
@@ -150,7 +129,6 @@ fn columns(rows: &[PublishedRow]) -> Vec<SourceColumn> {
 
 /// A row once for each plan that it stands beside, or once beside none.
 fn source_rows(
-    log: &RunLog,
     analysis: &ExperimentAnalysis,
     names: &Names,
     columns: &[SourceColumn],
@@ -171,25 +149,22 @@ fn source_rows(
         connections: row.connections,
         rate_per_s: row.rate_per_s,
         workers: row.workers,
-        figures: columns.iter().map(|column| source_figure(log, row, ours, &column.name)).collect(),
+        figures: columns
+            .iter()
+            .map(|column| source_figure(row, ours.map(|(_, ours)| ours), &column.name))
+            .collect(),
         remarks: row.remarks.iter().map(|(key, text)| (words::code(key), text.clone())).collect(),
         doubt: row.doubt.clone(),
     };
     if beside.is_empty() { vec![of(None)] } else { beside.into_iter().map(|ours| of(Some(ours))).collect() }
 }
 
-fn source_figure(
-    log: &RunLog,
-    row: &PublishedRow,
-    ours: Option<(&str, &Row)>,
-    name: &str,
-) -> Option<SourceFigure> {
+fn source_figure(row: &PublishedRow, beside: Option<&Row>, name: &str) -> Option<SourceFigure> {
     let value = pack::six_digits(row.figure(name)?);
-    let same = PRINTED.iter().find(|(known, ..)| *known == name).and_then(|(_, _, _, ours)| *ours);
-    let (Some((plan, ours)), Some((figure, factor))) = (ours, same) else {
+    let (Some(ours), Some((figure, factor))) = (beside, ours(name)) else {
         return Some(SourceFigure { value, ours: None, ours_beyond: None, at_least: false });
     };
-    let (estimate, beyond) = estimate_of(log, plan, &row.candidate, figure);
+    let found = &ours.figures[figure];
     let in_theirs = |e: &Estimate| Estimate {
         point: e.point / factor,
         ci_low: e.ci_low.map(|v| v / factor),
@@ -198,9 +173,9 @@ fn source_figure(
     };
     Some(SourceFigure {
         value,
-        ours: estimate.map(|e| pack::short(&in_theirs(&e))),
+        ours: found.estimate.as_ref().map(|e| pack::short(&in_theirs(e))),
         #[expect(clippy::cast_precision_loss, reason = "a wait is below 2^53 ns")]
-        ours_beyond: beyond.map(|ns| pack::six_digits(ns as f64 / factor)),
-        at_least: figure == Figure::Throughput && ours.lower_bound,
+        ours_beyond: found.censored_at_ns.map(|ns| pack::six_digits(ns as f64 / factor)),
+        at_least: found.lower_bound,
     })
 }

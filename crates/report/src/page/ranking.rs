@@ -1,8 +1,7 @@
 //! The rankings of every figure under every plan, and the ratios between any two candidates.
 
-use prony_analysis::experiment::ExperimentAnalysis;
+use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
 use prony_analysis::figure::Figure;
-use prony_analysis::figures::{self, FigureRow};
 use prony_model::run_log::RunLog;
 use prony_model::trial::Effect;
 use serde::Serialize;
@@ -26,51 +25,49 @@ pub(super) fn rankings(
     analysis: &ExperimentAnalysis,
     names: &Names,
 ) -> (Vec<Ranking>, Vec<Chunk>) {
-    let all = figures::rankings(log);
     let mut rankings = Vec::new();
     let mut chunks = Vec::new();
-    for (plan, name) in names.plans.iter().enumerate() {
-        let of_plan: Vec<&figures::Ranking> = all.iter().filter(|r| r.plan == *name).collect();
-        let Some(first) = of_plan.first() else { continue };
-        let candidates: Vec<usize> =
-            first.rows.iter().filter_map(|row| names.candidate(&row.candidate)).collect();
-        let baseline = analysis.baseline.as_deref();
-        let baseline = first.rows.iter().position(|row| Some(row.candidate.as_str()) == baseline);
-        for (figure, ranking) in of_plan.iter().enumerate() {
-            rankings.push(Ranking { plan, figure, rows: rows(log, name, ranking, names, baseline) });
+    for (index, plan) in analysis.plans.iter().enumerate() {
+        let candidates = plan.rows.iter().filter_map(|row| names.candidate(&row.candidate)).collect();
+        let baseline = plan.rows.iter().position(|row| Some(&row.candidate) == analysis.baseline.as_ref());
+        for (i, figure) in Figure::ranked().enumerate() {
+            rankings.push(Ranking { plan: index, figure: i, rows: rows(log, plan, figure, names, baseline) });
         }
-        let short = |row: &FigureRow| row.ratios.iter().map(|r| r.as_ref().map(pack::short)).collect();
-        let ratios = of_plan.iter().map(|r| r.rows.iter().map(short).collect()).collect();
-        chunks.push(pack::chunk(format!("r{plan}"), &Ratios { candidates, ratios }));
+        let none = vec![None; plan.rows.len()];
+        let short = |row: &Row, figure: Figure| match row.figures[figure].ratios.as_slice() {
+            [] => none.clone(),
+            ratios => ratios.iter().map(|ratio| ratio.as_ref().map(pack::short)).collect(),
+        };
+        let of = |figure| plan.rows.iter().map(|row| short(row, figure)).collect();
+        let ratios = Figure::ranked().map(of).collect();
+        chunks.push(pack::chunk(format!("r{index}"), &Ratios { candidates, ratios }));
     }
     (rankings, chunks)
 }
 
 fn rows(
     log: &RunLog,
-    plan: &str,
-    ranking: &figures::Ranking,
+    plan: &PlanAnalysis,
+    figure: Figure,
     names: &Names,
     baseline: Option<usize>,
 ) -> Vec<RankingRow> {
-    let mut rows: Vec<RankingRow> = ranking
-        .rows
-        .iter()
-        .filter_map(|row| {
-            Some(RankingRow {
-                candidate: names.candidate(&row.candidate)?,
-                estimate: row.estimate.as_ref().map(pack::short),
-                censored_at_ns: row.censored_at_ns,
-                lower_bound: row.lower_bound,
-                rank: row.rank,
-                tie: row.tie,
-                ratio: baseline.and_then(|b| row.ratios.get(b)?.as_ref()).map(pack::short),
-                mark: mark(log, plan, &row.candidate, ranking.figure),
-                trials: row.trials.iter().map(|v| pack::six_digits(*v)).collect(),
-            })
+    let row = |row: &Row| {
+        let found = &row.figures[figure];
+        Some(RankingRow {
+            candidate: names.candidate(&row.candidate)?,
+            estimate: found.estimate.as_ref().map(pack::short),
+            censored_at_ns: found.censored_at_ns,
+            lower_bound: found.lower_bound,
+            rank: found.rank,
+            tie: found.tie,
+            ratio: baseline.and_then(|b| found.ratios.get(b)?.as_ref()).map(pack::short),
+            mark: mark(log, &plan.name, &row.candidate, figure),
+            trials: found.trials.iter().map(|v| pack::six_digits(*v)).collect(),
         })
-        .collect();
-    let sign = if ranking.figure.more_is_better() { -1.0 } else { 1.0 };
+    };
+    let mut rows: Vec<RankingRow> = plan.rows.iter().filter_map(row).collect();
+    let sign = if figure.more_is_better { -1.0 } else { 1.0 };
     let key = |row: &RankingRow| row.estimate.as_ref().map_or(f64::INFINITY, |e| sign * e.point);
     rows.sort_by(|a, b| key(a).total_cmp(&key(b)));
     rows
@@ -78,12 +75,10 @@ fn rows(
 
 /// What the verdicts of the trials do to a figure, at the worst.
 fn mark(log: &RunLog, plan: &str, candidate: &str, figure: Figure) -> &'static str {
-    let word = match figure {
-        Figure::Throughput => "throughput",
-        Figure::Percentile(_) => "response",
-        // No verdict touches what the lab itself reads of a server.
-        _ => return "",
-    };
+    let word = figure.affected_as;
+    if word.is_empty() {
+        return "";
+    }
     let touches = |name: &String| {
         name == word || (word == "response" && (name == "latency" || name.starts_with("response")))
     };

@@ -68,7 +68,7 @@ fn table(out: &mut String, plan: &PlanComparison, comparison: &Comparison, ink: 
     for found in &plan.figures {
         let (change, interval) = words::changes(found);
         table.row(vec![
-            words::figure(found.figure),
+            found.figure.head.to_owned(),
             words::value(found.figure, found.a.as_ref()),
             words::value(found.figure, found.b.as_ref()),
             change,

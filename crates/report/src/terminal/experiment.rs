@@ -1,6 +1,7 @@
 //! A whole run for the terminal.
 
 use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
+use prony_analysis::figure::Figure;
 use prony_model::trial::Effect;
 
 use super::comparison;
@@ -116,8 +117,8 @@ struct Columns<'a> {
     ratio: Option<String>,
     /// What the source printed.
     there: Option<&'a There>,
-    cpu: bool,
-    memory: bool,
+    /// Further figures with their columns' heads and widths.
+    figures: Vec<(Figure, (&'static str, usize))>,
 }
 
 impl<'a> Columns<'a> {
@@ -132,8 +133,13 @@ impl<'a> Columns<'a> {
         let mut columns = Columns {
             ratio: baseline.map(head),
             there,
-            cpu: plan.rows.iter().any(|r| r.cpu_per_request_ns.is_some()),
-            memory: plan.rows.iter().any(|r| r.peak_memory_bytes.is_some()),
+            figures: Figure::all()
+                .filter(|figure| {
+                    figure.percentile.is_some()
+                        || plan.rows.iter().any(|r| r.figures[*figure].estimate.is_some())
+                })
+                .filter_map(|figure| Some((figure, figure.terminal_column?)))
+                .collect(),
         };
         // A baseline's name is in its own row, too: labels cut short are worse.
         let longest = plan.rows.iter().map(|row| row.candidate.chars().count()).max().unwrap_or(0);
@@ -148,16 +154,14 @@ impl<'a> Columns<'a> {
         width.saturating_sub(self.width() + 1).clamp(LABEL_MIN, LABEL_MAX)
     }
 
-    /// The columns without the label: rank, mark, req/s, ±, × baseline, the source's, p99, CPU, memory.
+    /// The columns without the label: rank, mark, req/s, ±, × baseline, the source's, further figures.
     fn width(&self) -> usize {
         6 + 2
             + 10
             + 7
             + self.ratio.as_ref().map_or(0, |head| (head.chars().count() + 1).max(8))
             + self.there.map_or(0, |there| there_width(there).max(8))
-            + 8
-            + if self.cpu { 7 } else { 0 }
-            + if self.memory { 6 } else { 0 }
+            + self.figures.iter().map(|(_, (_, width))| width).sum::<usize>()
     }
 
     fn table(&self) -> Table {
@@ -172,15 +176,9 @@ impl<'a> Columns<'a> {
             columns.push((Right, 8));
             head.push(format::printable(&there.head));
         }
-        columns.push((Right, 8));
-        head.push("p99 ms".to_owned());
-        if self.cpu {
-            columns.push((Right, 7));
-            head.push("µs/req".to_owned());
-        }
-        if self.memory {
-            columns.push((Right, 6));
-            head.push("MB".to_owned());
+        for (_, (name, width)) in &self.figures {
+            columns.push((Right, *width));
+            head.push((*name).to_owned());
         }
         let mut table = Table::new(&columns);
         table.row(head);
@@ -189,30 +187,22 @@ impl<'a> Columns<'a> {
 
     /// The cells of the plan's i-th row.
     fn cells(&self, i: usize, row: &Row, room: usize) -> Vec<String> {
-        let pm = |e: &Option<prony_model::Estimate>| {
-            let half = e.as_ref().and_then(words::half_width);
-            half.unwrap_or_else(|| if e.is_some() { WITHHELD.to_owned() } else { String::new() })
-        };
+        let pm = row
+            .throughput()
+            .map_or_else(String::new, |e| words::half_width(e).unwrap_or_else(|| WITHHELD.to_owned()));
         let figure = |figure: Option<String>| figure.unwrap_or_else(|| WITHHELD.to_owned());
         let label = format::truncate(&format::printable(&row.candidate), room);
         // The figure itself has this one.
         let mark = words::row_mark(row).trim_start_matches('≥');
         let mut cells = vec![words::rank(row), mark.to_owned(), label];
-        cells.extend([words::row_rate(row), pm(&row.requests_per_s)]);
+        cells.extend([words::row_rate(row), pm]);
         if self.ratio.is_some() {
             cells.push(figure(row.ratio.as_ref().map(words::ratio)));
         }
         if let Some(there) = self.there {
             cells.push(figure(there.cells.get(i).cloned().flatten()));
         }
-        cells.push(words::row_p99(row));
-        if self.cpu {
-            cells
-                .push(figure(row.cpu_per_request_ns.as_ref().map(|e| format::significant(e.point / 1e3, 3))));
-        }
-        if self.memory {
-            cells.push(figure(row.peak_memory_bytes.map(|b| format::significant(b as f64 / 1e6, 3))));
-        }
+        cells.extend(self.figures.iter().map(|(figure, _)| words::row_figure(row, *figure)));
         cells
     }
 }

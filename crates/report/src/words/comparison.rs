@@ -2,37 +2,17 @@
 
 use prony_analysis::compare::Finding;
 use prony_analysis::comparison::{Comparison, FigureComparison, PlanComparison, is_at_least};
-use prony_analysis::figure::{Figure, Percentile};
+use prony_analysis::figure::Figure;
 use prony_model::Estimate;
 
 use crate::format;
-use crate::words::WITHHELD;
+use crate::words::{self, WITHHELD};
 
-/// The figure with its unit.
-pub(crate) fn figure(figure: Figure) -> String {
-    match figure {
-        Figure::Throughput => "req/s".to_owned(),
-        Figure::Percentile(Percentile::P50) => "p50 ms".to_owned(),
-        Figure::Percentile(Percentile::P99) => "p99 ms".to_owned(),
-        Figure::CpuPerRequest => "CPU µs/req".to_owned(),
-        Figure::Memory => "memory MB".to_owned(),
-        Figure::Startup => "start-up ms".to_owned(),
-        other => other.name().to_owned(),
-    }
-}
-
-/// A side's value in the unit of [`figure`].
+/// A side's value in the unit of the figure's head.
 pub(crate) fn value(figure: Figure, estimate: Option<&Estimate>) -> String {
     let Some(estimate) = estimate else { return WITHHELD.to_owned() };
     let at_least = if is_at_least(estimate) { "≥ " } else { "" };
-    let point = estimate.point;
-    let shown = match figure {
-        Figure::Throughput => format::rate(point),
-        Figure::CpuPerRequest => format::significant(point / 1e3, 3),
-        Figure::Memory => format::significant(point / 1e6, 3),
-        _ => format::milliseconds(point),
-    };
-    format!("{at_least}{shown}")
+    format!("{at_least}{}", words::value(figure, estimate.point))
 }
 
 /// `−5.0 %`, from a ratio.
@@ -60,10 +40,9 @@ pub(crate) fn noise(found: &FigureComparison) -> String {
     found.noise.map_or(WITHHELD.to_owned(), |noise| format!("±{}", format::percent(noise.half_width)))
 }
 
-/// The finding in a word, and what is to be known of it. What a server costs is not fast or slow.
+/// The finding in a word, and what is to be known of it.
 pub(crate) fn verdict(found: &FigureComparison, paired: bool) -> String {
-    let cost = matches!(found.figure, Figure::CpuPerRequest | Figure::Memory);
-    let (better, worse) = if cost { ("LESS", "MORE") } else { ("FASTER", "SLOWER") };
+    let [better, worse] = found.figure.better_and_worse;
     match found.finding {
         Some(Finding::Faster) => better.to_owned(),
         Some(Finding::Slower) => worse.to_owned(),

@@ -119,15 +119,8 @@ pub(crate) fn judged_value(judged: &Judged, value: f64) -> String {
     if judged.is_ratio {
         return format!("{} ×", format::significant(value, 3));
     }
-    let in_unit = |per: f64, unit: &str| format!("{} {unit}", format::significant(value / per, 3));
     match judged.figure.as_deref().and_then(Figure::named) {
-        Some(Figure::Throughput) => format!("{} req/s", format::rate(value)),
-        Some(Figure::Memory) => in_unit(1e6, "MB"),
-        Some(Figure::MemoryGrowth) => in_unit(1e6, "MB/s"),
-        Some(Figure::CpuPerRequest) => in_unit(1e3, "µs"),
-        Some(Figure::RequestsPerCpu) => format!("{} req/CPU s", format::rate(value)),
-        Some(Figure::FailedShare) => format::percent(value),
-        Some(Figure::Startup | Figure::Percentile(_) | Figure::Mean | Figure::Stdev) => in_unit(1e6, "ms"),
+        Some(figure) => format!("{} {}", super::value(figure, value), figure.unit.shown()).trim().to_owned(),
         None if judged.figure.as_deref() == Some("capacity") => format!("{} req/s", format::rate(value)),
         None if judged.figure.as_deref() == Some("rank") => format!("rank {value:.0}"),
         None => format::significant(value, 3),

@@ -6,7 +6,9 @@ use prony_analysis::picture::quantiles;
 use prony_model::Tool;
 use prony_model::run_log::{RunLog, Setting, TrialResult};
 
-use super::data::{Candidate, Cell, CellReason, Chunk, FigureHead, Head, PageData, PlanHead, SCHEMA};
+use super::data::{
+    Candidate, Cell, CellReason, CellVerdict, Chunk, FigureHead, Head, PlanHead, RunData, Unit,
+};
 use super::{capacity, detail, duet, pack, published, ranking, sweep, trial_head};
 use crate::words;
 
@@ -27,7 +29,7 @@ impl Names {
 }
 
 /// The page's data, and its parts that are unpacked when they are looked at.
-pub(super) fn page(log: &RunLog) -> (PageData, Vec<Chunk>) {
+pub(super) fn page(log: &RunLog) -> (RunData, Vec<Chunk>) {
     let analysis = analyse(log);
     let candidates = candidates(log, &analysis);
     let names = Names {
@@ -46,9 +48,7 @@ pub(super) fn page(log: &RunLog) -> (PageData, Vec<Chunk>) {
     let (capacities, probes) = capacity::capacities(log, &results, &names);
     chunks.extend(probes);
     let (theirs, conclusions, source) = published::beside(log, &analysis, &names);
-    let data = PageData {
-        schema: SCHEMA,
-        kind: "run",
+    let data = RunData {
         experiment,
         tool: Tool::this(),
         head: head(log, &analysis, &results, &names, experiment),
@@ -203,23 +203,23 @@ fn plans(log: &RunLog, analysis: &ExperimentAnalysis) -> Vec<PlanHead> {
 fn figures() -> Vec<FigureHead> {
     let head = |figure: Figure| {
         let (title, unit, explain) = match figure {
-            Figure::Throughput => ("Throughput", "per_s", "Completed requests per second of the window."),
+            Figure::Throughput => ("Throughput", Unit::PerS, "Completed requests per second of the window."),
             Figure::Percentile(Percentile::P50) => {
-                ("p50", "ns", "Median response time, failed and waiting requests included.")
+                ("p50", Unit::Ns, "Median response time, failed and waiting requests included.")
             }
             Figure::Percentile(_) => {
-                ("p99", "ns", "99th percentile of response time, failed and waiting requests included.")
+                ("p99", Unit::Ns, "99th percentile of response time, failed and waiting requests included.")
             }
             Figure::CpuPerRequest => {
-                ("CPU per request", "ns", "CPU time of the server's processes per completed request.")
+                ("CPU per request", Unit::Ns, "CPU time of the server's processes per completed request.")
             }
             Figure::Memory => (
                 "Peak memory",
-                "bytes",
+                Unit::Bytes,
                 "The most memory of the server's processes in a trial; the mean of the trials.",
             ),
             // The others are not ranked by.
-            _ => ("Start-up", "ns", "From the start of the process to its first right answer."),
+            _ => ("Start-up", Unit::Ns, "From the start of the process to its first right answer."),
         };
         FigureHead { id: figure.name(), title, unit, more_is_better: figure.more_is_better(), explain }
     };
@@ -256,13 +256,13 @@ fn cells(analysis: &ExperimentAnalysis, names: &Names) -> Vec<Cell> {
 }
 
 /// The worst that is to be said of a row, in a word.
-fn verdict(row: &Row) -> &'static str {
+fn verdict(row: &Row) -> CellVerdict {
     match words::row_mark(row) {
-        _ if row.broken > 0 => "broken",
-        _ if row.counted == 0 => "void",
-        _ if row.overloaded > 0 => "overloaded",
-        "≥" => "lower_bound",
-        "" => "valid",
-        _ => "suspect",
+        _ if row.broken > 0 => CellVerdict::Broken,
+        _ if row.counted == 0 => CellVerdict::Void,
+        _ if row.overloaded > 0 => CellVerdict::Overloaded,
+        "≥" => CellVerdict::LowerBound,
+        "" => CellVerdict::Valid,
+        _ => CellVerdict::Suspect,
     }
 }

@@ -7,6 +7,7 @@ use prony_model::host::Host;
 use prony_model::plan_record::StageRecord;
 use prony_model::run_log::{Setting, Skipped};
 use prony_model::trial::{Bound, Outcome, Validity};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 mod published;
@@ -17,12 +18,8 @@ pub use published::{Conclusion, ConclusionUnder, Published, Source, SourceColumn
 pub const SCHEMA: &str = "prony.page/1";
 
 /// A run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct PageData {
-    /// [`SCHEMA`].
-    pub schema: &'static str,
-    /// `run`; the live page and the list of runs are other kinds.
-    pub kind: &'static str,
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct RunData {
     /// Whether it is an experiment: else it is trials of `prony load`, and opens on the first.
     pub experiment: bool,
     /// What wrote the page.
@@ -74,7 +71,7 @@ pub struct PageData {
 }
 
 /// What was asked, and how.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Head {
     /// The experiment's name.
     pub name: String,
@@ -111,7 +108,7 @@ pub struct Head {
 }
 
 /// A candidate.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Candidate {
     /// `amphp:jit+ev`.
     pub label: String,
@@ -137,7 +134,7 @@ pub struct Candidate {
 }
 
 /// A plan.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PlanHead {
     /// Its name.
     pub name: String,
@@ -158,22 +155,34 @@ pub struct PlanHead {
 }
 
 /// A figure that can be ranked by.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FigureHead {
     /// Its name in JSON.
     pub id: &'static str,
     /// For people.
     pub title: &'static str,
-    /// `per_s`, `ns` or `bytes`.
-    pub unit: &'static str,
+    /// What it is counted in.
+    pub unit: Unit,
     /// Whether more is better.
     pub more_is_better: bool,
     /// What it is, in a sentence.
     pub explain: &'static str,
 }
 
+/// What a figure is counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Requests per second.
+    PerS,
+    /// Nanoseconds.
+    Ns,
+    /// Bytes.
+    Bytes,
+}
+
 /// A figure with its interval, short: all to six digits.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Short {
     /// The figure.
     pub point: f64,
@@ -189,7 +198,7 @@ pub struct Short {
 }
 
 /// A figure under a plan.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Ranking {
     /// Index of the plan.
     pub plan: usize,
@@ -200,7 +209,7 @@ pub struct Ranking {
 }
 
 /// A candidate's figure under a plan.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RankingRow {
     /// Index of the candidate.
     pub candidate: usize,
@@ -224,14 +233,14 @@ pub struct RankingRow {
 }
 
 /// A candidate under a plan: what is not a figure.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Cell {
     /// Index of the plan.
     pub plan: usize,
     /// Index of the candidate.
     pub candidate: usize,
-    /// `valid`, `lower_bound`, `suspect`, `overloaded`, `broken` or `void`: the word beside the row.
-    pub verdict: &'static str,
+    /// The word beside the row.
+    pub verdict: CellVerdict,
     /// Trials with a result.
     pub trials: u32,
     /// Trials that count.
@@ -246,8 +255,26 @@ pub struct Cell {
     pub reasons: Vec<CellReason>,
 }
 
+/// The worst that is to be said of a candidate under a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CellVerdict {
+    /// Every figure stands.
+    Valid,
+    /// Throughput is a lower bound.
+    LowerBound,
+    /// Some figures may be off.
+    Suspect,
+    /// The wait grew to the end of a window.
+    Overloaded,
+    /// Most requests failed.
+    Broken,
+    /// No trial counts.
+    Void,
+}
+
 /// A verdict's code in a cell.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CellReason {
     /// The code.
     pub code: String,
@@ -260,7 +287,7 @@ pub struct CellReason {
 }
 
 /// Two that ran at once, in places that they changed.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Duet {
     /// Index of the candidate that is compared with.
     pub a: usize,
@@ -282,7 +309,7 @@ pub struct Duet {
 }
 
 /// A figure of both under a plan.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DuetRow {
     /// Index of the plan.
     pub plan: usize,
@@ -308,7 +335,7 @@ pub struct DuetRow {
 }
 
 /// A side's figure.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DuetSide {
     /// Over its trials.
     pub estimate: Short,
@@ -317,10 +344,10 @@ pub struct DuetSide {
 }
 
 /// Plans, or trials of `prony load`, that differ in one thing only.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Sweep {
-    /// `rate`, `share` (of a knee, in percent) or `connections`.
-    pub against: &'static str,
+    /// What differs.
+    pub against: Against,
     /// What they have in common, where several sweeps differ in it: `500 connections`.
     pub title: String,
     /// Whether throughput is the rate that a search found.
@@ -329,8 +356,20 @@ pub struct Sweep {
     pub points: Vec<SweepPoint>,
 }
 
+/// Along what a sweep goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Against {
+    /// Requests per second asked for.
+    Rate,
+    /// A rate as a share of a knee, in percent.
+    Share,
+    /// Connections.
+    Connections,
+}
+
 /// A plan or a trial of a sweep.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SweepPoint {
     /// Requests per second, percent, or connections.
     pub x: f64,
@@ -343,7 +382,7 @@ pub struct SweepPoint {
 }
 
 /// A plan that searches for the highest sustainable rate.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Capacity {
     /// Index of the plan.
     pub plan: usize,
@@ -354,7 +393,7 @@ pub struct Capacity {
 }
 
 /// What the searches of a candidate found.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CapacityRow {
     /// Index of the candidate.
     pub candidate: usize,
@@ -378,7 +417,7 @@ pub struct CapacityRow {
 }
 
 /// A trial in a list.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TrialHead {
     /// Its number in the run, which its chunk is named by.
     pub index: u32,

@@ -1,11 +1,12 @@
 //! What a source printed: its figures beside ours, and its conclusions judged.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Short;
 
 /// Somebody's figure beside ours.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Published {
     /// Index of the plan.
     pub plan: usize,
@@ -22,7 +23,7 @@ pub struct Published {
 }
 
 /// Somebody's conclusion, judged.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Conclusion {
     /// What the source said.
     pub claim: String,
@@ -48,7 +49,7 @@ pub struct Conclusion {
 }
 
 /// A conclusion under one plan.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ConclusionUnder {
     /// The plan's name.
     pub plan: String,
@@ -62,7 +63,7 @@ pub struct ConclusionUnder {
 }
 
 /// Somebody's publication beside this run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Source {
     /// What it is called.
     pub name: String,
@@ -83,7 +84,7 @@ pub struct Source {
 }
 
 /// A figure that a source printed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SourceColumn {
     /// Its name in the source's file: `p99_ms`.
     pub name: String,
@@ -94,7 +95,7 @@ pub struct SourceColumn {
 }
 
 /// A row of a source's tables.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SourceRow {
     /// The source's word for the candidate.
     pub name: String,
@@ -119,7 +120,7 @@ pub struct SourceRow {
 }
 
 /// A source's figure and ours, both in the source's unit.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SourceFigure {
     /// Theirs.
     pub value: f64,

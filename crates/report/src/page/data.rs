@@ -12,14 +12,16 @@ use serde::Serialize;
 
 mod published;
 
-pub use published::{Conclusion, ConclusionUnder, Published, Source, SourceColumn, SourceFigure, SourceRow};
+pub(crate) use published::{
+    Conclusion, ConclusionUnder, Published, Source, SourceColumn, SourceFigure, SourceRow,
+};
 
 /// The schema's name; another number is another format.
-pub const SCHEMA: &str = "prony.page/1";
+pub(crate) const SCHEMA: &str = "prony.page/1";
 
 /// A run.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct RunData {
+pub(crate) struct RunData {
     /// Whether it is an experiment: else it is trials of `prony load`, and opens on the first.
     pub experiment: bool,
     /// What wrote the page.
@@ -72,7 +74,7 @@ pub struct RunData {
 
 /// What was asked, and how.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Head {
+pub(crate) struct Head {
     /// The experiment's name.
     pub name: String,
     /// Its question.
@@ -109,7 +111,7 @@ pub struct Head {
 
 /// A candidate.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Candidate {
+pub(crate) struct Candidate {
     /// `amphp:jit+ev`.
     pub label: String,
     /// The server's title.
@@ -135,7 +137,7 @@ pub struct Candidate {
 
 /// A plan.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct PlanHead {
+pub(crate) struct PlanHead {
     /// Its name.
     pub name: String,
     /// One line for people.
@@ -156,7 +158,7 @@ pub struct PlanHead {
 
 /// A figure that can be ranked by.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct FigureHead {
+pub(crate) struct FigureHead {
     /// Its name in JSON.
     pub id: &'static str,
     /// For people.
@@ -172,7 +174,7 @@ pub struct FigureHead {
 /// What a figure is counted in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Unit {
+pub(crate) enum Unit {
     /// Requests per second.
     PerS,
     /// Nanoseconds.
@@ -183,7 +185,7 @@ pub enum Unit {
 
 /// A figure with its interval, short: all to six digits.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Short {
+pub(crate) struct Short {
     /// The figure.
     pub point: f64,
     /// Its interval's lower end.
@@ -199,7 +201,7 @@ pub struct Short {
 
 /// A figure under a plan.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Ranking {
+pub(crate) struct Ranking {
     /// Index of the plan.
     pub plan: usize,
     /// Index of the figure.
@@ -210,7 +212,7 @@ pub struct Ranking {
 
 /// A candidate's figure under a plan.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct RankingRow {
+pub(crate) struct RankingRow {
     /// Index of the candidate.
     pub candidate: usize,
     /// The figure; `None`: see `censored_at_ns`, or it is withheld.
@@ -234,7 +236,7 @@ pub struct RankingRow {
 
 /// A candidate under a plan: what is not a figure.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Cell {
+pub(crate) struct Cell {
     /// Index of the plan.
     pub plan: usize,
     /// Index of the candidate.
@@ -258,7 +260,7 @@ pub struct Cell {
 /// The worst that is to be said of a candidate under a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum CellVerdict {
+pub(crate) enum CellVerdict {
     /// Every figure stands.
     Valid,
     /// Throughput is a lower bound.
@@ -275,7 +277,7 @@ pub enum CellVerdict {
 
 /// A verdict's code in a cell.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct CellReason {
+pub(crate) struct CellReason {
     /// The code.
     pub code: String,
     /// Trials that had it.
@@ -288,7 +290,7 @@ pub struct CellReason {
 
 /// Two that ran at once, in places that they changed.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Duet {
+pub(crate) struct Duet {
     /// Index of the candidate that is compared with.
     pub a: usize,
     /// Index of the one that is compared.
@@ -310,7 +312,7 @@ pub struct Duet {
 
 /// A figure of both under a plan.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct DuetRow {
+pub(crate) struct DuetRow {
     /// Index of the plan.
     pub plan: usize,
     /// Index of the figure.
@@ -336,7 +338,7 @@ pub struct DuetRow {
 
 /// A side's figure.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct DuetSide {
+pub(crate) struct DuetSide {
     /// Over its trials.
     pub estimate: Short,
     /// Print `≥`: the client was the limit.
@@ -345,7 +347,7 @@ pub struct DuetSide {
 
 /// Plans, or trials of `prony load`, that differ in one thing only.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Sweep {
+pub(crate) struct Sweep {
     /// What differs.
     pub against: Against,
     /// What they have in common, where several sweeps differ in it: `500 connections`.
@@ -359,7 +361,7 @@ pub struct Sweep {
 /// Along what a sweep goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Against {
+pub(crate) enum Against {
     /// Requests per second asked for.
     Rate,
     /// A rate as a share of a knee, in percent.
@@ -370,7 +372,7 @@ pub enum Against {
 
 /// A plan or a trial of a sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct SweepPoint {
+pub(crate) struct SweepPoint {
     /// Requests per second, percent, or connections.
     pub x: f64,
     /// Index of the plan.
@@ -383,7 +385,7 @@ pub struct SweepPoint {
 
 /// A plan that searches for the highest sustainable rate.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Capacity {
+pub(crate) struct Capacity {
     /// Index of the plan.
     pub plan: usize,
     /// What had to be kept.
@@ -394,7 +396,7 @@ pub struct Capacity {
 
 /// What the searches of a candidate found.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct CapacityRow {
+pub(crate) struct CapacityRow {
     /// Index of the candidate.
     pub candidate: usize,
     /// The rate: over several searches the geometric mean with its interval; of one, the highest rate that
@@ -418,7 +420,7 @@ pub struct CapacityRow {
 
 /// A trial in a list.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct TrialHead {
+pub(crate) struct TrialHead {
     /// Its number in the run, which its chunk is named by.
     pub index: u32,
     /// Its block, from 0.
@@ -464,7 +466,7 @@ pub struct TrialHead {
 
 /// A part of the data that is decoded when it is looked at: zlib in base64.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chunk {
+pub(crate) struct Chunk {
     /// `t17`, `r0`, `c0`, `h0`.
     pub name: String,
     /// Its JSON, packed.

@@ -7,7 +7,7 @@
 
 mod assemble;
 mod capacity;
-pub mod data;
+mod data;
 mod detail;
 mod duet;
 mod history;

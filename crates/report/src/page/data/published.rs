@@ -7,7 +7,7 @@ use super::Short;
 
 /// Somebody's figure beside ours.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Published {
+pub(crate) struct Published {
     /// Index of the plan.
     pub plan: usize,
     /// Index of the candidate.
@@ -24,7 +24,7 @@ pub struct Published {
 
 /// Somebody's conclusion, judged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Conclusion {
+pub(crate) struct Conclusion {
     /// What the source said.
     pub claim: String,
     /// Its figure, in words.
@@ -50,7 +50,7 @@ pub struct Conclusion {
 
 /// A conclusion under one plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ConclusionUnder {
+pub(crate) struct ConclusionUnder {
     /// The plan's name.
     pub plan: String,
     /// `holds`, `fails` or `undecided`.
@@ -64,7 +64,7 @@ pub struct ConclusionUnder {
 
 /// Somebody's publication beside this run.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Source {
+pub(crate) struct Source {
     /// What it is called.
     pub name: String,
     /// How its figures were obtained.
@@ -85,7 +85,7 @@ pub struct Source {
 
 /// A figure that a source printed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct SourceColumn {
+pub(crate) struct SourceColumn {
     /// Its name in the source's file: `p99_ms`.
     pub name: String,
     /// For people: `p99`.
@@ -96,7 +96,7 @@ pub struct SourceColumn {
 
 /// A row of a source's tables.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct SourceRow {
+pub(crate) struct SourceRow {
     /// The source's word for the candidate.
     pub name: String,
     /// Our label of it.
@@ -121,7 +121,7 @@ pub struct SourceRow {
 
 /// A source's figure and ours, both in the source's unit.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct SourceFigure {
+pub(crate) struct SourceFigure {
     /// Theirs.
     pub value: f64,
     /// Ours, where the same was measured.

@@ -1,5 +1,6 @@
 //! The answer in one sentence.
 
+use prony_model::Trial;
 use prony_model::plan_record::PlanRecord;
 use prony_model::run_log::RunLog;
 
@@ -28,6 +29,9 @@ pub(crate) fn headline(log: &RunLog, plans: &[PlanAnalysis], baseline: Option<&s
 fn nothing(log: &RunLog) -> String {
     if log.results.is_empty() {
         return "nothing was measured: the run log holds no result".to_owned();
+    }
+    if log.results.iter().filter_map(|r| r.trial.as_ref()).any(Trial::counts) {
+        return "no request succeeded in any trial that counts".to_owned();
     }
     match log.results.iter().find_map(|r| r.failure.as_deref()) {
         Some(failure) => format!("nothing was measured that counts: {failure}"),

@@ -8,6 +8,7 @@ use prony_model::run_log::TrialResult;
 use prony_model::server::ServerSamples;
 use prony_model::trial::{SeriesPoint, Trial};
 use prony_stats::order::Quantile;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::usage::{ClientSeries, CoreSeries, client_series, core_series};
@@ -31,7 +32,7 @@ pub fn quantiles() -> Vec<f64> {
 }
 
 /// The pictures of a trial.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Picture {
     /// Response at each of [`quantiles`], as far as it is known.
     pub response_ns: Vec<u64>,
@@ -54,7 +55,7 @@ pub struct Picture {
 }
 
 /// Seconds of the window, or groups of them; all columns have one length.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Series {
     /// From the window's start to the group's.
     pub at_ns: Vec<u64>,
@@ -77,7 +78,7 @@ pub struct Series {
 }
 
 /// Counts by time and response. Row `k` holds responses from `10^(k/12)` to `10^((k+1)/12)` ns.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Heat {
     /// Rows in a decade.
     pub rows_a_decade: f64,
@@ -94,7 +95,7 @@ pub struct Heat {
 }
 
 /// Counts by response. Bar `k` holds responses from `10^(k/24)` to `10^((k+1)/24)` ns.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Distribution {
     /// Bars in a decade.
     pub bars_a_decade: f64,
@@ -105,7 +106,7 @@ pub struct Distribution {
 }
 
 /// What the server cost over time.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct ServerSeries {
     /// From the window's start; the warm-up is negative.
     pub at_ns: Vec<i64>,

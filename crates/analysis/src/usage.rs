@@ -3,6 +3,7 @@
 
 use prony_model::run_log::TrialResult;
 use prony_model::trial::Trial;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Points of a series: what 900 pixels can show as lines of their own.
@@ -15,7 +16,7 @@ const CORE_SPAN_MIN_NS: i64 = 250_000_000;
 const SPANS_MIN: i64 = 4;
 
 /// What the client cost over time.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct ClientSeries {
     /// The end of each span, from the window's start; the warm-up is negative.
     pub at_ns: Vec<i64>,
@@ -28,7 +29,7 @@ pub struct ClientSeries {
 }
 
 /// How busy the used CPUs were over time, whoever used them.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct CoreSeries {
     /// The end of each span, from the window's start; the warm-up is negative.
     pub at_ns: Vec<i64>,
@@ -37,7 +38,7 @@ pub struct CoreSeries {
 }
 
 /// One CPU over time.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CoreLine {
     /// Its number.
     pub cpu: u32,

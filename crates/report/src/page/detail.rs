@@ -7,14 +7,15 @@ use prony_model::plan_record::PlanRecord;
 use prony_model::run_log::TrialResult;
 use prony_model::server::ServerSamples;
 use prony_model::trial::{Client, PERCENTILES, Reason, Summary, TargetFigures, TlsRecord, Trial};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::pack;
 use crate::command;
 use crate::words;
 
-/// Everything about a trial that its place in the list does not say.
-#[derive(Serialize)]
+/// Everything about a trial that its place in the list does not say: the chunk `t` + its number.
+#[derive(Serialize, JsonSchema)]
 pub(super) struct Detail<'a> {
     /// `GET / · 100 connections, closed loop, 1 thread · 30.0 s after 3.0 s warm-up`.
     plan_line: String,
@@ -47,7 +48,7 @@ pub(super) struct Detail<'a> {
 }
 
 /// A part of the requests' time.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct SummaryRow<'a> {
     name: &'static str,
     clock: &'static str,
@@ -60,7 +61,7 @@ struct SummaryRow<'a> {
 }
 
 /// A percentile: its value, or why there is none.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Percentile<'a> {
     name: String,
     value_ns: Option<u64>,
@@ -72,7 +73,7 @@ struct Percentile<'a> {
 }
 
 /// One request of a list.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct TargetRow<'a> {
     request: &'a str,
     lines: u64,
@@ -83,7 +84,7 @@ struct TargetRow<'a> {
 }
 
 /// What the server cost, in single figures.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Server<'a> {
     cpu_method: &'a str,
     memory_method: &'a str,

@@ -157,7 +157,7 @@ drifting ones must be in 80 %. With a true difference of 0, faster and slower to
 
 Windows of 100 s are for tails: a percentile has an interval where the window spends a second beyond it. Thresholds of
 steadiness and the sizes of the drifts were chosen on other seeds (`--base 0` to `4`); the intervals have none that
-were, and were first tried with another simulation (docs/decisions/0028).
+were, and were first tried with another simulation (docs/decisions/0029).
 
 † Beyond what is claimed of widths and steadiness: dependence whose 1/e time is over a fortieth of the window. What is
 printed is held to the bar of coverage there as everywhere. Where under one run of forty prints an interval, that bar is

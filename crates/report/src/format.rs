@@ -1,19 +1,7 @@
 //! Figures and texts as people read them. Pure, and the same in every view.
 
+pub use prony_analysis::text::thousands;
 pub use prony_model::printable::harmless as printable;
-
-/// `416,100`.
-pub fn thousands(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
 
 /// A figure to so many significant digits, with thousands separated:
 /// `0.0852`, `6.98`, `56.0`, `1,235`. Digits before the point are never

@@ -146,7 +146,7 @@ const HEAD: &str = "# Coverage of Prony's intervals and verdicts, 2026-11-23
 
 Made by `cargo xtask coverage --write`, from fixed seeds: the same code gives the same table on any machine.
 Simulated answers go into the bins and histograms that the engine keeps, and from there through the functions that
-judge real trials (`prony_analysis::within`, `prony_analysis::compare`). [statistics.md](../statistics.md) says how to read it.
+judge real trials (`prony_analysis::testing::within`, `prony_analysis::compare`). [statistics.md](../statistics.md) says how to read it.
 
 Covered: of the runs that print an interval, those whose interval holds the truth; 93 % are asked. × oracle: the
 median width over that of the middle 95 % of the points of all runs, which is the narrowest interval that somebody

@@ -2,7 +2,7 @@
 
 use prony_analysis::experiment::{ExperimentAnalysis, Row, analyse};
 use prony_analysis::figure::Figure;
-use prony_analysis::picture::quantiles;
+use prony_analysis::plot_data::quantiles;
 use prony_model::Tool;
 use prony_model::run_log::{RunLog, Setting, TrialResult};
 

@@ -1,6 +1,6 @@
 //! A trial's details: the chunk that is unpacked when the trial is looked at.
 
-use prony_analysis::picture::{Picture, picture};
+use prony_analysis::plot_data::{PlotData, plot_data};
 use prony_model::host::Host;
 use prony_model::measurement::{RequestCounts, RunTotal};
 use prony_model::plan_record::PlanRecord;
@@ -44,7 +44,7 @@ pub(super) struct Detail<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     targets: Vec<TargetRow<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    picture: Option<Picture>,
+    picture: Option<PlotData>,
 }
 
 /// A part of the requests' time.
@@ -125,7 +125,7 @@ pub(super) fn detail(result: &TrialResult) -> Option<Detail<'_>> {
         tls: trial.tls.as_ref(),
         reasons: &trial.verdict.reasons,
         targets: trial.targets.iter().map(target).collect(),
-        picture: picture(result).map(rounded),
+        picture: plot_data(result).map(rounded),
     })
 }
 
@@ -191,13 +191,13 @@ fn server(s: &ServerSamples) -> Server<'_> {
     }
 }
 
-/// The digits that pictures can show.
-fn rounded(mut picture: Picture) -> Picture {
-    let curves = [&mut picture.response_ns, &mut picture.service_ns, &mut picture.client_delay_ns];
+/// The digits that plots can show.
+fn rounded(mut plots: PlotData) -> PlotData {
+    let curves = [&mut plots.response_ns, &mut plots.service_ns, &mut plots.client_delay_ns];
     for value in curves.into_iter().flatten() {
         *value = pack::four_digits(*value);
     }
-    let series = &mut picture.series;
+    let series = &mut plots.series;
     for value in series.completed_per_s.iter_mut().chain(&mut series.failed_per_s) {
         *value = pack::six_digits(*value);
     }
@@ -205,5 +205,5 @@ fn rounded(mut picture: Picture) -> Picture {
     for value in columns.into_iter().flatten().flatten() {
         *value = pack::four_digits(*value);
     }
-    picture
+    plots
 }

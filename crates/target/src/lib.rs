@@ -41,7 +41,7 @@
 mod answer;
 mod config;
 mod connection;
-mod intake;
+mod decoder;
 mod ledger;
 mod outbox;
 mod request;

@@ -10,8 +10,8 @@ use crate::ledger::Book;
 pub(crate) enum Account {
     /// A request's.
     Request(Arrival),
-    /// Nobody's: a refusal, or `100 Continue`.
-    Aside,
+    /// No request's: a refusal, or `100 Continue`.
+    Uncounted,
     /// The ledger's own, which it leaves out.
     Ledger,
 }
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn however_the_kernel_takes_them_bytes_stay_in_order_and_answers_count_once() {
         let arrival = Arrival::new(5, 0, Some(3));
-        let answers = [(Account::Request(arrival), 7), (Account::Ledger, 20), (Account::Aside, 3)];
+        let answers = [(Account::Request(arrival), 7), (Account::Ledger, 20), (Account::Uncounted, 3)];
         for width in 1..70 {
             let books = Books::new(1, 0, true);
             let (mut outbox, mut scratch, mut kernel) =
@@ -204,7 +204,7 @@ mod tests {
     fn a_full_kernel_is_no_error() {
         let books = Books::new(1, 0, true);
         let mut outbox = Outbox::default();
-        outbox.push(Account::Aside, |out| out.push(1));
+        outbox.push(Account::Uncounted, |out| out.push(1));
         assert!(!outbox.write_to(Narrow(0, vec![]), 0, || 0, &mut books.open(0)).unwrap());
         assert_eq!(outbox.unsent_bytes(), 1);
     }

@@ -2,7 +2,7 @@
 
 use prony_model::histogram::Histogram;
 use prony_model::server::ServerSamples;
-use prony_model::trial::{Trial, Validity};
+use prony_model::trial::Trial;
 use prony_stats::order::Quantile;
 
 use crate::experiment::{CurvePoint, TrialSeries};
@@ -51,7 +51,7 @@ pub(crate) fn series(block: u32, trial: &Trial, server: Option<&ServerSamples>) 
     };
     TrialSeries {
         block,
-        validity: validity_name(trial.verdict.validity).to_owned(),
+        validity: trial.verdict.validity.to_string(),
         at_ns: trial.series.iter().map(|p| p.at_ns).collect(),
         requests_per_s: trial.series.iter().map(|p| rate(p.completed, p.length_ns)).collect(),
         p99_ns: trial.series.iter().map(|p| p.p99_ns).collect(),
@@ -76,12 +76,4 @@ fn cores(server: &ServerSamples) -> Vec<(i64, f64)> {
             (pair[1].0, pair[1].1.saturating_sub(pair[0].1) as f64 / time)
         })
         .collect()
-}
-
-fn validity_name(validity: Validity) -> &'static str {
-    match validity {
-        Validity::Valid => "valid",
-        Validity::Suspect => "suspect",
-        Validity::Invalid => "invalid",
-    }
 }

@@ -16,16 +16,6 @@ pub enum DuetSide {
     Right,
 }
 
-impl DuetSide {
-    /// The word in files and on screens.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            DuetSide::Left => "left",
-            DuetSide::Right => "right",
-        }
-    }
-}
-
 /// A trial's place in a duet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DuetPlace {

@@ -244,6 +244,7 @@ impl SparseHistogram {
     }
 
     /// From durations.
+    #[cfg(any(test, feature = "testing"))]
     pub fn of_values(values_ns: impl IntoIterator<Item = u64>) -> SparseHistogram {
         let mut each: Vec<u64> = values_ns.into_iter().map(|value| bucket_of(value.min(HIGH_NS))).collect();
         each.sort_unstable();

@@ -44,7 +44,9 @@ pub use target::Target;
 pub use trial::Trial;
 
 /// The tool that wrote a record.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 pub struct Tool {
     /// Always `prony`.
     pub name: String,

@@ -1,7 +1,6 @@
 //! What defines a load. A [`Plan`] is plain data: it is checked once, here,
 //! and everything after it may rely on it.
 
-use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -64,7 +63,7 @@ pub struct Plan {
     /// What an answer must be to count as completed.
     pub expect: Expect,
     /// The CPUs that workers are pinned to, in turn; empty: not pinned.
-    pub cpus: Vec<usize>,
+    pub cpus: Vec<u32>,
     /// The seed of everything random in the load (recorded; constant arrivals draw nothing from it).
     pub seed: u64,
     /// Requests that a connection may carry at once, 1 to [`PIPELINE_MAX`]; over 1 is HTTP pipelining.
@@ -176,16 +175,9 @@ impl Expect {
 }
 
 /// Why a plan cannot be run: a sentence for the user.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct PlanError(pub String);
-
-impl fmt::Display for PlanError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for PlanError {}
 
 impl Plan {
     /// A closed load with every default (see [`options`]).

@@ -110,16 +110,9 @@ impl fmt::Debug for Identity {
 }
 
 /// What is wrong with a PEM text: the second half of a sentence.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct PemError(pub String);
-
-impl fmt::Display for PemError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for PemError {}
 
 /// Which text of an [`Identity`] is wrong, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]

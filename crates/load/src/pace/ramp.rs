@@ -6,6 +6,7 @@
 //! sign, so that nothing cancels (a falling leg is walked from its end), and
 //! then put right in integers.
 
+use prony_model::plan_record::nanoseconds;
 use prony_model::rate::Stage;
 
 /// An area is counted in halves of (millionths per second) × nanoseconds, so
@@ -34,7 +35,7 @@ impl Ramp {
     pub fn new(stages: &[Stage]) -> Ramp {
         let (mut start_ns, mut from, mut before) = (0u64, 0, 0);
         let legs = stages.iter().map(|stage| {
-            let length_ns = u64::try_from(stage.duration.as_nanos()).unwrap_or(u64::MAX);
+            let length_ns = nanoseconds(stage.duration);
             let leg = Leg { start_ns, length_ns, from, to: stage.to, before };
             start_ns = start_ns.saturating_add(length_ns);
             from = stage.to;

@@ -21,22 +21,13 @@ const LEGEND: &str =
 /// The column Interval_Max is for people: in milliseconds. The histograms are in nanoseconds.
 const MAX_DIVISOR: f64 = 1e6;
 
-/// Writes the response times of the window's completed requests, an interval
-/// for each entry of the series. Timestamps are seconds since the window's
-/// start, which is the log's base time.
+/// Writes the response times of the window's completed requests, an interval for each entry of the series, of several
+/// trials in the order of their starts. Timestamps are seconds since the first one's window began, which is the log's
+/// base time: between the entries of one trial and the next is as much time as there was.
 ///
 /// # Errors
 /// When a trial's start is no time, or writing fails.
-pub fn write(trial: &Trial, out: &mut dyn Write) -> Result<(), ExportError> {
-    write_all(&[trial], out)
-}
-
-/// The same of several trials, in the order of their starts: the base time is the first one's window's, and
-/// between the entries of one trial and the next is as much time as there was.
-///
-/// # Errors
-/// When a trial's start is no time, or writing fails.
-pub fn write_all(trials: &[&Trial], out: &mut dyn Write) -> Result<(), ExportError> {
+pub fn write(trials: &[&Trial], out: &mut dyn Write) -> Result<(), ExportError> {
     let mut out = out;
     let mut serializer = V2DeflateSerializer::new();
     let mut placed = trials
@@ -77,7 +68,7 @@ mod tests {
 
     fn written(trial: &Trial) -> Vec<u8> {
         let mut bytes = Vec::new();
-        write(trial, &mut bytes).unwrap();
+        write(&[trial], &mut bytes).unwrap();
         bytes
     }
 
@@ -117,7 +108,7 @@ mod tests {
         let later =
             Trial { started_at: "2026-11-21T12:01:00.000Z".to_owned(), ..testing::trial(&[&[7_000_000]]) };
         let mut bytes = Vec::new();
-        write_all(&[&later, &first], &mut bytes).unwrap();
+        write(&[&later, &first], &mut bytes).unwrap();
         let text = String::from_utf8(bytes).unwrap();
         assert!(text.contains("#[StartTime: 1795262401.500"), "{text}");
         let starts: Vec<&str> = text

@@ -31,74 +31,39 @@ impl LoadOptions {
     /// # Errors
     /// A sentence that names the option, what is wrong with it and what to write instead.
     pub fn plan(&self, target: Option<Target>, read: ReadFile<'_>) -> Result<Plan, PlanError> {
-        // Every option by name, so that a new one is not forgotten here.
-        let LoadOptions {
-            threads,
-            connections,
-            duration,
-            requests,
-            rate: _,
-            headers,
-            method: _,
-            body,
-            timeout,
-            warmup,
-            keepalive,
-            expect_status,
-            expect_body,
-            arrivals: _,
-            seed,
-            pipeline,
-            stages: _,
-            source,
-            unix,
-            spin,
-            user_clock,
-            targets: _,
-            shuffle: _,
-            cacert: _,
-            cert: _,
-            key: _,
-            insecure: _,
-            tls_resumption: _,
-            latency: _,
-            name: _,
-            capacity: _,
-            of: _,
-        } = self;
         let arrivals = self.arrivals()?;
-        let (stop, warmup) = ending(&arrivals, duration.map(|d| d.0), *requests, warmup.map(|w| w.0));
+        let (stop, warmup) =
+            ending(&arrivals, self.duration.map(|d| d.0), self.requests, self.warmup.map(|w| w.0));
         let (target, list) = self.list(target, read)?;
-        let connections = match (single(connections.as_ref(), "-c")?, &arrivals) {
+        let connections = match (single(self.connections.as_ref(), "-c")?, &arrivals) {
             (_, staged @ Arrivals::ConnectionStages(_)) => most_connections(staged),
             (Some(given), _) => given,
             (None, open) if open.are_open() => CONNECTIONS_AT_A_RATE,
             (None, _) => CONNECTIONS_CLOSED,
         };
-        let (expected, sha256) = expected_body(expect_body.as_deref(), read)?;
+        let (expected, sha256) = expected_body(self.expect_body.as_deref(), read)?;
+        let body = || self.body.as_deref().map(|text| text_or_file("-b", text, read)).transpose();
         let plan = Plan {
             tls: self.tls(&target, read)?,
-            target,
             method: self.method().to_owned(),
-            headers: headers.iter().flatten().map(Header::pair).collect::<Result<_, _>>()?,
-            body: body.as_deref().map(|text| text_or_file("-b", text, read)).transpose()?.unwrap_or_default(),
+            headers: self.headers.iter().flatten().map(Header::pair).collect::<Result<_, _>>()?,
+            body: body()?.unwrap_or_default(),
             connections,
-            threads: threads.unwrap_or(1),
+            threads: self.threads.unwrap_or(1),
             arrivals,
             stop,
             warmup,
-            timeout: timeout.map_or(TIMEOUT, |t| t.0),
-            keepalive: keepalive.unwrap_or(true),
-            expect: Expect { status: *expect_status, body: expected, sha256 },
-            cpus: Vec::new(),
-            seed: seed.unwrap_or(SEED),
-            pipeline: pipeline.unwrap_or(1),
-            spin: spin.unwrap_or(false),
-            user_clock: user_clock.unwrap_or(false),
-            samples_max: 0,
-            sources: source.as_deref().map_or(Ok(Vec::new()), sources)?,
-            unix: unix.as_ref().map(PathBuf::from),
+            timeout: self.timeout.map_or(TIMEOUT, |t| t.0),
+            keepalive: self.keepalive.unwrap_or(true),
+            expect: Expect { status: self.expect_status, body: expected, sha256 },
+            seed: self.seed.unwrap_or(SEED),
+            pipeline: self.pipeline.unwrap_or(1),
+            spin: self.spin.unwrap_or(false),
+            user_clock: self.user_clock.unwrap_or(false),
+            sources: self.source.as_deref().map_or(Ok(Vec::new()), sources)?,
+            unix: self.unix.as_ref().map(PathBuf::from),
             list,
+            ..Plan::closed(target)
         };
         plan.check()?;
         Ok(plan)

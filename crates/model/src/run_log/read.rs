@@ -47,7 +47,7 @@ impl RunLog {
                 Ok(line) => match (&mut log, line) {
                     (None, Line::Header(header)) => {
                         check_schema(&header.schema).map_err(schema)?;
-                        log = Some(RunLog::new(header));
+                        log = Some(RunLog::of(header, Vec::new()));
                     }
                     (None, _) => {
                         return Err(schema(
@@ -83,8 +83,9 @@ impl RunLog {
         self.results.iter().map(|result| (result.planned.index, result)).collect()
     }
 
-    fn new(header: Header) -> RunLog {
-        RunLog { header, results: Vec::new(), events: Vec::new(), unfinished: Vec::new(), truncated: false }
+    /// A whole run log of these results.
+    pub fn of(header: Header, results: Vec<TrialResult>) -> RunLog {
+        RunLog { header, results, events: Vec::new(), unfinished: Vec::new(), truncated: false }
     }
 
     fn take(&mut self, line: Line, judge: Judge<'_>) -> Result<(), String> {

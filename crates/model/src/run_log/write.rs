@@ -92,9 +92,4 @@ impl RunLogWriter {
         }
         Ok(())
     }
-
-    /// Where it is written.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
 }

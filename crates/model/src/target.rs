@@ -144,7 +144,7 @@ pub fn path_of(url: &str) -> &str {
 }
 
 /// What was typed, with a password replaced: it goes to a terminal and to logs.
-pub fn without_userinfo(text: &str) -> String {
+pub(crate) fn without_userinfo(text: &str) -> String {
     let (scheme, text) = text.split_at(text.find("://").map_or(0, |at| at + 3));
     let split = text.find(['/', '?', '#']).unwrap_or(text.len());
     let (authority, rest) = text.split_at(split);
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_the_parts() {
+    fn a_url_is_split_into_its_parts() {
         let t = Target::parse("http://user:pw@example.org:8080/a?b=c#d").unwrap();
         assert_eq!((t.host.as_str(), t.port, t.path.as_str()), ("example.org", 8080, "/a?b=c"));
         assert_eq!(t.userinfo.as_deref(), Some("user:pw"));
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_in_sentences() {
+    fn wrong_urls_are_refused_in_a_sentence() {
         let said = |url: &str| Target::parse(url).unwrap_err().0;
         assert!(said("localhost:8080").contains("write http://localhost:8080"));
         assert!(said("ftp://u:secret@h/").contains("not a scheme"));

@@ -41,7 +41,7 @@ pub enum Verify {
 
 impl Verify {
     /// Its name in JSON.
-    pub fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             Verify::System => "system",
             Verify::Roots(_) => "cacert",
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_pem_is_said_to_be_none() {
+    fn texts_without_a_certificate_are_refused() {
         for text in ["", "hello", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"] {
             assert!(Roots::from_pem(text.as_bytes()).unwrap_err().0.contains("no certificate"), "{text}");
         }

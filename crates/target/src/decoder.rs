@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn no_bytes_make_it_panic() {
+    fn arbitrary_bytes_do_not_panic() {
         use rand_chacha::rand_core::{Rng, SeedableRng};
         let seed = format!("{CHUNKED}3\r\nabc\r\n0A;x=\"y\"\r\n0123456789\r\n0\r\nX: 1\r\n\r\n").repeat(2);
         let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(2);

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn however_the_kernel_takes_them_bytes_stay_in_order_and_answers_count_once() {
+    fn partial_writes_keep_the_order_of_bytes_and_count_each_answer_once() {
         let arrival = Arrival::new(5, 0, Some(3));
         let answers = [(Account::Request(arrival), 7), (Account::Ledger, 20), (Account::Uncounted, 3)];
         for width in 1..70 {
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_counts_between_the_one_before_and_the_reading() {
+    fn a_stamp_is_taken_if_it_lies_between_the_one_before_and_the_read() {
         for (stamp, arrived_ns, is_stamped) in [
             (Some(50), 50, true),
             (Some(40), 40, true),
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_kernel_is_no_error() {
+    fn a_full_send_buffer_is_no_error() {
         let books = Books::new(1, 0, true);
         let mut outbox = Outbox::default();
         outbox.push(Account::Uncounted, |out| out.push(1));

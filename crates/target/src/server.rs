@@ -276,7 +276,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_idle_connection_holds_little() {
+    fn an_idle_connection_takes_at_most_400_bytes() {
         // It has no buffers, so that this is all: 10,000 of them in 4 MB.
         assert!(size_of::<Slot>() <= 400, "{}", size_of::<Slot>());
     }

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_is_the_histogram() {
+    fn the_rows_of_the_table_are_the_histograms_quantiles() {
         // A prime number of values, so that no step falls on the edge between two.
         let values: Vec<u64> = (1..=9_973).map(|i| i * 1_000).collect();
         let trial = testing::trial(&[&values]);
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_in_the_table_is_said() {
+    fn requests_that_are_not_in_the_table_are_counted_in_a_comment() {
         let mut trial = testing::trial(&[&[5_000_000]]);
         (trial.requests.failed, trial.requests.in_flight) = (3, 50);
         let table = read(&written(&trial));

@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn the_crate_reads_back_what_was_measured() {
+    fn the_hdrhistogram_crate_reads_back_the_log() {
         let seconds: [&[u64]; 4] = [&[1_000_000, 2_000_000, 3_599_000_000_000], &[], &[45_000; 1000], &[7]];
         let trial = testing::trial(&seconds);
         let bytes = written(&trial);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_head_is_what_readers_look_for() {
+    fn the_header_lines_are_those_of_the_format() {
         let text = String::from_utf8(written(&testing::trial(&[&[1_500_000]]))).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "#[Histogram log format version 1.3]");

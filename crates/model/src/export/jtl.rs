@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_a_request() {
+    fn each_request_is_a_line_with_jmeters_columns() {
         let trial = testing::trial(&[&[1], &[1]]);
         let failed = |failure| Sample { failure: Some(failure), ..sample(102 * S, S) };
         let lines = written(

@@ -8,7 +8,7 @@ use super::{
     CONNECTIONS_AT_A_RATE, CONNECTIONS_CLOSED, DURATION, Header, LoadOptions, ReadFile, SEED, TIMEOUT,
 };
 use crate::list::{Order, TargetList};
-use crate::plan::{Arrivals, Expect, Plan, PlanError, Stop};
+use crate::plan::{Arrivals, Expect, Plan, PlanError, Stop, wrong};
 use crate::target::Target;
 use crate::tls::{Identity, IdentityError, PemError, Roots, Tls, Verify};
 use crate::units::{OneOrMany, RateValue, most_connections, parse_stages};
@@ -76,7 +76,6 @@ impl LoadOptions {
     }
 
     fn arrivals(&self) -> Result<Arrivals, PlanError> {
-        let wrong = |sentence: String| Err(PlanError(sentence));
         if let Some(stages) = &self.stages {
             let beside = [
                 ("-R", self.rate.is_some()),
@@ -90,9 +89,7 @@ impl LoadOptions {
             }
             let arrivals = parse_stages(stages).map_err(|why| PlanError(why.0))?;
             if matches!(arrivals, Arrivals::ConnectionStages(_)) && self.connections.is_some() {
-                return wrong(
-                    "-c does not go with stages of connections: the stages say how many.".to_owned(),
-                );
+                return wrong("-c does not go with stages of connections: the stages say how many.");
             }
             return Ok(arrivals);
         }
@@ -101,8 +98,7 @@ impl LoadOptions {
             Some(RateValue::PerS(rate)) => Some(rate),
             Some(RateValue::Share(_)) => {
                 return wrong(
-                    "A rate in percent is a share of what a search finds: write requests per second, 5k."
-                        .to_owned(),
+                    "A rate in percent is a share of what a search finds: write requests per second, 5k.",
                 );
             }
         };
@@ -127,18 +123,16 @@ impl LoadOptions {
     ) -> Result<(Target, Option<TargetList>), PlanError> {
         let Some(path) = self.targets.as_deref() else {
             if self.shuffle == Some(true) {
-                return Err(PlanError(
-                    "--shuffle is for the lines of a list: give --targets FILE with it.".to_owned(),
-                ));
+                return wrong("--shuffle is for the lines of a list: give --targets FILE with it.");
             }
             let missing = || PlanError("Nothing says which server is loaded: give its URL.".to_owned());
             return Ok((target.ok_or_else(missing)?, None));
         };
         if let Some(url) = target.as_ref().filter(|url| url.path != "/") {
             let server = Target { path: String::new(), ..url.clone() }.display_url();
-            return Err(PlanError(format!(
+            return wrong(format!(
                 "With --targets the URL says only which server, and the list says what is asked of it: write {server}."
-            )));
+            ));
         }
         let order = if self.shuffle == Some(true) { Order::Shuffled } else { Order::InTurn };
         let text = file("--targets", path, FILE_MAX_BYTES, read)?;
@@ -152,10 +146,9 @@ impl LoadOptions {
     }
 
     fn tls(&self, target: &Target, read: ReadFile<'_>) -> Result<Tls, PlanError> {
-        let wrong = |sentence: String| Err(PlanError(sentence));
         let insecure = self.insecure == Some(true);
         if self.key.is_some() && self.cert.is_none() {
-            return wrong("--key is the key of a certificate: give --cert FILE with it.".to_owned());
+            return wrong("--key is the key of a certificate: give --cert FILE with it.");
         }
         let given = [
             ("-k", insecure),
@@ -175,9 +168,7 @@ impl LoadOptions {
         };
         let verify = match &self.cacert {
             Some(_) if insecure => {
-                return wrong(
-                    "-k checks no certificate and --cacert says which to trust: give one of them.".to_owned(),
-                );
+                return wrong("-k checks no certificate and --cacert says which to trust: give one of them.");
             }
             _ if insecure => Verify::Nothing,
             None => Verify::System,
@@ -213,7 +204,7 @@ fn single<T: Copy>(given: Option<&OneOrMany<T>>, flag: &str) -> Result<Option<T>
         None => Ok(None),
         Some(OneOrMany::One(value)) => Ok(Some(*value)),
         Some(OneOrMany::Many(_)) => {
-            Err(PlanError(format!("{flag} takes one value here: a list is a sweep, for experiments.")))
+            wrong(format!("{flag} takes one value here: a list is a sweep, for experiments."))
         }
     }
 }
@@ -268,10 +259,10 @@ fn expected_body(text: Option<&str>, read: ReadFile<'_>) -> Result<Expected, Pla
     };
     let digits: Vec<u8> = hex.chars().map_while(|c| c.to_digit(16)).map(|digit| digit as u8).collect();
     if digits.len() != 64 || hex.len() != 64 {
-        return Err(PlanError(format!(
+        return wrong(format!(
             "--expect-body {SHA256}{hex:?} is no SHA-256, which has 64 hexadecimal digits: write what \
              `curl -s URL | sha256sum` prints. A body that begins so is given as @FILE."
-        )));
+        ));
     }
     let mut hash = [0; 32];
     for (byte, pair) in hash.iter_mut().zip(digits.chunks(2)) {
@@ -282,7 +273,7 @@ fn expected_body(text: Option<&str>, read: ReadFile<'_>) -> Result<Expected, Pla
 
 /// Addresses, and ranges of IPv4 addresses, separated by commas.
 pub(super) fn sources(text: &str) -> Result<Vec<IpAddr>, PlanError> {
-    let wrong = |part: &str| {
+    let not_an_address = |part: &str| {
         PlanError(format!(
             "--source {part:?} is neither an address nor a range: write 127.0.0.2 or 127.0.0.2-127.0.0.9."
         ))
@@ -290,19 +281,20 @@ pub(super) fn sources(text: &str) -> Result<Vec<IpAddr>, PlanError> {
     let mut all = Vec::new();
     for part in text.split(',').map(str::trim) {
         match part.split_once('-') {
-            None => all.push(part.parse().map_err(|_| wrong(part))?),
+            None => all.push(part.parse().map_err(|_| not_an_address(part))?),
             Some((first, last)) => {
-                let number =
-                    |text: &str| text.trim().parse::<Ipv4Addr>().map(u32::from).map_err(|_| wrong(part));
+                let number = |text: &str| {
+                    text.trim().parse::<Ipv4Addr>().map(u32::from).map_err(|_| not_an_address(part))
+                };
                 let range = number(first)?..=number(last)?;
                 if range.is_empty() {
-                    return Err(wrong(part));
+                    return Err(not_an_address(part));
                 }
                 all.extend(range.take(SOURCES_MAX + 1).map(|address| IpAddr::from(Ipv4Addr::from(address))));
             }
         }
         if all.len() > SOURCES_MAX {
-            return Err(PlanError(format!("--source: give at most {SOURCES_MAX} addresses.")));
+            return wrong(format!("--source: give at most {SOURCES_MAX} addresses."));
         }
     }
     Ok(all)

@@ -35,13 +35,10 @@ impl RunLog {
             if read == 0 {
                 break;
             }
+            let wrong = |why: String| RunLogError::Line { path: path.to_owned(), line: number, why };
             let whole = text.last() == Some(&b'\n');
             if !whole && read as u64 == LINE_MAX_BYTES {
-                return Err(RunLogError::Line {
-                    path: path.to_owned(),
-                    line: number,
-                    why: format!("it is longer than {} MiB", LINE_MAX_BYTES >> 20),
-                });
+                return Err(wrong(format!("it is longer than {} MiB", LINE_MAX_BYTES >> 20)));
             }
             match Line::read(&text) {
                 Ok(line) => match (&mut log, line) {
@@ -54,11 +51,7 @@ impl RunLog {
                             "its first line is not a header: this is not a run log".to_owned(),
                         ));
                     }
-                    (Some(log), line) => log.take(line, judge).map_err(|why| RunLogError::Line {
-                        path: path.to_owned(),
-                        line: number,
-                        why: printable(&why),
-                    })?,
+                    (Some(log), line) => log.take(line, judge).map_err(|why| wrong(printable(&why)))?,
                 },
                 Err(_) if !whole && log.is_some() => {
                     if let Some(log) = &mut log {
@@ -66,13 +59,7 @@ impl RunLog {
                     }
                 }
                 Err(why) if number == 1 => return Err(schema(first_line_is_wrong(&text, &why))),
-                Err(why) => {
-                    return Err(RunLogError::Line {
-                        path: path.to_owned(),
-                        line: number,
-                        why: printable(&why.to_string()),
-                    });
-                }
+                Err(why) => return Err(wrong(printable(&why.to_string()))),
             }
         }
         log.ok_or_else(|| schema("the file is empty: nothing was recorded".to_owned()))

@@ -63,7 +63,7 @@ impl Roots {
         certificates(pem).map(|list| Roots(Arc::new(list)))
     }
 
-    /// Them.
+    /// The certificates.
     pub fn certificates(&self) -> &[CertificateDer<'static>] {
         &self.0
     }

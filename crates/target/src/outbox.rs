@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use crate::ledger::Book;
 
-/// Whose bytes these are.
+/// What the bytes of an answer are counted as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Account {
     /// A request's.
@@ -137,10 +137,10 @@ mod tests {
     use super::*;
     use crate::ledger::Books;
 
-    /// A kernel that takes so many bytes a call.
-    struct Narrow(usize, Vec<u8>);
+    /// A socket that takes at most so many bytes a call.
+    struct Limited(usize, Vec<u8>);
 
-    impl Write for Narrow {
+    impl Write for Limited {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             let taken = bytes.len().min(self.0);
             self.1.extend_from_slice(&bytes[..taken]);
@@ -158,25 +158,25 @@ mod tests {
         let answers = [(Account::Request(arrival), 7), (Account::Ledger, 20), (Account::Uncounted, 3)];
         for width in 1..70 {
             let books = Books::new(1, 0, true);
-            let (mut outbox, mut scratch, mut kernel) =
-                (Outbox::default(), Outbox::default(), Narrow(width, vec![]));
+            let (mut outbox, mut scratch, mut socket) =
+                (Outbox::default(), Outbox::default(), Limited(width, vec![]));
             for round in 0..2_u8 {
                 for (account, length) in answers {
                     scratch.push(account, |out| out.extend((0..length).map(|i| i + 100 * round)));
                 }
                 outbox.append(&mut scratch);
                 assert!(scratch.is_empty());
-                outbox.write_to(&mut kernel, 10, || 11, &mut books.open(0)).unwrap();
+                outbox.write_to(&mut socket, 10, || 11, &mut books.open(0)).unwrap();
             }
             while !outbox.is_empty() {
-                outbox.write_to(&mut kernel, 10, || 11, &mut books.open(0)).unwrap();
+                outbox.write_to(&mut socket, 10, || 11, &mut books.open(0)).unwrap();
             }
             assert!(outbox.marks.is_empty());
             let expected: Vec<u8> = (0..2)
                 .flat_map(|round| [7, 20, 3].map(|length| (0..length).map(move |i| i + 100 * round)))
                 .flatten()
                 .collect();
-            assert_eq!(kernel.1, expected, "width {width}");
+            assert_eq!(socket.1, expected, "width {width}");
             let ledger = books.ledger();
             assert_eq!((ledger.requests_answered, ledger.bytes_written, ledger.latency.max_ns), (2, 20, 5));
             // From its arrival at 3 to the write's end at 11.
@@ -205,7 +205,7 @@ mod tests {
         let books = Books::new(1, 0, true);
         let mut outbox = Outbox::default();
         outbox.push(Account::Uncounted, |out| out.push(1));
-        assert!(!outbox.write_to(Narrow(0, vec![]), 0, || 0, &mut books.open(0)).unwrap());
+        assert!(!outbox.write_to(Limited(0, vec![]), 0, || 0, &mut books.open(0)).unwrap());
         assert_eq!(outbox.unsent_bytes(), 1);
     }
 }

@@ -193,21 +193,8 @@ pub(crate) fn candidates(log: &RunLog, results: &Results<'_>, plan: &str) -> Vec
         }
     }
     let known = log.header.candidates.iter().filter(|c| labels.contains(&c.label.as_str())).cloned();
-    let unknown =
-        labels.iter().filter(|label| log.header.candidates.iter().all(|c| c.label != **label)).map(|label| {
-            CandidateRecord {
-                label: (*label).to_owned(),
-                title: (*label).to_owned(),
-                language: None,
-                kind: None,
-                version: None,
-                workers: None,
-                keepalive: true,
-                settings: Vec::new(),
-                sleep: None,
-            }
-        });
-    known.chain(unknown).collect()
+    let unknown = labels.iter().filter(|label| log.header.candidates.iter().all(|c| c.label != **label));
+    known.chain(unknown.map(|label| CandidateRecord::named(label))).collect()
 }
 
 /// First trial's start to last trial's end, by the wall clock; pauses before a resume are in it. A search's trial is

@@ -2,7 +2,7 @@
 
 use prony_model::histogram::SparseHistogram;
 use prony_model::server::{SampleColumns, ServerSamples};
-use prony_model::trial::{SeriesPoint, Trial, Validity};
+use prony_model::trial::{SeriesPoint, Trial};
 
 use crate::experiment::{CurvePoint, TrialSeries};
 use crate::numbers::real;
@@ -34,7 +34,7 @@ pub(crate) fn series(block: u32, trial: &Trial, server: Option<&ServerSamples>) 
     let columns = server.map(|server| &server.columns);
     TrialSeries {
         block,
-        validity: word(trial.verdict.validity).to_owned(),
+        validity: trial.verdict.validity.to_string(),
         at_ns: trial.series.iter().map(|p| p.at_ns).collect(),
         requests_per_s: trial.series.iter().map(rate).collect(),
         p99_ns: trial.series.iter().map(|p| p.p99_ns).collect(),
@@ -53,12 +53,4 @@ fn cores(columns: &SampleColumns) -> Vec<(i64, f64)> {
         // A tree's CPU time can seem to fall when a process leaves between two readings.
         .map(|(at, cpu)| (at[1], real(cpu[1].saturating_sub(cpu[0])) / real(at[1].abs_diff(at[0]))))
         .collect()
-}
-
-fn word(validity: Validity) -> &'static str {
-    match validity {
-        Validity::Valid => "valid",
-        Validity::Suspect => "suspect",
-        Validity::Invalid => "invalid",
-    }
 }

@@ -71,7 +71,7 @@ fn by_votes(slo: &Slo, cells: &[Cell<'_>]) -> SloRecord {
     let votes: Vec<String> = [Decision::Met, Decision::Missed, Decision::Undecided]
         .into_iter()
         .filter(|d| count(*d) > 0)
-        .map(|d| format!("{} in {}", d.word().to_lowercase(), count(d)))
+        .map(|d| format!("{} in {}", d.to_string().to_lowercase(), count(d)))
         .collect();
     let votes = list(&votes);
     let seen = match held.as_slice() {
@@ -104,7 +104,7 @@ mod tests {
         log.trial(at).requests.failed = 3_000;
         let said: Vec<String> = hold_run(&slos, &log.0)
             .iter()
-            .map(|h| format!("{} {} {}", h.candidate, h.held.slo, h.held.decision.word()))
+            .map(|h| format!("{} {} {}", h.candidate, h.held.slo, h.held.decision))
             .collect();
         assert_eq!(
             said,

@@ -75,7 +75,7 @@ pub(crate) fn core_series(result: &TrialResult, trial: &Trial) -> CoreSeries {
     let spans: Vec<Span> = spans(at_ns, CORE_SPAN_MIN_NS).collect();
     let servers = server.map(|s| s.cpus.as_slice()).unwrap_or_default();
     let of = |cpu: u32| {
-        let client = trial.plan.cpus.iter().any(|own| u32::try_from(*own) == Ok(cpu));
+        let client = trial.plan.cpus.contains(&cpu);
         match (servers.contains(&cpu), client) {
             (true, true) => "both",
             (true, false) => "server",

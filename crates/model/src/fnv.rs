@@ -15,7 +15,7 @@ mod tests {
 
     /// Values of the draft's appendix.
     #[test]
-    fn known_hashes() {
+    fn hashes_are_those_of_the_drafts_appendix() {
         assert_eq!(fnv1a([]), 0xcbf2_9ce4_8422_2325);
         assert_eq!(fnv1a(*b"a"), 0xaf63_dc4c_8601_ec8c);
         assert_eq!(fnv1a(*b"foobar"), 0x8594_4171_f739_67e8);

@@ -77,7 +77,7 @@ impl Line {
 pub type Judge<'a> = &'a (dyn Fn(&Header, RawResult) -> Result<TrialResult, String> + Sync);
 
 /// What a run is going to do, and on what.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Header {
     /// [`SCHEMA`].
     pub schema: String,
@@ -142,7 +142,7 @@ pub struct PrecisionRecord {
 }
 
 /// A candidate of the run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CandidateRecord {
     /// `amphp:jit+ev`; only what differs from the defaults.
     pub label: String,

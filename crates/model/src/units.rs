@@ -136,7 +136,7 @@ pub fn show_duration(duration: Duration) -> String {
 ///
 /// # Errors
 /// A sentence with the stage that is wrong and what to write instead.
-pub fn parse_stages<T: AsRef<str>>(texts: &[T]) -> Result<Arrivals, UnitError> {
+pub(crate) fn parse_stages<T: AsRef<str>>(texts: &[T]) -> Result<Arrivals, UnitError> {
     let stages = texts.iter().map(|text| stage(text.as_ref())).collect::<Result<Vec<_>, _>>()?;
     let of_connections = stages.iter().filter(|(_, of_connections)| *of_connections).count();
     let all = || stages.iter().map(|(stage, _)| *stage).collect();
@@ -172,7 +172,7 @@ fn stage(text: &str) -> Result<(Stage, bool), UnitError> {
 }
 
 /// The most connections that stages of connections ask for; 0 of other arrivals.
-pub fn most_connections(arrivals: &Arrivals) -> u32 {
+pub(crate) fn most_connections(arrivals: &Arrivals) -> u32 {
     let Arrivals::ConnectionStages(stages) = arrivals else { return 0 };
     let most = stages.iter().map(|stage| stage.to).max().unwrap_or(0);
     u32::try_from(most).unwrap_or(u32::MAX)
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_duration_gets_a_sentence() {
+    fn wrong_durations_are_refused_in_a_sentence() {
         for text in ["", "s", "3x", "3 s 4", "-1", "-1s", "1.2.3s", "NaN", "inf", "30s1m", "1s1s", "3seconds"]
         {
             let said = parse_duration(text).unwrap_err().0;
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rate_gets_a_sentence() {
+    fn wrong_rates_are_refused_in_a_sentence() {
         for text in ["", "k", "fast", "5m", "1e3", "5kk", "inf", "NaN", "k5"] {
             assert!(parse_rate(text).unwrap_err().0.contains("not a rate"), "{text}");
         }

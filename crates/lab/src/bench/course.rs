@@ -370,10 +370,7 @@ impl<'a> Course<'a> {
         let detail = match sleep {
             None => format!("{candidate} does what every server of this run must."),
             Some(sleep) => {
-                format!(
-                    "{candidate} does what every server of this run must; GET /sleep: {}.",
-                    sleep.as_str()
-                )
+                format!("{candidate} does what every server of this run must; GET /sleep: {sleep}.")
             }
         };
         let found = Some(Found { candidate: candidate.to_owned(), sleep });

@@ -44,8 +44,7 @@ pub type Prober<'a> = dyn FnMut(&Plan, &Control, &mut dyn FnMut(&Snapshot)) -> R
 /// Of a server of which nothing is known but its answers, and the machine that loads it.
 pub(super) fn from_outside<'a>(outside: &'a Outside, loader: &'a mut Loader<'_>) -> Box<Prober<'a>> {
     Box::new(move |load, control, observe| {
-        let cpus: Vec<u32> = load.cpus.iter().filter_map(|cpu| u32::try_from(*cpu).ok()).collect();
-        let mut watch = HostWatch::of(&cpus);
+        let mut watch = HostWatch::of(&load.cpus);
         let measured = loader(load, control, &mut |snapshot| {
             watch.look(snapshot);
             observe(snapshot);

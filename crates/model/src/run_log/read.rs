@@ -39,7 +39,7 @@ impl RunLog {
         let mut log = match Line::read(&first.text) {
             Ok(Line::Header(header)) => {
                 check_schema(&header.schema).map_err(schema)?;
-                RunLog::new(header)
+                RunLog::of(header, Vec::new())
             }
             Ok(_) => {
                 return Err(schema("its first line is not a header: this is not a run log".to_owned()));
@@ -68,8 +68,9 @@ impl RunLog {
         self.results.iter().map(|result| (result.planned.index, result)).collect()
     }
 
-    fn new(header: Header) -> RunLog {
-        RunLog { header, results: Vec::new(), events: Vec::new(), unfinished: Vec::new(), truncated: false }
+    /// A whole run log of these results.
+    pub fn of(header: Header, results: Vec<TrialResult>) -> RunLog {
+        RunLog { header, results, events: Vec::new(), unfinished: Vec::new(), truncated: false }
     }
 
     fn take(&mut self, entry: Entry) {

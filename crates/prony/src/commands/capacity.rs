@@ -57,8 +57,7 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
     }
     let started_at = rfc3339(SystemTime::now());
     let shows = Shows::here(arguments.quiet, arguments.plain);
-    let own_cpus: Vec<u32> = wanted.load.cpus.iter().filter_map(|cpu| u32::try_from(*cpu).ok()).collect();
-    let mut live = Live::start(shows, CapacityState::of(&wanted), &own_cpus, printer);
+    let mut live = Live::start(shows, CapacityState::of(&wanted), &wanted.load.cpus, printer);
     let outcome = search(&wanted, &outside, &mut prony_load::run, &interrupt, &mut |event| {
         live.tell(|search| search.hear(event));
     })?;
@@ -117,7 +116,7 @@ pub(super) fn capacity_plan(arguments: &CapacityArguments, target: Target) -> Re
     };
     let mut load = plan::plan(&options, Some(target))?;
     if let Some(cpus) = &arguments.pin {
-        load.cpus = parse_cpus(cpus)?.into_iter().map(|cpu| cpu as usize).collect();
+        load.cpus = parse_cpus(cpus)?;
     }
     let start = flags.rate.as_ref().and(load.arrivals.rate()).map(Rate::as_per_s);
     let slos = arguments.slos.iter().map(|text| Slo::parse(text)).collect::<Result<Vec<_>, _>>();
@@ -143,14 +142,13 @@ fn publish(arguments: &CapacityArguments, report: &CapacityReport, printer: &Pri
         if to_stdout { printer.out(&text) } else { write_file(path, &text)? }
     }
     if !to_stdout {
-        let text = terminal::capacity(
-            report,
-            &TerminalOptions {
-                color: printer.color(),
-                target: arguments.url.is_none().then(String::new),
-                ..TerminalOptions::default()
-            },
-        );
+        let options = TerminalOptions {
+            color: printer.color(),
+            target: arguments.url.is_none().then(String::new),
+            ..TerminalOptions::default()
+        };
+        let CapacityReport { found, plan, target, interrupted, .. } = report;
+        let text = terminal::capacity(found, plan, &target.address, *interrupted, &options);
         printer.out(if arguments.quiet { text.lines().next().unwrap_or_default() } else { text.as_str() });
     }
     Ok(())

@@ -12,7 +12,6 @@ use prony_lab::client_watch::ClientWatch;
 use prony_lab::host_watch::HostWatch;
 use prony_load::{Control, LoadError, Snapshot};
 use prony_model::observed::Observed;
-use prony_model::one_by_one::OneByOne;
 use prony_model::plan_record::PlanRecord;
 use prony_model::run_log::{Header, NamedPlan, PlannedTrial, RawResult, RunLog, TrialResult};
 use prony_model::tls::Verify;
@@ -41,7 +40,7 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     let somewhere = embeds.then(|| Target::parse("http://127.0.0.1/")).transpose().map_err(Failure::usage)?;
     let mut plan = plan::plan(&arguments.plan, given.or(somewhere))?;
     if let Some(cpus) = &arguments.pin {
-        plan.cpus = parse_cpus(cpus)?.into_iter().map(|cpu| cpu as usize).collect();
+        plan.cpus = parse_cpus(cpus)?;
     }
     let others: Vec<&str> =
         [&arguments.json, &arguments.output].into_iter().flatten().map(String::as_str).collect();
@@ -67,7 +66,6 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     if let Some(embedded) = &embedded {
         plan.target = Target::parse(&embedded.url).map_err(Failure::not_measured)?;
     }
-    let own_cpus: Vec<u32> = plan.cpus.iter().filter_map(|cpu| u32::try_from(*cpu).ok()).collect();
     let scene = Scene { plan: &plan, control: &control, embedded: embedded.is_some(), slos: &slos, printer };
     if let Some(times) = times {
         return repeat::run(arguments, times, &scene, log.as_mut());
@@ -75,10 +73,10 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     let watch = Watch::start(
         arguments.web.as_deref(),
         || watch::load_head(&plan, &arguments.redact),
-        &own_cpus,
+        &plan.cpus,
         printer,
     )?
-    .and_metrics(arguments.metrics.as_deref(), || watch::load_rate(&plan), &own_cpus, printer)?;
+    .and_metrics(arguments.metrics.as_deref(), || watch::load_rate(&plan), &plan.cpus, printer)?;
     let measured = scene.measure(arguments, "", &mut |snapshot| watch.snapshot(snapshot));
     let (observed, trial) = match measured {
         Ok(measured) => measured,
@@ -124,10 +122,10 @@ impl Scene<'_> {
         which: &str,
         hear: &mut dyn FnMut(&Snapshot),
     ) -> Result<(Observed, Trial), LoadError> {
-        let own_cpus: Vec<u32> = self.plan.cpus.iter().filter_map(|cpu| u32::try_from(*cpu).ok()).collect();
         let shows = Shows::here(arguments.quiet, arguments.plain);
-        let mut live = Live::start(shows, LoadState::of(self.plan).titled(which), &own_cpus, self.printer);
-        let mut host_watch = HostWatch::of(&own_cpus);
+        let mut live =
+            Live::start(shows, LoadState::of(self.plan).titled(which), &self.plan.cpus, self.printer);
+        let mut host_watch = HostWatch::of(&self.plan.cpus);
         let mut client_watch = ClientWatch::with_cores(&[]);
         let measured = prony_load::run(self.plan, self.control, &mut |snapshot| {
             host_watch.look(snapshot);
@@ -192,7 +190,7 @@ fn names(arguments: &LoadArguments, trial: &Trial) -> (String, String) {
 fn log_of(arguments: &LoadArguments, trials: &[Trial]) -> Option<RunLog> {
     let header = header(arguments, trials.first()?);
     let results = (0..).zip(trials).map(|(index, trial)| result(arguments, trial, index)).collect();
-    Some(RunLog { header, results, events: Vec::new(), unfinished: Vec::new(), truncated: false })
+    Some(RunLog::of(header, results))
 }
 
 fn append(
@@ -226,21 +224,19 @@ fn result(arguments: &LoadArguments, trial: &Trial, index: u32) -> TrialResult {
 
 fn header(arguments: &LoadArguments, trial: &Trial) -> Header {
     let (candidate, plan) = names(arguments, trial);
-    OneByOne {
+    let reproduce = command(&trial.plan, &trial.target.address, &candidate);
+    let plan = NamedPlan {
+        describe: plan.clone(),
+        name: plan,
+        plan: trial.plan.clone(),
+        group: None,
+        share: None,
+        capacity: None,
+    };
+    Header {
         tool: Tool::this(),
         created_at: rfc3339(SystemTime::now()),
-        reproduce: command(&trial.plan, &trial.target.address, &candidate),
-        host: trial.host.clone(),
-        candidate,
-        plan: NamedPlan {
-            describe: plan.clone(),
-            name: plan,
-            plan: trial.plan.clone(),
-            group: None,
-            share: None,
-            capacity: None,
-        },
         commit: prony_lab::commit::current(),
+        ..Header::of_first_trial(trial.host.clone(), reproduce, &candidate, plan)
     }
-    .header()
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prony_lab::bench::{BenchEvent, BenchSetup, Figures};
-use prony_model::plan_record::PlanRecord;
+use prony_model::plan_record::{PlanRecord, nanoseconds};
 use prony_model::run_log::{PlannedTrial, TrialResult};
 use prony_model::trial::{Bound, Outcome, Validity};
 use prony_report::format;
@@ -259,7 +259,7 @@ impl BenchState {
     /// The run in a line.
     pub(super) fn line(&self) -> String {
         let left = self.left.map_or(String::new(), |(left, _)| {
-            format!(", about {} left", format::elapsed(u64::try_from(left.as_nanos()).unwrap_or(u64::MAX)))
+            format!(", about {} left", format::elapsed(nanoseconds(left)))
         });
         let Some((planned, load)) = &self.running else {
             return format!("{}/{} trials{left}", self.done, self.remaining);

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use prony_model::plan_record::nanoseconds;
 use prony_report::format;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -44,10 +45,6 @@ pub(super) fn draw(bench: &BenchState, now: Duration, paper: &mut Paper<'_>, not
     running(bench, paper, below);
     recent(bench, paper, below);
     load_view::feet(paper, notes, foot);
-}
-
-fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn head(bench: &BenchState, now: Duration, paper: &mut Paper<'_>) {

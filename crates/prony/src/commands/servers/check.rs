@@ -54,8 +54,7 @@ pub(super) fn run(
                 }
                 let word = if good { "ok    " } else { "FAILED" };
                 let answered = format!("answered after {} ms", startup.as_millis());
-                let sleep =
-                    report.sleep.map_or(String::new(), |sleep| format!(" · sleep {}", sleep.as_str()));
+                let sleep = report.sleep.map_or(String::new(), |sleep| format!(" · sleep {sleep}"));
                 printer.out(&format!("{word} {} · {version} · {answered}{sleep}", candidate.label()));
                 for result in report.results.iter().filter(|r| !r.passed) {
                     let kind = if result.note { "note" } else { "failed" };

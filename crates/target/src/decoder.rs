@@ -26,7 +26,7 @@ pub(crate) enum Step {
 
 /// Where in a request the next byte falls.
 #[derive(Default)]
-pub(crate) struct Intake {
+pub(crate) struct Decoder {
     /// The request whose body is coming in; `None` in a head.
     current: Option<Box<Incoming>>,
 }
@@ -56,7 +56,7 @@ enum Place {
 
 const SIZE: Place = Place::Size { value: 0, digits: 0, line_bytes: 0, in_extension: false };
 
-impl Intake {
+impl Decoder {
     /// Takes at most one request from the front of `bytes`, and says how many bytes it took. An incomplete head takes
     /// none: it has to be offered again, with more behind it.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> (usize, Step) {
@@ -183,11 +183,11 @@ mod tests {
 
     /// All requests of `bytes`, offered in pieces of `piece` bytes as a connection would.
     fn requests(bytes: &[u8], piece: usize) -> Result<Vec<Request>, Refusal> {
-        let (mut intake, mut inbox, mut requests) = (Intake::default(), Vec::new(), Vec::new());
+        let (mut decoder, mut inbox, mut requests) = (Decoder::default(), Vec::new(), Vec::new());
         for piece in bytes.chunks(piece) {
             inbox.extend_from_slice(piece);
             loop {
-                let (taken, step) = intake.take(&inbox);
+                let (taken, step) = decoder.take(&inbox);
                 inbox.drain(..taken);
                 match step {
                     Step::More => break,
@@ -234,25 +234,25 @@ mod tests {
     #[test]
     fn a_client_that_waits_is_told_to_go_on_and_one_that_does_not_is_not() {
         let head = "POST /echo HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n";
-        let mut intake = Intake::default();
-        assert_eq!(intake.take(head.as_bytes()), (head.len(), Step::Continue));
-        assert!(matches!(intake.take(b"ok"), (2, Step::Request(_))));
+        let mut decoder = Decoder::default();
+        assert_eq!(decoder.take(head.as_bytes()), (head.len(), Step::Continue));
+        assert!(matches!(decoder.take(b"ok"), (2, Step::Request(_))));
         let hasty = format!("{head}ok");
-        assert!(matches!(intake.take(hasty.as_bytes()), (_, Step::Request(_))));
+        assert!(matches!(decoder.take(hasty.as_bytes()), (_, Step::Request(_))));
     }
 
     #[test]
     fn bodies_that_nobody_reads_are_not_kept() {
         let text = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n";
-        let mut intake = Intake::default();
-        intake.take(text.as_bytes());
-        intake.take(&[b'x'; 999_999]);
-        assert_eq!(intake.current.as_ref().unwrap().body.capacity(), 0);
-        assert!(matches!(intake.take(b"xG"), (1, Step::Request(_))));
+        let mut decoder = Decoder::default();
+        decoder.take(text.as_bytes());
+        decoder.take(&[b'x'; 999_999]);
+        assert_eq!(decoder.current.as_ref().unwrap().body.capacity(), 0);
+        assert!(matches!(decoder.take(b"xG"), (1, Step::Request(_))));
     }
 
     #[test]
-    fn no_bytes_make_it_panic() {
+    fn arbitrary_bytes_do_not_panic() {
         use rand_chacha::rand_core::{Rng, SeedableRng};
         let seed = format!("{CHUNKED}3\r\nabc\r\n0A;x=\"y\"\r\n0123456789\r\n0\r\nX: 1\r\n\r\n").repeat(2);
         let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(2);

@@ -123,7 +123,7 @@ pub(super) fn markdown(catalogue: &Catalogue) -> String {
          day named, {missing} count as missing: nobody has recorded a run of them. {built} kept it in an image, too.\n\n\
          *changed since*: the recipe is not the one that was run. *settings*: how many of the default and each single \
          other setting were run, natively or in the image, with the recipe as it is. *image*: how many of them in the \
-         image. *verified*: each system it was run on. A base that stands in is one that somebody made and gave the \
+         image. *verified*: each system whose packages it was run with. A base that stands in is one that somebody made and gave the \
          name of the official image; what it was made from is said.\n\n\
          | server | what | language | state | version | settings | image | verified |\n|---|---|---|---|---|---|---|---|\n{}\n",
         verified + missing,

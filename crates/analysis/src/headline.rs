@@ -1,10 +1,11 @@
 //! The answer in one sentence.
 
+use prony_model::Trial;
 use prony_model::plan_record::PlanRecord;
 use prony_model::run_log::RunLog;
 
 use crate::experiment::{PlanAnalysis, Row};
-use crate::text::{digits, list, percent, ratio};
+use crate::text::{digits, percent, ratio, shortened};
 
 /// The first plan's answer: who leads and by how much, or who carries the rate.
 pub(crate) fn headline(log: &RunLog, plans: &[PlanAnalysis], baseline: Option<&str>) -> String {
@@ -28,6 +29,9 @@ pub(crate) fn headline(log: &RunLog, plans: &[PlanAnalysis], baseline: Option<&s
 fn nothing(log: &RunLog) -> String {
     if log.results.is_empty() {
         return "nothing was measured: the run log holds no result".to_owned();
+    }
+    if log.results.iter().filter_map(|r| r.trial.as_ref()).any(Trial::counts) {
+        return "no request succeeded in any trial that counts".to_owned();
     }
     match log.results.iter().find_map(|r| r.failure.as_deref()) {
         Some(failure) => format!("nothing was measured that counts: {failure}"),
@@ -66,18 +70,11 @@ fn order(ranked: &[&Row], place: &str, baseline: Option<&str>) -> String {
     let names: Vec<&str> = leaders.iter().map(|row| row.candidate.as_str()).collect();
     match names.as_slice() {
         [only] => format!("{only} leads: {by}{place}"),
-        all if all.len() == ranked.len() => format!("{} are too close to call{place}", shortened(all)),
-        some => format!("{} lead, too close to call: {by}{place}", shortened(some)),
+        all if all.len() == ranked.len() => {
+            format!("{} are too close to call{place}", shortened(all, "others"))
+        }
+        some => format!("{} lead, too close to call: {by}{place}", shortened(some, "others")),
     }
-}
-
-/// At most three names; `a, b and 4 others` beyond.
-fn shortened(names: &[&str]) -> String {
-    if names.len() <= 3 {
-        return list(names);
-    }
-    let others = format!("{} others", names.len() - 2);
-    list(&[names[0], names[1], &others])
 }
 
 fn rate_of(row: &Row) -> String {
@@ -109,7 +106,7 @@ fn carried(plan: &PlanAnalysis, rate_per_s: f64) -> String {
             "{} of {} candidates carry the {rate} req/s; not {}",
             able.len(),
             counted.len(),
-            shortened(&names)
+            shortened(&names, "others")
         ),
     }
 }

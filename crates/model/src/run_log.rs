@@ -74,7 +74,7 @@ impl Line {
 }
 
 /// Says what a result means in the run log of this header; in a sentence where it cannot be what was observed.
-pub type Judge<'a> = &'a dyn Fn(&Header, RawResult) -> Result<TrialResult, String>;
+pub type Judge<'a> = &'a (dyn Fn(&Header, RawResult) -> Result<TrialResult, String> + Sync);
 
 /// What a run is going to do, and on what.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

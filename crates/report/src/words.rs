@@ -15,7 +15,7 @@ mod published;
 mod remarks;
 
 pub(crate) use history::{
-    change, change_size, change_word, history_headline, minute, series_verdict, short_commit,
+    ChangeWord, change, change_size, change_word, history_headline, minute, series_verdict, short_commit,
 };
 pub(crate) use line::trial_line;
 pub(crate) use published::{

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant, SystemTime};
 
-use prony_analysis::precision::Looking;
+use prony_analysis::precision::SequentialStop;
 use prony_analysis::run_log::{self, judge_result};
 use prony_model::rfc3339;
 use prony_model::run_log::{
@@ -54,7 +54,7 @@ pub(super) struct Course<'a> {
     pub(super) under_load: Duration,
     /// Candidates that were said to need SIGKILL.
     pub(super) deaf: BTreeSet<String>,
-    looking: Looking,
+    looking: SequentialStop,
     /// What applies two loads at once, in a duet.
     pub(super) together: Option<&'a SharedLoader<'a>>,
 }
@@ -81,7 +81,7 @@ pub fn run<'a>(
 }
 
 /// What is left to run, the log, and what it tells already.
-type Opened = (Vec<PlannedTrial>, RunLogWriter, (Knees, Looking));
+type Opened = (Vec<PlannedTrial>, RunLogWriter, (Knees, SequentialStop));
 
 /// Begins the log or goes on with it, and says so.
 pub(super) fn open(
@@ -103,19 +103,19 @@ fn skipped(setup: &BenchSetup) -> String {
 }
 
 /// The length of the whole order, what is left of it, the log, and what it tells already.
-type Sitting = (usize, Vec<PlannedTrial>, RunLogWriter, (Knees, Looking));
+type Sitting = (usize, Vec<PlannedTrial>, RunLogWriter, (Knees, SequentialStop));
 
 fn begin(setup: &BenchSetup) -> Result<Sitting, BenchError> {
     let header = header(setup);
     let writer = RunLogWriter::create(&setup.log, &header).map_err(BenchError::Open)?;
-    Ok((header.order.len(), header.order, writer, (Knees::default(), Looking::default())))
+    Ok((header.order.len(), header.order, writer, (Knees::default(), SequentialStop::default())))
 }
 
 fn resume(setup: &BenchSetup) -> Result<Sitting, BenchError> {
     let log = run_log::read(&setup.log).map_err(BenchError::Open)?;
     may_resume(&log, setup).map_err(|why| BenchError::Resume { path: setup.log.clone(), why })?;
     let writer = RunLogWriter::open(&setup.log).map_err(BenchError::Open)?;
-    Ok((log.header.order.len(), remaining(&log), writer, (Knees::of(&log.results), Looking::of(&log))))
+    Ok((log.header.order.len(), remaining(&log), writer, (Knees::of(&log.results), SequentialStop::of(&log))))
 }
 
 fn unjudged(planned: PlannedTrial, why: String) -> TrialResult {
@@ -151,13 +151,13 @@ impl<'a> Course<'a> {
             counted: 0,
             under_load: Duration::ZERO,
             deaf: BTreeSet::new(),
-            looking: Looking::default(),
+            looking: SequentialStop::default(),
             together: None,
         }
     }
 
     /// What the log that is gone on with tells already.
-    pub(super) fn knows(&mut self, known: (Knees, Looking)) {
+    pub(super) fn knows(&mut self, known: (Knees, SequentialStop)) {
         (self.knees, self.looking) = known;
     }
 

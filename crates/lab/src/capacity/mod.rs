@@ -361,7 +361,7 @@ fn share(part: u64, whole: u64) -> f64 {
 
 /// The requests of a probe that shows what the plan asks.
 fn requests_needed(plan: &CapacityPlan) -> f64 {
-    let beyond = |slo: &Slo| slo.response_percentile().map_or(0.0, |(p, _)| 100.0 / (1.0 - p.fraction()));
+    let beyond = |slo: &Slo| slo.response_percentile().map_or(0.0, |(_, q, _)| 100.0 / (1.0 - q));
     plan.slos.iter().map(beyond).fold(2.0 * ENDED_MIN as f64, f64::max)
 }
 

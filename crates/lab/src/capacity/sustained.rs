@@ -116,8 +116,8 @@ impl Hopeless {
         let rate = plan.arrivals.rate();
         let seconds = plan.stop.duration.unwrap_or_default().as_secs_f64();
         let limit = |slo: &Slo| {
-            let (percentile, limit_ns) = slo.response_percentile()?;
-            Some((1.0 - percentile.fraction(), limit_ns, slo.to_string()))
+            let (_, quantile, limit_ns) = slo.response_percentile()?;
+            Some((1.0 - quantile, limit_ns, slo.to_string()))
         };
         Hopeless {
             rate,

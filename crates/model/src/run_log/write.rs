@@ -98,3 +98,10 @@ impl RunLogWriter {
         &self.path
     }
 }
+
+impl Drop for RunLogWriter {
+    /// Unlocks, also where a child process that is just being started still has a copy of the file.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
+}

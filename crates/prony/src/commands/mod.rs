@@ -27,6 +27,8 @@ pub(crate) mod watch;
 use std::fs::File;
 use std::io::Write;
 
+use prony_model::units::plain_number;
+
 use crate::failure::Failure;
 
 /// Writes a file whole, or says why not.
@@ -62,8 +64,6 @@ pub(crate) fn parse_cpus(text: &str) -> Result<Vec<u32>, Failure> {
 
 /// Reads `2%` as 0.02; `None` unless it lies between 0 and 100 %.
 pub(crate) fn share(text: &str) -> Option<f64> {
-    let digits = text.trim().strip_suffix('%')?.trim();
-    let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    let share = digits.parse::<f64>().ok().filter(|_| plain)? / 100.0;
+    let share = plain_number(text.trim().strip_suffix('%')?.trim())? / 100.0;
     (share > 0.0 && share < 1.0).then_some(share)
 }

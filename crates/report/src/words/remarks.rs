@@ -85,7 +85,11 @@ pub(crate) fn row_remarks(row: &Row) -> Vec<String> {
         ));
     }
     if row.broken > 0 {
-        remarks.push(format!("broken {}: more than half of the requests failed", of(row.broken)));
+        let why = match row.failed + row.completed {
+            0 => "no request was answered",
+            _ => "more than half of the requests failed",
+        };
+        remarks.push(format!("broken {}: {why}", of(row.broken)));
     }
     if row.overloaded > 0 {
         remarks.push(format!("overloaded {}: the wait grew to the end", of(row.overloaded)));

@@ -9,7 +9,7 @@ use prony_model::run_log::RunLog;
 use super::fail_if::SPEED;
 use super::{Both, Comparison, FigureComparison, Options, Part, duet};
 use crate::compare::Finding;
-use crate::text::list;
+use crate::text::shortened;
 
 /// Blocks that are asked for where there is only one: enough for an interval that is worth printing.
 const BLOCKS_ASKED: u32 = 6;
@@ -158,15 +158,15 @@ pub(super) fn headline(c: &Comparison) -> String {
     if !faster.is_empty() && !slower.is_empty() {
         return format!(
             "{b} is better than {a} in {} and worse in {}",
-            shortened(&faster),
-            shortened(&slower)
+            shortened(&faster, "more"),
+            shortened(&slower, "more")
         );
     }
     if !faster.is_empty() {
-        return format!("{b} is faster than {a}: {}", shortened(&faster));
+        return format!("{b} is faster than {a}: {}", shortened(&faster, "more"));
     }
     if !slower.is_empty() {
-        return format!("{b} is slower than {a}: {}", shortened(&slower));
+        return format!("{b} is slower than {a}: {}", shortened(&slower, "more"));
     }
     let open: Vec<_> = speed.iter().filter(|(_, f)| f.finding == Some(Finding::Inconclusive)).collect();
     let alike: Vec<_> = speed.iter().filter(|(_, f)| f.finding == Some(Finding::Equivalent)).collect();
@@ -188,7 +188,7 @@ pub(super) fn headline(c: &Comparison) -> String {
                 names.push(name);
             }
         }
-        return format!("{b} and {a} are equivalent: {}", shortened(&names));
+        return format!("{b} and {a} are equivalent: {}", shortened(&names, "more"));
     }
     // So many that all of them would be told; of one that no number tells, none is promised.
     let more: Option<Vec<_>> = open.iter().map(|(_, f)| f.blocks_needed).collect();
@@ -203,16 +203,9 @@ pub(super) fn headline(c: &Comparison) -> String {
     let open: Vec<String> =
         open.iter().map(|(plan, f)| format!("{}{}", f.figure.name, under(plan))).collect();
     let alike: Vec<String> = alike.iter().map(|(plan, f)| format!("{}{}", within(f), under(plan))).collect();
-    let known = if alike.is_empty() { String::new() } else { format!("{} alike, ", shortened(&alike)) };
-    format!("inconclusive between {b} and {a}: {known}{} open{more}", shortened(&open))
-}
-
-fn shortened(items: &[String]) -> String {
-    let items: Vec<&str> = items.iter().map(String::as_str).collect();
-    if items.len() <= 3 {
-        return list(&items);
-    }
-    format!("{}, {} and {} more", items[0], items[1], items.len() - 2)
+    let known =
+        if alike.is_empty() { String::new() } else { format!("{} alike, ", shortened(&alike, "more")) };
+    format!("inconclusive between {b} and {a}: {known}{} open{more}", shortened(&open, "more"))
 }
 
 /// The command that tells more, where something is open.

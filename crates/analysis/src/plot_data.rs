@@ -1,4 +1,4 @@
-//! One trial as its pictures need it: bounded, whatever the trial's length.
+//! What a trial's plots show: bounded, whatever the trial's length.
 //!
 //! Everything is computed from the record's histograms, merged where seconds
 //! are: no percentile here is a mean of percentiles.
@@ -8,9 +8,11 @@ use prony_model::run_log::TrialResult;
 use prony_model::server::ServerSamples;
 use prony_model::trial::{SeriesPoint, Trial};
 use prony_stats::order::Quantile;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::usage::{ClientSeries, CoreSeries, client_series, core_series};
+use crate::numbers::real;
+use crate::usage::{ClientSeries, CoreSeries, client_series, core_series, thousandths};
 
 /// Points of a series: what 900 pixels can show as lines of their own.
 const POINTS_MAX: usize = 240;
@@ -20,7 +22,8 @@ const COLUMNS_MAX: usize = 60;
 const ROWS_A_DECADE: f64 = 12.0;
 /// Bars of the distribution in a decade: a factor of 1.10 each.
 const BARS_A_DECADE: f64 = 24.0;
-/// A point of a picture needs this many samples beyond it, as in the ranking's curves.
+/// A curve's point needs this many samples beyond it. Fewer than a printed percentile's 100: the eye smooths, a figure is
+/// quoted.
 const BEYOND_MIN: u64 = 10;
 /// A series' 99th percentile needs 100 samples, as in the record.
 const P99_SAMPLES_MIN: u64 = 100;
@@ -30,9 +33,9 @@ pub fn quantiles() -> Vec<f64> {
     (0..=48).map(|k| ((1.0 - 10_f64.powf(-f64::from(k) / 8.0)) * 1e6).round() / 1e6).collect()
 }
 
-/// The pictures of a trial.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Picture {
+/// What the plots of a trial show.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct PlotData {
     /// Response at each of [`quantiles`], as far as it is known.
     pub response_ns: Vec<u64>,
     /// Service, likewise.
@@ -54,7 +57,7 @@ pub struct Picture {
 }
 
 /// Seconds of the window, or groups of them; all columns have one length.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Series {
     /// From the window's start to the group's.
     pub at_ns: Vec<u64>,
@@ -77,7 +80,7 @@ pub struct Series {
 }
 
 /// Counts by time and response. Row `k` holds responses from `10^(k/12)` to `10^((k+1)/12)` ns.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Heat {
     /// Rows in a decade.
     pub rows_a_decade: f64,
@@ -94,7 +97,7 @@ pub struct Heat {
 }
 
 /// Counts by response. Bar `k` holds responses from `10^(k/24)` to `10^((k+1)/24)` ns.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Distribution {
     /// Bars in a decade.
     pub bars_a_decade: f64,
@@ -105,7 +108,7 @@ pub struct Distribution {
 }
 
 /// What the server cost over time.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct ServerSeries {
     /// From the window's start; the warm-up is negative.
     pub at_ns: Vec<i64>,
@@ -119,15 +122,15 @@ pub struct ServerSeries {
     pub pss_bytes: Vec<u64>,
 }
 
-/// The pictures of a result; `None` where nothing was measured.
-pub fn picture(result: &TrialResult) -> Option<Picture> {
+/// What the plots of a result's trial show; `None` where nothing was measured.
+pub fn plot_data(result: &TrialResult) -> Option<PlotData> {
     let trial = result.trial.as_ref()?;
     let latency = &trial.latency;
     let (response_ns, service_ns) = latency_curves(trial);
-    Some(Picture {
+    Some(PlotData {
         response_ns,
         service_ns,
-        client_delay_ns: latency.client_delay.as_ref().map_or_else(Vec::new, |s| curve(&s.hdr, 0)),
+        client_delay_ns: latency.client_delay.as_ref().map_or_else(Vec::new, |s| values(&s.hdr, 0)),
         series: series(trial),
         heat: heat(trial),
         distribution: distribution(&latency.response.hdr),
@@ -140,31 +143,34 @@ pub fn picture(result: &TrialResult) -> Option<Picture> {
 /// Latency by percentile: response and service at each of [`quantiles`], as far as they are known.
 pub fn latency_curves(trial: &Trial) -> (Vec<u64>, Vec<u64>) {
     let (requests, latency) = (&trial.requests, &trial.latency);
-    let response = curve(&latency.response.hdr, requests.failed + requests.never_sent);
-    (response, curve(&latency.service.hdr, requests.failed))
+    let response = values(&latency.response.hdr, requests.failed + requests.never_sent);
+    (response, values(&latency.service.hdr, requests.failed))
 }
 
-/// Values at [`quantiles`] of these and `above` more that stand above all of
+/// The values of [`curve`] at [`quantiles`].
+fn values(found: &SparseHistogram, above: u64) -> Vec<u64> {
+    curve(found, above, quantiles()).map(|(_, value)| value).collect()
+}
+
+/// Values at rising quantiles of these and `above` more that stand above all of
 /// them; it ends where a value is not known or rests on too few.
-fn curve(found: &SparseHistogram, above: u64) -> Vec<u64> {
+pub(crate) fn curve(
+    found: &SparseHistogram,
+    above: u64,
+    quantiles: impl IntoIterator<Item = f64>,
+) -> impl Iterator<Item = (f64, u64)> {
     let answered = found.len();
     let n = answered + above;
-    let mut values = Vec::new();
     let mut buckets = found.buckets().peekable();
     let mut below = 0;
-    for q in quantiles() {
-        let quantile = Quantile::new(q).filter(|quantile| quantile.has_beyond(n, BEYOND_MIN));
-        let Some(rank) = quantile.and_then(|quantile| quantile.rank(n)).filter(|rank| *rank <= answered)
-        else {
-            break;
-        };
+    quantiles.into_iter().map_while(move |q| {
+        let quantile = Quantile::new(q).filter(|quantile| quantile.has_beyond(n, BEYOND_MIN))?;
+        let rank = quantile.rank(n).filter(|rank| *rank <= answered)?;
         while let Some((_, count)) = buckets.next_if(|(_, count)| below + count < rank) {
             below += count;
         }
-        let Some((bucket, _)) = buckets.peek() else { break };
-        values.push(highest_ns(*bucket));
-    }
-    values
+        buckets.peek().map(|(bucket, _)| (q, highest_ns(*bucket)))
+    })
 }
 
 fn merged(points: &[SeriesPoint]) -> SparseHistogram {
@@ -173,12 +179,11 @@ fn merged(points: &[SeriesPoint]) -> SparseHistogram {
     all
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts within a window, far below 2^53")]
 fn series(trial: &Trial) -> Series {
     let mut out = Series::default();
     for group in trial.series.chunks(trial.series.len().div_ceil(POINTS_MAX).max(1)) {
         let length: u64 = group.iter().map(|p| p.length_ns).sum();
-        let per_s = |count: u64| if length == 0 { 0.0 } else { count as f64 * 1e9 / length as f64 };
+        let per_s = |count: u64| if length == 0 { 0.0 } else { real(count) * 1e9 / real(length) };
         let found = merged(group);
         let completed: u64 = group.iter().map(|p| p.completed).sum();
         let [first, ..] = group else { continue };
@@ -199,13 +204,9 @@ fn series(trial: &Trial) -> Series {
 }
 
 /// The number of the logarithmic range that a duration falls in.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    reason = "at most an hour, 3.6e12 ns"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "the logarithm of at most an hour")]
 fn range_of(ns: u64, a_decade: f64) -> i32 {
-    ((ns.max(1) as f64).log10() * a_decade).floor() as i32
+    (real(ns.max(1)).log10() * a_decade).floor() as i32
 }
 
 /// Buckets by logarithmic range, lowest first.
@@ -241,7 +242,6 @@ fn distribution(found: &SparseHistogram) -> Distribution {
     Distribution { bars_a_decade: BARS_A_DECADE, bar, count }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "differences of samples at most a window apart")]
 fn server_series(server: &ServerSamples) -> ServerSeries {
     let columns = &server.columns;
     let samples: Vec<(i64, u64, u64)> = columns
@@ -276,9 +276,9 @@ fn server_series(server: &ServerSamples) -> ServerSeries {
         }
         left_over = 0;
         // A tree's CPU time can seem to fall when a process leaves between two readings.
-        let cores = last.1.saturating_sub(before.1) as f64 / time as f64;
+        let cores = real(last.1.saturating_sub(before.1)) / real(time.unsigned_abs());
         out.at_ns.push(last.0);
-        out.cores.push((cores * 1e3).round() / 1e3);
+        out.cores.push(thousandths(cores));
         out.memory_bytes.push(peak);
         before = *last;
     }
@@ -286,5 +286,5 @@ fn server_series(server: &ServerSamples) -> ServerSeries {
 }
 
 #[cfg(test)]
-#[path = "picture_tests.rs"]
+#[path = "plot_data_tests.rs"]
 mod tests;

@@ -14,23 +14,23 @@ fn histogram(values: impl IntoIterator<Item = (u64, u64)>) -> SparseHistogram {
 }
 
 #[test]
-fn a_curve_is_the_histogram_s_own_quantiles_and_ends_where_too_few_are_beyond() {
+fn a_curve_has_the_histograms_quantiles_and_ends_where_fewer_than_ten_are_beyond() {
     let found = &histogram((1..=1000).map(|v| (v * 1000, 1)));
-    let values = curve(found, 0);
+    let curve = values(found, 0);
     // 10 of 1,000 are beyond p99, k = 16; the next is p99.25.
-    assert_eq!(values.len(), 17);
-    let p90 = values[8];
+    assert_eq!(curve.len(), 17);
+    let p90 = curve[8];
     assert!((899_000..=901_000).contains(&p90), "{p90}");
-    assert_eq!(values[0] / 1000, 1);
+    assert_eq!(curve[0] / 1000, 1);
 }
 
 #[test]
-fn requests_without_an_answer_stand_above_the_curve() {
+fn a_curve_ends_where_requests_without_an_answer_begin() {
     let found = &histogram([(1_000, 500)]);
     // Half of 1,000 have no answer: the median is known, more is not.
-    let known = curve(found, 500).len();
+    let known = values(found, 500).len();
     assert!((2..=3).contains(&known), "{known}: q = 0, 0.25 and 0.44 are below one half");
-    assert!(curve(&SparseHistogram::default(), 100).is_empty());
+    assert!(values(&SparseHistogram::default(), 100).is_empty());
 }
 
 fn second(at: u64, values: &[(u64, u64)]) -> SeriesPoint {
@@ -81,7 +81,7 @@ fn sampled(columns: SampleColumns) -> ServerSamples {
 }
 
 #[test]
-fn samples_that_follow_at_once_are_no_spikes() {
+fn samples_a_moment_apart_make_no_spike() {
     // A tenth of a second each, half a core; one is read a moment after the fourth, when a whole tick of
     // the clock was added, and one at the window's end.
     let samples = sampled(SampleColumns {
@@ -97,7 +97,7 @@ fn samples_that_follow_at_once_are_no_spikes() {
 }
 
 #[test]
-fn a_long_server_s_life_has_few_points_and_the_same_work() {
+fn a_long_series_has_at_most_240_points_and_keeps_its_peaks() {
     let n = 10_000_i64;
     let series = server_series(&sampled(SampleColumns {
         at_ns: (0..n).map(|i| i * 100_000_000).collect(),

@@ -3,13 +3,14 @@
 //! trial. It is what `cargo xtask coverage` plays simulated trials through.
 
 use prony_model::Estimate;
+use prony_model::histogram::SparseHistogram;
 use prony_model::measurement::Measurement;
 use prony_model::plan_record::PlanRecord;
 use prony_model::trial::{Bound, Clock, Summary};
 
 use crate::interval::WindowParts;
 use crate::steady::drifts;
-use crate::summary::{Ranked, figures};
+use crate::summary::{Ranked, summarise};
 use crate::throughput::throughput;
 
 /// The figures of one window.
@@ -26,12 +27,12 @@ pub struct Within {
 /// The figures of this measurement of this plan.
 pub fn within(m: &Measurement, plan: &PlanRecord) -> Within {
     let window_ns = m.window_end_ns.saturating_sub(m.window_start_ns);
-    let response = m.latency.parts().response;
-    let ranked = Ranked::of(&response);
+    let durations = m.latency.parts().response;
+    let ranked = Ranked::of(&durations);
     let parts = WindowParts::of(m);
     let known = parts.percentiles(&ranked);
-    let completed = &response.completed;
-    let mut response = figures(completed, &ranked, Clock::User, window_ns, known.as_ref());
+    let mut response = summarise(&durations.completed, &ranked, Clock::User, window_ns, known.as_ref());
+    response.hdr = SparseHistogram::default();
     parts.add_mean(&mut response);
     Within {
         throughput: throughput(m, plan, &parts, Bound::Exact).requests_per_s,

@@ -5,14 +5,13 @@ use prony_model::plan_record::PlanRecord;
 use prony_model::trial::Bound;
 
 use super::table::{Align, Table};
-use super::{Ink, TerminalOptions, next, push_wrapped};
-use crate::words::WITHHELD;
-use crate::{command, format};
+use super::{Ink, TerminalOptions, next, push_table, push_wrapped};
+use crate::{command, format, words};
 
 /// Rows of the plot of latency against load.
 const PLOT_ROWS: usize = 8;
 
-/// A search: the answer first, the probes by rate, latency against load as a picture.
+/// A search: the answer first, the probes by rate, a plot of latency against load.
 /// Every line ends in a newline.
 pub fn capacity(report: &CapacityReport, options: &TerminalOptions) -> String {
     let ink = options.ink();
@@ -20,12 +19,10 @@ pub fn capacity(report: &CapacityReport, options: &TerminalOptions) -> String {
     let found = &report.found;
     let mut out = format!("{}\n", answer(report, ink));
     let plan = &report.plan;
-    let path = plan.url.split_once("://").map_or(plan.url.as_str(), |(_, rest)| rest);
-    let path = path.find('/').map_or("/", |at| &path[at..]);
     let lead = format!(
-        "{} {} · {} · {} · kept: {}",
+        "{} {} · {} · {} · SLO: {}",
         plan.method,
-        format::printable(path),
+        format::printable(words::path(&plan.url)),
         format::count(plan.connections.into(), "connection", "connections"),
         format::count(found.probes.len() as u64, "probe", "probes"),
         format::printable(&found.slo)
@@ -38,13 +35,13 @@ pub fn capacity(report: &CapacityReport, options: &TerminalOptions) -> String {
         push_wrapped(&mut out, " ? ", &format::printable(why), width, |line| ink.warn(line));
     }
     if found.confirmed == Some(false) && !report.interrupted {
-        let text = "short probes passed, and no confirmation of three times their length did: the edge moves, or lies \
-                    where only longer probes (-d) show it";
+        let text = "short probes passed, and no confirmation of three times their length did: the capacity varies, or only \
+                    longer probes (-d) show it";
         push_wrapped(&mut out, " ? ", text, width, |line| ink.warn(line));
     }
     if found.recovers == Some(false) {
-        let text = "after an overload the answer's rate is not sustained at once: the server recovers slowly, \
-                    and a spike costs more than its own length";
+        let text = "right after an overload this rate is not sustained: the server recovers slowly, so that a spike of \
+                    load has effects after its end";
         push_wrapped(&mut out, " ! ", text, width, str::to_owned);
     }
     if let Some(estimate) = &found.capacity_per_s {
@@ -70,21 +67,21 @@ fn answer(report: &CapacityReport, ink: Ink) -> String {
     let found = &report.found;
     let interrupted = if report.interrupted { "  INTERRUPTED" } else { "" };
     if let Some(why) = &found.void {
-        return format!("{}{interrupted}", ink.bad(&format!("given up: {}", format::printable(why))));
+        return format!("{}{interrupted}", ink.bad(&format!("aborted: {}", format::printable(why))));
     }
     let Some(estimate) = &found.capacity_per_s else {
         let lowest = found.probes.iter().map(|p| p.rate_per_s).reduce(f64::min);
-        let said = lowest.map_or_else(
+        let text = lowest.map_or_else(
             || "no probe was made".to_owned(),
             |rate| format!("not even {} req/s is sustained", format::rate(rate)),
         );
-        return format!("{}{interrupted}", ink.bad(&said));
+        return format!("{}{interrupted}", ink.bad(&text));
     };
     let rate = format::rate(estimate.point);
     if found.bound == Bound::Lower {
-        let upheld = if found.confirmed == Some(false) { ", not confirmed" } else { " sustained" };
-        let said = format!("≥ {rate} req/s{upheld}: the client was the limit, not the server");
-        return format!("{}{interrupted}", ink.warn(&said));
+        let confirmed = if found.confirmed == Some(false) { ", not confirmed" } else { " sustained" };
+        let text = format!("≥ {rate} req/s{confirmed}: the client was the limit, not the server");
+        return format!("{}{interrupted}", ink.warn(&text));
     }
     let failed = estimate.ci_high.map(|high| format!("; {} is not", format::rate(high))).unwrap_or_default();
     if found.confirmed == Some(false) {
@@ -93,12 +90,11 @@ fn answer(report: &CapacityReport, ink: Ink) -> String {
     format!("{}{failed}{interrupted}", ink.bold(&format!("{rate} req/s sustained")))
 }
 
-/// Every probe, by rate: what was offered, what was carried, how long answers took.
+/// Every probe, by rate: the offered rate, the completed one, and latencies.
 fn table(out: &mut String, probes: &[Probe], ink: Ink) {
     use Align::{Left, Right};
     let mut table = Table::new(&[(Left, 2), (Right, 10), (Right, 10), (Right, 9), (Right, 9), (Left, 0)]);
-    table.row(["", "req/s", "carried", "p50 ms", "p99 ms", " "].map(str::to_owned).to_vec());
-    let time = |ns: Option<u64>| ns.map_or_else(|| WITHHELD.to_owned(), |ns| format::milliseconds(ns as f64));
+    table.row(["", "req/s", "completed", "p50 ms", "p99 ms", " "].map(str::to_owned).to_vec());
     for probe in by_rate(probes) {
         let mark = if probe.sustained { "✓" } else { "✗" };
         let why = match (probe.sustained, probe.phase.as_str()) {
@@ -110,15 +106,12 @@ fn table(out: &mut String, probes: &[Probe], ink: Ink) {
             mark.to_owned(),
             format::rate(probe.rate_per_s),
             format::rate(probe.completed_per_s),
-            time(probe.p50_ns),
-            time(probe.p99_ns),
+            words::milliseconds_cell(probe.p50_ns),
+            words::milliseconds_cell(probe.p99_ns),
             format::truncate(&why, 34),
         ]);
     }
-    for (i, line) in table.lines().iter().enumerate() {
-        out.push_str(&if i == 0 { ink.dim(line) } else { line.clone() });
-        out.push('\n');
-    }
+    push_table(out, &table.lines(), ink);
 }
 
 fn by_rate(probes: &[Probe]) -> Vec<&Probe> {
@@ -196,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_no_confirmation_upheld_says_so() {
+    fn an_unconfirmed_capacity_says_so() {
         let trial = crate::fixtures::closed();
         let said = |confirmed| {
             let report = CapacityReport {
@@ -231,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plot_is_of_one_percentile() {
+    fn a_plot_shows_a_single_percentile() {
         let plotted = |probes: &[Probe]| {
             let mut out = String::new();
             plot(&mut out, probes, 80, TerminalOptions::default().ink());

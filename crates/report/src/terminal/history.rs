@@ -67,7 +67,7 @@ fn push_change(out: &mut String, change: &Change, width: usize, ink: Ink) {
         _ => line.to_owned(),
     });
     for also in &change.also {
-        push_wrapped(out, "     with it  ", &format::printable(also), width, str::to_owned);
+        push_wrapped(out, "     also changed  ", &format::printable(also), width, str::to_owned);
     }
 }
 

@@ -54,7 +54,7 @@ pub(crate) fn is_whole(candidates: &[String], json: &str, markdown: &str) -> Res
     let published = &analysis["published"];
     let source = published["source"].as_str().unwrap_or_default();
     let conclusions = list(&published["conclusions"]).len();
-    if source.is_empty() || conclusions == 0 || !markdown.contains("| conclusion |") {
+    if source.is_empty() || conclusions == 0 || !markdown.contains("| claim |") {
         return Err(format!("it has {conclusions} conclusions of the source {source:?}"));
     }
     let column = markdown.lines().any(|line| line.starts_with("| rank |") && line.contains(" 2023 |"));

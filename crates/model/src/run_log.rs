@@ -197,6 +197,14 @@ pub struct Skipped {
     pub mend: Option<String>,
 }
 
+impl Skipped {
+    /// The reason, and what to do about it.
+    pub fn reason_and_fix(&self) -> String {
+        let fix = self.mend.as_deref().map_or(String::new(), |command| format!(" Fix: {command}"));
+        format!("{}{fix}", self.reason)
+    }
+}
+
 /// A plan with its name within the experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NamedPlan {

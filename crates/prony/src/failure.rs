@@ -1,8 +1,8 @@
-//! What ends a command early: a sentence and an exit code.
+//! What ends a command early: a message and an exit code.
 
 use prony_load::LoadError;
 
-/// A threshold asked for was missed.
+/// A threshold was missed.
 pub(crate) const MISSED: u8 = 1;
 /// The command or a file is wrong.
 pub(crate) const USAGE: u8 = 2;
@@ -14,34 +14,24 @@ pub(crate) const INTERRUPTED: u8 = 130;
 /// Why a command ended early.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    /// For the user; empty when everything was said already.
-    pub(crate) sentence: String,
+    /// A sentence for the user; empty where everything is printed already.
+    pub(crate) message: String,
     /// The exit code.
     pub(crate) code: u8,
 }
 
 impl Failure {
-    pub(crate) fn usage(sentence: impl std::fmt::Display) -> Failure {
-        Failure { sentence: sentence.to_string(), code: USAGE }
+    pub(crate) fn usage(message: impl std::fmt::Display) -> Failure {
+        Failure { message: message.to_string(), code: USAGE }
     }
 
-    pub(crate) fn not_measured(sentence: impl std::fmt::Display) -> Failure {
-        Failure { sentence: sentence.to_string(), code: NOT_MEASURED }
+    pub(crate) fn not_measured(message: impl std::fmt::Display) -> Failure {
+        Failure { message: message.to_string(), code: NOT_MEASURED }
     }
 
-    /// Interrupted, and everything said.
-    pub(crate) fn interrupted() -> Failure {
-        Failure { sentence: String::new(), code: INTERRUPTED }
-    }
-
-    /// A threshold asked for was missed, and everything said.
-    pub(crate) fn missed() -> Failure {
-        Failure { sentence: String::new(), code: MISSED }
-    }
-
-    /// Nothing valid was measured, and everything said.
-    pub(crate) fn nothing_valid() -> Failure {
-        Failure { sentence: String::new(), code: NOT_MEASURED }
+    /// An exit code, with everything printed.
+    pub(crate) fn code(code: u8) -> Failure {
+        Failure { message: String::new(), code }
     }
 }
 
@@ -56,7 +46,7 @@ impl From<LoadError> for Failure {
             | LoadError::System(..)
             | LoadError::Internal(_) => NOT_MEASURED,
         };
-        Failure { sentence: error.to_string(), code }
+        Failure { message: error.to_string(), code }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::tui;
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// Whether the end was asked for, by whatever.
+/// Whether the end was asked for, by a signal or a key.
 pub(crate) fn asked() -> bool {
     ASKED.load(Ordering::Relaxed)
 }
@@ -28,24 +28,24 @@ pub(crate) fn ask() {
 
 /// A control of one load that Ctrl-C and SIGTERM stop.
 pub(crate) fn control() -> Result<Control, Failure> {
-    let control = Control::new();
-    let asked = control.clone();
-    on_first(move || asked.stop())?;
-    Ok(control)
+    on_first(Control::new(), Control::stop)
 }
 
 /// What ends a run of many loads, asked by Ctrl-C and SIGTERM.
 pub(crate) fn of_a_run() -> Result<Interrupt, Failure> {
-    let interrupt = Interrupt::new();
-    let asked = interrupt.clone();
-    on_first(move || asked.ask())?;
-    Ok(interrupt)
+    on_first(Interrupt::new(), Interrupt::ask)
 }
 
-/// Calls `ask` at the first signal and exits at the second.
-fn on_first(ask: impl Fn() + Send + 'static) -> Result<(), Failure> {
-    let mut signals = Signals::new([SIGINT, SIGTERM])
-        .map_err(|e| Failure::not_measured(format!("Ctrl-C cannot be watched for: {e}.")))?;
+/// Ctrl-C and SIGTERM, from now on.
+pub(crate) fn signals() -> Result<Signals, Failure> {
+    Signals::new([SIGINT, SIGTERM])
+        .map_err(|e| Failure::not_measured(format!("The handler of Ctrl-C could not be installed: {e}.")))
+}
+
+/// Calls `ask` of `control` at the first signal and exits at the second.
+fn on_first<C: Clone + Send + 'static>(control: C, ask: fn(&C)) -> Result<C, Failure> {
+    let mut signals = signals()?;
+    let asked = control.clone();
     thread::spawn(move || {
         for (nth, _) in signals.forever().enumerate() {
             ASKED.store(true, Ordering::Relaxed);
@@ -53,8 +53,8 @@ fn on_first(ask: impl Fn() + Send + 'static) -> Result<(), Failure> {
                 tui::restore();
                 std::process::exit(i32::from(INTERRUPTED));
             }
-            ask();
+            ask(&asked);
         }
     });
-    Ok(())
+    Ok(control)
 }

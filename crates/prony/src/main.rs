@@ -27,16 +27,16 @@ fn main() -> ExitCode {
     }
     let arguments: Vec<String> = std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect();
     let printer = Printer::new();
-    let result = match cli::traps::check(&arguments) {
-        Some(sentence) => Err(Failure::usage(sentence)),
+    let result = match cli::foreign_flags::check(&arguments) {
+        Some(message) => Err(Failure::usage(message)),
         None => run(parsed(&printer), &printer),
     };
     match result {
         Ok(()) if printer.lost() => ExitCode::from(failure::USAGE),
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            if !failure.sentence.is_empty() {
-                printer.error(&failure.sentence);
+            if !failure.message.is_empty() {
+                printer.error(&failure.message);
             }
             ExitCode::from(failure.code)
         }
@@ -46,10 +46,10 @@ fn main() -> ExitCode {
 /// The flags; help, the version and what is wrong with them end the process.
 fn parsed(printer: &Printer) -> Cli {
     Cli::try_parse().unwrap_or_else(|error| {
-        let said = error.to_string();
+        let message = error.to_string();
         // It quotes what was typed.
-        let shown = commands::reproduce::without_userinfo(&said);
-        if shown == said {
+        let shown = commands::reproduce::without_userinfo(&message);
+        if shown == message {
             error.exit();
         }
         printer.note(shown.trim_end());

@@ -1,23 +1,25 @@
-//! The one door to the terminal. Results go to stdout, everything else to stderr.
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is the door")]
+//! The only module that prints. Results go to stdout, everything else to stderr.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "every other module prints by this one")]
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+
+use prony_report::terminal::TerminalOptions;
 
 /// Writes what users see.
 #[derive(Debug)]
 pub(crate) struct Printer {
     color: bool,
     stderr_is_terminal: bool,
-    /// The last things said.
-    said: Mutex<Vec<String>>,
+    /// The last notes.
+    notes: Mutex<Vec<String>>,
     /// A result could not be written.
     lost: AtomicBool,
 }
 
-/// What is kept of what was said.
-const SAID_MAX: usize = 4;
+/// Notes that are kept.
+const NOTES_MAX: usize = 4;
 
 impl Printer {
     pub(crate) fn new() -> Printer {
@@ -25,7 +27,7 @@ impl Printer {
         Printer {
             color: io::stdout().is_terminal() && !no_color,
             stderr_is_terminal: io::stderr().is_terminal(),
-            said: Mutex::default(),
+            notes: Mutex::default(),
             lost: AtomicBool::new(false),
         }
     }
@@ -33,6 +35,11 @@ impl Printer {
     /// Whether results may be coloured.
     pub(crate) fn color(&self) -> bool {
         self.color
+    }
+
+    /// How the terminal's views are laid out.
+    pub(crate) fn options(&self) -> TerminalOptions {
+        TerminalOptions { color: self.color, ..TerminalOptions::default() }
     }
 
     /// A result. Who closed the pipe has read enough.
@@ -56,27 +63,27 @@ impl Printer {
     pub(crate) fn note(&self, text: &str) {
         // A closed stderr leaves nobody to tell.
         let _ = writeln!(io::stderr(), "{text}");
-        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        said.push(text.to_owned());
-        if said.len() > SAID_MAX {
-            said.remove(0);
+        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        notes.push(text.to_owned());
+        if notes.len() > NOTES_MAX {
+            notes.remove(0);
         }
     }
 
     /// The last notes, for a view that hides what stands on the terminal.
-    pub(crate) fn said(&self) -> Vec<String> {
-        self.said.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(crate) fn notes(&self) -> Vec<String> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// How something stands, as it is: with its own line breaks.
+    /// Progress, as it is: with its own line breaks.
     pub(crate) fn progress(&self, text: &str) {
         let mut stderr = io::stderr().lock();
         let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
     }
 
     /// Why the command failed.
-    pub(crate) fn error(&self, sentence: &str) {
-        let _ = writeln!(io::stderr(), "prony: {sentence}");
+    pub(crate) fn error(&self, message: &str) {
+        let _ = writeln!(io::stderr(), "prony: {message}");
     }
 
     /// Asks a question to be answered with yes; without a terminal the answer is no.

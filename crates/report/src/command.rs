@@ -41,7 +41,7 @@ mod tests {
     use crate::fixtures;
 
     #[test]
-    fn a_closed_loop_and_a_rate() {
+    fn the_command_of_a_closed_loop_and_of_a_rate() {
         assert_eq!(
             line(&fixtures::closed(), "a"),
             "prony load http://127.0.0.1:8080/ -c 100 -d 30s --warmup 3s"
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_in_the_record_is_asked_for_and_the_shell_is_not_fooled() {
+    fn redacted_values_are_placeholders_and_arguments_are_quoted() {
         let mut trial = fixtures::closed();
         trial.plan.url = "http://h/?a=1&b=$(x)'".into();
         trial.plan.headers = vec![("Authorization".into(), REDACTED.into())];
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_and_tls_are_said() {
+    fn a_unix_socket_and_tls_options_are_in_the_command() {
         let mut trial = fixtures::closed();
         trial.target.address = "unix:/run/my app.sock".into();
         assert!(line(&trial, "a").ends_with("--unix '/run/my app.sock'"), "{}", line(&trial, "a"));
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn several_loads_are_their_different_lines() {
+    fn several_loads_are_listed_once_each_up_to_a_limit() {
         let (closed, open) = (fixtures::closed(), fixtures::overloaded());
         let both = lines([(&closed, "a"), (&closed, "a"), (&open, "a")].into_iter());
         assert_eq!(both, format!("{}\n{}", line(&closed, "a"), line(&open, "a")));
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ramp_is_its_stages() {
+    fn a_ramp_is_written_as_stages() {
         let mut trial = fixtures::closed();
         trial.plan.stages =
             vec![StageRecord { duration_ns: 1_500_000_000, to_rate_per_s: None, to_connections: Some(40) }];

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_source_printed_has_columns_of_its_own() {
+    fn a_sources_figures_have_columns_of_their_own() {
         let read = |text: String| -> Vec<Vec<String>> {
             let lines = text.split_terminator("\r\n");
             lines.map(|line| line.split(',').map(|f| f.replace('"', "")).collect()).collect()
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rows_cpu_and_memory_are_there_in_both_forms() {
+    fn cpu_per_request_and_requests_per_cpu_second_both_have_columns() {
         let text = experiment(&fixtures::experiment());
         let mut lines = text.split_terminator("\r\n").map(|line| line.split(',').collect::<Vec<_>>());
         let (head, first) = (lines.next().unwrap(), lines.next().unwrap());
@@ -252,14 +252,14 @@ mod tests {
     }
 
     #[test]
-    fn quotes_what_would_break_a_line() {
+    fn fields_with_separators_are_field() {
         assert_eq!(field("plain"), "plain");
         assert_eq!(field("a,b"), "\"a,b\"");
         assert_eq!(field("say \"hi\"\n"), "\"say \"\"hi\"\"\n\"");
     }
 
     #[test]
-    fn a_withheld_figure_is_an_empty_field() {
+    fn a_censored_p99_is_empty_and_its_bound_has_a_column() {
         let text = experiment(&fixtures::hostile());
         assert!(text.contains(",2000000000,"), "the censored p99 keeps its bound: {text}");
     }

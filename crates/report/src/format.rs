@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn separates_thousands() {
+    fn thousands_are_separated() {
         assert_eq!(
             [0, 999, 1_000, 416_100, 12_345_678].map(thousands),
             ["0", "999", "1,000", "416,100", "12,345,678"]
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_three_digits_across_a_rounding_edge() {
+    fn significant_digits_are_counted_after_rounding() {
         let three = |v| significant(v, 3);
         assert_eq!([0.0852, 6.984, 9.996, 56.0, 99.96].map(three), ["0.0852", "6.98", "10.0", "56.0", "100"]);
         assert_eq!([1234.5, 0.0, -6.984].map(three), ["1,234", "0", "−6.98"]);
@@ -201,12 +201,12 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_whole_from_a_hundred() {
+    fn rates_from_a_hundred_have_no_decimals() {
         assert_eq!([13_870.4, 84.21, 99.96, 0.0].map(rate), ["13,870", "84.2", "100", "0"]);
     }
 
     #[test]
-    fn durations_choose_their_unit_after_rounding() {
+    fn the_unit_of_a_duration_is_chosen_after_rounding() {
         assert_eq!(
             [0.0, 850.0, 5_700.0, 999_600.0, 6_984_000.0, 12.3e9, 3600e9].map(duration),
             ["0 ns", "850 ns", "5.70 µs", "1.00 ms", "6.98 ms", "12.3 s", "3,600 s"]
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_of_milliseconds_stop_at_the_microsecond() {
+    fn milliseconds_have_at_most_three_decimals() {
         assert_eq!(
             [85_200.0, 6.984e6, 14.2e6, 56e6, 1.234e9, 0.0].map(milliseconds),
             ["0.085", "6.98", "14.2", "56.0", "1,234", "0"]
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_of_time() {
+    fn elapsed_times_and_seconds_for_flags() {
         assert_eq!(seconds(30_000_000_000), "30.0 s");
         assert_eq!([1, 74_200_000_000, 75_000_000_000].map(flag_seconds), ["1s", "75s", "75s"]);
         assert_eq!(
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_and_sizes() {
+    fn percentages_bytes_and_si_prefixes() {
         assert_eq!(
             [0.0, 0.0042, 0.00042, 0.000_01, 0.079, 0.982, 1.6].map(percent),
             ["0 %", "0.4 %", "0.04 %", "<0.01 %", "7.9 %", "98 %", "160 %"]
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_steady_sparkline_looks_steady() {
+    fn sparklines_are_scaled_from_zero() {
         assert_eq!(sparkline(&[13.6, 14.1, 13.9]), "▇█▇");
         assert_eq!(sparkline(&[12.0, 14.0, 7.0, 0.0]), "▆█▄▁");
         assert_eq!(sparkline(&[0.0, 0.0]), "▁▁");
@@ -255,12 +255,12 @@ mod tests {
     }
 
     #[test]
-    fn texts_from_outside_cannot_steer_a_terminal() {
+    fn control_characters_are_replaced() {
         assert_eq!(printable("a\x1b[31mb\nc\u{202e}d"), "a\u{fffd}[31mb c\u{fffd}d");
     }
 
     #[test]
-    fn cuts_and_wraps_by_characters() {
+    fn texts_are_cut_and_wrapped_by_characters() {
         assert_eq!(truncate("amphp:jit+ev", 8), "amphp:j…");
         assert_eq!(truncate("ünï", 3), "ünï");
         assert_eq!(wrap("the wait grows to the end", 10), ["the wait", "grows to", "the end"]);

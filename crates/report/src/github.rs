@@ -22,7 +22,7 @@ pub fn experiment(analysis: &ExperimentAnalysis) -> String {
     } else {
         "✅"
     };
-    let (answer, rest) = markdown::in_two(analysis);
+    let (answer, rest) = markdown::answer_and_details(analysis);
     bounded(&format!("{}\n{}", marked(&answer, mark), folded("Conditions, notes and the command", &rest)))
 }
 
@@ -55,7 +55,7 @@ fn folded(title: &str, markdown: &str) -> String {
     format!("<details>\n<summary>{title}</summary>\n\n{markdown}\n</details>\n")
 }
 
-/// Cut after a whole line where it is too long, and said.
+/// Cut after a whole line where it is too long, with a note.
 fn bounded(text: &str) -> String {
     if text.len() <= BYTES_MAX {
         return text.to_owned();
@@ -74,7 +74,7 @@ mod tests {
     use crate::fixtures;
 
     #[test]
-    fn the_answer_is_first_and_the_conditions_are_folded() {
+    fn the_answer_comes_first_and_the_conditions_are_folded() {
         let text = experiment(&fixtures::experiment());
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "### ⚠️ Which of these servers is fastest here?", "a trial is void");
@@ -86,14 +86,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_a_hostile_run_is_a_tag_or_a_name() {
+    fn texts_from_outside_become_neither_tags_nor_mentions() {
         let text = experiment(&fixtures::hostile());
         assert!(!text.contains("<script") && !text.contains("<img") && !text.contains("<b "), "{text}");
         assert!(!text.contains("@everyone"));
     }
 
     #[test]
-    fn the_last_trials_are_shown_and_a_long_summary_is_cut_and_says_so() {
+    fn only_the_last_trials_are_shown_and_a_long_summary_says_that_it_is_cut() {
         let many: Vec<_> = (0..25).map(|i| (format!("url · c50 · #{i}"), fixtures::closed())).collect();
         let text = trials(&many);
         assert!(text.contains("5 earlier trials not shown") && !text.contains("\\#4\n"), "{text}");

@@ -1,24 +1,13 @@
-//! The analysis as JSON, for programs.
+//! Results as JSON, for programs.
 
-use prony_analysis::comparison::Comparison;
-use prony_analysis::experiment::ExperimentAnalysis;
-use prony_analysis::history::History;
-use prony_analysis::repeat::Repeat;
-use prony_model::Trial;
 use prony_model::run_log::RunLog;
+use serde::Serialize;
 
-/// The analysis as pretty-printed JSON with a newline at its end. Durations
+/// A result as pretty-printed JSON with a newline at its end. Durations
 /// are nanoseconds (`_ns`), memory is bytes (`_bytes`), rates are per second.
-pub fn experiment(analysis: &ExperimentAnalysis) -> String {
-    // The type has no map with keys other than strings, which is all that serde_json can refuse.
-    let mut text = serde_json::to_string_pretty(analysis).unwrap_or_default();
-    text.push('\n');
-    text
-}
-
-/// Comparisons as a pretty-printed JSON array of `prony.comparison/1`, with a newline at its end.
-pub fn comparisons(comparisons: &[Comparison]) -> String {
-    let mut text = serde_json::to_string_pretty(&comparisons).unwrap_or_default();
+pub fn pretty(result: &impl Serialize) -> String {
+    // No result has a map with keys other than strings, which is all that serde_json can refuse.
+    let mut text = serde_json::to_string_pretty(result).unwrap_or_default();
     text.push('\n');
     text
 }
@@ -30,35 +19,14 @@ pub fn results(log: &RunLog) -> String {
     log.results.iter().map(line).collect()
 }
 
-/// Trials of `prony load` as a pretty-printed JSON array, each in the form of
-/// its own schema (`prony.trial/1`), with a newline at its end.
-pub fn trials(trials: &[(String, Trial)]) -> String {
-    let trials: Vec<&Trial> = trials.iter().map(|(_, trial)| trial).collect();
-    let mut text = serde_json::to_string_pretty(&trials).unwrap_or_default();
-    text.push('\n');
-    text
-}
-
-/// Several loads of one target as pretty-printed JSON (`prony.repeat/1`).
-pub fn repeat(repeat: &Repeat) -> String {
-    serde_json::to_string_pretty(repeat).unwrap_or_default()
-}
-
-/// A history as pretty-printed JSON (`prony.history/1`) with a newline at its end.
-pub fn history(history: &History) -> String {
-    let mut text = serde_json::to_string_pretty(history).unwrap_or_default();
-    text.push('\n');
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use crate::fixtures;
 
     #[test]
-    fn says_its_schema_and_every_candidate() {
+    fn the_analysis_names_its_schema_and_every_candidate() {
         let analysis = fixtures::experiment();
-        let value: serde_json::Value = serde_json::from_str(&super::experiment(&analysis)).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&super::pretty(&analysis)).unwrap();
         assert_eq!(value["schema"], "prony.analysis/1");
         assert_eq!(value["plans"][0]["rows"].as_array().unwrap().len(), analysis.plans[0].rows.len());
     }

@@ -8,7 +8,8 @@
 use std::collections::BTreeMap;
 
 use prony_model::run_log::{RunLog, TrialResult};
-use prony_model::trial::{Outcome, Trial, Validity};
+use prony_model::slo::Decision;
+use prony_model::trial::{Outcome, Validity};
 
 use crate::format;
 use crate::words;
@@ -16,22 +17,11 @@ use crate::words;
 /// Trials whose figures are written out in a case; of the others there is the number.
 const TRIALS_MAX: usize = 50;
 
-/// A threshold that was held against a trial.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Threshold {
-    /// As it was written: `p99<50ms`.
-    pub name: String,
-    /// Whether it was missed.
-    pub missed: bool,
-    /// What was seen, in a few words.
-    pub seen: String,
-}
-
-/// A run log as JUnit XML; `thresholds` are those that were held against a trial.
+/// A run log as JUnit XML.
 ///
 /// A case fails where a trial of it is invalid, was not measured, ended broken, or missed a threshold; it is
 /// skipped where the candidate was, or where no trial of it ran. An overload is a finding and does not fail.
-pub fn run(log: &RunLog, thresholds: impl Fn(&Trial) -> Vec<Threshold>) -> String {
+pub fn run(log: &RunLog) -> String {
     let mut cells: BTreeMap<(&str, &str), Vec<&TrialResult>> = BTreeMap::new();
     for result in &log.results {
         // A trial that was interrupted and run again counts once.
@@ -54,13 +44,10 @@ pub fn run(log: &RunLog, thresholds: impl Fn(&Trial) -> Vec<Threshold>) -> Strin
             let results = cells.get(&(*plan, *candidate)).map_or(&[][..], Vec::as_slice);
             // Of `prony load` not every URL was loaded under every plan: what was never meant is no case.
             let planned = header.order.iter().any(|p| p.plan == *plan && p.candidate == **candidate);
-            (planned || !results.is_empty()).then(|| Case::of(candidate, results, &thresholds))
+            (planned || !results.is_empty()).then(|| Case::of(candidate, results))
         };
         let mut cases: Vec<Case> = candidates.iter().filter_map(case).collect();
-        cases.extend(header.skipped.iter().map(|skipped| {
-            let mend = skipped.mend.as_deref().map_or(String::new(), |m| format!(" Mend it with: {m}"));
-            Case::skipped(&skipped.candidate, format!("{}{mend}", skipped.reason))
-        }));
+        cases.extend(header.skipped.iter().map(|s| Case::skipped(&s.candidate, s.reason_and_fix())));
         suites.push((*plan, cases));
     }
     document(log, &suites)
@@ -74,7 +61,7 @@ fn in_order<'a>(first: impl Iterator<Item = &'a str>, more: impl Iterator<Item =
 
 /// What became of a case, unless it passed.
 #[derive(Debug)]
-enum Fate {
+enum CaseResult {
     Passed,
     /// Why, a line for each; the first word is the kind of the first.
     Failed(&'static str, Vec<String>),
@@ -85,18 +72,18 @@ enum Fate {
 struct Case {
     name: String,
     time_ns: u64,
-    fate: Fate,
+    result: CaseResult,
     out: Vec<String>,
 }
 
 impl Case {
     fn skipped(name: &str, why: String) -> Case {
-        Case { name: name.to_owned(), time_ns: 0, fate: Fate::Skipped(why), out: Vec::new() }
+        Case { name: name.to_owned(), time_ns: 0, result: CaseResult::Skipped(why), out: Vec::new() }
     }
 
-    fn of(name: &str, results: &[&TrialResult], thresholds: impl Fn(&Trial) -> Vec<Threshold>) -> Case {
+    fn of(name: &str, results: &[&TrialResult]) -> Case {
         if results.is_empty() {
-            return Case::skipped(name, "No trial of it ran: the run ended before.".to_owned());
+            return Case::skipped(name, "No trial of it ran: the run ended before it.".to_owned());
         }
         let mut failures: Vec<(&'static str, String)> = Vec::new();
         let mut out = Vec::new();
@@ -127,15 +114,17 @@ impl Case {
                     format!("{who}: BROKEN: {} of {ended} requests failed", format::thousands(r.failed)),
                 ));
             }
-            for held in thresholds(trial).into_iter().filter(|held| held.missed) {
-                failures.push(("threshold", format!("{who}: MISSED {}: {}", held.name, held.seen)));
+            for held in trial.slo.iter().filter(|held| held.decision == Decision::Missed) {
+                failures.push(("threshold", format!("{who}: MISSED {}: {}", held.slo, held.seen)));
             }
         }
-        let fate = match failures.first() {
-            None => Fate::Passed,
-            Some((kind, _)) => Fate::Failed(kind, failures.iter().map(|(_, line)| line.clone()).collect()),
+        let result = match failures.first() {
+            None => CaseResult::Passed,
+            Some((kind, _)) => {
+                CaseResult::Failed(kind, failures.iter().map(|(_, line)| line.clone()).collect())
+            }
         };
-        Case { name: name.to_owned(), time_ns, fate, out }
+        Case { name: name.to_owned(), time_ns, result, out }
     }
 }
 
@@ -159,8 +148,8 @@ fn document(log: &RunLog, suites: &[(&str, Vec<Case>)]) -> String {
 }
 
 fn counts(cases: &[&Case]) -> String {
-    let failed = cases.iter().filter(|c| matches!(c.fate, Fate::Failed(..))).count();
-    let skipped = cases.iter().filter(|c| matches!(c.fate, Fate::Skipped(_))).count();
+    let failed = cases.iter().filter(|c| matches!(c.result, CaseResult::Failed(..))).count();
+    let skipped = cases.iter().filter(|c| matches!(c.result, CaseResult::Skipped(_))).count();
     let time_ns = cases.iter().fold(0_u64, |sum, c| sum.saturating_add(c.time_ns));
     format!(
         " tests=\"{}\" failures=\"{failed}\" errors=\"0\" skipped=\"{skipped}\" time=\"{:.3}\"",
@@ -183,16 +172,16 @@ fn push(out: &mut String, case: &Case, class: &str) {
         }
         shown.join("\n")
     };
-    match &case.fate {
-        Fate::Passed => {}
-        Fate::Failed(kind, why) => {
+    match &case.result {
+        CaseResult::Passed => {}
+        CaseResult::Failed(kind, why) => {
             let first = why.first().map(|line| escaped(line)).unwrap_or_default();
             out.push_str(&format!(
                 "      <failure type=\"{kind}\" message=\"{first}\">{}</failure>\n",
                 lines(why)
             ));
         }
-        Fate::Skipped(why) => out.push_str(&format!("      <skipped message=\"{}\"/>\n", escaped(why))),
+        CaseResult::Skipped(why) => out.push_str(&format!("      <skipped message=\"{}\"/>\n", escaped(why))),
     }
     if !case.out.is_empty() {
         out.push_str(&format!("      <system-out>{}</system-out>\n", lines(&case.out)));
@@ -232,12 +221,11 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use prony_model::Trial;
+    use prony_model::slo::SloRecord;
+
     use super::*;
     use crate::fixtures;
-
-    fn none(_: &Trial) -> Vec<Threshold> {
-        Vec::new()
-    }
 
     fn attribute(document: &roxmltree::Document<'_>, element: &str, name: &str) -> Vec<String> {
         let all = document.descendants().filter(|n| n.has_tag_name(element));
@@ -245,8 +233,8 @@ mod tests {
     }
 
     #[test]
-    fn a_case_for_each_candidate_and_plan_and_the_skipped_are_skipped() {
-        let text = run(&fixtures::run(), none);
+    fn each_candidate_has_a_case_per_plan_and_skipped_candidates_are_skipped() {
+        let text = run(&fixtures::run());
         let document = roxmltree::Document::parse(&text).unwrap();
         let root = document.root_element();
         assert_eq!(["tests", "failures", "skipped"].map(|a| root.attribute(a).unwrap()), ["8", "0", "2"]);
@@ -262,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_broken_unmeasured_and_missed_fail() {
+    fn invalid_broken_and_unmeasured_trials_and_missed_thresholds_fail() {
         let mut log = fixtures::run();
         let trial = |log: &mut RunLog, at: usize, change: fn(&mut Trial)| {
             change(log.results[at].trial.as_mut().unwrap());
@@ -271,12 +259,12 @@ mod tests {
         trial(&mut log, 1, |t| t.outcome = Outcome::Broken);
         (log.results[2].trial, log.results[2].failure) = (None, Some("the port <was> taken".into()));
         trial(&mut log, 3, |t| t.outcome = Outcome::Overloaded);
-        trial(&mut log, 4, |t| t.requests.failed = 77);
-        let slo = |t: &Trial| {
-            let missed = t.requests.failed == 77;
-            vec![Threshold { name: "p99<5ms".into(), missed, seen: "9.61 ms".into() }]
-        };
-        let text = run(&log, slo);
+        let slo =
+            |decision| SloRecord { slo: "p99<5ms".into(), decision, seen: "9.61 ms".into(), to_decide: None };
+        for (at, decision) in [(4, Decision::Missed), (5, Decision::Undecided), (6, Decision::Met)] {
+            log.results[at].trial.as_mut().unwrap().slo = vec![slo(decision)];
+        }
+        let text = run(&log);
         let document = roxmltree::Document::parse(&text).unwrap();
         assert_eq!(
             attribute(&document, "failure", "type"),
@@ -289,12 +277,12 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_ended_early_and_hostile_names_are_well_formed() {
+    fn the_xml_is_well_formed_for_unfinished_runs_and_hostile_names() {
         let mut log = fixtures::hostile_run();
         log.header.title.push_str("\u{0}\u{ffff}]]>");
         log.header.created_at = "\"><x".into();
         log.results.truncate(1);
-        let text = run(&log, none);
+        let text = run(&log);
         let document = roxmltree::Document::parse(&text).unwrap();
         assert_eq!(document.root_element().attribute("skipped"), Some("7"));
         assert!(attribute(&document, "testsuites", "name")[0].starts_with("</title><script>"));

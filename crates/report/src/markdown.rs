@@ -1,7 +1,7 @@
 //! Tables for a README or a pull request, in GitHub's Markdown.
 //!
-//! Labels, messages and URLs come from outside: what they hold is shown, and
-//! never becomes a table cell, a tag, a link or somebody's name.
+//! Labels, messages and URLs come from outside: they are shown as text, and
+//! never become a table cell, a tag, a link or a mention.
 
 use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
 use prony_analysis::figure::Figure;
@@ -21,12 +21,12 @@ const REQUESTS_MAX: usize = 100;
 /// A run: the answer, a table per plan, remarks, what did not run, how the
 /// intervals were obtained and the command that reproduces it.
 pub fn experiment(analysis: &ExperimentAnalysis) -> String {
-    let (answer, rest) = in_two(analysis);
+    let (answer, rest) = answer_and_details(analysis);
     format!("{answer}\n{rest}")
 }
 
-/// [`experiment`] as two texts: what answers the question, and what stands behind it.
-pub(crate) fn in_two(analysis: &ExperimentAnalysis) -> (String, String) {
+/// [`experiment`] as two texts: the answer with its tables, and the details.
+pub(crate) fn answer_and_details(analysis: &ExperimentAnalysis) -> (String, String) {
     let mut out = format!("### {}\n\n**{}**\n\n", text(&analysis.title), text(&analysis.headline));
     out.push_str(&format!(
         "{}  \n{}\n",
@@ -68,7 +68,7 @@ pub fn thresholds(slos: &[SloRecord]) -> String {
         return String::new();
     }
     let mut out = "\n".to_owned();
-    push_row(&mut out, ["threshold", "", "seen", "to decide it"].map(str::to_owned).into_iter());
+    push_row(&mut out, ["threshold", "", "measured", "to decide it"].map(str::to_owned).into_iter());
     push_row(&mut out, [":---"; 4].map(str::to_owned).into_iter());
     for slo in slos {
         let to_decide = slo.to_decide.as_deref().map(text).unwrap_or_default();
@@ -78,24 +78,27 @@ pub fn thresholds(slos: &[SloRecord]) -> String {
     out
 }
 
-/// A source's conclusions, judged.
+/// A source's claims, judged.
 fn published(out: &mut String, analysis: &ExperimentAnalysis) {
     let Some(published) = &analysis.published else { return };
-    out.push_str(&format!("\n#### {} said\n\n{}\n\n", text(&published.source), text(&published.method)));
-    push_row(out, ["conclusion", "there", "", "here"].map(str::to_owned).into_iter());
+    out.push_str(&format!("\n#### {} claims\n\n{}\n\n", text(&published.source), text(&published.method)));
+    push_row(out, ["claim", "published", "", "measured"].map(str::to_owned).into_iter());
     push_row(out, [":---", "---:", ":---", "---:"].map(str::to_owned).into_iter());
     for judged in &published.conclusions {
         let why = words::judged_why(judged).map(|why| format!(" ({why})")).unwrap_or_default();
-        let said = text(&format!("{}{why}", judged.text));
+        let claim = text(&format!("{}{why}", judged.text));
         let word = judged.judgement.word().to_owned();
-        push_row(out, [said, words::judged_there(judged), word, words::judged_here(judged)].into_iter());
+        push_row(
+            out,
+            [claim, words::judged_published(judged), word, words::judged_measured(judged)].into_iter(),
+        );
     }
     let mut notes: Vec<String> = published.agreement.iter().map(words::agreement).collect();
     notes.extend(
         published.doubts.iter().map(|doubt| format!("Doubted: {}: {}", doubt.candidate, doubt.reason)),
     );
     notes.extend(words::facts(published).map(|facts| format!("Facts: {facts}")));
-    notes.extend(words::not_here(published).map(|missing| format!("Not measured here: {missing}")));
+    notes.extend(words::not_measured(published).map(|missing| format!("Not measured here: {missing}")));
     if !notes.is_empty() {
         out.push('\n');
         out.extend(notes.iter().map(|note| format!("- {}\n", text(note))));
@@ -104,9 +107,9 @@ fn published(out: &mut String, analysis: &ExperimentAnalysis) {
 
 fn host_line(host: &prony_model::host::Host) -> String {
     let parts = [host.cpu_model.as_str(), host.kernel.as_str(), host.os.as_str()];
-    let mut said: Vec<String> = parts.iter().filter(|p| !p.is_empty()).map(|p| text(p)).collect();
-    said.push(format::count(host.cpus_online.into(), "CPU", "CPUs"));
-    format!("Host: {}", said.join(", "))
+    let mut facts: Vec<String> = parts.iter().filter(|p| !p.is_empty()).map(|p| text(p)).collect();
+    facts.push(format::count(host.cpus_online.into(), "CPU", "CPUs"));
+    format!("Host: {}", facts.join(", "))
 }
 
 fn plan_table(out: &mut String, analysis: &ExperimentAnalysis, plan: &PlanAnalysis) {
@@ -117,7 +120,7 @@ fn plan_table(out: &mut String, analysis: &ExperimentAnalysis, plan: &PlanAnalys
     }
     let mut head = vec!["rank", "server", "req/s", "95 %"];
     head.extend(baseline.as_deref());
-    let there = words::there(analysis, plan);
+    let there = words::published_columns(analysis, plan);
     let theirs: Vec<String> = there.iter().map(|column| text(&column.head)).collect();
     head.extend(theirs.iter().map(String::as_str));
     head.extend(figures().map(|figure| figure.head));
@@ -152,10 +155,8 @@ fn cells(row: &Row, ratio: bool, theirs: Vec<Option<String>>) -> Vec<String> {
     let pm = or_withheld(row.throughput().and_then(words::plus_minus));
     let mut cells = vec![words::rank(row), text(&row.candidate), words::row_rate(row), pm];
     if ratio {
-        cells.push(or_withheld(row.ratio.as_ref().map(|e| {
-            let pm = words::plus_minus(e).map(|pm| format!(" {pm}")).unwrap_or_default();
-            format!("{}{pm}", words::ratio(e))
-        })));
+        let ratio = row.ratio.as_ref().map(|e| format!("{}{}", words::ratio(e), words::spaced_plus_minus(e)));
+        cells.push(or_withheld(ratio));
     }
     cells.extend(theirs.into_iter().map(or_withheld));
     cells.extend(figures().map(|figure| text(&words::row_figure(row, figure))));
@@ -166,18 +167,8 @@ fn cells(row: &Row, ratio: bool, theirs: Vec<Option<String>>) -> Vec<String> {
 
 /// One trial: its answer, its percentiles, and what its verdict says.
 pub fn trial(trial: &Trial) -> String {
-    let estimate = &trial.throughput.requests_per_s;
-    let pm = words::plus_minus(estimate).map(|pm| format!(" {pm}")).unwrap_or_default();
-    let mark = words::figure_mark(trial, "throughput");
-    let (_, summary) = words::headline(trial);
-    let latency_mark = words::headline_mark(trial);
-    let mut lead = format!("{}{mark} req/s{pm}", words::throughput(trial));
-    for field in ["p50_ns", "p99_ns"] {
-        let mark = summary.percentile(field).map_or("", |_| latency_mark);
-        let figure = text(&words::percentile_text(summary, field));
-        lead.push_str(&format!(", {} {figure}{mark}", words::percentile(field)));
-    }
-    lead.push_str(&format!(", {} failed", format::thousands(trial.requests.failed)));
+    let lead = text(&words::lead(trial, true).join(", "));
+    let failed = format::thousands(trial.requests.failed);
     let mut state = words::validity(trial.verdict.validity).to_owned();
     if trial.outcome != Outcome::Carried {
         state = format!("{}, {state}", words::outcome(trial.outcome));
@@ -185,7 +176,7 @@ pub fn trial(trial: &Trial) -> String {
     if trial.interrupted {
         state.push_str(", INTERRUPTED");
     }
-    let mut out = format!("**{lead}** – {state}\n\n{}\n\n", text(&words::plan_line(trial)));
+    let mut out = format!("**{lead}, {failed} failed** – {state}\n\n{}\n\n", text(&words::plan_line(trial)));
     percentiles(&mut out, trial);
     by_request(&mut out, trial);
     let mut said: Vec<String> = trial
@@ -211,12 +202,10 @@ pub fn trial(trial: &Trial) -> String {
 
 fn percentiles(out: &mut String, trial: &Trial) {
     let fields = prony_model::trial::PERCENTILES.map(|(field, _)| field);
-    let mut head = vec!["ms".to_owned()];
-    head.extend(fields.map(words::percentile));
-    head.push("max".to_owned());
-    let columns = head.len();
-    push_row(out, head.into_iter());
-    push_row(out, (0..columns).map(|i| if i == 0 { ":---".to_owned() } else { "---:".to_owned() }));
+    push_head(
+        out,
+        ["ms".to_owned()].into_iter().chain(fields.map(words::percentile)).chain(["max".to_owned()]),
+    );
     let latency = &trial.latency;
     let named = [("response", Some(&latency.response)), ("service", Some(&latency.service))];
     let client = [("client delay", latency.client_delay.as_ref())];
@@ -224,7 +213,7 @@ fn percentiles(out: &mut String, trial: &Trial) {
         let Some(summary) = summary else { continue };
         let mut cells = vec![format!("{name}{}", words::figure_mark(trial, name))];
         cells.extend(fields.map(|field| text(&words::percentile_cell(summary, field))));
-        cells.push(summary.max_ns.map_or_else(|| WITHHELD.to_owned(), |ns| format::milliseconds(ns as f64)));
+        cells.push(words::milliseconds_cell(summary.max_ns));
         push_row(out, cells.into_iter());
     }
 }
@@ -235,26 +224,24 @@ fn by_request(out: &mut String, trial: &Trial) {
     if all.is_empty() {
         return;
     }
-    let fields = ["p50_ns", "p90_ns", "p99_ns"];
-    let mut head = vec!["request, ms".to_owned()];
-    head.extend(fields.map(words::percentile));
-    head.extend(["mean", "answered", "failed"].map(str::to_owned));
-    let columns = head.len();
     out.push('\n');
-    push_row(out, head.into_iter());
-    push_row(out, (0..columns).map(|i| if i == 0 { ":---".to_owned() } else { "---:".to_owned() }));
+    push_head(out, ["request, ms".to_owned()].into_iter().chain(words::request_head()));
     for target in all.iter().take(REQUESTS_MAX) {
-        let summary = words::headline_of(trial, target);
-        let mut cells = vec![text(&target.request)];
-        cells.extend(fields.map(|field| text(&words::percentile_cell(summary, field))));
-        cells.push(words::mean_cell(summary));
-        cells.extend([target.completed, target.failed].map(format::thousands));
-        push_row(out, cells.into_iter());
+        let cells = std::iter::once(target.request.clone()).chain(words::request_cells(trial, target));
+        push_row(out, cells.map(|cell| text(&cell)));
     }
     let more = all.len().saturating_sub(REQUESTS_MAX) as u64;
     if more > 0 {
         out.push_str(&format!("\n… {}\n", format::count(more, "more request", "more requests")));
     }
+}
+
+/// A table's head: the first column is text, the others are figures.
+fn push_head(out: &mut String, cells: impl Iterator<Item = String>) {
+    let cells: Vec<String> = cells.collect();
+    let columns = cells.len();
+    push_row(out, cells.into_iter());
+    push_row(out, (0..columns).map(|i| if i == 0 { ":---".to_owned() } else { "---:".to_owned() }));
 }
 
 fn push_row(out: &mut String, cells: impl Iterator<Item = String>) {

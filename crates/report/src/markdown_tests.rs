@@ -2,7 +2,7 @@ use super::*;
 use crate::fixtures;
 
 #[test]
-fn hostile_texts_stay_texts() {
+fn hostile_texts_are_escaped() {
     assert_eq!(text("a|b\nc"), r"a\|b c");
     assert_eq!(text("<script>&`x`"), r"&lt;script&gt;&amp;\`x\`");
     assert_eq!(text("@everyone see http://evil.example"), r"@<!-- -->everyone see http\://evil.example");
@@ -11,7 +11,7 @@ fn hostile_texts_stay_texts() {
 }
 
 #[test]
-fn every_line_of_a_table_has_as_many_cells() {
+fn all_rows_of_a_table_have_equally_many_cells() {
     let out = experiment(&fixtures::hostile());
     let bars = |line: &str| line.replace(r"\|", "").matches('|').count();
     let counts: Vec<usize> = out.lines().filter(|l| l.starts_with('|')).map(bars).collect();
@@ -40,7 +40,7 @@ fn a_run_for_a_pull_request() {
     | – | node-http | – | – | – | – | – | – | 78.3 | 90,000 | 0/5 |
 
     - **hyper**: client saturated in 5 of 5 trials: a worker was outside epoll\_wait for 98 % of the window
-    - **bjoern-bottle**: overloaded in 3 of 5 trials: the wait grew to the end
+    - **bjoern-bottle**: overloaded in 3 of 5 trials: the wait for a connection grew to the end
     - **node-http**: 0 of 5 trials count; broken in 5 of 5 trials: more than half of the requests failed; 90,000 of 90,010 requests failed (100 %); server died in 5 of 5 trials: it ended with &lt;signal 11&gt; after 2 s
 
     Skipped:
@@ -60,7 +60,7 @@ fn a_run_for_a_pull_request() {
 }
 
 #[test]
-fn what_a_source_printed_stands_beside_it() {
+fn a_sources_figures_are_in_the_table() {
     let tables = |analysis: &ExperimentAnalysis| -> String {
         let shown = experiment(analysis);
         let lines =
@@ -79,18 +79,18 @@ fn what_a_source_printed_stands_beside_it() {
     | 3–4 | reactphp:opcache | 17,020 | ±2.1 % | 1.97 ±2.7 % | – | 2.88 | 3.74 | 57.1 | 34.9 | 0 | 5/5 |
     | 3–4 | reactphp:jit | 16,790 | ±2.4 % | 1.95 ±3.1 % | ? | 2.75 | 6.05 | 58.9 | 78.3 | 0 | 5/5 |
 
-    #### PHP8.0 JIT Benchmarks for Async PHP, 2020 said
+    #### PHP8.0 JIT Benchmarks for Async PHP, 2020 claims
 
     plow, 10,000 requests at each concurrency, median of 3
 
-    | conclusion | there |  | here |
+    | claim | published |  | measured |
     | :--- | ---: | :--- | ---: |
     | RoadRunner is a win-win: faster than nginx and FPM | (1.40 ×) | HOLDS | 1.94 × |
 
     - Facts: duration\_s 40; php 8.0 alpha
     - Not measured here: php-pm
 
-    If your application takes 20 ms of CPU a request, the whole spread under c50 is 3.2 %.
+    If your application uses 20 ms of CPU per request, the servers under c50 differ by at most 3.2 %.
     ");
     insta::assert_snapshot!(tables(&fixtures::with_ramp()), @r"
     #### c50: 50 connections, closed loop, GET /
@@ -103,18 +103,18 @@ fn what_a_source_printed_stands_beside_it() {
     | 2 | reactphp-socket:ev | 52,310 | ±1.3 % | 6.06 ±1.7 % | – | – | 0.820 | 2.38 | 18.4 | 21.4 | 0 | 5/5 |
     | 3–4 | node-http | 17,020 | ±2.1 % | 1.97 ±2.7 % | – | – | 2.88 | 3.74 | 57.1 | 34.9 | 0 | 5/5 |
 
-    #### ReactPHP HTTP server performance, 2019 said
+    #### ReactPHP HTTP server performance, 2019 claims
 
     plow, 10,000 requests at each concurrency, median of 3
 
-    | conclusion | there |  | here |
+    | claim | published |  | measured |
     | :--- | ---: | :--- | ---: |
     | More than 80 % of the requests fail under the ramp | (≥ 80 %?) | HOLDS | 93 % |
 
     - Facts: duration\_s 40; php 8.0 alpha
     - Not measured here: php-pm
 
-    If your application takes 20 ms of CPU a request, the whole spread under c50 is 3.2 %.
+    If your application uses 20 ms of CPU per request, the servers under c50 differ by at most 3.2 %.
     ");
 }
 
@@ -137,7 +137,7 @@ fn a_trial_for_a_pull_request() {
 }
 
 #[test]
-fn a_broken_trial_says_so_with_its_errors() {
+fn a_broken_trial_lists_its_errors() {
     insta::assert_snapshot!(trial(&fixtures::broken()), @r"
     **31.3 req/s, p50 &gt; 2 s, p99 &gt; 2 s, 51,200 failed** – BROKEN, VALID
 

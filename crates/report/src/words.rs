@@ -1,9 +1,10 @@
-//! What every view says in the same words.
+//! Texts that are the same in every view.
 
-use prony_analysis::experiment::{ExperimentAnalysis, Row, TrialCounts};
+use prony_analysis::experiment::{ExperimentAnalysis, Row};
 use prony_analysis::figure::{Figure, Unit};
 use prony_model::Estimate;
-use prony_model::plan_record::{StageRecord, TargetsRecord};
+use prony_model::command::stage;
+use prony_model::plan_record::TargetsRecord;
 use prony_model::target::path_of;
 use prony_model::trial::{Bound, Clock, Effect, Outcome, Summary, TargetFigures, Trial, Validity};
 
@@ -11,17 +12,15 @@ use crate::format;
 
 pub(crate) mod comparison;
 mod history;
-mod line;
 mod published;
 mod remarks;
 
 pub(crate) use history::{
     ChangeWord, change, change_size, change_word, history_headline, minute, series_verdict, short_commit,
 };
-pub(crate) use line::trial_line;
 pub(crate) use published::{
-    There, agreement, facts, judged_here, judged_there, judged_value, judged_why, not_here, spread, there,
-    workers,
+    PublishedColumn, agreement, facts, judged_measured, judged_published, judged_value, judged_why,
+    not_measured, published_columns, spread, workers,
 };
 pub(crate) use remarks::{own_remarks, row_remarks, shared_remarks};
 
@@ -62,7 +61,7 @@ pub(crate) fn effect_mark(effect: Effect) -> &'static str {
     }
 }
 
-/// Whose clock a summary's answers are stamped by.
+/// The clock of a summary's response timestamps.
 pub(crate) fn clock(clock: Clock) -> &'static str {
     match clock {
         Clock::Kernel => "kernel clock",
@@ -80,9 +79,9 @@ pub(crate) fn percentile(field: &str) -> String {
     }
 }
 
-/// The summary that a trial's first line quotes, with its name. In closed
-/// arrivals on kept connections nothing is waited for before a request is
-/// sent, so response is service, and service is what it is called.
+/// The summary that a trial's first line shows, with its name. In closed
+/// arrivals on kept connections no request waits before it is sent, so
+/// response time is service time, and is called so.
 pub(crate) fn headline(trial: &Trial) -> (&'static str, &Summary) {
     let waited = trial.latency.connect_wait.max_ns.unwrap_or(0) > 0;
     if trial.plan.arrivals == "closed" && trial.plan.keepalive && !waited {
@@ -97,19 +96,35 @@ pub(crate) fn headline_of<'a>(trial: &Trial, target: &'a TargetFigures) -> &'a S
     if headline(trial).0 == "service" { &target.service } else { &target.response }
 }
 
-/// The requests of a list by their mean, the slowest first, and before them those without an answer.
-/// Those that were never asked are last.
+/// The requests of a list by their mean, the slowest first, and before them those without a response.
+/// Those that were never sent are last.
 pub(crate) fn slowest_first(trial: &Trial) -> Vec<&TargetFigures> {
     let mut all: Vec<&TargetFigures> = trial.targets.iter().collect();
     let mean = |target: &TargetFigures| headline_of(trial, target).mean_ns.unwrap_or(u64::MAX);
-    let asked = |target: &TargetFigures| target.completed + target.failed + target.waiting > 0;
-    all.sort_by_key(|target| std::cmp::Reverse((asked(target), mean(target))));
+    let sent = |target: &TargetFigures| target.completed + target.failed + target.waiting > 0;
+    all.sort_by_key(|target| std::cmp::Reverse((sent(target), mean(target))));
     all
 }
 
-/// A mean in a column of milliseconds.
-pub(crate) fn mean_cell(summary: &Summary) -> String {
-    summary.mean_ns.map_or_else(|| WITHHELD.to_owned(), |ns| format::milliseconds(ns as f64))
+/// Percentiles in the table of a list's requests.
+const REQUEST_PERCENTILES: [&str; 3] = ["p50_ns", "p90_ns", "p99_ns"];
+
+/// The head of the table of a list's requests, after the column of their names.
+pub(crate) fn request_head() -> impl Iterator<Item = String> {
+    REQUEST_PERCENTILES.map(percentile).into_iter().chain(["mean", "completed", "failed"].map(str::to_owned))
+}
+
+/// The cells below [`request_head`].
+pub(crate) fn request_cells(trial: &Trial, target: &TargetFigures) -> impl Iterator<Item = String> {
+    let summary = headline_of(trial, target);
+    let percentiles = REQUEST_PERCENTILES.map(|field| percentile_cell(summary, field));
+    let counts = [target.completed, target.failed].map(format::thousands);
+    percentiles.into_iter().chain([milliseconds_cell(summary.mean_ns)]).chain(counts)
+}
+
+/// A time in a column of milliseconds.
+pub(crate) fn milliseconds_cell(ns: Option<u64>) -> String {
+    ns.map_or_else(|| WITHHELD.to_owned(), |ns| format::milliseconds(ns as f64))
 }
 
 /// The worst mark that the verdict puts on a figure, if any: on `throughput`,
@@ -159,6 +174,40 @@ pub(crate) fn throughput(trial: &Trial) -> String {
     format!("{bound}{}", format::rate(trial.throughput.requests_per_s.point))
 }
 
+/// A trial's first figures: `13,870 req/s ±0.4 %`, `p50 6.98 ms`, `p99 9.61 ms`, with the marks that the verdict puts on them
+/// where these are wanted.
+pub(crate) fn lead(trial: &Trial, marks: bool) -> Vec<String> {
+    let mark = |mark: &'static str| if marks { mark } else { "" };
+    let throughput_mark = mark(figure_mark(trial, "throughput"));
+    let pm = spaced_plus_minus(&trial.throughput.requests_per_s);
+    let (_, summary) = headline(trial);
+    let percentile = |field| {
+        let mark = summary.percentile(field).map_or("", |_| mark(headline_mark(trial)));
+        format!("{} {}{mark}", percentile(field), percentile_text(summary, field))
+    };
+    let throughput = format!("{}{throughput_mark} req/s{pm}", throughput(trial));
+    [throughput].into_iter().chain(["p50_ns", "p99_ns"].map(percentile)).collect()
+}
+
+/// A trial in one line: `13,870 req/s ±0.4 %, p50 6.98 ms, p99 9.61 ms, 0 failed, VALID`.
+pub(crate) fn trial_line(trial: &Trial) -> String {
+    let mut parts = lead(trial, false);
+    parts.push(format!("{} failed", format::thousands(trial.requests.failed)));
+    if trial.outcome != Outcome::Carried {
+        parts.push(outcome(trial.outcome).to_owned());
+    }
+    parts.push(validity(trial.verdict.validity).to_owned());
+    if trial.interrupted {
+        parts.push("INTERRUPTED".to_owned());
+    }
+    parts.join(", ")
+}
+
+/// [`plus_minus`] after a space; nothing without an interval.
+pub(crate) fn spaced_plus_minus(estimate: &Estimate) -> String {
+    plus_minus(estimate).map_or(String::new(), |pm| format!(" {pm}"))
+}
+
 /// `±0.4 %`, where there is an interval; `over ±100 %` where it is wider than twice the figure.
 pub(crate) fn plus_minus(estimate: &Estimate) -> Option<String> {
     half_width(estimate)
@@ -172,7 +221,7 @@ pub(crate) fn half_width(estimate: &Estimate) -> Option<String> {
     Some(if half > 1.0 { ">100 %".to_owned() } else { format::percent(half) })
 }
 
-/// What was asked of the target, in a line: `GET / · 100 connections, closed loop, 1 thread · 30.0 s after 3.0 s warm-up`.
+/// The load in a line: `GET / · 100 connections, closed loop, 1 thread · 30.0 s after 3.0 s warm-up`.
 pub(crate) fn plan_line(trial: &Trial) -> String {
     let plan = &trial.plan;
     let connections = format::count(plan.connections.into(), "connection", "connections");
@@ -192,7 +241,7 @@ pub(crate) fn plan_line(trial: &Trial) -> String {
         load.push_str(", no keep-alive");
     }
     if plan.pipeline > 1 {
-        load.push_str(&format!(", pipelined by {}", plan.pipeline));
+        load.push_str(&format!(", pipeline {}", plan.pipeline));
     }
     load.push_str(&tls(trial));
     let length = format::seconds(trial.window.duration_ns);
@@ -226,23 +275,11 @@ fn list(list: &TargetsRecord) -> String {
     format!("{requests}{lines}{order}")
 }
 
-/// A stage as `--stage` takes it, `30s:20k/s`.
-fn stage(stage: &StageRecord) -> String {
-    let length = match stage.duration_ns {
-        ns if ns.is_multiple_of(1_000_000_000) => format!("{}s", ns / 1_000_000_000),
-        ns => format!("{}ms", ns / 1_000_000),
-    };
-    match (stage.to_rate_per_s, stage.to_connections) {
-        (Some(rate), _) => format!("{length}:{}/s", format::rate(rate)),
-        (None, connections) => format!("{length}:{}c", connections.unwrap_or(0)),
-    }
-}
-
-/// ` · TLS 1.3`, and whether the server is the one it says.
+/// ` · TLS 1.3`, and whether the certificate was verified.
 fn tls(trial: &Trial) -> String {
     let Some(plan) = &trial.plan.tls else { return String::new() };
     let version = trial.tls.as_ref().and_then(|tls| tls.version.as_deref()).unwrap_or_default();
-    let unchecked = if plan.verify == "none" { ", server UNCHECKED" } else { "" };
+    let unchecked = if plan.verify == "none" { ", UNVERIFIED" } else { "" };
     format!(" · TLS{}{unchecked}", version.strip_prefix("TLSv").map_or(String::new(), |v| format!(" {v}")))
 }
 
@@ -263,22 +300,22 @@ pub(crate) fn trial_shape(analysis: &ExperimentAnalysis) -> String {
     )
 }
 
-/// Trials by what became of them, those of which there are any: a name for the style sheet, and `39 valid`.
-pub(crate) fn trial_kinds(t: &TrialCounts) -> Vec<(&'static str, u32, String)> {
-    let kinds = [
-        ("valid", t.valid, "valid", "valid"),
-        ("bound", t.lower_bound, "lower bound", "lower bounds"),
-        ("suspect", t.suspect, "suspect", "suspect"),
-        ("void", t.void, "void", "void"),
-        ("missing", t.missing, "missing", "missing"),
-    ];
-    let said = kinds.iter().filter(|(_, n, ..)| *n > 0);
-    said.map(|(name, n, one, many)| (*name, *n, format::count(u64::from(*n), one, many))).collect()
-}
-
 /// `9 candidates × 1 plan × 5 blocks = 45 trials: 42 valid, 1 lower bound, 2 void`.
 pub(crate) fn trial_counts(analysis: &ExperimentAnalysis) -> String {
-    let kinds: Vec<String> = trial_kinds(&analysis.trials).into_iter().map(|(.., said)| said).collect();
+    let t = &analysis.trials;
+    let bounds = if t.lower_bound == 1 { "lower bound" } else { "lower bounds" };
+    let kinds = [
+        (t.valid, "valid"),
+        (t.lower_bound, bounds),
+        (t.suspect, "suspect"),
+        (t.void, "void"),
+        (t.missing, "missing"),
+    ];
+    let kinds: Vec<String> = kinds
+        .iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, kind)| format::count((*n).into(), kind, kind))
+        .collect();
     let shape = trial_shape(analysis);
     if kinds.is_empty() { shape } else { format!("{shape}: {}", kinds.join(", ")) }
 }
@@ -351,7 +388,7 @@ pub(crate) fn row_figure(row: &Row, figure: Figure) -> String {
     }
 }
 
-/// The sign beside a row that has something said of it below the table.
+/// The sign beside a row that has remarks below the table.
 pub(crate) fn row_mark(row: &Row) -> &'static str {
     if row.counted == 0 || row.broken > 0 {
         "✗"
@@ -370,7 +407,7 @@ mod tests {
     use crate::fixtures;
 
     #[test]
-    fn names_percentiles_as_people_do() {
+    fn percentiles_have_a_decimal_point_after_two_digits() {
         assert_eq!(
             ["p50_ns", "p99_ns", "p999_ns", "p9999_ns"].map(percentile),
             ["p50", "p99", "p99.9", "p99.99"]
@@ -378,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_wider_than_twice_its_figure_has_no_half() {
+    fn an_interval_wider_than_twice_its_figure_is_over_100_percent() {
         let wide = |half: f64| Estimate::new(10.0, 10.0 * (1.0 - half), 10.0 * (1.0 + half), 3);
         assert_eq!(plus_minus(&wide(0.5)).as_deref(), Some("±50 %"));
         assert_eq!(plus_minus(&wide(82.8)).as_deref(), Some("over ±100 %"));
@@ -387,20 +424,20 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_what_follows_the_authority() {
+    fn the_path_of_a_url_follows_its_authority() {
         assert_eq!(path_of("http://127.0.0.1:8080/json?a=1"), "/json?a=1");
         assert_eq!(path_of("http://127.0.0.1:8080"), "/");
     }
 
     #[test]
-    fn a_suspect_p99_marks_its_row_and_no_other() {
+    fn a_suspect_percentile_marks_its_own_summary_only() {
         let mut trial = fixtures::closed();
         trial.verdict.reasons = vec![fixtures::reason("not_steady", &["response.p99_ns"], Effect::Suspect)];
         assert_eq!(["response", "service", "throughput"].map(|f| figure_mark(&trial, f)), ["?", "", ""]);
     }
 
     #[test]
-    fn a_note_marks_nothing() {
+    fn a_note_marks_no_figure() {
         let mut trial = fixtures::closed();
         trial.verdict.reasons = vec![fixtures::reason("listen_overflow", &["throughput"], Effect::Note)];
         assert_eq!(figure_mark(&trial, "throughput"), "");

@@ -1,100 +1,101 @@
 //! `prony bench`.
 
-use clap::Args;
+use clap::{Args, value_parser};
 
-use prony_lab::experiment::WorkerPolicy;
+use prony_lab::experiment::{BLOCKS_MAX, CORES_MAX, WorkerPolicy};
 use prony_model::options::LoadOptions;
 
 /// Runs an experiment.
 #[derive(Debug, Args)]
 pub(crate) struct BenchArguments {
-    /// An experiment's name or TOML file
+    /// A built-in experiment's name, or a TOML file
     #[arg(required_unless_present_any = ["candidates", "resume"])]
     pub(crate) experiment: Option<String>,
-    /// Without an experiment: NAME='COMMAND {port}' or NAME=URL (repeatable)
+    /// Instead of an experiment: a server to measure, NAME='COMMAND {port}' or NAME=URL (repeatable)
     #[arg(long = "candidate", value_name = "NAME=COMMAND|URL", conflicts_with = "experiment")]
     pub(crate) candidates: Vec<String>,
     #[command(flatten)]
     pub(crate) plan: LoadOptions,
-    /// What is requested of every --candidate COMMAND, under load and to see whether it is ready, `/api/items`;
-    /// a URL has its own [default: /]
+    /// The path that is requested of every --candidate COMMAND, under load and to see whether it is ready,
+    /// `/api/items`; a URL has its own [default: /]
     #[arg(long, value_name = "PATH", conflicts_with = "experiment")]
     pub(crate) path: Option<String>,
-    /// CPU cores that each server gets [default: the experiment's, else 1]
-    #[arg(long, value_name = "N")]
+    /// CPU cores of each server [default: the experiment's, else 1]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=CORES_MAX.into()))]
     pub(crate) server_cores: Option<u32>,
-    /// Workers that each server is told to use, by its configuration or by {workers} in a command: a number,
-    /// `server_cores` or `source` [default: the experiment's, else as many as it has cores]
+    /// Workers of each server, set in its configuration or as {workers} in a command: a number, `server_cores` (one per
+    /// core) or `source` (as in the published source) [default: the experiment's, else one per core]
     #[arg(long, value_name = "N|WORD")]
     pub(crate) workers: Option<WorkerPolicy>,
-    /// The run log [default: runs/DATE-NAME.jsonl]
+    /// Write the run log to this file [default: runs/DATE-NAME.jsonl]
     #[arg(short = 'o', long = "output", value_name = "RUN.jsonl")]
     pub(crate) output: Option<String>,
-    /// Go on with the run of -o (or of this file) where it ended
+    /// Continue an interrupted run: that of -o, or of this file
     #[arg(long, value_name = "RUN.jsonl", num_args = 0..=1, default_missing_value = "")]
     pub(crate) resume: Option<String>,
-    /// Say what would run, how long it takes and what is missing; run nothing
+    /// Print what would run, how long it would take and what is missing, and run nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// End after the block that still fits, `30m`
+    /// Stop before a block would exceed TIME, `30m`
     #[arg(long, value_name = "TIME")]
     pub(crate) budget: Option<String>,
-    /// Blocks: how often each candidate has its turn
-    #[arg(long, value_name = "N")]
+    /// Blocks; in each, every candidate is loaded once with every plan, in random order
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=BLOCKS_MAX.into()))]
     pub(crate) blocks: Option<u32>,
-    /// The experiment's smaller form, such as `short`
+    /// Use the smaller variant of this name that the experiment defines, such as `short`
     #[arg(long, value_name = "NAME")]
     pub(crate) scale: Option<String>,
-    /// Only these candidates or plans (repeatable)
+    /// Run only these candidates or plans (repeatable)
     #[arg(long, value_name = "NAME")]
     pub(crate) only: Vec<String>,
-    /// Not these candidates or plans (repeatable)
+    /// Leave these candidates or plans out (repeatable)
     #[arg(long, value_name = "NAME")]
     pub(crate) skip: Vec<String>,
-    /// CPUs, `server=1` and `client=0` (repeatable) [default: the last ones for the server]
+    /// Pin to these CPUs: `--pin server=1 --pin client=0` [default: the last CPUs for the server]
     #[arg(long, value_name = "SIDE=CPUS")]
     pub(crate) pin: Vec<String>,
     #[command(flatten)]
     pub(crate) runtime: super::RuntimeArguments,
-    /// Also take servers from this folder (repeatable); ./prony/servers is taken by itself
+    /// Also use the servers in this folder (repeatable); those in ./prony/servers are always used
     #[arg(long, value_name = "DIR")]
     pub(crate) servers: Vec<String>,
-    /// Also hide this header's value in everything written (repeatable)
+    /// Redact the value of this header in all output, too (repeatable) [always: Authorization, Cookie and names with
+    /// key, token, secret or password]
     #[arg(long, value_name = "NAME")]
     pub(crate) redact: Vec<String>,
-    /// No progress
+    /// Print no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// Show the run on a web page while it goes on, then its report; elsewhere than on this machine
-    /// (--web=0.0.0.0:8080) only with the token that is printed
+    /// Show the run on a web page while it runs, then its report; an address that other machines can reach
+    /// (--web=0.0.0.0:8080) needs the token in the printed URL
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true, default_missing_value = "127.0.0.1:0")]
     pub(crate) web: Option<String>,
-    /// Serve how the run stands at http://ADDRESS/metrics while it runs, as OpenMetrics' text: `9464` or
-    /// `127.0.0.1:9464`; an address of another machine's reach is open to whoever reaches it
+    /// Serve metrics at http://ADDRESS/metrics while the run runs, in OpenMetrics format: `9464` on this machine only,
+    /// `0.0.0.0:9464` for everybody who can reach it
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics: Option<String>,
-    /// How long to wait while another bench runs on this machine; 0 is not at all [default: until it ends]
+    /// How long to wait for another bench on this machine to end; `0` does not wait [default: until it ends]
     #[arg(long, value_name = "TIME")]
     pub(crate) wait: Option<String>,
-    /// Add blocks until every ratio to the baseline is within ±SHARE, `2%`; --blocks is then the most
-    /// [default: 30]
+    /// Add blocks until the confidence interval of every ratio to the baseline is within ±SHARE, `2%`; --blocks is
+    /// then the maximum [default: 30]
     #[arg(long, value_name = "SHARE")]
     pub(crate) precision: Option<String>,
-    /// With --dry-run: forecast the precision from the noise of this earlier run log
+    /// With --dry-run: forecast the precision from the noise in this earlier run log
     #[arg(long, value_name = "RUN.jsonl", requires = "dry_run")]
     pub(crate) noise_of: Option<String>,
-    /// A threshold, `p99<50ms`, `errors<0.1%` or `throughput>5k`, held against every candidate under every
-    /// plan; exit code 1 where one is missed (repeatable)
+    /// A threshold, `p99<50ms`, `errors<0.1%` or `throughput>5k`, for every candidate under every plan; exit code 1 if
+    /// one is missed (repeatable)
     #[arg(long, value_name = "THRESHOLD")]
     pub(crate) slo: Vec<String>,
-    /// Exit code 1 where a threshold is undecided, too
+    /// Exit code 1 also if a threshold is undecided
     #[arg(long, requires = "slo")]
     pub(crate) strict: bool,
-    /// Run two candidates at once, each on half of the CPUs, then with places changed, and compare the same
-    /// seconds: a noisy machine's noise is in both. For rates (-R), not for maxima
+    /// Run two candidates at the same time, each on half of the CPUs, then with the halves swapped, so that noise of the
+    /// machine affects both alike. Needs a rate (-R)
     #[arg(long)]
     pub(crate) duet: bool,
-    /// Progress as plain lines on stderr, also where it is no terminal, and no view that is drawn
+    /// Print progress as plain lines on stderr instead of drawing the live view
     #[arg(long)]
     pub(crate) plain: bool,
 }

@@ -7,33 +7,34 @@ use prony_model::options::LoadOptions;
 /// `prony capacity URL`.
 #[derive(Debug, Args)]
 pub(crate) struct CapacityArguments {
-    /// What is loaded: http://host:port/path; without one, an embedded target on this machine
+    /// The URL to load, http://HOST:PORT/PATH or https://…; without one, an embedded reference server is loaded
     pub(crate) url: Option<String>,
     #[command(flatten)]
     pub(crate) plan: LoadOptions,
-    /// What must be kept: p99<50ms, errors<0.1%, throughput>5k (repeatable) [default: the backlog does
-    /// not grow and errors<0.1%]
+    /// A threshold that a sustained rate must meet: `p99<50ms`, `errors<0.1%` (repeatable) [always: the backlog of
+    /// requests does not grow; errors<0.1% unless said otherwise]
     #[arg(long = "slo", value_name = "FIGURE<LIMIT")]
     pub(crate) slos: Vec<String>,
-    /// How close to the edge the answer must come
+    /// Search until the sustained rate and the lowest failing one are this close
     #[arg(long, value_name = "PERCENT", default_value = "1%")]
     pub(crate) resolution: String,
-    /// CPUs that the workers are pinned to, in turn: 0 or 0,2 or 0-3
+    /// Pin the client's workers to these CPUs, `0` or `0,2-3`
     #[arg(long, value_name = "CPUS")]
     pub(crate) pin: Option<String>,
-    /// Write the result as JSON to a file, or to stdout with nothing else on it
+    /// Write the result as JSON to FILE; `-` is standard output, where nothing else is printed then
     #[arg(long, value_name = "FILE|-")]
     pub(crate) json: Option<String>,
-    /// The answer's line only
+    /// Print no progress, and only the first line of the result
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// A header whose value is not written anywhere, beside those that are secret by custom (repeatable)
+    /// Redact the value of this header in all output, too (repeatable) [always: Authorization, Cookie and names with
+    /// key, token, secret or password]
     #[arg(long, value_name = "NAME")]
     pub(crate) redact: Vec<String>,
-    /// Append the search to a run log, which `prony report` and `prony serve` show
+    /// Append the search to the run log, for `prony report` and `prony serve`
     #[arg(short = 'o', long = "output", value_name = "RUN.jsonl")]
     pub(crate) output: Option<String>,
-    /// Progress as plain lines on stderr, also where it is no terminal, and no view that is drawn
+    /// Print progress as plain lines on stderr instead of drawing the live view
     #[arg(long)]
     pub(crate) plain: bool,
 }

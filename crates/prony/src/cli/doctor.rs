@@ -2,28 +2,28 @@
 
 use clap::{Args, ValueEnum};
 
-/// What on this host distorts results, and what mends it.
+/// Finds what on this host distorts results, and how to fix it.
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArguments {
-    /// Only look: leave the client's ceiling and floor and the A/A noise out, which take 20 s
+    /// Skip the measurements of this client's limits and of the noise between identical servers, which take 20 s
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Set what distorts of sysctls and governors (needs root), and remember what was there
+    /// Fix the sysctls and CPU governors that distort results (needs root), and save their old values
     #[arg(long, conflicts_with = "restore")]
     pub(crate) apply: bool,
-    /// Put back exactly what --apply found (needs root)
+    /// Restore the values that --apply saved (needs root)
     #[arg(long)]
     pub(crate) restore: bool,
-    /// The form
+    /// The output format
     #[arg(long, value_enum, default_value_t = DoctorFormat::Text)]
     pub(crate) format: DoctorFormat,
 }
 
-/// The forms of the doctor's findings.
+/// The formats of the doctor's findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DoctorFormat {
-    /// For people
+    /// Text for a terminal
     Text,
-    /// For programs: prony.doctor/1
+    /// JSON: prony.doctor/1
     Json,
 }

@@ -8,13 +8,13 @@ pub(crate) struct HistoryArguments {
     /// A folder of run logs (*.jsonl)
     #[arg(default_value = "runs")]
     pub(crate) folder: String,
-    /// throughput, p50, p75, p90, p95, p99, p999, p9999, mean, cpu (per request), memory or startup
+    /// The figure: throughput, p50, p75, p90, p95, p99, p999, p9999, mean, cpu (per request), memory or startup
     #[arg(long, value_name = "NAME", default_value = "throughput")]
     pub(crate) figure: String,
     /// Only these candidates or plans (repeatable)
     #[arg(long, value_name = "NAME")]
     pub(crate) only: Vec<String>,
-    /// The form
+    /// The output format
     #[arg(long, value_enum, default_value_t = HistoryFormat::Terminal)]
     pub(crate) format: HistoryFormat,
     /// Write to FILE instead of standard output [default for html: history.html]
@@ -22,13 +22,13 @@ pub(crate) struct HistoryArguments {
     pub(crate) output: Option<String>,
 }
 
-/// The forms of a history.
+/// The formats of a history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum HistoryFormat {
-    /// For a terminal
+    /// Text for a terminal
     Terminal,
-    /// `prony.history/1`
+    /// JSON: prony.history/1
     Json,
-    /// One self-contained page, with a switch of figures
+    /// One self-contained HTML page of all figures
     Html,
 }

@@ -3,54 +3,55 @@
 use clap::Args;
 use prony_model::options::LoadOptions;
 
-/// Loads one target.
+/// Load-tests one URL.
 #[derive(Debug, Args)]
 pub(crate) struct LoadArguments {
-    /// What to load, http://HOST:PORT/PATH or https://…; without it, an embedded reference server
+    /// The URL to load, http://HOST:PORT/PATH or https://…; without one, an embedded reference server is loaded
     pub(crate) url: Option<String>,
     #[command(flatten)]
     pub(crate) plan: LoadOptions,
-    /// Write the result as JSON to FILE; `-` is standard output, which then gets nothing else
+    /// Write the result as JSON to FILE; `-` is standard output, where nothing else is printed then
     #[arg(long, value_name = "FILE|-")]
     pub(crate) json: Option<String>,
-    /// Append the trial to the run log FILE, for `prony report`
+    /// Append the trial to the run log FILE, for `prony report` and `prony compare`
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub(crate) output: Option<String>,
-    /// Also hide this header's value in everything written (repeatable)
+    /// Redact the value of this header in all output, too (repeatable) [always: Authorization, Cookie and names with
+    /// key, token, secret or password]
     #[arg(long, value_name = "NAME")]
     pub(crate) redact: Vec<String>,
-    /// No progress, and only the answer's first line
+    /// Print no progress, and only the first line of the result
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// CPUs for the client's workers, `0` or `0,2-3`
+    /// Pin the client's workers to these CPUs, `0` or `0,2-3`
     #[arg(long, value_name = "CPUS")]
     pub(crate) pin: Option<String>,
-    /// Also write the result as KIND: `hgrm` (percentiles), `hlog` (histograms per second),
+    /// Also write the result in another format: `hgrm` (percentiles), `hlog` (a histogram per second),
     /// `csv` (a line per second), `jtl` (JMeter's log, a line per request) or `openmetrics` (repeatable)
     #[arg(long, value_name = "KIND=FILE")]
     pub(crate) export: Vec<String>,
-    /// Show the load on a web page while it runs, then its report; elsewhere than on this machine
-    /// (--web=0.0.0.0:8080) only with the token that is printed
+    /// Show the load on a web page while it runs, then its report; an address that other machines can reach
+    /// (--web=0.0.0.0:8080) needs the token in the printed URL
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true, default_missing_value = "127.0.0.1:0")]
     pub(crate) web: Option<String>,
-    /// Serve how the load stands at http://ADDRESS/metrics while it runs, as OpenMetrics' text: `9464` or
-    /// `127.0.0.1:9464`; an address of another machine's reach is open to whoever reaches it
+    /// Serve metrics at http://ADDRESS/metrics while the load runs, in OpenMetrics format: `9464` on this machine only,
+    /// `0.0.0.0:9464` for everybody who can reach it
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics: Option<String>,
-    /// Also draw latency by percentile, below the table
+    /// Also plot latency by percentile, below the table
     #[arg(long)]
     pub(crate) plot: bool,
-    /// A threshold, `p99<50ms`, `errors<0.1%` or `throughput>5k`: met, missed (exit code 1) or undecided
-    /// by its interval; a failed request misses every time (repeatable)
+    /// A threshold, `p99<50ms`, `errors<0.1%` or `throughput>5k`: met, missed (exit code 1), or undecided where the
+    /// confidence interval contains the limit; a failed request counts as slower than any limit (repeatable)
     #[arg(long, value_name = "THRESHOLD")]
     pub(crate) slo: Vec<String>,
-    /// Exit code 1 where a threshold is undecided, too
+    /// Exit code 1 also if a threshold is undecided
     #[arg(long, requires = "slo")]
     pub(crate) strict: bool,
-    /// Load N times, each on new connections, and say what all trials say together, with its interval
+    /// Run the load N times, each on new connections, and report the mean with its confidence interval over trials
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: Option<u32>,
-    /// Progress as plain lines on stderr, also where it is no terminal, and no view that is drawn
+    /// Print progress as plain lines on stderr instead of drawing the live view
     #[arg(long)]
     pub(crate) plain: bool,
 }

@@ -1,10 +1,11 @@
-//! What the user may type. Values stay text here where a sentence of our own
-//! says more than a parser's; [`super::commands`] gives them their meaning.
+//! The command line's flags. Values stay text here where our own message says more
+//! than the parser's; [`super::commands`] parses them.
 
 mod bench;
 mod capacity;
 mod compare;
 mod doctor;
+pub(crate) mod foreign_flags;
 mod history;
 mod load;
 mod report;
@@ -12,7 +13,6 @@ mod schema;
 mod serve;
 mod servers;
 mod target;
-pub(crate) mod traps;
 
 use clap::{Parser, Subcommand};
 
@@ -28,8 +28,8 @@ pub(crate) use serve::ServeArguments;
 pub(crate) use servers::{ListFormat, RuntimeArguments, ServersArguments, ServersCommand};
 pub(crate) use target::TargetArguments;
 
-/// Puts HTTP servers on the brake: applies a known load, and says how much a
-/// server carries, how quickly it answers, what that costs and how far to believe it.
+/// Load-tests HTTP servers: applies a known load and reports throughput, latency and
+/// the server's use of CPU and memory, with confidence intervals
 #[derive(Debug, Parser)]
 #[command(name = "prony", version, max_term_width = 100, after_help = EXIT_CODES)]
 pub(crate) struct Cli {
@@ -37,31 +37,31 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done; 1 a threshold asked for was missed; 2 the command or a file is wrong; \
-3 the target could not be loaded, or nothing valid was measured; 130 interrupted.";
+const EXIT_CODES: &str = "Exit codes: 0 success; 1 a threshold was missed (--slo, --fail-if); 2 the command line or a \
+file is wrong; 3 the target could not be loaded, or nothing valid was measured; 130 interrupted.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Loads one target and says how it bears it
+    /// Load-tests one URL and reports throughput and latency
     Load(Box<LoadArguments>),
-    /// Runs an experiment: many servers, many settings, side by side
+    /// Runs an experiment: compares servers and their settings under the same loads
     Bench(Box<BenchArguments>),
-    /// Searches for the highest rate that a target sustains
+    /// Searches for the highest request rate that a server sustains
     Capacity(Box<CapacityArguments>),
-    /// Shows a run log: on the terminal, as Markdown, JSON, CSV, or one HTML page
+    /// Shows a run log: in the terminal, or as Markdown, JSON, CSV, one HTML page and more
     Report(ReportArguments),
-    /// The catalogue of servers: list, install, check, new
+    /// Lists, installs and checks the servers of the catalogue
     Servers(ServersArguments),
-    /// The reference server, whose truth is known
+    /// Runs the reference server, whose delays are known and whose requests are counted
     Target(TargetArguments),
-    /// Shows run logs as web pages, on this machine
+    /// Serves run logs as web pages on this machine
     Serve(ServeArguments),
-    /// Shows a figure over many runs, and where its level changed
+    /// Shows a figure over many runs and where its level changed
     History(HistoryArguments),
-    /// Says which of two is faster, slower or equivalent, or that these trials don't tell
+    /// Compares two candidates or runs: faster, slower, equivalent or inconclusive
     Compare(CompareArguments),
-    /// What on this host distorts results, and what mends it
+    /// Finds what on this host distorts results, and how to fix it
     Doctor(DoctorArguments),
-    /// The JSON Schemas of what Prony writes
+    /// Prints the JSON Schema of an output format
     Schema(SchemaArguments),
 }

@@ -5,12 +5,12 @@ use clap::{Args, ValueEnum};
 /// Shows a run log.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArguments {
-    /// The run log of `prony bench`, or of `prony load -o`
+    /// A run log of `prony bench`, `prony load -o` or `prony capacity -o`
     pub(crate) run: String,
-    /// The form
+    /// The output format
     #[arg(long, value_enum, default_value_t = ReportFormat::Terminal)]
     pub(crate) format: ReportFormat,
-    /// With hgrm and hlog: the trials of this candidate or plan; repeatable
+    /// With hgrm and hlog: only the trials of this candidate or plan (repeatable)
     #[arg(long, value_name = "NAME")]
     pub(crate) only: Vec<String>,
     /// Write to FILE instead of standard output [default for html: the run log's name with .html]
@@ -21,30 +21,30 @@ pub(crate) struct ReportArguments {
     pub(crate) open: bool,
 }
 
-/// The forms of a report.
+/// The formats of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ReportFormat {
     /// Tables for a terminal
     Terminal,
-    /// For a README or a pull request
+    /// Tables for a README or a pull request
     Markdown,
-    /// The whole analysis
+    /// The whole analysis: prony.analysis/1
     Json,
-    /// Each trial as judged now, a JSON object a line: prony.trial/1 with its place in the run
+    /// A JSON object per line for each trial, judged by this version of Prony: prony.trial/1 and its place in the run
     Trials,
-    /// One self-contained page
+    /// One self-contained HTML page
     Html,
-    /// The ranking's rows
+    /// A row per plan and candidate, or per trial of `prony load`
     Csv,
-    /// JUnit XML for CI: a test case for each candidate and plan
+    /// JUnit XML for CI: a test case per plan and candidate
     Junit,
-    /// A step summary of GitHub Actions; appended to $GITHUB_STEP_SUMMARY where that is set and -o is not given
+    /// A step summary for GitHub Actions; appended to $GITHUB_STEP_SUMMARY if that is set and -o is not given
     Github,
-    /// `OpenMetrics`' text, a sample for each figure of each trial
+    /// `OpenMetrics` text with a sample per figure and trial
     #[value(name = "openmetrics")]
     OpenMetrics,
     /// The percentile table of one candidate under one plan, for `HdrHistogram`'s plotter
     Hgrm,
-    /// Its interval log, for the `HdrHistogram` libraries
+    /// The interval log of one candidate under one plan, for the `HdrHistogram` libraries
     Hlog,
 }

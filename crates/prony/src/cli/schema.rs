@@ -2,10 +2,10 @@
 
 use clap::{Args, ValueEnum};
 
-/// Prints the JSON Schema of what Prony writes.
+/// Prints the JSON Schema of an output format.
 #[derive(Debug, Args)]
 pub(crate) struct SchemaArguments {
-    /// Of what
+    /// Which output
     #[arg(value_enum, default_value_t = Document::Trial)]
     pub(crate) of: Document,
 }

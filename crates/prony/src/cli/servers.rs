@@ -2,12 +2,12 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
-/// The catalogue of servers.
+/// Lists, installs and checks the servers of the catalogue.
 #[derive(Debug, Args)]
 pub(crate) struct ServersArguments {
     #[command(subcommand)]
     pub(crate) command: ServersCommand,
-    /// Also take servers from this folder (repeatable); ./prony/servers is taken by itself
+    /// Also use the servers in this folder (repeatable); those in ./prony/servers are always used
     #[arg(long, value_name = "DIR", global = true)]
     pub(crate) servers: Vec<String>,
 }
@@ -15,36 +15,36 @@ pub(crate) struct ServersArguments {
 /// Where servers run.
 #[derive(Debug, Args)]
 pub(crate) struct RuntimeArguments {
-    /// native, container (podman or docker, whichever works), podman or docker
+    /// Where servers run: native, container (podman or docker, whichever works), podman or docker
     #[arg(long, value_name = "RUNTIME", default_value = "native")]
     pub(crate) runtime: String,
-    /// The most memory that a server may use, `512m` [default: no limit]
+    /// The memory limit of each server, `512m` [default: no limit]
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<String>,
 }
 
-/// How the catalogue is listed.
+/// The formats of the catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ListFormat {
-    /// For people
+    /// Text for a terminal
     Text,
-    /// docs/servers.md
+    /// A table with when and how each server was verified, as in docs/servers.md
     Markdown,
-    /// For programs
+    /// JSON
     Json,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ServersCommand {
-    /// What there is, and what is installed
+    /// Lists the servers, and which are installed
     List {
-        /// text, markdown (with when and how each was verified) or json
+        /// The output format
         #[arg(long, value_enum, default_value = "text")]
         format: ListFormat,
     },
-    /// Installs servers: packages through apt (asks first), the rest into .prony/
+    /// Installs servers: Debian packages through apt (asks first), everything else into .prony/
     Install {
-        /// Servers, or candidates with their settings such as gunicorn:gevent
+        /// Servers, or candidates with their settings, such as gunicorn:gevent
         #[arg(required_unless_present_any = ["all", "experiment"])]
         names: Vec<String>,
         /// Every server of the catalogue
@@ -53,40 +53,40 @@ pub(crate) enum ServersCommand {
         /// The servers of this experiment
         #[arg(long, value_name = "EXPERIMENT")]
         experiment: Option<String>,
-        /// Don't ask
+        /// Do not ask
         #[arg(long, short)]
         yes: bool,
-        /// Also what each single setting of theirs needs
+        /// Also install what each of their settings needs
         #[arg(long)]
         settings: bool,
         #[command(flatten)]
         runtime: RuntimeArguments,
     },
-    /// Starts each server, holds it against the contract, and stops it
+    /// Starts each server, checks that it keeps the contract, and stops it
     Check {
         /// Servers, or candidates with their settings
         #[arg(required_unless_present = "all")]
         names: Vec<String>,
-        /// Every server of the catalogue; those that are not installed are skipped by name
+        /// Every server of the catalogue; those that are not installed are skipped
         #[arg(long)]
         all: bool,
-        /// Also with each of their settings, one at a time
+        /// Also check each of their settings, one at a time
         #[arg(long)]
         settings: bool,
-        /// Write version, date, runtime and machine of those that pass to verified.toml beside their recipes
+        /// Write version, date, runtime and machine of the servers that pass to verified.toml beside their recipes
         #[arg(long)]
         record: bool,
         #[command(flatten)]
         runtime: RuntimeArguments,
     },
-    /// Begins a server of your own as a copy of another
+    /// Creates a server of your own as a copy of another
     New {
-        /// What it is to be called
+        /// The new server's name
         name: String,
-        /// The server that is copied
+        /// The server to copy
         #[arg(long, value_name = "SERVER", default_value = "node-http")]
         from: String,
-        /// The folder that holds such folders
+        /// The folder in which the server's folder is created
         #[arg(long, value_name = "DIR", default_value = "prony/servers")]
         dir: String,
     },

@@ -2,38 +2,38 @@
 
 use clap::Args;
 
-/// The reference server: an HTTP server whose truth is known and can be asked
-/// for at GET /-/ledger.
+/// Runs the reference server, whose delays are known and whose counts are at
+/// GET /-/ledger.
 #[derive(Debug, Args)]
 pub(crate) struct TargetArguments {
-    /// The port to listen on; 0 takes any free one and says which
+    /// The port to listen on; 0 takes any free one and prints it
     #[arg(long, value_name = "N", default_value_t = 8080)]
     pub(crate) port: u16,
     /// The address to listen on
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub(crate) host: String,
-    /// Event loops [default: 2, or 1 where there is one processor]
-    #[arg(short, long, value_name = "N")]
-    pub(crate) threads: Option<usize>,
-    /// Every answer's delay: `2ms`, `exp:2ms` (exponential), `bimodal:3ms,23ms,0.1`
+    /// Event loops [default: 2, or 1 on a single CPU]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) threads: Option<u16>,
+    /// The delay of every response: `2ms`, `exp:2ms` (exponential), `bimodal:3ms,23ms,0.1`
     #[arg(long, value_name = "DELAY")]
     pub(crate) delay: Option<String>,
-    /// Take nothing in for the first part of every period: `200ms/2s`
-    #[arg(long, value_name = "SILENCE/PERIOD")]
+    /// Read no requests during the first part of every period: `200ms/2s`
+    #[arg(long, value_name = "STALL/PERIOD")]
     pub(crate) stall: Option<String>,
-    /// Close the connection after every answer
+    /// Close the connection after every response
     #[arg(long)]
     pub(crate) close: bool,
-    /// Answer at most so many requests per second, `5000/s`, first come first served
+    /// Serve at most this many requests per second, `5000/s`, first come, first served
     #[arg(long, value_name = "RATE")]
     pub(crate) capacity: Option<String>,
-    /// Answer / with a body of so many bytes instead of Hello, World!
+    /// Respond to / with a body of this many bytes instead of Hello, World!
     #[arg(long, value_name = "BYTES")]
     pub(crate) body: Option<usize>,
     /// The seed of random delays
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// End when standard input ends: how a parent that dies takes it along
+    /// Exit when standard input ends, so that it does not outlive its parent
     #[arg(long, hide = true)]
     pub(crate) until_stdin_ends: bool,
 }

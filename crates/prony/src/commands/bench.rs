@@ -6,27 +6,27 @@ mod duet;
 mod setup;
 
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use prony_analysis::experiment::analyse;
 use prony_lab::bench::{BenchError, BenchEvent, BenchOutcome, BenchSetup, End, Interrupt};
 use prony_lab::turn::{self, Turn, TurnError};
 use prony_model::rfc3339;
 use prony_model::run_log::RunLog;
-use prony_model::units::{parse_duration, show_duration};
+use prony_model::units::parse_duration;
 use prony_report::format::count;
 use prony_report::page;
-use prony_report::terminal::{self, TerminalOptions};
+use prony_report::terminal;
 
 use super::report::html_path;
 use super::thresholds;
 use super::watch::{self, Watch};
 use super::write_file;
 use crate::cli::BenchArguments;
-use crate::failure::Failure;
+use crate::failure::{Failure, INTERRUPTED};
 use crate::interrupt;
 use crate::printer::Printer;
-use crate::tui::{BenchState, Live, Shows};
+use crate::tui::{BenchState, Live, ProgressMode};
 
 pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), Failure> {
     let setup = setup::setup(arguments, printer)?;
@@ -36,25 +36,24 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
         return Ok(());
     }
     for skipped in &setup.skipped {
-        let mend = skipped.mend.as_deref().map_or(String::new(), |mend| format!(" Mend it with: {mend}"));
-        printer.note(&format!("skipped  {}: {}{mend}", skipped.candidate, skipped.reason));
+        printer.note(&format!("skipped  {}: {}", skipped.candidate, skipped.reason_and_fix()));
     }
     let interrupt = interrupt::of_a_run()?;
     let _turn = turn(&setup, arguments, &interrupt, printer)?;
     let cpus = &setup.pins.client;
     let watch = Watch::start(arguments.web.as_deref(), || watch::bench_head(&setup), cpus, printer)?
         .and_metrics(arguments.metrics.as_deref(), || watch::bench_rates(&setup), cpus, printer)?;
-    let shows = Shows::here(arguments.quiet, arguments.plain);
-    let mut live = Live::start(shows, BenchState::of(&setup, shows == Shows::Screen), cpus, printer);
-    let mut hear = |event: &BenchEvent<'_>| {
-        live.tell(|bench| bench.hear(event));
-        watch.hear(event);
+    let mode = ProgressMode::here(arguments.quiet, arguments.plain);
+    let mut live = Live::start(mode, BenchState::of(&setup, mode == ProgressMode::Screen), cpus, printer);
+    let mut on_event = |event: &BenchEvent<'_>| {
+        live.update(|bench| bench.on_event(event));
+        watch.on_event(event);
     };
     let outcome = match setup.duet {
-        Some(_) => prony_lab::bench::run_duets(&setup, &prony_load::run, &interrupt, &mut hear),
-        None => prony_lab::bench::run(&setup, &mut prony_load::run, &interrupt, &mut hear),
+        Some(_) => prony_lab::bench::run_duets(&setup, &prony_load::run, &interrupt, &mut on_event),
+        None => prony_lab::bench::run(&setup, &mut prony_load::run, &interrupt, &mut on_event),
     };
-    live.finish();
+    drop(live);
     match outcome {
         Ok(outcome) => {
             let log = conclude(&setup, &outcome, &watch, printer)?;
@@ -67,7 +66,7 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
     }
 }
 
-/// Two benches at once would measure each other: the second waits, and says for whom.
+/// Two benches at once would distort each other's results: the second waits, and names the first.
 fn turn(
     setup: &BenchSetup,
     arguments: &BenchArguments,
@@ -79,16 +78,14 @@ fn turn(
     let name = &setup.experiment.name;
     let mut waits = |holder: Option<&turn::Holder>| {
         printer.note(&format!(
-            "Another bench runs on this machine{}: waiting for its end. (--wait 1h bounds that.)",
+            "Another bench runs on this machine{}: waiting for its end, for at most TIME with --wait TIME.",
             turn::described(holder)
         ));
     };
     turn::take(&turn::path(), name, &since, patience, &|| interrupt.asked(), &mut waits).map_err(|why| {
         match why {
-            TurnError::Interrupted => Failure::interrupted(),
-            TurnError::Taken(_) => {
-                Failure::not_measured(format!("Nothing was measured within --wait: {why}"))
-            }
+            TurnError::Interrupted => Failure::code(INTERRUPTED),
+            TurnError::Taken(_) => Failure::not_measured(format!("Not started within --wait: {why}")),
         }
     })
 }
@@ -103,7 +100,7 @@ fn failure(error: BenchError) -> Failure {
     }
 }
 
-/// Shows the run, and leaves the page beside its log.
+/// Prints the results, and writes the page beside the log.
 fn conclude(
     setup: &BenchSetup,
     outcome: &BenchOutcome,
@@ -112,16 +109,13 @@ fn conclude(
 ) -> Result<RunLog, Failure> {
     let log = prony_analysis::run_log::read(Path::new(&outcome.log))?;
     let analysis = analyse(&log);
-    printer.out(&terminal::experiment(
-        &analysis,
-        &TerminalOptions { color: printer.color(), ..Default::default() },
-    ));
+    printer.out(&terminal::experiment(&analysis, &printer.options()));
     let mut made = format!("Run log: {}", outcome.log.display());
     if let Some(share) = outcome.share_under_load() {
         made = format!(
             "{} in {}: under load for {:.0} % of the time, warm-ups included; the rest is starts, stops and checks\n{made}",
             count(u64::from(outcome.trials), "trial", "trials"),
-            show_duration(Duration::from_secs(outcome.elapsed.as_secs().max(1))),
+            setup::shown(outcome.elapsed),
             share * 100.0
         );
     }
@@ -137,15 +131,13 @@ fn conclude(
     watch.end(Ok(&log));
     match outcome.end {
         End::Interrupted => {
-            printer.note(&format!("Interrupted. Go on with: {}", setup::resume_command(setup)));
-            Err(Failure::interrupted())
+            printer.note(&format!("Interrupted. Continue with: {}", setup::resume_command(setup)));
+            Err(Failure::code(INTERRUPTED))
         }
         End::Finished | End::BudgetSpent | End::PrecisionReached
             if analysis.trials.valid + analysis.trials.lower_bound + analysis.trials.suspect == 0 =>
         {
-            Err(Failure::not_measured(
-                "Nothing valid was measured: the reasons stand above and in the run log.",
-            ))
+            Err(Failure::not_measured("Nothing valid was measured: see the reasons above or in the run log."))
         }
         End::Finished | End::BudgetSpent | End::PrecisionReached => Ok(log),
     }

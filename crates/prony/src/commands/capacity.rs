@@ -17,12 +17,12 @@ use prony_report::terminal::{self, TerminalOptions};
 
 use super::embedded::Embedded;
 use super::logs::Log;
-use super::{parse_cpus, plan, reproduce, write_file};
+use super::{plan, reproduce, write_json};
 use crate::cli::CapacityArguments;
-use crate::failure::Failure;
+use crate::failure::{Failure, INTERRUPTED, NOT_MEASURED};
 use crate::interrupt;
 use crate::printer::Printer;
-use crate::tui::{CapacityState, Live, Shows};
+use crate::tui::{CapacityState, Live, ProgressMode};
 
 /// A probe's window unless `-d` says otherwise: at a thousand a second, 3,000 requests.
 const PROBE: Duration = Duration::from_secs(3);
@@ -31,37 +31,31 @@ const EMBEDDED: &str = "embedded target";
 
 pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<(), Failure> {
     let given = arguments.url.as_deref().map(Target::parse).transpose().map_err(Failure::usage)?;
-    let somewhere = Target::parse("http://127.0.0.1/").map_err(Failure::usage)?;
-    let mut wanted = capacity_plan(arguments, given.clone().unwrap_or(somewhere))?;
+    let embeds = given.is_none();
+    let mut wanted = capacity_plan(arguments, given.unwrap_or_else(plan::placeholder))?;
     let log = arguments.output.as_deref().map(|path| Log::open(path, "capacity", printer)).transpose()?;
     let interrupt = interrupt::of_a_run()?;
-    let embedded = if given.is_none() { Some(Embedded::start()?) } else { None };
-    if let Some(embedded) = &embedded {
-        wanted.load.target = Target::parse(&embedded.url).map_err(Failure::not_measured)?;
-    }
-    let outside = Outside {
-        host: prony_lab::host::read(),
-        redact: arguments.redact.clone(),
-        embedded_target: embedded.is_some(),
-    };
+    let embedded = embeds.then(|| Embedded::start_for(&mut wanted.load)).transpose()?;
+    let outside =
+        Outside { host: prony_lab::host::read(), redact: arguments.redact.clone(), embedded_target: embeds };
     if !arguments.quiet {
         let most = show_duration(Duration::from_secs(forecast(&wanted).as_secs()));
         let (rate, longest) = lengthened(&wanted);
         printer.note(&format!(
-            "Searching with probes of {}, of up to {} at rates under {}/s: about {most} without those, less where \
-             probes fail early.",
+            "Searching with probes of {}, up to {} at rates below {}/s: about {most}, plus what such low rates take, less \
+             where probes fail early.",
             show_duration(wanted.probe),
             show_duration(longest),
             prony_report::format::rate(rate)
         ));
     }
     let started_at = rfc3339(SystemTime::now());
-    let shows = Shows::here(arguments.quiet, arguments.plain);
-    let mut live = Live::start(shows, CapacityState::of(&wanted), &wanted.load.cpus, printer);
+    let mode = ProgressMode::here(arguments.quiet, arguments.plain);
+    let mut live = Live::start(mode, CapacityState::of(&wanted), &wanted.load.cpus, printer);
     let outcome = search(&wanted, &outside, &mut prony_load::run, &interrupt, &mut |event| {
-        live.tell(|search| search.hear(event));
+        live.update(|search| search.on_event(event));
     })?;
-    live.finish();
+    drop(live);
     let address = outcome.trial.as_ref().map(|t| t.target.address.clone()).unwrap_or_default();
     let report = CapacityReport {
         schema: SCHEMA.to_owned(),
@@ -81,15 +75,15 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
     drop(embedded);
     publish(arguments, &report, printer)?;
     if let Some(mut log) = log {
-        let candidate = if arguments.url.is_none() { EMBEDDED } else { report.target.url.as_str() };
+        let candidate = if embeds { EMBEDDED } else { report.target.url.as_str() };
         let header = || Header { commit: prony_lab::commit::current(), ..report.header(candidate) };
         log.append(header, |index| report.raw(candidate, index, outcome.observed))?;
     }
     if report.interrupted {
-        return Err(Failure::interrupted());
+        return Err(Failure::code(INTERRUPTED));
     }
     if report.found.capacity_per_s.is_none() {
-        return Err(Failure::nothing_valid());
+        return Err(Failure::code(NOT_MEASURED));
     }
     Ok(())
 }
@@ -115,9 +109,7 @@ pub(super) fn capacity_plan(arguments: &CapacityArguments, target: Target) -> Re
         ..flags.clone()
     };
     let mut load = plan::plan(&options, Some(target))?;
-    if let Some(cpus) = &arguments.pin {
-        load.cpus = parse_cpus(cpus)?;
-    }
+    plan::pin(&mut load, arguments.pin.as_deref())?;
     let start = flags.rate.as_ref().and(load.arrivals.rate()).map(Rate::as_per_s);
     let slos = arguments.slos.iter().map(|text| Slo::parse(text)).collect::<Result<Vec<_>, _>>();
     let resolution = Share::parse(&arguments.resolution)?.as_ratio();
@@ -129,27 +121,22 @@ pub(super) fn capacity_plan(arguments: &CapacityArguments, target: Target) -> Re
     }
     let probe = load.stop.duration.unwrap_or(PROBE);
     if probe < Duration::from_millis(200) {
-        return Err(Failure::usage("A probe under 200 ms tells nothing: give -d at least 200ms."));
+        return Err(Failure::usage("A probe needs at least 200 ms: give -d 200ms or more."));
     }
     Ok(CapacityPlan { load, slos: slos.map_err(Failure::usage)?, probe, resolution, start })
 }
 
 fn publish(arguments: &CapacityArguments, report: &CapacityReport, printer: &Printer) -> Result<(), Failure> {
-    let to_stdout = arguments.json.as_deref() == Some("-");
     if let Some(path) = &arguments.json {
-        let text = serde_json::to_string_pretty(report)
-            .map_err(|e| Failure::not_measured(format!("The result could not be written as JSON: {e}.")))?;
-        if to_stdout { printer.out(&text) } else { write_file(path, &text)? }
+        write_json(path, report, printer)?;
+        if path == "-" {
+            return Ok(());
+        }
     }
-    if !to_stdout {
-        let options = TerminalOptions {
-            color: printer.color(),
-            target: arguments.url.is_none().then(String::new),
-            ..TerminalOptions::default()
-        };
-        let CapacityReport { found, plan, target, interrupted, .. } = report;
-        let text = terminal::capacity(found, plan, &target.address, *interrupted, &options);
-        printer.out(if arguments.quiet { text.lines().next().unwrap_or_default() } else { text.as_str() });
-    }
+    let target = arguments.url.is_none().then(String::new);
+    let options = TerminalOptions { target, ..printer.options() };
+    let CapacityReport { found, plan, target, interrupted, .. } = report;
+    let text = terminal::capacity(found, plan, &target.address, *interrupted, &options);
+    printer.out(if arguments.quiet { text.lines().next().unwrap_or_default() } else { text.as_str() });
     Ok(())
 }

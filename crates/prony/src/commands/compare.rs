@@ -1,4 +1,4 @@
-//! `prony compare`: which of two is faster, if these trials say.
+//! `prony compare`: which of two is faster, if the trials show it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,10 +7,9 @@ use prony_analysis::comparison::fail_if::{self, FailIf};
 use prony_analysis::comparison::{Comparison, ComparisonError, Options, choose, choose_in, compare_parts};
 use prony_analysis::figure::Figure;
 use prony_model::run_log::RunLog;
-use prony_report::terminal::{self, TerminalOptions};
-use prony_report::{json, markdown};
+use prony_report::{json, markdown, terminal};
 
-use super::write_file;
+use super::{logs, write_output};
 use crate::cli::{CompareArguments, CompareFormat};
 use crate::failure::{Failure, MISSED};
 use crate::printer::Printer;
@@ -20,26 +19,17 @@ pub(crate) fn run(arguments: &CompareArguments, printer: &Printer) -> Result<(),
     let options = Options { margins: margins(&arguments.margin)?, force: arguments.force };
     let comparisons = compare(arguments, &options, printer)?;
     let text = match arguments.format {
-        CompareFormat::Terminal => {
-            let options = TerminalOptions { color: printer.color(), ..TerminalOptions::default() };
-            joined(&comparisons, |c| terminal::comparison(c, &options))
-        }
+        CompareFormat::Terminal => joined(&comparisons, |c| terminal::comparison(c, &printer.options())),
         CompareFormat::Markdown => joined(&comparisons, markdown::comparison),
-        CompareFormat::Json => json::comparisons(&comparisons),
+        CompareFormat::Json => json::pretty(&comparisons),
     };
-    match arguments.output.as_deref().filter(|path| *path != "-") {
-        Some(path) => {
-            write_file(path, &text)?;
-            printer.note(&format!("Comparison: {path}"));
-        }
-        None => printer.out(&text),
-    }
+    write_output(&text, arguments.output.as_deref(), "Comparison", printer)?;
     let failed: Vec<String> =
         comparisons.iter().flat_map(|comparison| fail_if::failures(&conditions, comparison)).collect();
     if failed.is_empty() {
         return Ok(());
     }
-    Err(Failure { sentence: format!("--fail-if: {}.", failed.join("; ")), code: MISSED })
+    Err(Failure { message: format!("--fail-if: {}.", failed.join("; ")), code: MISSED })
 }
 
 fn joined(comparisons: &[Comparison], view: impl Fn(&Comparison) -> String) -> String {
@@ -53,7 +43,7 @@ fn compare(
     printer: &Printer,
 ) -> Result<Vec<Comparison>, Failure> {
     let Some((first, rest)) = arguments.what.split_first() else {
-        return Err(Failure::usage("Compare what? Give two run logs, or one and two of its candidates."));
+        return Err(Failure::usage("Give two run logs to compare, or one and two of its candidates."));
     };
     let log = read(first, printer)?;
     let second = match rest {
@@ -85,11 +75,7 @@ fn compare(
 }
 
 fn read(path: &str, printer: &Printer) -> Result<RunLog, Failure> {
-    let log = prony_analysis::run_log::read(Path::new(path))?;
-    if log.truncated {
-        printer.note(&format!("{path}: its last line was cut off and is dropped."));
-    }
-    Ok(log)
+    Ok(logs::noted(prony_analysis::run_log::read(Path::new(path))?, path, printer))
 }
 
 fn failure(error: ComparisonError) -> Failure {

@@ -1,4 +1,4 @@
-//! `prony doctor`: what on this host distorts results, what mends it, and what
+//! `prony doctor`: what on this host distorts results, how to fix it, and what
 //! this client can and cannot tell apart on it.
 
 mod measure;
@@ -8,9 +8,10 @@ use std::thread;
 use std::time::Duration;
 
 use prony_lab::bench::{Pins, split_cpus};
-use prony_lab::doctor::restore::{self, Done, RestoreError};
+use prony_lab::doctor::restore::{self, Done};
 use prony_lab::doctor::{Asked, Finding, Tree, Watch, examine, programs, sorted};
 use prony_model::host::Host;
+use prony_report::json;
 use serde::Serialize;
 
 use crate::cli::{DoctorArguments, DoctorFormat};
@@ -22,7 +23,7 @@ const SCHEMA: &str = "prony.doctor/1";
 /// How long other programs are watched.
 const WATCHED: Duration = Duration::from_secs(1);
 
-/// Everything the doctor says.
+/// What the doctor found.
 #[derive(Debug, Serialize)]
 struct Report {
     schema: &'static str,
@@ -41,16 +42,16 @@ pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<(), 
     let layout = layout()?;
     let host = prony_lab::host::read();
     if arguments.restore {
-        let done = restore::restore(&tree, layout.root(), &host.boot_id).map_err(refused)?;
-        say(&done, "put back", printer);
+        let done = restore::restore(&tree, layout.root(), &host.boot_id).map_err(Failure::usage)?;
+        print_changes(&done, "restored", printer);
         return Ok(());
     }
     let pins = split_cpus(&host.cpus_allowed, 1).map_err(Failure::usage)?;
     let asked = asked(&host, &pins);
     if arguments.apply {
-        let done =
-            restore::apply(&tree, &examine(&tree, &asked), layout.root(), &host.boot_id).map_err(refused)?;
-        say(&done, "set", printer);
+        let done = restore::apply(&tree, &examine(&tree, &asked), layout.root(), &host.boot_id)
+            .map_err(Failure::usage)?;
+        print_changes(&done, "set", printer);
     }
     let watch = Watch::begin(&tree);
     thread::sleep(WATCHED);
@@ -59,7 +60,7 @@ pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<(), 
     findings.extend(programs());
     let findings = sorted(findings);
     let measured = match arguments.quick {
-        true => Err("left out by --quick".to_owned()),
+        true => Err("skipped by --quick".to_owned()),
         false => measure::measure(&layout, &host, &pins, printer),
     };
     let (measured, not_measured) = match measured {
@@ -69,8 +70,7 @@ pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<(), 
     let report = Report { schema: SCHEMA, host, findings, measured, not_measured };
     printer.out(&match arguments.format {
         DoctorFormat::Text => text::text(&report),
-        DoctorFormat::Json => serde_json::to_string_pretty(&report)
-            .map_err(|e| Failure::not_measured(format!("The findings could not be written as JSON: {e}.")))?,
+        DoctorFormat::Json => json::pretty(&report),
     });
     Ok(())
 }
@@ -85,17 +85,13 @@ fn asked(host: &Host, pins: &Pins) -> Asked {
     }
 }
 
-fn refused(error: RestoreError) -> Failure {
-    Failure::usage(error)
-}
-
-/// What was done to the host: not a part of the findings, which may go to a program.
-fn say(done: &Done, word: &str, printer: &Printer) {
+/// What was changed on the host: no part of the findings, which may go to a program.
+fn print_changes(done: &Done, word: &str, printer: &Printer) {
     for line in &done.changed {
         printer.note(&format!("{word}  {line}"));
     }
     for line in &done.left {
-        printer.note(&format!("left as it is  {line}"));
+        printer.note(&format!("unchanged  {line}"));
     }
     if done.changed.is_empty() && done.left.is_empty() {
         printer.note(&format!("nothing had to be {word}"));

@@ -4,24 +4,25 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
+use prony_model::{Plan, Target};
+
 use crate::failure::Failure;
 
 /// A running embedded target; it ends when this is dropped, or this process dies.
 #[derive(Debug)]
 pub(crate) struct Embedded {
     child: Child,
-    /// Its URL.
-    pub(crate) url: String,
 }
 
 impl Embedded {
-    pub(crate) fn start() -> Result<Embedded, Failure> {
+    /// Starts it, and makes it the plan's target.
+    pub(crate) fn start_for(plan: &mut Plan) -> Result<Embedded, Failure> {
         let refused =
             |what: &str| Failure::not_measured(format!("The embedded target could not be started: {what}."));
         let mut child = std::env::current_exe()
             .and_then(|own| {
                 Command::new(own)
-                    // The load's workers need the other processors more.
+                    // The load's workers need the other CPUs more.
                     .args(["target", "--port", "0", "--threads", "1", "--until-stdin-ends"])
                     .stdin(Stdio::piped())
                     .stdout(Stdio::piped())
@@ -31,11 +32,15 @@ impl Embedded {
         let mut url = String::new();
         let read = child.stdout.take().map(|stdout| BufReader::new(stdout).read_line(&mut url));
         match read {
-            Some(Ok(length)) if length > 0 => Ok(Embedded { child, url: url.trim().to_owned() }),
+            Some(Ok(length)) if length > 0 => {
+                let embedded = Embedded { child };
+                plan.target = Target::parse(url.trim()).map_err(Failure::not_measured)?;
+                Ok(embedded)
+            }
             _ => {
-                // Its own sentence is on stderr already.
+                // Its own message is on stderr already.
                 let _ = child.wait();
-                Err(refused("it ended before it listened"))
+                Err(refused("it exited before it listened"))
             }
         }
     }

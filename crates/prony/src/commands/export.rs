@@ -41,9 +41,9 @@ const KINDS: [(&str, Kind); 5] = [
 pub(crate) struct Exports(Vec<(Kind, String)>);
 
 impl Exports {
-    /// Reads the flags and finds out whether their files can be written, so
-    /// that no load is lost for want of a folder. `others` are the files that
-    /// the command writes beside.
+    /// Reads the flags and checks that their files can be written, so
+    /// that no load is lost for a missing folder. `others` are the files that
+    /// the command writes besides.
     pub(crate) fn parse(texts: &[String], others: &[&str]) -> Result<Exports, Failure> {
         let mut exports = Vec::new();
         let mut seen: Vec<PathBuf> = others.iter().map(|path| identity(path)).collect();
@@ -52,7 +52,7 @@ impl Exports {
             let identity = identity(path);
             if seen.contains(&identity) {
                 return Err(Failure::usage(format!(
-                    "--export {text}: {path} is written twice by this command: give each a file of its own."
+                    "--export {text}: {path} would be written twice by this command: give each output its own file."
                 )));
             }
             probe(path)
@@ -90,15 +90,15 @@ impl Exports {
         let mut failed = None;
         for (kind, path) in &self.0 {
             if let Err(e) = write_one(*kind, path, trial, m) {
-                let sentence = format!("{path} could not be written: {e}.");
-                if let Some(earlier) = failed.replace(sentence) {
+                let message = format!("{path} could not be written: {e}.");
+                if let Some(earlier) = failed.replace(message) {
                     printer.error(&earlier);
                 }
             } else if *kind == Kind::Jtl && m.samples_dropped > 0 {
                 printer.note(&kept_the_first(path, m.samples.len() as u64, m.samples_dropped));
             }
         }
-        failed.map_or(Ok(()), |sentence| Err(Failure::usage(sentence)))
+        failed.map_or(Ok(()), |message| Err(Failure::usage(message)))
     }
 }
 
@@ -112,18 +112,19 @@ fn kind_and_path(text: &str) -> Result<(Kind, &str), Failure> {
     };
     let Some((_, kind)) = KINDS.iter().find(|(known, _)| *known == name) else {
         return Err(Failure::usage(format!(
-            "--export {text:?}: {name:?} is no format that Prony writes: it is one of {names}."
+            "--export {text:?}: {name:?} is not a format of --export: write one of {names}."
         )));
     };
     if path.is_empty() || path == "-" {
         return Err(Failure::usage(format!(
-            "--export {text:?} needs a file: standard output is for the result. Write --export {name}=FILE."
+            "--export {text:?} needs a file, since standard output is for the result: write --export {name}=FILE."
         )));
     }
     Ok((*kind, path))
 }
 
-/// Whether the result (`-` is no file) and the run log, whose folder is made if need be, could be written, each for itself.
+/// Checks that the result (`-` is no file) and the run log, whose folder is made if need be, can be written, and are not
+/// the same file.
 pub(crate) fn apart(result: Option<&str>, log: Option<&str>) -> Result<(), Failure> {
     let result = result.filter(|path| *path != "-");
     let folder_is_there = |path: &&str| {
@@ -134,13 +135,13 @@ pub(crate) fn apart(result: Option<&str>, log: Option<&str>) -> Result<(), Failu
     }
     match (result, log) {
         (Some(result), Some(log)) if identity(result) == identity(log) => {
-            Err(Failure::usage(format!("{log} is named twice: give --json and -o each a file of its own.")))
+            Err(Failure::usage(format!("{log} is named twice: give --json and -o different files.")))
         }
         _ => Ok(()),
     }
 }
 
-/// By what two paths are known to be of one file: the folder as it is, and the name.
+/// The same for two paths of one file: the folder as it is, and the name.
 fn identity(path: &str) -> PathBuf {
     let path = Path::new(path);
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -187,8 +188,8 @@ fn write_one(kind: Kind, path: &str, trial: &Trial, m: &Measurement) -> Result<(
 
 fn kept_the_first(path: &str, kept: u64, dropped: u64) -> String {
     format!(
-        "{path} has the first {} of {} requests: their room is fixed before the load begins. \
-         For all of them make it shorter: -d, or -n up to {}.",
+        "{path} has only the first {} of {} requests: their memory is allocated before the load. \
+         For all of them make the load shorter: -d, or -n up to {}.",
         thousands(kept),
         thousands(kept + dropped),
         thousands(SAMPLES_MAX)
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn the_room_for_requests_follows_from_the_plan() {
+    fn samples_max_follows_from_the_plan() {
         let rate = |per_s| Arrivals::Constant(Rate::per_s(per_s).unwrap());
         assert_eq!(samples_of(Kind::Hlog, |_| {}), 0);
         assert_eq!(samples_of(Kind::Jtl, |_| {}), CLOSED_SAMPLES);
@@ -231,16 +232,16 @@ mod tests {
     }
 
     #[test]
-    fn what_had_no_room_is_said() {
+    fn a_note_says_how_many_requests_were_kept() {
         assert_eq!(
             kept_the_first("r.jtl", 5_000_000, 1_545_858),
-            "r.jtl has the first 5,000,000 of 6,545,858 requests: their room is fixed before the load begins. \
-             For all of them make it shorter: -d, or -n up to 10,000,000."
+            "r.jtl has only the first 5,000,000 of 6,545,858 requests: their memory is allocated before the load. \
+             For all of them make the load shorter: -d, or -n up to 10,000,000."
         );
     }
 
     #[test]
-    fn one_file_is_known_by_its_folder_and_name() {
+    fn paths_of_the_same_file_have_the_same_identity() {
         assert_eq!(identity("a.csv"), identity("./a.csv"));
         assert_ne!(identity("a.csv"), identity("b.csv"));
     }

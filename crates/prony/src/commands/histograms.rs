@@ -8,6 +8,7 @@ use prony_model::export::ExportError;
 use prony_model::run_log::{RunLog, TrialResult};
 use prony_report::format::{count, printable};
 
+use super::only;
 use crate::cli::ReportArguments;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -24,18 +25,18 @@ pub(super) fn text(
     printer: &Printer,
 ) -> Result<String, Failure> {
     let run = &arguments.run;
-    let measured: Vec<(&TrialResult, &Trial)> = log
+    let mut chosen: Vec<(&TrialResult, &Trial)> = log
         .last_results()
         .into_values()
         .filter_map(|result| Some((result, result.trial.as_ref()?)))
         .collect();
-    let chosen = chosen(run, &measured, &arguments.only)?;
+    only::keep(&mut chosen, &arguments.only, |(result, _)| kind(result), run)?;
     let of: BTreeSet<(&str, &str)> = chosen.iter().map(|(r, _)| kind(r)).collect();
     if of.len() != 1 {
         let names = |names: BTreeSet<&str>| printable(&names.into_iter().collect::<Vec<_>>().join(", "));
         return Err(Failure::usage(format!(
-            "{run}: such a file is of one candidate under one plan, and these are {}. Choose with --only: \
-             candidates are {}; plans are {}.",
+            "{run}: this format has room for one candidate under one plan, and the run has {} of these. Choose with \
+             --only: candidates are {}; plans are {}.",
             of.len(),
             names(of.iter().map(|(candidate, _)| *candidate).collect()),
             names(of.iter().map(|(_, plan)| *plan).collect()),
@@ -44,7 +45,10 @@ pub(super) fn text(
     let all: Vec<&Trial> = chosen.iter().map(|(_, trial)| *trial).collect();
     let counted: Vec<&Trial> = all.iter().copied().filter(|trial| all.len() == 1 || trial.counts()).collect();
     if counted.is_empty() {
-        return Err(Failure::not_measured(format!("{run}: none of these {} trials counts.", all.len())));
+        return Err(Failure::not_measured(format!(
+            "{run}: none of these {} trials counts: each is invalid or was interrupted.",
+            all.len()
+        )));
     }
     let mut bytes = Vec::new();
     write(&counted, &mut bytes).map_err(|why| Failure::usage(format!("{run}: {why}.")))?;
@@ -52,7 +56,7 @@ pub(super) fn text(
         let (candidate, plan) = kind(chosen[0].0);
         let left_out = match all.len() - counted.len() {
             0 => String::new(),
-            n => format!("; {n} left out, which do not count"),
+            n => format!("; {n} left out, invalid or interrupted"),
         };
         printer.note(&format!(
             "{} of {} under {} together{left_out}.",
@@ -66,33 +70,4 @@ pub(super) fn text(
 
 fn kind(result: &TrialResult) -> (&str, &str) {
     (&result.planned.candidate, &result.planned.plan)
-}
-
-/// What `--only` leaves: of the candidates that it names, and of the plans; of all where it names none.
-fn chosen<'a>(
-    run: &str,
-    measured: &[(&'a TrialResult, &'a Trial)],
-    only: &[String],
-) -> Result<Vec<(&'a TrialResult, &'a Trial)>, Failure> {
-    let names = |of: fn(&TrialResult) -> &str| -> BTreeSet<&str> {
-        measured.iter().map(|(result, _)| of(result)).collect()
-    };
-    let (candidates, plans) = (names(|r| &r.planned.candidate), names(|r| &r.planned.plan));
-    let unknown =
-        only.iter().find(|name| !candidates.contains(name.as_str()) && !plans.contains(name.as_str()));
-    if let Some(name) = unknown {
-        let list = |names: &BTreeSet<&str>| printable(&names.iter().copied().collect::<Vec<_>>().join(", "));
-        return Err(Failure::usage(format!(
-            "--only {name:?} is neither a candidate that {run} measured ({}) nor a plan ({}).",
-            list(&candidates),
-            list(&plans)
-        )));
-    }
-    let named = |of: &BTreeSet<&str>, name: &str| {
-        !only.iter().any(|asked| of.contains(asked.as_str())) || only.iter().any(|asked| asked == name)
-    };
-    let keep = |result: &TrialResult| {
-        named(&candidates, &result.planned.candidate) && named(&plans, &result.planned.plan)
-    };
-    Ok(measured.iter().copied().filter(|(result, _)| keep(result)).collect())
 }

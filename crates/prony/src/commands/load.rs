@@ -1,7 +1,7 @@
 //! `prony load`: one target.
 
 #[cfg(test)]
-mod again;
+mod again_tests;
 mod repeat;
 
 use std::time::SystemTime;
@@ -25,23 +25,19 @@ use super::embedded::Embedded;
 use super::export::{self, Exports};
 use super::logs::Log;
 use super::watch::{self, Watch};
-use super::{parse_cpus, plan, thresholds, write_file};
+use super::{plan, thresholds, write_json};
 use crate::cli::LoadArguments;
-use crate::failure::Failure;
+use crate::failure::{Failure, INTERRUPTED, NOT_MEASURED};
 use crate::interrupt;
 use crate::printer::Printer;
-use crate::tui::{Live, LoadState, Shows};
+use crate::tui::{Live, LoadState, ProgressMode};
 
 pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Failure> {
     // Everything that can be wrong with the line is found before anything is started.
-    let url = arguments.url.as_deref();
-    let given = url.map(Target::parse).transpose().map_err(Failure::usage)?;
+    let given = arguments.url.as_deref().map(Target::parse).transpose().map_err(Failure::usage)?;
     let embeds = is_embedded(arguments);
-    let somewhere = embeds.then(|| Target::parse("http://127.0.0.1/")).transpose().map_err(Failure::usage)?;
-    let mut plan = plan::plan(&arguments.plan, given.or(somewhere))?;
-    if let Some(cpus) = &arguments.pin {
-        plan.cpus = parse_cpus(cpus)?;
-    }
+    let mut plan = plan::plan(&arguments.plan, given.or_else(|| embeds.then(plan::placeholder)))?;
+    plan::pin(&mut plan, arguments.pin.as_deref())?;
     let others: Vec<&str> =
         [&arguments.json, &arguments.output].into_iter().flatten().map(String::as_str).collect();
     export::apart(arguments.json.as_deref(), arguments.output.as_deref())?;
@@ -52,32 +48,30 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     let times = repeat::times(arguments)?;
 
     if plan.target.tls && plan.tls.verify == Verify::Nothing {
-        printer.note("-k: the server's certificate is NOT checked; whoever answers is loaded.");
+        printer.note("-k: the server's certificate is NOT verified.");
     }
     let benching = prony_lab::turn::holder(&prony_lab::turn::path());
     if benching.is_some() {
         printer.note(&format!(
-            "A bench runs on this machine{}: its figures and these disturb each other.",
+            "A bench runs on this machine{}: it and this load distort each other's results.",
             prony_lab::turn::described(benching.as_ref())
         ));
     }
     let control = interrupt::control()?;
-    let embedded = if embeds { Some(Embedded::start()?) } else { None };
-    if let Some(embedded) = &embedded {
-        plan.target = Target::parse(&embedded.url).map_err(Failure::not_measured)?;
-    }
-    let scene = Scene { plan: &plan, control: &control, embedded: embedded.is_some(), slos: &slos, printer };
+    let embedded = embeds.then(|| Embedded::start_for(&mut plan)).transpose()?;
+    let cpus = plan.cpus.clone();
+    let context = LoadContext::new(arguments, &plan, &control, &slos, printer);
     if let Some(times) = times {
-        return repeat::run(arguments, times, &scene, log.as_mut());
+        return repeat::run(times, &context, log.as_mut());
     }
     let watch = Watch::start(
         arguments.web.as_deref(),
         || watch::load_head(&plan, &arguments.redact),
-        &plan.cpus,
+        &cpus,
         printer,
     )?
-    .and_metrics(arguments.metrics.as_deref(), || watch::load_rate(&plan), &plan.cpus, printer)?;
-    let measured = scene.measure(arguments, "", &mut |snapshot| watch.snapshot(snapshot));
+    .and_metrics(arguments.metrics.as_deref(), || watch::load_rate(&plan), &cpus, printer)?;
+    let measured = context.measure("", &mut |snapshot| watch.snapshot(snapshot));
     let (observed, trial) = match measured {
         Ok(measured) => measured,
         Err(why) => {
@@ -86,76 +80,145 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
         }
     };
     drop(embedded);
-    // What is shown and what is kept do not depend on each other: what fails is said when all was tried.
+    // What is shown and what is kept do not depend on each other: a failure is returned when all was tried.
     let shown = publish(arguments, &trial, printer);
     let exported = exports.write(&trial, &observed.measurement, printer);
-    let kept = log.map_or(Ok(()), |mut log| append(&mut log, arguments, observed, &trial));
+    let kept = log.map_or(Ok(()), |mut log| context.append(&mut log, observed, &trial));
     shown.and(kept).and(exported)?;
-    if watch.hub().is_some()
-        && let Some(log) = log_of(arguments, std::slice::from_ref(&trial))
+    if watch.broadcast().is_some()
+        && let Some(log) = context.run_log(std::slice::from_ref(&trial))
     {
         watch.end(Ok(&log));
     }
     if trial.interrupted {
-        return Err(Failure::interrupted());
+        return Err(Failure::code(INTERRUPTED));
     }
     if trial.verdict.validity == Validity::Invalid || trial.requests.completed == 0 {
-        return Err(Failure::nothing_valid());
+        return Err(Failure::code(NOT_MEASURED));
     }
     thresholds::conclude(&trial.slo, arguments.strict)
 }
 
 /// What every load of a command line has in common.
-struct Scene<'a> {
+struct LoadContext<'a> {
+    arguments: &'a LoadArguments,
     plan: &'a Plan,
+    /// What the trials' candidate is called, and the plan as run logs name it.
+    candidate: String,
+    named: NamedPlan,
     control: &'a Control,
-    embedded: bool,
     slos: &'a [Slo],
     printer: &'a Printer,
 }
 
-impl Scene<'_> {
+impl<'a> LoadContext<'a> {
+    fn new(
+        arguments: &'a LoadArguments,
+        plan: &'a Plan,
+        control: &'a Control,
+        slos: &'a [Slo],
+        printer: &'a Printer,
+    ) -> LoadContext<'a> {
+        let record = PlanRecord::of(plan, &arguments.redact);
+        let rate = record.rate_per_s.map_or(String::new(), |rate| format!("-r{rate}"));
+        let list =
+            record.targets.as_ref().map_or(String::new(), |list| format!("-list-{}", list.fingerprint));
+        let name = format!("c{}{rate}{list}", record.connections);
+        let embedded = is_embedded(arguments).then(|| "embedded target".to_owned());
+        LoadContext {
+            candidate: embedded.unwrap_or_else(|| record.url.clone()),
+            named: NamedPlan {
+                describe: name.clone(),
+                name,
+                plan: record,
+                group: None,
+                share: None,
+                capacity: None,
+            },
+            arguments,
+            plan,
+            control,
+            slos,
+            printer,
+        }
+    }
+
     /// Applies the load once, and judges it. `which` stands before what is shown of its progress.
     fn measure(
         &self,
-        arguments: &LoadArguments,
         which: &str,
-        hear: &mut dyn FnMut(&Snapshot),
+        on_snapshot: &mut dyn FnMut(&Snapshot),
     ) -> Result<(Observed, Trial), LoadError> {
-        let shows = Shows::here(arguments.quiet, arguments.plain);
+        let mode = ProgressMode::here(self.arguments.quiet, self.arguments.plain);
         let mut live =
-            Live::start(shows, LoadState::of(self.plan).titled(which), &self.plan.cpus, self.printer);
+            Live::start(mode, LoadState::of(self.plan).titled(which), &self.plan.cpus, self.printer);
         let mut host_watch = HostWatch::of(&self.plan.cpus);
         let mut client_watch = ClientWatch::with_cores(&[]);
         let measured = prony_load::run(self.plan, self.control, &mut |snapshot| {
             host_watch.look(snapshot);
             client_watch.look();
-            live.tell(|load| load.take(snapshot));
-            hear(snapshot);
+            live.update(|load| load.take(snapshot));
+            on_snapshot(snapshot);
         });
-        live.finish();
+        drop(live);
         let measured = measured?;
         let host = prony_lab::host::read();
         let observed = Observed {
-            embedded_target: self.embedded,
+            embedded_target: is_embedded(self.arguments),
             host_window: host_watch.finish(&measured.address),
             client_columns: client_watch.finish(measured.window_start_ns),
             slo: self.slos.iter().map(ToString::to_string).collect(),
             host: Some(host.clone()),
-            ..Observed::of(measured, PlanRecord::of(self.plan, &arguments.redact))
+            ..Observed::of(measured, self.named.plan.clone())
         };
         let mut trial = judge(&observed, &host);
         slo::hold_all(self.slos, &mut trial);
         Ok((observed, trial))
     }
+
+    /// A run log of these trials alone.
+    fn run_log(&self, trials: &[Trial]) -> Option<RunLog> {
+        let header = self.header(trials.first()?);
+        let result = |(index, trial): (u32, &Trial)| TrialResult {
+            planned: self.planned(index),
+            trial: Some(trial.clone()),
+            server: None,
+            failure: None,
+            capacity: None,
+        };
+        let results = (0..).zip(trials).map(result).collect();
+        Some(RunLog { header, results, events: Vec::new(), unfinished: Vec::new(), truncated: false })
+    }
+
+    fn append(&self, log: &mut Log, observed: Observed, trial: &Trial) -> Result<(), Failure> {
+        let raw = |index| RawResult {
+            planned: self.planned(index),
+            observed: Some(observed),
+            failure: None,
+            capacity: None,
+        };
+        log.append(|| self.header(trial), raw)
+    }
+
+    fn planned(&self, index: u32) -> PlannedTrial {
+        PlannedTrial::one_by_one(index, &self.candidate, &self.named.name)
+    }
+
+    fn header(&self, trial: &Trial) -> Header {
+        let reproduce = command(&trial.plan, &trial.target.address, &self.candidate);
+        Header {
+            tool: Tool::this(),
+            created_at: rfc3339(SystemTime::now()),
+            commit: prony_lab::commit::current(),
+            ..Header::of_first_trial(trial.host.clone(), reproduce, &self.candidate, self.named.clone())
+        }
+    }
 }
 
 fn publish(arguments: &LoadArguments, trial: &Trial, printer: &Printer) -> Result<(), Failure> {
-    let to_stdout = arguments.json.as_deref() == Some("-");
-    if !to_stdout {
+    if arguments.json.as_deref() != Some("-") {
         let target = is_embedded(arguments).then(String::new);
-        let options =
-            TerminalOptions { color: printer.color(), target, plot: arguments.plot, ..Default::default() };
+        let options = TerminalOptions { target, plot: arguments.plot, ..printer.options() };
         if arguments.quiet {
             let thresholds = terminal::thresholds(&trial.slo, &options);
             // In one line, however long.
@@ -165,78 +228,9 @@ fn publish(arguments: &LoadArguments, trial: &Trial, printer: &Printer) -> Resul
             printer.out(&terminal::trial(trial, &options));
         }
     }
-    if let Some(path) = &arguments.json {
-        let text = serde_json::to_string_pretty(trial)
-            .map_err(|e| Failure::not_measured(format!("The result could not be written as JSON: {e}.")))?;
-        if to_stdout { printer.out(&text) } else { write_file(path, &text)? }
-    }
-    Ok(())
+    arguments.json.as_deref().map_or(Ok(()), |path| write_json(path, trial, printer))
 }
 
 fn is_embedded(arguments: &LoadArguments) -> bool {
     arguments.url.is_none() && arguments.plan.targets.is_none()
-}
-
-/// What a trial's candidate and plan are called.
-fn names(arguments: &LoadArguments, trial: &Trial) -> (String, String) {
-    let embedded = is_embedded(arguments).then(|| "embedded target".to_owned());
-    let candidate = embedded.unwrap_or_else(|| trial.target.url.clone());
-    let list =
-        trial.plan.targets.as_ref().map_or(String::new(), |list| format!("-list-{}", list.fingerprint));
-    (candidate, format!("c{}{}{list}", trial.plan.connections, rate_suffix(trial)))
-}
-
-/// A run log of these trials alone, for the page.
-fn log_of(arguments: &LoadArguments, trials: &[Trial]) -> Option<RunLog> {
-    let header = header(arguments, trials.first()?);
-    let results = (0..).zip(trials).map(|(index, trial)| result(arguments, trial, index)).collect();
-    Some(RunLog::of(header, results))
-}
-
-fn append(
-    log: &mut Log,
-    arguments: &LoadArguments,
-    observed: Observed,
-    trial: &Trial,
-) -> Result<(), Failure> {
-    let raw = |index| RawResult {
-        planned: planned(arguments, trial, index),
-        observed: Some(observed),
-        failure: None,
-        capacity: None,
-    };
-    log.append(|| header(arguments, trial), raw)
-}
-
-fn rate_suffix(trial: &Trial) -> String {
-    trial.plan.rate_per_s.map_or(String::new(), |rate| format!("-r{rate}"))
-}
-
-fn planned(arguments: &LoadArguments, trial: &Trial, index: u32) -> PlannedTrial {
-    let (candidate, plan) = names(arguments, trial);
-    PlannedTrial::one_by_one(index, &candidate, &plan)
-}
-
-fn result(arguments: &LoadArguments, trial: &Trial, index: u32) -> TrialResult {
-    let planned = planned(arguments, trial, index);
-    TrialResult { planned, trial: Some(trial.clone()), server: None, failure: None, capacity: None }
-}
-
-fn header(arguments: &LoadArguments, trial: &Trial) -> Header {
-    let (candidate, plan) = names(arguments, trial);
-    let reproduce = command(&trial.plan, &trial.target.address, &candidate);
-    let plan = NamedPlan {
-        describe: plan.clone(),
-        name: plan,
-        plan: trial.plan.clone(),
-        group: None,
-        share: None,
-        capacity: None,
-    };
-    Header {
-        tool: Tool::this(),
-        created_at: rfc3339(SystemTime::now()),
-        commit: prony_lab::commit::current(),
-        ..Header::of_first_trial(trial.host.clone(), reproduce, &candidate, plan)
-    }
 }

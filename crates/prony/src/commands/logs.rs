@@ -1,4 +1,4 @@
-//! Run logs as commands that show them take them: a search that `prony capacity --json` wrote is one, too.
+//! Run logs as the commands read and write them; a search that `prony capacity --json` wrote is read as one.
 
 use std::path::Path;
 
@@ -18,6 +18,14 @@ pub(crate) fn read(path: &Path) -> Result<RunLog, RunLogError> {
     })
 }
 
+/// A run log of this file, after a note where its last line is incomplete.
+pub(crate) fn noted(log: RunLog, path: &str, printer: &Printer) -> RunLog {
+    if log.truncated {
+        printer.note(&format!("{path}: its last line was cut off and is ignored."));
+    }
+    log
+}
+
 /// The run log that trials made one by one are appended to: opened before the load, so that a file that cannot be
 /// written is found before minutes of load are lost.
 pub(crate) enum Log {
@@ -32,15 +40,12 @@ impl Log {
         if !Path::new(path).exists() {
             return Ok(Log::New(path.to_owned()));
         }
-        let log = run_log::read(Path::new(path))?;
+        let log = noted(run_log::read(Path::new(path))?, path, printer);
         if !log.header.one_by_one {
             return Err(Failure::usage(format!(
                 "{path} is the run log of the experiment {:?}: give -o another file for trials of `prony {command}`.",
                 log.header.name
             )));
-        }
-        if log.truncated {
-            printer.note(&format!("{path}: its last line was cut off and is dropped."));
         }
         let writer = RunLogWriter::open(Path::new(path))?;
         // Once more: until now another may have written it.

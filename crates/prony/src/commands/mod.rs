@@ -1,19 +1,20 @@
 //! One module a command.
 
 #[cfg(test)]
-mod any_flags;
+mod any_flags_tests;
 pub(crate) mod bench;
 pub(crate) mod capacity;
 pub(crate) mod compare;
 pub(crate) mod doctor;
 pub(crate) mod embedded;
 #[cfg(test)]
-mod every_option;
+mod every_option_tests;
 mod export;
 mod histograms;
 pub(crate) mod history;
 pub(crate) mod load;
 pub(crate) mod logs;
+mod only;
 pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod reproduce;
@@ -28,14 +29,49 @@ use std::fs::File;
 use std::io::Write;
 
 use prony_model::units::plain_number;
+use prony_report::json;
+use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::printer::Printer;
 
 /// Writes a file whole, or says why not.
 pub(crate) fn write_file(path: &str, text: &str) -> Result<(), Failure> {
     File::create(path)
         .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
         .map_err(|e| Failure::usage(format!("{path} could not be written: {e}.")))
+}
+
+/// Writes a text to a file, with a note, or to standard output without one and for `-`.
+pub(crate) fn write_output(
+    text: &str,
+    output: Option<&str>,
+    what: &str,
+    printer: &Printer,
+) -> Result<(), Failure> {
+    match output.filter(|path| *path != "-") {
+        Some(path) => {
+            write_file(path, text)?;
+            printer.note(&format!("{what}: {path}"));
+        }
+        None => printer.out(text),
+    }
+    Ok(())
+}
+
+/// Writes a result as JSON to a file, or for `-` to standard output.
+pub(crate) fn write_json(path: &str, result: &impl Serialize, printer: &Printer) -> Result<(), Failure> {
+    let text = json::pretty(result);
+    if path != "-" {
+        return write_file(path, &text);
+    }
+    printer.out(&text);
+    Ok(())
+}
+
+/// CPUs for people: `0,2`.
+pub(crate) fn cpu_list(cpus: &[u32]) -> String {
+    cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
 }
 
 /// Reads `0,2-3` as CPUs that this process may use.
@@ -53,10 +89,9 @@ pub(crate) fn parse_cpus(text: &str) -> Result<Vec<u32>, Failure> {
         cpus.extend(low..=high);
     }
     if let Some(missing) = cpus.iter().find(|cpu| !allowed.contains(cpu)) {
-        let list: Vec<String> = allowed.iter().map(u32::to_string).collect();
         return Err(Failure::usage(format!(
-            "--pin {text:?}: CPU {missing} is not one that this process may use; those are {}.",
-            list.join(", ")
+            "--pin {text:?}: this process may not use CPU {missing}, only {}.",
+            cpu_list(&allowed)
         )));
     }
     Ok(cpus)

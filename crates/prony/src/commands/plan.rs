@@ -10,6 +10,19 @@ use prony_model::{Plan, Target};
 
 use crate::failure::Failure;
 
+/// Stands in for a target whose address is known only when its server runs.
+pub(crate) fn placeholder() -> Target {
+    Target { host: "127.0.0.1".to_owned(), port: 80, path: "/".to_owned(), userinfo: None, tls: false }
+}
+
+/// Pins the plan's workers as `--pin` says.
+pub(crate) fn pin(plan: &mut Plan, cpus: Option<&str>) -> Result<(), Failure> {
+    if let Some(cpus) = cpus {
+        plan.cpus = super::parse_cpus(cpus)?;
+    }
+    Ok(())
+}
+
 /// The plan that the flags mean, for this target or for the one that a list names.
 pub(crate) fn plan(options: &LoadOptions, target: Option<Target>) -> Result<Plan, Failure> {
     let mut plan = options.plan(target, &read).map_err(Failure::usage)?;
@@ -45,23 +58,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_option_of_a_plan_has_its_flag() {
-        let said = ["connections", "keepalive", "stages", "user_clock"].map(flag);
-        assert_eq!(said, ["-c", "--no-keepalive", "--stage", "--user-clock"]);
+    fn options_are_named_by_their_flags() {
+        let flags = ["connections", "keepalive", "stages", "user_clock"].map(flag);
+        assert_eq!(flags, ["-c", "--no-keepalive", "--stage", "--user-clock"]);
     }
 
     #[test]
-    fn a_header_of_an_unset_variable_is_refused_by_its_name() {
+    fn a_header_from_an_unset_variable_is_refused_naming_the_variable() {
         let options = LoadOptions {
             headers: Some(vec!["A: @env:PRONY_NO_SUCH_VARIABLE".parse().unwrap()]),
             ..Default::default()
         };
         let refused = plan(&options, Some(Target::parse("http://h/").unwrap())).unwrap_err();
-        assert!(refused.sentence.contains("PRONY_NO_SUCH_VARIABLE"));
+        assert!(refused.message.contains("PRONY_NO_SUCH_VARIABLE"));
     }
 
     #[test]
-    fn what_cannot_be_read_is_said_and_what_has_no_end_is_cut() {
+    fn reading_reports_errors_and_stops_at_the_limit() {
         assert!(read("/no/such/file", 10).unwrap_err().contains("No such file"));
         assert_eq!(read("/dev/zero", 10), Ok(vec![0; 10]));
     }

@@ -9,11 +9,10 @@ use prony_analysis::experiment::analyse;
 use prony_model::Trial;
 use prony_model::export::{hgrm, hlog, openmetrics};
 use prony_model::run_log::{RunLog, TrialResult};
-use prony_model::slo::Decision;
 use prony_report::terminal::TerminalOptions;
 use prony_report::{csv, github, json, junit, markdown, page, terminal};
 
-use super::{histograms, write_file};
+use super::{histograms, logs, write_output};
 use crate::cli::{ReportArguments, ReportFormat};
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -22,10 +21,7 @@ use crate::printer::Printer;
 const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
 pub(crate) fn run(arguments: &ReportArguments, printer: &Printer) -> Result<(), Failure> {
-    let log = super::logs::read(Path::new(&arguments.run))?;
-    if log.truncated {
-        printer.note(&format!("{}: its last line was cut off and is dropped.", arguments.run));
-    }
+    let log = logs::noted(logs::read(Path::new(&arguments.run))?, &arguments.run, printer);
     if log.results.is_empty() {
         return Err(Failure::not_measured(format!(
             "{} holds no finished trial: there is nothing to report.",
@@ -38,33 +34,25 @@ pub(crate) fn run(arguments: &ReportArguments, printer: &Printer) -> Result<(), 
         ReportFormat::Hlog => histograms::text(&log, arguments, hlog::write, printer)?,
         _ if !arguments.only.is_empty() => {
             return Err(Failure::usage(
-                "--only goes with --format hgrm and --format hlog: the other forms have all of the run.",
+                "--only goes with --format hgrm and --format hlog: the other formats show the whole run.",
             ));
         }
-        _ => render(&log, format, printer.color())?,
+        _ => render(&log, format, printer.options())?,
     };
-    let output = match (&arguments.output, format) {
-        (Some(path), _) => Some(path.clone()),
-        (None, ReportFormat::Html) => Some(html_path(&arguments.run)),
-        (None, _) => None,
-    };
-    match output {
-        None if format == ReportFormat::Github => summarise(&text, printer)?,
-        None => printer.out(&text),
-        Some(path) if path == "-" => printer.out(&text),
-        Some(path) => {
-            write_file(&path, &text)?;
-            printer.note(&format!("Report: {path}"));
-            if arguments.open {
-                open(&path)?;
-            }
-        }
+    let page = (format == ReportFormat::Html).then(|| html_path(&arguments.run));
+    let output = arguments.output.clone().or(page);
+    if output.is_none() && format == ReportFormat::Github {
+        return append_summary(&text, printer);
     }
-    Ok(())
+    write_output(&text, output.as_deref(), "Report", printer)?;
+    match output.filter(|path| arguments.open && path != "-") {
+        Some(path) => open(&path),
+        None => Ok(()),
+    }
 }
 
 /// Appends to the file that GitHub Actions names for a step's summary; elsewhere it is shown.
-fn summarise(text: &str, printer: &Printer) -> Result<(), Failure> {
+fn append_summary(text: &str, printer: &Printer) -> Result<(), Failure> {
     let Some(path) = std::env::var_os(STEP_SUMMARY).filter(|path| !path.is_empty()) else {
         printer.out(text);
         return Ok(());
@@ -79,66 +67,43 @@ fn summarise(text: &str, printer: &Printer) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The thresholds that a trial was held against, for JUnit.
-fn thresholds(trial: &Trial) -> Vec<junit::Threshold> {
-    let held = trial.slo.iter().map(|held| junit::Threshold {
-        name: held.slo.clone(),
-        missed: held.decision == Decision::Missed,
-        seen: held.seen.clone(),
-    });
-    held.collect()
-}
-
 /// Where the HTML page of a run log is written unless told otherwise.
 pub(crate) fn html_path(run: &str) -> String {
     Path::new(run).with_extension("html").to_string_lossy().into_owned()
 }
 
-/// A run log in a form. Trials of `prony load` have no ranking and are shown one by one.
-pub(crate) fn render(log: &RunLog, format: ReportFormat, color: bool) -> Result<String, Failure> {
-    if format == ReportFormat::Html {
-        return page::report(log).map_err(Failure::usage);
-    }
+/// A run log in a format. Trials of `prony load` have no ranking and are shown one by one.
+fn render(log: &RunLog, format: ReportFormat, options: TerminalOptions) -> Result<String, Failure> {
     match format {
-        ReportFormat::Junit => return Ok(junit::run(log, thresholds)),
+        ReportFormat::Html => return page::report(log).map_err(Failure::usage),
+        ReportFormat::Junit => return Ok(junit::run(log)),
         ReportFormat::OpenMetrics => return Ok(openmetrics::run(log)),
         ReportFormat::Trials => return Ok(json::results(log)),
         _ => {}
     }
-    Ok(render_text(log, format, color))
-}
-
-fn render_text(log: &RunLog, format: ReportFormat, color: bool) -> String {
-    let options = TerminalOptions { color, ..TerminalOptions::default() };
     if !log.header.one_by_one {
         let analysis = analyse(log);
-        return match format {
+        return Ok(match format {
             ReportFormat::Github => github::experiment(&analysis),
             ReportFormat::Markdown => markdown::experiment(&analysis),
-            ReportFormat::Json => json::experiment(&analysis),
+            ReportFormat::Json => json::pretty(&analysis),
             ReportFormat::Csv => csv::experiment(&analysis),
             _ => terminal::experiment(&analysis, &options),
-        };
+        });
     }
-    let trials: Vec<(String, Trial)> = log
-        .results
-        .iter()
-        .filter_map(|r| {
-            r.trial.clone().map(|t| {
-                (format!("{} · {} · #{}", r.planned.candidate, r.planned.plan, r.planned.index + 1), t)
-            })
-        })
-        .collect();
-    let options = TerminalOptions { plot: trials.len() == 1, ..options };
-    match format {
-        ReportFormat::Markdown => {
-            trials.iter().map(|(_, t)| markdown::trial(t)).collect::<Vec<_>>().join("\n")
-        }
-        ReportFormat::Json => json::trials(&trials),
+    let named = |r: &TrialResult| {
+        let name = format!("{} · {} · #{}", r.planned.candidate, r.planned.plan, r.planned.index + 1);
+        Some((name, r.trial.clone()?))
+    };
+    let trials: Vec<(String, Trial)> = log.results.iter().filter_map(named).collect();
+    let each = || trials.iter().map(|(_, trial)| trial);
+    Ok(match format {
+        ReportFormat::Markdown => each().map(markdown::trial).collect::<Vec<_>>().join("\n"),
+        ReportFormat::Json => json::pretty(&each().collect::<Vec<_>>()),
         ReportFormat::Csv => csv::trials(&trials),
         ReportFormat::Github => github::trials(&trials),
-        _ => one_by_one(log, &options),
-    }
+        _ => one_by_one(log, &TerminalOptions { plot: trials.len() == 1, ..options }),
+    })
 }
 
 /// Trials of `prony load` and searches of `prony capacity`, each as its command showed it.

@@ -52,14 +52,14 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_what_a_shell_takes() {
+    fn arguments_are_quoted_for_a_shell() {
         let line = of(&["bench", "--candidate", "a=./my server {port}", "-d", "3s"], &[]);
         assert_eq!(line, "prony bench --candidate 'a=./my server {port}' -d 3s");
         assert_eq!(of(&["bench", "it's", ""], &[]), r"prony bench 'it'\''s' ''");
     }
 
     #[test]
-    fn nothing_secret_is_in_it() {
+    fn secret_headers_and_passwords_of_urls_are_redacted() {
         for given in [
             &["-H", "Authorization: Bearer s3cret"][..],
             &["-H", "authorization:s3cret"],
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_secret_stays() {
+    fn other_arguments_are_kept_as_they_are() {
         for kept in ["X-A: b: c", "Authorization: @env:TOKEN", "-HX-A: b"] {
             assert_eq!(of(&[kept], &[]), format!("prony '{kept}'"));
         }

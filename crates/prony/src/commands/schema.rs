@@ -6,6 +6,7 @@ use prony_analysis::history::History;
 use prony_analysis::repeat::Repeat;
 use prony_model::capacity::CapacityReport;
 use prony_model::{Trial, run_log};
+use prony_report::json;
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 
 use crate::cli::{Document, SchemaArguments};
@@ -13,9 +14,7 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 
 pub(crate) fn run(arguments: &SchemaArguments, printer: &Printer) -> Result<(), Failure> {
-    let text = serde_json::to_string_pretty(&of(arguments.of))
-        .map_err(|e| Failure::not_measured(format!("The schema could not be written as JSON: {e}.")))?;
-    printer.out(&text);
+    printer.out(&json::pretty(&of(arguments.of)));
     Ok(())
 }
 

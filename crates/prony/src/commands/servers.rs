@@ -1,4 +1,4 @@
-//! `prony servers`: what there is, how it gets here, and whether it keeps the contract.
+//! `prony servers`: the catalogue, installation, and the contract check.
 
 mod check;
 mod list;
@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &ServersArguments, printer: &Printer) -> Result<(),
             let own = Path::new(dir) == Path::new(prony_lab::catalogue::OWN_SERVERS);
             let servers = if own { String::new() } else { format!(" --servers {dir}") };
             printer.out(&format!(
-                "{} is a copy of {from}: change it, and look with `prony servers check {name}{servers}`.",
+                "{} is a copy of {from}: change it, then run `prony servers check {name}{servers}`.",
                 folder.display()
             ));
             Ok(())
@@ -61,21 +61,19 @@ pub(crate) fn run(arguments: &ServersArguments, printer: &Printer) -> Result<(),
     }
 }
 
-/// The engine that `--runtime` asks for; `None`: processes of this machine.
+/// The engine of `--runtime`; `None`: processes of this machine.
 pub(crate) fn engine(runtime: &str, memory: Option<&str>) -> Result<Option<Arc<Engine>>, Failure> {
-    if runtime != "native" {
-        return Engine::find(runtime, memory).map(|engine| Some(Arc::new(engine))).map_err(Failure::usage);
-    }
-    Ok(None)
+    let found = (runtime != "native").then(|| Engine::find(runtime, memory)).transpose();
+    found.map(|engine| engine.map(Arc::new)).map_err(Failure::usage)
 }
 
-/// What native servers may have of memory, once it is known that this can be kept.
+/// The memory limit of native servers, once it is known that it can be set.
 pub(crate) fn native_memory(arguments: &RuntimeArguments) -> Result<Option<u64>, Failure> {
     let Some(size) = arguments.memory.as_deref().filter(|_| arguments.runtime == "native") else {
         return Ok(None);
     };
     let bytes = parse_size(size)
-        .ok_or_else(|| Failure::usage(format!("--memory {size:?} is no size: write 512m or 2g.")))?;
+        .ok_or_else(|| Failure::usage(format!("--memory {size:?} is not a size: write 512m or 2g.")))?;
     can_limit().map_err(Failure::usage)?;
     Ok(Some(bytes))
 }
@@ -125,7 +123,7 @@ fn candidates(
 fn install(candidates: &[Candidate], layout: &Layout, yes: bool, printer: &Printer) -> Result<(), Failure> {
     let plan = provision::plan(candidates, layout);
     printer.note(&plan.describe());
-    if !plan.is_empty() && !yes && !printer.confirm("Go on?") {
+    if !plan.is_empty() && !yes && !printer.confirm("Continue?") {
         return Err(Failure::usage("Nothing was installed: answer yes, or give --yes."));
     }
     // From here on Ctrl-C ends the installation between its steps, so that what apt needs undone is undone.
@@ -135,11 +133,11 @@ fn install(candidates: &[Candidate], layout: &Layout, yes: bool, printer: &Print
         Progress::Started(what) => printer.note(&format!("  {what} …")),
         Progress::Finished(what, took) => printer.note(&format!("  {what}: {:.1} s", took.as_secs_f64())),
         Progress::Failed(what) => printer.note(&format!("  {what}: failed")),
-        Progress::Note(sentence) => printer.note(&format!("  {sentence}")),
+        Progress::Note(note) => printer.note(&format!("  {note}")),
     });
     if control.stop_asked() {
         return Err(Failure {
-            sentence: "Interrupted: the same command goes on.".to_owned(),
+            message: "Interrupted: run the same command again to continue.".to_owned(),
             code: INTERRUPTED,
         });
     }
@@ -149,5 +147,5 @@ fn install(candidates: &[Candidate], layout: &Layout, yes: bool, printer: &Print
     if failed.is_empty() {
         return Ok(());
     }
-    Err(Failure { sentence: format!("not installed:\n  {}", failed.join("\n  ")), code: NOT_MEASURED })
+    Err(Failure { message: format!("Not installed:\n  {}", failed.join("\n  ")), code: NOT_MEASURED })
 }

@@ -5,17 +5,15 @@ use std::net::{IpAddr, SocketAddr};
 use std::thread;
 
 use prony_target::{Config, Delay, Stopper};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 
 use crate::cli::TargetArguments;
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::printer::Printer;
 
 pub(crate) fn run(arguments: &TargetArguments, printer: &Printer) -> Result<(), Failure> {
     let config = config(arguments)?;
-    let mut signals = Signals::new([SIGINT, SIGTERM])
-        .map_err(|e| Failure::not_measured(format!("Ctrl-C cannot be watched for: {e}.")))?;
+    let mut signals = interrupt::signals()?;
     let until_stdin_ends = arguments.until_stdin_ends;
     prony_target::run(&config, |address, stopper| {
         let at_signal = stopper.clone();
@@ -40,8 +38,8 @@ fn stop_when_stdin_ends(stopper: &Stopper) {
     stopper.stop();
 }
 
-/// Two, so that the answers that a stall held back go out in half the time and
-/// the truth stays near its formula; more would take the load's processors.
+/// Two, so that the responses that a stall held back go out in half the time and
+/// the true distribution stays near its formula; more would take the load's processors.
 fn default_threads() -> usize {
     thread::available_parallelism().map_or(1, |processors| processors.get().min(2))
 }
@@ -54,13 +52,9 @@ fn config(arguments: &TargetArguments) -> Result<Config, Failure> {
             Failure::usage(format!("--host {text:?} is not an address: write one like 127.0.0.1."))
         })?,
     };
-    let threads = arguments.threads.unwrap_or_else(default_threads);
-    if threads == 0 || threads > 256 {
-        return Err(Failure::usage(format!("{threads} threads: give -t between 1 and 256.")));
-    }
     Ok(Config {
         address: SocketAddr::new(host, arguments.port),
-        threads,
+        threads: arguments.threads.map_or_else(default_threads, usize::from),
         delay: arguments.delay.as_deref().map_or(Ok(Delay::None), str::parse).map_err(wrong)?,
         stall: arguments.stall.as_deref().map(str::parse).transpose().map_err(wrong)?,
         close: arguments.close,

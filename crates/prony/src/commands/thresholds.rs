@@ -3,12 +3,12 @@
 use prony_analysis::slo::{Decision, Slo, SloRecord};
 use prony_analysis::slo_run::{RunSlo, hold_run};
 use prony_model::run_log::RunLog;
-use prony_report::terminal::{self, TerminalOptions};
+use prony_report::terminal;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, MISSED};
 use crate::printer::Printer;
 
-/// The thresholds, or a sentence about the first that is none.
+/// The thresholds, or why the first that is wrong is none.
 pub(crate) fn parse(texts: &[String]) -> Result<Vec<Slo>, Failure> {
     texts.iter().map(|text| Slo::parse(text).map_err(|e| Failure::usage(format!("--slo {e}")))).collect()
 }
@@ -20,10 +20,10 @@ pub(crate) fn conclude(slos: &[SloRecord], strict: bool) -> Result<(), Failure> 
         Decision::Undecided => strict,
         Decision::Missed => true,
     };
-    if slos.iter().any(fails) { Err(Failure::missed()) } else { Ok(()) }
+    if slos.iter().any(fails) { Err(Failure::code(MISSED)) } else { Ok(()) }
 }
 
-/// Says what became of thresholds per candidate and plan, after everything else of a run.
+/// Prints the thresholds' decisions per candidate and plan, after everything else of a run.
 pub(crate) fn of_run(slos: &[Slo], log: &RunLog, strict: bool, printer: &Printer) -> Result<(), Failure> {
     if slos.is_empty() {
         return Ok(());
@@ -36,8 +36,7 @@ pub(crate) fn of_run(slos: &[Slo], log: &RunLog, strict: bool, printer: &Printer
             ..held
         })
         .collect();
-    let options = TerminalOptions { color: printer.color(), ..TerminalOptions::default() };
-    printer.out(&terminal::thresholds(&records, &options));
+    printer.out(&terminal::thresholds(&records, &printer.options()));
     conclude(&records, strict)
 }
 
@@ -50,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn undecided_fails_only_when_it_is_to() {
+    fn an_undecided_threshold_fails_only_with_strict() {
         let code = |all: &[SloRecord], strict| conclude(all, strict).err().map(|f| f.code);
         let (met, missed, undecided) = (slo(Decision::Met), slo(Decision::Missed), slo(Decision::Undecided));
         assert_eq!(code(&[], true), None);

@@ -1,4 +1,4 @@
-//! `--web` of `load` and `bench`: what the live page is told of a run.
+//! `--web` and `--metrics` of `load` and `bench`: what the live page and the metrics show of a run.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,34 +15,34 @@ use prony_report::page::live::{LiveEnd, LiveHead, LiveTrial};
 use crate::commands::reproduce;
 use crate::failure::Failure;
 use crate::printer::Printer;
-use crate::web::{Hub, Metrics, Server, Site, UnderWay, Whose};
+use crate::web::{Broadcast, LoadId, Metrics, RunningTrial, Server, Site};
 
-/// A page that watched has this long to take its report: a second is enough, but a busy machine's browser and the
-/// server's threads, which run below everything else, may wait for a CPU.
-const SEE_OFF: Duration = Duration::from_secs(120);
+/// A page that watched has this long to load its report: a second is enough, but a busy machine's browser and the
+/// server's threads, which have the lowest priority, may wait for a CPU.
+const REPORT_TIME: Duration = Duration::from_secs(120);
 
 /// A run that is watched on a web page, if it is.
 pub(crate) struct Watch {
-    hub: Option<Arc<Hub>>,
+    broadcast: Option<Arc<Broadcast>>,
     metrics: Option<Arc<Metrics>>,
 }
 
 impl Watch {
-    /// Listens where `--web` says, and says where; nothing without it. The server's threads run on `cpus`.
+    /// Listens where `--web` says, and prints where; nothing without it. The server's threads run on `cpus`.
     pub(crate) fn start(
         listen: Option<&str>,
         head: impl FnOnce() -> LiveHead,
         cpus: &[u32],
         printer: &Printer,
     ) -> Result<Watch, Failure> {
-        let Some(listen) = listen else { return Ok(Watch { hub: None, metrics: None }) };
-        let hub = Hub::new(head());
-        let server = Server::start(listen, Site::Live(Arc::clone(&hub)), cpus)?;
+        let Some(listen) = listen else { return Ok(Watch { broadcast: None, metrics: None }) };
+        let broadcast = Broadcast::new(head());
+        let server = Server::start(listen, Site::Live(Arc::clone(&broadcast)), cpus)?;
         printer.note(&format!("Live page: {}", server.url));
-        Ok(Watch { hub: Some(hub), metrics: None })
+        Ok(Watch { broadcast: Some(broadcast), metrics: None })
     }
 
-    /// Also serves figures where `--metrics` says, and says where; `rates` are those that plans ask for, by name.
+    /// Also serves metrics where `--metrics` says, and prints where; `rates` are the plans' offered rates, by name.
     pub(crate) fn and_metrics(
         self,
         listen: Option<&str>,
@@ -60,23 +60,23 @@ impl Watch {
         Ok(Watch { metrics: Some(metrics), ..self })
     }
 
-    /// How a `load` stands.
+    /// A `load`'s snapshot.
     pub(crate) fn snapshot(&self, snapshot: &Snapshot) {
-        if let Some(hub) = self.hub() {
-            hub.snapshot(snapshot);
+        if let Some(broadcast) = self.broadcast() {
+            broadcast.snapshot(snapshot);
         }
         if let Some(metrics) = &self.metrics {
             metrics.snapshot(None, snapshot);
         }
     }
 
-    fn tell_metrics(&self, event: &BenchEvent<'_>) {
+    fn update_metrics(&self, event: &BenchEvent<'_>) {
         let Some(metrics) = &self.metrics else { return };
         match event {
             BenchEvent::Begun { remaining, .. } => metrics.begun(u64::from(*remaining)),
             BenchEvent::Load { planned, snapshot, .. } => {
-                let whose = Whose { candidate: planned.candidate.clone(), plan: planned.plan.clone() };
-                let now = UnderWay { whose, block: planned.block, index: planned.index };
+                let load = LoadId { candidate: planned.candidate.clone(), plan: planned.plan.clone() };
+                let now = RunningTrial { load, block: planned.block, index: planned.index };
                 metrics.snapshot(Some(now), snapshot);
             }
             BenchEvent::TrialEnded { figures, .. } => {
@@ -86,20 +86,20 @@ impl Watch {
         }
     }
 
-    pub(crate) fn hub(&self) -> Option<&Hub> {
-        self.hub.as_deref()
+    pub(crate) fn broadcast(&self) -> Option<&Broadcast> {
+        self.broadcast.as_deref()
     }
 
-    /// What a `bench` says of itself.
-    pub(crate) fn hear(&self, event: &BenchEvent<'_>) {
-        self.tell_metrics(event);
-        let Some(hub) = self.hub() else { return };
+    /// An event of a `bench`.
+    pub(crate) fn on_event(&self, event: &BenchEvent<'_>) {
+        self.update_metrics(event);
+        let Some(broadcast) = self.broadcast() else { return };
         match event {
             BenchEvent::Load { planned, snapshot, load_time } => {
-                hub.trial_goes_on(planned.index, nanoseconds(*load_time));
-                hub.snapshot(snapshot);
+                broadcast.trial_runs(planned.index, nanoseconds(*load_time));
+                broadcast.snapshot(snapshot);
             }
-            BenchEvent::TrialEnded { result, figures, left, .. } => hub.trial_ends(LiveEnd {
+            BenchEvent::TrialEnded { result, figures, left, .. } => broadcast.trial_ends(LiveEnd {
                 index: result.planned.index,
                 requests_per_s: figures.map(|f| f.requests_per_s),
                 p99_ns: figures.and_then(|f| f.p99_ns),
@@ -110,11 +110,11 @@ impl Watch {
         }
     }
 
-    /// The run is over: whoever watches is given the report of this log.
+    /// The run is over: pages that watch get the report of this log.
     pub(crate) fn end(&self, log: Result<&RunLog, String>) {
-        let Some(hub) = self.hub() else { return };
-        hub.done(log.and_then(|log| page::report(log).map_err(|e| e.to_string())));
-        hub.see_off(SEE_OFF);
+        let Some(broadcast) = self.broadcast() else { return };
+        broadcast.done(log.and_then(|log| page::report(log).map_err(|e| e.to_string())));
+        broadcast.wait_for_pages(REPORT_TIME);
     }
 }
 
@@ -153,13 +153,13 @@ pub(crate) fn bench_head(setup: &BenchSetup) -> LiveHead {
     }
 }
 
-/// The rate that a `load` asks for.
+/// A `load`'s offered rate.
 pub(crate) fn load_rate(plan: &Plan) -> BTreeMap<String, f64> {
     let rate = plan.arrivals.rate().map(prony_model::rate::Rate::as_per_s);
     rate.into_iter().map(|rate| (String::new(), rate)).collect()
 }
 
-/// The rates that an experiment's plans ask for. Those of a share of a measured knee are not known before it.
+/// The offered rates of an experiment's plans. Those that are a share of a measured capacity are not known before it.
 pub(crate) fn bench_rates(setup: &BenchSetup) -> BTreeMap<String, f64> {
     let plans = prony_lab::bench::named_plans(setup);
     let known = plans.into_iter().filter(|plan| plan.share.is_none() && plan.capacity.is_none());

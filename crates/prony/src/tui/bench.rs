@@ -1,5 +1,5 @@
-//! What is known of an experiment that runs: the plan as a grid that fills,
-//! the trial under way, and what was said. Pure.
+//! The state of an experiment that runs: a grid of its trials, the one in
+//! progress, and the last messages. Pure.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,9 @@ use prony_model::run_log::{PlannedTrial, TrialResult};
 use prony_model::trial::{Bound, Outcome, Validity};
 use prony_report::format;
 
+use super::canvas::Canvas;
 use super::load::LoadState;
+use super::{View, bench_view};
 
 /// Lines of trials that a tall screen may show.
 const RECENT_MAX: usize = 12;
@@ -20,7 +22,7 @@ const RECENT_MAX: usize = 12;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord)]
 pub(super) enum Mark {
     #[default]
-    ToCome,
+    Pending,
     Running,
     Valid,
     LowerBound,
@@ -32,7 +34,7 @@ pub(super) enum Mark {
 impl Mark {
     pub(super) fn symbol(self) -> &'static str {
         match self {
-            Mark::ToCome => "·",
+            Mark::Pending => "·",
             Mark::Running => "▶",
             Mark::Valid => "■",
             Mark::LowerBound => "≥",
@@ -43,7 +45,7 @@ impl Mark {
 
     pub(super) fn name(self) -> &'static str {
         match self {
-            Mark::ToCome => "to come",
+            Mark::Pending => "pending",
             Mark::Running => "running",
             Mark::Valid => "valid",
             Mark::LowerBound => "lower bound",
@@ -63,8 +65,8 @@ impl Mark {
     }
 }
 
-/// An experiment, as far as it has come.
-#[derive(Debug, Clone)]
+/// An experiment so far.
+#[derive(Debug, Clone, Default)]
 pub(crate) struct BenchState {
     pub(super) title: String,
     pub(super) candidates: Arc<Vec<String>>,
@@ -73,7 +75,7 @@ pub(crate) struct BenchState {
     pub(super) blocks: usize,
     /// One for each candidate, plan and block, in this order; what is never planned stays `None`.
     marks: Arc<Vec<Option<Mark>>>,
-    /// Each candidate's last figure under each plan, in this order.
+    /// Each candidate's last throughput under each plan, in this order.
     lasts: Arc<Vec<Option<f64>>>,
     /// The trial under way, and its load once it runs.
     pub(super) running: Option<(PlannedTrial, Option<Box<LoadState>>)>,
@@ -81,26 +83,26 @@ pub(crate) struct BenchState {
     pub(super) remaining: u32,
     /// Time left at an instant of the run.
     left: Option<(Duration, Duration)>,
-    /// Since the run began, when last heard.
+    /// Since the run began, at the last event.
     elapsed: Duration,
-    /// The last lines of trials, and what was said besides.
+    /// The last messages.
     pub(super) recent: Vec<String>,
-    /// Lines that have not been taken by [`BenchState::news`].
-    news: Vec<News>,
+    /// Messages that have not been taken by [`View::messages`].
+    messages: Vec<Message>,
 }
 
-/// A line for whoever reads along.
+/// A line about something that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct News {
+pub(crate) struct Message {
     pub(crate) text: String,
     /// Whether it is worth reading after the run: the record and the report have all others.
     pub(crate) stays: bool,
 }
 
 impl BenchState {
-    /// A run that has not begun; one that goes on is read from its log, where somebody `looks` at what it holds.
-    pub(crate) fn of(setup: &BenchSetup, looks: bool) -> BenchState {
-        let log = if setup.resume && looks { prony_analysis::run_log::read(&setup.log).ok() } else { None };
+    /// A run that has not begun; a resumed one is read from its log, where its trials are to be `shown`.
+    pub(crate) fn of(setup: &BenchSetup, shown: bool) -> BenchState {
+        let log = if setup.resume && shown { prony_analysis::run_log::read(&setup.log).ok() } else { None };
         let (header, results) = log
             .map_or_else(|| (prony_lab::bench::header(setup), Vec::new()), |log| (log.header, log.results));
         let candidates = header.candidates.iter().map(|candidate| candidate.label.clone()).collect();
@@ -126,32 +128,26 @@ impl BenchState {
             title: format::printable(title),
             candidates: Arc::new(candidates),
             plans: Arc::new(plans),
-            records: Arc::default(),
             blocks,
             marks: Arc::new(vec![None; cells * blocks]),
             lasts: Arc::new(vec![None; cells]),
-            running: None,
-            done: 0,
             remaining: u32::try_from(order.len()).unwrap_or(u32::MAX),
-            left: None,
-            elapsed: Duration::ZERO,
-            recent: Vec::new(),
-            news: Vec::new(),
+            ..BenchState::default()
         };
-        order.iter().for_each(|planned| state.mark(planned, Mark::ToCome));
+        order.iter().for_each(|planned| state.mark(planned, Mark::Pending));
         state
     }
 
-    /// Takes in what happened.
-    pub(crate) fn hear(&mut self, event: &BenchEvent<'_>) {
+    /// Takes an event in.
+    pub(crate) fn on_event(&mut self, event: &BenchEvent<'_>) {
         match event {
             BenchEvent::Begun { log, total, remaining } => {
                 self.remaining = *remaining;
                 let of = if remaining < total { format!(" of {total}") } else { String::new() };
-                self.say(format!("{remaining} trials{of}, recorded in {}", log.display()), false);
+                self.emit(format!("{remaining} trials{of}, recorded in {}", log.display()), false);
             }
             BenchEvent::Note(event) => {
-                self.say(format!("{}: {}", event.what.replace('_', " "), event.detail), true);
+                self.emit(format!("{}: {}", event.what.replace('_', " "), event.detail), true);
             }
             BenchEvent::TrialBegins { planned, done, remaining, elapsed } => {
                 (self.done, self.remaining, self.elapsed) = (*done, *remaining, *elapsed);
@@ -198,20 +194,15 @@ impl BenchState {
         self.running = None;
         let line = line(result, figures);
         let remaining = self.remaining;
-        self.say(format!("{:>4}/{remaining}  {line}", self.done), mark == Mark::Invalid);
+        self.emit(format!("{:>4}/{remaining}  {line}", self.done), mark == Mark::Invalid);
     }
 
-    fn say(&mut self, text: String, stays: bool) {
+    fn emit(&mut self, text: String, stays: bool) {
         self.recent.push(format::printable(&text));
         if self.recent.len() > RECENT_MAX {
             self.recent.remove(0);
         }
-        self.news.push(News { text, stays });
-    }
-
-    /// What was said since this was last called.
-    pub(crate) fn news(&mut self) -> Vec<News> {
-        std::mem::take(&mut self.news)
+        self.messages.push(Message { text, stays });
     }
 
     fn cell(&self, planned: &PlannedTrial) -> Option<usize> {
@@ -233,7 +224,7 @@ impl BenchState {
         self.marks.get(cell * self.blocks..(cell + 1) * self.blocks).unwrap_or_default()
     }
 
-    /// A candidate's last figure under a plan, in requests per second.
+    /// A candidate's last throughput under a plan, in requests per second.
     pub(super) fn last(&self, candidate: usize, plan: usize) -> Option<f64> {
         self.lasts.get(candidate * self.plans.len() + plan).copied().flatten()
     }
@@ -255,9 +246,16 @@ impl BenchState {
     pub(super) fn left(&self, now: Duration) -> Option<Duration> {
         self.left.map(|(left, at)| left.saturating_sub(now.saturating_sub(at)))
     }
+}
 
-    /// The run in a line.
-    pub(super) fn line(&self) -> String {
+impl View for BenchState {
+    const LOGS: bool = true;
+
+    fn draw(&self, now: Duration, canvas: &mut Canvas<'_>, notes: &[String], foot: &str) {
+        bench_view::draw(self, now, canvas, notes, foot);
+    }
+
+    fn line(&self) -> String {
         let left = self.left.map_or(String::new(), |(left, _)| {
             format!(", about {} left", format::elapsed(nanoseconds(left)))
         });
@@ -266,6 +264,10 @@ impl BenchState {
         };
         let load = load.as_ref().map_or("starting".to_owned(), |load| load.line());
         format!("{}/{}{left} · {} · {load}", self.done, self.remaining, who(planned))
+    }
+
+    fn messages(&mut self) -> Vec<Message> {
+        std::mem::take(&mut self.messages)
     }
 }
 

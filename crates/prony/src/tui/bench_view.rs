@@ -9,61 +9,59 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::bench::{BenchState, Mark, who};
+use super::canvas::{Canvas, Theme, cut, joined};
 use super::load_view;
-use super::paper::{Paper, Theme, cut, joined};
 
 /// Labels of candidates take at most so many columns; on narrow screens a third.
 const LABEL_MAX: usize = 24;
 /// A plan's name above its trials, where these are fewer.
 const NAME_MAX: usize = 10;
-/// Columns of a candidate's last figure.
-const LAST: usize = 9;
+/// Columns of a candidate's last throughput.
+const LAST: usize = 11;
 /// Lower, no row is left free.
 const SPACED: usize = 18;
 /// Rows of the trial that runs, at least.
 const RUNNING_MIN: usize = 4;
-/// The trial that runs has its plots where so many rows are left for it.
-const PLOTS_MIN: usize = 9;
 
 /// The whole screen of an experiment.
-pub(super) fn draw(bench: &BenchState, now: Duration, paper: &mut Paper<'_>, notes: &[String], foot: &str) {
-    head(bench, now, paper);
+pub(super) fn draw(bench: &BenchState, now: Duration, canvas: &mut Canvas<'_>, notes: &[String], foot: &str) {
+    head(bench, now, canvas);
     let below = notes.len() + 1;
-    let spaced = paper.height() >= SPACED;
+    let spaced = canvas.height() >= SPACED;
     let blanks = if spaced { 2 } else { 0 };
     // The names of plans, the legend, and the trial that runs; candidates take what is left.
-    let others = 1 + legend_rows(paper) + RUNNING_MIN;
-    let rows = paper.left().saturating_sub(below + blanks + others);
+    let others = 1 + legend_rows(canvas) + RUNNING_MIN;
+    let rows = canvas.left().saturating_sub(below + blanks + others);
     if spaced {
-        paper.skip();
+        canvas.skip();
     }
-    grid(bench, paper, rows);
-    legend(bench, paper);
+    grid(bench, canvas, rows);
+    legend(bench, canvas);
     if spaced {
-        paper.skip();
+        canvas.skip();
     }
-    running(bench, paper, below);
-    recent(bench, paper, below);
-    load_view::feet(paper, notes, foot);
+    running(bench, canvas, below);
+    recent(bench, canvas, below);
+    load_view::feet(canvas, notes, foot);
 }
 
-fn head(bench: &BenchState, now: Duration, paper: &mut Paper<'_>) {
+fn head(bench: &BenchState, now: Duration, canvas: &mut Canvas<'_>) {
     let left = bench
         .left(now)
         .map_or_else(String::new, |left| format!("about {} left", format::elapsed(nanoseconds(left))));
-    paper.ends(Line::styled(bench.title.clone(), Theme::strong()), Line::styled(left, Theme::strong()));
+    canvas.ends(Line::styled(bench.title.clone(), Theme::strong()), Line::styled(left, Theme::strong()));
     let [done, all] = [bench.done, bench.remaining].map(|count| format::thousands(count.into()));
     let count = format!(" {done} of {all}");
-    let gone = if paper.width() >= 60 {
-        format!(" · {} gone", format::elapsed(nanoseconds(now)))
+    let elapsed = if canvas.width() >= 60 {
+        format!(" · {} elapsed", format::elapsed(nanoseconds(now)))
     } else {
         String::new()
     };
-    let width = paper.width().saturating_sub(count.chars().count() + gone.chars().count());
-    let mut line = paper.bar(bench.share(), width);
+    let width = canvas.width().saturating_sub(count.chars().count() + elapsed.chars().count());
+    let mut line = canvas.bar(bench.share(), width);
     line.push(Span::raw(count));
-    line.push(Span::styled(gone, Theme::dim()));
-    paper.line(line);
+    line.push(Span::styled(elapsed, Theme::dim()));
+    canvas.line(line);
 }
 
 /// How a grid fits: plans from..to, each column's width, whether cells are marks or counts.
@@ -125,21 +123,21 @@ fn widen(widths: &mut [usize], names: &[String], mut spare: usize) {
     }
 }
 
-fn grid(bench: &BenchState, paper: &mut Paper<'_>, rows: usize) {
-    let fit = fit(bench, paper.width());
+fn grid(bench: &BenchState, canvas: &mut Canvas<'_>, rows: usize) {
+    let fit = fit(bench, canvas.width());
     let mut names = vec![Span::raw(" ".repeat(fit.label))];
     for (plan, width) in fit.plans.clone().zip(&fit.widths) {
         let name = format::truncate(&format::printable(&bench.plans[plan]), *width);
         names.push(Span::styled(format!("  {name:<width$}"), Theme::dim()));
     }
     if fit.last {
-        names.push(Span::styled(format!(" {:>LAST$}", "last /s"), Theme::dim()));
+        names.push(Span::styled(format!(" {:>LAST$}", "last req/s"), Theme::dim()));
     }
     if fit.plans.len() < bench.plans.len() {
         let hidden = bench.plans.len() - fit.plans.len();
         names.push(Span::styled(format!(" +{hidden}"), Theme::dim()));
     }
-    paper.line(cut(Line::from(names), paper.width()));
+    canvas.line(cut(Line::from(names), canvas.width()));
     let candidates = bench.candidates.len();
     let rows = rows.max(1);
     // The candidate that runs is always in sight.
@@ -149,16 +147,16 @@ fn grid(bench: &BenchState, paper: &mut Paper<'_>, rows: usize) {
     });
     let from = current.unwrap_or(0).saturating_sub(shown / 2).min(candidates.saturating_sub(shown));
     for candidate in from..(from + shown).min(candidates) {
-        row(bench, &fit, candidate, current == Some(candidate), paper);
+        row(bench, &fit, candidate, current == Some(candidate), canvas);
     }
     if shown < candidates && rows > 1 {
         let (above, below) = (from, candidates - from - shown);
-        paper.line(Span::styled(format!("… {above} above, {below} below"), Theme::dim()));
+        canvas.line(Span::styled(format!("… {above} above, {below} below"), Theme::dim()));
     }
 }
 
-fn row(bench: &BenchState, fit: &Fit, candidate: usize, runs: bool, paper: &mut Paper<'_>) {
-    let theme = paper.theme;
+fn row(bench: &BenchState, fit: &Fit, candidate: usize, runs: bool, canvas: &mut Canvas<'_>) {
+    let theme = canvas.theme;
     let label = format::truncate(&format::printable(&bench.candidates[candidate]), fit.label);
     let style = if runs { Theme::strong() } else { Style::new() };
     let mut spans = vec![Span::styled(format!("{label:<width$}", width = fit.label), style)];
@@ -185,13 +183,13 @@ fn row(bench: &BenchState, fit: &Fit, candidate: usize, runs: bool, paper: &mut 
         let last = last.map_or("–".to_owned(), format::rate);
         spans.push(Span::styled(format!(" {last:>LAST$}"), Theme::dim()));
     }
-    paper.line(Line::from(spans));
+    canvas.line(Line::from(spans));
 }
 
 /// `5/12?`: how many are done, and the worst mark where that is not `valid`.
 fn counted(marks: &[Option<Mark>], width: usize, theme: Theme) -> Span<'static> {
     let planned = marks.iter().flatten().count();
-    let done = marks.iter().flatten().filter(|mark| !matches!(mark, Mark::ToCome | Mark::Running)).count();
+    let done = marks.iter().flatten().filter(|mark| !matches!(mark, Mark::Pending | Mark::Running)).count();
     let worst = marks.iter().flatten().max().copied().unwrap_or_default();
     let runs = marks.contains(&Some(Mark::Running));
     let style = if runs { theme.rate().patch(Theme::strong()) } else { style_of(worst, theme) };
@@ -202,7 +200,7 @@ fn counted(marks: &[Option<Mark>], width: usize, theme: Theme) -> Span<'static> 
 
 fn style_of(mark: Mark, theme: Theme) -> Style {
     match mark {
-        Mark::ToCome => Theme::dim(),
+        Mark::Pending => Theme::dim(),
         Mark::Running => theme.rate().patch(Theme::strong()),
         Mark::Valid => theme.good(),
         Mark::LowerBound | Mark::Suspect => theme.warning(),
@@ -210,14 +208,14 @@ fn style_of(mark: Mark, theme: Theme) -> Style {
     }
 }
 
-fn legend_rows(paper: &Paper<'_>) -> usize {
-    if paper.height() >= SPACED { 2 } else { 1 }
+fn legend_rows(canvas: &Canvas<'_>) -> usize {
+    if canvas.height() >= SPACED { 2 } else { 1 }
 }
 
 /// What the marks mean, each with how many there are; those that there are none of are left out.
-fn legend(bench: &BenchState, paper: &mut Paper<'_>) {
-    let theme = paper.theme;
-    let order = [Mark::Valid, Mark::LowerBound, Mark::Suspect, Mark::Invalid, Mark::Running, Mark::ToCome];
+fn legend(bench: &BenchState, canvas: &mut Canvas<'_>) {
+    let theme = canvas.theme;
+    let order = [Mark::Valid, Mark::LowerBound, Mark::Suspect, Mark::Invalid, Mark::Running, Mark::Pending];
     let tally = bench.tally();
     let pieces = order.into_iter().filter_map(|mark| {
         let count = tally.get(&mark)?;
@@ -228,49 +226,37 @@ fn legend(bench: &BenchState, paper: &mut Paper<'_>) {
         ])
     });
     // Marks are told apart better without dots between them: one of them is a dot.
-    let lines = joined(pieces, "  ", paper.width(), legend_rows(paper));
-    lines.into_iter().for_each(|line| paper.line(line));
+    let lines = joined(pieces, "  ", canvas.width(), legend_rows(canvas));
+    lines.into_iter().for_each(|line| canvas.line(line));
 }
 
-/// The trial under way: who, how far, and how it goes.
-fn running(bench: &BenchState, paper: &mut Paper<'_>, below: usize) {
+/// The trial in progress.
+fn running(bench: &BenchState, canvas: &mut Canvas<'_>, below: usize) {
     let Some((planned, load)) = &bench.running else {
-        let words = if bench.done == 0 { "getting ready" } else { "between two trials" };
-        paper.line(Span::styled(words, Theme::dim()));
+        let words = if bench.done == 0 { "preparing" } else { "between two trials" };
+        canvas.line(Span::styled(words, Theme::dim()));
         return;
     };
     let name = Line::from(vec![
-        Span::styled("▶ ", paper.theme.rate()),
+        Span::styled("▶ ", canvas.theme.rate()),
         Span::styled(format::printable(&who(planned)), Theme::strong()),
     ]);
     let Some(load) = load else {
-        paper.ends(name, Span::styled("the server starts and is checked", Theme::dim()));
+        canvas.ends(name, Span::styled("starting and checking the server", Theme::dim()));
         return;
     };
-    let phase = if load.phase().is_empty() { String::new() } else { format!("{} · ", load.phase()) };
-    let of = load.total_ns.map_or(String::new(), |total| format!(" of {}", format::seconds(total)));
-    let passed = format!("{phase}{}{of}", format::seconds(load.now.elapsed_ns));
-    paper.ends(name, Span::styled(passed, Theme::dim()));
-    if paper.left().saturating_sub(below) >= PLOTS_MIN {
-        load_view::body(load, paper, below);
-    } else {
-        load_view::rate(load, paper);
-        let rows = paper.left().saturating_sub(below);
-        load_view::facts(load, paper.theme, paper.width())
-            .into_iter()
-            .take(rows)
-            .for_each(|line| paper.line(line));
-    }
+    canvas.ends(name, Span::styled(load_view::passed(load), Theme::dim()));
+    load_view::body_or_facts(load, canvas, below);
 }
 
-/// The last lines of what was said, where rows are left.
-fn recent(bench: &BenchState, paper: &mut Paper<'_>, below: usize) {
-    let rows = paper.left().saturating_sub(below + 1);
+/// The last messages, where rows are left.
+fn recent(bench: &BenchState, canvas: &mut Canvas<'_>, below: usize) {
+    let rows = canvas.left().saturating_sub(below + 1);
     let lines = &bench.recent[bench.recent.len().saturating_sub(rows)..];
     if rows > 0 && !lines.is_empty() {
-        paper.skip();
+        canvas.skip();
         for line in lines {
-            paper.line(Span::styled(format::truncate(line, paper.width()), Theme::dim()));
+            canvas.line(Span::styled(format::truncate(line, canvas.width()), Theme::dim()));
         }
     }
 }

@@ -1,5 +1,5 @@
-//! What is known of a load that runs: told by its snapshots, and kept for the
-//! screen and for plain lines. Pure: no clock, no terminal.
+//! The state of a load that runs, from its snapshots, for the screen and for
+//! plain lines. Pure: no clock, no terminal.
 
 use std::time::Duration;
 
@@ -11,47 +11,50 @@ use prony_model::plan::Arrivals;
 use prony_model::plan_record::{PlanRecord, nanoseconds};
 use prony_report::format;
 
+use super::canvas::Canvas;
 use super::timeline::Timeline;
+use super::{View, load_view};
 
-/// What a load asks of its target over time.
-#[derive(Debug, Clone)]
-pub(super) enum Asked {
-    /// The next request when the last is answered.
-    Nothing,
+/// The load that is offered over time.
+#[derive(Debug, Clone, Default)]
+pub(super) enum Offered {
+    /// A closed loop: no rate.
+    #[default]
+    Closed,
     /// So many requests a second.
     Rate(f64),
     /// A ramped rate.
     Ramp(Ramp),
     /// A ramp of connections.
-    Users(Ramp),
+    Connections(Ramp),
 }
 
-impl Asked {
-    /// Requests per second asked for at an instant of the load.
+impl Offered {
+    /// Requests per second offered at an instant of the load.
     pub(super) fn rate_at(&self, at_ns: u64) -> Option<f64> {
         match self {
-            Asked::Rate(rate) => Some(*rate),
-            Asked::Ramp(ramp) => {
+            Offered::Rate(rate) => Some(*rate),
+            Offered::Ramp(ramp) => {
                 let from_ns = at_ns.saturating_sub(1_000_000_000);
                 let due = ramp.due_before(at_ns) - ramp.due_before(from_ns).min(ramp.due_before(at_ns));
                 (at_ns > from_ns).then(|| due as f64 * 1e9 / (at_ns - from_ns) as f64)
             }
-            Asked::Nothing | Asked::Users(_) => None,
+            Offered::Closed | Offered::Connections(_) => None,
         }
     }
 
     /// Requests due by an instant.
     fn due(&self, at_ns: u64) -> Option<u64> {
         match self {
-            Asked::Rate(rate) => Some((rate * at_ns as f64 / 1e9) as u64),
-            Asked::Ramp(ramp) => Some(ramp.due_before(at_ns)),
-            Asked::Nothing | Asked::Users(_) => None,
+            Offered::Rate(rate) => Some((rate * at_ns as f64 / 1e9) as u64),
+            Offered::Ramp(ramp) => Some(ramp.due_before(at_ns)),
+            Offered::Closed | Offered::Connections(_) => None,
         }
     }
 }
 
-/// A load, as far as it has come.
-#[derive(Debug, Clone)]
+/// A load so far.
+#[derive(Debug, Clone, Default)]
 pub(crate) struct LoadState {
     /// What is loaded.
     pub(super) title: String,
@@ -64,8 +67,8 @@ pub(crate) struct LoadState {
     pub(super) requests: Option<u64>,
     pub(super) connections: u64,
     pub(super) workers: u32,
-    pub(super) asked: Asked,
-    /// How it stands.
+    pub(super) offered: Offered,
+    /// The last snapshot.
     pub(super) now: Snapshot,
     pub(super) timeline: Timeline,
 }
@@ -73,11 +76,11 @@ pub(crate) struct LoadState {
 impl LoadState {
     /// A load that has not begun.
     pub(crate) fn of(plan: &Plan) -> LoadState {
-        let asked = match &plan.arrivals {
-            Arrivals::Closed => Asked::Nothing,
-            Arrivals::Constant(rate) | Arrivals::Poisson(rate) => Asked::Rate(rate.as_per_s()),
-            Arrivals::RateStages(stages) => Asked::Ramp(Ramp::new(stages)),
-            Arrivals::ConnectionStages(stages) => Asked::Users(Ramp::new(stages)),
+        let offered = match &plan.arrivals {
+            Arrivals::Closed => Offered::Closed,
+            Arrivals::Constant(rate) | Arrivals::Poisson(rate) => Offered::Rate(rate.as_per_s()),
+            Arrivals::RateStages(stages) => Offered::Ramp(Ramp::new(stages)),
+            Arrivals::ConnectionStages(stages) => Offered::Connections(Ramp::new(stages)),
         };
         let what = match &plan.list {
             Some(list) => format::count(list.requests.len() as u64, "request in turn", "requests in turn"),
@@ -94,9 +97,8 @@ impl LoadState {
             requests: plan.stop.requests,
             connections: plan.connections.into(),
             workers: plan.threads,
-            asked,
-            now: Snapshot::default(),
-            timeline: Timeline::default(),
+            offered,
+            ..LoadState::default()
         }
     }
 
@@ -109,20 +111,17 @@ impl LoadState {
     /// A trial of an experiment that has not begun, by its plan's record.
     pub(super) fn of_trial(plan: Option<&PlanRecord>, load_time: Duration) -> LoadState {
         LoadState {
-            title: String::new(),
-            describe: String::new(),
             warmup_ns: plan.map_or(0, |plan| plan.warmup_ns),
             total_ns: Some(nanoseconds(load_time)).filter(|ns| *ns > 0),
             requests: plan.and_then(|plan| plan.requests),
             connections: plan.map_or(0, |plan| u64::from(plan.connections)),
             workers: plan.map_or(1, |plan| plan.threads),
-            asked: plan.and_then(|plan| plan.rate_per_s).map_or(Asked::Nothing, Asked::Rate),
-            now: Snapshot::default(),
-            timeline: Timeline::default(),
+            offered: plan.and_then(|plan| plan.rate_per_s).map_or(Offered::Closed, Offered::Rate),
+            ..LoadState::default()
         }
     }
 
-    /// Takes in how the load stands.
+    /// Takes a snapshot in.
     pub(crate) fn take(&mut self, snapshot: &Snapshot) {
         self.now = *snapshot;
         self.timeline.take(snapshot, self.warmup_ns);
@@ -156,12 +155,12 @@ impl LoadState {
         })
     }
 
-    /// Requests that are due and have no connection yet; `None` where the load asks for no rate,
-    /// or where there are no more than snapshots blur: what is due within two of them.
+    /// Requests that are due and have no connection yet; `None` without a rate,
+    /// or where there are no more than become due between two snapshots.
     pub(super) fn behind(&self) -> Option<u64> {
-        let due = self.asked.due(self.now.elapsed_ns)?;
+        let due = self.offered.due(self.now.elapsed_ns)?;
         let behind = due.saturating_sub(self.now.completed + self.now.failed + self.now.in_flight);
-        let blur = self.asked.rate_at(self.now.elapsed_ns).unwrap_or(0.0) * 0.2;
+        let blur = self.offered.rate_at(self.now.elapsed_ns).unwrap_or(0.0) * 0.2;
         (behind as f64 > blur.max(1.0)).then_some(behind)
     }
 
@@ -177,9 +176,15 @@ impl LoadState {
     pub(super) fn phase(&self) -> &'static str {
         if self.now.in_window || self.now.elapsed_ns >= self.warmup_ns { "" } else { "warm-up" }
     }
+}
 
-    /// The load in a line, for logs and for terminals that have no room: `12.0 s · 13,870 req/s · …`.
-    pub(super) fn line(&self) -> String {
+impl View for LoadState {
+    fn draw(&self, _: Duration, canvas: &mut Canvas<'_>, notes: &[String], foot: &str) {
+        load_view::draw(self, canvas, notes, foot);
+    }
+
+    /// `12.0 s · 13,870 req/s · …`.
+    fn line(&self) -> String {
         let now = &self.now;
         let total = self.total_ns.map_or(String::new(), |ns| format!(" of {}", format::seconds(ns)));
         let mut parts = vec![format!("{}{total}", format::seconds(now.elapsed_ns))];
@@ -187,8 +192,8 @@ impl LoadState {
             parts.push(self.phase().to_owned());
         }
         if let Some(rate) = self.timeline.rate_now() {
-            let asked = self.asked.rate_at(now.elapsed_ns);
-            let of = asked.map_or(String::new(), |asked| format!(" of {}", format::rate(asked)));
+            let offered = self.offered.rate_at(now.elapsed_ns);
+            let of = offered.map_or(String::new(), |rate| format!(" of {}", format::rate(rate)));
             parts.push(format!("{}{of} req/s", format::rate(rate)));
         }
         if let Some(p99) = now.last_second.and_then(|second| second.p99_ns) {

@@ -1,5 +1,5 @@
-//! A load on the screen: how far it is, its rate against what was asked, its
-//! latency, and how the client bears it. Pure: a state in, characters out.
+//! A load on the screen: its progress, its rate against the offered one, its
+//! latency, and whether the client keeps up. Pure: a state in, characters out.
 
 use prony_analysis::verdict::BUSY_MAX;
 use prony_load::so_far::Quantile;
@@ -8,8 +8,8 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::bars;
-use super::load::{Asked, LoadState};
-use super::paper::{Paper, Theme, figure, flow};
+use super::canvas::{Canvas, Theme, figure, flow};
+use super::load::{LoadState, Offered};
 
 /// Where plots begin: room for `13.9k ┤`.
 const GUTTER: usize = 7;
@@ -23,27 +23,27 @@ const TALL: usize = 18;
 const TABLE: usize = 30;
 
 /// The whole screen of a load.
-pub(super) fn draw(load: &LoadState, paper: &mut Paper<'_>, notes: &[String], foot: &str) {
-    head(load, paper);
-    body(load, paper, notes.len() + 1);
-    feet(paper, notes, foot);
+pub(super) fn draw(load: &LoadState, canvas: &mut Canvas<'_>, notes: &[String], foot: &str) {
+    head(load, canvas);
+    body(load, canvas, notes.len() + 1);
+    feet(canvas, notes, foot);
 }
 
-fn head(load: &LoadState, paper: &mut Paper<'_>) {
+fn head(load: &LoadState, canvas: &mut Canvas<'_>) {
     let left = load.left_ns().map(|ns| format!("{} left", format::elapsed(ns.saturating_add(500_000_000))));
     let left = Line::styled(left.unwrap_or_default(), Theme::strong());
-    paper.ends(Line::styled(load.title.clone(), Theme::strong()), left);
-    if paper.height() >= TALL {
-        paper.ends(
+    canvas.ends(Line::styled(load.title.clone(), Theme::strong()), left);
+    if canvas.height() >= TALL {
+        canvas.ends(
             Line::styled(load.describe.clone(), Theme::dim()),
             Line::styled(passed(load), Theme::dim()),
         );
-        paper.skip();
+        canvas.skip();
     }
 }
 
 /// `12.4 s of 33.0 s`, or `12,000 of 50,000 requests`.
-fn passed(load: &LoadState) -> String {
+pub(super) fn passed(load: &LoadState) -> String {
     let phase = if load.phase().is_empty() { String::new() } else { format!("{} · ", load.phase()) };
     let seconds = format::seconds(load.now.elapsed_ns);
     match (load.total_ns, load.requests) {
@@ -56,23 +56,36 @@ fn passed(load: &LoadState) -> String {
     }
 }
 
-/// What the last rows say: what was said before the view came, and which keys there are.
-pub(super) fn feet(paper: &mut Paper<'_>, notes: &[String], foot: &str) {
-    let room = paper.left().saturating_sub(1);
+/// The last rows: the notes printed before the view, and the keys.
+pub(super) fn feet(canvas: &mut Canvas<'_>, notes: &[String], foot: &str) {
+    let room = canvas.left().saturating_sub(1);
     let notes = &notes[..notes.len().min(room)];
-    paper.skip_to_last(notes.len() + 1);
+    canvas.skip_to_last(notes.len() + 1);
     for note in notes {
-        paper.line(Span::raw(format::truncate(&format::printable(note), paper.width())));
+        canvas.line(Span::raw(format::truncate(&format::printable(note), canvas.width())));
     }
-    paper.line(Span::styled(format::truncate(foot, paper.width()), Theme::dim()));
+    canvas.line(Span::styled(format::truncate(foot, canvas.width()), Theme::dim()));
+}
+
+/// Rows that plots need.
+pub(super) const PLOTS_MIN: usize = 9;
+
+/// Plots and figures in the rows that are left but for so many; without plots where they have no room.
+pub(super) fn body_or_facts(load: &LoadState, canvas: &mut Canvas<'_>, below: usize) {
+    if canvas.left().saturating_sub(below) >= PLOTS_MIN {
+        return body(load, canvas, below);
+    }
+    rate(load, canvas);
+    let rows = canvas.left().saturating_sub(below);
+    facts(load, canvas.theme, canvas.width()).into_iter().take(rows).for_each(|line| canvas.line(line));
 }
 
 /// A load's plots and figures in the rows that are left but for so many.
-pub(super) fn body(load: &LoadState, paper: &mut Paper<'_>, below: usize) {
-    let room = paper.left().saturating_sub(below);
-    let wide = paper.width() >= WIDE;
-    let mut facts = facts(load, paper.theme, paper.width());
-    // Rate, axis and facts always; then the latency, then as much picture as there is room for.
+fn body(load: &LoadState, canvas: &mut Canvas<'_>, below: usize) {
+    let room = canvas.left().saturating_sub(below);
+    let wide = canvas.width() >= WIDE;
+    let mut facts = facts(load, canvas.theme, canvas.width());
+    // Rate, axis and facts always; then the latency, then as large plots as there is room for.
     let latency = if wide && room >= 14 { 6 } else { 2 };
     facts.truncate(room.saturating_sub(2 + latency));
     let mut spare = room.saturating_sub(2 + latency + facts.len());
@@ -89,88 +102,85 @@ pub(super) fn body(load: &LoadState, paper: &mut Paper<'_>, below: usize) {
     rates += take(2);
     distribution += take(2);
 
-    rate(load, paper);
-    rate_bars(load, paper, rates);
-    axis(load, paper);
-    p99_bars(load, paper, p99s);
+    rate(load, canvas);
+    rate_bars(load, canvas, rates);
+    axis(load, canvas);
+    p99_bars(load, canvas, p99s);
     if blanks > 0 {
-        paper.skip();
+        canvas.skip();
     }
     if latency == 6 {
-        table_beside_distribution(load, paper, 5 + distribution.min(6));
+        table_beside_distribution(load, canvas, 5 + distribution.min(6));
     } else {
-        percentiles_in_two_rows(load, paper);
+        percentiles_in_two_rows(load, canvas);
         if distribution >= 3 {
-            draw_distribution(load, paper, 0, distribution);
+            draw_distribution(load, canvas, 0, distribution);
         }
     }
     if blanks > 1 {
-        paper.skip();
+        canvas.skip();
     }
-    facts.into_iter().for_each(|line| paper.line(line));
+    facts.into_iter().for_each(|line| canvas.line(line));
 }
 
-/// The rate now, against what is asked.
-pub(super) fn rate(load: &LoadState, paper: &mut Paper<'_>) {
-    let theme = paper.theme;
+/// The rate now: `13,731 of 14,000 req/s`.
+fn rate(load: &LoadState, canvas: &mut Canvas<'_>) {
+    let theme = canvas.theme;
     let now = load.timeline.rate_now();
-    let mut left =
-        figure("", now.map_or("–".to_owned(), format::rate), theme.rate().patch(Theme::strong()), " req/s");
-    if let Some(asked) = load.asked.rate_at(load.now.elapsed_ns) {
-        let share = now.map(|rate| rate / asked.max(f64::MIN_POSITIVE));
+    let shown = now.map_or("–".to_owned(), format::rate);
+    let mut left = vec![Span::styled(shown, theme.rate().patch(Theme::strong()))];
+    if let Some(offered) = load.offered.rate_at(load.now.elapsed_ns) {
+        let share = now.map(|rate| rate / offered.max(f64::MIN_POSITIVE));
         let style = match share {
             Some(share) if share < 0.97 && load.now.elapsed_ns > 1_000_000_000 => theme.warning(),
             _ => Style::new(),
         };
-        left.push(Span::styled(format!(" of {} asked", format::rate(asked)), style));
+        left.push(Span::styled(format!(" of {}", format::rate(offered)), style));
     }
+    left.push(Span::styled(" req/s", Theme::dim()));
     let mut right = Vec::new();
-    let narrow = paper.width() < NARROW;
+    let narrow = canvas.width() < NARROW;
     if let Some(behind) = load.behind() {
-        let said = if narrow {
-            format!("{} wait", format::si(behind as f64))
-        } else {
-            format!("{} wait to be sent", format::thousands(behind))
-        };
-        right.push(Span::styled(said, theme.warning()));
+        let behind = if narrow { format::si(behind as f64) } else { format::thousands(behind) };
+        right.push(Span::styled(format!("{behind} unsent"), theme.warning()));
     } else if narrow {
-        // The rate that is asked for is worth more.
+        // The offered rate is worth more.
     } else if let Some(mean) = load.timeline.rate_of_window().filter(|_| load.phase().is_empty()) {
-        right.extend(figure("window ", format::rate(mean), Style::new(), " req/s"));
+        right.extend(figure("mean ", format::rate(mean), Style::new(), " req/s"));
     }
-    paper.ends(Line::from(left), Line::from(right));
+    canvas.ends(Line::from(left), Line::from(right));
 }
 
-/// Throughput over time; the dotted row is the rate that is asked for.
-fn rate_bars(load: &LoadState, paper: &mut Paper<'_>, rows: usize) {
+/// Throughput over time; the dotted row is the offered rate.
+fn rate_bars(load: &LoadState, canvas: &mut Canvas<'_>, rows: usize) {
     if rows == 0 {
         return;
     }
-    let width = paper.width().saturating_sub(GUTTER);
+    let width = canvas.width().saturating_sub(GUTTER);
     let values = load.timeline.rates(width, load.axis_ns());
     let highest = values.iter().flatten().copied().fold(0.0, f64::max);
-    let asked = load.asked.rate_at(load.now.elapsed_ns).unwrap_or(0.0);
-    let top = bars::round_up(highest.max(asked));
-    plot(paper, &values, [top, asked], rows, [&format::si(top), "req/s"], paper.theme.rate());
+    let offered = load.offered.rate_at(load.now.elapsed_ns).unwrap_or(0.0);
+    let top = bars::round_up(highest.max(offered));
+    plot(canvas, &values, [top, offered], rows, [&format::si(top), "req/s"], canvas.theme.rate());
 }
 
 /// The highest 99th percentile of each moment.
-fn p99_bars(load: &LoadState, paper: &mut Paper<'_>, rows: usize) {
+fn p99_bars(load: &LoadState, canvas: &mut Canvas<'_>, rows: usize) {
     if rows == 0 {
         return;
     }
-    let width = paper.width().saturating_sub(GUTTER);
+    let width = canvas.width().saturating_sub(GUTTER);
     let values = load.timeline.p99s(width, load.axis_ns());
     let top = bars::round_up(values.iter().flatten().copied().fold(0.0, f64::max));
     let seen = values.iter().any(Option::is_some);
     let label = if seen { format::short_duration(top).replace(' ', "") } else { String::new() };
-    plot(paper, &values, [top, 0.0], rows, [&label, "p99"], paper.theme.latency());
+    plot(canvas, &values, [top, 0.0], rows, [&label, "p99"], canvas.theme.latency());
 }
 
-/// Columns up to `top`, with a dashed row where they should reach (0: none); before the first row the value
-/// of their upper end, before the last one what they are.
+/// Columns up to `top`, with a dashed row at `level` (0: none); the first row is labelled with the value
+/// of their upper end, the last one with their name.
 fn plot(
-    paper: &mut Paper<'_>,
+    canvas: &mut Canvas<'_>,
     values: &[Option<f64>],
     [top, level]: [f64; 2],
     rows: usize,
@@ -186,18 +196,18 @@ fn plot(
             _ => "",
         };
         if dashed == Some(row) {
-            paper.line_at(GUTTER, Span::styled("╌".repeat(values.len()), Theme::dim()));
+            canvas.line_at(GUTTER, Span::styled("╌".repeat(values.len()), Theme::dim()));
         }
-        paper.line_at(0, Span::styled(format!("{text:>width$}", width = GUTTER - 1), Theme::dim()));
+        canvas.line_at(0, Span::styled(format!("{text:>width$}", width = GUTTER - 1), Theme::dim()));
         // Only what is there, so that the dashes show where it is not.
-        paper.line_at(GUTTER, Span::styled(line.trim_end().to_owned(), style));
-        paper.skip();
+        canvas.line_at(GUTTER, Span::styled(line.trim_end().to_owned(), style));
+        canvas.skip();
     }
 }
 
 /// The time axis, which is the progress bar too: the warm-up is dotted.
-fn axis(load: &LoadState, paper: &mut Paper<'_>) {
-    let width = paper.width().saturating_sub(GUTTER);
+fn axis(load: &LoadState, canvas: &mut Canvas<'_>) {
+    let width = canvas.width().saturating_sub(GUTTER);
     let warmup = load.warmup_ns as f64 / load.axis_ns().max(1) as f64;
     let warmup = ((warmup.clamp(0.0, 1.0) * width as f64).round() as usize).min(width);
     let share = if load.total_ns.is_some() {
@@ -209,10 +219,10 @@ fn axis(load: &LoadState, paper: &mut Paper<'_>) {
     let part =
         |from: usize, to: usize, character: char| character.to_string().repeat(to.saturating_sub(from));
     let percent = format!("{:>width$.0} % ", load.share() * 100.0, width = GUTTER - 3);
-    paper.line(vec![
+    canvas.line(vec![
         Span::styled(percent, Theme::dim()),
         Span::styled(part(0, done.min(warmup), '╍'), Theme::dim()),
-        Span::styled(part(warmup, done, '━'), paper.theme.rate()),
+        Span::styled(part(warmup, done, '━'), canvas.theme.rate()),
         Span::styled(part(done, warmup, '╌'), Theme::dim()),
         Span::styled(part(done.max(warmup), width, '─'), Theme::dim()),
     ]);
@@ -231,9 +241,9 @@ fn duration(ns: Option<u64>) -> Span<'static> {
 }
 
 /// Percentiles of the last second and of the window at the left, the distribution at the right.
-fn table_beside_distribution(load: &LoadState, paper: &mut Paper<'_>, rows: usize) {
+fn table_beside_distribution(load: &LoadState, canvas: &mut Canvas<'_>, rows: usize) {
     let (so_far, last) = (&load.now.so_far, load.now.last_second.unwrap_or_default());
-    let theme = paper.theme;
+    let theme = canvas.theme;
     let table = [
         ("p50", duration(last.p50_ns), quantile(so_far.p50, theme)),
         ("p90", Span::raw(""), quantile(so_far.p90, theme)),
@@ -242,30 +252,30 @@ fn table_beside_distribution(load: &LoadState, paper: &mut Paper<'_>, rows: usiz
         ("max", duration(last.max_ns), duration(so_far.max_ns)),
     ];
     let column = TABLE + 3;
-    let plot = bars_of(load, paper.width().saturating_sub(column), rows);
+    let plot = bars_of(load, canvas.width().saturating_sub(column), rows);
     let counted = match so_far.completed {
         0 => "first figures a second after the warm-up".to_owned(),
-        n => format!("{} answers by response time", format::thousands(n)),
+        n => format!("response times of {} requests", format::thousands(n)),
     };
-    paper.line_at(column, Span::styled(counted, Theme::dim()));
-    paper.line(Span::styled(format!("{:<8}{:>10}{:>11}", "response", "last s", "so far"), Theme::dim()));
+    canvas.line_at(column, Span::styled(counted, Theme::dim()));
+    canvas.line(Span::styled(format!("{:<8}{:>10}{:>11}", "response", "last 1 s", "so far"), Theme::dim()));
     for row in 0..rows {
         if let Some(line) = plot.get(row) {
             let style = if row + 1 == rows { Theme::dim() } else { theme.latency() };
-            paper.line_at(column, Span::styled(line.as_str(), style));
+            canvas.line_at(column, Span::styled(line.as_str(), style));
         }
         if let Some((name, now, all)) = table.get(row) {
-            paper.line_at(0, Span::styled(*name, Theme::dim()));
-            paper.line_at(18usize.saturating_sub(now.width()), now.clone());
-            paper.line_at(29usize.saturating_sub(all.width()), all.clone());
+            canvas.line_at(0, Span::styled(*name, Theme::dim()));
+            canvas.line_at(18usize.saturating_sub(now.width()), now.clone());
+            canvas.line_at(29usize.saturating_sub(all.width()), all.clone());
         }
-        paper.skip();
+        canvas.skip();
     }
 }
 
 /// `p50 6.98 ms  p90 7.86 ms  p99 9.61 ms`, and the rest below.
-fn percentiles_in_two_rows(load: &LoadState, paper: &mut Paper<'_>) {
-    let (so_far, theme) = (&load.now.so_far, paper.theme);
+fn percentiles_in_two_rows(load: &LoadState, canvas: &mut Canvas<'_>) {
+    let (so_far, theme) = (&load.now.so_far, canvas.theme);
     let piece = |name: &'static str, value: Span<'static>| vec![Span::styled(name, Theme::dim()), value];
     let rows = [
         vec![
@@ -276,7 +286,7 @@ fn percentiles_in_two_rows(load: &LoadState, paper: &mut Paper<'_>) {
         vec![piece("p99.9 ", quantile(so_far.p999, theme)), piece("max ", duration(so_far.max_ns))],
     ];
     for row in rows {
-        paper.line(row.join(&Span::raw("  ")));
+        canvas.line(row.join(&Span::raw("  ")));
     }
 }
 
@@ -291,23 +301,24 @@ fn bars_of(load: &LoadState, width: usize, rows: usize) -> Vec<String> {
     lines
 }
 
-fn draw_distribution(load: &LoadState, paper: &mut Paper<'_>, column: usize, rows: usize) {
-    let lines = bars_of(load, paper.width().saturating_sub(column), rows);
+fn draw_distribution(load: &LoadState, canvas: &mut Canvas<'_>, column: usize, rows: usize) {
+    let lines = bars_of(load, canvas.width().saturating_sub(column), rows);
     for row in 0..rows {
-        let style = if row + 1 == rows { Theme::dim() } else { paper.theme.latency() };
-        paper.line_at(column, Span::styled(lines.get(row).cloned().unwrap_or_default(), style));
-        paper.skip();
+        let style = if row + 1 == rows { Theme::dim() } else { canvas.theme.latency() };
+        canvas.line_at(column, Span::styled(lines.get(row).cloned().unwrap_or_default(), style));
+        canvas.skip();
     }
 }
 
-/// What is counted, what failed, and how the client bears it; two rows at least.
-pub(super) fn facts(load: &LoadState, theme: Theme, width: usize) -> Vec<Line<'static>> {
+/// What is counted, what failed, and whether the client keeps up; two rows at least.
+fn facts(load: &LoadState, theme: Theme, width: usize) -> Vec<Line<'static>> {
     let now = &load.now;
     // Pipelines have more in flight than connections.
-    let shown =
-        width >= NARROW && load.connections >= now.in_flight && !matches!(load.asked, Asked::Users(_));
+    let shown = width >= NARROW
+        && load.connections >= now.in_flight
+        && !matches!(load.offered, Offered::Connections(_));
     let of = if shown { format!(" of {}", format::thousands(load.connections)) } else { String::new() };
-    let answered = figure("answered ", format::thousands(now.completed), Style::new(), "");
+    let completed = figure("completed ", format::thousands(now.completed), Style::new(), "");
     let in_flight =
         figure("in flight ", format!("{}{of}", format::thousands(now.in_flight)), Style::new(), "");
     let ended = (now.completed + now.failed).max(1);
@@ -317,8 +328,8 @@ pub(super) fn facts(load: &LoadState, theme: Theme, width: usize) -> Vec<Line<'s
         let share = format::percent(now.failed as f64 / ended as f64);
         vec![Span::styled(format!("failed {} ({share})", format::thousands(now.failed)), theme.bad())]
     };
-    let mut counted = vec![answered, failed, in_flight];
-    if let (Asked::Users(ramp), Some(second)) = (&load.asked, now.last_second) {
+    let mut counted = vec![completed, failed, in_flight];
+    if let (Offered::Connections(ramp), Some(second)) = (&load.offered, now.last_second) {
         let of = format!("{} of {}", second.connections, ramp.active(now.elapsed_ns));
         counted.push(figure("connections ", of, Style::new(), ""));
     }
@@ -346,24 +357,24 @@ fn health(load: &LoadState, theme: Theme) -> Vec<Vec<Span<'static>>> {
     let busy = load.timeline.busy_now(load.workers);
     match busy {
         Some(busy) if busy >= BUSY_MAX => {
-            let said = format!("client {} busy: it may be the limit", format::percent(busy));
-            pieces.push(vec![Span::styled(said, theme.bad())]);
+            let text = format!("client {} busy: it may be the limit", format::percent(busy));
+            pieces.push(vec![Span::styled(text, theme.bad())]);
         }
         Some(busy) => pieces.push(figure("client ", format::percent(busy), theme.good(), " busy")),
         // Until a second is over, and where the kernel does not say what a thread used.
         None => {}
     }
     let Some(second) = load.now.last_second else { return pieces };
-    if second.lateness_max_ns > 0 || load.asked.rate_at(load.now.elapsed_ns).is_some() {
+    if second.lateness_max_ns > 0 || load.offered.rate_at(load.now.elapsed_ns).is_some() {
         let (mean, worst) = (second.lateness_mean_ns as f64, second.lateness_max_ns as f64);
         let tenth = second.p50_ns.map_or(0.0, |p50| p50 as f64 / 10.0);
         let style = if mean > tenth.max(100_000.0) { theme.warning() } else { Style::new() };
-        pieces.push(figure("sends ", format::duration(mean), style, " late"));
-        pieces.push(figure("at most ", format::duration(worst), Style::new(), ""));
+        pieces.push(figure("send lag ", format::duration(mean), style, ""));
+        pieces.push(figure("max ", format::duration(worst), Style::new(), ""));
     }
     if second.connection_wait_mean_ns > 0 {
         let wait = format::duration(second.connection_wait_mean_ns as f64);
-        pieces.push(figure("", wait, theme.warning(), " for a connection"));
+        pieces.push(figure("waits ", wait, theme.warning(), " for a connection"));
     }
     pieces
 }

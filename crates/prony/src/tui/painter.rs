@@ -1,5 +1,5 @@
-//! The drawing thread. The run leaves a copy of its state when nobody holds
-//! the lock, and goes on; this thread comes for it four times a second, under
+//! The drawing thread. The run publishes a copy of its state when nobody holds
+//! the lock, and goes on; this thread takes it four times a second, under
 //! the kernel's idle policy, and writes what has changed since its last frame.
 
 use std::io;
@@ -15,46 +15,51 @@ use ratatui::crossterm::queue;
 use ratatui::crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate};
 use ratatui::layout::Rect;
 
-use super::paper::Theme;
+use super::canvas::Theme;
 use super::screen::{self, Keys};
 use super::{Setting, View};
 use crate::interrupt;
 
-/// Between two frames: what changes faster is not read.
+/// Between two frames: nobody reads what changes faster.
 pub(super) const FRAME_EVERY: Duration = Duration::from_millis(250);
 /// The view is no larger, whatever the terminal is: that bounds a frame's cost.
 const LARGEST: (u16, u16) = (160, 50);
 
-/// When frames are drawn: pure.
+/// When something periodic is due: pure.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Pace {
     next: Duration,
 }
 
 impl Pace {
+    /// Due first after so long.
+    pub(super) fn after(next: Duration) -> Pace {
+        Pace { next }
+    }
+
     /// How long nothing is to be done.
     pub(super) fn wait(self, now: Duration) -> Duration {
         self.next.saturating_sub(now)
     }
 
-    /// Whether a frame is due now. One that was missed is not made up for.
-    pub(super) fn due(&mut self, now: Duration) -> bool {
+    /// Whether it is due now; the next time is so long after. One that was missed is not made up for.
+    pub(super) fn due(&mut self, now: Duration, every: Duration) -> bool {
         let due = now >= self.next;
         if due {
-            self.next = now + FRAME_EVERY;
+            self.next = now + every;
         }
         due
     }
 }
 
 /// The last frame, and what makes the next one of it.
-pub(super) struct Canvas {
+pub(super) struct Frames {
     shown: Buffer,
 }
 
-impl Canvas {
-    pub(super) fn new() -> Canvas {
-        Canvas { shown: Buffer::empty(Rect::ZERO) }
+impl Frames {
+    pub(super) fn new() -> Frames {
+        Frames { shown: Buffer::empty(Rect::ZERO) }
     }
 
     /// The bytes that turn what is shown into what `draw` draws on so many columns and rows.
@@ -80,27 +85,27 @@ impl Canvas {
     }
 }
 
-/// Where the run leaves its state.
+/// What the run and the drawing thread share.
 #[derive(Debug)]
-struct Desk<V> {
+struct Shared<V> {
     newest: Mutex<Arc<V>>,
     over: AtomicBool,
 }
 
-impl<V: Clone> Desk<V> {
-    /// Puts a copy there, unless the drawing thread is just taking the one before: it runs below
-    /// everything else, and whoever waited for it would wait as it does. The next comes in a tenth of a second.
-    fn leave(&self, view: &V) {
+impl<V: Clone> Shared<V> {
+    /// Replaces the newest state, unless the drawing thread is just taking the one before: it runs below
+    /// everything else, and waiting for it could take long. The next update comes in a tenth of a second.
+    fn publish(&self, view: &V) {
         if let Ok(mut newest) = self.newest.try_lock() {
             *newest = Arc::new(view.clone());
         }
     }
 }
 
-/// A view that is on the screen; given back when this is dropped.
+/// A view that is on the screen; the terminal is restored when this is dropped.
 #[derive(Debug)]
 pub(super) struct Painter<V> {
-    desk: Arc<Desk<V>>,
+    shared: Arc<Shared<V>>,
 }
 
 impl<V: View> Painter<V> {
@@ -109,44 +114,44 @@ impl<V: View> Painter<V> {
     /// # Errors
     /// When the terminal cannot be taken, or no thread can be begun: it is as it was then.
     pub(super) fn start(view: V, setting: Setting, cpus: &[u32]) -> io::Result<Painter<V>> {
-        let desk = Arc::new(Desk { newest: Mutex::new(Arc::new(view)), over: AtomicBool::new(false) });
+        let shared = Arc::new(Shared { newest: Mutex::new(Arc::new(view)), over: AtomicBool::new(false) });
         screen::enter().inspect_err(|_| screen::restore())?;
-        let painter = Painter { desk: Arc::clone(&desk) };
+        let painter = Painter { shared: Arc::clone(&shared) };
         let cpus = cpus.to_vec();
         thread::Builder::new()
             .name("prony-view".to_owned())
             .spawn(move || {
                 background::enter(&cpus);
-                paint(&desk, &setting);
+                paint(&shared, &setting);
             })
             .inspect_err(|_| screen::restore())?;
         Ok(painter)
     }
 
-    /// Leaves the run's state for the next frame.
-    pub(super) fn leave(&self, view: &V) {
-        self.desk.leave(view);
+    /// Publishes the run's state for the next frame.
+    pub(super) fn publish(&self, view: &V) {
+        self.shared.publish(view);
     }
 }
 
 impl<V> Drop for Painter<V> {
     fn drop(&mut self) {
         // The thread sees it when it next wakes; the terminal does not wait for that.
-        self.desk.over.store(true, Ordering::Relaxed);
+        self.shared.over.store(true, Ordering::Relaxed);
         screen::restore();
     }
 }
 
-fn paint<V: View>(desk: &Desk<V>, setting: &Setting) {
+fn paint<V: View>(shared: &Shared<V>, setting: &Setting) {
     let began = Instant::now();
     let mut keys = Keys::new();
     let mut pace = Pace::default();
-    let mut canvas = Canvas::new();
+    let mut frames = Frames::new();
     let theme = Theme::new(setting.color);
     let mut asked = false;
     loop {
         let typed = keys.wait(pace.wait(began.elapsed()));
-        if desk.over.load(Ordering::Relaxed) {
+        if shared.over.load(Ordering::Relaxed) {
             return;
         }
         // Once: a key that is held down must not end the run at once, as a second Ctrl-C does.
@@ -154,15 +159,15 @@ fn paint<V: View>(desk: &Desk<V>, setting: &Setting) {
             asked = true;
             interrupt::ask();
         }
-        if !pace.due(began.elapsed()) {
+        if !pace.due(began.elapsed(), FRAME_EVERY) {
             continue;
         }
-        let view = Arc::clone(&desk.newest.lock().unwrap_or_else(PoisonError::into_inner));
+        let view = Arc::clone(&shared.newest.lock().unwrap_or_else(PoisonError::into_inner));
         let Some(size) = screen::size() else { continue };
-        let frame = canvas.frame(size, |buffer| {
+        let frame = frames.frame(size, |buffer| {
             super::draw(view.as_ref(), began.elapsed(), interrupt::asked(), &setting.notes, buffer, theme);
         });
-        // A terminal that cannot be written to has nobody before it.
+        // A terminal that cannot be written to is gone.
         if !frame.is_ok_and(|frame| screen::show(&frame)) {
             return;
         }
@@ -175,13 +180,13 @@ mod tests {
 
     #[test]
     fn the_run_does_not_wait_for_the_drawing_thread() {
-        let desk = Desk { newest: Mutex::new(Arc::new(1)), over: AtomicBool::new(false) };
-        let taking = desk.newest.lock().unwrap();
+        let shared = Shared { newest: Mutex::new(Arc::new(1)), over: AtomicBool::new(false) };
+        let taking = shared.newest.lock().unwrap();
         // Were it to wait, it would do so for ever: the lock is this thread's own.
-        desk.leave(&2);
+        shared.publish(&2);
         assert_eq!(**taking, 1);
         drop(taking);
-        desk.leave(&3);
-        assert_eq!(**desk.newest.lock().unwrap(), 3);
+        shared.publish(&3);
+        assert_eq!(**shared.newest.lock().unwrap(), 3);
     }
 }

@@ -1,90 +1,75 @@
-//! Progress without a view: lines for logs, or one line that is written over.
+//! Progress without a view: lines for logs, or one line that is overwritten.
 
 use std::time::Duration;
 
 use prony_report::format;
 
-use super::choice::Shows;
+use super::mode::ProgressMode;
+use super::painter::{FRAME_EVERY, Pace};
 
-/// When lines of how a run stands are due: every second at first, seldom later.
-#[derive(Debug, Clone, Copy, Default)]
-struct Due {
-    next: Duration,
-}
-
-impl Due {
-    fn is(&mut self, now: Duration, every: Duration) -> bool {
-        let due = now >= self.next;
-        if due {
-            self.next = now + every;
-        }
-        due
-    }
-}
-
-/// Puts lines together.
+/// Makes the lines.
 #[derive(Debug)]
 pub(super) struct Plain {
-    shows: Shows,
-    /// Whether what happened is worth a line in a log, where nobody asked for lines.
+    mode: ProgressMode,
+    /// Whether messages are written to a log, where nobody asked for lines.
     logs: bool,
-    due: Due,
-    /// Whether the one line stands there now.
-    stands: bool,
+    pace: Pace,
+    /// Whether the one line is there now.
+    shown: bool,
 }
 
-/// Erases the line that is written over.
+/// Erases the line that is overwritten.
 const ERASE: &str = "\r\x1b[K";
 
 impl Plain {
-    pub(super) fn new(shows: Shows, logs: bool) -> Plain {
+    pub(super) fn new(mode: ProgressMode, logs: bool) -> Plain {
         // The first figures come after a moment.
-        Plain { shows, logs, due: Due { next: Duration::from_secs(1) }, stands: false }
+        Plain { mode, logs, pace: Pace::after(Duration::from_secs(1)), shown: false }
     }
 
-    /// What is to be written for something that happened.
-    pub(super) fn news(&mut self, text: &str) -> Option<String> {
+    /// What is to be written for a message.
+    pub(super) fn message(&mut self, text: &str) -> Option<String> {
         let text = format::printable(text);
-        match self.shows {
-            Shows::Log if self.logs => Some(format!("{text}\n")),
-            Shows::Lines => Some(format!("{text}\n")),
-            Shows::OneLine => {
-                let erase = if std::mem::take(&mut self.stands) { ERASE } else { "" };
+        match self.mode {
+            ProgressMode::Log if self.logs => Some(format!("{text}\n")),
+            ProgressMode::Lines => Some(format!("{text}\n")),
+            ProgressMode::OneLine => {
+                let erase = if std::mem::take(&mut self.shown) { ERASE } else { "" };
                 Some(format!("{erase}{text}\n"))
             }
-            Shows::Nothing | Shows::Log | Shows::Screen => None,
+            ProgressMode::Nothing | ProgressMode::Log | ProgressMode::Screen => None,
         }
     }
 
-    /// What is to be written for how the run stands, on a terminal of so many columns.
-    pub(super) fn stands(
+    /// What is to be written for the run's state, on a terminal of so many columns: every second at first, seldom later.
+    pub(super) fn status(
         &mut self,
         line: impl FnOnce() -> String,
         now: Duration,
         width: impl FnOnce() -> u16,
     ) -> Option<String> {
-        match self.shows {
-            Shows::Lines => {
+        match self.mode {
+            ProgressMode::Lines => {
                 let every = match now.as_secs() {
                     0..10 => Duration::from_secs(1),
                     10..60 => Duration::from_secs(5),
                     _ => Duration::from_secs(30),
                 };
-                self.due.is(now, every).then(|| format!("{}\n", format::printable(&line())))
+                self.pace.due(now, every).then(|| format!("{}\n", format::printable(&line())))
             }
-            Shows::OneLine => self.due.is(now, Duration::from_millis(250)).then(|| {
-                self.stands = true;
+            ProgressMode::OneLine => self.pace.due(now, FRAME_EVERY).then(|| {
+                self.shown = true;
                 // A full last column would move some terminals on to the next line.
                 let room = usize::from(width()).saturating_sub(1);
                 format!("{ERASE}{}", format::truncate(&format::printable(&line()), room))
             }),
-            Shows::Nothing | Shows::Log | Shows::Screen => None,
+            ProgressMode::Nothing | ProgressMode::Log | ProgressMode::Screen => None,
         }
     }
 
     /// What is to be written in the end.
     pub(super) fn end(&mut self) -> Option<String> {
-        std::mem::take(&mut self.stands).then(|| ERASE.to_owned())
+        std::mem::take(&mut self.shown).then(|| ERASE.to_owned())
     }
 }
 
@@ -92,33 +77,33 @@ impl Plain {
 mod tests {
     use super::*;
 
-    fn lines_in(seconds: u64, shows: Shows) -> usize {
-        let mut plain = Plain::new(shows, false);
+    fn lines_in(seconds: u64, mode: ProgressMode) -> usize {
+        let mut plain = Plain::new(mode, false);
         let steps = (0..seconds * 10).map(|tenth| Duration::from_millis(tenth * 100));
-        steps.filter(|now| plain.stands(|| "stands".to_owned(), *now, || 80).is_some()).count()
+        steps.filter(|now| plain.status(|| "status".to_owned(), *now, || 80).is_some()).count()
     }
 
     #[test]
-    fn lines_come_seldom_in_long_runs() {
-        assert_eq!((lines_in(10, Shows::Lines), lines_in(60, Shows::Lines)), (9, 19));
-        assert_eq!(lines_in(3600, Shows::Lines), 19 + 118);
-        assert_eq!((lines_in(60, Shows::Log), lines_in(60, Shows::Nothing)), (0, 0));
+    fn status_lines_get_rarer_in_long_runs() {
+        assert_eq!((lines_in(10, ProgressMode::Lines), lines_in(60, ProgressMode::Lines)), (9, 19));
+        assert_eq!(lines_in(3600, ProgressMode::Lines), 19 + 118);
+        assert_eq!((lines_in(60, ProgressMode::Log), lines_in(60, ProgressMode::Nothing)), (0, 0));
     }
 
     #[test]
-    fn the_one_line_is_erased_and_cut() {
-        let mut plain = Plain::new(Shows::OneLine, false);
+    fn the_overwritten_line_is_erased_and_cut_to_the_width() {
+        let mut plain = Plain::new(ProgressMode::OneLine, false);
         let second = Duration::from_secs(1);
-        assert_eq!(plain.stands(|| "0123456789".to_owned(), second, || 6).unwrap(), "\r\x1b[K0123…");
-        assert_eq!(plain.stands(|| "again".to_owned(), second, || 6), None);
-        assert_eq!(plain.news("happened").unwrap(), "\r\x1b[Khappened\n");
-        assert_eq!((plain.news("more").unwrap().as_str(), plain.end()), ("more\n", None));
+        assert_eq!(plain.status(|| "0123456789".to_owned(), second, || 6).unwrap(), "\r\x1b[K0123…");
+        assert_eq!(plain.status(|| "again".to_owned(), second, || 6), None);
+        assert_eq!(plain.message("happened").unwrap(), "\r\x1b[Khappened\n");
+        assert_eq!((plain.message("more").unwrap().as_str(), plain.end()), ("more\n", None));
     }
 
     #[test]
-    fn logs_get_what_happened_only_where_it_is_worth_it() {
-        assert_eq!(Plain::new(Shows::Log, true).news("a\x1b[2J").unwrap(), "a\u{fffd}[2J\n");
-        assert_eq!(Plain::new(Shows::Log, false).news("a"), None);
-        assert_eq!(Plain::new(Shows::Lines, false).news("a").unwrap(), "a\n");
+    fn logs_get_messages_only_where_the_view_logs_them() {
+        assert_eq!(Plain::new(ProgressMode::Log, true).message("a\x1b[2J").unwrap(), "a\u{fffd}[2J\n");
+        assert_eq!(Plain::new(ProgressMode::Log, false).message("a"), None);
+        assert_eq!(Plain::new(ProgressMode::Lines, false).message("a").unwrap(), "a\n");
     }
 }

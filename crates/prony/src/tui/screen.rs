@@ -1,9 +1,9 @@
-//! The terminal itself: taken for the view, and given back as it was,
+//! The terminal itself: taken over for the view, and restored,
 //! however the program ends.
 //!
 //! The view has the alternate screen of stderr, so that what stood there before
-//! stands there afterwards (docs/decisions/0015). Of the terminal's mode only the
-//! echo and the gathering of lines are switched off: Ctrl-C stays a signal.
+//! stands there afterwards (docs/decisions/0015). Of the terminal's mode only
+//! echo and line buffering are switched off: Ctrl-C stays a signal.
 
 use std::io::{self, IsTerminal, Write};
 use std::panic;
@@ -24,9 +24,9 @@ use rustix::termios::{
 
 /// The terminal's mode as it was, while the view has the terminal.
 static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
-/// Held while a frame is written, so that none comes after the terminal was given back.
+/// Held while a frame is written, so that none comes after the terminal was restored.
 static WRITING: Mutex<()> = Mutex::new(());
-/// A terminal that takes nothing for so long is given back without a word: it would not hear it.
+/// A terminal that accepts no bytes for so long is restored without leaving the alternate screen.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -44,15 +44,15 @@ pub(super) fn in_background() -> bool {
     tcgetpgrp(io::stderr()).is_ok_and(|foreground| foreground != getpgrp())
 }
 
-/// Takes the terminal.
+/// Takes the terminal over.
 pub(super) fn enter() -> io::Result<()> {
-    give_back_at_panics();
+    restore_at_panics();
     let before = tcgetattr(io::stderr())?;
     let mut mode = before.clone();
     mode.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
     // Ctrl-S would hold up the drawing, and with it the end of the run.
     mode.input_modes.remove(InputModes::IXON);
-    // A load that is stopped measures nothing, and a view that is killed by Ctrl-\ leaves its ruins.
+    // A load that is stopped measures nothing, and a view that is killed by Ctrl-\ leaves the terminal as it is.
     mode.special_codes[SpecialCodeIndex::VSUSP] = 0;
     mode.special_codes[SpecialCodeIndex::VQUIT] = 0;
     *locked(&BEFORE) = Some(before);
@@ -62,11 +62,11 @@ pub(super) fn enter() -> io::Result<()> {
     write(&codes)
 }
 
-/// Gives the terminal back, if the view has it. From any thread, any number of times.
+/// Restores the terminal, if the view has it. From any thread, any number of times.
 pub(crate) fn restore() {
-    // Who finds nothing left to do may exit at once, and so waits here until it is done.
-    static GIVING_BACK: Mutex<()> = Mutex::new(());
-    let _giving_back = locked(&GIVING_BACK);
+    // Whoever finds nothing left to do may exit at once, and so waits here until it is done.
+    static RESTORING: Mutex<()> = Mutex::new(());
+    let _restoring = locked(&RESTORING);
     let Some(before) = locked(&BEFORE).take() else { return };
     let until = Instant::now() + PATIENCE;
     let writing = loop {
@@ -77,7 +77,7 @@ pub(crate) fn restore() {
             Err(std::sync::TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(5)),
         }
     };
-    // Nobody is left to hear that one of these failed.
+    // Nobody could be told that one of these failed.
     if writing.is_some() {
         let mut codes = Vec::new();
         let _ = queue!(codes, ResetColor, Show, LeaveAlternateScreen);
@@ -87,7 +87,7 @@ pub(crate) fn restore() {
 }
 
 /// A panic's message is to be read on the screen that stays.
-fn give_back_at_panics() {
+fn restore_at_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let usual = panic::take_hook();
@@ -98,7 +98,7 @@ fn give_back_at_panics() {
     });
 }
 
-/// Writes a frame, unless the terminal was given back; whether it was written.
+/// Writes a frame, unless the terminal was restored; whether it was written.
 pub(super) fn show(frame: &[u8]) -> bool {
     let _writing = locked(&WRITING);
     locked(&BEFORE).is_some() && write(frame).is_ok()
@@ -110,18 +110,19 @@ fn write(bytes: &[u8]) -> io::Result<()> {
     stderr.flush()
 }
 
-/// Waits for keys, and no longer than this; what was typed.
+/// Reads keys.
 #[derive(Debug)]
 pub(super) struct Keys {
     readable: bool,
 }
 
 impl Keys {
-    /// From stdin, if somebody can type there.
+    /// From stdin, if it is a terminal.
     pub(super) fn new() -> Keys {
         Keys { readable: io::stdin().is_terminal() }
     }
 
+    /// Waits for keys for at most so long; what was typed.
     pub(super) fn wait(&mut self, longest: Duration) -> Vec<u8> {
         if !self.readable {
             thread::sleep(longest);

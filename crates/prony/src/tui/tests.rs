@@ -15,8 +15,8 @@ use prony_model::{Plan, Target};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
-use super::painter::{Canvas, FRAME_EVERY, Pace};
-use super::paper::Theme;
+use super::canvas::Theme;
+use super::painter::{FRAME_EVERY, Frames, Pace};
 use super::{BenchState, CapacityState, LoadState, View, draw};
 
 const S: u64 = 1_000_000_000;
@@ -176,11 +176,11 @@ fn experiment(candidates: usize, blocks: u32, done: usize) -> BenchState {
     let title = "Which of these servers is fastest here? (php-servers-2023)";
     let mut bench = BenchState::planned(title, names, plans, &order);
     let log = std::path::Path::new("runs/r.jsonl");
-    bench.hear(&BenchEvent::Begun { log, total, remaining: total });
+    bench.on_event(&BenchEvent::Begun { log, total, remaining: total });
     for (i, planned) in order.iter().take(done).enumerate() {
         let elapsed = Duration::from_secs(i as u64 * 5);
         let (n, left) = (i as u32, Duration::from_secs(u64::from(total - i as u32) * 5));
-        bench.hear(&BenchEvent::TrialBegins { planned, done: n, remaining: total, elapsed });
+        bench.on_event(&BenchEvent::TrialBegins { planned, done: n, remaining: total, elapsed });
         let per_s = 9_000.0 + (i * 7_919 % 12_000) as f64;
         let figures = Figures {
             requests_per_s: per_s,
@@ -198,11 +198,11 @@ fn experiment(candidates: usize, blocks: u32, done: usize) -> BenchState {
         let result =
             TrialResult { planned: planned.clone(), trial: None, server: None, failure, capacity: None };
         let (done, remaining, left) = (n + 1, total, Some(left));
-        bench.hear(&BenchEvent::TrialEnded { result: &result, figures, done, remaining, elapsed, left });
+        bench.on_event(&BenchEvent::TrialEnded { result: &result, figures, done, remaining, elapsed, left });
     }
     if let Some(planned) = order.get(done) {
         let elapsed = Duration::from_secs(done as u64 * 5);
-        bench.hear(&BenchEvent::TrialBegins { planned, done: done as u32, remaining: total, elapsed });
+        bench.on_event(&BenchEvent::TrialBegins { planned, done: done as u32, remaining: total, elapsed });
         if done > 0 {
             for tenth in 1..=27 {
                 let snapshot = Snapshot {
@@ -221,7 +221,7 @@ fn experiment(candidates: usize, blocks: u32, done: usize) -> BenchState {
                     ..Snapshot::default()
                 };
                 let load_time = Duration::from_secs(4);
-                bench.hear(&BenchEvent::Load { planned, snapshot: &snapshot, load_time });
+                bench.on_event(&BenchEvent::Load { planned, snapshot: &snapshot, load_time });
             }
         }
     }
@@ -249,12 +249,12 @@ fn an_experiment_with_more_than_fits() {
 #[test]
 fn an_experiment_s_lines_are_those_of_a_log() {
     let mut bench = experiment(2, 1, 8);
-    let news: Vec<String> = bench.news().into_iter().map(|news| news.text).collect();
-    assert_eq!(news[0], "8 trials, recorded in runs/r.jsonl");
-    assert_eq!(news[1], "   1/8  workerman · c100 · block 1: 9,000 req/s, p99 8.90 ms");
-    assert!(news[8].contains("≥ "), "{news:?}");
-    assert!(bench.news().is_empty());
-    let broken = experiment(7, 6, 21).news();
+    let messages: Vec<String> = bench.messages().into_iter().map(|message| message.text).collect();
+    assert_eq!(messages[0], "8 trials, recorded in runs/r.jsonl");
+    assert_eq!(messages[1], "   1/8  workerman · c100 · block 1: 9,000 req/s, p99 8.90 ms");
+    assert!(messages[8].contains("≥ "), "{messages:?}");
+    assert!(bench.messages().is_empty());
+    let broken = experiment(7, 6, 21).messages();
     assert!(
         broken.last().is_some_and(|last| last.stays && last.text.ends_with("it did not listen within 30 s"))
     );
@@ -271,12 +271,16 @@ fn search() -> CapacityState {
     let mut search = CapacityState::of(&wanted);
     let rates = [(2_000.0, true), (4_000.0, true), (8_000.0, true), (16_000.0, false), (12_000.0, true)];
     for (rate_per_s, sustained) in rates {
-        search.hear(&CapacityEvent::Begins { rate_per_s, phase: "doubling", left: Duration::from_secs(60) });
-        search.hear(&CapacityEvent::Ended(&Probe {
+        search.on_event(&CapacityEvent::Begins {
+            rate_per_s,
+            phase: "doubling",
+            left: Duration::from_secs(60),
+        });
+        search.on_event(&CapacityEvent::Ended(&Probe {
             rate_per_s,
             completed_per_s: rate_per_s,
             sustained,
-            why: if sustained { "carried" } else { "p99 of 112 ms misses p99<50ms" }.to_owned(),
+            why: if sustained { "sustained" } else { "p99<50ms: 112 ms" }.to_owned(),
             undecided: None,
             phase: "doubling".to_owned(),
             duration_ns: 3 * S,
@@ -285,7 +289,7 @@ fn search() -> CapacityState {
             failed_share: 0.0,
         }));
     }
-    search.hear(&CapacityEvent::Begins {
+    search.on_event(&CapacityEvent::Begins {
         rate_per_s: 14_000.0,
         phase: "bisection",
         left: Duration::from_secs(42),
@@ -300,7 +304,7 @@ fn search() -> CapacityState {
             busy_ns: tenth * S / 200,
             ..Snapshot::default()
         };
-        search.hear(&CapacityEvent::Load { snapshot: &snapshot, load_time });
+        search.on_event(&CapacityEvent::Load { snapshot: &snapshot, load_time });
     }
     search
 }
@@ -310,7 +314,7 @@ fn a_search_at_every_width() {
     insta::assert_snapshot!("capacity_80x24", screen(&search(), 80, 24, &[]));
     insta::assert_snapshot!("capacity_120x40", screen(&search(), 120, 40, &[]));
     insta::assert_snapshot!("capacity_40x10", screen(&search(), 40, 10, &[]));
-    assert_eq!(search().news().len(), 5);
+    assert_eq!(search().messages().len(), 5);
 }
 
 #[test]
@@ -329,55 +333,55 @@ fn frames_are_bounded_by_count_whatever_wakes_the_thread() {
     let (mut drawn, mut now) = (0, Duration::ZERO);
     // A minute in which keys are typed as fast as a terminal sends them.
     while now < Duration::from_secs(60) {
-        drawn += u32::from(pace.due(now));
+        drawn += u32::from(pace.due(now, FRAME_EVERY));
         now += Duration::from_micros(313);
     }
     let most = 60_000 / FRAME_EVERY.as_millis() as u32;
     assert!(drawn <= most && drawn > most * 9 / 10, "{drawn}");
     // Whoever slept for long draws once, and not what was missed.
-    assert!(pace.due(now + Duration::from_secs(600)));
-    assert!(!pace.due(now + Duration::from_secs(600)));
+    assert!(pace.due(now + Duration::from_secs(600), FRAME_EVERY));
+    assert!(!pace.due(now + Duration::from_secs(600), FRAME_EVERY));
     assert_eq!(pace.wait(now + Duration::from_secs(600)), FRAME_EVERY);
 }
 
 #[test]
 fn a_frame_writes_what_changed_and_no_more() {
     let theme = Theme::new(true);
-    let draw_load = |canvas: &mut Canvas, load: &LoadState, size| {
-        canvas.frame(size, |buffer| draw(load, Duration::ZERO, false, &[], buffer, theme)).unwrap()
+    let draw_load = |frames: &mut Frames, load: &LoadState, size| {
+        frames.frame(size, |buffer| draw(load, Duration::ZERO, false, &[], buffer, theme)).unwrap()
     };
     for (size, first_max, next_max) in [((80, 24), 8_000, 2_500), ((160, 50), 16_000, 5_000)] {
-        let mut canvas = Canvas::new();
+        let mut frames = Frames::new();
         let mut load = steady();
-        let first = draw_load(&mut canvas, &load, size);
+        let first = draw_load(&mut frames, &load, size);
         assert!(first.len() <= first_max, "{size:?}: {}", first.len());
         // The same again is nothing but the frame's own brackets.
-        let same = draw_load(&mut canvas, &load, size);
+        let same = draw_load(&mut frames, &load, size);
         assert!(same.len() <= 64, "{}", same.len());
         // A second later.
         let mut later = load.now;
         later.elapsed_ns += S;
         later.completed += 13_000;
         load.take(&later);
-        let next = draw_load(&mut canvas, &load, size);
+        let next = draw_load(&mut frames, &load, size);
         assert!(next.len() <= next_max, "{size:?}: {}", next.len());
     }
     // However large the terminal, the view is not.
-    let mut canvas = Canvas::new();
-    let most = draw_load(&mut canvas, &steady(), (160, 50)).len();
-    assert_eq!(draw_load(&mut Canvas::new(), &steady(), (1_000, 400)).len(), most);
+    let mut frames = Frames::new();
+    let most = draw_load(&mut frames, &steady(), (160, 50)).len();
+    assert_eq!(draw_load(&mut Frames::new(), &steady(), (1_000, 400)).len(), most);
     // Another size is drawn anew, on a screen that is erased.
-    let resized = draw_load(&mut canvas, &steady(), (100, 30));
+    let resized = draw_load(&mut frames, &steady(), (100, 30));
     assert!(String::from_utf8_lossy(&resized).contains("\x1b[2J"));
 }
 
 #[test]
 fn without_colour_there_is_none() {
     let bytes = |color| {
-        let mut canvas = Canvas::new();
+        let mut frames = Frames::new();
         let draw_it =
             |buffer: &mut _| draw(&overloaded(), Duration::ZERO, false, &[], buffer, Theme::new(color));
-        String::from_utf8(canvas.frame((80, 24), draw_it).unwrap()).unwrap()
+        String::from_utf8(frames.frame((80, 24), draw_it).unwrap()).unwrap()
     };
     let colors = |text: &str| text.matches("\x1b[38;").count();
     assert_eq!(colors(&bytes(false)), 0);

@@ -1,4 +1,4 @@
-//! Requests and answers: as much of HTTP/1.1 as a page needs, and no more.
+//! Requests and responses: as much of HTTP/1.1 as a page needs.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 const HEAD_MAX_BYTES: usize = 8 << 10;
 /// A head has this long to arrive.
 const HEAD_TIME: Duration = Duration::from_secs(5);
-/// An answer has this long to be taken, however slowly it is read.
-const ANSWER_TIME: Duration = Duration::from_secs(60);
-/// And its other side has this long to send what is left, or to close.
+/// A client has this long to read a response.
+const RESPONSE_TIME: Duration = Duration::from_secs(60);
+/// And then this long to send what is left, or to close.
 const DRAIN_TIME: Duration = Duration::from_millis(500);
 const HEADERS_MAX: usize = 64;
 const PATH_MAX_BYTES: usize = 1024;
@@ -22,11 +22,11 @@ pub(super) struct Request {
     pub(super) query: String,
     pub(super) host: Option<String>,
     pub(super) cookies: Vec<String>,
-    /// `HEAD`: the answer has no body.
+    /// `HEAD`: the response has no body.
     pub(super) head_only: bool,
 }
 
-/// Why a request is not answered with a page: a status and a sentence.
+/// Why a request gets no page: a status and a sentence.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Refusal(pub(super) u16, pub(super) &'static str);
 
@@ -65,11 +65,11 @@ pub(super) fn parse(bytes: &[u8]) -> Option<Result<Request, Refusal>> {
     let head_only = match head.method {
         Some("GET") => false,
         Some("HEAD") => true,
-        _ => return Some(Err(Refusal(405, "Pages are asked for by GET."))),
+        _ => return Some(Err(Refusal(405, "Only GET and HEAD are supported."))),
     };
     let target = head.path.unwrap_or_default();
     if !target.starts_with('/') || target.len() > PATH_MAX_BYTES {
-        return Some(Err(Refusal(400, "The request's path is not one of this server's.")));
+        return Some(Err(Refusal(400, "The request's target is not a path, or is too long.")));
     }
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let mut request =
@@ -88,14 +88,14 @@ pub(super) fn parse(bytes: &[u8]) -> Option<Result<Request, Refusal>> {
     Some(Ok(request))
 }
 
-/// An answer's status, its own headers and its body.
-pub(super) struct Answer<'a> {
+/// A response's status, its own headers and its body.
+pub(super) struct Response<'a> {
     pub(super) status: u16,
     pub(super) headers: Vec<(&'static str, String)>,
     pub(super) body: &'a [u8],
 }
 
-/// The head of every answer: nothing is stored, framed, sniffed or referred to.
+/// The head of every response: nothing is stored, framed, sniffed or sent as a referrer.
 fn head(status: u16, headers: &[(&str, String)]) -> String {
     let reason = match status {
         200 => "OK",
@@ -119,17 +119,17 @@ fn head(status: u16, headers: &[(&str, String)]) -> String {
     head
 }
 
-/// Writes an answer; whoever leaves or dawdles gets no more of it.
-pub(super) fn answer(stream: &mut TcpStream, answer: &Answer<'_>, head_only: bool) -> io::Result<()> {
-    let mut headers = answer.headers.clone();
-    headers.push(("Content-Length", answer.body.len().to_string()));
-    let until = Instant::now() + ANSWER_TIME;
-    write_until(stream, head(answer.status, &headers).as_bytes(), until)?;
+/// Writes a response, within its time.
+pub(super) fn respond(stream: &mut TcpStream, response: &Response<'_>, head_only: bool) -> io::Result<()> {
+    let mut headers = response.headers.clone();
+    headers.push(("Content-Length", response.body.len().to_string()));
+    let until = Instant::now() + RESPONSE_TIME;
+    write_until(stream, head(response.status, &headers).as_bytes(), until)?;
     if !head_only {
-        write_until(stream, answer.body, until)?;
+        write_until(stream, response.body, until)?;
     }
     stream.shutdown(std::net::Shutdown::Write)?;
-    // What was sent to us and not read would make the close a reset, which can overtake the answer.
+    // What was sent to us and not read would make the close a reset, which can overtake the response.
     let (mut left, mut block) = (HEAD_MAX_BYTES * 4, [0; 1024]);
     stream.set_read_timeout(Some(DRAIN_TIME))?;
     while left > 0 {
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_browser_s_request() {
+    fn a_browsers_request_is_parsed_and_any_part_of_it_is_incomplete() {
         let bytes = b"GET /report?a=1 HTTP/1.1\r\nHost: localhost:1\r\ncookie: x=1\r\nCookie: y=2\r\n\r\n";
         let request = parse(bytes).unwrap().unwrap();
         assert_eq!((request.path.as_str(), request.query.as_str()), ("/report", "a=1"));
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_page_s_request_is_refused() {
+    fn requests_that_no_browser_sends_are_refused() {
         assert_eq!(refused(b"POST / HTTP/1.1\r\n\r\n"), 405);
         assert_eq!(refused(b"CONNECT h:1 HTTP/1.1\r\n\r\n"), 405);
         assert_eq!(refused(b"GET http://h/ HTTP/1.1\r\n\r\n"), 400);

@@ -1,4 +1,4 @@
-//! The listener, its threads, and what is where.
+//! The listener, its threads, and the routes.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -10,18 +10,18 @@ use std::time::{Duration, Instant};
 use prony_model::openmetrics::CONTENT_TYPE;
 use prony_report::page::{self, live};
 
-use super::guard::{Admission, Guard};
-use super::http::{self, Answer, Refusal, Request};
-use super::hub::{Heard, Hub};
+use super::auth::{Admission, Auth};
+use super::broadcast::{Broadcast, Sent};
+use super::http::{self, Refusal, Request, Response};
 use super::metrics::Metrics;
-use super::shelf::Shelf;
+use super::run_index::RunIndex;
 use crate::failure::Failure;
 
 /// Connections at once: a browser takes six, and few people watch one run.
 const CONNECTIONS_MAX: usize = 32;
-/// How often a page is told what is new: four times a second.
-const TELL_EVERY: Duration = Duration::from_millis(250);
-/// A page that takes no event for so long is gone.
+/// How often a page gets updates.
+const SEND_EVERY: Duration = Duration::from_millis(250);
+/// A page that accepts no event for so long is gone.
 const EVENT_TIME: Duration = Duration::from_secs(5);
 const STACK_BYTES: usize = 512 << 10;
 
@@ -29,10 +29,10 @@ const STACK_BYTES: usize = 512 << 10;
 #[derive(Debug)]
 pub(crate) enum Site {
     /// A run that goes on, and its report when it is over.
-    Live(Arc<Hub>),
+    Live(Arc<Broadcast>),
     /// Run logs.
-    Runs(Shelf),
-    /// How a run stands, for machines.
+    Runs(RunIndex),
+    /// A run's metrics, for programs.
     Metrics(Arc<Metrics>),
 }
 
@@ -51,15 +51,15 @@ pub(crate) struct Server {
 
 struct Shared {
     site: Site,
-    guard: Guard,
+    auth: Auth,
     active: AtomicUsize,
 }
 
 impl Server {
-    /// Listens on `listen` (`127.0.0.1:0`); all threads run on `cpus` (empty: anywhere) below everything else.
+    /// Listens on `listen` (`127.0.0.1:0`); all threads run on `cpus` (empty: anywhere) with the lowest priority.
     pub(crate) fn start(listen: &str, site: Site, cpus: &[u32]) -> Result<Server, Failure> {
-        let figures = matches!(site, Site::Metrics(_));
-        if !figures {
+        let metrics = matches!(site, Site::Metrics(_));
+        if !metrics {
             page::available().map_err(Failure::usage)?;
         }
         let name = site.name();
@@ -71,15 +71,14 @@ impl Server {
         };
         let wanted: SocketAddr = listen.parse().map_err(|_| {
             Failure::usage(format!(
-                "{listen:?} is no address to listen on: write 127.0.0.1:8080, or port 0 for any free one."
+                "{listen:?} is not an address to listen on: write 127.0.0.1:8080, or port 0 for any free one."
             ))
         })?;
         let listener = TcpListener::bind(wanted).map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
-        let guard =
-            if figures { Guard::of_figures(address) } else { Guard::new(address).map_err(refused)? };
-        let token = guard.token().map_or(String::new(), |token| format!("?token={token}"));
-        let shared = Arc::new(Shared { site, guard, active: AtomicUsize::new(0) });
+        let auth = if metrics { Auth::for_metrics(address) } else { Auth::new(address).map_err(refused)? };
+        let token = auth.token().map_or(String::new(), |token| format!("?token={token}"));
+        let shared = Arc::new(Shared { site, auth, active: AtomicUsize::new(0) });
         let cpus = cpus.to_vec();
         spawn(move || {
             prony_lab::background::enter(&cpus);
@@ -120,28 +119,28 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
 fn serve(stream: &mut TcpStream, shared: &Shared) {
     let Some(request) = http::read(stream) else { return };
     let (request, refusal) = match request {
-        Ok(request) => match shared.guard.admit(
+        Ok(request) => match shared.auth.admit(
             request.host.as_deref(),
             &request.cookies.iter().map(String::as_str).collect::<Vec<_>>(),
             &request.query,
         ) {
             Admission::Admitted => (request, None),
-            Admission::Welcome(cookie) => {
+            Admission::SetCookie(cookie) => {
                 let headers = vec![
                     ("Set-Cookie", cookie),
                     ("Location", format!("/{}", request.path.trim_start_matches('/'))),
                 ];
-                // Whoever left meanwhile misses nothing.
-                let _ = http::answer(stream, &Answer { status: 303, headers, body: b"" }, false);
+                // A client that left meanwhile misses nothing.
+                let _ = http::respond(stream, &Response { status: 303, headers, body: b"" }, false);
                 return;
             }
             Admission::Refused(why) => (request, Some(Refusal(403, why))),
         },
         Err(refusal) => (Request::default(), Some(refusal)),
     };
-    // What cannot be sent has nobody to be told of it.
+    // A client that cannot be reached cannot be told so.
     let _ = match refusal {
-        Some(Refusal(status, why)) => say(stream, status, why, request.head_only),
+        Some(Refusal(status, why)) => send_text(stream, status, why, request.head_only),
         None => route(stream, &request, &shared.site),
     };
 }
@@ -149,43 +148,45 @@ fn serve(stream: &mut TcpStream, shared: &Shared) {
 fn route(stream: &mut TcpStream, request: &Request, site: &Site) -> io::Result<()> {
     let head_only = request.head_only;
     match (site, request.path.as_str()) {
-        (Site::Live(hub), "/") => page(stream, live::live(hub.head()).map_err(|e| e.to_string()), head_only),
-        (Site::Live(hub), "/events") if !head_only => events(stream, hub),
-        (Site::Live(hub), "/report") => match hub.report() {
+        (Site::Live(broadcast), "/") => {
+            page(stream, live::live(broadcast.head()).map_err(|e| e.to_string()), head_only)
+        }
+        (Site::Live(broadcast), "/events") if !head_only => events(stream, broadcast),
+        (Site::Live(broadcast), "/report") => match broadcast.report() {
             Some(report) => {
                 send_page(stream, &report, head_only)?;
-                hub.served();
+                broadcast.served();
                 Ok(())
             }
-            None => say(stream, 404, "The report is here when the run is over.", head_only),
+            None => send_text(stream, 404, "The report is available when the run is over.", head_only),
         },
-        (Site::Runs(shelf), "/") => page(stream, shelf.list(), head_only),
-        (Site::Runs(shelf), "/history") => page(stream, shelf.history(), head_only),
-        (Site::Runs(shelf), path) => {
+        (Site::Runs(run_index), "/") => page(stream, run_index.list(), head_only),
+        (Site::Runs(run_index), "/history") => page(stream, run_index.history(), head_only),
+        (Site::Runs(run_index), path) => {
             let number = path.strip_prefix("/runs/").and_then(|n| n.parse::<usize>().ok());
-            match number.and_then(|n| shelf.report(n)) {
+            match number.and_then(|n| run_index.report(n)) {
                 Some(report) => page(stream, report, head_only),
-                None => say(stream, 404, "There is no such page.", head_only),
+                None => send_text(stream, 404, "There is no such page.", head_only),
             }
         }
         (Site::Metrics(metrics), "/metrics") => {
             let headers = vec![("Content-Type", CONTENT_TYPE.to_owned())];
             let body = metrics.text();
-            http::answer(stream, &Answer { status: 200, headers, body: body.as_bytes() }, head_only)
+            http::respond(stream, &Response { status: 200, headers, body: body.as_bytes() }, head_only)
         }
-        (Site::Metrics(_), _) => say(stream, 404, "The figures are at /metrics.", head_only),
-        _ => say(stream, 404, "There is no such page.", head_only),
+        (Site::Metrics(_), _) => send_text(stream, 404, "The metrics are at /metrics.", head_only),
+        _ => send_text(stream, 404, "There is no such page.", head_only),
     }
 }
 
 fn page(stream: &mut TcpStream, html: Result<String, String>, head_only: bool) -> io::Result<()> {
     match html {
         Ok(html) => send_page(stream, &html, head_only),
-        Err(why) => say(stream, 500, &why, head_only),
+        Err(why) => send_text(stream, 500, &why, head_only),
     }
 }
 
-/// A page with its policy as a header, too, where `frame-ancestors` counts.
+/// A page with its policy as a header, too, where `frame-ancestors` takes effect.
 fn send_page(stream: &mut TcpStream, html: &str, head_only: bool) -> io::Result<()> {
     let policy = page::shell::App::embedded().map_or_else(
         |_| "default-src 'none'".to_owned(),
@@ -193,31 +194,31 @@ fn send_page(stream: &mut TcpStream, html: &str, head_only: bool) -> io::Result<
     );
     let headers =
         vec![("Content-Type", "text/html; charset=utf-8".to_owned()), ("Content-Security-Policy", policy)];
-    http::answer(stream, &Answer { status: 200, headers, body: html.as_bytes() }, head_only)
+    http::respond(stream, &Response { status: 200, headers, body: html.as_bytes() }, head_only)
 }
 
-fn say(stream: &mut TcpStream, status: u16, sentence: &str, head_only: bool) -> io::Result<()> {
+fn send_text(stream: &mut TcpStream, status: u16, text: &str, head_only: bool) -> io::Result<()> {
     let headers = vec![
         ("Content-Type", "text/plain; charset=utf-8".to_owned()),
         ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'".to_owned()),
     ];
-    http::answer(stream, &Answer { status, headers, body: sentence.as_bytes() }, head_only)
+    http::respond(stream, &Response { status, headers, body: text.as_bytes() }, head_only)
 }
 
-/// Tells a page what happens until the run is over or the page is gone.
-fn events(stream: &mut TcpStream, hub: &Hub) -> io::Result<()> {
+/// Sends a page the events until the run is over or the page is gone.
+fn events(stream: &mut TcpStream, broadcast: &Broadcast) -> io::Result<()> {
     http::begin_events(stream)?;
-    hub.watch(true);
-    let told = tell(stream, hub);
-    hub.watch(false);
-    told
+    broadcast.watch(true);
+    let sent = send_events(stream, broadcast);
+    broadcast.watch(false);
+    sent
 }
 
-fn tell(stream: &mut TcpStream, hub: &Hub) -> io::Result<()> {
-    let mut heard = Heard::default();
+fn send_events(stream: &mut TcpStream, broadcast: &Broadcast) -> io::Result<()> {
+    let mut sent = Sent::default();
     loop {
-        let (lines, last) = hub.news(&mut heard);
-        // A comment keeps the line open, and finds out whether anybody is there.
+        let (lines, last) = broadcast.updates(&mut sent);
+        // A comment keeps the connection open, and finds out whether the page is still there.
         let text = if lines.is_empty() {
             ":\n\n".to_owned()
         } else {
@@ -227,6 +228,6 @@ fn tell(stream: &mut TcpStream, hub: &Hub) -> io::Result<()> {
         if last {
             return Ok(());
         }
-        thread::sleep(TELL_EVERY);
+        thread::sleep(SEND_EVERY);
     }
 }

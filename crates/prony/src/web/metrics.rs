@@ -1,8 +1,8 @@
-//! What `--metrics` serves: how a run stands, as OpenMetrics' text.
+//! What `--metrics` serves: a run's state, in OpenMetrics' text format.
 //!
 //! Counters run over the whole command and never fall, whatever trials begin
-//! and end; gauges are of the load under way. Nothing is kept per scrape: whoever
-//! asks is given a text made of the last snapshot.
+//! and end; gauges are of the current load. Nothing is kept per scrape: each
+//! is a text made of the last snapshot.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,17 +10,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use prony_load::Snapshot;
 use prony_model::openmetrics::{Kind, Text};
 
-/// Whose load it is; empty texts in `prony load`, which has only one.
+/// What a load's samples are labelled with; empty texts in `prony load`, which has only one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Whose {
+pub(crate) struct LoadId {
     pub(crate) candidate: String,
     pub(crate) plan: String,
 }
 
-/// A trial of an experiment that is under way.
+/// The trial of an experiment that runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct UnderWay {
-    pub(crate) whose: Whose,
+pub(crate) struct RunningTrial {
+    pub(crate) load: LoadId,
     /// From 0.
     pub(crate) block: u32,
     /// Its number in the run, from 0.
@@ -36,19 +36,19 @@ struct Counts {
 
 #[derive(Debug, Default)]
 struct State {
-    now: Option<UnderWay>,
+    now: Option<RunningTrial>,
     snapshot: Option<Snapshot>,
     /// Of loads that ended.
-    before: BTreeMap<Whose, Counts>,
+    before: BTreeMap<LoadId, Counts>,
     /// Ended trials by their validity; empty in `prony load`.
     ended: BTreeMap<&'static str, u64>,
     trials_to_run: Option<u64>,
 }
 
-/// How a run stands.
+/// A run's state.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
-    /// Requests per second that each plan asks for; those without a rate are not in it.
+    /// The offered rate of each plan, in requests per second; those without a rate are not in it.
     rates: BTreeMap<String, f64>,
     state: Mutex<State>,
 }
@@ -68,8 +68,8 @@ impl Metrics {
         self.state().trials_to_run = Some(trials);
     }
 
-    /// How the load stands; in an experiment, which trial's it is.
-    pub(crate) fn snapshot(&self, of: Option<UnderWay>, snapshot: &Snapshot) {
+    /// A load's snapshot; in an experiment, which trial's it is.
+    pub(crate) fn snapshot(&self, of: Option<RunningTrial>, snapshot: &Snapshot) {
         let mut state = self.state();
         if state.now != of {
             state.close();
@@ -89,7 +89,7 @@ impl Metrics {
     pub(super) fn text(&self) -> String {
         let state = self.state();
         let mut text = Text::new();
-        text.family("prony_build", Kind::Info, "", "The tool that applies the load.");
+        text.family("prony_build", Kind::Info, "", "The load generator.");
         text.sample(&[("version", env!("CARGO_PKG_VERSION"))], true);
         state.counters(&mut text);
         state.progress(&mut text);
@@ -99,49 +99,49 @@ impl Metrics {
 }
 
 impl State {
-    /// The load under way is over: what it counted stays.
+    /// The current load is over: what it counted stays.
     fn close(&mut self) {
         let Some(snapshot) = self.snapshot.take() else { return };
-        let whose = self.now.take().map(|now| now.whose).unwrap_or_default();
-        self.before.entry(whose).or_default().add(&snapshot);
+        let load = self.now.take().map(|now| now.load).unwrap_or_default();
+        self.before.entry(load).or_default().add(&snapshot);
     }
 
     fn counters(&self, text: &mut Text) {
         let mut all = self.before.clone();
         if let Some(snapshot) = &self.snapshot {
-            let whose = self.now.as_ref().map(|now| now.whose.clone()).unwrap_or_default();
-            all.entry(whose).or_default().add(snapshot);
+            let load = self.now.as_ref().map(|now| now.load.clone()).unwrap_or_default();
+            all.entry(load).or_default().add(snapshot);
         }
-        text.family("prony_requests", Kind::Counter, "", "Requests that ended, warm-up included, by result.");
-        for (whose, counts) in &all {
-            text.sample(&whose.labels(&[("result", "completed")]), counts.completed);
-            text.sample(&whose.labels(&[("result", "failed")]), counts.failed);
+        text.family("prony_requests", Kind::Counter, "", "Finished requests, warm-up included, by result.");
+        for (load, counts) in &all {
+            text.sample(&load.labels(&[("result", "completed")]), counts.completed);
+            text.sample(&load.labels(&[("result", "failed")]), counts.failed);
         }
-        text.family("prony_requests_sent", Kind::Counter, "", "Requests written, warm-up included.");
-        for (whose, counts) in &all {
-            text.sample(&whose.labels(&[]), counts.sent);
+        text.family("prony_requests_sent", Kind::Counter, "", "Requests sent, warm-up included.");
+        for (load, counts) in &all {
+            text.sample(&load.labels(&[]), counts.sent);
         }
     }
 
     fn progress(&self, text: &mut Text) {
         let Some(trials) = self.trials_to_run else { return };
-        text.family("prony_trials_to_run", Kind::Gauge, "", "Trials that this command set out to run.");
+        text.family("prony_trials_to_run", Kind::Gauge, "", "Trials that this command runs in total.");
         text.sample(&[], trials);
-        text.family("prony_trials", Kind::Counter, "", "Trials that ended, by what their figures are worth.");
+        text.family("prony_trials", Kind::Counter, "", "Finished trials by validity.");
         for validity in ["valid", "suspect", "invalid", "failed"] {
             text.sample(&[("validity", validity)], self.ended.get(validity).copied().unwrap_or(0));
         }
         if let Some(now) = &self.now {
-            text.family("prony_trial_under_way", Kind::Info, "", "The trial whose load runs.");
+            text.family("prony_trial_under_way", Kind::Info, "", "The trial in progress.");
             let (block, index) = (now.block.to_string(), now.index.to_string());
-            text.sample(&now.whose.labels(&[("block", &block), ("trial", &index)]), true);
+            text.sample(&now.load.labels(&[("block", &block), ("trial", &index)]), true);
         }
     }
 
     fn gauges(&self, text: &mut Text, rates: &BTreeMap<String, f64>) {
         let Some(snapshot) = &self.snapshot else { return };
-        let whose = self.now.as_ref().map(|now| now.whose.clone()).unwrap_or_default();
-        let labels = whose.labels(&[]);
+        let load = self.now.as_ref().map(|now| now.load.clone()).unwrap_or_default();
+        let labels = load.labels(&[]);
         let mut gauge = |name: &str, unit: &str, help: &str, value: Option<f64>| {
             text.family(name, Kind::Gauge, unit, help);
             if let Some(value) = value {
@@ -151,26 +151,14 @@ impl State {
         let seconds = |ns: u64| ns as f64 / 1e9;
         let second = snapshot.last_second.as_ref();
         let rate = "requests_per_second";
-        gauge("prony_requests_in_flight", "", "Requests on a connection.", Some(snapshot.in_flight as f64));
-        gauge(
-            "prony_rate_asked_requests_per_second",
-            rate,
-            "Requests per second that are asked for, in open arrivals.",
-            rates.get(&whose.plan).copied(),
-        );
-        gauge(
-            "prony_load_elapsed_seconds",
-            "seconds",
-            "Since the load's start, warm-up included.",
-            Some(seconds(snapshot.elapsed_ns)),
-        );
-        let counted = f64::from(u8::from(snapshot.in_window));
-        gauge(
-            "prony_load_in_window",
-            "",
-            "Whether the window is open: what completes counts.",
-            Some(counted),
-        );
+        gauge("prony_requests_in_flight", "", "Requests in flight.", Some(snapshot.in_flight as f64));
+        let (offered, help) = (rates.get(&load.plan).copied(), "Offered rate, where the arrivals are open.");
+        gauge("prony_rate_asked_requests_per_second", rate, help, offered);
+        let (elapsed, help) =
+            (seconds(snapshot.elapsed_ns), "Time since the load started, warm-up included.");
+        gauge("prony_load_elapsed_seconds", "seconds", help, Some(elapsed));
+        let in_window = f64::from(u8::from(snapshot.in_window));
+        gauge("prony_load_in_window", "", "1 while the measurement window is open, else 0.", Some(in_window));
         let help = "Completed in the window's last finished second.";
         gauge("prony_last_second_requests_per_second", rate, help, second.map(|s| s.completed as f64));
         let help = "Failed in the window's last finished second.";
@@ -184,17 +172,13 @@ impl State {
         ];
         for (name, what, value) in times {
             let help = format!("{what} of the requests completed in the window's last finished second.");
-            gauge(
-                &format!("prony_last_second_response_{name}_seconds"),
-                "seconds",
-                &help,
-                value.map(seconds),
-            );
+            let name = format!("prony_last_second_response_{name}_seconds");
+            gauge(&name, "seconds", &help, value.map(seconds));
         }
     }
 }
 
-impl Whose {
+impl LoadId {
     fn labels<'a>(&'a self, more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
         let own = [("candidate", self.candidate.as_str()), ("plan", self.plan.as_str())];
         own.into_iter().filter(|(_, value)| !value.is_empty()).chain(more.iter().copied()).collect()
@@ -227,13 +211,13 @@ mod tests {
         }
     }
 
-    fn trial(index: u32, candidate: &str) -> Option<UnderWay> {
-        let whose = Whose { candidate: candidate.to_owned(), plan: "r100".to_owned() };
-        Some(UnderWay { whose, block: index, index })
+    fn trial(index: u32, candidate: &str) -> Option<RunningTrial> {
+        let load = LoadId { candidate: candidate.to_owned(), plan: "r100".to_owned() };
+        Some(RunningTrial { load, block: index, index })
     }
 
     #[test]
-    fn a_load_has_no_labels_of_its_own() {
+    fn a_single_load_has_no_candidate_and_plan_labels() {
         let metrics = Metrics::new(BTreeMap::from([(String::new(), 2000.0)]));
         assert!(metrics.text().ends_with("# EOF\n"), "before the first snapshot, too");
         metrics.snapshot(None, &at(40, 2));
@@ -253,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_never_fall_over_trials() {
+    fn counters_never_decrease_from_trial_to_trial() {
         let metrics = Metrics::new(BTreeMap::new());
         metrics.begun(3);
         metrics.snapshot(trial(0, "a"), &at(40, 2));
@@ -262,7 +246,7 @@ mod tests {
         assert!(between.contains("{candidate=\"a\",plan=\"r100\",result=\"completed\"} 40\n"), "{between}");
         assert!(!between.contains("in_flight"), "nothing runs: {between}");
         metrics.snapshot(trial(1, "b"), &at(5, 0));
-        // A trial whose end was not told, as after an error, is not lost either.
+        // A trial without an end event, as after an error, is not lost either.
         metrics.snapshot(trial(2, "a"), &at(1, 1));
         let text = metrics.text();
         for line in [

@@ -3,18 +3,18 @@
 //! Standard library and `httparse`, a thread a connection, few connections,
 //! everything bounded: what it serves is a page for one reader on the same
 //! machine, and an asynchronous server would be more code in the binary than
-//! the rest of it (docs/decisions/0011). Its threads run below everything else.
+//! the rest of it (docs/decisions/0011). Its threads have the lowest priority.
 
 #[cfg(test)]
-mod any_request;
-mod guard;
+mod any_request_tests;
+mod auth;
+mod broadcast;
 mod http;
-mod hub;
 mod listen;
 mod metrics;
-mod shelf;
+mod run_index;
 
-pub(crate) use hub::Hub;
+pub(crate) use broadcast::Broadcast;
 pub(crate) use listen::{Server, Site};
-pub(crate) use metrics::{Metrics, UnderWay, Whose};
-pub(crate) use shelf::Shelf;
+pub(crate) use metrics::{LoadId, Metrics, RunningTrial};
+pub(crate) use run_index::RunIndex;

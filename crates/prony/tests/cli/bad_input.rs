@@ -118,7 +118,7 @@ fn plan_flags_beside_an_experiment() {
     let world = World::new();
     for flags in [["-c", "10"], ["-d", "1s"], ["--warmup", "1s"], ["-H", "A: b"]] {
         let said = world.prony(&["bench", "quickstart", "--dry-run", flags[0], flags[1]]);
-        refused(&said, 2, &[flags[0], "plans stand in its file"]);
+        refused(&said, 2, &[flags[0], "whose file says its plans"]);
     }
     let said = world.prony(&["bench", "quickstart", "--dry-run", "--seed", "77"]);
     assert_eq!(said.code, Some(0), "{said:?}");

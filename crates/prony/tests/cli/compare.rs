@@ -211,7 +211,7 @@ fn what_is_no_precision_is_refused() {
         ended(&bench_of_commands(&world, "x.jsonl", flags), 2, words);
     };
     refused(&["--precision", "0"], &["not a precision"]);
-    refused(&["--precision", "2%", "--blocks", "3"], &["nothing to decide"]);
+    refused(&["--precision", "2%", "--blocks", "3"], &["too few for --precision"]);
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn a_dry_run_forecasts_the_precision() {
         0,
         &["precision  ratios of throughput to ±", "after 5 blocks", "assumed: trials vary by 3"],
     );
-    ended(&dry(&["--precision", "5%"]), 0, &["±5.0 % asked", "of 30 blocks"]);
+    ended(&dry(&["--precision", "5%"]), 0, &["±5.0 % requested", "of 30 blocks"]);
     ended(&bench(&lab, &["--blocks", "2"]), 0, &[]);
     ended(&dry(&["--noise-of", "r.jsonl"]), 0, &["by the noise of r.jsonl", "over 2 blocks"]);
 }

@@ -19,7 +19,7 @@ fn it_looks_without_rights_and_changes_nothing() {
     let world = World::new();
     let said = world.prony(&["doctor", "--quick"]);
     assert_eq!(said.code, Some(0), "{said:?}");
-    for words in ["net.core.somaxconn", "cores", "open files", "left out by --quick"] {
+    for words in ["net.core.somaxconn", "cores", "open files", "skipped by --quick"] {
         assert!(said.out.contains(words), "{words:?} is missing: {}", said.out);
     }
     // Every finding that distorts says what mends it.

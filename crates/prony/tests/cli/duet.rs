@@ -77,7 +77,7 @@ fn both_run_at_once_in_places_that_they_change_and_every_view_says_who_is_slower
     }
     let compared = world.prony(&["compare", "r.jsonl", "--fail-if", "slower"]);
     assert_eq!(compared.code, Some(1), "{compared:?}");
-    assert!(compared.out.contains("places that they changed"), "{}", compared.out);
+    assert!(compared.out.contains("with their CPUs swapped"), "{}", compared.out);
     for (format, words) in
         [("terminal", "SLOWER"), ("markdown", "**SLOWER**"), ("json", "\"duet\": {"), ("csv", "head")]
     {

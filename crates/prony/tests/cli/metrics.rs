@@ -111,7 +111,7 @@ fn an_address_that_cannot_be_is_refused_before_the_load() {
     let target = TargetProcess::start(&[]);
     let said = world.prony(&["load", &target.url(), "-n", "10", "--metrics", "nowhere"]);
     assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("is no address"), "{said:?}");
+    assert!(said.err.contains("is not an address"), "{said:?}");
     let taken = target.address.to_string();
     let said = world.prony(&["load", &target.url(), "-n", "10", "--metrics", &taken]);
     assert_eq!(said.code, Some(2), "{said:?}");

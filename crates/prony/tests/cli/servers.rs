@@ -71,7 +71,7 @@ fn an_image_and_a_port_are_a_recipe_that_runs_in_containers_only() {
     assert!(said.out.contains("--runtime container"), "{said:?}");
     let said = world.prony(&["servers", "check", "boxed", "--servers", "recipes", "--memory", "much"]);
     assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("--memory \"much\" is no size: write 512m or 2g."), "{said:?}");
+    assert!(said.err.contains("--memory \"much\" is not a size: write 512m or 2g."), "{said:?}");
     let said = world.prony(&["servers", "check", "boxed", "--servers", "recipes", "--memory", "1g"]);
     if prony_lab::sample::can_limit().is_ok() {
         assert_eq!(said.code, Some(3), "{said:?}");

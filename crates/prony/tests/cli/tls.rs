@@ -86,9 +86,9 @@ fn an_unchecked_certificate_is_said_loudly() {
 
     let said = world.prony(&["load", &url, "-k", "-n", "50", "--json", "t.json", "--tls-resumption", "off"]);
     assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.err.contains("NOT checked"), "{}", said.err);
+    assert!(said.err.contains("NOT verified"), "{}", said.err);
     let second = said.out.lines().nth(1).unwrap();
-    assert!(second.contains("TLS 1.3, server UNCHECKED"), "{}", said.out);
+    assert!(second.contains("TLS 1.3, UNVERIFIED"), "{}", said.out);
     let json: Value = serde_json::from_str(&world.read("t.json")).unwrap();
     assert_eq!(
         (&json["plan"]["tls"]["verify"], &json["plan"]["tls"]["resumption"]),

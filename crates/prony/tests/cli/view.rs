@@ -43,12 +43,12 @@ fn a_result_is_printed_after_the_view() {
     let (code, seen) = terminal.end();
     let (before, after) = around(&seen);
     assert_eq!((code, before.as_str()), (Some(0), ""), "{seen:?}");
-    // The answer's first line, the table and the next command: the output's contract.
+    // The result's first line, the table and the next command: the output's contract.
     let after = plain(&after);
-    for words in ["req/s", "p99", "service", "due 300", "by status  200: ", "not the server's"] {
+    for words in ["req/s", "p99", "service", "due 300", "by status  200: ", "client's own delay"] {
         assert!(after.contains(words), "{words:?}: {after:?}");
     }
-    assert!(!after.contains("asked"), "{after:?}");
+    assert!(!after.contains("Ctrl-C"), "{after:?}");
 }
 
 #[test]
@@ -57,14 +57,13 @@ fn ctrl_c_and_q_end_the_load_and_give_the_terminal_back() {
     let target = TargetProcess::start(&[]);
     for key in [b"\x03", b"q"] {
         let mut terminal = OnTerminal::start(&world, (80, 24), &endless(&target.url()), &[]);
-        terminal.wait_for("the window", |seen| showed(seen, "window "));
+        terminal.wait_for("the window", |seen| showed(seen, "mean "));
         terminal.type_in(key);
         let (code, seen) = terminal.end();
         let (_, after) = around(&seen);
         assert_eq!(code, Some(130), "{seen:?}");
         assert!(after.contains("INTERRUPTED"), "{after:?}");
-        for words in ["req/s of 200 asked", "in flight", "% busy", "q or Ctrl-C ends", "GET http://127.0.0.1"]
-        {
+        for words in [" of 200 req/s", "in flight", "% busy", "q or Ctrl-C stops", "GET http://127.0.0.1"] {
             assert!(showed(&seen, words), "{words:?}: {:?}", frames(&seen).last());
         }
         assert!(seen.contains("\x1b[38;"), "{seen:?}");
@@ -82,7 +81,7 @@ fn a_second_ctrl_c_and_a_kill_give_the_terminal_back_too() {
     terminal.type_in(b"\x03");
     // Two at once are one signal; the load may have ended by the first. The second is sent past the terminal, which throws
     // away what it has yet to show where a key is a signal.
-    terminal.wait_for("its end", |seen| showed(seen, "Ctrl-C again ends at once") || seen.contains(LEAVE));
+    terminal.wait_for("its end", |seen| showed(seen, "Ctrl-C again stops at once") || seen.contains(LEAVE));
     let again = Command::new("kill").args(["-INT", &terminal.child.id().to_string()]).status().unwrap();
     assert!(again.success(), "nobody has waited for it yet");
     let (code, seen) = terminal.end();
@@ -162,14 +161,14 @@ fn a_bench_fills_its_grid_and_prints_its_report() {
     // that block.
     let line: Vec<&str> = line.into_iter().chain(["--blocks", "900", "-o", "r.jsonl"]).collect();
     let mut terminal = OnTerminal::start(&world, (80, 24), &line, &[]);
-    for words in ["to come", "running", "block ", "req/s", "/900"] {
+    for words in ["pending", "running", "block ", "req/s", "/900"] {
         terminal.wait_for(words, |seen| showed(seen, words));
     }
     terminal.type_in(b"q");
     let (code, seen) = terminal.end();
     let after = plain(&around(&seen).1);
     assert_eq!(code, Some(130), "{seen:?}");
-    for words in ["Reproduce  prony bench", "Run log: r.jsonl", "Interrupted. Go on with"] {
+    for words in ["Reproduce  prony bench", "Run log: r.jsonl", "Interrupted. Continue with"] {
         assert!(after.contains(words), "{words:?}: {after:?}");
     }
 }
@@ -181,7 +180,7 @@ fn a_search_shows_its_probes() {
     let line = ["capacity", &target.url(), "-c", "10", "-d", "300ms", "--resolution", "1%"];
     let mut terminal = OnTerminal::start(&world, (80, 24), &line, &[]);
     // Carried or not, which is the machine's to say.
-    terminal.wait_for("a probe", |seen| showed(seen, "carries") && (showed(seen, "✓") || showed(seen, "✗")));
+    terminal.wait_for("a probe", |seen| showed(seen, "sustains") && (showed(seen, "✓") || showed(seen, "✗")));
     terminal.type_in(b"q");
     let (code, seen) = terminal.end();
     let (before, _) = around(&seen);

@@ -19,7 +19,7 @@ pub(super) fn below(comparison: &Comparison) -> String {
     let (a, b) = words::sides(comparison);
     let mut out = String::new();
     for difference in &comparison.not_comparable {
-        out.push_str(&format!("\n**Not comparable, compared all the same:** {}\n", text(difference)));
+        out.push_str(&format!("\n**Not comparable, compared because of --force:** {}\n", text(difference)));
     }
     for plan in &comparison.plans {
         let amount = words::amount(plan, comparison);
@@ -29,17 +29,7 @@ pub(super) fn below(comparison: &Comparison) -> String {
         let lean = [":---", "---:", "---:", "---:", "---:", "---:", ":---"];
         push_row(&mut out, lean.iter().map(|l| (*l).to_owned()));
         for found in &plan.figures {
-            let (change, interval) = words::changes(found);
-            let cells = [
-                found.figure.head.to_owned(),
-                words::value(found.figure, found.a.as_ref()),
-                words::value(found.figure, found.b.as_ref()),
-                change,
-                interval,
-                words::noise(found),
-                verdict(found, comparison.paired),
-            ];
-            push_row(&mut out, cells.into_iter());
+            push_row(&mut out, words::cells(found).into_iter().chain([verdict(found, comparison.paired)]));
         }
         let whys: Vec<String> = plan
             .figures

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_keep_their_digits_and_lose_the_rest() {
+    fn figures_are_rounded_to_six_and_four_digits() {
         assert_eq!(six_digits(13_870.123_456), 13_870.1);
         assert_eq!(six_digits(0.001_234_567_8), 0.001_234_57);
         assert_eq!((six_digits(0.0), six_digits(f64::NAN)), (0.0, 0.0));

@@ -62,7 +62,7 @@ fn figures(analysis: &ExperimentAnalysis, names: &Names, source: &str) -> Vec<Pu
 }
 
 fn conclusion(judged: &Judged, source: &str) -> Conclusion {
-    let there = words::judged_there(judged);
+    let there = words::judged_published(judged);
     let under = |plan: &prony_analysis::conclusions::JudgedPlan| ConclusionUnder {
         plan: plan.plan.clone(),
         verdict: verdict(plan.judgement),
@@ -72,7 +72,7 @@ fn conclusion(judged: &Judged, source: &str) -> Conclusion {
     Conclusion {
         claim: judged.text.clone(),
         there: there.trim_matches(['(', ')']).to_owned(),
-        here: words::judged_here(judged),
+        here: words::judged_measured(judged),
         verdict: verdict(judged.judgement),
         source: source.to_owned(),
         rule: judged.claim.clone(),

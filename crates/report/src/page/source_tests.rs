@@ -30,7 +30,7 @@ fn beside() -> RunLog {
 }
 
 #[test]
-fn all_that_a_source_printed_is_a_table_with_ours_beside_it() {
+fn all_figures_of_a_source_are_a_table_with_the_measured_ones() {
     let page = data(&file(&beside()));
     let source = &page["source"];
     let columns: Vec<&str> =
@@ -56,7 +56,7 @@ fn all_that_a_source_printed_is_a_table_with_ours_beside_it() {
 }
 
 #[test]
-fn candidates_have_their_axes_and_older_logs_their_settings_as_one() {
+fn candidates_have_one_value_per_axis_and_in_older_logs_a_single_axis() {
     let mut log = fixtures::run();
     let axes = |log: &RunLog| data(&file(log))["candidates"].as_array().unwrap().clone();
     assert!(axes(&log)[0].get("axes").is_none(), "the only nginx-fpm differs from no other");
@@ -72,7 +72,7 @@ fn candidates_have_their_axes_and_older_logs_their_settings_as_one() {
 }
 
 #[test]
-fn a_trial_s_plan_is_in_its_chunk() {
+fn a_trials_plan_is_in_its_chunk() {
     let plan = &unpacked(&file(&fixtures::run()), "t0")["plan"];
     assert_eq!(
         (&plan["method"], &plan["timeout_ns"], &plan["seed"]),
@@ -81,7 +81,7 @@ fn a_trial_s_plan_is_in_its_chunk() {
 }
 
 #[test]
-fn a_search_that_no_confirmation_upheld_says_so() {
+fn an_unconfirmed_capacity_says_so() {
     let mut log = fixtures::run();
     for result in log.results.iter_mut().filter(|r| r.planned.plan == "c50") {
         let mut found = search(Some(900.0));

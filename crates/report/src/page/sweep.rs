@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_at_different_connections_are_different_sweeps_and_each_crosses_them() {
+    fn plans_sweep_over_rates_and_over_connections() {
         let plans = [(500, 5e3), (500, 1e4), (800, 1e4), (800, 2e4)];
         let plans = plans.map(|(c, r)| plan(&format!("c{c}-r{r}"), c, Some(r)));
         assert_eq!(
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn closed_loops_go_along_their_connections_and_stages_nowhere() {
+    fn closed_loops_sweep_over_connections_and_stages_over_nothing() {
         let mut ramp = plan("ramp", 5000, None);
         ramp.plan.arrivals = "stages".to_owned();
         let plans = vec![plan("c100", 100, None), plan("c1", 1, None), ramp];
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_of_a_knee_go_along_the_share_and_searches_along_connections() {
+    fn shares_of_a_capacity_sweep_over_the_share_and_searches_over_connections() {
         let mut plans = Vec::new();
         for connections in [500, 800] {
             let mut knee = plan(&format!("knee-c{connections}"), connections, None);
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn trials_one_by_one_are_a_sweep_however_long_each_lasted() {
+    fn trials_of_single_loads_are_a_sweep_whatever_their_length() {
         let mut log = fixtures::run();
         for (i, result) in log.results.iter_mut().enumerate() {
             let plan = &mut result.trial.as_mut().unwrap().plan;

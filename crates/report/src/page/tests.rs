@@ -43,7 +43,7 @@ fn a_page_loads_nothing_and_runs_one_script() {
 }
 
 #[test]
-fn labels_stay_text() {
+fn labels_from_outside_are_escaped() {
     let page = file(&fixtures::hostile_run());
     for tag in ["<b onmouseover", "<script>alert", "<img src", "\u{1b}", "\u{2028}"] {
         assert!(!page.contains(tag), "{tag:?} came through");
@@ -80,7 +80,7 @@ fn every_figure_of_every_plan_is_ranked_with_every_ratio() {
 }
 
 #[test]
-fn a_trial_s_pictures_are_in_its_chunk_and_bounded() {
+fn a_trials_plot_data_are_in_its_chunk_and_bounded() {
     let page = file(&fixtures::run());
     let data = data(&page);
     let trials = data["trials"].as_array().unwrap();
@@ -97,7 +97,7 @@ fn a_trial_s_pictures_are_in_its_chunk_and_bounded() {
 }
 
 #[test]
-fn trials_of_load_open_on_the_trial_and_say_how_to_make_it_again() {
+fn a_page_of_single_loads_opens_on_the_trial_and_has_its_command() {
     let mut log = fixtures::run();
     log.header.one_by_one = true;
     log.results.truncate(1);
@@ -118,7 +118,7 @@ fn an_experiment_named_load_opens_on_its_ranking() {
 }
 
 #[test]
-fn several_loads_say_each_its_line() {
+fn a_page_of_several_loads_has_the_command_of_each() {
     let mut log = fixtures::run();
     log.header.one_by_one = true;
     log.header.reproduce = "the first one's".into();
@@ -133,7 +133,7 @@ fn several_loads_say_each_its_line() {
 }
 
 #[test]
-fn a_duet_s_comparison_is_a_table_and_no_note() {
+fn a_duets_comparison_is_a_table() {
     let data = data(&file(&fixtures::duet()));
     let duet = &data["duet"];
     assert_eq!((&duet["a"], &duet["b"]), (&Value::from(0), &Value::from(1)));
@@ -151,7 +151,7 @@ fn a_duet_s_comparison_is_a_table_and_no_note() {
         assert!(row["a"]["estimate"]["point"].is_number() && row["noise"].as_str().unwrap().starts_with('±'));
     }
     assert!(duet["amounts"][0][1].as_str().unwrap().contains("3 blocks of one run, both at once"), "{duet}");
-    assert!(duet["legend"].as_str().unwrap().contains("two equals"));
+    assert!(duet["legend"].as_str().unwrap().contains("two identical candidates"));
     let notes = data["notes"].to_string();
     assert!(!notes.contains("A/A"), "{notes}");
     assert!(self::data(&file(&fixtures::run()))["duet"].is_null());
@@ -168,7 +168,7 @@ fn a_trial_without_a_measurement_is_listed_with_its_failure() {
 }
 
 #[test]
-fn an_empty_run_is_a_page_all_the_same() {
+fn a_run_without_trials_is_a_page() {
     let mut log = fixtures::run();
     log.results.clear();
     let data = data(&file(&log));
@@ -179,7 +179,7 @@ fn an_empty_run_is_a_page_all_the_same() {
 }
 
 #[test]
-fn without_a_front_end_there_is_a_sentence() {
+fn without_a_front_end_the_error_says_how_to_build_it() {
     assert!(NoPage.to_string().contains("make build") && NoPage.to_string().contains("--format"));
 }
 
@@ -222,7 +222,7 @@ pub(super) fn published() -> Published {
 }
 
 #[test]
-fn a_source_s_figures_and_conclusions_stand_beside_ours() {
+fn a_sources_figures_and_claims_are_in_the_data() {
     let mut log = fixtures::run();
     log.header.published = Some(published());
     let page = file(&log);
@@ -257,7 +257,7 @@ fn a_source_s_figures_and_conclusions_stand_beside_ours() {
 }
 
 #[test]
-fn a_run_without_a_source_says_nothing_of_one() {
+fn a_run_without_a_source_has_no_data_of_one() {
     let data = data(&file(&fixtures::run()));
     for key in ["published", "conclusions", "source", "capacities", "home"] {
         assert!(data.get(key).is_none(), "{key}");
@@ -290,7 +290,7 @@ pub(super) fn search(found: Option<f64>) -> CapacityRecord {
 }
 
 #[test]
-fn searches_are_in_a_chunk_and_what_they_found_is_in_the_head() {
+fn probes_of_searches_are_in_a_chunk_and_the_capacities_in_the_head() {
     let mut log = fixtures::run();
     for result in log.results.iter_mut().filter(|r| r.planned.plan == "c50") {
         let found = match (result.planned.candidate.as_str(), result.planned.block) {
@@ -349,7 +349,7 @@ fn a_search_by_itself_is_a_page() {
 }
 
 #[test]
-fn what_cpus_and_the_client_did_is_in_a_trial_s_chunk() {
+fn cpu_and_client_columns_are_in_a_trials_chunk() {
     let mut log = fixtures::run();
     let times = |step: u64| (0..100).map(|i| i * step).collect::<Vec<u64>>();
     log.results[0].trial.as_mut().unwrap().client.columns = Some(ClientColumns {
@@ -382,7 +382,7 @@ fn what_cpus_and_the_client_did_is_in_a_trial_s_chunk() {
 }
 
 #[test]
-fn a_history_s_points_are_in_chunks_and_its_changes_in_the_head() {
+fn a_historys_points_are_in_chunks_and_its_changes_in_the_head() {
     use prony_analysis::history::{figures, figures_of, history};
     let logs: Vec<RunLog> = (0..10_u32)
         .map(|day| {

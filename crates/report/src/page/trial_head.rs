@@ -12,37 +12,31 @@ use crate::words;
 /// A result as a line of the list; `None` where its names are unknown.
 pub(super) fn of(result: &TrialResult, names: &Names) -> Option<TrialHead> {
     let planned = &result.planned;
-    let (candidate, plan) = (names.candidate(&planned.candidate)?, names.plan(&planned.plan)?);
-    let Some(trial) = &result.trial else {
-        return Some(TrialHead {
-            index: planned.index,
-            block: planned.block,
-            candidate,
-            plan,
-            validity: Validity::Invalid,
-            outcome: Outcome::Broken,
-            interrupted: false,
-            bound: Bound::Exact,
-            requests_per_s: pack::short(&Estimate::bare(0.0, 0, "nothing was measured")),
-            offered_per_s: None,
-            connections: 0,
-            p50_ns: None,
-            p99_ns: None,
-            p99_censored_at_ns: None,
-            completed: 0,
-            failed: 0,
-            codes: Vec::new(),
-            stages: Vec::new(),
-            failure: Some(result.failure.clone().unwrap_or_else(|| "nothing was measured".to_owned())),
-        });
+    let without_trial = TrialHead {
+        index: planned.index,
+        block: planned.block,
+        candidate: names.candidate(&planned.candidate)?,
+        plan: names.plan(&planned.plan)?,
+        validity: Validity::Invalid,
+        outcome: Outcome::Broken,
+        interrupted: false,
+        bound: Bound::Exact,
+        requests_per_s: pack::short(&Estimate::bare(0.0, 0, "nothing was measured")),
+        offered_per_s: None,
+        connections: 0,
+        p50_ns: None,
+        p99_ns: None,
+        p99_censored_at_ns: None,
+        completed: 0,
+        failed: 0,
+        codes: Vec::new(),
+        stages: Vec::new(),
+        failure: Some(result.failure.clone().unwrap_or_else(|| "nothing was measured".to_owned())),
     };
+    let Some(trial) = &result.trial else { return Some(without_trial) };
     let response = &trial.latency.response;
     let staged = trial.plan.stages.iter().filter_map(|s| s.to_connections).max();
     Some(TrialHead {
-        index: planned.index,
-        block: planned.block,
-        candidate,
-        plan,
         validity: trial.verdict.validity,
         outcome: trial.outcome,
         interrupted: trial.interrupted,
@@ -58,19 +52,15 @@ pub(super) fn of(result: &TrialResult, names: &Names) -> Option<TrialHead> {
         codes: trial.verdict.reasons.iter().map(|r| r.code.clone()).collect(),
         stages: trial.plan.stages.clone(),
         failure: None,
+        ..without_trial
     })
 }
 
 /// `13,870 req/s ±0.4 %, p50 6.98 ms, p99 9.61 ms`, after the outcome where that is a finding.
 pub(super) fn answer(trial: &Trial) -> String {
-    let (_, summary) = words::headline(trial);
     let outcome = match trial.outcome {
         Outcome::Carried => String::new(),
         finding => format!("{}: ", words::outcome(finding)),
     };
-    let pm =
-        words::plus_minus(&trial.throughput.requests_per_s).map(|pm| format!(" {pm}")).unwrap_or_default();
-    let percentiles = ["p50_ns", "p99_ns"]
-        .map(|f| format!("{} {}", words::percentile(f), words::percentile_text(summary, f)));
-    format!("{outcome}{} req/s{pm}, {}", words::throughput(trial), percentiles.join(", "))
+    format!("{outcome}{}", words::lead(trial, false).join(", "))
 }

@@ -7,7 +7,6 @@ use crate::{format, words};
 
 /// Rows at most; the others are in Markdown and JSON.
 const ROWS_MAX: usize = 5;
-const PERCENTILES: [&str; 3] = ["p50_ns", "p90_ns", "p99_ns"];
 /// The narrowest column of names.
 const NAME_MIN: usize = 12;
 
@@ -23,7 +22,7 @@ pub(super) fn table(trial: &Trial, width: usize) -> Vec<String> {
     let more = all.len().saturating_sub(ROWS_MAX) as u64;
     if more > 0 {
         let more = format::count(more, "more request", "more requests");
-        lines.push(format!(" … {more}, on average no slower: --json has all"));
+        lines.push(format!(" … {more}, none slower on average: --json has all"));
     }
     lines
 }
@@ -33,15 +32,11 @@ fn build(trial: &Trial, all: &[&TargetFigures], name_width: usize) -> Vec<String
         [Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right];
     let mut table = Table::new(&columns.map(|align| (align, if align == Align::Left { 3 } else { 7 })));
     let mut head = vec![format::truncate("slowest, ms", name_width)];
-    head.extend(PERCENTILES.map(words::percentile));
-    head.extend(["mean", "answered", "failed"].map(str::to_owned));
+    head.extend(words::request_head());
     table.row(head);
     for target in all.iter().take(ROWS_MAX) {
-        let summary = words::headline_of(trial, target);
         let mut cells = vec![format::truncate(&format::printable(&target.request), name_width)];
-        cells.extend(PERCENTILES.map(|field| words::percentile_cell(summary, field)));
-        cells.push(words::mean_cell(summary));
-        cells.extend([target.completed, target.failed].map(format::thousands));
+        cells.extend(words::request_cells(trial, target));
         table.row(cells);
     }
     table.lines()
@@ -53,7 +48,7 @@ mod tests {
     use crate::terminal::{TerminalOptions, trial};
 
     #[test]
-    fn a_list_shows_its_slowest_requests_and_how_many_more() {
+    fn the_slowest_requests_of_a_list_are_shown_with_the_number_of_the_others() {
         let t = fixtures::listed();
         let shown = trial(&t, &TerminalOptions::default());
         insta::assert_snapshot!(shown, @r"
@@ -64,20 +59,20 @@ mod tests {
          ms          p50    p90    p99  p99.9 p99.99    max   mean
          service    6.98   7.86   9.61   14.2      –   56.0   7.14  kernel clock
            95 % ±  0.028  0.059   0.18   0.68
-         client    0.031  0.048  0.113  0.241      –  0.610  0.035  not the server's
+         client    0.031  0.048  0.113  0.241      –  0.610  0.035  client's own delay
          req/s  ▇▇▇▇▇▇▇▇▇▇▇▇▇█▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇   13.6k – 14.1k per second, steady
 
-         slowest, ms    p50    p90    p99   mean answered failed
-         GET /7        13.0   15.6   19.5   13.0   51,993      0
-         GET /6        12.0   14.4   18.0   12.0   51,994      0
-         GET /5        11.0   13.2   16.5   11.0   51,995      0
-         GET /4        10.0   12.0   15.0   10.0   51,996      0
-         GET /3        9.00   10.8   13.5   9.00   51,997  1,234
-         … 3 more requests, on average no slower: --json has all
+         slowest, ms    p50    p90    p99   mean completed failed
+         GET /7        13.0   15.6   19.5   13.0    51,993      0
+         GET /6        12.0   14.4   18.0   12.0    51,994      0
+         GET /5        11.0   13.2   16.5   11.0    51,995      0
+         GET /4        10.0   12.0   15.0   10.0    51,996      0
+         GET /3        9.00   10.8   13.5   9.00    51,997  1,234
+         … 3 more requests, none slower on average: --json has all
 
-         answered 416,100   200: 416,100   failed 0   in flight at the end 100
-         read 49.6 MB (1.65 MB/s) · client 7.9 % of one core, 5.70 µs a request
-         – p99.99 has 42 samples beyond it, 100 are needed: -d 75s
+         completed 416,100   200: 416,100   failed 0   in flight at the end 100
+         read 49.6 MB (1.65 MB/s) · client 7.9 % of one core, 5.70 µs per request
+         – p99.99 needs 100 samples beyond it and has 42: use -d 75s
          Next  prony load http://127.0.0.1:8080/ -c 100 -R 10000 --seed 7 -d 30s \
                --targets FILE --shuffle
         ");
@@ -85,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_or_odd_path_is_cut_and_no_figure_is() {
+    fn a_long_path_is_cut_so_that_every_figure_has_room() {
         let mut t = fixtures::listed();
         t.targets.truncate(2);
         t.targets[0].request = format!("GET /{}\u{1b}[2J", "long/".repeat(50));

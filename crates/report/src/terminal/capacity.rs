@@ -6,9 +6,8 @@ use prony_model::target::path_of;
 use prony_model::trial::Bound;
 
 use super::table::{Align, Table};
-use super::{Ink, TerminalOptions, next, push_wrapped};
-use crate::words::WITHHELD;
-use crate::{command, format};
+use super::{Ink, TerminalOptions, next, push_table, push_wrapped};
+use crate::{command, format, words};
 
 /// Rows of the plot of latency against load.
 const PLOT_ROWS: usize = 8;
@@ -26,7 +25,7 @@ pub fn capacity(
     let width = options.width();
     let mut out = format!("{}\n", answer(found, interrupted, ink));
     let lead = format!(
-        "{} {} · {} · {} · kept: {}",
+        "{} {} · {} · {} · SLO: {}",
         plan.method,
         format::printable(path_of(&plan.url)),
         format::count(plan.connections.into(), "connection", "connections"),
@@ -41,13 +40,13 @@ pub fn capacity(
         push_wrapped(&mut out, " ? ", &format::printable(why), width, |line| ink.warn(line));
     }
     if found.confirmed == Some(false) && !interrupted {
-        let text = "short probes passed, and no confirmation of three times their length did: the edge moves, or lies \
-                    where only longer probes (-d) show it";
+        let text = "short probes passed, and no confirmation of three times their length did: the capacity varies, or only \
+                    longer probes (-d) show it";
         push_wrapped(&mut out, " ? ", text, width, |line| ink.warn(line));
     }
     if found.recovers == Some(false) {
-        let text = "after an overload the answer's rate is not sustained at once: the server recovers slowly, \
-                    and a spike costs more than its own length";
+        let text = "right after an overload this rate is not sustained: the server recovers slowly, so that a spike of \
+                    load has effects after its end";
         push_wrapped(&mut out, " ! ", text, width, str::to_owned);
     }
     if let Some(estimate) = &found.capacity_per_s {
@@ -72,21 +71,21 @@ fn confirmed(probes: &[Probe]) -> Option<&Probe> {
 fn answer(found: &CapacityRecord, interrupted: bool, ink: Ink) -> String {
     let interrupted = if interrupted { "  INTERRUPTED" } else { "" };
     if let Some(why) = &found.void {
-        return format!("{}{interrupted}", ink.bad(&format!("given up: {}", format::printable(why))));
+        return format!("{}{interrupted}", ink.bad(&format!("aborted: {}", format::printable(why))));
     }
     let Some(estimate) = &found.capacity_per_s else {
         let lowest = found.probes.iter().map(|p| p.rate_per_s).reduce(f64::min);
-        let said = lowest.map_or_else(
+        let text = lowest.map_or_else(
             || "no probe was made".to_owned(),
             |rate| format!("not even {} req/s is sustained", format::rate(rate)),
         );
-        return format!("{}{interrupted}", ink.bad(&said));
+        return format!("{}{interrupted}", ink.bad(&text));
     };
     let rate = format::rate(estimate.point);
     if found.bound == Bound::Lower {
-        let upheld = if found.confirmed == Some(false) { ", not confirmed" } else { " sustained" };
-        let said = format!("≥ {rate} req/s{upheld}: the client was the limit, not the server");
-        return format!("{}{interrupted}", ink.warn(&said));
+        let confirmed = if found.confirmed == Some(false) { ", not confirmed" } else { " sustained" };
+        let text = format!("≥ {rate} req/s{confirmed}: the client was the limit, not the server");
+        return format!("{}{interrupted}", ink.warn(&text));
     }
     let failed = estimate.ci_high.map(|high| format!("; {} is not", format::rate(high))).unwrap_or_default();
     if found.confirmed == Some(false) {
@@ -95,12 +94,11 @@ fn answer(found: &CapacityRecord, interrupted: bool, ink: Ink) -> String {
     format!("{}{failed}{interrupted}", ink.bold(&format!("{rate} req/s sustained")))
 }
 
-/// Every probe, by rate: what was offered, what was carried, how long answers took.
+/// Every probe, by rate: the offered rate, the completed one, and latencies.
 fn table(out: &mut String, probes: &[Probe], ink: Ink) {
     use Align::{Left, Right};
     let mut table = Table::new(&[(Left, 2), (Right, 10), (Right, 10), (Right, 9), (Right, 9), (Left, 0)]);
-    table.row(["", "req/s", "carried", "p50 ms", "p99 ms", " "].map(str::to_owned).to_vec());
-    let time = |ns: Option<u64>| ns.map_or_else(|| WITHHELD.to_owned(), |ns| format::milliseconds(ns as f64));
+    table.row(["", "req/s", "completed", "p50 ms", "p99 ms", " "].map(str::to_owned).to_vec());
     for probe in by_rate(probes) {
         let mark = if probe.sustained { "✓" } else { "✗" };
         let why = match (probe.sustained, probe.phase.as_str()) {
@@ -112,15 +110,12 @@ fn table(out: &mut String, probes: &[Probe], ink: Ink) {
             mark.to_owned(),
             format::rate(probe.rate_per_s),
             format::rate(probe.completed_per_s),
-            time(probe.p50_ns),
-            time(probe.p99_ns),
+            words::milliseconds_cell(probe.p50_ns),
+            words::milliseconds_cell(probe.p99_ns),
             format::truncate(&why, 34),
         ]);
     }
-    for (i, line) in table.lines().iter().enumerate() {
-        out.push_str(&if i == 0 { ink.dim(line) } else { line.clone() });
-        out.push('\n');
-    }
+    push_table(out, &table.lines(), ink);
 }
 
 fn by_rate(probes: &[Probe]) -> Vec<&Probe> {
@@ -198,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_no_confirmation_upheld_says_so() {
+    fn an_unconfirmed_capacity_says_so() {
         let trial = crate::fixtures::closed();
         let said = |confirmed| {
             let found = CapacityRecord {
@@ -222,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plot_is_of_one_percentile() {
+    fn a_plot_shows_a_single_percentile() {
         let plotted = |probes: &[Probe]| {
             let mut out = String::new();
             plot(&mut out, probes, 80, TerminalOptions::default().ink());

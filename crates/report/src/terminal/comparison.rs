@@ -4,7 +4,7 @@ use prony_analysis::compare::Finding;
 use prony_analysis::comparison::{Comparison, FigureComparison, PlanComparison};
 
 use super::table::{Align, Table};
-use super::{Ink, TerminalOptions, push_wrapped};
+use super::{Ink, TerminalOptions, push_table, push_wrapped};
 use crate::format;
 use crate::words::comparison as words;
 
@@ -36,7 +36,7 @@ pub(super) fn below(comparison: &Comparison, options: &TerminalOptions) -> Strin
     }
     out.push('\n');
     for difference in &comparison.not_comparable {
-        let text = format!("NOT COMPARABLE, compared all the same: {}", format::printable(difference));
+        let text = format!("NOT COMPARABLE, compared because of --force: {}", format::printable(difference));
         push_wrapped(&mut out, " ✗ ", &text, width, |line| ink.bad(line));
     }
     for note in &comparison.notes {
@@ -66,25 +66,14 @@ fn table(out: &mut String, plan: &PlanComparison, comparison: &Comparison, ink: 
         String::new(),
     ]);
     for found in &plan.figures {
-        let (change, interval) = words::changes(found);
-        table.row(vec![
-            found.figure.head.to_owned(),
-            words::value(found.figure, found.a.as_ref()),
-            words::value(found.figure, found.b.as_ref()),
-            change,
-            interval,
-            words::noise(found),
-            words::verdict(found, comparison.paired),
-        ]);
+        let verdict = words::verdict(found, comparison.paired);
+        table.row(words::cells(found).into_iter().chain([verdict]).collect());
     }
-    for (i, line) in table.lines().iter().enumerate() {
-        let line = match i.checked_sub(1).and_then(|at| plan.figures.get(at)) {
-            None => ink.dim(line),
-            Some(found) => painted(line, found, comparison.paired, ink),
-        };
-        out.push_str(&line);
-        out.push('\n');
+    let mut lines = table.lines();
+    for (line, found) in lines.iter_mut().skip(1).zip(&plan.figures) {
+        *line = painted(line, found, comparison.paired, ink);
     }
+    push_table(out, &lines, ink);
 }
 
 /// The line with its verdict coloured; the verdict is the line's last cell.

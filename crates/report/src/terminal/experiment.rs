@@ -7,9 +7,9 @@ use prony_model::trial::Effect;
 use super::comparison;
 use super::published::published;
 use super::table::{Align, Table};
-use super::{TerminalOptions, push_wrapped};
+use super::{TerminalOptions, push_table, push_wrapped};
 use crate::format;
-use crate::words::{self, There, WITHHELD};
+use crate::words::{self, PublishedColumn, WITHHELD};
 
 /// A label's characters at least, where columns leave it no more, and at most.
 const LABEL_MIN: usize = 10;
@@ -18,7 +18,7 @@ const LABEL_MAX: usize = 40;
 const BASELINE_WIDTH: usize = 12;
 
 /// A run: the answer, the trials by what became of them, a ranking per plan,
-/// what did not run and how to mend it, and the line that reproduces it all.
+/// what did not run and how to fix that, and the command that reproduces it.
 /// Every line ends in a newline.
 pub fn experiment(analysis: &ExperimentAnalysis, options: &TerminalOptions) -> String {
     let ink = options.ink();
@@ -70,7 +70,7 @@ fn plan_table(
     if let Some(workers) = words::workers(plan) {
         push_wrapped(out, " workers: ", &workers, options.width(), |line| ink.dim(line));
     }
-    let theirs = words::there(analysis, plan);
+    let theirs = words::published_columns(analysis, plan);
     // One of them has room beside ours.
     let (beside, below) = theirs.split_at(theirs.len().min(1));
     let columns = Columns::of(analysis, plan, beside.first(), options.width());
@@ -79,10 +79,7 @@ fn plan_table(
     for (i, row) in plan.rows.iter().enumerate() {
         table.row(columns.cells(i, row, room));
     }
-    for (i, line) in table.lines().iter().enumerate() {
-        out.push_str(&if i == 0 { ink.dim(line) } else { line.clone() });
-        out.push('\n');
-    }
+    push_table(out, &table.lines(), ink);
     for column in below {
         let said: Vec<String> = plan
             .rows
@@ -116,7 +113,7 @@ struct Columns<'a> {
     /// The head of the ratios to the baseline.
     ratio: Option<String>,
     /// What the source printed.
-    there: Option<&'a There>,
+    published: Option<&'a PublishedColumn>,
     /// Further figures with their columns' heads and widths.
     figures: Vec<(Figure, (&'static str, usize))>,
 }
@@ -125,14 +122,14 @@ impl<'a> Columns<'a> {
     fn of(
         analysis: &ExperimentAnalysis,
         plan: &PlanAnalysis,
-        there: Option<&'a There>,
+        published: Option<&'a PublishedColumn>,
         width: usize,
     ) -> Columns<'a> {
         let baseline = analysis.baseline.as_deref().filter(|_| plan.rows.iter().any(|r| r.ratio.is_some()));
         let head = |baseline| format!("× {}", format::truncate(&format::printable(baseline), BASELINE_WIDTH));
         let mut columns = Columns {
             ratio: baseline.map(head),
-            there,
+            published,
             figures: Figure::all()
                 .filter(|figure| {
                     figure.quantile().is_some()
@@ -160,7 +157,7 @@ impl<'a> Columns<'a> {
             + 10
             + 7
             + self.ratio.as_ref().map_or(0, |head| (head.chars().count() + 1).max(8))
-            + self.there.map_or(0, |there| there_width(there).max(8))
+            + self.published.map_or(0, |column| published_width(column).max(8))
             + self.figures.iter().map(|(_, (_, width))| width).sum::<usize>()
     }
 
@@ -172,9 +169,9 @@ impl<'a> Columns<'a> {
             columns.push((Right, 7));
             head.push(ratio.clone());
         }
-        if let Some(there) = self.there {
+        if let Some(column) = self.published {
             columns.push((Right, 8));
-            head.push(format::printable(&there.head));
+            head.push(format::printable(&column.head));
         }
         for (_, (name, width)) in &self.figures {
             columns.push((Right, *width));
@@ -199,15 +196,15 @@ impl<'a> Columns<'a> {
         if self.ratio.is_some() {
             cells.push(figure(row.ratio.as_ref().map(words::ratio)));
         }
-        if let Some(there) = self.there {
-            cells.push(figure(there.cells.get(i).cloned().flatten()));
+        if let Some(column) = self.published {
+            cells.push(figure(column.cells.get(i).cloned().flatten()));
         }
         cells.extend(self.figures.iter().map(|(figure, _)| words::row_figure(row, *figure)));
         cells
     }
 }
 
-fn there_width(there: &There) -> usize {
-    let cells = there.cells.iter().flatten().map(|cell| cell.chars().count());
-    cells.chain([there.head.chars().count()]).max().unwrap_or(0) + 1
+fn published_width(column: &PublishedColumn) -> usize {
+    let cells = column.cells.iter().flatten().map(|cell| cell.chars().count());
+    cells.chain([column.head.chars().count()]).max().unwrap_or(0) + 1
 }

@@ -67,7 +67,7 @@ fn push_change(out: &mut String, change: &Change, width: usize, ink: Ink) {
     let text = format!("{word} {}", words::change(change));
     push_wrapped(out, "   ! ", &format::printable(&text), width, |line| tone(ink, line));
     for also in &change.also {
-        push_wrapped(out, "     with it  ", &format::printable(also), width, str::to_owned);
+        push_wrapped(out, "     also changed  ", &format::printable(also), width, str::to_owned);
     }
 }
 

@@ -1,10 +1,10 @@
-//! A trial's percentiles as a table, and what they lack.
+//! A trial's percentiles as a table, and which are withheld.
 
 use prony_model::trial::{Summary, Trial};
 
 use super::table::{Align, Table};
 use crate::format;
-use crate::words::{self, WITHHELD};
+use crate::words;
 
 /// The percentiles shown; the others are in the JSON.
 pub(super) const SHOWN: [&str; 5] = ["p50_ns", "p90_ns", "p99_ns", "p999_ns", "p9999_ns"];
@@ -48,7 +48,7 @@ struct TableRow<'a> {
     note: String,
 }
 
-/// What is worth a row: see DESIGN, "What the terminal says". Waits that never happened are not.
+/// The rows: waits that never happened have none.
 fn rows(trial: &Trial) -> Vec<TableRow<'_>> {
     let latency = &trial.latency;
     let happened = |summary: &Summary| summary.max_ns.unwrap_or(0) > 0 || summary.p50_ns.unwrap_or(0) > 0;
@@ -61,24 +61,22 @@ fn rows(trial: &Trial) -> Vec<TableRow<'_>> {
     if name == "response" {
         add("service", "service", &latency.service, "");
         if trial.plan.rate_per_s.is_some() {
-            add("waited", "connection_wait", &latency.connection_wait, "for a connection");
+            add("wait", "connection_wait", &latency.connection_wait, "for a connection");
         }
         if happened(&latency.connect_wait) {
             add("connect", "connect_wait", &latency.connect_wait, "");
         }
     }
     if let Some(delay) = &latency.client_delay {
-        add("client", "client_delay", delay, "not the server's");
+        add("client", "client_delay", delay, "client's own delay");
     }
     rows
 }
 
 fn cells(row: &TableRow<'_>, notes: bool) -> Vec<String> {
-    let whole =
-        |ns: Option<u64>| ns.map_or_else(|| WITHHELD.to_owned(), |ns| format::milliseconds(ns as f64));
     let mut cells = vec![row.label.to_owned()];
     cells.extend(SHOWN.map(|field| words::percentile_cell(row.summary, field)));
-    cells.extend([whole(row.summary.max_ns), whole(row.summary.mean_ns)]);
+    cells.extend([row.summary.max_ns, row.summary.mean_ns].map(words::milliseconds_cell));
     if notes {
         cells.push(format!(" {}", row.note));
     }
@@ -104,12 +102,14 @@ fn half_widths(summary: &Summary) -> Option<Vec<String>> {
     Some(cells)
 }
 
-/// Which percentiles are withheld, and the `-d` that each would need; stages have none, but a length.
+/// Which percentiles are withheld, and the `-d` that each needs; stages have no `-d`, but a length.
 pub(super) fn withheld(trial: &Trial) -> Option<String> {
     let (_, summary) = words::headline(trial);
     let longer = |needs_ns: u64| match trial.plan.stages.as_slice() {
-        [] => format!("-d {}", format::flag_seconds(needs_ns)),
-        _ => format!("longer stages, {} in all", format::flag_seconds(needs_ns + trial.window.warmup_ns)),
+        [] => format!("use -d {}", format::flag_seconds(needs_ns)),
+        _ => {
+            format!("use longer stages, {} in total", format::flag_seconds(needs_ns + trial.window.warmup_ns))
+        }
     };
     let missing: Vec<(&str, u64)> = SHOWN
         .iter()
@@ -122,10 +122,7 @@ pub(super) fn withheld(trial: &Trial) -> Option<String> {
             let name = words::percentile(field);
             let flag = longer(*needs);
             Some(match samples_beyond(summary, field) {
-                Some(n) => {
-                    let has = format::count(n, "sample", "samples");
-                    format!("{name} has {has} beyond it, 100 are needed: {flag}")
-                }
+                Some(n) => format!("{name} needs 100 samples beyond it and has {n}: {flag}"),
                 None => format!("{name} has too few samples beyond it: {flag}"),
             })
         }
@@ -134,7 +131,7 @@ pub(super) fn withheld(trial: &Trial) -> Option<String> {
                 .iter()
                 .map(|(field, needs)| format!("{} ({})", words::percentile(field), longer(*needs)))
                 .collect();
-            Some(format!("under 100 samples beyond {}", each.join(", ")))
+            Some(format!("fewer than 100 samples beyond {}", each.join(", ")))
         }
     }
 }

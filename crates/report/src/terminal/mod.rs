@@ -1,4 +1,4 @@
-//! What the terminal says: the answer in the first line, plain text unless
+//! Views for the terminal: the answer in the first line, plain text unless
 //! colour is asked for, 80 columns unless another width is given.
 
 mod by_request;
@@ -84,6 +84,14 @@ impl Ink {
 
     fn bad(self, text: &str) -> String {
         self.wrap("1;31", text)
+    }
+}
+
+/// Adds a table's lines, the first one dim.
+fn push_table(out: &mut String, lines: &[String], ink: Ink) {
+    for (i, line) in lines.iter().enumerate() {
+        out.push_str(&if i == 0 { ink.dim(line) } else { line.clone() });
+        out.push('\n');
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) fn after(trial: &Trial, target: Option<&str>) -> Vec<Vec<String>> {
     next_load(trial, target).into_iter().chain(next_search(trial, target)).collect()
 }
 
-/// After a closed loop: the most it carries while p99 stays under about twice this one.
+/// After a closed loop: the highest rate at which p99 stays under about twice this one.
 fn next_search(trial: &Trial, target: Option<&str>) -> Option<Vec<String>> {
     let closed = trial.outcome == Outcome::Carried && trial.plan.rate_per_s.is_none();
     // Neither goes with a search.
@@ -45,10 +45,10 @@ fn round_duration(ns: u64) -> String {
 
 /// The load after this one.
 fn next_load(trial: &Trial, target: Option<&str>) -> Option<Vec<String>> {
-    let carried = trial.throughput.requests_per_s.point;
+    let completed = trial.throughput.requests_per_s.point;
     let of = |plan: &PlanRecord| command::next(plan, &trial.target.address, target.unwrap_or(&plan.url));
     let rate = match (trial.outcome, trial.plan.rate_per_s) {
-        // One request, to see what it says.
+        // One request, to see its response.
         (Outcome::Broken, _) => {
             let one = PlanRecord {
                 connections: 1,
@@ -62,9 +62,9 @@ fn next_load(trial: &Trial, target: Option<&str>) -> Option<Vec<String>> {
             };
             return Some(of(&one));
         }
-        // Latency under saturation says little of latency in use: a rate that is carried with room says more.
-        (Outcome::Carried, None) => carried * 0.75,
-        (Outcome::Overloaded, _) => carried * 0.9,
+        // Latency under saturation says little about latency in use: a rate below the maximum says more.
+        (Outcome::Carried, None) => completed * 0.75,
+        (Outcome::Overloaded, _) => completed * 0.9,
         (Outcome::Carried, Some(rate)) if trial.throughput.bound == Bound::Exact => rate * 1.5,
         (Outcome::Carried, Some(_)) => return None,
     };
@@ -115,7 +115,7 @@ mod tests {
     use crate::terminal::TerminalOptions;
 
     #[test]
-    fn a_long_command_is_still_one_for_a_shell() {
+    fn a_long_command_is_continued_with_backslashes() {
         let words = ["prony load", "http://h/", "-c 100", "-H 'A: b c'"].map(str::to_owned);
         let written = |width: usize| {
             let mut out = String::new();
@@ -127,13 +127,13 @@ mod tests {
     }
 
     #[test]
-    fn limits_for_the_command_line_are_round() {
+    fn suggested_limits_are_rounded() {
         let limits = [19_220_000, 20_004_000, 96_000_000, 1_000_000_001, 1_600, 3].map(round_duration);
         assert_eq!(limits, ["20ms", "20ms", "100ms", "1s", "2us", "1us"]);
     }
 
     #[test]
-    fn rates_for_the_command_line_are_round() {
+    fn suggested_rates_are_rounded() {
         assert_eq!(
             [10_402.5, 1_234.0, 87.3, 4.2].map(|r| rounded(r).unwrap()),
             [10_000.0, 1_200.0, 87.0, 4.0]

@@ -20,7 +20,7 @@ const POINTS_MIN: usize = A_DECADE + 1;
 /// The plot's lines; none where there are too few requests for a curve.
 pub(super) fn latency(trial: &Trial, width: usize) -> Vec<String> {
     let (response, service) = latency_curves(trial);
-    // In a closed loop they are one and the same, called service.
+    // In a closed loop they are the same, called service.
     let both = words::headline(trial).0 == "response" && service != response;
     let curves: Vec<(&[u64], char)> =
         if both { vec![(&response, 'o'), (&service, '*')] } else { vec![(&service, '*')] };
@@ -69,7 +69,7 @@ struct Scale {
 }
 
 impl Scale {
-    /// Values of one kind fill the lowest row.
+    /// Equal values fill the lowest row.
     fn row(&self, ns: f64) -> usize {
         let whole = (self.high / self.low).ln();
         let share = if whole > 0.0 { (ns / self.low).ln() / whole } else { 0.0 };
@@ -77,7 +77,7 @@ impl Scale {
         (share * (ROWS - 1) as f64).round().clamp(0.0, (ROWS - 1) as f64) as usize
     }
 
-    /// What stands in the middle of a row.
+    /// The value in the middle of a row.
     fn value(&self, row: usize) -> f64 {
         self.low * (self.high / self.low).powf(row as f64 / (ROWS - 1) as f64)
     }

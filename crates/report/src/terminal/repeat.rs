@@ -1,4 +1,4 @@
-//! Several loads of one target, for the terminal: what they say together.
+//! Several loads of one target, for the terminal: the result over all of them.
 
 use prony_analysis::repeat::Repeat;
 use prony_model::Estimate;
@@ -14,7 +14,11 @@ pub fn repeat(repeat: &Repeat, options: &TerminalOptions) -> String {
     let mut parts = Vec::new();
     if let Some(throughput) = &repeat.requests_per_s {
         let bound = if repeat.lower_bound { "≥ " } else { "" };
-        parts.push(format!("{bound}{} req/s{}", format::rate(throughput.point), margin(throughput)));
+        parts.push(format!(
+            "{bound}{} req/s{}",
+            format::rate(throughput.point),
+            words::spaced_plus_minus(throughput)
+        ));
         parts.push(format!("p50 {}", time(repeat.p50_ns.as_ref(), None)));
         parts.push(format!("p99 {}", time(repeat.p99_ns.as_ref(), repeat.p99_censored_at_ns)));
         parts.push(format!("{} failed", format::thousands(repeat.failed)));
@@ -43,13 +47,11 @@ pub fn repeat(repeat: &Repeat, options: &TerminalOptions) -> String {
     out
 }
 
-fn margin(estimate: &Estimate) -> String {
-    words::plus_minus(estimate).map(|margin| format!(" {margin}")).unwrap_or_default()
-}
-
 fn time(estimate: Option<&Estimate>, censored_at_ns: Option<u64>) -> String {
     match (estimate, censored_at_ns) {
-        (Some(estimate), _) => format!("{}{}", format::duration(estimate.point), margin(estimate)),
+        (Some(estimate), _) => {
+            format!("{}{}", format::duration(estimate.point), words::spaced_plus_minus(estimate))
+        }
         (None, Some(at)) => {
             #[expect(clippy::cast_precision_loss, reason = "an hour of nanoseconds at most")]
             let at = at as f64;
@@ -84,14 +86,14 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_is_in_the_first_line() {
+    fn the_result_is_in_the_first_line() {
         let said = repeat(&three(), &TerminalOptions::default());
         let first = "13,870 req/s ±0.5 %    p50 6.98 ms ±1.1 %    p99 –    0 failed    3 trials\n";
         assert_eq!(said, format!("{first} ± 95 % intervals: as it was said\n"));
     }
 
     #[test]
-    fn what_is_missing_is_said() {
+    fn missing_figures_and_excluded_trials_are_explained() {
         let few = Repeat { counted: 1, overloaded: 1, p99_censored_at_ns: Some(2_000_000_000), ..three() };
         let said = repeat(&few, &TerminalOptions::default());
         for words in

@@ -1,11 +1,11 @@
-//! Thresholds and what became of them.
+//! Thresholds and whether they were met.
 
 use prony_model::slo::{Decision, SloRecord};
 
 use super::{Ink, TerminalOptions, push_wrapped};
 use crate::format;
 
-/// A line per threshold: its decision, the threshold, what was seen, and what would decide it.
+/// A line per threshold: its decision, the threshold, what was measured, and what would decide it.
 pub fn thresholds(slos: &[SloRecord], options: &TerminalOptions) -> String {
     let mut out = String::new();
     push(&mut out, slos, options.width(), options.ink());

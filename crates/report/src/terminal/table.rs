@@ -1,6 +1,6 @@
 //! Columns of text, aligned by characters.
 
-/// Which side a column's cells lean to.
+/// Which side a column's cells are aligned to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Align {
     Left,
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_grow_with_what_is_in_them() {
+    fn columns_grow_with_their_cells() {
         let mut table = Table::new(&[(Align::Left, 6), (Align::Right, 4)]);
         table.row(vec!["a".into(), "1".into()]);
         table.row(vec!["longer name".into(), "1,234".into()]);

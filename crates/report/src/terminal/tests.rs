@@ -21,19 +21,19 @@ fn a_valid_trial_in_closed_arrivals() {
      ms          p50    p90    p99  p99.9 p99.99    max   mean
      service    6.98   7.86   9.61   14.2      –   56.0   7.14  kernel clock
        95 % ±  0.028  0.059   0.18   0.68
-     client    0.031  0.048  0.113  0.241      –  0.610  0.035  not the server's
+     client    0.031  0.048  0.113  0.241      –  0.610  0.035  client's own delay
      req/s  ▇▇▇▇▇▇▇▇▇▇▇▇▇█▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇   13.6k – 14.1k per second, steady
 
-     answered 416,100   200: 416,100   failed 0   in flight at the end 100
-     read 49.6 MB (1.65 MB/s) · client 7.9 % of one core, 5.70 µs a request
-     – p99.99 has 42 samples beyond it, 100 are needed: -d 75s
+     completed 416,100   200: 416,100   failed 0   in flight at the end 100
+     read 49.6 MB (1.65 MB/s) · client 7.9 % of one core, 5.70 µs per request
+     – p99.99 needs 100 samples beyond it and has 42: use -d 75s
      Next  prony load http://127.0.0.1:8080/ -c 100 -R 10000 -d 30s
            prony capacity http://127.0.0.1:8080/ -c 100 --slo 'p99<20ms'
     ");
 }
 
 #[test]
-fn a_trial_over_tls_says_how_and_that_nobody_was_checked() {
+fn a_trial_over_tls_names_cipher_and_unverified_certificate() {
     let mut t = fixtures::closed();
     t.plan.url = "https://127.0.0.1:8443/".into();
     t.plan.tls = Some(prony_model::plan_record::TlsPlanRecord {
@@ -54,7 +54,7 @@ fn a_trial_over_tls_says_how_and_that_nobody_was_checked() {
     let lines: Vec<&str> =
         shown.lines().filter(|line| line.contains("TLS") || line.contains("Next")).collect();
     insta::assert_snapshot!(lines.join("\n"), @r"
-    GET / · 100 connections, closed loop, 1 thread · TLS 1.3, server UNCHECKED ·
+    GET / · 100 connections, closed loop, 1 thread · TLS 1.3, UNVERIFIED · 30.0 s
      TLS_AES_256_GCM_SHA384, X25519 · 100 full handshakes, 1,204 resumed
      Next  prony load https://127.0.0.1:8443/ -c 100 -R 10000 -d 30s -k
     ");
@@ -63,19 +63,19 @@ fn a_trial_over_tls_says_how_and_that_nobody_was_checked() {
 #[test]
 fn an_overloaded_trial_in_open_arrivals() {
     insta::assert_snapshot!(trial(&fixtures::overloaded(), &plain()), @r"
-    OVERLOADED  carries 19,880 of 21,000 req/s ±0.3 %; the wait grows 53 ms a second
+    OVERLOADED  completed 19,880 of 21,000 req/s ±0.3 %; waits grow 53 ms a second
     GET / · 500 connections · constant 21,000/s · 30.0 s after 3.0 s warm-up
 
      ms           p50     p90      p99    p99.9   p99.99     max    mean
      response     812   1,440 > 1.53 s > 1.53 s > 1.53 s   1,590     801
        95 % ±     3.2      11
      service     24.1    27.2     33.0     47.1     61.0    70.2    24.4
-     waited       788   1,412    1,540    1,560    1,565   1,566     776
+     wait         788   1,412    1,540    1,560    1,565   1,566     776
      req/s  ▇▇▇▇▇▇▇▇▇▇▇▇▇█▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇   13.6k – 14.1k per second
 
-     due 630,000 = answered 596,400 + failed 0 + in flight 500 + never sent 33,100
+     due 630,000 = completed 596,400 + failed 0 + in flight 500 + never sent 33,100
      by status  200: 596,400
-     read 49.6 MB (1.65 MB/s) · client 7.9 % of one core, 5.70 µs a request
+     read 49.6 MB (1.65 MB/s) · client 7.9 % of one core, 5.70 µs per request
      · overload: the wait for a connection grew 53 ms a second, to 1.57 s at the end
        → Ask for a rate that it carries, or give it more connections.
      Next  prony load http://127.0.0.1:8080/ -c 500 -R 18000 -d 30s
@@ -85,16 +85,16 @@ fn an_overloaded_trial_in_open_arrivals() {
 #[test]
 fn a_broken_trial() {
     insta::assert_snapshot!(trial(&fixtures::broken(), &plain()), @r"
-    BROKEN  98 % failed: 51,200 of 52,140; answers 31.3 req/s
+    BROKEN  98 % failed: 51,200 of 52,140; completed 31.3 req/s
     GET / · 100 connections, closed loop, 1 thread · 30.0 s after 3.0 s warm-up
 
      ms           p50     p90     p99   p99.9  p99.99     max    mean
      service    > 2 s       –   > 2 s       –       –    56.0    7.14  kernel clock
      req/s  ██▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁   0 – 470 per second
 
-     answered 940   failed 51,200   in flight at the end 100
+     completed 940   failed 51,200   in flight at the end 100
      by status  200: 940, 502: 48,000
-     read 117 kB (3.90 kB/s) · client 7.9 % of one core, 5.70 µs a request
+     read 117 kB (3.90 kB/s) · client 7.9 % of one core, 5.70 µs per request
      failed 51,200 (98 %)
        unexpected status     48,000  502 Bad Gateway�[2J
        reset                  3,200  Connection reset by peer (os error 104)
@@ -106,7 +106,7 @@ fn a_broken_trial() {
 }
 
 #[test]
-fn a_doubtful_trial_says_what_is_doubtful() {
+fn a_suspect_trial_shows_its_reasons_and_advice() {
     insta::assert_snapshot!(trial(&fixtures::doubtful(), &plain()), @r"
     ≥ 13,870? req/s ±0.4 %  p50 6.98 ms?  p99 –  0 failed  SUSPECT, INTERRUPTED
     GET / · 100 connections, closed loop, 1 thread · 4.2 s of 30.0 s after 3.0 s
@@ -115,12 +115,13 @@ fn a_doubtful_trial_says_what_is_doubtful() {
      ms          p50    p90    p99  p99.9 p99.99    max   mean
      service?   6.98   7.86      –      –      –   56.0   7.14  kernel clock
        95 % ±  0.028  0.059
-     client    0.031  0.048  0.113  0.241      –  0.610  0.035  not the server's
+     client    0.031  0.048  0.113  0.241      –  0.610  0.035  client's own delay
      req/s  ▇▇▇█   13.9k – 14.1k per second, not steady
 
-     answered 416,100   200: 416,100   failed 0   in flight at the end 100
-     read 6.94 MB (1.65 MB/s) · client 56 % of one core, 5.70 µs a request
-     – under 100 samples beyond p99 (-d 12s), p99.9 (-d 120s), p99.99 (-d 1200s)
+     completed 416,100   200: 416,100   failed 0   in flight at the end 100
+     read 6.94 MB (1.65 MB/s) · client 56 % of one core, 5.70 µs per request
+     – fewer than 100 samples beyond p99 (use -d 12s), p99.9 (use -d 120s), p99.99
+       (use -d 1200s)
      ? not steady (service, throughput): throughput drifted −7.2 % over the window
        (95 %: −8.4 to −6.0 %), 5 % is allowed.
        → Give it a longer warm-up: --warmup 10s.
@@ -141,7 +142,7 @@ fn failures_come_first_when_they_are_a_reason() {
 }
 
 #[test]
-fn an_open_trial_that_is_carried_asks_for_more() {
+fn the_next_command_after_a_sustained_rate_is_a_higher_rate() {
     let mut t = fixtures::overloaded();
     t.outcome = prony_model::trial::Outcome::Carried;
     t.verdict.reasons.clear();
@@ -150,7 +151,7 @@ fn an_open_trial_that_is_carried_asks_for_more() {
 }
 
 #[test]
-fn what_the_record_does_not_hold_is_asked_for_in_the_next_command() {
+fn the_next_command_has_placeholders_for_redacted_headers() {
     let mut t = fixtures::closed();
     t.plan.headers = vec![("Authorization".into(), "[redacted]".into())];
     let out = trial(&t, &plain());
@@ -192,7 +193,7 @@ fn a_run() {
 }
 
 #[test]
-fn a_run_beside_a_source() {
+fn a_run_with_a_published_source() {
     insta::assert_snapshot!(experiment(&fixtures::with_published(), &plain()), @r"
     hyper leads: at least 9.4 × nginx-fpm at 50 connections
     9 candidates × 1 plan × 5 blocks = 45 trials: 39 valid, 5 lower bounds, 1 void
@@ -216,21 +217,21 @@ fn a_run_beside_a_source() {
        took 3.1 % of a core; 1 % is the limit
      ! php-server: 312 of 319,632 requests failed (0.1 %)
 
-     Fast & Furious: PHP, 2023 said                        there            here
+     Fast & Furious: PHP, 2023 claims                  published            measured
      RoadRunner is a win-win: faster than nginx and     (1.40 ×)  HOLDS     1.94 ×
        FPM
      Apache with FPM falls apart at a thousand         (0.200 ×)  FAILS     0.930 ×
        connections
      PHP-PM leaks memory                                     (–)  UNDECIDED
        php-pm did not run
-     order under c50: tau-b 0.71 (0.31 to 0.90) with the source's over 7 candidates,
-     1 left out in doubt
-     doubt  apache-fpm: the author's own samples are 3,164, 1,409 and 1,423
-     there  plow, 10,000 requests at each concurrency, median of 3
+     rank correlation with the source under c50: Kendall's tau-b 0.71 (0.31 to
+     0.90), 7 candidates, 1 doubtful left out
+     doubtful  apache-fpm: the author's own samples are 3,164, 1,409 and 1,423
+     method  plow, 10,000 requests at each concurrency, median of 3
      not measured here  php-pm
 
-     If your application takes 20 ms of CPU a request, the whole spread under c50 is
-     3.2 %.
+     If your application uses 20 ms of CPU per request, the servers under c50 differ
+     by at most 3.2 %.
      skipped  nginx-unit  there is no package of it for Debian 12.
               prony servers install nginx-unit
      note  The run was interrupted once and resumed.
@@ -248,7 +249,7 @@ fn middle(analysis: &prony_analysis::experiment::ExperimentAnalysis) -> String {
 }
 
 #[test]
-fn a_source_without_throughput_has_its_column() {
+fn a_source_without_throughput_has_a_column_of_its_figure() {
     insta::assert_snapshot!(middle(&fixtures::with_times()), @r"
     c50  50 connections, closed loop, GET /
     workers: 1 each
@@ -258,15 +259,15 @@ fn a_source_without_throughput_has_its_column() {
     3–4     reactphp:opcache    17,020  2.1 %   1.97        –    3.74   57.1  34.9
     3–4     reactphp:jit        16,790  2.4 %   1.95        ?    6.05   58.9  78.3
 
-    PHP8.0 JIT Benchmarks for Async PHP, 2020 said        there            here
+    PHP8.0 JIT Benchmarks for Async PHP, 2020 claims  published            measured
     RoadRunner is a win-win: faster than nginx and     (1.40 ×)  HOLDS     1.94 ×
       FPM
-    there  plow, 10,000 requests at each concurrency, median of 3
+    method  plow, 10,000 requests at each concurrency, median of 3
     facts  duration_s 40; php 8.0 alpha
     not measured here  php-pm
 
-    If your application takes 20 ms of CPU a request, the whole spread under c50 is
-    3.2 %.
+    If your application uses 20 ms of CPU per request, the servers under c50 differ
+    by at most 3.2 %.
     ");
     insta::assert_snapshot!(middle(&fixtures::with_ramp()), @r"
     c50  50 connections, closed loop, GET /
@@ -277,15 +278,15 @@ fn a_source_without_throughput_has_its_column() {
     3–4     node-http          17,020  2.1 %   1.97         –    3.74   57.1  34.9
     2019 failed  reactphp-socket ≥ 80 %?
 
-    ReactPHP HTTP server performance, 2019 said           there            here
+    ReactPHP HTTP server performance, 2019 claims     published            measured
     More than 80 % of the requests fail under the     (≥ 80 %?)  HOLDS     93 %
       ramp
-    there  plow, 10,000 requests at each concurrency, median of 3
+    method  plow, 10,000 requests at each concurrency, median of 3
     facts  duration_s 40; php 8.0 alpha
     not measured here  php-pm
 
-    If your application takes 20 ms of CPU a request, the whole spread under c50 is
-    3.2 %.
+    If your application uses 20 ms of CPU per request, the servers under c50 differ
+    by at most 3.2 %.
     ");
 }
 
@@ -306,7 +307,8 @@ fn a_run_with_hostile_labels_and_a_candidate_without_figures() {
      –     ✗ node-http                         –             –       –      –  78.3
      ≥ hyper: client saturated in 5 of 5 trials: a worker was outside epoll_wait for
        98 % of the window
-     ! bjoern-bottle: overloaded in 3 of 5 trials: the wait grew to the end
+     ! bjoern-bottle: overloaded in 3 of 5 trials: the wait for a connection grew to
+       the end
      ✗ node-http: 0 of 5 trials count; broken in 5 of 5 trials: more than half of
        the requests failed; 90,000 of 90,010 requests failed (100 %); server died in
        5 of 5 trials: it ended with <signal 11> after 2 s
@@ -335,7 +337,7 @@ fn everything_fits_80_columns() {
 }
 
 #[test]
-fn colour_changes_nothing_but_colour() {
+fn colour_does_not_change_the_layout() {
     let colored = TerminalOptions { color: true, ..plain() };
     let strip = |text: &str| {
         let mut parts = text.split('\x1b');
@@ -352,7 +354,7 @@ fn colour_changes_nothing_but_colour() {
 }
 
 #[test]
-fn a_percentile_withheld_in_stages_asks_for_longer_ones() {
+fn a_percentile_withheld_in_stages_advises_longer_stages() {
     let mut t = fixtures::closed();
     t.plan.stages = vec![prony_model::plan_record::StageRecord {
         duration_ns: 33_000_000_000,
@@ -360,7 +362,8 @@ fn a_percentile_withheld_in_stages_asks_for_longer_ones() {
         to_connections: Some(100),
     }];
     let shown = trial(&t, &plain());
-    assert!(shown.contains("100 are needed: longer stages, 78s in all"), "{shown}");
+    let unwrapped = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(unwrapped.contains("beyond it and has 42: use longer stages, 78s in total"), "{shown}");
     assert!(!shown.contains("-d "), "{shown}");
 }
 
@@ -398,7 +401,7 @@ fn a_trial_with_its_percentiles_drawn() {
 }
 
 #[test]
-fn response_and_service_are_told_apart_and_a_narrow_terminal_sees_fewer_points() {
+fn the_plot_shows_response_and_service_and_fewer_points_on_a_narrow_terminal() {
     let mut t = fixtures::overloaded();
     t.latency.service.hdr = with_a_tail().latency.service.hdr;
     t.latency.response.hdr = SparseHistogram::of_values((0..100_000).map(|i| 50_000_000 + i * 10_000));

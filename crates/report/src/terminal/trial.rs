@@ -2,15 +2,15 @@
 
 use prony_model::trial::{Effect, Outcome, Trial, Validity};
 
-use super::{Ink, TerminalOptions, by_request, latency, next, plot, push_wrapped, slo};
+use super::{Ink, TerminalOptions, by_request, latency, next, plot, push_table, push_wrapped, slo};
 use crate::{format, words};
 
 /// Bars in the sparkline at most; longer windows are drawn in as many equal parts.
 const SPARKS: usize = 30;
 
-/// One trial: the answer in the first line, then what was loaded, how long
-/// the requests took, what became of them, what to make of the figures and
-/// what to do next. Every line ends in a newline.
+/// One trial: the answer in the first line, then the load, the latencies,
+/// the counts of requests, the verdict's reasons and the next commands.
+/// Every line ends in a newline.
 pub fn trial(trial: &Trial, options: &TerminalOptions) -> String {
     let ink = options.ink();
     let width = options.width();
@@ -19,10 +19,7 @@ pub fn trial(trial: &Trial, options: &TerminalOptions) -> String {
     push_wrapped(&mut out, "", &words::plan_line(trial), width, |line| ink.dim(line));
     out.push('\n');
     if trial.requests.completed > 0 {
-        for (i, line) in latency::table(trial, width).iter().enumerate() {
-            out.push_str(&if i == 0 { ink.dim(line) } else { line.clone() });
-            out.push('\n');
-        }
+        push_table(&mut out, &latency::table(trial, width), ink);
     }
     if let Some(line) = spark_line(trial) {
         push_line(&mut out, &line);
@@ -32,13 +29,11 @@ pub fn trial(trial: &Trial, options: &TerminalOptions) -> String {
     }
     out.push('\n');
     let requests = by_request::table(trial, width);
-    for (i, line) in requests.iter().enumerate() {
-        push_line(&mut out, &if i == 0 { ink.dim(line) } else { line.clone() });
-    }
+    push_table(&mut out, &requests, ink);
     if !requests.is_empty() {
         out.push('\n');
     }
-    fates(&mut out, trial, width);
+    counts(&mut out, trial, width);
     costs(&mut out, trial, width);
     errors(&mut out, trial, width, ink);
     reasons(&mut out, trial, width, ink);
@@ -77,31 +72,21 @@ fn first_line(out: &mut String, trial: &Trial, width: usize, ink: Ink) {
     // A finding that can be trusted needs no more than its name.
     let doubt = if verdict == "VALID" { String::new() } else { format!(", {verdict}") };
     let lead = format!("{outcome}{doubt}  ");
-    let said = finding(trial);
-    let one_line = lead.chars().count() + said.chars().count() <= width;
+    let finding = finding(trial);
+    let one_line = lead.chars().count() + finding.chars().count() <= width;
     out.push_str(&ink.bad(outcome));
     out.push_str(&colored(&doubt));
     if one_line {
-        push_line(out, &format!("  {}", ink.bold(&said)));
+        push_line(out, &format!("  {}", ink.bold(&finding)));
     } else {
         out.push('\n');
-        push_wrapped(out, "", &said, width, |line| ink.bold(line));
+        push_wrapped(out, "", &finding, width, |line| ink.bold(line));
     }
 }
 
 /// Throughput, two percentiles and failures; failures first when they are a reason.
 fn answer(trial: &Trial) -> Vec<String> {
-    let estimate = &trial.throughput.requests_per_s;
-    let mark = words::figure_mark(trial, "throughput");
-    let pm = words::plus_minus(estimate).map(|pm| format!(" {pm}")).unwrap_or_default();
-    let mut parts = vec![format!("{}{mark} req/s{pm}", words::throughput(trial))];
-    let (_, summary) = words::headline(trial);
-    let mark = words::headline_mark(trial);
-    for field in ["p50_ns", "p99_ns"] {
-        let mark = summary.percentile(field).map_or("", |_| mark);
-        let text = words::percentile_text(summary, field);
-        parts.push(format!("{} {text}{mark}", words::percentile(field)));
-    }
+    let mut parts = words::lead(trial, true);
     let failed = trial.requests.failed;
     if trial.verdict.reasons.iter().any(|r| r.code == "errors") {
         parts.insert(0, format!("{} FAILED", failed_share(trial)));
@@ -120,21 +105,24 @@ fn failed_share(trial: &Trial) -> String {
 /// What an overloaded or broken trial found.
 fn finding(trial: &Trial) -> String {
     let estimate = &trial.throughput.requests_per_s;
-    let pm = words::plus_minus(estimate).map(|pm| format!(" {pm}")).unwrap_or_default();
+    let pm = words::spaced_plus_minus(estimate);
     if trial.outcome == Outcome::Broken {
         let ended = format::thousands(trial.requests.failed + trial.requests.completed);
         let failed = format::thousands(trial.requests.failed);
-        // A server that mostly fails was not measured to its limit: no bound, no mark, only what came.
-        let answered = format::rate(estimate.point);
-        return format!("{} failed: {failed} of {ended}; answers {answered} req/s{pm}", failed_share(trial));
+        // A server that mostly fails was not measured to its limit: no bound and no mark.
+        let completed = format::rate(estimate.point);
+        return format!(
+            "{} failed: {failed} of {ended}; completed {completed} req/s{pm}",
+            failed_share(trial)
+        );
     }
-    let carried = format!("{}{}", words::throughput(trial), words::figure_mark(trial, "throughput"));
+    let completed = format!("{}{}", words::throughput(trial), words::figure_mark(trial, "throughput"));
     let of =
         trial.throughput.offered_per_s.map(|due| format!(" of {}", format::rate(due))).unwrap_or_default();
     let overload = trial.verdict.reasons.iter().find(|r| r.code == "overload");
     let growth = overload.and_then(|reason| reason.values.get("growth_per_s_ns"));
     let growth = growth.map(|ns| format!(" {} a second", format::short_duration(*ns))).unwrap_or_default();
-    format!("carries {carried}{of} req/s{pm}; the wait grows{growth}")
+    format!("completed {completed}{of} req/s{pm}; waits grow{growth}")
 }
 
 /// Requests per second over the window.
@@ -172,8 +160,8 @@ fn rates(trial: &Trial) -> Vec<f64> {
     points.chunks(per_bar).map(rate).collect()
 }
 
-/// What became of the requests. In open arrivals the whole identity, since what was not sent matters there.
-fn fates(out: &mut String, trial: &Trial, width: usize) {
+/// The requests by what became of them. In open arrivals the whole sum, since what was not sent matters there.
+fn counts(out: &mut String, trial: &Trial, width: usize) {
     let r = &trial.requests;
     let n = format::thousands;
     let status: Vec<String> = trial
@@ -183,17 +171,17 @@ fn fates(out: &mut String, trial: &Trial, width: usize) {
         .collect();
     if trial.plan.rate_per_s.is_none() {
         let ends = format!("failed {}   in flight at the end {}", n(r.failed), n(r.in_flight));
-        let line = format!(" answered {}   {}   {ends}", n(r.completed), status.join("   "));
+        let line = format!(" completed {}   {}   {ends}", n(r.completed), status.join("   "));
         if !status.is_empty() && line.chars().count() <= width {
             push_line(out, &line);
             return;
         }
-        push_line(out, &format!(" answered {}   {ends}", n(r.completed)));
+        push_line(out, &format!(" completed {}   {ends}", n(r.completed)));
     } else {
         let carried_in =
-            if r.carried_in > 0 { format!(" + carried in {}", n(r.carried_in)) } else { String::new() };
+            if r.carried_in > 0 { format!(" + carried over {}", n(r.carried_in)) } else { String::new() };
         let line = format!(
-            "due {}{carried_in} = answered {} + failed {} + in flight {} + never sent {}",
+            "due {}{carried_in} = completed {} + failed {} + in flight {} + never sent {}",
             n(r.scheduled),
             n(r.completed),
             n(r.failed),
@@ -207,7 +195,7 @@ fn fates(out: &mut String, trial: &Trial, width: usize) {
     }
 }
 
-/// What was read, and what the client itself cost.
+/// The bytes read, and the client's CPU time.
 fn costs(out: &mut String, trial: &Trial, width: usize) {
     let window_ns = trial.window.duration_ns as f64;
     let per_s = trial.throughput.read_bytes_per_s;
@@ -218,7 +206,7 @@ fn costs(out: &mut String, trial: &Trial, width: usize) {
         line.push_str(&format!(" · client {share} of one core"));
     }
     if let Some(ns) = trial.client.cpu_per_request_ns {
-        line.push_str(&format!(", {} a request", format::duration(ns as f64)));
+        line.push_str(&format!(", {} per request", format::duration(ns as f64)));
     }
     push_wrapped(out, " ", &line, width, str::to_owned);
     if let Some(tls) = &trial.tls {
@@ -234,7 +222,7 @@ fn costs(out: &mut String, trial: &Trial, width: usize) {
         push_wrapped(
             out,
             " ",
-            &format!("{n} came without a plausible kernel stamp: the user clock stood in"),
+            &format!("{n} had no plausible kernel timestamp: Prony's own clock was used"),
             width,
             str::to_owned,
         );
@@ -262,7 +250,7 @@ fn errors(out: &mut String, trial: &Trial, width: usize, ink: Ink) {
     }
 }
 
-/// Why the figures are marked, and what to do about it.
+/// Why figures are marked, and what to do about it.
 fn reasons(out: &mut String, trial: &Trial, width: usize, ink: Ink) {
     let estimate = &trial.throughput.requests_per_s;
     if let Some(why) = estimate.no_interval.as_deref().filter(|_| trial.requests.completed > 0) {

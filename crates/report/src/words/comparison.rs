@@ -1,4 +1,4 @@
-//! A comparison's words, the same in every view.
+//! Texts of comparisons that are the same in every view.
 
 use prony_analysis::compare::Finding;
 use prony_analysis::comparison::{Comparison, FigureComparison, PlanComparison, is_at_least};
@@ -9,7 +9,7 @@ use crate::format;
 use crate::words::{self, WITHHELD};
 
 /// A side's value in the unit of the figure's head.
-pub(crate) fn value(figure: Figure, estimate: Option<&Estimate>) -> String {
+fn value(figure: Figure, estimate: Option<&Estimate>) -> String {
     let Some(estimate) = estimate else { return WITHHELD.to_owned() };
     let at_least = if is_at_least(estimate) { "≥ " } else { "" };
     format!("{at_least}{}", words::value(figure, estimate.point))
@@ -24,6 +24,13 @@ pub(crate) fn change(ratio: f64) -> String {
     format!("{}{}", if share > 0.0 { '+' } else { '−' }, format::percent(share.abs()))
 }
 
+/// A figure's cells in a table, without the verdict: its name, both values, the change, its interval, the noise.
+pub(crate) fn cells(found: &FigureComparison) -> [String; 6] {
+    let (change, interval) = changes(found);
+    let value = |estimate: &Option<Estimate>| value(found.figure, estimate.as_ref());
+    [found.figure.head.to_owned(), value(&found.a), value(&found.b), change, interval, noise(found)]
+}
+
 /// The change with its interval: `−5.0 %` and `−5.4 to −4.6 %`.
 pub(crate) fn changes(found: &FigureComparison) -> (String, String) {
     let Some(ratio) = &found.ratio else { return (WITHHELD.to_owned(), String::new()) };
@@ -35,12 +42,12 @@ pub(crate) fn changes(found: &FigureComparison) -> (String, String) {
     (change(ratio.point), interval.unwrap_or_else(|| WITHHELD.to_owned()))
 }
 
-/// `± 0.9 %`: what equals would show.
+/// `±0.9 %`: the difference that two identical candidates would show.
 pub(crate) fn noise(found: &FigureComparison) -> String {
     found.noise.map_or(WITHHELD.to_owned(), |noise| format!("±{}", format::percent(noise.half_width)))
 }
 
-/// The finding in a word, and what is to be known of it.
+/// The finding in a word, and what would decide it.
 pub(crate) fn verdict(found: &FigureComparison, paired: bool) -> String {
     let [better, worse] = found.figure.better_and_worse;
     match found.finding {
@@ -58,7 +65,7 @@ fn needed(found: &FigureComparison, paired: bool) -> String {
     let n = match (found.blocks_needed, found.why.is_some()) {
         (Some(n), _) => n,
         (None, true) => return String::new(),
-        (None, false) => return ": not with 1,000 blocks of this noise".to_owned(),
+        (None, false) => return ": not decided by 1,000 blocks with this noise".to_owned(),
     };
     let more = if paired {
         format::count(n.into(), "more block", "more blocks")
@@ -72,8 +79,7 @@ fn needed(found: &FigureComparison, paired: bool) -> String {
 pub(crate) fn amount(plan: &PlanComparison, comparison: &Comparison) -> String {
     if comparison.paired {
         let blocks = format::count(plan.blocks.into(), "block", "blocks");
-        let how =
-            if comparison.duet { "both at once, in places that they changed" } else { "in alternation" };
+        let how = if comparison.duet { "both at once, with their CPUs swapped" } else { "in alternation" };
         return format!("{blocks} of one run, {how}");
     }
     let of = if comparison.a.run == comparison.b.run { "one run" } else { "two runs" };
@@ -96,13 +102,13 @@ pub(crate) fn sides(comparison: &Comparison) -> (String, String) {
     }
 }
 
-/// What the words mean, below a table.
+/// The legend below a table.
 pub(crate) fn legend(comparison: &Comparison) -> &'static str {
     if comparison.duet {
-        "A/A is what two equals would show in as many blocks of this run, 95 %: from what changing places did to \
-         the ratio, block by block."
+        "A/A is the difference that two identical candidates would show in as many blocks of this run, 95 %: from \
+         what swapping the CPUs did to the ratio, block by block."
     } else {
-        "A/A is what two equals would show in as many blocks of this run, 95 %: each candidate held against itself \
-         from block to block."
+        "A/A is the difference that two identical candidates would show in as many blocks of this run, 95 %: from \
+         each candidate's own variation from block to block."
     }
 }

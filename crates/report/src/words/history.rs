@@ -1,9 +1,10 @@
-//! What every view says of a change in a history.
+//! Texts about the changes in a history that are the same in every view.
 
 use prony_analysis::history::{Change, History, HistorySeries, HistoryVerdict, RUNS_MIN};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::comparison::change as signed;
 use crate::format;
 
 /// Digits of a commit.
@@ -53,17 +54,12 @@ fn change_interval(change: &Change) -> String {
     }
 }
 
-fn signed(ratio: f64) -> String {
-    let percent = format::percent((ratio - 1.0).abs());
-    if ratio < 1.0 { format!("−{percent}") } else { format!("+{percent}") }
-}
-
-/// What can be said of a series: `2 changes`, `no change found`, …
+/// The verdict on a series: `2 changes`, `no change found`, …
 pub(crate) fn series_verdict(series: &HistorySeries) -> String {
     match series.verdict {
         HistoryVerdict::Changed => format::count(series.changes.len() as u64, "change", "changes"),
         HistoryVerdict::NoChange => "no change found".to_owned(),
-        HistoryVerdict::TooFew => format!("no verdict, {RUNS_MIN} exact runs are needed"),
+        HistoryVerdict::TooFew => format!("no verdict, needs {RUNS_MIN} runs with an exact figure"),
     }
 }
 

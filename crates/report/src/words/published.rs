@@ -1,4 +1,4 @@
-//! What every view says of a source's figures, in the same words.
+//! Texts about a source's figures that are the same in every view.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,16 @@ use prony_analysis::published::{self, Agreement, PublishedAnalysis, PublishedFig
 use super::WITHHELD;
 use crate::format;
 
-/// The head of a source's column: its year, or `there`.
+/// The head of a source's column: its year, or `source`.
 pub(crate) fn source_tag(source: &str) -> String {
     let is_year = |word: &&str| word.len() == 4 && word.bytes().all(|b| b.is_ascii_digit());
     let year = source.split(|c: char| !c.is_ascii_digit()).rfind(is_year);
-    year.unwrap_or("there").to_owned()
+    year.unwrap_or("source").to_owned()
 }
 
 /// A column of what a source printed under a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct There {
+pub(crate) struct PublishedColumn {
     /// `2023`, `2020 p99`.
     pub(crate) head: String,
     /// One for each row of the plan; `None` where the source printed nothing of it.
@@ -29,21 +29,21 @@ pub(crate) struct There {
 /// Response times that stand for a source's throughput where it printed none, the first that it has.
 const TIMES: [(&str, &str); 3] = [("p99_ms", "p99"), ("p50_ms", "p50"), ("mean_ms", "mean")];
 
-/// What the source printed under a plan, the most telling first: the ratio of throughput to the same baseline, or
-/// that of a response time, or the figure itself where it has no baseline. What is in doubt has a question mark.
-pub(crate) fn there(analysis: &ExperimentAnalysis, plan: &PlanAnalysis) -> Vec<There> {
+/// What the source printed under a plan, the most important first: the ratio of throughput to the same baseline, or
+/// that of a response time, or the figure itself where it has no baseline. Doubtful figures have a question mark.
+pub(crate) fn published_columns(analysis: &ExperimentAnalysis, plan: &PlanAnalysis) -> Vec<PublishedColumn> {
     let theirs: Vec<Option<&PublishedFigures>> = plan.rows.iter().map(|row| row.published.as_ref()).collect();
     let tag = analysis.published.as_ref().map(|p| source_tag(&p.source)).unwrap_or_default();
     let has = |name: &str| theirs.iter().flatten().any(|row| row.figures.contains_key(name));
-    let column = |word: &str, cell: &dyn Fn(&PublishedFigures) -> Option<String>| There {
+    let column = |word: &str, cell: &dyn Fn(&PublishedFigures) -> Option<String>| PublishedColumn {
         head: format!("{tag} {word}").trim().to_owned(),
         cells: theirs.iter().map(|row| cell((*row)?)).collect(),
     };
-    let value = |word: &str, name: &str, said: &dyn Fn(f64) -> String| {
+    let value = |word: &str, name: &str, shown: &dyn Fn(f64) -> String| {
         let doubt = |row: &PublishedFigures| if row.doubt.is_some() { "?" } else { "" };
-        column(word, &|row| Some(format!("{}{}", said(*row.figures.get(name)?), doubt(row))))
+        column(word, &|row| Some(format!("{}{}", shown(*row.figures.get(name)?), doubt(row))))
     };
-    // A ratio of two rows of which one is in doubt is not said.
+    // A ratio of two rows of which one is doubtful is not shown.
     let ratio = |ratio: Option<f64>, row: &PublishedFigures, unit: &str| {
         let known = ratio.map(|ratio| format!("{}{unit}", format::significant(ratio, 3)));
         known.or_else(|| row.doubt.as_ref().map(|_| "?".to_owned()))
@@ -77,40 +77,40 @@ pub(crate) fn there(analysis: &ExperimentAnalysis, plan: &PlanAnalysis) -> Vec<T
 /// The longest value of a fact that is shown.
 const FACT_MAX: usize = 80;
 
-/// Candidates that are named at most where they are not here.
-const NOT_HERE_MAX: usize = 12;
+/// Candidates that are named at most.
+const NOT_MEASURED_MAX: usize = 12;
 
-/// What a source says besides, where it is short: `duration_s 30; php 7.0`.
+/// A source's other facts, where they are short: `duration_s 30; php 7.0`.
 pub(crate) fn facts(published: &PublishedAnalysis) -> Option<String> {
     let short = published.facts.iter().filter(|(_, value)| value.chars().count() <= FACT_MAX);
     let said: Vec<String> = short.map(|(key, value)| format!("{key} {value}")).collect();
     (!said.is_empty()).then(|| format::printable(&said.join("; ")))
 }
 
-/// Candidates of a source that have no figure here.
-pub(crate) fn not_here(published: &PublishedAnalysis) -> Option<String> {
+/// Candidates of a source that were not measured in this run.
+pub(crate) fn not_measured(published: &PublishedAnalysis) -> Option<String> {
     let all = &published.not_here;
-    let mut said: Vec<String> = all.iter().take(NOT_HERE_MAX).cloned().collect();
-    if all.len() > NOT_HERE_MAX {
-        said.push(format!("and {} more", all.len() - NOT_HERE_MAX));
+    let mut said: Vec<String> = all.iter().take(NOT_MEASURED_MAX).cloned().collect();
+    if all.len() > NOT_MEASURED_MAX {
+        said.push(format!("and {} more", all.len() - NOT_MEASURED_MAX));
     }
     (!said.is_empty()).then(|| format::printable(&said.join(", ")))
 }
 
-/// How many workers the servers of a plan were told to use: `1 each`, `4 each; flask, php-server 1`. `None` where
-/// nobody was told.
+/// The workers that the servers of a plan were configured with: `1 each`, `4 each; flask, php-server 1`. `None` where
+/// none was.
 pub(crate) fn workers(plan: &PlanAnalysis) -> Option<String> {
     let mut by_count: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
     for row in &plan.rows {
         by_count.entry(row.workers.unwrap_or(0)).or_default().push(&row.candidate);
     }
-    let untold = by_count.remove(&0);
+    let unset = by_count.remove(&0);
     let (most, _) = by_count.iter().max_by_key(|(_, labels)| labels.len())?;
     let most = *most;
     let mut said = vec![format!("{most} each")];
     by_count.remove(&most);
     said.extend(by_count.iter().map(|(count, labels)| format!("{} {count}", labels.join(", "))));
-    said.extend(untold.map(|labels| format!("{} not told", labels.join(", "))));
+    said.extend(unset.map(|labels| format!("{} not set", labels.join(", "))));
     Some(format::printable(&said.join("; ")))
 }
 
@@ -127,8 +127,8 @@ pub(crate) fn judged_value(judged: &Judged, value: f64) -> String {
     }
 }
 
-/// `(1.40 ×)`, `(≥ 80 %?)` of what the source bounds and what is in doubt, or `(–)` where it printed no figure.
-pub(crate) fn judged_there(judged: &Judged) -> String {
+/// The published figure: `(1.40 ×)`, `(≥ 80 %?)` of a bound and a doubtful one, or `(–)` where none was printed.
+pub(crate) fn judged_published(judged: &Judged) -> String {
     let bound = if judged.published_at_least { "≥ " } else { "" };
     let doubt = if judged.published_doubted { "?" } else { "" };
     match judged.published {
@@ -137,12 +137,12 @@ pub(crate) fn judged_there(judged: &Judged) -> String {
     }
 }
 
-/// Ours beside it: `1.94 ×`.
-pub(crate) fn judged_here(judged: &Judged) -> String {
+/// The figure that was measured: `1.94 ×`.
+pub(crate) fn judged_measured(judged: &Judged) -> String {
     judged.here.as_ref().map_or_else(String::new, |e| judged_value(judged, e.point))
 }
 
-/// Why a conclusion is judged so, where the figures don't say it: what is undecided, and where plans differ.
+/// Why a claim is judged so, where the figures do not show it: what is undecided, and where plans differ.
 pub(crate) fn judged_why(judged: &Judged) -> Option<String> {
     let plans = conclusions::by_plan(judged);
     let why =
@@ -156,7 +156,7 @@ pub(crate) fn judged_why(judged: &Judged) -> Option<String> {
     (!said.is_empty()).then(|| format::printable(&said.join("; ")))
 }
 
-/// `order under c100: tau-b 0.72 (0.31 to 0.90) over 11 rows, 1 left out`.
+/// `rank correlation with the source under c100: Kendall's tau-b 0.72 (0.31 to 0.90) over 11 candidates, 1 doubtful left out`.
 pub(crate) fn agreement(agreement: &Agreement) -> String {
     let tau = &agreement.tau_b;
     let interval = match (tau.ci_low, tau.ci_high) {
@@ -167,23 +167,23 @@ pub(crate) fn agreement(agreement: &Agreement) -> String {
     };
     let left_out = match agreement.left_out {
         0 => String::new(),
-        n => format!(", {n} left out in doubt"),
+        n => format!(", {n} doubtful left out"),
     };
     let by = if agreement.figure == "p99" { " by p99" } else { "" };
     format!(
-        "order{by} under {}: tau-b {}{interval} with the source's over {} candidates{left_out}",
+        "rank correlation{by} with the source under {}: Kendall's tau-b {}{interval}, {} candidates{left_out}",
         format::printable(&agreement.plan),
         format::significant(tau.point, 2),
         tau.n
     )
 }
 
-/// What the choice of a server is worth to an application that does some work of its own.
+/// How much the choice of a server matters to an application that does some work of its own.
 pub(crate) fn spread(analysis: &ExperimentAnalysis) -> Option<String> {
     let plan = analysis.plans.iter().find(|plan| plan.spread_at_20_ms.is_some())?;
     let spread = plan.spread_at_20_ms?;
     Some(format!(
-        "If your application takes 20 ms of CPU a request, the whole spread under {} is {}.",
+        "If your application uses 20 ms of CPU per request, the servers under {} differ by at most {}.",
         format::printable(&plan.name),
         format::percent(spread)
     ))
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_ratio_has_its_unit() {
+    fn values_that_are_no_ratios_have_their_units() {
         let of = |figure: &str, value| {
             let judged = Judged {
                 text: String::new(),
@@ -223,8 +223,8 @@ mod tests {
     }
 
     #[test]
-    fn a_sources_year_heads_its_column() {
+    fn a_sources_column_is_named_after_its_year() {
         assert_eq!(source_tag("Fast & Furious: PHP, 2023"), "2023");
-        assert_eq!(source_tag("PHP8.0 JIT Benchmarks"), "there");
+        assert_eq!(source_tag("PHP8.0 JIT Benchmarks"), "source");
     }
 }

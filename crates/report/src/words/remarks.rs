@@ -1,4 +1,4 @@
-//! What a reader must know of a ranking's rows beside their figures.
+//! Remarks on a ranking's rows, beside their figures.
 
 use prony_analysis::experiment::{Row, RowReason};
 use prony_model::trial::Effect;
@@ -10,7 +10,7 @@ use crate::format;
 const NAMED_MAX: usize = 4;
 
 /// Reasons that several rows of a plan have: each once, with the rows that have it, in how many of their trials, and
-/// what was seen where it was most often; with the sign of the worst it does.
+/// the detail of the worst row; with the sign of its worst effect.
 pub(crate) fn shared_remarks(rows: &[Row]) -> Vec<(&'static str, String)> {
     let said = shared_codes(rows).into_iter().map(|code| {
         let having: Vec<(&Row, &RowReason)> = having(rows, code).collect();
@@ -29,8 +29,8 @@ pub(crate) fn shared_remarks(rows: &[Row]) -> Vec<(&'static str, String)> {
             names.push(format!("{more} more"));
         }
         let worst = having.iter().max_by_key(|r| (r.1.effect, r.1.trials, std::cmp::Reverse(&r.0.candidate)));
-        let seen =
-            worst.map_or(String::new(), |(row, reason)| format!(" ({}): {}", row.candidate, reason.detail));
+        let seen = worst
+            .map_or(String::new(), |(row, reason)| format!("; worst {}: {}", row.candidate, reason.detail));
         let effect = worst.map_or(Effect::Note, |(_, reason)| reason.effect);
         let of = format::count(of.into(), "trial", "trials");
         let text = format!("{}: {}, in {in_how_many} of {of} each{seen}", self::code(code), names.join(", "));
@@ -39,7 +39,7 @@ pub(crate) fn shared_remarks(rows: &[Row]) -> Vec<(&'static str, String)> {
     said.collect()
 }
 
-/// The codes of reasons that at least two rows have and that are not said in a row's own words, in the order of the rows.
+/// The codes of reasons that at least two rows have and that are no remarks of their own, in the order of the rows.
 fn shared_codes(rows: &[Row]) -> Vec<&str> {
     let mut codes: Vec<&str> = Vec::new();
     for code in rows.iter().flat_map(|row| &row.reasons).map(|reason| reason.code.as_str()) {
@@ -54,24 +54,23 @@ fn shared_codes(rows: &[Row]) -> Vec<&str> {
 fn having<'a>(rows: &'a [Row], code: &str) -> impl Iterator<Item = (&'a Row, &'a RowReason)> {
     let of = move |row: &'a Row| row.reasons.iter().find(|r| r.code == code).map(|reason| (row, reason));
     rows.iter()
-        .filter(move |row| !row.reasons.iter().any(|r| r.code == code && is_said(row, r)))
+        .filter(move |row| !row.reasons.iter().any(|r| r.code == code && has_own_remark(row, r)))
         .filter_map(of)
 }
 
-/// Whether a reason is said of the row in its own words.
-fn is_said(row: &Row, reason: &RowReason) -> bool {
+/// Whether a row has a remark of its own about a reason.
+fn has_own_remark(row: &Row, reason: &RowReason) -> bool {
     (reason.code == "overload" && row.overloaded > 0) || (reason.code == "errors" && row.failed > 0)
 }
 
-/// [`row_remarks`] without what [`shared_remarks`] of these rows say.
+/// [`row_remarks`] without what is in [`shared_remarks`] of these rows.
 pub(crate) fn own_remarks(row: &Row, rows: &[Row]) -> Vec<String> {
     let shared = shared_codes(rows);
     let reasons = row.reasons.iter().filter(|r| !shared.contains(&r.code.as_str())).cloned().collect();
     row_remarks(&Row { reasons, ..row.clone() })
 }
 
-/// What a reader must know of a row beside its figures, one sentence each:
-/// trials that don't count, outcomes, failures, and each verdict's reason.
+/// The remarks on a row: trials that do not count, outcomes, failures, and each verdict's reason.
 pub(crate) fn row_remarks(row: &Row) -> Vec<String> {
     let of = |n: u32| format!("in {n} of {}", format::count(row.trials.into(), "trial", "trials"));
     let mut remarks = Vec::new();
@@ -92,7 +91,7 @@ pub(crate) fn row_remarks(row: &Row) -> Vec<String> {
         remarks.push(format!("broken {}: {why}", of(row.broken)));
     }
     if row.overloaded > 0 {
-        remarks.push(format!("overloaded {}: the wait grew to the end", of(row.overloaded)));
+        remarks.push(format!("overloaded {}: the wait for a connection grew to the end", of(row.overloaded)));
     }
     if row.failed > 0 {
         let all = row.failed + row.completed;
@@ -104,7 +103,7 @@ pub(crate) fn row_remarks(row: &Row) -> Vec<String> {
         ));
     }
     for reason in &row.reasons {
-        if is_said(row, reason) {
+        if has_own_remark(row, reason) {
             continue;
         }
         remarks.push(format!(
@@ -123,7 +122,7 @@ mod tests {
     use crate::fixtures;
 
     #[test]
-    fn a_reason_of_several_rows_is_said_once_and_one_of_a_single_row_with_that_row() {
+    fn reasons_that_rows_share_are_listed_once_and_others_with_their_row() {
         let mut rows = fixtures::experiment().plans.remove(0).rows;
         rows.truncate(3);
         let reason = |code: &str, trials, detail: &str| RowReason {
@@ -145,7 +144,9 @@ mod tests {
             said,
             [(
                 "?",
-                format!("host noisy: {first}, {third}, in 2 to 4 of 5 trials each ({third}): 12 % stolen")
+                format!(
+                    "host noisy: {first}, {third}, in 2 to 4 of 5 trials each; worst {third}: 12 % stolen"
+                )
             )]
         );
         assert_eq!(own_remarks(&rows[0], &rows), [""; 0]);

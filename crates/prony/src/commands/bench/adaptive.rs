@@ -6,7 +6,7 @@ use prony_analysis::precision::{NOISE_ASSUMED, SequentialStop, blocks_for, expec
 use prony_lab::experiment::{Blocks, Experiment};
 use prony_lab::schedule::Forecast;
 use prony_model::run_log::RunLog;
-use prony_model::units::{parse_precision, show_duration};
+use prony_model::units::parse_precision;
 use prony_report::format;
 
 use crate::cli::BenchArguments;
@@ -25,8 +25,8 @@ pub(super) fn adapt(experiment: &mut Experiment, arguments: &BenchArguments) -> 
     experiment.blocks = match arguments.blocks {
         Some(most) if arguments.precision.is_some() && most <= Blocks::ADAPTIVE.min => {
             return Err(Failure::usage(format!(
-                "--blocks {most} leaves --precision nothing to decide: it takes {} blocks at least. Give more, or \
-                 leave it out.",
+                "--blocks {most} is too few for --precision, which runs at least {}: give more blocks, or leave --blocks \
+                 out.",
                 Blocks::ADAPTIVE.min
             )));
         }
@@ -84,19 +84,17 @@ pub(super) fn forecast(
     let Some(wanted) = experiment.precision else {
         return Ok(format!("precision  ratios of throughput to {} · {noise}", after(blocks)));
     };
-    let asked = format!("precision  ±{} asked", format::percent(wanted));
-    let said = match blocks_for(spread, wanted).map(|n| n.max(experiment.blocks.min)) {
+    let needs = match blocks_for(spread, wanted).map(|n| n.max(experiment.blocks.min)) {
         Some(needed) if needed <= blocks => {
-            let time = forecast.block.saturating_mul(needed);
-            let time = show_duration(std::time::Duration::from_secs(time.as_secs().max(1)));
+            let time = super::setup::shown(forecast.block.saturating_mul(needed));
             format!("about {needed} of {blocks} blocks, {time}")
         }
         Some(needed) => {
-            format!("it takes about {needed} blocks, and {blocks} are allowed: {}", after(blocks))
+            format!("about {needed} blocks are needed and {blocks} allowed: {}", after(blocks))
         }
-        None => format!("a thousand blocks would not reach it: {}", after(blocks)),
+        None => format!("not reached with a thousand blocks: {}", after(blocks)),
     };
-    Ok(format!("{asked}: {said} · {noise}"))
+    Ok(format!("precision  ±{} requested: {needs} · {noise}", format::percent(wanted)))
 }
 
 /// The standard deviation of log ratios over blocks, and where it is from.
@@ -112,7 +110,9 @@ fn spread(arguments: &BenchArguments) -> Result<(f64, String), Failure> {
     let widest = SequentialStop::of(&log).widest(log.header.baseline.as_deref());
     let widest = widest.and_then(|w| Some((w.spread?, w)));
     let (spread, widest) = widest.ok_or_else(|| {
-        Failure::usage(format!("--noise-of {path}: it has no candidate with two blocks to tell noise from."))
+        Failure::usage(format!(
+            "--noise-of {path}: no candidate in it has two blocks, so its noise is unknown."
+        ))
     })?;
     // A candidate's own throughput varies by itself; a ratio by both.
     let spread = if widest.is_ratio { spread } else { spread * std::f64::consts::SQRT_2 };

@@ -9,7 +9,7 @@ use crate::cli::BenchArguments;
 use crate::commands::plan;
 use crate::failure::Failure;
 
-/// How often each candidate has its turn, unless told otherwise: enough for an interval.
+/// Blocks unless told otherwise: enough for an interval.
 const BLOCKS: u32 = 5;
 
 /// The experiment of a command line, its candidates, and what is asked of them.
@@ -45,8 +45,7 @@ pub(in crate::commands) fn of(
         candidates.push(BenchCandidate { candidate, version: None });
     }
     // The flags mean what they mean for `load`; the target is each candidate's own.
-    let somewhere = Target::parse("http://127.0.0.1/").map_err(Failure::usage)?;
-    let plan = plan::plan(&arguments.plan, Some(somewhere))?;
+    let plan = plan::plan(&arguments.plan, Some(plan::placeholder()))?;
     if plan.unix.is_some() {
         return Err(Failure::usage(
             "--unix does not go with --candidate: each is checked at its own port, and the socket would be loaded \
@@ -67,7 +66,7 @@ pub(in crate::commands) fn of(
     Ok((experiment, candidates, ask))
 }
 
-/// What every command is asked for: `--path`, checked as the path of a URL is.
+/// What is requested of every command: `--path`, checked as the path of a URL is.
 fn path(arguments: &BenchArguments, candidates: &[BenchCandidate]) -> Result<String, Failure> {
     let Some(path) = &arguments.path else { return Ok("/".to_owned()) };
     if candidates.iter().all(|c| c.candidate.as_url().is_some()) {

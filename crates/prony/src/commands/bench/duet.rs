@@ -7,6 +7,7 @@ use prony_model::plan::Arrivals;
 use prony_model::run_log::RunLog;
 
 use crate::cli::BenchArguments;
+use crate::commands::cpu_list;
 use crate::failure::Failure;
 
 /// The places of a run's two candidates, if it is a duet: as the log that is resumed has them, else by
@@ -40,19 +41,19 @@ pub(super) fn places(
     places.map(Some).map_err(Failure::usage)
 }
 
-/// Whether these candidates and plans may run as a duet; why not, in a sentence.
+/// Refuses candidates and plans that cannot run as a duet.
 pub(super) fn check(experiment: &Experiment, candidates: &[BenchCandidate]) -> Result<(), Failure> {
     let labels: Vec<&str> = candidates.iter().map(|c| c.candidate.label()).collect();
     let [a, b] = candidates else {
         return Err(Failure::usage(format!(
-            "--duet is of two candidates, and these are {}: {}. Choose two with --only, or give two --candidate.",
+            "--duet needs two candidates, and these are {}: {}. Choose two with --only, or give two --candidate.",
             labels.len(),
             if labels.is_empty() { "none".to_owned() } else { labels.join(", ") }
         )));
     };
     if let Some(url) = [a, b].into_iter().find(|c| c.candidate.as_url().is_some()) {
         return Err(Failure::usage(format!(
-            "--duet starts both servers, each on CPUs of its own, and {} is a URL, whose server runs where it runs: \
+            "--duet starts both servers, each on CPUs of its own, and {} is a URL, whose server Prony does not start: \
              leave --duet out, or give both as commands.",
             url.candidate.label()
         )));
@@ -66,25 +67,24 @@ pub(super) fn check(experiment: &Experiment, candidates: &[BenchCandidate]) -> R
     }
     if experiment.precision.is_some() {
         return Err(Failure::usage(
-            "--precision looks at throughput, which a duet's rate fixes: give --blocks instead.",
+            "--precision is about throughput, which a duet's rate fixes: give --blocks instead.",
         ));
     }
     match experiment.plans.iter().find(|plan| !has_rate(plan)) {
         None => Ok(()),
         Some(plan) => Err(Failure::usage(format!(
-            "--duet compares at a rate, and the plan {} has none: two servers at their maximum at once take caches, \
-             memory bandwidth and clock from each other, so that neither shows its own. Give -R RATE (in a file: \
+            "--duet compares at a rate, and the plan {} has none: two servers at their maximum at once compete for \
+             caches, memory bandwidth and clock speed, so that neither shows its own. Give -R RATE (in a file: \
              rate = …, or --only plans that have one), or leave --duet out.",
             plan.name
         ))),
     }
 }
 
-/// What `--dry-run` says of it.
+/// What `--dry-run` prints of it.
 pub(super) fn forecast(places: &Places) -> String {
-    let list = |cpus: &[u32]| cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
-    let place = |name: &str, pins: &Pins| {
-        format!("{name} server CPUs {}, client CPUs {}", list(&pins.server), list(&pins.client))
+    let half = |name: &str, pins: &Pins| {
+        format!("{name} server CPUs {}, client CPUs {}", cpu_list(&pins.server), cpu_list(&pins.client))
     };
     let shared = match places.shared {
         DuetShared::Nothing => "",
@@ -92,9 +92,9 @@ pub(super) fn forecast(places: &Places) -> String {
         DuetShared::Servers => " · each server shares its CPU with its own client: results are marked",
     };
     format!(
-        "duet     both at once, in two halves a block, with places changed: {} · {}{shared}",
-        place("left", &places.left),
-        place("right", &places.right)
+        "duet     both at once, twice a block, the second time with their CPUs swapped: {} · {}{shared}",
+        half("left", &places.left),
+        half("right", &places.right)
     )
 }
 

@@ -1,22 +1,22 @@
 //! From flags to a run: which experiment, which candidates, which CPUs, which log.
 
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use prony_lab::bench::{Ask, BenchCandidate, BenchSetup, Pins, Places, resolve, split_cpus};
-use prony_lab::experiment::{BLOCKS_MAX, Blocks, CORES_MAX, Experiment, WorkerPolicy};
+use prony_lab::experiment::{Blocks, CORES_MAX, Experiment, WorkerPolicy};
 use prony_lab::schedule;
 use prony_lab::supervise::Supervision;
 use prony_model::plan_record::from_environment;
 use prony_model::rfc3339;
-use prony_model::run_log::{RunLog, Skipped};
+use prony_model::run_log::RunLog;
 use prony_model::units::{parse_duration, show_duration};
 use prony_report::format::count;
 
 use super::{adaptive, candidates, duet};
 use crate::cli::BenchArguments;
 use crate::commands::servers::{catalogue, engine, layout, native_memory};
-use crate::commands::{parse_cpus, plan, reproduce};
+use crate::commands::{cpu_list, parse_cpus, plan, reproduce};
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -27,8 +27,8 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
     let (mut experiment, mut candidates, ask, skipped, baseline) = if arguments.candidates.is_empty() {
         if let Some(option) = arguments.plan.given().into_iter().find(|option| option != "seed") {
             return Err(Failure::usage(format!(
-                "{} does not go with an experiment, whose plans stand in its file: change them there, or \
-                 give --candidate NAME='COMMAND {{port}}' instead of an experiment.",
+                "{} does not go with an experiment, whose file says its plans: change them there, or give --candidate \
+                 NAME='COMMAND {{port}}' instead of an experiment.",
                 plan::flag(&option)
             )));
         }
@@ -44,7 +44,7 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
     } else {
         if arguments.runtime.runtime != "native" {
             return Err(Failure::usage(
-                "--runtime goes with an experiment's servers: a --candidate runs as its own command says.",
+                "--runtime is for an experiment's servers: a --candidate runs as its own command says.",
             ));
         }
         let (experiment, candidates, ask) = candidates::of(arguments)?;
@@ -52,12 +52,14 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
         (experiment, candidates, ask, Vec::new(), baseline)
     };
     if let Some(cores) = arguments.server_cores {
-        experiment.server_cores = in_cores("--server-cores", cores)?;
+        experiment.server_cores = cores;
     }
     match arguments.workers {
         None => {}
-        Some(WorkerPolicy::Fixed(workers)) => {
-            experiment.workers = WorkerPolicy::Fixed(in_cores("--workers", workers)?);
+        Some(WorkerPolicy::Fixed(workers)) if !(1..=CORES_MAX).contains(&workers) => {
+            return Err(Failure::usage(format!(
+                "--workers {workers}: write a number from 1 to {CORES_MAX}."
+            )));
         }
         Some(WorkerPolicy::Source) if experiment.published.is_none() => {
             return Err(Failure::usage(
@@ -72,7 +74,7 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
         limited(&mut candidates, size);
     }
     if let Some(blocks) = arguments.blocks {
-        experiment.blocks = blocks_of(blocks)?;
+        experiment.blocks = Blocks { min: blocks, max: blocks };
     }
     adaptive::adapt(&mut experiment, arguments)?;
     if let Some((_, log)) = &resumed {
@@ -157,7 +159,7 @@ fn resumed_log(arguments: &BenchArguments) -> Result<Option<(PathBuf, RunLog)>, 
     let Some(resume) = &arguments.resume else { return Ok(None) };
     let path = match (resume.as_str(), &arguments.output) {
         ("", Some(output)) => output,
-        ("", None) => return Err(Failure::usage("--resume which run? Give its log: --resume runs/….jsonl")),
+        ("", None) => return Err(Failure::usage("--resume needs a run log: --resume runs/….jsonl")),
         (file, _) => file,
     };
     let log = prony_analysis::run_log::read(Path::new(path))?;
@@ -222,34 +224,19 @@ fn filter(experiment: &mut Experiment, arguments: &BenchArguments) -> Result<(),
     Ok(())
 }
 
-/// A number of cores or workers that some machine may have.
-fn in_cores(flag: &str, value: u32) -> Result<u32, Failure> {
-    if (1..=CORES_MAX).contains(&value) {
-        return Ok(value);
-    }
-    Err(Failure::usage(format!("{flag} {value}: write a number from 1 to {CORES_MAX}.")))
-}
-
-fn blocks_of(blocks: u32) -> Result<Blocks, Failure> {
-    if blocks == 0 || blocks > BLOCKS_MAX {
-        return Err(Failure::usage(format!("{blocks} blocks: give --blocks between 1 and {BLOCKS_MAX}.")));
-    }
-    Ok(Blocks { min: blocks, max: blocks })
-}
-
 /// A resumed run goes on with its own candidates, plans, seed and budget; the
-/// flags of the first sitting need not be repeated. The budget is that of each sitting.
+/// flags of the first session need not be repeated. The budget is that of each session.
 fn as_before(experiment: &mut Experiment, candidates: &mut Vec<BenchCandidate>, log: &RunLog) {
     let header = &log.header;
     candidates.retain(|c| header.candidates.iter().any(|known| known.label == c.candidate.label()));
     experiment.plans.retain(|plan| header.plans.iter().any(|known| known.name == plan.name));
     for plan in &mut experiment.plans {
         if let Some(known) = header.plans.iter().find(|known| known.name == plan.name) {
-            plan.load.stop.duration = known.plan.duration_ns.map(std::time::Duration::from_nanos);
-            plan.load.warmup = std::time::Duration::from_nanos(known.plan.warmup_ns);
+            plan.load.stop.duration = known.plan.duration_ns.map(Duration::from_nanos);
+            plan.load.warmup = Duration::from_nanos(known.plan.warmup_ns);
         }
     }
-    experiment.budget = header.budget_ns.map(std::time::Duration::from_nanos);
+    experiment.budget = header.budget_ns.map(Duration::from_nanos);
     experiment.seed = header.seed;
 }
 
@@ -284,12 +271,12 @@ fn given_pins(arguments: &BenchArguments) -> Result<Option<Pins>, Failure> {
     Ok(Some(pins))
 }
 
-/// The line that goes on with the run.
+/// The line that continues the run.
 pub(super) fn resume_command(setup: &BenchSetup) -> String {
     format!("{} --resume {}", setup.reproduce, setup.log.display())
 }
 
-/// What `--dry-run` says.
+/// What `--dry-run` prints.
 pub(super) fn forecast(setup: &BenchSetup, arguments: &BenchArguments) -> Result<String, Failure> {
     let experiment = &setup.experiment;
     let plans: Vec<_> =
@@ -307,11 +294,11 @@ pub(super) fn forecast(setup: &BenchSetup, arguments: &BenchArguments) -> Result
             count(plans.len() as u64, "plan", "plans"),
             count(u64::from(experiment.blocks.max), "block", "blocks"),
             forecast.trials,
-            show_duration(rounded(forecast.total))
+            shown(forecast.total)
         ),
     ];
     if candidates == 0 {
-        lines.push("nothing can run: no candidate is there (see skipped below)".to_owned());
+        lines.push("nothing can run: no candidate is available (see skipped below)".to_owned());
     }
     if let Some(budget) = experiment.budget.filter(|_| candidates > 0) {
         lines.push(format!(
@@ -319,7 +306,7 @@ pub(super) fn forecast(setup: &BenchSetup, arguments: &BenchArguments) -> Result
             show_duration(budget),
             forecast.blocks_in_budget,
             experiment.blocks.max,
-            show_duration(rounded(forecast.block))
+            shown(forecast.block)
         ));
     }
     match &setup.duet {
@@ -327,6 +314,7 @@ pub(super) fn forecast(setup: &BenchSetup, arguments: &BenchArguments) -> Result
         None if candidates == 0 => {}
         None => lines.push(adaptive::forecast(experiment, &forecast, arguments)?),
     }
+    let cpus = |cpus: &[u32]| if cpus.is_empty() { "any".to_owned() } else { cpu_list(cpus) };
     lines.push(format!(
         "seed {} · server CPUs {} · client CPUs {}",
         experiment.seed,
@@ -346,20 +334,13 @@ pub(super) fn forecast(setup: &BenchSetup, arguments: &BenchArguments) -> Result
                 .to_owned(),
         );
     }
-    for Skipped { candidate, reason, mend } in &setup.skipped {
-        let mend = mend.as_deref().map_or(String::new(), |mend| format!(" Mend it with: {mend}"));
-        lines.push(format!("skipped  {candidate}: {reason}{mend}"));
+    for skipped in &setup.skipped {
+        lines.push(format!("skipped  {}: {}", skipped.candidate, skipped.reason_and_fix()));
     }
     Ok(lines.join("\n"))
 }
 
-fn rounded(duration: std::time::Duration) -> std::time::Duration {
-    std::time::Duration::from_secs(duration.as_secs().max(1))
-}
-
-fn cpus(cpus: &[u32]) -> String {
-    if cpus.is_empty() {
-        return "any".to_owned();
-    }
-    cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
+/// For people, in whole seconds.
+pub(super) fn shown(duration: Duration) -> String {
+    show_duration(Duration::from_secs(duration.as_secs().max(1)))
 }

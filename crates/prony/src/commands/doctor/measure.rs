@@ -1,5 +1,5 @@
-//! The client's ceiling and floor against the reference server, and how far two
-//! equal servers seem to differ on this host: short benches of the embedded target.
+//! The client's highest rate and lowest latency against the reference server, and how far two
+//! identical servers seem to differ on this host: short benches of the embedded target.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -11,7 +11,6 @@ use prony_lab::experiment::{Experiment, ExperimentPlan};
 use prony_lab::supervise::Supervision;
 use prony_lab::turn;
 use prony_model::Estimate;
-use prony_model::Target;
 use prony_model::host::Host;
 use prony_model::options::LoadOptions;
 use prony_model::rate::Rate;
@@ -21,13 +20,14 @@ use prony_model::trial::Trial;
 use prony_model::units::{DurationValue, OneOrMany, RateValue};
 use serde::Serialize;
 
+use crate::commands::plan as plans;
 use crate::printer::Printer;
 
 /// Blocks of the A/A comparison: an interval of a mean of five has some meaning.
 const BLOCKS: u32 = 5;
 const WINDOW: Duration = Duration::from_millis(800);
 const WARMUP: Duration = Duration::from_millis(200);
-/// The rate of the floor: low enough that nothing queues, on any host.
+/// The rate of the latency measurement: low enough that nothing queues, on any host.
 const FLOOR_PER_S: f64 = 1_000.0;
 const FLOOR_WINDOW: Duration = Duration::from_millis(1_500);
 
@@ -36,19 +36,19 @@ const FLOOR_WINDOW: Duration = Duration::from_millis(1_500);
 pub(super) struct Measured {
     /// CPU time of the client per request, closed loop, median of the trials.
     pub(super) client_cpu_per_request_ns: u64,
-    /// What one core of the client can drive at that cost: its ceiling.
+    /// The requests per second of one core of the client at that cost.
     pub(super) ceiling_per_s: f64,
-    /// What was driven, with one core on each side; the target is the limit where this is below the ceiling.
+    /// The requests per second reached with one core on each side; the target is the limit where this is lower.
     pub(super) driven_per_s: f64,
     /// Median response of the reference server at 1,000 requests per second, of which nothing is the server's work.
     pub(super) floor_p50_ns: Option<u64>,
-    /// Median lateness of the client at that rate.
+    /// Median send lag of the client at that rate.
     pub(super) send_lag_p50_ns: Option<u64>,
     /// The same with `--spin`.
     pub(super) send_lag_p50_spin_ns: Option<u64>,
     /// Throughput of one reference server over that of another, equal one: 1 but for this host's noise.
     pub(super) aa_ratio: Option<Estimate>,
-    /// Half of that ratio's 95 % interval, in percent: smaller differences drown in so many blocks.
+    /// Half of that ratio's 95 % interval, in percent: smaller differences are not found in so many blocks.
     pub(super) aa_noise_percent: Option<f64>,
     /// Blocks it rests on.
     pub(super) blocks: u32,
@@ -66,7 +66,7 @@ pub(super) fn measure(
     let at_once = Some(Duration::ZERO);
     let _turn = turn::take(&turn::path(), "doctor", &now, at_once, &|| false, &mut |_| ())
         .map_err(|why| format!("Not measured: {why}"))?;
-    printer.note("Measuring the client and this host's noise: about 20 s …");
+    printer.note("Measuring this client's limits and this host's noise: about 20 s …");
     let closed = plan(WINDOW, LoadOptions::default())?;
     let log = bench(layout, host, pins, &["a", "b"], vec![closed], BLOCKS)?;
     let trials: Vec<&Trial> = log.results.iter().filter_map(|result| result.trial.as_ref()).collect();
@@ -104,8 +104,8 @@ pub(super) fn measure(
 /// A plan of the window and these options.
 fn plan(window: Duration, options: LoadOptions) -> Result<ExperimentPlan, String> {
     let (duration, warmup) = (Some(DurationValue(window)), Some(DurationValue(WARMUP)));
-    let somewhere = Target::parse("http://127.0.0.1/").ok();
-    let load = LoadOptions { duration, warmup, ..options }.plan(somewhere, &crate::commands::plan::read);
+    let target = Some(plans::placeholder());
+    let load = LoadOptions { duration, warmup, ..options }.plan(target, &plans::read);
     load.map(ExperimentPlan::of).map_err(|why| why.to_string())
 }
 

@@ -6,13 +6,13 @@ use prony_report::format::{count, duration, rate, significant};
 use super::Report;
 use super::measure::Measured;
 
-/// What distorts with its reason and its mend, then what is worth knowing, then in a line each what is well.
+/// Findings that distort results with their reasons and fixes, then notes, then in a line each what is good.
 pub(super) fn text(report: &Report) -> String {
     let of = |state: State| report.findings.iter().filter(move |finding| finding.state == state);
     let distorting = of(State::Distorts).count() as u64;
     let mut lines = vec![match distorting {
-        0 => "Nothing that was looked at distorts results here".to_owned(),
-        n => format!("{} results here", count(n, "thing distorts", "things distort")),
+        0 => "No setting or program that was checked distorts results on this host".to_owned(),
+        n => format!("{} results on this host", count(n, "finding distorts", "findings distort")),
     }];
     lines.push(format!(
         "{} · {} CPUs · {}",
@@ -25,7 +25,7 @@ pub(super) fn text(report: &Report) -> String {
             lines.push(format!("   {}", finding.why));
             if let Some(mend) = &finding.mend {
                 let applied = if finding.settings.is_empty() { "" } else { "    (or: prony doctor --apply)" };
-                lines.push(format!("   mend  {mend}{applied}"));
+                lines.push(format!("   Fix: {mend}{applied}"));
             }
         }
     }
@@ -34,7 +34,7 @@ pub(super) fn text(report: &Report) -> String {
     lines.push(String::new());
     match (&report.measured, &report.not_measured) {
         (Some(measured), _) => lines.extend(figures(measured)),
-        (None, Some(why)) => lines.push(format!("The client and this host's noise: {why}")),
+        (None, Some(why)) => lines.push(format!("Limits of this client and noise of this host: {why}")),
         (None, None) => {}
     }
     lines.join("\n")
@@ -50,19 +50,19 @@ fn figures(m: &Measured) -> Vec<String> {
     let ratio = m.aa_ratio.as_ref().map_or("–".to_owned(), |ratio| format!("{:.3}", ratio.point));
     vec![
         format!(
-            "Client ceiling  {} req/s of one core, {} of CPU a request ({} were driven)",
+            "Client maximum  {} req/s per core, at {} of CPU per request ({} req/s were reached here)",
             rate(m.ceiling_per_s),
             time(Some(m.client_cpu_per_request_ns)),
             rate(m.driven_per_s)
         ),
         format!(
-            "Client floor    response p50 {} at 1,000/s; send lag p50 {}, with --spin {}",
+            "Client minimum  response p50 {} at 1,000/s; send lag p50 {}, with --spin {}",
             time(m.floor_p50_ns),
             time(m.send_lag_p50_ns),
             time(m.send_lag_p50_spin_ns)
         ),
         format!(
-            "A/A noise       {noise} ({} blocks of {} s; one of two equal servers {ratio} × the other)",
+            "A/A noise       {noise} (the ratio of two identical servers was {ratio}, in {} blocks of {} s)",
             m.blocks, m.window_s
         ),
     ]

@@ -5,22 +5,22 @@ use std::time::Duration;
 
 use prony_analysis::repeat::Repeat;
 use prony_model::Trial;
-use prony_report::terminal::{self, TerminalOptions};
-use prony_report::{format, json};
+use prony_report::format;
+use prony_report::terminal;
 
-use super::super::{thresholds, write_file};
-use super::{Log, Scene, append, is_embedded, log_of};
+use super::super::{thresholds, write_json};
+use super::{LoadContext, Log, is_embedded};
 use crate::cli::LoadArguments;
-use crate::failure::Failure;
+use crate::failure::{Failure, INTERRUPTED, NOT_MEASURED};
 
-/// Between two trials, so that a server can see the last connections closed and end what it still
-/// does for requests that were under way: each warm-up begins on an idle one.
+/// Between two trials, so that a server can see the last connections closed and finish what it still
+/// does for requests in flight: each warm-up begins on an idle one.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// How often, where it is more than once.
 ///
 /// # Errors
-/// A sentence where a flag is of one load only.
+/// Where a flag works for a single load only.
 pub(super) fn times(arguments: &LoadArguments) -> Result<Option<u32>, Failure> {
     let Some(times) = arguments.repeat.filter(|times| *times > 1) else { return Ok(None) };
     let of_one = [
@@ -32,33 +32,29 @@ pub(super) fn times(arguments: &LoadArguments) -> Result<Option<u32>, Failure> {
     match of_one.iter().find(|(_, given)| *given) {
         None => Ok(Some(times)),
         Some((flag, _)) => Err(Failure::usage(format!(
-            "{flag} shows one load and --repeat {times} makes {times}: leave one of both out. With -o FILE all are \
-             kept, and `prony report FILE` shows each."
+            "{flag} shows one load and --repeat {times} makes {times}: leave one of the two out. With -o FILE every \
+             trial is kept, and `prony report FILE` shows each."
         ))),
     }
 }
 
-/// Loads so often, tells of each, and then of all.
-pub(super) fn run(
-    arguments: &LoadArguments,
-    times: u32,
-    scene: &Scene<'_>,
-    mut log: Option<&mut Log>,
-) -> Result<(), Failure> {
+/// Loads so often, prints a line for each, and then the result of all.
+pub(super) fn run(times: u32, context: &LoadContext<'_>, mut log: Option<&mut Log>) -> Result<(), Failure> {
+    let arguments = context.arguments;
     let mut trials: Vec<Trial> = Vec::new();
     let mut failed = None;
     for nth in 1..=times {
         if nth > 1 {
             thread::sleep(PAUSE);
         }
-        if scene.control.stop_asked() {
+        if context.control.stop_asked() {
             break;
         }
-        match scene.measure(arguments, &format!("{nth}/{times} · "), &mut |_| ()) {
+        match context.measure(&format!("{nth}/{times} · "), &mut |_| ()) {
             Ok((observed, trial)) => {
-                tell(arguments, (nth, times), &trial, scene);
+                print_line((nth, times), &trial, context);
                 if let Some(log) = &mut log {
-                    append(log, arguments, observed, &trial)?;
+                    context.append(log, observed, &trial)?;
                 }
                 trials.push(trial);
             }
@@ -68,62 +64,57 @@ pub(super) fn run(
             }
         }
     }
-    let Some(together) = log_of(arguments, &trials) else {
-        return Err(failed.unwrap_or_else(Failure::interrupted));
+    let Some(together) = context.run_log(&trials) else {
+        return Err(failed.unwrap_or_else(|| Failure::code(INTERRUPTED)));
     };
     let repeat = Repeat::of(&together, times);
-    publish(arguments, &repeat, scene)?;
-    if let Some(failed) = failed.filter(|_| !scene.control.stop_asked()) {
+    publish(&repeat, context)?;
+    if context.control.stop_asked() {
+        return Err(Failure::code(INTERRUPTED));
+    }
+    if let Some(failed) = failed {
         return Err(failed);
     }
-    if scene.control.stop_asked() {
-        return Err(Failure::interrupted());
-    }
     if repeat.counted == 0 || repeat.completed == 0 {
-        return Err(Failure::nothing_valid());
+        return Err(Failure::code(NOT_MEASURED));
     }
     if arguments.json.as_deref() == Some("-") {
-        let held: Vec<_> = prony_analysis::slo_run::hold_run(scene.slos, &together);
+        let held: Vec<_> = prony_analysis::slo_run::hold_run(context.slos, &together);
         let held: Vec<_> = held.into_iter().map(|of| of.held).collect();
         return thresholds::conclude(&held, arguments.strict);
     }
-    thresholds::of_run(scene.slos, &together, arguments.strict, scene.printer)
+    thresholds::of_run(context.slos, &together, arguments.strict, context.printer)
 }
 
 /// A trial's first line, with its number.
-fn tell(arguments: &LoadArguments, (nth, times): (u32, u32), trial: &Trial, scene: &Scene<'_>) {
-    if arguments.json.as_deref() == Some("-") || arguments.quiet {
+fn print_line((nth, times): (u32, u32), trial: &Trial, context: &LoadContext<'_>) {
+    if context.arguments.json.as_deref() == Some("-") || context.arguments.quiet {
         return;
     }
-    let options = TerminalOptions { color: scene.printer.color(), ..TerminalOptions::default() };
     let digits = times.to_string().len();
-    let text = terminal::trial(trial, &options);
-    scene.printer.out(&format!("{nth:>digits$}/{times}  {}", text.lines().next().unwrap_or_default()));
+    let text = terminal::trial(trial, &context.printer.options());
+    context.printer.out(&format!("{nth:>digits$}/{times}  {}", text.lines().next().unwrap_or_default()));
 }
 
-fn publish(arguments: &LoadArguments, repeat: &Repeat, scene: &Scene<'_>) -> Result<(), Failure> {
-    let printer = scene.printer;
-    let to_stdout = arguments.json.as_deref() == Some("-");
+fn publish(repeat: &Repeat, context: &LoadContext<'_>) -> Result<(), Failure> {
+    let (arguments, printer) = (context.arguments, context.printer);
     if let Some(path) = &arguments.json {
-        let text = json::repeat(repeat);
-        if to_stdout { printer.out(&text) } else { write_file(path, &text)? }
+        write_json(path, repeat, printer)?;
+        if path == "-" {
+            return Ok(());
+        }
     }
-    if to_stdout {
-        return Ok(());
-    }
-    let options = TerminalOptions { color: printer.color(), ..TerminalOptions::default() };
-    let text = terminal::repeat(repeat, &options);
+    let text = terminal::repeat(repeat, &printer.options());
     if arguments.quiet {
         printer.out(text.lines().next().unwrap_or_default());
         return Ok(());
     }
     printer.out(&text);
-    let kept = arguments.output.as_deref();
-    let next = match kept {
+    let next = match arguments.output.as_deref() {
         Some(path) => format!(" Next  prony compare OTHER.jsonl {}", format::printable(path)),
         None if is_embedded(arguments) => return Ok(()),
         None => {
-            " Next  the same with -o A.jsonl, the other with -o B.jsonl, then prony compare A.jsonl B.jsonl"
+            " Next  the same with -o A.jsonl, the other load with -o B.jsonl, then prony compare A.jsonl B.jsonl"
                 .to_owned()
         }
     };

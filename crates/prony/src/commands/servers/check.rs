@@ -9,17 +9,17 @@ use prony_lab::inspect::{self, Inspection};
 use prony_lab::provision;
 use prony_model::rfc3339;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, INTERRUPTED, NOT_MEASURED};
 use crate::printer::Printer;
 
-/// What is asked besides the check.
+/// What is done besides the check.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Options {
     /// What is missing is no failure.
     pub(super) all: bool,
     /// Write down what passed.
     pub(super) record: bool,
-    /// What a native server may have of memory.
+    /// The memory limit of a native server.
     pub(super) memory_bytes: Option<u64>,
 }
 
@@ -33,7 +33,7 @@ pub(super) fn run(
     let (mut passed, mut failed, mut skipped) = (0, 0, 0);
     for candidate in candidates {
         if control.stop_asked() {
-            return Err(Failure::interrupted());
+            return Err(Failure::code(INTERRUPTED));
         }
         match inspect::inspect(candidate, layout, options.memory_bytes, &|| control.stop_asked()) {
             Inspection::Missing(missing) => {
@@ -42,8 +42,8 @@ pub(super) fn run(
                 printer.out(&format!("–      {}: {} missing: {mend}", candidate.label(), what.join(", ")));
                 skipped += 1;
             }
-            Inspection::NotStarted(sentence) => {
-                printer.out(&format!("FAILED {}: {sentence}", candidate.label()));
+            Inspection::NotStarted(why) => {
+                printer.out(&format!("FAILED {}: {why}", candidate.label()));
                 failed += 1;
             }
             Inspection::Checked { version, startup, report, leftovers, killed } => {
@@ -53,9 +53,9 @@ pub(super) fn run(
                     record(candidate, &version, layout)?;
                 }
                 let word = if good { "ok    " } else { "FAILED" };
-                let answered = format!("answered after {} ms", startup.as_millis());
+                let ready = format!("ready after {} ms", startup.as_millis());
                 let sleep = report.sleep.map_or(String::new(), |sleep| format!(" · sleep {sleep}"));
-                printer.out(&format!("{word} {} · {version} · {answered}{sleep}", candidate.label()));
+                printer.out(&format!("{word} {} · {version} · {ready}{sleep}", candidate.label()));
                 for result in report.results.iter().filter(|r| !r.passed) {
                     let kind = if result.note { "note" } else { "failed" };
                     printer.out(&format!("       {kind}: {}: {}", result.name, result.detail));
@@ -64,10 +64,10 @@ pub(super) fn run(
                     }
                 }
                 if killed {
-                    printer.out("       note: it did not end on SIGTERM and was ended by SIGKILL");
+                    printer.out("       note: it did not exit on SIGTERM and was killed with SIGKILL");
                 }
                 for leftover in &leftovers {
-                    printer.out(&format!("       left after the stop: {leftover}"));
+                    printer.out(&format!("       left behind after the stop: {leftover}"));
                 }
                 if good { passed += 1 } else { failed += 1 }
             }
@@ -75,7 +75,7 @@ pub(super) fn run(
     }
     printer.out(&format!("{passed} passed, {failed} failed, {skipped} skipped"));
     if failed > 0 || (skipped > 0 && !options.all) || passed == 0 {
-        return Err(Failure::nothing_valid());
+        return Err(Failure::code(NOT_MEASURED));
     }
     Ok(())
 }

@@ -4,17 +4,18 @@ use prony_lab::candidate::{Candidate, Layout};
 use prony_lab::catalogue::{Catalogue, Server, Verified};
 use prony_lab::container::DOCKERFILE;
 use prony_lab::provision::{self, Status};
+use prony_report::json::pretty;
 use serde_json::{Value, json};
 
 pub(super) fn text(catalogue: &Catalogue, layout: &Layout) -> String {
     let widest = catalogue.servers.keys().map(|name| name.chars().count()).max().unwrap_or_default();
     let mut lines = vec![format!(
         "{:<widest$} {:<11} {:<15} {:<10} {}",
-        "server", "language", "kind", "here", "settings"
+        "server", "language", "kind", "status", "settings"
     )];
     for (name, server) in &catalogue.servers {
         let Ok(candidate) = Candidate::parse(name, catalogue) else { continue };
-        let here = match provision::status(&candidate, layout) {
+        let status = match provision::status(&candidate, layout) {
             Status::Installed => "installed",
             Status::Missing(_) => "–",
         };
@@ -29,21 +30,21 @@ pub(super) fn text(catalogue: &Catalogue, layout: &Layout) -> String {
             .collect();
         let kind = candidate.kind().map_or(String::new(), |kind| kind.to_string());
         let line = format!(
-            "{name:<widest$} {:<11} {kind:<15} {here:<10} {}",
+            "{name:<widest$} {:<11} {kind:<15} {status:<10} {}",
             candidate.language().unwrap_or("–"),
             axes.join("; ")
         );
         lines.push(line.trim_end().to_owned());
     }
     lines.push(String::new());
-    lines.push("A candidate is written server:value+value, gunicorn:gevent; the first value of each setting is its default.".to_owned());
+    lines.push("A candidate is server:value+value, such as gunicorn:gevent; the first value of each setting is the default.".to_owned());
     lines.join("\n")
 }
 
 /// The runtime of a record that was made without a container.
 const NATIVE: &str = "native";
 
-/// For programs: what a script must know to choose among servers.
+/// What a script needs to choose among servers.
 pub(super) fn json(catalogue: &Catalogue, layout: &Layout) -> String {
     let servers: Vec<Value> = catalogue
         .servers
@@ -64,7 +65,7 @@ pub(super) fn json(catalogue: &Catalogue, layout: &Layout) -> String {
             }))
         })
         .collect();
-    serde_json::to_string_pretty(&servers).unwrap_or_default()
+    pretty(&servers)
 }
 
 /// Where a server's packages come from.

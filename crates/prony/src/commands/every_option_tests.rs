@@ -150,7 +150,7 @@ fn searched(url: &str, flags: &[String]) -> Result<Plan, Failure> {
 }
 
 #[test]
-fn the_cases_are_all_options() {
+fn every_option_has_a_case() {
     let folder = folder();
     let had: BTreeSet<&str> = cases(folder.path()).iter().map(|case| case.option).collect();
     let flags = <LoadOptions as clap::Args>::augment_args(clap::Command::new("prony"));
@@ -163,7 +163,7 @@ fn the_cases_are_all_options() {
 }
 
 #[test]
-fn every_option_means_the_same_by_every_way_in() {
+fn every_option_means_the_same_for_load_bench_an_experiment_and_capacity() {
     let folder = folder();
     for Case { option, flags, toml, scheme, not_in_a_search } in cases(folder.path()) {
         let url = format!("{scheme}://127.0.0.1/");
@@ -171,11 +171,11 @@ fn every_option_means_the_same_by_every_way_in() {
         assert_ne!(plan, Plan::closed(Target::parse(&url).unwrap()), "{option} changes nothing");
         if scheme == "https" {
             // No candidate and no server of an experiment speaks TLS yet.
-            assert!(benched(&flags).unwrap_err().sentence.contains("https://"), "{option}");
+            assert!(benched(&flags).unwrap_err().message.contains("https://"), "{option}");
             assert!(in_a_file(&toml).unwrap_err().contains("https://"), "{option}");
         } else if option == "unix" {
             // What is loaded would not be what was checked.
-            assert!(benched(&flags).unwrap_err().sentence.contains("instead of it"));
+            assert!(benched(&flags).unwrap_err().message.contains("instead of it"));
             assert!(in_a_file(&toml).unwrap_err().contains("instead of it"));
         } else {
             assert_eq!(benched(&flags).unwrap(), plan, "{option} of a candidate");
@@ -186,7 +186,7 @@ fn every_option_means_the_same_by_every_way_in() {
         }
         match searched(&url, &flags) {
             Err(why) => {
-                assert!(not_in_a_search && why.sentence.contains("does not go with"), "{option}: {why:?}");
+                assert!(not_in_a_search && why.message.contains("does not go with"), "{option}: {why:?}");
             }
             Ok(load) => {
                 assert!(!not_in_a_search, "{option} is taken by a search");
@@ -198,7 +198,7 @@ fn every_option_means_the_same_by_every_way_in() {
 }
 
 #[test]
-fn every_option_is_in_the_log_and_in_the_line_that_reproduces_it() {
+fn every_option_is_in_the_run_log_and_in_the_command_that_reproduces_it() {
     let folder = folder();
     for Case { option, flags, scheme, .. } in cases(folder.path()) {
         let url = format!("{scheme}://127.0.0.1/");
@@ -209,7 +209,7 @@ fn every_option_is_in_the_log_and_in_the_line_that_reproduces_it() {
         assert!(record != usual || option == "unix", "{option} leaves no trace in the log");
         let address =
             plan.unix.as_ref().map_or("127.0.0.1:80".to_owned(), |path| format!("unix:{}", path.display()));
-        // What the record does not hold is put in by who takes the line.
+        // The user fills in what the record does not hold.
         let files = [
             ("@BODY", "abc"),
             ("@EXPECTED", "abc"),

@@ -1,48 +1,47 @@
-//! Who may see the pages: on loopback whoever is on this machine, elsewhere
-//! who has the token.
+//! Access to the pages: on loopback for everybody on this machine, elsewhere
+//! with the token.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::net::SocketAddr;
 
-/// Bytes of a token: nobody guesses 128 bits.
+/// Bytes of a token: 128 bits cannot be guessed.
 const TOKEN_BYTES: usize = 16;
 
 /// What a request must show.
 #[derive(Debug, Clone)]
-pub(super) struct Guard {
+pub(super) struct Auth {
     port: u16,
     /// None on loopback.
     token: Option<String>,
-    /// Whoever reaches it is answered.
+    /// Every request is admitted.
     open: bool,
 }
 
 /// What becomes of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Admission {
-    /// It is answered.
     Admitted,
-    /// It brought the token in its address: it is given a cookie and sent to the page without it.
-    Welcome(String),
-    /// It is refused, with a sentence.
+    /// The token was in its URL: it gets this cookie and is redirected to the URL without the token.
+    SetCookie(String),
+    /// With the reason.
     Refused(&'static str),
 }
 
-impl Guard {
+impl Auth {
     /// For a server that listens there.
     ///
     /// # Errors
     /// When the kernel gives no random bytes.
-    pub(super) fn new(address: SocketAddr) -> io::Result<Guard> {
+    pub(super) fn new(address: SocketAddr) -> io::Result<Auth> {
         let token = if address.ip().is_loopback() { None } else { Some(random_token()?) };
-        Ok(Guard { port: address.port(), token, open: false })
+        Ok(Auth { port: address.port(), token, open: false })
     }
 
-    /// For figures that a machine asks for, which has no browser to keep a cookie in: on loopback as
-    /// [`Guard::new`], elsewhere open. That is why nothing secret is among them.
-    pub(super) fn of_figures(address: SocketAddr) -> Guard {
-        Guard { port: address.port(), token: None, open: !address.ip().is_loopback() }
+    /// For metrics, which are scraped by programs without cookies: on loopback as
+    /// [`Auth::new`], elsewhere open. That is why nothing secret is among them.
+    pub(super) fn for_metrics(address: SocketAddr) -> Auth {
+        Auth { port: address.port(), token: None, open: !address.ip().is_loopback() }
     }
 
     pub(super) fn token(&self) -> Option<&str> {
@@ -64,7 +63,7 @@ impl Guard {
             return if host.is_some_and(|host| self.is_loopback_name(host)) {
                 Admission::Admitted
             } else {
-                Admission::Refused("This server answers to 127.0.0.1 and localhost only.")
+                Admission::Refused("This server is for requests to 127.0.0.1 or localhost only.")
             };
         };
         let name = self.cookie_name();
@@ -77,9 +76,9 @@ impl Guard {
         }
         let given = query.split('&').find_map(|pair| pair.strip_prefix("token="));
         if given.is_some_and(|value| same(value, token)) {
-            return Admission::Welcome(format!("{name}={token}; Path=/; HttpOnly; SameSite=Strict"));
+            return Admission::SetCookie(format!("{name}={token}; Path=/; HttpOnly; SameSite=Strict"));
         }
-        Admission::Refused("This page needs the token: open the address that prony printed.")
+        Admission::Refused("This page needs a token: open the URL that prony printed.")
     }
 
     fn is_loopback_name(&self, host: &str) -> bool {
@@ -104,45 +103,45 @@ fn random_token() -> io::Result<String> {
 mod tests {
     use super::*;
 
-    fn guard(address: &str) -> Guard {
-        Guard::new(address.parse().unwrap()).unwrap()
+    fn auth(address: &str) -> Auth {
+        Auth::new(address.parse().unwrap()).unwrap()
     }
 
     #[test]
-    fn on_loopback_only_its_own_names_are_answered() {
-        let guard = guard("127.0.0.1:4000");
+    fn a_loopback_server_admits_only_loopback_host_names() {
+        let auth = auth("127.0.0.1:4000");
         for host in ["127.0.0.1:4000", "localhost:4000", "LOCALHOST", "[::1]:4000"] {
-            assert_eq!(guard.admit(Some(host), &[], ""), Admission::Admitted, "{host}");
+            assert_eq!(auth.admit(Some(host), &[], ""), Admission::Admitted, "{host}");
         }
         for host in
             [Some("evil.example:4000"), Some("127.0.0.1.evil.example"), Some(""), Some("localhost:80"), None]
         {
-            assert!(matches!(guard.admit(host, &[], ""), Admission::Refused(_)), "{host:?}");
+            assert!(matches!(auth.admit(host, &[], ""), Admission::Refused(_)), "{host:?}");
         }
     }
 
     #[test]
-    fn figures_are_for_this_machine_unless_another_address_is_named() {
-        let of = |address: &str| Guard::of_figures(address.parse().unwrap());
+    fn metrics_on_loopback_admit_only_loopback_host_names_and_elsewhere_everybody() {
+        let of = |address: &str| Auth::for_metrics(address.parse().unwrap());
         assert!(matches!(of("127.0.0.1:4000").admit(Some("evil.example"), &[], ""), Admission::Refused(_)));
         assert_eq!(of("127.0.0.1:4000").admit(Some("127.0.0.1:4000"), &[], ""), Admission::Admitted);
         assert_eq!(of("0.0.0.0:4000").admit(Some("prometheus.example"), &[], ""), Admission::Admitted);
     }
 
     #[test]
-    fn elsewhere_the_token_is_asked_for_and_then_a_cookie_shows_it() {
-        let guard = guard("0.0.0.0:4000");
-        let token = guard.token().unwrap().to_owned();
+    fn beyond_loopback_a_request_needs_the_token_or_its_cookie() {
+        let auth = auth("0.0.0.0:4000");
+        let token = auth.token().unwrap().to_owned();
         assert_eq!(token.len(), 32);
         for query in ["", "token=", "token=1", "x=token"] {
-            assert!(matches!(guard.admit(Some("h"), &[], query), Admission::Refused(_)), "{query}");
+            assert!(matches!(auth.admit(Some("h"), &[], query), Admission::Refused(_)), "{query}");
         }
-        let Admission::Welcome(cookie) = guard.admit(Some("h"), &[], &format!("a=1&token={token}")) else {
+        let Admission::SetCookie(cookie) = auth.admit(Some("h"), &[], &format!("a=1&token={token}")) else {
             panic!("the token is right");
         };
         assert!(cookie.contains("HttpOnly; SameSite=Strict"));
         let pair = cookie.split(';').next().unwrap();
-        assert_eq!(guard.admit(Some("h"), &[&format!("x=1; {pair}")], ""), Admission::Admitted);
-        assert!(matches!(guard.admit(None, &["prony-4000=0"], ""), Admission::Refused(_)));
+        assert_eq!(auth.admit(Some("h"), &[&format!("x=1; {pair}")], ""), Admission::Admitted);
+        assert!(matches!(auth.admit(None, &["prony-4000=0"], ""), Admission::Refused(_)));
     }
 }

@@ -1,19 +1,19 @@
-//! Any command line: a plan that can be run, or a sentence that says why not.
+//! Any command line is a plan that can be run, or gets a message why not.
 
 #![allow(unreachable_pub, reason = "a body that the fuzzer's binaries share")]
 
 use clap::Parser;
 use prony_model::Target;
 
-use crate::cli::{Cli, Command, traps};
+use crate::cli::{Cli, Command, foreign_flags};
 use crate::mutate;
 
 /// An argument a line.
 fn check(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
     let arguments: Vec<String> = ["prony"].into_iter().chain(text.lines()).map(str::to_owned).collect();
-    if let Some(sentence) = traps::check(&arguments) {
-        return is_sentence(&sentence);
+    if let Some(message) = foreign_flags::check(&arguments) {
+        return is_sentence(&message);
     }
     match Cli::try_parse_from(&arguments) {
         Err(e) => assert!(!e.to_string().is_empty()),
@@ -32,11 +32,11 @@ fn check(input: &[u8]) {
     }
 }
 
-fn is_sentence(said: &str) {
-    assert!(said.contains(' ') && !said.contains('\n'), "{said:?} is no sentence");
+fn is_sentence(message: &str) {
+    assert!(message.contains(' ') && !message.contains('\n'), "{message:?} is no sentence");
 }
 
 #[test]
-fn any_flags_are_a_plan_or_a_sentence() {
+fn any_command_line_is_a_plan_or_gets_a_message() {
     mutate::play("flags", 10_000, check);
 }

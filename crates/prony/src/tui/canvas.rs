@@ -57,20 +57,20 @@ impl Theme {
 }
 
 /// Rows that are filled from the top.
-pub(crate) struct Paper<'a> {
+pub(crate) struct Canvas<'a> {
     buffer: &'a mut Buffer,
     area: Rect,
     row: u16,
     pub(super) theme: Theme,
 }
 
-impl<'a> Paper<'a> {
+impl<'a> Canvas<'a> {
     /// The part of a buffer that lies within it, with a margin of a column at each side.
-    pub(super) fn new(buffer: &'a mut Buffer, area: Rect, theme: Theme) -> Paper<'a> {
+    pub(super) fn new(buffer: &'a mut Buffer, area: Rect, theme: Theme) -> Canvas<'a> {
         let area = area.intersection(buffer.area);
         let margin = u16::from(area.width > 2);
         let area = Rect { x: area.x + margin, width: area.width - 2 * margin, ..area };
-        Paper { buffer, area, row: 0, theme }
+        Canvas { buffer, area, row: 0, theme }
     }
 
     /// Columns there are.
@@ -196,19 +196,19 @@ pub(super) fn figure<'a>(before: &'a str, value: String, style: Style, after: &'
 mod tests {
     use super::*;
 
-    fn written(width: u16, height: u16, write: impl Fn(&mut Paper<'_>)) -> Vec<String> {
+    fn written(width: u16, height: u16, write: impl Fn(&mut Canvas<'_>)) -> Vec<String> {
         let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
-        write(&mut Paper::new(&mut buffer, Rect::new(0, 0, 500, 500), Theme::new(true)));
+        write(&mut Canvas::new(&mut buffer, Rect::new(0, 0, 500, 500), Theme::new(true)));
         let row = |y| (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>();
         (0..height).map(row).collect()
     }
 
     #[test]
     fn what_has_no_room_is_cut_and_the_right_end_stays() {
-        let write = |paper: &mut Paper<'_>| {
-            paper.ends("a long title of something", "12 s left");
-            paper.line("x".repeat(90));
-            (0..9).for_each(|_| paper.line("y"));
+        let write = |canvas: &mut Canvas<'_>| {
+            canvas.ends("a long title of something", "12 s left");
+            canvas.line("x".repeat(90));
+            (0..9).for_each(|_| canvas.line("y"));
         };
         assert_eq!(
             written(20, 3, write),
@@ -223,8 +223,8 @@ mod tests {
     fn a_bar_is_as_long_as_it_should_be() {
         let bar = |share| {
             let mut buffer = Buffer::empty(Rect::new(0, 0, 1, 1));
-            let paper = Paper::new(&mut buffer, Rect::new(0, 0, 1, 1), Theme::new(false));
-            Line::from(paper.bar(share, 8)).to_string()
+            let canvas = Canvas::new(&mut buffer, Rect::new(0, 0, 1, 1), Theme::new(false));
+            Line::from(canvas.bar(share, 8)).to_string()
         };
         assert_eq!([0.0, 0.5, 2.0, f64::NAN].map(bar), ["────────", "━━━━────", "━━━━━━━━", "────────"]);
     }

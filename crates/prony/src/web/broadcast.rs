@@ -1,6 +1,6 @@
-//! Between the run and the pages that watch it: the run leaves events here,
-//! each page's thread comes for them four times a second. The run never waits
-//! for a page, and wakes none: an event costs it a lock that nobody holds for long.
+//! From the run to the pages that watch it: the run stores its events here, and
+//! each page's thread fetches them four times a second. The run never waits
+//! for a page, and wakes none: an event costs it a lock that is never held for long.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 use prony_load::Snapshot;
 use prony_report::page::live::{LiveEnd, LiveEvent, LiveHead, LivePoint};
 
-/// News comes this often, and at first a point of the plots.
-const NEWS_EVERY_NS: u64 = 250_000_000;
+/// Updates come this often, and at first a point of the plots.
+const UPDATE_EVERY_NS: u64 = 250_000_000;
 /// Where there are more points than a plot has pixels, neighbours become one, and so do those that follow.
 const POINTS_MAX: usize = 1_000;
 
 /// What happened so far, and the report when there is one.
 #[derive(Debug, Default)]
-pub(crate) struct Hub {
+pub(crate) struct Broadcast {
     head: LiveHead,
     state: Mutex<State>,
 }
@@ -26,12 +26,12 @@ struct State {
     begun: Option<LiveEvent>,
     points: Points,
     done: Option<LiveEvent>,
-    /// Grows when what was told is told anew: a trial began, or points were put together.
+    /// Grows when pages must start over: a trial began, or points were merged.
     epoch: u64,
     report: Option<Arc<str>>,
     watching: usize,
     watching_at_end: usize,
-    /// Pages that took the report.
+    /// Pages that have loaded the report.
     served: usize,
 }
 
@@ -41,18 +41,18 @@ struct Points {
     whole: Vec<LivePoint>,
     /// Of less than the width as yet.
     begun: Option<LivePoint>,
-    /// The last news.
+    /// The last update.
     now: Option<LivePoint>,
-    /// News in a point, as a power of two.
+    /// Updates in a point, as a power of two.
     doubled: u32,
 }
 
 impl Points {
-    /// Takes news in; whether points were put together for it.
-    fn take(&mut self, news: LivePoint) -> bool {
-        self.now = Some(news);
+    /// Takes an update in; whether points were merged for it.
+    fn take(&mut self, update: LivePoint) -> bool {
+        self.now = Some(update);
         let before = self.whole.last().copied().unwrap_or_default();
-        let grown = self.begun.take().map_or(news, |begun| begun.with(&news, &before));
+        let grown = self.begun.take().map_or(update, |begun| begun.with(&update, &before));
         if grown.of < 1 << self.doubled {
             self.begun = Some(grown);
             return false;
@@ -68,7 +68,7 @@ impl Points {
         full
     }
 
-    /// Makes one point of each two, of which there is an even number.
+    /// Merges each two points, of which there is an even number.
     fn halve(&mut self) {
         let mut before = LivePoint::default();
         let pairs = self.whole.chunks_exact(2).map(|pair| {
@@ -81,20 +81,20 @@ impl Points {
     }
 }
 
-/// How far a page has heard.
+/// What a page has been sent.
 #[derive(Debug, Default)]
-pub(super) struct Heard {
+pub(super) struct Sent {
     epoch: Option<u64>,
     ends: usize,
     points: usize,
-    /// The instant of the last point or news.
+    /// The instant of the last point or update.
     now_ns: u64,
     done: bool,
 }
 
-impl Hub {
-    pub(crate) fn new(head: LiveHead) -> Arc<Hub> {
-        Arc::new(Hub { head, ..Hub::default() })
+impl Broadcast {
+    pub(crate) fn new(head: LiveHead) -> Arc<Broadcast> {
+        Arc::new(Broadcast { head, ..Broadcast::default() })
     }
 
     pub(super) fn head(&self) -> &LiveHead {
@@ -105,17 +105,17 @@ impl Hub {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How the load stands; ten a second come, four a second are news.
+    /// A load's snapshot; of ten a second, four become updates.
     pub(crate) fn snapshot(&self, snapshot: &Snapshot) {
         let mut state = self.state();
         let before = state.points.now.unwrap_or_default();
         let since_ns = snapshot.elapsed_ns.saturating_sub(before.elapsed_ns);
         // A tick that comes a little early is as good.
-        if since_ns < NEWS_EVERY_NS - NEWS_EVERY_NS / 10 {
+        if since_ns < UPDATE_EVERY_NS - UPDATE_EVERY_NS / 10 {
             return;
         }
         let second = snapshot.last_second;
-        let together = state.points.take(LivePoint {
+        let merged = state.points.take(LivePoint {
             elapsed_ns: snapshot.elapsed_ns,
             in_window: snapshot.in_window,
             completed: snapshot.completed,
@@ -128,11 +128,11 @@ impl Hub {
             p99_ns: second.and_then(|s| s.p99_ns),
             max_ns: second.and_then(|s| s.max_ns),
         });
-        state.epoch += u64::from(together);
+        state.epoch += u64::from(merged);
     }
 
     /// A trial of an experiment runs: where it is another than before, it begins.
-    pub(crate) fn trial_goes_on(&self, index: u32, total_ns: u64) {
+    pub(crate) fn trial_runs(&self, index: u32, total_ns: u64) {
         let mut state = self.state();
         let begins = LiveEvent::TrialBegins { index, total_ns };
         if state.begun.as_ref() != Some(&begins) {
@@ -147,7 +147,7 @@ impl Hub {
         self.state().ends.push(LiveEvent::TrialEnds(end));
     }
 
-    /// The run is over; `Err` says in a sentence why there is no report.
+    /// The run is over; `Err` is why there is no report, a sentence.
     pub(crate) fn done(&self, report: Result<String, String>) {
         let mut state = self.state();
         let sentence = report.as_ref().err().cloned().unwrap_or_default();
@@ -157,8 +157,8 @@ impl Hub {
     }
 
     /// Waits until every page that watched at the end has its report, and no
-    /// longer than this. A page that has it needs this process no more.
-    pub(crate) fn see_off(&self, longest: Duration) {
+    /// longer than this. A page that has it no longer needs this process.
+    pub(crate) fn wait_for_pages(&self, longest: Duration) {
         let until = Instant::now() + longest;
         loop {
             let state = self.state();
@@ -175,12 +175,12 @@ impl Hub {
         }
     }
 
-    /// The report, for a page that asks.
+    /// The report, once the run is over.
     pub(super) fn report(&self) -> Option<Arc<str>> {
         self.state().report.clone()
     }
 
-    /// A page has the report, whole.
+    /// A page has loaded the whole report.
     pub(super) fn served(&self) {
         self.state().served += 1;
     }
@@ -190,35 +190,35 @@ impl Hub {
         state.watching = if more { state.watching + 1 } else { state.watching.saturating_sub(1) };
     }
 
-    /// What a page has not heard, as JSON: a list of everything so far, or one
+    /// What a page has not been sent, as JSON: a list of everything so far, or one
     /// event a line; and whether that was the last.
-    pub(super) fn news(&self, heard: &mut Heard) -> (Vec<String>, bool) {
+    pub(super) fn updates(&self, sent: &mut Sent) -> (Vec<String>, bool) {
         let state = self.state();
         let mut events: Vec<LiveEvent> = Vec::new();
-        let anew = heard.epoch != Some(state.epoch);
-        if anew {
-            *heard = Heard { epoch: Some(state.epoch), ..Heard::default() };
+        let restart = sent.epoch != Some(state.epoch);
+        if restart {
+            *sent = Sent { epoch: Some(state.epoch), ..Sent::default() };
         }
-        events.extend(state.ends[heard.ends.min(state.ends.len())..].iter().cloned());
-        if anew {
+        events.extend(state.ends[sent.ends.min(state.ends.len())..].iter().cloned());
+        if restart {
             events.extend(state.begun.clone());
         }
         let points = &state.points.whole;
-        events.extend(points[heard.points.min(points.len())..].iter().copied().map(LiveEvent::Point));
-        let plotted_ns = points.last().map_or(0, |point| point.elapsed_ns).max(heard.now_ns);
+        events.extend(points[sent.points.min(points.len())..].iter().copied().map(LiveEvent::Point));
+        let plotted_ns = points.last().map_or(0, |point| point.elapsed_ns).max(sent.now_ns);
         let now = state.points.now.filter(|now| now.elapsed_ns > plotted_ns);
         events.extend(now.map(LiveEvent::Now));
-        if !heard.done {
+        if !sent.done {
             events.extend(state.done.clone());
         }
-        heard.ends = state.ends.len();
-        heard.points = points.len();
-        heard.now_ns = now.map_or(plotted_ns, |now| now.elapsed_ns);
-        heard.done = state.done.is_some();
+        sent.ends = state.ends.len();
+        sent.points = points.len();
+        sent.now_ns = now.map_or(plotted_ns, |now| now.elapsed_ns);
+        sent.done = state.done.is_some();
         drop(state);
-        let last = heard.done;
+        let last = sent.done;
         let json = |value: &[LiveEvent]| serde_json::to_string(value).unwrap_or_default();
-        if anew {
+        if restart {
             return (vec![json(&events)], last);
         }
         let lines = events.iter().map(|e| serde_json::to_string(e).unwrap_or_default());
@@ -237,23 +237,23 @@ mod tests {
     }
 
     #[test]
-    fn four_points_a_second_are_kept_and_each_is_told_once() {
-        let hub = Hub::new(LiveHead::default());
-        let mut heard = Heard::default();
-        assert_eq!(hub.news(&mut heard), (vec!["[]".to_owned()], false));
-        (1..=20).for_each(|i| hub.snapshot(&at(i * 100)));
-        let (lines, last) = hub.news(&mut heard);
+    fn four_points_a_second_are_kept_and_each_is_sent_once() {
+        let broadcast = Broadcast::new(LiveHead::default());
+        let mut sent = Sent::default();
+        assert_eq!(broadcast.updates(&mut sent), (vec!["[]".to_owned()], false));
+        (1..=20).for_each(|i| broadcast.snapshot(&at(i * 100)));
+        let (lines, last) = broadcast.updates(&mut sent);
         assert!((6..=8).contains(&lines.len()), "{}", lines.len());
         assert!(!last && lines[0].contains("\"per_s\":1000"), "{}", lines[0]);
-        assert_eq!(hub.news(&mut heard).0.len(), 0);
+        assert_eq!(broadcast.updates(&mut sent).0.len(), 0);
     }
 
     #[test]
-    fn a_long_run_s_points_are_put_together_and_a_latecomer_hears_all_of_it() {
-        let hub = Hub::new(LiveHead::default());
-        (1..=5_003).for_each(|i| hub.snapshot(&at(i * 250)));
-        hub.done(Err("no page".into()));
-        let (lines, last) = hub.news(&mut Heard::default());
+    fn a_page_that_joins_a_long_run_late_gets_all_of_its_merged_points() {
+        let broadcast = Broadcast::new(LiveHead::default());
+        (1..=5_003).for_each(|i| broadcast.snapshot(&at(i * 250)));
+        broadcast.done(Err("no page".into()));
+        let (lines, last) = broadcast.updates(&mut Sent::default());
         assert_eq!((lines.len(), last), (1, true));
         // 5,003 quarters of a second, eight a point; the last three are no whole point, but they are now.
         assert_eq!(lines[0].matches("\"point\"").count(), 5_003 / 8);
@@ -262,8 +262,8 @@ mod tests {
     }
 
     #[test]
-    fn points_are_of_one_width_in_bounded_memory_and_lose_no_peak_and_no_request() {
-        let hub = Hub::new(LiveHead::default());
+    fn merged_points_have_one_width_bounded_memory_and_keep_every_peak_and_request() {
+        let broadcast = Broadcast::new(LiveHead::default());
         // Over an hour, one second of which is slow, early on, and fails.
         for i in 1_u64..=20_000 {
             let slow = i == 37;
@@ -274,12 +274,12 @@ mod tests {
             };
             // Twice as many a second from the middle on.
             let completed = 100 * i + 100 * i.saturating_sub(10_000);
-            hub.snapshot(&Snapshot { completed, last_second: Some(second), ..at(i * 250) });
-            let points = &hub.state().points;
+            broadcast.snapshot(&Snapshot { completed, last_second: Some(second), ..at(i * 250) });
+            let points = &broadcast.state().points;
             assert!(points.whole.len() <= POINTS_MAX);
             assert!(points.whole.iter().all(|point| point.of == 1 << points.doubled), "at {i}");
         }
-        let points = &hub.state().points.whole;
+        let points = &broadcast.state().points.whole;
         let width = u64::from(points[0].of);
         assert!(points.len() as u64 == 20_000 / width && width > 1, "{}", points.len());
         for (k, point) in (1..).zip(points) {
@@ -298,35 +298,35 @@ mod tests {
     }
 
     #[test]
-    fn a_page_hears_four_times_a_second_however_wide_the_points_are() {
-        let hub = Hub::new(LiveHead::default());
-        (1..=4_100).for_each(|i| hub.snapshot(&at(i * 250)));
-        let mut heard = Heard::default();
-        hub.news(&mut heard);
+    fn a_page_gets_four_updates_a_second_however_wide_the_points_are() {
+        let broadcast = Broadcast::new(LiveHead::default());
+        (1..=4_100).for_each(|i| broadcast.snapshot(&at(i * 250)));
+        let mut sent = Sent::default();
+        broadcast.updates(&mut sent);
         let mut kinds = [0, 0];
         for i in 4_101..=4_180 {
-            hub.snapshot(&at(i * 250));
-            let (lines, _) = hub.news(&mut heard);
+            broadcast.snapshot(&at(i * 250));
+            let (lines, _) = broadcast.updates(&mut sent);
             assert_eq!(lines.len(), 1, "{lines:?}");
             kinds[usize::from(lines[0].starts_with("{\"type\":\"point\""))] += 1;
-            assert!(hub.news(&mut heard).0.is_empty(), "nothing is told twice");
+            assert!(broadcast.updates(&mut sent).0.is_empty(), "nothing is sent twice");
         }
         assert_eq!(kinds, [70, 10], "eight quarters a point");
     }
 
     #[test]
-    fn a_trial_s_points_are_its_own() {
-        let hub = Hub::new(LiveHead::default());
-        hub.snapshot(&at(1000));
-        hub.trial_ends(LiveEnd {
+    fn a_new_trial_starts_without_the_points_of_the_one_before() {
+        let broadcast = Broadcast::new(LiveHead::default());
+        broadcast.snapshot(&at(1000));
+        broadcast.trial_ends(LiveEnd {
             index: 0,
             requests_per_s: None,
             p99_ns: None,
             validity: "failed".into(),
             left_ns: None,
         });
-        hub.trial_goes_on(1, 5);
-        let (lines, _) = hub.news(&mut Heard::default());
+        broadcast.trial_runs(1, 5);
+        let (lines, _) = broadcast.updates(&mut Sent::default());
         assert!(lines[0].contains("trial_ends") && lines[0].contains("trial_begins"));
         assert!(!lines[0].contains("\"point\""));
     }

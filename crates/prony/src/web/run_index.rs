@@ -8,23 +8,21 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use prony_analysis::history::{self, LeftOut, RunFigures};
-use prony_model::run_log::RunLog;
+use prony_analysis::figure::Figure;
+use prony_analysis::history::{self, RunFigures};
 use prony_report::page::live::{self, RunEntry};
 use prony_report::page::{self, HistoryFrom};
 
-use crate::commands::{history as folder, logs};
+use crate::commands::history as folder;
 
 /// Where the history is, beside the list.
 const HISTORY: &str = "history";
-/// Why a pipe or a folder is not shown.
-const NO_FILE: &str = "it is no file";
 /// What a page below the list calls it.
 const HOME: &str = "../";
 
 /// Files and folders of run logs.
 #[derive(Debug)]
-pub(crate) struct Shelf {
+pub(crate) struct RunIndex {
     /// Folders that are looked through each time.
     folders: Vec<PathBuf>,
     state: Mutex<State>,
@@ -47,10 +45,10 @@ struct Known {
     figures: Result<Vec<RunFigures>, String>,
 }
 
-impl Shelf {
+impl RunIndex {
     /// These files, and what these folders have.
-    pub(crate) fn new(files: Vec<PathBuf>, folders: Vec<PathBuf>) -> Shelf {
-        Shelf { folders, state: Mutex::new(State { files, ..State::default() }) }
+    pub(crate) fn new(files: Vec<PathBuf>, folders: Vec<PathBuf>) -> RunIndex {
+        RunIndex { folders, state: Mutex::new(State { files, ..State::default() }) }
     }
 
     /// One reader at a time, so that one run log at a time is in memory.
@@ -72,7 +70,7 @@ impl Shelf {
     /// The page that lists them, the newest first.
     pub(crate) fn list(&self) -> Result<String, String> {
         let mut state = self.state();
-        state.look();
+        state.refresh();
         let mut entries: Vec<RunEntry> = state
             .files
             .iter()
@@ -92,33 +90,22 @@ impl Shelf {
     /// The report of a number's file; `None` without such a file.
     pub(crate) fn report(&self, number: usize) -> Option<Result<String, String>> {
         let path = self.file(number)?;
-        if !path.is_file() {
-            return Some(Err(format!("{}: {NO_FILE}.", path.display())));
-        }
-        let log = logs::read(&path).map_err(|e| e.to_string());
+        let log = folder::read(&path).map_err(|why| format!("{}: {why}", path.display()));
         Some(log.and_then(|log| page::served(&log, HOME).map_err(|e| e.to_string())))
     }
 
     /// The history of all of them.
     pub(crate) fn history(&self) -> Result<String, String> {
         let mut state = self.state();
-        state.look();
-        let mut runs: Vec<Vec<RunFigures>> = history::figures().map(|_| Vec::new()).collect();
-        let mut left_out = Vec::new();
-        for path in &state.files {
-            let Some(known) = state.known.get(path) else { continue };
-            match &known.figures {
-                Ok(of) => runs.iter_mut().zip(of).for_each(|(all, one)| all.push(one.clone())),
-                Err(why) => left_out.push(LeftOut { file: path.display().to_string(), why: why.clone() }),
-            }
-        }
+        state.refresh();
+        let files = state
+            .files
+            .iter()
+            .filter_map(|path| Some((path.display().to_string(), state.known.get(path)?.figures.clone())));
+        let histories = folder::histories(&figures(), files, Vec::new());
         let numbers: HashMap<String, usize> =
             state.files.iter().enumerate().map(|(n, path)| (path.display().to_string(), n)).collect();
         drop(state);
-        let histories: Vec<history::History> = history::figures()
-            .zip(runs)
-            .map(|(figure, runs)| history::history(runs, figure, left_out.clone()))
-            .collect();
         let href = |file: &str| numbers.get(file).map(|n| format!("runs/{n}"));
         let names: Vec<String> = self.folders.iter().map(|f| f.display().to_string()).collect();
         let from =
@@ -129,7 +116,7 @@ impl Shelf {
 
 impl State {
     /// Reads what is new or has changed, and forgets what is gone.
-    fn look(&mut self) {
+    fn refresh(&mut self) {
         let gone: Vec<PathBuf> = self.known.keys().filter(|path| !path.is_file()).cloned().collect();
         for path in gone {
             self.known.remove(&path);
@@ -147,25 +134,15 @@ impl State {
 
 fn known(path: &Path, length: u64, changed: Option<SystemTime>) -> Known {
     let file = path.display().to_string();
-    // To open a pipe would wait for who writes it.
-    let whole = if path.is_file() { folder::bounded(length) } else { Err(NO_FILE.to_owned()) };
-    match whole.and_then(|()| logs::read(path).map_err(|e| e.to_string())) {
-        Ok(log) => Known {
-            length,
-            changed,
-            entry: live::entry(&log, &file, String::new()),
-            figures: figures(&log, &file),
-        },
-        Err(why) => {
-            // Its sentence begins with the path, which stands before it already.
-            let short = why.strip_prefix(&format!("{file}: ")).map_or(why.clone(), str::to_owned);
-            Known { length, changed, entry: failed(file, why), figures: Err(short) }
-        }
-    }
+    let (entry, figures) = match folder::read(path) {
+        Ok(log) => (live::entry(&log, &file, String::new()), folder::figures_of(&log, &file, &figures())),
+        Err(why) => (failed(file, why.clone()), Err(why)),
+    };
+    Known { length, changed, entry, figures }
 }
 
-fn figures(log: &RunLog, file: &str) -> Result<Vec<RunFigures>, String> {
-    history::figures().map(|figure| history::figures_of(log, file, figure)).collect()
+fn figures() -> Vec<Figure> {
+    history::figures().collect()
 }
 
 fn failed(file: String, why: String) -> RunEntry {
@@ -185,25 +162,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_folder_gets_is_found_and_keeps_its_place() {
-        let folder = std::env::temp_dir().join(format!("prony-shelf-{}", std::process::id()));
+    fn new_files_are_found_and_every_file_keeps_its_address() {
+        let folder = std::env::temp_dir().join(format!("prony-run-index-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let write = |name: &str| std::fs::write(folder.join(name), "no run log\n").unwrap();
         write("b.jsonl");
-        let shelf = Shelf::new(vec![PathBuf::from("given.jsonl")], vec![folder.clone()]);
-        assert_eq!(shelf.file(1), Some(folder.join("b.jsonl")));
+        let run_index = RunIndex::new(vec![PathBuf::from("given.jsonl")], vec![folder.clone()]);
+        assert_eq!(run_index.file(1), Some(folder.join("b.jsonl")));
         write("a.jsonl");
         write("notes.txt");
-        assert_eq!(shelf.file(1), Some(folder.join("b.jsonl")), "an address stays what it was");
-        assert_eq!(shelf.file(2), Some(folder.join("a.jsonl")));
-        assert_eq!(shelf.file(3), None);
-        let mut state = shelf.state();
-        state.look();
+        assert_eq!(run_index.file(1), Some(folder.join("b.jsonl")), "an address stays what it was");
+        assert_eq!(run_index.file(2), Some(folder.join("a.jsonl")));
+        assert_eq!(run_index.file(3), None);
+        let mut state = run_index.state();
+        state.refresh();
         assert_eq!(state.known.len(), 2);
         let failure = state.known[&folder.join("a.jsonl")].entry.failure.clone().unwrap();
         assert!(failure.contains("not a run log"), "{failure}");
         std::fs::remove_file(folder.join("a.jsonl")).unwrap();
-        state.look();
+        state.refresh();
         assert_eq!(state.known.len(), 1);
         drop(state);
         std::fs::remove_dir_all(&folder).unwrap();

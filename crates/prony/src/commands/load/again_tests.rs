@@ -1,4 +1,4 @@
-//! The line on a trial's sheet is a whole command line, and means the plan that the trial was measured with.
+//! The command line that reproduces a trial means the plan that the trial was measured with.
 
 use clap::Parser;
 use prony_model::plan_record::PlanRecord;
@@ -30,7 +30,7 @@ fn words(line: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_line_of_a_trial_means_its_plan() {
+fn a_trials_command_line_means_its_plan() {
     for line in [
         "prony load http://h/",
         "prony load 'http://h:8080/a?b=1&c=$x;#d' -c 7 -t 2 -d 1500ms",
@@ -54,7 +54,7 @@ fn the_line_of_a_trial_means_its_plan() {
             None => "127.0.0.1:80".to_owned(),
         };
         let again = command(&first, &address, "h");
-        // What the record does not hold is put in by who takes the line.
+        // The user fills in what the record does not hold.
         let filled = again.replace("@BODY", "abc").replace("@EXPECTED", "abc");
         assert_eq!(meaning(&words(&filled)), first, "{line} became {again}");
         assert_eq!(again.contains("--unix"), address.starts_with("unix:"), "{again}");

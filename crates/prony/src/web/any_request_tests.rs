@@ -10,6 +10,6 @@ use crate::mutate;
 use super::http;
 
 #[test]
-fn any_bytes_are_a_page_s_request_or_a_refusal_wherever_they_are_cut() {
+fn any_bytes_are_parsed_or_refused_alike_wherever_they_are_cut() {
     mutate::play("page_request", 10_000, page_request::check);
 }

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use prony_model::Target;
+use prony_model::fnv::hash_of;
 
-use crate::catalogue::{Catalogue, LookupError, Server, hash_of};
+use crate::catalogue::{Catalogue, LookupError, Server};
 use crate::check::{ContractExpectation, CustomCheck};
 use crate::container::Engine;
 use crate::launch::{LaunchContext, LaunchSpec};

@@ -18,8 +18,6 @@ mod verified;
 pub use materialise::MaterialiseError;
 pub use verified::Verified;
 
-pub(crate) use files::hash_of;
-
 /// What a recipe's folder must hold.
 const RECIPE_FILE: &str = "server.toml";
 /// A folder of one's own that is looked into unasked.

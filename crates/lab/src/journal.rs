@@ -9,44 +9,20 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use prony_host::boot_id;
+use prony_host::process::{self, Identity};
 use serde::{Deserialize, Serialize};
 
-use crate::guard::keeper::remove_container;
-use crate::guard::{remove_run_dir, tree};
+use crate::guard::reaper::remove_container;
+use crate::guard::remove_run_dir;
 use crate::launch::ContainerSpec;
 use crate::sample::Cgroup;
-use crate::sys::PidFd;
 
 /// How long a guard whose Prony is gone has to end by itself.
 const GUARD_PATIENCE: Duration = Duration::from_secs(5);
 /// How long what was sent SIGKILL may take to be gone.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
-
-/// A process within a boot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Identity {
-    /// Its number.
-    pub pid: u32,
-    /// Its start time, `/proc/PID/stat` field 22.
-    pub start_ticks: u64,
-}
-
-impl Identity {
-    /// The process of this number as it is now; `None` when there is none.
-    pub fn of(pid: u32) -> Option<Identity> {
-        tree::stat(pid).map(|s| Identity { pid, start_ticks: s.start_ticks })
-    }
-
-    /// Whether it still lives.
-    pub fn lives(self) -> bool {
-        tree::stat(self.pid).is_some_and(|s| s.start_ticks == self.start_ticks && !s.is_zombie)
-    }
-
-    fn kill(self) -> bool {
-        tree::signal_if_same(self.pid, self.start_ticks, PidFd::kill)
-    }
-}
 
 /// One guard and what it watches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,12 +56,6 @@ pub struct Cleaned {
     pub label: String,
     /// A sentence.
     pub what: String,
-}
-
-/// The kernel's id of this boot; empty where it cannot be read.
-pub fn boot_id() -> String {
-    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    id.trim().to_owned()
 }
 
 fn folder(root: &Path) -> PathBuf {
@@ -178,7 +148,8 @@ impl Entry {
                 if let Some(container) = &self.container {
                     remove_container(container, false);
                 }
-                let leftovers = living.iter().map(|p| format!("{} {}", p.pid, tree::name(p.pid))).collect();
+                let leftovers =
+                    living.iter().map(|p| format!("{} {}", p.pid, process::name(p.pid))).collect();
                 return Ended { killed: killed.len(), leftovers };
             }
             for process in living {
@@ -213,8 +184,8 @@ impl Entry {
         let roots: Vec<Identity> =
             self.processes.iter().copied().chain([self.guard]).filter(|r| r.lives()).collect();
         for root in roots {
-            for below in tree::descendants(root.pid) {
-                add(Some(Identity { pid: below.pid, start_ticks: below.start_ticks }));
+            for below in process::descendants(root.pid) {
+                add(Some(below.identity()));
             }
             add(Some(root));
         }

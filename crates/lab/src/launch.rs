@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use prony_host::cpus::show_list;
 use serde::{Deserialize, Serialize};
 
 /// What the catalogue is told about one start.
@@ -61,11 +62,10 @@ impl LaunchSpec {
         if self.container.is_none() || cpus.is_empty() {
             return;
         }
-        let list: Vec<String> = cpus.iter().map(u32::to_string).collect();
         for process in &mut self.processes {
             // After `podman run`: affinity alone does not reach what docker's service starts.
             let at = process.argv.len().min(2);
-            process.argv.insert(at, format!("--cpuset-cpus={}", list.join(",")));
+            process.argv.insert(at, format!("--cpuset-cpus={}", show_list(cpus)));
         }
     }
 }

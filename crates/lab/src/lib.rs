@@ -1,12 +1,9 @@
 //! The laboratory: which servers there are, how they are installed, started,
 //! checked, watched and stopped, and in which order they take their turns.
 
-pub mod background;
 pub mod candidate;
 pub mod catalogue;
 pub mod check;
-pub mod client_watch;
-pub mod commit;
 pub mod container;
 pub mod doctor;
 pub mod inspect;
@@ -20,13 +17,9 @@ pub mod bench;
 pub mod capacity;
 pub mod experiment;
 pub mod guard;
-pub mod host;
-pub mod host_watch;
 pub mod journal;
-mod proc_stat;
 pub mod published;
 pub mod sample;
 pub mod schedule;
 pub mod supervise;
 mod sys;
-pub mod turn;

@@ -246,7 +246,7 @@ fn start_worker(
 }
 
 fn prepare_thread(
-    cpu: Option<usize>,
+    cpu: Option<u32>,
     endpoint: Endpoint,
     tls: Option<&tls::Setup>,
     stamps: bool,

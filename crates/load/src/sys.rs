@@ -87,7 +87,8 @@ pub(crate) fn raise_open_files() -> io::Result<u64> {
 }
 
 /// Pins the calling thread to one CPU.
-pub(crate) fn pin_thread(cpu: usize) -> io::Result<()> {
+pub(crate) fn pin_thread(cpu: u32) -> io::Result<()> {
+    let cpu = cpu as usize;
     // SAFETY: cpu_set_t is plain data; CPU_SET checks its index against the
     // set's size; pid 0 is the calling thread.
     unsafe {

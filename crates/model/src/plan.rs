@@ -64,7 +64,7 @@ pub struct Plan {
     /// What an answer must be to count as completed.
     pub expect: Expect,
     /// The CPUs that workers are pinned to, in turn; empty: not pinned.
-    pub cpus: Vec<usize>,
+    pub cpus: Vec<u32>,
     /// The seed of everything random in the load (recorded; constant arrivals draw nothing from it).
     pub seed: u64,
     /// Requests that a connection may carry at once, 1 to [`PIPELINE_MAX`]; over 1 is HTTP pipelining.

@@ -183,7 +183,7 @@ impl PlanRecord {
             keepalive: plan.keepalive,
             expect_status: plan.expect.status,
             expect_body: plan.expect.checks_body(),
-            cpus: plan.cpus.clone(),
+            cpus: plan.cpus.iter().map(|cpu| *cpu as usize).collect(),
             seed: plan.seed,
             pipeline: plan.pipeline,
             spin: plan.spin,

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use prony_analysis::precision::Looking;
 use prony_analysis::run_log::{self, judge_result};
+use prony_host::pins::PinnedProcess;
 use prony_model::rfc3339;
 use prony_model::run_log::{
     Event, Found, Line, PlannedTrial, RawResult, RunLogError, RunLogWriter, Sleep, TrialResult, TrialStart,
@@ -15,7 +16,6 @@ use super::aim::Aim;
 use super::budget::Budget;
 use super::header::{header, may_resume, remaining};
 use super::knee::Knees;
-use super::pins::PinnedProcess;
 use super::precision;
 use super::trial::Ended;
 use super::{

@@ -8,6 +8,7 @@
 use std::thread;
 use std::time::Instant;
 
+use prony_host::pins::{PinnedProcess, Pins};
 use prony_load::{Control, LoadError, Snapshot};
 use prony_model::duet::DuetShared;
 use prony_model::run_log::{Line, PlannedTrial, RawResult};
@@ -15,9 +16,8 @@ use prony_model::{Measurement, Plan};
 
 use super::course::{self, Course};
 use super::loaded::{Known, Loaded, Watching};
-use super::pins::PinnedProcess;
 use super::trial::{self, Ended, Up, asked_for};
-use super::{BenchError, BenchEvent, BenchOutcome, BenchSetup, Interrupt, Pins};
+use super::{BenchError, BenchEvent, BenchOutcome, BenchSetup, Interrupt};
 use crate::supervise::Running;
 
 /// What applies loads from several threads: [`prony_load::run`], or a test's stand-in.

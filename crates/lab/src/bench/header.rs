@@ -41,7 +41,7 @@ pub fn header(setup: &BenchSetup) -> Header {
         order: order(setup, &labels),
         experiment_toml: Some(experiment.text.clone()).filter(|text| !text.is_empty()),
         published: experiment.published.clone(),
-        commit: crate::commit::current(),
+        commit: prony_host::commit::current(),
         precision: experiment
             .precision
             .map(|share| PrecisionRecord { share, blocks_min: experiment.blocks.min }),

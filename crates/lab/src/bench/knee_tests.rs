@@ -6,12 +6,13 @@ use prony_model::trial::Bound;
 
 use super::tests::{SERVE, assert_nothing_left, read, setup};
 use super::*;
-use crate::guard::tests::{pid_in, wait_until};
-use crate::sys;
+use crate::guard::tests::pid_in;
+use prony_host::process::Identity;
+use prony_host::testing::wait_until;
 
 /// A line whose head is taken 1,000 times a second: its figures, put into the present.
 fn load(plan: &Plan, observe: &mut dyn FnMut(&Snapshot)) -> Result<Measurement, LoadError> {
-    let start_ns = sys::monotonic_ns();
+    let start_ns = prony_host::monotonic_ns();
     observe(&Snapshot { in_window: true, ..Snapshot::default() });
     let mut m = match plan.arrivals.rate() {
         None => healthy(1, 1_000),
@@ -62,7 +63,7 @@ fn a_server_that_dies_during_a_capacity_search_voids_it() {
         searched(&mut setup, &mut |plan: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
             loads += 1;
             if loads == 4 {
-                sys::PidFd::open(pid_in(&pid_file)).unwrap().kill().unwrap();
+                assert!(Identity::of(pid_in(&pid_file)).unwrap().kill());
                 wait_until("the end of the load", || {
                     observe(&Snapshot::default());
                     control.stop_asked()

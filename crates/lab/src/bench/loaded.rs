@@ -4,15 +4,15 @@
 
 use std::time::{Duration, Instant};
 
+use prony_host::pins::Pins;
+use prony_host::{ClientWatch, HostWatch};
 use prony_load::{Control, LoadError, Snapshot};
 use prony_model::duet::DuetShared;
 use prony_model::observed::{Observed, Process, ServerLife};
 use prony_model::plan_record::PlanRecord;
 use prony_model::{Measurement, Plan};
 
-use super::{BenchSetup, Loader, Pins};
-use crate::client_watch::ClientWatch;
-use crate::host_watch::HostWatch;
+use super::{BenchSetup, Loader};
 use crate::sample::{Life, Sampler, Samples, Watched};
 use crate::supervise::{Death, Running};
 
@@ -69,7 +69,7 @@ impl Watching<'_> {
         let mut client = alone.then(client);
         let mut death = None;
         let measured = load(&mut |snapshot| {
-            host.look(snapshot);
+            host.look(snapshot.in_window);
             if let Some(client) = &mut client {
                 client.look();
             }

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use prony_host::pins::Pins;
 use prony_load::{Control, LoadError, Snapshot};
 use prony_model::host::Host;
 use prony_model::run_log::{Event, PlannedTrial, RunLogError, Skipped, TrialResult};
@@ -27,7 +28,6 @@ mod duet;
 mod header;
 mod knee;
 mod loaded;
-mod pins;
 mod places;
 mod precision;
 mod resolve;
@@ -38,7 +38,6 @@ pub use aim::Ask;
 pub use course::run;
 pub use duet::{SharedLoader, run_duets};
 pub use header::{header, named_plans};
-pub use pins::{Pins, TooFewCpus, split_cpus};
 pub use places::{NoRoom, Places};
 pub use resolve::{Resolved, resolve};
 

@@ -1,8 +1,8 @@
 //! Two places on one machine: which CPUs each candidate of a duet has, and its client.
 
+use prony_host::cpus::union;
+use prony_host::pins::Pins;
 use prony_model::duet::{DuetCpus, DuetRecord, DuetShared};
-
-use super::Pins;
 
 /// Both places. Servers have as many CPUs on the left as on the right, and so have clients.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,15 +110,9 @@ impl Places {
 
     /// Both sides' CPUs, of all.
     pub fn all(&self) -> Pins {
-        let both = |left: &[u32], right: &[u32]| {
-            let mut all = [left, right].concat();
-            all.sort_unstable();
-            all.dedup();
-            all
-        };
         Pins {
-            server: both(&self.left.server, &self.right.server),
-            client: both(&self.left.client, &self.right.client),
+            server: union(&self.left.server, &self.right.server),
+            client: union(&self.left.client, &self.right.client),
         }
     }
 }

@@ -12,8 +12,9 @@ use super::course::Course;
 use super::*;
 use crate::catalogue::Catalogue;
 use crate::experiment::ExperimentPlan;
-use crate::guard::tests::{PATIENCE, guard_exe, supervision, wait_until};
+use crate::guard::tests::{guard_exe, supervision};
 use crate::recipe::Route;
+use prony_host::testing::{PATIENCE, wait_until};
 
 /// A setup below `root` of commands: `NAME` and what is run, `SELF` being the example.
 pub(super) fn setup(root: &Path, commands: &[(&str, &str)], blocks: u32) -> BenchSetup {

@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
+use prony_host::pins::Pins;
 use prony_load::{LoadError, Snapshot};
 use prony_model::observed::Observed;
 use prony_model::plan::Arrivals;
@@ -14,7 +15,7 @@ use super::course::Course;
 use super::header::workers;
 use super::knee::Sought;
 use super::loaded::Loading;
-use super::{BenchCandidate, BenchError, BenchEvent, BenchSetup, Pins};
+use super::{BenchCandidate, BenchError, BenchEvent, BenchSetup};
 use crate::experiment::ExperimentPlan;
 use crate::guard::{RUN_DIR_MARK, remove_run_dir};
 use crate::launch::LaunchContext;

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, DirEntry};
-use prony_model::fnv::fnv1a;
+use prony_model::fnv::hash_of;
 
 use super::verified::VERIFIED_FILE;
 use super::{EMBEDDED, MaterialiseError, Source};
@@ -151,11 +151,4 @@ fn read_bounded(path: &Path, bytes_max: u64) -> std::io::Result<Vec<u8>> {
 pub(super) fn hash_of_files(files: &[RecipeFile]) -> u64 {
     let parts = files.iter().flat_map(|f| [f.path.as_os_str().as_encoded_bytes(), f.bytes.as_slice()]);
     hash_of(parts)
-}
-
-/// The parts' and their lengths'.
-pub(crate) fn hash_of<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u64 {
-    let with_length =
-        |part: &'a [u8]| (part.len() as u64).to_le_bytes().into_iter().chain(part.iter().copied());
-    fnv1a(parts.into_iter().flat_map(with_length))
 }

@@ -6,10 +6,10 @@
 use std::fs;
 use std::path::PathBuf;
 
+use prony_model::fnv::hash_of;
 use serde::{Deserialize, Serialize};
 
 use super::{Server, Source, files};
-use crate::catalogue::hash_of;
 use crate::toml_error;
 
 /// The file.

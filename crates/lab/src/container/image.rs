@@ -4,9 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use prony_model::fnv::hash_of;
+
 use super::{Engine, LABEL, limits};
 use crate::candidate::{Candidate, Layout};
-use crate::catalogue::{Server, hash_of};
+use crate::catalogue::Server;
 use crate::provision::run::Run;
 
 /// The file that an image is built from.

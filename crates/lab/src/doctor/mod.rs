@@ -6,6 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
+use prony_host::cpus::union;
 use serde::{Deserialize, Serialize};
 
 mod cpu;
@@ -145,10 +146,7 @@ pub struct Asked {
 
 impl Asked {
     fn cpus(&self) -> Vec<u32> {
-        let mut all: Vec<u32> = self.server_cpus.iter().chain(&self.client_cpus).copied().collect();
-        all.sort_unstable();
-        all.dedup();
-        all
+        union(&self.server_cpus, &self.client_cpus)
     }
 }
 

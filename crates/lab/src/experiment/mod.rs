@@ -134,7 +134,7 @@ impl ExperimentPlan {
         Plan {
             target,
             expect: if own { self.load.expect.clone() } else { expect },
-            cpus: client_cpus.iter().filter_map(|c| usize::try_from(*c).ok()).collect(),
+            cpus: client_cpus.to_vec(),
             seed,
             ..self.load.clone()
         }

@@ -5,11 +5,11 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, PipeReader, Read, Seek, SeekFrom, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::sys;
+use super::wait_readable;
 
 /// A log holds at most this; then it begins again with its own end.
 pub(super) const LOG_MAX_BYTES: u64 = 1 << 20;
@@ -40,7 +40,7 @@ pub(super) fn drain(pipe: PipeReader, path: &Path) -> io::Result<Arc<Log>> {
     let drained = Arc::clone(&log);
     std::thread::Builder::new().name("log".to_owned()).spawn(move || {
         while drained.catch_up() {
-            sys::wait_readable([drained.pipe.as_raw_fd()], None);
+            wait_readable([drained.pipe.as_fd()], None);
         }
     })?;
     Ok(log)
@@ -55,11 +55,11 @@ impl Log {
         let mut taken = 0;
         // Bounded, since somebody else may write as fast as this reads.
         while taken < PIPE_MAX_BYTES {
-            let [there] = sys::wait_readable([self.pipe.as_raw_fd()], Some(std::time::Duration::ZERO));
+            let [there] = wait_readable([self.pipe.as_fd()], Some(std::time::Duration::ZERO));
             if !there {
                 return true;
             }
-            match sys::read_some(self.pipe.as_raw_fd(), chunk) {
+            match (&self.pipe).read(chunk) {
                 Ok(0) => return false,
                 // A log that cannot be written (no space) is lost; the pipe must be drained all the same.
                 Ok(read) => {
@@ -128,6 +128,6 @@ mod tests {
         }
         drop(writer);
         // A child that another test starts at this moment has the pipe open until it executes.
-        crate::guard::tests::wait_until("the end of the pipe", || !log.catch_up());
+        prony_host::testing::wait_until("the end of the pipe", || !log.catch_up());
     }
 }

@@ -10,18 +10,20 @@
 //! end of the pipe; [`GuardEvent`]s on stdout.
 
 use std::io::{self, Write};
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{getpid, set_child_subreaper, setsid};
 use serde::{Deserialize, Serialize};
 
 use crate::launch::LaunchSpec;
 use crate::sample::Cgroup;
 use crate::sys;
 
-pub(crate) mod keeper;
 mod log;
-pub(crate) mod tree;
+pub(crate) mod reaper;
 
 /// The argument by which the binary becomes a guard.
 pub const ARGUMENT: &str = "__guard";
@@ -107,7 +109,7 @@ pub enum GuardEvent {
 /// first argument is [`ARGUMENT`], before it starts any thread; returns the exit code.
 pub fn main() -> i32 {
     let mut input = Input { buffer: Vec::new() };
-    let prepared = sys::become_guard().and_then(|()| sys::child_events());
+    let prepared = become_guard().and_then(|()| sys::child_events());
     let (child_events, order) = match (prepared, input.line()) {
         (Ok(child_events), Some(line)) => (child_events, serde_json::from_str::<GuardOrder>(&line)),
         (Err(why), _) => return fail(&format!("The guard cannot watch over processes: {why}.")),
@@ -117,8 +119,25 @@ pub fn main() -> i32 {
         Ok(order) => order,
         Err(why) => return fail(&format!("The guard does not understand its order: {why}.")),
     };
-    keeper::Keeper::new(order, child_events).run(&mut input);
+    reaper::Reaper::new(order, child_events).run(&mut input);
     0
+}
+
+/// What a guard is to the kernel: the parent of every orphan below it, in a session of its own (so that Ctrl-C does not
+/// reach it), and not to be ended by the signals that are sent to groups.
+fn become_guard() -> io::Result<()> {
+    set_child_subreaper(Some(getpid()))?;
+    sys::ignore_group_signals();
+    let _ = setsid(); // refused where it leads a group already, which isolates as well
+    Ok(())
+}
+
+/// Waits until one of the files is readable or closed, or the time is over. An interrupted wait returns early.
+fn wait_readable<const N: usize>(files: [BorrowedFd<'_>; N], timeout: Option<Duration>) -> [bool; N] {
+    let mut polled = files.map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN));
+    let timeout = timeout.and_then(|time| Timespec::try_from(time).ok());
+    let ready = poll(&mut polled, timeout.as_ref()).is_ok_and(|ready| ready > 0);
+    polled.map(|file| ready && !file.revents().is_empty())
 }
 
 fn fail(why: &str) -> i32 {
@@ -156,13 +175,13 @@ impl Input {
     /// Reads once; false at the end of the pipe, or when a line grows beyond reason.
     fn fill(&mut self) -> bool {
         let mut chunk = [0; 4096];
-        match sys::read_some(0, &mut chunk) {
+        match rustix::io::read(rustix::stdio::stdin(), &mut chunk) {
             Ok(0) => false,
             Ok(read) => {
                 self.buffer.extend_from_slice(&chunk[..read]);
                 self.buffer.len() <= ORDER_MAX_BYTES
             }
-            Err(why) => why.kind() == io::ErrorKind::Interrupted,
+            Err(why) => why == rustix::io::Errno::INTR,
         }
     }
 

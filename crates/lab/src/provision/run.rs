@@ -1,6 +1,5 @@
 //! Commands of others, with a bound on time and on what they print.
 
-use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -8,6 +7,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
+
+use prony_host::process;
 
 /// A command's end is looked for this often: it takes seconds, and nothing is measured meanwhile.
 const POLL: Duration = Duration::from_millis(10);
@@ -120,42 +121,16 @@ fn wait(child: &mut Child, deadline: Instant) -> Option<ExitStatus> {
             return Some(status);
         }
         if Instant::now() >= deadline {
-            let descendants = descendants(child.id());
+            let descendants = process::descendants(child.id());
             let _ = child.kill();
-            if !descendants.is_empty() {
-                let pids = descendants.iter().map(ToString::to_string);
-                let _ = Command::new("kill").arg("-KILL").args(pids).stderr(Stdio::null()).status();
+            for process in descendants {
+                process.identity().kill();
             }
             let _ = child.wait();
             return None;
         }
         thread::sleep(POLL);
     }
-}
-
-/// All processes below this one, by the parents that `/proc` names.
-pub(super) fn descendants(root: u32) -> BTreeSet<u32> {
-    let parents: Vec<(u32, u32)> = fs::read_dir("/proc")
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| {
-            let pid: u32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
-            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-            // The name in parentheses may hold anything, a parenthesis too.
-            let parent = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?;
-            Some((pid, parent))
-        })
-        .collect();
-    let mut found = BTreeSet::new();
-    let mut open = vec![root];
-    while let Some(parent) = open.pop() {
-        for (pid, _) in parents.iter().filter(|(_, p)| *p == parent) {
-            if found.insert(*pid) {
-                open.push(*pid);
-            }
-        }
-    }
-    found
 }
 
 /// The last lines of a log from `begins` on, without control characters.
@@ -178,7 +153,7 @@ fn last_lines(log: &Path, begins: u64, lines_max: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::tests::PATIENCE;
+    use prony_host::testing::PATIENCE;
 
     fn sh(script: &str) -> Vec<String> {
         ["sh", "-c", script].map(String::from).into()

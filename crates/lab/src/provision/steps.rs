@@ -5,10 +5,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use prony_model::fnv::hash_of;
+
 use super::run::Run;
 use super::{composer, download, find_command, mix, pecl, python};
 use crate::candidate::{Candidate, Layout};
-use crate::catalogue::hash_of;
 use crate::container::Image;
 use crate::recipe::{Download, Pecl, Requires};
 

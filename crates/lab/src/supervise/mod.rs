@@ -7,14 +7,15 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use prony_host::process::{self, Identity};
+
 use crate::guard::{
     ARGUMENT, CONTAINER_TIMEOUT, GuardEvent, GuardOrder, KILL_TIMEOUT, RUN_DIR_MARK, STOP_LINE, STOP_TIMEOUT,
-    remove_run_dir, tree,
+    remove_run_dir,
 };
-use crate::journal::{self, Entry, Identity};
+use crate::journal::{self, Entry};
 use crate::launch::LaunchSpec;
 use crate::sample::{Cgroup, Watched, memory};
-use crate::sys;
 
 mod error;
 mod listener;
@@ -162,7 +163,7 @@ impl Running {
         let entry = Entry {
             guard: identity,
             owner,
-            boot_id: journal::boot_id(),
+            boot_id: prony_host::boot_id(),
             label: spec.label.clone(),
             run_dir: spec.run_dir.clone(),
             cgroup: None,
@@ -229,7 +230,7 @@ impl Running {
             if let Some(since_ns) = self.first_started_ns.filter(|_| started == self.expected)
                 && ready()
             {
-                return Ok(Duration::from_nanos(sys::monotonic_ns().saturating_sub(since_ns)));
+                return Ok(Duration::from_nanos(prony_host::monotonic_ns().saturating_sub(since_ns)));
             }
             if cancelled() {
                 return Err((last, StartErrorKind::Interrupted));
@@ -310,7 +311,7 @@ impl Running {
             return None;
         }
         let look = || {
-            let own: Vec<u32> = tree::descendants(self.entry.guard.pid).iter().map(|p| p.pid).collect();
+            let own: Vec<u32> = process::descendants(self.entry.guard.pid).iter().map(|p| p.pid).collect();
             listener::stranger(port, &own)
         };
         // A worker that is born between two readings of /proc is a stranger for that moment only.

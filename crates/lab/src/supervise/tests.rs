@@ -4,17 +4,17 @@ use std::path::Path;
 use std::process::Command;
 
 use super::*;
-use crate::guard::tests::{PATIENCE, guard_exe, pid_in, shell_spec, supervision, wait_until};
-use crate::guard::{log_path, tree};
-use crate::sys::PidFd;
+use crate::guard::log_path;
+use crate::guard::tests::{guard_exe, pid_in, shell_spec, supervision};
+use prony_host::cpus;
+use prony_host::testing::{PATIENCE, wait_until};
 
 fn lives(pid: u32) -> bool {
-    tree::stat(pid).is_some_and(|s| !s.is_zombie)
+    process::stat(pid).is_some_and(|s| !s.is_zombie)
 }
 
 fn kill(pid: u32) {
-    let start = tree::stat(pid).unwrap().start_ticks;
-    assert!(tree::signal_if_same(pid, start, PidFd::kill));
+    assert!(Identity::of(pid).unwrap().kill());
 }
 
 fn start(root: &Path, scripts: &[&str]) -> Result<Running, StartError> {
@@ -83,7 +83,7 @@ fn a_daemon_that_detached_twice_is_found() {
     let mut running = start(root.path(), &[script]).unwrap();
     let daemon = pid_in(&root.path().join("run/test/pid"));
     let guard = running.watched().guard_pid;
-    wait_until("the guard's adoption", || tree::stat(daemon).is_some_and(|s| s.parent == guard));
+    wait_until("the guard's adoption", || process::stat(daemon).is_some_and(|s| s.parent == guard));
     std::fs::write(root.path().join("run/test/go"), "").unwrap();
     let end = take_end(&mut running);
     assert!(matches!(end, GuardEvent::Exited { process: 0, code: Some(0), detached: true, .. }), "{end:?}");
@@ -223,20 +223,20 @@ fn the_guard_ignores_a_terminal_s_signals_and_servers_do_not() {
 
 #[test]
 fn a_server_runs_on_its_own_cpus_and_the_guard_on_the_client_s() {
-    let allowed = sys::affinity(0).unwrap();
+    let allowed = cpus::affinity(0).unwrap();
     let (Some(first), Some(last)) = (allowed.first(), allowed.last()) else { return };
     let root = tempfile::tempdir().unwrap();
     let mut spec = shell_spec(root.path(), &["exec sleep 300"]);
     spec.cpus = vec![*last];
     let supervision = Supervision { guard_cpus: vec![*first], ..supervision(root.path()) };
     let running = Server::start(&spec, &supervision, &mut || true, &|| false).unwrap();
-    assert_eq!(sys::affinity(running.pids()[0]).unwrap(), [*last]);
-    assert_eq!(sys::affinity(running.watched().guard_pid).unwrap(), [*first]);
+    assert_eq!(cpus::affinity(running.pids()[0]).unwrap(), [*last]);
+    assert_eq!(cpus::affinity(running.watched().guard_pid).unwrap(), [*first]);
     drop(running);
     // Not pinned: the server gets what Prony has, though its guard is pinned.
     let spec = shell_spec(root.path(), &["exec sleep 300"]);
     let running = Server::start(&spec, &supervision, &mut || true, &|| false).unwrap();
-    assert_eq!(sys::affinity(running.pids()[0]).unwrap(), allowed);
+    assert_eq!(cpus::affinity(running.pids()[0]).unwrap(), allowed);
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn kill_9_of_prony_leaves_no_process_and_the_journal_is_cleaned() {
     BufReader::new(prony.stdout.take().unwrap()).read_line(&mut said).unwrap();
     assert_eq!(said, "up\n");
     let daemon = pid_in(&spec.run_dir.join("pid"));
-    let below = tree::descendants(prony.id());
+    let below = process::descendants(prony.id());
     assert!(below.len() >= 2 && below.iter().any(|p| p.pid == daemon), "{below:?}");
     assert_eq!(journal::clean_up(root.path()), [], "its owner lives: hands off");
     assert!(lives(daemon));
@@ -277,7 +277,7 @@ fn a_container_is_removed_by_its_engine_after_the_stop() {
     let mut running = Server::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
     assert!(!mark.exists());
     // An engine that does not tell the container's pid: what is below the guard is watched.
-    assert_eq!(running.watched().guard_pid, tree::stat(running.pids()[0]).unwrap().parent);
+    assert_eq!(running.watched().guard_pid, process::stat(running.pids()[0]).unwrap().parent);
     assert_eq!(running.stop(), StopReport::default());
     wait_until("the engine's removal", || mark.exists());
 }
@@ -320,7 +320,7 @@ fn a_helper_that_the_engine_leaves_running_is_not_waited_for() {
     assert_eq!(running.stop(), StopReport::default());
     let helper = pid_in(&helper);
     assert!(lives(helper), "the stop took as long as the helper lives");
-    PidFd::open(helper).unwrap().kill().unwrap();
+    kill(helper);
 }
 
 /// Where no cgroup of this machine is ours to limit, that is what must be said.

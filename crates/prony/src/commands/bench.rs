@@ -9,8 +9,8 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use prony_analysis::experiment::analyse;
+use prony_host::bench_lock::{self, BenchLock, LockError};
 use prony_lab::bench::{BenchError, BenchEvent, BenchOutcome, BenchSetup, End, Interrupt};
-use prony_lab::turn::{self, Turn, TurnError};
 use prony_model::rfc3339;
 use prony_model::run_log::RunLog;
 use prony_model::units::{parse_duration, show_duration};
@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
         printer.note(&format!("skipped  {}: {}{mend}", skipped.candidate, skipped.reason));
     }
     let interrupt = interrupt::of_a_run()?;
-    let _turn = turn(&setup, arguments, &interrupt, printer)?;
+    let _lock = lock(&setup, arguments, &interrupt, printer)?;
     let cpus = &setup.pins.client;
     let watch = Watch::start(arguments.web.as_deref(), || watch::bench_head(&setup), cpus, printer)?
         .and_metrics(arguments.metrics.as_deref(), || watch::bench_rates(&setup), cpus, printer)?;
@@ -68,29 +68,29 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
 }
 
 /// Two benches at once would measure each other: the second waits, and says for whom.
-fn turn(
+fn lock(
     setup: &BenchSetup,
     arguments: &BenchArguments,
     interrupt: &Interrupt,
     printer: &Printer,
-) -> Result<Turn, Failure> {
+) -> Result<BenchLock, Failure> {
     let patience = arguments.wait.as_deref().map(parse_duration).transpose()?;
     let since = rfc3339(SystemTime::now());
     let name = &setup.experiment.name;
-    let mut waits = |holder: Option<&turn::Holder>| {
+    let mut waits = |holder: Option<&bench_lock::Holder>| {
         printer.note(&format!(
             "Another bench runs on this machine{}: waiting for its end. (--wait 1h bounds that.)",
-            turn::described(holder)
+            bench_lock::described(holder)
         ));
     };
-    turn::take(&turn::path(), name, &since, patience, &|| interrupt.asked(), &mut waits).map_err(|why| {
-        match why {
-            TurnError::Interrupted => Failure::interrupted(),
-            TurnError::Taken(_) => {
+    bench_lock::take(&bench_lock::path(), name, &since, patience, &|| interrupt.asked(), &mut waits).map_err(
+        |why| match why {
+            LockError::Interrupted => Failure::interrupted(),
+            LockError::Taken(_) => {
                 Failure::not_measured(format!("Nothing was measured within --wait: {why}"))
             }
-        }
-    })
+        },
+    )
 }
 
 /// A log that cannot be opened or resumed is the command's fault; the rest is the run's.

@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
         wanted.load.target = Target::parse(&embedded.url).map_err(Failure::not_measured)?;
     }
     let outside = Outside {
-        host: prony_lab::host::read(),
+        host: prony_host::read(),
         redact: arguments.redact.clone(),
         embedded_target: embedded.is_some(),
     };
@@ -57,8 +57,7 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
     }
     let started_at = rfc3339(SystemTime::now());
     let shows = Shows::here(arguments.quiet, arguments.plain);
-    let own_cpus: Vec<u32> = wanted.load.cpus.iter().filter_map(|cpu| u32::try_from(*cpu).ok()).collect();
-    let mut live = Live::start(shows, CapacityState::of(&wanted), &own_cpus, printer);
+    let mut live = Live::start(shows, CapacityState::of(&wanted), &wanted.load.cpus, printer);
     let outcome = search(&wanted, &outside, &mut prony_load::run, &interrupt, &mut |event| {
         live.tell(|search| search.hear(event));
     })?;
@@ -83,7 +82,7 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
     publish(arguments, &report, printer)?;
     if let Some(mut log) = log {
         let candidate = if arguments.url.is_none() { EMBEDDED } else { report.target.url.as_str() };
-        let header = || Header { commit: prony_lab::commit::current(), ..report.header(candidate) };
+        let header = || Header { commit: prony_host::commit::current(), ..report.header(candidate) };
         log.append(header, |index| report.raw(candidate, index, outcome.observed))?;
     }
     if report.interrupted {
@@ -117,7 +116,7 @@ pub(super) fn capacity_plan(arguments: &CapacityArguments, target: Target) -> Re
     };
     let mut load = plan::plan(&options, Some(target))?;
     if let Some(cpus) = &arguments.pin {
-        load.cpus = parse_cpus(cpus)?.into_iter().map(|cpu| cpu as usize).collect();
+        load.cpus = parse_cpus(cpus)?;
     }
     let start = flags.rate.as_ref().and(load.arrivals.rate()).map(Rate::as_per_s);
     let slos = arguments.slos.iter().map(|text| Slo::parse(text)).collect::<Result<Vec<_>, _>>();

@@ -8,8 +8,7 @@ use std::time::SystemTime;
 
 use prony_analysis::slo::{self, Slo};
 use prony_analysis::trial::judge;
-use prony_lab::client_watch::ClientWatch;
-use prony_lab::host_watch::HostWatch;
+use prony_host::{ClientWatch, HostWatch};
 use prony_load::{Control, LoadError, Snapshot};
 use prony_model::observed::Observed;
 use prony_model::one_by_one::OneByOne;
@@ -41,7 +40,7 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     let somewhere = embeds.then(|| Target::parse("http://127.0.0.1/")).transpose().map_err(Failure::usage)?;
     let mut plan = plan::plan(&arguments.plan, given.or(somewhere))?;
     if let Some(cpus) = &arguments.pin {
-        plan.cpus = parse_cpus(cpus)?.into_iter().map(|cpu| cpu as usize).collect();
+        plan.cpus = parse_cpus(cpus)?;
     }
     let others: Vec<&str> =
         [&arguments.json, &arguments.output].into_iter().flatten().map(String::as_str).collect();
@@ -55,11 +54,11 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     if plan.target.tls && plan.tls.verify == Verify::Nothing {
         printer.note("-k: the server's certificate is NOT checked; whoever answers is loaded.");
     }
-    let benching = prony_lab::turn::holder(&prony_lab::turn::path());
+    let benching = prony_host::bench_lock::holder(&prony_host::bench_lock::path());
     if benching.is_some() {
         printer.note(&format!(
             "A bench runs on this machine{}: its figures and these disturb each other.",
-            prony_lab::turn::described(benching.as_ref())
+            prony_host::bench_lock::described(benching.as_ref())
         ));
     }
     let control = interrupt::control()?;
@@ -67,7 +66,6 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     if let Some(embedded) = &embedded {
         plan.target = Target::parse(&embedded.url).map_err(Failure::not_measured)?;
     }
-    let own_cpus: Vec<u32> = plan.cpus.iter().filter_map(|cpu| u32::try_from(*cpu).ok()).collect();
     let scene = Scene { plan: &plan, control: &control, embedded: embedded.is_some(), slos: &slos, printer };
     if let Some(times) = times {
         return repeat::run(arguments, times, &scene, log.as_mut());
@@ -75,10 +73,10 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     let watch = Watch::start(
         arguments.web.as_deref(),
         || watch::load_head(&plan, &arguments.redact),
-        &own_cpus,
+        &plan.cpus,
         printer,
     )?
-    .and_metrics(arguments.metrics.as_deref(), || watch::load_rate(&plan), &own_cpus, printer)?;
+    .and_metrics(arguments.metrics.as_deref(), || watch::load_rate(&plan), &plan.cpus, printer)?;
     let measured = scene.measure(arguments, "", &mut |snapshot| watch.snapshot(snapshot));
     let (observed, trial) = match measured {
         Ok(measured) => measured,
@@ -124,20 +122,20 @@ impl Scene<'_> {
         which: &str,
         hear: &mut dyn FnMut(&Snapshot),
     ) -> Result<(Observed, Trial), LoadError> {
-        let own_cpus: Vec<u32> = self.plan.cpus.iter().filter_map(|cpu| u32::try_from(*cpu).ok()).collect();
+        let own_cpus = &self.plan.cpus;
         let shows = Shows::here(arguments.quiet, arguments.plain);
-        let mut live = Live::start(shows, LoadState::of(self.plan).titled(which), &own_cpus, self.printer);
-        let mut host_watch = HostWatch::of(&own_cpus);
+        let mut live = Live::start(shows, LoadState::of(self.plan).titled(which), own_cpus, self.printer);
+        let mut host_watch = HostWatch::of(own_cpus);
         let mut client_watch = ClientWatch::with_cores(&[]);
         let measured = prony_load::run(self.plan, self.control, &mut |snapshot| {
-            host_watch.look(snapshot);
+            host_watch.look(snapshot.in_window);
             client_watch.look();
             live.tell(|load| load.take(snapshot));
             hear(snapshot);
         });
         live.finish();
         let measured = measured?;
-        let host = prony_lab::host::read();
+        let host = prony_host::read();
         let observed = Observed {
             embedded_target: self.embedded,
             host_window: host_watch.finish(&measured.address),
@@ -240,7 +238,7 @@ fn header(arguments: &LoadArguments, trial: &Trial) -> Header {
             share: None,
             capacity: None,
         },
-        commit: prony_lab::commit::current(),
+        commit: prony_host::commit::current(),
     }
     .header()
 }

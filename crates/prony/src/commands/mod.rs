@@ -27,6 +27,8 @@ pub(crate) mod watch;
 use std::fs::File;
 use std::io::Write;
 
+use prony_host::cpus;
+
 use crate::failure::Failure;
 
 /// Writes a file whole, or says why not.
@@ -39,17 +41,8 @@ pub(crate) fn write_file(path: &str, text: &str) -> Result<(), Failure> {
 /// Reads `0,2-3` as CPUs that this process may use.
 pub(crate) fn parse_cpus(text: &str) -> Result<Vec<u32>, Failure> {
     let wrong = || Failure::usage(format!("--pin {text:?} is not a list of CPUs: write 0, 0,2 or 0-3."));
-    let allowed = prony_lab::host::cpus_allowed();
-    let mut cpus = Vec::new();
-    for part in text.split(',') {
-        let (low, high) = part.split_once('-').unwrap_or((part, part));
-        let low: u32 = low.trim().parse().map_err(|_| wrong())?;
-        let high: u32 = high.trim().parse().map_err(|_| wrong())?;
-        if low > high || high > 4096 {
-            return Err(wrong());
-        }
-        cpus.extend(low..=high);
-    }
+    let cpus = cpus::parse_list(text).ok_or_else(wrong)?;
+    let allowed = cpus::allowed();
     if let Some(missing) = cpus.iter().find(|cpu| !allowed.contains(cpu)) {
         let list: Vec<String> = allowed.iter().map(u32::to_string).collect();
         return Err(Failure::usage(format!(

@@ -1,6 +1,8 @@
 //! `--duet`: what may run at once, and where.
 
-use prony_lab::bench::{BenchCandidate, Pins, Places};
+use prony_host::cpus::show_list;
+use prony_host::pins::Pins;
+use prony_lab::bench::{BenchCandidate, Places};
 use prony_lab::experiment::{Experiment, ExperimentPlan};
 use prony_model::duet::DuetShared;
 use prony_model::plan::Arrivals;
@@ -35,7 +37,7 @@ pub(super) fn places(
     }
     let places = match pins {
         Some(pins) => Places::of_pins(pins),
-        None => Places::of(&prony_lab::host::cpus_allowed(), experiment.server_cores),
+        None => Places::of(&prony_host::cpus::allowed(), experiment.server_cores),
     };
     places.map(Some).map_err(Failure::usage)
 }
@@ -82,9 +84,8 @@ pub(super) fn check(experiment: &Experiment, candidates: &[BenchCandidate]) -> R
 
 /// What `--dry-run` says of it.
 pub(super) fn forecast(places: &Places) -> String {
-    let list = |cpus: &[u32]| cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
     let place = |name: &str, pins: &Pins| {
-        format!("{name} server CPUs {}, client CPUs {}", list(&pins.server), list(&pins.client))
+        format!("{name} server CPUs {}, client CPUs {}", show_list(&pins.server), show_list(&pins.client))
     };
     let shared = match places.shared {
         DuetShared::Nothing => "",

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use prony_lab::bench::{Ask, BenchCandidate, BenchSetup, Pins, Places, resolve, split_cpus};
+use prony_host::cpus::show_list;
+use prony_host::pins::{self, Pins};
+use prony_lab::bench::{Ask, BenchCandidate, BenchSetup, Places, resolve};
 use prony_lab::experiment::{BLOCKS_MAX, Blocks, CORES_MAX, Experiment, WorkerPolicy};
 use prony_lab::schedule;
 use prony_lab::supervise::Supervision;
@@ -103,7 +105,7 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
             .as_ref()
             .map_or_else(|| reproduce::own(&arguments.redact), |(_, l)| l.header.reproduce.clone()),
         supervision: Supervision { memory_bytes, ..Supervision::new(layout.root(), &pins.client) },
-        host: prony_lab::host::read(),
+        host: prony_host::read(),
         resume: resumed.is_some(),
         redact: arguments.redact.clone(),
         experiment,
@@ -145,8 +147,8 @@ fn cpus_of(
             Pins { server: log.header.server_cpus.clone(), client: log.header.client_cpus.clone() }
         }
         (None, None) => {
-            let allowed = prony_lab::host::cpus_allowed();
-            split_cpus(&allowed, experiment.server_cores).map_err(Failure::usage)?
+            let allowed = prony_host::cpus::allowed();
+            pins::split(&allowed, experiment.server_cores).map_err(Failure::usage)?
         }
     };
     Ok((pins, None))
@@ -361,5 +363,5 @@ fn cpus(cpus: &[u32]) -> String {
     if cpus.is_empty() {
         return "any".to_owned();
     }
-    cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
+    show_list(cpus)
 }

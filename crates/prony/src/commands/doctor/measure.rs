@@ -5,11 +5,12 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use prony_analysis::experiment::analyse;
-use prony_lab::bench::{Ask, BenchCandidate, BenchSetup, Interrupt, Pins};
+use prony_host::bench_lock;
+use prony_host::pins::Pins;
+use prony_lab::bench::{Ask, BenchCandidate, BenchSetup, Interrupt};
 use prony_lab::candidate::{Candidate, Layout};
 use prony_lab::experiment::{Experiment, ExperimentPlan};
 use prony_lab::supervise::Supervision;
-use prony_lab::turn;
 use prony_model::Estimate;
 use prony_model::Target;
 use prony_model::host::Host;
@@ -64,7 +65,7 @@ pub(super) fn measure(
 ) -> Result<Measured, String> {
     let now = rfc3339(SystemTime::now());
     let at_once = Some(Duration::ZERO);
-    let _turn = turn::take(&turn::path(), "doctor", &now, at_once, &|| false, &mut |_| ())
+    let _lock = bench_lock::take(&bench_lock::path(), "doctor", &now, at_once, &|| false, &mut |_| ())
         .map_err(|why| format!("Not measured: {why}"))?;
     printer.note("Measuring the client and this host's noise: about 20 s …");
     let closed = plan(WINDOW, LoadOptions::default())?;

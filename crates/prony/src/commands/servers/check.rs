@@ -84,7 +84,7 @@ pub(super) fn run(
 /// Writes down that a candidate kept the contract, here and today.
 fn record(candidate: &Candidate, version: &str, layout: &Layout) -> Result<(), Failure> {
     let Some(server) = candidate.server() else { return Ok(()) };
-    let host = prony_lab::host::read();
+    let host = prony_host::read();
     let image = candidate.engine().and_then(|engine| Image::of(candidate, engine));
     let how = image.and_then(|image| image.stand_in()).map_or_else(
         || provision::origin(candidate, layout).to_owned(),

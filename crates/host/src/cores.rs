@@ -1,30 +1,32 @@
-//! What the used CPUs did and which sockets there were, beside the tree's own figures: by sample.
+//! What the used CPUs did and which sockets there were, by sample.
 
 use std::fs;
 
-use crate::proc_stat::{self, TICK_NS};
+use crate::cpu_ticks::{self, TICK_NS};
 
 /// CPUs whose columns are kept: one is 8 bytes a sample in memory and about as many in the log.
 pub(crate) const CORES_MAX: usize = 64;
 
-/// Readings of the machine, one for each of the tree's.
+/// Readings of the machine, one a sample.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Machine {
     /// The CPUs looked at.
-    pub(super) cores: Vec<u32>,
+    pub cores: Vec<u32>,
     /// By sample, each CPU's busy time since the machine's start.
-    pub(super) busy_ns: Vec<Vec<u64>>,
+    busy_ns: Vec<Vec<u64>>,
     /// By sample, TCP sockets in TIME_WAIT in this network namespace.
-    pub(super) time_wait: Vec<u64>,
+    pub time_wait: Vec<u64>,
 }
 
 impl Machine {
-    pub(super) fn of(cores: &[u32]) -> Machine {
+    /// Nothing read yet of these CPUs, of which the first are looked at.
+    pub fn of(cores: &[u32]) -> Machine {
         let cores = cores.iter().copied().take(CORES_MAX).collect();
         Machine { cores, busy_ns: Vec::new(), time_wait: Vec::new() }
     }
 
-    pub(super) fn read(&mut self) {
+    /// Takes a sample.
+    pub fn read(&mut self) {
         let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let busy = busy_ns(&text("/proc/stat"), &self.cores);
         self.busy_ns.push(busy);
@@ -32,7 +34,7 @@ impl Machine {
     }
 
     /// A column for each CPU: its busy time since the first sample.
-    pub(super) fn columns(&self) -> Vec<Vec<u64>> {
+    pub fn columns(&self) -> Vec<Vec<u64>> {
         let of = |core: usize| {
             let first = self.busy_ns.first().map_or(0, |sample| sample[core]);
             self.busy_ns.iter().map(|sample| sample[core].saturating_sub(first)).collect()
@@ -44,7 +46,7 @@ impl Machine {
 /// Busy is all but idle and iowait; time stolen by the hypervisor was not this machine's. 0 for a
 /// CPU that is not there.
 pub(crate) fn busy_ns(stat: &str, cores: &[u32]) -> Vec<u64> {
-    let cpus = proc_stat::cpus(stat);
+    let cpus = cpu_ticks::cpus(stat);
     cores.iter().map(|core| cpus.get(core).map_or(0, |cpu| cpu.busy.saturating_mul(TICK_NS))).collect()
 }
 

@@ -1,7 +1,7 @@
 //! One bench at a time on a machine: two would load each other's servers, and
 //! each would say that the host is noisy or, worse, nothing.
 //!
-//! The turn is an advisory lock (flock) on one file for the whole machine,
+//! It is an advisory lock (flock) on one file for the whole machine,
 //! whatever folder a bench runs in. The kernel lets go of it when its holder
 //! ends, however that happens: a lock is never stale. What the file says
 //! (pid, start time, boot, experiment) is only for people, and is believed
@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::journal::{self, Identity};
-use crate::sys;
+use crate::boot_id;
+use crate::process::Identity;
 
 /// Names another file: for benches that share a machine and not its CPUs.
 pub const VARIABLE: &str = "PRONY_TURN";
@@ -29,7 +29,7 @@ const READ_MAX: u64 = 4 << 10;
 /// Characters of an experiment's name that are shown.
 const NAME_MAX: usize = 80;
 
-/// Who has the turn.
+/// Who has the lock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
     /// The process.
@@ -42,15 +42,15 @@ pub struct Holder {
     pub experiment: String,
 }
 
-/// A turn that one has. Dropping it gives it up.
+/// The lock, held. Dropping it gives it up.
 #[derive(Debug)]
-pub struct Turn {
+pub struct BenchLock {
     file: Option<File>,
 }
 
-/// Why there is no turn.
+/// Why there is no lock.
 #[derive(Debug, thiserror::Error)]
-pub enum TurnError {
+pub enum LockError {
     /// Another bench has it still.
     #[error("another bench runs on this machine{}: wait for its end, or end it.", described(.0.as_ref()))]
     Taken(Option<Holder>),
@@ -59,14 +59,14 @@ pub enum TurnError {
     Interrupted,
 }
 
-/// The file of the turn.
+/// The file that is locked.
 pub fn path() -> PathBuf {
     std::env::var_os(VARIABLE).map_or_else(|| PathBuf::from(DEFAULT), PathBuf::from)
 }
 
-/// Takes the turn, waiting for it for so long (`None`: as long as it takes).
+/// Takes the lock, waiting for it for so long (`None`: as long as it takes).
 /// `waits` hears once who has it. Where the file cannot be had at all (a
-/// read-only machine), there are no turns to take and the bench may go on.
+/// read-only machine), there is nothing to lock and the bench may go on.
 ///
 /// # Errors
 /// When it is another's still, or `cancelled`.
@@ -77,17 +77,17 @@ pub fn take(
     patience: Option<Duration>,
     cancelled: &dyn Fn() -> bool,
     waits: &mut dyn FnMut(Option<&Holder>),
-) -> Result<Turn, TurnError> {
-    let Ok(mut file) = open(path) else { return Ok(Turn { file: None }) };
+) -> Result<BenchLock, LockError> {
+    let Ok(mut file) = open(path) else { return Ok(BenchLock { file: None }) };
     let begun = Instant::now();
     let mut told = false;
-    while !sys::try_lock(&file) {
+    while file.try_lock().is_err() {
         if cancelled() {
-            return Err(TurnError::Interrupted);
+            return Err(LockError::Interrupted);
         }
         let holder = holder(path);
         if patience.is_some_and(|patience| begun.elapsed() >= patience) {
-            return Err(TurnError::Taken(holder));
+            return Err(LockError::Taken(holder));
         }
         if !told {
             waits(holder.as_ref());
@@ -98,22 +98,22 @@ pub fn take(
     if let Some(process) = Identity::of(std::process::id()) {
         let holder = Holder {
             process,
-            boot_id: journal::boot_id(),
+            boot_id: boot_id(),
             since: since.to_owned(),
             experiment: experiment.chars().take(NAME_MAX).collect(),
         };
         // Only for people: the lock holds without it.
         let _ = write(&mut file, &holder);
     }
-    Ok(Turn { file: Some(file) })
+    Ok(BenchLock { file: Some(file) })
 }
 
-/// Who has the turn now, if that can be told.
+/// Who has the lock now, if that can be told.
 pub fn holder(path: &Path) -> Option<Holder> {
     let mut text = String::new();
     File::open(path).ok()?.take(READ_MAX).read_to_string(&mut text).ok()?;
     let holder: Holder = serde_json::from_str(&text).ok()?;
-    (holder.boot_id == journal::boot_id() && holder.process.lives()).then_some(holder)
+    (holder.boot_id == boot_id() && holder.process.lives()).then_some(holder)
 }
 
 /// ` (process 12, "quickstart", since 20:01:02 UTC)`, or nothing where nobody is known.
@@ -125,7 +125,7 @@ pub fn described(holder: Option<&Holder>) -> String {
     format!(" (process {}, {:?}, since {time} UTC)", process.pid, printable(experiment))
 }
 
-impl Drop for Turn {
+impl Drop for BenchLock {
     fn drop(&mut self) {
         // The words would only mislead. The lock would go with the descriptor, of which a child that another thread
         // starts at this moment has a copy until it executes.
@@ -135,7 +135,7 @@ impl Drop for Turn {
     }
 }
 
-/// Anybody may lock it, so that root's bench and a user's take turns. Opened
+/// Anybody may lock it, so that root's bench and a user's keep apart. Opened
 /// first without creating: in a sticky folder the kernel may refuse to create
 /// what is there and another's (sysctl fs.protected_regular).
 fn open(path: &Path) -> io::Result<File> {
@@ -171,7 +171,7 @@ fn write(file: &mut File, holder: &Holder) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn now(path: &Path) -> Result<Turn, TurnError> {
+    fn now(path: &Path) -> Result<BenchLock, LockError> {
         take(path, "e", "2026-01-01T20:01:02.000Z", Some(Duration::ZERO), &|| false, &mut |_| ())
     }
 
@@ -209,7 +209,7 @@ mod tests {
         drop(next);
         let _first = now(&path).unwrap();
         let interrupted = take(&path, "next", "", None, &|| true, &mut |_| ());
-        assert!(matches!(interrupted, Err(TurnError::Interrupted)));
+        assert!(matches!(interrupted, Err(LockError::Interrupted)));
     }
 
     #[test]
@@ -218,12 +218,8 @@ mod tests {
         let path = folder.path().join("turn");
         let mut gone = std::process::Command::new("sleep").arg("600").spawn().unwrap();
         let process = Identity::of(gone.id()).unwrap();
-        let left = Holder {
-            process,
-            boot_id: journal::boot_id(),
-            since: String::new(),
-            experiment: "x\x1b[31m".to_owned(),
-        };
+        let left =
+            Holder { process, boot_id: boot_id(), since: String::new(), experiment: "x\x1b[31m".to_owned() };
         std::fs::write(&path, serde_json::to_vec(&left).unwrap()).unwrap();
         assert_eq!(holder(&path).as_ref(), Some(&left));
         assert!(!described(Some(&left)).contains('\x1b'));

@@ -2,20 +2,24 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::io::{self, Read};
+use std::os::fd::AsFd;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::tree::{self, ProcessStat};
+use prony_host::cpus;
+use prony_host::process::{self, Identity, ProcessStat};
+use rustix::process::{WaitOptions, wait};
+use rustix::stdio::stdin;
+
 use super::{
     CONTAINER_TIMEOUT, GuardEvent, GuardOrder, Input, KILL_TIMEOUT, STOP_LINE, log, log_path, remove_run_dir,
-    tell,
+    tell, wait_readable,
 };
 use crate::launch::{ContainerSpec, ProcessSpec};
 use crate::sample::{Cgroup, CgroupVersion, memory};
-use crate::sys::{self, Ended, PidFd, Reaped};
+use crate::sys;
 
 /// How often a path that is waited for is looked at.
 const WAIT_FOR_PERIOD: Duration = Duration::from_millis(2);
@@ -52,9 +56,9 @@ fn removed(container: &ContainerSpec, give_up_at: Instant) -> bool {
         std::thread::sleep(STOP_PERIOD / 4);
     }
     // What it said is there by now; something that it left running may hold the pipe open, and is not waited for.
-    child.stdout.is_some_and(|said| {
-        let [there] = sys::wait_readable([said.as_raw_fd()], Some(Duration::ZERO));
-        there && sys::read_some(said.as_raw_fd(), &mut [0]).is_ok_and(|read| read > 0)
+    child.stdout.is_some_and(|mut said| {
+        let [there] = wait_readable([said.as_fd()], Some(Duration::ZERO));
+        there && said.read(&mut [0]).is_ok_and(|read| read > 0)
     })
 }
 
@@ -63,11 +67,11 @@ struct Process {
     log: Arc<log::Log>,
 }
 
-pub(super) struct Keeper {
+pub(super) struct Reaper {
     order: GuardOrder,
     /// CPUs the guard had before it was pinned: the servers' where they are not pinned.
     own_cpus: Vec<u32>,
-    child_events: OwnedFd,
+    child_events: File,
     cgroup: Option<Cgroup>,
     cgroup_procs: Option<File>,
     /// The cgroup that limits their memory, if that was asked for; why not, in a sentence.
@@ -79,12 +83,12 @@ pub(super) struct Keeper {
     failed: bool,
 }
 
-impl Keeper {
-    pub(super) fn new(order: GuardOrder, child_events: OwnedFd) -> Keeper {
-        let own_cpus = sys::affinity(0).unwrap_or_default();
+impl Reaper {
+    pub(super) fn new(order: GuardOrder, child_events: File) -> Reaper {
+        let own_cpus = cpus::affinity(0).unwrap_or_default();
         // A guard on a server's core would be charged to it; a refusal here (a CPU
         // that is gone) is Prony's to report, which pins itself to the same ones.
-        let _ = sys::set_affinity(0, &order.guard_cpus);
+        let _ = cpus::set_affinity(0, &order.guard_cpus);
         let me = std::process::id();
         let memory = order.memory_bytes.map(|bytes| memory::limit(me, bytes)).transpose();
         let limited = memory.as_ref().ok().and_then(Option::as_ref);
@@ -93,7 +97,7 @@ impl Keeper {
         let cgroup = order.cgroup.then(|| one.or_else(|| Cgroup::create(me))).flatten();
         let memory_procs = limited.and_then(|c| c.open_procs().ok());
         let cgroup_procs = cgroup.as_ref().filter(|c| limited != Some(*c)).and_then(|c| c.open_procs().ok());
-        Keeper {
+        Reaper {
             order,
             own_cpus,
             child_events,
@@ -119,7 +123,7 @@ impl Keeper {
             self.start_what_may_start();
             let waiting = !self.failed && self.started.len() < self.order.spec.processes.len();
             let timeout = waiting.then_some(WAIT_FOR_PERIOD);
-            let [told, child] = sys::wait_readable([0, self.child_events.as_raw_fd()], timeout);
+            let [told, child] = wait_readable([stdin(), self.child_events.as_fd()], timeout);
             if child {
                 self.take_in();
             }
@@ -130,7 +134,7 @@ impl Keeper {
             }
         }
         let cut_short =
-            self.started.iter().any(|started| tree::stat(started.pid).is_some_and(|p| !p.is_zombie));
+            self.started.iter().any(|started| process::stat(started.pid).is_some_and(|p| !p.is_zombie));
         let stopped = self.stop();
         if let Some(container) = &self.order.spec.container {
             remove_container(container, cut_short);
@@ -175,11 +179,11 @@ impl Keeper {
             .stderr(writer);
         sys::prepare_server(&mut command, cpus, self.cgroup_procs.as_ref(), self.memory_procs.as_ref());
         let log = log::drain(reader, &log_path(&self.order.spec.run_dir, number))?;
-        let at_ns = sys::monotonic_ns();
+        let at_ns = prony_host::monotonic_ns();
         // Reaped by number in `take_in`; the handle itself has no use.
         let pid = command.spawn()?.id();
         self.started.push(Process { pid, log });
-        let start_ticks = tree::stat(pid).map_or(0, |s| s.start_ticks);
+        let start_ticks = process::stat(pid).map_or(0, |s| s.start_ticks);
         tell(&GuardEvent::Started { process: number, pid, start_ticks, at_ns });
         Ok(())
     }
@@ -187,17 +191,15 @@ impl Keeper {
     /// Takes in children that ended, and tells of those that were started by the order.
     fn take_in(&mut self) {
         self.forget_child_events();
-        while let Reaped::Child(pid, ended) = sys::reap() {
-            let started = self.started.iter().position(|p| p.pid == pid);
+        while let Ok(Some((pid, ended))) = wait(WaitOptions::NOHANG) {
+            let is = |p: &Process| i32::try_from(p.pid) == Ok(pid.as_raw_pid());
+            let started = self.started.iter().position(is);
             let detached = self.has_adopted();
             // The last orphan of a daemon was the daemon itself: its end is the server's.
             let Some(process) = started.or_else(|| self.daemon.take_if(|_| !detached)) else { continue };
             // Its last words before the word of its end: whoever hears of it reads them.
             self.started[process].log.catch_up();
-            let (code, signal) = match ended {
-                Ended::Code(code) => (Some(code), None),
-                Ended::Signal(signal) => (None, Some(signal)),
-            };
+            let (code, signal) = (ended.exit_status(), ended.terminating_signal());
             if detached && code == Some(0) {
                 self.daemon = Some(process);
             }
@@ -206,8 +208,7 @@ impl Keeper {
     }
 
     fn forget_child_events(&self) {
-        let mut ignored = [0; 1024];
-        while sys::read_some(self.child_events.as_raw_fd(), &mut ignored).is_ok_and(|read| read > 0) {}
+        while (&self.child_events).read(&mut [0; 1024]).is_ok_and(|read| read > 0) {}
     }
 
     /// Whether there are living children that the order did not name: orphans of what it did.
@@ -218,7 +219,7 @@ impl Keeper {
     fn has_adopted(&self) -> bool {
         let me = std::process::id();
         let orphans = || {
-            let children = tree::descendants(me).into_iter().filter(|p| p.parent == me);
+            let children = process::descendants(me).into_iter().filter(|p| p.parent == me);
             children.filter(|p| self.started.iter().all(|started| started.pid != p.pid)).collect::<Vec<_>>()
         };
         let first = orphans();
@@ -240,35 +241,35 @@ impl Keeper {
         let me = std::process::id();
         let kill_at = Instant::now() + self.order.stop_timeout;
         let give_up_at = kill_at + KILL_TIMEOUT;
-        let mut told: HashSet<(u32, u64)> = HashSet::new();
+        let mut told: HashSet<Identity> = HashSet::new();
         let mut killed = false;
         loop {
             self.forget_child_events();
-            let none_left = loop {
-                match sys::reap() {
-                    Reaped::Child(..) => {}
-                    Reaped::AllLive => break false,
-                    Reaped::NoChildren => break true,
+            let children = loop {
+                match wait(WaitOptions::NOHANG) {
+                    Ok(Some(_)) => {}
+                    others => break others,
                 }
             };
-            if none_left {
+            // Without children there is nothing to wait for, which is an error to the kernel.
+            if children.is_err() {
                 return GuardEvent::Stopped { killed, leftovers: Vec::new() };
             }
             let living: Vec<ProcessStat> =
-                tree::descendants(me).into_iter().filter(|p| !p.is_zombie).collect();
+                process::descendants(me).into_iter().filter(|p| !p.is_zombie).collect();
             let now = Instant::now();
             if now >= give_up_at {
-                let leftovers = living.iter().map(|p| format!("{} ({})", p.pid, tree::name(p.pid))).collect();
+                let leftovers = living.iter().map(|p| format!("{} ({})", p.pid, p.name)).collect();
                 return GuardEvent::Stopped { killed, leftovers };
             }
-            for process in living {
+            for process in living.iter().map(ProcessStat::identity) {
                 if now >= kill_at {
-                    killed |= tree::signal_if_same(process.pid, process.start_ticks, PidFd::kill);
-                } else if self.is_told(process.pid) && told.insert((process.pid, process.start_ticks)) {
-                    tree::signal_if_same(process.pid, process.start_ticks, PidFd::terminate);
+                    killed |= process.kill();
+                } else if self.is_told(process.pid) && told.insert(process) {
+                    process.terminate();
                 }
             }
-            sys::wait_readable([self.child_events.as_raw_fd()], Some(STOP_PERIOD));
+            wait_readable([self.child_events.as_fd()], Some(STOP_PERIOD));
         }
     }
 }

@@ -8,8 +8,11 @@ use std::fs;
 
 use prony_model::client::ClientColumns;
 
-use crate::sample::cores::{CORES_MAX, busy_ns};
-use crate::sys;
+use rustix::time::ClockId;
+
+use crate::cores::{CORES_MAX, busy_ns};
+use crate::process::{scheduled, workers};
+use crate::{clock_ns, cpus, monotonic_ns, page_bytes};
 
 /// Samples kept: more than a plot of 240 points shows, and 10 KB of a run log, 2 KB more for each CPU.
 const SAMPLES_MAX: usize = 300;
@@ -17,8 +20,6 @@ const SAMPLES_MAX: usize = 300;
 const APART_NS: u64 = 90_000_000;
 /// Workers with a column of their own.
 const WORKERS_MAX: usize = 16;
-/// The names that the engine gives its threads begin so.
-const WORKER: &str = "prony-load-";
 
 /// Looks at this process with every snapshot of a load.
 #[derive(Debug)]
@@ -47,7 +48,7 @@ impl ClientWatch {
     pub fn of(cores: &[u32]) -> ClientWatch {
         ClientWatch {
             cores: cores.iter().copied().take(CORES_MAX).collect(),
-            page_bytes: sys::page_bytes(),
+            page_bytes: page_bytes(),
             workers: Vec::new(),
             samples: Vec::new(),
             apart_ns: APART_NS,
@@ -57,26 +58,27 @@ impl ClientWatch {
 
     /// Watches this process, and of these CPUs (empty: all that it may use) what they do.
     pub fn with_cores(cores: &[u32]) -> ClientWatch {
-        if cores.is_empty() { ClientWatch::of(&crate::host::cpus_allowed()) } else { ClientWatch::of(cores) }
+        if cores.is_empty() { ClientWatch::of(&cpus::allowed()) } else { ClientWatch::of(cores) }
     }
 
     /// Looks; a sample is kept where it is time for one.
     pub fn look(&mut self) {
         let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();
         self.rss_bytes = self.rss_bytes.max(resident_pages(&statm) * self.page_bytes);
-        let at_ns = sys::monotonic_ns();
+        let at_ns = monotonic_ns();
         let due = self.samples.last().is_none_or(|last| at_ns >= last.at_ns + self.apart_ns);
         if !due {
             return;
         }
         if self.workers.is_empty() {
-            self.workers = workers();
+            self.workers = workers().take(WORKERS_MAX).collect();
+            self.workers.sort_unstable();
         }
         // A thread that has ended cannot be asked any more: what it had used stands.
         let before = self.samples.last().map(|last| last.workers_ns.clone()).unwrap_or_default();
         let workers_ns = self.workers.iter().enumerate().map(|(i, thread)| {
             let known = before.get(i).copied().unwrap_or(0);
-            on_cpu_ns(*thread).unwrap_or(known).max(known)
+            scheduled("self", *thread).map_or(known, |counted| counted.ran_ns.max(known))
         });
         let workers_ns = workers_ns.collect();
         let busy_ns = if self.cores.is_empty() {
@@ -85,7 +87,8 @@ impl ClientWatch {
             busy_ns(&fs::read_to_string("/proc/stat").unwrap_or_default(), &self.cores)
         };
         let rss_bytes = std::mem::take(&mut self.rss_bytes);
-        self.keep(Sample { at_ns, process_ns: sys::process_cpu_ns(), workers_ns, rss_bytes, busy_ns });
+        let process_ns = clock_ns(ClockId::ProcessCPUTime);
+        self.keep(Sample { at_ns, process_ns, workers_ns, rss_bytes, busy_ns });
     }
 
     fn keep(&mut self, sample: Sample) {
@@ -142,30 +145,11 @@ fn resident_pages(statm: &str) -> u64 {
     statm.split_ascii_whitespace().nth(1).and_then(|pages| pages.parse().ok()).unwrap_or(0)
 }
 
-/// The engine's threads in this process.
-fn workers() -> Vec<u32> {
-    let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    let numbers = threads.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let is_worker = |thread: &u32| {
-        let name = fs::read_to_string(format!("/proc/self/task/{thread}/comm"));
-        name.is_ok_and(|name| name.starts_with(WORKER))
-    };
-    let mut workers: Vec<u32> = numbers.filter(is_worker).take(WORKERS_MAX).collect();
-    workers.sort_unstable();
-    workers
-}
-
-/// How long a thread of this process has run: schedstat's first number (Linux,
-/// Documentation/scheduler/sched-stats.rst).
-fn on_cpu_ns(thread: u32) -> Option<u64> {
-    let text = fs::read_to_string(format!("/proc/self/task/{thread}/schedstat")).ok()?;
-    text.split_ascii_whitespace().next()?.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::tests::{Busy, wait_until};
+    use crate::process::WORKER;
+    use crate::testing::{Busy, wait_until};
 
     fn sample(at: u64) -> Sample {
         Sample {
@@ -216,11 +200,11 @@ mod tests {
     #[test]
     fn cpu_time_of_a_busy_worker_is_in_the_columns() {
         let busy = Busy::named(&format!("{WORKER}test"), &[]);
-        let found = workers();
+        let found: Vec<u32> = workers().take(WORKERS_MAX).collect();
         // Other tests' workers come first where there are many.
         assert!(found.contains(&busy.id) || found.len() == WORKERS_MAX, "{found:?}");
         let mut watch = ClientWatch { workers: vec![busy.id], ..ClientWatch::with_cores(&[]) };
-        let began = sys::monotonic_ns();
+        let began = monotonic_ns();
         wait_until("a millisecond's work in all columns", || {
             watch.look();
             let (first, last) = (&watch.samples[0], watch.samples.last().unwrap());

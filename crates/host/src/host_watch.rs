@@ -6,14 +6,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
-use prony_load::Snapshot;
 use prony_model::host::HostWindow;
 
-use crate::proc_stat::{self, CpuTicks, TICK_NS};
-use crate::{host, sys};
-
-/// The names that the engine gives its threads begin so.
-const WORKER: &str = "prony-load-";
+use crate::cpu_ticks::{self, CpuTicks, TICK_NS, spent};
+use crate::process::{scheduled, workers};
+use crate::{cpus, monotonic_ns};
 
 /// Reads at the window's edges, and the workers' waits in between, since
 /// threads that have ended can be asked no more. To be called with every
@@ -47,13 +44,13 @@ struct Workers {
 impl HostWatch {
     /// Watches these CPUs; empty: all that this process may use.
     pub fn of(cpus: &[u32]) -> HostWatch {
-        let cpus = if cpus.is_empty() { host::cpus_allowed() } else { cpus.to_vec() };
+        let cpus = if cpus.is_empty() { cpus::allowed() } else { cpus.to_vec() };
         HostWatch { cpus, first: None, last: None, workers: Workers::default() }
     }
 
-    /// Looks, as far as the snapshot's instant asks for it.
-    pub fn look(&mut self, snapshot: &Snapshot) {
-        match (snapshot.in_window, &self.first, &self.last) {
+    /// Looks, as far as the instant asks for it: within the window, or not.
+    pub fn look(&mut self, in_window: bool) {
+        match (in_window, &self.first, &self.last) {
             (true, None, _) => {
                 self.workers.begin();
                 self.first = Some(Counters::read());
@@ -91,7 +88,7 @@ impl Counters {
         let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let netstat = text("/proc/net/netstat");
         Counters {
-            cpus: proc_stat::cpus(&text("/proc/stat")),
+            cpus: cpu_ticks::cpus(&text("/proc/stat")),
             listen_overflows: counter(&netstat, "TcpExt", "ListenOverflows"),
             listen_drops: counter(&netstat, "TcpExt", "ListenDrops"),
             tcp_retransmits: counter(&text("/proc/net/snmp"), "Tcp", "RetransSegs"),
@@ -101,18 +98,12 @@ impl Counters {
 
 impl Workers {
     fn begin(&mut self) {
-        let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-        let is_worker = |thread: u32| {
-            let name = fs::read_to_string(format!("/proc/self/task/{thread}/comm"));
-            name.is_ok_and(|name| name.starts_with(WORKER))
-        };
-        let numbers = threads.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        let waits = numbers.filter(|thread| is_worker(*thread)).filter_map(|thread| {
+        let waits = workers().filter_map(|thread| {
             let wait_ns = wait_ns(thread)?;
             Some((thread, (wait_ns, wait_ns)))
         });
         self.waits_ns = waits.collect();
-        self.first_at_ns = sys::monotonic_ns();
+        self.first_at_ns = monotonic_ns();
         self.last_at_ns = self.first_at_ns;
     }
 
@@ -126,7 +117,7 @@ impl Workers {
         }
         // Where one has ended, the share is of the time until then.
         if all {
-            self.last_at_ns = sys::monotonic_ns();
+            self.last_at_ns = monotonic_ns();
         }
     }
 
@@ -139,27 +130,19 @@ impl Workers {
     }
 }
 
-/// How long a thread of this process has been ready to run without running: schedstat's second
-/// number (Linux, Documentation/scheduler/sched-stats.rst).
+/// How long a thread of this process has been ready to run without running.
 fn wait_ns(thread: u32) -> Option<u64> {
-    let text = fs::read_to_string(format!("/proc/self/task/{thread}/schedstat")).ok()?;
-    text.split_ascii_whitespace().nth(1)?.parse().ok()
+    scheduled("self", thread).map(|counted| counted.waited_ns)
 }
 
 /// The largest share of one of these CPUs' time that was stolen between two readings, and that time.
-#[expect(clippy::cast_precision_loss, reason = "hundredths of a second of a day are exact in an f64")]
 fn steal(
     first: &BTreeMap<u32, CpuTicks>,
     last: &BTreeMap<u32, CpuTicks>,
     cpus: &[u32],
 ) -> Option<(f64, u64)> {
-    let of = |cpu: &u32| {
-        let (first, last) = (first.get(cpu)?, last.get(cpu)?);
-        let (total, steal) =
-            (last.total().checked_sub(first.total())?, last.steal.saturating_sub(first.steal));
-        (total > 0).then(|| (steal as f64 / total as f64, steal * TICK_NS))
-    };
-    cpus.iter().filter_map(of).max_by(|a, b| a.0.total_cmp(&b.0))
+    let stolen = cpus.iter().filter_map(|cpu| spent(first, last, *cpu, |ticks| ticks.steal));
+    stolen.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(share, ticks)| (share, ticks * TICK_NS))
 }
 
 /// A counter of /proc/net/netstat or snmp: a line of names and a line of numbers of the same group.
@@ -181,18 +164,18 @@ fn is_local(address: &str) -> bool {
 mod tests {
     use super::*;
     use std::net::{Ipv4Addr, TcpStream};
-    use std::os::fd::AsRawFd;
     use std::time::Duration;
 
-    use crate::guard::tests::{Busy, wait_until};
+    use crate::process::WORKER;
+    use crate::testing::{Busy, wait_until};
 
     const STAT: &str = "cpu  4 0 6 100 0 0 0 9 0 0\n\
         cpu0 2 0 3 50 0 0 0 0 7 7\ncpu1 2 0 3 50 0 0 0 9 7 7\nintr 5 1 2\nctxt 99\n";
 
     #[test]
     fn steal_time_is_that_of_the_worst_cpu_in_use() {
-        let first = proc_stat::cpus(STAT);
-        let last = proc_stat::cpus(
+        let first = cpu_ticks::cpus(STAT);
+        let last = cpu_ticks::cpus(
             "cpu0 102 0 3 950 0 0 0 0 7 7\ncpu1 82 0 3 950 0 0 0 29 7 7\ncpu2 0 0 0 0 0 0 0 999 0 0\n",
         );
         assert_eq!(steal(&first, &last, &[0, 1, 2, 3]), Some((0.02, 200_000_000)));
@@ -217,27 +200,23 @@ mod tests {
         assert!(!is_local("192.0.2.1:80") && !is_local("/run/x.sock"));
     }
 
-    fn snapshot(in_window: bool) -> Snapshot {
-        Snapshot { in_window, ..Snapshot::default() }
-    }
-
     /// A listening socket with room for one connection that nobody accepts.
     #[test]
     fn a_full_accept_queue_is_seen() {
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        sys::listen(listener.as_raw_fd(), 0).unwrap();
+        rustix::net::listen(&listener, 0).unwrap();
         let address = listener.local_addr().unwrap();
         let mut watch = HostWatch::of(&[]);
-        watch.look(&snapshot(false));
+        watch.look(false);
         assert!(watch.first.is_none());
-        watch.look(&snapshot(true));
+        watch.look(true);
         // The queue takes one; the SYNs of those that follow are dropped.
         let before = watch.first.as_ref().unwrap().listen_overflows.unwrap();
         wait_until("an overflow", || {
             let _ = TcpStream::connect_timeout(&address, Duration::from_millis(20));
             Counters::read().listen_overflows.unwrap() > before
         });
-        watch.look(&snapshot(false));
+        watch.look(false);
         let seen = watch.finish(&address.to_string()).unwrap();
         assert!(seen.target_is_local && seen.listen_overflows.unwrap() > 0, "{seen:?}");
         assert!(seen.listen_drops.unwrap() > 0, "{seen:?}");
@@ -258,18 +237,18 @@ mod tests {
 
     #[test]
     fn run_queue_wait_of_a_worker_is_measured() {
-        let cpu = host::cpus_allowed()[0];
+        let cpu = cpus::allowed()[0];
         // Two threads of a worker's name on one CPU: while one runs, the other waits.
         let busy = [8, 9].map(|number| Busy::named(&format!("{WORKER}{number}"), &[cpu]));
         let mut watch = HostWatch::of(&[cpu]);
-        watch.look(&snapshot(true));
+        watch.look(true);
         let waits = &mut watch.workers.waits_ns;
         assert!(busy.iter().all(|thread| waits.contains_key(&thread.id)), "{waits:?}");
         // Those of other tests may end meanwhile.
         waits.retain(|id, _| busy.iter().any(|thread| thread.id == *id));
         let first = watch.first.clone().unwrap();
         wait_until("a wait, and a tick of the CPU's clock", || {
-            watch.look(&snapshot(true));
+            watch.look(true);
             let waited = watch.workers.wait_share().is_some_and(|share| share > 0.0);
             waited && steal(&first.cpus, &Counters::read().cpus, &[cpu]).is_some()
         });

@@ -3,30 +3,33 @@
 
 use std::path::Path;
 
+use prony_model::fnv::hash_of;
 use prony_model::host::Host;
+use rustix::process::{Resource, getrlimit};
 
-use crate::sys;
+use crate::cpus;
 
 /// Reads the host from /proc, /sys and /etc/os-release.
 pub fn read() -> Host {
     let cpuinfo = text("/proc/cpuinfo");
-    let (open_files_soft, open_files_hard) = sys::open_files().unwrap_or_default();
-    let (ephemeral_port_low, ephemeral_port_high) = two(&text("/proc/sys/net/ipv4/ip_local_port_range"));
+    let open_files = getrlimit(Resource::Nofile);
+    let (ephemeral_port_low, ephemeral_port_high) =
+        port_range(&text("/proc/sys/net/ipv4/ip_local_port_range")).unwrap_or_default();
     Host {
         kernel: [text("/proc/sys/kernel/ostype"), text("/proc/sys/kernel/osrelease")].map(trimmed).join(" "),
         os: os_name(&text("/etc/os-release")),
         cpu_model: cpu_model(&cpuinfo),
-        cpus_online: cpu_list(&text("/sys/devices/system/cpu/online")).len().try_into().unwrap_or(0),
-        cpus_allowed: cpus_allowed(),
+        cpus_online: cpus_online(&text("/sys/devices/system/cpu/online")),
+        cpus_allowed: cpus::allowed(),
         governor: non_empty(text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
         virtualisation: virtualisation(&cpuinfo),
-        memory_bytes: memory_bytes(&text("/proc/meminfo")),
-        open_files_soft,
-        open_files_hard,
+        memory_bytes: memory_field(&text("/proc/meminfo"), "MemTotal").unwrap_or(0),
+        open_files_soft: open_files.current.unwrap_or(u64::MAX),
+        open_files_hard: open_files.maximum.unwrap_or(u64::MAX),
         ephemeral_port_low,
         ephemeral_port_high,
         somaxconn: text("/proc/sys/net/core/somaxconn").trim().parse().unwrap_or(0),
-        boot_id: crate::journal::boot_id(),
+        boot_id: boot_id(),
         machine: machine(&text("/etc/machine-id")),
     }
 }
@@ -37,13 +40,12 @@ fn machine(id: &str) -> Option<String> {
     let id = id.trim().to_ascii_lowercase();
     // An image's is empty, or says `uninitialized`, until somebody boots it.
     let is_id = id.len() == 32 && id.bytes().all(|b| b.is_ascii_hexdigit()) && id.bytes().any(|b| b != b'0');
-    is_id.then(|| format!("{:016x}", crate::catalogue::hash_of([b"prony".as_slice(), id.as_bytes()])))
+    is_id.then(|| format!("{:016x}", hash_of([b"prony".as_slice(), id.as_bytes()])))
 }
 
-/// CPUs this process may use, in order; empty where that cannot be told.
-pub fn cpus_allowed() -> Vec<u32> {
-    // The main thread's: others may have been pinned.
-    sys::affinity(std::process::id()).or_else(|_| sys::affinity(0)).unwrap_or_default()
+/// The kernel's id of this boot; empty where it cannot be read.
+pub fn boot_id() -> String {
+    trimmed(text("/proc/sys/kernel/random/boot_id"))
 }
 
 fn text(path: &str) -> String {
@@ -59,9 +61,10 @@ fn non_empty(text: String) -> Option<String> {
     Some(trimmed(text)).filter(|t| !t.is_empty())
 }
 
-fn two(text: &str) -> (u16, u16) {
-    let mut numbers = text.split_ascii_whitespace().map(|n| n.parse().unwrap_or(0));
-    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+/// The two ends of net.ipv4.ip_local_port_range.
+pub fn port_range(text: &str) -> Option<(u16, u16)> {
+    let mut ends = text.split_ascii_whitespace().map(str::parse);
+    Some((ends.next()?.ok()?, ends.next()?.ok()?))
 }
 
 /// os-release(5): shell-like assignments.
@@ -89,18 +92,16 @@ fn cpu_model(cpuinfo: &str) -> String {
     })
 }
 
-/// The kernel's lists of CPUs: `0-3,8`.
-pub(crate) fn cpu_list(list: &str) -> Vec<u32> {
-    let range = |part: &str| -> Option<std::ops::RangeInclusive<u32>> {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        Some(first.trim().parse().ok()?..=last.trim().parse().ok()?)
-    };
-    list.split(',').filter_map(range).flatten().collect()
+fn cpus_online(list: &str) -> u32 {
+    cpus::parse_list(list).map_or(0, |cpus| u32::try_from(cpus.len()).unwrap_or(u32::MAX))
 }
 
-fn memory_bytes(meminfo: &str) -> u64 {
-    let kilobytes = meminfo.lines().find_map(|l| l.strip_prefix("MemTotal:")?.trim().strip_suffix("kB"));
-    kilobytes.and_then(|kb| kb.trim().parse::<u64>().ok()).map_or(0, |kb| kb * 1024)
+/// A field of /proc/meminfo or of a process's status or smaps_rollup, `Pss:  12 kB`, in bytes.
+pub fn memory_field(text: &str, name: &str) -> Option<u64> {
+    let kilobytes = |line: &str| {
+        line.strip_prefix(name)?.strip_prefix(':')?.trim().strip_suffix("kB")?.trim().parse().ok()
+    };
+    text.lines().find_map(kilobytes).map(|kilobytes: u64| kilobytes * 1024)
 }
 
 /// A container's mark if there is one (it says more of limits), else the
@@ -178,10 +179,12 @@ mod tests {
             "Intel(R) Xeon(R) CPU"
         );
         assert_eq!(cpu_model("CPU implementer\t: 0x41\nCPU part\t: 0xd0c\n"), "implementer 0x41 part 0xd0c");
-        assert_eq!(cpu_list("0-2,5\n"), [0, 1, 2, 5]);
-        assert_eq!(cpu_list(""), Vec::<u32>::new());
-        assert_eq!(memory_bytes("MemTotal:       16318 kB\nMemFree: 1 kB\n"), 16318 * 1024);
-        assert_eq!(memory_bytes("nonsense"), 0);
+        assert_eq!((cpus_online("0-2,5\n"), cpus_online("")), (4, 0));
+        let memory = "MemTotal:       16318 kB\nMemFree: 1 kB\nPss: x kB\n";
+        assert_eq!(memory_field(memory, "MemTotal"), Some(16318 * 1024));
+        assert_eq!((memory_field(memory, "Mem"), memory_field(memory, "Pss")), (None, None));
+        assert_eq!(port_range("32768\t60999\n"), Some((32768, 60999)));
+        assert_eq!((port_range("32768"), port_range("1 70000")), (None, None));
         assert_eq!(hypervisor("Microsoft Corporation\nSurface Laptop\n"), None);
         assert_eq!(hypervisor("Microsoft Corporation\nVirtual Machine\n"), Some("hyper-v"));
     }

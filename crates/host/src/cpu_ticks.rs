@@ -3,31 +3,44 @@
 use std::collections::BTreeMap;
 
 /// They count in hundredths of a second, whatever the kernel's own tick is (proc(5), `USER_HZ`).
-pub(crate) const TICKS_PER_S: u32 = 100;
+pub const TICKS_PER_S: u32 = 100;
 /// A tick's length.
 pub(crate) const TICK_NS: u64 = 1_000_000_000 / TICKS_PER_S as u64;
 
 /// A CPU's ticks, which never run back but for a repair of the kernel's own sums.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct CpuTicks {
+pub struct CpuTicks {
     /// Somebody of this machine ran: user, nice, system, irq and softirq. Guest time is within user's.
-    pub(crate) busy: u64,
+    pub busy: u64,
     /// Nobody did: idle and iowait.
-    pub(crate) idle: u64,
+    pub idle: u64,
     /// The hypervisor ran others.
-    pub(crate) steal: u64,
+    pub steal: u64,
 }
 
 impl CpuTicks {
     /// All of them: the time that went by.
-    pub(crate) fn total(self) -> u64 {
+    pub fn total(self) -> u64 {
         self.busy.saturating_add(self.idle).saturating_add(self.steal)
     }
 }
 
 /// The ticks of each CPU; a line of another form is left out.
-pub(crate) fn cpus(stat: &str) -> BTreeMap<u32, CpuTicks> {
+pub fn cpus(stat: &str) -> BTreeMap<u32, CpuTicks> {
     stat.lines().filter_map(cpu).collect()
+}
+
+/// How much of a CPU's time between two readings was spent so: the share and the ticks. `None` where no time went by.
+#[expect(clippy::cast_precision_loss, reason = "hundredths of a second of a day are exact in an f64")]
+pub fn spent(
+    first: &BTreeMap<u32, CpuTicks>,
+    last: &BTreeMap<u32, CpuTicks>,
+    cpu: u32,
+    of: fn(&CpuTicks) -> u64,
+) -> Option<(f64, u64)> {
+    let (first, last) = (first.get(&cpu)?, last.get(&cpu)?);
+    let (total, ticks) = (last.total().checked_sub(first.total())?, of(last).saturating_sub(of(first)));
+    (total > 0).then(|| (ticks as f64 / total as f64, ticks))
 }
 
 /// `cpu0 2 0 3 50 0 0 0 9 0 0`; `cpu` without a number is the sum of all.

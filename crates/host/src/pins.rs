@@ -1,6 +1,7 @@
 //! Which CPUs are the servers' and which are Prony's.
 
-use crate::sys;
+use crate::cpus::{affinity, allowed, set_affinity, union};
+use crate::process::threads;
 
 /// Disjoint CPUs of both sides; both empty: nothing is pinned.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -15,12 +16,14 @@ impl Pins {
     /// CPUs that figures depend on: both sides', or where nothing is pinned all that Prony may use.
     pub fn used(&self) -> Vec<u32> {
         if self.server.is_empty() && self.client.is_empty() {
-            return crate::host::cpus_allowed();
+            return allowed();
         }
-        let mut used: Vec<u32> = self.server.iter().chain(&self.client).copied().collect();
-        used.sort_unstable();
-        used.dedup();
-        used
+        self.both()
+    }
+
+    /// The CPUs of both sides, in order.
+    pub fn both(&self) -> Vec<u32> {
+        union(&self.server, &self.client)
     }
 }
 
@@ -42,7 +45,7 @@ pub struct TooFewCpus {
 ///
 /// # Errors
 /// When there are several, but none would be left for the client.
-pub fn split_cpus(allowed: &[u32], server_cores: u32) -> Result<Pins, TooFewCpus> {
+pub fn split(allowed: &[u32], server_cores: u32) -> Result<Pins, TooFewCpus> {
     if allowed.len() < 2 {
         return Ok(Pins::default());
     }
@@ -58,16 +61,17 @@ pub fn split_cpus(allowed: &[u32], server_cores: u32) -> Result<Pins, TooFewCpus
 /// While it lives, every thread of this process keeps off the servers' CPUs:
 /// progress lines and signal handlers too.
 #[derive(Debug)]
-pub(super) struct PinnedProcess {
+pub struct PinnedProcess {
     before: Vec<(u32, Vec<u32>)>,
 }
 
 impl PinnedProcess {
-    pub(super) fn to(cpus: &[u32]) -> PinnedProcess {
-        let threads = if cpus.is_empty() { Vec::new() } else { threads() };
+    /// Puts all threads that there are on these CPUs; empty: leaves them where they are.
+    pub fn to(cpus: &[u32]) -> PinnedProcess {
+        let threads = if cpus.is_empty() { Vec::new() } else { threads("self") };
         let pin = |thread: u32| {
-            let before = sys::affinity(thread).ok()?;
-            sys::set_affinity(thread, cpus).ok()?;
+            let before = affinity(thread).ok()?;
+            set_affinity(thread, cpus).ok()?;
             Some((thread, before))
         };
         PinnedProcess { before: threads.into_iter().filter_map(pin).collect() }
@@ -77,14 +81,9 @@ impl PinnedProcess {
 impl Drop for PinnedProcess {
     fn drop(&mut self) {
         for (thread, cpus) in &self.before {
-            let _ = sys::set_affinity(*thread, cpus); // it may have ended
+            let _ = set_affinity(*thread, cpus); // it may have ended
         }
     }
-}
-
-fn threads() -> Vec<u32> {
-    let Ok(entries) = std::fs::read_dir("/proc/self/task") else { return Vec::new() };
-    entries.filter_map(|e| e.ok()?.file_name().to_str()?.parse().ok()).collect()
 }
 
 #[cfg(test)]
@@ -93,7 +92,7 @@ mod tests {
 
     #[test]
     fn the_server_gets_the_last_cpus() {
-        let pins = |allowed: &[u32], cores| split_cpus(allowed, cores).map(|p| (p.server, p.client));
+        let pins = |allowed: &[u32], cores| split(allowed, cores).map(|p| (p.server, p.client));
         assert_eq!(pins(&[0, 1], 1), Ok((vec![1], vec![0])));
         assert_eq!(pins(&[2, 5, 6, 9], 2), Ok((vec![6, 9], vec![2, 5])));
         assert_eq!(pins(&[3], 1), Ok((vec![], vec![])));

@@ -1,4 +1,4 @@
-//! Who was there: the processes of a tree over a trial, and which took another's place.
+//! The processes of a tree over a trial, and which took another's place.
 //!
 //! A server whose worker died and was started again is another server than
 //! before: its caches are cold and its connections were cut. Between two
@@ -13,7 +13,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::guard::tree::{self, ProcessStat};
+use prony_host::process::{Identity, ProcessStat};
 
 /// More processes than this at once are not followed: no server has them.
 const FOLLOWED_MAX: usize = 4_096;
@@ -42,7 +42,7 @@ impl Life {
     fn begin(process: &ProcessStat, at_ns: u64) -> Life {
         Life {
             pid: process.pid,
-            name: tree::name(process.pid),
+            name: process.name.clone(),
             first_ns: at_ns,
             last_ns: at_ns,
             seen: 1,
@@ -65,23 +65,22 @@ pub struct Changes {
     pub lost: Vec<Life>,
 }
 
-/// Keeps the roll.
+/// Follows the processes of a tree from sample to sample.
 #[derive(Debug, Default)]
-pub(super) struct Roll {
-    /// By pid and start time.
-    living: BTreeMap<(u32, u64), Life>,
+pub(super) struct ProcessTracker {
+    living: BTreeMap<Identity, Life>,
     ended: Vec<Life>,
     begun: bool,
 }
 
-impl Roll {
+impl ProcessTracker {
     /// Takes in a sample. Who is in the first one was there before the load: that is often enough.
     pub(super) fn see(&mut self, at_ns: u64, processes: &[ProcessStat]) {
         let seen_at_once = if self.begun { 1 } else { SEEN_MIN };
         self.begun = true;
         let mut ended = Vec::new();
         for process in processes.iter().filter(|p| !p.is_zombie) {
-            let key = (process.pid, process.start_ticks);
+            let key = process.identity();
             let room = self.living.len() < FOLLOWED_MAX;
             match self.living.get_mut(&key) {
                 Some(life) if life.goes_on(process) => {
@@ -148,32 +147,33 @@ mod tests {
     use super::*;
 
     fn process(pid: u32, start_ticks: u64) -> ProcessStat {
-        ProcessStat { pid, parent: 1, start_ticks, threads: 1, rss_pages: 1, stack: 0, is_zombie: false }
+        let text = format!("{pid} (w) S 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1 0 {start_ticks} 0 1 0 0 0 0");
+        ProcessStat::parse(&text).unwrap()
     }
 
     /// A process that has this stack in each sample, and a master beside it.
     fn with_stacks(stacks: &[u64]) -> Changes {
-        let mut roll = Roll::default();
+        let mut tracker = ProcessTracker::default();
         let instants: Vec<u64> = (1..=stacks.len() as u64).map(|i| i * 100).collect();
         for (at, stack) in instants.iter().zip(stacks) {
-            roll.see(
+            tracker.see(
                 *at,
                 &[process(MASTER.0, MASTER.1), ProcessStat { stack: *stack, ..process(ONE.0, ONE.1) }],
             );
         }
-        changes(&roll.lives(), &instants, u64::MAX)
+        changes(&tracker.lives(), &instants, u64::MAX)
     }
 
     /// A trial of samples at 100, 200, …, each with these `(pid, start)`.
     fn over(samples: &[&[(u32, u64)]], until_ns: u64) -> Changes {
-        let mut roll = Roll::default();
+        let mut tracker = ProcessTracker::default();
         let at = |i: usize| (i as u64 + 1) * 100;
         for (i, sample) in samples.iter().enumerate() {
             let processes: Vec<ProcessStat> = sample.iter().map(|(p, s)| process(*p, *s)).collect();
-            roll.see(at(i), &processes);
+            tracker.see(at(i), &processes);
         }
         let instants: Vec<u64> = (0..samples.len()).map(at).collect();
-        changes(&roll.lives(), &instants, until_ns)
+        changes(&tracker.lives(), &instants, until_ns)
     }
 
     fn pids(changes: &Changes) -> (Vec<(u32, u32)>, Vec<u32>) {
@@ -205,13 +205,13 @@ mod tests {
     fn a_process_that_executes_a_program_in_its_place_counts_as_replaced() {
         assert_eq!(pids(&with_stacks(&[7, 7, 8, 8])), (vec![(ONE.0, ONE.0)], vec![]));
         // A child that has just been forked executes its program: nothing that served has gone.
-        let mut roll = Roll::default();
+        let mut tracker = ProcessTracker::default();
         for (at, stack) in [(100, None), (200, Some(7)), (300, Some(8)), (400, Some(8))] {
             let child = stack.map(|stack| ProcessStat { stack, ..process(ONE.0, ONE.1) });
             let all: Vec<ProcessStat> = std::iter::once(process(MASTER.0, MASTER.1)).chain(child).collect();
-            roll.see(at, &all);
+            tracker.see(at, &all);
         }
-        assert_eq!(changes(&roll.lives(), &[100, 200, 300, 400], 400), Changes::default());
+        assert_eq!(changes(&tracker.lives(), &[100, 200, 300, 400], 400), Changes::default());
         // One that may not be read is taken for who it was: a process that ends has no stack either.
         assert_eq!(with_stacks(&[7, 7, 0, 7]), Changes::default());
         assert_eq!(with_stacks(&[0, 0, 7, 7]), Changes::default());

@@ -10,7 +10,7 @@ use super::*;
 use crate::catalogue::Catalogue;
 use crate::check::CustomCheck;
 use crate::experiment::WorkerPolicy;
-use crate::guard::tests::guard_exe;
+use crate::supervise::testing::guard_exe;
 
 /// A catalogue of two servers of the example: `lie`, which answers five bytes, and `many`, which takes workers.
 fn catalogue(root: &Path) -> Catalogue {

@@ -14,8 +14,8 @@ use prony_model::duet::DuetShared;
 use prony_model::run_log::{Line, PlannedTrial, RawResult};
 use prony_model::{Measurement, Plan};
 
-use super::course::{self, Course};
 use super::loaded::{Known, Loaded, Watching};
+use super::runner::{self, Runner};
 use super::trial::{self, Ended, Up, asked_for};
 use super::{BenchError, BenchEvent, BenchOutcome, BenchSetup, Interrupt};
 use crate::supervise::Running;
@@ -34,14 +34,14 @@ pub fn run_duets(
     interrupt: &Interrupt,
     events: &mut dyn FnMut(&BenchEvent<'_>),
 ) -> Result<BenchOutcome, BenchError> {
-    let (left, mut writer, known) = course::open(setup, events)?;
+    let (left, mut writer, known) = runner::open(setup, events)?;
     let mut append = |line: Line| writer.append(line);
     let mut one =
         |plan: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| load(plan, control, observe);
-    let mut course = Course::new(setup, &mut one, interrupt, events, &mut append);
-    course.knows(known);
-    course.together = Some(load);
-    course.run_duets(&left, setup.resume)
+    let mut runner = Runner::new(setup, &mut one, interrupt, events, &mut append);
+    runner.knows(known);
+    runner.together = Some(load);
+    runner.run_duets(&left, setup.resume)
 }
 
 /// One candidate in its place, up.
@@ -53,7 +53,7 @@ struct Voice<'a> {
     recycles: bool,
 }
 
-impl Course<'_> {
+impl Runner<'_> {
     /// Runs the trials that are left, in pairs that stand together.
     fn run_duets(mut self, left: &[PlannedTrial], resumed: bool) -> Result<BenchOutcome, BenchError> {
         let _pinned = PinnedProcess::to(&self.setup.pins.client);

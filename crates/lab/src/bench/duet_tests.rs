@@ -23,7 +23,7 @@ fn duet(root: &Path, commands: &[(&str, &str)], blocks: u32) -> BenchSetup {
         plan.load.warmup = Duration::from_millis(20);
     }
     let anywhere = Pins::default();
-    let places = Places { left: anywhere.clone(), right: anywhere, shared: DuetShared::Servers };
+    let places = CpuHalves { left: anywhere.clone(), right: anywhere, shared: DuetShared::Servers };
     setup.duet = Some(places);
     setup
 }

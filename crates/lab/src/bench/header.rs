@@ -11,10 +11,10 @@ use prony_model::run_log::{
 };
 use prony_model::{Tool, rfc3339};
 
-use super::aim::Aim;
-use super::{BenchCandidate, BenchSetup, Places};
+use super::order;
+use super::request_spec::Aim;
+use super::{BenchCandidate, BenchSetup, CpuHalves};
 use crate::experiment::Experiment;
-use crate::schedule;
 
 /// The header of a new run.
 pub fn header(setup: &BenchSetup) -> Header {
@@ -45,7 +45,7 @@ pub fn header(setup: &BenchSetup) -> Header {
         precision: experiment
             .precision
             .map(|share| PrecisionRecord { share, blocks_min: experiment.blocks.min }),
-        duet: setup.duet.as_ref().map(Places::record),
+        duet: setup.duet.as_ref().map(CpuHalves::record),
     }
 }
 
@@ -53,9 +53,9 @@ fn order(setup: &BenchSetup, labels: &[String]) -> Vec<PlannedTrial> {
     let Experiment { plans, blocks, seed, .. } = &setup.experiment;
     if setup.duet.is_some() {
         let plans: Vec<String> = plans.iter().map(|plan| plan.name.clone()).collect();
-        return schedule::order_of_duets(labels, &plans, blocks.max, *seed);
+        return order::order_of_duets(labels, &plans, blocks.max, *seed);
     }
-    schedule::order_in_phases(labels, &setup.experiment.phases(), blocks.max, *seed)
+    order::order_in_phases(labels, &setup.experiment.phases(), blocks.max, *seed)
 }
 
 fn candidate_record(c: &BenchCandidate, setup: &BenchSetup) -> CandidateRecord {
@@ -131,7 +131,7 @@ pub(super) fn may_resume(log: &RunLog, setup: &BenchSetup) -> Result<(), String>
                 .to_owned(),
         );
     }
-    if old.server_cpus != setup.pins.server || old.duet != setup.duet.as_ref().map(Places::record) {
+    if old.server_cpus != setup.pins.server || old.duet != setup.duet.as_ref().map(CpuHalves::record) {
         return Err(
             "its servers had other CPUs than --pin gives them now: leave --pin out, or begin a new run."
                 .to_owned(),
@@ -173,7 +173,7 @@ pub(super) fn remaining(log: &RunLog) -> Vec<PlannedTrial> {
     let mut done: BTreeSet<u32> =
         log.results.iter().filter(|r| !is_interrupted(r)).map(|r| r.planned.index).collect();
     if log.header.duet.is_some() {
-        // Pairs are (0, 1), (2, 3), …: see `schedule::order_of_duets`.
+        // Pairs are (0, 1), (2, 3), …: see `order::order_of_duets`.
         let alone: Vec<u32> = done.iter().copied().filter(|index| !done.contains(&(index ^ 1))).collect();
         alone.iter().for_each(|index| {
             done.remove(index);

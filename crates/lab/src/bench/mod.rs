@@ -21,25 +21,28 @@ use crate::candidate::{Candidate, Layout};
 use crate::experiment::Experiment;
 use crate::supervise::Supervision;
 
-mod aim;
 mod budget;
-mod course;
+mod cpu_halves;
 mod duet;
 mod header;
-mod knee;
+mod inspect;
 mod loaded;
-mod places;
+mod order;
 mod precision;
+mod request_spec;
 mod resolve;
+mod runner;
+mod search;
 mod trial;
 
-pub(crate) use aim::Aim;
-pub use aim::Ask;
-pub use course::run;
+pub use cpu_halves::{CpuHalves, NoRoom};
 pub use duet::{SharedLoader, run_duets};
 pub use header::{header, named_plans};
-pub use places::{NoRoom, Places};
+pub use inspect::{Inspection, inspect};
+pub use order::{Forecast, STARTUP_FORECAST, STOP_FORECAST, forecast, forecast_duets};
+pub use request_spec::Ask;
 pub use resolve::{Resolved, resolve};
+pub use runner::run;
 
 /// What applies a load: [`prony_load::run`], or a test's stand-in.
 pub type Loader<'a> =
@@ -76,7 +79,7 @@ pub struct BenchSetup {
     /// How servers are supervised.
     pub supervision: Supervision,
     /// Where both candidates of a duet run, see [`run_duets`]; `pins` is then what both places have together.
-    pub duet: Option<Places>,
+    pub duet: Option<CpuHalves>,
 }
 
 /// A candidate that runs.
@@ -304,6 +307,6 @@ mod checks_tests;
 #[cfg(test)]
 mod duet_tests;
 #[cfg(test)]
-mod knee_tests;
+mod search_tests;
 #[cfg(test)]
 mod tests;

@@ -8,12 +8,12 @@ use prony_model::plan::Stop;
 use prony_model::run_log::{CandidateRecord, Line, RunLog};
 use prony_model::trial::Validity;
 
-use super::course::Course;
+use super::runner::Runner;
 use super::*;
 use crate::catalogue::Catalogue;
+use crate::check::Route;
 use crate::experiment::ExperimentPlan;
-use crate::guard::tests::{guard_exe, supervision};
-use crate::recipe::Route;
+use crate::supervise::testing::{guard_exe, supervision};
 use prony_host::testing::{PATIENCE, wait_until};
 
 /// A setup below `root` of commands: `NAME` and what is run, `SELF` being the example.
@@ -398,7 +398,7 @@ fn a_full_disk_ends_the_run_with_the_server_down() {
     let order = header(&setup).order;
     let (interrupt, mut tell) = (Interrupt::new(), |_: &BenchEvent<'_>| ());
     let why =
-        Course::new(&setup, &mut quick, &interrupt, &mut tell, &mut append).run(&order, false).unwrap_err();
+        Runner::new(&setup, &mut quick, &interrupt, &mut tell, &mut append).run(&order, false).unwrap_err();
     assert_eq!(
         why.to_string(),
         "run.jsonl: no storage space. What was measured before is in the log: mend this and go on with --resume."

@@ -1,7 +1,6 @@
 //! One trial: server up, checked, loaded and sampled, server down.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
 
 use prony_host::pins::Pins;
 use prony_load::{LoadError, Snapshot};
@@ -10,16 +9,14 @@ use prony_model::plan::Arrivals;
 use prony_model::run_log::{PlannedTrial, RawResult};
 use prony_model::{Plan, Target};
 
-use super::aim::{self, Aim};
-use super::course::Course;
 use super::header::workers;
-use super::knee::Sought;
 use super::loaded::Loading;
+use super::request_spec::{self, Aim};
+use super::runner::Runner;
+use super::search::Sought;
 use super::{BenchCandidate, BenchError, BenchEvent, BenchSetup};
 use crate::experiment::ExperimentPlan;
-use crate::guard::{RUN_DIR_MARK, remove_run_dir};
-use crate::launch::LaunchContext;
-use crate::run_dir;
+use crate::launch::{LaunchContext, run_dir};
 use crate::supervise::{Running, Server, StartErrorKind, port_of};
 use prony_model::units::show_duration;
 
@@ -41,7 +38,7 @@ pub(super) struct Up {
     target: Target,
 }
 
-impl Course<'_> {
+impl Runner<'_> {
     /// Runs one trial. When it returns, its server is down.
     pub(super) fn trial(&mut self, planned: &PlannedTrial) -> Result<Ended, BenchError> {
         let setup = self.setup;
@@ -52,7 +49,7 @@ impl Course<'_> {
         let shared;
         let plan = match &plan.share {
             None => plan,
-            Some(share) => match self.knees.rate(&setup.experiment, plan, share) {
+            Some(share) => match self.capacities.rate(&setup.experiment, plan, share) {
                 Ok(rate) => {
                     let mut known = plan.clone();
                     known.load.arrivals = Arrivals::Constant(rate);
@@ -107,7 +104,7 @@ impl Course<'_> {
         pins: &Pins,
     ) -> Result<Result<Up, Ended>, BenchError> {
         let (up, address) = match c.candidate.as_url() {
-            Some(url) => match aim::of_url(url)
+            Some(url) => match request_spec::of_url(url)
                 .and_then(|(target, address)| aim.ready(address).map(|()| (target, address)))
             {
                 Ok((target, address)) => (Up { running: None, target }, address),
@@ -123,7 +120,7 @@ impl Course<'_> {
         if !*checked {
             let report = aim.check(address, workers(c, self.setup));
             if !report.passed() {
-                return Ok(Err(Ended::CheckFailed(aim::failures(c.candidate.label(), &report))));
+                return Ok(Err(Ended::CheckFailed(request_spec::failures(c.candidate.label(), &report))));
             }
             *checked = true;
             // Of commands and URLs there is nothing to tell but that they answered.
@@ -147,12 +144,13 @@ impl Course<'_> {
             Err(why) => return Ok(Err(Ended::NotStarted(why))),
         };
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let run_dir = fresh_run_dir()?;
+        let run_dir =
+            run_dir::create().map_err(|source| BenchError::RunDir { path: std::env::temp_dir(), source })?;
         let context = LaunchContext { address, workers: workers(c, setup), run_dir: run_dir.clone() };
         let mut spec = match c.candidate.launch(&setup.layout, &context) {
             Ok(spec) => spec,
             Err(why) => {
-                remove_run_dir(&run_dir);
+                run_dir::remove(&run_dir);
                 return Ok(Err(Ended::NotStarted(why.to_string())));
             }
         };
@@ -245,10 +243,4 @@ pub(super) fn asked_for<'a>(
     let c = c.ok_or_else(|| format!("{} is not among the candidates.", planned.candidate))?;
     let plan = setup.experiment.plans.iter().find(|p| p.name == planned.plan);
     Ok((c, plan.ok_or_else(|| format!("{} is not among the plans.", planned.plan))?))
-}
-
-/// A fresh run folder, marked as ours from its first moment.
-fn fresh_run_dir() -> Result<PathBuf, BenchError> {
-    let made = run_dir::create().and_then(|path| std::fs::write(path.join(RUN_DIR_MARK), "").map(|()| path));
-    made.map_err(|source| BenchError::RunDir { path: std::env::temp_dir(), source })
 }

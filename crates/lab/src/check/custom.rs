@@ -9,8 +9,8 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::client::{Response, printable};
-use super::contract::body_is;
 use super::json_path::{JsonPath, same};
+use crate::toml_file::{TomlError, TomlFile};
 
 /// The most values that one check holds an answer against.
 const VALUES_MAX: usize = 100;
@@ -99,7 +99,7 @@ impl CustomCheck {
             return Err(format!("Status {}, expected {expected}.", response.status));
         }
         if let Some(expected) = &self.body {
-            body_is(response, expected.as_bytes())?;
+            response.body_is(expected.as_bytes())?;
         }
         if !self.json.is_empty() {
             self.json_is(&response.body)?;
@@ -123,6 +123,22 @@ impl CustomCheck {
         }
         Ok(())
     }
+}
+
+/// Of a recipe as of an experiment; none is fine.
+pub(crate) fn validate_checks(file: TomlFile<'_>, checks: &[CustomCheck]) -> Result<(), TomlError> {
+    for (at, check) in checks.iter().enumerate() {
+        if let Some((key, why)) = check.fault() {
+            return file.refuse(&["check", &at.to_string(), key], why);
+        }
+    }
+    if !checks.is_empty() && !checks.iter().any(CustomCheck::is_loadable) {
+        return file.refuse(
+            &["check"],
+            "no [[check]] is a GET without a body: the first such request is what the load asks for.",
+        );
+    }
+    Ok(())
 }
 
 /// Why a header may not stand so in a file that a run log keeps: its value is secret, and written out.

@@ -8,11 +8,9 @@ use prony_model::fnv::hash_of;
 
 use super::{Engine, LABEL, limits};
 use crate::candidate::{Candidate, Layout};
-use crate::catalogue::Server;
-use crate::provision::run::Run;
+use crate::catalogue::{DOCKERFILE, Server};
+use crate::programs::Run;
 
-/// The file that an image is built from.
-pub const DOCKERFILE: &str = "Dockerfile";
 /// The Python packages of the recipe and of all its settings, one a line, as pip reads them: so that a Dockerfile
 /// need not say again what server.toml says.
 const REQUIREMENTS: &str = "requirements.prony.txt";

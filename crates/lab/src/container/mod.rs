@@ -9,16 +9,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::provision::find_command;
-use crate::provision::run::{Captured, capture};
+use crate::programs::{Captured, capture, find_command};
 use crate::sample::parse_size;
 
 mod image;
-mod start;
 
+pub use image::Image;
 pub(crate) use image::context;
-pub use image::{DOCKERFILE, Image};
-pub(crate) use start::{ask_version, launch, values};
 
 /// On every image and container that Prony makes.
 pub const LABEL: &str = "org.prony.lab=1";

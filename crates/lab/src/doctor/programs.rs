@@ -4,8 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::Finding;
-use crate::provision::find_command;
-use crate::provision::run::capture;
+use crate::programs::{capture, find_command};
 
 const TIMEOUT: Duration = Duration::from_secs(5);
 

@@ -16,19 +16,19 @@ use prony_model::rate::Rate;
 use prony_model::run_log::ShareOf;
 use prony_model::target::Target;
 
-use crate::check::CustomCheck;
-use crate::published;
-use crate::recipe::Route;
-use crate::toml_error::{TomlError, parse, suggest};
+use crate::check::{CustomCheck, Route};
+use crate::toml_file::{TomlError, TomlFile, suggest};
 use prony_model::units::show_duration;
 
+mod capacities;
 mod error;
-mod knees;
 mod labels;
+mod published;
 mod raw;
 mod read;
 
 pub use error::ExperimentError;
+pub use published::parse as parse_published;
 
 /// The schema's name; another number is another format.
 pub const SCHEMA: &str = "prony.experiment/1";
@@ -315,7 +315,8 @@ impl Experiment {
     /// # Errors
     /// A sentence with the line of what is wrong.
     pub fn parse(name: &str, file: &str, text: &str) -> Result<Experiment, TomlError> {
-        read::experiment(name, file, text, parse(file, text)?)
+        let file = TomlFile { name: file, text };
+        read::experiment(name, file, file.parse()?)
     }
 
     /// An experiment without a file: the candidates and the plan of a command line.

@@ -1,3 +1,7 @@
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use super::*;
 use crate::catalogue::Catalogue;
 use prony_host::testing::wait_until;

@@ -17,7 +17,7 @@ use prony_host::{Machine, cpus, memory_field};
 use prony_model::server::ServerSamples;
 
 use crate::launch::ContainerSpec;
-use crate::provision::run::capture;
+use crate::programs::capture;
 
 use process_tracker::ProcessTracker;
 

@@ -6,7 +6,7 @@ use std::process::{Child, Command};
 use std::sync::mpsc;
 
 use super::*;
-use crate::guard::tests::pid_in;
+use crate::supervise::testing::pid_in;
 use prony_host::monotonic_ns;
 use prony_host::testing::{PATIENCE, wait_until};
 

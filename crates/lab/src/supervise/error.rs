@@ -5,7 +5,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::guard::log_path;
+use crate::launch::run_dir::log_path;
 use prony_model::units::show_duration;
 
 /// Lines of a log that an error shows.

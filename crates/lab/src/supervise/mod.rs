@@ -9,20 +9,22 @@ use std::time::{Duration, Instant};
 
 use prony_host::process::{self, Identity};
 
-use crate::guard::{
-    ARGUMENT, CONTAINER_TIMEOUT, GuardEvent, GuardOrder, KILL_TIMEOUT, RUN_DIR_MARK, STOP_LINE, STOP_TIMEOUT,
-    remove_run_dir,
-};
-use crate::journal::{self, Entry};
-use crate::launch::LaunchSpec;
+use crate::launch::{LaunchSpec, run_dir};
 use crate::sample::{Cgroup, Watched, memory};
 
 mod error;
+mod guard;
+mod journal;
 mod listener;
 mod port;
 
-pub use error::{StartError, StartErrorKind, TAIL_LINES};
-pub use port::{free_port, port_of};
+pub(crate) use error::{StartError, StartErrorKind};
+pub use guard::{GUARD_ARGUMENT, run_guard};
+pub(crate) use journal::clean_up;
+pub(crate) use port::port_of;
+
+use guard::{CONTAINER_TIMEOUT, GuardEvent, GuardOrder, KILL_TIMEOUT, STOP_LINE, STOP_TIMEOUT};
+use journal::Entry;
 
 /// Between two looks whether a server answers: short at first, since most
 /// start within 100 ms; no longer than [`READY_PERIOD_MAX`], the resolution of start-up times.
@@ -124,7 +126,7 @@ impl Server {
         let mut running = match Running::spawn(spec, supervision) {
             Ok(running) => running,
             Err(why) => {
-                remove_run_dir(&spec.run_dir);
+                run_dir::remove(&spec.run_dir);
                 return Err(failed(StartErrorKind::Guard(why), Vec::new()));
             }
         };
@@ -148,11 +150,10 @@ impl Server {
 
 impl Running {
     fn spawn(spec: &LaunchSpec, supervision: &Supervision) -> io::Result<Running> {
-        std::fs::write(spec.run_dir.join(RUN_DIR_MARK), "")?;
         let owner =
             Identity::of(std::process::id()).ok_or_else(|| io::Error::other("/proc cannot be read"))?;
         let mut guard = Command::new(&supervision.guard_exe)
-            .arg(ARGUMENT)
+            .arg(GUARD_ARGUMENT)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -381,7 +382,7 @@ impl Running {
     /// The guard itself is gone or stuck: what it started is ended by the journal's rules.
     fn stop_without_guard(&mut self) -> StopReport {
         let ended = self.entry.end(Duration::ZERO);
-        remove_run_dir(&self.entry.run_dir);
+        run_dir::remove(&self.entry.run_dir);
         self.entry.remove_cgroups();
         StopReport { killed: ended.killed > 0, leftovers: ended.leftovers }
     }
@@ -420,5 +421,7 @@ fn read_events(told: ChildStdout) -> io::Result<Receiver<GuardEvent>> {
     Ok(events)
 }
 
+#[cfg(test)]
+pub(crate) use guard::tests as testing;
 #[cfg(test)]
 mod tests;

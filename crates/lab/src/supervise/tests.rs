@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::process::Command;
 
+use super::testing::{guard_exe, pid_in, shell_spec, supervision};
 use super::*;
-use crate::guard::log_path;
-use crate::guard::tests::{guard_exe, pid_in, shell_spec, supervision};
+use crate::launch::run_dir::log_path;
 use prony_host::cpus;
 use prony_host::testing::{PATIENCE, wait_until};
 

@@ -5,9 +5,8 @@ use std::time::SystemTime;
 
 use prony_host::cpus::show_list;
 use prony_host::pins::{self, Pins};
-use prony_lab::bench::{Ask, BenchCandidate, BenchSetup, Places, resolve};
+use prony_lab::bench::{Ask, BenchCandidate, BenchSetup, CpuHalves, resolve};
 use prony_lab::experiment::{BLOCKS_MAX, Blocks, CORES_MAX, Experiment, WorkerPolicy};
-use prony_lab::schedule;
 use prony_lab::supervise::Supervision;
 use prony_model::plan_record::from_environment;
 use prony_model::rfc3339;
@@ -134,7 +133,7 @@ fn cpus_of(
     experiment: &Experiment,
     candidates: &[BenchCandidate],
     before: Option<&RunLog>,
-) -> Result<(Pins, Option<Places>), Failure> {
+) -> Result<(Pins, Option<CpuHalves>), Failure> {
     let given = given_pins(arguments)?;
     let places = duet::places(arguments, experiment, given.as_ref(), before)?;
     if let Some(places) = places {
@@ -298,8 +297,8 @@ pub(super) fn forecast(setup: &BenchSetup, arguments: &BenchArguments) -> Result
         experiment.plans.iter().map(prony_lab::experiment::ExperimentPlan::load_time).collect();
     let candidates = u32::try_from(setup.candidates.len()).unwrap_or(u32::MAX);
     let forecast = match setup.duet {
-        Some(_) => schedule::forecast_duets(&plans, experiment.blocks.max, experiment.budget),
-        None => schedule::forecast(candidates, &plans, experiment.blocks.max, experiment.budget),
+        Some(_) => prony_lab::bench::forecast_duets(&plans, experiment.blocks.max, experiment.budget),
+        None => prony_lab::bench::forecast(candidates, &plans, experiment.blocks.max, experiment.budget),
     };
     let mut lines = vec![
         format!("{} ({})", experiment.title, experiment.name),

@@ -2,10 +2,10 @@
 
 use std::time::SystemTime;
 
+use prony_lab::bench::{Inspection, inspect};
 use prony_lab::candidate::{Candidate, Layout};
 use prony_lab::catalogue::Verified;
 use prony_lab::container::{Engine, Image};
-use prony_lab::inspect::{self, Inspection};
 use prony_lab::provision;
 use prony_model::rfc3339;
 
@@ -35,7 +35,7 @@ pub(super) fn run(
         if control.stop_asked() {
             return Err(Failure::interrupted());
         }
-        match inspect::inspect(candidate, layout, options.memory_bytes, &|| control.stop_asked()) {
+        match inspect(candidate, layout, options.memory_bytes, &|| control.stop_asked()) {
             Inspection::Missing(missing) => {
                 let what: Vec<&str> = missing.iter().map(|m| m.what.as_str()).collect();
                 let mend = missing.first().map(|m| m.mend.as_str()).unwrap_or_default();

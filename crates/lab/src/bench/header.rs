@@ -11,10 +11,9 @@ use prony_model::run_log::{
 };
 use prony_model::{Tool, rfc3339};
 
-use super::order;
-use super::request_spec::Aim;
-use super::{BenchCandidate, BenchSetup, CpuHalves};
-use crate::experiment::Experiment;
+use super::request_spec::RequestSpec;
+use super::{BenchCandidate, BenchSetup, CpuHalves, order};
+use crate::experiment::{Experiment, ExperimentPlan};
 
 /// The header of a new run.
 pub fn header(setup: &BenchSetup) -> Header {
@@ -90,16 +89,16 @@ pub(super) fn workers(c: &BenchCandidate, setup: &BenchSetup) -> u32 {
 pub fn named_plans(setup: &BenchSetup) -> Vec<NamedPlan> {
     let experiment = &setup.experiment;
     let first = setup.candidates.first();
-    let aim = first.map(|c| Aim::of(&c.candidate, experiment.route, &setup.ask, &experiment.checks));
-    let path = aim.as_ref().map_or("/", |aim| &aim.path).to_owned();
+    let spec = first.map(|c| RequestSpec::of(&c.candidate, experiment));
+    let path = spec.as_ref().map_or("/", |spec| &spec.path).to_owned();
     let target =
         Target { host: "127.0.0.1".to_owned(), port: 80, path: path.clone(), userinfo: None, tls: false };
     let (cpus, seed) = (&setup.pins.client, experiment.seed);
-    let aimed = |plan: &crate::experiment::ExperimentPlan| match &aim {
-        Some(aim) => aim.plan(plan, target.clone(), cpus, seed),
+    let aimed = |plan: &ExperimentPlan| match &spec {
+        Some(spec) => spec.plan(plan, target.clone(), cpus, seed),
         None => plan.aimed(target.clone(), Expect::default(), cpus, seed),
     };
-    let named = |plan: &crate::experiment::ExperimentPlan| NamedPlan {
+    let named = |plan: &ExperimentPlan| NamedPlan {
         name: plan.name.clone(),
         describe: plan.describe(&path),
         plan: PlanRecord::of(&aimed(plan), &setup.redact),

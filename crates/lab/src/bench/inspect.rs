@@ -1,16 +1,14 @@
 //! One candidate, started, held against the contract and stopped: what
 //! `prony servers check` does.
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use super::request_spec::{Aim, Ask};
+use super::request_spec::RequestSpec;
+use super::start::{NotUp, start};
 use crate::candidate::{Candidate, Layout};
-use crate::check::CheckReport;
-use crate::check::Route;
-use crate::launch::{LaunchContext, run_dir};
+use crate::check::{CheckReport, Route};
 use crate::provision::{self, Missing, Status};
-use crate::supervise::{Server, Supervision, port_of};
+use crate::supervise::Supervision;
 
 /// How an inspection went.
 #[derive(Debug)]
@@ -45,40 +43,23 @@ pub fn inspect(
     if let Status::Missing(missing) = provision::status(candidate, layout) {
         return Inspection::Missing(missing);
     }
-    let port = match port_of(candidate) {
-        Ok(port) => port,
-        Err(why) => return Inspection::NotStarted(why),
-    };
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let run_dir = match run_dir::create() {
-        Ok(path) => path,
-        Err(e) => return Inspection::NotStarted(format!("no folder for its files could be made: {e}")),
-    };
-    let context = LaunchContext { address, workers: candidate.workers(1), run_dir };
-    let spec = match candidate.launch(layout, &context) {
-        Ok(spec) => spec,
-        Err(e) => {
-            run_dir::remove(&context.run_dir);
-            return Inspection::NotStarted(e.to_string());
-        }
-    };
     let supervision = Supervision { memory_bytes, ..Supervision::new(layout.root(), &[]) };
     let routes = candidate.expectation().routes;
     let route =
         if routes.contains(&Route::Text) { Route::Text } else { *routes.first().unwrap_or(&Route::Text) };
-    let mut aim = Aim::of(candidate, route, &Ask::default(), &[]);
-    let mut last_answer = String::new();
-    let mut ready = || aim.ready(address).map_err(|why| last_answer = why).is_ok();
-    let mut running = match Server::start(&spec, &supervision, &mut ready, cancelled) {
-        Ok(running) => running,
-        Err(e) if last_answer.is_empty() => return Inspection::NotStarted(e.to_string()),
-        Err(e) => return Inspection::NotStarted(format!("{e}\nThe last attempt: {last_answer}")),
+    let mut spec = RequestSpec::of_server(candidate, route, &[]);
+    let workers = candidate.workers(1);
+    let started = start(candidate, &spec, (layout, &supervision), (workers, &[]), cancelled);
+    let (mut running, address) = match started {
+        Ok(started) => started,
+        Err(NotUp::RunDir(e)) => {
+            return Inspection::NotStarted(format!("no folder for its files could be made: {e}"));
+        }
+        Err(NotUp::NotStarted(why) | NotUp::Stranger(why, _) | NotUp::Interrupted(why)) => {
+            return Inspection::NotStarted(why);
+        }
     };
-    if let Some(who) = running.stranger_on(port) {
-        running.stop();
-        return Inspection::NotStarted(format!("{who} answers on its port {port}, which it took first."));
-    }
-    let report = aim.check(address, candidate.workers(1));
+    let report = spec.check(address, workers);
     let startup = running.startup();
     let stopped = running.stop();
     let (leftovers, killed) = (stopped.leftovers, stopped.killed);

@@ -33,20 +33,19 @@ mod request_spec;
 mod resolve;
 mod runner;
 mod search;
+mod start;
 mod trial;
 
 pub use cpu_halves::{CpuHalves, NoRoom};
-pub use duet::{SharedLoader, run_duets};
 pub use header::{header, named_plans};
 pub use inspect::{Inspection, inspect};
 pub use order::{Forecast, STARTUP_FORECAST, STOP_FORECAST, forecast, forecast_duets};
-pub use request_spec::Ask;
 pub use resolve::{Resolved, resolve};
 pub use runner::run;
 
-/// What applies a load: [`prony_load::run`], or a test's stand-in.
+/// What applies loads, from several threads in a duet: [`prony_load::run`], or a test's stand-in.
 pub type Loader<'a> =
-    dyn FnMut(&Plan, &Control, &mut dyn FnMut(&Snapshot)) -> Result<Measurement, LoadError> + 'a;
+    dyn Fn(&Plan, &Control, &mut dyn FnMut(&Snapshot)) -> Result<Measurement, LoadError> + Sync + 'a;
 
 /// Everything that a run needs to know before it begins.
 #[derive(Debug, Clone)]
@@ -59,9 +58,6 @@ pub struct BenchSetup {
     pub skipped: Vec<Skipped>,
     /// The baseline's label, canonical.
     pub baseline: Option<String>,
-    /// What commands are asked for, and what of commands and URLs is right; servers of the
-    /// catalogue have the experiment's route, URLs their own path.
-    pub ask: Ask,
     /// `.prony`.
     pub layout: Layout,
     /// The run log.
@@ -78,7 +74,7 @@ pub struct BenchSetup {
     pub pins: Pins,
     /// How servers are supervised.
     pub supervision: Supervision,
-    /// Where both candidates of a duet run, see [`run_duets`]; `pins` is then what both places have together.
+    /// Where both candidates of a duet run; `pins` is then what both halves have together.
     pub duet: Option<CpuHalves>,
 }
 
@@ -121,17 +117,9 @@ impl Interrupt {
         self.0.asked.load(Ordering::SeqCst)
     }
 
-    /// The control of the load that begins now.
-    pub(crate) fn control(&self) -> Control {
-        self.controlled(Control::new())
-    }
-
-    /// The same of two loads that begin together.
-    pub(crate) fn control_of_two(&self) -> Control {
-        self.controlled(Control::together(2))
-    }
-
-    fn controlled(&self, control: Control) -> Control {
+    /// The control of the load that begins now, or of so many that begin together.
+    pub(crate) fn control(&self, loads: u32) -> Control {
+        let control = if loads > 1 { Control::together(loads) } else { Control::new() };
         *self.0.load.lock().unwrap_or_else(PoisonError::into_inner) = Some(control.clone());
         // Asked before the lock: nobody has stopped this one. After it: `ask` does.
         if self.asked() {

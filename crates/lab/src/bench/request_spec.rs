@@ -6,64 +6,14 @@ use prony_model::plan::Expect;
 use prony_model::{Plan, Target};
 
 use crate::candidate::Candidate;
-use crate::check::Route;
-use crate::check::{self, CheckReport, ContractExpectation, CustomCheck, expected_body};
-use crate::experiment::ExperimentPlan;
-
-/// What is asked of a command, and what answer of a command or URL is right.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ask {
-    /// Method.
-    pub method: String,
-    /// Path and query.
-    pub path: String,
-    /// Headers, as the plans send them.
-    pub headers: Vec<(String, String)>,
-    /// The body, empty for none.
-    pub body: Vec<u8>,
-    /// Right answers.
-    pub expect: Expect,
-}
-
-impl Default for Ask {
-    /// `GET /`, any 2xx or 3xx.
-    fn default() -> Ask {
-        Ask {
-            method: "GET".to_owned(),
-            path: "/".to_owned(),
-            headers: Vec::new(),
-            body: Vec::new(),
-            expect: Expect::default(),
-        }
-    }
-}
-
-impl Ask {
-    /// The same as the check that such a request is answered, by a candidate that has this URL.
-    pub(crate) fn as_check(&self, path: &str, url: Option<&str>) -> CustomCheck {
-        let mut headers = self.headers.clone();
-        let authorization = url.and_then(|url| Target::parse(url).ok()?.authorization());
-        if let Some(value) = authorization
-            && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
-        {
-            headers.push(("Authorization".to_owned(), value));
-        }
-        let has_body = !self.body.is_empty() || matches!(self.method.as_str(), "POST" | "PUT" | "PATCH");
-        CustomCheck {
-            request: format!("{} {path}", self.method),
-            send: has_body.then(|| self.body.clone()),
-            headers,
-            status: self.expect.status,
-            ..CustomCheck::default()
-        }
-    }
-}
+use crate::check::{self, CheckReport, ContractExpectation, CustomCheck, Route, expected_body};
+use crate::experiment::{Experiment, ExperimentPlan};
 
 /// What is asked of one candidate.
 #[derive(Debug, Clone)]
-pub(crate) struct Aim {
+pub(super) struct RequestSpec {
     pub(super) path: String,
-    pub(super) expect: Expect,
+    expect: Expect,
     /// The route of the contract, where it is that.
     route: Option<Route>,
     /// What is asked where it is none.
@@ -73,18 +23,26 @@ pub(crate) struct Aim {
     expectation: ContractExpectation,
 }
 
-impl Aim {
-    /// `checks` are the experiment's, which replace the contract and a recipe's own.
-    pub(crate) fn of(candidate: &Candidate, route: Route, ask: &Ask, checks: &[CustomCheck]) -> Aim {
+impl RequestSpec {
+    /// Of a candidate of an experiment: of a server of the catalogue the experiment's route or checks, of a command
+    /// what the plans say, and of a URL that of its path.
+    pub(super) fn of(candidate: &Candidate, experiment: &Experiment) -> RequestSpec {
+        let plan = experiment.plans.first().filter(|_| candidate.server().is_none());
+        let Some(ExperimentPlan { load, .. }) = plan else {
+            return RequestSpec::of_server(candidate, experiment.route, &experiment.checks);
+        };
         let mut expectation = candidate.expectation();
-        if candidate.server().is_none() {
-            let own = expectation.custom.first().map(|check| check.method_and_path().1.to_owned());
-            let path = own.filter(|_| candidate.as_url().is_some()).unwrap_or_else(|| ask.path.clone());
-            let request = ask.as_check(&path, candidate.as_url());
-            expectation.custom = vec![request.clone()];
-            let (expect, headers) = (ask.expect.clone(), Vec::new());
-            return Aim { path, expect, route: None, request, headers, expectation };
-        }
+        let own = expectation.custom.first().map(|check| check.method_and_path().1.to_owned());
+        let path = own.filter(|_| candidate.as_url().is_some()).unwrap_or_else(|| load.target.path.clone());
+        let request = as_check(load, &path, candidate.as_url());
+        expectation.custom = vec![request.clone()];
+        let (expect, headers) = (load.expect.clone(), Vec::new());
+        RequestSpec { path, expect, route: None, request, headers, expectation }
+    }
+
+    /// Of a server of the catalogue; `checks` are the experiment's, which replace the contract and a recipe's own.
+    pub(super) fn of_server(candidate: &Candidate, route: Route, checks: &[CustomCheck]) -> RequestSpec {
+        let mut expectation = candidate.expectation();
         if !checks.is_empty() {
             checks.clone_into(&mut expectation.custom);
         }
@@ -94,12 +52,12 @@ impl Aim {
             let expect = Expect { status: own.status, body, ..Expect::default() };
             let (path, request) = (own.method_and_path().1.to_owned(), own.clone());
             let headers = request.headers.clone();
-            return Aim { path, expect, route: None, request, headers, expectation };
+            return RequestSpec { path, expect, route: None, request, headers, expectation };
         }
         let expect = Expect { status: Some(200), body: expected_body(route), ..Expect::default() };
         let path = route.path().to_owned();
         let (request, headers) = (CustomCheck::answers(&path), Vec::new());
-        Aim { path, expect, route: Some(route), request, headers, expectation }
+        RequestSpec { path, expect, route: Some(route), request, headers, expectation }
     }
 
     /// A plan aimed at a target, with the headers of the check that it asks again and again; the plan's own come first.
@@ -114,7 +72,7 @@ impl Aim {
     }
 
     /// Asks once whether it answers; why not, in a sentence.
-    pub(crate) fn ready(&self, address: SocketAddr) -> Result<(), String> {
+    pub(super) fn ready(&self, address: SocketAddr) -> Result<(), String> {
         let ready = match self.route {
             Some(route) => check::ready(address, route),
             None => check::ready_as(address, &self.request, self.expectation.host.as_deref(), &self.expect),
@@ -124,7 +82,7 @@ impl Aim {
 
     /// The full check. Where the contract leaves a body some freedom, what was
     /// seen here is what every answer under load is held against.
-    pub(crate) fn check(&mut self, address: SocketAddr, workers: u32) -> CheckReport {
+    pub(super) fn check(&mut self, address: SocketAddr, workers: u32) -> CheckReport {
         self.expectation.workers = workers;
         let report = check::check(address, &self.expectation);
         if let Some(route) = self.route.filter(|_| self.expect.body.is_none()) {
@@ -142,6 +100,25 @@ impl Aim {
             userinfo: None,
             tls: false,
         }
+    }
+}
+
+/// A load's request as the check that it is answered, by a candidate that has this URL.
+fn as_check(load: &Plan, path: &str, url: Option<&str>) -> CustomCheck {
+    let mut headers = load.headers.clone();
+    let authorization = url.and_then(|url| Target::parse(url).ok()?.authorization());
+    if let Some(value) = authorization
+        && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
+    {
+        headers.push(("Authorization".to_owned(), value));
+    }
+    let has_body = !load.body.is_empty() || matches!(load.method.as_str(), "POST" | "PUT" | "PATCH");
+    CustomCheck {
+        request: format!("{} {path}", load.method),
+        send: has_body.then(|| load.body.clone()),
+        headers,
+        status: load.expect.status,
+        ..CustomCheck::default()
     }
 }
 

@@ -1,6 +1,5 @@
 //! The course of a run: trial after trial, each written down before the next.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant, SystemTime};
 
 use prony_analysis::precision::Looking;
@@ -11,18 +10,16 @@ use prony_model::run_log::{
     Event, Found, Line, PlannedTrial, RawResult, RunLogError, RunLogWriter, Sleep, TrialResult, TrialStart,
 };
 use prony_model::trial::Validity;
+use prony_model::units::show_duration;
 
 use super::budget::Budget;
 use super::header::{header, may_resume, remaining};
 use super::precision;
-use super::request_spec::Aim;
+use super::request_spec::RequestSpec;
 use super::search::Capacities;
-use super::trial::Ended;
-use super::{
-    BenchError, BenchEvent, BenchOutcome, BenchSetup, End, Figures, Interrupt, Loader, SharedLoader,
-};
+use super::trial::{Ended, Trial};
+use super::{BenchError, BenchEvent, BenchOutcome, BenchSetup, End, Figures, Interrupt, Loader};
 use crate::supervise;
-use prony_model::units::show_duration;
 
 /// A candidate that never started is given up after so many attempts: each
 /// may wait for half a minute.
@@ -34,32 +31,38 @@ pub(super) type Append<'a> = dyn FnMut(Line) -> Result<(), RunLogError> + 'a;
 /// A run under way.
 pub(super) struct Runner<'a> {
     pub(super) setup: &'a BenchSetup,
-    pub(super) loader: &'a mut Loader<'a>,
+    pub(super) load: &'a Loader<'a>,
     pub(super) interrupt: &'a Interrupt,
     pub(super) tell: &'a mut dyn FnMut(&BenchEvent<'_>),
     append: &'a mut Append<'a>,
-    /// Each candidate's aim, and whether it has passed its full check.
-    pub(super) aims: BTreeMap<String, (Aim, bool)>,
-    /// Processes that outlived SIGKILL, not reported yet.
-    pub(super) leftovers: Vec<String>,
+    /// What is known of each candidate, in the setup's order.
+    pub(super) states: Vec<CandidateState>,
     /// Capacities found so far.
     pub(super) capacities: Capacities,
-    pub(super) void: BTreeSet<String>,
-    failed_starts: BTreeMap<String, u32>,
-    pub(super) budget: Budget,
-    pub(super) began: Instant,
-    pub(super) trials: u32,
+    budget: Budget,
+    began: Instant,
+    trials: u32,
     counted: u32,
     /// How long servers were under load.
     pub(super) under_load: Duration,
-    /// Candidates that were said to need SIGKILL.
-    pub(super) deaf: BTreeSet<String>,
     looking: Looking,
-    /// What applies two loads at once, in a duet.
-    pub(super) together: Option<&'a SharedLoader<'a>>,
 }
 
-/// Runs an experiment, or the rest of one.
+/// What a run knows of a candidate.
+pub(super) struct CandidateState {
+    pub(super) spec: RequestSpec,
+    /// Whether it has passed its full check.
+    pub(super) checked: bool,
+    /// Whether it was said that it needed SIGKILL.
+    pub(super) needed_sigkill: bool,
+    /// Its processes that outlived SIGKILL, not reported yet.
+    pub(super) leftovers: Vec<String>,
+    /// Whether it is left out of the rest.
+    excluded: bool,
+    failed_starts: u32,
+}
+
+/// Runs an experiment, or the rest of one; both candidates of a setup that has [`BenchSetup::duet`] at once.
 ///
 /// `load` is [`prony_load::run`]; `events` hears of everything as it happens,
 /// in the calling thread. All threads of the process are kept off the servers' CPUs meanwhile.
@@ -67,33 +70,21 @@ pub(super) struct Runner<'a> {
 /// # Errors
 /// When the log cannot be begun, resumed or written, or no candidate can run.
 /// Servers have been stopped then.
-pub fn run<'a>(
-    setup: &'a BenchSetup,
-    load: &'a mut Loader<'a>,
-    interrupt: &'a Interrupt,
-    events: &'a mut dyn FnMut(&BenchEvent<'_>),
-) -> Result<BenchOutcome, BenchError> {
-    let (left, mut writer, known) = open(setup, events)?;
-    let mut append = |line: Line| writer.append(line);
-    let mut runner = Runner::new(setup, load, interrupt, events, &mut append);
-    runner.knows(known);
-    runner.run(&left, setup.resume)
-}
-
-/// What is left to run, the log, and what it tells already.
-type Opened = (Vec<PlannedTrial>, RunLogWriter, (Capacities, Looking));
-
-/// Begins the log or goes on with it, and says so.
-pub(super) fn open(
+pub fn run(
     setup: &BenchSetup,
+    load: &Loader<'_>,
+    interrupt: &Interrupt,
     events: &mut dyn FnMut(&BenchEvent<'_>),
-) -> Result<Opened, BenchError> {
+) -> Result<BenchOutcome, BenchError> {
     if setup.candidates.is_empty() {
         return Err(BenchError::NoCandidates(skipped(setup)));
     }
-    let (order, left, writer, known) = if setup.resume { resume(setup)? } else { begin(setup)? };
-    events(&BenchEvent::Begun { log: &setup.log, total: count(order), remaining: count(left.len()) });
-    Ok((left, writer, known))
+    let (total, left, mut writer, known) = if setup.resume { resume(setup)? } else { begin(setup)? };
+    events(&BenchEvent::Begun { log: &setup.log, total: count(total), remaining: count(left.len()) });
+    let mut append = |line: Line| writer.append(line);
+    let mut runner = Runner::new(setup, load, interrupt, events, &mut append);
+    (runner.capacities, runner.looking) = known;
+    runner.run(&left, setup.resume)
 }
 
 fn skipped(setup: &BenchSetup) -> String {
@@ -129,80 +120,81 @@ fn count(trials: usize) -> u32 {
 impl<'a> Runner<'a> {
     pub(super) fn new(
         setup: &'a BenchSetup,
-        loader: &'a mut Loader<'a>,
+        load: &'a Loader<'a>,
         interrupt: &'a Interrupt,
         tell: &'a mut dyn FnMut(&BenchEvent<'_>),
         append: &'a mut Append<'a>,
     ) -> Runner<'a> {
+        let state = |spec| CandidateState {
+            spec,
+            checked: false,
+            needed_sigkill: false,
+            leftovers: Vec::new(),
+            excluded: false,
+            failed_starts: 0,
+        };
+        let specs = setup.candidates.iter().map(|c| RequestSpec::of(&c.candidate, &setup.experiment));
         Runner {
             setup,
-            loader,
+            load,
             interrupt,
             tell,
             append,
-            aims: BTreeMap::new(),
-            leftovers: Vec::new(),
+            states: specs.map(state).collect(),
             capacities: Capacities::default(),
-            void: BTreeSet::new(),
-            failed_starts: BTreeMap::new(),
             budget: Budget::new(setup.experiment.budget),
             began: Instant::now(),
             trials: 0,
             counted: 0,
             under_load: Duration::ZERO,
-            deaf: BTreeSet::new(),
             looking: Looking::default(),
-            together: None,
         }
     }
 
-    /// What the log that is gone on with tells already.
-    pub(super) fn knows(&mut self, known: (Capacities, Looking)) {
-        (self.capacities, self.looking) = known;
-    }
-
-    /// What is said and done before the first trial.
-    pub(super) fn opens(&mut self, left: &[PlannedTrial], resumed: bool) -> Result<(), BenchError> {
+    /// Runs the trials that are left, of a duet in pairs that stand together.
+    pub(super) fn run(mut self, left: &[PlannedTrial], resumed: bool) -> Result<BenchOutcome, BenchError> {
+        let _pinned = PinnedProcess::to(&self.setup.pins.client);
+        let left: Option<Vec<Trial<'_>>> = left.iter().map(|trial| Trial::of(self.setup, trial)).collect();
+        let left = left.ok_or_else(|| BenchError::Resume {
+            path: self.setup.log.clone(),
+            why: "its order has other candidates or plans than are to run: begin a new run.".to_owned(),
+        })?;
         if resumed {
             self.event("resumed", format!("{} trials are left.", left.len()))?;
         }
         for cleaned in supervise::clean_up(self.setup.layout.root()) {
-            self.event("cleaned_up", cleaned.what)?;
+            self.event("cleaned_up", cleaned)?;
         }
-        Ok(())
-    }
-
-    /// Runs the trials that are left.
-    pub(super) fn run(mut self, left: &[PlannedTrial], resumed: bool) -> Result<BenchOutcome, BenchError> {
-        let _pinned = PinnedProcess::to(&self.setup.pins.client);
-        self.opens(left, resumed)?;
+        let at_once = if self.setup.duet.is_some() { 2 } else { 1 };
         let mut block = None;
-        for (at, planned) in left.iter().enumerate() {
+        for (at, trials) in left.chunks_exact(at_once).enumerate() {
+            let left = &left[at * at_once..];
             if self.interrupt.asked() {
                 return self.interrupted();
             }
-            if self.void.contains(&planned.candidate) {
+            // Of a duet one side is none.
+            if trials.iter().any(|trial| self.excludes(trial)) {
                 continue;
             }
-            if block != Some(planned.block) {
-                block = Some(planned.block);
-                if let Some(end) = self.ends_before(planned.block, &left[at..])? {
-                    return Ok(self.outcome(end));
-                }
+            let of = trials[0].planned.block;
+            if block.replace(of) != Some(of)
+                && let Some(end) = self.ends_before(of, left)?
+            {
+                return Ok(self.outcome(end));
             }
-            if !self.one(planned, &left[at..])? {
+            if !self.run_at_once(trials, left)? {
                 return self.interrupted();
             }
         }
-        self.finished(left)
+        self.finished(&left)
+    }
+
+    fn excludes(&self, trial: &Trial<'_>) -> bool {
+        self.states[trial.number].excluded
     }
 
     /// Whether the run ends before this block, by its precision or its budget.
-    pub(super) fn ends_before(
-        &mut self,
-        block: u32,
-        left: &[PlannedTrial],
-    ) -> Result<Option<End>, BenchError> {
+    fn ends_before(&mut self, block: u32, left: &[Trial<'_>]) -> Result<Option<End>, BenchError> {
         // Where rates are shares of a knee, blocks of the searches say nothing of those of the loads.
         let alone = self.setup.experiment.phases().len() == 1;
         let reached = precision::reached(self.setup, &self.looking, block);
@@ -226,7 +218,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Every trial that could be run has been.
-    pub(super) fn finished(mut self, left: &[PlannedTrial]) -> Result<BenchOutcome, BenchError> {
+    fn finished(mut self, left: &[Trial<'_>]) -> Result<BenchOutcome, BenchError> {
         let more = self.what_more_would_buy();
         if !left.is_empty() && !more.is_empty() {
             let text = format!("All {} blocks are done.{more}", self.setup.experiment.blocks.max);
@@ -250,23 +242,38 @@ impl<'a> Runner<'a> {
     }
 
     /// The plan of each of these trials that will be run; of one block, or of all.
-    pub(super) fn runnable<'t>(&self, left: &'t [PlannedTrial], block: Option<u32>) -> Vec<&'t str> {
-        let runs =
-            |t: &&PlannedTrial| !self.void.contains(&t.candidate) && block.is_none_or(|b| t.block == b);
-        left.iter().filter(runs).map(|t| t.plan.as_str()).collect()
+    fn runnable<'t>(&self, left: &[Trial<'t>], block: Option<u32>) -> Vec<&'t str> {
+        let runs = |t: &&Trial<'t>| !self.excludes(t) && block.is_none_or(|b| t.planned.block == b);
+        left.iter().filter(runs).map(|t| t.planned.plan.as_str()).collect()
     }
 
-    /// Runs and records one trial; false when somebody asked to end.
-    fn one(&mut self, planned: &PlannedTrial, left: &[PlannedTrial]) -> Result<bool, BenchError> {
+    /// Runs and records one trial, or the two of a duet's half, which are the first of those left; false when somebody
+    /// asked to end.
+    fn run_at_once(&mut self, trials: &[Trial<'_>], left: &[Trial<'_>]) -> Result<bool, BenchError> {
         let started = Instant::now();
-        self.begins(planned, left)?;
-        let ended = self.trial(planned)?;
-        self.budget.took(&planned.plan, started.elapsed());
-        self.ended(planned, ended, &left[1..])
+        for trial in trials {
+            self.begins(trial, left)?;
+        }
+        let ended = match (trials, &self.setup.duet) {
+            ([one, other], Some(halves)) => self.duet([*one, *other], halves)?.into(),
+            _ => trials.iter().map(|trial| self.trial(*trial)).collect::<Vec<Ended>>(),
+        };
+        // Trials at once, in one's time.
+        let each = started.elapsed() / count(trials.len());
+        trials.iter().for_each(|trial| self.budget.took(&trial.planned.plan, each));
+        let mut goes_on = true;
+        for ((at, trial), ended) in trials.iter().enumerate().zip(ended) {
+            goes_on &= self.ended(trial, ended, &left[at + 1..])?;
+        }
+        if trials.iter().any(|trial| self.excludes(trial)) {
+            trials.iter().for_each(|trial| self.states[trial.number].excluded = true);
+        }
+        Ok(goes_on)
     }
 
     /// Writes that a trial begins, and says so.
-    pub(super) fn begins(&mut self, planned: &PlannedTrial, left: &[PlannedTrial]) -> Result<(), BenchError> {
+    fn begins(&mut self, trial: &Trial<'_>, left: &[Trial<'_>]) -> Result<(), BenchError> {
+        let planned = trial.planned;
         let start = TrialStart { planned: planned.clone(), at: rfc3339(SystemTime::now()) };
         self.write(Line::TrialStart(start))?;
         let remaining = self.trials + count(self.runnable(left, None).len());
@@ -276,12 +283,8 @@ impl<'a> Runner<'a> {
     }
 
     /// Records how a trial ended, with `rest` to come; false when somebody asked to end.
-    pub(super) fn ended(
-        &mut self,
-        planned: &PlannedTrial,
-        ended: Ended,
-        rest: &[PlannedTrial],
-    ) -> Result<bool, BenchError> {
+    fn ended(&mut self, trial: &Trial<'_>, ended: Ended, rest: &[Trial<'_>]) -> Result<bool, BenchError> {
+        let planned = trial.planned;
         let failed = |why: &str| RawResult::failed(planned.clone(), why.to_owned());
         let (raw, goes_on) = match ended {
             Ended::Result(result) => (*result, true),
@@ -289,20 +292,23 @@ impl<'a> Runner<'a> {
             Ended::Interrupted(None) => return Ok(false),
             Ended::CheckFailed(why) => {
                 self.event("check_failed", why.clone())?;
-                self.void.insert(planned.candidate.clone());
+                self.states[trial.number].excluded = true;
                 (failed(&why), true)
             }
             Ended::NotStarted(why) => {
-                self.did_not_start(planned, &why)?;
+                self.did_not_start(trial, &why)?;
                 (failed(&why), true)
             }
+            Ended::Broken(why) => return Err(why),
         };
         // What the lab observes is what it can judge; were it not, that is the trial's failure.
         let result =
             judge_result(&self.setup.host, raw.clone()).unwrap_or_else(|why| unjudged(planned.clone(), why));
+        let state = &mut self.states[trial.number];
         if result.failure.is_none() {
-            self.failed_starts.remove(&planned.candidate);
+            state.failed_starts = 0;
         }
+        let leftovers = std::mem::take(&mut state.leftovers);
         self.trials += 1;
         self.capacities.take(&result);
         let counts =
@@ -310,7 +316,6 @@ impl<'a> Runner<'a> {
         self.counted += u32::from(counts);
         self.looking.take(&result);
         self.write(Line::Result(raw))?;
-        let leftovers = std::mem::take(&mut self.leftovers);
         if !leftovers.is_empty() {
             let text = format!(
                 "{} left processes that outlived SIGKILL: {}.",
@@ -332,24 +337,23 @@ impl<'a> Runner<'a> {
     }
 
     /// A candidate whose first attempts all fail is left out of the rest.
-    fn did_not_start(&mut self, planned: &PlannedTrial, why: &str) -> Result<(), BenchError> {
-        let ever_ran = self.aims.get(&planned.candidate).is_some_and(|(_, checked)| *checked);
-        let attempts = self.failed_starts.entry(planned.candidate.clone()).or_default();
-        *attempts += 1;
-        if *attempts >= START_ATTEMPTS && !ever_ran {
-            let attempts = *attempts;
-            self.void.insert(planned.candidate.clone());
+    fn did_not_start(&mut self, trial: &Trial<'_>, why: &str) -> Result<(), BenchError> {
+        let state = &mut self.states[trial.number];
+        state.failed_starts += 1;
+        let attempts = state.failed_starts;
+        if attempts >= START_ATTEMPTS && !state.checked {
+            state.excluded = true;
             self.event("start_failed", format!("Given up after {attempts} attempts: {why}"))?;
         }
         Ok(())
     }
 
-    pub(super) fn interrupted(&mut self) -> Result<BenchOutcome, BenchError> {
+    fn interrupted(&mut self) -> Result<BenchOutcome, BenchError> {
         self.event("interrupted", "Somebody ended the run; --resume goes on with it.".to_owned())?;
         Ok(self.outcome(End::Interrupted))
     }
 
-    pub(super) fn outcome(&self, end: End) -> BenchOutcome {
+    fn outcome(&self, end: End) -> BenchOutcome {
         BenchOutcome {
             end,
             log: self.setup.log.clone(),
@@ -361,28 +365,24 @@ impl<'a> Runner<'a> {
     }
 
     pub(super) fn event(&mut self, what: &str, detail: String) -> Result<(), BenchError> {
-        let event = Event { at: rfc3339(SystemTime::now()), what: what.to_owned(), detail, found: None };
-        self.write_event(&event)
+        self.write_event(what, detail, None)
     }
 
     /// What a candidate's full check found out, for its record.
-    pub(super) fn found(&mut self, candidate: &str, sleep: Option<Sleep>) -> Result<(), BenchError> {
-        let detail = match sleep {
-            None => format!("{candidate} does what every server of this run must."),
-            Some(sleep) => {
-                format!(
-                    "{candidate} does what every server of this run must; GET /sleep: {}.",
-                    sleep.as_str()
-                )
-            }
-        };
-        let found = Some(Found { candidate: candidate.to_owned(), sleep });
-        self.write_event(&Event { at: rfc3339(SystemTime::now()), what: "checked".to_owned(), detail, found })
+    pub(super) fn found(&mut self, candidate: &str, sleep: Sleep) -> Result<(), BenchError> {
+        let detail =
+            format!("{candidate} does what every server of this run must; GET /sleep: {}.", sleep.as_str());
+        self.write_event(
+            "checked",
+            detail,
+            Some(Found { candidate: candidate.to_owned(), sleep: Some(sleep) }),
+        )
     }
 
-    fn write_event(&mut self, event: &Event) -> Result<(), BenchError> {
+    fn write_event(&mut self, what: &str, detail: String, found: Option<Found>) -> Result<(), BenchError> {
+        let event = Event { at: rfc3339(SystemTime::now()), what: what.to_owned(), detail, found };
         self.write(Line::Event(event.clone()))?;
-        (self.tell)(&BenchEvent::Note(event));
+        (self.tell)(&BenchEvent::Note(&event));
         Ok(())
     }
 

@@ -8,9 +8,9 @@ use prony_model::Plan;
 use prony_model::rate::Rate;
 use prony_model::run_log::{PlannedTrial, RawResult, ShareOf, TrialResult};
 
-use super::loaded::Loading;
+use super::loaded::Side;
 use super::runner::Runner;
-use super::trial::{Ended, Up};
+use super::trial::{Ended, Trial};
 use super::{BenchError, BenchEvent};
 use crate::capacity::{self, CapacityEvent, CapacityOutcome, CapacityPlan, Probed};
 use crate::experiment::{Experiment, ExperimentPlan};
@@ -67,45 +67,37 @@ impl Capacities {
     }
 }
 
-/// What is searched for.
-pub(super) struct Sought<'a> {
-    pub(super) slos: &'a [Slo],
-    pub(super) load: Plan,
-}
-
 impl Runner<'_> {
     /// Searches for the capacity of a server that is up; it is down afterwards.
     pub(super) fn search(
         &mut self,
-        planned: &PlannedTrial,
-        sought: &Sought<'_>,
-        mut up: Up,
-        recycles: bool,
+        trial: Trial<'_>,
+        slos: &[Slo],
+        load: Plan,
+        mut side: Side<'_>,
     ) -> Result<Ended, BenchError> {
         let wanted = CapacityPlan {
-            load: sought.load.clone(),
-            slos: sought.slos.to_vec(),
-            probe: sought.load.stop.duration.unwrap_or(prony_model::options::DURATION),
+            slos: slos.to_vec(),
+            probe: load.stop.duration.unwrap_or(prony_model::options::DURATION),
             resolution: RESOLUTION,
             start: None,
+            load,
         };
-        let tell = &mut *self.tell;
+        let (tell, planned) = (&mut *self.tell, trial.planned);
         let mut heard = |event: &CapacityEvent<'_>| {
             if let CapacityEvent::Load { snapshot, load_time } = event {
                 tell(&BenchEvent::Load { planned, snapshot, load_time: *load_time });
             }
         };
-        let mut loading =
-            Loading::of(self.setup, self.loader, &planned.candidate, recycles, up.running.as_mut());
-        let host = &self.setup.host;
-        let mut prober = |load: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
-            Ok(Probed::of(loading.load(load, control, observe)?, host))
+        let (apply, host) = (self.load, &self.setup.host);
+        let mut prober = |plan: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
+            let loaded = side.run(apply, plan, control, observe);
+            Ok(Probed::of(side.observed(plan, loaded)?, host))
         };
         let outcome = capacity::search_by(&wanted, &mut prober, self.interrupt, &mut heard);
-        let (under_load, death) = (loading.under_load, loading.death);
-        self.under_load += under_load;
-        self.down(planned, &mut up)?;
-        Ok(ended(planned, outcome, death))
+        self.under_load += side.under_load;
+        self.down(trial, &mut side)?;
+        Ok(ended(planned, outcome, side.death))
     }
 }
 

@@ -3,6 +3,7 @@
 use prony_analysis::testing::{Line, healthy};
 use prony_model::run_log::TrialResult;
 use prony_model::trial::Bound;
+use std::sync::atomic::AtomicU32;
 
 use super::tests::{SERVE, assert_nothing_left, read, setup};
 use super::*;
@@ -28,7 +29,7 @@ fn load(plan: &Plan, observe: &mut dyn FnMut(&Snapshot)) -> Result<Measurement, 
     Ok(m)
 }
 
-fn searched(setup: &mut BenchSetup, loader: &mut Loader<'_>) -> TrialResult {
+fn searched(setup: &mut BenchSetup, loader: &Loader<'_>) -> TrialResult {
     setup.experiment.plans[0].capacity = Some(Vec::new());
     setup.experiment.plans[0].load.stop.duration = Some(Duration::from_secs(5));
     let outcome = run(setup, loader, &Interrupt::new(), &mut |_| ()).unwrap();
@@ -40,7 +41,7 @@ fn searched(setup: &mut BenchSetup, loader: &mut Loader<'_>) -> TrialResult {
 fn a_capacity_record_has_the_server_s_samples_and_cost_per_request() {
     let root = tempfile::tempdir().unwrap();
     let mut setup = setup(root.path(), &[("a", SERVE)], 1);
-    let result = searched(&mut setup, &mut |plan, _, observe| load(plan, observe));
+    let result = searched(&mut setup, &|plan, _, observe| load(plan, observe));
     assert_eq!(result.failure, None, "{result:?}");
     let found = result.capacity.as_ref().unwrap();
     let point = found.capacity_per_s.as_ref().unwrap().point;
@@ -58,11 +59,10 @@ fn a_server_that_dies_during_a_capacity_search_voids_it() {
     let pid_file = root.path().join("pid");
     let command = format!("echo $$ >{}; {SERVE}", pid_file.display());
     let mut setup = setup(root.path(), &[("mortal", &command)], 1);
-    let mut loads = 0;
+    let loads = AtomicU32::new(0);
     let result =
-        searched(&mut setup, &mut |plan: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
-            loads += 1;
-            if loads == 4 {
+        searched(&mut setup, &|plan: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
+            if loads.fetch_add(1, Ordering::Relaxed) == 3 {
                 assert!(Identity::of(pid_in(&pid_file)).unwrap().kill());
                 wait_until("the end of the load", || {
                     observe(&Snapshot::default());
@@ -71,7 +71,7 @@ fn a_server_that_dies_during_a_capacity_search_voids_it() {
             }
             load(plan, observe)
         });
-    assert_eq!(loads, 4, "nothing is loaded after it");
+    assert_eq!(loads.into_inner(), 4, "nothing is loaded after it");
     let found = result.capacity.as_ref().unwrap();
     assert_eq!(found.capacity_per_s, None);
     let why = "mortal was ended by signal 9 while it was loaded.";

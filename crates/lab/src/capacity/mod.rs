@@ -107,7 +107,7 @@ pub struct CapacityOutcome {
 pub fn search(
     plan: &CapacityPlan,
     outside: &Outside,
-    loader: &mut Loader<'_>,
+    loader: &Loader<'_>,
     interrupt: &Interrupt,
     tell: &mut dyn FnMut(&CapacityEvent<'_>),
 ) -> Result<CapacityOutcome, LoadError> {
@@ -261,7 +261,7 @@ impl Run<'_, '_> {
 
     /// Applies a load; why it was ended early, where it can only fail.
     fn apply(&mut self, load: &Plan, may_give_up: bool) -> Result<(Probed, Option<String>), LoadError> {
-        let control = self.interrupt.control();
+        let control = self.interrupt.control(1);
         let watched = Hopeless::of(load, &self.plan.slos);
         let load_time = load.warmup + load.stop.duration.unwrap_or_default();
         let mut hopeless = None;

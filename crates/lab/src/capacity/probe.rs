@@ -42,7 +42,7 @@ pub struct Outside {
 pub type Prober<'a> = dyn FnMut(&Plan, &Control, &mut dyn FnMut(&Snapshot)) -> Result<Probed, LoadError> + 'a;
 
 /// Of a server of which nothing is known but its answers, and the machine that loads it.
-pub(super) fn from_outside<'a>(outside: &'a Outside, loader: &'a mut Loader<'_>) -> Box<Prober<'a>> {
+pub(super) fn from_outside<'a>(outside: &'a Outside, loader: &'a Loader<'_>) -> Box<Prober<'a>> {
     Box::new(move |load, control, observe| {
         let mut watch = HostWatch::of(&load.cpus);
         let measured = loader(load, control, &mut |snapshot| {

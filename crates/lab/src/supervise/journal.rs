@@ -48,15 +48,6 @@ pub struct Entry {
     pub memory_cgroup: Option<Cgroup>,
 }
 
-/// Something that an earlier run had left and that is gone now.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cleaned {
-    /// The candidate's label.
-    pub label: String,
-    /// A sentence.
-    pub what: String,
-}
-
 fn folder(root: &Path) -> PathBuf {
     root.join("journal")
 }
@@ -83,43 +74,43 @@ pub fn remove(root: &Path, guard_pid: u32) {
 }
 
 /// Ends and removes what Pronys that are gone have left under `root`
-/// (`.prony`). Takes up to ten seconds where a server resists.
-pub fn clean_up(root: &Path) -> Vec<Cleaned> {
+/// (`.prony`), and says of each what was done. Takes up to ten seconds where a server resists.
+pub(crate) fn clean_up(root: &Path) -> Vec<String> {
     let Ok(files) = std::fs::read_dir(folder(root)) else { return Vec::new() };
     files.flatten().filter_map(|file| clean_entry(&file.path())).collect()
 }
 
-fn clean_entry(path: &Path) -> Option<Cleaned> {
+fn clean_entry(path: &Path) -> Option<String> {
     if path.extension().is_none_or(|e| e != "json") {
         return None;
     }
     let text = std::fs::read(path).ok()?;
     let Ok(entry) = serde_json::from_slice::<Entry>(&text) else {
-        let what = format!("{} could not be read and was removed; nothing was ended for it.", path.display());
         let _ = std::fs::remove_file(path);
-        return Some(Cleaned { label: String::new(), what });
+        return Some(format!(
+            "{} could not be read and was removed; nothing was ended for it.",
+            path.display()
+        ));
     };
     let same_boot = entry.boot_id == boot_id() && !entry.boot_id.is_empty();
     if same_boot && entry.owner.lives() {
         return None; // another Prony at work
     }
     let ended = if same_boot { entry.end(GUARD_PATIENCE) } else { Ended::default() };
-    let label = entry.label.clone();
+    let label = &entry.label;
     if !ended.leftovers.is_empty() {
-        let what =
-            format!("{label} still runs after SIGKILL ({}): look at it by hand.", ended.leftovers.join(", "));
-        return Some(Cleaned { label, what });
+        let leftovers = ended.leftovers.join(", ");
+        return Some(format!("{label} still runs after SIGKILL ({leftovers}): look at it by hand."));
     }
     run_dir::remove(&entry.run_dir);
     if same_boot {
         entry.remove_cgroups();
     }
     let _ = std::fs::remove_file(path);
-    let what = match ended.killed {
+    Some(match ended.killed {
         0 => format!("An earlier run was cut off while {label} ran; its folder was removed."),
         n => format!("An earlier run was cut off while {label} ran; {n} of its processes were ended."),
-    };
-    Some(Cleaned { label, what })
+    })
 }
 
 /// What became of an entry's processes.
@@ -248,10 +239,10 @@ mod tests {
         let cleaned = clean_up(root.path());
         assert!(!cgroup.path.exists());
         assert_eq!(cleaned.len(), 1);
-        assert!(cleaned[0].what.contains("1 of its processes"), "{cleaned:?}");
+        assert!(cleaned[0].contains("1 of its processes"), "{cleaned:?}");
         assert!(!left.wait().unwrap().success());
         assert!(!entry.run_dir.exists());
-        assert_eq!(clean_up(root.path()), []);
+        assert!(clean_up(root.path()).is_empty());
     }
 
     #[test]
@@ -272,7 +263,7 @@ mod tests {
         let mut server = sleeper();
         let owner = Identity::of(std::process::id()).unwrap();
         let entry = entry(root.path(), owner, vec![Identity::of(server.id()).unwrap()]);
-        assert_eq!(clean_up(root.path()), []);
+        assert!(clean_up(root.path()).is_empty());
         assert!(entry.run_dir.exists());
         assert_eq!(server.try_wait().unwrap(), None);
         server.kill().unwrap();
@@ -311,7 +302,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(folder(root.path())).unwrap();
         std::fs::write(entry_path(root.path(), 1), "{\"guard\":").unwrap();
-        assert!(clean_up(root.path())[0].what.contains("nothing was ended"));
-        assert_eq!(clean_up(root.path()), []);
+        assert!(clean_up(root.path())[0].contains("nothing was ended"));
+        assert!(clean_up(root.path()).is_empty());
     }
 }

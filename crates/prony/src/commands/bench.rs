@@ -50,10 +50,7 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
         live.tell(|bench| bench.hear(event));
         watch.hear(event);
     };
-    let outcome = match setup.duet {
-        Some(_) => prony_lab::bench::run_duets(&setup, &prony_load::run, &interrupt, &mut hear),
-        None => prony_lab::bench::run(&setup, &mut prony_load::run, &interrupt, &mut hear),
-    };
+    let outcome = prony_lab::bench::run(&setup, &prony_load::run, &interrupt, &mut hear);
     live.finish();
     match outcome {
         Ok(outcome) => {

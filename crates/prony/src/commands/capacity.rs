@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
     let started_at = rfc3339(SystemTime::now());
     let shows = Shows::here(arguments.quiet, arguments.plain);
     let mut live = Live::start(shows, CapacityState::of(&wanted), &wanted.load.cpus, printer);
-    let outcome = search(&wanted, &outside, &mut prony_load::run, &interrupt, &mut |event| {
+    let outcome = search(&wanted, &outside, &prony_load::run, &interrupt, &mut |event| {
         live.tell(|search| search.hear(event));
     })?;
     live.finish();

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use prony_host::cpus::show_list;
 use prony_host::pins::{self, Pins};
-use prony_lab::bench::{Ask, BenchCandidate, BenchSetup, CpuHalves, resolve};
+use prony_lab::bench::{BenchCandidate, BenchSetup, CpuHalves, resolve};
 use prony_lab::experiment::{BLOCKS_MAX, Blocks, CORES_MAX, Experiment, WorkerPolicy};
 use prony_lab::supervise::Supervision;
 use prony_model::plan_record::from_environment;
@@ -25,7 +25,7 @@ use crate::printer::Printer;
 pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<BenchSetup, Failure> {
     let resumed = resumed_log(arguments)?;
     let layout = layout()?;
-    let (mut experiment, mut candidates, ask, skipped, baseline) = if arguments.candidates.is_empty() {
+    let (mut experiment, mut candidates, skipped, baseline) = if arguments.candidates.is_empty() {
         if let Some(option) = arguments.plan.given().into_iter().find(|option| option != "seed") {
             return Err(Failure::usage(format!(
                 "{} does not go with an experiment, whose plans stand in its file: change them there, or \
@@ -41,16 +41,16 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
         let engine = engine(&arguments.runtime.runtime, arguments.runtime.memory.as_deref())?;
         let catalogue = catalogue(&arguments.servers, printer);
         let resolved = resolve(&experiment, &catalogue, &layout, engine.as_ref()).map_err(Failure::usage)?;
-        (resolved.experiment, resolved.candidates, Ask::default(), resolved.skipped, resolved.baseline)
+        (resolved.experiment, resolved.candidates, resolved.skipped, resolved.baseline)
     } else {
         if arguments.runtime.runtime != "native" {
             return Err(Failure::usage(
                 "--runtime goes with an experiment's servers: a --candidate runs as its own command says.",
             ));
         }
-        let (experiment, candidates, ask) = candidates::of(arguments)?;
+        let (experiment, candidates) = candidates::of(arguments)?;
         let baseline = experiment.baseline.clone();
-        (experiment, candidates, ask, Vec::new(), baseline)
+        (experiment, candidates, Vec::new(), baseline)
     };
     if let Some(cores) = arguments.server_cores {
         experiment.server_cores = in_cores("--server-cores", cores)?;
@@ -111,7 +111,6 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
         candidates,
         skipped,
         baseline,
-        ask,
         layout,
         log,
         pins,

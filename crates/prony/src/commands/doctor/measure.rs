@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use prony_analysis::experiment::analyse;
 use prony_host::bench_lock;
 use prony_host::pins::Pins;
-use prony_lab::bench::{Ask, BenchCandidate, BenchSetup, Interrupt};
+use prony_lab::bench::{BenchCandidate, BenchSetup, Interrupt};
 use prony_lab::candidate::{Candidate, Layout};
 use prony_lab::experiment::{Experiment, ExperimentPlan};
 use prony_lab::supervise::Supervision;
@@ -143,7 +143,6 @@ fn bench(
         candidates: names.iter().map(candidate).collect::<Result<_, String>>()?,
         skipped: Vec::new(),
         baseline: names.first().map(|name| (*name).to_owned()),
-        ask: Ask::default(),
         layout: layout.clone(),
         log: log.clone(),
         resume: false,
@@ -155,7 +154,7 @@ fn bench(
         duet: None,
     };
     let _removed = Removed(&log);
-    prony_lab::bench::run(&setup, &mut prony_load::run, &Interrupt::new(), &mut |_| ())
+    prony_lab::bench::run(&setup, &prony_load::run, &Interrupt::new(), &mut |_| ())
         .map_err(|why| format!("Not measured: {why}"))?;
     prony_analysis::run_log::read(&log).map_err(|why| format!("Not measured: {why}"))
 }

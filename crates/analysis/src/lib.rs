@@ -38,5 +38,3 @@ pub mod trial;
 pub mod usage;
 pub mod verdict;
 pub mod within;
-
-pub use prony_stats::search;

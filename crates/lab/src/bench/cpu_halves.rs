@@ -88,7 +88,7 @@ impl CpuHalves {
     }
 
     /// As a run log keeps them.
-    pub fn record(&self) -> DuetRecord {
+    pub(crate) fn record(&self) -> DuetRecord {
         let cpus =
             |pins: &Pins| DuetCpus { server_cpus: pins.server.clone(), client_cpus: pins.client.clone() };
         DuetRecord { left: cpus(&self.left), right: cpus(&self.right), shared: self.shared }

@@ -43,7 +43,7 @@ pub fn inspect(
     if let Status::Missing(missing) = provision::status(candidate, layout) {
         return Inspection::Missing(missing);
     }
-    let supervision = Supervision { memory_bytes, ..Supervision::new(layout.root(), &[]) };
+    let supervision = Supervision::new(layout.root(), &[], memory_bytes);
     let routes = candidate.expectation().routes;
     let route =
         if routes.contains(&Route::Text) { Route::Text } else { *routes.first().unwrap_or(&Route::Text) };

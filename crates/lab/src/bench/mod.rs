@@ -36,11 +36,15 @@ mod search;
 mod start;
 mod trial;
 
-pub use cpu_halves::{CpuHalves, NoRoom};
-pub use header::{header, named_plans};
-pub use inspect::{Inspection, inspect};
-pub use order::{Forecast, STARTUP_FORECAST, STOP_FORECAST, forecast, forecast_duets};
-pub use resolve::{Resolved, resolve};
+pub use cpu_halves::CpuHalves;
+pub use header::header;
+pub use header::named_plans;
+pub use inspect::Inspection;
+pub use inspect::inspect;
+pub use order::Forecast;
+pub use order::forecast;
+pub use order::forecast_duets;
+pub use resolve::resolve;
 pub use runner::run;
 
 /// What applies loads, from several threads in a duet: [`prony_load::run`], or a test's stand-in.
@@ -232,11 +236,11 @@ pub struct BenchOutcome {
     /// Trials run in this sitting.
     pub trials: u32,
     /// Those of them whose figures count (valid or suspect).
-    pub counted: u32,
+    pub(crate) counted: u32,
     /// Its time.
     pub elapsed: Duration,
     /// How much of it servers were under load, warm-ups included: the rest are starts, stops and checks.
-    pub under_load: Duration,
+    pub(crate) under_load: Duration,
 }
 
 impl BenchOutcome {

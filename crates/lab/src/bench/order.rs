@@ -14,12 +14,12 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 /// What starting a server takes, for the forecast: what most of the catalogue needs.
-pub const STARTUP_FORECAST: Duration = Duration::from_millis(500);
+pub(crate) const STARTUP_FORECAST: Duration = Duration::from_millis(500);
 /// What stopping a server takes, for the forecast.
-pub const STOP_FORECAST: Duration = Duration::from_millis(300);
+pub(crate) const STOP_FORECAST: Duration = Duration::from_millis(300);
 
 /// Every trial of an experiment in the order it is to be run.
-pub fn order(candidates: &[String], plans: &[String], blocks: u32, seed: u64) -> Vec<PlannedTrial> {
+pub(crate) fn order(candidates: &[String], plans: &[String], blocks: u32, seed: u64) -> Vec<PlannedTrial> {
     let mut order = Vec::with_capacity(candidates.len() * plans.len() * blocks as usize);
     for block in 0..blocks {
         let mut pairs: Vec<(&String, &String)> =
@@ -36,7 +36,7 @@ pub fn order(candidates: &[String], plans: &[String], blocks: u32, seed: u64) ->
 
 /// As [`order`], one phase of plans after the other, each in all of its blocks: plans of a later phase
 /// need what an earlier one finds. Without a second phase it is [`order`] to the trial.
-pub fn order_in_phases(
+pub(crate) fn order_in_phases(
     candidates: &[String],
     phases: &[Vec<String>],
     blocks: u32,
@@ -55,7 +55,12 @@ pub fn order_in_phases(
 
 /// Every trial of a duet, in pairs that run at once, the left one first: of each plan and block a half
 /// and another with places changed. Who begins on the left is the block's draw of [`order`].
-pub fn order_of_duets(candidates: &[String], plans: &[String], blocks: u32, seed: u64) -> Vec<PlannedTrial> {
+pub(crate) fn order_of_duets(
+    candidates: &[String],
+    plans: &[String],
+    blocks: u32,
+    seed: u64,
+) -> Vec<PlannedTrial> {
     let mut all = Vec::with_capacity(2 * candidates.len() * plans.len() * blocks as usize);
     let singly = order(candidates, plans, blocks, seed);
     for (at, first) in singly.iter().enumerate() {

@@ -24,32 +24,32 @@ impl Layout {
     }
 
     /// Everything of one server.
-    pub fn server_dir(&self, server: &str) -> PathBuf {
+    pub(crate) fn server_dir(&self, server: &str) -> PathBuf {
         self.root.join("servers").join(server)
     }
 
     /// The copy of the recipe's folder, where it is built and run: `{work}`.
-    pub fn work(&self, server: &str) -> PathBuf {
+    pub(crate) fn work(&self, server: &str) -> PathBuf {
         self.server_dir(server).join("work")
     }
 
     /// The PHP extensions that were built for a server: `{ext}`.
-    pub fn ext(&self, server: &str) -> PathBuf {
+    pub(crate) fn ext(&self, server: &str) -> PathBuf {
         self.server_dir(server).join("ext")
     }
 
     /// The releases of others that a server consists of: `{opt}`.
-    pub fn opt(&self, server: &str) -> PathBuf {
+    pub(crate) fn opt(&self, server: &str) -> PathBuf {
         self.server_dir(server).join("opt")
     }
 
     /// The copy of the recipe's folder that its image is built from, and nothing else.
-    pub fn context(&self, server: &str) -> PathBuf {
+    pub(crate) fn context(&self, server: &str) -> PathBuf {
         self.server_dir(server).join("context")
     }
 
     /// What the installation of a server printed.
-    pub fn install_log(&self, server: &str) -> PathBuf {
+    pub(crate) fn install_log(&self, server: &str) -> PathBuf {
         self.server_dir(server).join("install.log")
     }
 }

@@ -169,7 +169,7 @@ impl Candidate {
     }
 
     /// The image that its recipe or one of its settings names: then it runs in containers only.
-    pub fn image(&self) -> Option<&str> {
+    pub(crate) fn image(&self) -> Option<&str> {
         let chosen = self.chosen_values().filter_map(|value| value.image.as_deref()).last();
         chosen.or_else(|| self.server()?.recipe.image.as_deref())
     }
@@ -201,7 +201,7 @@ impl Candidate {
     }
 
     /// What people call it.
-    pub fn title(&self) -> &str {
+    pub(crate) fn title(&self) -> &str {
         match &self.origin {
             Origin::Recipe { server, .. } => &server.recipe.title,
             Origin::Command(command) => command,
@@ -219,29 +219,24 @@ impl Candidate {
         self.server().map(|server| server.recipe.kind)
     }
 
-    /// The server that its ratio is taken to, if its recipe names one.
-    pub fn versus(&self) -> Option<&str> {
-        self.server().and_then(|server| server.recipe.versus.as_deref())
-    }
-
     /// The routes of the contract that it answers; of a command or a URL nothing is promised.
-    pub fn routes(&self) -> &[Route] {
+    pub(crate) fn routes(&self) -> &[Route] {
         self.server().map_or(&[], |server| &server.recipe.routes)
     }
 
     /// Whether it keeps connections; `None`: nobody said.
-    pub fn keepalive(&self) -> Option<bool> {
+    pub(crate) fn keepalive(&self) -> Option<bool> {
         let server = self.server()?;
         self.chosen_values().filter_map(|v| v.keepalive).last().or(server.recipe.keepalive)
     }
 
     /// Whether it exchanges its workers by itself while it serves: its recipe says so.
-    pub fn recycles(&self) -> bool {
+    pub(crate) fn recycles(&self) -> bool {
         self.server().is_some_and(|server| server.recipe.recycles)
     }
 
     /// Each axis with its chosen value, in the order of the axes: for the run log.
-    pub fn settings(&self) -> Vec<(&str, &str)> {
+    pub(crate) fn settings(&self) -> Vec<(&str, &str)> {
         let axes = self.server().map_or(&[][..], |server| &server.recipe.axes);
         axes.iter().zip(self.chosen_values()).map(|(a, v)| (a.name.as_str(), v.name.as_str())).collect()
     }
@@ -254,13 +249,13 @@ impl Candidate {
     }
 
     /// What must be installed: the server's needs and those of its settings.
-    pub fn requires(&self) -> Requires {
+    pub(crate) fn requires(&self) -> Requires {
         let Some(server) = self.server() else { return Requires::default() };
         self.chosen_values().fold(server.recipe.requires.clone(), |all, value| all.merged(&value.requires))
     }
 
     /// How many workers it is started with if so many are asked for: one where it can use only one.
-    pub fn workers(&self, asked: u32) -> u32 {
+    pub(crate) fn workers(&self, asked: u32) -> u32 {
         let Some(server) = self.server() else { return asked.max(1) };
         let processes = self.chosen_values().filter_map(|v| v.processes).last();
         match processes.unwrap_or(server.recipe.processes) {
@@ -270,7 +265,7 @@ impl Candidate {
     }
 
     /// What [`crate::check::check`] is to expect of it.
-    pub fn expectation(&self) -> ContractExpectation {
+    pub(crate) fn expectation(&self) -> ContractExpectation {
         match &self.origin {
             Origin::Recipe { server, .. } => ContractExpectation {
                 routes: server.recipe.routes.clone(),
@@ -300,7 +295,7 @@ impl Candidate {
 
     /// Its virtual environment of Python: `{venv}`. Settings with packages of their own have
     /// one of their own, so that the pins of one never change the other.
-    pub fn venv(&self, layout: &Layout) -> PathBuf {
+    pub(crate) fn venv(&self, layout: &Layout) -> PathBuf {
         let Some(server) = self.server() else { return layout.root().join("venv") };
         let (mine, default) = (self.requires(), default_requires(server));
         let dir = layout.server_dir(&server.name);

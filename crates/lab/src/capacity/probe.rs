@@ -13,16 +13,16 @@ use crate::bench::Loader;
 
 /// A load that was applied and judged.
 #[derive(Debug, Clone)]
-pub struct Probed {
+pub(crate) struct Probed {
     /// What was observed.
-    pub observed: Observed,
+    pub(crate) observed: Observed,
     /// Its figures and verdict.
-    pub trial: Trial,
+    pub(crate) trial: Trial,
 }
 
 impl Probed {
     /// What was observed on this machine, judged.
-    pub fn of(observed: Observed, host: &Host) -> Probed {
+    pub(crate) fn of(observed: Observed, host: &Host) -> Probed {
         Probed { trial: judge(&observed, host), observed }
     }
 }
@@ -39,7 +39,8 @@ pub struct Outside {
 }
 
 /// Applies a load and judges it. What became of the server is its to observe.
-pub type Prober<'a> = dyn FnMut(&Plan, &Control, &mut dyn FnMut(&Snapshot)) -> Result<Probed, LoadError> + 'a;
+pub(crate) type Prober<'a> =
+    dyn FnMut(&Plan, &Control, &mut dyn FnMut(&Snapshot)) -> Result<Probed, LoadError> + 'a;
 
 /// Of a server of which nothing is known but its answers, and the machine that loads it.
 pub(super) fn from_outside<'a>(outside: &'a Outside, loader: &'a Loader<'_>) -> Box<Prober<'a>> {

@@ -28,7 +28,7 @@ const LEFT_OUT: [&str; 9] =
 
 /// Where a recipe is from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub(crate) enum Source {
     /// The binary.
     Embedded,
     /// This folder.
@@ -37,7 +37,7 @@ pub enum Source {
 
 /// Why a recipe's folder could not be copied.
 #[derive(Debug, thiserror::Error)]
-pub enum MaterialiseError {
+pub(crate) enum MaterialiseError {
     /// It is no recipe's folder.
     #[error(
         "{} is too large for a recipe (64 MiB, 4,096 files, 16 levels): move what does not belong to the application out of it.",

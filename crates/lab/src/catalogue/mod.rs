@@ -91,7 +91,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// With the nearest name there is, or why its recipe was refused.
-    pub fn get(&self, name: &str) -> Result<&Server, LookupError> {
+    pub(crate) fn get(&self, name: &str) -> Result<&Server, LookupError> {
         if let Some(server) = self.servers.get(name) {
             return Ok(server);
         }

@@ -79,7 +79,7 @@ impl Server {
     ///
     /// # Errors
     /// If the folder is too large (64 MiB, 4,096 files), a link leads out of it, or the disk refuses.
-    pub fn materialise(&self, work_dir: &Path) -> Result<u64, MaterialiseError> {
+    pub(crate) fn materialise(&self, work_dir: &Path) -> Result<u64, MaterialiseError> {
         let files = self.files()?;
         materialise::write(&files, work_dir)?;
         Ok(files::hash_of_files(&files))
@@ -94,7 +94,7 @@ impl Server {
     ///
     /// # Errors
     /// As [`Server::materialise`].
-    pub fn content_hash(&self) -> Result<u64, MaterialiseError> {
+    pub(crate) fn content_hash(&self) -> Result<u64, MaterialiseError> {
         Ok(files::hash_of_files(&self.files()?))
     }
 }

@@ -20,34 +20,34 @@ const PATH_MAX_BYTES: usize = 8 << 10;
 /// A request and what its answer must be. Replaces the contract.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct CustomCheck {
+pub(crate) struct CustomCheck {
     /// Method and path, `GET /health`.
-    pub request: String,
+    pub(crate) request: String,
     /// The request's body, a text.
     #[serde(default, deserialize_with = "text")]
-    pub send: Option<Vec<u8>>,
+    pub(crate) send: Option<Vec<u8>>,
     /// Headers of the request, a table of names and values (`@env:NAME`: from the environment); the load sends them, too.
     #[serde(default, deserialize_with = "table")]
-    pub headers: Vec<(String, String)>,
+    pub(crate) headers: Vec<(String, String)>,
     /// The status; none given: any 2xx or 3xx.
     #[serde(default)]
-    pub status: Option<u16>,
+    pub(crate) status: Option<u16>,
     /// The whole body, exactly; none given: any.
     #[serde(default)]
-    pub body: Option<String>,
+    pub(crate) body: Option<String>,
     /// Values that the body, as JSON, must have, by path (`$.items[0].name`).
     #[serde(default)]
-    pub json: BTreeMap<String, Value>,
+    pub(crate) json: BTreeMap<String, Value>,
 }
 
 impl CustomCheck {
     /// The check that a path answers a GET with 2xx or 3xx.
-    pub fn answers(path: &str) -> CustomCheck {
+    pub(crate) fn answers(path: &str) -> CustomCheck {
         CustomCheck { request: format!("GET {path}"), ..CustomCheck::default() }
     }
 
     /// Method and path; a request without a method is a GET.
-    pub fn method_and_path(&self) -> (&str, &str) {
+    pub(crate) fn method_and_path(&self) -> (&str, &str) {
         match self.request.trim().split_once(char::is_whitespace) {
             Some((method, path)) => (method, path.trim_start()),
             None => ("GET", self.request.trim()),
@@ -55,7 +55,7 @@ impl CustomCheck {
     }
 
     /// Whether it is what a load can ask for again and again: a GET without a body.
-    pub fn is_loadable(&self) -> bool {
+    pub(crate) fn is_loadable(&self) -> bool {
         self.method_and_path().0 == "GET" && self.send.is_none()
     }
 

@@ -20,24 +20,24 @@ mod parallel;
 mod route;
 
 pub(crate) use custom::{CustomCheck, validate_checks, written_secret};
-pub use route::Route;
+pub(crate) use route::Route;
 
 /// Every route of text answers this.
-pub const GREETING: &str = "Hello, World!";
+pub(crate) const GREETING: &str = "Hello, World!";
 
 /// What is expected of a server.
 #[derive(Debug, Clone, Default)]
-pub struct ContractExpectation {
+pub(crate) struct ContractExpectation {
     /// The routes of the contract that it answers.
-    pub routes: Vec<Route>,
+    pub(crate) routes: Vec<Route>,
     /// Whether it keeps connections; `None`: nobody said, so only what is seen is noted.
-    pub keepalive: Option<bool>,
+    pub(crate) keepalive: Option<bool>,
     /// Checks of its own. If there are any, only they and keep-alive are checked.
-    pub custom: Vec<CustomCheck>,
+    pub(crate) custom: Vec<CustomCheck>,
     /// What the Host header says; `None`: the address.
-    pub host: Option<String>,
+    pub(crate) host: Option<String>,
     /// Workers it was told to use; 0 is taken for 1.
-    pub workers: u32,
+    pub(crate) workers: u32,
 }
 
 /// What was found about a server.
@@ -74,20 +74,20 @@ impl CheckReport {
     }
 
     /// What is not as expected, notes left out.
-    pub fn failures(&self) -> impl Iterator<Item = &CheckResult> {
+    pub(crate) fn failures(&self) -> impl Iterator<Item = &CheckResult> {
         self.results.iter().filter(|result| !result.passed && !result.note)
     }
 
     /// The body that a route was right with: what each answer under load is compared with,
     /// where the contract leaves the bytes open (spaces in JSON, the order of keys).
-    pub fn body_seen(&self, route: Route) -> Option<&[u8]> {
+    pub(crate) fn body_seen(&self, route: Route) -> Option<&[u8]> {
         self.bodies.get(&route).map(Vec::as_slice)
     }
 }
 
 /// The body that the contract prescribes byte by byte; `None` where it leaves some freedom, and
 /// [`CheckReport::body_seen`] says what this server answers.
-pub fn expected_body(route: Route) -> Option<Vec<u8>> {
+pub(crate) fn expected_body(route: Route) -> Option<Vec<u8>> {
     match route {
         Route::Text | Route::Sleep => Some(GREETING.as_bytes().to_vec()),
         Route::Work => Some(work(WORK_STEPS_DEFAULT).into_bytes()),
@@ -96,11 +96,11 @@ pub fn expected_body(route: Route) -> Option<Vec<u8>> {
 }
 
 /// Steps that `GET /work` takes where the request does not say how many.
-pub const WORK_STEPS_DEFAULT: u32 = 1000;
+pub(crate) const WORK_STEPS_DEFAULT: u32 = 1000;
 
 /// What `GET /work?n=N` answers: the N-th number of a linear congruential generator (Knuth,
 /// Numerical Recipes' constants), so that a server cannot leave the work out.
-pub fn work(steps: u32) -> String {
+pub(crate) fn work(steps: u32) -> String {
     let step = |x: u32, _| x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
     (0..steps).fold(0, step).to_string()
 }
@@ -108,27 +108,27 @@ pub fn work(steps: u32) -> String {
 /// Checks a server against what is expected of it.
 ///
 /// Takes some milliseconds of a good server, and is bounded to some seconds per request of a bad one.
-pub fn check(address: SocketAddr, expectation: &ContractExpectation) -> CheckReport {
+pub(crate) fn check(address: SocketAddr, expectation: &ContractExpectation) -> CheckReport {
     contract::run(address, expectation)
 }
 
 /// Why a server is not ready.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
-pub struct NotYet {
+pub(crate) struct NotYet {
     /// A sentence.
-    pub reason: String,
+    pub(crate) reason: String,
     /// Whether there was an answer at all: false while nobody listens.
-    pub answered: bool,
+    pub(crate) answered: bool,
     /// What went over the wire, if anything did.
-    pub wire: Option<String>,
+    pub(crate) wire: Option<String>,
 }
 
 /// Asks once whether a server answers: for its start, and before each trial.
 ///
 /// # Errors
 /// [`NotYet`] if it does not answer within 5 s, or with anything but 2xx or 3xx.
-pub fn ready(address: SocketAddr, route: Route) -> Result<(), NotYet> {
+pub(crate) fn ready(address: SocketAddr, route: Route) -> Result<(), NotYet> {
     let body = (route.method() == "POST").then(Vec::new);
     let probe = contract::Probe::of_route(route, body);
     contract::ready(address, &probe, &address.to_string(), &Expect::default())
@@ -139,7 +139,7 @@ pub fn ready(address: SocketAddr, route: Route) -> Result<(), NotYet> {
 ///
 /// # Errors
 /// As [`ready`].
-pub fn ready_as(
+pub(crate) fn ready_as(
     address: SocketAddr,
     check: &CustomCheck,
     host: Option<&str>,

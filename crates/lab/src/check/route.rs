@@ -22,10 +22,10 @@ pub enum Route {
 
 impl Route {
     /// All of them, in the order they are checked.
-    pub const ALL: [Route; 5] = [Route::Text, Route::Json, Route::Sleep, Route::Echo, Route::Work];
+    pub(crate) const ALL: [Route; 5] = [Route::Text, Route::Json, Route::Sleep, Route::Echo, Route::Work];
 
     /// The word in recipes and experiments.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Route::Text => "text",
             Route::Json => "json",
@@ -47,7 +47,7 @@ impl Route {
     }
 
     /// `POST` for `echo`, else `GET`.
-    pub fn method(self) -> &'static str {
+    pub(crate) fn method(self) -> &'static str {
         if self == Route::Echo { "POST" } else { "GET" }
     }
 }

@@ -18,7 +18,7 @@ pub use image::Image;
 pub(crate) use image::context;
 
 /// On every image and container that Prony makes.
-pub const LABEL: &str = "org.prony.lab=1";
+pub(crate) const LABEL: &str = "org.prony.lab=1";
 /// An engine answers in 0.1 to 1 s; the first call after a boot may take longer.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -26,13 +26,13 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Engine {
     /// Its whole path.
-    pub program: PathBuf,
+    pub(crate) program: PathBuf,
     /// `podman` or `docker`.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Its own word for its version.
-    pub version: String,
+    pub(crate) version: String,
     /// What a container may use at most, as the engine takes it (`512m`).
-    pub memory: Option<String>,
+    pub(crate) memory: Option<String>,
 }
 
 impl Engine {

@@ -13,7 +13,7 @@ use crate::toml_file::{TomlError, TomlFile, suggest};
 use prony_model::units::{Share, parse_rate};
 
 /// The schema's name; another number is another format.
-pub const SCHEMA: &str = "prony.published/1";
+pub(crate) const SCHEMA: &str = "prony.published/1";
 
 /// The most rows and the most conclusions of a file: far above any table that people print.
 const ENTRIES_MAX: usize = 10_000;

@@ -9,8 +9,9 @@ pub(crate) mod run_dir;
 mod spec;
 mod version;
 
+pub use spec::LaunchSpec;
+pub(crate) use spec::ProcessSpec;
 pub(crate) use spec::{ContainerSpec, LaunchContext, LaunchError};
-pub use spec::{LaunchSpec, ProcessSpec};
 
 impl Candidate {
     /// Its processes, ready to be started: copies the recipe's folder if it has changed, and renders
@@ -23,7 +24,7 @@ impl Candidate {
     }
 
     /// The first line that its version command prints, within 5 s; `None` if there is none.
-    pub fn version(&self, layout: &Layout) -> Option<String> {
+    pub(crate) fn version(&self, layout: &Layout) -> Option<String> {
         version::ask(self, layout)
     }
 }

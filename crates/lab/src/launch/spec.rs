@@ -11,19 +11,19 @@ use crate::catalogue::MaterialiseError;
 
 /// What the catalogue is told about one start.
 #[derive(Debug, Clone)]
-pub struct LaunchContext {
+pub(crate) struct LaunchContext {
     /// Where the server is to listen.
-    pub address: SocketAddr,
+    pub(crate) address: SocketAddr,
     /// Worker processes or threads it is to use.
-    pub workers: u32,
+    pub(crate) workers: u32,
     /// A fresh, empty, private folder for sockets, pid files, configurations and logs;
     /// removed after the stop.
-    pub run_dir: PathBuf,
+    pub(crate) run_dir: PathBuf,
 }
 
 /// Why a candidate cannot be started.
 #[derive(Debug, thiserror::Error)]
-pub enum LaunchError {
+pub(crate) enum LaunchError {
     /// Its folder could not be copied.
     #[error("{label} cannot be started: {error}")]
     Files {
@@ -60,40 +60,40 @@ pub enum LaunchError {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchSpec {
     /// The candidate's label, for messages and the journal.
-    pub label: String,
+    pub(crate) label: String,
     /// Helpers first, the server itself last.
-    pub processes: Vec<ProcessSpec>,
+    pub(crate) processes: Vec<ProcessSpec>,
     /// The folder the processes start in.
-    pub cwd: PathBuf,
+    pub(crate) cwd: PathBuf,
     /// Set on top of the inherited environment.
-    pub env: Vec<(String, String)>,
+    pub(crate) env: Vec<(String, String)>,
     /// Where stdout and stderr of process i go: `<i>.log`.
-    pub run_dir: PathBuf,
+    pub(crate) run_dir: PathBuf,
     /// CPUs the processes may use; empty: any.
-    pub cpus: Vec<u32>,
+    pub(crate) cpus: Vec<u32>,
     /// How long until it must answer.
-    pub ready_timeout: Duration,
+    pub(crate) ready_timeout: Duration,
     /// What is to be known of its container, if it runs in one.
     #[serde(default)]
-    pub container: Option<ContainerSpec>,
+    pub(crate) container: Option<ContainerSpec>,
 }
 
 /// A container, by the command lines of its engine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ContainerSpec {
+pub(crate) struct ContainerSpec {
     /// Prints its id and the pid of its first process.
-    pub inspect: Vec<String>,
+    pub(crate) inspect: Vec<String>,
     /// Ends and removes it, whatever its state, and prints its name if there was one; harmless when it is gone.
-    pub remove: Vec<String>,
+    pub(crate) remove: Vec<String>,
     /// The file that is there once the engine has made it; `None` where its client makes it itself. A service goes on making
     /// it after its client was killed.
     #[serde(default)]
-    pub made: Option<PathBuf>,
+    pub(crate) made: Option<PathBuf>,
 }
 
 impl LaunchSpec {
     /// Gives the processes these CPUs and no others; none: any.
-    pub fn pin(&mut self, cpus: &[u32]) {
+    pub(crate) fn pin(&mut self, cpus: &[u32]) {
         cpus.clone_into(&mut self.cpus);
         if self.container.is_none() || cpus.is_empty() {
             return;
@@ -108,11 +108,11 @@ impl LaunchSpec {
 
 /// One process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ProcessSpec {
+pub(crate) struct ProcessSpec {
     /// Program and arguments, all variables replaced.
-    pub argv: Vec<String>,
+    pub(crate) argv: Vec<String>,
     /// A path that must exist before the next process is started.
-    pub wait_for: Option<PathBuf>,
+    pub(crate) wait_for: Option<PathBuf>,
 }
 
 #[cfg(test)]

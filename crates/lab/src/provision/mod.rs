@@ -25,7 +25,7 @@ mod steps;
 mod tool;
 
 pub use install::install;
-pub use steps::{Step, StepKind, from_local_sources};
+pub(crate) use steps::{Step, StepKind, from_local_sources};
 
 /// Nothing of it was installed by anybody that Prony knows: its programs were there.
 const FOUND: &str = "found on PATH";
@@ -52,15 +52,15 @@ pub struct Missing {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct InstallPlan {
     /// Debian packages that are missing, of all candidates.
-    pub apt: Vec<String>,
+    pub(crate) apt: Vec<String>,
     /// The same for each candidate, to find the culprit if they cannot be installed together.
-    pub apt_of: Vec<(String, Vec<String>)>,
+    pub(crate) apt_of: Vec<(String, Vec<String>)>,
     /// What is built, in this order.
-    pub steps: Vec<Step>,
+    pub(crate) steps: Vec<Step>,
     /// What Prony cannot install, by candidate.
-    pub unmendable: Vec<(String, Missing)>,
+    pub(crate) unmendable: Vec<(String, Missing)>,
     /// All candidates of the plan.
-    pub labels: Vec<String>,
+    pub(crate) labels: Vec<String>,
 }
 
 /// Why a candidate could not be installed: a sentence with the next step.

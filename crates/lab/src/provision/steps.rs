@@ -20,22 +20,22 @@ const LOCAL: &str = "local sources\n";
 
 /// Something that is built for one server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub(crate) struct Step {
     /// The candidates that need it.
-    pub labels: Vec<String>,
+    pub(crate) labels: Vec<String>,
     /// The server's name.
-    pub server: String,
+    pub(crate) server: String,
     /// Where it is built.
-    pub dir: PathBuf,
+    pub(crate) dir: PathBuf,
     /// What it is.
-    pub kind: StepKind,
+    pub(crate) kind: StepKind,
     /// What is written beside it when it is done, so that it is done once.
     stamp: u64,
 }
 
 /// What is built.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum StepKind {
+pub(crate) enum StepKind {
     /// An environment of Python with these packages.
     Venv {
         /// Which Python will do.
@@ -283,7 +283,7 @@ impl Step {
 }
 
 /// Whether anything of a server was made from sources on this machine instead of their registry.
-pub fn from_local_sources(server: &str, layout: &Layout) -> bool {
+pub(crate) fn from_local_sources(server: &str, layout: &Layout) -> bool {
     let entries = fs::read_dir(layout.server_dir(server)).into_iter().flatten().flatten();
     let mut stamps =
         entries.map(|entry| entry.path()).filter(|p| p.extension().is_some_and(|e| e == "stamp"));

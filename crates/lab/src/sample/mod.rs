@@ -26,13 +26,14 @@ pub(crate) mod memory;
 mod process_tracker;
 mod window;
 
-pub use cgroup::{Cgroup, CgroupVersion};
-pub use memory::{can_limit, parse_size};
-pub use process_tracker::{Changes, Life};
+pub(crate) use cgroup::{Cgroup, CgroupVersion};
+pub use memory::can_limit;
+pub use memory::parse_size;
+pub(crate) use process_tracker::{Changes, Life};
 
 /// Between two samples. A reading costs about 20 µs and 10 µs a process, so
 /// that twenty processes cost 0.2 % of one of the client's cores.
-pub const PERIOD: Duration = Duration::from_millis(100);
+pub(crate) const PERIOD: Duration = Duration::from_millis(100);
 /// Samples from one reading of proportional memory to the next: the kernel walks every page
 /// table of the tree for it, about 1 ms for 100 MB.
 const SAMPLES_PER_PSS: usize = 10;
@@ -41,26 +42,26 @@ const INSPECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// One reading of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Reading {
+pub(crate) struct Reading {
     /// CLOCK_MONOTONIC.
-    pub at_ns: u64,
+    pub(crate) at_ns: u64,
     /// CPU time of the tree since its start.
-    pub cpu_ns: u64,
+    pub(crate) cpu_ns: u64,
     /// Resident memory, summed over processes.
-    pub rss_bytes: u64,
+    pub(crate) rss_bytes: u64,
     /// Living processes.
-    pub processes: u32,
+    pub(crate) processes: u32,
     /// Their threads.
-    pub threads: u32,
+    pub(crate) threads: u32,
 }
 
 /// What is to be watched.
 #[derive(Debug, Clone)]
-pub struct Watched {
+pub(crate) struct Watched {
     /// Everything below this process is the server.
-    pub guard_pid: u32,
+    pub(crate) guard_pid: u32,
     /// The server's cgroup, where it has one.
-    pub cgroup: Option<Cgroup>,
+    pub(crate) cgroup: Option<Cgroup>,
 }
 
 impl Watched {
@@ -80,7 +81,7 @@ impl Watched {
 
 /// A thread that samples until it is told to finish.
 #[derive(Debug)]
-pub struct Sampler {
+pub(crate) struct Sampler {
     finish: Sender<()>,
     thread: JoinHandle<Taken>,
     method: &'static str,
@@ -88,17 +89,17 @@ pub struct Sampler {
 
 /// All readings of a trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Samples {
+pub(crate) struct Samples {
     /// How CPU was read.
-    pub cpu_method: &'static str,
+    pub(crate) cpu_method: &'static str,
     /// In the order of time, the first before the load and the last after it.
-    pub readings: Vec<Reading>,
+    pub(crate) readings: Vec<Reading>,
     /// The processes that were seen.
-    pub lives: Vec<Life>,
+    pub(crate) lives: Vec<Life>,
     /// What the used CPUs did meanwhile.
-    pub machine: Machine,
+    pub(crate) machine: Machine,
     /// Proportional memory: the instant, and bytes over the tree. Empty where it may not be read.
-    pub pss: Vec<(u64, u64)>,
+    pub(crate) pss: Vec<(u64, u64)>,
 }
 
 /// What the sampler's thread brings back.
@@ -117,7 +118,7 @@ impl Sampler {
     ///
     /// # Errors
     /// When the system gives no more threads.
-    pub fn start(watched: Watched, cpus: &[u32], cores: &[u32]) -> std::io::Result<Sampler> {
+    pub(crate) fn start(watched: Watched, cpus: &[u32], cores: &[u32]) -> std::io::Result<Sampler> {
         let method = watched.cgroup.as_ref().map_or("schedstat", Cgroup::method);
         let (finish, finished) = mpsc::channel();
         let (begun, begins) = mpsc::channel();
@@ -144,7 +145,7 @@ impl Sampler {
     }
 
     /// Takes a last reading and ends.
-    pub fn finish(self) -> Samples {
+    pub(crate) fn finish(self) -> Samples {
         let _ = self.finish.send(());
         let Taken { readings, tracker, machine, pss } = self.thread.join().unwrap_or_default();
         Samples { cpu_method: self.method, readings, lives: tracker.lives(), machine, pss }
@@ -153,7 +154,7 @@ impl Sampler {
 
 impl Samples {
     /// The figures of a window, given in CLOCK_MONOTONIC; `None` without readings.
-    pub fn window(
+    pub(crate) fn window(
         &self,
         window_start_ns: u64,
         window_end_ns: u64,
@@ -176,7 +177,7 @@ impl Samples {
     }
 
     /// What became of the tree's processes from the first sample to an instant, CLOCK_MONOTONIC.
-    pub fn changes(&self, until_ns: u64) -> Changes {
+    pub(crate) fn changes(&self, until_ns: u64) -> Changes {
         let instants: Vec<u64> = self.readings.iter().map(|r| r.at_ns).collect();
         process_tracker::changes(&self.lives, &instants, until_ns)
     }

@@ -24,15 +24,15 @@ const SEEN_MIN: u32 = 2;
 
 /// One process over a trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Life {
+pub(crate) struct Life {
     /// Its number.
-    pub pid: u32,
+    pub(crate) pid: u32,
     /// Its short name.
-    pub name: String,
+    pub(crate) name: String,
     /// The sample it was first seen in, CLOCK_MONOTONIC.
-    pub first_ns: u64,
+    pub(crate) first_ns: u64,
     /// The sample it was last seen in.
-    pub last_ns: u64,
+    pub(crate) last_ns: u64,
     seen: u32,
     /// As [`ProcessStat::stack`].
     stack: u64,
@@ -58,11 +58,11 @@ impl Life {
 
 /// What became of a tree's processes up to an instant.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Changes {
+pub(crate) struct Changes {
     /// Processes that ended and whose place a later one took: `(old, new)`, in the order of the ends.
-    pub replaced: Vec<(Life, Life)>,
+    pub(crate) replaced: Vec<(Life, Life)>,
     /// Processes that ended and whose place nobody took.
-    pub lost: Vec<Life>,
+    pub(crate) lost: Vec<Life>,
 }
 
 /// Follows the processes of a tree from sample to sample.

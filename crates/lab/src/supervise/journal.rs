@@ -25,27 +25,27 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// One guard and what it watches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub(crate) struct Entry {
     /// The guard.
-    pub guard: Identity,
+    pub(crate) guard: Identity,
     /// The Prony that started it.
-    pub owner: Identity,
+    pub(crate) owner: Identity,
     /// `/proc/sys/kernel/random/boot_id`: pids and start times mean nothing in another boot.
-    pub boot_id: String,
+    pub(crate) boot_id: String,
     /// The candidate.
-    pub label: String,
+    pub(crate) label: String,
     /// The folder of this start.
-    pub run_dir: PathBuf,
+    pub(crate) run_dir: PathBuf,
     /// The servers' cgroup.
-    pub cgroup: Option<Cgroup>,
+    pub(crate) cgroup: Option<Cgroup>,
     /// The processes that the guard started itself.
-    pub processes: Vec<Identity>,
+    pub(crate) processes: Vec<Identity>,
     /// The container they are in.
     #[serde(default)]
-    pub container: Option<ContainerSpec>,
+    pub(crate) container: Option<ContainerSpec>,
     /// The cgroup that limits their memory; it may be the same.
     #[serde(default)]
-    pub memory_cgroup: Option<Cgroup>,
+    pub(crate) memory_cgroup: Option<Cgroup>,
 }
 
 fn folder(root: &Path) -> PathBuf {
@@ -60,7 +60,7 @@ fn entry_path(root: &Path, guard_pid: u32) -> PathBuf {
 ///
 /// # Errors
 /// When the file system refuses.
-pub fn write(root: &Path, entry: &Entry) -> io::Result<()> {
+pub(crate) fn write(root: &Path, entry: &Entry) -> io::Result<()> {
     std::fs::create_dir_all(folder(root))?;
     let path = entry_path(root, entry.guard.pid);
     let unfinished = path.with_extension("json.new");
@@ -69,7 +69,7 @@ pub fn write(root: &Path, entry: &Entry) -> io::Result<()> {
 }
 
 /// Removes an entry; one that is gone already is no error.
-pub fn remove(root: &Path, guard_pid: u32) {
+pub(crate) fn remove(root: &Path, guard_pid: u32) {
     let _ = std::fs::remove_file(entry_path(root, guard_pid));
 }
 

@@ -25,7 +25,7 @@ static RECENTLY_USED: Mutex<VecDeque<u16>> = Mutex::new(VecDeque::new());
 ///
 /// # Errors
 /// When it is taken, or none is free: a sentence.
-pub fn port_of(candidate: &Candidate) -> Result<u16, String> {
+pub(crate) fn port_of(candidate: &Candidate) -> Result<u16, String> {
     match candidate.fixed_port() {
         Some(port) if is_free(port) => Ok(port),
         Some(port) => Err(format!(
@@ -38,7 +38,7 @@ pub fn port_of(candidate: &Candidate) -> Result<u16, String> {
 
 /// A port of 127.0.0.1 on which nothing listens and nothing lingers now.
 /// `None` when hundreds of tries found none.
-pub fn free_port() -> Option<u16> {
+pub(crate) fn free_port() -> Option<u16> {
     let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
     let mut recent = RECENTLY_USED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     // RandomState is seeded by the operating system: two Pronys choose differently.

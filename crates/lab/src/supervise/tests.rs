@@ -13,6 +13,11 @@ fn lives(pid: u32) -> bool {
     process::stat(pid).is_some_and(|s| !s.is_zombie)
 }
 
+/// The processes that were started, helpers first.
+fn pids(running: &Running) -> Vec<u32> {
+    running.entry.processes.iter().map(|process| process.pid).collect()
+}
+
 fn kill(pid: u32) {
     assert!(Identity::of(pid).unwrap().kill());
 }
@@ -47,7 +52,7 @@ fn a_server_is_started_and_ended_with_nothing_left() {
     };
     let mut running = Server::start(&spec, &supervision(root.path()), &mut ready, &|| false).unwrap();
     assert!(asked >= 3);
-    let pids = running.pids();
+    let pids = pids(&running);
     assert_eq!((pids.len(), journal_files(root.path())), (1, 1));
     assert!(lives(pids[0]) && running.died().is_none());
     assert!(running.startup() > Duration::ZERO);
@@ -117,7 +122,7 @@ fn helpers_come_first_and_are_waited_for() {
     spec.processes[0].wait_for = Some(spec.run_dir.join("socket"));
     let right = spec.run_dir.join("right");
     let running = Server::start(&spec, &supervision(root.path()), &mut || right.exists(), &|| false).unwrap();
-    assert_eq!(running.pids().len(), 2);
+    assert_eq!(pids(&running).len(), 2);
     drop(running);
     assert!(!spec.run_dir.exists(), "dropping stops");
 
@@ -179,7 +184,7 @@ fn the_death_of_a_running_server_is_seen_with_its_last_output() {
     wait_until("the words", || {
         std::fs::read(log_path(&root.path().join("run/test"), 0)).is_ok_and(|t| t.len() == 11)
     });
-    kill(running.pids()[0]);
+    kill(pids(&running)[0]);
     take_end(&mut running);
     let expected = Death { how: "was ended by signal 9".to_owned(), log_tail: vec!["last words".to_owned()] };
     assert_eq!(running.died(), Some(expected));
@@ -192,7 +197,7 @@ fn a_killed_guard_leaves_no_process_and_no_folder() {
     let script = "setsid sleep 301 & echo $! >pid.new; mv pid.new pid; exec sleep 302";
     let mut running = start(root.path(), &[script]).unwrap();
     let other = pid_in(&root.path().join("run/test/pid"));
-    let server = running.pids()[0];
+    let server = pids(&running)[0];
     kill(running.watched().guard_pid);
     wait_until("the word of its end", || running.died().is_some());
     assert_eq!(running.stop().leftovers, Vec::<String>::new());
@@ -211,7 +216,7 @@ fn the_guard_ignores_a_terminal_s_signals_and_servers_do_not() {
     };
     let group_signals = [1, 2, 15].map(|signal: u32| 1_u64 << (signal - 1)).iter().sum::<u64>();
     assert_eq!(ignored(running.watched().guard_pid) & group_signals, group_signals);
-    wait_until("the exec", || ignored(running.pids()[0]) & group_signals == 0);
+    wait_until("the exec", || ignored(pids(&running)[0]) & group_signals == 0);
     // A session of its own: Ctrl-C in Prony's terminal goes to Prony alone.
     let session = |pid: u32| {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
@@ -230,13 +235,13 @@ fn a_server_runs_on_its_own_cpus_and_the_guard_on_the_client_s() {
     spec.cpus = vec![*last];
     let supervision = Supervision { guard_cpus: vec![*first], ..supervision(root.path()) };
     let running = Server::start(&spec, &supervision, &mut || true, &|| false).unwrap();
-    assert_eq!(cpus::affinity(running.pids()[0]).unwrap(), [*last]);
+    assert_eq!(cpus::affinity(pids(&running)[0]).unwrap(), [*last]);
     assert_eq!(cpus::affinity(running.watched().guard_pid).unwrap(), [*first]);
     drop(running);
     // Not pinned: the server gets what Prony has, though its guard is pinned.
     let spec = shell_spec(root.path(), &["exec sleep 300"]);
     let running = Server::start(&spec, &supervision, &mut || true, &|| false).unwrap();
-    assert_eq!(cpus::affinity(running.pids()[0]).unwrap(), allowed);
+    assert_eq!(cpus::affinity(pids(&running)[0]).unwrap(), allowed);
 }
 
 #[test]
@@ -277,7 +282,7 @@ fn a_container_is_removed_by_its_engine_after_the_stop() {
     let mut running = Server::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
     assert!(!mark.exists());
     // An engine that does not tell the container's pid: what is below the guard is watched.
-    assert_eq!(running.watched().guard_pid, process::stat(running.pids()[0]).unwrap().parent);
+    assert_eq!(running.watched().guard_pid, process::stat(pids(&running)[0]).unwrap().parent);
     assert_eq!(running.stop(), StopReport::default());
     wait_until("the engine's removal", || mark.exists());
 }

@@ -27,7 +27,7 @@ pub(crate) use validate::is_label_word;
 pub(crate) use variables::{Piece, Values, Var, pieces};
 
 /// What a recipe's `schema` must say.
-pub const SCHEMA: &str = "prony.server/1";
+pub(crate) const SCHEMA: &str = "prony.server/1";
 
 /// One server of the catalogue, as its `server.toml` describes it.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,35 +39,35 @@ pub struct Recipe {
     /// What sort of server it is.
     pub kind: Kind,
     /// The server that its ratio is taken to.
-    pub versus: Option<String>,
+    pub(crate) versus: Option<String>,
     /// The routes of the contract that it answers.
-    pub routes: Vec<Route>,
+    pub(crate) routes: Vec<Route>,
     /// Whether it can use more than one worker.
-    pub processes: Processes,
+    pub(crate) processes: Processes,
     /// Whether it keeps connections open between requests; `None` of an image of which nobody said.
-    pub keepalive: Option<bool>,
+    pub(crate) keepalive: Option<bool>,
     /// Files that it has in common with other servers: the place in its folder, and the name below `_shared`.
-    pub shared: BTreeMap<String, String>,
+    pub(crate) shared: BTreeMap<String, String>,
     /// What must be installed for it.
     pub requires: Requires,
     /// Its variables and their defaults.
-    pub vars: BTreeMap<String, Var>,
+    pub(crate) vars: BTreeMap<String, Var>,
     /// How it is started.
     pub start: Start,
     /// Processes that must run before it, in order.
-    pub helpers: Vec<Helper>,
+    pub(crate) helpers: Vec<Helper>,
     /// How its version is asked for.
-    pub version: Option<VersionCommand>,
+    pub(crate) version: Option<VersionCommand>,
     /// Its axes in the order of the file; the first value of each is the default.
     pub axes: Vec<Axis>,
     /// Its own checks, which replace the contract's routes when there are any.
-    pub checks: Vec<CustomCheck>,
+    pub(crate) checks: Vec<CustomCheck>,
     /// The image it runs in, or that its Dockerfile begins with: it then runs in containers only.
     pub image: Option<String>,
     /// The port that the image listens on, where it cannot be told another.
-    pub port: Option<u16>,
+    pub(crate) port: Option<u16>,
     /// Whether it exchanges its workers by itself while it serves, as its makers or its setting have it.
-    pub recycles: bool,
+    pub(crate) recycles: bool,
 }
 
 /// What sort of server it is.
@@ -114,7 +114,7 @@ impl fmt::Display for Kind {
 /// Whether a server can use more than one worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Processes {
+pub(crate) enum Processes {
     /// One, whatever is asked.
     Single,
     /// As many as `{workers}` says.
@@ -129,10 +129,10 @@ pub struct Start {
     pub command: Vec<String>,
     /// Set on top of the inherited environment.
     #[serde(default)]
-    pub env: BTreeMap<String, String>,
+    pub(crate) env: BTreeMap<String, String>,
     /// Files of the folder that are rendered into `{run}` before the start.
     #[serde(default)]
-    pub templates: Vec<String>,
+    pub(crate) templates: Vec<String>,
     /// How long until it must answer, in seconds.
     #[serde(default = "a_minute")]
     ready_timeout_s: u32,
@@ -158,19 +158,19 @@ fn a_minute() -> u32 {
 /// `[[helper]]`: a process that must run before the server.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Helper {
+pub(crate) struct Helper {
     /// Program and arguments.
-    pub command: Vec<String>,
+    pub(crate) command: Vec<String>,
     /// A path that must exist before the next process is started.
-    pub wait_for: Option<String>,
+    pub(crate) wait_for: Option<String>,
 }
 
 /// `[version]`: how a server's version is asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct VersionCommand {
+pub(crate) struct VersionCommand {
     /// Program and arguments; the first line it prints is the version.
-    pub command: Vec<String>,
+    pub(crate) command: Vec<String>,
 }
 
 /// One thing that can be set in a server.
@@ -188,17 +188,17 @@ pub struct AxisValue {
     /// Its name in labels.
     pub name: String,
     /// Variables that it sets.
-    pub vars: BTreeMap<String, Var>,
+    pub(crate) vars: BTreeMap<String, Var>,
     /// Environment that it sets.
-    pub env: BTreeMap<String, String>,
+    pub(crate) env: BTreeMap<String, String>,
     /// What it needs besides the server's own.
-    pub requires: Requires,
+    pub(crate) requires: Requires,
     /// Replaces the server's.
-    pub keepalive: Option<bool>,
+    pub(crate) keepalive: Option<bool>,
     /// Replaces the server's.
-    pub processes: Option<Processes>,
+    pub(crate) processes: Option<Processes>,
     /// Replaces the server's.
-    pub image: Option<String>,
+    pub(crate) image: Option<String>,
 }
 
 impl Recipe {

@@ -12,13 +12,13 @@ pub struct Requires {
     /// Debian packages needed to run.
     pub apt: Vec<String>,
     /// Programs that must be found.
-    pub commands: Vec<String>,
+    pub(crate) commands: Vec<String>,
     /// Debian packages needed to build what pip, npm, go, cargo, pecl, composer or mix build.
-    pub apt_build: Vec<String>,
+    pub(crate) apt_build: Vec<String>,
     /// Pinned Python packages (`flask==3.1.3`).
     pub pip: Vec<String>,
     /// Which Python will do (`>=3.9,<3.13`).
-    pub python: Option<String>,
+    pub(crate) python: Option<String>,
     /// `npm ci` in the application's folder.
     pub npm: bool,
     /// `go build` in the application's folder.
@@ -48,48 +48,48 @@ impl Requires {
 #[serde(deny_unknown_fields)]
 pub struct Download {
     /// Where it is published; https only.
-    pub url: String,
+    pub(crate) url: String,
     /// What `sha256sum` says of it, in lower-case hexadecimal digits.
-    pub sha256: String,
+    pub(crate) sha256: String,
     /// Whether it is an archive (tar, zip or deb) to be unpacked into `{opt}`.
     #[serde(default)]
-    pub unpack: bool,
+    pub(crate) unpack: bool,
     /// How many leading folders of the archive's paths are left out.
     #[serde(default)]
-    pub strip: u8,
+    pub(crate) strip: u8,
     /// The program: what the file is called in `{opt}`, or where it is in the unpacked archive.
-    pub exe: Option<String>,
+    pub(crate) exe: Option<String>,
     /// Only for this machine (`uname -m`); without it, for every one.
-    pub arch: Option<String>,
+    pub(crate) arch: Option<String>,
 }
 
 impl Download {
     /// The file's name: the last part of the URL's path.
-    pub fn file_name(&self) -> &str {
+    pub(crate) fn file_name(&self) -> &str {
         let path = self.url.split(['?', '#']).next().unwrap_or_default();
         path.rsplit('/').next().unwrap_or_default()
     }
 
     /// Whether it is for the machine we run on.
-    pub fn is_for_this_machine(&self) -> bool {
+    pub(crate) fn is_for_this_machine(&self) -> bool {
         self.arch.as_deref().is_none_or(|arch| arch == std::env::consts::ARCH)
     }
 }
 
 /// One entry of `pecl`, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pecl {
+pub(crate) struct Pecl {
     /// The extension's name, which is also its file's: `ev.so`.
-    pub name: String,
+    pub(crate) name: String,
     /// Its pinned version.
-    pub version: Option<String>,
+    pub(crate) version: Option<String>,
     /// What its `configure` is told.
-    pub options: Vec<String>,
+    pub(crate) options: Vec<String>,
 }
 
 impl Pecl {
     /// Reads `NAME`, `NAME-VERSION` or `NAME-VERSION --with-a --enable-b`.
-    pub fn parse(text: &str) -> Option<Pecl> {
+    pub(crate) fn parse(text: &str) -> Option<Pecl> {
         let mut words = text.split_whitespace();
         let (name, version) = match words.next()? {
             word if word.contains('-') => word.split_once('-').map(|(n, v)| (n, Some(v)))?,
@@ -111,7 +111,7 @@ impl Pecl {
     }
 
     /// `event-3.1.4`, as `pecl download` is told it.
-    pub fn pin(&self) -> String {
+    pub(crate) fn pin(&self) -> String {
         match &self.version {
             Some(version) => format!("{}-{version}", self.name),
             None => self.name.clone(),
@@ -121,7 +121,7 @@ impl Pecl {
 
 impl Requires {
     /// Both: lists joined, a Python constraint of `more` before ours.
-    pub fn merged(&self, more: &Requires) -> Requires {
+    pub(crate) fn merged(&self, more: &Requires) -> Requires {
         fn join<T: Clone + PartialEq>(a: &[T], b: &[T]) -> Vec<T> {
             let mut all = a.to_vec();
             all.extend(b.iter().filter(|x| !a.contains(x)).cloned());
@@ -144,17 +144,17 @@ impl Requires {
     }
 
     /// Whether there is a virtual environment of Python to make.
-    pub fn needs_venv(&self) -> bool {
+    pub(crate) fn needs_venv(&self) -> bool {
         !self.pip.is_empty()
     }
 
     /// The PHP extensions to build; entries that validation refuses are not among them.
-    pub fn extensions(&self) -> Vec<Pecl> {
+    pub(crate) fn extensions(&self) -> Vec<Pecl> {
         self.pecl.iter().filter_map(|text| Pecl::parse(text)).collect()
     }
 
     /// The files of other people's releases for this machine.
-    pub fn downloads(&self) -> Vec<Download> {
+    pub(crate) fn downloads(&self) -> Vec<Download> {
         self.download.iter().filter(|d| d.is_for_this_machine()).cloned().collect()
     }
 }

@@ -21,7 +21,7 @@ pub(super) const BUILT_IN: [(&str, &str); 10] = [
 
 /// A variable's value: one argument, or several.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Var {
+pub(crate) enum Var {
     /// A text, which may also stand inside an argument.
     One(String),
     /// A list, which stands as a whole argument and becomes as many as it has elements.

@@ -29,37 +29,37 @@ pub(super) use reaper::remove_container;
 /// The argument by which the binary becomes a guard.
 pub const GUARD_ARGUMENT: &str = "__guard";
 /// The line that ends the servers; so does the end of the pipe.
-pub const STOP_LINE: &str = "stop";
+pub(crate) const STOP_LINE: &str = "stop";
 /// How long processes have between SIGTERM and SIGKILL.
-pub const STOP_TIMEOUT: Duration = Duration::from_secs(3);
+pub(crate) const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long the kernel has to end what was sent SIGKILL: a process in an
 /// uninterruptible wait outlives it, and is then reported, not waited for.
-pub const KILL_TIMEOUT: Duration = Duration::from_secs(5);
+pub(crate) const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a container engine has to remove what is left of a container.
-pub const CONTAINER_TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const CONTAINER_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest order: a command line and its environment are under 2 MiB.
 const ORDER_MAX_BYTES: usize = 8 << 20;
 
 /// What a guard is told first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GuardOrder {
+pub(crate) struct GuardOrder {
     /// What to start.
-    pub spec: LaunchSpec,
+    pub(crate) spec: LaunchSpec,
     /// CPUs of the guard itself: the client's, never the server's; empty: any.
-    pub guard_cpus: Vec<u32>,
+    pub(crate) guard_cpus: Vec<u32>,
     /// Between SIGTERM and SIGKILL.
-    pub stop_timeout: Duration,
+    pub(crate) stop_timeout: Duration,
     /// Whether to count CPU time by a cgroup, where one can be made.
-    pub cgroup: bool,
+    pub(crate) cgroup: bool,
     /// What the processes may have together, swap included; where that cannot be kept, none is started.
     #[serde(default)]
-    pub memory_bytes: Option<u64>,
+    pub(crate) memory_bytes: Option<u64>,
 }
 
 /// What a guard tells.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub enum GuardEvent {
+pub(crate) enum GuardEvent {
     /// The order was understood.
     Watching {
         /// The cgroup made for the servers; `None` where it is not allowed.

@@ -18,7 +18,7 @@ pub(crate) fn guard_exe() -> PathBuf {
 
 /// Supervision below `root` by the example; as slow as the machine may be, nobody is killed who ends by himself.
 pub(crate) fn supervision(root: &Path) -> Supervision {
-    Supervision { guard_exe: guard_exe(), stop_timeout: PATIENCE, ..Supervision::new(root, &[]) }
+    Supervision { guard_exe: guard_exe(), stop_timeout: PATIENCE, ..Supervision::new(root, &[], None) }
 }
 
 /// A spec whose processes are shell scripts, with a run folder below `root`.

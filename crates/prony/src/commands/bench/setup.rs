@@ -103,7 +103,7 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
         reproduce: resumed
             .as_ref()
             .map_or_else(|| reproduce::own(&arguments.redact), |(_, l)| l.header.reproduce.clone()),
-        supervision: Supervision { memory_bytes, ..Supervision::new(layout.root(), &pins.client) },
+        supervision: Supervision::new(layout.root(), &pins.client, memory_bytes),
         host: prony_host::read(),
         resume: resumed.is_some(),
         redact: arguments.redact.clone(),

@@ -150,7 +150,7 @@ fn bench(
         redact: Vec::new(),
         host: host.clone(),
         pins: pins.clone(),
-        supervision: Supervision::new(layout.root(), &pins.client),
+        supervision: Supervision::new(layout.root(), &pins.client, None),
         duet: None,
     };
     let _removed = Removed(&log);

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use prony_model::plan::Expect;
 
 use super::client::{Connection, Fault, Request, Response, printable};
-use super::{CheckReport, CheckResult, ContractExpectation, CustomCheck, GREETING, NotYet, parallel, work};
-use crate::recipe::Route;
+use super::{
+    CheckReport, CheckResult, ContractExpectation, CustomCheck, GREETING, NotYet, Route, parallel, work,
+};
 
 /// Long enough to be told from an answer that did not wait, on a busy host too.
 const SLEEP: Duration = Duration::from_millis(50);
@@ -288,11 +289,11 @@ fn judge(route: Route, response: &Response, sent: Option<&[u8]>, took: Duration)
         return Err(format!("Content-Type is {:?}, expected {expected:?}.", printable(found.as_bytes(), 80)));
     }
     match route {
-        Route::Text => body_is(response, GREETING.as_bytes())?,
-        Route::Work => body_is(response, work(WORK_STEPS).as_bytes())?,
-        Route::Echo => body_is(response, sent.unwrap_or_default())?,
+        Route::Text => response.body_is(GREETING.as_bytes())?,
+        Route::Work => response.body_is(work(WORK_STEPS).as_bytes())?,
+        Route::Echo => response.body_is(sent.unwrap_or_default())?,
         Route::Sleep => {
-            body_is(response, GREETING.as_bytes())?;
+            response.body_is(GREETING.as_bytes())?;
             waited(took)?;
         }
         Route::Json => {
@@ -313,19 +314,6 @@ fn waited(took: Duration) -> Result<(), String> {
         return Err(format!("Answered after {took_ms} ms, expected {sleep_ms} at least."));
     }
     Ok(())
-}
-
-pub(super) fn body_is(response: &Response, expected: &[u8]) -> Result<(), String> {
-    if response.body == expected {
-        return Ok(());
-    }
-    Err(format!(
-        "The body is {:?} ({} bytes), expected {:?} ({} bytes).",
-        printable(&response.body, 80),
-        response.body.len(),
-        printable(expected, 80),
-        expected.len()
-    ))
 }
 
 /// Bytes that nobody can have prepared for, each value of a byte among them.

@@ -16,7 +16,7 @@ const REMOVE_PAUSE: Duration = Duration::from_millis(4);
 /// Which of the kernel's two interfaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum CgroupVersion {
+pub(crate) enum CgroupVersion {
     /// `cpuacct.usage`, in nanoseconds.
     V1,
     /// `cpu.stat`, in microseconds.
@@ -25,11 +25,11 @@ pub enum CgroupVersion {
 
 /// A cgroup that was made for one server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cgroup {
+pub(crate) struct Cgroup {
     /// Its folder, named `prony-<guard pid>`.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// Its interface.
-    pub version: CgroupVersion,
+    pub(crate) version: CgroupVersion,
 }
 
 impl Cgroup {
@@ -88,7 +88,7 @@ impl Cgroup {
     }
 
     /// The name of the method in records.
-    pub fn method(&self) -> &'static str {
+    pub(crate) fn method(&self) -> &'static str {
         match self.version {
             CgroupVersion::V1 => "cgroup-v1",
             CgroupVersion::V2 => "cgroup-v2",

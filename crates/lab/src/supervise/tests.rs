@@ -3,18 +3,23 @@
 use std::path::Path;
 use std::process::Command;
 
+use super::testing::{guard_exe, pid_in, shell_spec, supervision};
 use super::*;
-use crate::guard::tests::{PATIENCE, guard_exe, pid_in, shell_spec, supervision, wait_until};
-use crate::guard::{log_path, tree};
-use crate::sys::PidFd;
+use crate::launch::run_dir::log_path;
+use prony_host::cpus;
+use prony_host::testing::{PATIENCE, wait_until};
 
 fn lives(pid: u32) -> bool {
-    tree::stat(pid).is_some_and(|s| !s.is_zombie)
+    process::stat(pid).is_some_and(|s| !s.is_zombie)
+}
+
+/// The processes that were started, helpers first.
+fn pids(running: &Running) -> Vec<u32> {
+    running.entry.processes.iter().map(|process| process.pid).collect()
 }
 
 fn kill(pid: u32) {
-    let start = tree::stat(pid).unwrap().start_ticks;
-    assert!(tree::signal_if_same(pid, start, PidFd::kill));
+    assert!(Identity::of(pid).unwrap().kill());
 }
 
 fn start(root: &Path, scripts: &[&str]) -> Result<Running, StartError> {
@@ -47,7 +52,7 @@ fn a_server_is_started_and_ended_with_nothing_left() {
     };
     let mut running = Server::start(&spec, &supervision(root.path()), &mut ready, &|| false).unwrap();
     assert!(asked >= 3);
-    let pids = running.pids();
+    let pids = pids(&running);
     assert_eq!((pids.len(), journal_files(root.path())), (1, 1));
     assert!(lives(pids[0]) && running.died().is_none());
     assert!(running.startup() > Duration::ZERO);
@@ -83,7 +88,7 @@ fn a_daemon_that_detached_twice_is_found() {
     let mut running = start(root.path(), &[script]).unwrap();
     let daemon = pid_in(&root.path().join("run/test/pid"));
     let guard = running.watched().guard_pid;
-    wait_until("the guard's adoption", || tree::stat(daemon).is_some_and(|s| s.parent == guard));
+    wait_until("the guard's adoption", || process::stat(daemon).is_some_and(|s| s.parent == guard));
     std::fs::write(root.path().join("run/test/go"), "").unwrap();
     let end = take_end(&mut running);
     assert!(matches!(end, GuardEvent::Exited { process: 0, code: Some(0), detached: true, .. }), "{end:?}");
@@ -117,7 +122,7 @@ fn helpers_come_first_and_are_waited_for() {
     spec.processes[0].wait_for = Some(spec.run_dir.join("socket"));
     let right = spec.run_dir.join("right");
     let running = Server::start(&spec, &supervision(root.path()), &mut || right.exists(), &|| false).unwrap();
-    assert_eq!(running.pids().len(), 2);
+    assert_eq!(pids(&running).len(), 2);
     drop(running);
     assert!(!spec.run_dir.exists(), "dropping stops");
 
@@ -179,7 +184,7 @@ fn the_death_of_a_running_server_is_seen_with_its_last_output() {
     wait_until("the words", || {
         std::fs::read(log_path(&root.path().join("run/test"), 0)).is_ok_and(|t| t.len() == 11)
     });
-    kill(running.pids()[0]);
+    kill(pids(&running)[0]);
     take_end(&mut running);
     let expected = Death { how: "was ended by signal 9".to_owned(), log_tail: vec!["last words".to_owned()] };
     assert_eq!(running.died(), Some(expected));
@@ -192,7 +197,7 @@ fn a_killed_guard_leaves_no_process_and_no_folder() {
     let script = "setsid sleep 301 & echo $! >pid.new; mv pid.new pid; exec sleep 302";
     let mut running = start(root.path(), &[script]).unwrap();
     let other = pid_in(&root.path().join("run/test/pid"));
-    let server = running.pids()[0];
+    let server = pids(&running)[0];
     kill(running.watched().guard_pid);
     wait_until("the word of its end", || running.died().is_some());
     assert_eq!(running.stop().leftovers, Vec::<String>::new());
@@ -211,7 +216,7 @@ fn the_guard_ignores_a_terminal_s_signals_and_servers_do_not() {
     };
     let group_signals = [1, 2, 15].map(|signal: u32| 1_u64 << (signal - 1)).iter().sum::<u64>();
     assert_eq!(ignored(running.watched().guard_pid) & group_signals, group_signals);
-    wait_until("the exec", || ignored(running.pids()[0]) & group_signals == 0);
+    wait_until("the exec", || ignored(pids(&running)[0]) & group_signals == 0);
     // A session of its own: Ctrl-C in Prony's terminal goes to Prony alone.
     let session = |pid: u32| {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
@@ -223,20 +228,20 @@ fn the_guard_ignores_a_terminal_s_signals_and_servers_do_not() {
 
 #[test]
 fn a_server_runs_on_its_own_cpus_and_the_guard_on_the_client_s() {
-    let allowed = sys::affinity(0).unwrap();
+    let allowed = cpus::affinity(0).unwrap();
     let (Some(first), Some(last)) = (allowed.first(), allowed.last()) else { return };
     let root = tempfile::tempdir().unwrap();
     let mut spec = shell_spec(root.path(), &["exec sleep 300"]);
     spec.cpus = vec![*last];
     let supervision = Supervision { guard_cpus: vec![*first], ..supervision(root.path()) };
     let running = Server::start(&spec, &supervision, &mut || true, &|| false).unwrap();
-    assert_eq!(sys::affinity(running.pids()[0]).unwrap(), [*last]);
-    assert_eq!(sys::affinity(running.watched().guard_pid).unwrap(), [*first]);
+    assert_eq!(cpus::affinity(pids(&running)[0]).unwrap(), [*last]);
+    assert_eq!(cpus::affinity(running.watched().guard_pid).unwrap(), [*first]);
     drop(running);
     // Not pinned: the server gets what Prony has, though its guard is pinned.
     let spec = shell_spec(root.path(), &["exec sleep 300"]);
     let running = Server::start(&spec, &supervision, &mut || true, &|| false).unwrap();
-    assert_eq!(sys::affinity(running.pids()[0]).unwrap(), allowed);
+    assert_eq!(cpus::affinity(pids(&running)[0]).unwrap(), allowed);
 }
 
 #[test]
@@ -253,15 +258,15 @@ fn kill_9_of_prony_leaves_no_process_and_the_journal_is_cleaned() {
     BufReader::new(prony.stdout.take().unwrap()).read_line(&mut said).unwrap();
     assert_eq!(said, "up\n");
     let daemon = pid_in(&spec.run_dir.join("pid"));
-    let below = tree::descendants(prony.id());
+    let below = process::descendants(prony.id());
     assert!(below.len() >= 2 && below.iter().any(|p| p.pid == daemon), "{below:?}");
-    assert_eq!(journal::clean_up(root.path()), [], "its owner lives: hands off");
+    assert!(clean_up(root.path()).is_empty(), "its owner lives: hands off");
     assert!(lives(daemon));
     prony.kill().unwrap(); // SIGKILL
     prony.wait().unwrap();
     wait_until("the end of all", || below.iter().all(|p| !lives(p.pid)));
     wait_until("the removal", || !spec.run_dir.exists());
-    let cleaned = journal::clean_up(root.path());
+    let cleaned = clean_up(root.path());
     assert_eq!((cleaned.len(), journal_files(root.path())), (1, 0), "{cleaned:?}");
 }
 
@@ -277,7 +282,7 @@ fn a_container_is_removed_by_its_engine_after_the_stop() {
     let mut running = Server::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
     assert!(!mark.exists());
     // An engine that does not tell the container's pid: what is below the guard is watched.
-    assert_eq!(running.watched().guard_pid, tree::stat(running.pids()[0]).unwrap().parent);
+    assert_eq!(running.watched().guard_pid, process::stat(pids(&running)[0]).unwrap().parent);
     assert_eq!(running.stop(), StopReport::default());
     wait_until("the engine's removal", || mark.exists());
 }
@@ -320,7 +325,7 @@ fn a_helper_that_the_engine_leaves_running_is_not_waited_for() {
     assert_eq!(running.stop(), StopReport::default());
     let helper = pid_in(&helper);
     assert!(lives(helper), "the stop took as long as the helper lives");
-    PidFd::open(helper).unwrap().kill().unwrap();
+    kill(helper);
 }
 
 /// Where no cgroup of this machine is ours to limit, that is what must be said.

@@ -1,8 +1,7 @@
 //! `prony servers list`: for people, for docs/servers.md, for programs.
 
 use prony_lab::candidate::{Candidate, Layout};
-use prony_lab::catalogue::{Catalogue, Server, Verified};
-use prony_lab::container::DOCKERFILE;
+use prony_lab::catalogue::{Catalogue, DOCKERFILE, Server, Verified};
 use prony_lab::provision::{self, Status};
 use prony_report::json::pretty;
 use serde_json::{Value, json};

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use prony_lab::launch::LaunchSpec;
-use prony_lab::supervise::{Server, Supervision};
+use prony_lab::supervise::{Running, Supervision};
 use prony_target::Config;
 
 fn main() -> ExitCode {
@@ -38,7 +38,7 @@ fn serve(port: &str, body_bytes: Option<usize>) -> Option<ExitCode> {
 
 fn hold(root: &Path, spec: &str) -> Option<ExitCode> {
     let spec: LaunchSpec = serde_json::from_str(spec).ok()?;
-    let _running = Server::start(&spec, &Supervision::new(root, &[], None), &mut || true, &|| false).ok()?;
+    let _running = Running::start(&spec, &Supervision::new(root, &[], None), &mut || true, &|| false).ok()?;
     writeln!(std::io::stdout(), "up").ok()?;
     loop {
         std::thread::park();

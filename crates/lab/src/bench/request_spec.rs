@@ -16,7 +16,7 @@ pub(super) struct RequestSpec {
     expect: Expect,
     /// The route of the contract, where it is that.
     route: Option<Route>,
-    /// What is asked where it is none.
+    /// By what it is ready.
     request: CustomCheck,
     /// Headers of the load beside the plan's own.
     headers: Vec<(String, String)>,
@@ -56,7 +56,7 @@ impl RequestSpec {
         }
         let expect = Expect { status: Some(200), body: expected_body(route), ..Expect::default() };
         let path = route.path().to_owned();
-        let (request, headers) = (CustomCheck::answers(&path), Vec::new());
+        let (request, headers) = (CustomCheck::of_route(route), Vec::new());
         RequestSpec { path, expect, route: Some(route), request, headers, expectation }
     }
 
@@ -73,11 +73,10 @@ impl RequestSpec {
 
     /// Asks once whether it answers; why not, in a sentence.
     pub(super) fn ready(&self, address: SocketAddr) -> Result<(), String> {
-        let ready = match self.route {
-            Some(route) => check::ready(address, route),
-            None => check::ready_as(address, &self.request, self.expectation.host.as_deref(), &self.expect),
-        };
-        ready.map_err(|not_yet| not_yet.reason)
+        // A route is loaded with its right answer, and ready with any that is none of an error.
+        let any = Expect::default();
+        let expect = if self.route.is_some() { &any } else { &self.expect };
+        check::ready(address, &self.request, self.expectation.host.as_deref(), expect)
     }
 
     /// The full check. Where the contract leaves a body some freedom, what was

@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use super::request_spec::RequestSpec;
 use crate::candidate::{Candidate, Layout};
 use crate::launch::{LaunchContext, run_dir};
-use crate::supervise::{Running, Server, StartErrorKind, Supervision, port_of};
+use crate::supervise::{Running, StartErrorKind, Supervision, port_of};
 
 /// Why a candidate is not up.
 pub(super) enum NotUp {
@@ -38,7 +38,7 @@ pub(super) fn start(
     launch.pin(cpus);
     let mut last_answer = String::new();
     let mut ready = || spec.ready(address).map_err(|why| last_answer = why).is_ok();
-    let started = Server::start(&launch, supervision, &mut ready, cancelled);
+    let started = Running::start(&launch, supervision, &mut ready, cancelled);
     let mut running = started.map_err(|why| match why.kind {
         StartErrorKind::Interrupted => NotUp::Interrupted(why.to_string()),
         StartErrorKind::NotReady(_) if !last_answer.is_empty() => {

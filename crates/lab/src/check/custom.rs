@@ -8,8 +8,9 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::client::{Response, printable};
+use super::client::{Request, Response, printable};
 use super::json_path::{JsonPath, same};
+use super::route::Route;
 use crate::toml_file::{TomlError, TomlFile};
 
 /// The most values that one check holds an answer against.
@@ -44,6 +45,23 @@ impl CustomCheck {
     /// The check that a path answers a GET with 2xx or 3xx.
     pub(crate) fn answers(path: &str) -> CustomCheck {
         CustomCheck { request: format!("GET {path}"), ..CustomCheck::default() }
+    }
+
+    /// The check that a route answers, by the request that costs least.
+    pub(crate) fn of_route(route: Route) -> CustomCheck {
+        let light = match route {
+            Route::Sleep => "/sleep?ms=0",
+            Route::Work => "/work?n=1",
+            Route::Text | Route::Json | Route::Echo => route.path(),
+        };
+        let send = (route == Route::Echo).then(|| b"x".to_vec());
+        CustomCheck { request: format!("{} {light}", route.method()), send, ..CustomCheck::default() }
+    }
+
+    /// What is asked, of a server that is called so.
+    pub(super) fn request<'a>(&'a self, host: &'a str, fragmented: bool) -> Request<'a> {
+        let (method, path) = self.method_and_path();
+        Request { method, path, host, headers: &self.headers, body: self.send.as_deref(), fragmented }
     }
 
     /// Method and path; a request without a method is a GET.

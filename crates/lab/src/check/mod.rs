@@ -112,41 +112,18 @@ pub(crate) fn check(address: SocketAddr, expectation: &ContractExpectation) -> C
     contract::run(address, expectation)
 }
 
-/// Why a server is not ready.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{reason}")]
-pub(crate) struct NotYet {
-    /// A sentence.
-    pub(crate) reason: String,
-    /// Whether there was an answer at all: false while nobody listens.
-    pub(crate) answered: bool,
-    /// What went over the wire, if anything did.
-    pub(crate) wire: Option<String>,
-}
-
-/// Asks once whether a server answers: for its start, and before each trial.
+/// Asks once whether a server answers, by the request of a check, with the status that is expected of its answer: for its
+/// start, and before each trial. `host` is what the Host header says, `None`: the address.
 ///
 /// # Errors
-/// [`NotYet`] if it does not answer within 5 s, or with anything but 2xx or 3xx.
-pub(crate) fn ready(address: SocketAddr, route: Route) -> Result<(), NotYet> {
-    let body = (route.method() == "POST").then(Vec::new);
-    let probe = contract::Probe::of_route(route, body);
-    contract::ready(address, &probe, &address.to_string(), &Expect::default())
-}
-
-/// As [`ready`], by the request of a check, with the status that is expected of its answer; `host` is what the Host
-/// header says, `None`: the address.
-///
-/// # Errors
-/// As [`ready`].
-pub(crate) fn ready_as(
+/// A sentence, if it does not answer so within 5 s.
+pub(crate) fn ready(
     address: SocketAddr,
     check: &CustomCheck,
     host: Option<&str>,
     expect: &Expect,
-) -> Result<(), NotYet> {
-    let host = host.map_or_else(|| address.to_string(), str::to_owned);
-    contract::ready(address, &contract::Probe::of_check(check), &host, expect)
+) -> Result<(), String> {
+    contract::ready(address, check, host, expect)
 }
 
 #[cfg(test)]

@@ -186,7 +186,9 @@ fn started_and_checked(candidate: &Candidate, layout: &Layout, run_dir: &Path) -
         wait_until("a helper's path", || process.wait_for.as_ref().is_none_or(|path| path.exists()));
     }
     let route = candidate.routes()[0];
-    wait_until("a right answer", || crate::check::ready(address, route).is_ok());
+    let asked = crate::check::CustomCheck::of_route(route);
+    let answers = || crate::check::ready(address, &asked, None, &prony_model::plan::Expect::default());
+    wait_until("a right answer", || answers().is_ok());
     let report = crate::check::check(address, &candidate.expectation());
     for result in &report.results {
         println!("  {} {}: {}", if result.passed { "ok" } else { "NO" }, result.name, result.detail);

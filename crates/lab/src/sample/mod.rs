@@ -83,31 +83,21 @@ impl Watched {
 #[derive(Debug)]
 pub(crate) struct Sampler {
     finish: Sender<()>,
-    thread: JoinHandle<Taken>,
-    method: &'static str,
+    thread: JoinHandle<Samples>,
 }
 
 /// All readings of a trial.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub(crate) struct Samples {
     /// How CPU was read.
     pub(crate) cpu_method: &'static str,
     /// In the order of time, the first before the load and the last after it.
-    pub(crate) readings: Vec<Reading>,
-    /// The processes that were seen.
-    pub(crate) lives: Vec<Life>,
-    /// What the used CPUs did meanwhile.
-    pub(crate) machine: Machine,
-    /// Proportional memory: the instant, and bytes over the tree. Empty where it may not be read.
-    pub(crate) pss: Vec<(u64, u64)>,
-}
-
-/// What the sampler's thread brings back.
-#[derive(Debug, Default)]
-struct Taken {
     readings: Vec<Reading>,
+    /// The processes that were seen.
     tracker: ProcessTracker,
+    /// What the used CPUs did meanwhile.
     machine: Machine,
+    /// Proportional memory: the instant, and bytes over the tree. Empty where it may not be read.
     pss: Vec<(u64, u64)>,
 }
 
@@ -119,36 +109,35 @@ impl Sampler {
     /// # Errors
     /// When the system gives no more threads.
     pub(crate) fn start(watched: Watched, cpus: &[u32], cores: &[u32]) -> std::io::Result<Sampler> {
-        let method = watched.cgroup.as_ref().map_or("schedstat", Cgroup::method);
+        let cpu_method = watched.cgroup.as_ref().map_or("schedstat", Cgroup::method);
         let (finish, finished) = mpsc::channel();
         let (begun, begins) = mpsc::channel();
         let (client_cpus, machine) = (cpus.to_vec(), Machine::of(cores));
         let thread = std::thread::Builder::new().name("sampler".to_owned()).spawn(move || {
             let _ = cpus::set_affinity(0, &client_cpus); // refused only for CPUs that are gone
             let mut meter = Meter::new(watched);
-            let mut taken = Taken { machine, ..Taken::default() };
-            meter.take(&mut taken);
+            let mut samples = Samples { cpu_method, machine, ..Samples::default() };
+            meter.take(&mut samples);
             let _ = begun.send(());
             // Absolute instants: a late reading does not shift those after it.
             let mut due = Instant::now() + PERIOD;
             loop {
                 let told = finished.recv_timeout(due.saturating_duration_since(Instant::now()));
-                meter.take(&mut taken);
+                meter.take(&mut samples);
                 if told != Err(RecvTimeoutError::Timeout) {
-                    return taken;
+                    return samples;
                 }
                 due = next_due(due, Instant::now());
             }
         })?;
         let _ = begins.recv();
-        Ok(Sampler { finish, thread, method })
+        Ok(Sampler { finish, thread })
     }
 
     /// Takes a last reading and ends.
     pub(crate) fn finish(self) -> Samples {
         let _ = self.finish.send(());
-        let Taken { readings, tracker, machine, pss } = self.thread.join().unwrap_or_default();
-        Samples { cpu_method: self.method, readings, lives: tracker.lives(), machine, pss }
+        self.thread.join().unwrap_or_default()
     }
 }
 
@@ -179,7 +168,7 @@ impl Samples {
     /// What became of the tree's processes from the first sample to an instant, CLOCK_MONOTONIC.
     pub(crate) fn changes(&self, until_ns: u64) -> Changes {
         let instants: Vec<u64> = self.readings.iter().map(|r| r.at_ns).collect();
-        process_tracker::changes(&self.lives, &instants, until_ns)
+        self.tracker.changes(&instants, until_ns)
     }
 }
 
@@ -214,17 +203,17 @@ impl Meter {
     }
 
     /// Takes everything that is due now.
-    fn take(&mut self, taken: &mut Taken) {
+    fn take(&mut self, samples: &mut Samples) {
         let processes = self.processes();
         let reading = self.reading(&processes);
-        taken.tracker.see(reading.at_ns, &processes);
-        taken.machine.read();
-        if taken.readings.len().is_multiple_of(SAMPLES_PER_PSS)
+        samples.tracker.see(reading.at_ns, &processes);
+        samples.machine.read();
+        if samples.readings.len().is_multiple_of(SAMPLES_PER_PSS)
             && let Some(bytes) = pss_bytes(&processes)
         {
-            taken.pss.push((reading.at_ns, bytes));
+            samples.pss.push((reading.at_ns, bytes));
         }
-        taken.readings.push(reading);
+        samples.readings.push(reading);
     }
 
     fn processes(&self) -> Vec<ProcessStat> {

@@ -111,35 +111,34 @@ impl ProcessTracker {
     }
 
     /// All that were seen often enough.
-    pub(super) fn lives(self) -> Vec<Life> {
-        let living = self.living.into_values().filter(|life| life.seen >= SEEN_MIN);
-        self.ended.into_iter().chain(living).collect()
+    pub(super) fn lives(&self) -> impl Iterator<Item = &Life> {
+        self.ended.iter().chain(self.living.values().filter(|life| life.seen >= SEEN_MIN))
     }
-}
 
-/// What changed from the first sample to `until_ns`, by samples at these instants.
-///
-/// A process took another's place if it was first seen after the other was
-/// last seen; each takes at most one place, the earliest that is open. A pool
-/// that grows and then shrinks therefore has replaced nothing.
-pub(super) fn changes(lives: &[Life], samples_at_ns: &[u64], until_ns: u64) -> Changes {
-    let Some(last_sample) = samples_at_ns.iter().copied().filter(|at| *at <= until_ns).max() else {
-        return Changes::default();
-    };
-    let first_sample = samples_at_ns.iter().copied().min().unwrap_or(0);
-    let mut ended: Vec<&Life> = lives.iter().filter(|life| life.last_ns < last_sample).collect();
-    ended.sort_by_key(|life| (life.last_ns, life.pid));
-    let began_within = |life: &&Life| life.first_ns > first_sample && life.first_ns <= last_sample;
-    let mut began: Vec<&Life> = lives.iter().filter(began_within).collect();
-    began.sort_by_key(|life| (life.first_ns, life.pid));
-    let mut changes = Changes::default();
-    for old in ended {
-        match began.iter().position(|new| new.first_ns > old.last_ns) {
-            Some(at) => changes.replaced.push((old.clone(), began.remove(at).clone())),
-            None => changes.lost.push(old.clone()),
+    /// What changed from the first sample to `until_ns`, by samples at these instants.
+    ///
+    /// A process took another's place if it was first seen after the other was
+    /// last seen; each takes at most one place, the earliest that is open. A pool
+    /// that grows and then shrinks therefore has replaced nothing.
+    pub(super) fn changes(&self, samples_at_ns: &[u64], until_ns: u64) -> Changes {
+        let Some(last_sample) = samples_at_ns.iter().copied().filter(|at| *at <= until_ns).max() else {
+            return Changes::default();
+        };
+        let first_sample = samples_at_ns.iter().copied().min().unwrap_or(0);
+        let mut ended: Vec<&Life> = self.lives().filter(|life| life.last_ns < last_sample).collect();
+        ended.sort_by_key(|life| (life.last_ns, life.pid));
+        let began_within = |life: &&Life| life.first_ns > first_sample && life.first_ns <= last_sample;
+        let mut began: Vec<&Life> = self.lives().filter(began_within).collect();
+        began.sort_by_key(|life| (life.first_ns, life.pid));
+        let mut changes = Changes::default();
+        for old in ended {
+            match began.iter().position(|new| new.first_ns > old.last_ns) {
+                Some(at) => changes.replaced.push((old.clone(), began.remove(at).clone())),
+                None => changes.lost.push(old.clone()),
+            }
         }
+        changes
     }
-    changes
 }
 
 #[cfg(test)]
@@ -161,7 +160,7 @@ mod tests {
                 &[process(MASTER.0, MASTER.1), ProcessStat { stack: *stack, ..process(ONE.0, ONE.1) }],
             );
         }
-        changes(&tracker.lives(), &instants, u64::MAX)
+        tracker.changes(&instants, u64::MAX)
     }
 
     /// A trial of samples at 100, 200, …, each with these `(pid, start)`.
@@ -173,7 +172,7 @@ mod tests {
             tracker.see(at(i), &processes);
         }
         let instants: Vec<u64> = (0..samples.len()).map(at).collect();
-        changes(&tracker.lives(), &instants, until_ns)
+        tracker.changes(&instants, until_ns)
     }
 
     fn pids(changes: &Changes) -> (Vec<(u32, u32)>, Vec<u32>) {
@@ -211,7 +210,7 @@ mod tests {
             let all: Vec<ProcessStat> = std::iter::once(process(MASTER.0, MASTER.1)).chain(child).collect();
             tracker.see(at, &all);
         }
-        assert_eq!(changes(&tracker.lives(), &[100, 200, 300, 400], 400), Changes::default());
+        assert_eq!(tracker.changes(&[100, 200, 300, 400], 400), Changes::default());
         // One that may not be read is taken for who it was: a process that ends has no stack either.
         assert_eq!(with_stacks(&[7, 7, 0, 7]), Changes::default());
         assert_eq!(with_stacks(&[0, 0, 7, 7]), Changes::default());

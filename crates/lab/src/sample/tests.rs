@@ -50,13 +50,7 @@ pub(crate) fn of_a_restart() -> Samples {
         let start_ticks = if reading.at_ns < 3 { 1 } else { 2 };
         tracker.see(reading.at_ns, &[ProcessStat { start_ticks, ..worker.clone() }]);
     }
-    Samples {
-        cpu_method: "schedstat",
-        readings,
-        lives: tracker.lives(),
-        machine: Machine::default(),
-        pss: Vec::new(),
-    }
+    Samples { cpu_method: "schedstat", readings, tracker, ..Samples::default() }
 }
 
 #[test]
@@ -93,15 +87,14 @@ fn a_worker_that_is_started_again_is_seen() {
         });
         worker.unwrap()
     };
-    let (mut meter, mut taken) = (tree.meter(), Taken::default());
+    let (mut meter, mut taken) = (tree.meter(), Samples::default());
     let first = worker_after(0);
     meter.take(&mut taken);
     kill(&first);
     let second = worker_after(first.pid);
     meter.take(&mut taken);
     meter.take(&mut taken);
-    let Taken { readings, tracker, machine, pss } = taken;
-    let samples = Samples { cpu_method: "schedstat", readings, lives: tracker.lives(), machine, pss };
+    let samples = taken;
     let changes = samples.changes(u64::MAX);
     let replaced: Vec<(u32, u32)> = changes.replaced.iter().map(|(old, new)| (old.pid, new.pid)).collect();
     assert_eq!((replaced, changes.lost), (vec![(first.pid, second.pid)], Vec::new()));
@@ -155,7 +148,7 @@ fn the_sampler_reads_at_its_start_and_at_its_end() {
     assert_eq!((columns.cores.as_slice(), columns.core_busy_ns.len()), (&[0][..], 1));
     assert_eq!(columns.core_busy_ns[0].len(), columns.at_ns.len());
     assert_eq!(columns.time_wait.len(), columns.at_ns.len());
-    assert!(samples.lives.iter().any(|life| life.pid == child.0.id() && life.name == "sh"), "{samples:?}");
+    assert!(samples.tracker.lives().any(|life| life.pid == child.0.id() && life.name == "sh"), "{samples:?}");
 }
 
 /// Makes a folder a cgroup whose count is a pipe: a reading waits until it is given a number, the n-th one n µs. Tells

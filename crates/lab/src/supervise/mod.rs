@@ -68,10 +68,6 @@ impl Supervision {
     }
 }
 
-/// Starts servers.
-#[derive(Debug)]
-pub struct Server;
-
 /// A server that runs. Dropping it stops it.
 #[derive(Debug)]
 pub struct Running {
@@ -108,7 +104,7 @@ pub(crate) struct StopReport {
     pub(crate) leftovers: Vec<String>,
 }
 
-impl Server {
+impl Running {
     /// Starts a server and waits until `ready` says that it answers rightly.
     ///
     /// `ready` is asked every 1 to 20 ms, from when all processes are started;
@@ -147,9 +143,7 @@ impl Server {
             }
         }
     }
-}
 
-impl Running {
     fn spawn(spec: &LaunchSpec, supervision: &Supervision) -> io::Result<Running> {
         let owner =
             Identity::of(std::process::id()).ok_or_else(|| io::Error::other("/proc cannot be read"))?;

@@ -23,7 +23,7 @@ fn kill(pid: u32) {
 }
 
 fn start(root: &Path, scripts: &[&str]) -> Result<Running, StartError> {
-    Server::start(&shell_spec(root, scripts), &supervision(root), &mut || true, &|| false)
+    Running::start(&shell_spec(root, scripts), &supervision(root), &mut || true, &|| false)
 }
 
 /// Waits for the guard's word of an end that comes after the start, and takes it in with all before it.
@@ -50,7 +50,7 @@ fn a_server_is_started_and_ended_with_nothing_left() {
         asked += 1;
         asked >= 3 && std::fs::read_to_string(log_path(&spec.run_dir, 0)).is_ok_and(|t| t == "value\n")
     };
-    let mut running = Server::start(&spec, &supervision(root.path()), &mut ready, &|| false).unwrap();
+    let mut running = Running::start(&spec, &supervision(root.path()), &mut ready, &|| false).unwrap();
     assert!(asked >= 3);
     let pids = pids(&running);
     assert_eq!((pids.len(), journal_files(root.path())), (1, 1));
@@ -73,7 +73,7 @@ fn a_server_that_ignores_sigterm_is_killed() {
     let script = "trap '' TERM INT HUP; echo $$ >pid.new; mv pid.new pid; while :; do sleep 1; done";
     let supervision = Supervision { stop_timeout: Duration::from_millis(50), ..supervision(root.path()) };
     let spec = shell_spec(root.path(), &[script]);
-    let mut running = Server::start(&spec, &supervision, &mut || true, &|| false).unwrap();
+    let mut running = Running::start(&spec, &supervision, &mut || true, &|| false).unwrap();
     let pid = pid_in(&root.path().join("run/test/pid")); // the trap is set by now
     let report = running.stop();
     assert!(report.killed && report.leftovers.is_empty(), "{report:?}");
@@ -121,7 +121,8 @@ fn helpers_come_first_and_are_waited_for() {
     );
     spec.processes[0].wait_for = Some(spec.run_dir.join("socket"));
     let right = spec.run_dir.join("right");
-    let running = Server::start(&spec, &supervision(root.path()), &mut || right.exists(), &|| false).unwrap();
+    let running =
+        Running::start(&spec, &supervision(root.path()), &mut || right.exists(), &|| false).unwrap();
     assert_eq!(pids(&running).len(), 2);
     drop(running);
     assert!(!spec.run_dir.exists(), "dropping stops");
@@ -135,7 +136,7 @@ fn helpers_come_first_and_are_waited_for() {
         wait_until("the helper's words", || std::fs::read(&log).is_ok_and(|text| text.ends_with(b"\n")));
         false
     };
-    let why = Server::start(&spec, &supervision(root.path()), &mut || true, &said).unwrap_err();
+    let why = Running::start(&spec, &supervision(root.path()), &mut || true, &said).unwrap_err();
     assert!(matches!(why.kind, StartErrorKind::NoPath(_)), "{why}");
     assert!(why.to_string().contains("socket did not appear in time. It wrote:\n  no socket today"), "{why}");
 }
@@ -144,7 +145,7 @@ fn helpers_come_first_and_are_waited_for() {
 fn a_server_that_ends_at_its_start_is_reported_with_its_last_output() {
     let root = tempfile::tempdir().unwrap();
     let spec = shell_spec(root.path(), &["echo bind: address in use >&2; exit 7"]);
-    let why = Server::start(&spec, &supervision(root.path()), &mut || false, &|| false).unwrap_err();
+    let why = Running::start(&spec, &supervision(root.path()), &mut || false, &|| false).unwrap_err();
     let expected = "shell ended with exit code 7 before it answered. It wrote:\n  bind: address in use";
     assert_eq!(why.to_string(), expected);
     assert!(!spec.run_dir.exists());
@@ -156,11 +157,11 @@ fn a_server_or_guard_that_cannot_be_started_is_reported_with_the_reason() {
     let root = tempfile::tempdir().unwrap();
     let mut spec = shell_spec(root.path(), &[""]);
     spec.processes[0].argv = vec!["/no/such/server".to_owned()];
-    let why = Server::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap_err();
+    let why = Running::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap_err();
     assert!(why.to_string().contains("\"/no/such/server\" cannot be started: No such file"), "{why}");
     let spec = shell_spec(root.path(), &["exit 0"]);
     let supervision = Supervision { guard_exe: "/no/such/guard".into(), ..supervision(root.path()) };
-    let why = Server::start(&spec, &supervision, &mut || true, &|| false).unwrap_err();
+    let why = Running::start(&spec, &supervision, &mut || true, &|| false).unwrap_err();
     assert!(matches!(why.kind, StartErrorKind::Guard(_)), "{why}");
     assert!(!spec.run_dir.exists());
 }
@@ -170,10 +171,10 @@ fn waiting_for_readiness_ends_by_its_timeout_or_an_interrupt() {
     let root = tempfile::tempdir().unwrap();
     let mut spec = shell_spec(root.path(), &["exec sleep 300"]);
     spec.ready_timeout = Duration::from_millis(50);
-    let why = Server::start(&spec, &supervision(root.path()), &mut || false, &|| false).unwrap_err();
+    let why = Running::start(&spec, &supervision(root.path()), &mut || false, &|| false).unwrap_err();
     assert_eq!(why.to_string(), "shell did not give a right answer within 50ms.");
     let spec = shell_spec(root.path(), &["exec sleep 300"]);
-    let why = Server::start(&spec, &supervision(root.path()), &mut || false, &|| true).unwrap_err();
+    let why = Running::start(&spec, &supervision(root.path()), &mut || false, &|| true).unwrap_err();
     assert!(matches!(why.kind, StartErrorKind::Interrupted));
 }
 
@@ -234,13 +235,13 @@ fn a_server_runs_on_its_own_cpus_and_the_guard_on_the_client_s() {
     let mut spec = shell_spec(root.path(), &["exec sleep 300"]);
     spec.cpus = vec![*last];
     let supervision = Supervision { guard_cpus: vec![*first], ..supervision(root.path()) };
-    let running = Server::start(&spec, &supervision, &mut || true, &|| false).unwrap();
+    let running = Running::start(&spec, &supervision, &mut || true, &|| false).unwrap();
     assert_eq!(cpus::affinity(pids(&running)[0]).unwrap(), [*last]);
     assert_eq!(cpus::affinity(running.watched().guard_pid).unwrap(), [*first]);
     drop(running);
     // Not pinned: the server gets what Prony has, though its guard is pinned.
     let spec = shell_spec(root.path(), &["exec sleep 300"]);
-    let running = Server::start(&spec, &supervision, &mut || true, &|| false).unwrap();
+    let running = Running::start(&spec, &supervision, &mut || true, &|| false).unwrap();
     assert_eq!(cpus::affinity(pids(&running)[0]).unwrap(), allowed);
 }
 
@@ -279,7 +280,7 @@ fn a_container_is_removed_by_its_engine_after_the_stop() {
     let remove = ["touch", &mark.to_string_lossy()].map(str::to_owned).to_vec();
     let inspect = ["sh", "-c", "echo 0123456789ab $(cat pid)"].map(str::to_owned).to_vec();
     spec.container = Some(crate::launch::ContainerSpec { inspect, remove, made: None });
-    let mut running = Server::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
+    let mut running = Running::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
     assert!(!mark.exists());
     // An engine that does not tell the container's pid: what is below the guard is watched.
     assert_eq!(running.watched().guard_pid, process::stat(pids(&running)[0]).unwrap().parent);
@@ -300,7 +301,7 @@ fn a_container_that_was_being_made_is_removed_once_it_is_there() {
         let mut spec = shell_spec(root.path(), &["exec sleep 300"]);
         spec.container =
             Some(crate::launch::ContainerSpec { inspect: inspect.clone(), remove: remove.clone(), made });
-        let mut running = Server::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
+        let mut running = Running::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
         assert_eq!(running.stop(), StopReport::default());
         std::fs::read_to_string(&said).unwrap().lines().count()
     };
@@ -321,7 +322,7 @@ fn a_helper_that_the_engine_leaves_running_is_not_waited_for() {
     let remove = ["sh", "-c", &remove].map(str::to_owned).to_vec();
     let inspect = ["sh", "-c", "echo 0123456789ab $(cat pid)"].map(str::to_owned).to_vec();
     spec.container = Some(crate::launch::ContainerSpec { inspect, remove, made: None });
-    let mut running = Server::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
+    let mut running = Running::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
     assert_eq!(running.stop(), StopReport::default());
     let helper = pid_in(&helper);
     assert!(lives(helper), "the stop took as long as the helper lives");
@@ -337,7 +338,7 @@ fn a_server_has_no_more_memory_than_its_limit() {
                  i=0; x=0123456789abcdef; while [ $i -lt 24 ]; do x=$x$x; i=$((i+1)); done; exec sleep 300";
     let spec = shell_spec(root.path(), &[grows]);
     let supervision = Supervision { memory_bytes: Some(32 << 20), ..supervision(root.path()) };
-    let started = Server::start(&spec, &supervision, &mut || true, &|| false);
+    let started = Running::start(&spec, &supervision, &mut || true, &|| false);
     if crate::sample::can_limit().is_err() {
         let said = started.unwrap_err().to_string();
         assert!(said.contains("--memory needs a cgroup") && said.contains("--runtime container"), "{said}");
@@ -370,7 +371,7 @@ fn only_the_engine_s_client_gets_the_stop_signal_of_a_container() {
     let nothing = vec!["true".to_owned()];
     spec.container =
         Some(crate::launch::ContainerSpec { inspect: nothing.clone(), remove: nothing, made: None });
-    let mut running = Server::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
+    let mut running = Running::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
     pid_in(&root.path().join("run/test/pid"));
     assert_eq!(running.stop(), StopReport::default());
     assert!(!told.exists(), "the monitor got a signal of its own");

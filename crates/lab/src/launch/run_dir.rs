@@ -71,7 +71,8 @@ mod tests {
         assert_eq!(std::fs::metadata(&first).unwrap().permissions().mode() & 0o777, MODE);
         assert!(first.join("php-fpm.sock").as_os_str().len() < 108);
         for path in [first, second] {
-            std::fs::remove_dir(path).unwrap();
+            remove(&path);
+            assert!(!path.exists());
         }
     }
 }

@@ -259,7 +259,7 @@ mod tests {
 
         /// Whatever a test answers, the search ends, and what it says was tried.
         #[test]
-        fn it_ends_whatever_it_is_told(seed in proptest::collection::vec(0..3_u8, 200)) {
+        fn a_search_ends_whatever_the_probes_answer(seed in proptest::collection::vec(0..3_u8, 200)) {
             let mut said = seed.into_iter();
             let (_, found) = search(COURSE, |_| match said.next() {
                 Some(0) => Answer::Passed,
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_failure_the_answer_is_a_bound() {
+    fn without_a_failure_the_highest_level_is_a_lower_bound() {
         let (probes, found) = search(SearchPlan { highest: 1_000.0, ..COURSE }, |_| Answer::Passed);
         assert_eq!(found, Some(Found { level: 1_000.0, upheld: true, failed: None, recovers: None }));
         let levels: Vec<f64> = probes.iter().map(|p| p.level).collect();
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn the_instruments_limit_is_no_failure_of_the_level() {
+    fn a_level_out_of_reach_is_not_a_failure() {
         let reach = 3_000.0;
         let (_, found) =
             search(COURSE, |p| if p.level > reach { Answer::OutOfReach } else { Answer::Passed });
@@ -293,7 +293,7 @@ mod tests {
 
     /// The instrument cannot apply what lies between the last level that passes and the first that fails.
     #[test]
-    fn an_instrument_that_stops_short_of_the_edge_ends_the_search_with_a_bound() {
+    fn a_reach_below_the_edge_ends_the_search_with_a_bound() {
         for (reach, edge) in [(2_000.0, 3_000.0), (1_000.0, 1_005.0), (1_590.0, 1_601.0)] {
             let (_, found) = search(COURSE, |probe| match probe.level {
                 level if level > edge => Answer::Failed,
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instrument_that_was_disturbed_for_a_moment_is_asked_again() {
+    fn a_level_out_of_reach_once_is_tried_again() {
         let mut told = 0;
         let (_, found) = search(COURSE, |probe| {
             told += 1;
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_that_no_confirmation_upholds_is_said_to_be_none() {
+    fn a_level_that_no_confirmation_upholds_is_not_upheld() {
         let (_, found) = search(COURSE, |probe| match probe.phase {
             Phase::Confirmation => Answer::Failed,
             _ if probe.level <= 1_000.0 => Answer::Passed,
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn a_confirmation_that_fails_takes_the_answer_down() {
+    fn a_confirmation_that_fails_lowers_the_level_by_one_resolution() {
         let mut confirmations = 0;
         let (_, found) = search(COURSE, |probe| {
             if probe.phase == Phase::Confirmation {
@@ -358,14 +358,14 @@ mod tests {
     }
 
     #[test]
-    fn what_never_passes_finds_nothing() {
+    fn a_search_in_which_nothing_passes_finds_nothing() {
         let (probes, found) = search(COURSE, |_| Answer::Failed);
         assert_eq!(found, None);
         assert!(probes.len() < 20);
     }
 
     #[test]
-    fn a_server_that_does_not_recover_is_told() {
+    fn a_descending_probe_that_fails_means_no_recovery() {
         let (_, found) = search(COURSE, |probe| match probe.phase {
             Phase::Descending => Answer::Failed,
             _ if probe.level <= 500.0 => Answer::Passed,

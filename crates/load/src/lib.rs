@@ -19,6 +19,7 @@ mod expect;
 pub mod framing;
 mod gate;
 mod idle;
+mod interrupt;
 mod linger;
 mod merge;
 mod net;
@@ -39,6 +40,7 @@ mod worker;
 pub use control::{Control, LastSecond, Snapshot};
 pub use engine::run;
 pub use error::LoadError;
+pub use interrupt::{Interrupt, Loader};
 pub use so_far::SoFar;
 
 /// CLOCK_MONOTONIC in nanoseconds: the clock of every instant in a [`Measurement`].

@@ -45,8 +45,6 @@ const TIMED: &[(&str, &str)] = &[
     ("lab", "check::"),
     ("lab", "container"),
     ("lab", "doctor::programs"),
-    ("lab", "guard::"),
-    ("lab", "journal::"),
     ("lab", "provision::"),
     ("lab", "sample::"),
     ("lab", "supervise::"),

@@ -1,7 +1,10 @@
 //! Runs whose experiment replaces the contract, or leaves the number of workers to its source.
 
 use std::path::Path;
+use std::sync::Mutex;
 
+use prony_load::{Control, Interrupt};
+use prony_model::Plan;
 use prony_model::published::{Published, PublishedRow};
 use prony_model::run_log::RunLog;
 

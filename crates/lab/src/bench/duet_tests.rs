@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Mutex;
 
+use prony_load::{Control, Interrupt};
+use prony_model::Plan;
 use prony_model::duet::{DuetShared, DuetSide};
 use prony_model::plan::Arrivals;
 use prony_model::rate::Rate;

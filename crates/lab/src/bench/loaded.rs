@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use prony_host::pins::Pins;
 use prony_host::{ClientWatch, HostWatch};
-use prony_load::{Control, LoadError, Snapshot};
+use prony_load::{Control, LoadError, Loader, Snapshot};
 use prony_model::duet::DuetShared;
 use prony_model::observed::{Observed, Process, ServerLife};
 use prony_model::plan_record::PlanRecord;
 use prony_model::{Measurement, Plan};
 
-use super::{BenchSetup, Loader};
+use super::BenchSetup;
 use crate::sample::{Life, Sampler, Samples, Watched};
 use crate::supervise::{Death, Running};
 

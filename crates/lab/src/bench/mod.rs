@@ -6,16 +6,13 @@
 //! be resumed.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use prony_host::pins::Pins;
-use prony_load::{Control, LoadError, Snapshot};
+use prony_load::Snapshot;
 use prony_model::host::Host;
 use prony_model::run_log::{Event, PlannedTrial, RunLogError, Skipped, TrialResult};
 use prony_model::trial::{Bound, Outcome, Validity};
-use prony_model::{Measurement, Plan};
 
 use crate::candidate::{Candidate, Layout};
 use crate::experiment::Experiment;
@@ -46,10 +43,6 @@ pub use order::forecast;
 pub use order::forecast_duets;
 pub use resolve::resolve;
 pub use runner::run;
-
-/// What applies loads, from several threads in a duet: [`prony_load::run`], or a test's stand-in.
-pub type Loader<'a> =
-    dyn Fn(&Plan, &Control, &mut dyn FnMut(&Snapshot)) -> Result<Measurement, LoadError> + Sync + 'a;
 
 /// Everything that a run needs to know before it begins.
 #[derive(Debug, Clone)]
@@ -89,48 +82,6 @@ pub struct BenchCandidate {
     pub candidate: Candidate,
     /// Its own word for its version.
     pub version: Option<String>,
-}
-
-/// Ends a run early, from any thread. Clones end the same run.
-#[derive(Debug, Clone, Default)]
-pub struct Interrupt(Arc<Asked>);
-
-#[derive(Debug, Default)]
-struct Asked {
-    asked: AtomicBool,
-    load: Mutex<Option<Control>>,
-}
-
-impl Interrupt {
-    /// One that has not been asked.
-    pub fn new() -> Interrupt {
-        Interrupt::default()
-    }
-
-    /// Asks the run to end: the load at once, the server after it. Takes a
-    /// lock: to be called from a thread that waits for signals, not from a handler.
-    pub fn ask(&self) {
-        self.0.asked.store(true, Ordering::SeqCst);
-        if let Some(load) = &*self.0.load.lock().unwrap_or_else(PoisonError::into_inner) {
-            load.stop();
-        }
-    }
-
-    /// Whether somebody asked.
-    pub fn asked(&self) -> bool {
-        self.0.asked.load(Ordering::SeqCst)
-    }
-
-    /// The control of the load that begins now, or of so many that begin together.
-    pub(crate) fn control(&self, loads: u32) -> Control {
-        let control = if loads > 1 { Control::together(loads) } else { Control::new() };
-        *self.0.load.lock().unwrap_or_else(PoisonError::into_inner) = Some(control.clone());
-        // Asked before the lock: nobody has stopped this one. After it: `ask` does.
-        if self.asked() {
-            control.stop();
-        }
-        control
-    }
 }
 
 /// What happens in a run, for progress lines.

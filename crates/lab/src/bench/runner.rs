@@ -5,6 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 use prony_analysis::precision::SequentialStop;
 use prony_analysis::run_log::{self, judge_result};
 use prony_host::pins::PinnedProcess;
+use prony_load::{Interrupt, Loader};
 use prony_model::rfc3339;
 use prony_model::run_log::{
     Event, Found, Line, PlannedTrial, RawResult, RunLogError, RunLogWriter, Sleep, TrialResult, TrialStart,
@@ -18,7 +19,7 @@ use super::precision;
 use super::request_spec::RequestSpec;
 use super::search::Capacities;
 use super::trial::{Ended, Trial};
-use super::{BenchError, BenchEvent, BenchOutcome, BenchSetup, End, Figures, Interrupt, Loader};
+use super::{BenchError, BenchEvent, BenchOutcome, BenchSetup, End, Figures};
 use crate::supervise;
 
 /// A candidate that never started is given up after so many attempts: each

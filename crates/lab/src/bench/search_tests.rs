@@ -1,15 +1,18 @@
 //! Searches for a capacity, as plans of a run over a real, small server; what it carries is made up.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use prony_analysis::testing::{Line, healthy};
+use prony_host::process::Identity;
+use prony_host::testing::wait_until;
+use prony_load::{Control, Interrupt, LoadError, Loader};
 use prony_model::run_log::TrialResult;
 use prony_model::trial::Bound;
-use std::sync::atomic::AtomicU32;
+use prony_model::{Measurement, Plan};
 
 use super::tests::{SERVE, assert_nothing_left, read, setup};
 use super::*;
 use crate::supervise::testing::pid_in;
-use prony_host::process::Identity;
-use prony_host::testing::wait_until;
 
 /// A line whose head is taken 1,000 times a second: its figures, put into the present.
 fn load(plan: &Plan, observe: &mut dyn FnMut(&Snapshot)) -> Result<Measurement, LoadError> {

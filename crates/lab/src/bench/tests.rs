@@ -1,12 +1,14 @@
 //! Whole runs over real, small servers with loads of some milliseconds.
 
 use std::path::Path;
-use std::sync::atomic::AtomicU32;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use prony_model::Target;
+use prony_load::{Control, Interrupt, LoadError};
 use prony_model::plan::Stop;
 use prony_model::run_log::{CandidateRecord, Line, RunLog};
 use prony_model::trial::Validity;
+use prony_model::{Measurement, Plan, Target};
 
 use super::runner::Runner;
 use super::*;

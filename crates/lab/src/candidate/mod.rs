@@ -12,7 +12,7 @@ use crate::catalogue::{
     AxisValue, Catalogue, Kind, LookupError, Piece, Processes, Requires, Server, is_label_word, pieces,
 };
 use crate::check::{ContractExpectation, CustomCheck, Route};
-use crate::container::Engine;
+use crate::container::{Engine, Image};
 
 mod label;
 mod layout;
@@ -172,6 +172,11 @@ impl Candidate {
     pub fn image(&self) -> Option<&str> {
         let chosen = self.chosen_values().filter_map(|value| value.image.as_deref()).last();
         chosen.or_else(|| self.server()?.recipe.image.as_deref())
+    }
+
+    /// The image that it runs in; `None` where it runs in no container, or has neither Dockerfile nor image.
+    pub fn run_image(&self) -> Option<Image> {
+        Image::of(self.server()?, self.image(), self.engine()?)
     }
 
     /// The port that its image listens on, where it cannot be told another.

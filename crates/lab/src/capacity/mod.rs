@@ -8,7 +8,7 @@
 use std::time::{Duration, Instant};
 
 use prony_analysis::slo::Slo;
-use prony_load::{LoadError, Snapshot};
+use prony_load::{Interrupt, LoadError, Loader, Snapshot};
 use prony_model::Estimate;
 use prony_model::Plan;
 use prony_model::capacity::{CapacityRecord, Probe as ProbeRecord};
@@ -17,8 +17,6 @@ use prony_model::plan::{Arrivals, Stop};
 use prony_model::rate::Rate;
 use prony_model::trial::{Bound, Trial};
 use prony_stats::search::{Answer, Phase, Probe, Search, SearchPlan};
-
-use crate::bench::{Interrupt, Loader};
 
 mod probe;
 mod sustained;

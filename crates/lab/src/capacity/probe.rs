@@ -2,14 +2,12 @@
 
 use prony_analysis::trial::judge;
 use prony_host::HostWatch;
-use prony_load::{Control, LoadError, Snapshot};
+use prony_load::{Control, LoadError, Loader, Snapshot};
 use prony_model::Plan;
 use prony_model::host::Host;
 use prony_model::observed::Observed;
 use prony_model::plan_record::PlanRecord;
 use prony_model::trial::Trial;
-
-use crate::bench::Loader;
 
 /// A load that was applied and judged.
 #[derive(Debug, Clone)]

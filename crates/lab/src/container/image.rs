@@ -7,7 +7,6 @@ use std::time::Duration;
 use prony_model::fnv::hash_of;
 
 use super::{Engine, LABEL, limits};
-use crate::candidate::{Candidate, Layout};
 use crate::catalogue::{DOCKERFILE, Server};
 use crate::programs::Run;
 
@@ -49,10 +48,9 @@ pub(crate) fn context(server: &Server, to: &Path) -> Result<(), String> {
 }
 
 impl Image {
-    /// The image of a candidate; `None` for what is no server of the catalogue, or has neither Dockerfile nor image.
-    pub fn of(candidate: &Candidate, engine: &Engine) -> Option<Image> {
-        let server = candidate.server()?;
-        let base = candidate.image().map(str::to_owned);
+    /// The image of a server, from the base that it is to have; `None` where there is neither Dockerfile nor base.
+    pub(crate) fn of(server: &Server, base: Option<&str>, engine: &Engine) -> Option<Image> {
+        let base = base.map(str::to_owned);
         if !server.has_file(DOCKERFILE) {
             let reference = base?;
             return Some(Image { engine: engine.clone(), reference, base: None, built: false });
@@ -83,7 +81,7 @@ impl Image {
     }
 
     /// Builds it from `context`, or pulls it.
-    pub(crate) fn make(&self, server: &str, context: &Path, layout: &Layout) -> Result<(), String> {
+    pub(crate) fn make(&self, server: &str, context: &Path, log: &Path) -> Result<(), String> {
         let context_text = context.to_string_lossy();
         let dockerfile = context.join(DOCKERFILE);
         let dockerfile = dockerfile.to_string_lossy();
@@ -101,7 +99,7 @@ impl Image {
             arguments.push(&context_text);
         }
         let argv = self.engine.argv(&arguments);
-        let (name, log) = (self.describe(), layout.install_log(server));
-        Run { name, argv, cwd: Path::new("/"), env: vec![], log: &log, timeout: BUILD_TIMEOUT }.run()
+        let name = self.describe();
+        Run { name, argv, cwd: Path::new("/"), env: vec![], log, timeout: BUILD_TIMEOUT }.run()
     }
 }

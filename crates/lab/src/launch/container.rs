@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::spec::{ContainerSpec, LaunchContext, LaunchError, LaunchSpec, ProcessSpec};
 use crate::candidate::{Candidate, Layout};
 use crate::catalogue::Values;
-use crate::container::{Engine, Image, LABEL, limits};
+use crate::container::{Engine, LABEL, limits};
 use crate::programs::{Captured, capture};
 
 /// Where the image has the recipe's folder, and what was built for it.
@@ -40,7 +40,7 @@ pub(super) fn launch(
     values: &Values,
 ) -> Result<LaunchSpec, LaunchError> {
     let label = candidate.label().to_owned();
-    let (Some(server), Some(image)) = (candidate.server(), Image::of(candidate, engine)) else {
+    let (Some(server), Some(image)) = (candidate.server(), candidate.run_image()) else {
         return Err(LaunchError::NoImage { label });
     };
     let name = container_name(&context.run_dir);
@@ -98,7 +98,7 @@ pub(super) fn launch(
 /// Its own word for its version, asked in its image.
 pub(super) fn ask_version(candidate: &Candidate, engine: &Engine, values: &Values) -> Option<Captured> {
     let command = values.argv(&candidate.server()?.recipe.version.as_ref()?.command);
-    let image = Image::of(candidate, engine)?;
+    let image = candidate.run_image()?;
     let (program, arguments) = command.split_first()?;
     let name = format!("prony-version-{}", std::process::id());
     let mut argv = engine.argv(&["run", "--rm", "--pull", "never", "--network", "none", "--name", &name]);

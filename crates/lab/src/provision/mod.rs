@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::candidate::{Candidate, Layout};
-use crate::container::Image;
 use crate::programs::find_command;
 
 mod apt;
@@ -245,7 +244,7 @@ fn unmendable_place(candidate: &Candidate) -> Option<Missing> {
             what: format!("a container engine for the image {image}"),
             mend: "add --runtime container, with podman or docker installed.".to_owned(),
         }),
-        Some(engine) if Image::of(candidate, engine).is_none() => Some(Missing {
+        Some(_) if candidate.run_image().is_none() => Some(Missing {
             what: "a Dockerfile".to_owned(),
             mend: format!("{} runs natively only: leave --runtime out.", server.name),
         }),

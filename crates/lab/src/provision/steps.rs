@@ -161,8 +161,8 @@ pub(super) fn pending(candidate: &Candidate, requires: &Requires, layout: &Layou
 
 /// The image that a candidate still needs.
 pub(super) fn pending_image(candidate: &Candidate, layout: &Layout) -> Vec<Step> {
-    let (Some(server), Some(engine)) = (candidate.server(), candidate.engine()) else { return Vec::new() };
-    let image = Image::of(candidate, engine).filter(|image| !image.exists());
+    let Some(server) = candidate.server() else { return Vec::new() };
+    let image = candidate.run_image().filter(|image| !image.exists());
     let step = |image| Step {
         labels: vec![candidate.label().to_owned()],
         server: server.name.clone(),
@@ -209,7 +209,7 @@ impl Step {
         let log = layout.install_log(&self.server);
         let mut origin = Origin::Registry;
         match &self.kind {
-            StepKind::Image(image) => return image.make(&self.server, &self.dir, layout),
+            StepKind::Image(image) => return image.make(&self.server, &self.dir, &log),
             StepKind::Composer => origin = composer::run(&self.dir, layout, &log)?,
             StepKind::Mix => origin = mix::run(&self.dir, layout, &log)?,
             StepKind::Pecl(extension) => origin = pecl::build(extension, &self.server, layout, &log)?,

@@ -10,7 +10,8 @@ use std::time::SystemTime;
 
 use prony_analysis::experiment::analyse;
 use prony_host::bench_lock::{self, BenchLock, LockError};
-use prony_lab::bench::{BenchError, BenchEvent, BenchOutcome, BenchSetup, End, Interrupt};
+use prony_lab::bench::{BenchError, BenchEvent, BenchOutcome, BenchSetup, End};
+use prony_load::Interrupt;
 use prony_model::rfc3339;
 use prony_model::run_log::RunLog;
 use prony_model::units::parse_duration;

@@ -173,7 +173,7 @@ fn a_leak_is_a_figure_and_is_said() {
         .collect();
     assert!(rss.last().unwrap() - rss.first().unwrap() > 200_000_000, "{rss:?}");
     assert!(result["server"]["peak_memory_bytes"].as_u64().unwrap() > 200_000_000);
-    // Whether the samples show a trend is how many there are (prony-lab, bench::marks); if they do, it is a note.
+    // Whether the samples show a trend is how many there are (prony-analysis, verdict/server.rs); if they do, it is a note.
     if let Some(grows) = reason(&result, "memory_grows") {
         assert_eq!(grows["effect"], "note");
         assert!(grows["detail"].as_str().unwrap().contains("MB a second"), "{grows}");

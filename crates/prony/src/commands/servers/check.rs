@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use prony_lab::bench::{Inspection, inspect};
 use prony_lab::candidate::{Candidate, Layout};
 use prony_lab::catalogue::Verified;
-use prony_lab::container::{Engine, Image};
+use prony_lab::container::Engine;
 use prony_lab::provision;
 use prony_model::rfc3339;
 
@@ -84,8 +84,7 @@ pub(super) fn run(
 fn record(candidate: &Candidate, version: &str, layout: &Layout) -> Result<(), Failure> {
     let Some(server) = candidate.server() else { return Ok(()) };
     let host = prony_host::read();
-    let image = candidate.engine().and_then(|engine| Image::of(candidate, engine));
-    let how = image.and_then(|image| image.stand_in()).map_or_else(
+    let how = candidate.run_image().and_then(|image| image.stand_in()).map_or_else(
         || provision::origin(candidate, layout).to_owned(),
         |base| format!("image on a base that stands in: {base}"),
     );

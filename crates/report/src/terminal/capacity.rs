@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn an_unconfirmed_capacity_says_so() {
         let trial = crate::fixtures::closed();
-        let said = |confirmed| {
+        let shown = |confirmed| {
             let report = CapacityReport {
                 schema: prony_model::capacity::SCHEMA.to_owned(),
                 tool: prony_model::Tool::this(),
@@ -214,10 +214,10 @@ mod tests {
             };
             capacity(&report, &TerminalOptions::default())
         };
-        let (upheld, not) = (said(Some(true)), said(Some(false)));
+        let (confirmed, not) = (shown(Some(true)), shown(Some(false)));
         assert!(
-            upheld.starts_with("900 req/s sustained; 909 is not\n") && !upheld.contains(" ? "),
-            "{upheld}"
+            confirmed.starts_with("900 req/s sustained; 909 is not\n") && !confirmed.contains(" ? "),
+            "{confirmed}"
         );
         assert!(not.starts_with("about 900 req/s, not confirmed; 909 is not\n"), "{not}");
         assert!(not.contains(" ? short probes passed") && not.contains("(-d)"), "{not}");

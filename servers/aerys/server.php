@@ -13,10 +13,12 @@ use Psr\Log\LogLevel;
 
 use function Aerys\initServer;
 
+// Written for PHP 7.0: no type that may be null, no void.
+
 require __DIR__ . '/vendor/autoload.php';
 require __DIR__ . '/common.php';
 
-[, $host, $port, $loop, $opt, $close] = $argv;
+list(, $host, $port, $loop, $opt, $close) = $argv;
 
 $drivers = [
     Loop\NativeDriver::class => 'native',
@@ -35,13 +37,13 @@ if ($host === '--version') {
     exit;
 }
 
-function answer(Response $response, int $status, string $type, string $body): void
+function answer(Response $response, int $status, string $type, string $body)
 {
     // One piece, so that its length is named and no chunks are sent.
     $response->setStatus($status)->setHeader('content-type', $type)->end($body);
 }
 
-function handle(Request $request, Response $response): ?Generator
+function handle(Request $request, Response $response)
 {
     $path = strtok($request->getUri(), '?');
     if ($path === '/') {
@@ -72,7 +74,7 @@ function waiting(string $path, Request $request, Response $response): Generator
 
 /** What goes wrong is said; requests are not logged. */
 $logger = new class extends AbstractLogger {
-    public function log($level, $message, array $context = []): void
+    public function log($level, $message, array $context = [])
     {
         if (in_array($level, [LogLevel::ERROR, LogLevel::CRITICAL, LogLevel::ALERT, LogLevel::EMERGENCY], true)) {
             fwrite(STDERR, "$level: $message\n");

@@ -1,6 +1,6 @@
 /** Reads the data in the file, and shows the page that its kind and the address ask for. */
 import "./style.css";
-import type { PageData, RunData } from "./data";
+import { type PageData, type RunData, SCHEMA } from "./data";
 import { h, replace } from "./core/dom";
 import { when } from "./core/format";
 import { openForPrint } from "./core/print";
@@ -9,8 +9,6 @@ import { PAGES } from "./pages/index";
 import { history } from "./pages/history";
 import { live } from "./pages/live";
 import { runs } from "./pages/runs";
-
-const SCHEMA = "prony.page/1";
 
 function topBar(nav: HTMLElement | null): HTMLElement {
   const themes = ["auto", "light", "dark"];

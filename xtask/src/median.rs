@@ -18,7 +18,7 @@ impl Estimate {
         values.sort_by(f64::total_cmp);
         let n = values.len() as u64;
         let half = Quantile::new(0.5)?;
-        let at = |rank: u64| usize::try_from(rank - 1).ok().and_then(|index| values.get(index)).copied();
+        let at = |rank: u64| values.get(usize::try_from(rank.checked_sub(1)?).ok()?).copied();
         let interval = interval_ranks(n, half, prony_stats::CONFIDENCE)
             .and_then(|(low, high)| Some((at(low)?, at(high)?)));
         Some(Estimate { median: at(half.rank(n)?)?, interval, n: values.len() })

@@ -14,7 +14,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prony_stats::trend::{POINTS_MAX, Slope, theil_sen};
+use prony_stats::Interval;
+use prony_stats::trend::{POINTS_MAX, theil_sen};
 
 use crate::today::date;
 
@@ -63,7 +64,7 @@ struct Soaked {
     completed: u64,
     failed: u64,
     rss_kib: Vec<u64>,
-    slope: Option<Slope>,
+    slope: Option<Interval>,
     /// The machine, in a line.
     host: String,
 }
@@ -182,7 +183,7 @@ fn rss_kib(pid: u32) -> Option<u64> {
 }
 
 /// KiB per minute once settled (in a short soak: after its first half), over means of equal spans.
-fn slope(rss_kib: &[u64]) -> Option<Slope> {
+fn slope(rss_kib: &[u64]) -> Option<Interval> {
     let settled = rss_kib.get(SETTLED_AFTER_S.min(rss_kib.len() / 2)..)?;
     let span = settled.len().div_ceil(POINTS_MAX).max(1);
     #[expect(clippy::cast_precision_loss, reason = "kibibytes and seconds, far below 2^52")]

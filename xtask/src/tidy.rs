@@ -4,8 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// A file that needs more is two files.
+/// A file that needs more is two files, unless a program writes it.
 const FILE_LINES_MAX: usize = 500;
+/// How a file that a program writes begins.
+const GENERATED: &str = "// Generated ";
 /// Words that say that something is unfinished, or belongs to somebody's machine.
 /// Each is spelled in two parts here, so that this file passes its own check.
 const BANNED: &[(&str, &str, &str)] = &[
@@ -22,13 +24,14 @@ const TEXT: &[&str] =
     &["rs", "toml", "md", "sh", "js", "mjs", "ts", "css", "py", "php", "go", "conf", "Makefile", "Caddyfile"];
 /// Dependencies that may not know of each other: (crate, must not depend on).
 const ARROWS: &[(&str, &[&str])] = &[
-    ("load", &["stats", "analysis", "lab", "report", "target", "prony"]),
-    ("stats", &["load", "model", "analysis", "lab", "report", "target", "prony"]),
-    ("target", &["load", "stats", "model", "analysis", "lab", "report", "prony"]),
-    ("model", &["load", "stats", "analysis", "lab", "report", "target", "prony"]),
-    ("analysis", &["lab", "report", "target", "prony"]),
+    ("load", &["stats", "analysis", "host", "lab", "report", "target", "prony"]),
+    ("stats", &["load", "model", "analysis", "host", "lab", "report", "target", "prony"]),
+    ("target", &["load", "stats", "model", "analysis", "host", "lab", "report", "prony"]),
+    ("model", &["load", "stats", "analysis", "host", "lab", "report", "target", "prony"]),
+    ("analysis", &["host", "lab", "report", "target", "prony"]),
+    ("host", &["load", "stats", "analysis", "lab", "report", "target", "prony"]),
     ("lab", &["report", "target", "prony"]),
-    ("report", &["load", "stats", "lab", "target", "prony"]),
+    ("report", &["load", "stats", "host", "lab", "target", "prony"]),
 ];
 
 /// Checks the tree.
@@ -65,7 +68,8 @@ fn check_file(file: &str, text: &str, found: &mut Vec<String>) {
         return;
     }
     let lines = text.lines().count();
-    if [".rs", ".ts", ".mjs"].iter().any(|ending| file.ends_with(ending)) && lines > FILE_LINES_MAX {
+    let is_code = [".rs", ".ts", ".mjs"].iter().any(|ending| file.ends_with(ending));
+    if is_code && lines > FILE_LINES_MAX && !text.starts_with(GENERATED) {
         found.push(format!("{file}: {lines} lines; split it (at most {FILE_LINES_MAX})"));
     }
     for (number, line) in text.lines().enumerate() {

@@ -6,7 +6,7 @@ use prony_model::Tool;
 use prony_model::run_log::{CandidateRecord, NamedPlan, PlannedTrial, RunLog, TrialResult};
 use prony_model::trial::Validity;
 
-use crate::cell::Cell;
+use crate::cell::{Cell, Results, cells};
 use crate::comparison::{Comparison, Options, choose_in, compare_parts};
 use crate::conclusions::Evidence;
 use crate::experiment::{ExperimentAnalysis, PlanAnalysis, Row, TrialCounts};
@@ -15,6 +15,7 @@ use crate::figures;
 use crate::headline::headline;
 use crate::published;
 use crate::row::row;
+use crate::text::list;
 
 const SCHEMA: &str = "prony.analysis/1";
 
@@ -82,8 +83,6 @@ fn duet(log: &RunLog) -> Option<Comparison> {
     compare_parts(a, b, &Options::default()).ok()
 }
 
-pub(crate) type Results<'a> = BTreeMap<u32, &'a TrialResult>;
-
 /// The order's trials and those that were run beyond it (`load -o` has no order), by index.
 fn planned<'a>(log: &'a RunLog, results: &Results<'a>) -> BTreeMap<u32, &'a PlannedTrial> {
     let beyond = results.iter().map(|(index, result)| (*index, &result.planned));
@@ -108,12 +107,12 @@ fn trial_counts(log: &RunLog, results: &Results<'_>) -> TrialCounts {
     let mut counts = TrialCounts::default();
     for index in planned(log, results).keys() {
         counts.planned += 1;
-        let cell = results.get(index).map(|result| Cell::of(result));
+        let cell = results.get(index).map(|result| Cell::measured(result));
         let slot = match cell {
             None => &mut counts.missing,
             Some(None) => &mut counts.void,
             Some(Some(cell)) if !cell.counts() => &mut counts.void,
-            Some(Some(cell)) => match (cell.trial.verdict.validity, cell.is_lower_bound()) {
+            Some(Some(cell)) => match (cell.trial.verdict.validity, cell.throughput().at_least) {
                 (Validity::Invalid, _) => &mut counts.void,
                 (Validity::Suspect, _) => &mut counts.suspect,
                 (Validity::Valid, true) => &mut counts.lower_bound,
@@ -140,9 +139,7 @@ fn plan_analysis(log: &RunLog, results: &Results<'_>, plan: &str, baseline: Opti
     let widened = log.header.precision.is_some();
     let mut entries: Vec<(Row, Vec<Cell<'_>>)> = Vec::new();
     for candidate in candidates(log, results, plan) {
-        let own = |r: &&&TrialResult| r.planned.plan == plan && r.planned.candidate == candidate.label;
-        let mut cells: Vec<Cell<'_>> = results.values().filter(own).filter_map(|r| Cell::of(r)).collect();
-        cells.sort_by_key(|cell| (cell.planned.block, cell.planned.index));
+        let mut cells = cells(results, plan, &candidate.label);
         let row = row(&candidate, &cells, widened);
         cells.retain(Cell::counts);
         entries.push((row, cells));
@@ -196,21 +193,8 @@ pub(crate) fn candidates(log: &RunLog, results: &Results<'_>, plan: &str) -> Vec
         }
     }
     let known = log.header.candidates.iter().filter(|c| labels.contains(&c.label.as_str())).cloned();
-    let unknown =
-        labels.iter().filter(|label| log.header.candidates.iter().all(|c| c.label != **label)).map(|label| {
-            CandidateRecord {
-                label: (*label).to_owned(),
-                title: (*label).to_owned(),
-                language: None,
-                kind: None,
-                version: None,
-                workers: None,
-                keepalive: true,
-                settings: Vec::new(),
-                sleep: None,
-            }
-        });
-    known.chain(unknown).collect()
+    let unknown = labels.iter().filter(|label| log.header.candidates.iter().all(|c| c.label != **label));
+    known.chain(unknown.map(|label| CandidateRecord::named(label))).collect()
 }
 
 /// First trial's start to last trial's end, by the wall clock; pauses before a resume are in it. A search's trial is
@@ -263,7 +247,7 @@ fn notes(log: &RunLog, results: &Results<'_>) -> Vec<String> {
     }
     let mut failures: BTreeMap<&str, Vec<&PlannedTrial>> = BTreeMap::new();
     for result in results.values() {
-        if let (None, Some(failure)) = (Cell::of(result), &result.failure) {
+        if let (None, Some(failure)) = (Cell::measured(result), &result.failure) {
             failures.entry(failure).or_default().push(&result.planned);
         }
     }
@@ -282,7 +266,7 @@ fn named(trials: &[&PlannedTrial]) -> String {
     if trials.len() > NAMED_MAX {
         names.push(format!("{} more", trials.len() - NAMED_MAX));
     }
-    crate::text::list(&names.iter().map(String::as_str).collect::<Vec<_>>())
+    list(&names)
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use prony_model::measurement::{Bin, Bins, Second};
 
+use crate::numbers::real;
+
 /// A contiguous part of the window.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Batch {
@@ -13,26 +15,20 @@ pub(crate) struct Batch {
     pub(crate) sum: Bin,
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a window of a day is 8.64e13 ns, exact in an f64")]
 impl Batch {
     /// Its length in seconds.
     pub(crate) fn seconds(&self) -> f64 {
-        (self.end_ns - self.start_ns) as f64 / 1e9
+        real(self.end_ns - self.start_ns) / 1e9
     }
 
     /// Its middle, in seconds from the window's start.
     pub(crate) fn middle_s(&self) -> f64 {
-        (self.start_ns + self.end_ns) as f64 / 2e9
-    }
-
-    /// Its start, in seconds from the window's.
-    pub(crate) fn seconds_in(&self) -> f64 {
-        self.start_ns as f64 / 1e9
+        real(self.start_ns + self.end_ns) / 2e9
     }
 
     /// Completed requests per second.
     pub(crate) fn rate_per_s(&self) -> f64 {
-        self.sum.completed as f64 / self.seconds()
+        real(self.sum.completed) / self.seconds()
     }
 }
 
@@ -64,9 +60,7 @@ pub(crate) fn merge(Bins { width_ns, each: bins }: &Bins, window_ns: u64, count:
 /// second, where there is but one): few answers would speak for a part like the others.
 pub(crate) fn whole_entries(series: &[Second], least: f64) -> Vec<&Second> {
     let each_ns = series.iter().map(|s| s.length_ns).max().unwrap_or(0).max(1_000_000_000);
-    #[expect(clippy::cast_precision_loss, reason = "a window of a day is 8.64e13 ns, exact in an f64")]
-    let is_whole = |s: &&Second| s.length_ns as f64 >= least * each_ns as f64;
-    series.iter().filter(is_whole).collect()
+    series.iter().filter(|s| real(s.length_ns) >= least * real(each_ns)).collect()
 }
 
 #[cfg(test)]
@@ -105,13 +99,13 @@ mod tests {
     }
 
     #[test]
-    fn bins_that_end_before_the_window_are_no_batches() {
+    fn a_window_that_goes_on_beyond_its_bins_has_no_batches() {
         assert!(merge(&Bins::of(vec![Bin::default(); 10]), 1_100_000_000, 5).is_empty());
     }
 
     proptest! {
         #[test]
-        fn nothing_is_lost_or_counted_twice(counts in prop::collection::vec(0u64..1000, 1..300), count in 1usize..40, cut in 0u64..BIN_NS) {
+        fn every_bin_is_in_one_batch(counts in prop::collection::vec(0u64..1000, 1..300), count in 1usize..40, cut in 0u64..BIN_NS) {
             let bins: Vec<Bin> = counts.iter().map(|c| Bin { completed: *c, ..Bin::default() }).collect();
             let window_ns = bins.len() as u64 * BIN_NS - cut;
             let batches = merge(&Bins::of(bins), window_ns, count);

@@ -1,11 +1,17 @@
-//! One trial of a run as statistics take it: its place, its figures, and whether it counts.
+//! One trial of a run as statistics take it: its place, its figures, and whether it counts; and what the trials of one
+//! candidate are by block.
+
+use std::collections::BTreeMap;
 
 use prony_model::capacity::CapacityRecord;
 use prony_model::run_log::{PlannedTrial, TrialResult};
 use prony_model::server::ServerSamples;
-use prony_model::trial::{Bound, Trial};
+use prony_model::trial::{Bound, Outcome, Trial};
 
 use crate::figure::{Figure, Known};
+
+/// A run's results by index, of several of one planned trial the last.
+pub(crate) type Results<'a> = BTreeMap<u32, &'a TrialResult>;
 
 /// A trial with its place in the run.
 #[derive(Debug, Clone, Copy)]
@@ -19,36 +25,28 @@ pub(crate) struct Cell<'a> {
 
 impl<'a> Cell<'a> {
     /// The result's trial; `None` when nothing was measured.
-    pub(crate) fn of(result: &'a TrialResult) -> Option<Cell<'a>> {
-        let trial = result.trial.as_ref()?;
+    pub(crate) fn measured(result: &'a TrialResult) -> Option<Cell<'a>> {
+        let (planned, trial) = (&result.planned, result.trial.as_ref()?);
+        let (server, capacity) = (result.server.as_ref(), result.capacity.as_ref());
         // Of a search that found nothing there is no figure; of one that was given up there is the reason,
         // and its trial does not count.
-        if result
-            .capacity
-            .as_ref()
-            .is_some_and(|found| found.capacity_per_s.is_none() && found.void.is_none())
-        {
-            return None;
-        }
-        let capacity = result.capacity.as_ref();
-        Some(Cell { planned: &result.planned, trial, server: result.server.as_ref(), capacity })
+        let found_nothing = capacity.is_some_and(|c| c.capacity_per_s.is_none() && c.void.is_none());
+        (!found_nothing).then_some(Cell { planned, trial, server, capacity })
     }
 
-    /// What candidates are ranked by: completed requests per second, of a search the rate it found.
-    pub(crate) fn rate(&self) -> f64 {
+    /// What candidates are ranked by: completed requests per second, of a search the rate it found; and whether the
+    /// server carries at least that.
+    pub(crate) fn throughput(&self) -> Known {
+        let own = &self.trial.throughput;
         let found = self.capacity.and_then(|found| found.capacity_per_s.as_ref());
-        found.map_or(self.trial.throughput.requests_per_s.point, |found| found.point)
-    }
-
-    /// Whether the server carries at least that.
-    pub(crate) fn is_lower_bound(&self) -> bool {
-        self.capacity.map_or(self.trial.throughput.bound, |found| found.bound) == Bound::Lower
+        let bound = self.capacity.map_or(own.bound, |found| found.bound);
+        Known { value: found.unwrap_or(&own.requests_per_s).point, at_least: bound == Bound::Lower }
     }
 
     /// A figure; of a search, throughput is the rate that it found.
     pub(crate) fn figure(&self, figure: Figure) -> Option<Known> {
         if figure == Figure::THROUGHPUT {
-            return Some(Known { value: self.rate(), at_least: self.is_lower_bound() });
+            return Some(self.throughput());
         }
         figure.of(self.trial, self.server)
     }
@@ -56,5 +54,63 @@ impl<'a> Cell<'a> {
     /// Whether it counts: it ran to its end and is not invalid.
     pub(crate) fn counts(&self) -> bool {
         self.trial.counts()
+    }
+}
+
+/// The measured trials of a candidate under a plan, in block order.
+pub(crate) fn cells<'a>(results: &Results<'a>, plan: &str, candidate: &str) -> Vec<Cell<'a>> {
+    let own = results.values().filter(|r| r.planned.plan == plan && r.planned.candidate == candidate);
+    let mut cells: Vec<Cell<'a>> = own.filter_map(|result| Cell::measured(result)).collect();
+    cells.sort_by_key(|cell| (cell.planned.block, cell.planned.index));
+    cells
+}
+
+/// Those of [`cells`] that count.
+pub(crate) fn counted<'a>(results: &Results<'a>, plan: &str, candidate: &str) -> Vec<Cell<'a>> {
+    let mut cells = cells(results, plan, candidate);
+    cells.retain(Cell::counts);
+    cells
+}
+
+/// Whether any of them was overloaded: its response grew with its window's length.
+pub(crate) fn any_overloaded(cells: &[Cell<'_>]) -> bool {
+    cells.iter().any(|cell| cell.trial.outcome == Outcome::Overloaded)
+}
+
+/// A candidate's figure by block.
+#[derive(Debug, Clone)]
+pub(crate) struct ByBlock {
+    /// Of several trials of one block their average.
+    pub(crate) values: BTreeMap<u32, f64>,
+    /// Whether any of them is only known to be at least that.
+    pub(crate) at_least: bool,
+}
+
+impl ByBlock {
+    /// From the trials' blocks and figures; `None` where there are none, or where a block has no such average, as one with
+    /// a 0 has no geometric mean.
+    pub(crate) fn new(
+        trials: impl IntoIterator<Item = (u32, Known)>,
+        average: fn(&[f64]) -> Option<f64>,
+    ) -> Option<ByBlock> {
+        let mut at_least = false;
+        let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        for (block, known) in trials {
+            blocks.entry(block).or_default().push(known.value);
+            at_least |= known.at_least;
+        }
+        let values: Option<BTreeMap<u32, f64>> =
+            blocks.into_iter().map(|(block, values)| Some((block, average(&values)?))).collect();
+        values.filter(|values| !values.is_empty()).map(|values| ByBlock { values, at_least })
+    }
+
+    /// (own, other's) of each block that both have.
+    pub(crate) fn pairs(&self, other: &ByBlock) -> Vec<(f64, f64)> {
+        self.values.iter().filter_map(|(block, own)| Some((*own, *other.values.get(block)?))).collect()
+    }
+
+    /// The values in block order.
+    pub(crate) fn in_order(&self) -> Vec<f64> {
+        self.values.values().copied().collect()
     }
 }

@@ -1,21 +1,17 @@
 //! Which of two is ahead: the rule of a comparison, from one figure per trial, paired within blocks.
 
+use prony_stats::CONFIDENCE;
 use prony_stats::equivalence::equivalence_p_value;
-use prony_stats::interval::{Interval, mean_interval, variance};
+use prony_stats::interval::{Interval, logarithms, mean_interval, variance};
 use prony_stats::power::{blocks_for_width, blocks_to_find};
-use prony_stats::{CONFIDENCE, StatsError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::figure::Figure;
 
 mod unpaired;
 
 pub use unpaired::compare_unpaired;
-
-/// The smallest difference of throughput that matters, unless told otherwise.
-pub const THROUGHPUT_DIFFERENCE: f64 = 0.02;
-
-/// The smallest difference of a response percentile that matters, unless told otherwise.
-pub const LATENCY_DIFFERENCE: f64 = 0.05;
 
 /// A winner's interval keeps this share of the smallest difference that matters
 /// (on logarithms) away from "equal": 0.5 % of throughput, which is what
@@ -29,33 +25,47 @@ const POWER: f64 = 0.8;
 /// No forecast asks for more blocks; beyond it, the answer is that this noise does not allow one.
 const BLOCKS_FORECAST_MAX: usize = 1_000;
 
-/// Which way is better.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Better {
-    /// Throughput.
-    Higher,
-    /// Response times, CPU per request, memory, start-up.
-    Lower,
-}
-
 /// What is asked.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rule {
     /// The smallest difference that matters, as a share: 0.02 is 2 %. Above 0, below 1.
     pub smallest: f64,
-    /// Which way is better.
-    pub better: Better,
+    /// Whether more is better.
+    pub more_is_better: bool,
 }
 
 impl Rule {
-    /// For throughput.
-    pub const THROUGHPUT: Rule = Rule { smallest: THROUGHPUT_DIFFERENCE, better: Better::Higher };
-    /// For response percentiles.
-    pub const LATENCY: Rule = Rule { smallest: LATENCY_DIFFERENCE, better: Better::Lower };
+    /// For a figure, unless somebody says otherwise.
+    pub fn usual(figure: Figure) -> Rule {
+        Rule { smallest: figure.smallest_difference, more_is_better: figure.more_is_better }
+    }
 
     /// The smallest difference on logarithms.
     fn margin(self) -> f64 {
         self.smallest.ln_1p()
+    }
+
+    /// What the interval of the log ratio of B over A says, where two one-sided tests put it within the margin or not;
+    /// `spread` is the standard deviation of a block's log ratio.
+    fn decide(self, interval: Interval, equivalent: bool, spread: f64) -> Comparison {
+        let (margin, difference) = (self.margin(), interval.point.abs());
+        let clear = CLEAR_SHARE * margin;
+        // 1e-9: pairs that differ by δ exactly do so but for rounding.
+        let matters = difference >= margin * (1.0 - 1e-9);
+        let finding = if matters && (interval.low > clear || interval.high < -clear) {
+            let better = (interval.point > 0.0) == self.more_is_better;
+            if better { Finding::Faster } else { Finding::Slower }
+        } else if equivalent {
+            Finding::Equivalent
+        } else {
+            Finding::Inconclusive
+        };
+        let blocks_needed = (finding == Finding::Inconclusive)
+            .then(|| blocks_needed(difference, spread, margin))
+            .flatten()
+            // At least one more: these blocks did not settle it.
+            .map(|wanted| wanted.saturating_sub(interval.n).max(1));
+        Comparison { ratio: interval.exp(), finding, spread, blocks_needed }
     }
 }
 
@@ -87,25 +97,6 @@ pub struct Comparison {
     pub blocks_needed: Option<usize>,
 }
 
-/// Why there is no comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum CompareError {
-    /// Fewer than two blocks have both.
-    #[error(
-        "{blocks} block(s) with both give no verdict: repeat each at least twice, in alternation (--repeat 6)"
-    )]
-    TooFewBlocks {
-        /// Blocks with both.
-        blocks: usize,
-    },
-    /// A figure is 0, negative or no number.
-    #[error("a figure is not above 0, so there is no ratio: look at the trial that carried nothing")]
-    NotPositive,
-    /// The smallest difference makes no sense.
-    #[error("the smallest difference that matters must lie between 0 and 100 %")]
-    Smallest,
-}
-
 /// Compares one figure of B with that of A, from (a, b) per block.
 ///
 /// With d the mean of ln(b/a) over blocks and δ the smallest difference that
@@ -115,67 +106,25 @@ pub enum CompareError {
 /// blocks that would find |d| with 80 % power, or show equivalence, whichever
 /// is less. Sources: docs/statistics.md, "A comparison".
 ///
-/// # Errors
-/// Under two blocks, a figure that is not above 0, a smallest difference outside 0 to 1.
-pub fn compare(pairs: &[(f64, f64)], rule: Rule) -> Result<Comparison, CompareError> {
-    if !(rule.smallest > 0.0 && rule.smallest < 1.0) {
-        return Err(CompareError::Smallest);
-    }
-    let logs: Option<Vec<f64>> = pairs
-        .iter()
-        .map(|(a, b)| {
-            let sound = *a > 0.0 && *b > 0.0 && a.is_finite() && b.is_finite();
-            sound.then(|| b.ln() - a.ln())
-        })
-        .collect();
-    let logs = logs.ok_or(CompareError::NotPositive)?;
-    let few = CompareError::TooFewBlocks { blocks: pairs.len() };
-    let interval = mean_interval(&logs, CONFIDENCE).ok_or(few)?;
-    let spread = variance(&logs).ok_or(few)?.sqrt();
-    let finding = finding(&logs, &interval, rule);
-    let blocks_needed = (finding == Finding::Inconclusive)
-        .then(|| blocks_needed(interval.point.abs(), spread, rule.margin()))
-        .flatten()
-        // At least one more: these blocks did not settle it.
-        .map(|wanted| wanted.saturating_sub(logs.len()).max(1));
-    let ratio = Interval {
-        point: interval.point.exp(),
-        low: interval.low.exp(),
-        high: interval.high.exp(),
-        n: interval.n,
-    };
-    Ok(Comparison { ratio, finding, spread, blocks_needed })
-}
-
-fn finding(logs: &[f64], interval: &Interval, rule: Rule) -> Finding {
-    let margin = rule.margin();
-    let clear = CLEAR_SHARE * margin;
-    // 1e-9: pairs that differ by δ exactly do so but for rounding.
-    let matters = interval.point.abs() >= margin * (1.0 - 1e-9);
-    let higher = match (interval.low > clear, interval.high < -clear) {
-        (true, _) if matters => Some(true),
-        (_, true) if matters => Some(false),
-        _ => None,
-    };
-    match higher {
-        Some(higher) if higher == (rule.better == Better::Higher) => Finding::Faster,
-        Some(_) => Finding::Slower,
-        // At 5 % each: where the 90 % interval lies within ±δ.
-        None if equivalence_p_value(logs, margin).is_ok_and(|p| p < 0.05) => Finding::Equivalent,
-        None => Finding::Inconclusive,
-    }
+/// `None` under two blocks, or when a figure is not above 0.
+pub fn compare(pairs: &[(f64, f64)], rule: Rule) -> Option<Comparison> {
+    let (a, b): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+    let logs: Vec<f64> = logarithms(&b)?.iter().zip(logarithms(&a)?).map(|(b, a)| b - a).collect();
+    let interval = mean_interval(&logs, CONFIDENCE)?;
+    // At 5 % each: where the 90 % interval lies within ±δ.
+    let equivalent = equivalence_p_value(&logs, rule.margin()).is_some_and(|p| p < 0.05);
+    Some(rule.decide(interval, equivalent, variance(&logs)?.sqrt()))
 }
 
 /// The blocks in all that are likely to settle it, if what was seen is what is:
 /// by finding the difference beyond the clear share, or by showing equivalence.
 fn blocks_needed(difference: f64, spread: f64, margin: f64) -> Option<usize> {
-    let found = |result: Result<usize, StatsError>| result.ok().filter(|n| *n <= BLOCKS_FORECAST_MAX);
     let beyond = difference - CLEAR_SHARE * margin;
-    let to_find = (difference >= margin).then(|| found(blocks_to_find(beyond, spread, CONFIDENCE, POWER)));
+    let to_find = (difference >= margin).then(|| blocks_to_find(beyond, spread, CONFIDENCE, POWER));
     // The 90 % interval about the point is to end within the margin.
     let room = margin - difference;
-    let to_show = (room > 0.0).then(|| found(blocks_for_width(spread, room, 2.0 * CONFIDENCE - 1.0)));
-    to_find.flatten().into_iter().chain(to_show.flatten()).min()
+    let to_show = (room > 0.0).then(|| blocks_for_width(spread, room, 2.0 * CONFIDENCE - 1.0));
+    [to_find, to_show].into_iter().flatten().flatten().min().filter(|n| *n <= BLOCKS_FORECAST_MAX)
 }
 
 #[cfg(test)]

@@ -8,11 +8,17 @@ use std::fmt;
 use std::ops::Deref;
 
 use prony_model::server::ServerSamples;
-use prony_model::trial::{Bound, Outcome, Trial};
+use prony_model::trial::{Bound, Outcome, PERCENTILES, Trial};
+use prony_stats::CONFIDENCE;
 use prony_stats::trend::{POINTS_MAX, theil_sen};
 
-use crate::compare::{LATENCY_DIFFERENCE, THROUGHPUT_DIFFERENCE};
 use crate::numbers::real;
+
+/// The smallest difference of throughput that matters, unless told otherwise.
+const THROUGHPUT_DIFFERENCE: f64 = 0.02;
+
+/// The smallest difference of a response time that matters, unless told otherwise.
+const LATENCY_DIFFERENCE: f64 = 0.05;
 
 /// What is known of a figure.
 #[derive(Debug)]
@@ -47,8 +53,6 @@ pub struct Entry {
     pub in_history: bool,
     /// What verdicts that affect it call it: `throughput`, `response`; empty where none does.
     pub affected_as: &'static str,
-    /// The percentile of response that it is.
-    pub percentile: Option<Percentile>,
     /// The same figure of a published source, and how many of our units are one of theirs.
     pub published: Option<(&'static str, f64)>,
     of: fn(&Trial, Option<&ServerSamples>) -> Option<Known>,
@@ -111,40 +115,6 @@ pub enum OverTrials {
     Highest,
 }
 
-/// A percentile that a trial records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[expect(missing_docs, reason = "their names say it")]
-pub enum Percentile {
-    P50,
-    P75,
-    P90,
-    P95,
-    P99,
-    P999,
-    P9999,
-}
-
-impl Percentile {
-    /// The field of a summary.
-    pub fn field(self) -> &'static str {
-        match self {
-            Percentile::P50 => "p50_ns",
-            Percentile::P75 => "p75_ns",
-            Percentile::P90 => "p90_ns",
-            Percentile::P95 => "p95_ns",
-            Percentile::P99 => "p99_ns",
-            Percentile::P999 => "p999_ns",
-            Percentile::P9999 => "p9999_ns",
-        }
-    }
-
-    /// 0.99 for p99.
-    pub fn fraction(self) -> f64 {
-        let field = self.field();
-        prony_model::trial::PERCENTILES.iter().find(|(name, _)| *name == field).map_or(0.5, |(_, q)| *q)
-    }
-}
-
 /// What most response times have in common.
 const RESPONSE: Entry = Entry {
     name: "",
@@ -162,7 +132,6 @@ const RESPONSE: Entry = Entry {
     ranked: false,
     in_history: true,
     affected_as: "response",
-    percentile: None,
     published: None,
     of: |_, _| None,
 };
@@ -173,23 +142,10 @@ const OF_SERVER: Entry = Entry { affected_as: "", better_and_worse: ["LESS", "MO
 /// A percentile of response: its name, field, title and head, and what a source calls it.
 const fn percentile(
     [name, field, title, head]: [&'static str; 4],
-    percentile: Percentile,
-    published: Option<&'static str>,
+    published: Option<(&'static str, f64)>,
 ) -> Entry {
-    let published = match published {
-        Some(name) => Some((name, 1e6)),
-        None => None,
-    };
-    Entry {
-        name,
-        field,
-        title,
-        head,
-        explain: "This percentile of response time, failed and waiting requests included.",
-        percentile: Some(percentile),
-        published,
-        ..RESPONSE
-    }
+    let explain = "This percentile of response time, failed and waiting requests included.";
+    Entry { name, field, title, head, explain, published, ..RESPONSE }
 }
 
 /// Every figure, in the order of a view.
@@ -216,20 +172,20 @@ pub static FIGURES: [Entry; 16] = [
         in_markdown: true,
         ranked: true,
         explain: "Median response time, failed and waiting requests included.",
-        ..percentile(["p50", "p50_ns", "p50", "p50 ms"], Percentile::P50, Some("p50_ms"))
+        ..percentile(["p50", "p50_ns", "p50", "p50 ms"], Some(("p50_ms", 1e6)))
     },
-    percentile(["p75", "p75_ns", "p75", "p75 ms"], Percentile::P75, Some("p75_ms")),
-    percentile(["p90", "p90_ns", "p90", "p90 ms"], Percentile::P90, Some("p90_ms")),
-    percentile(["p95", "p95_ns", "p95", "p95 ms"], Percentile::P95, None),
+    percentile(["p75", "p75_ns", "p75", "p75 ms"], Some(("p75_ms", 1e6))),
+    percentile(["p90", "p90_ns", "p90", "p90 ms"], Some(("p90_ms", 1e6))),
+    percentile(["p95", "p95_ns", "p95", "p95 ms"], None),
     Entry {
         terminal_column: Some(("p99 ms", 8)),
         in_markdown: true,
         ranked: true,
         explain: "99th percentile of response time, failed and waiting requests included.",
-        ..percentile(["p99", "p99_ns", "p99", "p99 ms"], Percentile::P99, Some("p99_ms"))
+        ..percentile(["p99", "p99_ns", "p99", "p99 ms"], Some(("p99_ms", 1e6)))
     },
-    percentile(["p999", "p999_ns", "p99.9", "p99.9 ms"], Percentile::P999, Some("p999_ms")),
-    percentile(["p9999", "p9999_ns", "p99.99", "p99.99 ms"], Percentile::P9999, Some("p9999_ms")),
+    percentile(["p999", "p999_ns", "p99.9", "p99.9 ms"], Some(("p999_ms", 1e6))),
+    percentile(["p9999", "p9999_ns", "p99.99", "p99.99 ms"], Some(("p9999_ms", 1e6))),
     Entry {
         name: "mean",
         field: "mean_ns",
@@ -388,12 +344,17 @@ impl Figure {
         Figure::all().find(|figure| figure.name == name)
     }
 
+    /// The quantile of response times that it is: 0.99 of p99; `None` of what is no percentile.
+    pub fn quantile(self) -> Option<f64> {
+        PERCENTILES.iter().find(|(field, _)| *field == self.field).map(|(_, quantile)| *quantile)
+    }
+
     /// The figure of a trial, and whether it is only known to be at least that: a throughput that the
     /// client limited, a percentile that falls among requests unanswered, a response under overload.
     /// `None` where the trial does not have it.
     pub fn of(self, trial: &Trial, server: Option<&ServerSamples>) -> Option<Known> {
-        let known = match self.percentile {
-            Some(percentile) => response(trial, percentile)?,
+        let known = match self.quantile() {
+            Some(_) => percentile_of(trial, self.field)?,
             None => (self.of)(trial, server)?,
         };
         // A response under overload grows with the window's length.
@@ -445,35 +406,23 @@ fn exact(value: f64) -> Option<Known> {
     Some(Known { value, at_least: false })
 }
 
-/// A percentile of response, or what it is longer than.
-fn response(trial: &Trial, percentile: Percentile) -> Option<Known> {
+/// A percentile of response by its field, or what it is longer than.
+fn percentile_of(trial: &Trial, field: &str) -> Option<Known> {
     let response = &trial.latency.response;
-    match response.percentile(percentile.field()) {
+    let at_least = |than: &u64| Known { value: real(*than), at_least: true };
+    match response.percentile(field) {
         Some(value) => exact(real(value)),
-        None => {
-            let than = response.censored_at_ns.get(percentile.field())?;
-            Some(Known { value: real(*than), at_least: true })
-        }
+        None => response.censored_at_ns.get(field).map(at_least),
     }
 }
 
 /// The Theil–Sen slope of resident memory over the window's samples, in bytes per second: a garbage
 /// collector's saw teeth do not bend it as they would a least-squares line.
 pub(crate) fn memory_growth(server: &ServerSamples) -> Option<f64> {
-    let samples: Vec<(f64, f64)> = server
-        .columns
-        .at_ns
-        .iter()
-        .zip(&server.columns.rss_bytes)
-        .filter(|(at, _)| **at >= 0)
-        .map(|(at, rss)| (seconds(*at), real(*rss)))
-        .collect();
-    let step = samples.len().div_ceil(POINTS_MAX).max(1);
-    let thinned: Vec<(f64, f64)> = samples.into_iter().step_by(step).collect();
-    theil_sen(&thinned, prony_stats::CONFIDENCE).map(|slope| slope.point)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a window of a day is 8.64e13 ns, exact in an f64")]
-fn seconds(ns: i64) -> f64 {
-    ns as f64 / 1e9
+    let samples = server.columns.at_ns.iter().zip(&server.columns.rss_bytes);
+    let in_window: Vec<(f64, f64)> =
+        samples.filter_map(|(at, rss)| Some((real(u64::try_from(*at).ok()?) / 1e9, real(*rss)))).collect();
+    let step = in_window.len().div_ceil(POINTS_MAX).max(1);
+    let thinned: Vec<(f64, f64)> = in_window.into_iter().step_by(step).collect();
+    theil_sen(&thinned, CONFIDENCE).map(|slope| slope.point)
 }

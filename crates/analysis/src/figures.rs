@@ -4,22 +4,20 @@ use std::borrow::Cow;
 use std::ops::{Index, IndexMut};
 
 use prony_model::Estimate;
-use prony_model::trial::Outcome;
 use prony_stats::CONFIDENCE;
 use prony_stats::interval::{geometric_mean, geometric_mean_interval, mean, mean_interval};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::cell::Cell;
-use crate::figure::{FIGURES, Figure, OverTrials};
-use crate::numbers::real;
+use crate::cell::{ByBlock, Cell, any_overloaded};
+use crate::figure::{FIGURES, Figure, Known, OverTrials};
+use crate::numbers::{self, real, rounded};
 use crate::precision::widen_all;
-use crate::ranking::{Contestant, ranks};
-use crate::summary::rounded;
+use crate::ranking::{ranks, ratio_to_baseline};
 
 /// A candidate's figure under one plan.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Figured {
+pub struct CandidateFigure {
     /// Over its trials that count; `None` where the figure is withheld or censored in one of them.
     pub estimate: Option<Estimate>,
     /// For a percentile that is censored in a trial: it is longer than this.
@@ -38,24 +36,24 @@ pub struct Figured {
 
 /// All figures of a candidate under one plan, one for each of [`FIGURES`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct Figures(Vec<Figured>);
+pub struct Figures(Vec<CandidateFigure>);
 
 impl Default for Figures {
     fn default() -> Figures {
-        Figures(FIGURES.iter().map(|_| Figured::default()).collect())
+        Figures(FIGURES.iter().map(|_| CandidateFigure::default()).collect())
     }
 }
 
 impl Index<Figure> for Figures {
-    type Output = Figured;
+    type Output = CandidateFigure;
 
-    fn index(&self, figure: Figure) -> &Figured {
+    fn index(&self, figure: Figure) -> &CandidateFigure {
         &self.0[figure.index()]
     }
 }
 
 impl IndexMut<Figure> for Figures {
-    fn index_mut(&mut self, figure: Figure) -> &mut Figured {
+    fn index_mut(&mut self, figure: Figure) -> &mut CandidateFigure {
         &mut self.0[figure.index()]
     }
 }
@@ -63,7 +61,7 @@ impl IndexMut<Figure> for Figures {
 impl Figures {
     /// Over the trials that count, in block order.
     pub(crate) fn over(counted: &[Cell<'_>], widened: bool) -> Figures {
-        Figures(Figure::all().map(|figure| figured(figure, counted, widened)).collect())
+        Figures(Figure::all().map(|figure| over_trials(figure, counted, widened)).collect())
     }
 }
 
@@ -79,7 +77,7 @@ impl Serialize for Figures {
                 }
                 _ => map.serialize_entry(figure.field, &own.estimate)?,
             }
-            if figure.percentile.is_some() {
+            if figure.quantile().is_some() {
                 map.serialize_entry(&format!("{figure}_censored_at_ns"), &own.censored_at_ns)?;
             }
         }
@@ -112,7 +110,7 @@ impl JsonSchema for Figures {
                 _ => generator.subschema_for::<Option<Estimate>>(),
             };
             add(figure.field.to_owned(), schema, figure.explain);
-            if figure.percentile.is_some() {
+            if figure.quantile().is_some() {
                 let longer = "When the percentile is censored: it is longer than this.";
                 add(format!("{figure}_censored_at_ns"), generator.subschema_for::<Option<u64>>(), longer);
             }
@@ -129,21 +127,20 @@ impl JsonSchema for Figures {
 }
 
 /// A trial's figure; `None` where it has none, a percentile that is censored among them.
-fn of(figure: Figure, cell: &Cell<'_>) -> Option<f64> {
-    let known = cell.figure(figure)?;
-    if let Some(percentile) = figure.percentile {
-        cell.trial.latency.response.percentile(percentile.field())?;
+fn uncensored(figure: Figure, cell: &Cell<'_>) -> Option<Known> {
+    if figure.quantile().is_some() {
+        cell.trial.latency.response.percentile(figure.field)?;
     }
-    Some(known.value).filter(|v| v.is_finite())
+    cell.figure(figure).filter(|known| known.value.is_finite())
 }
 
-fn figured(figure: Figure, cells: &[Cell<'_>], widened: bool) -> Figured {
-    let trials: Vec<f64> = cells.iter().filter_map(|c| of(figure, c)).collect();
-    let (mut estimate, censored_at_ns) = match (figure.percentile, figure.over_trials) {
-        (Some(of), _) => percentile(cells, of.field()),
-        (None, OverTrials::GeometricMean) => (estimate(&trials), None),
-        (None, OverTrials::Mean) => (arithmetic(&trials), None),
-        (None, OverTrials::Highest) => {
+fn over_trials(figure: Figure, cells: &[Cell<'_>], widened: bool) -> CandidateFigure {
+    let trials: Vec<f64> = cells.iter().filter_map(|cell| Some(uncensored(figure, cell)?.value)).collect();
+    let (mut estimate, censored_at_ns) = match figure.over_trials {
+        _ if figure.quantile().is_some() => percentile(cells, figure.field),
+        OverTrials::GeometricMean => (estimate(&trials), None),
+        OverTrials::Mean => (arithmetic(&trials), None),
+        OverTrials::Highest => {
             let most = trials.iter().copied().reduce(f64::max);
             let why = "it is the highest of the trials";
             (most.map(|most| Estimate::bare(most, trials.len() as u64, why)), None)
@@ -152,15 +149,15 @@ fn figured(figure: Figure, cells: &[Cell<'_>], widened: bool) -> Figured {
     if widened {
         widen_all([&mut estimate]);
     }
-    let lower_bound = figure == Figure::THROUGHPUT && cells.iter().any(Cell::is_lower_bound);
-    Figured { estimate, censored_at_ns, lower_bound, trials, ..Figured::default() }
+    let lower_bound = figure == Figure::THROUGHPUT && cells.iter().any(|cell| cell.throughput().at_least);
+    CandidateFigure { estimate, censored_at_ns, lower_bound, trials, ..CandidateFigure::default() }
 }
 
 /// The geometric mean with its t interval on logarithms, or the reason why there is none.
 pub(crate) fn estimate(values: &[f64]) -> Option<Estimate> {
     let n = values.len() as u64;
-    if let Some(i) = geometric_mean_interval(values, CONFIDENCE) {
-        return Some(Estimate::new(i.point, i.low, i.high, n));
+    if let Some(interval) = geometric_mean_interval(values, CONFIDENCE) {
+        return Some(numbers::estimate(interval));
     }
     match geometric_mean(values) {
         Some(point) => Some(Estimate::bare(point, n, "one trial has no interval")),
@@ -173,11 +170,8 @@ pub(crate) fn estimate(values: &[f64]) -> Option<Estimate> {
 
 /// The mean with its t interval, of figures that may be 0 or below.
 fn arithmetic(values: &[f64]) -> Option<Estimate> {
-    let n = values.len() as u64;
-    match mean_interval(values, CONFIDENCE) {
-        Some(i) => Some(Estimate::new(i.point, i.low, i.high, n)),
-        None => mean(values).map(|point| Estimate::bare(point, n, "one trial has no interval")),
-    }
+    let alone = || Some(Estimate::bare(mean(values)?, values.len() as u64, "one trial has no interval"));
+    mean_interval(values, CONFIDENCE).map(numbers::estimate).or_else(alone)
 }
 
 /// The geometric mean of the trials' response percentiles, or the value that
@@ -200,13 +194,9 @@ pub(crate) fn percentile(counted: &[Cell<'_>], name: &str) -> (Option<Estimate>,
     if censored {
         return (None, geometric_mean(&values).map(rounded));
     }
-    let overloaded = any_overloaded(counted);
-    let estimate = estimate(&values).map(|e| {
-        if overloaded {
-            return Estimate::bare(e.point, e.n, "overloaded: the response grows with the window's length");
-        }
-        e
-    });
+    let overloaded = "overloaded: the response grows with the window's length";
+    let estimate = estimate(&values)
+        .map(|e| if any_overloaded(counted) { Estimate::bare(e.point, e.n, overloaded) } else { e });
     (estimate, None)
 }
 
@@ -214,19 +204,18 @@ pub(crate) fn percentile(counted: &[Cell<'_>], name: &str) -> (Option<Estimate>,
 /// same order.
 pub(crate) fn rank(rows: &mut [&mut Figures], counted: &[Vec<Cell<'_>>], widened: bool) {
     for figure in Figure::ranked() {
-        let contestants: Vec<Option<Contestant>> =
-            counted.iter().map(|cells| contestant(figure, cells)).collect();
-        let present: Vec<Contestant> = contestants
+        let all: Vec<Option<ByBlock>> = counted.iter().map(|cells| comparable(figure, cells)).collect();
+        let present: Vec<ByBlock> = all
             .iter()
             .flatten()
-            .map(|c| if figure.more_is_better { c.clone() } else { inverse(c) })
+            .map(|own| if figure.more_is_better { own.clone() } else { inverse(own) })
             .collect();
         let mut places = ranks(&present.iter().collect::<Vec<_>>()).into_iter();
-        for (i, own) in contestants.iter().enumerate() {
+        for (i, own) in all.iter().enumerate() {
             let Some(own) = own else { continue };
             let found = &mut rows[i][figure];
             found.rank = places.next();
-            found.ratios = contestants.iter().map(|base| own.ratio_to(base.as_ref()?)).collect();
+            found.ratios = all.iter().map(|base| ratio_to_baseline(own, base.as_ref()?)).collect();
             let n = found.trials.len() as u64;
             found.ratios[i] = Some(Estimate::bare(1.0, n, "it is the baseline"));
             if widened {
@@ -237,40 +226,35 @@ pub(crate) fn rank(rows: &mut [&mut Figures], counted: &[Vec<Cell<'_>>], widened
     }
 }
 
-/// What competes: nothing where a trial that counts lacks the figure, or where it may not be compared.
-fn contestant(figure: Figure, cells: &[Cell<'_>]) -> Option<Contestant> {
-    let by_block: Vec<(u32, f64)> =
-        cells.iter().filter_map(|c| Some((c.planned.block, of(figure, c)?))).collect();
-    // Censored, withheld, or grown with the window's length in an overload.
-    if figure.percentile.is_some() && (by_block.len() < cells.len() || any_overloaded(cells)) {
+/// A candidate's figure by block, to be ranked by; `None` where it may not be: of a percentile that a trial does not
+/// have (censored or withheld), or that grew with the window's length in an overload.
+fn comparable(figure: Figure, cells: &[Cell<'_>]) -> Option<ByBlock> {
+    let known: Vec<(u32, Known)> =
+        cells.iter().filter_map(|cell| Some((cell.planned.block, uncensored(figure, cell)?))).collect();
+    if figure.quantile().is_some() && (known.len() < cells.len() || any_overloaded(cells)) {
         return None;
     }
-    let lower = figure == Figure::THROUGHPUT && cells.iter().any(Cell::is_lower_bound);
-    Contestant::of(&by_block, lower)
-}
-
-fn any_overloaded(cells: &[Cell<'_>]) -> bool {
-    cells.iter().any(|c| c.trial.outcome == Outcome::Overloaded)
+    ByBlock::new(known, geometric_mean)
 }
 
 /// The same order upside down, for figures of which less is better.
-fn inverse(contestant: &Contestant) -> Contestant {
-    let blocks = contestant.blocks.iter().map(|(block, value)| (*block, 1.0 / value)).collect();
-    Contestant { blocks, lower_bound: false }
+fn inverse(own: &ByBlock) -> ByBlock {
+    let values = own.values.iter().map(|(block, value)| (*block, 1.0 / value)).collect();
+    ByBlock { values, ..*own }
 }
 
 /// Rank intervals that overlap, directly or over others, are one group.
-fn group_ties(mut figures: Vec<&mut Figured>) {
-    figures.retain(|figured| figured.rank.is_some());
-    figures.sort_by_key(|figured| figured.rank);
+fn group_ties(mut figures: Vec<&mut CandidateFigure>) {
+    figures.retain(|found| found.rank.is_some());
+    figures.sort_by_key(|found| found.rank);
     let (mut group, mut reaches) = (0, 0);
-    for figured in figures {
-        let (low, high) = figured.rank.unwrap_or_default();
+    for found in figures {
+        let (low, high) = found.rank.unwrap_or_default();
         if low > reaches {
             group += 1;
         }
         reaches = reaches.max(high);
-        figured.tie = Some(group);
+        found.tie = Some(group);
     }
 }
 
@@ -279,23 +263,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ties_are_rank_intervals_that_overlap() {
-        let of = |rank| Figured { rank: Some(rank), ..Figured::default() };
+    fn rank_intervals_that_overlap_are_one_group_of_ties() {
+        let of = |rank| CandidateFigure { rank: Some(rank), ..CandidateFigure::default() };
         let mut all = [(3, 4), (1, 2), (5, 5), (1, 2), (4, 4)].map(of);
         group_ties(all.iter_mut().collect());
-        assert_eq!(all.map(|figured| figured.tie.unwrap()), [2, 1, 3, 1, 2]);
+        assert_eq!(all.map(|found| found.tie.unwrap()), [2, 1, 3, 1, 2]);
     }
 
     #[test]
-    fn less_is_better_turns_the_order_round() {
-        let of = |v: f64| Contestant::of(&[(0, v), (1, v * 1.001), (2, v * 0.999)], false).unwrap();
-        let (quick, slow) = (of(1.0), of(2.0));
+    fn where_less_is_better_the_order_of_ranks_is_reversed() {
+        let about = |value: f64| {
+            let known = |factor: f64| Known { value: value * factor, at_least: false };
+            ByBlock::new((0..).zip([1.0, 1.001, 0.999].map(known)), geometric_mean).unwrap()
+        };
+        let (quick, slow) = (about(1.0), about(2.0));
         assert_eq!(ranks(&[&inverse(&quick), &inverse(&slow)]), [(1, 1), (2, 2)]);
         assert_eq!(ranks(&[&quick, &slow]), [(2, 2), (1, 1)]);
     }
 
     #[test]
-    fn every_figure_is_a_field_of_its_own_and_in_the_schema() {
+    fn every_figure_is_a_field_and_in_the_schema() {
         let json = serde_json::to_value(Figures::default()).unwrap();
         let fields = json.as_object().unwrap();
         let schema = schemars::schema_for!(Figures);

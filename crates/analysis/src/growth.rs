@@ -8,6 +8,7 @@ use prony_stats::CONFIDENCE;
 use prony_stats::trend::{median, theil_sen};
 
 use crate::batches::merge;
+use crate::numbers::real;
 
 /// Batches of the trend.
 const BATCHES: usize = 20;
@@ -45,7 +46,6 @@ pub(crate) struct Growth {
 /// (a stall that recovers leaves quiet batches behind it, an overload none);
 /// and requests were left unsent at the end, unless the load ended by count
 /// and so waited for the last.
-#[expect(clippy::cast_precision_loss, reason = "a window of a day is 8.64e13 ns, exact in an f64")]
 pub(crate) fn overload(m: &Measurement, plan: &PlanRecord, window_ns: u64) -> Option<Growth> {
     let course = match plan.arrivals() {
         // What is due of a Poisson process in a batch is its rate's, give or take a root.
@@ -65,19 +65,18 @@ pub(crate) fn overload(m: &Measurement, plan: &PlanRecord, window_ns: u64) -> Op
     let values: Vec<f64> = waits.iter().map(|(_, wait)| *wait).collect();
     let before = median(&values[..quarter])?;
     let least_after = values[values.len() - quarter..].iter().copied().fold(f64::INFINITY, f64::min);
-    let material = (GROWTH_MIN_SHARE * window_ns as f64).max(GROWTH_MIN_NS);
+    let material = (GROWTH_MIN_SHARE * real(window_ns)).max(GROWTH_MIN_NS);
     let grows = slope.low > 0.0
-        && slope.point * window_ns as f64 / 1e9 >= material
+        && slope.point * real(window_ns) / 1e9 >= material
         && least_after - before >= material;
     grows.then(|| Growth { per_s_ns: slope.point, last_ns: values.last().copied().unwrap_or_default() })
 }
 
 /// A window too short for a trend tells by what it leaves unsent: a line that is a tenth of all that was due.
-#[expect(clippy::cast_precision_loss, reason = "counts and times of a run, far below 2^53")]
 fn unsent_growth(m: &Measurement, window_ns: u64) -> Option<Growth> {
-    let (unsent, due) = (m.requests.never_sent as f64, m.requests.scheduled as f64);
-    let seconds = window_ns as f64 / 1e9;
-    let last_ns = unsent / due * window_ns as f64;
+    let (unsent, due) = (real(m.requests.never_sent), real(m.requests.scheduled));
+    let seconds = real(window_ns) / 1e9;
+    let last_ns = unsent / due * real(window_ns);
     (due > 0.0 && unsent >= UNSENT_MIN_SHARE * due).then(|| Growth { per_s_ns: last_ns / seconds, last_ns })
 }
 
@@ -85,21 +84,20 @@ fn unsent_growth(m: &Measurement, window_ns: u64) -> Option<Growth> {
 /// those that were given a connection in it. Where none was, the wait is that
 /// of the request at the head of the line, whose length over the rate it is;
 /// a batch without anything due or waiting says nothing and is left out.
-#[expect(clippy::cast_precision_loss, reason = "counts of a run, far below 2^53")]
 fn waits(m: &Measurement, schedule: &Schedule, window_ns: u64) -> Vec<(f64, f64)> {
     let whole_bins = usize::try_from(window_ns / m.bins.width_ns).unwrap_or(usize::MAX);
     let batches = merge(&m.bins, window_ns, whole_bins.min(BATCHES));
     let before_window = m.window_start_ns.saturating_sub(m.schedule_start_ns);
     let due_before = |at_ns: u64| schedule.due_before(before_window + at_ns);
-    let per_s = m.requests.scheduled as f64 / (window_ns.max(1) as f64 / 1e9);
+    let per_s = real(m.requests.scheduled) / (real(window_ns.max(1)) / 1e9);
     // The line's length is known at the window's end, and walked back from there.
     let mut unsent = m.requests.never_sent;
     let mut waits = Vec::with_capacity(batches.len());
     for batch in batches.iter().rev() {
         let wait_ns = match (batch.sum.dispatched, unsent) {
             (0, 0) => None,
-            (0, unsent) => Some(unsent as f64 / per_s.max(1e-6) * 1e9),
-            (dispatched, _) => Some(batch.sum.connection_wait_sum_ns as f64 / dispatched as f64),
+            (0, unsent) => Some(real(unsent) / per_s.max(1e-6) * 1e9),
+            (dispatched, _) => Some(real(batch.sum.connection_wait_sum_ns) / real(dispatched)),
         };
         waits.extend(wait_ns.map(|wait| (batch.middle_s(), wait)));
         let due = due_before(batch.end_ns) - due_before(batch.start_ns);
@@ -158,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_rates_closed_loops_and_short_windows_are_not_assessed_wrongly() {
+    fn a_request_a_second_and_a_closed_loop_are_not_overloaded() {
         assert_eq!(growth(&Line { rate_per_s: 1, served_per_s: 1000, ..Line::default() }), None);
         let overloaded = Line { rate_per_s: 2000, served_per_s: 1000, ..Line::default() };
         assert_eq!(overload(&overloaded.measure(), &crate::testing::closed_plan(), 10 * S), None);

@@ -5,7 +5,7 @@ use prony_model::plan_record::PlanRecord;
 use prony_model::run_log::RunLog;
 
 use crate::experiment::{PlanAnalysis, Row};
-use crate::text::{digits, list, percent, ratio};
+use crate::text::{digits, percent, ratio, shortened};
 
 /// The first plan's answer: who leads and by how much, or who carries the rate.
 pub(crate) fn headline(log: &RunLog, plans: &[PlanAnalysis], baseline: Option<&str>) -> String {
@@ -70,18 +70,11 @@ fn order(ranked: &[&Row], place: &str, baseline: Option<&str>) -> String {
     let names: Vec<&str> = leaders.iter().map(|row| row.candidate.as_str()).collect();
     match names.as_slice() {
         [only] => format!("{only} leads: {by}{place}"),
-        all if all.len() == ranked.len() => format!("{} are too close to call{place}", shortened(all)),
-        some => format!("{} lead, too close to call: {by}{place}", shortened(some)),
+        all if all.len() == ranked.len() => {
+            format!("{} are too close to call{place}", shortened(all, "others"))
+        }
+        some => format!("{} lead, too close to call: {by}{place}", shortened(some, "others")),
     }
-}
-
-/// At most three names; `a, b and 4 others` beyond.
-fn shortened(names: &[&str]) -> String {
-    if names.len() <= 3 {
-        return list(names);
-    }
-    let others = format!("{} others", names.len() - 2);
-    list(&[names[0], names[1], &others])
 }
 
 fn rate_of(row: &Row) -> String {
@@ -113,7 +106,7 @@ fn carried(plan: &PlanAnalysis, rate_per_s: f64) -> String {
             "{} of {} candidates carry the {rate} req/s; not {}",
             able.len(),
             counted.len(),
-            shortened(&names)
+            shortened(&names, "others")
         ),
     }
 }

@@ -17,6 +17,7 @@ use serde::Serialize;
 use crate::cell::Cell;
 use crate::figure::Figure;
 use crate::figures::estimate;
+use crate::numbers::{self, count, real_len};
 
 /// The schema's name.
 pub const SCHEMA: &str = "prony.history/1";
@@ -215,7 +216,8 @@ fn point(
     file: &str,
     figure: Figure,
 ) -> Result<Option<Point>, String> {
-    let counted: Vec<Cell<'_>> = results.iter().filter_map(|r| Cell::of(r)).filter(Cell::counts).collect();
+    let counted: Vec<Cell<'_>> =
+        results.iter().filter_map(|r| Cell::measured(r)).filter(Cell::counts).collect();
     let Some(first) = counted.first() else { return Ok(None) };
     let single = header.one_by_one;
     let at = if single { &first.trial.started_at } else { &header.created_at };
@@ -235,7 +237,7 @@ fn point(
         // A trial without the figure would leave an average over those that happen to have it.
         estimate: values.as_deref().and_then(estimate),
         at_least: known.iter().flatten().any(|k| k.at_least),
-        trials: u32::try_from(counted.len()).unwrap_or(u32::MAX),
+        trials: count(counted.len()),
         plan: format!(
             "{} connections, {} {:?}/s, {} threads, pipeline {}, keep-alive {}, {} {:?} ns",
             plan.connections,
@@ -253,9 +255,8 @@ fn point(
 
 /// The history of these runs.
 pub fn history(mut runs: Vec<RunFigures>, figure: Figure, left_out: Vec<LeftOut>) -> History {
-    let (more_is_better, matters) = (figure.more_is_better, figure.smallest_difference);
     runs.sort_by_key(|run| run.at);
-    let count = runs.len();
+    let run_count = runs.len();
     let mut by_key: BTreeMap<Key, Vec<Point>> = BTreeMap::new();
     for (key, point) in runs.into_iter().flat_map(|run| run.points) {
         by_key.entry(key).or_default().push(point);
@@ -264,15 +265,15 @@ pub fn history(mut runs: Vec<RunFigures>, figure: Figure, left_out: Vec<LeftOut>
         by_key.values().flatten().map(|p| (p.stamp, p.at.clone())).collect();
     stamps.sort();
     let tested = by_key.values().filter(|points| exact(points).len() >= RUNS_MIN).count();
-    let asks = Asks { level: LEVEL / tested.max(1) as f64, more_is_better, matters };
-    let series = by_key.into_iter().map(|(key, points)| series(key, points, asks)).collect();
+    let level = LEVEL / real_len(tested.max(1));
+    let series = by_key.into_iter().map(|(key, points)| series(key, points, level, figure)).collect();
     History {
         schema: SCHEMA,
         figure: figure.name,
         unit: figure.unit.stored(),
-        more_is_better,
-        matters,
-        runs: count,
+        more_is_better: figure.more_is_better,
+        matters: figure.smallest_difference,
+        runs: run_count,
         from: stamps.first().map(|(_, at)| at.clone()),
         to: stamps.last().map(|(_, at)| at.clone()),
         series,
@@ -285,13 +286,6 @@ pub fn history(mut runs: Vec<RunFigures>, figure: Figure, left_out: Vec<LeftOut>
     }
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Asks {
-    level: f64,
-    more_is_better: bool,
-    matters: f64,
-}
-
 /// The points that take part in the tests: their place and the logarithm of their figure, the last ones
 /// where there are too many.
 fn exact(points: &[Point]) -> Vec<(usize, f64)> {
@@ -301,36 +295,36 @@ fn exact(points: &[Point]) -> Vec<(usize, f64)> {
     all[all.len().saturating_sub(VALUES_MAX)..].to_vec()
 }
 
-fn series(Key(experiment, plan, candidate, _): Key, mut points: Vec<Point>, asks: Asks) -> HistorySeries {
+fn series(key: Key, mut points: Vec<Point>, level: f64, figure: Figure) -> HistorySeries {
     points.sort_by_key(|p| p.stamp);
     let exact = exact(&points);
     let values: Vec<f64> = exact.iter().map(|(_, v)| *v).collect();
-    let found = change_points(&values, asks.level);
-    let verdict = match &found {
-        Err(_) => HistoryVerdict::TooFew,
-        Ok(found) if found.is_empty() => HistoryVerdict::NoChange,
-        Ok(_) => HistoryVerdict::Changed,
+    let found = change_points(&values, level);
+    let verdict = match found.as_deref() {
+        None => HistoryVerdict::TooFew,
+        Some([]) => HistoryVerdict::NoChange,
+        Some(_) => HistoryVerdict::Changed,
     };
     let found = found.unwrap_or_default();
     let ends: Vec<usize> = [0].into_iter().chain(found.iter().map(|c| c.at)).chain([values.len()]).collect();
     let changes = found.iter().zip(ends.windows(3)).filter_map(|(change, around)| {
         let size = step(&values[around[0]..around[1]], &values[around[1]..around[2]], CONFIDENCE)?;
-        let ratio = size.point.exp();
         let (before, after) = (&points[exact[change.at - 1].0], &points[exact[change.at].0]);
         Some(Change {
             index: exact[change.at].0,
             at: after.at.clone(),
             commit_before: before.commit.clone(),
             commit_after: after.commit.clone(),
-            ratio: Estimate::new(ratio, size.low.exp(), size.high.exp(), size.n as u64),
-            better: (ratio > 1.0) == asks.more_is_better,
-            matters: size.point.abs() >= (1.0 + asks.matters).ln(),
+            ratio: numbers::estimate(size.exp()),
+            better: (size.exp().point > 1.0) == figure.more_is_better,
+            matters: size.point.abs() >= (1.0 + figure.smallest_difference).ln(),
             p: change.p,
             also: also(before, after),
         })
     });
     let changes = changes.collect();
     let levels = if verdict == HistoryVerdict::TooFew { Vec::new() } else { levels(&exact, &ends) };
+    let Key(experiment, plan, candidate, _) = key;
     HistorySeries { experiment, plan, candidate, verdict, points, changes, levels }
 }
 
@@ -389,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_named_with_its_size_and_what_changed_with_it() {
+    fn a_step_is_found_with_its_size_and_what_else_changed() {
         let mut logs: Vec<RunLog> = (0..10)
             .map(|day| {
                 run(day, [if day < 6 { 5_000 } else { 4_000 } + day as u64 % 3, 7_000 + day as u64 % 2])

@@ -18,8 +18,8 @@ use prony_stats::parts::{Memory, PARTS, half_width};
 use prony_stats::student::{normal_two_sided, t_two_sided};
 
 use crate::batches::{Batch, merge, whole_entries};
-use crate::numbers::{real, real_len};
-use crate::summary::{Place, Ranked, rounded};
+use crate::numbers::{real, real_len, rounded};
+use crate::summary::{Place, Ranked};
 
 /// What the mean's interval stands under in [`Summary::ci95`].
 pub(crate) const MEAN: &str = "mean_ns";
@@ -150,13 +150,8 @@ impl WindowParts {
     }
 
     /// The window that would be known so many times better than this one: as the square.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a forecast; a float above u64 saturates"
-    )]
     fn needs_ns(&self, better: f64) -> u64 {
-        (real(self.window_ns) * better * better).ceil() as u64
+        rounded((real(self.window_ns) * better * better).ceil())
     }
 
     /// The variance of the share of requests of at most this time, as its parts show it, over that of independent
@@ -182,13 +177,9 @@ impl Ranked {
 }
 
 /// The interval about a time whose reciprocal is known to this share of it, outwards to whole nanoseconds.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "times of a window, not negative and far below 2^53"
-)]
 pub(crate) fn about(time_ns: u64, half: f64) -> [u64; 2] {
-    [(real(time_ns) / (1.0 + half)).floor() as u64, rounded((real(time_ns) / (1.0 - half)).ceil())]
+    let time = real(time_ns);
+    [rounded((time / (1.0 + half)).floor()), rounded((time / (1.0 - half)).ceil())]
 }
 
 /// The requests of some entries of a series in order: answers, and above them all what failed.

@@ -20,7 +20,7 @@ mod headline;
 pub mod history;
 mod interval;
 mod numbers;
-pub mod picture;
+pub mod plot_data;
 pub mod precision;
 pub mod published;
 mod ranking;
@@ -33,11 +33,8 @@ mod steady;
 mod summary;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
-mod text;
+pub mod text;
 mod throughput;
 pub mod trial;
-pub mod usage;
+mod usage;
 pub mod verdict;
-pub mod within;
-
-pub use prony_stats::search;

@@ -6,16 +6,17 @@
 //! of runs. So the intervals of such a run are wider by a factor of 1 + 2/n, both for stopping and where
 //! they are printed. docs/statistics.md has the simulation.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use prony_model::Estimate;
 use prony_model::run_log::{RunLog, TrialResult};
 use prony_stats::CONFIDENCE;
-use prony_stats::interval::{mean_interval, variance};
+use prony_stats::interval::{geometric_mean, mean_interval, variance};
 use prony_stats::student::t_two_sided;
 
-use crate::cell::Cell;
-use crate::ranking::Contestant;
+use crate::cell::{ByBlock, Cell};
+use crate::figure::Known;
+use crate::numbers::{count, real};
 
 /// A run that stops by its precision has at least so many blocks: with fewer, widened intervals cover
 /// less than 94.5 %.
@@ -36,9 +37,8 @@ pub const NOISE_ASSUMED: f64 = 0.03;
 /// Sequential stopping by width: Anscombe (1953), *Sequential estimation*, JRSS B 15(1); the undershoot
 /// of its coverage: Starr (1966), *The performance of a sequential procedure for the fixed-width
 /// interval estimation of the mean*, Ann. Math. Statist. 37(1). The factor is ours, from simulation.
-#[expect(clippy::cast_precision_loss, reason = "a number of blocks")]
 fn widening(n: u64) -> f64 {
-    1.0 + 2.0 / (n.max(1) as f64)
+    1.0 + 2.0 / real(n.max(1))
 }
 
 /// Widens an interval of a run that stopped by its own precision; on logarithms, where both ends are above 0.
@@ -60,11 +60,11 @@ pub(crate) fn widen_all<'a>(estimates: impl IntoIterator<Item = &'a mut Option<E
     estimates.into_iter().flatten().for_each(widen);
 }
 
-/// Throughputs of a run so far, to be looked at after each block.
+/// A run that ends when it is precise enough: its throughputs so far, which are looked at after each block.
 #[derive(Debug, Clone, Default)]
-pub struct Looking {
-    rates: BTreeMap<(String, String), Vec<(u32, f64)>>,
-    lower_bounds: BTreeSet<(String, String)>,
+pub struct SequentialStop {
+    /// By plan and candidate, each with its block.
+    throughputs: BTreeMap<(String, String), Vec<(u32, Known)>>,
 }
 
 /// The least precise figure of a run.
@@ -84,34 +84,29 @@ pub struct Widest {
     pub blocks: u32,
 }
 
-impl Looking {
-    /// Everything a log holds so far.
-    pub fn of(log: &RunLog) -> Looking {
-        let mut looking = Looking::default();
-        log.last_results().values().for_each(|result| looking.take(result));
-        looking
+impl SequentialStop {
+    /// With everything a log holds so far.
+    pub fn of(log: &RunLog) -> SequentialStop {
+        let mut stop = SequentialStop::default();
+        log.last_results().values().for_each(|result| stop.take(result));
+        stop
     }
 
     /// Takes in a trial, if it counts and carried anything.
     pub fn take(&mut self, result: &TrialResult) {
-        let Some(cell) = Cell::of(result).filter(Cell::counts) else { return };
-        let key = (result.planned.plan.clone(), result.planned.candidate.clone());
-        if cell.is_lower_bound() {
-            self.lower_bounds.insert(key.clone());
-        }
-        self.rates.entry(key).or_default().push((result.planned.block, cell.rate()));
+        let Some(cell) = Cell::measured(result).filter(Cell::counts) else { return };
+        let key = (cell.planned.plan.clone(), cell.planned.candidate.clone());
+        self.throughputs.entry(key).or_default().push((cell.planned.block, cell.throughput()));
     }
 
     /// The widest of all ratios to the baseline; of a plan without it (or where it is the only one, or
     /// was not measured to its limit), of the candidates' own throughputs. `None` where nothing can be
     /// assessed: lower bounds and candidates that carried nothing in a trial are left out.
     pub fn widest(&self, baseline: Option<&str>) -> Option<Widest> {
-        let mut plans: BTreeMap<&str, Vec<(&str, Contestant)>> = BTreeMap::new();
-        for ((plan, candidate), rates) in &self.rates {
-            let bounded = self.lower_bounds.contains(&(plan.clone(), candidate.clone()));
-            if let Some(contestant) = Contestant::of(rates, bounded).filter(|_| !bounded) {
-                plans.entry(plan).or_default().push((candidate, contestant));
-            }
+        let mut plans: BTreeMap<&str, Vec<(&str, ByBlock)>> = BTreeMap::new();
+        for ((plan, candidate), trials) in &self.throughputs {
+            let exact = ByBlock::new(trials.iter().copied(), geometric_mean).filter(|own| !own.at_least);
+            plans.entry(plan).or_default().extend(exact.map(|own| (candidate.as_str(), own)));
         }
         plans
             .iter()
@@ -119,19 +114,16 @@ impl Looking {
                 let base = all.iter().find(|(name, _)| Some(*name) == baseline).filter(|_| all.len() > 1);
                 all.iter()
                     .filter(move |(name, _)| base.is_none_or(|(base, _)| base != name))
-                    .map(move |(name, contestant)| one(plan, name, contestant, base.map(|(_, b)| b)))
+                    .map(move |(name, own)| width(plan, name, own, base.map(|(_, base)| base)))
             })
             .max_by(|a, b| a.half_width.total_cmp(&b.half_width))
     }
 }
 
-fn one(plan: &str, candidate: &str, contestant: &Contestant, base: Option<&Contestant>) -> Widest {
+fn width(plan: &str, candidate: &str, own: &ByBlock, base: Option<&ByBlock>) -> Widest {
     let logs: Vec<f64> = match base {
-        Some(base) => {
-            let both = contestant.blocks.iter().filter_map(|(k, v)| Some((v, base.blocks.get(k)?)));
-            both.map(|(own, base)| own.ln() - base.ln()).collect()
-        }
-        None => contestant.blocks.values().map(|v| v.ln()).collect(),
+        Some(base) => own.pairs(base).iter().map(|(own, base)| own.ln() - base.ln()).collect(),
+        None => own.values.values().map(|v| v.ln()).collect(),
     };
     let half = mean_interval(&logs, CONFIDENCE).map(|i| i.high - i.point);
     Widest {
@@ -140,7 +132,7 @@ fn one(plan: &str, candidate: &str, contestant: &Contestant, base: Option<&Conte
         is_ratio: base.is_some(),
         half_width: half.map_or(f64::INFINITY, |half| (half * widening(logs.len() as u64)).exp_m1()),
         spread: variance(&logs).map(f64::sqrt),
-        blocks: u32::try_from(logs.len()).unwrap_or(u32::MAX),
+        blocks: count(logs.len()),
     }
 }
 
@@ -175,18 +167,18 @@ mod tests {
             &[1_010, 2_300, 1_010],
             &[990, 1_800, 990],
         ]);
-        let looking = Looking::of(&log.0);
-        let widest = looking.widest(Some("base")).unwrap();
+        let stop = SequentialStop::of(&log.0);
+        let widest = stop.widest(Some("base")).unwrap();
         assert_eq!((widest.candidate.as_str(), widest.blocks, widest.is_ratio), ("b", 3, true));
         // t(2) = 4.303 on the logarithms, widened by 1 + 2/3.
         let ratios = [2.0f64, 2_300.0 / 1_010.0, 1_800.0 / 990.0].map(f64::ln);
         let half = 4.302_653 * (variance(&ratios).unwrap() / 3.0).sqrt() * 5.0 / 3.0;
         assert!((widest.half_width.ln_1p() - half).abs() < 1e-6);
         // Without a baseline, each by itself; a machine that swings is in it then.
-        assert!(!looking.widest(None).unwrap().is_ratio);
+        assert!(!stop.widest(None).unwrap().is_ratio);
         let one = Log::new(&["a", "base"], 1).with(&[&[10, 10]]);
-        assert!(Looking::of(&one.0).widest(Some("base")).unwrap().half_width.is_infinite());
-        assert_eq!(Looking::default().widest(None), None);
+        assert!(SequentialStop::of(&one.0).widest(Some("base")).unwrap().half_width.is_infinite());
+        assert_eq!(SequentialStop::default().widest(None), None);
     }
 
     #[test]
@@ -195,7 +187,7 @@ mod tests {
         for result in [0, 2] {
             log.trial(result).throughput.bound = prony_model::trial::Bound::Lower;
         }
-        let widest = Looking::of(&log.0).widest(Some("base")).unwrap();
+        let widest = SequentialStop::of(&log.0).widest(Some("base")).unwrap();
         assert_eq!((widest.candidate.as_str(), widest.is_ratio), ("base", false));
     }
 

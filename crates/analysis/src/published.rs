@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::conclusions::{Evidence, Judged, judge};
 use crate::experiment::PlanAnalysis;
 use crate::figure::Figure;
+use crate::numbers::count;
 
 /// A source beside this run.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -93,11 +94,6 @@ pub(crate) fn rows_under<'a>(
     published.rows.iter().filter(|row| is_under(row, plan, plan.plan.connections))
 }
 
-/// The row that a source has for a candidate under a plan.
-fn row_of<'a>(published: &'a Published, candidate: &str, plan: &'a NamedPlan) -> Option<&'a PublishedRow> {
-    rows_under(published, plan).find(|row| row.candidate == candidate)
-}
-
 /// Sets the source's figures into the rows.
 pub(crate) fn beside(
     published: &Published,
@@ -107,16 +103,17 @@ pub(crate) fn beside(
 ) {
     for plan in plans {
         let Some(named) = named.iter().find(|named| named.name == plan.name) else { continue };
-        let trusted =
-            |row: &PublishedRow| row.figure("requests_per_s").filter(|r| *r > 0.0 && row.doubt.is_none());
-        let base = baseline.and_then(|b| row_of(published, b, named)).and_then(trusted);
+        let printed = |candidate: &str| {
+            let row = rows_under(published, named).find(|row| row.candidate == candidate)?;
+            let (name, figures, doubt) = (row.name.clone(), row.figures.clone(), row.doubt.clone());
+            Some(PublishedFigures { name, figures, ratio: None, doubt })
+        };
+        let base = baseline.and_then(printed);
         for row in &mut plan.rows {
-            row.published = row_of(published, &row.candidate, named).map(|theirs| PublishedFigures {
-                name: theirs.name.clone(),
-                figures: theirs.figures.clone(),
-                ratio: trusted(theirs).zip(base).map(|(theirs, base)| theirs / base),
-                doubt: theirs.doubt.clone(),
-            });
+            row.published = printed(&row.candidate);
+            if let (Some(own), Some(base)) = (&mut row.published, &base) {
+                own.ratio = ratio(own, base, "requests_per_s");
+            }
         }
     }
 }
@@ -162,16 +159,11 @@ fn agreement(plan: &PlanAnalysis) -> Option<Agreement> {
         .collect();
     let (figure, pairs) = if rates.len() >= times.len() { ("requests_per_s", rates) } else { ("p99", times) };
     let (ours, theirs): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
-    let tau = kendall_tau_b(&ours, &theirs, CONFIDENCE).ok()?;
-    let (point, n) = (tau.correlation.coefficient, tau.correlation.n as u64);
+    let tau = kendall_tau_b(&ours, &theirs, CONFIDENCE)?;
+    let (point, n) = (tau.coefficient, tau.n as u64);
     let tau_b = match tau.interval {
         Some((low, high)) => Estimate::new(point, low, high, n),
         None => Estimate::bare(point, n, "so few rows give no interval"),
     };
-    Some(Agreement {
-        plan: plan.name.clone(),
-        figure,
-        tau_b,
-        left_out: u32::try_from(left_out).unwrap_or(u32::MAX),
-    })
+    Some(Agreement { plan: plan.name.clone(), figure, tau_b, left_out: count(left_out) })
 }

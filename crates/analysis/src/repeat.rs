@@ -1,14 +1,15 @@
 //! Several loads of one target under one plan: `prony load --repeat`.
 
 use prony_model::run_log::RunLog;
+use prony_model::trial::Outcome;
 use prony_model::{Estimate, Tool, Trial};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::analyse::{candidates, plan_names};
 use crate::cell::Cell;
 use crate::figure::Figure;
-use crate::row::row;
+use crate::figures::Figures;
+use crate::numbers::count;
 
 const SCHEMA: &str = "prony.repeat/1";
 
@@ -50,40 +51,28 @@ pub struct Repeat {
 }
 
 impl Repeat {
-    /// Of a log that holds these trials and no others.
+    /// The trials of a log that holds no others.
     pub fn of(log: &RunLog, asked: u32) -> Repeat {
-        let results = log.last_results();
-        let cells: Vec<Cell<'_>> = results.values().filter_map(|result| Cell::of(result)).collect();
-        let plan = plan_names(log, &results).into_iter().next().unwrap_or_default();
-        let candidate = candidates(log, &results, &plan).into_iter().next();
-        let row = candidate.map(|candidate| row(&candidate, &cells, false));
-        let trials = cells.iter().map(|cell| cell.trial.clone()).collect();
-        let mut repeat = Repeat {
+        let cells: Vec<Cell<'_>> = log.last_results().into_values().filter_map(Cell::measured).collect();
+        let counted: Vec<Cell<'_>> = cells.iter().copied().filter(Cell::counts).collect();
+        let figures = Figures::over(&counted, false);
+        let (throughput, p99) = (&figures[Figure::THROUGHPUT], &figures[Figure::P99]);
+        Repeat {
             schema: SCHEMA,
             tool: Tool::this(),
-            requests_per_s: None,
-            lower_bound: false,
-            p50_ns: None,
-            p99_ns: None,
-            p99_censored_at_ns: None,
-            failed: 0,
-            completed: 0,
+            requests_per_s: throughput.estimate.clone(),
+            lower_bound: throughput.lower_bound,
+            p50_ns: figures[Figure::P50].estimate.clone(),
+            p99_ns: p99.estimate.clone(),
+            p99_censored_at_ns: p99.censored_at_ns,
+            failed: counted.iter().map(|cell| cell.trial.requests.failed).sum(),
+            completed: counted.iter().map(|cell| cell.trial.requests.completed).sum(),
             asked,
-            counted: 0,
-            overloaded: 0,
+            counted: count(counted.len()),
+            overloaded: count(counted.iter().filter(|c| c.trial.outcome == Outcome::Overloaded).count()),
             interval_method: METHOD,
-            trials,
-        };
-        if let Some(row) = row {
-            repeat.requests_per_s = row.throughput().cloned();
-            repeat.lower_bound = row.lower_bound();
-            repeat.p50_ns = row.figures[Figure::P50].estimate.clone();
-            repeat.p99_ns = row.figures[Figure::P99].estimate.clone();
-            repeat.p99_censored_at_ns = row.figures[Figure::P99].censored_at_ns;
-            (repeat.failed, repeat.completed) = (row.failed, row.completed);
-            (repeat.counted, repeat.overloaded) = (row.counted, row.overloaded);
+            trials: cells.iter().map(|cell| cell.trial.clone()).collect(),
         }
-        repeat
     }
 }
 
@@ -93,7 +82,7 @@ mod tests {
     use crate::testing::run::Log;
 
     #[test]
-    fn trials_are_one_estimate_with_student_s_interval() {
+    fn the_throughput_of_several_trials_has_students_interval() {
         let log = Log::new(&["http://h/"], 3).with(&[&[1_000], &[1_100], &[900]]);
         let repeat = Repeat::of(&log.0, 4);
         let throughput = repeat.requests_per_s.as_ref().unwrap();
@@ -110,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_count_is_kept_and_not_averaged() {
+    fn trials_that_do_not_count_are_listed_and_not_averaged() {
         let mut log = Log::new(&["a"], 3).with(&[&[1_000], &[1_000], &[9]]);
         log.trial(2).interrupted = true;
         let repeat = Repeat::of(&log.0, 3);

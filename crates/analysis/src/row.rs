@@ -9,6 +9,7 @@ use crate::cell::Cell;
 use crate::curve::{latency_curve, series};
 use crate::experiment::{Row, RowReason};
 use crate::figures::Figures;
+use crate::numbers::count;
 
 /// The candidate's row, not ranked yet. `cells` are all its trials, in block order; with `widened`, intervals are those
 /// of a run that stopped by its precision.
@@ -66,8 +67,4 @@ fn reasons(cells: &[Cell<'_>]) -> Vec<RowReason> {
         }
     }
     order.into_iter().filter_map(|code| by_code.remove(code)).collect()
-}
-
-fn count(n: usize) -> u32 {
-    u32::try_from(n).unwrap_or(u32::MAX)
 }

@@ -6,16 +6,15 @@ use std::fmt;
 
 use prony_model::histogram::highest_ns;
 pub use prony_model::slo::{Decision, SloRecord};
-use prony_model::trial::{Bound, Outcome, Reason, Summary, Trial};
+use prony_model::trial::{Bound, Outcome, PERCENTILES, Reason, Summary, Trial};
+use prony_model::units::plain_number;
 use prony_stats::CONFIDENCE;
 use prony_stats::batch::design_effect;
-use prony_stats::order::{Quantile, open_ranks};
+use prony_stats::order::{Quantile, interval_ranks};
 use prony_stats::student::{normal_two_sided, t_two_sided};
-use schemars::JsonSchema;
-use serde::Serialize;
 
-use crate::figure::Percentile;
 use crate::interval;
+use crate::numbers::{real, real_len, rounded};
 use crate::verdict::Code;
 
 /// A threshold, read.
@@ -29,7 +28,7 @@ pub struct Slo {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum What {
     /// A percentile of response (or of service) must be below so many nanoseconds.
-    Time { percentile: Percentile, service: bool, limit_ns: u64 },
+    Time { field: &'static str, quantile: f64, service: bool, limit_ns: u64 },
     /// The mean of response must be below so many nanoseconds.
     Mean { limit_ns: u64 },
     /// The longest response must be below so many nanoseconds.
@@ -49,10 +48,8 @@ pub struct SloError {
 }
 
 /// A threshold held against a trial.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Held {
-    /// As it was written.
-    pub slo: String,
     /// What became of it.
     pub decision: Decision,
     /// Whether the figure itself, whatever its interval, is within the limit; `None` without a figure.
@@ -61,6 +58,18 @@ pub struct Held {
     pub seen: String,
     /// What would decide it, where it is undecided.
     pub to_decide: Option<String>,
+}
+
+impl Held {
+    fn new(
+        decision: Decision,
+        point_within: Option<bool>,
+        seen: String,
+        to_decide: impl Into<String>,
+    ) -> Held {
+        let to_decide = (decision == Decision::Undecided).then(|| to_decide.into());
+        Held { decision, point_within, seen, to_decide }
+    }
 }
 
 impl Slo {
@@ -88,10 +97,10 @@ impl Slo {
             "mean" if !service => What::Mean { limit_ns: time(limit).map_err(|w| wrong(&w))? },
             "max" if !service => What::Max { limit_ns: time(limit).map_err(|w| wrong(&w))? },
             name => {
-                let percentile = percentile(name).ok_or_else(|| {
+                let (field, quantile) = percentile(name).ok_or_else(|| {
                     wrong("its figure is none of p50, p75, p90, p95, p99, p99.9, p99.99, mean, max, errors, throughput.")
                 })?;
-                What::Time { percentile, service, limit_ns: time(limit).map_err(|w| wrong(&w))? }
+                What::Time { field, quantile, service, limit_ns: time(limit).map_err(|w| wrong(&w))? }
             }
         };
         Ok(Slo { text: compact, what })
@@ -99,22 +108,22 @@ impl Slo {
 
     /// Holds it against a trial.
     pub fn hold(&self, trial: &Trial) -> Held {
-        let found = match self.what {
-            What::Time { percentile, service, limit_ns } => time_held(trial, service, percentile, limit_ns),
+        match self.what {
+            What::Time { field, quantile, service, limit_ns } => {
+                time_held(trial, service, (field, quantile), limit_ns)
+            }
             What::Errors { limit } => errors_held(trial, limit),
             What::Throughput { limit } => throughput_held(trial, limit),
             What::Mean { limit_ns } => mean_held(trial, limit_ns),
             What::Max { limit_ns } => max_held(trial, limit_ns),
-        };
-        Held { slo: self.text.clone(), ..found }
+        }
     }
 
     /// The reason that the percentile it names is withheld; `None` where it is not, or where it is a reason already.
     fn withheld(&self, trial: &Trial, held: &Held) -> Option<Reason> {
-        let What::Time { percentile, service, .. } = self.what else { return None };
+        let What::Time { field, service, .. } = self.what else { return None };
         let (name, summary) =
             if service { ("service", &trial.latency.service) } else { ("response", &trial.latency.response) };
-        let field = percentile.field();
         let known = summary.percentile(field).is_some() || summary.censored_at_ns.contains_key(field);
         let mut reason = Code::TooFewSamples.reason(format!(
             "{} needs 100 samples beyond the percentile: {}",
@@ -139,10 +148,10 @@ impl Slo {
         }
     }
 
-    /// The percentile's field and limit, where it is about one of response.
-    pub fn response_percentile(&self) -> Option<(Percentile, u64)> {
+    /// The percentile's field, its quantile and the limit in nanoseconds, where it is about one of response.
+    pub fn response_percentile(&self) -> Option<(&'static str, f64, u64)> {
         match self.what {
-            What::Time { percentile, service: false, limit_ns } => Some((percentile, limit_ns)),
+            What::Time { field, quantile, service: false, limit_ns } => Some((field, quantile, limit_ns)),
             _ => None,
         }
     }
@@ -158,8 +167,8 @@ pub fn hold_all(slos: &[Slo], trial: &mut Trial) {
         {
             trial.verdict.reasons.push(reason);
         }
-        let Held { slo, decision, seen, to_decide, .. } = held;
-        trial.slo.push(SloRecord { slo, decision, seen, to_decide });
+        let Held { decision, seen, to_decide, .. } = held;
+        trial.slo.push(SloRecord { slo: slo.to_string(), decision, seen, to_decide });
     }
 }
 
@@ -169,22 +178,19 @@ impl fmt::Display for Slo {
     }
 }
 
-fn percentile(name: &str) -> Option<Percentile> {
-    Some(match name {
-        "p50" | "median" => Percentile::P50,
-        "p75" => Percentile::P75,
-        "p90" => Percentile::P90,
-        "p95" => Percentile::P95,
-        "p99" => Percentile::P99,
-        "p99.9" | "p999" => Percentile::P999,
-        "p99.99" | "p9999" => Percentile::P9999,
-        _ => return None,
-    })
+/// The field and the quantile of a percentile's name.
+fn percentile(name: &str) -> Option<(&'static str, f64)> {
+    let name = match name {
+        "median" => "p50",
+        "p99.9" => "p999",
+        "p99.99" => "p9999",
+        name => name,
+    };
+    PERCENTILES.into_iter().find(|(field, _)| field.strip_suffix("_ns") == Some(name))
 }
 
 fn positive(number: &str) -> Option<f64> {
-    let plain = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    number.parse::<f64>().ok().filter(|n| plain && n.is_finite() && *n > 0.0)
+    plain_number(number).filter(|n| n.is_finite() && *n > 0.0)
 }
 
 fn share(limit: &str) -> Result<f64, String> {
@@ -214,19 +220,12 @@ fn time(limit: &str) -> Result<u64, String> {
 
 /// A percentile below a limit. Where the trial has the percentile's interval, that decides; where it is
 /// withheld for want of samples, the number of requests above the limit may do so all the same.
-fn time_held(trial: &Trial, service: bool, percentile: Percentile, limit_ns: u64) -> Held {
+fn time_held(trial: &Trial, service: bool, (field, quantile): (&str, f64), limit_ns: u64) -> Held {
     let summary = if service { &trial.latency.service } else { &trial.latency.response };
-    let field = percentile.field();
-    let limit = ms(limit_ns);
     if let Some(than) = summary.censored_at_ns.get(field) {
         let decision = if *than >= limit_ns { Decision::Missed } else { Decision::Undecided };
-        return Held {
-            decision,
-            point_within: Some(false),
-            seen: format!("its rank falls among requests unanswered: it is longer than {}", ms(*than)),
-            to_decide: (decision == Decision::Undecided).then(|| longer(trial).to_owned()),
-            slo: String::new(),
-        };
+        let seen = format!("its rank falls among requests unanswered: it is longer than {}", ms(*than));
+        return Held::new(decision, Some(false), seen, longer(trial));
     }
     let point = summary.percentile(field);
     let seen = point.map_or_else(|| "withheld, too few samples".to_owned(), ms);
@@ -234,46 +233,41 @@ fn time_held(trial: &Trial, service: bool, percentile: Percentile, limit_ns: u64
     let (decision, point_within) = match summary.ci95.get(field) {
         _ if trial.outcome == Outcome::Broken => (Decision::Missed, within),
         Some([low, high]) if within.is_some() => (by_interval(*low, *high, limit_ns), within),
-        _ => by_count(summary, trial, percentile, limit_ns).unwrap_or((Decision::Undecided, within)),
+        _ => by_count(summary, trial, (field, quantile), limit_ns).unwrap_or((Decision::Undecided, within)),
     };
     if decision == Decision::Missed && !service && waits_for_client(trial) {
-        return Held {
-            decision: Decision::Undecided,
-            point_within,
-            seen: format!("{seen}, and the client itself was saturated"),
-            to_decide: Some("more client workers (-t) or cores".to_owned()),
-            slo: String::new(),
-        };
+        let seen = format!("{seen}, and the client itself was saturated");
+        return Held::new(Decision::Undecided, point_within, seen, "more client workers (-t) or cores");
     }
-    let interval =
-        summary.ci95.get(field).map(|[low, high]| format!(" (95 %: {} to {})", ms(*low), ms(*high)));
-    let to_decide = (decision == Decision::Undecided).then(|| {
-        let longer = longer(trial);
-        match summary.needs_duration_ns.get(field) {
-            Some(needs) if trial.plan.stages.is_empty() => format!("-d {}s", needs.div_ceil(1_000_000_000)),
-            Some(needs) => format!("{longer}, {} s in all", needs.div_ceil(1_000_000_000)),
-            None if interval.is_some() => format!("{longer}: the interval holds {limit}"),
-            None => format!("{longer}: this window is too short for an interval"),
-        }
-    });
-    Held {
-        decision,
-        point_within,
-        seen: format!("{seen}{}", interval.unwrap_or_default()),
-        to_decide,
-        slo: String::new(),
-    }
+    let longer = longer(trial);
+    let to_decide = match summary.needs_duration_ns.get(field) {
+        Some(needs) if trial.plan.stages.is_empty() => format!("-d {}s", needs.div_ceil(1_000_000_000)),
+        Some(needs) => format!("{longer}, {} s in all", needs.div_ceil(1_000_000_000)),
+        None if summary.ci95.contains_key(field) => format!("{longer}: the interval holds {}", ms(limit_ns)),
+        None => format!("{longer}: this window is too short for an interval"),
+    };
+    Held::new(decision, point_within, seen + &between(summary.ci95.get(field)), to_decide)
 }
 
-/// Whether a saturated client's own lateness is in response: at a rate.
+/// ` (95 %: 1.20 ms to 1.31 ms)`; nothing without an interval.
+fn between(interval: Option<&[u64; 2]>) -> String {
+    interval.map_or_else(String::new, |[low, high]| format!(" (95 %: {} to {})", ms(*low), ms(*high)))
+}
+
 /// What makes a window longer.
 fn longer(trial: &Trial) -> &'static str {
     if trial.plan.stages.is_empty() { "a longer load (-d)" } else { "longer stages" }
 }
 
-/// A figure that has no interval where the load changes by plan is decided by one that does not.
-const NO_STAGES: &str = "a load at one rate (-R, -d): in stages it has no interval";
+/// What decides a figure that has no interval where the load changes by plan.
+fn one_rate(trial: &Trial) -> &'static str {
+    if trial.plan.stages.is_empty() {
+        return longer(trial);
+    }
+    "a load at one rate (-R, -d): in stages it has no interval"
+}
 
+/// Whether a saturated client's own lateness is in response: at a rate.
 fn waits_for_client(trial: &Trial) -> bool {
     let saturated = trial.verdict.reasons.iter().any(|reason| reason.code == "client_saturated");
     saturated && trial.plan.rate_per_s.is_some()
@@ -299,7 +293,7 @@ const UNKNOWN_LEVEL: u64 = 2;
 fn by_count(
     summary: &Summary,
     trial: &Trial,
-    percentile: Percentile,
+    (field, quantile): (&str, f64),
     limit_ns: u64,
 ) -> Option<(Decision, Option<bool>)> {
     let within = |limit_ns: u64| {
@@ -308,7 +302,7 @@ fn by_count(
     };
     let requests = &trial.requests;
     let n = summary.count + requests.failed + requests.never_sent;
-    let q = Quantile::new(percentile.fraction())?;
+    let q = Quantile::new(quantile)?;
     let enough = q.rank(n).map(|rank| within(limit_ns) >= rank);
     // What is in flight at the end may come to be on either side: it is decided only what is so both ways.
     let open = requests.in_flight;
@@ -318,7 +312,7 @@ fn by_count(
         let most = by_weight(within + open, n + open, design_effect, q)?;
         Some(if least == most { least } else { Decision::Undecided })
     };
-    let decision = match summary.design_effect.get(percentile.field()) {
+    let decision = match summary.design_effect.get(field) {
         Some(design_effect) => decide(limit_ns, *design_effect)?,
         None if decide(limit_ns / UNKNOWN_LEVEL, 1.0)? == Decision::Met => Decision::Met,
         None if decide(limit_ns.saturating_mul(UNKNOWN_LEVEL), 1.0)? == Decision::Missed => Decision::Missed,
@@ -329,17 +323,10 @@ fn by_count(
 
 /// Whether a share of `q` at least of all `n` requests is within, by the interval of the q-quantile's rank among the
 /// fewer independent ones that they weigh as. What rounding to these moves is left undecided.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "counts of a run, far below 2^53, and not negative"
-)]
 fn by_weight(within: u64, n: u64, design_effect: f64, q: Quantile) -> Option<Decision> {
-    let weigh = |count: u64| count as f64 / design_effect.max(1.0);
-    let (fewest, most) = (weigh(within).floor() as u64, weigh(within).ceil() as u64);
-    let n = weigh(n).ceil() as u64;
-    let (low, high) = open_ranks(n, q, CONFIDENCE)?;
+    let weigh = |count: u64| real(count) / design_effect.max(1.0);
+    let (fewest, most) = (rounded(weigh(within).floor()), rounded(weigh(within).ceil()));
+    let (low, high) = interval_ranks(rounded(weigh(n).ceil()), q, CONFIDENCE)?;
     Some(match () {
         () if fewest >= high => Decision::Met,
         () if most < low => Decision::Missed,
@@ -349,12 +336,11 @@ fn by_weight(within: u64, n: u64, design_effect: f64, q: Quantile) -> Option<Dec
 
 /// By what requests are divided to count those that fail or not independently of others: failures come in bursts. 1
 /// where none or all failed, and under three whole seconds, which do not say; what they do say is itself known from few.
-#[expect(clippy::cast_precision_loss, reason = "entries of a series, some hundreds")]
 fn errors_design_effect(trial: &Trial) -> f64 {
     let clusters: Vec<(u64, u64)> =
         trial.series.iter().map(|entry| (entry.completed + entry.failed, entry.failed)).collect();
     let known = || {
-        let few = t_two_sided(clusters.len() as f64 - 1.0, CONFIDENCE)? / normal_two_sided(CONFIDENCE);
+        let few = t_two_sided(real_len(clusters.len()) - 1.0, CONFIDENCE)? / normal_two_sided(CONFIDENCE);
         Some(design_effect(&clusters)? * few * few)
     };
     known().unwrap_or(1.0).max(1.0)
@@ -363,24 +349,17 @@ fn errors_design_effect(trial: &Trial) -> f64 {
 fn errors_held(trial: &Trial, limit: f64) -> Held {
     let (failed, completed) = (trial.requests.failed, trial.requests.completed);
     let n = failed + completed;
-    #[expect(clippy::cast_precision_loss, reason = "counts of a run, far below 2^53")]
-    let share = if n == 0 { None } else { Some(failed as f64 / n as f64) };
+    let share = (n > 0).then(|| real(failed) / real(n));
     let decision = Quantile::new(1.0 - limit)
         .and_then(|q| by_weight(completed, n, errors_design_effect(trial), q))
         .unwrap_or(Decision::Undecided);
     // The rule of three: without a failure, 3/n bounds the share with 95 % (Hanley & Lippman-Hand, 1983).
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of requests")]
-    let needed = ((3.7 / limit).ceil() as u64).max(n.saturating_mul(2));
-    Held {
-        decision,
-        point_within: share.map(|share| share < limit),
-        seen: share.map_or_else(
-            || "nothing was answered".to_owned(),
-            |s| format!("{failed} of {n} failed ({})", percent(s)),
-        ),
-        to_decide: (decision == Decision::Undecided).then(|| format!("{needed} requests or more")),
-        slo: String::new(),
-    }
+    let needed = rounded((3.7 / limit).ceil()).max(n.saturating_mul(2));
+    let seen = match share {
+        Some(share) => format!("{failed} of {n} failed ({:.3} %)", share * 100.0),
+        None => "nothing was answered".to_owned(),
+    };
+    Held::new(decision, share.map(|share| share < limit), seen, format!("{needed} requests or more"))
 }
 
 fn throughput_held(trial: &Trial, limit: f64) -> Held {
@@ -392,20 +371,9 @@ fn throughput_held(trial: &Trial, limit: f64) -> Held {
         _ => Decision::Undecided,
     };
     let at_least = if exact { "" } else { "at least " };
-    Held {
-        decision,
-        point_within: Some(estimate.point > limit),
-        seen: format!("{at_least}{:.0} req/s", estimate.point),
-        to_decide: (decision == Decision::Undecided).then(|| {
-            match () {
-                () if !exact => "more client workers (-t) or cores",
-                () if trial.plan.stages.is_empty() => longer(trial),
-                () => NO_STAGES,
-            }
-            .to_owned()
-        }),
-        slo: String::new(),
-    }
+    let seen = format!("{at_least}{:.0} req/s", estimate.point);
+    let to_decide = if exact { one_rate(trial) } else { "more client workers (-t) or cores" };
+    Held::new(decision, Some(estimate.point > limit), seen, to_decide)
 }
 
 /// Fewer answers have a mean that another load may not have.
@@ -415,11 +383,10 @@ const UNANSWERED_MAX_SHARE: f64 = 0.05;
 
 /// Whether so many requests had no answer that a figure over the answered ones says too little of all: it is too good
 /// by what the others would add.
-#[expect(clippy::cast_precision_loss, reason = "counts of a run, far below 2^53")]
 fn mostly_answered(trial: &Trial) -> bool {
     let requests = &trial.requests;
     let without = requests.failed + requests.in_flight + requests.never_sent;
-    without as f64 <= UNANSWERED_MAX_SHARE * (without + requests.completed) as f64
+    real(without) <= UNANSWERED_MAX_SHARE * real(without + requests.completed)
 }
 
 /// The mean below a limit, by its interval.
@@ -436,13 +403,8 @@ fn mean_held(trial: &Trial, limit_ns: u64) -> Held {
         },
         None => Decision::Undecided,
     };
-    let between = interval.map(|[low, high]| format!(" (95 %: {} to {})", ms(*low), ms(*high)));
-    let to_decide = match () {
-        () if !known_low => "a load whose requests are all answered",
-        () if trial.plan.stages.is_empty() => longer(trial),
-        () => NO_STAGES,
-    };
-    one_figure(response.mean_ns, limit_ns, decision, &between.unwrap_or_default(), to_decide)
+    let to_decide = if known_low { one_rate(trial) } else { "a load whose requests are all answered" };
+    one_figure(response.mean_ns, limit_ns, decision, &between(interval), to_decide)
 }
 
 /// The longest below a limit: of this window, which has no interval.
@@ -458,24 +420,14 @@ fn max_held(trial: &Trial, limit_ns: u64) -> Held {
 }
 
 fn one_figure(value: Option<u64>, limit_ns: u64, decision: Decision, between: &str, to_decide: &str) -> Held {
-    Held {
-        decision,
-        point_within: value.map(|value| value < limit_ns),
-        seen: value.map_or_else(|| "nothing was answered".to_owned(), |value| ms(value) + between),
-        to_decide: (decision == Decision::Undecided).then(|| to_decide.to_owned()),
-        slo: String::new(),
-    }
+    let seen = value.map_or_else(|| "nothing was answered".to_owned(), |value| ms(value) + between);
+    Held::new(decision, value.map(|value| value < limit_ns), seen, to_decide)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "durations of at most an hour")]
 fn ms(ns: u64) -> String {
-    let ms = ns as f64 / 1e6;
+    let ms = real(ns) / 1e6;
     let digits = if ms < 10.0 { 2 } else { usize::from(ms < 100.0) };
     format!("{ms:.digits$} ms")
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.3} %", share * 100.0)
 }
 
 #[cfg(test)]

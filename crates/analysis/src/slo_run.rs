@@ -3,8 +3,9 @@
 use prony_model::run_log::RunLog;
 
 use crate::analyse::{candidates, plan_names};
-use crate::cell::Cell;
+use crate::cell::{Cell, counted};
 use crate::figures::percentile;
+use crate::numbers::{real, rounded};
 use crate::slo::{Decision, Slo, SloRecord};
 use crate::text::{duration, list};
 
@@ -29,12 +30,7 @@ pub fn hold_run(slos: &[Slo], log: &RunLog) -> Vec<RunSlo> {
     let mut all = Vec::new();
     for plan in plan_names(log, &results) {
         for candidate in candidates(log, &results, &plan) {
-            let cells: Vec<Cell<'_>> = results
-                .values()
-                .filter(|r| r.planned.plan == plan && r.planned.candidate == candidate.label)
-                .filter_map(|r| Cell::of(r))
-                .filter(Cell::counts)
-                .collect();
+            let cells = counted(&results, &plan, &candidate.label);
             all.extend(slos.iter().map(|slo| RunSlo {
                 plan: plan.clone(),
                 candidate: candidate.label.clone(),
@@ -45,19 +41,17 @@ pub fn hold_run(slos: &[Slo], log: &RunLog) -> Vec<RunSlo> {
     all
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times of responses, above 0")]
-#[expect(clippy::cast_precision_loss, reason = "a limit of an hour at most")]
 fn over_trials(slo: &Slo, cells: &[Cell<'_>]) -> Option<SloRecord> {
-    let (which, limit_ns) = slo.response_percentile()?;
-    let estimate = percentile(cells, which.field()).0?;
+    let (field, _, limit_ns) = slo.response_percentile()?;
+    let estimate = percentile(cells, field).0?;
     let (low, high) = (estimate.ci_low?, estimate.ci_high?);
-    let limit = limit_ns as f64;
+    let limit = real(limit_ns);
     let decision = match () {
         () if high < limit => Decision::Met,
         () if low >= limit => Decision::Missed,
         () => Decision::Undecided,
     };
-    let [point, low, high] = [estimate.point, low, high].map(|ns| duration(ns as u64));
+    let [point, low, high] = [estimate.point, low, high].map(|ns| duration(rounded(ns.floor())));
     Some(SloRecord {
         slo: slo.to_string(),
         decision,
@@ -77,9 +71,9 @@ fn by_votes(slo: &Slo, cells: &[Cell<'_>]) -> SloRecord {
     let votes: Vec<String> = [Decision::Met, Decision::Missed, Decision::Undecided]
         .into_iter()
         .filter(|d| count(*d) > 0)
-        .map(|d| format!("{} in {}", d.word().to_lowercase(), count(d)))
+        .map(|d| format!("{} in {}", d.to_string().to_lowercase(), count(d)))
         .collect();
-    let votes = list(&votes.iter().map(String::as_str).collect::<Vec<_>>());
+    let votes = list(&votes);
     let seen = match held.as_slice() {
         [] => "no trial counts".to_owned(),
         [only] => only.seen.clone(),
@@ -110,7 +104,7 @@ mod tests {
         log.trial(at).requests.failed = 3_000;
         let said: Vec<String> = hold_run(&slos, &log.0)
             .iter()
-            .map(|h| format!("{} {} {}", h.candidate, h.held.slo, h.held.decision.word()))
+            .map(|h| format!("{} {} {}", h.candidate, h.held.slo, h.held.decision))
             .collect();
         assert_eq!(
             said,

@@ -16,6 +16,7 @@ use prony_model::trial::{Clock, PERCENTILES, Summary};
 use prony_stats::order::Quantile;
 
 use crate::interval::{Known, about};
+use crate::numbers::{real, rounded};
 
 /// A percentile with fewer samples beyond it is withheld: the share beyond
 /// the value given is then known to ±20 % (1.96/√100) at best.
@@ -121,17 +122,6 @@ pub(crate) fn summarise(
     window_ns: u64,
     known: Option<&Known>,
 ) -> Summary {
-    Summary { hdr: completed.clone(), ..figures(completed, ranked, clock, window_ns, known) }
-}
-
-/// [`summarise`] without the histogram.
-pub(crate) fn figures(
-    completed: &SparseHistogram,
-    ranked: &Ranked,
-    clock: Clock,
-    window_ns: u64,
-    known: Option<&Known>,
-) -> Summary {
     let some = |value: u64| (!completed.is_empty()).then_some(value);
     let mut summary = Summary {
         clock,
@@ -151,7 +141,7 @@ pub(crate) fn figures(
         censored_at_ns: BTreeMap::new(),
         needs_duration_ns: BTreeMap::new(),
         design_effect: BTreeMap::new(),
-        hdr: SparseHistogram::default(),
+        hdr: completed.clone(),
     };
     for (name, quantile) in PERCENTILES {
         if let Some(quantile) = Quantile::new(quantile) {
@@ -199,23 +189,8 @@ fn percentile(
 }
 
 /// The window that would give 100 samples beyond, at this one's pace.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a forecast; a float above u64 saturates"
-)]
 fn needed_window_ns(quantile: Quantile, n: u64, window_ns: u64) -> u64 {
-    (window_ns as f64 * BEYOND_MIN as f64 / quantile.beyond(n)).ceil() as u64
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a duration below an hour, not negative"
-)]
-pub(crate) fn rounded(value: f64) -> u64 {
-    value.round() as u64
+    rounded((real(window_ns) * real(BEYOND_MIN) / quantile.beyond(n)).ceil())
 }
 
 #[cfg(test)]

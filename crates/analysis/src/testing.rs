@@ -18,6 +18,9 @@ use prony_model::target::Target;
 
 #[cfg(test)]
 pub(crate) mod run;
+mod within;
+
+pub use within::{Within, within};
 
 const S: u64 = 1_000_000_000;
 

@@ -1,13 +1,16 @@
 //! Figures inside sentences.
 
+use std::borrow::Borrow;
+
+use crate::numbers::real;
+
 /// A duration with three significant digits and the unit that suits it: `53.0 ms`.
-#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
 pub(crate) fn duration(ns: u64) -> String {
     let (value, unit) = match ns {
         0..1_000 => return format!("{ns} ns"),
-        1_000..1_000_000 => (ns as f64 / 1e3, "µs"),
-        1_000_000..1_000_000_000 => (ns as f64 / 1e6, "ms"),
-        _ => (ns as f64 / 1e9, "s"),
+        1_000..1_000_000 => (real(ns) / 1e3, "µs"),
+        1_000_000..1_000_000_000 => (real(ns) / 1e6, "ms"),
+        _ => (real(ns) / 1e9, "s"),
     };
     format!("{} {unit}", digits(value))
 }
@@ -41,23 +44,38 @@ pub(crate) fn percent(share: f64) -> String {
 }
 
 fn grouped(value: f64) -> String {
-    let plain = format!("{:.0}", value.abs());
-    let mut text = String::new();
-    for (i, digit) in plain.chars().enumerate() {
-        if i > 0 && (plain.len() - i) % 3 == 0 {
-            text.push(',');
+    let whole = format!("{:.0}", value.abs());
+    let whole = whole.parse().map_or(whole, thousands);
+    if value < 0.0 { format!("-{whole}") } else { whole }
+}
+
+/// `416,100`.
+pub fn thousands(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
         }
-        text.push(digit);
+        out.push(digit);
     }
-    if value < 0.0 { format!("-{text}") } else { text }
+    out
 }
 
 /// `a`, `a and b`, `a, b and c`.
-pub(crate) fn list(words: &[&str]) -> String {
+pub(crate) fn list(words: &[impl Borrow<str>]) -> String {
     match words {
         [] => String::new(),
-        [only] => (*only).to_owned(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+        [only] => only.borrow().to_owned(),
+        [first @ .., last] => format!("{} and {}", first.join(", "), last.borrow()),
+    }
+}
+
+/// [`list`] of few; of more than three, two and how many there are besides: `a, b and 4 more`.
+pub(crate) fn shortened(words: &[impl Borrow<str>], besides: &str) -> String {
+    match words {
+        [a, b, _, _, ..] => format!("{}, {} and {} {besides}", a.borrow(), b.borrow(), words.len() - 2),
+        few => list(few),
     }
 }
 
@@ -80,5 +98,7 @@ mod tests {
         assert_eq!(ratio(12.4), "12");
         assert_eq!(percent(0.012), "1.20 %");
         assert_eq!(list(&["a", "b", "c"]), "a, b and c");
+        assert_eq!(shortened(&["a", "b", "c"], "more"), "a, b and c");
+        assert_eq!(shortened(&["a", "b", "c", "d"], "more"), "a, b and 2 more");
     }
 }

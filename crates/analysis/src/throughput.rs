@@ -12,7 +12,6 @@ use crate::numbers::real;
 
 /// Completed requests per second with their interval by the window's parts; `bound`
 /// is the verdict's word on whose limit it is.
-#[expect(clippy::cast_precision_loss, reason = "counts of a run, far below 2^53")]
 pub(crate) fn throughput(
     m: &Measurement,
     plan: &PlanRecord,
@@ -21,8 +20,8 @@ pub(crate) fn throughput(
 ) -> Throughput {
     let arrivals = plan.arrivals();
     let window_ns = m.window_end_ns.saturating_sub(m.window_start_ns);
-    let seconds = window_ns as f64 / 1e9;
-    let per_s = |count: u64| if window_ns == 0 { 0.0 } else { count as f64 / seconds };
+    let seconds = real(window_ns) / 1e9;
+    let per_s = |count: u64| if window_ns == 0 { 0.0 } else { real(count) / seconds };
     let point = per_s(m.requests.completed);
     Throughput {
         requests_per_s: if arrivals.stages().is_some() {

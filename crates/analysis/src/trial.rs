@@ -15,6 +15,7 @@ use prony_model::{Tool, rfc3339};
 use crate::by_request::targets;
 use crate::growth::overload;
 use crate::interval::WindowParts;
+use crate::numbers::{real, real_len};
 use crate::steady::drifts;
 use crate::summary::{BEYOND_MIN, Ranked, summarise};
 use crate::throughput::throughput;
@@ -91,10 +92,9 @@ pub fn judge(observed: &Observed, host: &Host) -> Trial {
 
 /// Whether the server used its cores up; `None` where nobody looked, or where it was not pinned: its cores are then
 /// nobody's in particular.
-#[expect(clippy::cast_precision_loss, reason = "nanoseconds of a day times cores are below 2^53")]
 fn server_saturated(observed: &Observed, window_ns: u64) -> Option<bool> {
     let server = observed.server.as_ref().filter(|server| !server.cpus.is_empty())?;
-    Some(server.window_cpu_ns as f64 >= SERVER_SATURATED * server.cpus.len() as f64 * window_ns as f64)
+    Some(real(server.window_cpu_ns) >= SERVER_SATURATED * real_len(server.cpus.len()) * real(window_ns))
 }
 
 /// A load of which nothing was answered although requests were sent or were
@@ -102,8 +102,7 @@ fn server_saturated(observed: &Observed, window_ns: u64) -> Option<bool> {
 /// the timeout's length.
 fn outcome(m: &Measurement, growing: bool) -> Outcome {
     let (failed, completed) = (m.requests.failed, m.requests.completed);
-    #[expect(clippy::cast_precision_loss, reason = "counts of a run, far below 2^53")]
-    let mostly_failed = failed as f64 > BROKEN_SHARE * (failed + completed) as f64;
+    let mostly_failed = real(failed) > BROKEN_SHARE * real(failed + completed);
     if mostly_failed || (completed == 0 && m.requests.sent + m.requests.in_flight + m.requests.never_sent > 0)
     {
         Outcome::Broken
@@ -213,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sound_measurement_is_a_valid_trial() {
+    fn a_load_that_was_carried_steadily_is_a_valid_trial() {
         let trial = judged(&healthy(10, 2000));
         assert_eq!((trial.outcome, trial.verdict.validity), (Outcome::Carried, Validity::Valid));
         assert_eq!(trial.verdict.reasons, [], "{:?}", trial.verdict);
@@ -241,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn silence_is_broken_and_nothing_sent_is_not() {
+    fn a_load_without_an_answer_is_broken_and_one_without_a_request_is_not() {
         let mut m = healthy(10, 0);
         m.requests = RequestCounts { scheduled: 50, sent: 50, in_flight: 50, ..Default::default() };
         assert_eq!(judged(&m).outcome, Outcome::Broken);
@@ -259,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_and_odd_measurements_serialise_without_nan() {
+    fn empty_measurements_serialise_without_nan() {
         let mut empty = healthy(1, 0);
         empty.window_end_ns = empty.window_start_ns;
         empty.bins.each.clear();

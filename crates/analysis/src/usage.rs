@@ -3,7 +3,10 @@
 
 use prony_model::run_log::TrialResult;
 use prony_model::trial::Trial;
+use schemars::JsonSchema;
 use serde::Serialize;
+
+use crate::numbers::real;
 
 /// Points of a series: what 900 pixels can show as lines of their own.
 const POINTS_MAX: i64 = 240;
@@ -15,7 +18,7 @@ const CORE_SPAN_MIN_NS: i64 = 250_000_000;
 const SPANS_MIN: i64 = 4;
 
 /// What the client cost over time.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct ClientSeries {
     /// The end of each span, from the window's start; the warm-up is negative.
     pub at_ns: Vec<i64>,
@@ -28,7 +31,7 @@ pub struct ClientSeries {
 }
 
 /// How busy the used CPUs were over time, whoever used them.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct CoreSeries {
     /// The end of each span, from the window's start; the warm-up is negative.
     pub at_ns: Vec<i64>,
@@ -37,7 +40,7 @@ pub struct CoreSeries {
 }
 
 /// One CPU over time.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CoreLine {
     /// Its number.
     pub cpu: u32,
@@ -54,8 +57,8 @@ pub(crate) fn client_series(trial: &Trial) -> ClientSeries {
     for span in spans(&columns.at_ns, CLIENT_SPAN_MIN_NS) {
         let workers = columns.worker_cpu_ns.iter().map(|column| span.share_of(column));
         out.at_ns.push(span.end_ns);
-        out.cores.push(rounded(span.share_of(&columns.process_cpu_ns)));
-        out.busiest_worker.push(rounded(workers.fold(0.0, f64::max).min(1.0)));
+        out.cores.push(thousandths(span.share_of(&columns.process_cpu_ns)));
+        out.busiest_worker.push(thousandths(workers.fold(0.0, f64::max).min(1.0)));
         let within = columns.rss_bytes.get(span.from + 1..=span.to).unwrap_or_default();
         out.memory_bytes.push(within.iter().copied().max().unwrap_or(0));
     }
@@ -72,7 +75,7 @@ pub(crate) fn core_series(result: &TrialResult, trial: &Trial) -> CoreSeries {
     let spans: Vec<Span> = spans(at_ns, CORE_SPAN_MIN_NS).collect();
     let servers = server.map(|s| s.cpus.as_slice()).unwrap_or_default();
     let of = |cpu: u32| {
-        let client = trial.plan.cpus.iter().any(|own| u32::try_from(*own) == Ok(cpu));
+        let client = trial.plan.cpus.contains(&cpu);
         match (servers.contains(&cpu), client) {
             (true, true) => "both",
             (true, false) => "server",
@@ -81,7 +84,7 @@ pub(crate) fn core_series(result: &TrialResult, trial: &Trial) -> CoreSeries {
         }
     };
     // A CPU cannot be busier than all the time: more than that is a step of the kernel's count.
-    let busy = |column: &Vec<u64>| spans.iter().map(|s| rounded(s.share_of(column).min(1.0))).collect();
+    let busy = |column: &Vec<u64>| spans.iter().map(|s| thousandths(s.share_of(column).min(1.0))).collect();
     CoreSeries {
         at_ns: spans.iter().map(|span| span.end_ns).collect(),
         cpus: cores
@@ -104,10 +107,9 @@ struct Span {
 impl Span {
     /// How much a counter of nanoseconds grew, over the span's length; 0 where the column is too short. A
     /// counter that ran back is 0, too.
-    #[expect(clippy::cast_precision_loss, reason = "differences within a load of a day, below 2^53")]
     fn share_of(&self, column: &[u64]) -> f64 {
         let (Some(before), Some(after)) = (column.get(self.from), column.get(self.to)) else { return 0.0 };
-        after.saturating_sub(*before) as f64 / self.length_ns as f64
+        real(after.saturating_sub(*before)) / real(self.length_ns.unsigned_abs())
     }
 }
 
@@ -131,7 +133,7 @@ fn spans(at_ns: &[i64], least_ns: i64) -> impl Iterator<Item = Span> {
 }
 
 /// A thousandth is less than a pixel.
-fn rounded(share: f64) -> f64 {
+pub(crate) fn thousandths(share: f64) -> f64 {
     (share * 1e3).round() / 1e3
 }
 
@@ -164,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_client_s_work_is_what_it_was_in_every_span() {
+    fn a_steady_client_has_the_same_cores_in_every_span() {
         let result = result();
         let series = client_series(result.trial.as_ref().unwrap());
         assert!(series.at_ns.len() > 40 && series.at_ns[0] < 0, "{}", series.at_ns.len());
@@ -197,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_load_has_few_spans_a_short_one_some_and_nonsense_none() {
+    fn long_loads_have_at_most_240_spans_short_ones_some_and_unordered_samples_none() {
         let long: Vec<i64> = (0..100_000).map(|i| i * 100 * MS).collect();
         let n = spans(&long, CORE_SPAN_MIN_NS).count() as i64;
         assert!(n <= POINTS_MAX && n > POINTS_MAX / 2, "{n}");
@@ -210,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_log_has_neither() {
+    fn a_log_without_samples_has_empty_series() {
         let mut result = result();
         result.trial.as_mut().unwrap().client.columns = None;
         result.server = None;

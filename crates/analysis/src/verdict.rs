@@ -11,9 +11,9 @@ use prony_model::trial::{Effect, Outcome, Reason, Summary, Validity, Verdict};
 use prony_stats::order::Quantile;
 
 use crate::growth::Growth;
-use crate::numbers::real;
+use crate::numbers::{real, rounded};
 use crate::steady::Drift;
-use crate::summary::{BEYOND_MIN, Place, Ranked, rounded};
+use crate::summary::{BEYOND_MIN, Place, Ranked};
 use crate::text::{digits, duration, percent};
 
 mod host;
@@ -201,9 +201,8 @@ pub fn validity(reasons: &[Reason]) -> Validity {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts and durations of a run, far below 2^53")]
 fn share(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+    if whole == 0 { 0.0 } else { real(part) / real(whole) }
 }
 
 fn errors(f: &Facts<'_>) -> Option<Reason> {

@@ -210,7 +210,7 @@ fn long_turns_of_the_clients_own_work_are_not_noise() {
 }
 
 /// The reasons of a healthy measurement on a host that did this.
-fn on_host(host_window: HostWindow, embedded_target: bool, cpus: &[usize]) -> Vec<String> {
+fn on_host(host_window: HostWindow, embedded_target: bool, cpus: &[u32]) -> Vec<String> {
     let seen = Seen { host_window: Some(host_window), embedded_target, ..Seen::default() };
     let plan = PlanRecord { cpus: cpus.to_vec(), ..closed_plan() };
     reasons(&healthy(10, 2000), &plan, &seen).into_iter().map(|r| r.code).collect()
@@ -224,7 +224,7 @@ fn stolen_time_and_waits_for_a_cpu_are_noise() {
     assert_eq!(stolen(0.011, 110_000_000), ["host_noisy"]);
     assert_eq!(stolen(0.01, 100_000_000), [""; 0]);
     assert_eq!(stolen(0.04, 40_000_000), [""; 0], "four steps of the kernel's count");
-    let waited = |wait: f64, embedded, target_is_local, cpus: &[usize]| {
+    let waited = |wait: f64, embedded, target_is_local, cpus: &[u32]| {
         let host = HostWindow { run_queue_wait: Some(wait), target_is_local, ..Default::default() };
         on_host(host, embedded, cpus)
     };

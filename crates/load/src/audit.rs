@@ -7,6 +7,7 @@
 use crate::by_request::are_fine;
 use prony_model::measurement::{Censored, ErrorKind, Measurement, Parts, RequestFigures};
 use prony_model::plan::Plan;
+use prony_model::plan_record::nanoseconds;
 
 /// The measurement with the identities that it breaks, if any.
 pub(crate) fn audited(mut measurement: Measurement, plan: &Plan) -> Measurement {
@@ -67,16 +68,12 @@ fn broken(m: &Measurement, plan: &Plan) -> Vec<String> {
         );
     }
     if !m.interrupted {
-        let warmup = u64::try_from(plan.warmup.as_nanos()).unwrap_or(u64::MAX);
-        equal(
-            "the warm-up is as long as asked",
-            m.window_start_ns.saturating_sub(m.schedule_start_ns),
-            warmup,
-        );
+        let warmup = m.window_start_ns.saturating_sub(m.schedule_start_ns);
+        equal("the warm-up is as long as asked", warmup, nanoseconds(plan.warmup));
     }
     if let (Some(duration), false, false) = (plan.stop.duration, m.interrupted, m.ended_by_count) {
-        let asked = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
-        equal("the window is as long as asked", m.window_end_ns.saturating_sub(m.window_start_ns), asked);
+        let window = m.window_end_ns.saturating_sub(m.window_start_ns);
+        equal("the window is as long as asked", window, nanoseconds(duration));
     }
     by_request(m, &l, plan, &mut equal);
     broken

@@ -25,7 +25,7 @@ const SPARE_HISTOGRAMS: usize = 2;
 /// Bins that a load without a duration may fill: an hour; what comes later goes into the last.
 const BINS_MAX: usize = 36_000;
 /// Statuses are counted in an array of this size.
-const STATUS_MAX: usize = 1000;
+pub(crate) const STATUS_MAX: usize = 1000;
 /// A gap in the loop's attention shorter than this is its ordinary work.
 const GAP_NS: u64 = 1_000_000;
 
@@ -88,7 +88,7 @@ pub(crate) struct Books {
     failed_by_kind: [u64; ERROR_KINDS],
 }
 
-const ERROR_KINDS: usize = ErrorKind::ALL.len();
+pub(crate) const ERROR_KINDS: usize = ErrorKind::ALL.len();
 
 impl Books {
     /// Books that open at `start_ns` with `connections` open already.
@@ -127,15 +127,7 @@ impl Books {
             cpu_ns: 0,
             parts: LatencyRecorder::new(kernel_clock),
             bins: second::room_for_bins(bins.max(1)),
-            second: SecondPart {
-                worker: sink.worker,
-                index: 0,
-                completed: 0,
-                failed: 0,
-                connections: 0,
-                response: Histogram::default(),
-                lags: Lags::default(),
-            },
+            second: SecondPart::begin(sink.worker, 0, Histogram::default()),
             sink,
             spare: vec![Histogram::default(); SPARE_HISTOGRAMS],
             keeps_each: samples.are_kept(),
@@ -469,7 +461,8 @@ impl Books {
             kernel_clock: self.kernel_clock,
             status: (0u16..).zip(self.status.iter().copied()).filter(|(_, count)| *count > 0).collect(),
             errors: ErrorKind::ALL
-                .into_iter()
+                .iter()
+                .copied()
                 .zip(self.errors)
                 .filter(|(_, tally)| tally.count > 0)
                 .collect(),

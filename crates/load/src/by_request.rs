@@ -9,6 +9,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::books::{ERROR_KINDS, STATUS_MAX};
 use crate::parts::Times;
 use prony_model::histogram::{
     BUCKET_BITS, HIGH_NS, SparseHistogram, bucket_of, numbered_bucket, value_of_numbered,
@@ -23,11 +24,6 @@ pub const FINE_MAX: usize = 32;
 /// The binary digits of a coarse bucket's number within its power of two: 64 buckets, so that a bucket is 1.6 % wide and
 /// its middle, which stands for what is in it, within 0.8 % of it.
 const COARSE_BITS: u32 = 6;
-
-/// Longer durations are in the last bucket.
-const LONGEST_NS: u64 = HIGH_NS;
-const STATUS_MAX: usize = 1000;
-const ERROR_KINDS: usize = ErrorKind::ALL.len();
 
 #[derive(Debug, Clone, Copy)]
 enum Part {
@@ -69,7 +65,7 @@ impl ByRequest {
     pub(crate) fn new(requests: usize) -> ByRequest {
         let rows = if requests > ROWS_MAX { ROWS_MAX + 1 } else { requests };
         let bits = if requests > FINE_MAX { COARSE_BITS } else { BUCKET_BITS };
-        let width = numbered_bucket(LONGEST_NS, bits) as usize + 1;
+        let width = numbered_bucket(HIGH_NS, bits) as usize + 1;
         ByRequest {
             rows: vec![Row::default(); rows],
             bits,
@@ -85,7 +81,8 @@ impl ByRequest {
     }
 
     fn bucket(&self, value_ns: u64) -> u64 {
-        numbered_bucket(value_ns.min(LONGEST_NS), self.bits)
+        // Longer durations are in the last bucket.
+        numbered_bucket(value_ns.min(HIGH_NS), self.bits)
     }
 
     fn record(&mut self, row: usize, part: Part, value_ns: u64) {
@@ -189,7 +186,12 @@ impl ByRequest {
             waiting: counts.waiting,
             read_bytes: counts.read_bytes,
             status: (0u16..).zip(status.iter().copied()).filter(|(_, count)| *count > 0).collect(),
-            errors: ErrorKind::ALL.into_iter().zip(counts.errors).filter(|(_, count)| *count > 0).collect(),
+            errors: ErrorKind::ALL
+                .iter()
+                .copied()
+                .zip(counts.errors)
+                .filter(|(_, count)| *count > 0)
+                .collect(),
             response: Censored {
                 completed: self.part(row, Part::Response),
                 failed: self.part(row, Part::FailedResponse),

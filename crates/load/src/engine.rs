@@ -30,6 +30,7 @@ use crate::worker::{Preconnected, Shared, Source, Worker};
 use prony_model::histogram::Histogram;
 use prony_model::measurement::Measurement;
 use prony_model::plan::{Arrivals, Plan};
+use prony_model::plan_record::nanoseconds;
 
 /// How often the observer is called.
 const OBSERVE_EVERY: Duration = Duration::from_millis(100);
@@ -123,10 +124,6 @@ fn listed(plan: &Plan, prepared: Option<&Prepared>) -> Vec<(String, u64)> {
 
 fn panicked() -> LoadError {
     LoadError::Internal("a worker thread panicked: please report this".to_owned())
-}
-
-fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// The limit of open files, if the plan's connections fit into it.
@@ -246,7 +243,7 @@ fn start_worker(
 }
 
 fn prepare_thread(
-    cpu: Option<usize>,
+    cpu: Option<u32>,
     endpoint: Endpoint,
     tls: Option<&tls::Setup>,
     stamps: bool,

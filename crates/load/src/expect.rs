@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 use prony_model::plan::Expect;
 
-/// The longest expected body that is compared byte by byte (DESIGN's figure: a page).
+/// The longest expected body that is compared byte by byte: a page of memory.
 const COMPARED_MAX_BYTES: usize = 4 << 10;
 
 /// What an answer must be, as workers check it.

@@ -149,7 +149,7 @@ impl Framer {
     }
 
     /// Whether the last input had more in it than (a part of) one head.
-    pub fn went_beyond_head(&self) -> bool {
+    pub(crate) fn went_beyond_head(&self) -> bool {
         self.beyond_head
     }
 
@@ -162,7 +162,7 @@ impl Framer {
     }
 
     /// Takes note of `count` bytes of [`Framer::body_left`] that came and were dropped.
-    pub fn skip(&mut self, count: usize) -> Progress {
+    pub(crate) fn skip(&mut self, count: usize) -> Progress {
         let left = self.body_left().saturating_sub(count as u64);
         match self.state {
             State::Fixed { .. } if left == 0 => return self.done(count),

@@ -12,6 +12,7 @@ mod books;
 pub mod by_request;
 mod control;
 mod deadlines;
+pub mod dial;
 mod endpoint;
 mod engine;
 mod error;
@@ -40,8 +41,3 @@ pub use control::{Control, LastSecond, Snapshot};
 pub use engine::run;
 pub use error::LoadError;
 pub use so_far::SoFar;
-
-/// CLOCK_MONOTONIC in nanoseconds: the clock of every instant in a [`Measurement`].
-pub fn monotonic_ns() -> u64 {
-    sys::now_ns()
-}

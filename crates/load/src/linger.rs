@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use crate::net::{Handle, Interest, Net};
+use crate::net::{Handle, Interest, Net, would_block};
 
 /// Tokens with this bit belong here; the rest is the handle.
 const TOKEN_BIT: u64 = 1 << 63;
@@ -115,6 +115,5 @@ impl Linger {
 
 /// Whether the peer has neither closed the connection nor sent anything on it.
 fn is_silent(handle: Handle, net: &mut impl Net, buffer: &mut [u8]) -> bool {
-    let read = net.recv(handle, buffer);
-    read.is_err_and(|e| matches!(e.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::Interrupted))
+    net.recv(handle, buffer).is_err_and(|e| would_block(&e))
 }

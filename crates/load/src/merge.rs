@@ -6,12 +6,12 @@ use std::time::SystemTime;
 use crate::books::ClosedBooks;
 use crate::by_request::ByRequest;
 use crate::series::Series;
-use prony_model::measurement::Sample;
-use prony_model::measurement::Waits;
 use prony_model::measurement::{
-    Bin, Bins, ClientCost, ErrorKind, ErrorTally, Latency, Measurement, ReceiveClock, RequestCounts, RunTotal,
+    Bin, Bins, ClientCost, ErrorKind, ErrorTally, Latency, Measurement, ReceiveClock, RequestCounts,
+    RunTotal, Sample, Waits,
 };
 use prony_model::plan::Plan;
+use prony_model::plan_record::nanoseconds;
 
 /// Everything a measurement is made of.
 pub(crate) struct Parts<'a> {
@@ -34,16 +34,14 @@ pub(crate) fn was_interrupted(stop_asked: bool, books: &[ClosedBooks], window_en
 
 /// One measurement of all workers.
 pub(crate) fn measurement(parts: Parts<'_>) -> Measurement {
-    let warmup_ns = u64::try_from(parts.plan.warmup.as_nanos()).unwrap_or(u64::MAX);
     // A worker whose share was answered within the warm-up has a window of its own, without length.
-    let planned_start = parts.schedule_start_ns.saturating_add(warmup_ns);
+    let planned_start = parts.schedule_start_ns.saturating_add(nanoseconds(parts.plan.warmup));
     let window_start_ns = match parts.interrupted {
         true => parts.books.iter().map(|b| b.edges.start_ns).min().unwrap_or(planned_start),
         false => planned_start,
     };
     let window_end_ns = parts.books.iter().map(|b| b.edges.end_ns).max().unwrap_or(0);
-    let planned_end =
-        parts.plan.stop.duration.map(|d| window_start_ns + u64::try_from(d.as_nanos()).unwrap_or(u64::MAX));
+    let planned_end = parts.plan.stop.duration.map(|duration| window_start_ns + nanoseconds(duration));
     let ended_by_count = parts.plan.stop.requests.is_some()
         && !parts.interrupted
         && planned_end.is_none_or(|planned| window_end_ns < planned);

@@ -4,13 +4,13 @@
 //! loop that loads servers also runs under a simulated clock and network.
 
 use std::io;
+use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 
 use crate::endpoint::Endpoint;
 use crate::sys;
 pub(crate) use crate::sys::{Connecting, Interest};
 use crate::tls;
-use prony_model::measurement::TlsUse;
-use prony_model::measurement::Waits;
+use prony_model::measurement::{TlsUse, Waits};
 
 /// A connection's handle.
 pub(crate) type Handle = i32;
@@ -73,6 +73,11 @@ pub(crate) trait Net {
     }
 }
 
+/// Whether a call has nothing to do yet, and is to be made again.
+pub(crate) fn would_block(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}
+
 /// Longer waits end this much early and are taken up again: a processor that
 /// slept deeply wakes late, and the second, short wait repairs it.
 const EARLY_NS: u64 = 5_000_000;
@@ -99,7 +104,7 @@ pub(crate) struct Linux {
     next_source: usize,
     /// Keeps the kernel's stamping switched on: the first packets after the
     /// switch go without. `None` where nobody asks, or the kernel refuses.
-    stamper: Option<sys::Stamper>,
+    stamper: Option<OwnedFd>,
     /// Tells of steps of the wall clock, where stamps are of it and the kernel will.
     steps: Option<sys::ClockSteps>,
     /// Wall clock − monotonic clock.
@@ -115,7 +120,7 @@ impl Linux {
         let epoll = sys::Epoll::new()?;
         // What arrives on a Unix socket is never a packet.
         let stamps = stamps && matches!(endpoint, Endpoint::Tcp { .. });
-        let stamper = if stamps { sys::Stamper::open().ok() } else { None };
+        let stamper = if stamps { sys::stamper().ok() } else { None };
         let steps = stamper.as_ref().and_then(|_| sys::ClockSteps::open().ok());
         // Without, a step is noticed with the next reading of the offset.
         let steps = steps.filter(|s| epoll.add(s.fd(), Interest::Read, STEPS_TOKEN).is_ok());
@@ -131,9 +136,7 @@ impl Linux {
             tls: tls.map(tls::Table::new),
         })
     }
-}
 
-impl Linux {
     fn read_offset(&mut self, now_ns: u64) {
         self.offset_ns = sys::realtime_offset_ns();
         self.offset_read_ns = now_ns;
@@ -170,7 +173,7 @@ impl Net for Linux {
     }
 
     fn connect(&mut self, token: u64) -> io::Result<(Handle, Connecting)> {
-        let (fd, state) = match &self.endpoint {
+        let (socket, state) = match &self.endpoint {
             Endpoint::Unix(path) => sys::connect_unix(path)?,
             Endpoint::Tcp { address, sources } => {
                 let source = sources.get(self.next_source % sources.len().max(1));
@@ -178,12 +181,10 @@ impl Net for Linux {
                 sys::connect(address, source)?
             }
         };
-        let state = if state == Connecting::Done && self.is_its_own_peer(fd) {
-            sys::close(fd);
+        if state == Connecting::Done && self.is_its_own_peer(socket.as_raw_fd()) {
             return Err(io::Error::from_raw_os_error(libc::ECONNREFUSED));
-        } else {
-            state
-        };
+        }
+        let fd = socket.into_raw_fd();
         if self.stamper.is_some() {
             // A refusal shows as answers without a stamp, which are counted.
             let _ = sys::stamp_arrivals(fd);

@@ -55,7 +55,7 @@ pub(crate) struct Series {
 }
 
 /// A second, as far as workers have finished it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Recent {
     index: u64,
     /// How many workers' parts it has.
@@ -154,15 +154,8 @@ impl Series {
             // Every second takes the memory of one that is forgotten: a heap that is given and takes back
             // some kilobytes of another length each second grows by its holes.
             let forgotten = if self.recent.len() == RECENT_MAX { self.recent.pop_front() } else { None };
-            self.recent.push_back(Recent {
-                index: part.index,
-                parts: 0,
-                completed: 0,
-                failed: 0,
-                connections: 0,
-                response: forgotten.map_or_else(SparseHistogram::default, |second| second.response.emptied()),
-                lags: Lags::default(),
-            });
+            let response = forgotten.map(|second| second.response.emptied()).unwrap_or_default();
+            self.recent.push_back(Recent { index: part.index, response, ..Recent::default() });
         }
         // One that is older than all of these is seen by nobody.
         let Some(second) = self.recent.iter_mut().find(|second| second.index == part.index) else { return };

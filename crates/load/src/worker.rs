@@ -28,7 +28,7 @@ use crate::expect::Expected;
 use crate::framing::LastHead;
 use crate::idle::{Free, Idle};
 use crate::linger::Linger;
-use crate::net::{NO_HANDLE, Net};
+use crate::net::{NO_HANDLE, Net, would_block};
 use crate::parts::Times;
 use crate::prepared::Prepared;
 use crate::sample::Samples;
@@ -226,10 +226,7 @@ impl<N: Net> Worker<N> {
 
     fn close_connections(&mut self) {
         for slot in &mut self.slots {
-            if slot.handle != NO_HANDLE {
-                self.net.close(slot.handle);
-                slot.handle = NO_HANDLE;
-            }
+            slot.disconnect(&mut self.net);
         }
         self.linger.close_all(&mut self.net);
     }
@@ -479,10 +476,6 @@ impl<N: Net> Worker<N> {
             self.begin(books, slot, intended, free_since.saturating_sub(intended), now);
         }
     }
-}
-
-fn would_block(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
 fn connect_error_kind(error: &io::Error) -> ErrorKind {

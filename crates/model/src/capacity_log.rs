@@ -4,12 +4,9 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use crate::Tool;
 use crate::capacity::{CapacityReport, SCHEMA};
 use crate::observed::Observed;
-use crate::one_by_one::OneByOne;
 use crate::run_log::{Header, NamedPlan, PlannedTrial, RawResult, RunLog, TrialResult};
-use crate::trial::TargetRecord;
 
 /// A file that is longer is no search: a confirmation of a minute takes about 1 MB.
 const FILE_MAX_BYTES: u64 = 64 << 20;
@@ -24,44 +21,33 @@ impl CapacityReport {
 
     /// A run log of it alone, of a candidate called so.
     pub fn run_log(&self, candidate: &str) -> RunLog {
-        RunLog {
-            header: self.header(candidate),
-            results: vec![self.result(candidate, 0)],
-            events: Vec::new(),
-            unfinished: Vec::new(),
-            truncated: false,
-        }
+        let RawResult { planned, failure, capacity, .. } = self.raw(candidate, 0, None);
+        let trial = self.confirmation.clone();
+        RunLog::of(
+            self.header(candidate),
+            vec![TrialResult { planned, trial, server: None, failure, capacity }],
+        )
     }
 
     /// The header of a run log that begins with it; the commit is not the search's own, and left out.
     pub fn header(&self, candidate: &str) -> Header {
         let kept = &self.found.slo;
-        OneByOne {
+        let plan = NamedPlan {
+            name: self.plan_name(),
+            describe: format!("{} connections, capacity, kept: {kept}", self.plan.connections),
+            plan: self.plan.clone(),
+            group: None,
+            share: None,
+            capacity: Some(kept.clone()),
+        };
+        Header {
             tool: self.tool.clone(),
             created_at: self.started_at.clone(),
-            reproduce: self.reproduce.clone(),
-            host: self.host.clone(),
-            candidate: candidate.to_owned(),
-            plan: NamedPlan {
-                name: self.plan_name(),
-                describe: format!("{} connections, capacity, kept: {kept}", self.plan.connections),
-                plan: self.plan.clone(),
-                group: None,
-                share: None,
-                capacity: Some(kept.clone()),
-            },
-            commit: None,
+            ..Header::of_first_trial(self.host.clone(), self.reproduce.clone(), candidate, plan)
         }
-        .header()
     }
 
-    /// It as a trial of that number; the confirmation is what was measured.
-    pub fn result(&self, candidate: &str, index: u32) -> TrialResult {
-        let RawResult { planned, failure, capacity, .. } = self.raw(candidate, index, None);
-        TrialResult { planned, trial: self.confirmation.clone(), server: None, failure, capacity }
-    }
-
-    /// The same as a run log keeps it, with what was observed of the confirmation.
+    /// It as the trial of that number in a run log, with what was observed of the confirmation.
     pub fn raw(&self, candidate: &str, index: u32, observed: Option<Observed>) -> RawResult {
         let failure = match (&self.found.void, &self.found.capacity_per_s) {
             (Some(why), _) => Some(format!("its capacity was not found: {why}")),
@@ -75,35 +61,15 @@ impl CapacityReport {
     fn plan_name(&self) -> String {
         format!("c{}-capacity", self.plan.connections)
     }
-
-    /// The search that a result is; `None` where it is none, or where nothing of its load is known.
-    pub fn of(header: &Header, result: &TrialResult) -> Option<CapacityReport> {
-        let found = result.capacity.clone()?;
-        let named = header.plans.iter().find(|named| named.name == result.planned.plan);
-        let plan = result.trial.as_ref().map(|t| &t.plan).or(named.map(|n| &n.plan))?.clone();
-        let target = result.trial.as_ref().map(|trial| trial.target.clone());
-        Some(CapacityReport {
-            schema: SCHEMA.to_owned(),
-            tool: result.trial.as_ref().map_or_else(Tool::this, |trial| trial.tool.clone()),
-            started_at: result.trial.as_ref().map_or(&header.created_at, |trial| &trial.started_at).clone(),
-            reproduce: header.reproduce.clone(),
-            interrupted: false,
-            target: target.unwrap_or_else(|| TargetRecord { url: plan.url.clone(), address: String::new() }),
-            plan,
-            host: header.host.clone(),
-            found,
-            confirmation: result.trial.clone(),
-        })
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Estimate;
     use crate::capacity::CapacityRecord;
     use crate::export::testing;
     use crate::trial::Bound;
+    use crate::{Estimate, Tool};
 
     fn report() -> CapacityReport {
         let trial = testing::trial(&[&[1_000, 2_000]]);
@@ -130,18 +96,22 @@ mod tests {
     }
 
     #[test]
-    fn a_search_goes_into_a_run_log_and_comes_back() {
+    fn the_run_log_of_a_search_has_all_of_it() {
         let report = report();
         let log = report.run_log("a");
         assert!(log.header.one_by_one);
-        assert_eq!(log.results.len(), 1);
-        assert_eq!(CapacityReport::of(&log.header, &log.results[0]).unwrap(), report);
-        let plain = TrialResult { capacity: None, ..log.results[0].clone() };
-        assert_eq!(CapacityReport::of(&log.header, &plain), None);
+        let (header, result) = (&log.header, &log.results[0]);
+        assert_eq!((log.results.len(), header.plans.len()), (1, 1));
+        assert_eq!((&header.tool, &header.created_at), (&report.tool, &report.started_at));
+        assert_eq!((&header.reproduce, &header.host), (&report.reproduce, &report.host));
+        assert_eq!((&header.plans[0].name, &header.plans[0].plan), (&result.planned.plan, &report.plan));
+        assert_eq!(result.capacity.as_ref(), Some(&report.found));
+        assert_eq!(result.trial, report.confirmation);
+        assert_eq!(result.trial.as_ref().map(|trial| &trial.target), Some(&report.target));
     }
 
     #[test]
-    fn its_own_file_is_known_and_no_other() {
+    fn only_a_file_of_prony_capacity_is_read_as_a_search() {
         let folder = std::env::temp_dir().join(format!("prony-capacity-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let file = folder.join("c.json");

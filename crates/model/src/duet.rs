@@ -16,16 +16,6 @@ pub enum DuetSide {
     Right,
 }
 
-impl DuetSide {
-    /// The word in files and on screens.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            DuetSide::Left => "left",
-            DuetSide::Right => "right",
-        }
-    }
-}
-
 /// A trial's place in a duet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DuetPlace {
@@ -59,7 +49,7 @@ pub enum DuetShared {
 
 impl DuetShared {
     /// Whether nothing is shared.
-    pub fn is_nothing(&self) -> bool {
+    pub(crate) fn is_nothing(&self) -> bool {
         *self == DuetShared::Nothing
     }
 }
@@ -81,7 +71,7 @@ mod tests {
     use crate::run_log::PlannedTrial;
 
     #[test]
-    fn a_trial_tells_its_place_and_others_say_nothing() {
+    fn only_trials_of_a_duet_have_a_place_in_json() {
         let text = r#"{"index":3,"block":0,"candidate":"a","plan":"p","duet":{"half":1,"side":"right"}}"#;
         let planned: PlannedTrial = serde_json::from_str(text).unwrap();
         assert_eq!(planned.duet, Some(DuetPlace { half: 1, side: DuetSide::Right }));

@@ -25,7 +25,7 @@ const HEADER_BYTES: usize = 40;
 pub struct HdrError(String);
 
 /// The histogram as HdrHistogram's own type, which the exports write.
-pub fn to_hdr(histogram: &SparseHistogram) -> Histogram<u64> {
+pub(crate) fn to_hdr(histogram: &SparseHistogram) -> Histogram<u64> {
     // The bounds are constants that the constructor accepts; a failure would be a fault of this line.
     #[expect(clippy::unwrap_used, reason = "constant arguments, covered by a test")]
     let mut hdr = Histogram::new_with_bounds(1, HIGH_NS, DIGITS).unwrap();
@@ -117,13 +117,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn survives_the_round_trip() {
+    fn a_histogram_reads_back_from_its_encoding() {
         let histogram = SparseHistogram::of_values([0, 1, 1_000, 2_500_000, 3_599_000_000_000, HIGH_NS]);
         assert_eq!(decode(&encode(&histogram)), Ok(histogram));
     }
 
     #[test]
-    fn garbage_is_an_error_and_not_a_panic() {
+    fn malformed_text_is_an_error() {
         for text in ["", "AAAA", "not base64 ***", "HISTFAAAAAB42pNpmSzMwMDAxAABzFCaEUoz2X+AsgAA"] {
             let _ = decode(text);
         }

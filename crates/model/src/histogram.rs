@@ -17,7 +17,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// The longest duration, in nanoseconds: an hour. Longer ones count as this.
 pub const HIGH_NS: u64 = 3_600_000_000_000;
 /// Significant decimal digits.
-pub const DIGITS: u8 = 3;
+pub(crate) const DIGITS: u8 = 3;
 /// The binary digits of a bucket's number within its power of two: at three
 /// decimal digits 1024 buckets share each.
 pub const BUCKET_BITS: u32 = 10;
@@ -244,6 +244,7 @@ impl SparseHistogram {
     }
 
     /// From durations.
+    #[cfg(any(test, feature = "testing"))]
     pub fn of_values(values_ns: impl IntoIterator<Item = u64>) -> SparseHistogram {
         let mut each: Vec<u64> = values_ns.into_iter().map(|value| bucket_of(value.min(HIGH_NS))).collect();
         each.sort_unstable();
@@ -270,7 +271,7 @@ impl SparseHistogram {
 
     /// With so many zeros more.
     #[must_use]
-    pub fn with_zeros(&self, count: u64) -> SparseHistogram {
+    pub(crate) fn with_zeros(&self, count: u64) -> SparseHistogram {
         SparseHistogram::of(merged([(0, count)].into_iter().filter(|_| count > 0), self.buckets()))
     }
 
@@ -406,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn an_hour_is_in_the_last_bucket_and_so_is_more() {
+    fn durations_of_an_hour_and_more_share_the_last_bucket() {
         assert_eq!(bucket_of(HIGH_NS), BUCKETS as u64 - 1);
         let mut histogram = Histogram::default();
         histogram.record(u64::MAX);
@@ -417,7 +418,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_figure_is_hdr_histogram_s(
+        fn every_figure_equals_hdr_histograms(
             values in proptest::collection::vec((0u32..42).prop_flat_map(|bits| 0..=(1u64 << bits).min(HIGH_NS)), 1..200),
             quantile in 0.0f64..=1.0,
         ) {
@@ -437,7 +438,7 @@ mod tests {
         }
 
         #[test]
-        fn merging_in_any_form_counts_everything_once(
+        fn merged_histograms_count_every_value_once(
             one in proptest::collection::vec(0u64..1 << 42, 0..50),
             two in proptest::collection::vec(0u64..1 << 42, 0..50),
         ) {
@@ -455,7 +456,7 @@ mod tests {
         }
 
         #[test]
-        fn its_text_comes_back(values in proptest::collection::vec(0u64..1 << 42, 0..200)) {
+        fn a_histogram_reads_back_from_its_text(values in proptest::collection::vec(0u64..1 << 42, 0..200)) {
             let histogram = SparseHistogram::of_values(values);
             prop_assert_eq!(SparseHistogram::from_text(&histogram.to_text()), Ok(histogram));
         }

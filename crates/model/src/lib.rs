@@ -6,7 +6,7 @@
 //! reading, so that an older Prony reads a newer one's log of the same schema.
 
 pub mod capacity;
-pub mod capacity_log;
+mod capacity_log;
 pub mod client;
 pub mod command;
 pub mod duet;
@@ -19,7 +19,7 @@ pub mod host;
 pub mod list;
 pub mod measurement;
 pub mod observed;
-pub mod one_by_one;
+mod one_by_one;
 pub mod openmetrics;
 pub mod options;
 pub mod plan;
@@ -44,7 +44,9 @@ pub use target::Target;
 pub use trial::Trial;
 
 /// The tool that wrote a record.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 pub struct Tool {
     /// Always `prony`.
     pub name: String,

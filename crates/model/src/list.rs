@@ -4,7 +4,6 @@
 //! sentence with its line.
 
 use std::collections::HashMap;
-use std::fmt;
 
 use crate::fnv::fnv1a;
 use crate::request;
@@ -39,22 +38,13 @@ impl ListedRequest {
 }
 
 /// In which order a list's lines are taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]
+#[strum(serialize_all = "snake_case")]
 pub enum Order {
     /// One after the other, and again from the first.
     InTurn,
     /// Each round all of them once, in an order drawn from the plan's seed.
     Shuffled,
-}
-
-impl Order {
-    /// The word for it in records.
-    pub fn name(self) -> &'static str {
-        match self {
-            Order::InTurn => "in_turn",
-            Order::Shuffled => "shuffled",
-        }
-    }
 }
 
 /// The requests of a load that has several. A request that stands on several lines is one request, sent that often.
@@ -69,24 +59,14 @@ pub struct TargetList {
 }
 
 /// Why a text is not a list of requests.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}{why}", line.map_or_else(String::new, |line| format!("line {line}: ")))]
 pub struct ListError {
     /// The line, from 1; `None`: no single one.
     pub line: Option<usize>,
     /// A sentence for the user.
     pub why: String,
 }
-
-impl fmt::Display for ListError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(line) = self.line {
-            write!(f, "line {line}: ")?;
-        }
-        f.write_str(&self.why)
-    }
-}
-
-impl std::error::Error for ListError {}
 
 impl TargetList {
     /// Reads a list: a URL or `METHOD URL` a line, or only a path where `server` is known from elsewhere; empty lines

@@ -45,7 +45,7 @@ fn paths_go_to_the_server_of_the_command_line() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_line() {
+fn wrong_lines_are_refused_with_their_number() {
     let long = format!("http://h/{}", "a".repeat(LINE_MAX_BYTES));
     for (text, line, says) in [
         ("http://h/\nhttp://h:81/", 2, "http://h:81"),
@@ -101,7 +101,7 @@ fn passwords_are_in_no_sentence() {
 
 proptest! {
     #[test]
-    fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         let _ = TargetList::parse(&bytes, None, "GET", Order::InTurn);
     }
 

@@ -2,10 +2,10 @@
 //! statistic, verdict or unit is chosen.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::VariantArray;
 
 use crate::histogram::SparseHistogram;
 
@@ -207,8 +207,23 @@ pub struct TlsAgreed {
 }
 
 /// Why a request failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::IntoStaticStr,
+    VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum ErrorKind {
     /// Nobody listens at the address.
     ConnectRefused,
@@ -238,20 +253,7 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// All kinds, in the order of their discriminants.
-    pub const ALL: [ErrorKind; 12] = [
-        ErrorKind::ConnectRefused,
-        ErrorKind::ConnectTimeout,
-        ErrorKind::NoPorts,
-        ErrorKind::ConnectFailed,
-        ErrorKind::Reset,
-        ErrorKind::ClosedEarly,
-        ErrorKind::Protocol,
-        ErrorKind::RequestTimeout,
-        ErrorKind::UnexpectedStatus,
-        ErrorKind::BodyMismatch,
-        ErrorKind::Tls,
-        ErrorKind::Abandoned,
-    ];
+    pub const ALL: &[ErrorKind] = ErrorKind::VARIANTS;
 
     /// Whether a request that failed so was never sent, for want of a connection. (With TLS 1.3 a
     /// server that refuses the client's certificate says so only after the request was sent.)
@@ -262,26 +264,7 @@ impl ErrorKind {
 
     /// The kind's name in JSON and on screens.
     pub fn name(self) -> &'static str {
-        match self {
-            ErrorKind::ConnectRefused => "connect_refused",
-            ErrorKind::ConnectTimeout => "connect_timeout",
-            ErrorKind::NoPorts => "no_ports",
-            ErrorKind::ConnectFailed => "connect_failed",
-            ErrorKind::Reset => "reset",
-            ErrorKind::ClosedEarly => "closed_early",
-            ErrorKind::Protocol => "protocol",
-            ErrorKind::RequestTimeout => "request_timeout",
-            ErrorKind::UnexpectedStatus => "unexpected_status",
-            ErrorKind::BodyMismatch => "body_mismatch",
-            ErrorKind::Tls => "tls",
-            ErrorKind::Abandoned => "abandoned",
-        }
-    }
-}
-
-impl fmt::Display for ErrorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        self.into()
     }
 }
 

@@ -93,7 +93,7 @@ pub struct ServerLife {
 
 impl ServerLife {
     /// Whether nothing happened that a verdict could tell.
-    pub fn is_uneventful(&self) -> bool {
+    fn is_uneventful(&self) -> bool {
         self.died.is_none() && self.replaced.is_empty() && self.lost.is_empty()
     }
 }

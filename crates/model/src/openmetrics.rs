@@ -8,6 +8,7 @@
 //! time stamps, which the draft advises against.
 
 #[cfg(test)]
+#[path = "openmetrics/grammar_tests.rs"]
 #[allow(unreachable_pub, reason = "the tests of the binary include it, too")]
 pub(crate) mod grammar;
 
@@ -15,7 +16,8 @@ pub(crate) mod grammar;
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// What a family's samples are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]
+#[strum(serialize_all = "lowercase")]
 pub enum Kind {
     /// A figure that may fall.
     Gauge,
@@ -27,18 +29,6 @@ pub enum Kind {
     StateSet,
     /// Quantiles with a count and a sum.
     Summary,
-}
-
-impl Kind {
-    fn name(self) -> &'static str {
-        match self {
-            Kind::Gauge => "gauge",
-            Kind::Counter => "counter",
-            Kind::Info => "info",
-            Kind::StateSet => "stateset",
-            Kind::Summary => "summary",
-        }
-    }
 }
 
 /// A sample's value.
@@ -93,7 +83,7 @@ impl Text {
         debug_assert!(unit.is_empty() || name.ends_with(&format!("_{unit}")), "{name} is not in {unit}");
         name.clone_into(&mut self.name);
         self.kind = Some(kind);
-        self.head = format!("# TYPE {name} {}\n", kind.name());
+        self.head = format!("# TYPE {name} {kind}\n");
         if !unit.is_empty() {
             self.head.push_str(&format!("# UNIT {name} {unit}\n"));
         }
@@ -111,7 +101,7 @@ impl Text {
     }
 
     /// Quantiles (as texts from 0 to 1), count and sum of a summary.
-    pub fn summary(&mut self, labels: &Labels<'_>, quantiles: &[(String, f64)], count: u64, sum: f64) {
+    pub(crate) fn summary(&mut self, labels: &Labels<'_>, quantiles: &[(String, f64)], count: u64, sum: f64) {
         for (quantile, value) in quantiles {
             let with: Vec<(&str, &str)> =
                 labels.iter().copied().chain([("quantile", quantile.as_str())]).collect();
@@ -122,7 +112,7 @@ impl Text {
     }
 
     /// A state of several: a sample for each, 1 for the one that is.
-    pub fn states(&mut self, labels: &Labels<'_>, all: &[&str], now: &str) {
+    pub(crate) fn states(&mut self, labels: &Labels<'_>, all: &[&str], now: &str) {
         let name = self.name.clone();
         for state in all {
             let with: Vec<(&str, &str)> = labels.iter().copied().chain([(name.as_str(), *state)]).collect();
@@ -178,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_kind_is_written_as_it_is_read() {
+    fn every_kind_of_family_reads_back() {
         let mut text = Text::new();
         text.family("empty", Kind::Gauge, "", "Left out.");
         text.family("a", Kind::Counter, "", "Things.");

@@ -19,7 +19,7 @@ use crate::units::count;
 use crate::units::{DurationValue, OneOrMany, RateValue, parse_stages};
 
 /// Connections of a closed loop unless said otherwise.
-pub const CONNECTIONS_CLOSED: u32 = 50;
+pub(crate) const CONNECTIONS_CLOSED: u32 = 50;
 /// Connections at a rate unless said otherwise: so many that the server, and not their number, is the limit.
 pub const CONNECTIONS_AT_A_RATE: u32 = 100;
 /// The window unless something else ends the load.
@@ -27,7 +27,7 @@ pub const DURATION: Duration = Duration::from_secs(10);
 /// How long a request or a connect may take unless said otherwise.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
 /// The seed unless one is given.
-pub const SEED: u64 = 1;
+pub(crate) const SEED: u64 = 1;
 
 /// The options of a load. What was not given is `None`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

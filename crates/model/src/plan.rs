@@ -1,7 +1,6 @@
 //! What defines a load. A [`Plan`] is plain data: it is checked once, here,
 //! and everything after it may rely on it.
 
-use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -64,7 +63,7 @@ pub struct Plan {
     /// What an answer must be to count as completed.
     pub expect: Expect,
     /// The CPUs that workers are pinned to, in turn; empty: not pinned.
-    pub cpus: Vec<usize>,
+    pub cpus: Vec<u32>,
     /// The seed of everything random in the load (recorded; constant arrivals draw nothing from it).
     pub seed: u64,
     /// Requests that a connection may carry at once, 1 to [`PIPELINE_MAX`]; over 1 is HTTP pipelining.
@@ -176,16 +175,14 @@ impl Expect {
 }
 
 /// Why a plan cannot be run: a sentence for the user.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct PlanError(pub String);
 
-impl fmt::Display for PlanError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
+/// Refuses a plan in a sentence.
+pub(crate) fn wrong<T>(sentence: impl Into<String>) -> Result<T, PlanError> {
+    Err(PlanError(sentence.into()))
 }
-
-impl std::error::Error for PlanError {}
 
 impl Plan {
     /// A closed load with every default (see [`options`]).
@@ -221,9 +218,8 @@ impl Plan {
     /// # Errors
     /// The first thing found wrong.
     pub fn check(&self) -> Result<(), PlanError> {
-        let wrong = |sentence: String| Err(PlanError(sentence));
         if self.connections == 0 {
-            return wrong("0 connections can carry no request: give -c at least 1.".to_owned());
+            return wrong("0 connections can carry no request: give -c at least 1.");
         }
         if self.connections > CONNECTIONS_MAX {
             return wrong(format!(
@@ -235,24 +231,24 @@ impl Plan {
         self.check_pipeline()?;
         self.check_stages()?;
         if self.stop.duration.is_none() && self.stop.requests.is_none() {
-            return wrong("Nothing ends this load: give -d, -n or both.".to_owned());
+            return wrong("Nothing ends this load: give -d, -n or both.");
         }
         if let Some(duration) = self.stop.duration {
             if duration.is_zero() {
-                return wrong("A window of 0 s measures nothing: give -d at least 1ms.".to_owned());
+                return wrong("A window of 0 s measures nothing: give -d at least 1ms.");
             }
             if duration > DURATION_MAX || self.warmup > DURATION_MAX {
-                return wrong("A load may last a day at most: give -d and --warmup up to 24h.".to_owned());
+                return wrong("A load may last a day at most: give -d and --warmup up to 24h.");
             }
         }
         if self.stop.requests == Some(0) {
-            return wrong("0 requests measure nothing: give -n at least 1.".to_owned());
+            return wrong("0 requests measure nothing: give -n at least 1.");
         }
         if self.timeout.is_zero() {
-            return wrong("A timeout of 0 s fails every request: give --timeout at least 1ms.".to_owned());
+            return wrong("A timeout of 0 s fails every request: give --timeout at least 1ms.");
         }
         if self.list.as_ref().is_some_and(|list| list.lines.is_empty()) {
-            return wrong("The list of targets holds no request.".to_owned());
+            return wrong("The list of targets holds no request.");
         }
         if self.samples_max > SAMPLES_MAX {
             return wrong(format!(
@@ -264,7 +260,6 @@ impl Plan {
     }
 
     fn check_pipeline(&self) -> Result<(), PlanError> {
-        let wrong = |sentence: String| Err(PlanError(sentence));
         if self.pipeline == 0 || self.pipeline > PIPELINE_MAX {
             return wrong(format!(
                 "{} requests at once on a connection: give -p between 1 and {PIPELINE_MAX}.",
@@ -273,12 +268,11 @@ impl Plan {
         }
         if self.pipeline > 1 && !self.keepalive {
             return wrong(
-                "A connection that serves one request cannot carry several: give -p or --no-keepalive, not both."
-                    .to_owned(),
+                "A connection that serves one request cannot carry several: give -p or --no-keepalive, not both.",
             );
         }
         if self.pipeline > 1 && matches!(self.arrivals, Arrivals::ConnectionStages(_)) {
-            return wrong("Stages of connections and -p do not go together: leave one out.".to_owned());
+            return wrong("Stages of connections and -p do not go together: leave one out.");
         }
         if u64::from(self.connections) * u64::from(self.pipeline) > IN_FLIGHT_MAX {
             return wrong(format!(
@@ -290,7 +284,6 @@ impl Plan {
     }
 
     fn check_stages(&self) -> Result<(), PlanError> {
-        let wrong = |sentence: String| Err(PlanError(sentence));
         let Some(stages) = self.arrivals.stages() else { return Ok(()) };
         let length: Duration = stages.iter().map(|stage| stage.duration.min(DURATION_MAX)).sum();
         if stages.len() > STAGES_MAX || length > DURATION_MAX {
@@ -298,15 +291,13 @@ impl Plan {
         }
         let ends = |stage: &Stage| stage.to;
         if stages.iter().map(ends).max().unwrap_or(0) == 0 {
-            return wrong("Stages that stay at 0 load nothing: give one a rate or connections.".to_owned());
+            return wrong("Stages that stay at 0 load nothing: give one a rate or connections.");
         }
         if length.is_zero() {
-            return wrong("Stages that last 0 s in all load nothing: give one a length.".to_owned());
+            return wrong("Stages that last 0 s in all load nothing: give one a length.");
         }
         if self.warmup >= length {
-            return wrong(
-                "The warm-up takes all of the stages: give a shorter --warmup, or none.".to_owned(),
-            );
+            return wrong("The warm-up takes all of the stages: give a shorter --warmup, or none.");
         }
         let highest_rate = Rate::MAX_PER_S * 1e6;
         if matches!(self.arrivals, Arrivals::RateStages(_))
@@ -324,8 +315,7 @@ impl Plan {
 ///
 /// # Errors
 /// A sentence that says what to change.
-pub fn check_threads(threads: u32, connections: u32, at_a_rate: bool) -> Result<(), PlanError> {
-    let wrong = |sentence: String| Err(PlanError(sentence));
+fn check_threads(threads: u32, connections: u32, at_a_rate: bool) -> Result<(), PlanError> {
     if threads == 0 || threads > THREADS_MAX {
         return wrong(format!("{threads} threads: give -t between 1 and {THREADS_MAX}."));
     }

@@ -50,7 +50,8 @@ pub struct PlanRecord {
     /// Whether every answer's body is compared.
     pub expect_body: bool,
     /// CPUs the workers are pinned to.
-    pub cpus: Vec<usize>,
+    #[schemars(with = "Vec<usize>")]
+    pub cpus: Vec<u32>,
     /// The seed.
     pub seed: u64,
     /// Requests that a connection may carry at once.
@@ -92,7 +93,7 @@ impl From<&TargetList> for TargetsRecord {
         TargetsRecord {
             lines: list.lines.len() as u64,
             requests: list.requests.len() as u64,
-            order: list.order.name().to_owned(),
+            order: list.order.to_string(),
             fingerprint: format!("{:016x}", list.fingerprint()),
         }
     }

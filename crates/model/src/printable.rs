@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn controls_are_shown_and_what_is_long_is_cut() {
+    fn control_characters_are_escaped_and_long_texts_cut() {
         assert_eq!(printable("unknown variant `a\nb\u{1b}[2J`"), "unknown variant `a\\nb\\u{1b}[2J`");
         assert_eq!(printable("ä – °"), "ä – °");
         let long = printable(&"é".repeat(1_000_000));

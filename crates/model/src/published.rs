@@ -109,7 +109,7 @@ pub struct At {
 
 impl At {
     /// Whether every plan is meant.
-    pub fn is_everywhere(&self) -> bool {
+    fn is_everywhere(&self) -> bool {
         self.connections.is_empty() && self.rates.is_empty()
     }
 }

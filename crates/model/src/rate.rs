@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn absurd_rates_are_refused() {
+    fn rates_out_of_bounds_are_refused() {
         for per_s in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-9, 2e8] {
             assert_eq!(Rate::per_s(per_s), None, "{per_s}");
         }

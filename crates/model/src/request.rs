@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::plan::PlanError;
+use crate::plan::{PlanError, wrong};
 use crate::target::without_userinfo;
 
 /// What `Authorization` says of a URL's user and password (RFC 7617).
@@ -32,13 +32,13 @@ pub fn check_method(method: &str) -> Result<(), String> {
 /// A sentence that says why not.
 pub fn check_header(name: &str, value: &str) -> Result<(), PlanError> {
     if name.is_empty() || !name.bytes().all(is_token_byte) {
-        return Err(PlanError(format!("{name:?} is not a header's name: write -H 'Name: value'.")));
+        return wrong(format!("{name:?} is not a header's name: write -H 'Name: value'."));
     }
     if ["content-length", "transfer-encoding"].iter().any(|own| name.eq_ignore_ascii_case(own)) {
-        return Err(PlanError(format!("{name} is Prony's to write, from -b: leave it out.")));
+        return wrong(format!("{name} is Prony's to write, from -b: leave it out."));
     }
     if value.bytes().any(|b| (b < b' ' && b != b'\t') || b == 0x7f) {
-        return Err(PlanError(format!("The value of the header {name} holds a control character.")));
+        return wrong(format!("The value of the header {name} holds a control character."));
     }
     Ok(())
 }

@@ -74,10 +74,10 @@ impl Line {
 }
 
 /// Says what a result means in the run log of this header; in a sentence where it cannot be what was observed.
-pub type Judge<'a> = &'a dyn Fn(&Header, RawResult) -> Result<TrialResult, String>;
+pub type Judge<'a> = &'a (dyn Fn(&Header, RawResult) -> Result<TrialResult, String> + Sync);
 
 /// What a run is going to do, and on what.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Header {
     /// [`SCHEMA`].
     pub schema: String,
@@ -121,7 +121,7 @@ pub struct Header {
     /// What somebody else printed of the same question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
-    /// The git commit of the folder that the run was begun in (see `prony_lab::commit`), whatever had changed there.
+    /// The git commit of the folder that the run was begun in (see `prony_host::commit`), whatever had changed there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
     /// Until what precision blocks are added; `blocks` is then the most.
@@ -142,7 +142,7 @@ pub struct PrecisionRecord {
 }
 
 /// A candidate of the run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CandidateRecord {
     /// `amphp:jit+ev`; only what differs from the defaults.
     pub label: String,

@@ -4,21 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What becomes of requests that wait (`GET /sleep`) at the same time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, strum::Display)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Sleep {
     /// They wait together.
     Concurrent,
     /// They wait one after the other, or as many at once as there are workers.
     Blocks,
-}
-
-impl Sleep {
-    /// The word in files and on screens.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Sleep::Concurrent => "concurrent",
-            Sleep::Blocks => "blocks",
-        }
-    }
 }

@@ -4,8 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What became of a threshold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema, strum::Display,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "UPPERCASE")]
 pub enum Decision {
     /// Its whole interval is within the limit.
     Met,
@@ -13,17 +16,6 @@ pub enum Decision {
     Undecided,
     /// Its whole interval is beyond the limit.
     Missed,
-}
-
-impl Decision {
-    /// MET, MISSED or UNDECIDED.
-    pub fn word(self) -> &'static str {
-        match self {
-            Decision::Met => "MET",
-            Decision::Missed => "MISSED",
-            Decision::Undecided => "UNDECIDED",
-        }
-    }
 }
 
 /// A threshold held against a trial.

@@ -1,7 +1,5 @@
 //! The URL that is loaded, checked.
 
-use std::fmt;
-
 /// What is loaded: one `http://` or `https://` URL, in parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
@@ -18,16 +16,9 @@ pub struct Target {
 }
 
 /// Why a text is not a target: a sentence for the user.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct TargetError(pub String);
-
-impl fmt::Display for TargetError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for TargetError {}
 
 impl Target {
     /// Reads a URL.
@@ -146,8 +137,14 @@ fn split_host_port(text: &str) -> Result<(String, Option<u16>), String> {
     Ok((host.to_owned(), port))
 }
 
+/// The path of a URL that [`Target::display_url`] gave, its query included.
+pub fn path_of(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.find('/').map_or("/", |at| &rest[at..])
+}
+
 /// What was typed, with a password replaced: it goes to a terminal and to logs.
-pub fn without_userinfo(text: &str) -> String {
+pub(crate) fn without_userinfo(text: &str) -> String {
     let (scheme, text) = text.split_at(text.find("://").map_or(0, |at| at + 3));
     let split = text.find(['/', '?', '#']).unwrap_or(text.len());
     let (authority, rest) = text.split_at(split);
@@ -162,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_the_parts() {
+    fn a_url_is_split_into_its_parts() {
         let t = Target::parse("http://user:pw@example.org:8080/a?b=c#d").unwrap();
         assert_eq!((t.host.as_str(), t.port, t.path.as_str()), ("example.org", 8080, "/a?b=c"));
         assert_eq!(t.userinfo.as_deref(), Some("user:pw"));
@@ -192,7 +189,14 @@ mod tests {
     }
 
     #[test]
-    fn refuses_in_sentences() {
+    fn paths_are_cut_from_urls() {
+        for (url, expected) in [("http://h/", "/"), ("http://h:80/a/b?c", "/a/b?c"), ("http://[::1]", "/")] {
+            assert_eq!(path_of(url), expected);
+        }
+    }
+
+    #[test]
+    fn wrong_urls_are_refused_in_a_sentence() {
         let said = |url: &str| Target::parse(url).unwrap_err().0;
         assert!(said("localhost:8080").contains("write http://localhost:8080"));
         assert!(said("ftp://u:secret@h/").contains("not a scheme"));

@@ -41,7 +41,7 @@ pub enum Verify {
 
 impl Verify {
     /// Its name in JSON.
-    pub fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             Verify::System => "system",
             Verify::Roots(_) => "cacert",
@@ -63,7 +63,7 @@ impl Roots {
         certificates(pem).map(|list| Roots(Arc::new(list)))
     }
 
-    /// Them.
+    /// The certificates.
     pub fn certificates(&self) -> &[CertificateDer<'static>] {
         &self.0
     }
@@ -110,16 +110,9 @@ impl fmt::Debug for Identity {
 }
 
 /// What is wrong with a PEM text: the second half of a sentence.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct PemError(pub String);
-
-impl fmt::Display for PemError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for PemError {}
 
 /// Which text of an [`Identity`] is wrong, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -161,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_pem_is_said_to_be_none() {
+    fn texts_without_a_certificate_are_refused() {
         for text in ["", "hello", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"] {
             assert!(Roots::from_pem(text.as_bytes()).unwrap_err().0.contains("no certificate"), "{text}");
         }

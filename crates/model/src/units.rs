@@ -64,6 +64,12 @@ fn from_nanoseconds(ns: f64, text: &str) -> Result<Duration, UnitError> {
     Ok(Duration::from_nanos(ns.round() as u64))
 }
 
+/// A number of digits and at most one point: no sign, no exponent, no space.
+pub fn plain_number(text: &str) -> Option<f64> {
+    let plain = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    text.parse().ok().filter(|_| plain)
+}
+
 /// Reads a rate: `5k`, `20k/s`, `1.5M`, `2.5/s`, `300`; requests per second.
 ///
 /// # Errors
@@ -81,9 +87,8 @@ pub fn parse_rate(text: &str) -> Result<Rate, UnitError> {
         Some((at, 'M')) => (&number[..at], 1e6),
         _ => (number, 1.0),
     };
-    let plain = number.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    match number.parse::<f64>() {
-        Ok(value) if plain => rate_per_s(value * factor, text),
+    match plain_number(number) {
+        Some(value) => rate_per_s(value * factor, text),
         _ if number.starts_with('-') => rate_per_s(-1.0, text),
         _ => Err(UnitError(format!("{text:?} is not a rate: write requests per second, 500, 5k or 2.5/s."))),
     }
@@ -131,7 +136,7 @@ pub fn show_duration(duration: Duration) -> String {
 ///
 /// # Errors
 /// A sentence with the stage that is wrong and what to write instead.
-pub fn parse_stages<T: AsRef<str>>(texts: &[T]) -> Result<Arrivals, UnitError> {
+pub(crate) fn parse_stages<T: AsRef<str>>(texts: &[T]) -> Result<Arrivals, UnitError> {
     let stages = texts.iter().map(|text| stage(text.as_ref())).collect::<Result<Vec<_>, _>>()?;
     let of_connections = stages.iter().filter(|(_, of_connections)| *of_connections).count();
     let all = || stages.iter().map(|(stage, _)| *stage).collect();
@@ -167,7 +172,7 @@ fn stage(text: &str) -> Result<(Stage, bool), UnitError> {
 }
 
 /// The most connections that stages of connections ask for; 0 of other arrivals.
-pub fn most_connections(arrivals: &Arrivals) -> u32 {
+pub(crate) fn most_connections(arrivals: &Arrivals) -> u32 {
     let Arrivals::ConnectionStages(stages) = arrivals else { return 0 };
     let most = stages.iter().map(|stage| stage.to).max().unwrap_or(0);
     u32::try_from(most).unwrap_or(u32::MAX)
@@ -187,8 +192,7 @@ impl Share {
     /// A sentence with the text and what to write instead.
     pub fn parse(text: &str) -> Result<Share, UnitError> {
         let number = text.trim().strip_suffix('%').map(str::trim_end);
-        let plain = |n: &&str| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-        let share = number.filter(plain).and_then(|n| n.parse::<f64>().ok()).map(|n| n / 100.0);
+        let share = number.and_then(plain_number).map(|n| n / 100.0);
         share.filter(|share| *share > 0.0 && *share <= Share::MAX).map(Share).ok_or_else(|| {
             UnitError(format!(
                 "{text:?} is not a share: write 50%, above 0 and at most {:.0}%.",
@@ -419,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_duration_gets_a_sentence() {
+    fn wrong_durations_are_refused_in_a_sentence() {
         for text in ["", "s", "3x", "3 s 4", "-1", "-1s", "1.2.3s", "NaN", "inf", "30s1m", "1s1s", "3seconds"]
         {
             let said = parse_duration(text).unwrap_err().0;
@@ -445,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rate_gets_a_sentence() {
+    fn wrong_rates_are_refused_in_a_sentence() {
         for text in ["", "k", "fast", "5m", "1e3", "5kk", "inf", "NaN", "k5"] {
             assert!(parse_rate(text).unwrap_err().0.contains("not a rate"), "{text}");
         }

@@ -6,6 +6,7 @@ use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
 use prony_analysis::figure::Figure;
 use prony_analysis::published::PublishedFigures;
 use prony_model::Trial;
+use prony_model::export::field;
 
 const TRIAL_COLUMNS: [&str; 14] = [
     "name",
@@ -48,7 +49,7 @@ fn trial_fields(name: &str, t: &Trial) -> [String; TRIAL_COLUMNS.len()] {
         whole(t.latency.service.p99_ns),
         t.requests.completed.to_string(),
         t.requests.failed.to_string(),
-        format!("{:?}", t.verdict.validity).to_lowercase(),
+        t.verdict.validity.to_string(),
         codes.join(" "),
     ]
 }
@@ -170,7 +171,7 @@ pub fn experiment(analysis: &ExperimentAnalysis) -> String {
 }
 
 fn line(fields: &[String]) -> String {
-    let quoted: Vec<String> = fields.iter().map(|field| quoted(field)).collect();
+    let quoted: Vec<_> = fields.iter().map(|text| field(text)).collect();
     format!("{}\r\n", quoted.join(","))
 }
 
@@ -194,15 +195,6 @@ fn published_fields(row: Option<&PublishedFigures>, figures: &[&str]) -> Vec<Str
 
 fn optional(value: Option<impl ToString>) -> String {
     value.map(|v| v.to_string()).unwrap_or_default()
-}
-
-/// A field, quoted where RFC 4180 asks for it.
-fn quoted(field: &str) -> String {
-    if field.contains([',', '"', '\r', '\n']) {
-        format!("\"{}\"", field.replace('"', "\"\""))
-    } else {
-        field.to_owned()
-    }
 }
 
 #[cfg(test)]
@@ -260,10 +252,10 @@ mod tests {
     }
 
     #[test]
-    fn fields_with_separators_are_quoted() {
-        assert_eq!(quoted("plain"), "plain");
-        assert_eq!(quoted("a,b"), "\"a,b\"");
-        assert_eq!(quoted("say \"hi\"\n"), "\"say \"\"hi\"\"\n\"");
+    fn fields_with_separators_are_field() {
+        assert_eq!(field("plain"), "plain");
+        assert_eq!(field("a,b"), "\"a,b\"");
+        assert_eq!(field("say \"hi\"\n"), "\"say \"\"hi\"\"\n\"");
     }
 
     #[test]

@@ -1,19 +1,7 @@
 //! Figures and texts as people read them. Pure, and the same in every view.
 
+pub use prony_analysis::text::thousands;
 pub use prony_model::printable::harmless as printable;
-
-/// `416,100`.
-pub fn thousands(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
 
 /// A figure to so many significant digits, with thousands separated:
 /// `0.0852`, `6.98`, `56.0`, `1,235`. Digits before the point are never
@@ -110,7 +98,7 @@ pub fn milliseconds(ns: f64) -> String {
 }
 
 /// The half width of an interval in milliseconds: two significant digits, no finer than a microsecond.
-pub fn milliseconds_half_width(ns: f64) -> String {
+pub(crate) fn milliseconds_half_width(ns: f64) -> String {
     let ms = ns / 1e6;
     fixed(ms, decimals_for(ms, 2).min(3))
 }
@@ -121,7 +109,7 @@ pub fn seconds(ns: u64) -> String {
 }
 
 /// Nanoseconds as a flag takes them, rounded up to whole seconds: `75s`.
-pub fn flag_seconds(ns: u64) -> String {
+pub(crate) fn flag_seconds(ns: u64) -> String {
     format!("{}s", ns.div_ceil(1_000_000_000).max(1))
 }
 
@@ -152,7 +140,7 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 
 /// A bar per value, scaled from zero to the highest: a steady series looks
 /// steady, and a second without answers is the lowest bar.
-pub fn sparkline(values: &[f64]) -> String {
+pub(crate) fn sparkline(values: &[f64]) -> String {
     let highest = values.iter().copied().filter(|v| v.is_finite()).fold(0.0, f64::max);
     let bar = |value: &f64| {
         let share = if highest > 0.0 && value.is_finite() { (value / highest).clamp(0.0, 1.0) } else { 0.0 };
@@ -173,7 +161,7 @@ pub fn truncate(text: &str, width: usize) -> String {
 }
 
 /// The words of a text in lines of at most so many characters; a longer word has a line of its own.
-pub fn wrap(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {

@@ -72,7 +72,7 @@ fn thresholds(slos: &[SloRecord]) -> String {
     push_row(&mut out, [":---"; 4].map(str::to_owned).into_iter());
     for slo in slos {
         let to_decide = slo.to_decide.as_deref().map(text).unwrap_or_default();
-        let cells = [code(&slo.slo), format!("**{}**", slo.decision.word()), text(&slo.seen), to_decide];
+        let cells = [code(&slo.slo), format!("**{}**", slo.decision), text(&slo.seen), to_decide];
         push_row(&mut out, cells.into_iter());
     }
     out

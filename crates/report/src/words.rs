@@ -5,6 +5,7 @@ use prony_analysis::figure::{Figure, Unit};
 use prony_model::Estimate;
 use prony_model::command::stage;
 use prony_model::plan_record::TargetsRecord;
+use prony_model::target::path_of;
 use prony_model::trial::{Bound, Clock, Effect, Outcome, Summary, TargetFigures, Trial, Validity};
 
 use crate::format;
@@ -15,7 +16,7 @@ mod published;
 mod remarks;
 
 pub(crate) use history::{
-    change, change_size, change_word, history_headline, minute, series_verdict, short_commit,
+    ChangeWord, change, change_size, change_word, history_headline, minute, series_verdict, short_commit,
 };
 pub(crate) use published::{
     PublishedColumn, agreement, facts, judged_measured, judged_published, judged_value, judged_why,
@@ -254,7 +255,7 @@ pub(crate) fn plan_line(trial: &Trial) -> String {
         ns => format!(" after {} warm-up", format::seconds(ns)),
     };
     let what = match &plan.targets {
-        None => format!("{} {}", plan.method, path(&plan.url)),
+        None => format!("{} {}", plan.method, path_of(&plan.url)),
         Some(list) => self::list(list),
     };
     let judged = trial.judged_by.as_ref().map_or(String::new(), |version| {
@@ -280,12 +281,6 @@ fn tls(trial: &Trial) -> String {
     let version = trial.tls.as_ref().and_then(|tls| tls.version.as_deref()).unwrap_or_default();
     let unchecked = if plan.verify == "none" { ", UNVERIFIED" } else { "" };
     format!(" · TLS{}{unchecked}", version.strip_prefix("TLSv").map_or(String::new(), |v| format!(" {v}")))
-}
-
-/// The path and query of a URL.
-pub(crate) fn path(url: &str) -> &str {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    rest.find('/').map_or("/", |at| &rest[at..])
 }
 
 /// `9 candidates × 1 plan × 5 blocks = 45 trials`.
@@ -430,8 +425,8 @@ mod tests {
 
     #[test]
     fn the_path_of_a_url_follows_its_authority() {
-        assert_eq!(path("http://127.0.0.1:8080/json?a=1"), "/json?a=1");
-        assert_eq!(path("http://127.0.0.1:8080"), "/");
+        assert_eq!(path_of("http://127.0.0.1:8080/json?a=1"), "/json?a=1");
+        assert_eq!(path_of("http://127.0.0.1:8080"), "/");
     }
 
     #[test]

@@ -24,22 +24,10 @@ const LAG1_MAX: f64 = 0.8;
 /// values, or when one is not finite.
 pub fn effective_size(values: &[f64]) -> Option<f64> {
     let n = real(values.len());
-    if values.len() < VALUES_MIN {
-        return None;
-    }
-    let rho = neighbours(values)?;
+    let lag1 = lag1_autocorrelation(values).filter(|_| values.len() >= VALUES_MIN)?;
+    let rho = if values.len() < LAG1_VALUES_MIN { 0.0 } else { (n * lag1 + 1.0) / (n - 4.0) };
+    let rho = rho.clamp(0.0, LAG1_MAX);
     Some(n * (1.0 - rho) / (1.0 + rho))
-}
-
-/// By what neighbours correlate: the lag-1 autocorrelation, corrected for its bias, from 0 to [`LAG1_MAX`]; 0 below
-/// ten values, which do not say.
-fn neighbours(values: &[f64]) -> Option<f64> {
-    let n = real(values.len());
-    let raw = lag1_autocorrelation(values)?;
-    if values.len() < LAG1_VALUES_MIN {
-        return Some(0.0);
-    }
-    Some(((n * raw + 1.0) / (n - 4.0)).clamp(0.0, LAG1_MAX))
 }
 
 /// The autocorrelation of neighbours, `Σ(xᵢ−x̄)(xᵢ₊₁−x̄) / Σ(xᵢ−x̄)²`; 0 when
@@ -122,14 +110,14 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn lag1_by_hand() {
+    fn the_lag1_autocorrelation_is_the_one_by_hand() {
         // 1 2 3 4: deviations −1.5 −0.5 0.5 1.5; (0.75 − 0.25 + 0.75) / 5.
         assert!((lag1_autocorrelation(&[1.0, 2.0, 3.0, 4.0]).unwrap() - 0.25).abs() < 1e-12);
         assert_eq!(lag1_autocorrelation(&[3.0, 3.0]), Some(0.0));
     }
 
     #[test]
-    fn whole_clusters_of_hits_weigh_as_one_each() {
+    fn a_cluster_of_only_hits_or_none_counts_as_one_value() {
         // Four clusters of 100, all hits or none: the share is known from 4 values, not 400
         // (and its variance with denominator 3 instead of 4).
         let deff = design_effect(&[(100, 100), (100, 0), (100, 100), (100, 0)]).unwrap();

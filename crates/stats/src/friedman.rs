@@ -1,50 +1,44 @@
 //! Whether many candidates differ at all, over blocks: Friedman.
 
-use statrs::distribution::{ChiSquared, ContinuousCDF, FisherSnedecor};
+use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
-use crate::error::{Result, StatsError, checked, finite};
 use crate::midranks::{midranks, tie_cubes};
-use crate::real;
+use crate::{real, usable};
 
-/// What Friedman's test found.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Friedman {
-    /// χ², corrected for ties.
-    pub statistic: f64,
-    /// Its p-value at candidates − 1 degrees of freedom.
-    pub p: f64,
-    /// Iman & Davenport's, which is nearer to the truth with few blocks.
-    pub p_f: f64,
-    /// The mean rank of each candidate, 1 for the smallest values.
-    pub mean_ranks: Vec<f64>,
-}
-
-/// Friedman's test that candidates are alike: `blocks` of one value per
+/// The p-value of Friedman's test that candidates are alike: `blocks` of one value per
 /// candidate, ranked within each block, so that what a block does to all
-/// does not count. Pairs are looked at (with Holm, [`crate::ranking::holm`])
-/// where it rejects.
+/// does not count. It is Iman & Davenport's, of
+/// `F = (b−1)χ² / (b(k−1) − χ²)` at k − 1 and (k − 1)(b − 1) degrees of freedom, which with few blocks
+/// is nearer to the truth than that of χ². 1 where every block is all ties. Pairs are looked at (with
+/// Holm, [`crate::ranking::holm`]) where it rejects.
+///
+/// `None` under 2 blocks or 3 candidates, with blocks of different lengths, or when a value is not finite.
 ///
 /// Source: Friedman (1937), *The use of ranks to avoid the assumption of
 /// normality implicit in the analysis of variance*, JASA 32(200); the
 /// correction for ties: Conover (1999), *Practical Nonparametric Statistics*,
 /// 5.8; Iman & Davenport (1980), *Approximations of the critical region of the
 /// Friedman statistic*, Comm. Statist. A9(6).
-///
-/// # Errors
-/// Under 2 blocks or 3 candidates, blocks of different lengths, a value that
-/// is not finite, or every block all ties.
-pub fn friedman(blocks: &[Vec<f64>]) -> Result<Friedman> {
-    let candidates = blocks.first().map_or(0, Vec::len);
-    if blocks.len() < 2 {
-        return Err(StatsError::TooFew { have: blocks.len(), need: 2 });
+pub fn friedman_p_value(blocks: &[Vec<f64>]) -> Option<f64> {
+    let statistic = chi_squared(blocks)?;
+    let (b, k) = (real(blocks.len()), real(blocks[0].len()));
+    let left = b * (k - 1.0) - statistic;
+    if left <= 1e-9 * b * k {
+        return Some(0.0); // every block has the same order
+    }
+    let f = FisherSnedecor::new(k - 1.0, (k - 1.0) * (b - 1.0)).ok()?;
+    Some(f.sf((b - 1.0) * statistic / left).clamp(0.0, 1.0))
+}
+
+/// Friedman's χ², corrected for ties; 0 where every block is all ties.
+fn chi_squared(blocks: &[Vec<f64>]) -> Option<f64> {
+    let candidates = blocks.first()?.len();
+    if blocks.len() < 2 || blocks.iter().any(|block| block.len() != candidates || !usable(block, 3)) {
+        return None;
     }
     let mut sums = vec![0.0; candidates];
     let mut ties = 0.0;
     for block in blocks {
-        if block.len() != candidates {
-            return Err(StatsError::Lengths { left: candidates, right: block.len() });
-        }
-        checked(block, 3)?;
         let (ranks, groups) = midranks(block);
         ties += tie_cubes(&groups);
         for (sum, rank) in sums.iter_mut().zip(&ranks) {
@@ -54,28 +48,7 @@ pub fn friedman(blocks: &[Vec<f64>]) -> Result<Friedman> {
     let (b, k) = (real(blocks.len()), real(candidates));
     let unlike: f64 = sums.iter().map(|sum| (sum - b * (k + 1.0) / 2.0).powi(2)).sum();
     let spread = b * k * (k + 1.0) - ties / (k - 1.0);
-    if spread <= 0.0 {
-        return Err(StatsError::NoSpread);
-    }
-    let statistic = finite(12.0 * unlike / spread)?;
-    let chi = ChiSquared::new(k - 1.0).map_err(|_| StatsError::Overflow)?;
-    let mean_ranks = sums.iter().map(|sum| sum / b).collect();
-    Ok(Friedman {
-        statistic,
-        p: chi.sf(statistic).clamp(0.0, 1.0),
-        p_f: iman_davenport(statistic, b, k)?,
-        mean_ranks,
-    })
-}
-
-/// `F = (b−1)χ² / (b(k−1) − χ²)` at k − 1 and (k − 1)(b − 1) degrees of freedom.
-fn iman_davenport(statistic: f64, b: f64, k: f64) -> Result<f64> {
-    let left = b * (k - 1.0) - statistic;
-    if left <= 1e-9 * b * k {
-        return Ok(0.0); // every block has the same order
-    }
-    let f = FisherSnedecor::new(k - 1.0, (k - 1.0) * (b - 1.0)).map_err(|_| StatsError::Overflow)?;
-    Ok(f.sf((b - 1.0) * statistic / left).clamp(0.0, 1.0))
+    Some(if spread > 0.0 { 12.0 * unlike / spread } else { 0.0 })
 }
 
 #[cfg(test)]
@@ -85,7 +58,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_level_is_kept_and_an_order_is_seen() {
+    fn equals_are_rejected_in_five_percent_and_an_order_nearly_always() {
         let mut stream = Stream(9);
         let mut rejected = |ahead: f64| {
             (0..1000)
@@ -96,7 +69,7 @@ mod tests {
                             (0..5).map(|c| block + stream.normal() + ahead * f64::from(c)).collect()
                         })
                         .collect();
-                    friedman(&blocks).unwrap().p_f < 0.05
+                    friedman_p_value(&blocks).unwrap() < 0.05
                 })
                 .count()
         };
@@ -106,32 +79,45 @@ mod tests {
     }
 
     #[test]
-    fn what_it_cannot_be_used_on() {
-        assert_eq!(friedman(&[]), Err(StatsError::TooFew { have: 0, need: 2 }));
-        assert_eq!(friedman(&[vec![1.0, 2.0], vec![1.0, 2.0]]), Err(StatsError::TooFew { have: 2, need: 3 }));
-        assert_eq!(friedman(&[vec![1.0; 3], vec![2.0; 3]]), Err(StatsError::NoSpread));
-        let lengths = friedman(&[vec![1.0, 2.0, 3.0], vec![1.0]]);
-        assert_eq!(lengths, Err(StatsError::Lengths { left: 3, right: 1 }));
+    fn too_few_unequal_or_unsound_blocks_have_no_p_value() {
+        for blocks in [
+            vec![],
+            vec![vec![1.0, 2.0, 3.0]],
+            vec![vec![1.0, 2.0], vec![1.0, 2.0]],
+            vec![vec![1.0, 2.0, 3.0], vec![1.0]],
+            vec![vec![1.0, 2.0, 3.0], vec![1.0, 2.0, f64::NAN]],
+        ] {
+            assert_eq!(friedman_p_value(&blocks), None, "{blocks:?}");
+        }
+    }
+
+    #[test]
+    fn ties_in_every_block_are_no_difference() {
+        assert_eq!(friedman_p_value(&[vec![1.0; 3], vec![2.0; 3]]), Some(1.0));
     }
 
     proptest! {
         /// The definition, slowly: the treatment's part of the sum of squares of ranks (Conover, 5.8).
         #[test]
-        fn it_is_the_share_of_the_ranks_squares(rows in prop::collection::vec(prop::collection::vec(0i32..4, 4), 2..8)) {
+        fn chi_squared_is_the_treatments_share_of_the_ranks_squares(
+            rows in prop::collection::vec(prop::collection::vec(0i32..4, 4), 2..8),
+        ) {
             let blocks: Vec<Vec<f64>> = rows.iter().map(|r| r.iter().map(|v| f64::from(*v)).collect()).collect();
-            let Ok(found) = friedman(&blocks) else { return Ok(()) };
             let ranks: Vec<Vec<f64>> = blocks.iter().map(|b| midranks(b).0).collect();
             let total: f64 = ranks.iter().flatten().map(|r| (r - 2.5).powi(2)).sum();
-            let between: f64 = found.mean_ranks.iter().map(|m| (m - 2.5).powi(2)).sum::<f64>() * blocks.len() as f64;
+            prop_assume!(total > 0.0);
+            let b = blocks.len() as f64;
+            let mean = |candidate: usize| ranks.iter().map(|ranks| ranks[candidate]).sum::<f64>() / b;
+            let between: f64 = (0..4).map(|c| (mean(c) - 2.5).powi(2)).sum::<f64>() * b;
             // χ² = SS_treatments / (SS_total / (b(k − 1))).
-            let slow = between / (total / (blocks.len() as f64 * 3.0));
-            prop_assert!((found.statistic - slow).abs() < 1e-9);
-            prop_assert!((0.0..=1.0).contains(&found.p) && (0.0..=1.0).contains(&found.p_f));
+            let slow = between / (total / (b * 3.0));
+            prop_assert!((chi_squared(&blocks).unwrap() - slow).abs() < 1e-9);
+            prop_assert!((0.0..=1.0).contains(&friedman_p_value(&blocks).unwrap()));
         }
 
         #[test]
-        fn nothing_panics(rows in prop::collection::vec(prop::collection::vec(any::<f64>(), 0..5), 0..5)) {
-            if let Ok(found) = friedman(&rows) { prop_assert!(found.statistic.is_finite()); }
+        fn any_blocks_have_a_probability_or_none(rows in prop::collection::vec(prop::collection::vec(any::<f64>(), 0..5), 0..5)) {
+            prop_assert!(friedman_p_value(&rows).is_none_or(|p| (0.0..=1.0).contains(&p)));
         }
     }
 }

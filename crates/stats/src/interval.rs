@@ -17,6 +17,13 @@ pub struct Interval {
     pub n: usize,
 }
 
+impl Interval {
+    /// Of logarithms: the same of what they are the logarithms of.
+    pub fn exp(self) -> Interval {
+        Interval { point: self.point.exp(), low: self.low.exp(), high: self.high.exp(), n: self.n }
+    }
+}
+
 /// The arithmetic mean; `None` of nothing, or when it is not finite.
 pub fn mean(values: &[f64]) -> Option<f64> {
     let sum: f64 = values.iter().sum();
@@ -53,14 +60,7 @@ pub fn mean_interval(values: &[f64], confidence: f64) -> Option<Interval> {
 /// 29(3), for the mean; Limpert, Stahel & Abbt (2001), *Log-normal
 /// distributions across the sciences*, BioScience 51(5), for the interval.
 pub fn geometric_mean_interval(values: &[f64], confidence: f64) -> Option<Interval> {
-    let logs = logarithms(values)?;
-    let on_logs = mean_interval(&logs, confidence)?;
-    Some(Interval {
-        point: on_logs.point.exp(),
-        low: on_logs.low.exp(),
-        high: on_logs.high.exp(),
-        n: on_logs.n,
-    })
+    mean_interval(&logarithms(values)?, confidence).map(Interval::exp)
 }
 
 /// The geometric mean; `None` of nothing, or when a value is not positive and finite.
@@ -77,13 +77,7 @@ pub fn geometric_mean(values: &[f64]) -> Option<f64> {
 /// Source: Jain (1991), 13.4.1 (paired observations), on logarithms as in
 /// Kalibera & Jones (2013), *Rigorous benchmarking in reasonable time*, ISMM.
 pub fn paired_ratio_interval(pairs: &[(f64, f64)], confidence: f64) -> Option<Interval> {
-    let on_logs = mean_interval(&log_ratios(pairs)?, confidence)?;
-    Some(Interval {
-        point: on_logs.point.exp(),
-        low: on_logs.low.exp(),
-        high: on_logs.high.exp(),
-        n: on_logs.n,
-    })
+    mean_interval(&log_ratios(pairs)?, confidence).map(Interval::exp)
 }
 
 /// The two-sided p-value of the paired t test that the geometric mean of
@@ -106,7 +100,8 @@ fn log_ratios(pairs: &[(f64, f64)]) -> Option<Vec<f64>> {
     Some(logarithms(&a)?.iter().zip(logarithms(&b)?).map(|(a, b)| a - b).collect())
 }
 
-fn logarithms(values: &[f64]) -> Option<Vec<f64>> {
+/// The logarithms of values; `None` when one is not positive and finite.
+pub fn logarithms(values: &[f64]) -> Option<Vec<f64>> {
     values.iter().map(|v| (*v > 0.0 && v.is_finite()).then(|| v.ln())).collect()
 }
 
@@ -136,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn too_little_or_unsound_has_no_interval() {
+    fn too_few_or_unsound_values_have_no_interval() {
         assert_eq!(mean_interval(&[], 0.95), None);
         assert_eq!(mean_interval(&[1.0], 0.95), None);
         assert_eq!(mean_interval(&[1.0, f64::NAN], 0.95), None);
@@ -154,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_without_spread_are_certain_or_equal() {
+    fn pairs_without_spread_have_a_p_value_of_zero_or_one() {
         assert_eq!(paired_ratio_p_value(&[(2.0, 1.0), (4.0, 2.0)]), Some(0.0));
         assert_eq!(paired_ratio_p_value(&[(3.0, 3.0), (7.0, 7.0)]), Some(1.0));
     }
@@ -169,7 +164,7 @@ mod tests {
         }
 
         #[test]
-        fn turning_the_pairs_inverts_the_ratio(pairs in prop::collection::vec((0.1f64..10.0, 0.1f64..10.0), 2..12)) {
+        fn exchanging_both_sides_inverts_the_ratio(pairs in prop::collection::vec((0.1f64..10.0, 0.1f64..10.0), 2..12)) {
             let turned: Vec<_> = pairs.iter().map(|(a, b)| (*b, *a)).collect();
             let i = paired_ratio_interval(&pairs, 0.95).unwrap();
             let j = paired_ratio_interval(&turned, 0.95).unwrap();

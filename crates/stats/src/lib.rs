@@ -8,7 +8,6 @@ pub mod batch;
 pub mod change_point;
 pub mod correlation;
 pub mod equivalence;
-mod error;
 pub mod friedman;
 pub mod hodges_lehmann;
 pub mod interval;
@@ -23,7 +22,6 @@ pub mod segmentation;
 pub mod student;
 pub mod trend;
 
-pub use error::{Result, StatsError};
 pub use interval::Interval;
 
 /// The confidence of every interval that Prony prints.
@@ -33,4 +31,9 @@ pub const CONFIDENCE: f64 = 0.95;
 #[expect(clippy::cast_precision_loss, reason = "counts of samples are far below 2^53")]
 pub(crate) fn real(count: usize) -> f64 {
     count as f64
+}
+
+/// Whether there are at least so many values, all of them finite.
+pub(crate) fn usable(values: &[f64], least: usize) -> bool {
+    values.len() >= least && values.iter().all(|v| v.is_finite())
 }

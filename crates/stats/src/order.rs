@@ -55,8 +55,9 @@ impl Quantile {
 
 /// The ranks (j, k) whose values enclose the quantile with at least
 /// `confidence`, whatever the distribution: `P(j ≤ Bin(n, q) ≤ k − 1) ≥
-/// confidence`, with at most half the error on either side. `None` when n is
-/// too small for such ranks (below 6 for the median, 368 for p99 at 95 %).
+/// confidence`, with at most half the error on either side. Of few values
+/// (below 6 for the median, 368 for p99 at 95 %) rank 0 is below and rank n + 1 above all of them, where no value
+/// bounds the quantile on that side. `None` of nothing, and of the extremes.
 ///
 /// Source: Le Boudec (2010), *Performance Evaluation of Computer and
 /// Communication Systems*, theorem 2.1 and its normal approximation
@@ -64,12 +65,6 @@ impl Quantile {
 /// [`EXACT_MAX`] values are expected on the quantile's shorter side. The values
 /// must be independent: hand in an effective n where they are not.
 pub fn interval_ranks(n: u64, quantile: Quantile, confidence: f64) -> Option<(u64, u64)> {
-    open_ranks(n, quantile, confidence).filter(|(j, k)| *j >= 1 && *k <= n)
-}
-
-/// As [`interval_ranks`], for few values too: rank 0 is below and rank n + 1 above all of them, where no value bounds
-/// the quantile on that side. `None` of nothing, and of the extremes.
-pub fn open_ranks(n: u64, quantile: Quantile, confidence: f64) -> Option<(u64, u64)> {
     let q = quantile.fraction();
     if n == 0 || q <= 0.0 || q >= 1.0 || !(confidence > 0.0 && confidence < 1.0) {
         return None;
@@ -135,6 +130,11 @@ mod tests {
         Quantile::new(quantile).unwrap()
     }
 
+    /// At 95 %, where a value bounds the quantile on both sides.
+    fn closed_ranks(n: u64, quantile: Quantile) -> Option<(u64, u64)> {
+        interval_ranks(n, quantile, 0.95).filter(|(j, k)| *j >= 1 && *k <= n)
+    }
+
     /// The definition, slowly: by logarithms of factorials.
     fn binomial_mass(n: u64, p: f64, from: u64, to: u64) -> f64 {
         let term = |i: u64| {
@@ -153,11 +153,9 @@ mod tests {
         for (n, quantile, ranks) in
             [(40, 0.99, (38, 41)), (100, 0.99, (97, 101)), (367, 0.99, (359, 368)), (5, 0.5, (0, 6))]
         {
-            assert_eq!(open_ranks(n, q(quantile), 0.95), Some(ranks), "{n} {quantile}");
-            assert_eq!(interval_ranks(n, q(quantile), 0.95), None);
+            assert_eq!(interval_ranks(n, q(quantile), 0.95), Some(ranks), "{n} {quantile}");
         }
-        assert_eq!(open_ranks(10, q(0.5), 0.95), interval_ranks(10, q(0.5), 0.95));
-        assert_eq!(open_ranks(0, q(0.5), 0.95), None);
+        assert_eq!(interval_ranks(0, q(0.5), 0.95), None);
     }
 
     #[test]
@@ -166,21 +164,21 @@ mod tests {
         for (n, j, k) in
             [(6, 1, 6), (8, 1, 8), (10, 2, 9), (12, 3, 10), (15, 4, 12), (20, 6, 15), (30, 10, 21)]
         {
-            assert_eq!(interval_ranks(n, q(0.5), 0.95), Some((j, k)), "n = {n}");
+            assert_eq!(closed_ranks(n, q(0.5)), Some((j, k)), "n = {n}");
         }
-        assert_eq!(interval_ranks(5, q(0.5), 0.95), None, "no interval at 95 % below six values");
+        assert_eq!(closed_ranks(5, q(0.5)), None, "no interval at 95 % below six values");
     }
 
     #[test]
     fn p99_needs_368_values() {
         // 0.99ⁿ ≤ 0.025 from n = 368 on.
-        assert_eq!(interval_ranks(367, q(0.99), 0.95), None);
-        let (j, k) = interval_ranks(368, q(0.99), 0.95).unwrap();
+        assert_eq!(closed_ranks(367, q(0.99)), None);
+        let (j, k) = closed_ranks(368, q(0.99)).unwrap();
         assert!(j < 365 && k == 368, "{j} {k}");
     }
 
     #[test]
-    fn ranks_are_integers_where_floats_slip() {
+    fn ranks_are_exact_where_a_product_of_floats_is_not() {
         assert_eq!(q(0.07).rank(100), Some(7));
         assert_eq!(q(0.9).rank(1000), Some(900));
         assert_eq!(q(0.9999).rank(10_000), Some(9_999));
@@ -192,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_approximation_joins_the_exact_ranks() {
+    fn the_approximation_continues_the_exact_ranks() {
         for quantile in [0.01, 0.1, 0.5] {
             let n = (EXACT_MAX / quantile) as u64;
             let (j, k) = exact_ranks(n, quantile, 0.025);
@@ -213,7 +211,7 @@ mod tests {
         fn ranks_cover_and_none_narrower_would(n in 6u64..700, quantile in 0.05f64..0.95) {
             let quantile = q(quantile);
             let p = quantile.fraction();
-            if let Some((j, k)) = interval_ranks(n, quantile, 0.95) {
+            if let Some((j, k)) = closed_ranks(n, quantile) {
                 prop_assert!(1 <= j && j < k && k <= n);
                 prop_assert!(binomial_mass(n, p, j, k - 1) >= 0.95 - 1e-9);
                 prop_assert!(binomial_mass(n, p, 0, j) > 0.025 - 1e-9, "j could be larger");
@@ -226,7 +224,7 @@ mod tests {
         #[test]
         fn large_samples_keep_their_coverage(n in 20_000u64..200_000, quantile in 0.03f64..0.97) {
             let quantile = q(quantile);
-            let (j, k) = interval_ranks(n, quantile, 0.95).unwrap();
+            let (j, k) = closed_ranks(n, quantile).unwrap();
             let covered = binomial_mass(n, quantile.fraction(), j, k - 1);
             prop_assert!((0.949..0.965).contains(&covered), "{}", covered);
         }

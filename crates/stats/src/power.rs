@@ -3,9 +3,8 @@
 use statrs::function::erf::erfc;
 use statrs::function::gamma::ln_gamma;
 
-use crate::error::{Result, StatsError, open_share, positive};
 use crate::real;
-use crate::student::{normal_quantile, normal_two_sided, t_two_sided};
+use crate::student::t_two_sided;
 
 /// No plan asks for more blocks: beyond it the answer is "not with this noise".
 pub(crate) const BLOCKS_MAX: usize = 10_000;
@@ -18,16 +17,13 @@ pub(crate) const BLOCKS_MAX: usize = 10_000;
 /// Source: Jain (1991), *The Art of Computer Systems Performance Analysis*,
 /// 13.9, with t for z.
 ///
-/// # Errors
-/// A width or confidence outside its range, a `sd` below 0; over `BLOCKS_MAX`.
-pub fn blocks_for_width(sd: f64, half_width: f64, confidence: f64) -> Result<usize> {
-    positive("a half-width", half_width)?;
-    open_share("a confidence", confidence)?;
-    not_negative(sd)?;
-    fewest(2, |n| {
-        let t = t_two_sided(real(n) - 1.0, confidence).unwrap_or(f64::INFINITY);
-        t * sd / real(n).sqrt() <= half_width
-    })
+/// `None` of a width or confidence outside its range, of a `sd` below 0, and where `BLOCKS_MAX` are not enough.
+pub fn blocks_for_width(sd: f64, half_width: f64, confidence: f64) -> Option<usize> {
+    let possible = sd >= 0.0 && half_width > 0.0 && half_width.is_finite() && confidence > 0.0;
+    let reached = |n: usize| {
+        t_two_sided(real(n) - 1.0, confidence).is_some_and(|t| t * sd / real(n).sqrt() <= half_width)
+    };
+    fewest(reached).filter(|_| possible)
 }
 
 /// The chance that the two-sided t test of n blocks finds a true mean log
@@ -38,55 +34,32 @@ pub fn blocks_for_width(sd: f64, half_width: f64, confidence: f64) -> Result<usi
 /// non-central t-distribution*, Biometrika 31; here as its mixture
 /// `∫ Φ(δ√n/σ − t√(u/ν)) dχ²_ν(u)`, by Simpson's rule.
 ///
-/// # Errors
-/// Under 2 blocks, over `BLOCKS_MAX`, a `sd` that is not above 0, a
+/// `None` under 2 blocks, over `BLOCKS_MAX`, of a `sd` that is not above 0, a
 /// difference that is not finite, a confidence outside 0 to 1.
-pub fn power(n: usize, difference: f64, sd: f64, confidence: f64) -> Result<f64> {
-    positive("a standard deviation", sd)?;
-    open_share("a confidence", confidence)?;
-    if !difference.is_finite() {
-        return Err(StatsError::NotFinite);
-    }
-    if n < 2 {
-        return Err(StatsError::TooFew { have: n, need: 2 });
-    }
-    crate::error::bounded(n, BLOCKS_MAX)?;
+pub fn power(n: usize, difference: f64, sd: f64, confidence: f64) -> Option<f64> {
+    let possible = sd > 0.0 && sd.is_finite() && difference.is_finite() && confidence > 0.0;
     let degrees = real(n) - 1.0;
-    let t = t_two_sided(degrees, confidence).ok_or(StatsError::Overflow)?;
+    let t = t_two_sided(degrees, confidence).filter(|_| possible && n <= BLOCKS_MAX)?;
     // Beyond 1e6 standard errors it is found, and floats stay tame.
     let shift = (difference.abs() / sd * real(n).sqrt()).min(1e6);
-    Ok(over_chi(degrees, |r| normal_below(shift - t * r) + normal_below(-shift - t * r)).clamp(0.0, 1.0))
+    Some(over_chi(degrees, |r| normal_below(shift - t * r) + normal_below(-shift - t * r)).clamp(0.0, 1.0))
 }
 
 /// The fewest blocks with which a true difference is found with `power`.
 ///
 /// Source: as [`power()`].
 ///
-/// # Errors
-/// As [`power()`]; a difference of 0, which no number finds; over `BLOCKS_MAX`.
-pub fn blocks_to_find(difference: f64, sd: f64, confidence: f64, wanted: f64) -> Result<usize> {
-    positive("a difference", difference.abs())?;
-    open_share("a power", wanted)?;
-    power(2, difference, sd, confidence)?;
-    // Were the noise known, it would be found by ((z + z')σ/δ)²; not knowing it takes a few more.
-    let z = normal_two_sided(confidence) + normal_quantile(wanted).max(0.0);
-    let known = (z * sd / difference.abs()).powi(2);
-    if known >= real(BLOCKS_MAX) {
-        return Err(StatsError::TooMany { have: BLOCKS_MAX + 1, limit: BLOCKS_MAX });
-    }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 10,000")]
-    let from = (known.floor() as usize).max(2);
-    (from..=BLOCKS_MAX)
-        .find(|n| power(*n, difference, sd, confidence).is_ok_and(|p| p >= wanted))
-        .ok_or(StatsError::TooMany { have: BLOCKS_MAX + 1, limit: BLOCKS_MAX })
+/// `None` as [`power()`]; of a difference of 0, which no number finds; where `BLOCKS_MAX` are not enough.
+pub fn blocks_to_find(difference: f64, sd: f64, confidence: f64, wanted: f64) -> Option<usize> {
+    let possible = difference != 0.0 && wanted > 0.0 && wanted < 1.0;
+    fewest(|n| power(n, difference, sd, confidence).is_some_and(|found| found >= wanted)).filter(|_| possible)
 }
-
-/// The least n from `from` for which `enough` holds, which it does for all above.
-fn fewest(from: usize, enough: impl Fn(usize) -> bool) -> Result<usize> {
+/// The least n from 2 for which `enough` holds, which it does for all above.
+fn fewest(enough: impl Fn(usize) -> bool) -> Option<usize> {
     if !enough(BLOCKS_MAX) {
-        return Err(StatsError::TooMany { have: BLOCKS_MAX + 1, limit: BLOCKS_MAX });
+        return None;
     }
-    let (mut low, mut high) = (from, BLOCKS_MAX);
+    let (mut low, mut high) = (2, BLOCKS_MAX);
     while low < high {
         let middle = usize::midpoint(low, high);
         if enough(middle) {
@@ -95,15 +68,7 @@ fn fewest(from: usize, enough: impl Fn(usize) -> bool) -> Result<usize> {
             low = middle + 1;
         }
     }
-    Ok(low)
-}
-
-fn not_negative(sd: f64) -> Result<()> {
-    if sd >= 0.0 && sd.is_finite() {
-        Ok(())
-    } else {
-        Err(StatsError::OutOfRange { what: "a standard deviation", range: "at least 0 and finite" })
-    }
+    Some(low)
 }
 
 fn normal_below(z: f64) -> f64 {
@@ -144,7 +109,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn simulation_finds_what_power_says() {
+    fn power_is_the_share_of_simulated_runs_that_find_the_difference() {
         let mut stream = Stream(12);
         let found = (0..4000).filter(|_| {
             let values: Vec<f64> = (0..6).map(|_| 0.05 + 0.0424 * stream.normal()).collect();
@@ -156,31 +121,29 @@ mod tests {
     }
 
     #[test]
-    fn no_noise_needs_two_and_too_much_is_refused() {
-        assert_eq!(blocks_for_width(0.0, 0.02, 0.95), Ok(2));
-        assert!(matches!(blocks_for_width(10.0, 0.02, 0.95), Err(StatsError::TooMany { .. })));
-        assert!(matches!(blocks_to_find(1e-9, 1.0, 0.95, 0.8), Err(StatsError::TooMany { .. })));
-        assert!(blocks_to_find(0.0, 1.0, 0.95, 0.8).is_err() && power(1, 0.1, 0.1, 0.95).is_err());
+    fn no_noise_needs_two_blocks_and_too_much_has_no_number() {
+        assert_eq!(blocks_for_width(0.0, 0.02, 0.95), Some(2));
+        assert_eq!(blocks_for_width(10.0, 0.02, 0.95), None);
+        assert_eq!(blocks_to_find(1e-9, 1.0, 0.95, 0.8), None);
+        assert_eq!((blocks_to_find(0.0, 1.0, 0.95, 0.8), power(1, 0.1, 0.1, 0.95)), (None, None));
     }
 
     proptest! {
         #[test]
-        fn one_block_fewer_would_not_do(sd in 0.001f64..0.2, width in 0.005f64..0.2, wanted in 0.5f64..0.95) {
+        fn one_block_fewer_would_not_be_enough(sd in 0.001f64..0.2, width in 0.005f64..0.2, wanted in 0.5f64..0.95) {
             let enough = |n: usize| t_two_sided(real(n) - 1.0, 0.95).unwrap() * sd / real(n).sqrt() <= width;
-            if let Ok(n) = blocks_for_width(sd, width, 0.95) {
+            if let Some(n) = blocks_for_width(sd, width, 0.95) {
                 prop_assert!(enough(n) && (n == 2 || !enough(n - 1)));
             }
-            if let Ok(n) = blocks_to_find(width, sd, 0.95, wanted) {
+            if let Some(n) = blocks_to_find(width, sd, 0.95, wanted) {
                 prop_assert!(power(n, width, sd, 0.95).unwrap() >= wanted);
                 prop_assert!(n == 2 || power(n - 1, width, sd, 0.95).unwrap() < wanted);
             }
         }
 
         #[test]
-        fn nothing_panics(n in any::<usize>(), a in any::<f64>(), b in any::<f64>(), c in any::<f64>()) {
-            if let Ok(found) = power(n, a, b, c) {
-                prop_assert!((0.0..=1.0).contains(&found));
-            }
+        fn any_power_is_a_probability_or_none(n in any::<usize>(), a in any::<f64>(), b in any::<f64>(), c in any::<f64>()) {
+            prop_assert!(power(n, a, b, c).is_none_or(|found| (0.0..=1.0).contains(&found)));
             let _ = (blocks_for_width(a, b, c), blocks_to_find(a, b, c, 0.8));
         }
     }

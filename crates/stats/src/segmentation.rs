@@ -15,10 +15,9 @@
 //! named with at most the level asked for. Neighbouring cuts resemble each other, so the
 //! true rate is lower. No chance enters: the same series gives the same answer.
 
-use crate::error::{Result, bounded, checked, open_share};
 use crate::interval::{Interval, mean, variance};
-use crate::real;
 use crate::student::{t_p_value, t_two_sided};
+use crate::{real, usable};
 
 /// The most values: 1,000 have some 30,000 cuts.
 pub const VALUES_MAX: usize = 1_000;
@@ -37,13 +36,12 @@ pub struct ChangePoint {
 }
 
 /// The steps of a series, in its order, at most `level` of false ones in a series without any.
-///
-/// # Errors
-/// Fewer than [`VALUES_MIN`] or more than [`VALUES_MAX`] values, one that is not finite, a level that is none.
-pub fn change_points(values: &[f64], level: f64) -> Result<Vec<ChangePoint>> {
-    checked(values, VALUES_MIN)?;
-    bounded(values.len(), VALUES_MAX)?;
-    open_share("the level", level)?;
+/// `None` of fewer than [`VALUES_MIN`] or more than [`VALUES_MAX`] values, when one is not finite, and of a level
+/// outside 0 to 1.
+pub fn change_points(values: &[f64], level: f64) -> Option<Vec<ChangePoint>> {
+    if !usable(values, VALUES_MIN) || values.len() > VALUES_MAX || !(level > 0.0 && level < 1.0) {
+        return None;
+    }
     let sums = Sums::of(values);
     let intervals = seeded(values.len());
     let cuts: usize = intervals.iter().map(|(from, to)| to - from + 1 - 2 * SIDE_MIN).sum();
@@ -66,7 +64,7 @@ pub fn change_points(values: &[f64], level: f64) -> Result<Vec<ChangePoint>> {
         }
     }
     found.sort_by_key(|point| point.at);
-    Ok(placed(found, &sums, values.len()))
+    Some(placed(found, &sums, values.len()))
 }
 
 /// Each step where the two segments beside it fit best: the narrow interval that showed it saw few values.
@@ -183,7 +181,6 @@ impl Sums {
 mod tests {
     use super::*;
     use crate::batch::tests::Stream;
-    use crate::error::StatsError;
     use proptest::prelude::*;
 
     /// Levels with noise: each (length, level), the noise's standard deviation being `noise`.
@@ -209,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_step_is_none() {
+    fn equal_values_and_a_single_outlier_have_no_step() {
         assert_eq!(at(&[7.0; 20]), Vec::<usize>::new());
         assert_eq!(at(&[1.0, 1.0, 1.0, 1.0, 9.0, 1.0, 1.0, 1.0, 1.0]), Vec::<usize>::new(), "an outlier");
     }
@@ -245,12 +242,12 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_asked_is_refused() {
-        assert_eq!(change_points(&[1.0; 4], 0.05), Err(StatsError::TooFew { have: 4, need: 5 }));
-        assert!(change_points(&[1.0; VALUES_MAX + 1], 0.05).is_err());
-        assert!(change_points(&[1.0; 9], 0.0).is_err());
-        assert!(change_points(&[1.0, 1.0, f64::NAN, 1.0, 1.0], 0.05).is_err());
-        assert!(change_points(&[f64::MAX, f64::MIN, 1.0, f64::MAX, f64::MIN, 0.0], 0.05).is_ok());
+    fn too_few_too_many_or_unsound_values_have_no_answer() {
+        assert_eq!(change_points(&[1.0; 4], 0.05), None);
+        assert_eq!(change_points(&[1.0; VALUES_MAX + 1], 0.05), None);
+        assert_eq!(change_points(&[1.0; 9], 0.0), None);
+        assert_eq!(change_points(&[1.0, 1.0, f64::NAN, 1.0, 1.0], 0.05), None);
+        assert!(change_points(&[f64::MAX, f64::MIN, 1.0, f64::MAX, f64::MIN, 0.0], 0.05).is_some());
     }
 
     #[test]

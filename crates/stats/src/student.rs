@@ -2,7 +2,7 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use statrs::function::beta::beta_reg;
-use statrs::function::erf::{erfc, erfc_inv};
+use statrs::function::erf::erfc_inv;
 
 /// The value that Student's t with `degrees` of freedom stays below with
 /// `probability`; `None` unless `degrees` > 0 and 0 < `probability` < 1.
@@ -34,7 +34,7 @@ fn expansion(degrees: f64, z: f64) -> f64 {
 }
 
 /// The value that the standard normal stays below with `probability`, between 0 and 1.
-pub(crate) fn normal_quantile(probability: f64) -> f64 {
+fn normal_quantile(probability: f64) -> f64 {
     -std::f64::consts::SQRT_2 * erfc_inv(2.0 * probability)
 }
 
@@ -65,12 +65,6 @@ pub fn normal_two_sided(confidence: f64) -> f64 {
     normal_quantile(f64::midpoint(1.0, confidence))
 }
 
-/// How probable a value as far from 0 as `z` is, on either side, under the
-/// standard normal distribution; 1 when `z` is no number. Abramowitz & Stegun (1964), 7.1.2.
-pub fn normal_p_value(z: f64) -> f64 {
-    if z.is_nan() { 1.0 } else { erfc(z.abs() / std::f64::consts::SQRT_2).clamp(0.0, 1.0) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,7 +87,7 @@ mod tests {
     ];
 
     #[test]
-    fn agrees_with_the_printed_table() {
+    fn quantiles_are_those_of_nists_table() {
         for (degrees, p95, p975, p995) in NIST {
             for (probability, printed) in [(0.95, p95), (0.975, p975), (0.995, p995)] {
                 let ours = t_quantile(degrees, probability).unwrap();
@@ -106,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_normal_factor_is_the_known_one() {
+    fn factors_are_those_of_abramowitz_and_stegun() {
         // Φ⁻¹(0.975), Abramowitz & Stegun, table 26.5.
         assert!((normal_two_sided(0.95) - 1.959_963_985).abs() < 1e-8);
         assert!((normal_two_sided(0.93) - 1.811_910_673).abs() < 1e-8);
@@ -115,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn the_expansion_joins_the_inversion() {
+    fn the_expansion_continues_the_inversion_without_a_step() {
         for probability in [0.5, 0.9, 0.975, 0.995, 0.01] {
             let (below, above) = (t_quantile(200.0, probability), t_quantile(200.000_001, probability));
             assert!((below.unwrap() - above.unwrap()).abs() < 1e-6, "{probability}: {below:?} {above:?}");
@@ -123,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_has_no_quantile() {
+    fn impossible_arguments_have_no_quantile_and_no_p_value() {
         for (degrees, probability) in
             [(0.0, 0.5), (-1.0, 0.5), (5.0, 0.0), (5.0, 1.0), (5.0, f64::NAN), (f64::NAN, 0.5)]
         {

@@ -1,27 +1,15 @@
 //! A trend that outliers do not bend: Theil–Sen, with Sen's interval.
 
 use crate::batch::effective_size;
+use crate::interval::Interval;
 use crate::real;
 use crate::student::normal_two_sided;
 
 /// The most points: 200 give 19,900 slopes, sorted in a millisecond.
 pub const POINTS_MAX: usize = 200;
 
-/// A slope and its interval, in y's unit per x's.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Slope {
-    /// The median of the slopes between all pairs of points.
-    pub point: f64,
-    /// The interval's lower end.
-    pub low: f64,
-    /// The interval's upper end.
-    pub high: f64,
-    /// Points.
-    pub n: usize,
-}
-
-/// The Theil–Sen slope of points (x, y), with the interval that inverts
-/// Kendall's test of "no trend". Exact, O(n²). `None` below four points, above
+/// The Theil–Sen slope of points (x, y) in y's unit per x's, the median of the slopes between all
+/// pairs, with the interval that inverts Kendall's test of "no trend". Exact, O(n²). `None` below four points, above
 /// [`POINTS_MAX`], when a number is not finite or all x are one.
 ///
 /// Source: Theil (1950), *A rank-invariant method of linear and polynomial
@@ -29,7 +17,7 @@ pub struct Slope {
 /// based on Kendall's tau*, JASA 63(324), section 6, with Kendall's variance
 /// corrected for ties in y. The interval assumes independent residuals;
 /// batches make that nearly so.
-pub fn theil_sen(points: &[(f64, f64)], confidence: f64) -> Option<Slope> {
+pub fn theil_sen(points: &[(f64, f64)], confidence: f64) -> Option<Interval> {
     widened(points, confidence, 1.0)
 }
 
@@ -43,14 +31,14 @@ pub fn theil_sen(points: &[(f64, f64)], confidence: f64) -> Option<Slope> {
 /// Water Resources Management 18, on Hamed & Rao (1998), *A modified
 /// Mann-Kendall trend test for autocorrelated data*, J. Hydrology 204; the
 /// effective size is [`crate::batch::effective_size`]'s.
-pub fn theil_sen_dependent(points: &[(f64, f64)], confidence: f64) -> Option<Slope> {
+pub fn theil_sen_dependent(points: &[(f64, f64)], confidence: f64) -> Option<Interval> {
     let plain = theil_sen(points, confidence)?;
     let residuals: Vec<f64> = points.iter().map(|(x, y)| y - plain.point * x).collect();
     let Some(effective) = effective_size(&residuals) else { return Some(plain) };
     widened(points, confidence, real(points.len()) / effective)
 }
 
-fn widened(points: &[(f64, f64)], confidence: f64, inflation: f64) -> Option<Slope> {
+fn widened(points: &[(f64, f64)], confidence: f64, inflation: f64) -> Option<Interval> {
     let n = points.len();
     if !(4..=POINTS_MAX).contains(&n) || points.iter().any(|(x, y)| !x.is_finite() || !y.is_finite()) {
         return None;
@@ -68,7 +56,7 @@ fn widened(points: &[(f64, f64)], confidence: f64, inflation: f64) -> Option<Slo
     }
     slopes.sort_by(f64::total_cmp);
     let (low, high) = interval_indices(slopes.len(), points, confidence, inflation);
-    Some(Slope { point: median_of_sorted(&slopes), low: slopes[low], high: slopes[high], n })
+    Some(Interval { point: median_of_sorted(&slopes), low: slopes[low], high: slopes[high], n })
 }
 
 /// The median; `None` of nothing.
@@ -113,7 +101,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn sens_own_example() {
+    fn the_slope_and_interval_are_those_of_sens_example() {
         // Sen (1968), section 6: seven points, slope 4, 93 % interval (3.71, 4.38);
         // also the golden of SciPy's tests of `theilslopes`.
         let points =
@@ -124,14 +112,14 @@ mod tests {
     }
 
     #[test]
-    fn a_third_of_wild_points_does_not_bend_it() {
+    fn a_quarter_of_outliers_bends_the_slope_little() {
         let points: Vec<_> =
             (0..20).map(|i| (f64::from(i), if i % 4 == 1 { 1e6 } else { 2.0 * f64::from(i) })).collect();
         assert!((theil_sen(&points, 0.95).unwrap().point - 2.0).abs() < 0.5);
     }
 
     #[test]
-    fn flat_is_flat() {
+    fn equal_values_have_a_slope_of_zero() {
         let points: Vec<_> = (0..20).map(|i| (f64::from(i), 7.0)).collect();
         let slope = theil_sen(&points, 0.95).unwrap();
         assert_eq!((slope.point, slope.low, slope.high), (0.0, 0.0, 0.0));
@@ -155,7 +143,7 @@ mod tests {
             for _ in 0..1000 {
                 let noise = stream.chain(phi, 20);
                 let points: Vec<_> = (0..20).map(|i| (i as f64, noise[i] + 0.3 * i as f64)).collect();
-                let covers = |s: Slope| usize::from(s.low <= 0.3 && 0.3 <= s.high);
+                let covers = |s: Interval| usize::from(s.low <= 0.3 && 0.3 <= s.high);
                 wide += covers(theil_sen_dependent(&points, 0.95).unwrap());
                 sens += covers(theil_sen(&points, 0.95).unwrap());
             }
@@ -165,7 +153,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_interval_encloses_the_slope_and_moves_with_a_line(
+        fn the_interval_holds_the_slope_and_a_line_added_shifts_both(
             ys in prop::collection::vec(-100.0f64..100.0, 4..40), tilt in -5.0f64..5.0,
         ) {
             let points: Vec<_> = ys.iter().enumerate().map(|(i, y)| (i as f64, *y)).collect();

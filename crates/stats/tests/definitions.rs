@@ -6,6 +6,7 @@
 
 use prony_stats::{batch, equivalence, hodges_lehmann, student, trend};
 use proptest::prelude::*;
+use statrs::function::erf::erfc;
 
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
@@ -38,18 +39,6 @@ fn averages(values: &[f64]) -> Vec<f64> {
         }
     }
     found
-}
-
-/// The exact p-value of Wilcoxon's signed ranks about `centre`, by all 2ⁿ ways to give the ranks signs. No ties.
-fn wilcoxon(values: &[f64], centre: f64) -> f64 {
-    let rank = |v: f64| values.iter().filter(|w| (**w - centre).abs() <= (v - centre).abs()).count();
-    let above: usize = values.iter().filter(|v| **v > centre).map(|v| rank(*v)).sum();
-    let n = values.len();
-    let smaller = above.min(n * (n + 1) / 2 - above);
-    let as_small = (0u32..1 << n)
-        .filter(|signs| (0..n).filter(|i| (signs >> i) & 1 == 1).map(|i| i + 1).sum::<usize>() <= smaller)
-        .count();
-    (2.0 * as_small as f64 / f64::from(1u32 << n)).min(1.0)
 }
 
 /// The slopes between all pairs of points with x = 0, 1, 2 …
@@ -100,7 +89,7 @@ proptest! {
         let plain = trend::theil_sen(&points(&ys), 0.95).unwrap();
         let left: Vec<f64> = ys.iter().enumerate().map(|(i, y)| y - plain.point * i as f64).collect();
         let weight = ys.len() as f64 / batch::effective_size(&left).unwrap();
-        let confidence = 1.0 - student::normal_p_value(student::normal_two_sided(0.95) * weight.sqrt());
+        let confidence = 1.0 - erfc(student::normal_two_sided(0.95) * weight.sqrt() / std::f64::consts::SQRT_2);
         let found = trend::theil_sen_dependent(&points(&ys), 0.95).unwrap();
         prop_assert_eq!(found, trend::theil_sen(&points(&ys), confidence).unwrap());
     }
@@ -109,23 +98,6 @@ proptest! {
     fn hodges_lehmann_is_the_middle_of_all_averages(values in prop::collection::vec(-100.0f64..100.0, 1..30)) {
         let slow = middle(averages(&values));
         prop_assert!((hodges_lehmann::centre(&values).unwrap() - slow).abs() < 1e-9);
-        if let Ok(i) = hodges_lehmann::hodges_lehmann(&values, 0.95) {
-            prop_assert!((i.point - slow).abs() < 1e-9);
-        }
-    }
-
-    /// The interval holds just the centres that Wilcoxon's test does not reject.
-    #[test]
-    fn its_interval_is_the_centres_that_are_not_rejected(values in prop::collection::btree_set(-1000i32..1000, 6..10)) {
-        let values: Vec<f64> = values.into_iter().map(f64::from).collect();
-        let i = hodges_lehmann::hodges_lehmann(&values, 0.95).unwrap();
-        let averages = sorted(averages(&values));
-        let mut centres: Vec<f64> = averages.windows(2).filter(|w| w[0] < w[1]).map(|w| (w[0] + w[1]) / 2.0).collect();
-        centres.extend([averages[0] - 1.0, averages[averages.len() - 1] + 1.0]);
-        for centre in centres {
-            let p = wilcoxon(&values, centre);
-            prop_assert_eq!(p > 0.05, i.low < centre && centre < i.high, "{}: p {}", centre, p);
-        }
     }
 
     #[test]
@@ -136,7 +108,7 @@ proptest! {
 
     /// Every slope outside is rejected by Kendall's test, and none inside is, by more than the rounding of ranks.
     #[test]
-    fn its_interval_is_the_slopes_that_kendalls_test_does_not_reject(
+    fn the_interval_of_theil_sen_is_the_slopes_that_kendalls_test_does_not_reject(
         ys in prop::collection::vec(-100.0f64..100.0, 4..25),
     ) {
         let n = ys.len() as f64;

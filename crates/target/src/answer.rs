@@ -2,26 +2,13 @@
 
 use std::io::Write;
 
-use crate::request::{Persistence, Refusal};
+use crate::request::{Persistence, Refusal, Route};
 
 /// What an answer carries.
 #[derive(Debug)]
 pub(crate) enum Content {
-    /// `Hello, World!`, or as many bytes as are configured.
-    Text,
-    /// `Hello, World!`, whatever is configured.
-    Slept,
-    Json,
-    Echo(Vec<u8>),
-    /// The result of that many steps, computed when the answer is written.
-    Work {
-        steps: u64,
-    },
-    /// Written from the books when its turn comes.
-    Ledger,
-    NotFound,
-    NotAllowed(&'static str),
-    BadQuery(&'static str),
+    /// What is at a route, and the request's body where it is sent back.
+    Of(Route, Vec<u8>),
     Refused(Refusal),
     /// Not an answer yet: `100 Continue`.
     Continue,
@@ -40,8 +27,8 @@ impl Answer {
     /// Memory it holds while it waits, in bytes.
     pub(crate) fn held_bytes(&self) -> usize {
         match &self.content {
-            Content::Echo(body) => body.len(),
-            _ => 0,
+            Content::Of(_, body) => body.len(),
+            Content::Refused(_) | Content::Continue => 0,
         }
     }
 }
@@ -66,27 +53,31 @@ impl Writer {
     pub(crate) fn write(&self, answer: &Answer, out: &mut Vec<u8>) {
         let whole =
             |out: &mut Vec<u8>, status, kind, body: &[u8]| response(out, answer, status, kind, "", body);
-        match &answer.content {
-            Content::Text => whole(out, OK, PLAIN, &self.text),
-            Content::Slept => whole(out, OK, PLAIN, HELLO),
-            Content::Json => whole(out, OK, JSON, br#"{"message":"Hello, World!"}"#),
-            Content::Echo(body) => whole(out, OK, "application/octet-stream", body),
-            Content::Work { steps } => whole(out, OK, PLAIN, format!("{:016x}", work(*steps)).as_bytes()),
-            Content::Ledger => {}
-            Content::NotFound => whole(out, "404 Not Found", PLAIN, b"There is nothing at this path."),
-            Content::NotAllowed(methods) => {
-                let allow = match *methods {
+        let (route, body) = match &answer.content {
+            Content::Of(route, body) => (route, body),
+            Content::Refused(refusal) => {
+                let (status, sentence) = refused(*refusal);
+                return whole(out, status, PLAIN, sentence.as_bytes());
+            }
+            Content::Continue => return out.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n"),
+        };
+        match *route {
+            Route::Text => whole(out, OK, PLAIN, &self.text),
+            Route::Sleep { .. } => whole(out, OK, PLAIN, HELLO),
+            Route::Json => whole(out, OK, JSON, br#"{"message":"Hello, World!"}"#),
+            Route::Echo => whole(out, OK, "application/octet-stream", body),
+            // Computed now, so that the event loop does nothing else meanwhile.
+            Route::Work { steps } => whole(out, OK, PLAIN, format!("{:016x}", work(steps)).as_bytes()),
+            Route::Ledger => {}
+            Route::Unknown => whole(out, "404 Not Found", PLAIN, b"There is nothing at this path."),
+            Route::NotAllowed(methods) => {
+                let allow = match methods {
                     "POST" => "Allow: POST\r\n",
                     _ => "Allow: GET, HEAD\r\n",
                 };
                 response(out, answer, "405 Method Not Allowed", PLAIN, allow, methods.as_bytes());
             }
-            Content::BadQuery(advice) => whole(out, "400 Bad Request", PLAIN, advice.as_bytes()),
-            Content::Refused(refusal) => {
-                let (status, sentence) = refused(*refusal);
-                whole(out, status, PLAIN, sentence.as_bytes());
-            }
-            Content::Continue => out.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n"),
+            Route::BadQuery(advice) => whole(out, "400 Bad Request", PLAIN, advice.as_bytes()),
         }
     }
 
@@ -145,8 +136,8 @@ fn work(steps: u64) -> u64 {
 mod tests {
     use super::*;
 
-    fn written(content: Content, is_head: bool, persistence: Persistence) -> String {
-        let mut out = Vec::new();
+    fn written(route: Route, is_head: bool, persistence: Persistence) -> String {
+        let (content, mut out) = (Content::Of(route, Vec::new()), Vec::new());
         Writer::new(None).write(&Answer { content, is_head, persistence }, &mut out);
         String::from_utf8(out).unwrap()
     }
@@ -154,14 +145,14 @@ mod tests {
     #[test]
     fn answers_say_their_type_their_length_and_what_becomes_of_the_connection() {
         assert_eq!(
-            written(Content::Text, false, Persistence::Keep),
+            written(Route::Text, false, Persistence::Keep),
             "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\nHello, World!"
         );
         assert_eq!(
-            written(Content::Json, true, Persistence::KeepSaid),
+            written(Route::Json, true, Persistence::KeepSaid),
             "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 27\r\nConnection: keep-alive\r\n\r\n"
         );
-        let not_allowed = written(Content::NotAllowed("POST"), false, Persistence::Close);
+        let not_allowed = written(Route::NotAllowed("POST"), false, Persistence::Close);
         assert!(not_allowed.starts_with("HTTP/1.1 405 "), "{not_allowed}");
         assert!(not_allowed.contains("\r\nConnection: close\r\nAllow: POST\r\n\r\n"), "{not_allowed}");
     }

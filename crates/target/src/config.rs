@@ -58,17 +58,17 @@ impl Config {
     /// Whether it can be carried out; the fields are public, so what [`FromStr`] refuses can still be written in code.
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         if !(1..=THREADS_MAX).contains(&self.threads) {
-            return Err(ConfigError::Threads { given: self.threads });
+            return Err(ConfigError::Threads(self.threads));
         }
         if let Some(given) = self.capacity_per_s
             && !(given > 0.0 && given <= CAPACITY_PER_S_MAX && 1.0 / given <= DURATION_MAX.as_secs_f64())
         {
-            return Err(ConfigError::Capacity { given });
+            return Err(ConfigError::Capacity(given));
         }
         if let Some(given) = self.body_bytes
             && given > BODY_BYTES_MAX
         {
-            return Err(ConfigError::BodyBytes { given });
+            return Err(ConfigError::BodyBytes(given));
         }
         self.stall.map_or(Ok(()), Stall::check)?;
         self.delay.check()
@@ -111,7 +111,7 @@ impl Delay {
                 if rare_share > 0.0 && rare_share < 1.0 {
                     Ok(())
                 } else {
-                    Err(ConfigError::Share { given: rare_share.to_string() })
+                    Err(ConfigError::Share(rare_share.to_string()))
                 }
             }
         }
@@ -131,15 +131,15 @@ impl FromStr for Delay {
             let (Some(usual), Some(rare), Some(share), None) =
                 (parts.next(), parts.next(), parts.next(), parts.next())
             else {
-                return Err(ConfigError::DelayKind { given: text.to_owned() });
+                return Err(ConfigError::DelayKind(text.to_owned()));
             };
             Delay::Bimodal {
                 usual: parse_duration("usual delay", usual)?,
                 rare: parse_duration("rare delay", rare)?,
-                rare_share: share.parse().map_err(|_| ConfigError::Share { given: share.to_owned() })?,
+                rare_share: share.parse().map_err(|_| ConfigError::Share(share.to_owned()))?,
             }
         } else if text.contains(':') {
-            return Err(ConfigError::DelayKind { given: text.to_owned() });
+            return Err(ConfigError::DelayKind(text.to_owned()));
         } else {
             Delay::Fixed(parse_duration("delay", text)?)
         };
@@ -178,11 +178,7 @@ impl Stall {
     fn check(self) -> Result<(), ConfigError> {
         check_duration("stall", self.silence)?;
         check_duration("stall's period", self.period)?;
-        if self.silence < self.period {
-            Ok(())
-        } else {
-            Err(ConfigError::StallTooLong { given: self.to_string() })
-        }
+        if self.silence < self.period { Ok(()) } else { Err(ConfigError::StallTooLong(self.to_string())) }
     }
 }
 
@@ -191,7 +187,7 @@ impl FromStr for Stall {
 
     fn from_str(text: &str) -> Result<Stall, ConfigError> {
         let Some((silence, period)) = text.split_once('/') else {
-            return Err(ConfigError::StallShape { given: text.to_owned() });
+            return Err(ConfigError::StallShape(text.to_owned()));
         };
         let stall = Stall {
             silence: parse_duration("stall", silence)?,
@@ -209,94 +205,60 @@ impl fmt::Display for Stall {
     }
 }
 
-/// Why a configuration is refused: the thing, the reason and what to write instead.
+/// Why a configuration is refused: the thing as it was written (of a duration, first what it was to be), the reason and
+/// what to write instead.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum ConfigError {
     /// No number with a unit.
     #[error(
-        "the {what} `{given}` is not a duration: write a number and its unit (ns, us, ms, s, m or h), such as 2ms"
+        "the {0} `{1}` is not a duration: write a number and its unit (ns, us, ms, s, m or h), such as 2ms"
     )]
-    NotADuration {
-        /// What it was to be.
-        what: &'static str,
-        /// As it was written.
-        given: String,
-    },
+    NotADuration(&'static str, String),
     /// Zero, negative or over an hour.
-    #[error(
-        "the {what} `{given}` is out of range: write one above 0 and of at most 1h, or leave the option out"
-    )]
-    OutOfRange {
-        /// What it was to be.
-        what: &'static str,
-        /// As it was written.
-        given: String,
-    },
+    #[error("the {0} `{1}` is out of range: write one above 0 and of at most 1h, or leave the option out")]
+    OutOfRange(&'static str, String),
     /// No kind of delay that is known.
     #[error(
-        "the delay `{given}` is of no known kind: write a fixed one (2ms), an exponential one by its mean (exp:2ms), \
+        "the delay `{0}` is of no known kind: write a fixed one (2ms), an exponential one by its mean (exp:2ms), \
          or two with the second's share (bimodal:3ms,23ms,0.1)"
     )]
-    DelayKind {
-        /// As it was written.
-        given: String,
-    },
+    DelayKind(String),
     /// Not between 0 and 1.
     #[error(
-        "the share `{given}` of the rare delay is not between 0 and 1: write one such as 0.1 for a tenth of requests"
+        "the share `{0}` of the rare delay is not between 0 and 1: write one such as 0.1 for a tenth of requests"
     )]
-    Share {
-        /// As it was written.
-        given: String,
-    },
+    Share(String),
     /// Not two durations.
-    #[error(
-        "the stall `{given}` has no period: write SILENCE/PERIOD, such as 200ms/2s for 200 ms in every 2 s"
-    )]
-    StallShape {
-        /// As it was written.
-        given: String,
-    },
+    #[error("the stall `{0}` has no period: write SILENCE/PERIOD, such as 200ms/2s for 200 ms in every 2 s")]
+    StallShape(String),
     /// The silence never ends.
-    #[error("the stall `{given}` would never end: write a silence shorter than its period, such as 200ms/2s")]
-    StallTooLong {
-        /// As it was written.
-        given: String,
-    },
+    #[error("the stall `{0}` would never end: write a silence shorter than its period, such as 200ms/2s")]
+    StallTooLong(String),
     /// None, or more than any machine has.
-    #[error("{given} threads cannot serve: write a number from 1 to {THREADS_MAX}")]
-    Threads {
-        /// As it was written.
-        given: usize,
-    },
+    #[error("{0} threads cannot serve: write a number from 1 to {THREADS_MAX}")]
+    Threads(usize),
     /// Zero, negative, infinite or not a number.
     #[error(
-        "a capacity of {given} requests per second cannot be kept: write one above 0 (one an hour at least) and of at most 1e9"
+        "a capacity of {0} requests per second cannot be kept: write one above 0 (one an hour at least) and of at most 1e9"
     )]
-    Capacity {
-        /// As it was written.
-        given: f64,
-    },
+    Capacity(f64),
     /// Larger than is held in memory for each connection.
     #[error(
-        "a body of {given} bytes is more than the server holds for a connection: write at most {BODY_BYTES_MAX}"
+        "a body of {0} bytes is more than the server holds for a connection: write at most {BODY_BYTES_MAX}"
     )]
-    BodyBytes {
-        /// As it was written.
-        given: usize,
-    },
+    BodyBytes(usize),
 }
 
 fn check_duration(what: &'static str, duration: Duration) -> Result<(), ConfigError> {
     if duration.is_zero() || duration > DURATION_MAX {
-        return Err(ConfigError::OutOfRange { what, given: format!("{duration:?}") });
+        return Err(ConfigError::OutOfRange(what, format!("{duration:?}")));
     }
     Ok(())
 }
 
 /// A number with its unit, above 0 and at most an hour.
 fn parse_duration(what: &'static str, text: &str) -> Result<Duration, ConfigError> {
-    let not_a_duration = || ConfigError::NotADuration { what, given: text.to_owned() };
+    let not_a_duration = || ConfigError::NotADuration(what, text.to_owned());
     let trimmed = text.trim();
     let unit_at =
         trimmed.find(|c: char| !(c.is_ascii_digit() || "+-.".contains(c))).ok_or_else(not_a_duration)?;
@@ -311,7 +273,7 @@ fn parse_duration(what: &'static str, text: &str) -> Result<Duration, ConfigErro
         _ => return Err(not_a_duration()),
     };
     let number: f64 = number.parse().map_err(|_| not_a_duration())?;
-    let out_of_range = || ConfigError::OutOfRange { what, given: text.to_owned() };
+    let out_of_range = || ConfigError::OutOfRange(what, text.to_owned());
     let duration = Duration::try_from_secs_f64(number * unit_s).map_err(|_| out_of_range())?;
     check_duration(what, duration).map_err(|_| out_of_range())?;
     Ok(duration)

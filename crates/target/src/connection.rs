@@ -7,11 +7,11 @@ use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsFd;
 
 use crate::answer::{Answer, Content, Writer};
-use crate::intake::{Intake, Request, Step};
+use crate::decoder::{Decoder, Request, Step};
 use crate::outbox::{Account, Arrival, Outbox};
 use crate::request::{Persistence, Route};
 use crate::service::Service;
-use crate::sys;
+use crate::sys::{self, EventFlags};
 
 /// Answers that may wait on a connection, and bytes of theirs; then it isn't read until some have left.
 const WAITING_MAX: usize = 1024;
@@ -61,7 +61,7 @@ pub(crate) struct Connection {
     arrival: Arrival,
     /// Due instant of the last answer: no later answer of this connection is due earlier.
     last_due_ns: u64,
-    intake: Intake,
+    decoder: Decoder,
     /// Bytes read that are no complete head yet, or that wait for room.
     inbox: Vec<u8>,
     waiting: VecDeque<Waiting>,
@@ -78,7 +78,7 @@ impl Connection {
             paused: false,
             arrival: Arrival::new(0, 0, None),
             last_due_ns: 0,
-            intake: Intake::default(),
+            decoder: Decoder::default(),
             inbox: Vec::new(),
             waiting: VecDeque::new(),
             waiting_bytes: 0,
@@ -87,14 +87,16 @@ impl Connection {
     }
 
     /// What the poller shall watch it for.
-    pub(crate) fn interest(&self) -> u32 {
+    pub(crate) fn interest(&self) -> EventFlags {
         let reads = match self.phase {
             Phase::Open => !self.input_ended && !self.paused && self.has_room(),
             Phase::Lingering { .. } => true,
             Phase::Ending | Phase::Broken => false,
         };
-        let writes = !self.outbox.is_empty();
-        (if reads { sys::READABLE } else { 0 }) | (if writes { sys::WRITABLE } else { 0 })
+        let mut interest = EventFlags::empty();
+        interest.set(EventFlags::IN, reads);
+        interest.set(EventFlags::OUT, !self.outbox.is_empty());
+        interest
     }
 
     /// When [`Connection::proceed`] has to be called at the latest.
@@ -201,15 +203,15 @@ impl Connection {
                 self.paused = taken < bytes.len();
                 return taken;
             }
-            let (count, step) = self.intake.take(&bytes[taken..]);
+            let (count, step) = self.decoder.take(&bytes[taken..]);
             taken += count;
             match step {
                 Step::More => return taken,
-                Step::Continue => self.aside(Content::Continue, service),
+                Step::Continue => self.answer_uncounted(Content::Continue, service),
                 Step::Request(request) => self.admit(request, service),
                 Step::Refused(refusal) => {
                     service.tally.requests_refused += 1;
-                    self.aside(Content::Refused(refusal), service);
+                    self.answer_uncounted(Content::Refused(refusal), service);
                     self.phase = Phase::Ending;
                 }
             }
@@ -221,15 +223,16 @@ impl Connection {
     fn admit(&mut self, request: Request, service: &mut Service) {
         let head = request.head;
         let persistence = if service.close { Persistence::Close } else { head.persistence };
-        let (content, more_ns) = content(head.route, request.body);
-        let (account, due_ns) = if matches!(content, Content::Ledger) {
+        let (account, due_ns) = if head.route == Route::Ledger {
             service.tally.ledger_bytes_read += head.bytes as u64;
             (Account::Ledger, self.arrival.read_ns)
         } else {
             service.tally.received(head.route);
-            let due_ns = service.truth.due_ns(self.arrival.read_ns).saturating_add(more_ns);
+            let wait_ns = if let Route::Sleep { wait_ns } = head.route { wait_ns } else { 0 };
+            let due_ns = service.truth.due_ns(self.arrival.read_ns).saturating_add(wait_ns);
             (Account::Request(self.arrival), due_ns)
         };
+        let content = Content::Of(head.route, request.body);
         let answer = Answer { content, is_head: head.is_head, persistence };
         self.schedule(Waiting { due_ns, answer, account }, service);
         if persistence == Persistence::Close && self.phase == Phase::Open {
@@ -238,13 +241,13 @@ impl Connection {
     }
 
     /// What is no answer to a request: neither delayed nor counted, but in its turn.
-    fn aside(&mut self, content: Content, service: &mut Service) {
+    fn answer_uncounted(&mut self, content: Content, service: &mut Service) {
         let persistence = match content {
             Content::Refused(_) => Persistence::Close,
             _ => Persistence::Keep,
         };
         let answer = Answer { content, is_head: false, persistence };
-        self.schedule(Waiting { due_ns: self.arrival.read_ns, answer, account: Account::Aside }, service);
+        self.schedule(Waiting { due_ns: self.arrival.read_ns, answer, account: Account::Uncounted }, service);
     }
 
     fn schedule(&mut self, mut waiting: Waiting, service: &mut Service) {
@@ -310,20 +313,5 @@ impl Connection {
                 self.outbox = Outbox::default();
             }
         }
-    }
-}
-
-/// What answers a route, and how much later than the configuration says it is due, in nanoseconds.
-fn content(route: Route, body: Vec<u8>) -> (Content, u64) {
-    match route {
-        Route::Text => (Content::Text, 0),
-        Route::Json => (Content::Json, 0),
-        Route::Echo => (Content::Echo(body), 0),
-        Route::Sleep { wait_ns } => (Content::Slept, wait_ns),
-        Route::Work { steps } => (Content::Work { steps }, 0),
-        Route::Ledger => (Content::Ledger, 0),
-        Route::Unknown => (Content::NotFound, 0),
-        Route::NotAllowed(methods) => (Content::NotAllowed(methods), 0),
-        Route::BadQuery(advice) => (Content::BadQuery(advice), 0),
     }
 }

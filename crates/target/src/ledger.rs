@@ -271,7 +271,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn books_are_added_up_and_the_histogram_survives_the_journey() {
+    fn the_ledger_sums_all_books_and_its_histogram_reads_back() {
         let books = Books::new(2, sys::now_ns(), true);
         for (thread, latency_ns) in [(0, 1_000), (0, 2_000_000), (1, 4_000_000_000)] {
             let mut book = books.open(thread);
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_ledger_is_all_zeros() {
+    fn a_ledger_without_requests_is_all_zeros() {
         let books = Books::new(1, sys::now_ns(), false);
         // Without stamps there are none to reject.
         books.open(0).counts.unstamped = 1;

@@ -5,10 +5,9 @@
 //! [`Ledger`] of what came in, what went out and how long it took, exact to the request. So a tester can be shown what
 //! it should have measured: its counts must equal the ledger's, and its percentiles those of the schedule.
 //!
-//! Why not a framework: the truth lies in instants. A framework puts executors, timer wheels of a millisecond and
-//! allocations between a request and its answer, and says nothing about them. Here a thread is one epoll loop, a request
-//! without delay costs one `recv` and one `send`, timers have the kernel's precision, and everything in between fits in
-//! ten small files.
+//! Why not a framework: one puts executors, timer wheels of a millisecond and allocations between a request and its
+//! answer, and what is to be known are these instants. Here a thread is one epoll loop, a request without delay costs one
+//! `recv` and one `send`, and timers have the kernel's precision.
 //!
 //! | request | answer |
 //! |---|---|
@@ -41,7 +40,7 @@
 mod answer;
 mod config;
 mod connection;
-mod intake;
+mod decoder;
 mod ledger;
 mod outbox;
 mod request;

@@ -5,13 +5,13 @@ use std::io::{self, Write};
 
 use crate::ledger::Book;
 
-/// Whose bytes these are.
+/// What the bytes of an answer are counted as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Account {
     /// A request's.
     Request(Arrival),
-    /// Nobody's: a refusal, or `100 Continue`.
-    Aside,
+    /// No request's: a refusal, or `100 Continue`.
+    Uncounted,
     /// The ledger's own, which it leaves out.
     Ledger,
 }
@@ -137,10 +137,10 @@ mod tests {
     use super::*;
     use crate::ledger::Books;
 
-    /// A kernel that takes so many bytes a call.
-    struct Narrow(usize, Vec<u8>);
+    /// A socket that takes at most so many bytes a call.
+    struct Limited(usize, Vec<u8>);
 
-    impl Write for Narrow {
+    impl Write for Limited {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             let taken = bytes.len().min(self.0);
             self.1.extend_from_slice(&bytes[..taken]);
@@ -153,30 +153,30 @@ mod tests {
     }
 
     #[test]
-    fn however_the_kernel_takes_them_bytes_stay_in_order_and_answers_count_once() {
+    fn partial_writes_keep_the_order_of_bytes_and_count_each_answer_once() {
         let arrival = Arrival::new(5, 0, Some(3));
-        let answers = [(Account::Request(arrival), 7), (Account::Ledger, 20), (Account::Aside, 3)];
+        let answers = [(Account::Request(arrival), 7), (Account::Ledger, 20), (Account::Uncounted, 3)];
         for width in 1..70 {
             let books = Books::new(1, 0, true);
-            let (mut outbox, mut scratch, mut kernel) =
-                (Outbox::default(), Outbox::default(), Narrow(width, vec![]));
+            let (mut outbox, mut scratch, mut socket) =
+                (Outbox::default(), Outbox::default(), Limited(width, vec![]));
             for round in 0..2_u8 {
                 for (account, length) in answers {
                     scratch.push(account, |out| out.extend((0..length).map(|i| i + 100 * round)));
                 }
                 outbox.append(&mut scratch);
                 assert!(scratch.is_empty());
-                outbox.write_to(&mut kernel, 10, || 11, &mut books.open(0)).unwrap();
+                outbox.write_to(&mut socket, 10, || 11, &mut books.open(0)).unwrap();
             }
             while !outbox.is_empty() {
-                outbox.write_to(&mut kernel, 10, || 11, &mut books.open(0)).unwrap();
+                outbox.write_to(&mut socket, 10, || 11, &mut books.open(0)).unwrap();
             }
             assert!(outbox.marks.is_empty());
             let expected: Vec<u8> = (0..2)
                 .flat_map(|round| [7, 20, 3].map(|length| (0..length).map(move |i| i + 100 * round)))
                 .flatten()
                 .collect();
-            assert_eq!(kernel.1, expected, "width {width}");
+            assert_eq!(socket.1, expected, "width {width}");
             let ledger = books.ledger();
             assert_eq!((ledger.requests_answered, ledger.bytes_written, ledger.latency.max_ns), (2, 20, 5));
             // From its arrival at 3 to the write's end at 11.
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_counts_between_the_one_before_and_the_reading() {
+    fn a_stamp_is_taken_if_it_lies_between_the_one_before_and_the_read() {
         for (stamp, arrived_ns, is_stamped) in [
             (Some(50), 50, true),
             (Some(40), 40, true),
@@ -201,11 +201,11 @@ mod tests {
     }
 
     #[test]
-    fn a_full_kernel_is_no_error() {
+    fn a_full_send_buffer_is_no_error() {
         let books = Books::new(1, 0, true);
         let mut outbox = Outbox::default();
-        outbox.push(Account::Aside, |out| out.push(1));
-        assert!(!outbox.write_to(Narrow(0, vec![]), 0, || 0, &mut books.open(0)).unwrap());
+        outbox.push(Account::Uncounted, |out| out.push(1));
+        assert!(!outbox.write_to(Limited(0, vec![]), 0, || 0, &mut books.open(0)).unwrap());
         assert_eq!(outbox.unsent_bytes(), 1);
     }
 }

@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_request_is_refused() {
+    fn malformed_requests_are_refused() {
         let refusal = |text: &str| parse(text.as_bytes()).unwrap_err();
         for text in [
             "\0\0",
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn no_bytes_make_it_panic() {
+    fn arbitrary_bytes_do_not_panic() {
         use rand_chacha::rand_core::{Rng, SeedableRng};
         let seed =
             b"POST http://a/sleep?ms=5 HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nConnection: close\r\n\r\n";

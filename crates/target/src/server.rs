@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::connection::{After, Connection};
 use crate::service::Service;
-use crate::sys::{self, BROKEN, Bell, Event, Poller, READABLE, WRITABLE};
-use crate::truth::Silences;
+use crate::sys::{self, Event, EventFlags, NO_EVENT, Poller, Wakeup};
+use crate::truth::Stalls;
 
 /// Reports taken from the poller at once.
 const EVENTS: usize = 256;
@@ -22,24 +22,24 @@ const ACCEPT_PAUSE_NS: u64 = 5_000_000;
 
 /// Tokens of what is no connection; a connection's is its place and, above, its generation.
 const LISTENER: u64 = u64::MAX;
-const BELL: u64 = u64::MAX - 1;
+const WAKEUP: u64 = u64::MAX - 1;
 
 /// Something to be done at an instant. Of one connection only the next is in the heap, at most once; when plans change,
 /// the old entry stays and is skipped.
 type Timer = Reverse<(u64, u64)>;
 
 /// A place in the table of connections.
-struct Place {
+struct Slot {
     /// How many connections have been here: an event or a timer of an earlier one is told by it.
     generation: u32,
-    guest: Option<Guest>,
+    client: Option<Client>,
 }
 
 /// A connection with what the loop knows of it.
-struct Guest {
+struct Client {
     connection: Connection,
     /// What the poller watches it for.
-    interest: u32,
+    interest: EventFlags,
     /// Its earliest entry in the heap of timers; `u64::MAX` for none.
     armed_ns: u64,
 }
@@ -47,17 +47,17 @@ struct Guest {
 /// How the loop is stopped, from any thread.
 pub(crate) struct Signal {
     pub(crate) stopping: AtomicBool,
-    pub(crate) bell: Bell,
+    pub(crate) wakeup: Wakeup,
 }
 
 impl Signal {
     pub(crate) fn new() -> io::Result<Signal> {
-        Ok(Signal { stopping: AtomicBool::new(false), bell: Bell::new()? })
+        Ok(Signal { stopping: AtomicBool::new(false), wakeup: Wakeup::new()? })
     }
 
     pub(crate) fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
-        self.bell.ring();
+        self.wakeup.set();
     }
 
     fn is_stopping(&self) -> bool {
@@ -71,8 +71,8 @@ pub(crate) struct Server {
     listener: TcpListener,
     signal: Arc<Signal>,
     service: Service,
-    silences: Option<Silences>,
-    places: Vec<Place>,
+    stalls: Option<Stalls>,
+    slots: Vec<Slot>,
     free: Vec<u32>,
     timers: BinaryHeap<Timer>,
     /// Whether the listener is watched; not during a pause.
@@ -84,18 +84,18 @@ impl Server {
         listener: TcpListener,
         signal: Arc<Signal>,
         service: Service,
-        silences: Option<Silences>,
+        stalls: Option<Stalls>,
     ) -> io::Result<Server> {
         let poller = Poller::new()?;
-        poller.add(listener.as_fd(), LISTENER, READABLE)?;
-        poller.add(signal.bell.as_fd(), BELL, READABLE)?;
+        poller.add(listener.as_fd(), LISTENER, EventFlags::IN)?;
+        poller.add(signal.wakeup.as_fd(), WAKEUP, EventFlags::IN)?;
         Ok(Server {
             poller,
             listener,
             signal,
             service,
-            silences,
-            places: Vec::with_capacity(1024),
+            stalls,
+            slots: Vec::with_capacity(1024),
             free: Vec::with_capacity(1024),
             timers: BinaryHeap::with_capacity(1024),
             accepting: true,
@@ -104,8 +104,8 @@ impl Server {
 
     /// Serves until the signal; everything open is closed then.
     pub(crate) fn run(mut self) -> io::Result<()> {
-        sys::sharpen_timers();
-        let mut events = [Event::EMPTY; EVENTS];
+        sys::tighten_timer_slack();
+        let mut events = [NO_EVENT; EVENTS];
         while !self.signal.is_stopping() {
             self.service.stamp();
             if let Some(stamps) = &mut self.service.stamps {
@@ -117,7 +117,7 @@ impl Server {
             let count = self.poller.wait(&mut events, timeout_ns)?;
             self.service.stamp();
             for &event in &events[..count] {
-                self.keep_silence()?;
+                self.wait_out_stall()?;
                 if self.signal.is_stopping() {
                     break;
                 }
@@ -129,32 +129,35 @@ impl Server {
         Ok(())
     }
 
-    /// Takes nothing in while the server is to be silent: only the signal and the answers already due wake it.
-    fn keep_silence(&mut self) -> io::Result<()> {
-        let Some(silences) = self.silences else { return Ok(()) };
-        while let Some(until_ns) = silences.silent_until_ns(self.service.now_ns)
+    /// Takes nothing in while the server is to stall: only the signal and the answers already due wake it.
+    fn wait_out_stall(&mut self) -> io::Result<()> {
+        let Some(stalls) = self.stalls else { return Ok(()) };
+        while let Some(until_ns) = stalls.stalled_until_ns(self.service.now_ns)
             && !self.signal.is_stopping()
         {
             let wake_ns = self.timers.peek().map_or(until_ns, |Reverse((at_ns, _))| until_ns.min(*at_ns));
-            sys::wait_readable(self.signal.bell.as_fd(), Some(wake_ns.saturating_sub(self.service.now_ns)))?;
+            sys::wait_readable(
+                self.signal.wakeup.as_fd(),
+                Some(wake_ns.saturating_sub(self.service.now_ns)),
+            )?;
             self.service.stamp();
             self.fire_timers()?;
         }
         Ok(())
     }
 
-    fn handle(&mut self, event: Event) -> io::Result<()> {
-        match event.token() {
+    fn handle(&mut self, Event { flags, data }: Event) -> io::Result<()> {
+        match data.u64() {
             LISTENER => self.accept(),
-            BELL => Ok(()),
+            WAKEUP => Ok(()),
             token => {
                 self.serve(token, |connection, service| {
-                    if event.has(READABLE) {
+                    if flags.contains(EventFlags::IN) {
                         // Also with an error pending, which the read then returns.
                         connection.read(service)
-                    } else if event.has(BROKEN) {
+                    } else if flags.intersects(EventFlags::ERR | EventFlags::HUP) {
                         After::Close
-                    } else if event.has(WRITABLE) {
+                    } else if flags.contains(EventFlags::OUT) {
                         connection.proceed(service)
                     } else {
                         After::Keep
@@ -172,52 +175,45 @@ impl Server {
         {
             self.timers.pop();
             if token == LISTENER {
-                self.poller.change(self.listener.as_fd(), LISTENER, READABLE)?;
+                self.poller.change(self.listener.as_fd(), LISTENER, EventFlags::IN)?;
                 self.accepting = true;
                 continue;
             }
-            if let Some(guest) = self.guest(token)
-                && guest.armed_ns == at_ns
+            if let Some(client) = client(&mut self.slots, token)
+                && client.armed_ns == at_ns
             {
-                guest.armed_ns = u64::MAX;
+                client.armed_ns = u64::MAX;
                 self.serve(token, Connection::proceed);
             }
         }
         Ok(())
     }
 
-    fn guest(&mut self, token: u64) -> Option<&mut Guest> {
-        let place = self.places.get_mut((token & u64::from(u32::MAX)) as usize)?;
-        if u64::from(place.generation) == token >> 32 { place.guest.as_mut() } else { None }
-    }
-
     /// Lets a connection act, and draws the consequences for the poller and the timers.
     fn serve(&mut self, token: u64, act: impl FnOnce(&mut Connection, &mut Service) -> After) {
-        let index = (token & u64::from(u32::MAX)) as usize;
-        let Some(place) = self.places.get_mut(index) else { return };
-        let Some(guest) = place.guest.as_mut().filter(|_| u64::from(place.generation) == token >> 32) else {
-            return;
-        };
-        let mut after = act(&mut guest.connection, &mut self.service);
-        let interest = guest.connection.interest();
-        if after == After::Keep && interest != guest.interest {
-            guest.interest = interest;
-            if self.poller.change(guest.connection.stream.as_fd(), token, interest).is_err() {
+        let Some(client) = client(&mut self.slots, token) else { return };
+        let mut after = act(&mut client.connection, &mut self.service);
+        let interest = client.connection.interest();
+        if after == After::Keep && interest != client.interest {
+            client.interest = interest;
+            if self.poller.change(client.connection.stream.as_fd(), token, interest).is_err() {
                 after = After::Close;
             }
         }
         if after == After::Close {
             self.service.tally.connections_closed += 1;
             self.service.enter_tally();
-            place.guest = None;
-            place.generation = place.generation.wrapping_add(1);
-            self.free.push(index as u32);
+            let index = token as u32;
+            let slot = &mut self.slots[index as usize];
+            slot.client = None;
+            slot.generation = slot.generation.wrapping_add(1);
+            self.free.push(index);
             return;
         }
-        if let Some(at_ns) = guest.connection.next_ns()
-            && at_ns < guest.armed_ns
+        if let Some(at_ns) = client.connection.next_ns()
+            && at_ns < client.armed_ns
         {
-            guest.armed_ns = at_ns;
+            client.armed_ns = at_ns;
             self.timers.push(Reverse((at_ns, token)));
         }
     }
@@ -244,11 +240,11 @@ impl Server {
 
     fn receive(&mut self, connection: Connection) {
         let index = self.free.pop().unwrap_or_else(|| {
-            self.places.push(Place { generation: 0, guest: None });
-            (self.places.len() - 1) as u32
+            self.slots.push(Slot { generation: 0, client: None });
+            (self.slots.len() - 1) as u32
         });
-        let place = &mut self.places[index as usize];
-        let token = u64::from(place.generation) << 32 | u64::from(index);
+        let slot = &mut self.slots[index as usize];
+        let token = u64::from(slot.generation) << 32 | u64::from(index);
         let interest = connection.interest();
         if self.poller.add(connection.stream.as_fd(), token, interest).is_err() {
             // Out of watches or memory: dropped, which closes it.
@@ -256,17 +252,23 @@ impl Server {
             self.free.push(index);
             return;
         }
-        place.guest = Some(Guest { connection, interest, armed_ns: u64::MAX });
+        slot.client = Some(Client { connection, interest, armed_ns: u64::MAX });
     }
 
     fn pause_accepting(&mut self) -> io::Result<()> {
         if self.accepting {
             self.accepting = false;
-            self.poller.change(self.listener.as_fd(), LISTENER, 0)?;
+            self.poller.change(self.listener.as_fd(), LISTENER, EventFlags::empty())?;
             self.timers.push(Reverse((self.service.now_ns + ACCEPT_PAUSE_NS, LISTENER)));
         }
         Ok(())
     }
+}
+
+/// The connection that a token was given to, if it is still there.
+fn client(slots: &mut [Slot], token: u64) -> Option<&mut Client> {
+    let slot = slots.get_mut(token as u32 as usize)?;
+    if u64::from(slot.generation) == token >> 32 { slot.client.as_mut() } else { None }
 }
 
 #[cfg(test)]
@@ -274,8 +276,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_idle_connection_holds_little() {
+    fn an_idle_connection_takes_at_most_400_bytes() {
         // It has no buffers, so that this is all: 10,000 of them in 4 MB.
-        assert!(size_of::<Place>() <= 400, "{}", size_of::<Place>());
+        assert!(size_of::<Slot>() <= 400, "{}", size_of::<Slot>());
     }
 }

@@ -13,7 +13,7 @@ use crate::ledger::{Books, Ledger};
 use crate::server::{Server, Signal};
 use crate::service::{self, Service};
 use crate::sys::{self, Stamps};
-use crate::truth::Silences;
+use crate::truth::Stalls;
 
 /// Why a server could not be started.
 #[derive(Debug, Error)]
@@ -79,13 +79,13 @@ impl Target {
         let stamps: Option<Vec<Stamps>> = listeners.iter().map(Stamps::ask).collect();
         let books = Arc::new(Books::new(listeners.len(), started_ns, stamps.is_some()));
         let mut stamps = stamps.into_iter().flatten();
-        let silences = config.stall.map(|stall| Silences::new(stall, started_ns));
+        let stalls = config.stall.map(|stall| Stalls::new(stall, started_ns));
         let mut servers = Vec::with_capacity(listeners.len());
         let mut signals = Vec::with_capacity(listeners.len());
         for (index, listener) in listeners.into_iter().enumerate() {
             let signal = Arc::new(Signal::new()?);
             let service = Service::new(config, Arc::clone(&books), index, stamps.next());
-            servers.push(Server::new(listener, Arc::clone(&signal), service, silences)?);
+            servers.push(Server::new(listener, Arc::clone(&signal), service, stalls)?);
             signals.push(signal);
         }
         let stopper = Stopper(signals.into());

@@ -75,21 +75,21 @@ impl Queue {
     }
 }
 
-/// The server's silences.
+/// When the whole server stalls.
 #[derive(Clone, Copy)]
-pub(crate) struct Silences {
+pub(crate) struct Stalls {
     started_ns: u64,
     silence_ns: u64,
     period_ns: u64,
 }
 
-impl Silences {
-    pub(crate) fn new(stall: Stall, started_ns: u64) -> Silences {
-        Silences { started_ns, silence_ns: whole_ns(stall.silence), period_ns: whole_ns(stall.period).max(1) }
+impl Stalls {
+    pub(crate) fn new(stall: Stall, started_ns: u64) -> Stalls {
+        Stalls { started_ns, silence_ns: whole_ns(stall.silence), period_ns: whole_ns(stall.period).max(1) }
     }
 
-    /// The end of the silence that `now_ns` falls in, if it falls in one.
-    pub(crate) fn silent_until_ns(&self, now_ns: u64) -> Option<u64> {
+    /// The end of the stall that `now_ns` falls in, if it falls in one.
+    pub(crate) fn stalled_until_ns(&self, now_ns: u64) -> Option<u64> {
         let into_period_ns = now_ns.saturating_sub(self.started_ns) % self.period_ns;
         (into_period_ns < self.silence_ns).then(|| now_ns - into_period_ns + self.silence_ns)
     }
@@ -188,8 +188,8 @@ mod tests {
     }
 
     #[test]
-    fn silences_are_the_first_part_of_each_period() {
-        let silences = Silences::new("200ms/2s".parse().unwrap(), 7 * MS);
+    fn stalls_are_the_first_part_of_each_period() {
+        let stalls = Stalls::new("200ms/2s".parse().unwrap(), 7 * MS);
         let cases = [
             (7, Some(207)),
             (206, Some(207)),
@@ -202,21 +202,21 @@ mod tests {
         ];
         for (now_ms, until_ms) in cases {
             let until_ns: Option<u64> = until_ms.map(|ms: u64| ms * MS);
-            assert_eq!(silences.silent_until_ns(now_ms * MS), until_ns, "{now_ms} ms");
+            assert_eq!(stalls.stalled_until_ns(now_ms * MS), until_ns, "{now_ms} ms");
         }
     }
 
     #[test]
-    fn silences_take_their_share_and_end_outside_of_themselves() {
-        let silences = Silences::new("3ms/10ms".parse().unwrap(), 1_000_000_000);
-        let mut silent = 0;
+    fn stalls_take_their_share_of_time_and_no_stall_begins_where_one_ends() {
+        let stalls = Stalls::new("3ms/10ms".parse().unwrap(), 1_000_000_000);
+        let mut stalled = 0;
         for at_ns in random_arrivals_ns(20_000, 777_777) {
-            if let Some(until_ns) = silences.silent_until_ns(at_ns) {
-                silent += 1;
+            if let Some(until_ns) = stalls.stalled_until_ns(at_ns) {
+                stalled += 1;
                 assert!(until_ns > at_ns && until_ns - at_ns <= 3 * MS);
-                assert_eq!(silences.silent_until_ns(until_ns), None);
+                assert_eq!(stalls.stalled_until_ns(until_ns), None);
             }
         }
-        assert!((5600..6400).contains(&silent), "{silent}");
+        assert!((5600..6400).contains(&stalled), "{stalled}");
     }
 }

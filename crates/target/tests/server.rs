@@ -151,7 +151,7 @@ fn a_ledger_request_behind_others_in_a_pipeline_counts_them() {
 }
 
 #[test]
-fn close_mode_says_so_and_ends_each_connection_after_one_answer() {
+fn close_mode_sends_connection_close_and_ends_each_connection_after_one_answer() {
     let target = start(&Config { close: true, ..Config::default() });
     for _ in 0..20 {
         let mut client = Client::connect(&target);
@@ -229,7 +229,7 @@ fn a_stall_holds_everything_back_and_the_handle_still_stops_it() {
 }
 
 #[test]
-fn what_is_no_request_is_refused_and_the_connection_closed() {
+fn malformed_requests_are_refused_and_the_connection_closed() {
     let target = start(&Config::default());
     let cases = [
         ("nonsense\r\n\r\n".to_owned(), 400),
@@ -291,7 +291,7 @@ fn a_client_that_waits_to_be_told_is_told_to_send_its_body() {
 }
 
 #[test]
-fn clients_that_leave_at_any_point_harm_nobody() {
+fn clients_that_disconnect_at_any_point_do_not_disturb_others() {
     let target = start(&Config { delay: Delay::Fixed(20 * MS), ..Config::default() });
     let request = "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nabcd";
     for end in 0..=request.len() {
@@ -333,7 +333,7 @@ fn what_cannot_be_started_is_refused_in_a_sentence() {
         );
     }
     let none = Target::start(&Config { threads: 0, ..Config::default() });
-    assert!(matches!(none.err(), Some(StartError::Config(ConfigError::Threads { given: 0 }))));
+    assert!(matches!(none.err(), Some(StartError::Config(ConfigError::Threads(0)))));
 }
 
 #[test]

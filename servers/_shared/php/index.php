@@ -29,7 +29,7 @@ function opt_in_force(): string
     $found = [];
     $opcache = function_exists('opcache_get_status') ? opcache_get_status(false) : false;
     if ($opcache !== false && opcache_is_script_cached(__FILE__)) {
-        $found[] = $opcache['jit']['on'] ? 'jit' : 'opcache';
+        $found[] = ($opcache['jit']['on'] ?? false) ? 'jit' : 'opcache';
     }
     if (extension_loaded('xdebug')) {
         $found[] = 'xdebug';

@@ -1,5 +1,5 @@
 /** Searches for the highest sustainable rate: latency against offered load, what was found, every probe. */
-import type { Capacity, CapacityRow, Probe, RunData, Search } from "../data";
+import type { Capacity, CapacityRow, ProbePoint, RunData, Search } from "../data";
 import { searches as unpacked } from "../core/chunks";
 import { color } from "../core/colors";
 import { h, replace } from "../core/dom";
@@ -16,7 +16,7 @@ import { candidates, keyOf } from "./sweep";
 interface Shown {
   id: string;
   name: string;
-  of: (p: Probe) => number | null;
+  of: (p: ProbePoint) => number | null;
   value: (v: number) => string;
   axis: (v: number) => string;
   log: boolean;

@@ -1,5 +1,5 @@
 /** The ranking of an experiment: plot, table, what was published, and what is said of each row. */
-import type { Figure, Ratios, RunData, Short } from "../data";
+import type { FigureHead, Ratios, RunData, Short } from "../data";
 import { ratios } from "../core/chunks";
 import { color } from "../core/colors";
 import { h, replace } from "../core/dom";
@@ -57,7 +57,7 @@ function controls(context: Context, plan: number, figure: number, baseline: numb
 
 function rankingFigure(context: Context, rows: Shown[], plan: number, index: number, baseline: number | null): HTMLElement {
   const { data, state } = context;
-  const figure = data.figures[index] as Figure;
+  const figure = data.figures[index] as FigureHead;
   const unit = UNITS[figure.unit];
   const axis = (state.get("axis") ?? "zero") as Axis;
   const base = rows.find((r) => r.index === baseline)?.row.estimate?.point ?? null;
@@ -104,7 +104,7 @@ function rankingFigure(context: Context, rows: Shown[], plan: number, index: num
   });
 }
 
-function figureText(figure: Figure, row: Shown["row"]): string {
+function figureText(figure: FigureHead, row: Shown["row"]): string {
   if (row.estimate) return `${row.lower_bound ? "≥ " : ""}${UNITS[figure.unit].value(row.estimate.point)}`;
   return row.censored_at_ns !== undefined ? `> ${duration(row.censored_at_ns)}` : WITHHELD;
 }

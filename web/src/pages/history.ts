@@ -1,5 +1,5 @@
 /** A folder of run logs: a figure over time and commits, and where its level changed. */
-import type { HistoryChange, HistoryData, HistoryFigure, HistoryPoints, HistorySeries } from "../data";
+import type { HistoryChange, HistoryData, HistoryFigure, HistoryPoints, SeriesHead } from "../data";
 import { history as unpacked } from "../core/chunks";
 import { color, dash } from "../core/colors";
 import { h, replace } from "../core/dom";
@@ -80,7 +80,7 @@ export function history(data: HistoryData, state: State, root: HTMLElement): voi
 }
 
 interface Chosen {
-  s: HistorySeries;
+  s: SeriesHead;
   p: HistoryPoints;
   color: string;
   dash: string;

@@ -1,5 +1,5 @@
 /** The plots of the chosen trials. */
-import type { Detail, Picture, TrialHead } from "../data";
+import type { Detail, PlotData, TrialHead } from "../data";
 import { color, dash, SERIES } from "../core/colors";
 import { h } from "../core/dom";
 import { axisBytes, axisDuration, bytes, duration, percent, quantileName, rate, si, significant, thousands } from "../core/format";
@@ -20,7 +20,7 @@ export interface Chosen {
   dash: string;
 }
 
-type WithPicture = Chosen & { picture: Picture };
+type WithPlotData = Chosen & { picture: PlotData };
 
 /** Colours of the parts and percentiles of one trial: the palette's, in an order that reads as "worse". */
 const PART = ["var(--c0)", "var(--c2)", "var(--c1)", "var(--c5)"] as const;
@@ -38,7 +38,7 @@ export function legendOf(lines: { name: string; color: string; dash?: string }[]
 type Part = "response_ns" | "service_ns" | "client_delay_ns";
 const PARTS: [Part, string][] = [["response_ns", "Response"], ["service_ns", "Service"], ["client_delay_ns", "Client delay"]];
 
-function byPercentile({ data, state }: Context, chosen: WithPicture[]): HTMLElement {
+function byPercentile({ data, state }: Context, chosen: WithPlotData[]): HTMLElement {
   const single = chosen.length === 1;
   const asked = state.get("part") ?? (single ? "all" : "response_ns");
   const all = asked === "all";
@@ -66,7 +66,7 @@ const s = (ns: number): number => ns / 1e9;
 const LENGTH_MIN_NS = 5e8;
 
 /** A column of a trial's series as a line's points, at the middle of each span, or at its end what is counted there. */
-export function seriesPoints(p: Picture["series"], column: (number | null)[], place = 0.5): [number, number | null][] {
+export function seriesPoints(p: PlotData["series"], column: (number | null)[], place = 0.5): [number, number | null][] {
   return p.at_ns.flatMap((at, i) => {
     const length = p.length_ns[i] ?? 0;
     if (length < LENGTH_MIN_NS && p.at_ns.length > 1) return [];
@@ -79,7 +79,7 @@ const KEPT = [["p50_ns", "p50"], ["p90_ns", "p90"], ["p99_ns", "p99"], ["max_ns"
 export type Kept = (typeof KEPT)[number][0];
 
 /** Those that any of the trials has in any second, and the one that several are compared by: p99 where it is known. */
-export function percentilesOf(chosen: { picture: Picture }[], asked: string | null): { known: Kept[]; current: Kept } {
+export function percentilesOf(chosen: { picture: PlotData }[], asked: string | null): { known: Kept[]; current: Kept } {
   const known = KEPT.map(([key]) => key).filter((key) => chosen.some((c) => c.picture.series[key].some((v) => v !== null)));
   return { known, current: known.find((key) => key === asked) ?? known.find((key) => key === "p99_ns") ?? known.at(-1) ?? "p99_ns" };
 }
@@ -96,10 +96,10 @@ export interface Panel {
 }
 
 /** Panels over one time axis, of one trial or of several overlaid. */
-export function panels({ state }: Context, chosen: WithPicture[]): Panel[] {
+export function panels({ state }: Context, chosen: WithPlotData[]): Panel[] {
   const single = chosen.length === 1;
-  const each = (points: (c: WithPicture) => [number, number | null][]): Line[] => chosen.map((c) => ({ name: c.name, color: c.color, dash: c.dash, points: points(c), area: single }));
-  const one = chosen[0] as WithPicture;
+  const each = (points: (c: WithPlotData) => [number, number | null][]): Line[] => chosen.map((c) => ({ name: c.name, color: c.color, dash: c.dash, points: points(c), area: single }));
+  const one = chosen[0] as WithPlotData;
   const { known, current } = percentilesOf(chosen, state.get("tq"));
   const nameOf = (key: Kept): string => KEPT.find(([k]) => k === key)?.[1] ?? "";
   const percentiles: Line[] = single
@@ -113,7 +113,7 @@ export function panels({ state }: Context, chosen: WithPicture[]): Panel[] {
     { id: "connections", title: "Connections open", lines: each((c) => seriesPoints(c.picture.series, c.picture.series.connections, 1)), format: si, value: thousands },
   ];
   if (chosen.some((c) => c.picture.server.at_ns.length > 0)) {
-    const server = (column: (c: WithPicture) => number[]): Line[] => each((c) => c.picture.server.at_ns.flatMap((at, i) => (at >= 0 ? [[s(at), column(c)[i] ?? null] as [number, number | null]] : [])));
+    const server = (column: (c: WithPlotData) => number[]): Line[] => each((c) => c.picture.server.at_ns.flatMap((at, i) => (at >= 0 ? [[s(at), column(c)[i] ?? null] as [number, number | null]] : [])));
     found.push(
       { id: "cpu", title: "Server CPU, cores in use", lines: server((c) => c.picture.server.cores), format: si, value: (v) => `${significant(v, 3)} cores` },
       { id: "memory", title: "Server memory", lines: memory(chosen, server((c) => c.picture.server.memory_bytes)), format: axisBytes, value: bytes });
@@ -123,7 +123,7 @@ export function panels({ state }: Context, chosen: WithPicture[]): Panel[] {
 }
 
 /** Of one trial also by proportional shares, which count once what processes share. */
-function memory(chosen: WithPicture[], resident: Line[]): Line[] {
+function memory(chosen: WithPlotData[], resident: Line[]): Line[] {
   const [one] = chosen;
   const shares = one && chosen.length === 1 ? within(one.picture.server.pss_at_ns, one.picture.server.pss_bytes) : [];
   if (shares.length < 2) return resident;
@@ -136,11 +136,11 @@ function within(at_ns: number[], column: number[]): [number, number | null][] {
 }
 
 /** What Prony itself cost; empty of trials whose client was not sampled. */
-function clientPanels(chosen: WithPicture[]): Panel[] {
+function clientPanels(chosen: WithPlotData[]): Panel[] {
   const sampled = chosen.filter((c) => c.picture.client.at_ns.length > 0);
   if (sampled.length === 0) return [];
   const single = chosen.length === 1;
-  const line = (c: WithPicture, name: string, column: number[], color: string): Line => ({ name, color, dash: c.dash, points: within(c.picture.client.at_ns, column), area: single });
+  const line = (c: WithPlotData, name: string, column: number[], color: string): Line => ({ name, color, dash: c.dash, points: within(c.picture.client.at_ns, column), area: single });
   const cpu = single
     ? sampled.flatMap((c) => [line(c, "whole process", c.picture.client.cores, PART[0]), { ...line(c, "busiest worker", c.picture.client.busiest_worker, PART[2]), area: false }])
     : sampled.map((c) => line(c, c.name, c.picture.client.cores, c.color));
@@ -159,7 +159,7 @@ export function coreName(core: { cpu: number; of: string }): string {
 }
 
 /** Each CPU as a line, where they are few. */
-function corePanel(chosen: WithPicture[]): Panel[] {
+function corePanel(chosen: WithPlotData[]): Panel[] {
   const single = chosen.length === 1;
   const most = Math.max(...chosen.map((c) => c.picture.cores.cpus.length));
   if (most === 0 || most > CORE_LINES_MAX) return [];
@@ -191,7 +191,7 @@ function linesTable(panel: Panel): TableData {
 }
 
 /** Many CPUs of one trial, a row each. */
-function coreMap({ state }: Context, chosen: WithPicture[], end: number): HTMLElement | null {
+function coreMap({ state }: Context, chosen: WithPlotData[], end: number): HTMLElement | null {
   const many = chosen.filter((c) => c.picture.cores.cpus.length > CORE_LINES_MAX);
   const which = many.find((c) => String(c.head.index) === state.get("cpus")) ?? many[0];
   if (!which) return null;
@@ -207,7 +207,7 @@ function coreMap({ state }: Context, chosen: WithPicture[], end: number): HTMLEl
   });
 }
 
-function overTime(context: Context, chosen: WithPicture[]): HTMLElement {
+function overTime(context: Context, chosen: WithPlotData[]): HTMLElement {
   const end = Math.max(...chosen.map((c) => s(c.detail.duration_ns)));
   const single = chosen.length === 1;
   const client = chosen.map((c) => `${c.name}: ${percent(c.detail.client.cpu_ns / c.detail.duration_ns)} of one core by ${c.detail.client.threads} ${c.detail.client.threads === 1 ? "thread" : "threads"}, busiest ${percent(c.detail.client.busiest_worker)}, ${bytes(c.detail.client.max_rss_bytes)} at most`);
@@ -218,8 +218,8 @@ function overTime(context: Context, chosen: WithPicture[]): HTMLElement {
     h("p", { class: "note" }, h("b", null, "The client over the whole window. "), client.join(" · "), "."));
 }
 
-function heatMap({ state }: Context, chosen: WithPicture[]): HTMLElement {
-  const which = chosen.find((c) => String(c.head.index) === state.get("heat")) ?? chosen[0] as WithPicture;
+function heatMap({ state }: Context, chosen: WithPlotData[]): HTMLElement {
+  const which = chosen.find((c) => String(c.head.index) === state.get("heat")) ?? chosen[0] as WithPlotData;
   return figure({
     id: "plot-heat",
     title: chosen.length > 1 ? `Response over time: ${which.name}` : "Response over time",
@@ -230,7 +230,7 @@ function heatMap({ state }: Context, chosen: WithPicture[]): HTMLElement {
   });
 }
 
-function counted(chosen: WithPicture[]): HTMLElement {
+function counted(chosen: WithPlotData[]): HTMLElement {
   return figure({
     id: "plot-distribution",
     title: "Distribution of responses",

@@ -1,5 +1,5 @@
 /** A trial in numbers: times, requests by fate, errors, verdict, plan, host, and the line that makes it again. */
-import type { Candidate, Detail, Percentile, PlanRecord, RunData, Stage, Summary } from "../data";
+import type { Candidate, Detail, Percentile, PlanRecord, RunData, StageRecord, SummaryRow } from "../data";
 import { h } from "../core/dom";
 import { bytes, duration, percent, plusMinus, rate, seconds, thousands, when, WITHHELD, words } from "../core/format";
 import { command, facts, host } from "../parts/facts";
@@ -13,7 +13,7 @@ export function sheets(data: RunData, chosen: Chosen[]): HTMLElement[] {
 
 /** What was asked of the client, defaults filled in. */
 export function planFacts(plan: PlanRecord): [string, string | number | null][] {
-  const stage = (s: Stage): string => `${s.to_rate_per_s === null ? `${thousands(s.to_connections ?? 0)} connections` : `${rate(s.to_rate_per_s)}/s`} in ${seconds(s.duration_ns)}`;
+  const stage = (s: StageRecord): string => `${s.to_rate_per_s === null ? `${thousands(s.to_connections ?? 0)} connections` : `${rate(s.to_rate_per_s)}/s`} in ${seconds(s.duration_ns)}`;
   const checked = [plan.expect_status === null ? "any 2xx or 3xx" : `status ${plan.expect_status}`, plan.expect_body ? "its body, compared each time" : ""].filter(Boolean).join(", ");
   return [
     ["Method", plan.method],
@@ -84,7 +84,7 @@ function sheet(data: RunData, c: Chosen, open: boolean): HTMLElement {
     h("h3", null, "Host"), host(d.host));
 }
 
-function times(name: string, summaries: Summary[]): HTMLElement {
+function times(name: string, summaries: SummaryRow[]): HTMLElement {
   const first = summaries[0];
   if (!first) return h("p", { class: "nothing" }, "No times are known.");
   const value = (ns: number | null): string => (ns === null ? WITHHELD : duration(ns));

@@ -1,6 +1,6 @@
 /** CPUs by time: a row a CPU, darker where it was busier. */
 import * as Plot from "@observablehq/plot";
-import type { Picture } from "../data";
+import type { PlotData } from "../data";
 import { percent } from "../core/format";
 import { asSvg, NARROW, style, tip } from "./frame";
 
@@ -12,7 +12,7 @@ interface CoreCell {
 }
 
 /** The spans of each CPU within the window, in seconds. */
-export function coreCells(cores: Picture["cores"]): CoreCell[] {
+export function coreCells(cores: PlotData["cores"]): CoreCell[] {
   return cores.cpus.flatMap((core, row) => cores.at_ns.flatMap((at, i) => {
     const before = i > 0 ? cores.at_ns[i - 1] ?? 0 : 0;
     return at > 0 ? [{ x1: Math.max(0, before) / 1e9, x2: at / 1e9, row, busy: core.busy[i] ?? 0 }] : [];

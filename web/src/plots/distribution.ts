@@ -1,13 +1,13 @@
 /** How often each range of response times occurred; ranges grow by a constant factor. */
 import * as Plot from "@observablehq/plot";
-import type { Picture } from "../data";
+import type { PlotData } from "../data";
 import { axisDuration, duration, si, thousands } from "../core/format";
 import { asSvg, GRID, logAxisX, NARROW, style, tip } from "./frame";
 
 export interface Distribution {
   name: string;
   color: string;
-  data: Picture["distribution"];
+  data: PlotData["distribution"];
 }
 
 export function distribution(all: Distribution[], width: number): SVGSVGElement | null {

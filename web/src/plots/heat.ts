@@ -1,6 +1,6 @@
 /** Responses by time: each column a span, each row a range of time, darker where there are more. */
 import * as Plot from "@observablehq/plot";
-import type { Picture } from "../data";
+import type { PlotData } from "../data";
 import { axisDuration, duration, si, thousands } from "../core/format";
 import { asSvg, logAxisY, NARROW, style, tip } from "./frame";
 
@@ -14,7 +14,7 @@ interface CellOf {
 }
 
 /** The cells in seconds and nanoseconds; the share is of the busiest cell, for the colour only. */
-export function heatCells(heat: Picture["heat"]): CellOf[] {
+export function heatCells(heat: PlotData["heat"]): CellOf[] {
   const most = Math.max(1, ...heat.count);
   return heat.count.map((count, i) => {
     const column = heat.column[i] ?? 0;
@@ -67,7 +67,7 @@ function colourScale(svg: SVGSVGElement, most: number, right: number): void {
   svg.append(group);
 }
 
-export function heat(picture: Picture, width: number): SVGSVGElement | null {
+export function heat(picture: PlotData, width: number): SVGSVGElement | null {
   const cells = heatCells(picture.heat);
   if (cells.length === 0) return null;
   const narrow = width < NARROW;

@@ -146,7 +146,7 @@ const HEAD: &str = "# Coverage of Prony's intervals and verdicts, 2026-11-23
 
 Made by `cargo xtask coverage --write`, from fixed seeds: the same code gives the same table on any machine.
 Simulated answers go into the bins and histograms that the engine keeps, and from there through the functions that
-judge real trials (`prony_analysis::within`, `prony_analysis::compare`). [statistics.md](../statistics.md) says how to read it.
+judge real trials (`prony_analysis::testing::within`, `prony_analysis::compare`). [statistics.md](../statistics.md) says how to read it.
 
 Covered: of the runs that print an interval, those whose interval holds the truth; 93 % are asked. × oracle: the
 median width over that of the middle 95 % of the points of all runs, which is the narrowest interval that somebody
@@ -157,7 +157,7 @@ drifting ones must be in 80 %. With a true difference of 0, faster and slower to
 
 Windows of 100 s are for tails: a percentile has an interval where the window spends a second beyond it. Thresholds of
 steadiness and the sizes of the drifts were chosen on other seeds (`--base 0` to `4`); the intervals have none that
-were, and were first tried with another simulation (docs/decisions/0028).
+were, and were first tried with another simulation (docs/decisions/0029).
 
 † Beyond what is claimed of widths and steadiness: dependence whose 1/e time is over a fortieth of the window. What is
 printed is held to the bar of coverage there as everywhere. Where under one run of forty prints an interval, that bar is

@@ -1,6 +1,7 @@
 //! Comparisons between candidates whose true difference is known.
 
 use prony_analysis::compare::{Finding, Rule, compare};
+use prony_analysis::figure::Figure;
 use prony_analysis::precision::{BLOCKS_MAX, BLOCKS_MIN, expected};
 use prony_stats::interval::variance;
 use serde::Serialize;
@@ -90,5 +91,5 @@ fn settle(one: Match, chance: &mut Chance) -> Option<Finding> {
             }
         }
     }
-    compare(&pairs, Rule::THROUGHPUT).ok().map(|c| c.finding)
+    compare(&pairs, Rule::usual(Figure::THROUGHPUT)).map(|c| c.finding)
 }

@@ -1,6 +1,7 @@
 //! How long it takes to decide a true difference of 3 %, beside "30 s, the best of five" of each.
 
 use prony_analysis::compare::{Finding, Rule, compare};
+use prony_analysis::figure::Figure;
 use serde::Serialize;
 
 use super::chance::Chance;
@@ -117,7 +118,7 @@ fn settle(
         let a = figure(machine, window_s, block, chance);
         pairs.push((a, figure(machine, window_s, block * (1.0 + difference), chance)));
     }
-    compare(&pairs, Rule::THROUGHPUT).ok().map(|c| c.finding)
+    compare(&pairs, Rule::usual(Figure::THROUGHPUT)).map(|c| c.finding)
 }
 
 /// All five of one, then all five of the other: each five share what a block has.

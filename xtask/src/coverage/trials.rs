@@ -1,9 +1,8 @@
 //! Many runs of one process, and how often its intervals held.
 
 use prony_analysis::slo::{Decision, Slo};
-use prony_analysis::testing::closed_plan;
+use prony_analysis::testing::{closed_plan, within};
 use prony_analysis::trial::judge;
-use prony_analysis::within::within;
 use prony_model::host::Host;
 use prony_model::measurement::Measurement;
 use prony_model::observed::Observed;

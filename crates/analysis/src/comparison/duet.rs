@@ -16,9 +16,9 @@ use prony_stats::parts::{PARTS, means};
 
 use super::noise::Noise;
 use crate::cell::Cell;
-use crate::compare::{CompareError, Comparison, Rule, compare};
+use crate::compare::{Comparison, Rule, compare};
 use crate::figure::Figure;
-use crate::numbers::real_len;
+use crate::numbers::{real, real_len};
 
 /// Fewer seconds of a window than this have no centre worth the name: the windows are compared.
 const SECONDS_MIN: usize = 3;
@@ -57,8 +57,8 @@ pub(super) fn blocks<'a>(a: &[Cell<'a>], b: &[Cell<'a>]) -> Vec<Block<'a>> {
 
 /// What blocks say of one figure.
 pub(super) struct Judged {
-    /// B over A, over blocks.
-    pub(super) compared: Result<Comparison, CompareError>,
+    /// B over A, over blocks; `None` below two.
+    pub(super) compared: Option<Comparison>,
     /// What equals would show.
     pub(super) noise: Option<Noise>,
     /// The left place over the right one, whoever was there; on logarithms. `None` below two blocks.
@@ -72,18 +72,18 @@ pub(super) struct Judged {
 /// Judges a figure; `None` where a half does not have it.
 pub(super) fn judge(figure: Figure, blocks: &[Block<'_>], rule: Rule) -> Option<Judged> {
     let why_windows = blocks.iter().flatten().find_map(|half| half.seconds(figure).err());
-    let log_ratio = |half: &Half<'_>| match why_windows {
-        None => half.seconds(figure).ok().and_then(|seconds| centre(&means(&seconds, VALUES_MAX)).ok()),
+    let of_half = |half: &Half<'_>| match why_windows {
+        None => half.seconds(figure).ok().and_then(|seconds| centre(&means(&seconds, VALUES_MAX))),
         Some(_) => half.window(figure),
     };
     let halves: Option<Vec<(f64, f64)>> =
-        blocks.iter().map(|[left, right]| Some((log_ratio(left)?, log_ratio(right)?))).collect();
+        blocks.iter().map(|[left, right]| Some((of_half(left)?, of_half(right)?))).collect();
     let halves = halves?;
     let pairs: Vec<(f64, f64)> =
         halves.iter().map(|(left, right)| (1.0, f64::midpoint(*left, *right).exp())).collect();
     // With A on the left: B/A × right/left. With A on the right: B/A × left/right.
     let places: Vec<f64> = halves.iter().map(|(left, right)| (right - left) / 2.0).collect();
-    let by_seconds = figure == Figure::THROUGHPUT || figure.percentile.is_some();
+    let by_seconds = figure == Figure::THROUGHPUT || figure.quantile().is_some();
     Some(Judged {
         compared: compare(&pairs, rule),
         noise: Noise::of_places(&places),
@@ -101,9 +101,9 @@ impl Half<'_> {
     fn seconds(&self, figure: Figure) -> Result<Vec<f64>, &'static str> {
         let (a, b) = (self.a.trial, self.b.trial);
         let of: fn(&SeriesPoint) -> Option<f64> = match figure {
-            Figure::THROUGHPUT => rate,
-            Figure::P50 => p50,
-            Figure::P99 => p99,
+            Figure::THROUGHPUT => |second| Some(real(second.completed) / real(second.length_ns)),
+            Figure::P50 => |second| second.p50_ns.map(real),
+            Figure::P99 => |second| second.p99_ns.map(real),
             _ => return Err("only throughput, p50 and p99 are kept by the second"),
         };
         if figure != Figure::THROUGHPUT && a.requests.failed + b.requests.failed > 0 {
@@ -116,13 +116,7 @@ impl Half<'_> {
             a.length_ns >= SECOND_MIN_NS && (a.at_ns, a.length_ns) == (b.at_ns, b.length_ns)
         };
         let whole: Vec<_> = a.series.iter().zip(&b.series).filter(same).collect();
-        let logs: Vec<f64> = whole
-            .iter()
-            .filter_map(|(a, b)| {
-                let (a, b) = (of(a)?, of(b)?);
-                (a > 0.0 && b > 0.0).then(|| b.ln() - a.ln())
-            })
-            .collect();
+        let logs: Vec<f64> = whole.iter().filter_map(|(a, b)| log_ratio(of(a)?, of(b)?)).collect();
         if logs.len() < SECONDS_MIN {
             return Err("the windows have too few whole seconds");
         }
@@ -134,24 +128,13 @@ impl Half<'_> {
 
     /// ln(B/A) of the whole windows.
     fn window(&self, figure: Figure) -> Option<f64> {
-        let (a, b) = (self.a.figure(figure)?.value, self.b.figure(figure)?.value);
-        (a > 0.0 && b > 0.0).then(|| b.ln() - a.ln())
+        log_ratio(self.a.figure(figure)?.value, self.b.figure(figure)?.value)
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts and nanoseconds of some seconds")]
-fn rate(second: &SeriesPoint) -> Option<f64> {
-    Some(second.completed as f64 / second.length_ns as f64)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "an hour's nanoseconds")]
-fn p50(second: &SeriesPoint) -> Option<f64> {
-    second.p50_ns.map(|ns| ns as f64)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "an hour's nanoseconds")]
-fn p99(second: &SeriesPoint) -> Option<f64> {
-    second.p99_ns.map(|ns| ns as f64)
+/// ln(b/a); `None` where one is not above 0.
+fn log_ratio(a: f64, b: f64) -> Option<f64> {
+    (a > 0.0 && b > 0.0).then(|| b.ln() - a.ln())
 }
 
 fn began_together(a: &Trial, b: &Trial) -> bool {
@@ -170,8 +153,7 @@ fn one_block(figure: Figure, block: &Block<'_>) -> Option<Interval> {
     let (left, right) = (of(left)?, of(right)?);
     let point = f64::midpoint(left.point, right.point);
     let half = (left.high - left.point).hypot(right.high - right.point) / 2.0;
-    let n = left.n + right.n;
-    Some(Interval { point: point.exp(), low: (point - half).exp(), high: (point + half).exp(), n })
+    Some(Interval { point, low: point - half, high: point + half, n: left.n + right.n }.exp())
 }
 
 #[cfg(test)]

@@ -129,7 +129,7 @@ fn unpaired(log: &RunLog) -> Finding {
         let of = log.results.iter().filter(|r| r.planned.candidate == candidate);
         of.map(|r| r.trial.as_ref().unwrap().latency.response.p99_ns.unwrap() as f64).collect()
     };
-    let rule = Rule { smallest: 0.02, ..Rule::LATENCY };
+    let rule = Rule { smallest: 0.02, ..Rule::usual(P99) };
     compare_unpaired(&values("a"), &values("b"), rule).unwrap().finding
 }
 
@@ -168,7 +168,7 @@ fn equals_are_seldom_called_different_whatever_their_places() {
 }
 
 #[test]
-fn a_place_that_is_worse_is_told_and_is_in_no_ratio() {
+fn a_place_that_is_worse_is_noted_and_is_in_no_ratio() {
     let quiet = Machine { own: 0.002, ..USUAL };
     let c = compared(&duet(&template(), quiet, 7));
     assert!(c.duet && c.paired && c.plans[0].blocks == 5);
@@ -188,7 +188,7 @@ fn a_place_that_is_worse_is_told_and_is_in_no_ratio() {
 }
 
 #[test]
-fn one_block_has_no_verdict_and_says_what_its_seconds_do() {
+fn one_block_has_no_verdict_and_the_interval_of_its_seconds() {
     let one = Machine { blocks: 1, own: 0.01, ..USUAL };
     let c = compared(&duet(&template(), one, 3));
     let found = of(&c, P99);
@@ -202,7 +202,7 @@ fn one_block_has_no_verdict_and_says_what_its_seconds_do() {
 }
 
 #[test]
-fn what_is_not_whole_is_left_out_and_said() {
+fn blocks_and_seconds_that_are_not_whole_are_left_out_and_said() {
     let template = template();
     let mut log = duet(&template, USUAL, 5);
     // One half of the first block did not count: the place would be in the ratio.

@@ -1,5 +1,7 @@
 //! What fails a build: `slower`, `inconclusive`, `p99>+5%`.
 
+use prony_model::units::plain_number;
+
 use super::{Comparison, FigureComparison};
 use crate::compare::Finding;
 use crate::figure::Figure;
@@ -80,8 +82,7 @@ fn signed_share(text: &str) -> Option<f64> {
         Some(digits) => (-1.0, digits),
         None => (1.0, number.strip_prefix('+').unwrap_or(number)),
     };
-    let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    let share = sign * digits.parse::<f64>().ok().filter(|_| plain)? / 100.0;
+    let share = sign * plain_number(digits)? / 100.0;
     (-1.0..=10.0).contains(&share).then_some(share)
 }
 

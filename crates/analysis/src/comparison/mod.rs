@@ -3,7 +3,7 @@
 //! The rule is [`crate::compare`]'s. Here is what it is applied to, whether it may be applied at all
 //! ([`unlike`]), what the same run shows of equals ([`noise`]), and what fails a build ([`fail_if`]).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use prony_model::Estimate;
 use prony_model::run_log::RunLog;
@@ -11,16 +11,17 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::analyse::plan_names;
-use crate::cell::Cell;
-use crate::compare::{Better, Finding, Rule};
+use crate::cell::{Cell, counted};
+use crate::compare::{Finding, Rule};
 use crate::figure::Figure;
+use crate::numbers::count;
 
 mod choose;
 mod duet;
 pub mod fail_if;
 mod figures;
 mod noise;
-mod said;
+mod sentences;
 #[cfg(test)]
 mod tests;
 mod unlike;
@@ -59,8 +60,8 @@ pub struct Options {
 
 impl Options {
     fn rule(&self, figure: Figure) -> Rule {
-        let better = if figure.more_is_better { Better::Higher } else { Better::Lower };
-        Rule { smallest: self.margins.get(&figure).copied().unwrap_or(figure.smallest_difference), better }
+        let usual = Rule::usual(figure);
+        Rule { smallest: self.margins.get(&figure).copied().unwrap_or(usual.smallest), ..usual }
     }
 }
 
@@ -215,16 +216,16 @@ pub fn compare_parts(a: Part<'_>, b: Part<'_>, options: &Options) -> Result<Comp
         a: side(a),
         b: side(b),
         paired,
-        method: said::method(paired, duet).to_owned(),
+        method: sentences::method(paired, duet).to_owned(),
         plans,
         not_comparable: differences,
-        notes: said::notes(a, b, one_run, paired, &both),
+        notes: sentences::notes(a, b, one_run, paired, &both),
         next: None,
         duet,
     };
-    comparison.notes.extend(said::places(&both, options));
-    comparison.next = said::next(&comparison, a, &both);
-    comparison.headline = said::headline(&comparison);
+    comparison.notes.extend(sentences::places(&both, options));
+    comparison.next = sentences::next(&comparison, a, &both);
+    comparison.headline = sentences::headline(&comparison);
     Ok(comparison)
 }
 
@@ -243,10 +244,8 @@ struct Both<'a> {
 impl Both<'_> {
     /// Blocks in which both have a trial that counts.
     fn common_blocks(&self) -> u32 {
-        let mut blocks: Vec<u32> = self.a.iter().map(|c| c.planned.block).collect();
-        blocks.dedup();
-        let common = blocks.iter().filter(|block| self.b.iter().any(|c| c.planned.block == **block)).count();
-        u32::try_from(common).unwrap_or(u32::MAX)
+        let blocks = |cells: &[Cell<'_>]| cells.iter().map(|c| c.planned.block).collect::<BTreeSet<u32>>();
+        count(blocks(&self.a).intersection(&blocks(&self.b)).count())
     }
 }
 
@@ -283,19 +282,9 @@ fn started(result: &prony_model::run_log::TrialResult) -> Option<&str> {
     result.trial.as_ref().map(|trial| trial.started_at.as_str())
 }
 
-/// The trials of a candidate that count, by plan, in block order.
+/// The trials of a candidate that count under a plan, in block order.
 fn cells<'a>(part: Part<'a>, plan: &str) -> Vec<Cell<'a>> {
-    let mut cells: Vec<Cell<'a>> = part
-        .log
-        .last_results()
-        .values()
-        .copied()
-        .filter(|r| r.planned.candidate == part.candidate && r.planned.plan == plan)
-        .filter_map(Cell::of)
-        .filter(Cell::counts)
-        .collect();
-    cells.sort_by_key(|cell| (cell.planned.block, cell.planned.index));
-    cells
+    counted(&part.log.last_results(), plan, part.candidate)
 }
 
 /// The plans of a candidate that have a trial that counts.

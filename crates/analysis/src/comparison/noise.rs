@@ -1,12 +1,12 @@
 //! What equals would show: the A/A noise of the same run.
 
 use prony_stats::CONFIDENCE;
-use prony_stats::interval::variance;
+use prony_stats::interval::{logarithms, mean, variance};
 use prony_stats::student::t_two_sided;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::numbers::{logs, real_len};
+use crate::numbers::real_len;
 
 /// The A/A noise of one figure in one run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
@@ -21,6 +21,12 @@ pub struct Noise {
 }
 
 impl Noise {
+    /// Both on logarithms.
+    fn new(trial_to_trial: f64, half_width: f64, n: usize) -> Option<Noise> {
+        let (trial_to_trial, half_width) = (trial_to_trial.exp_m1(), half_width.exp_m1());
+        half_width.is_finite().then_some(Noise { trial_to_trial, half_width, n: n as u64 })
+    }
+
     /// From both sides' figures in the order of time, each held against itself alone: the mean square
     /// of successive differences of its logarithms is twice the variance from trial to trial, whatever
     /// slow change there is besides, and whatever the difference between both. With σ²ₐ and σ²ᵦ of n
@@ -31,7 +37,7 @@ impl Noise {
     ///
     /// Source: von Neumann, Kent, Bellinson & Hart (1941), *The mean square successive difference*,
     /// Ann. Math. Statist. 12(2).
-    pub fn of(a: &[f64], b: &[f64], paired: bool) -> Option<Noise> {
+    pub(super) fn of_trials(a: &[f64], b: &[f64], paired: bool) -> Option<Noise> {
         let (var_a, var_b) = (successive(a)?, successive(b)?);
         let n = a.len().min(b.len());
         let t = t_two_sided(real_len(n) - 1.0, CONFIDENCE)?;
@@ -40,16 +46,9 @@ impl Noise {
         } else {
             (var_a / real_len(a.len()) + var_b / real_len(b.len())).sqrt()
         };
-        Some(Noise {
-            trial_to_trial: f64::midpoint(var_a, var_b).sqrt().exp_m1(),
-            half_width: (t * error).exp_m1(),
-            n: n as u64,
-        })
-        .filter(|noise| noise.half_width.is_finite())
+        Noise::new(f64::midpoint(var_a, var_b).sqrt(), t * error, n)
     }
-}
 
-impl Noise {
     /// Of a duet, from what each block's places show, ln(left/right): whoever stands there is in it, and
     /// who is better is not, so that their spread over blocks is what a ratio of equals would have.
     ///
@@ -57,20 +56,15 @@ impl Noise {
     pub(super) fn of_places(places: &[f64]) -> Option<Noise> {
         let spread = variance(places)?.sqrt();
         let t = t_two_sided(real_len(places.len()) - 1.0, CONFIDENCE)?;
-        let noise = Noise {
-            trial_to_trial: (std::f64::consts::SQRT_2 * spread).exp_m1(),
-            half_width: (t * spread / real_len(places.len()).sqrt()).exp_m1(),
-            n: places.len() as u64,
-        };
-        Some(noise).filter(|noise| noise.half_width.is_finite())
+        let half_width = t * spread / real_len(places.len()).sqrt();
+        Noise::new(std::f64::consts::SQRT_2 * spread, half_width, places.len())
     }
 }
 
 /// Half the mean square of successive differences of logarithms.
 fn successive(values: &[f64]) -> Option<f64> {
-    let logs = logs(values)?;
-    let squares: Vec<f64> = logs.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).collect();
-    (!squares.is_empty()).then(|| squares.iter().sum::<f64>() / real_len(squares.len()) / 2.0)
+    let squares = logarithms(values)?.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).collect::<Vec<_>>();
+    mean(&squares).map(|square| square / 2.0)
 }
 
 #[cfg(test)]
@@ -78,10 +72,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn by_hand() {
+    fn the_noise_of_trials_is_the_one_by_hand() {
         // Differences of logarithms 0.1 and −0.1: σ² = 0.01/2 on both sides; t(2) = 4.303.
         let side = [1.0, 0.1f64.exp(), 1.0];
-        let noise = Noise::of(&side, &side, true).unwrap();
+        let noise = Noise::of_trials(&side, &side, true).unwrap();
         let expected = 4.302_653 * (0.01f64 / 3.0).sqrt();
         assert!((noise.half_width.ln_1p() - expected).abs() < 1e-6, "{noise:?}");
         assert!((noise.trial_to_trial.ln_1p() - 0.005f64.sqrt()).abs() < 1e-9);
@@ -94,18 +88,18 @@ mod tests {
         let mut draw = |level: f64, drift: f64| -> Vec<f64> {
             (0..200).map(|i| level * (0.02 * normal.next().unwrap() + drift * f64::from(i)).exp()).collect()
         };
-        let noise = Noise::of(&draw(100.0, 0.0005), &draw(300.0, -0.0005), true).unwrap();
+        let noise = Noise::of_trials(&draw(100.0, 0.0005), &draw(300.0, -0.0005), true).unwrap();
         assert!((0.017..0.023).contains(&noise.trial_to_trial), "2 % asked for: {noise:?}");
     }
 
     #[test]
-    fn equals_lie_within_it() {
+    fn equals_differ_by_more_than_the_noise_in_one_to_five_percent() {
         let mut normal = crate::testing::noise(13);
         let mut draw = || -> Vec<f64> { (0..6).map(|_| (0.03 * normal.next().unwrap()).exp()).collect() };
         let beyond = (0..2000)
             .filter(|_| {
                 let (a, b) = (draw(), draw());
-                let noise = Noise::of(&a, &b, true).unwrap();
+                let noise = Noise::of_trials(&a, &b, true).unwrap();
                 let d: f64 = a.iter().zip(&b).map(|(a, b)| (b / a).ln()).sum::<f64>() / 6.0;
                 d.abs() > noise.half_width.ln_1p()
             })
@@ -115,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn of_places_by_hand() {
+    fn the_noise_of_a_duets_places_is_the_one_by_hand() {
         // 0.1, 0.2 and 0.3 deviate by 0.1 about whatever place is better; t(2) = 4.303.
         let noise = Noise::of_places(&[0.1, 0.2, 0.3]).unwrap();
         assert!((noise.half_width.ln_1p() - 4.302_653 * 0.1 / 3f64.sqrt()).abs() < 1e-6, "{noise:?}");
@@ -124,8 +118,8 @@ mod tests {
     }
 
     #[test]
-    fn one_trial_has_none() {
-        assert_eq!(Noise::of(&[1.0], &[1.0, 2.0], false), None);
-        assert_eq!(Noise::of(&[1.0, 0.0], &[1.0, 2.0], false), None);
+    fn one_trial_or_a_figure_of_zero_has_no_noise() {
+        assert_eq!(Noise::of_trials(&[1.0], &[1.0, 2.0], false), None);
+        assert_eq!(Noise::of_trials(&[1.0, 0.0], &[1.0, 2.0], false), None);
     }
 }

@@ -6,6 +6,7 @@ use std::fmt::Display;
 use prony_model::command::stage;
 use prony_model::host::Host;
 use prony_model::plan_record::{PlanRecord, TlsPlanRecord};
+use prony_model::target::path_of;
 use prony_model::trial::{Clock, Trial};
 
 use super::Both;
@@ -118,7 +119,7 @@ fn hosts(found: &mut Found, a: &[Cell<'_>], b: &[Cell<'_>]) {
 fn of_plans(found: &mut Found, plan: &Both<'_>, a: &PlanRecord, b: &PlanRecord) {
     let before = found.0.len();
     found.field("the plan's method", &a.method, &b.method);
-    found.field("the plan's path", &path(&a.url), &path(&b.url));
+    found.field("the plan's path", &path_of(&a.url), &path_of(&b.url));
     found.field("the plan's scheme", &scheme(&a.url), &scheme(&b.url));
     found.field("the plan's connections", &a.connections, &b.connections);
     found.field("the plan's threads", &a.threads, &b.threads);
@@ -206,11 +207,6 @@ fn stages(found: &mut Found, a: &PlanRecord, b: &PlanRecord) {
         }
         _ => found.push("the course of the plan's stages", all(a), all(b)),
     }
-}
-
-fn path(url: &str) -> &str {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    rest.find('/').map_or("/", |at| &rest[at..])
 }
 
 fn scheme(url: &str) -> &str {

@@ -1,7 +1,6 @@
-//! What the run log has for a claim: plans, samples by block, findings.
+//! What the run log has for a claim: plans, figures by block, findings.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 
 use prony_model::Estimate;
 use prony_model::published::{AtRate, Conclusion};
@@ -12,9 +11,10 @@ use prony_stats::interval::{Interval, mean, mean_interval};
 
 use super::interval::{judge_interval, margin, ratio_finding};
 use super::{Evidence, Judgement};
-use crate::cell::Cell;
+use crate::cell::{ByBlock, Cell, counted};
 use crate::claim::{Claim, Quantity, Relation, Side, Term};
 use crate::figure::{Figure, Known};
+use crate::numbers::estimate;
 
 /// A finding on one pair of terms, or on one term.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,13 +28,6 @@ impl Finding {
     pub(super) fn undecided(why: impl Into<String>) -> Finding {
         Finding { judgement: Judgement::Undecided, here: None, why: Some(why.into()) }
     }
-}
-
-/// A candidate's figure by block.
-#[derive(Debug, Clone, Default)]
-struct Sample {
-    blocks: BTreeMap<u32, f64>,
-    at_least: bool,
 }
 
 impl<'a> Evidence<'a> {
@@ -76,7 +69,7 @@ impl<'a> Evidence<'a> {
                 if cells.len() < 2 {
                     return self.too_few(candidate, plan, cells.len());
                 }
-                let so = cells.iter().filter(|(_, cell)| cell.trial.outcome == *outcome).count();
+                let so = cells.iter().filter(|cell| cell.trial.outcome == *outcome).count();
                 let judgement = Judgement::of(so == cells.len(), so == 0);
                 let why = (judgement == Judgement::Undecided)
                     .then(|| format!("{so} of {} trials were so", cells.len()));
@@ -119,41 +112,29 @@ impl<'a> Evidence<'a> {
         let Term::Figure { factor, quantity, candidate, .. } = left else {
             return Finding::undecided("its left side is no figure");
         };
-        let a = match self.sample(left, plan) {
-            Ok(sample) => sample,
+        let a = match self.by_block(left, plan) {
+            Ok(values) => values,
             Err(finding) => return finding,
         };
         match right {
             Term::Number(number) => {
-                let values: Vec<f64> = a.blocks.values().map(|v| v * factor).collect();
+                let values: Vec<f64> = a.values.values().map(|v| v * factor).collect();
                 let Some(i) = mean_interval(&values, CONFIDENCE) else {
                     return self.too_few(candidate, plan, values.len());
                 };
                 let around_zero = Interval { low: i.low - number, high: i.high - number, ..i };
                 let margin = margin(*quantity) * number.abs();
-                Finding {
-                    judgement: judge_interval(
-                        relation,
-                        &around_zero,
-                        0.0,
-                        (-margin, margin),
-                        a.at_least,
-                        false,
-                    ),
-                    here: Some(Estimate::new(i.point, i.low, i.high, values.len() as u64)),
-                    why: None,
-                }
+                let judgement =
+                    judge_interval(relation, &around_zero, 0.0, (-margin, margin), (a.at_least, false));
+                Finding { judgement, here: Some(estimate(i)), why: None }
             }
             Term::Figure { factor: by, candidate: other, .. } => {
-                let b = match self.sample(right, plan) {
-                    Ok(sample) => sample,
+                let b = match self.by_block(right, plan) {
+                    Ok(values) => values,
                     Err(finding) => return finding,
                 };
-                let pairs: Vec<(f64, f64)> = a
-                    .blocks
-                    .iter()
-                    .filter_map(|(block, v)| Some((v * factor, by * b.blocks.get(block)?)))
-                    .collect();
+                let pairs: Vec<(f64, f64)> =
+                    a.pairs(&b).into_iter().map(|(a, b)| (a * factor, by * b)).collect();
                 if pairs.len() < 2 {
                     return Finding::undecided(format!(
                         "{candidate} and {other} have fewer than two blocks in common"
@@ -165,7 +146,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// A term's figure by block, or why there is none.
-    fn sample(&self, term: &Term, plan: &NamedPlan) -> Result<Sample, Finding> {
+    fn by_block(&self, term: &Term, plan: &NamedPlan) -> Result<ByBlock, Finding> {
         let Term::Figure { quantity, candidate, connections, .. } = term else {
             return Err(Finding::undecided("it is no figure"));
         };
@@ -183,48 +164,32 @@ impl<'a> Evidence<'a> {
                 })
                 .ok_or_else(|| Finding::undecided(format!("no plan has {count} connections")))?,
         };
-        let mut by_block: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-        let mut at_least = false;
-        let known = |result: &TrialResult| match quantity {
+        let cells = self.cells(candidate, plan);
+        let known: Vec<(u32, Known)> = match quantity {
             Quantity::Trial(figure) => {
-                let cell = Cell::of(result).filter(Cell::counts)?;
-                cell.figure(*figure)
+                cells.iter().filter_map(|c| Some((c.planned.block, c.figure(*figure)?))).collect()
             }
-            Quantity::Capacity => {
-                let found = result.capacity.as_ref()?;
-                let at_least = found.bound == Bound::Lower;
-                Some(Known { value: found.capacity_per_s.as_ref()?.point, at_least })
-            }
+            Quantity::Capacity => self.capacities(candidate, plan).collect(),
         };
-        for result in self.of(candidate, plan) {
-            if let Some(known) = known(result) {
-                by_block.entry(result.planned.block).or_default().push(known.value);
-                at_least |= known.at_least;
-            }
-        }
-        if by_block.is_empty() {
-            let counted = self.cells(candidate, plan).len();
-            return Err(match quantity {
-                Quantity::Trial(figure) if counted > 0 => untold(candidate, plan, counted, *figure),
-                _ => self.too_few(candidate, plan, 0),
-            });
-        }
-        let blocks = by_block.into_iter().filter_map(|(block, values)| Some((block, mean(&values)?)));
-        Ok(Sample { blocks: blocks.collect(), at_least })
+        ByBlock::new(known, mean).ok_or_else(|| match quantity {
+            Quantity::Trial(figure) if !cells.is_empty() => untold(candidate, plan, cells.len(), *figure),
+            _ => self.too_few(candidate, plan, 0),
+        })
     }
 
-    /// A candidate's results under a plan.
-    fn of(&self, candidate: &str, plan: &NamedPlan) -> impl Iterator<Item = &'a TrialResult> {
-        let (candidate, plan) = (candidate.to_owned(), plan.name.clone());
-        self.results
-            .values()
-            .copied()
-            .filter(move |r| r.planned.plan == plan && r.planned.candidate == candidate)
+    /// The rates that searches found for a candidate, with their blocks.
+    fn capacities(&self, candidate: &str, plan: &NamedPlan) -> impl Iterator<Item = (u32, Known)> {
+        let own = move |r: &&&TrialResult| r.planned.plan == plan.name && r.planned.candidate == candidate;
+        self.results.values().filter(own).filter_map(|result| {
+            let found = result.capacity.as_ref()?;
+            let value = found.capacity_per_s.as_ref()?.point;
+            Some((result.planned.block, Known { value, at_least: found.bound == Bound::Lower }))
+        })
     }
 
-    pub(super) fn cells(&self, candidate: &str, plan: &NamedPlan) -> Vec<(u32, Cell<'a>)> {
-        let counted = self.of(candidate, plan).filter_map(Cell::of).filter(Cell::counts);
-        counted.map(|cell| (cell.planned.block, cell)).collect()
+    /// The trials of a candidate that count under a plan, in block order.
+    pub(super) fn cells(&self, candidate: &str, plan: &NamedPlan) -> Vec<Cell<'a>> {
+        counted(self.results, &plan.name, candidate)
     }
 
     /// Why a candidate has too little to judge: it was skipped, never counted, or ran once.

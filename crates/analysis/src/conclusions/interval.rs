@@ -26,12 +26,11 @@ pub(super) fn ratio_finding(
     scale: f64,
     at_least: (bool, bool),
 ) -> Finding {
-    let n = pairs.len() as u64;
     if let Some(i) = paired_ratio_interval(pairs, CONFIDENCE) {
         let bounds = (1.0 / (1.0 + margin), 1.0 + margin);
         return Finding {
-            judgement: judge_interval(relation, &i, 1.0, bounds, at_least.0, at_least.1),
-            here: Some(Estimate::new(i.point * scale, i.low * scale, i.high * scale, n)),
+            judgement: judge_interval(relation, &i, 1.0, bounds, at_least),
+            here: Some(Estimate::new(i.point * scale, i.low * scale, i.high * scale, i.n as u64)),
             why: None,
         };
     }
@@ -41,14 +40,7 @@ pub(super) fn ratio_finding(
     let size = mean(&sizes).unwrap_or_default();
     match mean_interval(&differences, CONFIDENCE) {
         Some(i) => Finding {
-            judgement: judge_interval(
-                relation,
-                &i,
-                0.0,
-                (-margin * size, margin * size),
-                at_least.0,
-                at_least.1,
-            ),
+            judgement: judge_interval(relation, &i, 0.0, (-margin * size, margin * size), at_least),
             here: None,
             why: Some("a figure is 0 in some block, so it was judged by differences".to_owned()),
         },
@@ -63,8 +55,7 @@ pub(super) fn judge_interval(
     i: &Interval,
     even: f64,
     bounds: (f64, f64),
-    left_at_least: bool,
-    right_at_least: bool,
+    (left_at_least, right_at_least): (bool, bool),
 ) -> Judgement {
     match relation {
         Relation::Less => Judgement::of(i.high < even && !left_at_least, i.low >= even && !right_at_least),

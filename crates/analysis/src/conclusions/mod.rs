@@ -4,14 +4,13 @@
 //! wholly on the other, and is undecided else. Intervals are Student's t over blocks: on log ratios
 //! where both sides are figures above 0, on differences else.
 
-use std::collections::BTreeMap;
-
 use prony_model::Estimate;
 use prony_model::published::{Conclusion, Published};
-use prony_model::run_log::{RunLog, TrialResult};
+use prony_model::run_log::RunLog;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::cell::Results;
 use crate::claim::{Claim, Quantity, Side, Term};
 use crate::experiment::PlanAnalysis;
 use crate::figure::Figure;
@@ -125,7 +124,7 @@ pub struct JudgedPlan {
 /// What claims are judged on.
 pub(crate) struct Evidence<'a> {
     pub(crate) log: &'a RunLog,
-    pub(crate) results: &'a BTreeMap<u32, &'a TrialResult>,
+    pub(crate) results: &'a Results<'a>,
     pub(crate) plans: &'a [PlanAnalysis],
 }
 
@@ -218,12 +217,8 @@ impl Claim {
 pub fn by_plan(judged: &Judged) -> Option<String> {
     let differ = judged.plans.windows(2).any(|pair| pair[0].judgement != pair[1].judgement);
     differ.then(|| {
-        let words: Vec<String> = judged
-            .plans
-            .iter()
-            .map(|plan| format!("{} under {}", plan.judgement.word().to_lowercase(), plan.plan))
-            .collect();
-        list(&words.iter().map(String::as_str).collect::<Vec<_>>())
+        let under = |p: &JudgedPlan| format!("{} under {}", p.judgement.word().to_lowercase(), p.plan);
+        list(&judged.plans.iter().map(under).collect::<Vec<_>>())
     })
 }
 

@@ -4,6 +4,7 @@ use prony_model::published::{Published, PublishedRow};
 use prony_model::run_log::NamedPlan;
 
 use crate::claim::{Claim, Quantity, Side, Term};
+use crate::numbers::real_len;
 use crate::published::{is_under, rows_under};
 
 /// A figure that a source printed, or that two of its figures make.
@@ -70,6 +71,5 @@ fn rank(candidate: &str, plan: &NamedPlan, published: &Published) -> Option<Prin
     let own = rows_under(published, plan).find(|row| row.candidate == candidate)?;
     let mine = rate(own)?;
     let before = rows_under(published, plan).filter_map(rate).filter(|rate| *rate > mine).count();
-    let place = u32::try_from(before + 1).unwrap_or(u32::MAX);
-    Some(Printed { value: f64::from(place), at_least: false, doubted: own.doubt.is_some() })
+    Some(Printed { value: real_len(before + 1), at_least: false, doubted: own.doubt.is_some() })
 }

@@ -4,13 +4,15 @@
 use std::collections::BTreeSet;
 
 use prony_model::run_log::NamedPlan;
+use prony_stats::interval::geometric_mean;
 
 use super::evidence::Finding;
 use super::{Evidence, Judgement};
-use crate::cell::Cell;
+use crate::cell::ByBlock;
 use crate::experiment::Row;
+use crate::numbers::count;
 use crate::published::rows_under;
-use crate::ranking::{Contestant, ranks};
+use crate::ranking::ranks;
 
 impl Evidence<'_> {
     /// `rank(candidate) <= at_most` under a plan.
@@ -25,12 +27,12 @@ impl Evidence<'_> {
         if rivals.is_empty() {
             return self.ranked_among_all(candidate, at_most, plan);
         }
-        let Some(own) = self.contestant(candidate, plan) else { return self.too_few(candidate, plan, 0) };
-        let measured: Vec<Contestant> =
-            rivals.iter().filter_map(|rival| self.contestant(rival, plan)).collect();
-        let contestants: Vec<&Contestant> = std::iter::once(&own).chain(&measured).collect();
-        let (best, worst) = ranks(&contestants).first().copied().unwrap_or((1, 1));
-        let missing = u32::try_from(rivals.len() - measured.len()).unwrap_or(u32::MAX);
+        let Some(own) = self.throughputs(candidate, plan) else { return self.too_few(candidate, plan, 0) };
+        let measured: Vec<ByBlock> =
+            rivals.iter().filter_map(|rival| self.throughputs(rival, plan)).collect();
+        let ranked: Vec<&ByBlock> = std::iter::once(&own).chain(&measured).collect();
+        let (best, worst) = ranks(&ranked).first().copied().unwrap_or((1, 1));
+        let missing = count(rivals.len() - measured.len());
         let rest = match missing {
             0 => String::new(),
             1 => "; 1 of the source's servers was not measured".to_owned(),
@@ -42,7 +44,7 @@ impl Evidence<'_> {
             why: Some(format!(
                 "its rank is {} of the {} measured that the source has{rest}",
                 place(best, worst),
-                contestants.len()
+                ranked.len()
             )),
         }
     }
@@ -60,10 +62,9 @@ impl Evidence<'_> {
         }
     }
 
-    fn contestant(&self, candidate: &str, plan: &NamedPlan) -> Option<Contestant> {
+    fn throughputs(&self, candidate: &str, plan: &NamedPlan) -> Option<ByBlock> {
         let cells = self.cells(candidate, plan);
-        let rates: Vec<(u32, f64)> = cells.iter().map(|(block, cell)| (*block, cell.rate())).collect();
-        Contestant::of(&rates, cells.iter().map(|(_, cell)| cell).any(Cell::is_lower_bound))
+        ByBlock::new(cells.iter().map(|cell| (cell.planned.block, cell.throughput())), geometric_mean)
     }
 }
 

@@ -1,7 +1,7 @@
-use prony_model::published::{At, KneeOf, PublishedRow};
-use prony_model::run_log::{ShareOf, Skipped};
+use std::collections::BTreeMap;
 
-use prony_model::published::AtRate;
+use prony_model::published::{At, AtRate, KneeOf, PublishedRow};
+use prony_model::run_log::{ShareOf, Skipped};
 
 use super::*;
 use crate::experiment::analyse;

@@ -115,9 +115,9 @@ fn shares(f: &Facts<'_>) -> Option<Reason> {
             )))
         }
         DuetShared::Servers => {
-            let server = f.o.server.iter().flat_map(|server| &server.cpus).map(|cpu| *cpu as usize);
-            let all: std::collections::BTreeSet<usize> = client.iter().copied().chain(server).collect();
-            let all: Vec<String> = all.iter().map(usize::to_string).collect();
+            let server = f.o.server.iter().flat_map(|server| &server.cpus);
+            let all: std::collections::BTreeSet<&u32> = client.iter().chain(server).collect();
+            let all: Vec<String> = all.into_iter().map(u32::to_string).collect();
             Some(
                 Code::DuetSharesCpus
                     .reason(format!("the server shared CPU {} with its own client", all.join(", "))),

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use prony_host::pins::Pins;
 use prony_load::{Control, LoadError, Snapshot};
 use prony_model::host::Host;
 use prony_model::run_log::{Event, PlannedTrial, RunLogError, Skipped, TrialResult};
@@ -20,31 +21,35 @@ use crate::candidate::{Candidate, Layout};
 use crate::experiment::Experiment;
 use crate::supervise::Supervision;
 
-mod aim;
 mod budget;
-mod course;
+mod cpu_halves;
 mod duet;
 mod header;
-mod knee;
+mod inspect;
 mod loaded;
-mod pins;
-mod places;
+mod order;
 mod precision;
+mod request_spec;
 mod resolve;
+mod runner;
+mod search;
+mod start;
 mod trial;
 
-pub(crate) use aim::Aim;
-pub use aim::Ask;
-pub use course::run;
-pub use duet::{SharedLoader, run_duets};
-pub use header::{header, named_plans};
-pub use pins::{Pins, TooFewCpus, split_cpus};
-pub use places::{NoRoom, Places};
-pub use resolve::{Resolved, resolve};
+pub use cpu_halves::CpuHalves;
+pub use header::header;
+pub use header::named_plans;
+pub use inspect::Inspection;
+pub use inspect::inspect;
+pub use order::Forecast;
+pub use order::forecast;
+pub use order::forecast_duets;
+pub use resolve::resolve;
+pub use runner::run;
 
-/// What applies a load: [`prony_load::run`], or a test's stand-in.
+/// What applies loads, from several threads in a duet: [`prony_load::run`], or a test's stand-in.
 pub type Loader<'a> =
-    dyn FnMut(&Plan, &Control, &mut dyn FnMut(&Snapshot)) -> Result<Measurement, LoadError> + 'a;
+    dyn Fn(&Plan, &Control, &mut dyn FnMut(&Snapshot)) -> Result<Measurement, LoadError> + Sync + 'a;
 
 /// Everything that a run needs to know before it begins.
 #[derive(Debug, Clone)]
@@ -57,9 +62,6 @@ pub struct BenchSetup {
     pub skipped: Vec<Skipped>,
     /// The baseline's label, canonical.
     pub baseline: Option<String>,
-    /// What commands are asked for, and what of commands and URLs is right; servers of the
-    /// catalogue have the experiment's route, URLs their own path.
-    pub ask: Ask,
     /// `.prony`.
     pub layout: Layout,
     /// The run log.
@@ -76,8 +78,8 @@ pub struct BenchSetup {
     pub pins: Pins,
     /// How servers are supervised.
     pub supervision: Supervision,
-    /// Where both candidates of a duet run, see [`run_duets`]; `pins` is then what both places have together.
-    pub duet: Option<Places>,
+    /// Where both candidates of a duet run; `pins` is then what both halves have together.
+    pub duet: Option<CpuHalves>,
 }
 
 /// A candidate that runs.
@@ -119,17 +121,9 @@ impl Interrupt {
         self.0.asked.load(Ordering::SeqCst)
     }
 
-    /// The control of the load that begins now.
-    pub(crate) fn control(&self) -> Control {
-        self.controlled(Control::new())
-    }
-
-    /// The same of two loads that begin together.
-    pub(crate) fn control_of_two(&self) -> Control {
-        self.controlled(Control::together(2))
-    }
-
-    fn controlled(&self, control: Control) -> Control {
+    /// The control of the load that begins now, or of so many that begin together.
+    pub(crate) fn control(&self, loads: u32) -> Control {
+        let control = if loads > 1 { Control::together(loads) } else { Control::new() };
         *self.0.load.lock().unwrap_or_else(PoisonError::into_inner) = Some(control.clone());
         // Asked before the lock: nobody has stopped this one. After it: `ask` does.
         if self.asked() {
@@ -242,11 +236,11 @@ pub struct BenchOutcome {
     /// Trials run in this sitting.
     pub trials: u32,
     /// Those of them whose figures count (valid or suspect).
-    pub counted: u32,
+    pub(crate) counted: u32,
     /// Its time.
     pub elapsed: Duration,
     /// How much of it servers were under load, warm-ups included: the rest are starts, stops and checks.
-    pub under_load: Duration,
+    pub(crate) under_load: Duration,
 }
 
 impl BenchOutcome {
@@ -305,6 +299,6 @@ mod checks_tests;
 #[cfg(test)]
 mod duet_tests;
 #[cfg(test)]
-mod knee_tests;
+mod search_tests;
 #[cfg(test)]
 mod tests;

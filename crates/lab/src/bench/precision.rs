@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use prony_analysis::precision::{Looking, Widest, blocks_for, expected};
+use prony_analysis::precision::{SequentialStop, Widest, blocks_for, expected};
 
 use super::BenchSetup;
 use prony_model::units::show_duration;
 
 /// The sentence that ends the run before this block, where a precision was asked for and is reached.
-pub(super) fn reached(setup: &BenchSetup, looking: &Looking, block: u32) -> Option<String> {
+pub(super) fn reached(setup: &BenchSetup, looking: &SequentialStop, block: u32) -> Option<String> {
     let wanted = setup.experiment.precision?;
     if block < setup.experiment.blocks.min {
         return None;
@@ -21,7 +21,7 @@ pub(super) fn reached(setup: &BenchSetup, looking: &Looking, block: u32) -> Opti
 /// What was not reached and what it would take, with a space before it; `None` where nothing was asked, or it was reached.
 pub(super) fn what_more_would_buy(
     setup: &BenchSetup,
-    looking: &Looking,
+    looking: &SequentialStop,
     a_block: Duration,
 ) -> Option<String> {
     let wanted = setup.experiment.precision?;

@@ -1,12 +1,12 @@
 //! Whether a probe was sustained: pure.
 
-use prony_analysis::search::Answer;
 use prony_analysis::slo::{Decision, Slo};
 use prony_load::Snapshot;
 use prony_model::Plan;
 use prony_model::plan::Arrivals;
 use prony_model::rate::Rate;
 use prony_model::trial::{Effect, Outcome, Trial};
+use prony_stats::search::Answer;
 
 use super::{ERRORS_MAX_SHARE, share};
 
@@ -116,8 +116,8 @@ impl Hopeless {
         let rate = plan.arrivals.rate();
         let seconds = plan.stop.duration.unwrap_or_default().as_secs_f64();
         let limit = |slo: &Slo| {
-            let (percentile, limit_ns) = slo.response_percentile()?;
-            Some((1.0 - percentile.fraction(), limit_ns, slo.to_string()))
+            let (_, quantile, limit_ns) = slo.response_percentile()?;
+            Some((1.0 - quantile, limit_ns, slo.to_string()))
         };
         Hopeless {
             rate,

@@ -6,17 +6,16 @@
 use std::fs;
 use std::path::PathBuf;
 
+use prony_model::fnv::hash_of;
 use serde::{Deserialize, Serialize};
 
-use super::{Server, Source, files};
-use crate::catalogue::hash_of;
-use crate::toml_error;
+use super::files::{self, DOCKERFILE, Source, VERIFIED_FILE};
+use super::server::Server;
+use crate::toml_file::TomlFile;
 
-/// The file.
-pub(crate) const VERIFIED_FILE: &str = "verified.toml";
 const HEAD: &str = "# Written by `prony servers check --record`: not by hand.\n";
 /// Without these the recipe is the same where servers run natively.
-const NOT_NATIVE: [&str; 1] = [crate::container::DOCKERFILE];
+const NOT_NATIVE: [&str; 1] = [DOCKERFILE];
 
 /// One candidate, seen to keep the contract.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +37,14 @@ pub struct Verified {
     pub machine: String,
     /// The recipe's hash at that time: another one now says that the recipe has changed since.
     pub recipe: String,
+}
+
+impl Verified {
+    /// What it is the only record of: a candidate by a runtime of whatever version, on a system of whatever size.
+    fn place(&self) -> (&str, &str, &str) {
+        let runtime = self.runtime.split(' ').next().unwrap_or_default();
+        (&self.candidate, runtime, self.machine.split(',').next().unwrap_or_default())
+    }
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -63,10 +70,10 @@ impl Server {
     pub fn verified(&self) -> Vec<Verified> {
         let text =
             files::read_text(&self.name, &self.source, VERIFIED_FILE).ok().flatten().unwrap_or_default();
-        toml_error::parse::<File>(VERIFIED_FILE, &text).unwrap_or_default().verified
+        TomlFile { name: VERIFIED_FILE, text: &text }.parse::<File>().unwrap_or_default().verified
     }
 
-    /// Records one verification, in the place of an earlier one of the same candidate and runtime.
+    /// Records one verification, in the place of an earlier one of the same candidate, runtime and system.
     ///
     /// # Errors
     /// When the recipe is in no folder, or the file cannot be written: a sentence.
@@ -77,11 +84,10 @@ impl Server {
                 self.name
             ));
         };
-        let engine = |runtime: &str| runtime.split(' ').next().unwrap_or_default().to_owned();
         let mut all = self.verified();
-        all.retain(|old| old.candidate != new.candidate || engine(&old.runtime) != engine(&new.runtime));
+        all.retain(|old| old.place() != new.place());
         all.push(new);
-        all.sort_by(|a, b| (&a.candidate, &a.runtime).cmp(&(&b.candidate, &b.runtime)));
+        all.sort_by(|a, b| a.place().cmp(&b.place()));
         let path = folder.join(VERIFIED_FILE);
         let text = toml::to_string(&File { verified: all })
             .map_err(|e| format!("{} cannot be written: {e}.", path.display()))?;
@@ -114,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_record_replaces_the_earlier_of_the_same_candidate_and_runtime() {
+    fn a_later_record_replaces_the_earlier_of_the_same_candidate_runtime_and_system() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("app");
         fs::create_dir(&folder).unwrap();
@@ -124,9 +130,12 @@ mod tests {
         server().record(verified("app", "native", "2026-01-01")).unwrap();
         server().record(verified("app", "podman 4", "2026-01-02")).unwrap();
         server().record(verified("app", "podman 5", "2026-01-03")).unwrap();
+        let elsewhere =
+            Verified { machine: "other, x86_64".to_owned(), ..verified("app", "native", "2026-01-04") };
+        server().record(elsewhere).unwrap();
         let all = server().verified();
         let seen: Vec<(&str, &str)> = all.iter().map(|v| (v.runtime.as_str(), v.date.as_str())).collect();
-        assert_eq!(seen, [("native", "2026-01-01"), ("podman 5", "2026-01-03")]);
+        assert_eq!(seen, [("native", "2026-01-01"), ("native", "2026-01-04"), ("podman 5", "2026-01-03")]);
         assert_eq!(server().recipe_hash(false), before, "a record is no change of the recipe");
         fs::write(folder.join("Dockerfile"), "FROM x\n").unwrap();
         assert_eq!(server().recipe_hash(false), before);

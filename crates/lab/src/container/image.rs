@@ -4,13 +4,13 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use prony_model::fnv::hash_of;
+
 use super::{Engine, LABEL, limits};
 use crate::candidate::{Candidate, Layout};
-use crate::catalogue::{Server, hash_of};
-use crate::provision::run::Run;
+use crate::catalogue::{DOCKERFILE, Server};
+use crate::programs::Run;
 
-/// The file that an image is built from.
-pub const DOCKERFILE: &str = "Dockerfile";
 /// The Python packages of the recipe and of all its settings, one a line, as pip reads them: so that a Dockerfile
 /// need not say again what server.toml says.
 const REQUIREMENTS: &str = "requirements.prony.txt";
@@ -26,13 +26,13 @@ const BUILD_TIMEOUT: Duration = Duration::from_secs(3600);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
     /// The engine that has it.
-    pub engine: Engine,
+    pub(crate) engine: Engine,
     /// What it is called: `prony/NAME:HASH` where it is built, else as the recipe says.
-    pub reference: String,
+    pub(crate) reference: String,
     /// The base that the Dockerfile is given as `IMAGE`, if the recipe chooses it.
-    pub base: Option<String>,
+    pub(crate) base: Option<String>,
     /// Whether it is built from the folder's Dockerfile; else it is pulled.
-    pub built: bool,
+    pub(crate) built: bool,
 }
 
 /// Makes the folder that an image is built from.
@@ -64,7 +64,7 @@ impl Image {
     }
 
     /// Whether it is there.
-    pub fn exists(&self) -> bool {
+    pub(crate) fn exists(&self) -> bool {
         self.engine.has_image(&self.reference)
     }
 

@@ -1,10 +1,10 @@
 //! Which Debian packages are there, and what else may stand in for them.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::{find_command, python};
+use super::python;
+use crate::programs::find_command;
 
 /// Packages that bring one program and nothing else that a recipe relies on: whoever has
 /// the program from elsewhere (Node from its own archive, Go under /usr/local) needs no second one.
@@ -68,18 +68,36 @@ pub(super) fn mend(command: &str) -> String {
     }
 }
 
-/// Those of the packages that are installed; `None` without dpkg.
+/// Those of the packages that are installed, or that an installed one provides; `None` without dpkg.
 pub(super) fn installed(packages: &[String]) -> Option<BTreeSet<String>> {
-    let query = Path::new("/usr/bin/dpkg-query");
-    // Exits with 1 if any is unknown; the others are printed all the same.
-    let output = Command::new(query)
-        .args(["-W", "-f", "${Package} ${db:Status-Status}\\n", "--"])
-        .args(packages)
+    let output = Command::new("/usr/bin/dpkg-query")
+        .args(["-W", "-f", "${db:Status-Status} ${Package}, ${Provides}\\n"])
         .stdin(Stdio::null())
         .stderr(Stdio::null())
         .output()
         .ok()?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let installed = text.lines().filter_map(|line| line.strip_suffix(" installed")).map(str::to_owned);
-    Some(installed.collect())
+    Some(among(&String::from_utf8_lossy(&output.stdout), packages))
+}
+
+/// A release has `php-cli` by its `php8.4-cli`, and another `libevent-2.1-7` by its `libevent-2.1-7t64`.
+fn among(listed: &str, packages: &[String]) -> BTreeSet<String> {
+    let lines = listed.lines().filter_map(|line| line.strip_prefix("installed "));
+    let names = lines.flat_map(|line| line.split(',')).map(|name| name.split('(').next().unwrap_or_default());
+    let there: BTreeSet<&str> = names.map(str::trim).collect();
+    packages.iter().filter(|package| there.contains(package.as_str())).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_package_is_there_by_itself_or_by_one_that_provides_it() {
+        let listed = "installed php8.4-cli, php-cli, php-json, phpapi-20240924\n\
+            not-installed php8.4-fpm, php-fpm\nconfig-files nginx, httpd\ninstalled make, \n\
+            installed libevent-2.1-7t64, libevent-2.1-7 (= 2.1.12-stable-10+b1)\n";
+        let wanted = ["php-cli", "php8.4-cli", "php-fpm", "nginx", "make", "libevent-2.1-7", "php"];
+        let there = among(listed, &wanted.map(str::to_owned));
+        assert_eq!(Vec::from_iter(there), ["libevent-2.1-7", "make", "php-cli", "php8.4-cli"]);
+    }
 }

@@ -3,9 +3,8 @@
 use super::Edges;
 use crate::by_request::ByRequest;
 use crate::sample::Samples;
-use prony_model::measurement::Waits;
 use prony_model::measurement::{
-    Bin, ErrorKind, ErrorTally, Latency, RequestCounts, RunTotal, TlsUse, WorkerAudit,
+    Bin, ErrorKind, ErrorTally, Latency, RequestCounts, RunTotal, TlsUse, Waits, WorkerAudit,
 };
 
 /// The longest failure message that is kept.

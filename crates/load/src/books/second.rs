@@ -29,6 +29,13 @@ pub(crate) struct SecondPart {
     pub(crate) lags: Lags,
 }
 
+impl SecondPart {
+    /// A second that begins; `response` is empty.
+    pub(super) fn begin(worker: usize, index: u64, response: Histogram) -> SecondPart {
+        SecondPart { worker, index, completed: 0, failed: 0, connections: 0, response, lags: Lags::default() }
+    }
+}
+
 /// How late requests were sent, summed: for who watches.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Lags {
@@ -74,15 +81,7 @@ impl Books {
             }
         }
         let empty = self.spare.pop().unwrap_or_default();
-        let next = SecondPart {
-            worker: self.sink.worker,
-            index: self.second.index + 1,
-            completed: 0,
-            failed: 0,
-            connections: 0,
-            response: empty,
-            lags: Lags::default(),
-        };
+        let next = SecondPart::begin(self.sink.worker, self.second.index + 1, empty);
         let mut finished = std::mem::replace(&mut self.second, next);
         finished.connections = self.connections;
         // The receiver lives until every worker is joined; a closed channel means

@@ -6,6 +6,7 @@
 //! sign, so that nothing cancels (a falling leg is walked from its end), and
 //! then put right in integers.
 
+use prony_model::plan_record::nanoseconds;
 use prony_model::rate::Stage;
 
 /// An area is counted in halves of (millionths per second) × nanoseconds, so
@@ -34,7 +35,7 @@ impl Ramp {
     pub fn new(stages: &[Stage]) -> Ramp {
         let (mut start_ns, mut from, mut before) = (0u64, 0, 0);
         let legs = stages.iter().map(|stage| {
-            let length_ns = u64::try_from(stage.duration.as_nanos()).unwrap_or(u64::MAX);
+            let length_ns = nanoseconds(stage.duration);
             let leg = Leg { start_ns, length_ns, from, to: stage.to, before };
             start_ns = start_ns.saturating_add(length_ns);
             from = stage.to;
@@ -46,7 +47,7 @@ impl Ramp {
 
     /// The instant of the k-th arrival (from 0) of a ramped rate, in
     /// nanoseconds after the start, rounded down; `None` when the ramp ends before it.
-    pub fn due_ns(&self, k: u64) -> Option<u64> {
+    pub(crate) fn due_ns(&self, k: u64) -> Option<u64> {
         let wanted = u128::from(k) * REQUEST;
         // The first leg whose end is beyond the area wanted.
         let at = self.legs.partition_point(|leg| leg.before + leg.area() <= wanted);
@@ -88,12 +89,12 @@ impl Ramp {
     }
 
     /// When connection j (from 0) next begins, not before `after_ns`; `None` if it never does.
-    pub fn begins_ns(&self, j: u64, after_ns: u64) -> Option<u64> {
+    pub(crate) fn begins_ns(&self, j: u64, after_ns: u64) -> Option<u64> {
         self.beginnings(j).find(|at| *at >= after_ns)
     }
 
     /// When connection j (from 0) last began, up to `by_ns`; `by_ns` if it never did.
-    pub fn began_ns(&self, j: u64, by_ns: u64) -> u64 {
+    pub(crate) fn began_ns(&self, j: u64, by_ns: u64) -> u64 {
         self.beginnings(j).take_while(|at| *at <= by_ns).last().unwrap_or(by_ns)
     }
 
@@ -108,13 +109,8 @@ impl Ramp {
     }
 
     /// The highest level.
-    pub fn highest(&self) -> u64 {
+    pub(crate) fn highest(&self) -> u64 {
         self.legs.iter().map(|leg| leg.to).max().unwrap_or(0)
-    }
-
-    /// All stages' length.
-    pub fn length_ns(&self) -> u64 {
-        self.legs.last().map_or(0, |leg| leg.start_ns.saturating_add(leg.length_ns))
     }
 }
 
@@ -188,7 +184,7 @@ mod tests {
     #[test]
     fn a_rate_from_0_to_100_in_ten_seconds_is_500_requests() {
         let r = ramp(&[(10_000, 100 * PER_S)]);
-        assert_eq!((r.due_before(u64::MAX), r.length_ns(), r.highest()), (500, 10 * S, 100 * PER_S));
+        assert_eq!((r.due_before(u64::MAX), r.legs[0].length_ns, r.highest()), (500, 10 * S, 100 * PER_S));
         // The k-th is due where 5 t² = k.
         assert_eq!((r.due_ns(0), r.due_ns(5), r.due_ns(125)), (Some(0), Some(S), Some(5 * S)));
         assert_eq!((r.due_ns(499).unwrap() / 1_000_000, r.due_ns(500)), (9_989, None));

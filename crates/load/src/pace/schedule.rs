@@ -67,17 +67,17 @@ impl Schedule {
 
     /// When this worker's next arrival is due, in nanoseconds after the start;
     /// `None` when the schedule is over.
-    pub fn next_ns(&self) -> Option<u64> {
+    pub(crate) fn next_ns(&self) -> Option<u64> {
         self.next_ns
     }
 
     /// Takes the next arrival.
-    pub fn take(&mut self) {
+    pub(crate) fn take(&mut self) {
         self.skip(1);
     }
 
     /// Takes the next `count` arrivals.
-    pub fn skip(&mut self, count: u64) {
+    pub(crate) fn skip(&mut self, count: u64) {
         if count > 0 {
             self.taken = self.taken.saturating_add(count);
             self.look();
@@ -85,12 +85,12 @@ impl Schedule {
     }
 
     /// Whether the limit ended it (and not the end of its last stage).
-    pub fn reached_limit(&self) -> bool {
+    pub(crate) fn reached_limit(&self) -> bool {
         u128::from(self.taken) * u128::from(self.workers) + u128::from(self.worker) >= u128::from(self.limit)
     }
 
     /// How many were taken.
-    pub fn taken(&self) -> u64 {
+    pub(crate) fn taken(&self) -> u64 {
         self.taken
     }
 

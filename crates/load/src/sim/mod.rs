@@ -52,6 +52,7 @@ use crate::series::Series;
 use crate::worker::{Shared, Source, Worker};
 use prony_model::measurement::Measurement;
 use prony_model::plan::{Arrivals, Plan};
+use prony_model::plan_record::nanoseconds;
 use prony_model::target::Target;
 
 use nature::Nature;
@@ -232,8 +233,4 @@ impl Hand {
             self.worker.run(start_ns, edges, sink, Samples::default()).unwrap()
         })
     }
-}
-
-fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -2,6 +2,7 @@
 //! while the level rises, connection j begins when it reaches j; while it falls, j ends when it falls to j.
 
 use prony_model::plan::{Arrivals, Plan};
+use prony_model::plan_record::nanoseconds;
 use prony_model::rate::Stage;
 
 /// A worker's connections under a plan's stages. Instants are after the start.
@@ -26,7 +27,7 @@ impl InUse {
         let Arrivals::ConnectionStages(stages) = &plan.arrivals else { return None };
         let (mut start_ns, mut from) = (0, 0);
         let leg = |stage: &Stage| {
-            let leg = Leg { start_ns, length_ns: super::nanoseconds(stage.duration), from, to: stage.to };
+            let leg = Leg { start_ns, length_ns: nanoseconds(stage.duration), from, to: stage.to };
             (start_ns, from) = (start_ns + leg.length_ns, stage.to);
             leg
         };

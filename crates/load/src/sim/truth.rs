@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use crate::pace::Schedule;
 use prony_model::measurement::ErrorKind;
 use prony_model::plan::{Expect, Plan};
+use prony_model::plan_record::nanoseconds;
 
 use super::stages::InUse;
 
@@ -110,7 +111,7 @@ impl Truth {
         Truth {
             start_ns: 0,
             schedule: Schedule::new(&plan.arrivals, worker, plan.threads, limit, plan.seed),
-            timeout_ns: super::nanoseconds(plan.timeout),
+            timeout_ns: nanoseconds(plan.timeout),
             expect: plan.expect.clone(),
             kernel_clock: false,
             pipeline: plan.pipeline as usize,

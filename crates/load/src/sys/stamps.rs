@@ -2,50 +2,29 @@
 
 use std::io;
 use std::mem;
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::ptr;
 
-use super::{NS_PER_S, check, clock_ns, close, now_ns};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
+};
+
+use super::{NS_PER_S, clock_ns, now_ns, set_option};
 
 /// Software stamps of arriving packets, reported with what is read.
 const STAMP_FLAGS: libc::c_uint = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
 
 /// Asks the kernel to stamp what arrives on a socket.
 pub(crate) fn stamp_arrivals(fd: RawFd) -> io::Result<()> {
-    let flags = STAMP_FLAGS;
-    // SAFETY: the option's value is a valid unsigned int for the call.
-    check(unsafe {
-        libc::setsockopt(
-            fd,
-            libc::SOL_SOCKET,
-            libc::SO_TIMESTAMPING,
-            (&raw const flags).cast(),
-            size_of::<libc::c_uint>() as libc::socklen_t,
-        )
-    })
-    .map(|_| ())
+    set_option(fd, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, STAMP_FLAGS.cast_signed())
 }
 
 /// A socket that does nothing but keep stamping switched on.
-#[derive(Debug)]
-pub(crate) struct Stamper {
-    fd: RawFd,
-}
-
-impl Stamper {
-    pub(crate) fn open() -> io::Result<Stamper> {
-        // SAFETY: takes integers, returns a descriptor.
-        let fd = check(unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) })?;
-        let stamper = Stamper { fd };
-        stamp_arrivals(fd)?;
-        Ok(stamper)
-    }
-}
-
-impl Drop for Stamper {
-    fn drop(&mut self) {
-        close(self.fd);
-    }
+pub(crate) fn stamper() -> io::Result<OwnedFd> {
+    let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+    stamp_arrivals(socket.as_raw_fd())?;
+    Ok(socket)
 }
 
 /// Wall clock − monotonic clock, in nanoseconds: of three readings between
@@ -110,50 +89,40 @@ fn receive(fd: RawFd, mut part: libc::iovec, flags: libc::c_int) -> io::Result<(
 /// end of time, and is cancelled by every step (timerfd_create(2), TFD_TIMER_CANCEL_ON_SET).
 #[derive(Debug)]
 pub(crate) struct ClockSteps {
-    fd: RawFd,
+    timer: OwnedFd,
 }
 
 impl ClockSteps {
     pub(crate) fn open() -> io::Result<ClockSteps> {
-        let flags = libc::TFD_NONBLOCK | libc::TFD_CLOEXEC;
-        // SAFETY: takes integers, returns a descriptor.
-        let fd = check(unsafe { libc::timerfd_create(libc::CLOCK_REALTIME, flags) })?;
-        let steps = ClockSteps { fd };
-        steps.arm(libc::time_t::MAX)?;
+        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+        let steps = ClockSteps { timer: timerfd_create(TimerfdClockId::Realtime, flags)? };
+        steps.arm(i64::MAX)?;
         Ok(steps)
     }
 
-    fn arm(&self, at_s: libc::time_t) -> io::Result<()> {
-        let never = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    fn arm(&self, at_s: i64) -> io::Result<()> {
         let due =
-            libc::itimerspec { it_interval: never, it_value: libc::timespec { tv_sec: at_s, tv_nsec: 1 } };
-        let flags = libc::TFD_TIMER_ABSTIME | libc::TFD_TIMER_CANCEL_ON_SET;
-        // SAFETY: `due` is valid for the call; the old value is not asked for.
-        check(unsafe { libc::timerfd_settime(self.fd, flags, &raw const due, ptr::null_mut()) }).map(|_| ())
+            Itimerspec { it_interval: Timespec::default(), it_value: Timespec { tv_sec: at_s, tv_nsec: 1 } };
+        let flags = TimerfdTimerFlags::ABSTIME | TimerfdTimerFlags::CANCEL_ON_SET;
+        timerfd_settime(&self.timer, flags, &due)?;
+        Ok(())
     }
 
     /// It becomes readable with a step of the clock.
     pub(crate) fn fd(&self) -> RawFd {
-        self.fd
+        self.timer.as_raw_fd()
     }
 
     /// Takes note of a step, and watches for the next.
     pub(crate) fn noted(&self) -> io::Result<()> {
-        let mut count = 0u64;
-        // SAFETY: `count` has the eight bytes that are read. What is read does not matter: ECANCELED is the step.
-        unsafe { libc::read(self.fd, (&raw mut count).cast(), size_of::<u64>()) };
-        self.arm(libc::time_t::MAX)
+        // What is read does not matter: ECANCELED is the step.
+        let _ = rustix::io::read(&self.timer, &mut [0; size_of::<u64>()]);
+        self.arm(i64::MAX)
     }
 
     /// Becomes readable at once, as after a step.
     #[cfg(test)]
     pub(crate) fn pretend(&self) {
         self.arm(1).unwrap();
-    }
-}
-
-impl Drop for ClockSteps {
-    fn drop(&mut self) {
-        close(self.fd);
     }
 }

@@ -1,12 +1,17 @@
 //! Waiting for connections, to the nanosecond.
 
 use std::io;
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::ptr;
+
+use rustix::event::epoll::{self, Event, EventData, EventFlags};
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
+};
 
 use prony_model::measurement::Waits;
 
-use super::{NS_PER_S, check, close};
+use super::{NS_PER_S, borrow, check};
 
 /// The token of the timer that ends waits: none of a connection's.
 const TIMER_TOKEN: u64 = u64::MAX;
@@ -14,7 +19,7 @@ const TIMER_TOKEN: u64 = u64::MAX;
 /// An epoll instance.
 #[derive(Debug)]
 pub(crate) struct Epoll {
-    fd: RawFd,
+    fd: OwnedFd,
     /// What ends waits where `epoll_pwait2` (Linux 5.11) is missing or forbidden.
     timer: Option<Timer>,
 }
@@ -31,26 +36,26 @@ pub(crate) enum Interest {
 }
 
 impl Interest {
-    fn bits(self) -> u32 {
-        let bits = match self {
-            Interest::Read => libc::EPOLLIN,
-            Interest::Write => libc::EPOLLOUT,
-            Interest::ReadWrite => libc::EPOLLIN | libc::EPOLLOUT,
-        };
-        bits.unsigned_abs()
+    fn flags(self) -> EventFlags {
+        match self {
+            Interest::Read => EventFlags::IN,
+            Interest::Write => EventFlags::OUT,
+            Interest::ReadWrite => EventFlags::IN | EventFlags::OUT,
+        }
     }
 }
 
 /// The events of one wait.
 pub(crate) struct Events {
-    list: Vec<libc::epoll_event>,
+    list: Vec<Event>,
     count: usize,
 }
 
 impl Events {
     /// Room for `capacity` events a wait; more stay for the next.
     pub(crate) fn with_capacity(capacity: usize) -> Events {
-        Events { list: vec![libc::epoll_event { events: 0, u64: 0 }; capacity.max(1)], count: 0 }
+        let none = Event { flags: EventFlags::empty(), data: EventData::new_u64(0) };
+        Events { list: vec![none; capacity.max(1)], count: 0 }
     }
 
     fn capacity(&self) -> libc::c_int {
@@ -64,7 +69,7 @@ impl Events {
 
     /// Takes the event of this token out, if it is among them.
     pub(crate) fn take(&mut self, token: u64) -> bool {
-        let Some(at) = self.list[..self.count].iter().position(|event| event.u64 == token) else {
+        let Some(at) = self.list[..self.count].iter().position(|event| event.data.u64() == token) else {
             return false;
         };
         self.count -= 1;
@@ -74,29 +79,21 @@ impl Events {
 
     /// The token of event `i`.
     pub(crate) fn token(&self, i: usize) -> u64 {
-        self.list[i].u64
+        self.list[i].data.u64()
     }
 }
 
 impl Epoll {
     pub(crate) fn new() -> io::Result<Epoll> {
-        // SAFETY: takes a flag, returns a descriptor.
-        let fd = check(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
-        Ok(Epoll { fd, timer: None })
-    }
-
-    fn control(&self, operation: libc::c_int, fd: RawFd, interest: Interest, token: u64) -> io::Result<()> {
-        let mut event = libc::epoll_event { events: interest.bits(), u64: token };
-        // SAFETY: `event` is valid for the call; the kernel copies it.
-        check(unsafe { libc::epoll_ctl(self.fd, operation, fd, &raw mut event) }).map(|_| ())
+        Ok(Epoll { fd: epoll::create(epoll::CreateFlags::CLOEXEC)?, timer: None })
     }
 
     pub(crate) fn add(&self, fd: RawFd, interest: Interest, token: u64) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_ADD, fd, interest, token)
+        Ok(epoll::add(&self.fd, borrow(fd), EventData::new_u64(token), interest.flags())?)
     }
 
     pub(crate) fn modify(&self, fd: RawFd, interest: Interest, token: u64) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_MOD, fd, interest, token)
+        Ok(epoll::modify(&self.fd, borrow(fd), EventData::new_u64(token), interest.flags())?)
     }
 
     /// What ends waits, as far as is known.
@@ -112,12 +109,13 @@ impl Epoll {
             Some(timer) => {
                 // Armed anew, it is not readable any more.
                 let armed = if timeout_ns > 0 { timer.arm(timeout_ns) } else { Ok(()) };
-                armed.and_then(|()| self.plain_wait(if timeout_ns > 0 { -1 } else { 0 }, events))
+                let timeout = (timeout_ns == 0).then(Timespec::default);
+                armed.and_then(|()| Ok(epoll::wait(&self.fd, &mut events.list[..], timeout.as_ref())?))
             }
         };
         match got {
             Ok(count) => {
-                events.count = count.unsigned_abs() as usize;
+                events.count = count;
                 if self.timer.is_some() {
                     events.take(TIMER_TOKEN);
                 }
@@ -129,7 +127,7 @@ impl Epoll {
                 // The caller looks at its clock again and waits anew.
                 Some(libc::ENOSYS | libc::EPERM) if self.timer.is_none() => {
                     let timer = Timer::new()?;
-                    self.add(timer.fd, Interest::Read, TIMER_TOKEN)?;
+                    self.add(timer.0.as_raw_fd(), Interest::Read, TIMER_TOKEN)?;
                     self.timer = Some(timer);
                     Ok(())
                 }
@@ -138,67 +136,44 @@ impl Epoll {
         }
     }
 
-    fn pwait2(&self, timeout_ns: u64, events: &mut Events) -> io::Result<libc::c_int> {
+    fn pwait2(&self, timeout_ns: u64, events: &mut Events) -> io::Result<usize> {
         let timeout = timespec(timeout_ns);
-        // SAFETY: the list has room for `capacity` events; `timeout` outlives the call; no signal mask.
-        check(unsafe {
+        // SAFETY: the list, whose events are laid out as the kernel's, has room for `capacity` of them; `timeout`
+        // outlives the call; no signal mask.
+        let count = check(unsafe {
             libc::syscall(
                 libc::SYS_epoll_pwait2,
-                self.fd,
+                self.fd.as_raw_fd(),
                 events.list.as_mut_ptr(),
                 events.capacity(),
                 &raw const timeout,
                 ptr::null::<libc::sigset_t>(),
                 0usize,
             )
-        } as libc::c_int)
-    }
-
-    /// Waits without a time that is worth the name: for ever (-1), or not at all (0).
-    fn plain_wait(&self, milliseconds: libc::c_int, events: &mut Events) -> io::Result<libc::c_int> {
-        let capacity = events.capacity();
-        // SAFETY: the list has room for `capacity` events.
-        check(unsafe { libc::epoll_wait(self.fd, events.list.as_mut_ptr(), capacity, milliseconds) })
+        } as libc::c_int)?;
+        Ok(count.unsigned_abs() as usize)
     }
 }
 
-impl Drop for Epoll {
-    fn drop(&mut self) {
-        close(self.fd);
-    }
-}
-
-fn timespec(ns: u64) -> libc::timespec {
-    libc::timespec {
-        tv_sec: libc::time_t::try_from(ns / NS_PER_S).unwrap_or(libc::time_t::MAX),
-        tv_nsec: libc::c_long::try_from(ns % NS_PER_S).unwrap_or(0),
-    }
+fn timespec(ns: u64) -> Timespec {
+    Timespec { tv_sec: (ns / NS_PER_S).cast_signed(), tv_nsec: (ns % NS_PER_S).cast_signed() }
 }
 
 /// A timer on the monotonic clock that is waited for as a connection is.
 #[derive(Debug)]
-struct Timer {
-    fd: RawFd,
-}
+struct Timer(OwnedFd);
 
 impl Timer {
     fn new() -> io::Result<Timer> {
-        let flags = libc::TFD_NONBLOCK | libc::TFD_CLOEXEC;
-        // SAFETY: takes integers, returns a descriptor.
-        check(unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, flags) }).map(|fd| Timer { fd })
+        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+        Ok(Timer(timerfd_create(TimerfdClockId::Monotonic, flags)?))
     }
 
     /// Becomes readable after so long, and not before, whatever it was set to.
     fn arm(&self, after_ns: u64) -> io::Result<()> {
-        let due = libc::itimerspec { it_interval: timespec(0), it_value: timespec(after_ns) };
-        // SAFETY: `due` is valid for the call; the old value is not asked for.
-        check(unsafe { libc::timerfd_settime(self.fd, 0, &raw const due, ptr::null_mut()) }).map(|_| ())
-    }
-}
-
-impl Drop for Timer {
-    fn drop(&mut self) {
-        close(self.fd);
+        let due = Itimerspec { it_interval: timespec(0), it_value: timespec(after_ns) };
+        timerfd_settime(&self.0, TimerfdTimerFlags::empty(), &due)?;
+        Ok(())
     }
 }
 

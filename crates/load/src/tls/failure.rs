@@ -1,23 +1,16 @@
 //! What went wrong with TLS, in sentences for people who have not read rustls.
 
-use std::fmt;
 use std::io;
 
+use crate::net::would_block;
 use rustls::{AlertDescription, CertificateError, Error, InvalidMessage, PeerIncompatible};
 
 const SECONDS_PER_DAY: u64 = 24 * 3600;
 
 /// TLS failed: the reason, the second half of a sentence.
-#[derive(Debug)]
-pub(crate) struct TlsFailure(String);
-
-impl fmt::Display for TlsFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for TlsFailure {}
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct TlsFailure(String);
 
 /// Whether an I/O error is one of TLS and not of the socket below it.
 pub(crate) fn is_tls(error: &io::Error) -> bool {
@@ -34,11 +27,16 @@ pub(crate) fn of(error: &Error) -> io::Error {
     failed(sentence(error))
 }
 
+/// An I/O error of a blocking stream of rustls's, in our words where it is one of TLS.
+pub(crate) fn of_stream(error: io::Error) -> io::Error {
+    error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()).map(of).unwrap_or(error)
+}
+
 /// The socket failed while the handshake was under way. The connection was of
 /// no use yet, so it is TLS that did not come about.
 pub(crate) fn during_handshake(error: &io::Error) -> io::Error {
     match error.kind() {
-        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => io::Error::from(error.kind()),
+        kind if would_block(error) => kind.into(),
         _ if is_tls(error) => failed(error.to_string()),
         io::ErrorKind::UnexpectedEof => {
             failed("the server closed the connection during the TLS handshake: is TLS spoken on this port?")

@@ -16,6 +16,7 @@ use rustls::pki_types::ServerName;
 use rustls::unbuffered::{ConnectionState, EncodeTlsData, UnbufferedStatus};
 
 use super::failure;
+use crate::net::would_block;
 
 /// Read from a socket at once, at most.
 const READ_BYTES: usize = 64 << 10;
@@ -141,7 +142,7 @@ impl Session {
     pub(super) fn settle(&mut self, wire: &mut impl Wire) -> io::Result<()> {
         match self.flush(wire) {
             // The next request takes it along after all.
-            Err(e) if is_blocked(&e) => Ok(()),
+            Err(e) if would_block(&e) => Ok(()),
             flushed => flushed,
         }
     }
@@ -167,7 +168,7 @@ impl Session {
             let owed = self.outgoing.len();
             let length = self.encrypt(plain, &mut buffers.outgoing)?;
             let sent = match wire.send(&buffers.outgoing[..length]) {
-                Err(e) if is_blocked(&e) => 0,
+                Err(e) if would_block(&e) => 0,
                 sent => sent?,
             };
             if sent == length {
@@ -354,10 +355,6 @@ fn append<D>(mut data: EncodeTlsData<'_, D>, to: &mut Vec<u8>) -> io::Result<()>
     };
     to.resize(from + needed, 0);
     data.encode(&mut to[from..]).map(|_| ()).map_err(|e| failure::failed(format!("TLS: {e}")))
-}
-
-pub(super) fn is_blocked(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
 #[cfg(test)]

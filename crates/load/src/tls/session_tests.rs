@@ -123,7 +123,7 @@ impl Pair {
     fn shake_hands(&mut self) -> io::Result<()> {
         for _ in 0..100_000 {
             match self.client.shake_hands(&mut self.pipes, &mut self.buffers) {
-                Err(e) if is_blocked(&e) => {
+                Err(e) if would_block(&e) => {
                     // The client's alert is of no interest here.
                     let _ = self.serve();
                 }
@@ -139,7 +139,7 @@ impl Pair {
         while reported < bytes.len() {
             match self.client.send(&mut self.pipes, &mut self.buffers, &bytes[reported..]) {
                 Ok(count) => reported += count,
-                Err(e) => assert!(is_blocked(&e), "{e}"),
+                Err(e) => assert!(would_block(&e), "{e}"),
             }
             self.serve().unwrap();
         }
@@ -156,7 +156,7 @@ impl Pair {
                     assert_eq!(stamp, Some(7));
                     got.extend_from_slice(&part[..count]);
                 }
-                Err(e) if is_blocked(&e) => self.serve().unwrap(),
+                Err(e) if would_block(&e) => self.serve().unwrap(),
                 Err(e) => return Err(e),
             }
         }
@@ -278,7 +278,7 @@ fn whom_nobody_trusts_is_refused_and_told_why() {
 #[test]
 fn an_endless_handshake_message_is_refused() {
     let mut pair = Pair::new(&trusting(), &server_config(&version::TLS12, None), Vec::new());
-    assert!(is_blocked(&pair.client.shake_hands(&mut pair.pipes, &mut pair.buffers).unwrap_err()));
+    assert!(would_block(&pair.client.shake_hands(&mut pair.pipes, &mut pair.buffers).unwrap_err()));
     // A ServerHello that claims 16 MB less a byte, in records of 4 KiB that never end it.
     let mut first = true;
     let error = loop {
@@ -289,7 +289,7 @@ fn an_endless_handshake_message_is_refused() {
         }
         pair.pipes.to_client.extend(&record);
         match pair.client.shake_hands(&mut pair.pipes, &mut pair.buffers) {
-            Err(e) if is_blocked(&e) => {}
+            Err(e) if would_block(&e) => {}
             ended => break ended.unwrap_err(),
         }
         assert!(pair.client.incoming.len() <= KEPT_BYTES_MAX + READ_BYTES);

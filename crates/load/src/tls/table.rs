@@ -12,8 +12,8 @@ use rustls::{ClientConfig, HandshakeKind, ProtocolVersion};
 
 use super::Setup;
 use super::failure;
-use super::session::{Buffers, Session, Wire, is_blocked};
-use crate::net::Handle;
+use super::session::{Buffers, Session, Wire};
+use crate::net::{Handle, would_block};
 use crate::sys::{self, Epoll, Interest};
 use prony_model::measurement::{TlsAgreed, TlsUse};
 
@@ -122,7 +122,7 @@ impl Table {
                 note(seen, live.session.tls());
                 Ok(())
             }
-            Err(e) if is_blocked(&e) => {
+            Err(e) if would_block(&e) => {
                 let interest =
                     if live.session.wants_to_write() { Interest::ReadWrite } else { Interest::Read };
                 live.watch(epoll, fd, interest, live.token)?;

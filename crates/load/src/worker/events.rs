@@ -6,12 +6,12 @@ use std::io;
 
 use crate::books::Books;
 use crate::framing::Progress;
-use crate::net::{NO_HANDLE, Net};
+use crate::net::{NO_HANDLE, Net, would_block};
 use crate::tls;
 use prony_model::measurement::ErrorKind;
 
 use super::slot::State;
-use super::{Worker, connect_error_kind, would_block};
+use super::{Worker, connect_error_kind};
 
 /// The first wait after a connection failed, doubled with each further failure of the slot.
 const BACKOFF_FIRST_NS: u64 = 1_000_000;
@@ -323,12 +323,7 @@ impl<N: Net> Worker<N> {
     }
 
     pub(super) fn drop_connection(&mut self, books: &mut Books, index: u32, now: u64) {
-        let slot = &mut self.slots[index as usize];
-        slot.state = State::Unconnected;
-        slot.written = 0;
-        if slot.handle != NO_HANDLE {
-            self.net.close(slot.handle);
-            slot.handle = NO_HANDLE;
+        if self.slots[index as usize].disconnect(&mut self.net) {
             books.connection_closed(now);
         }
     }

@@ -2,12 +2,12 @@
 
 use std::io;
 
-use crate::net::{Connecting, Interest, NO_HANDLE, Net};
+use crate::net::{Connecting, Interest, Net, would_block};
 use crate::tls;
 use prony_model::measurement::ErrorKind;
 
 use super::slot::State;
-use super::{TICK_NS, Worker, connect_error_kind, would_block};
+use super::{TICK_NS, Worker, connect_error_kind};
 
 /// Connects under way at once before the clock starts: below every
 /// accept queue's customary length (128 and up), so that none overflows.
@@ -67,10 +67,7 @@ impl<N: Net> Worker<N> {
             while let Some(slot) = self.deadlines.expired(now) {
                 self.deadlines.stop(slot);
                 pending -= 1;
-                let slot = &mut self.slots[slot as usize];
-                self.net.close(slot.handle);
-                slot.handle = NO_HANDLE;
-                slot.state = State::Unconnected;
+                self.slots[slot as usize].disconnect(&mut self.net);
                 note_first(&mut result, ErrorKind::ConnectTimeout, self.timeout_message("connect"));
             }
         }
@@ -93,9 +90,7 @@ impl<N: Net> Worker<N> {
                 result.established += 1;
             }
             Err(e) => {
-                self.net.close(slot.handle);
-                slot.handle = NO_HANDLE;
-                slot.state = State::Unconnected;
+                slot.disconnect(&mut self.net);
                 note_first(result, connect_error_kind(&e), e.to_string());
             }
         }
@@ -118,9 +113,7 @@ impl<N: Net> Worker<N> {
             result.established -= 1;
             note_first(result, ErrorKind::Tls, e.to_string());
         }
-        self.net.close(slot.handle);
-        slot.handle = NO_HANDLE;
-        slot.state = State::Unconnected;
+        slot.disconnect(&mut self.net);
     }
 }
 

@@ -1,16 +1,14 @@
 //! From a due request to its bytes in the socket.
 
-use std::io;
-
 use crate::books::Books;
-use crate::net::{Connecting, Interest, Net};
+use crate::net::{Connecting, Interest, Net, would_block};
 use crate::parts::Times;
 use crate::turns::Turns;
 use prony_model::measurement::ErrorKind;
 
 use super::events::stream_error_kind;
 use super::slot::State;
-use super::{OUTGOING_BYTES, Worker, connect_error_kind, would_block};
+use super::{OUTGOING_BYTES, Worker, connect_error_kind};
 
 impl<N: Net> Worker<N> {
     /// Starts a request on a slot at `now`.
@@ -116,14 +114,8 @@ impl<N: Net> Worker<N> {
                 return self.fail(books, index, now, stream_error_kind(&e), || format!("while sending: {e}"));
             }
         }
-        let writing = slot.unsent > 0;
-        if writing != slot.watches_writing {
-            slot.watches_writing = writing;
-            let interest = if writing { Interest::ReadWrite } else { Interest::Read };
-            let watched: io::Result<()> = self.net.watch(slot.handle, interest, u64::from(index));
-            if let Err(e) = watched {
-                self.fail(books, index, now, ErrorKind::Reset, || e.to_string());
-            }
+        if (slot.unsent > 0) != slot.watches_writing {
+            self.watch_for_room(books, index, now);
         }
     }
 
@@ -174,20 +166,18 @@ impl<N: Net> Worker<N> {
                 return self.fail(books, index, now, stream_error_kind(&e), || format!("while sending: {e}"));
             }
         }
-        self.watch_for_room(books, index, now);
+        if (slot.unsent > 0) != slot.watches_writing {
+            self.watch_for_room(books, index, now);
+        }
     }
 
-    /// Watches the connection for room to write while something is unsent.
+    /// Watches the connection for room to write while something is unsent, and no longer.
     fn watch_for_room(&mut self, books: &mut Books, index: u32, now: u64) {
         let slot = &mut self.slots[index as usize];
-        let writing = slot.unsent > 0;
-        if writing != slot.watches_writing {
-            slot.watches_writing = writing;
-            let interest = if writing { Interest::ReadWrite } else { Interest::Read };
-            let watched: io::Result<()> = self.net.watch(slot.handle, interest, u64::from(index));
-            if let Err(e) = watched {
-                self.fail(books, index, now, ErrorKind::Reset, || e.to_string());
-            }
+        slot.watches_writing = slot.unsent > 0;
+        let interest = if slot.watches_writing { Interest::ReadWrite } else { Interest::Read };
+        if let Err(e) = self.net.watch(slot.handle, interest, u64::from(index)) {
+            self.fail(books, index, now, ErrorKind::Reset, || e.to_string());
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::expect::{BodyCheck, Expected};
 use crate::framing::Framer;
-use crate::net::{Handle, NO_HANDLE};
+use crate::net::{Handle, NO_HANDLE, Net};
 use crate::parts::Times;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +66,17 @@ impl Slot {
             wakes_at: 1,
             rests: false,
         }
+    }
+
+    /// Closes its connection, and says whether it had one.
+    pub(super) fn disconnect(&mut self, net: &mut impl Net) -> bool {
+        self.state = State::Unconnected;
+        self.written = 0;
+        let handle = std::mem::replace(&mut self.handle, NO_HANDLE);
+        if handle != NO_HANDLE {
+            net.close(handle);
+        }
+        handle != NO_HANDLE
     }
 
     /// Counts bytes as the oldest request's answer.

@@ -20,20 +20,13 @@ const TICKS_PER_HALF_DISTANCE: u32 = 5;
 /// Values of one bucket: two times 10³, rounded up to a power of two (three significant digits).
 const SUB_BUCKETS: u32 = 2048;
 
-/// Writes the response times of the window's completed requests. Requests that
-/// failed or were not answered are not in the table, and a comment says how many.
+/// Writes the response times of the window's completed requests, of several trials together: their histograms are
+/// added, nothing is averaged. Requests that failed or were not answered are not in the table, and a comment says how
+/// many.
 ///
 /// # Errors
 /// When writing fails.
-pub fn write(trial: &Trial, out: &mut dyn Write) -> Result<(), ExportError> {
-    write_all(&[trial], out)
-}
-
-/// The same of the requests of several trials together: their histograms are added, nothing is averaged.
-///
-/// # Errors
-/// When writing fails.
-pub fn write_all(trials: &[&Trial], out: &mut dyn Write) -> Result<(), ExportError> {
+pub fn write(trials: &[&Trial], out: &mut dyn Write) -> Result<(), ExportError> {
     let mut all = SparseHistogram::default();
     trials.iter().for_each(|trial| all.add(&trial.latency.response.hdr));
     let histogram = hdr::to_hdr(&all);
@@ -123,12 +116,12 @@ mod tests {
 
     fn written(trial: &Trial) -> String {
         let mut bytes = Vec::new();
-        write(trial, &mut bytes).unwrap();
+        write(&[trial], &mut bytes).unwrap();
         String::from_utf8(bytes).unwrap()
     }
 
     #[test]
-    fn the_table_is_the_histogram() {
+    fn the_rows_of_the_table_are_the_histograms_quantiles() {
         // A prime number of values, so that no step falls on the edge between two.
         let values: Vec<u64> = (1..=9_973).map(|i| i * 1_000).collect();
         let trial = testing::trial(&[&values]);
@@ -151,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_in_the_table_is_said() {
+    fn requests_that_are_not_in_the_table_are_counted_in_a_comment() {
         let mut trial = testing::trial(&[&[5_000_000]]);
         (trial.requests.failed, trial.requests.in_flight) = (3, 50);
         let table = read(&written(&trial));
@@ -165,11 +158,11 @@ mod tests {
         let all: Vec<u64> = (1..=1_000).collect();
         let mut trials = [testing::trial(&[&low]), testing::trial(&[&high])];
         let mut bytes = Vec::new();
-        write_all(&[&trials[0], &trials[1]], &mut bytes).unwrap();
+        write(&[&trials[0], &trials[1]], &mut bytes).unwrap();
         assert_eq!(String::from_utf8(bytes).unwrap(), written(&testing::trial(&[&all])));
         (trials[0].requests.failed, trials[1].requests.failed) = (1, 2);
         let mut bytes = Vec::new();
-        write_all(&[&trials[0], &trials[1]], &mut bytes).unwrap();
+        write(&[&trials[0], &trials[1]], &mut bytes).unwrap();
         assert!(String::from_utf8(bytes).unwrap().contains("Not in this table: 3 failed"));
     }
 

@@ -21,22 +21,13 @@ const LEGEND: &str =
 /// The column Interval_Max is for people: in milliseconds. The histograms are in nanoseconds.
 const MAX_DIVISOR: f64 = 1e6;
 
-/// Writes the response times of the window's completed requests, an interval
-/// for each entry of the series. Timestamps are seconds since the window's
-/// start, which is the log's base time.
+/// Writes the response times of the window's completed requests, an interval for each entry of the series, of several
+/// trials in the order of their starts. Timestamps are seconds since the first one's window began, which is the log's
+/// base time: between the entries of one trial and the next is as much time as there was.
 ///
 /// # Errors
 /// When a trial's start is no time, or writing fails.
-pub fn write(trial: &Trial, out: &mut dyn Write) -> Result<(), ExportError> {
-    write_all(&[trial], out)
-}
-
-/// The same of several trials, in the order of their starts: the base time is the first one's window's, and
-/// between the entries of one trial and the next is as much time as there was.
-///
-/// # Errors
-/// When a trial's start is no time, or writing fails.
-pub fn write_all(trials: &[&Trial], out: &mut dyn Write) -> Result<(), ExportError> {
+pub fn write(trials: &[&Trial], out: &mut dyn Write) -> Result<(), ExportError> {
     let mut out = out;
     let mut serializer = V2DeflateSerializer::new();
     let mut placed = trials
@@ -77,12 +68,12 @@ mod tests {
 
     fn written(trial: &Trial) -> Vec<u8> {
         let mut bytes = Vec::new();
-        write(trial, &mut bytes).unwrap();
+        write(&[trial], &mut bytes).unwrap();
         bytes
     }
 
     #[test]
-    fn the_crate_reads_back_what_was_measured() {
+    fn the_hdrhistogram_crate_reads_back_the_log() {
         let seconds: [&[u64]; 4] = [&[1_000_000, 2_000_000, 3_599_000_000_000], &[], &[45_000; 1000], &[7]];
         let trial = testing::trial(&seconds);
         let bytes = written(&trial);
@@ -117,7 +108,7 @@ mod tests {
         let later =
             Trial { started_at: "2026-11-21T12:01:00.000Z".to_owned(), ..testing::trial(&[&[7_000_000]]) };
         let mut bytes = Vec::new();
-        write_all(&[&later, &first], &mut bytes).unwrap();
+        write(&[&later, &first], &mut bytes).unwrap();
         let text = String::from_utf8(bytes).unwrap();
         assert!(text.contains("#[StartTime: 1795262401.500"), "{text}");
         let starts: Vec<&str> = text
@@ -129,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_head_is_what_readers_look_for() {
+    fn the_header_lines_are_those_of_the_format() {
         let text = String::from_utf8(written(&testing::trial(&[&[1_500_000]]))).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "#[Histogram log format version 1.3]");

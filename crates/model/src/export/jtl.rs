@@ -7,12 +7,12 @@
 
 use std::borrow::Cow;
 use std::io::Write;
-use std::time::{SystemTime, UNIX_EPOCH};
-
-use crate::measurement::Sample;
-use crate::measurement::{ErrorKind, Measurement};
+use std::time::UNIX_EPOCH;
 
 use super::{ExportError, field};
+use crate::measurement::{ErrorKind, Measurement, Sample};
+use crate::plan_record::nanoseconds;
+use crate::target::path_of;
 use crate::trial::Trial;
 
 const COLUMNS: [&str; 17] = [
@@ -39,51 +39,23 @@ const COLUMNS: [&str; 17] = [
 /// tools that read its logs look for it.
 const NO_STATUS: &str = "Non HTTP response code: ";
 
-/// The single requests of a load.
-#[derive(Debug, Clone, Copy)]
-pub struct Requests<'a> {
-    /// In the order in which they ended.
-    pub samples: &'a [Sample],
-    /// The wall clock at the schedule's first instant.
-    pub started_at: SystemTime,
-    /// That instant, CLOCK_MONOTONIC.
-    pub schedule_start_ns: u64,
-    /// The length of a request as written.
-    pub request_bytes: u64,
-    /// Name and length of each request of a list; empty without one.
-    pub listed: &'a [(String, u64)],
-}
-
-impl<'a> From<&'a Measurement> for Requests<'a> {
-    fn from(m: &'a Measurement) -> Requests<'a> {
-        Requests {
-            samples: &m.samples,
-            started_at: m.started_at,
-            schedule_start_ns: m.schedule_start_ns,
-            request_bytes: m.request_bytes,
-            listed: &m.listed,
-        }
-    }
-}
-
-/// Writes a line of names and a line per request.
+/// Writes a line of names, and a line per single request of the trial's measurement, in the order in which they ended.
 ///
 /// # Errors
 /// When writing fails.
-pub fn write(trial: &Trial, requests: Requests<'_>, out: &mut dyn Write) -> Result<(), ExportError> {
+pub fn write(trial: &Trial, measured: &Measurement, out: &mut dyn Write) -> Result<(), ExportError> {
     writeln!(out, "{}", COLUMNS.join(","))?;
-    let since_epoch = requests.started_at.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let started_ns = u64::try_from(since_epoch.as_nanos()).unwrap_or(u64::MAX);
-    let whole = (format!("{} {}", trial.plan.method, path(&trial.target.url)), requests.request_bytes);
+    let started_ns = nanoseconds(measured.started_at.duration_since(UNIX_EPOCH).unwrap_or_default());
+    let whole = (format!("{} {}", trial.plan.method, path_of(&trial.target.url)), measured.request_bytes);
     // A list's target is its server, whose URL ends in the path `/`.
     let server = trial.target.url.trim_end_matches('/');
     let threads = trial.plan.connections;
-    for sample in requests.samples {
-        let due_ns = sample.intended_ns.saturating_sub(requests.schedule_start_ns);
+    for sample in &measured.samples {
+        let due_ns = sample.intended_ns.saturating_sub(measured.schedule_start_ns);
         let time_stamp = started_ns.saturating_add(due_ns) / 1_000_000;
         let elapsed = rounded(sample.response_ns, 1_000_000);
         let worker = u32::from(sample.worker) + 1;
-        let listed = requests.listed.get(sample.request as usize);
+        let listed = measured.listed.get(sample.request as usize);
         let (label, length) = listed.unwrap_or(&whole);
         let url = match listed.and_then(|(name, _)| name.split_once(' ')) {
             Some((_, path)) => Cow::Owned(format!("{server}{path}")),
@@ -112,12 +84,6 @@ pub fn write(trial: &Trial, requests: Requests<'_>, out: &mut dyn Write) -> Resu
 /// Whether any of the request was written.
 fn was_sent(sample: &Sample) -> bool {
     !sample.failure.is_some_and(ErrorKind::is_before_sending)
-}
-
-/// The path of a URL, its query included.
-fn path(url: &str) -> &str {
-    let after_scheme = url.find("://").map_or(0, |at| at + 3);
-    url[after_scheme..].find('/').map_or("/", |at| &url[after_scheme + at..])
 }
 
 /// The nearest whole number of `unit`s. It keeps order, so that a latency is
@@ -153,20 +119,21 @@ mod tests {
     }
 
     fn written_of(trial: &Trial, samples: &[Sample], listed: &[(String, u64)]) -> Vec<String> {
-        let requests = Requests {
-            listed,
-            samples,
+        let measured = Measurement {
+            listed: listed.to_vec(),
+            samples: samples.to_vec(),
             started_at: UNIX_EPOCH + Duration::from_millis(1_795_262_400_000),
             schedule_start_ns: 100 * S,
             request_bytes: 38,
+            ..testing::measurement()
         };
         let mut bytes = Vec::new();
-        write(trial, requests, &mut bytes).unwrap();
+        write(trial, &measured, &mut bytes).unwrap();
         String::from_utf8(bytes).unwrap().lines().map(str::to_owned).collect()
     }
 
     #[test]
-    fn a_line_is_a_request() {
+    fn each_request_is_a_line_with_jmeters_columns() {
         let trial = testing::trial(&[&[1], &[1]]);
         let failed = |failure| Sample { failure: Some(failure), ..sample(102 * S, S) };
         let lines = written(
@@ -228,13 +195,6 @@ mod tests {
             "{}",
             lines[2]
         );
-    }
-
-    #[test]
-    fn paths_are_cut_from_urls() {
-        for (url, expected) in [("http://h/", "/"), ("http://h:80/a/b?c", "/a/b?c"), ("http://[::1]", "/")] {
-            assert_eq!(path(url), expected);
-        }
     }
 
     #[test]

@@ -38,7 +38,7 @@ fn wall_clock(trial: &Trial, at_ns: u64) -> Result<SystemTime, ExportError> {
 }
 
 /// A field of a comma-separated line: quoted where RFC 4180 asks for it.
-fn field(text: &str) -> Cow<'_, str> {
+pub fn field(text: &str) -> Cow<'_, str> {
     if text.contains(['"', ',', '\r', '\n']) {
         Cow::Owned(format!("\"{}\"", text.replace('"', "\"\"")))
     } else {

@@ -6,14 +6,13 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
+use strum::VariantNames;
+
 use super::ExportError;
 use crate::openmetrics::{Kind, Text, Value};
 use crate::run_log::{RunLog, TrialResult};
 use crate::server::ServerSamples;
 use crate::trial::{Bound, Outcome, PERCENTILES, Summary, Trial, Validity};
-
-const OUTCOMES: [&str; 3] = ["carried", "overloaded", "broken"];
-const VALIDITIES: [&str; 3] = ["valid", "suspect", "invalid"];
 
 /// Writes one trial, without labels of its own.
 ///
@@ -71,25 +70,41 @@ fn text(all: &[Labelled<'_>]) -> String {
     text.end()
 }
 
-/// A family with at most one sample a trial.
-fn each<V: Into<Value>>(
+/// A family's name, kind, unit and help.
+type Family<'a> = (&'a str, Kind, &'a str, &'a str);
+
+/// A family of which `write` writes the samples of each trial that was measured.
+fn family(
     text: &mut Text,
     all: &[Labelled<'_>],
-    (name, kind, unit, help): (&str, Kind, &str, &str),
-    value: impl Fn(&Trial, &Labelled<'_>) -> Option<V>,
+    (name, kind, unit, help): Family<'_>,
+    write: impl Fn(&mut Text, &Labelled<'_>, &Trial),
 ) {
     text.family(name, kind, unit, help);
     for one in all {
-        if let Some(value) = one.trial.and_then(|trial| value(trial, one)) {
-            text.sample(&one.with(&[]), value);
+        if let Some(trial) = one.trial {
+            write(text, one, trial);
         }
     }
 }
 
+/// A family with at most one sample a trial.
+fn each<V: Into<Value>>(
+    text: &mut Text,
+    all: &[Labelled<'_>],
+    head: Family<'_>,
+    value: impl Fn(&Trial, &Labelled<'_>) -> Option<V>,
+) {
+    family(text, all, head, |text, one, trial| {
+        if let Some(value) = value(trial, one) {
+            text.sample(&one.with(&[]), value);
+        }
+    });
+}
+
 fn facts(text: &mut Text, all: &[Labelled<'_>]) {
-    text.family("prony_trial", Kind::Info, "", "What was measured, and by what.");
-    for one in all {
-        let Some(trial) = one.trial else { continue };
+    let help = "What was measured, and by what.";
+    family(text, all, ("prony_trial", Kind::Info, "", help), |text, one, trial| {
         let more = [
             ("url", trial.target.url.as_str()),
             ("arrivals", &trial.plan.arrivals),
@@ -97,97 +112,72 @@ fn facts(text: &mut Text, all: &[Labelled<'_>]) {
             ("started_at", &trial.started_at),
         ];
         text.sample(&one.with(&more), true);
-    }
+    });
     text.family("prony_trial_measured", Kind::Gauge, "", "Whether the trial has a measurement.");
     for one in all {
         text.sample(&one.with(&[]), one.trial.is_some());
     }
-    text.family("prony_trial_validity", Kind::StateSet, "", "How far the figures can be trusted.");
-    for one in all {
-        let Some(trial) = one.trial else { continue };
-        let now = match trial.verdict.validity {
-            Validity::Valid => "valid",
-            Validity::Suspect => "suspect",
-            Validity::Invalid => "invalid",
-        };
-        text.states(&one.with(&[]), &VALIDITIES, now);
-    }
-    text.family("prony_trial_outcome", Kind::StateSet, "", "What became of the load.");
-    for one in all {
-        let Some(trial) = one.trial else { continue };
-        let now = match trial.outcome {
-            Outcome::Carried => "carried",
-            Outcome::Overloaded => "overloaded",
-            Outcome::Broken => "broken",
-        };
-        text.states(&one.with(&[]), &OUTCOMES, now);
-    }
-    text.family("prony_trial_verdict_reasons", Kind::Gauge, "", "Reasons of the verdict, by their code.");
-    for one in all {
-        let reasons = one.trial.map_or(&[][..], |trial| &trial.verdict.reasons);
+    let help = "How far the figures can be trusted.";
+    family(text, all, ("prony_trial_validity", Kind::StateSet, "", help), |text, one, trial| {
+        text.states(&one.with(&[]), Validity::VARIANTS, trial.verdict.validity.into());
+    });
+    let help = "What became of the load.";
+    family(text, all, ("prony_trial_outcome", Kind::StateSet, "", help), |text, one, trial| {
+        text.states(&one.with(&[]), Outcome::VARIANTS, trial.outcome.into());
+    });
+    let help = "Reasons of the verdict, by their code.";
+    family(text, all, ("prony_trial_verdict_reasons", Kind::Gauge, "", help), |text, one, trial| {
+        // A code may have several reasons: it is written once, with their number, where it comes first.
+        let reasons = &trial.verdict.reasons;
         for (at, reason) in reasons.iter().enumerate() {
-            // A code may have several reasons: it is written once, with their number.
             if reasons[..at].iter().all(|before| before.code != reason.code) {
                 let n = reasons.iter().filter(|other| other.code == reason.code).count();
                 text.sample(&one.with(&[("code", &reason.code)]), n as u64);
             }
         }
-    }
+    });
 }
 
 fn requests(text: &mut Text, all: &[Labelled<'_>]) {
-    text.family("prony_trial_requests", Kind::Counter, "", "Requests that ended in the window, by result.");
-    for one in all {
-        let Some(trial) = one.trial else { continue };
+    let help = "Requests that ended in the window, by result.";
+    family(text, all, ("prony_trial_requests", Kind::Counter, "", help), |text, one, trial| {
         text.sample(&one.with(&[("result", "completed")]), trial.requests.completed);
         text.sample(&one.with(&[("result", "failed")]), trial.requests.failed);
-    }
-    text.family(
-        "prony_trial_unresolved_requests",
-        Kind::Gauge,
-        "",
-        "Requests without an end at the window's.",
-    );
-    for one in all {
-        let Some(trial) = one.trial else { continue };
+    });
+    let help = "Requests without an end at the window's.";
+    family(text, all, ("prony_trial_unresolved_requests", Kind::Gauge, "", help), |text, one, trial| {
         text.sample(&one.with(&[("state", "in_flight")]), trial.requests.in_flight);
         text.sample(&one.with(&[("state", "never_sent")]), trial.requests.never_sent);
-    }
-    text.family("prony_trial_answers", Kind::Counter, "", "Answers in the window, by status.");
-    for one in all {
-        for (status, count) in one.trial.iter().flat_map(|trial| &trial.status) {
-            text.sample(&one.with(&[("status", status)]), *count);
+    });
+    let counts = |text: &mut Text, one: &Labelled<'_>, label: &str, counts: &BTreeMap<String, u64>| {
+        for (value, count) in counts {
+            text.sample(&one.with(&[(label, value)]), *count);
         }
-    }
-    text.family("prony_trial_errors", Kind::Counter, "", "Failed requests in the window, by kind.");
-    for one in all {
-        for (kind, count) in one.trial.iter().flat_map(|trial| &trial.errors) {
-            text.sample(&one.with(&[("kind", kind)]), *count);
-        }
-    }
+    };
+    let help = "Answers in the window, by status.";
+    family(text, all, ("prony_trial_answers", Kind::Counter, "", help), |text, one, trial| {
+        counts(text, one, "status", &trial.status);
+    });
+    let help = "Failed requests in the window, by kind.";
+    family(text, all, ("prony_trial_errors", Kind::Counter, "", help), |text, one, trial| {
+        counts(text, one, "kind", &trial.errors);
+    });
 }
 
 fn figures(text: &mut Text, all: &[Labelled<'_>]) {
-    let gauge = Kind::Gauge;
-    let unit = "requests_per_second";
-    each(
-        text,
-        all,
-        ("prony_trial_throughput_requests_per_second", gauge, unit, "Completed requests per second."),
-        |t, _| Some(t.throughput.requests_per_s.point),
-    );
-    each(
-        text,
-        all,
-        ("prony_trial_throughput_low_requests_per_second", gauge, unit, "Lower end of its 95 % interval."),
-        |t, _| t.throughput.requests_per_s.ci_low,
-    );
-    each(
-        text,
-        all,
-        ("prony_trial_throughput_high_requests_per_second", gauge, unit, "Upper end of its 95 % interval."),
-        |t, _| t.throughput.requests_per_s.ci_high,
-    );
+    let (gauge, unit) = (Kind::Gauge, "requests_per_second");
+    let help = "Completed requests per second.";
+    each(text, all, ("prony_trial_throughput_requests_per_second", gauge, unit, help), |t, _| {
+        Some(t.throughput.requests_per_s.point)
+    });
+    let help = "Lower end of its 95 % interval.";
+    each(text, all, ("prony_trial_throughput_low_requests_per_second", gauge, unit, help), |t, _| {
+        t.throughput.requests_per_s.ci_low
+    });
+    let help = "Upper end of its 95 % interval.";
+    each(text, all, ("prony_trial_throughput_high_requests_per_second", gauge, unit, help), |t, _| {
+        t.throughput.requests_per_s.ci_high
+    });
     let help = "Whether the server carries at least the throughput: the client was the limit.";
     each(text, all, ("prony_trial_throughput_lower_bound", gauge, "", help), |t, _| {
         Some(t.throughput.bound == Bound::Lower)
@@ -218,18 +208,15 @@ fn latencies(text: &mut Text, all: &[Labelled<'_>]) {
         let help = format!(
             "{help}. Quantiles rank failed and waiting requests last; count and sum are of completed ones."
         );
-        text.family(&name, Kind::Summary, "seconds", &help);
-        for one in all {
-            let Some(summary) = one.trial.map(of) else { continue };
-            let quantiles: Vec<(String, f64)> = PERCENTILES
-                .iter()
-                .filter_map(|(field, quantile)| {
-                    Some((quantile.to_string(), seconds(summary.percentile(field)?)))
-                })
-                .collect();
+        family(text, all, (&name, Kind::Summary, "seconds", &help), |text, one, trial| {
+            let summary = of(trial);
+            let quantile = |(field, quantile): &(&str, f64)| {
+                Some((quantile.to_string(), seconds(summary.percentile(field)?)))
+            };
+            let quantiles: Vec<(String, f64)> = PERCENTILES.iter().filter_map(quantile).collect();
             let sum = seconds(summary.mean_ns.unwrap_or(0)) * summary.count as f64;
             text.summary(&one.with(&[]), &quantiles, summary.count, sum);
-        }
+        });
         let name = format!("prony_trial_{part}_max_seconds");
         let help = format!("The longest {part} of a completed request.");
         each(text, all, (&name, Kind::Gauge, "seconds", &help), |t, _| of(t).max_ns.map(seconds));

@@ -105,7 +105,7 @@ pub struct Censored {
 
 impl Censored {
     /// Whether it holds no request.
-    pub fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         [&self.completed, &self.failed, &self.waiting].into_iter().all(SparseHistogram::is_empty)
     }
 

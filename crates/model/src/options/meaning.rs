@@ -8,7 +8,7 @@ use super::{
     CONNECTIONS_AT_A_RATE, CONNECTIONS_CLOSED, DURATION, Header, LoadOptions, ReadFile, SEED, TIMEOUT,
 };
 use crate::list::{Order, TargetList};
-use crate::plan::{Arrivals, Expect, Plan, PlanError, Stop};
+use crate::plan::{Arrivals, Expect, Plan, PlanError, Stop, wrong};
 use crate::target::Target;
 use crate::tls::{Identity, IdentityError, PemError, Roots, Tls, Verify};
 use crate::units::{OneOrMany, RateValue, most_connections, parse_stages};
@@ -31,74 +31,39 @@ impl LoadOptions {
     /// # Errors
     /// A sentence that names the option, what is wrong with it and what to write instead.
     pub fn plan(&self, target: Option<Target>, read: ReadFile<'_>) -> Result<Plan, PlanError> {
-        // Every option by name, so that a new one is not forgotten here.
-        let LoadOptions {
-            threads,
-            connections,
-            duration,
-            requests,
-            rate: _,
-            headers,
-            method: _,
-            body,
-            timeout,
-            warmup,
-            keepalive,
-            expect_status,
-            expect_body,
-            arrivals: _,
-            seed,
-            pipeline,
-            stages: _,
-            source,
-            unix,
-            spin,
-            user_clock,
-            targets: _,
-            shuffle: _,
-            cacert: _,
-            cert: _,
-            key: _,
-            insecure: _,
-            tls_resumption: _,
-            latency: _,
-            name: _,
-            capacity: _,
-            of: _,
-        } = self;
         let arrivals = self.arrivals()?;
-        let (stop, warmup) = ending(&arrivals, duration.map(|d| d.0), *requests, warmup.map(|w| w.0));
+        let (stop, warmup) =
+            ending(&arrivals, self.duration.map(|d| d.0), self.requests, self.warmup.map(|w| w.0));
         let (target, list) = self.list(target, read)?;
-        let connections = match (single(connections.as_ref(), "-c")?, &arrivals) {
+        let connections = match (single(self.connections.as_ref(), "-c")?, &arrivals) {
             (_, staged @ Arrivals::ConnectionStages(_)) => most_connections(staged),
             (Some(given), _) => given,
             (None, open) if open.are_open() => CONNECTIONS_AT_A_RATE,
             (None, _) => CONNECTIONS_CLOSED,
         };
-        let (expected, sha256) = expected_body(expect_body.as_deref(), read)?;
+        let (expected, sha256) = expected_body(self.expect_body.as_deref(), read)?;
+        let body = || self.body.as_deref().map(|text| text_or_file("-b", text, read)).transpose();
         let plan = Plan {
             tls: self.tls(&target, read)?,
-            target,
             method: self.method().to_owned(),
-            headers: headers.iter().flatten().map(Header::pair).collect::<Result<_, _>>()?,
-            body: body.as_deref().map(|text| text_or_file("-b", text, read)).transpose()?.unwrap_or_default(),
+            headers: self.headers.iter().flatten().map(Header::pair).collect::<Result<_, _>>()?,
+            body: body()?.unwrap_or_default(),
             connections,
-            threads: threads.unwrap_or(1),
+            threads: self.threads.unwrap_or(1),
             arrivals,
             stop,
             warmup,
-            timeout: timeout.map_or(TIMEOUT, |t| t.0),
-            keepalive: keepalive.unwrap_or(true),
-            expect: Expect { status: *expect_status, body: expected, sha256 },
-            cpus: Vec::new(),
-            seed: seed.unwrap_or(SEED),
-            pipeline: pipeline.unwrap_or(1),
-            spin: spin.unwrap_or(false),
-            user_clock: user_clock.unwrap_or(false),
-            samples_max: 0,
-            sources: source.as_deref().map_or(Ok(Vec::new()), sources)?,
-            unix: unix.as_ref().map(PathBuf::from),
+            timeout: self.timeout.map_or(TIMEOUT, |t| t.0),
+            keepalive: self.keepalive.unwrap_or(true),
+            expect: Expect { status: self.expect_status, body: expected, sha256 },
+            seed: self.seed.unwrap_or(SEED),
+            pipeline: self.pipeline.unwrap_or(1),
+            spin: self.spin.unwrap_or(false),
+            user_clock: self.user_clock.unwrap_or(false),
+            sources: self.source.as_deref().map_or(Ok(Vec::new()), sources)?,
+            unix: self.unix.as_ref().map(PathBuf::from),
             list,
+            ..Plan::closed(target)
         };
         plan.check()?;
         Ok(plan)
@@ -111,7 +76,6 @@ impl LoadOptions {
     }
 
     fn arrivals(&self) -> Result<Arrivals, PlanError> {
-        let wrong = |sentence: String| Err(PlanError(sentence));
         if let Some(stages) = &self.stages {
             let beside = [
                 ("-R", self.rate.is_some()),
@@ -125,9 +89,7 @@ impl LoadOptions {
             }
             let arrivals = parse_stages(stages).map_err(|why| PlanError(why.0))?;
             if matches!(arrivals, Arrivals::ConnectionStages(_)) && self.connections.is_some() {
-                return wrong(
-                    "-c does not go with stages of connections: the stages say how many.".to_owned(),
-                );
+                return wrong("-c does not go with stages of connections: the stages say how many.");
             }
             return Ok(arrivals);
         }
@@ -136,8 +98,7 @@ impl LoadOptions {
             Some(RateValue::PerS(rate)) => Some(rate),
             Some(RateValue::Share(_)) => {
                 return wrong(
-                    "A rate in percent is a share of what a search finds: write requests per second, 5k."
-                        .to_owned(),
+                    "A rate in percent is a share of what a search finds: write requests per second, 5k.",
                 );
             }
         };
@@ -162,18 +123,16 @@ impl LoadOptions {
     ) -> Result<(Target, Option<TargetList>), PlanError> {
         let Some(path) = self.targets.as_deref() else {
             if self.shuffle == Some(true) {
-                return Err(PlanError(
-                    "--shuffle is for the lines of a list: give --targets FILE with it.".to_owned(),
-                ));
+                return wrong("--shuffle is for the lines of a list: give --targets FILE with it.");
             }
             let missing = || PlanError("Nothing says which server is loaded: give its URL.".to_owned());
             return Ok((target.ok_or_else(missing)?, None));
         };
         if let Some(url) = target.as_ref().filter(|url| url.path != "/") {
             let server = Target { path: String::new(), ..url.clone() }.display_url();
-            return Err(PlanError(format!(
+            return wrong(format!(
                 "With --targets the URL says only which server, and the list says what is asked of it: write {server}."
-            )));
+            ));
         }
         let order = if self.shuffle == Some(true) { Order::Shuffled } else { Order::InTurn };
         let text = file("--targets", path, FILE_MAX_BYTES, read)?;
@@ -187,10 +146,9 @@ impl LoadOptions {
     }
 
     fn tls(&self, target: &Target, read: ReadFile<'_>) -> Result<Tls, PlanError> {
-        let wrong = |sentence: String| Err(PlanError(sentence));
         let insecure = self.insecure == Some(true);
         if self.key.is_some() && self.cert.is_none() {
-            return wrong("--key is the key of a certificate: give --cert FILE with it.".to_owned());
+            return wrong("--key is the key of a certificate: give --cert FILE with it.");
         }
         let given = [
             ("-k", insecure),
@@ -210,9 +168,7 @@ impl LoadOptions {
         };
         let verify = match &self.cacert {
             Some(_) if insecure => {
-                return wrong(
-                    "-k checks no certificate and --cacert says which to trust: give one of them.".to_owned(),
-                );
+                return wrong("-k checks no certificate and --cacert says which to trust: give one of them.");
             }
             _ if insecure => Verify::Nothing,
             None => Verify::System,
@@ -248,7 +204,7 @@ fn single<T: Copy>(given: Option<&OneOrMany<T>>, flag: &str) -> Result<Option<T>
         None => Ok(None),
         Some(OneOrMany::One(value)) => Ok(Some(*value)),
         Some(OneOrMany::Many(_)) => {
-            Err(PlanError(format!("{flag} takes one value here: a list is a sweep, for experiments.")))
+            wrong(format!("{flag} takes one value here: a list is a sweep, for experiments."))
         }
     }
 }
@@ -303,10 +259,10 @@ fn expected_body(text: Option<&str>, read: ReadFile<'_>) -> Result<Expected, Pla
     };
     let digits: Vec<u8> = hex.chars().map_while(|c| c.to_digit(16)).map(|digit| digit as u8).collect();
     if digits.len() != 64 || hex.len() != 64 {
-        return Err(PlanError(format!(
+        return wrong(format!(
             "--expect-body {SHA256}{hex:?} is no SHA-256, which has 64 hexadecimal digits: write what \
              `curl -s URL | sha256sum` prints. A body that begins so is given as @FILE."
-        )));
+        ));
     }
     let mut hash = [0; 32];
     for (byte, pair) in hash.iter_mut().zip(digits.chunks(2)) {
@@ -317,7 +273,7 @@ fn expected_body(text: Option<&str>, read: ReadFile<'_>) -> Result<Expected, Pla
 
 /// Addresses, and ranges of IPv4 addresses, separated by commas.
 pub(super) fn sources(text: &str) -> Result<Vec<IpAddr>, PlanError> {
-    let wrong = |part: &str| {
+    let not_an_address = |part: &str| {
         PlanError(format!(
             "--source {part:?} is neither an address nor a range: write 127.0.0.2 or 127.0.0.2-127.0.0.9."
         ))
@@ -325,19 +281,20 @@ pub(super) fn sources(text: &str) -> Result<Vec<IpAddr>, PlanError> {
     let mut all = Vec::new();
     for part in text.split(',').map(str::trim) {
         match part.split_once('-') {
-            None => all.push(part.parse().map_err(|_| wrong(part))?),
+            None => all.push(part.parse().map_err(|_| not_an_address(part))?),
             Some((first, last)) => {
-                let number =
-                    |text: &str| text.trim().parse::<Ipv4Addr>().map(u32::from).map_err(|_| wrong(part));
+                let number = |text: &str| {
+                    text.trim().parse::<Ipv4Addr>().map(u32::from).map_err(|_| not_an_address(part))
+                };
                 let range = number(first)?..=number(last)?;
                 if range.is_empty() {
-                    return Err(wrong(part));
+                    return Err(not_an_address(part));
                 }
                 all.extend(range.take(SOURCES_MAX + 1).map(|address| IpAddr::from(Ipv4Addr::from(address))));
             }
         }
         if all.len() > SOURCES_MAX {
-            return Err(PlanError(format!("--source: give at most {SOURCES_MAX} addresses.")));
+            return wrong(format!("--source: give at most {SOURCES_MAX} addresses."));
         }
     }
     Ok(all)

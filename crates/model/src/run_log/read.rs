@@ -3,11 +3,17 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
+use std::num::NonZero;
+use std::panic::resume_unwind;
 use std::path::Path;
 
 use super::wrong::{check_schema, first_line_is_wrong};
-use super::{Header, Judge, LINE_MAX_BYTES, Line, RunLog, RunLogError, TrialResult};
+use super::{Event, Header, Judge, LINE_MAX_BYTES, Line, PlannedTrial, RunLog, RunLogError, TrialResult};
 use crate::printable::printable;
+
+/// Lines that are read before they are parsed, and their bytes: work for every CPU in bounded memory.
+const BATCH_LINES: usize = 64;
+const BATCH_BYTES: usize = 64 << 20;
 
 impl RunLog {
     /// Reads a run log; `judge` says what each result means, or in a sentence what is wrong with it.
@@ -20,62 +26,41 @@ impl RunLog {
         RunLog::read_from(BufReader::new(file), path, judge)
     }
 
-    /// Reads a run log from anything; `path` is what errors call it.
+    /// Reads a run log from anything; `path` is what errors call it. Lines are parsed and judged by all CPUs.
     ///
     /// # Errors
     /// As [`RunLog::read`].
-    pub fn read_from(mut reader: impl BufRead, path: &Path, judge: Judge<'_>) -> Result<RunLog, RunLogError> {
-        let io = |source| RunLogError::Io { path: path.to_owned(), source };
+    pub fn read_from(reader: impl BufRead, path: &Path, judge: Judge<'_>) -> Result<RunLog, RunLogError> {
         let schema = |why: String| RunLogError::Schema { path: path.to_owned(), why };
-        let mut text = Vec::new();
-        let mut log: Option<RunLog> = None;
-        for number in 1.. {
-            text.clear();
-            let read = reader.by_ref().take(LINE_MAX_BYTES).read_until(b'\n', &mut text).map_err(io)?;
-            if read == 0 {
-                break;
+        let mut lines = Lines { reader, path, number: 0 };
+        let Some(first) = lines.next()? else {
+            return Err(schema("the file is empty: nothing was recorded".to_owned()));
+        };
+        let mut log = match Line::read(&first.text) {
+            Ok(Line::Header(header)) => {
+                check_schema(&header.schema).map_err(schema)?;
+                RunLog::of(header, Vec::new())
             }
-            let whole = text.last() == Some(&b'\n');
-            if !whole && read as u64 == LINE_MAX_BYTES {
-                return Err(RunLogError::Line {
-                    path: path.to_owned(),
-                    line: number,
-                    why: format!("it is longer than {} MiB", LINE_MAX_BYTES >> 20),
-                });
+            Ok(_) => {
+                return Err(schema("its first line is not a header: this is not a run log".to_owned()));
             }
-            match Line::read(&text) {
-                Ok(line) => match (&mut log, line) {
-                    (None, Line::Header(header)) => {
-                        check_schema(&header.schema).map_err(schema)?;
-                        log = Some(RunLog::new(header));
-                    }
-                    (None, _) => {
-                        return Err(schema(
-                            "its first line is not a header: this is not a run log".to_owned(),
-                        ));
-                    }
-                    (Some(log), line) => log.take(line, judge).map_err(|why| RunLogError::Line {
-                        path: path.to_owned(),
-                        line: number,
-                        why: printable(&why),
-                    })?,
-                },
-                Err(_) if !whole && log.is_some() => {
-                    if let Some(log) = &mut log {
-                        log.truncated = true;
-                    }
-                }
-                Err(why) if number == 1 => return Err(schema(first_line_is_wrong(&text, &why))),
-                Err(why) => {
-                    return Err(RunLogError::Line {
-                        path: path.to_owned(),
-                        line: number,
-                        why: printable(&why.to_string()),
-                    });
+            Err(why) => return Err(schema(first_line_is_wrong(&first.text, &why))),
+        };
+        loop {
+            let batch = lines.batch()?;
+            if batch.is_empty() {
+                return Ok(log);
+            }
+            let entries = in_parallel(&batch, |line| Entry::of(&line.text, &log.header, judge));
+            for (line, entry) in batch.iter().zip(entries) {
+                match entry {
+                    Ok(entry) => log.take(entry),
+                    Err(Wrong::Unreadable(_)) if !line.whole => log.truncated = true,
+                    Err(Wrong::Unreadable(why)) => return Err(line.wrong(path, &why.to_string())),
+                    Err(Wrong::Unjudgeable(why)) => return Err(line.wrong(path, &why)),
                 }
             }
         }
-        log.ok_or_else(|| schema("the file is empty: nothing was recorded".to_owned()))
     }
 
     /// Of several results of one planned trial (after a resume) the last, by index.
@@ -83,22 +68,23 @@ impl RunLog {
         self.results.iter().map(|result| (result.planned.index, result)).collect()
     }
 
-    fn new(header: Header) -> RunLog {
-        RunLog { header, results: Vec::new(), events: Vec::new(), unfinished: Vec::new(), truncated: false }
+    /// A whole run log of these results.
+    pub fn of(header: Header, results: Vec<TrialResult>) -> RunLog {
+        RunLog { header, results, events: Vec::new(), unfinished: Vec::new(), truncated: false }
     }
 
-    fn take(&mut self, line: Line, judge: Judge<'_>) -> Result<(), String> {
-        match line {
-            Line::Header(_) => {} // a second header says nothing new
-            Line::TrialStart(start) => {
-                self.unfinished.retain(|p| p.index != start.planned.index);
-                self.unfinished.push(start.planned);
+    fn take(&mut self, entry: Entry) {
+        match entry {
+            Entry::Header => {} // a second header says nothing new
+            Entry::TrialStart(planned) => {
+                self.unfinished.retain(|p| p.index != planned.index);
+                self.unfinished.push(planned);
             }
-            Line::Result(result) => {
+            Entry::Result(result) => {
                 self.unfinished.retain(|p| p.index != result.planned.index);
-                self.results.push(judge(&self.header, result)?);
+                self.results.push(*result);
             }
-            Line::Event(event) => {
+            Entry::Event(event) => {
                 if let Some(found) = &event.found {
                     let known = self.header.candidates.iter_mut().find(|c| c.label == found.candidate);
                     known.into_iter().for_each(|candidate| candidate.sleep = found.sleep);
@@ -106,6 +92,92 @@ impl RunLog {
                 self.events.push(event);
             }
         }
-        Ok(())
     }
+}
+
+/// A line as it stands in the file.
+struct RawLine {
+    /// From 1.
+    number: usize,
+    text: Vec<u8>,
+    /// Whether it ends in a line end: the last one may have been cut off.
+    whole: bool,
+}
+
+impl RawLine {
+    fn wrong(&self, path: &Path, why: &str) -> RunLogError {
+        RunLogError::Line { path: path.to_owned(), line: self.number, why: printable(why) }
+    }
+}
+
+/// The lines of a file, in bounded memory.
+struct Lines<'a, R> {
+    reader: R,
+    path: &'a Path,
+    number: usize,
+}
+
+impl<R: BufRead> Lines<'_, R> {
+    fn next(&mut self) -> Result<Option<RawLine>, RunLogError> {
+        let io = |source| RunLogError::Io { path: self.path.to_owned(), source };
+        let mut text = Vec::new();
+        let read = self.reader.by_ref().take(LINE_MAX_BYTES).read_until(b'\n', &mut text).map_err(io)?;
+        self.number += 1;
+        let whole = text.last() == Some(&b'\n');
+        let line = RawLine { number: self.number, text, whole };
+        if !whole && read as u64 == LINE_MAX_BYTES {
+            return Err(line.wrong(self.path, &format!("it is longer than {} MiB", LINE_MAX_BYTES >> 20)));
+        }
+        Ok((read > 0).then_some(line))
+    }
+
+    /// The next lines, at most [`BATCH_LINES`] and little more than [`BATCH_BYTES`].
+    fn batch(&mut self) -> Result<Vec<RawLine>, RunLogError> {
+        let (mut batch, mut bytes) = (Vec::new(), 0);
+        while batch.len() < BATCH_LINES && bytes < BATCH_BYTES {
+            let Some(line) = self.next()? else { break };
+            bytes += line.text.len();
+            batch.push(line);
+        }
+        Ok(batch)
+    }
+}
+
+/// A line's content, judged.
+enum Entry {
+    Header,
+    TrialStart(PlannedTrial),
+    Result(Box<TrialResult>),
+    Event(Event),
+}
+
+/// Why a line has no content.
+enum Wrong {
+    Unreadable(serde_json::Error),
+    Unjudgeable(String),
+}
+
+impl Entry {
+    fn of(text: &[u8], header: &Header, judge: Judge<'_>) -> Result<Entry, Wrong> {
+        Ok(match Line::read(text).map_err(Wrong::Unreadable)? {
+            Line::Header(_) => Entry::Header,
+            Line::TrialStart(start) => Entry::TrialStart(start.planned),
+            Line::Result(raw) => Entry::Result(Box::new(judge(header, raw).map_err(Wrong::Unjudgeable)?)),
+            Line::Event(event) => Entry::Event(event),
+        })
+    }
+}
+
+/// What `of` makes of each, in their order, by as many threads as there are CPUs.
+fn in_parallel<T: Sync, U: Send>(all: &[T], of: impl Fn(&T) -> U + Sync) -> Vec<U> {
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let of = &of;
+    std::thread::scope(|scope| {
+        let parts: Vec<_> = all
+            .chunks(all.len().div_ceil(threads).max(1))
+            .map(|part| scope.spawn(move || part.iter().map(of).collect::<Vec<U>>()))
+            .collect();
+        let joined = parts.into_iter().map(|part| part.join().unwrap_or_else(|why| resume_unwind(why)));
+        joined.flatten().collect()
+    })
 }

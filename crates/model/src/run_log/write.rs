@@ -92,11 +92,6 @@ impl RunLogWriter {
         }
         Ok(())
     }
-
-    /// Where it is written.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
 }
 
 impl Drop for RunLogWriter {

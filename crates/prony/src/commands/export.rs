@@ -171,9 +171,9 @@ fn probe(path: &str) -> io::Result<()> {
 fn write_one(kind: Kind, path: &str, trial: &Trial, m: &Measurement) -> Result<(), ExportError> {
     let mut out = BufWriter::with_capacity(BUFFER_BYTES, File::create(path)?);
     match kind {
-        Kind::Hgrm => hgrm::write(trial, &mut out)?,
-        Kind::Hlog => hlog::write(trial, &mut out)?,
-        Kind::Jtl => jtl::write(trial, m.into(), &mut out)?,
+        Kind::Hgrm => hgrm::write(&[trial], &mut out)?,
+        Kind::Hlog => hlog::write(&[trial], &mut out)?,
+        Kind::Jtl => jtl::write(trial, m, &mut out)?,
         Kind::Csv => csv::write(trial, &mut out)?,
         Kind::Openmetrics => openmetrics::write(trial, &mut out)?,
     }

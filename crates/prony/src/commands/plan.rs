@@ -18,14 +18,9 @@ pub(crate) fn placeholder() -> Target {
 /// Pins the plan's workers as `--pin` says.
 pub(crate) fn pin(plan: &mut Plan, cpus: Option<&str>) -> Result<(), Failure> {
     if let Some(cpus) = cpus {
-        plan.cpus = super::parse_cpus(cpus)?.into_iter().map(|cpu| cpu as usize).collect();
+        plan.cpus = super::parse_cpus(cpus)?;
     }
     Ok(())
-}
-
-/// The CPUs that the plan's workers are pinned to.
-pub(crate) fn client_cpus(plan: &Plan) -> Vec<u32> {
-    plan.cpus.iter().filter_map(|cpu| u32::try_from(*cpu).ok()).collect()
 }
 
 /// The plan that the flags mean, for this target or for the one that a list names.

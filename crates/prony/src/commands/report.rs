@@ -7,7 +7,6 @@ use std::process::{Command, Stdio};
 
 use prony_analysis::experiment::analyse;
 use prony_model::Trial;
-use prony_model::capacity::CapacityReport;
 use prony_model::export::{hgrm, hlog, openmetrics};
 use prony_model::run_log::{RunLog, TrialResult};
 use prony_report::terminal::TerminalOptions;
@@ -31,8 +30,8 @@ pub(crate) fn run(arguments: &ReportArguments, printer: &Printer) -> Result<(), 
     }
     let format = if arguments.open { ReportFormat::Html } else { arguments.format };
     let text = match format {
-        ReportFormat::Hgrm => histograms::text(&log, arguments, hgrm::write_all, printer)?,
-        ReportFormat::Hlog => histograms::text(&log, arguments, hlog::write_all, printer)?,
+        ReportFormat::Hgrm => histograms::text(&log, arguments, hgrm::write, printer)?,
+        ReportFormat::Hlog => histograms::text(&log, arguments, hlog::write, printer)?,
         _ if !arguments.only.is_empty() => {
             return Err(Failure::usage(
                 "--only goes with --format hgrm and --format hlog: the other formats show the whole run.",
@@ -109,11 +108,20 @@ fn render(log: &RunLog, format: ReportFormat, options: TerminalOptions) -> Resul
 
 /// Trials of `prony load` and searches of `prony capacity`, each as its command showed it.
 fn one_by_one(log: &RunLog, options: &TerminalOptions) -> String {
-    let shown = log.results.iter().filter_map(|result| match CapacityReport::of(&log.header, result) {
-        Some(search) => Some(terminal::capacity(&search, options)),
-        None => result.trial.as_ref().map(|trial| terminal::trial(trial, options)),
+    let shown = log.results.iter().filter_map(|result| {
+        search(log, result, options)
+            .or_else(|| result.trial.as_ref().map(|trial| terminal::trial(trial, options)))
     });
     shown.collect::<Vec<_>>().join("\n")
+}
+
+/// The search that a result is; `None` where it is none, or where nothing of its load is known.
+fn search(log: &RunLog, result: &TrialResult, options: &TerminalOptions) -> Option<String> {
+    let (found, trial) = (result.capacity.as_ref()?, result.trial.as_ref());
+    let named = log.header.plans.iter().find(|named| named.name == result.planned.plan);
+    let plan = trial.map(|trial| &trial.plan).or(named.map(|named| &named.plan))?;
+    let address = trial.map_or("", |trial| &trial.target.address);
+    Some(terminal::capacity(found, plan, address, false, options))
 }
 
 fn open(path: &str) -> Result<(), Failure> {

@@ -93,7 +93,8 @@ pub(crate) fn layout() -> Result<Layout, Failure> {
         .map_err(|e| Failure::usage(format!("The folder {ROOT} cannot be used: {e}.")))
 }
 
-/// Candidates by their labels, where they are to run; with `settings`, each also with every single setting.
+/// Candidates by their labels, where they are to run; with `settings`, each also with every single setting that there is
+/// there: one that is another image is in containers only.
 fn candidates(
     labels: &[String],
     settings: bool,
@@ -104,9 +105,11 @@ fn candidates(
     let mut candidates: Vec<Candidate> = Vec::new();
     for label in labels {
         let candidate = Candidate::parse(label, catalogue).map_err(Failure::usage)?;
+        let own_image = candidate.image().map(str::to_owned);
         let with_settings = if settings { candidate.with_each_setting() } else { vec![candidate] };
         for candidate in with_settings {
-            if !candidates.contains(&candidate) {
+            let elsewhere = settings && engine.is_none() && candidate.image() != own_image.as_deref();
+            if !elsewhere && !candidates.contains(&candidate) {
                 candidates.push(match &engine {
                     Some(engine) => candidate.in_container(engine),
                     None => candidate,

@@ -9,7 +9,6 @@ use prony_load::Snapshot;
 use prony_model::Plan;
 use prony_model::plan_record::nanoseconds;
 use prony_model::run_log::RunLog;
-use prony_model::trial::Validity;
 use prony_report::page;
 use prony_report::page::live::{LiveEnd, LiveHead, LiveTrial};
 
@@ -81,7 +80,7 @@ impl Watch {
                 metrics.snapshot(Some(now), snapshot);
             }
             BenchEvent::TrialEnded { figures, .. } => {
-                metrics.trial_ends(figures.map_or("failed", |f| validity(f.validity)));
+                metrics.trial_ends(figures.map_or("failed", |f| f.validity.into()));
             }
             BenchEvent::Note(_) | BenchEvent::TrialBegins { .. } => {}
         }
@@ -104,7 +103,7 @@ impl Watch {
                 index: result.planned.index,
                 requests_per_s: figures.map(|f| f.requests_per_s),
                 p99_ns: figures.and_then(|f| f.p99_ns),
-                validity: figures.map_or("failed", |f| validity(f.validity)).to_owned(),
+                validity: figures.map_or("failed".to_owned(), |f| f.validity.to_string()),
                 left_ns: left.map(nanoseconds),
             }),
             BenchEvent::Begun { .. } | BenchEvent::Note(_) | BenchEvent::TrialBegins { .. } => {}
@@ -116,14 +115,6 @@ impl Watch {
         let Some(broadcast) = self.broadcast() else { return };
         broadcast.done(log.and_then(|log| page::report(log).map_err(|e| e.to_string())));
         broadcast.wait_for_pages(REPORT_TIME);
-    }
-}
-
-fn validity(validity: Validity) -> &'static str {
-    match validity {
-        Validity::Valid => "valid",
-        Validity::Suspect => "suspect",
-        Validity::Invalid => "invalid",
     }
 }
 

@@ -63,7 +63,7 @@ fn restore_sets_exactly_the_values_before_apply() {
     );
     let mut command = std::process::Command::new("unshare");
     command.args(["--net", "--mount", "--map-root-user", "--user", "sh", "-c", &script]);
-    command.env(prony_lab::turn::VARIABLE, world.path("turn"));
+    command.env(prony_host::bench_lock::VARIABLE, world.path("turn"));
     let output = command.output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if ["unshare:", "mount:", "cannot create"].iter().any(|refused| err.contains(refused)) {

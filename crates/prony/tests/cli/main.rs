@@ -10,7 +10,7 @@ mod doctor;
 mod duet;
 mod export;
 mod formats;
-#[path = "../../../model/src/openmetrics/grammar.rs"]
+#[path = "../../../model/src/openmetrics/grammar_tests.rs"]
 mod grammar;
 mod history;
 mod lab;

@@ -191,11 +191,11 @@ fn a_second_bench_waits_for_the_first_and_names_it() {
     let first = Lab::new("daemon", "", "connections = 1\nduration = \"1h\"\nwarmup = \"0s\"\n");
     let turn = first.world.path("turn");
     let mut running = first.command().stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    wait_until("the first bench takes its turn", || prony_lab::turn::holder(&turn).is_some());
+    wait_until("the first bench takes its turn", || prony_host::bench_lock::holder(&turn).is_some());
     let second = Lab::new("daemon", "", SOME);
     let in_turn = |flags: &[&str]| {
         let mut command = second.command();
-        command.args(flags).env(prony_lab::turn::VARIABLE, &turn);
+        command.args(flags).env(prony_host::bench_lock::VARIABLE, &turn);
         command
     };
     let refused: Said = in_turn(&["--wait", "0"]).output().unwrap().into();
@@ -208,7 +208,7 @@ fn a_second_bench_waits_for_the_first_and_names_it() {
     assert!(!second.world.path("r.jsonl").exists(), "nothing was begun");
     // A load beside it is told.
     let mut load = second.world.command(&["load", "-n", "10", "-q"]);
-    let said: Said = load.env(prony_lab::turn::VARIABLE, &turn).output().unwrap().into();
+    let said: Said = load.env(prony_host::bench_lock::VARIABLE, &turn).output().unwrap().into();
     assert!(said.code == Some(0) && said.err.contains("A bench runs on this machine"), "{said:?}");
     // Unasked, it waits; the first one's end, even by SIGKILL, is its turn.
     let mut waiting = in_turn(&[]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

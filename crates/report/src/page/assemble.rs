@@ -2,11 +2,11 @@
 
 use prony_analysis::experiment::{ExperimentAnalysis, Row, analyse};
 use prony_analysis::figure::Figure;
-use prony_analysis::picture::quantiles;
+use prony_analysis::plot_data::quantiles;
 use prony_model::Tool;
 use prony_model::run_log::{RunLog, Setting, TrialResult};
 
-use super::data::{Candidate, Cell, CellReason, Chunk, FigureHead, Head, PageData, PlanHead, SCHEMA};
+use super::data::{Candidate, Cell, CellReason, CellVerdict, Chunk, FigureHead, Head, PlanHead, RunData};
 use super::{capacity, detail, duet, pack, published, ranking, sweep, trial_head};
 use crate::words;
 
@@ -27,7 +27,7 @@ impl Names {
 }
 
 /// The page's data, and its parts that are unpacked when they are looked at.
-pub(super) fn page(log: &RunLog) -> (PageData, Vec<Chunk>) {
+pub(super) fn page(log: &RunLog) -> (RunData, Vec<Chunk>) {
     let analysis = analyse(log);
     let candidates = candidates(log, &analysis);
     let names = Names {
@@ -46,9 +46,7 @@ pub(super) fn page(log: &RunLog) -> (PageData, Vec<Chunk>) {
     let (capacities, probes) = capacity::capacities(&analysis, &results, &names);
     chunks.extend(probes);
     let (theirs, conclusions, source) = published::beside(log, &analysis, &names);
-    let data = PageData {
-        schema: SCHEMA,
-        kind: "run",
+    let data = RunData {
         experiment,
         tool: Tool::this(),
         head: head(log, &analysis, &results, &names, experiment),
@@ -205,7 +203,7 @@ fn figures() -> Vec<FigureHead> {
         .map(|figure| FigureHead {
             id: figure.name,
             title: figure.title,
-            unit: pack::unit(figure.unit.stored()),
+            unit: pack::unit(figure),
             more_is_better: figure.more_is_better,
             explain: figure.explain,
         })
@@ -242,13 +240,13 @@ fn cells(analysis: &ExperimentAnalysis, names: &Names) -> Vec<Cell> {
 }
 
 /// The worst that is to be said of a row, in a word.
-fn verdict(row: &Row) -> &'static str {
+fn verdict(row: &Row) -> CellVerdict {
     match words::row_mark(row) {
-        _ if row.broken > 0 => "broken",
-        _ if row.counted == 0 => "void",
-        _ if row.overloaded > 0 => "overloaded",
-        "≥" => "lower_bound",
-        "" => "valid",
-        _ => "suspect",
+        _ if row.broken > 0 => CellVerdict::Broken,
+        _ if row.counted == 0 => CellVerdict::Void,
+        _ if row.overloaded > 0 => CellVerdict::Overloaded,
+        "≥" => CellVerdict::LowerBound,
+        "" => CellVerdict::Valid,
+        _ => CellVerdict::Suspect,
     }
 }

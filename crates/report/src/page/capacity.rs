@@ -4,6 +4,7 @@ use prony_analysis::experiment::ExperimentAnalysis;
 use prony_model::capacity::{CapacityRecord, Probe};
 use prony_model::run_log::TrialResult;
 use prony_model::trial::Bound;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::assemble::Names;
@@ -11,14 +12,14 @@ use super::data::{Capacity, CapacityRow, Chunk, Short};
 use super::pack;
 use crate::format;
 
-/// The searches of a plan.
-#[derive(Serialize)]
-struct Searches {
+/// The searches of a plan: the chunk `c` + plan.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Searches {
     searches: Vec<Search>,
 }
 
 /// One search.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Search {
     /// Number of the trial, which is its confirmation.
     trial: u32,
@@ -40,7 +41,7 @@ struct Search {
 }
 
 /// A probe, to the digits that a plot can show.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct ProbePoint {
     rate_per_s: f64,
     completed_per_s: f64,

@@ -7,22 +7,21 @@ use prony_model::host::Host;
 use prony_model::plan_record::StageRecord;
 use prony_model::run_log::{Setting, Skipped};
 use prony_model::trial::{Bound, Outcome, Validity};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 mod published;
 
-pub use published::{Conclusion, ConclusionUnder, Published, Source, SourceColumn, SourceFigure, SourceRow};
+pub(crate) use published::{
+    Conclusion, ConclusionUnder, Published, Source, SourceColumn, SourceFigure, SourceRow,
+};
 
 /// The schema's name; another number is another format.
-pub const SCHEMA: &str = "prony.page/1";
+pub(crate) const SCHEMA: &str = "prony.page/1";
 
 /// A run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct PageData {
-    /// [`SCHEMA`].
-    pub schema: &'static str,
-    /// `run`; the live page and the list of runs are other kinds.
-    pub kind: &'static str,
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct RunData {
     /// Whether it is an experiment: else it is trials of `prony load`, and opens on the first.
     pub experiment: bool,
     /// What wrote the page.
@@ -74,8 +73,8 @@ pub struct PageData {
 }
 
 /// What was asked, and how.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Head {
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct Head {
     /// The experiment's name.
     pub name: String,
     /// Its question.
@@ -111,8 +110,8 @@ pub struct Head {
 }
 
 /// A candidate.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Candidate {
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct Candidate {
     /// `amphp:jit+ev`.
     pub label: String,
     /// The server's title.
@@ -137,8 +136,8 @@ pub struct Candidate {
 }
 
 /// A plan.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct PlanHead {
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct PlanHead {
     /// Its name.
     pub name: String,
     /// One line for people.
@@ -158,23 +157,35 @@ pub struct PlanHead {
 }
 
 /// A figure that can be ranked by.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct FigureHead {
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct FigureHead {
     /// Its name in JSON.
     pub id: &'static str,
     /// For people.
     pub title: &'static str,
-    /// `per_s`, `ns` or `bytes`.
-    pub unit: &'static str,
+    /// What it is counted in.
+    pub unit: Unit,
     /// Whether more is better.
     pub more_is_better: bool,
     /// What it is, in a sentence.
     pub explain: &'static str,
 }
 
+/// What a figure is counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Unit {
+    /// Requests per second.
+    PerS,
+    /// Nanoseconds.
+    Ns,
+    /// Bytes.
+    Bytes,
+}
+
 /// A figure with its interval, short: all to six digits.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Short {
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct Short {
     /// The figure.
     pub point: f64,
     /// Its interval's lower end.
@@ -189,8 +200,8 @@ pub struct Short {
 }
 
 /// A figure under a plan.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Ranking {
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct Ranking {
     /// Index of the plan.
     pub plan: usize,
     /// Index of the figure.
@@ -200,8 +211,8 @@ pub struct Ranking {
 }
 
 /// A candidate's figure under a plan.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct RankingRow {
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct RankingRow {
     /// Index of the candidate.
     pub candidate: usize,
     /// The figure; `None`: see `censored_at_ns`, or it is withheld.
@@ -224,14 +235,14 @@ pub struct RankingRow {
 }
 
 /// A candidate under a plan: what is not a figure.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Cell {
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct Cell {
     /// Index of the plan.
     pub plan: usize,
     /// Index of the candidate.
     pub candidate: usize,
-    /// `valid`, `lower_bound`, `suspect`, `overloaded`, `broken` or `void`: the word beside the row.
-    pub verdict: &'static str,
+    /// The word beside the row.
+    pub verdict: CellVerdict,
     /// Trials with a result.
     pub trials: u32,
     /// Trials that count.
@@ -246,9 +257,27 @@ pub struct Cell {
     pub reasons: Vec<CellReason>,
 }
 
+/// The worst that is to be said of a candidate under a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum CellVerdict {
+    /// Every figure stands.
+    Valid,
+    /// Throughput is a lower bound.
+    LowerBound,
+    /// Some figures may be off.
+    Suspect,
+    /// The wait grew to the end of a window.
+    Overloaded,
+    /// Most requests failed.
+    Broken,
+    /// No trial counts.
+    Void,
+}
+
 /// A verdict's code in a cell.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct CellReason {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct CellReason {
     /// The code.
     pub code: String,
     /// Trials that had it.
@@ -260,8 +289,8 @@ pub struct CellReason {
 }
 
 /// Two that ran at once, in places that they changed.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Duet {
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct Duet {
     /// Index of the candidate that is compared with.
     pub a: usize,
     /// Index of the one that is compared.
@@ -282,8 +311,8 @@ pub struct Duet {
 }
 
 /// A figure of both under a plan.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct DuetRow {
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct DuetRow {
     /// Index of the plan.
     pub plan: usize,
     /// Index of the figure.
@@ -308,8 +337,8 @@ pub struct DuetRow {
 }
 
 /// A side's figure.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct DuetSide {
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct DuetSide {
     /// Over its trials.
     pub estimate: Short,
     /// Print `≥`: the client was the limit.
@@ -317,10 +346,10 @@ pub struct DuetSide {
 }
 
 /// Plans, or trials of `prony load`, that differ in one thing only.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Sweep {
-    /// `rate`, `share` (of a knee, in percent) or `connections`.
-    pub against: &'static str,
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct Sweep {
+    /// What differs.
+    pub against: Against,
     /// What they have in common, where several sweeps differ in it: `500 connections`.
     pub title: String,
     /// Whether throughput is the rate that a search found.
@@ -329,9 +358,21 @@ pub struct Sweep {
     pub points: Vec<SweepPoint>,
 }
 
+/// Along what a sweep goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Against {
+    /// Requests per second asked for.
+    Rate,
+    /// A rate as a share of a knee, in percent.
+    Share,
+    /// Connections.
+    Connections,
+}
+
 /// A plan or a trial of a sweep.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct SweepPoint {
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct SweepPoint {
     /// Requests per second, percent, or connections.
     pub x: f64,
     /// Index of the plan.
@@ -343,8 +384,8 @@ pub struct SweepPoint {
 }
 
 /// A plan that searches for the highest sustainable rate.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Capacity {
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct Capacity {
     /// Index of the plan.
     pub plan: usize,
     /// What had to be kept.
@@ -354,8 +395,8 @@ pub struct Capacity {
 }
 
 /// What the searches of a candidate found.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct CapacityRow {
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct CapacityRow {
     /// Index of the candidate.
     pub candidate: usize,
     /// The rate: over several searches the geometric mean with its interval; of one, the highest rate that
@@ -378,8 +419,8 @@ pub struct CapacityRow {
 }
 
 /// A trial in a list.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct TrialHead {
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct TrialHead {
     /// Its number in the run, which its chunk is named by.
     pub index: u32,
     /// Its block, from 0.
@@ -425,7 +466,7 @@ pub struct TrialHead {
 
 /// A part of the data that is decoded when it is looked at: zlib in base64.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chunk {
+pub(crate) struct Chunk {
     /// `t17`, `r0`, `c0`, `h0`.
     pub name: String,
     /// Its JSON, packed.

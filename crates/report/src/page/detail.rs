@@ -1,20 +1,21 @@
 //! A trial's details: the chunk that is unpacked when the trial is looked at.
 
-use prony_analysis::picture::{Picture, picture};
+use prony_analysis::plot_data::{PlotData, plot_data};
 use prony_model::host::Host;
 use prony_model::measurement::{RequestCounts, RunTotal};
 use prony_model::plan_record::PlanRecord;
 use prony_model::run_log::TrialResult;
 use prony_model::server::ServerSamples;
 use prony_model::trial::{Client, PERCENTILES, Reason, Summary, TargetFigures, TlsRecord, Trial};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::pack;
 use crate::command;
 use crate::words;
 
-/// Everything about a trial that its place in the list does not say.
-#[derive(Serialize)]
+/// Everything about a trial that its place in the list does not say: the chunk `t` + its number.
+#[derive(Serialize, JsonSchema)]
 pub(super) struct Detail<'a> {
     /// `GET / · 100 connections, closed loop, 1 thread · 30.0 s after 3.0 s warm-up`.
     plan_line: String,
@@ -43,11 +44,11 @@ pub(super) struct Detail<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     targets: Vec<TargetRow<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    picture: Option<Picture>,
+    picture: Option<PlotData>,
 }
 
 /// A part of the requests' time.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct SummaryRow<'a> {
     name: &'static str,
     clock: &'static str,
@@ -60,7 +61,7 @@ struct SummaryRow<'a> {
 }
 
 /// A percentile: its value, or why there is none.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Percentile<'a> {
     name: String,
     value_ns: Option<u64>,
@@ -72,7 +73,7 @@ struct Percentile<'a> {
 }
 
 /// One request of a list.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct TargetRow<'a> {
     request: &'a str,
     lines: u64,
@@ -83,7 +84,7 @@ struct TargetRow<'a> {
 }
 
 /// What the server cost, in single figures.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Server<'a> {
     cpu_method: &'a str,
     memory_method: &'a str,
@@ -124,7 +125,7 @@ pub(super) fn detail(result: &TrialResult) -> Option<Detail<'_>> {
         tls: trial.tls.as_ref(),
         reasons: &trial.verdict.reasons,
         targets: trial.targets.iter().map(target).collect(),
-        picture: picture(result).map(rounded),
+        picture: plot_data(result).map(rounded),
     })
 }
 
@@ -190,13 +191,13 @@ fn server(s: &ServerSamples) -> Server<'_> {
     }
 }
 
-/// The digits that pictures can show.
-fn rounded(mut picture: Picture) -> Picture {
-    let curves = [&mut picture.response_ns, &mut picture.service_ns, &mut picture.client_delay_ns];
+/// The digits that plots can show.
+fn rounded(mut plots: PlotData) -> PlotData {
+    let curves = [&mut plots.response_ns, &mut plots.service_ns, &mut plots.client_delay_ns];
     for value in curves.into_iter().flatten() {
         *value = pack::four_digits(*value);
     }
-    let series = &mut picture.series;
+    let series = &mut plots.series;
     for value in series.completed_per_s.iter_mut().chain(&mut series.failed_per_s) {
         *value = pack::six_digits(*value);
     }
@@ -204,5 +205,5 @@ fn rounded(mut picture: Picture) -> Picture {
     for value in columns.into_iter().flatten().flatten() {
         *value = pack::four_digits(*value);
     }
-    picture
+    plots
 }

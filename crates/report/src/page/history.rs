@@ -1,11 +1,13 @@
 //! The page of a folder of run logs: a figure over time and commits, with its changes.
 
 use prony_analysis::figure::Figure;
-use prony_analysis::history::{Change, History, HistorySeries, LeftOut};
+use prony_analysis::history::{Change, DEFAULT, History, HistorySeries, LeftOut};
 use prony_model::Tool;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::data::{Chunk, SCHEMA, Short};
+use super::Page;
+use super::data::{Chunk, Short, Unit};
 use super::pack;
 use super::shell::{App, NoPage};
 use crate::words;
@@ -22,22 +24,15 @@ pub struct HistoryFrom<'a> {
     pub home: Option<&'a str>,
 }
 
-#[derive(Serialize)]
-struct Page<'a> {
-    schema: &'static str,
-    kind: &'static str,
-    tool: Tool,
-    history: Head<'a>,
-}
-
-#[derive(Serialize)]
-struct Head<'a> {
+/// A folder of run logs.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct HistoryData<'a> {
     folder: &'a str,
     /// Run logs read.
     runs: usize,
     from: Option<&'a str>,
     to: Option<&'a str>,
-    figures: Vec<FigureOf<'a>>,
+    figures: Vec<HistoryFigure<'a>>,
     /// By experiment, plan and candidate; their points are in the chunk `h` + index.
     series: Vec<SeriesHead<'a>>,
     left_out: &'a [LeftOut],
@@ -46,12 +41,11 @@ struct Head<'a> {
 }
 
 /// A figure that can be looked at.
-#[derive(Serialize)]
-struct FigureOf<'a> {
+#[derive(Serialize, JsonSchema)]
+struct HistoryFigure<'a> {
     id: &'static str,
     title: &'a str,
-    /// `per_s`, `ns` or `bytes`.
-    unit: &'static str,
+    unit: Unit,
     more_is_better: bool,
     /// The smallest change that matters, as a share.
     matters: f64,
@@ -61,7 +55,7 @@ struct FigureOf<'a> {
 }
 
 /// A series without its points.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct SeriesHead<'a> {
     experiment: &'a str,
     plan: &'a str,
@@ -72,7 +66,7 @@ struct SeriesHead<'a> {
 }
 
 /// What can be said of a series' figure.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct SeriesFigure<'a> {
     /// `changed`, `no_change` or `too_few`.
     verdict: prony_analysis::history::HistoryVerdict,
@@ -80,18 +74,17 @@ struct SeriesFigure<'a> {
     said: String,
     /// Its last level, else its last point.
     now: Option<Short>,
-    changes: Vec<ChangeRow<'a>>,
+    changes: Vec<HistoryChange<'a>>,
 }
 
-#[derive(Serialize)]
-struct ChangeRow<'a> {
+#[derive(Serialize, JsonSchema)]
+struct HistoryChange<'a> {
     /// The first point after it.
     index: usize,
     at: &'a str,
     commit_before: Option<&'a str>,
     commit_after: Option<&'a str>,
-    /// `WORSE`, `better`, or `small`.
-    word: &'static str,
+    word: words::ChangeWord,
     /// `−20 %`.
     size: String,
     /// With its interval and the commits.
@@ -102,9 +95,9 @@ struct ChangeRow<'a> {
     also: &'a [String],
 }
 
-/// A series' points by column.
-#[derive(Serialize)]
-struct Points<'a> {
+/// A series' points by column: the chunk `h` + index.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct HistoryPoints<'a> {
     at: Vec<&'a str>,
     file: Vec<&'a str>,
     href: Vec<Option<String>>,
@@ -114,19 +107,19 @@ struct Points<'a> {
     host: Vec<&'a str>,
     trials: Vec<u32>,
     /// By figure, in their order.
-    figures: Vec<PointsOf>,
+    figures: Vec<FigurePoints>,
 }
 
-#[derive(Serialize)]
-struct PointsOf {
+#[derive(Serialize, JsonSchema)]
+struct FigurePoints {
     estimates: Vec<Option<Short>>,
     /// Whether the truth may be more.
     at_least: Vec<bool>,
-    levels: Vec<LevelOf>,
+    levels: Vec<LevelRow>,
 }
 
-#[derive(Serialize)]
-struct LevelOf {
+#[derive(Serialize, JsonSchema)]
+struct LevelRow {
     first: usize,
     last: usize,
     estimate: Short,
@@ -147,7 +140,7 @@ pub(super) fn data(from: &HistoryFrom<'_>) -> (String, Vec<Chunk>) {
     let histories = from.histories;
     let first = histories.first();
     let all: &[HistorySeries] = first.map(|h| h.series.as_slice()).unwrap_or_default();
-    let head = Head {
+    let history = HistoryData {
         folder: from.folder,
         runs: first.map_or(0, |h| h.runs),
         from: first.and_then(|h| h.from.as_deref()),
@@ -160,16 +153,15 @@ pub(super) fn data(from: &HistoryFrom<'_>) -> (String, Vec<Chunk>) {
     let chunks = all.iter().enumerate();
     let chunks =
         chunks.map(|(i, s)| pack::chunk(format!("h{i}"), &points(s, histories, from.href))).collect();
-    let page = Page { schema: SCHEMA, kind: "history", tool: Tool::this(), history: head };
-    (serde_json::to_string(&page).unwrap_or_default(), chunks)
+    (Page::History { tool: Tool::this(), history }.json(), chunks)
 }
 
-fn figure(history: &History) -> FigureOf<'_> {
-    let title = Figure::named(history.figure).map_or(history.figure, |figure| figure.title);
-    FigureOf {
-        id: history.figure,
-        title,
-        unit: pack::unit(history.unit),
+fn figure(history: &History) -> HistoryFigure<'_> {
+    let figure = Figure::named(history.figure).unwrap_or(DEFAULT);
+    HistoryFigure {
+        id: figure.name,
+        title: figure.title,
+        unit: pack::unit(figure),
         more_is_better: history.more_is_better,
         matters: history.matters,
         headline: words::history_headline(history),
@@ -205,8 +197,8 @@ fn series_head<'a>(series: &'a HistorySeries, histories: &'a [History]) -> Serie
     }
 }
 
-fn change(change: &Change) -> ChangeRow<'_> {
-    ChangeRow {
+fn change(change: &Change) -> HistoryChange<'_> {
+    HistoryChange {
         index: change.index,
         at: &change.at,
         commit_before: change.commit_before.as_deref(),
@@ -224,18 +216,18 @@ fn points<'a>(
     series: &'a HistorySeries,
     histories: &[History],
     href: &dyn Fn(&str) -> Option<String>,
-) -> Points<'a> {
+) -> HistoryPoints<'a> {
     let all = &series.points;
-    let of_figure = |s: &HistorySeries| PointsOf {
+    let of_figure = |s: &HistorySeries| FigurePoints {
         estimates: s.points.iter().map(|p| p.estimate.as_ref().map(pack::short)).collect(),
         at_least: s.points.iter().map(|p| p.at_least).collect(),
         levels: s
             .levels
             .iter()
-            .map(|l| LevelOf { first: l.first, last: l.last, estimate: pack::short(&l.estimate) })
+            .map(|l| LevelRow { first: l.first, last: l.last, estimate: pack::short(&l.estimate) })
             .collect(),
     };
-    Points {
+    HistoryPoints {
         at: all.iter().map(|p| p.at.as_str()).collect(),
         file: all.iter().map(|p| p.file.as_str()).collect(),
         href: all.iter().map(|p| href(&p.file)).collect(),

@@ -1,12 +1,13 @@
 //! What the live page and the list of runs are given, and what the live page is told as it goes.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::data::SCHEMA;
+use super::Page;
 use super::shell::{App, NoPage};
 
 /// What a run that goes on is about, known before it begins.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct LiveHead {
     /// The command line.
     pub command: String,
@@ -25,7 +26,7 @@ pub struct LiveHead {
 }
 
 /// A planned trial.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LiveTrial {
     /// Its number in the run.
     pub index: u32,
@@ -38,7 +39,7 @@ pub struct LiveTrial {
 }
 
 /// What the page is told.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum LiveEvent {
     /// A point of the plots: see [`LivePoint`].
@@ -64,7 +65,7 @@ pub enum LiveEvent {
 }
 
 /// A quarter of a second of a load; of a long one as many of them together as [`LivePoint::of`] says.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
 pub struct LivePoint {
     /// Since the load's start, warm-up included.
     pub elapsed_ns: u64,
@@ -123,7 +124,7 @@ impl LivePoint {
 }
 
 /// A trial in one line.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct LiveEnd {
     /// Which.
     pub index: u32,
@@ -138,7 +139,7 @@ pub struct LiveEnd {
 }
 
 /// A run log in a list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RunEntry {
     /// Where its report is.
     pub href: String,
@@ -156,26 +157,12 @@ pub struct RunEntry {
     pub failure: Option<String>,
 }
 
-#[derive(Serialize)]
-struct Live<'a> {
-    schema: &'static str,
-    kind: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    live: Option<&'a LiveHead>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    runs: Option<&'a [RunEntry]>,
-    /// Where the history of these runs is.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    history: Option<&'a str>,
-}
-
 /// The page of a run that goes on; it listens to `events`.
 ///
 /// # Errors
 /// When this Prony was built without the front end.
 pub fn live(head: &LiveHead) -> Result<String, NoPage> {
-    let data = Live { schema: SCHEMA, kind: "live", live: Some(head), runs: None, history: None };
-    Ok(App::embedded()?.live("Prony, live", &serde_json::to_string(&data).unwrap_or_default()))
+    Ok(App::embedded()?.live("Prony, live", &Page::Live { live: head }.json()))
 }
 
 /// The page that lists run logs, with a link to their history where there is one.
@@ -183,8 +170,7 @@ pub fn live(head: &LiveHead) -> Result<String, NoPage> {
 /// # Errors
 /// When this Prony was built without the front end.
 pub fn runs(entries: &[RunEntry], history: Option<&str>) -> Result<String, NoPage> {
-    let data = Live { schema: SCHEMA, kind: "runs", live: None, runs: Some(entries), history };
-    Ok(App::embedded()?.live("Runs · Prony", &serde_json::to_string(&data).unwrap_or_default()))
+    Ok(App::embedded()?.live("Runs · Prony", &Page::Runs { runs: entries, history }.json()))
 }
 
 /// A run log as a line of the list.

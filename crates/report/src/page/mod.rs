@@ -1,13 +1,13 @@
 //! The web page: a run's data, and the one HTML file around them.
 //!
-//! [`data`] is the contract with the front end (`web/src/data.ts` is its
-//! other half); [`assemble`] fills it from a run log; [`shell`] puts it, the
-//! script and the style into a file that loads nothing. The page computes no
+//! [`data`] is the contract with the front end (`web/src/data.ts` is written
+//! from it by a test); [`assemble`] fills it from a run log; [`shell`] puts it,
+//! the script and the style into a file that loads nothing. The page computes no
 //! statistic: every figure and every interval that it can show is in here.
 
 mod assemble;
 mod capacity;
-pub mod data;
+mod data;
 mod detail;
 mod duet;
 mod history;
@@ -22,21 +22,61 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 mod trial_head;
+#[cfg(test)]
+mod typescript_tests;
 
 pub use history::{HistoryFrom, history};
 pub use shell::{NoPage, POLICY_LIVE};
 
+use prony_model::Tool;
 use prony_model::run_log::RunLog;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What is in a page's file.
+#[derive(Serialize, JsonSchema)]
+struct PageData<'a> {
+    /// The format's name.
+    schema: &'static str,
+    #[serde(flatten)]
+    page: Page<'a>,
+}
+
+/// What a page shows.
+#[derive(Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Page<'a> {
+    Run(&'a data::RunData),
+    /// A run that goes on.
+    Live {
+        live: &'a live::LiveHead,
+    },
+    /// A list of run logs.
+    Runs {
+        runs: &'a [live::RunEntry],
+        /// Where their history is.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        history: Option<&'a str>,
+    },
+    History {
+        tool: Tool,
+        history: history::HistoryData<'a>,
+    },
+}
+
+impl Page<'_> {
+    /// As it stands in the file. It never fails: the page's types are plain.
+    fn json(self) -> String {
+        serde_json::to_string(&PageData { schema: data::SCHEMA, page: self }).unwrap_or_default()
+    }
+}
 
 /// A run log as one self-contained HTML file.
 ///
 /// # Errors
 /// When this Prony was built without the front end.
 pub fn report(log: &RunLog) -> Result<String, NoPage> {
-    let app = shell::App::embedded()?;
-    let (data, chunks) = assemble::page(log);
-    let title = format!("{} · Prony", data.head.headline);
-    Ok(app.file(&title, &serde_json::to_string(&data).unwrap_or_default(), &chunks))
+    Ok(file(&shell::App::embedded()?, log, None))
 }
 
 /// The same on a server that has a list of runs at `home`, relative to the page.
@@ -44,11 +84,13 @@ pub fn report(log: &RunLog) -> Result<String, NoPage> {
 /// # Errors
 /// When this Prony was built without the front end.
 pub fn served(log: &RunLog, home: &str) -> Result<String, NoPage> {
-    let app = shell::App::embedded()?;
+    Ok(file(&shell::App::embedded()?, log, Some(home)))
+}
+
+fn file(app: &shell::App<'_>, log: &RunLog, home: Option<&str>) -> String {
     let (mut data, chunks) = assemble::page(log);
-    data.home = Some(home.to_owned());
-    let title = format!("{} · Prony", data.head.headline);
-    Ok(app.file(&title, &serde_json::to_string(&data).unwrap_or_default(), &chunks))
+    data.home = home.map(str::to_owned);
+    app.file(&format!("{} · Prony", data.head.headline), &Page::Run(&data).json(), &chunks)
 }
 
 /// Whether pages can be made.

@@ -6,9 +6,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
+use prony_analysis::figure::{self, Figure};
 use serde::Serialize;
 
-use super::data::{Chunk, Short};
+use super::data::{Chunk, Short, Unit};
 
 /// Six digits are three more than any figure here is sure of, and half of an f64's.
 pub(super) fn six_digits(value: f64) -> f64 {
@@ -37,9 +38,13 @@ pub(super) fn short(estimate: &prony_model::Estimate) -> Short {
     }
 }
 
-/// The page's word for a figure's unit.
-pub(super) fn unit(stored: &'static str) -> &'static str {
-    if stored == "requests_per_s" { "per_s" } else { stored }
+/// The unit of a figure that is ranked or in a history.
+pub(super) fn unit(figure: Figure) -> Unit {
+    match figure.unit {
+        figure::Unit::RequestsPerS | figure::Unit::RequestsPerCpuS | figure::Unit::Share => Unit::PerS,
+        figure::Unit::Milliseconds | figure::Unit::Microseconds => Unit::Ns,
+        figure::Unit::Megabytes | figure::Unit::MegabytesPerS => Unit::Bytes,
+    }
 }
 
 /// A value as a chunk: JSON in zlib in base64, which a browser's `DecompressionStream` takes apart.

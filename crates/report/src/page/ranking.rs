@@ -4,15 +4,16 @@ use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
 use prony_analysis::figure::Figure;
 use prony_model::run_log::RunLog;
 use prony_model::trial::Effect;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::assemble::Names;
 use super::data::{Chunk, Ranking, RankingRow, Short};
 use super::pack;
 
-/// A plan's ratios: per figure, per row, over each baseline. `null` where there is none.
-#[derive(Serialize)]
-struct Ratios {
+/// A plan's ratios, the chunk `r` + plan: per figure, per row, over each baseline. `null` where there is none.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Ratios {
     /// Indices of the candidates, in the order of rows and columns.
     candidates: Vec<usize>,
     /// `[figure][row][baseline]`.

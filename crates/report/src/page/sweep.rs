@@ -6,7 +6,7 @@ use prony_model::plan_record::PlanRecord;
 use prony_model::run_log::{RunLog, TrialResult};
 
 use super::assemble::Names;
-use super::data::{Sweep, SweepPoint};
+use super::data::{Against, Sweep, SweepPoint};
 use crate::format;
 
 /// What a plan is, apart: rates and connections stand beside the rest, so that plans that differ in
@@ -24,31 +24,15 @@ struct Facets {
     rest: PlanRecord,
 }
 
-/// Along what a sweep goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Axis {
-    Rate,
-    Share,
-    Connections,
-}
+const AXES: [Against; 3] = [Against::Rate, Against::Share, Against::Connections];
 
-const AXES: [Axis; 3] = [Axis::Rate, Axis::Share, Axis::Connections];
-
-impl Axis {
-    fn name(self) -> &'static str {
-        match self {
-            Axis::Rate => "rate",
-            Axis::Share => "share",
-            Axis::Connections => "connections",
-        }
-    }
-
+impl Against {
     /// Where a plan stands on it; `None` where it has no place.
     fn place(self, facets: &Facets) -> Option<f64> {
         match self {
-            Axis::Rate => facets.rate_per_s,
-            Axis::Share => facets.share.as_ref().map(|(_, percent)| *percent),
-            Axis::Connections => Some(f64::from(facets.connections)),
+            Against::Rate => facets.rate_per_s,
+            Against::Share => facets.share.as_ref().map(|(_, percent)| *percent),
+            Against::Connections => Some(f64::from(facets.connections)),
         }
     }
 
@@ -56,9 +40,9 @@ impl Axis {
     fn common(self, facets: &Facets) -> Facets {
         let mut common = facets.clone();
         match self {
-            Axis::Rate => common.rate_per_s = None,
-            Axis::Share => common.share = common.share.map(|(of, _)| (of, 0.0)),
-            Axis::Connections => common.connections = 0,
+            Against::Rate => common.rate_per_s = None,
+            Against::Share => common.share = common.share.map(|(of, _)| (of, 0.0)),
+            Against::Connections => common.connections = 0,
         }
         common
     }
@@ -88,22 +72,22 @@ impl Facets {
     }
 
     /// What it is, but for its place on the axis.
-    fn describe(&self, axis: Axis) -> String {
+    fn describe(&self, axis: Against) -> String {
         let mut said: Vec<String> = self.group.iter().map(|group| format::printable(group)).collect();
-        if axis != Axis::Connections {
+        if axis != Against::Connections {
             said.push(format::count(self.connections.into(), "connection", "connections"));
         }
         match (&self.capacity, &self.share, self.rate_per_s) {
             (Some(slo), ..) if slo.is_empty() => said.push("capacity".to_owned()),
             (Some(slo), ..) => said.push(format!("capacity, kept: {}", format::printable(slo))),
-            (_, Some((of, _)), _) if axis == Axis::Share => {
+            (_, Some((of, _)), _) if axis == Against::Share => {
                 said.push(format!("share of {}", format::printable(of)));
             }
             (_, Some((of, percent)), _) => {
                 said.push(format!("{} of {}", format::percent(percent / 100.0), format::printable(of)));
             }
-            (_, _, Some(rate)) if axis != Axis::Rate => said.push(format!("{}/s", format::rate(rate))),
-            _ if axis != Axis::Rate => said.push("closed loop".to_owned()),
+            (_, _, Some(rate)) if axis != Against::Rate => said.push(format!("{}/s", format::rate(rate))),
+            _ if axis != Against::Rate => said.push("closed loop".to_owned()),
             _ => {}
         }
         if !self.rest.keepalive {
@@ -163,8 +147,7 @@ fn sweeps(all: &[(Facets, SweepPoint)]) -> Vec<Sweep> {
                 None => {
                     let title = facets.describe(axis);
                     let capacity = facets.capacity.is_some();
-                    groups
-                        .push((common, Sweep { against: axis.name(), title, capacity, points: vec![point] }));
+                    groups.push((common, Sweep { against: axis, title, capacity, points: vec![point] }));
                 }
             }
         }
@@ -191,7 +174,7 @@ mod tests {
         NamedPlan { name, describe, plan, group: None, share: None, capacity: None }
     }
 
-    fn found(plans: Vec<NamedPlan>) -> Vec<(&'static str, String, Vec<f64>)> {
+    fn found(plans: Vec<NamedPlan>) -> Vec<(Against, String, Vec<f64>)> {
         let names = Names { candidates: vec![], plans: plans.iter().map(|p| p.name.clone()).collect() };
         let mut log = fixtures::run();
         log.header.plans = plans;
@@ -206,9 +189,9 @@ mod tests {
         assert_eq!(
             found(plans.into()),
             [
-                ("rate", "500 connections".to_owned(), vec![5e3, 1e4]),
-                ("rate", "800 connections".to_owned(), vec![1e4, 2e4]),
-                ("connections", "10,000/s".to_owned(), vec![500.0, 800.0]),
+                (Against::Rate, "500 connections".to_owned(), vec![5e3, 1e4]),
+                (Against::Rate, "800 connections".to_owned(), vec![1e4, 2e4]),
+                (Against::Connections, "10,000/s".to_owned(), vec![500.0, 800.0]),
             ]
         );
     }
@@ -218,7 +201,7 @@ mod tests {
         let mut ramp = plan("ramp", 5000, None);
         ramp.plan.arrivals = "stages".to_owned();
         let plans = vec![plan("c100", 100, None), plan("c1", 1, None), ramp];
-        assert_eq!(found(plans), [("connections", "closed loop".to_owned(), vec![1.0, 100.0])]);
+        assert_eq!(found(plans), [(Against::Connections, "closed loop".to_owned(), vec![1.0, 100.0])]);
     }
 
     #[test]
@@ -238,8 +221,8 @@ mod tests {
         assert_eq!(
             found(plans),
             [
-                ("share", "stress, 500 connections, share of a knee".to_owned(), vec![50.0, 105.0]),
-                ("connections", "knee, capacity, kept: p99<50ms".to_owned(), vec![500.0, 800.0]),
+                (Against::Share, "stress, 500 connections, share of a knee".to_owned(), vec![50.0, 105.0]),
+                (Against::Connections, "knee, capacity, kept: p99<50ms".to_owned(), vec![500.0, 800.0]),
             ]
         );
     }
@@ -254,7 +237,7 @@ mod tests {
         }
         let results: Vec<&TrialResult> = log.results.iter().collect();
         let sweeps = of_trials(&results[..6]);
-        assert_eq!((sweeps.len(), sweeps[0].against, sweeps[0].points.len()), (1, "rate", 6));
+        assert_eq!((sweeps.len(), sweeps[0].against, sweeps[0].points.len()), (1, Against::Rate, 6));
         assert_eq!(sweeps[0].points[2].trial, Some(2));
     }
 }

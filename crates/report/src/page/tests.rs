@@ -14,8 +14,7 @@ use crate::fixtures;
 const APP: App<'_> = App { script: "run()", style: "p{}", hash: "aGFzaA==" };
 
 pub(super) fn file(log: &RunLog) -> String {
-    let (data, chunks) = assemble::page(log);
-    APP.file(&data.head.headline, &serde_json::to_string(&data).unwrap(), &chunks)
+    super::file(&APP, log, None)
 }
 
 fn element<'a>(page: &'a str, id: &str) -> &'a str {
@@ -334,7 +333,7 @@ fn a_search_by_itself_is_a_page() {
     let trial = fixtures::closed();
     let report = CapacityReport {
         schema: prony_model::capacity::SCHEMA.into(),
-        tool: prony_model::Tool::this(),
+        tool: Tool::this(),
         started_at: trial.started_at.clone(),
         reproduce: "prony capacity http://h/".into(),
         interrupted: false,

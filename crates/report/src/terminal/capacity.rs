@@ -1,7 +1,8 @@
 //! A search for the highest sustainable rate, for the terminal.
 
-use prony_model::capacity::{CapacityReport, Probe};
+use prony_model::capacity::{CapacityRecord, Probe};
 use prony_model::plan_record::PlanRecord;
+use prony_model::target::path_of;
 use prony_model::trial::Bound;
 
 use super::table::{Align, Table};
@@ -11,18 +12,22 @@ use crate::{command, format, words};
 /// Rows of the plot of latency against load.
 const PLOT_ROWS: usize = 8;
 
-/// A search: the answer first, the probes by rate, a plot of latency against load.
-/// Every line ends in a newline.
-pub fn capacity(report: &CapacityReport, options: &TerminalOptions) -> String {
+/// A search with a plan's connections and requests at an `address`: the answer first, the probes by rate, latency
+/// against load as a picture. `interrupted` is one that was ended early. Every line ends in a newline.
+pub fn capacity(
+    found: &CapacityRecord,
+    plan: &PlanRecord,
+    address: &str,
+    interrupted: bool,
+    options: &TerminalOptions,
+) -> String {
     let ink = options.ink();
     let width = options.width();
-    let found = &report.found;
-    let mut out = format!("{}\n", answer(report, ink));
-    let plan = &report.plan;
+    let mut out = format!("{}\n", answer(found, interrupted, ink));
     let lead = format!(
         "{} {} · {} · {} · SLO: {}",
         plan.method,
-        format::printable(words::path(&plan.url)),
+        format::printable(path_of(&plan.url)),
         format::count(plan.connections.into(), "connection", "connections"),
         format::count(found.probes.len() as u64, "probe", "probes"),
         format::printable(&found.slo)
@@ -34,7 +39,7 @@ pub fn capacity(report: &CapacityReport, options: &TerminalOptions) -> String {
     if let Some(why) = confirmed(&found.probes).and_then(|probe| probe.undecided.as_deref()) {
         push_wrapped(&mut out, " ? ", &format::printable(why), width, |line| ink.warn(line));
     }
-    if found.confirmed == Some(false) && !report.interrupted {
+    if found.confirmed == Some(false) && !interrupted {
         let text = "short probes passed, and no confirmation of three times their length did: the capacity varies, or only \
                     longer probes (-d) show it";
         push_wrapped(&mut out, " ? ", text, width, |line| ink.warn(line));
@@ -52,7 +57,7 @@ pub fn capacity(report: &CapacityReport, options: &TerminalOptions) -> String {
             ..plan.clone()
         };
         let url = options.target.as_deref().unwrap_or(&plan.url);
-        let words = command::next(&load, &report.target.address, url);
+        let words = command::next(&load, address, url);
         next::push(&mut out, &[words], width, ink);
     }
     out
@@ -63,9 +68,8 @@ fn confirmed(probes: &[Probe]) -> Option<&Probe> {
     probes.iter().rfind(|probe| probe.phase == "confirmation" && probe.sustained)
 }
 
-fn answer(report: &CapacityReport, ink: Ink) -> String {
-    let found = &report.found;
-    let interrupted = if report.interrupted { "  INTERRUPTED" } else { "" };
+fn answer(found: &CapacityRecord, interrupted: bool, ink: Ink) -> String {
+    let interrupted = if interrupted { "  INTERRUPTED" } else { "" };
     if let Some(why) = &found.void {
         return format!("{}{interrupted}", ink.bad(&format!("aborted: {}", format::printable(why))));
     }
@@ -192,27 +196,16 @@ mod tests {
     fn an_unconfirmed_capacity_says_so() {
         let trial = crate::fixtures::closed();
         let shown = |confirmed| {
-            let report = CapacityReport {
-                schema: prony_model::capacity::SCHEMA.to_owned(),
-                tool: prony_model::Tool::this(),
-                started_at: trial.started_at.clone(),
-                reproduce: String::new(),
-                interrupted: false,
-                target: trial.target.clone(),
-                plan: trial.plan.clone(),
-                host: trial.host.clone(),
-                found: prony_model::capacity::CapacityRecord {
-                    slo: "p99<50ms".to_owned(),
-                    capacity_per_s: Some(prony_model::Estimate::new(900.0, 900.0, 909.0, 2)),
-                    bound: Bound::Exact,
-                    confirmed,
-                    recovers: Some(true),
-                    probes: vec![probe(900.0, 1_000, None)],
-                    void: None,
-                },
-                confirmation: None,
+            let found = CapacityRecord {
+                slo: "p99<50ms".to_owned(),
+                capacity_per_s: Some(prony_model::Estimate::new(900.0, 900.0, 909.0, 2)),
+                bound: Bound::Exact,
+                confirmed,
+                recovers: Some(true),
+                probes: vec![probe(900.0, 1_000, None)],
+                void: None,
             };
-            capacity(&report, &TerminalOptions::default())
+            capacity(&found, &trial.plan, &trial.target.address, false, &TerminalOptions::default())
         };
         let (confirmed, not) = (shown(Some(true)), shown(Some(false)));
         assert!(

@@ -132,7 +132,7 @@ impl<'a> Columns<'a> {
             published,
             figures: Figure::all()
                 .filter(|figure| {
-                    figure.percentile.is_some()
+                    figure.quantile().is_some()
                         || plan.rows.iter().any(|r| r.figures[*figure].estimate.is_some())
                 })
                 .filter_map(|figure| Some((figure, figure.terminal_column?)))

@@ -4,7 +4,7 @@ use prony_analysis::history::{Change, History, HistorySeries, HistoryVerdict, Po
 
 use super::{Ink, TerminalOptions, push_wrapped};
 use crate::format;
-use crate::words;
+use crate::words::{self, ChangeWord};
 
 /// Bars of a series, the last runs.
 const SPARKS: usize = 30;
@@ -59,13 +59,13 @@ fn head(out: &mut String, history: &History, series: &HistorySeries, width: usiz
 }
 
 fn push_change(out: &mut String, change: &Change, width: usize, ink: Ink) {
-    let word = words::change_word(change);
+    let (word, tone): (&str, fn(Ink, &str) -> String) = match words::change_word(change) {
+        ChangeWord::Worse => ("WORSE", Ink::bad),
+        ChangeWord::Better => ("better", Ink::good),
+        ChangeWord::Small => ("small", |_, line| line.to_owned()),
+    };
     let text = format!("{word} {}", words::change(change));
-    push_wrapped(out, "   ! ", &format::printable(&text), width, |line| match word {
-        "WORSE" => ink.bad(line),
-        "better" => ink.good(line),
-        _ => line.to_owned(),
-    });
+    push_wrapped(out, "   ! ", &format::printable(&text), width, |line| tone(ink, line));
     for also in &change.also {
         push_wrapped(out, "     also changed  ", &format::printable(also), width, str::to_owned);
     }

@@ -2,7 +2,7 @@
 //! plots: each step to the right is as many times rarer, and the vertical axis
 //! is logarithmic, so that the tail does not flatten the rest.
 
-use prony_analysis::picture::{latency_curves, quantiles};
+use prony_analysis::plot_data::{latency_curves, quantiles};
 use prony_model::trial::Trial;
 
 use crate::format;

@@ -15,7 +15,7 @@ pub fn thresholds(slos: &[SloRecord], options: &TerminalOptions) -> String {
 pub(super) fn push(out: &mut String, slos: &[SloRecord], width: usize, ink: Ink) {
     let longest = slos.iter().map(|slo| slo.slo.chars().count()).max().unwrap_or(0).min(24);
     for slo in slos {
-        let word = format!("{:<9}", slo.decision.word());
+        let word = format!("{:<9}", slo.decision);
         let word = match slo.decision {
             Decision::Met => ink.good(&word),
             Decision::Missed => ink.bad(&word),

@@ -1,6 +1,8 @@
 //! Texts about the changes in a history that are the same in every view.
 
 use prony_analysis::history::{Change, History, HistorySeries, HistoryVerdict, RUNS_MIN};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::comparison::change as signed;
 use crate::format;
@@ -8,12 +10,23 @@ use crate::format;
 /// Digits of a commit.
 const COMMIT: usize = 8;
 
-/// `WORSE`, `better`, or `small` where it does not matter.
-pub(crate) fn change_word(change: &Change) -> &'static str {
+/// A change in a word.
+#[derive(Serialize, JsonSchema)]
+pub(crate) enum ChangeWord {
+    #[serde(rename = "WORSE")]
+    Worse,
+    #[serde(rename = "better")]
+    Better,
+    /// It does not matter.
+    #[serde(rename = "small")]
+    Small,
+}
+
+pub(crate) fn change_word(change: &Change) -> ChangeWord {
     match (change.matters, change.better) {
-        (false, _) => "small",
-        (true, true) => "better",
-        (true, false) => "WORSE",
+        (false, _) => ChangeWord::Small,
+        (true, true) => ChangeWord::Better,
+        (true, false) => ChangeWord::Worse,
     }
 }
 

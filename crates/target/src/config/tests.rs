@@ -30,7 +30,7 @@ fn stalls_are_read_and_written_back() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_in_a_sentence() {
+fn wrong_options_are_refused_in_a_sentence() {
     let delays = [
         "",
         "2",

@@ -6,7 +6,9 @@ use std::net::TcpListener;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::ptr;
 
-use super::{SECOND_NS, check, clock_ns, now_ns};
+use rustix::time::ClockId;
+
+use super::{SECOND_NS, clock_ns, now_ns};
 
 /// Software stamps of arriving packets, reported with what is read (Linux, *Documentation/networking/timestamping.rst*).
 const FLAGS: libc::c_uint = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
@@ -27,7 +29,7 @@ impl Stamps {
     pub(crate) fn ask(listener: &TcpListener) -> Option<Stamps> {
         let flags = FLAGS;
         // SAFETY: the value is an unsigned int that lives across the call, and its size is given.
-        let asked = check(unsafe {
+        let asked = unsafe {
             libc::setsockopt(
                 listener.as_raw_fd(),
                 libc::SOL_SOCKET,
@@ -35,8 +37,8 @@ impl Stamps {
                 (&raw const flags).cast(),
                 size_of::<libc::c_uint>() as libc::socklen_t,
             )
-        });
-        asked.ok().map(|_| Stamps { offset_ns: offset_ns(), read_ns: now_ns() })
+        };
+        (asked == 0).then(|| Stamps { offset_ns: offset_ns(), read_ns: now_ns() })
     }
 
     /// Keeps the offset young.
@@ -55,7 +57,7 @@ impl Stamps {
 /// Of three readings between two of the monotonic clock, the one that took least.
 fn offset_ns() -> i64 {
     let reading = |_| {
-        let (before, wall, after) = (now_ns(), clock_ns(libc::CLOCK_REALTIME), now_ns());
+        let (before, wall, after) = (now_ns(), clock_ns(ClockId::Realtime), now_ns());
         let middle = before + (after - before) / 2;
         (after - before, wall.cast_signed() - middle.cast_signed())
     };
@@ -105,7 +107,7 @@ mod tests {
     use std::net::TcpStream;
 
     fn wall_ns() -> u64 {
-        clock_ns(libc::CLOCK_REALTIME)
+        clock_ns(ClockId::Realtime)
     }
 
     #[test]

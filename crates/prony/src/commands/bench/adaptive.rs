@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use prony_analysis::precision::{Looking, NOISE_ASSUMED, blocks_for, expected, ratio_spread};
+use prony_analysis::precision::{NOISE_ASSUMED, SequentialStop, blocks_for, expected, ratio_spread};
+use prony_lab::bench::Forecast;
 use prony_lab::experiment::{Blocks, Experiment};
-use prony_lab::schedule::Forecast;
 use prony_model::run_log::RunLog;
 use prony_model::units::parse_precision;
 use prony_report::format;
@@ -107,7 +107,7 @@ fn spread(arguments: &BenchArguments) -> Result<(f64, String), Failure> {
         ));
     };
     let log = prony_analysis::run_log::read(Path::new(path))?;
-    let widest = Looking::of(&log).widest(log.header.baseline.as_deref());
+    let widest = SequentialStop::of(&log).widest(log.header.baseline.as_deref());
     let widest = widest.and_then(|w| Some((w.spread?, w)));
     let (spread, widest) = widest.ok_or_else(|| {
         Failure::usage(format!(

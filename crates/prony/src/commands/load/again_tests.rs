@@ -16,7 +16,7 @@ fn meaning(words: &[String]) -> PlanRecord {
     let target = Target::parse(arguments.url.as_deref().unwrap()).unwrap();
     let mut plan = plan::plan(&arguments.plan, Some(target)).unwrap();
     if let Some(cpus) = &arguments.pin {
-        plan.cpus = parse_cpus(cpus).unwrap().into_iter().map(|cpu| cpu as usize).collect();
+        plan.cpus = parse_cpus(cpus).unwrap();
     }
     PlanRecord::of(&plan, &arguments.redact)
 }

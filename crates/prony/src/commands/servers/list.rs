@@ -1,8 +1,7 @@
 //! `prony servers list`: for people, for docs/servers.md, for programs.
 
 use prony_lab::candidate::{Candidate, Layout};
-use prony_lab::catalogue::{Catalogue, Server, Verified};
-use prony_lab::container::DOCKERFILE;
+use prony_lab::catalogue::{Catalogue, DOCKERFILE, Server, Verified};
 use prony_lab::provision::{self, Status};
 use prony_report::json::pretty;
 use serde_json::{Value, json};
@@ -124,8 +123,8 @@ pub(super) fn markdown(catalogue: &Catalogue) -> String {
          day named, {missing} count as missing: nobody has recorded a run of them. {built} kept it in an image, too.\n\n\
          *changed since*: the recipe is not the one that was run. *settings*: how many of the default and each single \
          other setting were run, natively or in the image, with the recipe as it is. *image*: how many of them in the \
-         image. A base that stands in is one that somebody made and gave the name of the official image; what it was \
-         made from is said.\n\n\
+         image. *verified*: each system whose packages it was run with. A base that stands in is one that somebody made and gave the \
+         name of the official image; what it was made from is said.\n\n\
          | server | what | language | state | version | settings | image | verified |\n|---|---|---|---|---|---|---|---|\n{}\n",
         verified + missing,
         rows.join("\n")
@@ -163,8 +162,8 @@ impl Row {
             true if boxed.is_empty() => "**not built yet**".to_owned(),
             true => "changed since".to_owned(),
         };
-        let spoken =
-            records.iter().filter(own).find(|v| v.runtime == NATIVE).or_else(|| records.iter().find(own));
+        // Of records on several systems, one of the recipe as it is.
+        let spoken = records.iter().filter(own).min_by_key(|v| (in_image(v), !is_current(v)));
         let Some(spoken) = spoken else {
             let version = "–".to_owned();
             let settings = format!("0 of {}", all.len());
@@ -175,6 +174,7 @@ impl Row {
         let how: Vec<String> = records
             .iter()
             .filter(own)
+            .filter(|v| is_current(v) || !is_current(&spoken))
             .map(|v| format!("{}: {}, {}, {}", v.date, v.runtime, v.how, v.machine))
             .collect();
         Row {

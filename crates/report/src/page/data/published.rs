@@ -1,12 +1,13 @@
 //! What a source printed: its figures beside ours, and its conclusions judged.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Short;
 
 /// Somebody's figure beside ours.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Published {
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct Published {
     /// Index of the plan.
     pub plan: usize,
     /// Index of the candidate.
@@ -22,8 +23,8 @@ pub struct Published {
 }
 
 /// Somebody's conclusion, judged.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Conclusion {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct Conclusion {
     /// What the source said.
     pub claim: String,
     /// Its figure, in words.
@@ -48,8 +49,8 @@ pub struct Conclusion {
 }
 
 /// A conclusion under one plan.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ConclusionUnder {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct ConclusionUnder {
     /// The plan's name.
     pub plan: String,
     /// `holds`, `fails` or `undecided`.
@@ -62,8 +63,8 @@ pub struct ConclusionUnder {
 }
 
 /// Somebody's publication beside this run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Source {
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct Source {
     /// What it is called.
     pub name: String,
     /// How its figures were obtained.
@@ -83,8 +84,8 @@ pub struct Source {
 }
 
 /// A figure that a source printed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct SourceColumn {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct SourceColumn {
     /// Its name in the source's file: `p99_ms`.
     pub name: String,
     /// For people: `p99`.
@@ -94,8 +95,8 @@ pub struct SourceColumn {
 }
 
 /// A row of a source's tables.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct SourceRow {
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct SourceRow {
     /// The source's word for the candidate.
     pub name: String,
     /// Our label of it.
@@ -119,8 +120,8 @@ pub struct SourceRow {
 }
 
 /// A source's figure and ours, both in the source's unit.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct SourceFigure {
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct SourceFigure {
     /// Theirs.
     pub value: f64,
     /// Ours, where the same was measured.

@@ -1,0 +1,253 @@
+//! A comparison in sentences.
+
+use prony_model::Estimate;
+use prony_model::command::{self, shell_word};
+use prony_model::plan_record::PlanRecord;
+use prony_model::printable::harmless;
+use prony_model::run_log::RunLog;
+
+use super::fail_if::SPEED;
+use super::{Both, Comparison, FigureComparison, Options, Part, duet};
+use crate::compare::Finding;
+use crate::text::shortened;
+
+/// Blocks that are asked for where there is only one: enough for an interval that is worth printing.
+const BLOCKS_ASKED: u32 = 6;
+
+pub(super) fn method(paired: bool, duet: bool) -> &'static str {
+    if duet {
+        "95 % intervals: Student's t over blocks, on log ratios of the same seconds of both; places were changed \
+         within each block"
+    } else if paired {
+        "95 % intervals: Student's t on log ratios, paired within blocks"
+    } else {
+        "95 % intervals: Welch's t on logarithms of trials, not paired"
+    }
+}
+
+pub(super) fn notes(
+    a: Part<'_>,
+    b: Part<'_>,
+    one_run: bool,
+    paired: bool,
+    plans: &[Both<'_>],
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    if !one_run {
+        let (host, other) = (&a.log.header.host, &b.log.header.host);
+        let between = if host.boot_id == other.boot_id {
+            ""
+        } else if host.is_another_machine(other) {
+            ", on another machine"
+        } else if host.machine.is_some() && host.machine == other.machine {
+            ", with a boot between"
+        } else {
+            ", possibly on another machine"
+        };
+        notes.push(format!(
+            "These are two runs{}{}: the machine may have drifted between, and no interval knows of that. \
+             Measured in one run, in alternation, it would cancel.",
+            apart(a.log, b.log).map(|apart| format!(", {apart} apart")).unwrap_or_default(),
+            between
+        ));
+    } else if !paired {
+        notes.push(
+            "They were not measured in alternation: a drift of the machine is taken for a difference."
+                .to_owned(),
+        );
+    }
+    if a.log.header.precision.is_some() || b.log.header.precision.is_some() {
+        notes.push(
+            "Blocks were added until the run was precise enough: equals are then told apart by chance in up to \
+             8 % of comparisons, not 5 %."
+                .to_owned(),
+        );
+    }
+    for plan in plans {
+        for (side, part, cells) in [("A", a, &plan.a), ("B", b, &plan.b)] {
+            let failed: u64 = cells.iter().map(|c| c.trial.requests.failed).sum();
+            if failed > 0 {
+                let completed: u64 = cells.iter().map(|c| c.trial.requests.completed).sum();
+                notes.push(format!(
+                    "{side}, {}, under {}: {failed} of {} requests failed.",
+                    part.candidate,
+                    plan.name,
+                    failed + completed
+                ));
+            }
+        }
+    }
+    notes
+}
+
+/// Of a duet: where one place is surely worse than the other by what matters.
+pub(super) fn places(plans: &[Both<'_>], options: &Options) -> Vec<String> {
+    let mut said = Vec::new();
+    for plan in plans.iter().filter(|plan| plan.duets.len() > 1) {
+        for figure in SPEED {
+            let rule = options.rule(figure);
+            let judged = duet::judge(figure, &plan.duets, rule);
+            let Some(places) = judged.and_then(|judged| judged.left_over_right) else { continue };
+            let sure = places.low > 0.0 || places.high < 0.0;
+            if sure && places.point.abs() >= rule.smallest.ln_1p() {
+                let [point, low, high] = [places.point, places.low, places.high].map(|p| change(p.exp()));
+                said.push(format!(
+                    "Under {} the left place differs from the right one in {figure} by {point} (95 %: {low} to \
+                     {high}), whoever is there: both were in both, so that it is in no ratio.",
+                    plan.name
+                ));
+            }
+        }
+    }
+    said
+}
+
+fn apart(a: &RunLog, b: &RunLog) -> Option<String> {
+    let at =
+        |log: &RunLog| log.header.created_at.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_second);
+    let seconds = at(a)?.abs_diff(at(b)?);
+    Some(match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7_200 => format!("{} min", seconds / 60),
+        7_200..172_800 => format!("{} h", seconds / 3_600),
+        _ => format!("{} days", seconds / 86_400),
+    })
+}
+
+/// `−5.0 %`, `+12 %`, from a ratio; `±0 %` where it rounds to that.
+pub(super) fn change(ratio: f64) -> String {
+    let percent = (ratio - 1.0) * 100.0;
+    let decimals = match percent.abs() {
+        p if p < 0.005 => return "±0 %".to_owned(),
+        p if p < 0.095 => 2,
+        p => usize::from(p < 9.95),
+    };
+    format!("{}{:.decimals$} %", if percent > 0.0 { "+" } else { "−" }, percent.abs())
+}
+
+/// A share as it was asked for: `2 %`, `0.5 %`.
+fn asked(share: f64) -> String {
+    format!("{} %", (share * 1e8).round() / 1e6)
+}
+
+fn with_interval(name: &str, ratio: &Estimate) -> String {
+    let interval = ratio.ci_low.zip(ratio.ci_high);
+    let interval = interval.map(|(low, high)| format!(" (95 %: {} to {})", change(low), change(high)));
+    format!("{name} {}{}", change(ratio.point), interval.unwrap_or_default())
+}
+
+/// The answer in one sentence: what is sure first, then what is alike, then what is open.
+pub(super) fn headline(c: &Comparison) -> String {
+    let (a, b) = (c.a.said(&c.b), c.b.said(&c.a));
+    let many = c.plans.len() > 1;
+    let under = |plan: &str| if many { format!(" under {plan}") } else { String::new() };
+    let speed: Vec<(&str, &FigureComparison)> = c
+        .plans
+        .iter()
+        .flat_map(|plan| plan.figures.iter().map(|f| (plan.name.as_str(), f)))
+        .filter(|(_, f)| SPEED.contains(&f.figure))
+        .collect();
+    let told = |finding: Finding| -> Vec<String> {
+        let of = speed.iter().filter(|(_, f)| f.finding == Some(finding));
+        of.filter_map(|(plan, f)| {
+            Some(format!("{}{}", with_interval(f.figure.name, f.ratio.as_ref()?), under(plan)))
+        })
+        .collect()
+    };
+    let (faster, slower) = (told(Finding::Faster), told(Finding::Slower));
+    if !faster.is_empty() && !slower.is_empty() {
+        return format!(
+            "{b} is better than {a} in {} and worse in {}",
+            shortened(&faster, "more"),
+            shortened(&slower, "more")
+        );
+    }
+    if !faster.is_empty() {
+        return format!("{b} is faster than {a}: {}", shortened(&faster, "more"));
+    }
+    if !slower.is_empty() {
+        return format!("{b} is slower than {a}: {}", shortened(&slower, "more"));
+    }
+    let open: Vec<_> = speed.iter().filter(|(_, f)| f.finding == Some(Finding::Inconclusive)).collect();
+    let alike: Vec<_> = speed.iter().filter(|(_, f)| f.finding == Some(Finding::Equivalent)).collect();
+    if alike.is_empty() && open.is_empty() {
+        let one = c.plans.iter().all(|p| p.a_trials.min(p.b_trials) < 2);
+        let why = match (one, c.duet && c.plans.iter().all(|p| p.blocks < 2)) {
+            (true, _) => "one trial each tells nothing of chance",
+            (false, true) => "one block tells nothing of chance",
+            (false, false) => "there is nothing to tell it from",
+        };
+        return format!("no verdict on {a} and {b}: {why}");
+    }
+    let within = |f: &FigureComparison| format!("{} within {}", f.figure.name, asked(f.smallest));
+    if open.is_empty() {
+        // Under every plan: each figure once.
+        let mut names: Vec<String> = Vec::new();
+        for name in alike.iter().map(|(_, f)| within(f)) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        return format!("{b} and {a} are equivalent: {}", shortened(&names, "more"));
+    }
+    // So many that all of them would be told; of one that no number tells, none is promised.
+    let more: Option<Vec<_>> = open.iter().map(|(_, f)| f.blocks_needed).collect();
+    let more = more.and_then(|needed| needed.into_iter().max()).map_or(String::new(), |n| {
+        let what = match (c.paired, n) {
+            (true, 1) => "block".to_owned(),
+            (true, _) => "blocks".to_owned(),
+            (false, _) => "trials of each".to_owned(),
+        };
+        format!("; about {n} more {what} would tell")
+    });
+    let open: Vec<String> =
+        open.iter().map(|(plan, f)| format!("{}{}", f.figure.name, under(plan))).collect();
+    let alike: Vec<String> = alike.iter().map(|(plan, f)| format!("{}{}", within(f), under(plan))).collect();
+    let known =
+        if alike.is_empty() { String::new() } else { format!("{} alike, ", shortened(&alike, "more")) };
+    format!("inconclusive between {b} and {a}: {known}{} open{more}", shortened(&open, "more"))
+}
+
+/// The command that tells more, where something is open.
+pub(super) fn next(c: &Comparison, a: Part<'_>, plans: &[Both<'_>]) -> Option<String> {
+    let figures = || c.plans.iter().flat_map(|p| &p.figures).filter(|f| SPEED.contains(&f.figure));
+    let too_few = c.plans.iter().any(|p| p.a_trials.min(p.b_trials) < 2 || (c.paired && p.blocks < 2));
+    let open = figures().any(|f| f.finding == Some(Finding::Inconclusive));
+    if !too_few && !open {
+        return None;
+    }
+    let more = figures().filter_map(|f| f.blocks_needed).max().unwrap_or(BLOCKS_ASKED);
+    let duet = if c.duet { " --duet" } else { "" };
+    let have = |p: &super::PlanComparison| if c.duet { p.blocks } else { p.a_trials.min(p.b_trials) };
+    let have = c.plans.iter().map(have).min().unwrap_or(0);
+    // A forecast of some hundreds is not a command that anybody gives.
+    let blocks = if too_few { BLOCKS_ASKED } else { (have + more).min(200) };
+    let from_bench = a.log.header.experiment_toml.is_some();
+    if from_bench {
+        return Some(format!("prony bench {}{duet} --blocks {blocks}", a.log.header.name));
+    }
+    let trial = &plans.first().and_then(|p| p.a.first())?.trial;
+    if trial.plan.targets.is_some() {
+        // A bench takes no list.
+        let line = command::command(&trial.plan, &trial.target.address, &c.a.title);
+        return Some(format!("{line} --repeat {blocks}"));
+    }
+    let (name_a, name_b) =
+        if name_like(&c.a.candidate) && name_like(&c.b.candidate) && c.a.candidate != c.b.candidate {
+            (c.a.candidate.as_str(), c.b.candidate.as_str())
+        } else {
+            ("base", "head")
+        };
+    // The laboratory chooses the client's CPUs itself.
+    let plan = PlanRecord { cpus: Vec::new(), ..trial.plan.clone() };
+    Some(format!(
+        "prony bench --candidate {} --candidate {} {}{duet} --blocks {blocks}",
+        shell_word(&harmless(&format!("{name_a}={}", c.a.title))),
+        shell_word(&harmless(&format!("{name_b}={}", c.b.title))),
+        command::flags(&plan, &trial.target.address).join(" ")
+    ))
+}
+
+fn name_like(label: &str) -> bool {
+    label.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) && !label.is_empty()
+}

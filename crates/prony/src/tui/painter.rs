@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_run_does_not_wait_for_the_drawing_thread() {
+    fn publishing_does_not_wait_for_the_drawing_thread() {
         let shared = Shared { newest: Mutex::new(Arc::new(1)), over: AtomicBool::new(false) };
         let taking = shared.newest.lock().unwrap();
         // Were it to wait, it would do so for ever: the lock is this thread's own.

@@ -119,7 +119,7 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
     })
 }
 
-/// A server with a limit is another than one without: the version says so, in the run log too.
+/// A server with a limit is another than one without: its version, in the run log too, names the limit.
 fn limited(candidates: &mut [BenchCandidate], size: &str) {
     for candidate in candidates.iter_mut().filter(|c| c.candidate.as_url().is_none()) {
         let version = candidate.version.take().unwrap_or_else(|| "version unknown".to_owned());
@@ -223,7 +223,7 @@ fn filter(experiment: &mut Experiment, arguments: &BenchArguments) -> Result<(),
     Ok(())
 }
 
-/// A resumed run goes on with its own candidates, plans, seed and budget; the
+/// A resumed run continues with its own candidates, plans, seed and budget; the
 /// flags of the first session need not be repeated. The budget is that of each session.
 fn as_before(experiment: &mut Experiment, candidates: &mut Vec<BenchCandidate>, log: &RunLog) {
     let header = &log.header;
@@ -246,7 +246,7 @@ fn default_log(name: &str) -> PathBuf {
     PathBuf::from(format!("runs/{stamp}-{name}.jsonl"))
 }
 
-/// What `--pin` says, if it is there.
+/// The CPUs of `--pin`, if it is given.
 fn given_pins(arguments: &BenchArguments) -> Result<Option<Pins>, Failure> {
     let mut pins = Pins::default();
     for text in &arguments.pin {

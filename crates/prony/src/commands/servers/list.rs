@@ -84,7 +84,7 @@ fn registries(server: &Server) -> Vec<&'static str> {
     all.into_iter().filter(|(needed, _)| *needed).map(|(_, name)| name).collect()
 }
 
-/// docs/servers.md. Says only what the recipes and their records say, so that it is the same on every machine.
+/// docs/servers.md. From the recipes and their records only, so that it is the same on every machine.
 pub(super) fn markdown(catalogue: &Catalogue) -> String {
     let mut rows = Vec::new();
     let (mut verified, mut missing, mut built) = (0, 0, 0);

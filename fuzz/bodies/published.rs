@@ -1,6 +1,6 @@
 //! Any text as a published comparison, and as a claim of one: figures and claims that can be judged, or a sentence.
 
-use prony_lab::published::parse;
+use prony_lab::experiment::parse_published;
 
 /// Reads the text as a file, and as the claim of a conclusion.
 pub fn check(input: &[u8]) {
@@ -13,7 +13,7 @@ pub fn check(input: &[u8]) {
 }
 
 fn read(text: &str) {
-    match parse("p.toml", text) {
+    match parse_published("p.toml", text) {
         Ok(published) => {
             assert!(!published.source.trim().is_empty() && !published.method.trim().is_empty());
             for row in &published.rows {

@@ -1,6 +1,6 @@
 //! Any text as a recipe (`server.toml`): one that is sound, or a sentence with its line.
 
-use prony_lab::recipe::Recipe;
+use prony_lab::catalogue::Recipe;
 
 /// Reads the text.
 pub fn check(input: &[u8]) {

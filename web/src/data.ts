@@ -218,7 +218,7 @@ export interface Detail {
   duration_ns: number;
   errors: [string, number, string][];
   host: Host;
-  picture?: Picture;
+  picture?: PlotData;
   /** The load as it was, defaults filled in. */
   plan: PlanRecord;
   /** `GET / · 100 connections, closed loop, 1 thread · 30.0 s after 3.0 s warm-up`. */
@@ -576,28 +576,6 @@ export interface Percentile {
   value_ns: number | null;
 }
 
-/** The pictures of a trial. */
-export interface Picture {
-  /** What the client cost over time; empty where it was not sampled. */
-  client: ClientSeries;
-  /** Client delay, likewise; empty where the clock is the user's. */
-  client_delay_ns: number[];
-  /** How busy the CPUs were over time; empty where they were not sampled. */
-  cores: CoreSeries;
-  /** Response, counted by range. */
-  distribution: Distribution;
-  /** Response by time. */
-  heat: Heat;
-  /** Response at each of `quantiles`, as far as it is known. */
-  response_ns: number[];
-  /** Over time. */
-  series: Series;
-  /** What the server cost over time; empty where it was not the lab's. */
-  server: ServerSeries;
-  /** Service, likewise. */
-  service_ns: number[];
-}
-
 /** A plan. */
 export interface PlanHead {
   /** `closed`, `constant`, `poisson`, `stages`. */
@@ -668,6 +646,28 @@ export interface PlanRecord {
   user_clock?: boolean;
   /** Traffic before the window. */
   warmup_ns: number;
+}
+
+/** What the plots of a trial show. */
+export interface PlotData {
+  /** What the client cost over time; empty where it was not sampled. */
+  client: ClientSeries;
+  /** Client delay, likewise; empty where the clock is the user's. */
+  client_delay_ns: number[];
+  /** How busy the CPUs were over time; empty where they were not sampled. */
+  cores: CoreSeries;
+  /** Response, counted by range. */
+  distribution: Distribution;
+  /** Response by time. */
+  heat: Heat;
+  /** Response at each of `quantiles`, as far as it is known. */
+  response_ns: number[];
+  /** Over time. */
+  series: Series;
+  /** What the server cost over time; empty where it was not the lab's. */
+  server: ServerSeries;
+  /** Service, likewise. */
+  service_ns: number[];
 }
 
 /** A probe, to the digits that a plot can show. */

@@ -75,7 +75,7 @@ mod tests {
         "published": {"source": "A source, 2023", "conclusions": [{"text": "a is fast"}]}
     }"#;
     const MARKDOWN: &str =
-        "| rank | server | req/s | 2023 |\n| 1 | a | 100 | 90 |\n| conclusion |\n- **b**: Not installed.\n";
+        "| rank | server | req/s | 2023 |\n| 1 | a | 100 | 90 |\n| claim |\n- **b**: Not installed.\n";
 
     fn judged(json: &str, markdown: &str) -> Result<(), String> {
         is_whole(&["a".to_owned(), "b".to_owned()], json, markdown)
@@ -96,7 +96,7 @@ mod tests {
             assert!(error.contains(said), "{from}: {error}");
         }
         for (from, said) in
-            [("2023", "no column"), ("**b**", "b was skipped"), ("| conclusion |", "1 conclusions")]
+            [("2023", "no column"), ("**b**", "b was skipped"), ("| claim |", "1 conclusions")]
         {
             let error = judged(JSON, &MARKDOWN.replace(from, "")).unwrap_err();
             assert!(error.contains(said), "{from}: {error}");

@@ -158,7 +158,7 @@ fn plan_analysis(log: &RunLog, results: &Results<'_>, plan: &str, baseline: Opti
     PlanAnalysis {
         name: plan.to_owned(),
         describe: describe.to_owned(),
-        spread_at_20_ms: spread(log, plan, &rows),
+        spread_at_20_ms: spread_at_20_ms(log, plan, &rows),
         rows,
     }
 }
@@ -168,7 +168,7 @@ const APPLICATION_S: f64 = 0.02;
 
 /// See [`PlanAnalysis::spread_at_20_ms`]. A server's own CPU time of a request is what the
 /// application's comes on top of.
-fn spread(log: &RunLog, plan: &str, rows: &[Row]) -> Option<f64> {
+fn spread_at_20_ms(log: &RunLog, plan: &str, rows: &[Row]) -> Option<f64> {
     let record = log.header.plans.iter().find(|p| p.name == plan)?;
     if record.plan.arrivals != "closed" {
         return None;
@@ -243,7 +243,7 @@ fn notes(log: &RunLog, results: &Results<'_>) -> Vec<String> {
     }
     if !log.unfinished.is_empty() {
         let trials: Vec<&PlannedTrial> = log.unfinished.iter().collect();
-        notes.push(format!("begun and without a result: {}", named(&trials)));
+        notes.push(format!("begun and without a result: {}", trial_names(&trials)));
     }
     let mut failures: BTreeMap<&str, Vec<&PlannedTrial>> = BTreeMap::new();
     for result in results.values() {
@@ -252,12 +252,12 @@ fn notes(log: &RunLog, results: &Results<'_>) -> Vec<String> {
         }
     }
     notes.extend(
-        failures.iter().map(|(failure, trials)| format!("not measured: {}: {failure}", named(trials))),
+        failures.iter().map(|(failure, trials)| format!("not measured: {}: {failure}", trial_names(trials))),
     );
     notes
 }
 
-fn named(trials: &[&PlannedTrial]) -> String {
+fn trial_names(trials: &[&PlannedTrial]) -> String {
     let mut names: Vec<String> = trials
         .iter()
         .take(NAMED_MAX)

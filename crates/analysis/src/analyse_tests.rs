@@ -10,7 +10,7 @@ fn ranks_of(analysis: &ExperimentAnalysis) -> Vec<(&str, Option<(u32, u32)>)> {
 }
 
 #[test]
-fn a_clear_order_has_places_ratios_and_a_leader() {
+fn a_clear_order_has_ranks_ratios_and_a_leader() {
     let log = Log::new(&["b", "a", "base"], 4).with(&[
         &[200, 310, 100],
         &[202, 305, 101],
@@ -41,7 +41,7 @@ fn a_clear_order_has_places_ratios_and_a_leader() {
 }
 
 #[test]
-fn a_rows_cpu_can_be_read_both_ways_and_its_memory_over_time() {
+fn a_row_has_cpu_per_request_its_reciprocal_and_memory_growth() {
     let mut log = Log::new(&["a", "base"], 3).with(&[&[310, 100], &[305, 99], &[308, 101]]);
     for (result, extra) in log.0.results.iter_mut().zip([0, 0, 5, 5, 10, 10]) {
         let server = result.server.as_mut().unwrap();
@@ -62,14 +62,15 @@ fn a_rows_cpu_can_be_read_both_ways_and_its_memory_over_time() {
         assert!((growth.point + 1_005.0).abs() < 1e-6 && growth.ci_low.unwrap() < growth.point, "{growth:?}");
     }
     let result = &log.0.results[0];
-    let of =
-        |figure: Figure| figure.of(result.trial.as_ref().unwrap(), result.server.as_ref()).unwrap().value;
+    let of = |figure: Figure| {
+        figure.of_trial(result.trial.as_ref().unwrap(), result.server.as_ref()).unwrap().value
+    };
     assert!((of(Figure::REQUESTS_PER_CPU) - 25_000.0).abs() < 1e-6);
     assert!(Figure::REQUESTS_PER_CPU.more_is_better);
 }
 
 #[test]
-fn a_tie_is_shown_as_a_tie() {
+fn candidates_that_do_not_differ_share_their_ranks() {
     let log = Log::new(&["x", "y", "base"], 4).with(&[
         &[300, 305, 100],
         &[304, 299, 101],
@@ -95,7 +96,7 @@ fn one_block_has_figures_and_no_order() {
 }
 
 #[test]
-fn an_empty_log_is_said_to_be_empty() {
+fn the_headline_of_an_empty_log_says_that_nothing_was_measured() {
     let mut log = Log::new(&["a", "base"], 2);
     let analysis = log.analyse();
     assert_eq!(analysis.headline, "nothing was measured: the run log holds no result");
@@ -152,7 +153,7 @@ fn after_a_resume_the_last_result_counts() {
 }
 
 #[test]
-fn what_was_cut_off_is_noted() {
+fn a_cut_off_line_and_unfinished_trials_are_noted() {
     let mut log = Log::new(&["a", "base"], 2).with(&[&[300, 100], &[0, 0]]);
     log.0.truncated = true;
     log.0.unfinished = vec![log.0.header.order[2].clone()];
@@ -162,7 +163,7 @@ fn what_was_cut_off_is_noted() {
 }
 
 #[test]
-fn lower_bounds_are_counted_and_said() {
+fn lower_bounds_are_counted_and_in_the_headline() {
     let mut log = Log::new(&["a", "base"], 3).with(&[&[300, 100], &[301, 101], &[302, 99]]);
     log.trial(0).throughput.bound = prony_model::trial::Bound::Lower;
     let analysis = log.analyse();
@@ -172,7 +173,7 @@ fn lower_bounds_are_counted_and_said() {
 }
 
 #[test]
-fn percentiles_are_withheld_censored_or_bare_as_their_trials_are() {
+fn a_percentile_over_trials_is_withheld_or_censored_where_a_trials_is() {
     let mut log = Log::new(&["a"], 3).with(&[&[300], &[301], &[302]]);
     for i in 0..3 {
         log.trial(i).latency.response.p99_ns = Some(4_000_000);
@@ -220,7 +221,7 @@ fn server_samples_become_cores() {
 }
 
 #[test]
-fn at_a_constant_rate_the_answer_is_who_carries_it() {
+fn the_headline_at_a_constant_rate_names_who_carries_it() {
     let mut log = Log::new(&["a", "b", "base"], 2).with(&[&[2000, 1900, 2000], &[2000, 1890, 2000]]);
     log.0.header.plans[0].plan = constant_plan(2000.0);
     assert_eq!(log.analyse().headline, "all 3 candidates carry the 2,000 req/s");

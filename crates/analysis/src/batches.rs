@@ -71,7 +71,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_short_last_bin_goes_with_the_last_batch() {
+    fn a_short_last_bin_is_part_of_the_last_batch() {
         let mut bins = [Bin { completed: 10, ..Bin::default() }; 5];
         bins[4].completed = 5;
         let bins = Bins::of(bins.to_vec());
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_last_entry_is_left_out_whatever_the_others_length() {
+    fn a_last_entry_shorter_than_the_others_is_left_out() {
         let mut series = healthy(4, 100).series;
         let whole = |series: &[Second], least| whole_entries(series, least).len();
         assert_eq!(whole(&series, 0.9), 4);

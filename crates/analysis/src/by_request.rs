@@ -3,7 +3,7 @@
 use prony_model::measurement::{Censored, Measurement, RequestFigures};
 use prony_model::trial::{Clock, Summary, TargetFigures};
 
-use crate::summary::{Ranked, summarise};
+use crate::summary::{OrderStatistics, summarise};
 
 /// Each request's figures; none where the plan has no list.
 ///
@@ -14,7 +14,7 @@ pub(crate) fn targets(m: &Measurement, arrival: Clock, window_ns: u64) -> Vec<Ta
         return Vec::new();
     }
     let summary = |part: &Censored| -> Summary {
-        summarise(&part.completed, &Ranked::of(part), arrival, window_ns, None)
+        summarise(&part.completed, &OrderStatistics::of(part), arrival, window_ns, None)
     };
     let figures = |of: &RequestFigures| TargetFigures {
         request: of.request.clone(),
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn the_one_request_of_a_list_has_the_whole_s_percentiles_and_no_intervals() {
+    fn the_only_request_of_a_list_has_the_trials_percentiles_without_intervals() {
         let mut m = healthy(12, 2000);
         m.by_request = vec![figures("GET /", &m.latency.plain, 0)];
         let mut plan = closed_plan();
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_mostly_fails_has_no_percentile_of_its_survivors() {
+    fn a_request_that_mostly_fails_has_censored_percentiles() {
         let mut m = healthy(12, 2000);
         let some = SparseHistogram::of_values([1_000_000; 400]);
         m.by_request = vec![figures("GET /a", &some, 600), figures("GET /b", &some, 0)];

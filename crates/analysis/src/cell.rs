@@ -8,7 +8,7 @@ use prony_model::run_log::{PlannedTrial, TrialResult};
 use prony_model::server::ServerSamples;
 use prony_model::trial::{Bound, Outcome, Trial};
 
-use crate::figure::{Figure, Known};
+use crate::figure::{Figure, FigureValue};
 
 /// A run's results by index, of several of one planned trial the last.
 pub(crate) type Results<'a> = BTreeMap<u32, &'a TrialResult>;
@@ -36,19 +36,19 @@ impl<'a> Cell<'a> {
 
     /// What candidates are ranked by: completed requests per second, of a search the rate it found; and whether the
     /// server carries at least that.
-    pub(crate) fn throughput(&self) -> Known {
+    pub(crate) fn throughput(&self) -> FigureValue {
         let own = &self.trial.throughput;
         let found = self.capacity.and_then(|found| found.capacity_per_s.as_ref());
         let bound = self.capacity.map_or(own.bound, |found| found.bound);
-        Known { value: found.unwrap_or(&own.requests_per_s).point, at_least: bound == Bound::Lower }
+        FigureValue { value: found.unwrap_or(&own.requests_per_s).point, at_least: bound == Bound::Lower }
     }
 
     /// A figure; of a search, throughput is the rate that it found.
-    pub(crate) fn figure(&self, figure: Figure) -> Option<Known> {
+    pub(crate) fn figure(&self, figure: Figure) -> Option<FigureValue> {
         if figure == Figure::THROUGHPUT {
             return Some(self.throughput());
         }
-        figure.of(self.trial, self.server)
+        figure.of_trial(self.trial, self.server)
     }
 
     /// Whether it counts: it ran to its end and is not invalid.
@@ -90,7 +90,7 @@ impl ByBlock {
     /// From the trials' blocks and figures; `None` where there are none, or where a block has no such average, as one with
     /// a 0 has no geometric mean.
     pub(crate) fn new(
-        trials: impl IntoIterator<Item = (u32, Known)>,
+        trials: impl IntoIterator<Item = (u32, FigureValue)>,
         average: fn(&[f64]) -> Option<f64>,
     ) -> Option<ByBlock> {
         let mut at_least = false;

@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_claim_is_said() {
+    fn a_text_that_is_no_claim_is_refused_with_the_reason() {
         for (text, words) in [
             ("", "a figure is missing"),
             ("speed(a) > 1", "no figure \"speed\""),
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn candidates_are_called_otherwise_and_nothing_else_changes() {
+    fn relabelling_changes_the_candidates_of_a_claim_and_nothing_else() {
         let louder = |label: &str| if label == "a:x" { "a".to_owned() } else { label.to_uppercase() };
         for (claim, renamed) in [
             ("throughput(a:x) > 1.2 * throughput( b )", "throughput(a) > 1.2 * throughput( B )"),
@@ -415,7 +415,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn nothing_makes_it_panic(text in ".{0,80}") {
+        fn any_text_is_read_or_refused(text in ".{0,80}") {
             let _ = Claim::parse(&text);
             assert_eq!(relabelled(&text, str::to_owned), text);
         }

@@ -11,7 +11,7 @@ use crate::figure::Figure;
 
 mod unpaired;
 
-pub use unpaired::compare_unpaired;
+pub(crate) use unpaired::compare_unpaired;
 
 /// A winner's interval keeps this share of the smallest difference that matters
 /// (on logarithms) away from "equal": 0.5 % of throughput, which is what

@@ -30,13 +30,13 @@ fn pairs_are_found_faster_slower_equivalent_or_inconclusive() {
 }
 
 #[test]
-fn shorter_is_better_for_latency() {
+fn a_lower_response_is_faster() {
     assert_eq!(compared(&[0.8, 0.81, 0.79, 0.8], latency()).finding, Finding::Faster);
     assert_eq!(compared(&[1.2, 1.21, 1.19, 1.2], latency()).finding, Finding::Slower);
 }
 
 #[test]
-fn a_sure_difference_too_small_to_matter_is_equivalence() {
+fn a_certain_difference_under_the_margin_is_equivalent() {
     // 1 % for certain, where 2 % matters: the interval excludes 1.
     let c = compared(&[1.010, 1.011, 1.010, 1.009, 1.010, 1.0105], throughput());
     assert!(c.ratio.low > 1.0);
@@ -44,14 +44,14 @@ fn a_sure_difference_too_small_to_matter_is_equivalence() {
 }
 
 #[test]
-fn pairing_cancels_the_blocks() {
+fn pairing_cancels_differences_between_blocks() {
     let pairs: Vec<(f64, f64)> =
         [(100.0, 1.049), (300.0, 1.051), (50.0, 1.05)].iter().map(|(a, r)| (*a, a * r)).collect();
     assert_eq!(compare(&pairs, throughput()).unwrap().finding, Finding::Faster);
 }
 
 #[test]
-fn the_forecast_grows_with_noise_and_has_an_end() {
+fn the_blocks_needed_grow_with_noise_up_to_a_thousand() {
     let needed = |noise: f64| {
         let swing: [f64; 4] = [noise, -noise, 0.8 * noise, -0.8 * noise];
         compared(&swing.map(|s| 1.03 * s.exp()), throughput()).blocks_needed
@@ -76,7 +76,7 @@ fn pairs_without_spread_have_a_certain_finding() {
 
 proptest! {
     #[test]
-    fn swapping_the_two_swaps_the_finding(pairs in prop::collection::vec((50.0f64..60.0, 50.0f64..60.0), 2..12)) {
+    fn exchanging_both_sides_reverses_the_finding(pairs in prop::collection::vec((50.0f64..60.0, 50.0f64..60.0), 2..12)) {
         let swapped: Vec<(f64, f64)> = pairs.iter().map(|(a, b)| (*b, *a)).collect();
         let (one, other) = (compare(&pairs, throughput()).unwrap(), compare(&swapped, throughput()).unwrap());
         let mirrored = match one.finding {

@@ -55,7 +55,7 @@ pub struct Entry {
     pub affected_as: &'static str,
     /// The same figure of a published source, and how many of our units are one of theirs.
     pub published: Option<(&'static str, f64)>,
-    of: fn(&Trial, Option<&ServerSamples>) -> Option<Known>,
+    of_trial: fn(&Trial, Option<&ServerSamples>) -> Option<FigureValue>,
 }
 
 /// The unit of a figure's values and the one that people read.
@@ -133,7 +133,7 @@ const RESPONSE: Entry = Entry {
     in_history: true,
     affected_as: "response",
     published: None,
-    of: |_, _| None,
+    of_trial: |_, _| None,
 };
 
 /// What most figures of a server have in common.
@@ -162,9 +162,9 @@ pub static FIGURES: [Entry; 16] = [
         ranked: true,
         affected_as: "throughput",
         published: Some(("requests_per_s", 1.0)),
-        of: |trial, _| {
+        of_trial: |trial, _| {
             let value = trial.throughput.requests_per_s.point;
-            Some(Known { value, at_least: trial.throughput.bound == Bound::Lower })
+            Some(FigureValue { value, at_least: trial.throughput.bound == Bound::Lower })
         },
         ..RESPONSE
     },
@@ -193,7 +193,7 @@ pub static FIGURES: [Entry; 16] = [
         explain: "Mean response time.",
         head: "mean ms",
         published: Some(("mean_ms", 1e6)),
-        of: |trial, _| exact(real(trial.latency.response.mean_ns?)),
+        of_trial: |trial, _| exact(real(trial.latency.response.mean_ns?)),
         ..RESPONSE
     },
     Entry {
@@ -204,7 +204,7 @@ pub static FIGURES: [Entry; 16] = [
         head: "stdev ms",
         in_history: false,
         published: Some(("stdev_ms", 1e6)),
-        of: |trial, _| exact(real(trial.latency.response.stdev_ns?)),
+        of_trial: |trial, _| exact(real(trial.latency.response.stdev_ns?)),
         ..RESPONSE
     },
     Entry {
@@ -217,7 +217,7 @@ pub static FIGURES: [Entry; 16] = [
         in_markdown: true,
         unit: Unit::Microseconds,
         ranked: true,
-        of: |trial, server| {
+        of_trial: |trial, server| {
             let completed = trial.requests.completed;
             exact(real(server?.window_cpu_ns) / real((completed > 0).then_some(completed)?))
         },
@@ -232,7 +232,7 @@ pub static FIGURES: [Entry; 16] = [
         unit: Unit::RequestsPerCpuS,
         more_is_better: true,
         in_history: false,
-        of: |trial, server| {
+        of_trial: |trial, server| {
             let (completed, cpu_ns) = (trial.requests.completed, server?.window_cpu_ns);
             exact(real((completed > 0).then_some(completed)?) / real((cpu_ns > 0).then_some(cpu_ns)?) * 1e9)
         },
@@ -249,7 +249,7 @@ pub static FIGURES: [Entry; 16] = [
         unit: Unit::Megabytes,
         over_trials: OverTrials::Highest,
         ranked: true,
-        of: |_, server| exact(real(server?.peak_memory_bytes)),
+        of_trial: |_, server| exact(real(server?.peak_memory_bytes)),
         ..OF_SERVER
     },
     Entry {
@@ -261,7 +261,7 @@ pub static FIGURES: [Entry; 16] = [
         unit: Unit::MegabytesPerS,
         over_trials: OverTrials::Mean,
         in_history: false,
-        of: |_, server| exact(memory_growth(server?)?),
+        of_trial: |_, server| exact(memory_growth(server?)?),
         ..OF_SERVER
     },
     Entry {
@@ -272,7 +272,7 @@ pub static FIGURES: [Entry; 16] = [
         head: "start-up ms",
         better_and_worse: ["FASTER", "SLOWER"],
         ranked: true,
-        of: |_, server| exact(real(server?.startup_ns)),
+        of_trial: |_, server| exact(real(server?.startup_ns)),
         ..OF_SERVER
     },
     Entry {
@@ -284,7 +284,7 @@ pub static FIGURES: [Entry; 16] = [
         unit: Unit::Share,
         in_history: false,
         published: Some(("failed_share_at_least", 1.0)),
-        of: |trial, _| {
+        of_trial: |trial, _| {
             let (failed, completed) = (real(trial.requests.failed), real(trial.requests.completed));
             let ended = failed + completed;
             exact(if ended > 0.0 { failed / ended } else { 0.0 })
@@ -352,14 +352,14 @@ impl Figure {
     /// The figure of a trial, and whether it is only known to be at least that: a throughput that the
     /// client limited, a percentile that falls among requests unanswered, a response under overload.
     /// `None` where the trial does not have it.
-    pub fn of(self, trial: &Trial, server: Option<&ServerSamples>) -> Option<Known> {
+    pub fn of_trial(self, trial: &Trial, server: Option<&ServerSamples>) -> Option<FigureValue> {
         let known = match self.quantile() {
             Some(_) => percentile_of(trial, self.field)?,
-            None => (self.of)(trial, server)?,
+            None => (self.of_trial)(trial, server)?,
         };
         // A response under overload grows with the window's length.
         let grows = self.affected_as == "response" && trial.outcome == Outcome::Overloaded;
-        Some(Known { at_least: known.at_least || grows, ..known })
+        Some(FigureValue { at_least: known.at_least || grows, ..known })
     }
 }
 
@@ -394,7 +394,7 @@ impl fmt::Debug for Figure {
 
 /// A figure of one trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Known {
+pub struct FigureValue {
     /// In the figure's unit.
     pub value: f64,
     /// Whether the truth may be more.
@@ -402,14 +402,14 @@ pub struct Known {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "what an entry's function returns")]
-fn exact(value: f64) -> Option<Known> {
-    Some(Known { value, at_least: false })
+fn exact(value: f64) -> Option<FigureValue> {
+    Some(FigureValue { value, at_least: false })
 }
 
 /// A percentile of response by its field, or what it is longer than.
-fn percentile_of(trial: &Trial, field: &str) -> Option<Known> {
+fn percentile_of(trial: &Trial, field: &str) -> Option<FigureValue> {
     let response = &trial.latency.response;
-    let at_least = |than: &u64| Known { value: real(*than), at_least: true };
+    let at_least = |than: &u64| FigureValue { value: real(*than), at_least: true };
     match response.percentile(field) {
         Some(value) => exact(real(value)),
         None => response.censored_at_ns.get(field).map(at_least),

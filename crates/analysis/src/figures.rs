@@ -10,7 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::cell::{ByBlock, Cell, any_overloaded};
-use crate::figure::{FIGURES, Figure, Known, OverTrials};
+use crate::figure::{FIGURES, Figure, FigureValue, OverTrials};
 use crate::numbers::{self, real, rounded};
 use crate::precision::widen_all;
 use crate::ranking::{ranks, ratio_to_baseline};
@@ -127,7 +127,7 @@ impl JsonSchema for Figures {
 }
 
 /// A trial's figure; `None` where it has none, a percentile that is censored among them.
-fn uncensored(figure: Figure, cell: &Cell<'_>) -> Option<Known> {
+fn uncensored(figure: Figure, cell: &Cell<'_>) -> Option<FigureValue> {
     if figure.quantile().is_some() {
         cell.trial.latency.response.percentile(figure.field)?;
     }
@@ -229,7 +229,7 @@ pub(crate) fn rank(rows: &mut [&mut Figures], counted: &[Vec<Cell<'_>>], widened
 /// A candidate's figure by block, to be ranked by; `None` where it may not be: of a percentile that a trial does not
 /// have (censored or withheld), or that grew with the window's length in an overload.
 fn comparable(figure: Figure, cells: &[Cell<'_>]) -> Option<ByBlock> {
-    let known: Vec<(u32, Known)> =
+    let known: Vec<(u32, FigureValue)> =
         cells.iter().filter_map(|cell| Some((cell.planned.block, uncensored(figure, cell)?))).collect();
     if figure.quantile().is_some() && (known.len() < cells.len() || any_overloaded(cells)) {
         return None;
@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn where_less_is_better_the_order_of_ranks_is_reversed() {
         let about = |value: f64| {
-            let known = |factor: f64| Known { value: value * factor, at_least: false };
+            let known = |factor: f64| FigureValue { value: value * factor, at_least: false };
             ByBlock::new((0..).zip([1.0, 1.001, 0.999].map(known)), geometric_mean).unwrap()
         };
         let (quick, slow) = (about(1.0), about(2.0));

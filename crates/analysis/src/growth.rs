@@ -142,13 +142,13 @@ mod tests {
     }
 
     #[test]
-    fn stalls_on_top_of_an_overload_do_not_hide_it() {
+    fn an_overload_with_stalls_is_overloaded() {
         let stalls = (0..5).map(|i| (i * 2 * S + S / 2, 200_000_000)).collect();
         assert!(growth(&Line { rate_per_s: 2000, served_per_s: 1900, stalls, ..Line::default() }).is_some());
     }
 
     #[test]
-    fn a_server_that_freezes_half_way_is_overloaded() {
+    fn a_server_that_stops_half_way_is_overloaded() {
         let line =
             Line { rate_per_s: 2000, served_per_s: 4000, stalls: vec![(5 * S, 60 * S)], ..Line::default() };
         let growth = growth(&line).unwrap();
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_too_short_for_a_trend_tells_by_what_it_leaves_unsent() {
+    fn a_window_too_short_for_a_trend_is_overloaded_by_its_unsent_requests() {
         let short = |served_per_s| {
             growth(&Line { rate_per_s: 2000, served_per_s, window_ns: S / 2, ..Line::default() })
         };
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_that_ends_by_count_leaves_none_unsent_and_still_tells() {
+    fn a_load_that_ends_by_count_is_overloaded_without_unsent_requests() {
         let mut m = Line { rate_per_s: 2000, served_per_s: 1900, ..Line::default() }.measure();
         m.requests.never_sent = 0;
         assert_eq!(overload(&m, &constant_plan(2000.0), 10 * S), None);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_swings_below_its_capacity_is_not_overloaded_and_above_it_is() {
+    fn a_queue_is_overloaded_above_its_capacity_and_not_below() {
         assert_eq!(flagged_of_40(0.95), 0);
         assert!(flagged_of_40(1.05) >= 39);
     }

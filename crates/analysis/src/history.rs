@@ -26,18 +26,18 @@ pub const SCHEMA: &str = "prony.history/1";
 pub const RUNS_MIN: usize = VALUES_MIN;
 
 /// The chance that any series without a change has one named.
-const LEVEL: f64 = 0.05;
+const SIGNIFICANCE: f64 = 0.05;
 
 /// What a run log says for a history.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunFigures {
     at: Timestamp,
-    points: Vec<(Key, Point)>,
+    points: Vec<(SeriesKey, Point)>,
 }
 
 /// Whose series: experiment, plan and candidate, and whether it is of trials made one by one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Key(String, String, String, bool);
+struct SeriesKey(String, String, String, bool);
 
 /// A figure over many runs.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -184,13 +184,14 @@ pub fn figure(name: &str) -> Result<Figure, String> {
 /// A sentence, when the log does not say when it was made.
 pub fn figures_of(log: &RunLog, file: &str, figure: Figure) -> Result<RunFigures, String> {
     let at = time(&log.header.created_at)?;
-    let mut cells: BTreeMap<(Key, u32), Vec<&TrialResult>> = BTreeMap::new();
+    let mut cells: BTreeMap<(SeriesKey, u32), Vec<&TrialResult>> = BTreeMap::new();
     for result in &log.results {
         let p = &result.planned;
         // Beside a busy neighbour a server is not what it is alone: a series of its own.
         let beside = if p.duet.is_some() { " --duet" } else { "" };
         let single = log.header.one_by_one;
-        let key = Key(format!("{}{beside}", log.header.name), p.plan.clone(), p.candidate.clone(), single);
+        let key =
+            SeriesKey(format!("{}{beside}", log.header.name), p.plan.clone(), p.candidate.clone(), single);
         // Of an experiment all trials are one run; of `prony load` each is.
         let run = if single { p.index } else { 0 };
         cells.entry((key, run)).or_default().push(result);
@@ -211,7 +212,7 @@ fn time(text: &str) -> Result<Timestamp, String> {
 
 fn point(
     header: &Header,
-    key: &Key,
+    key: &SeriesKey,
     results: &[&TrialResult],
     file: &str,
     figure: Figure,
@@ -257,7 +258,7 @@ fn point(
 pub fn history(mut runs: Vec<RunFigures>, figure: Figure, left_out: Vec<LeftOut>) -> History {
     runs.sort_by_key(|run| run.at);
     let run_count = runs.len();
-    let mut by_key: BTreeMap<Key, Vec<Point>> = BTreeMap::new();
+    let mut by_key: BTreeMap<SeriesKey, Vec<Point>> = BTreeMap::new();
     for (key, point) in runs.into_iter().flat_map(|run| run.points) {
         by_key.entry(key).or_default().push(point);
     }
@@ -265,8 +266,8 @@ pub fn history(mut runs: Vec<RunFigures>, figure: Figure, left_out: Vec<LeftOut>
         by_key.values().flatten().map(|p| (p.stamp, p.at.clone())).collect();
     stamps.sort();
     let tested = by_key.values().filter(|points| exact(points).len() >= RUNS_MIN).count();
-    let level = LEVEL / real_len(tested.max(1));
-    let series = by_key.into_iter().map(|(key, points)| series(key, points, level, figure)).collect();
+    let significance = SIGNIFICANCE / real_len(tested.max(1));
+    let series = by_key.into_iter().map(|(key, points)| series(key, points, significance, figure)).collect();
     History {
         schema: SCHEMA,
         figure: figure.name,
@@ -281,7 +282,7 @@ pub fn history(mut runs: Vec<RunFigures>, figure: Figure, left_out: Vec<LeftOut>
         method: format!(
             "Steps of log figures by pooled t over seeded intervals; at most {} % chance that any of {tested} \
              series without a change has one named. Intervals of sizes are of cuts chosen by the same runs.",
-            LEVEL * 100.0
+            SIGNIFICANCE * 100.0
         ),
     }
 }
@@ -295,11 +296,11 @@ fn exact(points: &[Point]) -> Vec<(usize, f64)> {
     all[all.len().saturating_sub(VALUES_MAX)..].to_vec()
 }
 
-fn series(key: Key, mut points: Vec<Point>, level: f64, figure: Figure) -> HistorySeries {
+fn series(key: SeriesKey, mut points: Vec<Point>, significance: f64, figure: Figure) -> HistorySeries {
     points.sort_by_key(|p| p.stamp);
     let exact = exact(&points);
     let values: Vec<f64> = exact.iter().map(|(_, v)| *v).collect();
-    let found = change_points(&values, level);
+    let found = change_points(&values, significance);
     let verdict = match found.as_deref() {
         None => HistoryVerdict::TooFew,
         Some([]) => HistoryVerdict::NoChange,
@@ -324,7 +325,7 @@ fn series(key: Key, mut points: Vec<Point>, level: f64, figure: Figure) -> Histo
     });
     let changes = changes.collect();
     let levels = if verdict == HistoryVerdict::TooFew { Vec::new() } else { levels(&exact, &ends) };
-    let Key(experiment, plan, candidate, _) = key;
+    let SeriesKey(experiment, plan, candidate, _) = key;
     HistorySeries { experiment, plan, candidate, verdict, points, changes, levels }
 }
 
@@ -416,14 +417,14 @@ mod tests {
     }
 
     #[test]
-    fn under_five_runs_nothing_is_said() {
+    fn under_five_runs_no_change_is_looked_for() {
         let logs: Vec<RunLog> = (0..4).map(|day| run(day, [5_000 * (1 + day as u64 / 2), 7_000])).collect();
         assert!(of(&logs).series.iter().all(|s| s.verdict == HistoryVerdict::TooFew && s.changes.is_empty()));
         assert!(of(&logs).series.iter().all(|s| s.levels.is_empty()));
     }
 
     #[test]
-    fn a_lower_bound_is_shown_and_not_tested() {
+    fn a_lower_bound_is_a_point_that_takes_no_part_in_the_tests() {
         let mut logs: Vec<RunLog> = (0..6).map(|day| run(day, [5_000, 7_000])).collect();
         logs[5].results[0].trial.as_mut().unwrap().throughput.bound = prony_model::trial::Bound::Lower;
         logs[4].results.retain(|r| r.planned.candidate != "a");

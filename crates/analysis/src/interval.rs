@@ -2,7 +2,7 @@
 //!
 //! The figure is taken of the window and of five parts of it, as a rate: times by their reciprocals. How far the parts are
 //! off the whole says how far the whole is off the truth ([`prony_stats::parts`]), widened by what neighbouring parts share
-//! ([`Memory`]). Rates, because near its capacity a queue's times scatter with the square of the true ones (Whitt (1989),
+//! ([`Autocorrelation`]). Rates, because near its capacity a queue's times scatter with the square of the true ones (Whitt (1989),
 //! *Planning queueing simulations*, Management Science 35(11)), so that their reciprocals scatter alike whatever they
 //! are; and because a part in which nothing was answered is a rate of 0, and no time at all.
 
@@ -14,17 +14,17 @@ use prony_model::trial::{PERCENTILES, Summary};
 use prony_stats::CONFIDENCE;
 use prony_stats::batch::design_effect;
 use prony_stats::order::Quantile;
-use prony_stats::parts::{Memory, PARTS, half_width};
+use prony_stats::parts::{Autocorrelation, PARTS, half_width};
 use prony_stats::student::{normal_two_sided, t_two_sided};
 
 use crate::batches::{Batch, merge, whole_entries};
 use crate::numbers::{real, real_len, rounded};
-use crate::summary::{Place, Ranked};
+use crate::summary::{OrderStatistics, Sample};
 
 /// What the mean's interval stands under in [`Summary::ci95`].
 pub(crate) const MEAN: &str = "mean_ns";
 
-/// Fewer whole seconds than this are no parts that percentiles could be compared by.
+/// Percentiles of a window with fewer whole seconds have no interval.
 const SECONDS_MIN: usize = 3;
 
 /// What a window must spend beyond a percentile for it to have an interval: 1 % of 100 s are beyond p99. A tail is made of
@@ -37,25 +37,25 @@ const BEYOND_MIN_NS: f64 = 1e9;
 const STEPS_MAX: usize = 300;
 
 /// The most that half an interval's width may be, as a share of the figure: as wide as the figure it says nothing.
-const SAYS_NOTHING: f64 = 1.0;
+const HALF_WIDTH_MAX: f64 = 1.0;
 
-/// Half the width of an interval about a rate that makes that about its reciprocal [`SAYS_NOTHING`] wide: h/(1 − h²) = 1.
-const SAYS_NOTHING_OF_A_TIME: f64 = 0.618_034;
+/// Half the width of an interval about a rate that makes that about its reciprocal [`HALF_WIDTH_MAX`] wide: h/(1 − h²) = 1.
+const HALF_WIDTH_MAX_OF_TIMES: f64 = 0.618_034;
 
 /// A window's parts.
 pub(crate) struct WindowParts {
     window_ns: u64,
     /// Five batches of 100 ms bins; empty in windows under five bins, and in such as go on beyond their bins.
     batches: Vec<Batch>,
-    memory: Memory,
+    memory: Autocorrelation,
     /// Response times of parts of whole seconds (of entries of the series, in a long window): five, or as many seconds as
     /// there are; empty under three.
-    response: Vec<Ranked>,
+    response: Vec<OrderStatistics>,
 }
 
 /// What is known of each percentile of response.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Known {
+pub(crate) struct PercentileIntervals {
     /// Half the width of the interval about its reciprocal, as a share of that.
     pub(crate) half: BTreeMap<&'static str, f64>,
     /// Of those without an interval: the window that would give one.
@@ -94,10 +94,10 @@ impl WindowParts {
         }
         let shares = self.batches.iter().map(|batch| batch.rate_per_s() / per_s.max(1e-9));
         let half = self.half(shares).unwrap_or(f64::INFINITY);
-        if half < SAYS_NOTHING || per_s <= 0.0 {
-            return Ok(half.min(SAYS_NOTHING) * per_s);
+        if half < HALF_WIDTH_MAX || per_s <= 0.0 {
+            return Ok(half.min(HALF_WIDTH_MAX) * per_s);
         }
-        let needs = self.needs_ns(half / SAYS_NOTHING).div_ceil(1_000_000_000);
+        let needs = self.needs_ns(half / HALF_WIDTH_MAX).div_ceil(1_000_000_000);
         Err(format!(
             "fifths of the window differ by as much as they carry: give -d {needs}s at least, or repeat"
         ))
@@ -114,18 +114,18 @@ impl WindowParts {
         let whole = rate(sum_ns, n).max(f64::MIN_POSITIVE);
         let half =
             self.half(self.batches.iter().map(|b| rate(b.sum.response_sum_ns, b.sum.completed) / whole));
-        if let Some(half) = half.filter(|half| *half < SAYS_NOTHING_OF_A_TIME) {
+        if let Some(half) = half.filter(|half| *half < HALF_WIDTH_MAX_OF_TIMES) {
             summary.ci95.insert(MEAN.to_owned(), about(mean_ns, half));
         }
     }
 
     /// What is known of the percentiles of response; `None` under three whole seconds, which do not say.
-    pub(crate) fn percentiles(&self, response: &Ranked) -> Option<Known> {
-        let mut known = Known::default();
+    pub(crate) fn percentiles(&self, response: &OrderStatistics) -> Option<PercentileIntervals> {
+        let mut known = PercentileIntervals::default();
         let mut level = 1.0f64;
         for (name, q) in PERCENTILES {
             let Some(quantile) = Quantile::new(q) else { continue };
-            let Some(Place::Value(value)) = response.quantile(quantile) else { continue };
+            let Some(Sample::Exact(value)) = response.quantile(quantile) else { continue };
             let effect = self.design_effect(value)?;
             // A tail moves with the level, whether or not this window shows that it does: the median is the first.
             level = level.max(if q <= 0.5 { effect } else { 1.0 });
@@ -133,11 +133,11 @@ impl WindowParts {
             let beyond_ns = quantile.beyond(self.window_ns);
             let half = self.half(self.response.iter().map(|part| part.rate(quantile) * real(value)));
             let half = half.unwrap_or(f64::INFINITY);
-            if beyond_ns >= BEYOND_MIN_NS && half < SAYS_NOTHING_OF_A_TIME {
+            if beyond_ns >= BEYOND_MIN_NS && half < HALF_WIDTH_MAX_OF_TIMES {
                 known.half.insert(name, half);
             } else {
                 let of_tail = rounded(real(self.window_ns) * (BEYOND_MIN_NS / beyond_ns.max(1.0)));
-                known.needs_ns.insert(name, of_tail.max(self.needs_ns(half / SAYS_NOTHING_OF_A_TIME)));
+                known.needs_ns.insert(name, of_tail.max(self.needs_ns(half / HALF_WIDTH_MAX_OF_TIMES)));
             }
         }
         Some(known)
@@ -166,11 +166,11 @@ impl WindowParts {
     }
 }
 
-impl Ranked {
+impl OrderStatistics {
     /// One over the time at this quantile; 0 where nothing stands there, or what had no answer.
     fn rate(&self, quantile: Quantile) -> f64 {
         match self.quantile(quantile) {
-            Some(Place::Value(value)) => 1.0 / real(value.max(1)),
+            Some(Sample::Exact(value)) => 1.0 / real(value.max(1)),
             _ => 0.0,
         }
     }
@@ -183,19 +183,19 @@ pub(crate) fn about(time_ns: u64, half: f64) -> [u64; 2] {
 }
 
 /// The requests of some entries of a series in order: answers, and above them all what failed.
-fn ranked(entries: &[&Second]) -> Ranked {
+fn ranked(entries: &[&Second]) -> OrderStatistics {
     let mut answers = SparseHistogram::default();
     entries.iter().for_each(|entry| answers.add(&entry.response));
-    Ranked::of_completed(&answers).with_failed(entries.iter().map(|entry| entry.failed).sum())
+    OrderStatistics::of_completed(&answers).with_failed(entries.iter().map(|entry| entry.failed).sum())
 }
 
 /// How long the answers' times resemble each other, by their mean in short steps: 100 ms, longer ones in windows over 30
 /// s. None where a step has no answer: single requests then show no memory.
-fn memory(m: &Measurement, window_ns: u64) -> Memory {
+fn memory(m: &Measurement, window_ns: u64) -> Autocorrelation {
     let count = usize::try_from(window_ns / m.bins.width_ns).unwrap_or(STEPS_MAX).min(STEPS_MAX);
     let mean = |b: &Batch| (b.sum.completed > 0).then(|| real(b.sum.response_sum_ns) / real(b.sum.completed));
     let means: Option<Vec<f64>> = merge(&m.bins, window_ns, count).iter().map(mean).collect();
-    means.map_or_else(Memory::default, |means| Memory::of(&means))
+    means.map_or_else(Autocorrelation::default, |means| Autocorrelation::estimate(&means))
 }
 
 #[cfg(test)]

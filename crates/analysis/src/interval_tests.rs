@@ -28,12 +28,12 @@ fn seconds(times_ns: [u64; 10]) -> Measurement {
     m
 }
 
-fn percentiles(m: &Measurement) -> Known {
-    WindowParts::of(m).percentiles(&Ranked::of(&m.latency.parts().response)).unwrap()
+fn percentiles(m: &Measurement) -> PercentileIntervals {
+    WindowParts::of(m).percentiles(&OrderStatistics::of(&m.latency.parts().response)).unwrap()
 }
 
 #[test]
-fn parts_alike_are_sure_and_others_as_sure_as_students_t_says() {
+fn the_interval_is_students_of_five_parts() {
     let half = |answers| WindowParts::of(&fifths(answers, [1_000_000; 5])).throughput(1_000.0).unwrap();
     assert_eq!(half([100; 5]), 0.0);
     // Deviations of ±1 % and 0: t(0.975; 4) of √(4 · 0.01²/4/5) times 1,000.
@@ -52,12 +52,12 @@ fn an_interval_as_wide_as_the_figure_is_withheld_with_the_length_that_would_give
 }
 
 #[test]
-fn a_mean_s_interval_is_even_on_its_reciprocal_and_withheld_where_fifths_are_nothing_alike() {
+fn the_means_interval_is_symmetric_on_its_reciprocal_and_withheld_where_parts_differ_much() {
     let of = |times_ns| {
         let m = fifths([100; 5], times_ns);
         let mut summary = Summary {
             mean_ns: Some(1_000_000),
-            ..summarise(&m.latency.plain, &Ranked::default(), Clock::User, 10 * S, None)
+            ..summarise(&m.latency.plain, &OrderStatistics::default(), Clock::User, 10 * S, None)
         };
         WindowParts::of(&m).add_mean(&mut summary);
         summary.ci95.get(MEAN).copied()
@@ -70,7 +70,7 @@ fn a_mean_s_interval_is_even_on_its_reciprocal_and_withheld_where_fifths_are_not
 }
 
 #[test]
-fn a_tail_has_an_interval_where_the_window_spends_a_second_beyond_it() {
+fn a_percentile_has_an_interval_where_a_second_of_the_window_is_beyond_it() {
     let known = |m| percentiles(&m);
     let ten = known(healthy(10, 20_000));
     assert_eq!(ten.half.keys().copied().collect::<Vec<_>>(), ["p50_ns", "p75_ns", "p90_ns"]);
@@ -79,7 +79,7 @@ fn a_tail_has_an_interval_where_the_window_spends_a_second_beyond_it() {
 }
 
 #[test]
-fn seconds_that_differ_widen_a_percentile_and_what_its_requests_weigh() {
+fn seconds_that_differ_widen_a_percentiles_interval_and_its_design_effect() {
     let alike = percentiles(&seconds([1_000_000; 10]));
     let unlike = percentiles(&seconds([
         950_000, 1_050_000, 990_000, 970_000, 1_030_000, 1_000_000, 960_000, 1_040_000, 980_000, 1_020_000,
@@ -91,7 +91,7 @@ fn seconds_that_differ_widen_a_percentile_and_what_its_requests_weigh() {
 }
 
 #[test]
-fn a_part_in_which_nothing_was_answered_is_a_rate_of_none() {
+fn a_part_without_an_answer_is_a_rate_of_zero() {
     let mut m = seconds([1_000_000; 10]);
     for second in &mut m.series[4..6] {
         m.latency.rest.response.failed.add(&SparseHistogram::of_values([1_000; 2_000]));
@@ -104,11 +104,11 @@ fn a_part_in_which_nothing_was_answered_is_a_rate_of_none() {
 }
 
 #[test]
-fn short_windows_have_fewer_parts_and_shorter_ones_none() {
+fn windows_of_three_or_four_seconds_have_as_many_parts_and_shorter_ones_none() {
     let of = |n| WindowParts::of(&healthy(n, 1_000));
     assert_eq!((of(2).response.len(), of(3).response.len(), of(7).response.len()), (0, 3, 5));
     let two = healthy(2, 1_000);
-    assert_eq!(of(2).percentiles(&Ranked::of(&two.latency.parts().response)), None);
+    assert_eq!(of(2).percentiles(&OrderStatistics::of(&two.latency.parts().response)), None);
     let mut m = healthy(1, 1_000);
     m.bins.each.truncate(4);
     m.window_end_ns = m.window_start_ns + 400_000_000;
@@ -120,7 +120,7 @@ fn short_windows_have_fewer_parts_and_shorter_ones_none() {
 
 proptest! {
     #[test]
-    fn no_window_makes_an_end_that_is_no_number(
+    fn any_window_has_finite_interval_ends(
         answers in prop::array::uniform5(0u64..300),
         times_ns in prop::array::uniform5(1u64..1_000_000_000),
     ) {

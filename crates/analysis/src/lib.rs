@@ -38,5 +38,3 @@ mod throughput;
 pub mod trial;
 mod usage;
 pub mod verdict;
-
-pub use prony_stats::search;

@@ -57,7 +57,7 @@ fn seconds_are_merged_by_their_histograms() {
 }
 
 #[test]
-fn ranges_are_logarithmic_and_keep_every_count() {
+fn logarithmic_ranges_keep_every_count() {
     let found = &histogram([(1, 1), (999, 2), (1_000, 3), (1_001, 4), (10_050_000, 5)]);
     let ranges = by_range(found, 12.0);
     assert_eq!(ranges.iter().map(|r| r.1).sum::<u64>(), 15);

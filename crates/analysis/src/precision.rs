@@ -15,7 +15,7 @@ use prony_stats::interval::{geometric_mean, mean_interval, variance};
 use prony_stats::student::t_two_sided;
 
 use crate::cell::{ByBlock, Cell};
-use crate::figure::Known;
+use crate::figure::FigureValue;
 use crate::numbers::{count, real};
 
 /// A run that stops by its precision has at least so many blocks: with fewer, widened intervals cover
@@ -28,8 +28,7 @@ pub const BLOCKS_MAX: u32 = 30;
 /// No forecast asks for more blocks.
 const FORECAST_MAX: u32 = 1_000;
 
-/// From one trial to the next of one candidate, where nothing was measured yet: 3 %, what a shared
-/// machine of two cores showed (issue 5's assumption, too).
+/// How trials of one candidate vary, where nothing was measured yet: 3 %, as on a shared machine of two cores.
 pub const NOISE_ASSUMED: f64 = 0.03;
 
 /// How much wider intervals of n blocks are where the run stopped by its own precision. See the module.
@@ -64,7 +63,7 @@ pub(crate) fn widen_all<'a>(estimates: impl IntoIterator<Item = &'a mut Option<E
 #[derive(Debug, Clone, Default)]
 pub struct SequentialStop {
     /// By plan and candidate, each with its block.
-    throughputs: BTreeMap<(String, String), Vec<(u32, Known)>>,
+    throughputs: BTreeMap<(String, String), Vec<(u32, FigureValue)>>,
 }
 
 /// The least precise figure of a run.
@@ -161,7 +160,7 @@ mod tests {
     use crate::testing::run::Log;
 
     #[test]
-    fn the_widest_ratio_is_found_and_narrows() {
+    fn the_widest_interval_is_that_of_the_ratio_that_varies_most() {
         let log = Log::new(&["a", "b", "base"], 3).with(&[
             &[1_000, 2_000, 1_000],
             &[1_010, 2_300, 1_010],
@@ -182,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn lower_bounds_and_what_carried_nothing_are_not_waited_for() {
+    fn candidates_whose_throughput_is_a_lower_bound_are_not_assessed() {
         let mut log = Log::new(&["a", "base"], 2).with(&[&[10, 10], &[20, 10]]);
         for result in [0, 2] {
             log.trial(result).throughput.bound = prony_model::trial::Bound::Lower;
@@ -192,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn forecasts_are_those_of_the_interval() {
+    fn the_expected_half_width_is_that_of_students_interval() {
         // t(4) = 2.776 at 5 blocks.
         let half = expected(0.04, 5, false).unwrap().ln_1p();
         assert!((half - 2.776_445 * 0.04 / 5f64.sqrt()).abs() < 1e-6);
@@ -207,7 +206,7 @@ mod tests {
 
     /// Runs that stop by their precision cover the truth as often as they say.
     #[test]
-    fn stopping_early_does_not_spoil_the_intervals() {
+    fn widened_intervals_of_runs_that_stop_by_precision_cover_in_95_percent() {
         let mut normal = noise(17);
         for precision in [1.0, 0.7, 0.5] {
             let covered = (0..2000)
@@ -233,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn widening_keeps_the_point_and_leaves_what_has_no_interval() {
+    fn widening_keeps_the_point_and_leaves_estimates_without_an_interval() {
         let mut estimate = Estimate::new(100.0, 50.0, 200.0, 2);
         widen(&mut estimate);
         assert_eq!((estimate.ci_low, estimate.ci_high), (Some(25.0), Some(400.0)));

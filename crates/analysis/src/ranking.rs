@@ -74,10 +74,10 @@ fn compare((i, a): (usize, &ByBlock), (j, b): (usize, &ByBlock), differ: bool) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::Known;
+    use crate::figure::FigureValue;
 
     fn by_block(first: u32, values: &[f64]) -> Option<ByBlock> {
-        let known = |value: &f64| Known { value: *value, at_least: false };
+        let known = |value: &f64| FigureValue { value: *value, at_least: false };
         ByBlock::new((first..).zip(values.iter().map(known)), geometric_mean)
     }
 

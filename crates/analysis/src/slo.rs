@@ -21,12 +21,12 @@ use crate::verdict::Code;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Slo {
     text: String,
-    what: What,
+    objective: Objective,
 }
 
-/// What is held to a limit.
+/// What a threshold holds to a limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum What {
+enum Objective {
     /// A percentile of response (or of service) must be below so many nanoseconds.
     Time { field: &'static str, quantile: f64, service: bool, limit_ns: u64 },
     /// The mean of response must be below so many nanoseconds.
@@ -88,40 +88,44 @@ impl Slo {
             Some(name) => (true, name),
             None => (false, name.strip_prefix("response.").unwrap_or(name)),
         };
-        let what = match name {
-            "errors" | "failed" if !above => What::Errors { limit: share(limit).map_err(|w| wrong(&w))? },
-            "throughput" | "rps" if above => What::Throughput { limit: rate(limit).map_err(|w| wrong(&w))? },
+        let objective = match name {
+            "errors" | "failed" if !above => {
+                Objective::Errors { limit: share(limit).map_err(|w| wrong(&w))? }
+            }
+            "throughput" | "rps" if above => {
+                Objective::Throughput { limit: rate(limit).map_err(|w| wrong(&w))? }
+            }
             "errors" | "failed" => return Err(wrong("a share of errors has an upper limit, <.")),
             "throughput" | "rps" => return Err(wrong("a throughput has a lower limit, >.")),
             _ if above => return Err(wrong("a time has an upper limit, <.")),
-            "mean" if !service => What::Mean { limit_ns: time(limit).map_err(|w| wrong(&w))? },
-            "max" if !service => What::Max { limit_ns: time(limit).map_err(|w| wrong(&w))? },
+            "mean" if !service => Objective::Mean { limit_ns: time(limit).map_err(|w| wrong(&w))? },
+            "max" if !service => Objective::Max { limit_ns: time(limit).map_err(|w| wrong(&w))? },
             name => {
                 let (field, quantile) = percentile(name).ok_or_else(|| {
                     wrong("its figure is none of p50, p75, p90, p95, p99, p99.9, p99.99, mean, max, errors, throughput.")
                 })?;
-                What::Time { field, quantile, service, limit_ns: time(limit).map_err(|w| wrong(&w))? }
+                Objective::Time { field, quantile, service, limit_ns: time(limit).map_err(|w| wrong(&w))? }
             }
         };
-        Ok(Slo { text: compact, what })
+        Ok(Slo { text: compact, objective })
     }
 
     /// Holds it against a trial.
     pub fn hold(&self, trial: &Trial) -> Held {
-        match self.what {
-            What::Time { field, quantile, service, limit_ns } => {
+        match self.objective {
+            Objective::Time { field, quantile, service, limit_ns } => {
                 time_held(trial, service, (field, quantile), limit_ns)
             }
-            What::Errors { limit } => errors_held(trial, limit),
-            What::Throughput { limit } => throughput_held(trial, limit),
-            What::Mean { limit_ns } => mean_held(trial, limit_ns),
-            What::Max { limit_ns } => max_held(trial, limit_ns),
+            Objective::Errors { limit } => errors_held(trial, limit),
+            Objective::Throughput { limit } => throughput_held(trial, limit),
+            Objective::Mean { limit_ns } => mean_held(trial, limit_ns),
+            Objective::Max { limit_ns } => max_held(trial, limit_ns),
         }
     }
 
     /// The reason that the percentile it names is withheld; `None` where it is not, or where it is a reason already.
     fn withheld(&self, trial: &Trial, held: &Held) -> Option<Reason> {
-        let What::Time { field, service, .. } = self.what else { return None };
+        let Objective::Time { field, service, .. } = self.objective else { return None };
         let (name, summary) =
             if service { ("service", &trial.latency.service) } else { ("response", &trial.latency.response) };
         let known = summary.percentile(field).is_some() || summary.censored_at_ns.contains_key(field);
@@ -142,16 +146,18 @@ impl Slo {
 
     /// The share of requests that may fail, where it is about that.
     pub fn errors_limit(&self) -> Option<f64> {
-        match self.what {
-            What::Errors { limit } => Some(limit),
+        match self.objective {
+            Objective::Errors { limit } => Some(limit),
             _ => None,
         }
     }
 
     /// The percentile's field, its quantile and the limit in nanoseconds, where it is about one of response.
     pub fn response_percentile(&self) -> Option<(&'static str, f64, u64)> {
-        match self.what {
-            What::Time { field, quantile, service: false, limit_ns } => Some((field, quantile, limit_ns)),
+        match self.objective {
+            Objective::Time { field, quantile, service: false, limit_ns } => {
+                Some((field, quantile, limit_ns))
+            }
             _ => None,
         }
     }
@@ -283,8 +289,8 @@ fn by_interval(low: u64, high: u64, limit: u64) -> Decision {
     }
 }
 
-/// Where nothing is known of how requests depend on each other, a threshold is met or missed only if it were with its limit
-/// divided or multiplied by this. A choice: under three seconds a window may be off its level by that much.
+/// Where it is not known how requests depend on each other (under three seconds), a threshold is met or missed only if it
+/// would be with its limit divided or multiplied by this. The factor is a choice.
 const UNKNOWN_LEVEL: u64 = 2;
 
 /// By how many of all requests ended below the limit, against the ranks between which the percentile
@@ -376,7 +382,7 @@ fn throughput_held(trial: &Trial, limit: f64) -> Held {
     Held::new(decision, Some(estimate.point > limit), seen, to_decide)
 }
 
-/// Fewer answers have a mean that another load may not have.
+/// The mean of fewer answers is left undecided.
 const MEAN_MIN: u64 = 30;
 /// More requests without an answer than this share leave a figure over the answered ones undecided.
 const UNANSWERED_MAX_SHARE: f64 = 0.05;

@@ -94,7 +94,7 @@ mod tests {
     use crate::testing::run::Log;
 
     #[test]
-    fn thresholds_are_held_per_candidate_and_plan() {
+    fn thresholds_are_decided_for_each_candidate_and_plan() {
         let row: &[u64] = &[1000, 1000];
         let mut log = Log::new(&["a", "b"], 3).with(&[row; 3]);
         let slos: Vec<Slo> =
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_candidate_without_a_trial_decides_nothing() {
+    fn a_threshold_is_undecided_for_a_candidate_without_a_trial() {
         let log = Log::new(&["a"], 1);
         let held = hold_run(&[Slo::parse("p99<1s").unwrap()], &log.0);
         assert_eq!(

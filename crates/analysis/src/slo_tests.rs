@@ -40,7 +40,7 @@ fn thresholds_are_met_or_missed_by_interval() {
 }
 
 #[test]
-fn a_mean_is_held_by_its_interval_too() {
+fn a_mean_is_met_or_missed_by_its_interval() {
     let mut trial = trial();
     trial.latency.response.ci95.insert("mean_ns".to_owned(), [900_000, 1_100_000]);
     let found = ["mean<1.2ms", "mean<1.05ms", "mean<850us"].map(|slo| decision(slo, &trial));
@@ -52,7 +52,7 @@ fn a_mean_is_held_by_its_interval_too() {
 }
 
 #[test]
-fn a_withheld_percentile_is_still_missed_by_those_that_are_above_it() {
+fn a_withheld_percentile_is_missed_by_the_requests_above_the_limit() {
     // Forty answers of about 1 ms: two above the limit are already more than a p99 below it lets happen.
     let trial = judge(&Observed::of(healthy(1, 40), closed_plan()), &Host::default());
     assert_eq!(trial.latency.response.p99_ns, None);
@@ -63,7 +63,7 @@ fn a_withheld_percentile_is_still_missed_by_those_that_are_above_it() {
 }
 
 #[test]
-fn what_was_not_answered_is_not_within() {
+fn requests_without_an_answer_are_above_every_limit() {
     let mut trial = judge(&Observed::of(healthy(1, 40), closed_plan()), &Host::default());
     // As many wait for ever: no percentile, no mean and no maximum of all of them is known to be low.
     trial.requests.in_flight = 40;
@@ -82,7 +82,7 @@ fn what_was_not_answered_is_not_within() {
 }
 
 #[test]
-fn failures_are_misses_and_a_lower_bound_is_no_miss() {
+fn failures_count_as_above_the_limit_and_a_lower_bound_is_not_missed() {
     let mut trial = trial();
     trial.requests.failed = 1_000;
     assert_eq!(decision("errors<1%", &trial), Decision::Missed);
@@ -101,7 +101,7 @@ fn failures_are_misses_and_a_lower_bound_is_no_miss() {
 }
 
 #[test]
-fn a_percentile_without_an_interval_is_decided_by_what_its_requests_weigh() {
+fn a_percentile_without_an_interval_is_decided_by_counts_over_their_design_effect() {
     // 20,000 answers of 1 ms, give or take 0.2, of which 49 % are over it; 1 % take over 1.46 ms.
     let mut trial = trial();
     let p99 = trial.latency.response.p99_ns.unwrap();
@@ -127,7 +127,7 @@ fn a_percentile_without_an_interval_is_decided_by_what_its_requests_weigh() {
 }
 
 #[test]
-fn failures_in_bursts_say_less() {
+fn failures_in_bursts_decide_less_than_independent_ones() {
     // 150 of 20,000 failed, 0.75 %: in each second alike, or in one of ten.
     let spread = |failed: [u64; 10]| {
         let mut trial = trial();
@@ -142,7 +142,7 @@ fn failures_in_bursts_say_less() {
 }
 
 #[test]
-fn what_stages_never_have_is_not_asked_of_them() {
+fn with_stages_the_advice_is_a_load_at_one_rate() {
     let mut trial = trial();
     let stage = StageRecord { duration_ns: 10_000_000_000, to_rate_per_s: Some(2e3), to_connections: None };
     trial.plan.stages = vec![stage];
@@ -155,14 +155,14 @@ fn what_stages_never_have_is_not_asked_of_them() {
 }
 
 #[test]
-fn what_is_undecided_says_what_would_decide_it() {
+fn an_undecided_threshold_says_what_would_decide_it() {
     let held = Slo::parse("errors<0.001%").unwrap().hold(&trial());
     assert_eq!(held.to_decide.unwrap(), "370000 requests or more");
     assert_eq!(held.seen, "0 of 20000 failed (0.000 %)");
 }
 
 #[test]
-fn what_is_no_threshold_is_said() {
+fn a_text_that_is_no_threshold_is_refused_with_the_reason() {
     for (text, words) in [
         ("", "neither < nor >"),
         ("p99", "neither < nor >"),
@@ -182,7 +182,7 @@ fn what_is_no_threshold_is_said() {
 
 proptest::proptest! {
     #[test]
-    fn nothing_makes_it_panic(text in ".{0,40}") {
+    fn any_text_is_read_or_refused(text in ".{0,40}") {
         let _ = Slo::parse(&text);
     }
 }

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_warm_up_is_seen() {
+    fn a_warm_up_that_lasts_beyond_half_of_the_window_is_not_steady() {
         let mut m = healthy(10, 1000);
         for bin in &mut m.bins.each[..60] {
             bin.completed = 60;
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn latency_that_doubles_is_not_steady_unless_it_is_overload() {
+    fn a_response_that_doubles_is_not_steady_except_in_an_overload() {
         let mut m = healthy(10, 2000);
         for (i, bin) in m.bins.each.iter_mut().enumerate() {
             bin.response_sum_ns = bin.completed * 10_000 * (100 + i as u64);
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn under_ten_seconds_nothing_is_said() {
+    fn windows_under_ten_seconds_are_not_assessed() {
         let mut m = healthy(9, 1000);
         for (i, bin) in m.bins.each.iter_mut().enumerate() {
             bin.completed = 50 + i as u64;

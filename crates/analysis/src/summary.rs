@@ -15,7 +15,7 @@ use prony_model::measurement::Censored;
 use prony_model::trial::{Clock, PERCENTILES, Summary};
 use prony_stats::order::Quantile;
 
-use crate::interval::{Known, about};
+use crate::interval::{PercentileIntervals, about};
 use crate::numbers::{real, rounded};
 
 /// A percentile with fewer samples beyond it is withheld: the share beyond
@@ -24,46 +24,46 @@ pub(crate) const BEYOND_MIN: u64 = 100;
 
 /// What stands at a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Sample {
     /// A completed request of this duration.
-    Value(u64),
+    Exact(u64),
     /// A request without an answer: it took longer than this.
-    Longer(u64),
+    LongerThan(u64),
 }
 
 /// The order of a distribution.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Ranked {
+pub(crate) struct OrderStatistics {
     /// The rank (from 1) that each step reaches, and what stands up to it.
-    steps: Vec<(u64, Place)>,
+    steps: Vec<(u64, Sample)>,
 }
 
-impl Ranked {
+impl OrderStatistics {
     /// The order of durations of which all are known.
-    pub(crate) fn of_completed(completed: &SparseHistogram) -> Ranked {
-        Ranked::merge(completed, None)
+    pub(crate) fn of_completed(completed: &SparseHistogram) -> OrderStatistics {
+        OrderStatistics::merge(completed, None)
     }
 
     /// The order of durations of which some are only known to be longer than something.
-    pub(crate) fn of(durations: &Censored) -> Ranked {
-        Ranked::merge(&durations.completed, Some((&durations.waiting, &durations.failed)))
+    pub(crate) fn of(durations: &Censored) -> OrderStatistics {
+        OrderStatistics::merge(&durations.completed, Some((&durations.waiting, &durations.failed)))
     }
 
     fn merge(
         completed: &SparseHistogram,
         unanswered: Option<(&SparseHistogram, &SparseHistogram)>,
-    ) -> Ranked {
+    ) -> OrderStatistics {
         // Buckets of all of Prony's histograms have the same bounds, so that equal bounds are ties.
         // A completed request's value is its bucket's top, as HdrHistogram has it; "longer than" is the bottom.
-        let buckets = |h: &SparseHistogram, place: &dyn Fn(u64) -> Place| -> Vec<(u64, Place, u64)> {
+        let buckets = |h: &SparseHistogram, place: &dyn Fn(u64) -> Sample| -> Vec<(u64, Sample, u64)> {
             h.buckets().map(|(bucket, count)| (lowest_ns(bucket), place(bucket), count)).collect()
         };
-        let mut all = buckets(completed, &|bucket| Place::Value(highest_ns(bucket)));
+        let mut all = buckets(completed, &|bucket| Sample::Exact(highest_ns(bucket)));
         let longest = completed.max();
         if let Some((waiting, failed)) = unanswered {
-            all.extend(buckets(waiting, &|bucket| Place::Longer(lowest_ns(bucket))));
-            all.sort_by_key(|(bottom, place, _)| (*bottom, matches!(place, Place::Longer(_))));
-            all.extend(buckets(failed, &|bucket| Place::Longer(lowest_ns(bucket).max(longest))));
+            all.extend(buckets(waiting, &|bucket| Sample::LongerThan(lowest_ns(bucket))));
+            all.sort_by_key(|(bottom, place, _)| (*bottom, matches!(place, Sample::LongerThan(_))));
+            all.extend(buckets(failed, &|bucket| Sample::LongerThan(lowest_ns(bucket).max(longest))));
         }
         let mut rank = 0;
         let steps = all
@@ -73,7 +73,7 @@ impl Ranked {
                 (rank, place)
             })
             .collect();
-        Ranked { steps }
+        OrderStatistics { steps }
     }
 
     /// Requests in the order.
@@ -81,33 +81,33 @@ impl Ranked {
         self.steps.last().map_or(0, |(rank, _)| *rank)
     }
 
-    /// What stands at the rank (from 1); `None` outside 1 to [`Ranked::len`].
-    pub(crate) fn at(&self, rank: u64) -> Option<Place> {
+    /// What stands at the rank (from 1); `None` outside 1 to [`OrderStatistics::len`].
+    pub(crate) fn at(&self, rank: u64) -> Option<Sample> {
         let step = self.steps.partition_point(|(up_to, _)| *up_to < rank);
         self.steps.get(step).filter(|_| rank > 0).map(|(_, place)| *place)
     }
 
     /// The order with so many more that failed, above all others.
-    pub(crate) fn with_failed(mut self, failed: u64) -> Ranked {
+    pub(crate) fn with_failed(mut self, failed: u64) -> OrderStatistics {
         let longest = match self.steps.last() {
-            Some((_, Place::Value(longest) | Place::Longer(longest))) => *longest,
+            Some((_, Sample::Exact(longest) | Sample::LongerThan(longest))) => *longest,
             None => 0,
         };
         if failed > 0 {
-            self.steps.push((self.len() + failed, Place::Longer(longest)));
+            self.steps.push((self.len() + failed, Sample::LongerThan(longest)));
         }
         self
     }
 
     /// How many were answered within this time; of an order of answers and failed requests.
     pub(crate) fn up_to(&self, value: u64) -> u64 {
-        let within = |place: Place| matches!(place, Place::Value(took) if took <= value);
+        let within = |place: Sample| matches!(place, Sample::Exact(took) if took <= value);
         let steps = self.steps.partition_point(|(_, place)| within(*place));
         steps.checked_sub(1).map_or(0, |last| self.steps[last].0)
     }
 
     /// What stands at the quantile; `None` when nothing is in the order.
-    pub(crate) fn quantile(&self, quantile: Quantile) -> Option<Place> {
+    pub(crate) fn quantile(&self, quantile: Quantile) -> Option<Sample> {
         self.at(quantile.rank(self.len())?)
     }
 }
@@ -117,10 +117,10 @@ impl Ranked {
 /// of percentiles of response; without it they have no interval.
 pub(crate) fn summarise(
     completed: &SparseHistogram,
-    ranked: &Ranked,
+    ranked: &OrderStatistics,
     clock: Clock,
     window_ns: u64,
-    known: Option<&Known>,
+    known: Option<&PercentileIntervals>,
 ) -> Summary {
     let some = |value: u64| (!completed.is_empty()).then_some(value);
     let mut summary = Summary {
@@ -157,9 +157,9 @@ fn percentile(
     summary: &mut Summary,
     name: &'static str,
     quantile: Quantile,
-    ranked: &Ranked,
+    ranked: &OrderStatistics,
     window_ns: u64,
-    known: Option<&Known>,
+    known: Option<&PercentileIntervals>,
 ) {
     let n = ranked.len();
     let Some(place) = ranked.quantile(quantile) else { return };
@@ -168,14 +168,14 @@ fn percentile(
         return;
     }
     match place {
-        Place::Longer(than) => {
+        Sample::LongerThan(than) => {
             summary.censored_at_ns.insert(name.to_owned(), than);
         }
-        Place::Value(value) => {
+        Sample::Exact(value) => {
             summary.set_percentile(name, Some(value));
             let Some(known) = known else { return };
             // What has no answer may be longer than an end that is beyond all answers.
-            let open = matches!(ranked.at(n), Some(Place::Longer(_)));
+            let open = matches!(ranked.at(n), Some(Sample::LongerThan(_)));
             let end = |[low, high]: [u64; 2]| (!open || Some(high) < summary.max_ns).then_some([low, high]);
             if let Some(interval) = known.half.get(name).and_then(|half| end(about(value, *half))) {
                 summary.ci95.insert(name.to_owned(), interval);

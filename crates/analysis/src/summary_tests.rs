@@ -14,27 +14,27 @@ fn censored(completed: &[u64], waiting: &[u64], failed: &[u64]) -> Censored {
 }
 
 fn summary_of(durations: &Censored) -> Summary {
-    summarise(&durations.completed, &Ranked::of(durations), Clock::User, S, None)
+    summarise(&durations.completed, &OrderStatistics::of(durations), Clock::User, S, None)
 }
 
 #[test]
-fn the_unanswered_stand_where_their_wait_puts_them() {
-    let ranked = Ranked::of(&censored(&[10, 20, 30], &[20, 40], &[5]));
+fn waiting_requests_are_ordered_by_their_wait_so_far() {
+    let ranked = OrderStatistics::of(&censored(&[10, 20, 30], &[20, 40], &[5]));
     let order: Vec<_> = (1..=6).map(|rank| ranked.at(rank).unwrap()).collect();
     let expected = [
-        Place::Value(10),
-        Place::Value(20),
-        Place::Longer(20),
-        Place::Value(30),
-        Place::Longer(40),
-        Place::Longer(30), // failed after 5, and longer than every answer
+        Sample::Exact(10),
+        Sample::Exact(20),
+        Sample::LongerThan(20),
+        Sample::Exact(30),
+        Sample::LongerThan(40),
+        Sample::LongerThan(30), // failed after 5, and longer than every answer
     ];
     assert_eq!(order, expected);
     assert_eq!((ranked.at(0), ranked.at(7), ranked.len()), (None, None, 6));
 }
 
 #[test]
-fn quick_refusals_do_not_improve_a_percentile() {
+fn requests_that_fail_quickly_do_not_lower_a_percentile() {
     let answers: Vec<u64> = (1..=9_000).map(|i| i * 1000).collect();
     let refusals = vec![1u64; 1_000];
     let alone = summary_of(&censored(&answers, &[], &[]));
@@ -46,7 +46,7 @@ fn quick_refusals_do_not_improve_a_percentile() {
 }
 
 #[test]
-fn a_percentile_needs_a_hundred_beyond_it() {
+fn a_percentile_needs_a_hundred_samples_beyond_it() {
     let summary = |n: u64| summary_of(&censored(&vec![1_000; usize::try_from(n).unwrap()], &[], &[]));
     assert_eq!(summary(199).p50_ns, None);
     assert_eq!(summary(200).p50_ns, Some(1_000));
@@ -60,7 +60,7 @@ fn a_percentile_needs_a_hundred_beyond_it() {
 }
 
 #[test]
-fn withheld_comes_before_censored() {
+fn a_percentile_with_too_few_samples_is_withheld_and_not_censored() {
     let s = summary_of(&censored(&[], &vec![S; 150], &[]));
     assert!(s.needs_duration_ns.contains_key("p50_ns") && s.censored_at_ns.is_empty());
     let s = summary_of(&censored(&[], &vec![S; 300], &[]));
@@ -69,7 +69,7 @@ fn withheld_comes_before_censored() {
 }
 
 #[test]
-fn nothing_is_summarised_as_nothing() {
+fn an_empty_distribution_has_an_empty_summary() {
     let s = summary_of(&censored(&[], &[], &[]));
     assert_eq!((s.count, s.mean_ns, s.min_ns, s.max_ns, s.p50_ns), (0, None, None, None, None));
     assert!(s.needs_duration_ns.is_empty() && s.censored_at_ns.is_empty() && s.ci95.is_empty());
@@ -77,16 +77,16 @@ fn nothing_is_summarised_as_nothing() {
 }
 
 #[test]
-fn a_percentile_known_to_a_share_has_an_interval_and_another_the_length_that_would_give_one() {
+fn a_percentile_has_its_interval_or_the_window_that_would_give_one() {
     let answers: Vec<u64> = (1..=10_000).map(|i| i * 1000).collect();
     let durations = censored(&answers, &[], &[]);
-    let known = Known {
+    let known = PercentileIntervals {
         half: [("p50_ns", 0.25), ("p99_ns", 0.25)].into(),
         needs_ns: [("p90_ns", 7 * S)].into(),
         design_effect: [("p50_ns", 2.0), ("p90_ns", 3.0), ("p99_ns", 4.0)].into(),
     };
     let of = |durations: &Censored| {
-        summarise(&durations.completed, &Ranked::of(durations), Clock::User, S, Some(&known))
+        summarise(&durations.completed, &OrderStatistics::of(durations), Clock::User, S, Some(&known))
     };
     let s = of(&durations);
     let p50 = s.p50_ns.unwrap() as f64;
@@ -101,33 +101,33 @@ fn a_percentile_known_to_a_share_has_an_interval_and_another_the_length_that_wou
 }
 
 #[test]
-fn what_failed_stands_above_all_answers() {
-    let ranked = Ranked::of_completed(&histogram(&[10, 20, 20, 30])).with_failed(2);
+fn failed_requests_are_ordered_above_all_answers() {
+    let ranked = OrderStatistics::of_completed(&histogram(&[10, 20, 20, 30])).with_failed(2);
     assert_eq!(
         (ranked.len(), ranked.at(4), ranked.at(6)),
-        (6, Some(Place::Value(30)), Some(Place::Longer(30)))
+        (6, Some(Sample::Exact(30)), Some(Sample::LongerThan(30)))
     );
     assert_eq!((ranked.up_to(9), ranked.up_to(20), ranked.up_to(u64::MAX)), (0, 3, 4));
-    assert_eq!(Ranked::default().with_failed(0).len(), 0);
+    assert_eq!(OrderStatistics::default().with_failed(0).len(), 0);
 }
 
 /// The definition, slowly: one entry a request, sorted.
-fn slow_order(durations: &Censored) -> Vec<Place> {
+fn slow_order(durations: &Censored) -> Vec<Sample> {
     let bucket = |v: u64| lowest_ns(bucket_of(v));
     let values = |h: &SparseHistogram| -> Vec<u64> {
         let each = |(bucket, count)| std::iter::repeat_n(highest_ns(bucket), usize::try_from(count).unwrap());
         h.buckets().flat_map(each).collect()
     };
     let longest = values(&durations.completed).into_iter().max().unwrap_or(0);
-    let mut entries: Vec<(u8, u64, u8, Place)> = Vec::new();
+    let mut entries: Vec<(u8, u64, u8, Sample)> = Vec::new();
     for v in values(&durations.completed) {
-        entries.push((0, bucket(v), 0, Place::Value(highest_ns(bucket_of(v)))));
+        entries.push((0, bucket(v), 0, Sample::Exact(highest_ns(bucket_of(v)))));
     }
     for v in values(&durations.waiting) {
-        entries.push((0, bucket(v), 1, Place::Longer(bucket(v))));
+        entries.push((0, bucket(v), 1, Sample::LongerThan(bucket(v))));
     }
     for v in values(&durations.failed) {
-        entries.push((1, bucket(v), 0, Place::Longer(bucket(v).max(longest))));
+        entries.push((1, bucket(v), 0, Sample::LongerThan(bucket(v).max(longest))));
     }
     entries.sort_by_key(|e| (e.0, e.1, e.2));
     entries.into_iter().map(|e| e.3).collect()
@@ -135,13 +135,13 @@ fn slow_order(durations: &Censored) -> Vec<Place> {
 
 proptest! {
     #[test]
-    fn the_order_is_that_of_the_slow_definition(
+    fn the_order_is_that_of_its_slow_definition(
         completed in prop::collection::vec(1u64..5_000_000, 0..80),
         waiting in prop::collection::vec(1u64..5_000_000, 0..40),
         failed in prop::collection::vec(1u64..5_000_000, 0..40),
     ) {
         let durations = censored(&completed, &waiting, &failed);
-        let ranked = Ranked::of(&durations);
+        let ranked = OrderStatistics::of(&durations);
         let slow = slow_order(&durations);
         prop_assert_eq!(ranked.len(), slow.len() as u64);
         for (i, place) in slow.iter().enumerate() {
@@ -150,13 +150,13 @@ proptest! {
     }
 
     #[test]
-    fn without_the_unanswered_it_is_the_histograms_own_quantile(
+    fn quantiles_of_answers_alone_are_the_histograms(
         completed in prop::collection::vec(1u64..5_000_000_000, 1..300),
     ) {
         let h = histogram(&completed);
         for (_, quantile) in PERCENTILES {
-            let place = Ranked::of_completed(&h).quantile(Quantile::new(quantile).unwrap());
-            prop_assert_eq!(place, Some(Place::Value(h.value_at_quantile(quantile))));
+            let place = OrderStatistics::of_completed(&h).quantile(Quantile::new(quantile).unwrap());
+            prop_assert_eq!(place, Some(Sample::Exact(h.value_at_quantile(quantile))));
         }
     }
 }

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_as_people_write_them() {
+    fn figures_have_three_digits_and_a_unit_that_suits_them() {
         assert_eq!(duration(999), "999 ns");
         assert_eq!(duration(53_000_000), "53.0 ms");
         assert_eq!(duration(1_500_000_000), "1.50 s");

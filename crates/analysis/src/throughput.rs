@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_of_whole_requests_is_no_better_known_than_to_one() {
+    fn no_half_width_is_under_one_request() {
         // Two in each 100 ms of a second: 20 a second, if not 19.2 or 20.8.
         let m = healthy(1, 20);
         let among = |connections: u32| of(&m, &PlanRecord { connections, ..closed_plan() }).requests_per_s;
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn no_window_is_no_rate_and_no_nan() {
+    fn an_empty_window_has_a_rate_of_zero() {
         let mut m = healthy(1, 1000);
         m.bins.each.clear();
         m.window_end_ns = m.window_start_ns;

@@ -17,12 +17,12 @@ use crate::growth::overload;
 use crate::interval::WindowParts;
 use crate::numbers::{real, real_len};
 use crate::steady::drifts;
-use crate::summary::{BEYOND_MIN, Ranked, summarise};
+use crate::summary::{BEYOND_MIN, OrderStatistics, summarise};
 use crate::throughput::throughput;
 use crate::verdict::{Facts, busiest_worker, client_was_the_limit, verdict};
 
 /// The share of ended requests that may fail before a trial is `broken`.
-pub const BROKEN_SHARE: f64 = 0.5;
+const BROKEN_SHARE: f64 = 0.5;
 
 /// A server that used this share of its cores was the limit itself: `client_saturated` then does not apply.
 const SERVER_SATURATED: f64 = 0.95;
@@ -37,7 +37,7 @@ pub fn judge(observed: &Observed, host: &Host) -> Trial {
     let window_ns = m.window_end_ns.saturating_sub(m.window_start_ns);
     let growth = overload(m, plan, window_ns);
     let outcome = outcome(m, growth.is_some());
-    let ranked = Ranked::of(&parts.response);
+    let ranked = OrderStatistics::of(&parts.response);
     let window = WindowParts::of(m);
     let latency = latencies(observed, &parts, &ranked, window_ns, &window);
     let server_saturated = server_saturated(observed, window_ns);
@@ -98,8 +98,8 @@ fn server_saturated(observed: &Observed, window_ns: u64) -> Option<bool> {
 }
 
 /// A load of which nothing was answered although requests were sent or were
-/// waiting for a connection is broken too: that none has failed yet is only
-/// the timeout's length.
+/// waiting for a connection is broken too: none has failed yet because the
+/// timeout is longer than the window.
 fn outcome(m: &Measurement, growing: bool) -> Outcome {
     let (failed, completed) = (m.requests.failed, m.requests.completed);
     let mostly_failed = real(failed) > BROKEN_SHARE * real(failed + completed);
@@ -116,13 +116,14 @@ fn outcome(m: &Measurement, growing: bool) -> Outcome {
 fn latencies(
     observed: &Observed,
     parts: &Parts,
-    response: &Ranked,
+    response: &OrderStatistics,
     window_ns: u64,
     window: &WindowParts,
 ) -> Latencies {
     let (m, plan) = (&observed.measurement, &observed.plan);
     let (arrival, first_arrival) = arrival_clocks(m, plan);
-    let whole = |h: &SparseHistogram, clock| summarise(h, &Ranked::of_completed(h), clock, window_ns, None);
+    let whole =
+        |h: &SparseHistogram, clock| summarise(h, &OrderStatistics::of_completed(h), clock, window_ns, None);
     let known = window.percentiles(response);
     let service = &parts.service;
     let mut responses = summarise(&parts.response.completed, response, arrival, window_ns, known.as_ref());
@@ -132,7 +133,13 @@ fn latencies(
     }
     Latencies {
         response: responses,
-        service: summarise(&service.completed, &Ranked::of(service), arrival, window_ns, known.as_ref()),
+        service: summarise(
+            &service.completed,
+            &OrderStatistics::of(service),
+            arrival,
+            window_ns,
+            known.as_ref(),
+        ),
         first_byte: whole(&parts.first_byte, first_arrival),
         connect_wait: whole(&parts.connect_wait, Clock::User),
         send_lag: whole(&parts.send_lag, Clock::User),
@@ -249,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn an_overload_is_an_outcome_with_a_note() {
+    fn an_overload_is_an_outcome_and_a_reason() {
         let m = Line { rate_per_s: 2000, served_per_s: 1900, ..Line::default() }.measure();
         let trial = judged_as(&m, &constant_plan(2000.0));
         assert_eq!((trial.outcome, trial.verdict.validity), (Outcome::Overloaded, Validity::Valid));
@@ -282,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn first_bytes_have_the_kernels_clock_where_all_heads_came_alone() {
+    fn first_bytes_are_exact_by_the_kernels_clock_where_every_head_was_read_alone() {
         let mut m = healthy(10, 2000);
         m.clock = ReceiveClock::Kernel;
         let clocks = |m: &Measurement, pipeline| {
@@ -298,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_client_makes_a_lower_bound() {
+    fn the_throughput_of_a_saturated_client_is_a_lower_bound() {
         let mut m = healthy(10, 2000);
         m.workers[0].busy_ns = 9_500_000_000;
         m.clock = ReceiveClock::Kernel;

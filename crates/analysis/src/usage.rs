@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn each_cpu_has_its_line_and_its_owner() {
+    fn each_cpu_has_a_series_and_is_the_servers_or_the_clients() {
         let mut result = result();
         let trial = result.trial.clone().unwrap();
         result.server = None;

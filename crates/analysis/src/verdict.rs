@@ -13,39 +13,37 @@ use prony_stats::order::Quantile;
 use crate::growth::Growth;
 use crate::numbers::{real, rounded};
 use crate::steady::Drift;
-use crate::summary::{BEYOND_MIN, Place, Ranked};
+use crate::summary::{BEYOND_MIN, OrderStatistics, Sample};
 use crate::text::{digits, duration, percent};
 
 mod host;
 mod server;
-
-pub use host::{GAPS_MAX, LONG_TURNS_FROM, NOISE_WINDOW_MIN_NS, RUN_QUEUE_WAIT_MAX, STEAL_MAX, STEAL_MIN_NS};
 
 /// A worker that is outside `epoll_wait` for this share of the window has no
 /// room left: what it did not carry may be its own fault.
 pub const BUSY_MAX: f64 = 0.90;
 
 /// A p50 of the client's own lateness above this, and above a tenth of the response's, is late.
-pub const LATE_P50_NS: u64 = 100_000;
+const LATE_P50_NS: u64 = 100_000;
 
 /// A p99 of the client's own lateness above this, and above a tenth of the response's, is late.
-pub const LATE_P99_NS: u64 = 1_000_000;
+const LATE_P99_NS: u64 = 1_000_000;
 
 /// The share of the response time that may be the client's own lateness.
-pub const LATE_SHARE: f64 = 0.10;
+const LATE_SHARE: f64 = 0.10;
 
 /// The share of what is due that may be missing from what was sent.
-pub const UNSENT_MAX: f64 = 0.01;
+const UNSENT_MAX: f64 = 0.01;
 
 /// Connections are taken to have been free while fewer than this share of
 /// them carried a request, on average over the window.
-pub const IN_FLIGHT_FULL: f64 = 0.95;
+const IN_FLIGHT_FULL: f64 = 0.95;
 
 /// The share of requests that may fail before it is the first thing said.
-pub const FAILED_MAX: f64 = 0.01;
+const FAILED_MAX: f64 = 0.01;
 
-/// The share of requests that may wait while another worker has a free connection (DESIGN, the engine).
-pub const WAITED_BESIDE_MAX: f64 = 0.01;
+/// The share of requests that may wait while another worker has a free connection.
+const WAITED_BESIDE_MAX: f64 = 0.01;
 
 /// A reason's code, with what the table says of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -314,11 +312,11 @@ fn uneven_workers(f: &Facts<'_>) -> Option<Reason> {
 /// connection, held against the response's percentile of the same name (or
 /// what that is longer than; where it is withheld, nothing is said).
 fn late_sends(f: &Facts<'_>) -> Option<Reason> {
-    let order = Ranked::of_completed(&f.parts.lateness);
+    let order = OrderStatistics::of_completed(&f.parts.lateness);
     let late = |name: &str, quantile: f64, floor: u64| {
         let response =
             f.response.percentile(name).or_else(|| f.response.censored_at_ns.get(name).copied())?;
-        let Place::Value(late_ns) = order.quantile(Quantile::new(quantile)?)? else { return None };
+        let Sample::Exact(late_ns) = order.quantile(Quantile::new(quantile)?)? else { return None };
         let limit = floor.max(rounded(LATE_SHARE * real(response)));
         (late_ns > limit).then(|| {
             format!(
@@ -390,7 +388,7 @@ fn too_few_samples(f: &Facts<'_>) -> Option<Reason> {
     if f.response.p99_ns.is_some() || f.response.censored_at_ns.contains_key("p99_ns") {
         return None;
     }
-    let n = Ranked::of(&f.parts.response).len();
+    let n = OrderStatistics::of(&f.parts.response).len();
     let beyond = Quantile::new(0.99).map_or(0.0, |p99| p99.beyond(n)).floor();
     let needs = match (f.plan.duration_ns, f.response.needs_duration_ns.get("p99_ns")) {
         _ if f.arrivals.stages().is_some() => ": make the stages longer".to_owned(),

@@ -94,7 +94,7 @@ fn wrong_answers_are_invalid_only_where_right_ones_were_given() {
 }
 
 #[test]
-fn one_connect_without_a_port_voids_the_throughput() {
+fn one_connect_without_a_port_makes_the_throughput_invalid() {
     let mut m = healthy(10, 2000);
     fail(&mut m, ErrorKind::ConnectRefused, 1);
     assert!(!has(&m, &closed_plan(), Code::PortsExhausted));
@@ -103,7 +103,7 @@ fn one_connect_without_a_port_voids_the_throughput() {
 }
 
 #[test]
-fn a_busy_worker_saturates_unless_the_server_is_the_limit_or_ours() {
+fn a_busy_worker_is_client_saturated_unless_the_server_is_the_limit_or_embedded() {
     let mut m = healthy(10, 2000);
     m.workers[0].busy_ns = 9 * S - 1;
     assert!(!has(&m, &closed_plan(), Code::ClientSaturated));
@@ -117,7 +117,7 @@ fn a_busy_worker_saturates_unless_the_server_is_the_limit_or_ours() {
 }
 
 #[test]
-fn waits_beside_another_workers_free_connection_are_the_clients() {
+fn waits_beside_another_workers_free_connection_are_uneven_workers() {
     let mut m = healthy(10, 2000);
     m.workers[0].waited_beside_free = 200;
     m.workers[0].waited_beside_free_ns = 200 * 3_000_000;
@@ -128,7 +128,7 @@ fn waits_beside_another_workers_free_connection_are_the_clients() {
 }
 
 #[test]
-fn times_by_a_busy_clients_own_clock_hold_its_queue() {
+fn times_by_the_user_clock_of_a_busy_client_are_suspect() {
     let mut m = healthy(10, 2000);
     m.workers[0].busy_ns = 9 * S;
     for (clock, queued) in [(ReceiveClock::User, true), (ReceiveClock::Kernel, false)] {
@@ -149,7 +149,7 @@ fn times_by_a_busy_clients_own_clock_hold_its_queue() {
 }
 
 #[test]
-fn the_clients_own_lateness_is_suspect() {
+fn late_sends_are_suspect() {
     let lag = |ns: u64, wait: u64| {
         let mut m = healthy(10, 2000);
         (m.latency.rest, m.latency.plain) = (m.latency.parts(), SparseHistogram::default());
@@ -165,13 +165,13 @@ fn the_clients_own_lateness_is_suspect() {
 }
 
 #[test]
-fn an_overload_is_not_late_sending() {
+fn waits_for_a_connection_are_no_late_sends() {
     let m = Line { rate_per_s: 2000, served_per_s: 1500, ..Line::default() }.measure();
     assert!(!has(&m, &constant_plan(2000.0), Code::LateSends));
 }
 
 #[test]
-fn unsent_requests_with_connections_free_are_the_clients_fault() {
+fn unsent_requests_with_free_connections_are_rate_not_reached() {
     let mut m = healthy(10, 1980);
     m.requests.scheduled = 20_000;
     let plan = constant_plan(2000.0);
@@ -187,19 +187,19 @@ fn unsent_requests_with_connections_free_are_the_clients_fault() {
 }
 
 #[test]
-fn gaps_over_a_hundredth_of_the_window_are_noise() {
+fn gaps_over_one_percent_of_the_window_are_host_noise() {
     let mut m = healthy(10, 2000);
     m.workers[0].gaps_over_1ms_sum_ns = S / 10;
     assert!(!has(&m, &closed_plan(), Code::HostNoisy));
     m.workers[0].gaps_over_1ms_sum_ns = S / 10 + 1;
     assert!(has(&m, &closed_plan(), Code::HostNoisy));
     assert_eq!(judge(&m, &closed_plan(), &Seen::default()).verdict.validity, Validity::Suspect);
-    m.window_end_ns = m.window_start_ns + NOISE_WINDOW_MIN_NS - 1;
+    m.window_end_ns = m.window_start_ns + host::NOISE_WINDOW_MIN_NS - 1;
     assert!(!has(&m, &closed_plan(), Code::HostNoisy), "too short to tell");
 }
 
 #[test]
-fn long_turns_of_the_clients_own_work_are_not_noise() {
+fn long_turns_of_the_clients_own_work_are_no_host_noise() {
     let mut m = healthy(10, 2000);
     m.workers[0].gaps_over_1ms_sum_ns = 9 * S;
     m.workers[0].busy_ns = 9 * S;
@@ -217,7 +217,7 @@ fn on_host(host_window: HostWindow, embedded_target: bool, cpus: &[u32]) -> Vec<
 }
 
 #[test]
-fn stolen_time_and_waits_for_a_cpu_are_noise() {
+fn stolen_time_and_waits_for_a_cpu_are_host_noise() {
     let stolen = |steal: f64, steal_ns: u64| {
         on_host(HostWindow { steal: Some(steal), steal_ns: Some(steal_ns), ..Default::default() }, false, &[])
     };
@@ -237,7 +237,7 @@ fn stolen_time_and_waits_for_a_cpu_are_noise() {
 }
 
 #[test]
-fn connects_that_a_full_queue_turned_away_are_noted_where_the_server_is_this_machines() {
+fn listen_overflows_are_noted_where_the_target_is_local() {
     let overflown = |overflows, drops, target_is_local| {
         let (listen_overflows, listen_drops) = (Some(overflows), Some(drops));
         let host = HostWindow { listen_overflows, listen_drops, target_is_local, ..Default::default() };
@@ -274,7 +274,7 @@ fn overload_is_noted() {
 }
 
 #[test]
-fn a_withheld_p99_is_said_with_the_window_it_needs() {
+fn a_withheld_p99_is_a_reason_with_the_duration_it_needs() {
     assert!(!has(&healthy(10, 1000), &closed_plan(), Code::TooFewSamples));
     let seen = reasons(&healthy(10, 500), &closed_plan(), &Seen::default());
     let reason = seen.iter().find(|r| r.code == "too_few_samples").unwrap();

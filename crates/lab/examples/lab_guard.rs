@@ -13,13 +13,15 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use prony_lab::launch::LaunchSpec;
-use prony_lab::supervise::{Server, Supervision};
+use prony_lab::supervise::{Running, Supervision};
 use prony_target::Config;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [prony_lab::guard::ARGUMENT] => ExitCode::from(u8::try_from(prony_lab::guard::main()).unwrap_or(1)),
+        [prony_lab::supervise::GUARD_ARGUMENT] => {
+            ExitCode::from(u8::try_from(prony_lab::supervise::run_guard()).unwrap_or(1))
+        }
         ["hold", root, spec] => hold(Path::new(root), spec).unwrap_or(ExitCode::from(3)),
         ["serve", port] => serve(port, None).unwrap_or(ExitCode::from(4)),
         ["lie", port] => serve(port, Some(5)).unwrap_or(ExitCode::from(4)),
@@ -36,7 +38,7 @@ fn serve(port: &str, body_bytes: Option<usize>) -> Option<ExitCode> {
 
 fn hold(root: &Path, spec: &str) -> Option<ExitCode> {
     let spec: LaunchSpec = serde_json::from_str(spec).ok()?;
-    let _running = Server::start(&spec, &Supervision::new(root, &[]), &mut || true, &|| false).ok()?;
+    let _running = Running::start(&spec, &Supervision::new(root, &[], None), &mut || true, &|| false).ok()?;
     writeln!(std::io::stdout(), "up").ok()?;
     loop {
         std::thread::park();

@@ -1,32 +1,18 @@
 //! The laboratory: which servers there are, how they are installed, started,
 //! checked, watched and stopped, and in which order they take their turns.
 
-pub mod background;
+pub mod bench;
 pub mod candidate;
+pub mod capacity;
 pub mod catalogue;
-pub mod check;
-pub mod client_watch;
-pub mod commit;
+mod check;
 pub mod container;
 pub mod doctor;
-pub mod inspect;
-pub mod launch;
-pub mod provision;
-pub mod recipe;
-pub mod run_dir;
-pub mod toml_error;
-
-pub mod bench;
-pub mod capacity;
 pub mod experiment;
-pub mod guard;
-pub mod host;
-pub mod host_watch;
-pub mod journal;
-mod proc_stat;
-pub mod published;
+pub mod launch;
+mod programs;
+pub mod provision;
 pub mod sample;
-pub mod schedule;
 pub mod supervise;
 mod sys;
-pub mod turn;
+mod toml_file;

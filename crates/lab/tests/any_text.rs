@@ -10,8 +10,8 @@ mod published;
 #[path = "../../../fuzz/bodies/recipe.rs"]
 mod recipe;
 
+use prony_lab::catalogue::Recipe;
 use prony_lab::experiment::Experiment;
-use prony_lab::recipe::Recipe;
 
 #[test]
 fn any_text_is_a_plan_or_a_sentence() {
@@ -37,7 +37,7 @@ fn the_fuzz_seeds_are_valid() {
         Recipe::parse("seed", &text(&format!("recipe/{seed}.toml"))).unwrap();
     }
     for seed in ["small", "conclusions"] {
-        prony_lab::published::parse("seed", &text(&format!("published/{seed}.toml"))).unwrap();
+        prony_lab::experiment::parse_published("seed", &text(&format!("published/{seed}.toml"))).unwrap();
     }
     for seed in ["small", "sweep"] {
         Experiment::parse("seed", "seed", &text(&format!("plan/{seed}.toml"))).unwrap();

@@ -9,6 +9,13 @@ pub fn fnv1a(bytes: impl IntoIterator<Item = u8>) -> u64 {
     bytes.into_iter().fold(OFFSET_BASIS, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME))
 }
 
+/// The hash of these parts and of their lengths: two that are cut elsewhere have another.
+pub fn hash_of<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u64 {
+    let with_length =
+        |part: &'a [u8]| (part.len() as u64).to_le_bytes().into_iter().chain(part.iter().copied());
+    fnv1a(parts.into_iter().flat_map(with_length))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -19,5 +26,6 @@ mod tests {
         assert_eq!(fnv1a([]), 0xcbf2_9ce4_8422_2325);
         assert_eq!(fnv1a(*b"a"), 0xaf63_dc4c_8601_ec8c);
         assert_eq!(fnv1a(*b"foobar"), 0x8594_4171_f739_67e8);
+        assert_ne!(hash_of([&b"ab"[..], b"c"]), hash_of([&b"a"[..], b"bc"]));
     }
 }

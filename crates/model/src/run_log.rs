@@ -121,7 +121,7 @@ pub struct Header {
     /// What somebody else printed of the same question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
-    /// The git commit of the folder that the run was begun in (see `prony_lab::commit`), whatever had changed there.
+    /// The git commit of the folder that the run was begun in (see `prony_host::commit`), whatever had changed there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
     /// Until what precision blocks are added; `blocks` is then the most.

@@ -22,8 +22,8 @@ use printer::Printer;
 
 fn main() -> ExitCode {
     // The guard is started by Prony itself, before any flag is read.
-    if std::env::args().nth(1).as_deref() == Some(prony_lab::guard::ARGUMENT) {
-        return ExitCode::from(u8::try_from(prony_lab::guard::main()).unwrap_or(1));
+    if std::env::args().nth(1).as_deref() == Some(prony_lab::supervise::GUARD_ARGUMENT) {
+        return ExitCode::from(u8::try_from(prony_lab::supervise::run_guard()).unwrap_or(1));
     }
     let arguments: Vec<String> = std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect();
     let printer = Printer::new();

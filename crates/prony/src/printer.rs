@@ -61,7 +61,7 @@ impl Printer {
 
     /// Something worth knowing that is no result.
     pub(crate) fn note(&self, text: &str) {
-        // A closed stderr leaves nobody to tell.
+        // With a closed stderr there is no place for an error.
         let _ = writeln!(io::stderr(), "{text}");
         let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
         notes.push(text.to_owned());

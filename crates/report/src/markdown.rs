@@ -63,7 +63,7 @@ pub(crate) fn answer_and_details(analysis: &ExperimentAnalysis) -> (String, Stri
 }
 
 /// A table of thresholds and what became of them; nothing without one.
-pub fn thresholds(slos: &[SloRecord]) -> String {
+fn thresholds(slos: &[SloRecord]) -> String {
     if slos.is_empty() {
         return String::new();
     }
@@ -133,7 +133,7 @@ fn plan_table(out: &mut String, analysis: &ExperimentAnalysis, plan: &PlanAnalys
         push_row(out, cells(row, baseline.is_some(), theirs).into_iter());
     }
     let shared =
-        words::shared_remarks(&plan.rows).into_iter().map(|(_, said)| format!("- {}\n", text(&said)));
+        words::shared_remarks(&plan.rows).into_iter().map(|(_, remark)| format!("- {}\n", text(&remark)));
     let own = plan.rows.iter().map(|row| (row, words::own_remarks(row, &plan.rows)));
     let own = own
         .filter(|(_, remarks)| !remarks.is_empty())
@@ -165,7 +165,7 @@ fn cells(row: &Row, ratio: bool, theirs: Vec<Option<String>>) -> Vec<String> {
     cells
 }
 
-/// One trial: its answer, its percentiles, and what its verdict says.
+/// One trial: its first line, its percentiles, and its verdict's reasons.
 pub fn trial(trial: &Trial) -> String {
     let lead = text(&words::lead(trial, true).join(", "));
     let failed = format::thousands(trial.requests.failed);
@@ -179,7 +179,7 @@ pub fn trial(trial: &Trial) -> String {
     let mut out = format!("**{lead}, {failed} failed** – {state}\n\n{}\n\n", text(&words::plan_line(trial)));
     percentiles(&mut out, trial);
     by_request(&mut out, trial);
-    let mut said: Vec<String> = trial
+    let mut items: Vec<String> = trial
         .errors
         .iter()
         .map(|(kind, count)| {
@@ -187,14 +187,14 @@ pub fn trial(trial: &Trial) -> String {
             format!("- {} × {}{first}\n", format::thousands(*count), text(&words::code(kind)))
         })
         .collect();
-    said.extend(trial.verdict.reasons.iter().map(|reason| {
+    items.extend(trial.verdict.reasons.iter().map(|reason| {
         let advice =
             if reason.advice.is_empty() { String::new() } else { format!(" → {}", text(&reason.advice)) };
         format!("- **{}**: {}{advice}\n", text(&words::code(&reason.code)), text(&reason.detail))
     }));
-    if !said.is_empty() {
+    if !items.is_empty() {
         out.push('\n');
-        out.extend(said);
+        out.extend(items);
     }
     out.push_str(&thresholds(&trial.slo));
     out

@@ -143,7 +143,7 @@ pub(crate) mod tests {
 
     proptest! {
         #[test]
-        fn never_more_effective_values_than_values(values in prop::collection::vec(-10.0f64..10.0, 5..60)) {
+        fn there_are_no_more_effective_values_than_values(values in prop::collection::vec(-10.0f64..10.0, 5..60)) {
             let effective = effective_size(&values).unwrap();
             prop_assert!(effective > 0.0 && effective <= values.len() as f64);
         }

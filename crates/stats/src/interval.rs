@@ -111,7 +111,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_textbook_interval() {
+    fn the_mean_interval_is_that_of_jains_example() {
         // Jain (1991), example 13.4: differences of six workloads, mean −0.32,
         // variance 81.62, 90 % interval (−7.75, 7.11).
         let differences = [5.4 - 19.1, 16.6 - 3.5, 0.6 - 3.4, 1.4 - 2.5, 0.6 - 3.6, 7.3 - 1.7];
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn geometric_interval_by_hand() {
+    fn the_geometric_interval_is_the_one_by_hand() {
         // Logs 0, ln 4: mean ln 2, s = ln 4/√2, s/√2 = ln 2, t₁ = 12.7062.
         let i = geometric_mean_interval(&[1.0, 4.0], 0.95).unwrap();
         assert!((i.point - 2.0).abs() < 1e-12);

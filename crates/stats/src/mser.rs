@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_the_end_of_a_ramp() {
+    fn the_warm_up_ends_where_a_ramp_does() {
         let mut stream = Stream(5);
         let values: Vec<f64> =
             (0..300).map(|i| if i < 50 { f64::from(i) * 2.0 } else { 100.0 } + stream.normal()).collect();
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_never_settles_has_no_end() {
+    fn a_series_that_never_settles_has_no_end_of_its_warm_up() {
         let values: Vec<f64> = (0..300).map(|i| f64::from(i).powi(2)).collect();
         assert_eq!(warm_up_end(&values), None);
         assert_eq!(warm_up_end(&[1.0; 20]), None);
@@ -79,7 +79,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn agrees_with_the_slow_definition(values in prop::collection::vec(0.0f64..100.0, 50..200)) {
+        fn the_end_is_that_of_the_slow_definition(values in prop::collection::vec(0.0f64..100.0, 50..200)) {
             prop_assert_eq!(warm_up_end(&values), slow(&values));
         }
     }

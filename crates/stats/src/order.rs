@@ -208,7 +208,7 @@ mod tests {
         }
 
         #[test]
-        fn ranks_cover_and_none_narrower_would(n in 6u64..700, quantile in 0.05f64..0.95) {
+        fn ranks_cover_in_95_percent_and_no_narrower_ones_would(n in 6u64..700, quantile in 0.05f64..0.95) {
             let quantile = q(quantile);
             let p = quantile.fraction();
             if let Some((j, k)) = closed_ranks(n, quantile) {

@@ -35,22 +35,22 @@ const RHO_MAX: f64 = 0.98;
 
 /// A first-order memory: steps that are k apart correlate by ρᵏ.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Memory {
+pub struct Autocorrelation {
     rho: f64,
     steps: f64,
 }
 
-impl Memory {
+impl Autocorrelation {
     /// From values in a row, many to a part: their lag-1 autocorrelation where it is beyond chance (2/√n), corrected for
     /// its bias (Marriott & Pope (1954), Biometrika 41) and with its standard error √((1 − ρ²)/n) added (Box & Jenkins
     /// (1970), *Time Series Analysis*, 7.2), since a memory that is longer than estimated makes intervals too narrow by
     /// more than a shorter one makes them too wide. None below 20 values, or where one is not finite.
-    pub fn of(steps: &[f64]) -> Memory {
+    pub fn estimate(steps: &[f64]) -> Autocorrelation {
         let n = real(steps.len());
         let lag1 = lag1_autocorrelation(steps).filter(|r| steps.len() >= STEPS_MIN && *r > 2.0 / n.sqrt());
-        let Some(lag1) = lag1 else { return Memory::default() };
+        let Some(lag1) = lag1 else { return Autocorrelation::default() };
         let rho = ((n * lag1 + 1.0) / (n - 4.0)).clamp(0.0, RHO_MAX);
-        Memory { rho: (rho + ((1.0 - rho * rho) / n).sqrt()).min(RHO_MAX), steps: n }
+        Autocorrelation { rho: (rho + ((1.0 - rho * rho) / n).sqrt()).min(RHO_MAX), steps: n }
     }
 
     /// By what [`half_width`] of so many equal parts is too narrow, because neighbouring parts share what is remembered:
@@ -93,7 +93,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn half_widths_by_hand() {
+    fn half_widths_are_those_by_hand() {
         // t(0.975; 4) = 2.776445; deviations −2 … 2: 10/4/5 = 0.5.
         let parts = [8.0, 9.0, 10.0, 11.0, 12.0];
         assert!((half_width(&parts, 10.0, 0.95).unwrap() - 2.776_445 * 0.5f64.sqrt()).abs() < 1e-5);
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn five_parts_cover_what_is_remembered_up_to_a_tenth_of_the_window() {
+    fn five_parts_cover_in_93_percent_with_memory_up_to_a_tenth_of_the_window() {
         // A hundred steps, whose 1/e time is 0, 1.4, 4.5 and 9.5 of them.
         let mut stream = Stream(7);
         for phi in [0.0, 0.5, 0.8, 0.9] {
@@ -114,7 +114,7 @@ mod tests {
                 let steps = stream.chain(phi, 100);
                 let whole = mean(&steps).unwrap();
                 let half = half_width(&means(&steps, PARTS), whole, 0.95).unwrap()
-                    * Memory::of(&steps).widening(PARTS);
+                    * Autocorrelation::estimate(&steps).widening(PARTS);
                 (whole - 100.0).abs() <= half
             });
             let covered = covered.count();
@@ -123,10 +123,10 @@ mod tests {
     }
 
     #[test]
-    fn little_is_told_of_little() {
-        assert_eq!(Memory::of(&[1.0; 19]), Memory::default());
-        assert_eq!(Memory::of(&[1.0; 100]).widening(5), 1.0);
-        assert_eq!(Memory::of(&[f64::NAN; 30]).widening(5), 1.0);
+    fn few_equal_or_unsound_steps_have_no_memory() {
+        assert_eq!(Autocorrelation::estimate(&[1.0; 19]), Autocorrelation::default());
+        assert_eq!(Autocorrelation::estimate(&[1.0; 100]).widening(5), 1.0);
+        assert_eq!(Autocorrelation::estimate(&[f64::NAN; 30]).widening(5), 1.0);
     }
 
     /// The definition, slowly: the variance of the mean of B means of m steps, over what their deviations show of it.
@@ -143,14 +143,14 @@ mod tests {
     proptest! {
         #[test]
         fn widening_is_the_sum_over_all_steps(rho in 0.01f64..0.95, m in 1i32..15, parts in 3i32..6) {
-            let found = Memory { rho, steps: f64::from(m * parts) }.widening(usize::try_from(parts).unwrap());
+            let found = Autocorrelation { rho, steps: f64::from(m * parts) }.widening(usize::try_from(parts).unwrap());
             let expected = slow(rho, m, parts);
             prop_assert!((found - expected).abs() < 1e-6 * expected, "{found} against {expected}");
         }
 
         #[test]
-        fn no_memory_narrows_or_is_without_end(values in prop::collection::vec(any::<f64>(), 0..60), parts in 0usize..6) {
-            let widening = Memory::of(&values).widening(parts);
+        fn any_widening_is_finite_and_at_least_one(values in prop::collection::vec(any::<f64>(), 0..60), parts in 0usize..6) {
+            let widening = Autocorrelation::estimate(&values).widening(parts);
             prop_assert!(widening >= 1.0 && widening.is_finite());
         }
     }

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn holm_by_hand() {
+    fn holm_rejects_those_by_hand() {
         // Holm's levels for four tests at 5 %: 0.0125, 0.0167, 0.025, 0.05.
         assert_eq!(holm(&[0.01, 0.04, 0.03, 0.005], 0.05), [true, false, false, true]);
         assert_eq!(holm(&[0.01, 0.02, 0.03, 0.04], 0.05), [true, false, false, false]);
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn places_from_a_clear_order_a_tie_and_ignorance() {
+    fn a_clear_order_has_single_ranks_and_a_tie_shares_them() {
         let clear = [sure(0, 1), sure(0, 2), sure(1, 2)];
         assert_eq!(rank_intervals(3, &clear, 0.05), [(1, 1), (2, 2), (3, 3)]);
         let tie = [sure(0, 2), sure(1, 2), Comparison { better: 0, worse: 1, p: 0.4, claimable: true }];
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_not_be_claimed_is_not() {
+    fn a_comparison_that_is_not_claimable_moves_no_rank() {
         let forbidden = Comparison { claimable: false, ..sure(0, 1) };
         assert_eq!(rank_intervals(2, &[forbidden], 0.05), [(1, 2); 2]);
     }
@@ -107,7 +107,7 @@ mod tests {
         }
 
         #[test]
-        fn places_are_places(count in 1usize..8, wins in prop::collection::vec((0usize..8, 0usize..8, 0.0f64..0.1), 0..20)) {
+        fn rank_intervals_lie_within_one_and_the_number_of_candidates(count in 1usize..8, wins in prop::collection::vec((0usize..8, 0usize..8, 0.0f64..0.1), 0..20)) {
             let comparisons: Vec<_> = wins.iter()
                 .map(|(a, b, p)| (a % count, b % count, *p))
                 .filter(|(a, b, _)| a < b)

@@ -5,7 +5,7 @@
 
 /// How a search goes about.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Course {
+pub struct SearchPlan {
     /// The first level that is tried.
     pub start: f64,
     /// No level below this is tried, but for the first.
@@ -87,7 +87,7 @@ pub struct Found {
 /// A search under way.
 #[derive(Debug, Clone)]
 pub struct Search {
-    course: Course,
+    plan: SearchPlan,
     passed: Option<f64>,
     failed: Option<f64>,
     /// The instrument's own limit, where it was met.
@@ -105,9 +105,9 @@ pub struct Search {
 
 impl Search {
     /// Begins.
-    pub fn new(course: Course) -> Search {
+    pub fn new(plan: SearchPlan) -> Search {
         Search {
-            course,
+            plan,
             passed: None,
             failed: None,
             reach: None,
@@ -128,17 +128,17 @@ impl Search {
 
     fn choose(&self) -> Option<Probe> {
         let probe = |level, phase| Some(Probe { level, phase });
-        let ceiling = self.reach.map_or(self.course.highest, |reach| reach.min(self.course.highest));
+        let ceiling = self.reach.map_or(self.plan.highest, |reach| reach.min(self.plan.highest));
         match (self.passed, self.failed) {
-            (None, None) if self.reach.is_none() => probe(self.course.start.min(ceiling), Phase::Doubling),
+            (None, None) if self.reach.is_none() => probe(self.plan.start.min(ceiling), Phase::Doubling),
             (None, _) => {
                 let lowest_tried = self.failed.into_iter().chain(self.reach).fold(f64::INFINITY, f64::min);
                 let level = lowest_tried / 2.0;
-                (level >= self.course.lowest).then_some(Probe { level, phase: Phase::Halving })
+                (level >= self.plan.lowest).then_some(Probe { level, phase: Phase::Halving })
             }
             (Some(passed), None) => {
                 let next = passed * 2.0;
-                if passed * (1.0 + self.course.resolution) < ceiling {
+                if passed * (1.0 + self.plan.resolution) < ceiling {
                     // Against the instrument's limit, half the way at a time.
                     let phase = if next < ceiling { Phase::Doubling } else { Phase::Bisection };
                     let level = if next < ceiling || self.reach.is_none() {
@@ -153,7 +153,7 @@ impl Search {
             (Some(passed), Some(failed)) => {
                 // Where the instrument's limit is below the failure, that is how far can be seen.
                 let edge = self.reach.map_or(failed, |reach| reach.min(failed));
-                if edge > passed * (1.0 + self.course.resolution) {
+                if edge > passed * (1.0 + self.plan.resolution) {
                     return probe((passed * edge).sqrt(), Phase::Bisection);
                 }
                 if !self.confirmed {
@@ -183,9 +183,9 @@ impl Search {
             }
             (Phase::Confirmation, answer) => {
                 // After so many retreats the edge is too unsteady to be told better: the last one stands.
-                self.confirmed = self.retreats >= self.course.retreats;
+                self.confirmed = self.retreats >= self.plan.retreats;
                 self.retreats += 1;
-                self.passed = Some(level / (1.0 + self.course.resolution));
+                self.passed = Some(level / (1.0 + self.plan.resolution));
                 let edge = if answer == Answer::Failed { &mut self.failed } else { &mut self.reach };
                 *edge = Some(edge.map_or(level, |known| known.min(level)));
             }
@@ -206,7 +206,7 @@ impl Search {
     /// How many probes are left at most of this kind of search, were all of them to be made: for forecasts.
     pub fn probes_left(&self) -> u32 {
         let between = |low: f64, high: f64| {
-            let halves = ((high / low).ln() / self.course.resolution.ln_1p()).max(1.0).log2().ceil();
+            let halves = ((high / low).ln() / self.plan.resolution.ln_1p()).max(1.0).log2().ceil();
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a logarithm")]
             let halves = halves.max(0.0) as u32;
             halves
@@ -225,11 +225,12 @@ mod tests {
 
     use super::*;
 
-    const COURSE: Course = Course { start: 100.0, lowest: 0.01, highest: 1e6, resolution: 0.01, retreats: 3 };
+    const COURSE: SearchPlan =
+        SearchPlan { start: 100.0, lowest: 0.01, highest: 1e6, resolution: 0.01, retreats: 3 };
 
     /// Runs a search against a known edge; levels and what was found.
-    fn search(course: Course, mut test: impl FnMut(Probe) -> Answer) -> (Vec<Probe>, Option<Found>) {
-        let mut search = Search::new(course);
+    fn search(plan: SearchPlan, mut test: impl FnMut(Probe) -> Answer) -> (Vec<Probe>, Option<Found>) {
+        let mut search = Search::new(plan);
         let mut probes = Vec::new();
         while let Some(probe) = search.propose() {
             probes.push(probe);
@@ -258,7 +259,7 @@ mod tests {
 
         /// Whatever a test answers, the search ends, and what it says was tried.
         #[test]
-        fn it_ends_whatever_it_is_told(seed in proptest::collection::vec(0..3_u8, 200)) {
+        fn a_search_ends_whatever_the_probes_answer(seed in proptest::collection::vec(0..3_u8, 200)) {
             let mut said = seed.into_iter();
             let (_, found) = search(COURSE, |_| match said.next() {
                 Some(0) => Answer::Passed,
@@ -273,8 +274,8 @@ mod tests {
     }
 
     #[test]
-    fn without_a_failure_the_answer_is_a_bound() {
-        let (probes, found) = search(Course { highest: 1_000.0, ..COURSE }, |_| Answer::Passed);
+    fn without_a_failure_the_highest_level_is_a_lower_bound() {
+        let (probes, found) = search(SearchPlan { highest: 1_000.0, ..COURSE }, |_| Answer::Passed);
         assert_eq!(found, Some(Found { level: 1_000.0, upheld: true, failed: None, recovers: None }));
         let levels: Vec<f64> = probes.iter().map(|p| p.level).collect();
         assert_eq!(levels, [100.0, 200.0, 400.0, 800.0, 1_000.0, 1_000.0]);
@@ -282,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn the_instruments_limit_is_no_failure_of_the_level() {
+    fn a_level_out_of_reach_is_not_a_failure() {
         let reach = 3_000.0;
         let (_, found) =
             search(COURSE, |p| if p.level > reach { Answer::OutOfReach } else { Answer::Passed });
@@ -292,7 +293,7 @@ mod tests {
 
     /// The instrument cannot apply what lies between the last level that passes and the first that fails.
     #[test]
-    fn an_instrument_that_stops_short_of_the_edge_ends_the_search_with_a_bound() {
+    fn a_reach_below_the_edge_ends_the_search_with_a_bound() {
         for (reach, edge) in [(2_000.0, 3_000.0), (1_000.0, 1_005.0), (1_590.0, 1_601.0)] {
             let (_, found) = search(COURSE, |probe| match probe.level {
                 level if level > edge => Answer::Failed,
@@ -314,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instrument_that_was_disturbed_for_a_moment_is_asked_again() {
+    fn a_level_out_of_reach_once_is_tried_again() {
         let mut told = 0;
         let (_, found) = search(COURSE, |probe| {
             told += 1;
@@ -329,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_that_no_confirmation_upholds_is_said_to_be_none() {
+    fn a_level_that_no_confirmation_upholds_is_not_upheld() {
         let (_, found) = search(COURSE, |probe| match probe.phase {
             Phase::Confirmation => Answer::Failed,
             _ if probe.level <= 1_000.0 => Answer::Passed,
@@ -342,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn a_confirmation_that_fails_takes_the_answer_down() {
+    fn a_confirmation_that_fails_lowers_the_level_by_one_resolution() {
         let mut confirmations = 0;
         let (_, found) = search(COURSE, |probe| {
             if probe.phase == Phase::Confirmation {
@@ -357,14 +358,14 @@ mod tests {
     }
 
     #[test]
-    fn what_never_passes_finds_nothing() {
+    fn a_search_in_which_nothing_passes_finds_nothing() {
         let (probes, found) = search(COURSE, |_| Answer::Failed);
         assert_eq!(found, None);
         assert!(probes.len() < 20);
     }
 
     #[test]
-    fn a_server_that_does_not_recover_is_told() {
+    fn a_descending_probe_that_fails_means_no_recovery() {
         let (_, found) = search(COURSE, |probe| match probe.phase {
             Phase::Descending => Answer::Failed,
             _ if probe.level <= 500.0 => Answer::Passed,

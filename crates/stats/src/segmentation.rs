@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_are_found_where_they_are() {
+    fn change_points_are_found_where_they_are() {
         assert_eq!(at(&series(&[(12, 0.0), (12, 8.0)], 1.0, 1)), [12]);
         assert_eq!(at(&series(&[(12, 0.0), (9, -9.0), (15, 0.0)], 1.0, 2)), [12, 21], "a dip and back");
         assert_eq!(at(&series(&[(10, 0.0), (10, 9.0), (10, 18.0), (10, 3.0)], 1.0, 3)), [10, 20, 30]);
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn series_without_a_step_seldom_have_one_named() {
+    fn series_without_a_step_have_one_named_in_under_five_percent() {
         let mut stream = Stream(77);
         for n in [5, 8, 20, 60] {
             let named = (0..1000).filter(|_| !at(&stream.chain(0.0, n)).is_empty()).count();
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clear_step_is_seldom_missed_and_well_placed() {
+    fn a_clear_step_is_found_within_one_place_in_90_percent() {
         let mut near = 0;
         for seed in 0..200 {
             let found = at(&series(&[(10, 0.0), (10, 5.0)], 1.0, 1000 + seed));
@@ -266,7 +266,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn neither_place_nor_unit_of_the_scale_matters(
+        fn change_points_do_not_depend_on_the_unit_or_an_offset(
             values in prop::collection::vec(-10.0f64..10.0, 5..40), shift in -100.0f64..100.0, factor in 0.1f64..10.0,
         ) {
             let moved: Vec<f64> = values.iter().map(|v| v * factor + shift).collect();
@@ -274,7 +274,7 @@ mod tests {
         }
 
         #[test]
-        fn steps_are_apart_in_order_and_within(values in prop::collection::vec(prop::sample::select(vec![0.0, 1.0, 5.0]), 5..60)) {
+        fn change_points_are_in_order_and_within_the_series(values in prop::collection::vec(prop::sample::select(vec![0.0, 1.0, 5.0]), 5..60)) {
             let found = change_points(&values, 0.5).unwrap();
             prop_assert!(found.windows(2).all(|pair| pair[0].at < pair[1].at));
             prop_assert!(found.iter().all(|c| c.at >= 1 && c.at < values.len() && c.p <= 0.5 && c.p >= 0.0));

@@ -15,7 +15,7 @@ pub(crate) const HABIT_S: f64 = 2.0 * 5.0 * 30.0;
 const WINDOWS_S: [f64; 5] = [1.0, 2.0, 5.0, 10.0, 30.0];
 /// No more blocks than this are tried.
 pub(crate) const BLOCKS_MAX: usize = 40;
-/// Start, check and stop of a server in a trial, as `--dry-run` forecasts them (`lab::schedule`).
+/// Start, check and stop of a server in a trial, as `--dry-run` forecasts them (`lab::bench`).
 const BESIDE_S: f64 = 0.8;
 
 /// A machine's noise, on logarithms of throughput.

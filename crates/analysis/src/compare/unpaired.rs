@@ -19,7 +19,7 @@ use crate::numbers::real_len;
 /// Bulletin 2(6).
 ///
 /// `None` under two trials of either, or when a figure is not above 0.
-pub fn compare_unpaired(a: &[f64], b: &[f64], rule: Rule) -> Option<Comparison> {
+pub(crate) fn compare_unpaired(a: &[f64], b: &[f64], rule: Rule) -> Option<Comparison> {
     let (a, b) = (logarithms(a)?, logarithms(b)?);
     let (var_a, var_b) = (variance(&a)?, variance(&b)?);
     let (of_a, of_b) = (var_a / real_len(a.len()), var_b / real_len(b.len()));

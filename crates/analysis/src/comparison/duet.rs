@@ -20,14 +20,14 @@ use crate::compare::{Comparison, Rule, compare};
 use crate::figure::Figure;
 use crate::numbers::{real, real_len};
 
-/// Fewer seconds of a window than this have no centre worth the name: the windows are compared.
+/// With fewer seconds than this the whole windows are compared.
 const SECONDS_MIN: usize = 3;
-/// Where fewer of the seconds than this have the figure (a p99 needs 100 answers a second), those
-/// that have it are the busier ones: the windows are compared.
+/// The whole windows are compared, too, where a smaller share of the seconds has the figure (a p99 needs 100 answers a
+/// second): those that have it are the busier ones.
 const SECONDS_SHARE_MIN: f64 = 0.8;
 /// An entry of a series that is shorter than this share of a second is a window's end.
 const SECOND_MIN_NS: u64 = 900_000_000;
-/// Windows that begin within so many milliseconds have the same seconds: a log keeps milliseconds.
+/// Windows that begin within so many milliseconds are taken to begin together: a log keeps milliseconds.
 const APART_MAX_MS: u128 = 2;
 
 /// Both candidates over one window.

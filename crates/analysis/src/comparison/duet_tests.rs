@@ -134,7 +134,7 @@ fn unpaired(log: &RunLog) -> Finding {
 }
 
 #[test]
-fn five_percent_are_found_on_a_machine_that_swings_by_thirty() {
+fn a_duet_finds_five_percent_where_the_machine_varies_by_thirty_percent() {
     let template = template();
     let (mut at_once, mut in_turn, mut covered) = (0, 0, 0);
     for seed in 0..200 {
@@ -152,7 +152,7 @@ fn five_percent_are_found_on_a_machine_that_swings_by_thirty() {
 }
 
 #[test]
-fn equals_are_seldom_called_different_whatever_their_places() {
+fn equals_have_a_winner_in_under_five_percent_whatever_their_places() {
     let template = template();
     let equals = Machine { slower: 0.0, ..USUAL };
     let (mut winners, mut beyond) = (0, 0);
@@ -234,7 +234,7 @@ fn blocks_and_seconds_that_are_not_whole_are_left_out_and_said() {
 }
 
 #[test]
-fn the_report_of_a_duet_answers_with_its_comparison() {
+fn the_headline_of_a_duets_report_is_that_of_its_comparison() {
     let analysis = crate::experiment::analyse(&duet(&template(), Machine { slower: 0.3, ..USUAL }, 9));
     assert!(analysis.headline.starts_with("b is slower than a: "), "{}", analysis.headline);
     assert_eq!(analysis.duet.unwrap().plans[0].blocks, 5);

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_condition_is_said() {
+    fn a_text_that_is_no_condition_is_refused_with_the_reason() {
         for (text, words) in [
             ("", "is empty"),
             ("slow", "no word of a verdict"),
@@ -187,7 +187,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn nothing_makes_it_panic(text in ".{0,40}") {
+        fn any_text_is_read_or_refused(text in ".{0,40}") {
             let _ = parse(&text);
         }
     }

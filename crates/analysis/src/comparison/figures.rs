@@ -4,14 +4,14 @@ use prony_model::Estimate;
 use prony_stats::interval::geometric_mean;
 
 use super::noise::Noise;
-use super::{AT_LEAST, Both, FigureComparison, Options, PlanComparison, duet, sentences};
+use super::{AT_LEAST, FigureComparison, Options, PlanComparison, PlanPair, duet, sentences};
 use crate::cell::{ByBlock, Cell, any_overloaded};
 use crate::compare::{self, Finding, Rule, compare, compare_unpaired};
-use crate::figure::{Figure, Known};
+use crate::figure::{Figure, FigureValue};
 use crate::figures::estimate;
 use crate::numbers::{self, count};
 
-pub(super) fn plan_comparison(plan: &Both<'_>, paired: bool, options: &Options) -> PlanComparison {
+pub(super) fn plan_comparison(plan: &PlanPair<'_>, paired: bool, options: &Options) -> PlanComparison {
     PlanComparison {
         name: plan.name.clone(),
         describe: plan.describe.clone(),
@@ -31,7 +31,7 @@ pub(super) fn plan_comparison(plan: &Both<'_>, paired: bool, options: &Options) 
 /// A figure of one side's trials by block; `Ok(None)` where no trial has it at all, the reason where some do not or where
 /// it cannot be compared.
 fn by_block(figure: Figure, cells: &[Cell<'_>]) -> Result<Option<ByBlock>, String> {
-    let known: Vec<(u32, Known)> =
+    let known: Vec<(u32, FigureValue)> =
         cells.iter().filter_map(|cell| Some((cell.planned.block, cell.figure(figure)?))).collect();
     let (missing, is_percentile) = (cells.len() - known.len(), figure.quantile().is_some());
     if known.is_empty() && !is_percentile {
@@ -55,7 +55,7 @@ fn over_blocks(side: &ByBlock) -> Option<Estimate> {
 
 fn figure_comparison(
     figure: Figure,
-    plan: &Both<'_>,
+    plan: &PlanPair<'_>,
     paired: bool,
     options: &Options,
 ) -> Option<FigureComparison> {

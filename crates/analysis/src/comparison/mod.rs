@@ -189,7 +189,7 @@ pub fn compare_parts(a: Part<'_>, b: Part<'_>, options: &Options) -> Result<Comp
             a.candidate
         )));
     }
-    let mut both = plans_of_both(a, b)?;
+    let mut both = plan_pairs(a, b)?;
     if one_run {
         for plan in &mut both {
             plan.duets = duet::blocks(&plan.a, &plan.b);
@@ -230,7 +230,7 @@ pub fn compare_parts(a: Part<'_>, b: Part<'_>, options: &Options) -> Result<Comp
 }
 
 /// A plan that both have, with the trials that count.
-struct Both<'a> {
+struct PlanPair<'a> {
     name: String,
     describe: String,
     a: Vec<Cell<'a>>,
@@ -241,7 +241,7 @@ struct Both<'a> {
     renamed: Option<(String, String)>,
 }
 
-impl Both<'_> {
+impl PlanPair<'_> {
     /// Blocks in which both have a trial that counts.
     fn common_blocks(&self) -> u32 {
         let blocks = |cells: &[Cell<'_>]| cells.iter().map(|c| c.planned.block).collect::<BTreeSet<u32>>();
@@ -293,7 +293,7 @@ fn measured_plans(part: Part<'_>) -> Vec<String> {
     names.into_iter().filter(|plan| !cells(part, plan).is_empty()).collect()
 }
 
-fn plans_of_both<'a>(a: Part<'a>, b: Part<'a>) -> Result<Vec<Both<'a>>, ComparisonError> {
+fn plan_pairs<'a>(a: Part<'a>, b: Part<'a>) -> Result<Vec<PlanPair<'a>>, ComparisonError> {
     let (of_a, of_b) = (measured_plans(a), measured_plans(b));
     for (part, plans) in [(a, &of_a), (b, &of_b)] {
         if plans.is_empty() {
@@ -304,7 +304,7 @@ fn plans_of_both<'a>(a: Part<'a>, b: Part<'a>) -> Result<Vec<Both<'a>>, Comparis
         let named = a.log.header.plans.iter().find(|p| p.name == *plan);
         named.map_or_else(|| plan.clone(), |p| p.describe.clone())
     };
-    let both = |name: &String, other: &String| Both {
+    let both = |name: &String, other: &String| PlanPair {
         name: name.clone(),
         describe: describe(name),
         a: cells(a, name),
@@ -312,7 +312,7 @@ fn plans_of_both<'a>(a: Part<'a>, b: Part<'a>) -> Result<Vec<Both<'a>>, Comparis
         duets: Vec::new(),
         renamed: (name != other).then(|| (name.clone(), other.clone())),
     };
-    let common: Vec<Both<'a>> =
+    let common: Vec<PlanPair<'a>> =
         of_a.iter().filter(|plan| of_b.contains(plan)).map(|plan| both(plan, plan)).collect();
     match (common.is_empty(), of_a.as_slice(), of_b.as_slice()) {
         (false, ..) => Ok(common),

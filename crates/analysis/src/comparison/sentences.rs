@@ -7,7 +7,7 @@ use prony_model::printable::harmless;
 use prony_model::run_log::RunLog;
 
 use super::fail_if::SPEED;
-use super::{Both, Comparison, FigureComparison, Options, Part, duet};
+use super::{Comparison, FigureComparison, Options, Part, PlanPair, duet};
 use crate::compare::Finding;
 use crate::text::shortened;
 
@@ -30,7 +30,7 @@ pub(super) fn notes(
     b: Part<'_>,
     one_run: bool,
     paired: bool,
-    plans: &[Both<'_>],
+    plans: &[PlanPair<'_>],
 ) -> Vec<String> {
     let mut notes = Vec::new();
     if !one_run {
@@ -81,7 +81,7 @@ pub(super) fn notes(
 }
 
 /// Of a duet: where one place is surely worse than the other by what matters.
-pub(super) fn places(plans: &[Both<'_>], options: &Options) -> Vec<String> {
+pub(super) fn places(plans: &[PlanPair<'_>], options: &Options) -> Vec<String> {
     let mut said = Vec::new();
     for plan in plans.iter().filter(|plan| plan.duets.len() > 1) {
         for figure in SPEED {
@@ -209,7 +209,7 @@ pub(super) fn headline(c: &Comparison) -> String {
 }
 
 /// The command that tells more, where something is open.
-pub(super) fn next(c: &Comparison, a: Part<'_>, plans: &[Both<'_>]) -> Option<String> {
+pub(super) fn next(c: &Comparison, a: Part<'_>, plans: &[PlanPair<'_>]) -> Option<String> {
     let figures = || c.plans.iter().flat_map(|p| &p.figures).filter(|f| SPEED.contains(&f.figure));
     let too_few = c.plans.iter().any(|p| p.a_trials.min(p.b_trials) < 2 || (c.paired && p.blocks < 2));
     let open = figures().any(|f| f.finding == Some(Finding::Inconclusive));

@@ -46,7 +46,7 @@ fn another_run(mut log: RunLog) -> RunLog {
 }
 
 #[test]
-fn pairing_within_blocks_finds_five_percent_on_a_machine_that_swings_by_half() {
+fn pairing_within_blocks_finds_five_percent_where_blocks_vary_by_half() {
     let c = compared(&run(0.95));
     let throughput = of(&c, "throughput");
     assert!(c.paired && c.plans[0].blocks == 6);
@@ -100,7 +100,7 @@ fn of_two_plans(swing: u64) -> RunLog {
 }
 
 #[test]
-fn as_many_blocks_are_asked_for_as_tell_every_open_figure() {
+fn the_blocks_asked_for_decide_every_open_figure() {
     let log = of_two_plans(6);
     let margins = BTreeMap::from([(Figure::THROUGHPUT, 0.0005)]);
     let c = compare_parts(part(&log, "a"), part(&log, "b"), &Options { margins, force: false }).unwrap();
@@ -110,7 +110,7 @@ fn as_many_blocks_are_asked_for_as_tell_every_open_figure() {
 }
 
 #[test]
-fn of_several_plans_the_first_line_says_which_is_open() {
+fn the_headline_of_several_plans_names_those_that_are_open() {
     let log = of_two_plans(60);
     let told = &log.header.plans[0].name;
     let headline = compared(&log).headline;
@@ -119,7 +119,7 @@ fn of_several_plans_the_first_line_says_which_is_open() {
 }
 
 #[test]
-fn one_trial_each_gives_no_verdict_and_the_command_that_does() {
+fn one_trial_each_has_no_verdict_and_a_command_that_gives_one() {
     let log = Log::new(&["a", "b"], 1).with(&[&[10_000, 9_000]]).0;
     let c = compared(&log);
     let throughput = of(&c, "throughput");
@@ -143,7 +143,7 @@ fn one_trial_each_gives_no_verdict_and_the_command_that_does() {
 }
 
 #[test]
-fn two_runs_are_not_paired_and_it_is_said() {
+fn two_runs_are_not_paired_and_a_note_says_so() {
     let (log, later) = (run(0.95), another_run(run(0.95)));
     let c = compare_parts(part(&log, "a"), part(&later, "b"), &Options::default()).unwrap();
     assert!(!c.paired);
@@ -156,7 +156,7 @@ fn two_runs_are_not_paired_and_it_is_said() {
 }
 
 #[test]
-fn what_is_not_comparable_is_refused_by_name_and_forced_aloud() {
+fn differences_between_runs_are_named_where_refused_and_where_forced() {
     let log = run(1.0);
     let refused = |later: &RunLog, words: &[&str]| {
         let (a, b) = (part(&log, "a"), part(later, "b"));
@@ -194,7 +194,7 @@ fn what_is_not_comparable_is_refused_by_name_and_forced_aloud() {
 }
 
 #[test]
-fn sampling_methods_are_not_mixed_within_a_run_either() {
+fn trials_of_one_run_with_different_sampling_methods_are_not_comparable() {
     let mut log = run(1.0);
     for result in log.results.iter_mut().filter(|r| r.planned.candidate == "b") {
         result.server.as_mut().unwrap().memory_method = "pss".to_owned();
@@ -204,7 +204,7 @@ fn sampling_methods_are_not_mixed_within_a_run_either() {
 }
 
 #[test]
-fn a_lower_bound_is_beaten_by_nobody_and_beats_who_is_below() {
+fn a_lower_bound_allows_only_findings_that_more_of_it_could_not_change() {
     let mark = |candidate: &str, factor: f64| {
         let mut log = run(factor);
         for result in log.results.iter_mut().filter(|r| r.planned.candidate == candidate) {
@@ -236,7 +236,7 @@ fn overloads_and_withheld_percentiles_are_not_compared() {
 }
 
 #[test]
-fn who_is_compared_with_whom() {
+fn candidates_are_chosen_by_name_by_baseline_or_where_there_are_two() {
     let log = run(1.0);
     let named = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>();
     let pair = |names: &[&str]| {
@@ -272,7 +272,7 @@ fn who_is_compared_with_whom() {
 }
 
 #[test]
-fn what_fails_a_build() {
+fn conditions_fail_where_the_finding_or_the_whole_interval_says_so() {
     use super::fail_if::{failures, parse};
     let fails = |factor: f64, text: &str| failures(&parse(text).unwrap(), &compared(&run(factor))).len();
     assert_eq!(fails(0.95, "slower"), 1);
@@ -300,7 +300,7 @@ fn of_machine(mut log: RunLog, machine: Option<&str>, boot: &str) -> RunLog {
 }
 
 #[test]
-fn two_machines_of_one_kind_are_two() {
+fn another_machine_is_told_by_its_id_and_its_boot() {
     let log = of_machine(run(1.0), Some("1"), "boot-1");
     let with = |machine, boot, force| {
         let later = of_machine(another_run(run(1.0)), machine, boot);

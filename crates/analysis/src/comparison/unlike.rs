@@ -9,7 +9,7 @@ use prony_model::plan_record::{PlanRecord, TlsPlanRecord};
 use prony_model::target::path_of;
 use prony_model::trial::{Clock, Trial};
 
-use super::Both;
+use super::PlanPair;
 use crate::cell::Cell;
 
 /// Differences named before "and N more".
@@ -19,27 +19,29 @@ const STAGES_MAX: usize = 6;
 
 /// In what the two are not comparable, each as a phrase with both values. Within one run, hosts and
 /// plans are the same by its making.
-pub(super) fn differences(plans: &[Both<'_>], one_run: bool) -> Vec<String> {
-    let mut found = Found::default();
+pub(super) fn differences(plans: &[PlanPair<'_>], one_run: bool) -> Vec<String> {
+    let mut found = Differences::default();
     for plan in plans {
         let (a, b) = (plan.a.as_slice(), plan.b.as_slice());
-        found.sets("Prony's version", a, b, |c| Some(c.trial.tool.version.clone()));
+        found.must_be_equal("Prony's version", a, b, |c| Some(c.trial.tool.version.clone()));
         if !one_run {
             hosts(&mut found, a, b);
             // Also of trials of one side: a log of single loads may hold different ones.
             if let (Some(first), true) = (a.first(), !b.is_empty()) {
                 for other in a.iter().chain(b) {
-                    of_plans(&mut found, plan, &first.trial.plan, &other.trial.plan);
+                    plan_fields(&mut found, plan, &first.trial.plan, &other.trial.plan);
                 }
             }
-            found.sets("the server's CPUs", a, b, |c| Some(cpus(&c.server?.cpus)));
+            found.must_be_equal("the server's CPUs", a, b, |c| Some(cpus(&c.server?.cpus)));
         }
-        found.sets("how they were measured", a, b, |c| {
+        found.must_be_equal("how they were measured", a, b, |c| {
             Some(if c.planned.duet.is_some() { "two at once" } else { "in turn" }.to_owned())
         });
-        found.sets("the clock of answers", a, b, |c| Some(clock(c.trial)));
-        found.sets("how the server's CPU was read", a, b, |c| Some(c.server?.cpu_method.clone()));
-        found.sets("how the server's memory was read", a, b, |c| Some(c.server?.memory_method.clone()));
+        found.must_be_equal("the clock of answers", a, b, |c| Some(clock(c.trial)));
+        found.must_be_equal("how the server's CPU was read", a, b, |c| Some(c.server?.cpu_method.clone()));
+        found.must_be_equal("how the server's memory was read", a, b, |c| {
+            Some(c.server?.memory_method.clone())
+        });
     }
     let mut all = found.0;
     if all.len() > NAMED_MAX {
@@ -51,9 +53,9 @@ pub(super) fn differences(plans: &[Both<'_>], one_run: bool) -> Vec<String> {
 }
 
 #[derive(Default)]
-struct Found(Vec<String>);
+struct Differences(Vec<String>);
 
-impl Found {
+impl Differences {
     fn push(&mut self, what: &str, a: impl Display, b: impl Display) {
         self.say(format!("{what} is {a} there and {b} here"));
     }
@@ -65,7 +67,13 @@ impl Found {
     }
 
     /// Every trial of both must have the same; where one side has none at all, nothing is said.
-    fn sets(&mut self, what: &str, a: &[Cell<'_>], b: &[Cell<'_>], of: fn(&Cell<'_>) -> Option<String>) {
+    fn must_be_equal(
+        &mut self,
+        what: &str,
+        a: &[Cell<'_>],
+        b: &[Cell<'_>],
+        of: fn(&Cell<'_>) -> Option<String>,
+    ) {
         let set = |cells: &[Cell<'_>]| cells.iter().filter_map(of).collect::<BTreeSet<String>>();
         let (a, b) = (set(a), set(b));
         if !a.is_empty() && !b.is_empty() && (a != b || a.len() > 1) {
@@ -87,7 +95,7 @@ fn joined(set: BTreeSet<String>) -> String {
 /// A property of a machine, as text.
 type Described = fn(&Host) -> String;
 
-fn hosts(found: &mut Found, a: &[Cell<'_>], b: &[Cell<'_>]) {
+fn hosts(found: &mut Differences, a: &[Cell<'_>], b: &[Cell<'_>]) {
     let all = || a.iter().chain(b).map(|c| &c.trial.host);
     // Also of trials of one side. Who has no id is left out, so that the first stands for all that have the same.
     if let Some(first) = all().find(|host| host.machine.is_some())
@@ -116,7 +124,7 @@ fn hosts(found: &mut Found, a: &[Cell<'_>], b: &[Cell<'_>]) {
 }
 
 /// Everything of a plan but where it is aimed, the seed, and secrets that are not kept.
-fn of_plans(found: &mut Found, plan: &Both<'_>, a: &PlanRecord, b: &PlanRecord) {
+fn plan_fields(found: &mut Differences, plan: &PlanPair<'_>, a: &PlanRecord, b: &PlanRecord) {
     let before = found.0.len();
     found.field("the plan's method", &a.method, &b.method);
     found.field("the plan's path", &path_of(&a.url), &path_of(&b.url));
@@ -173,7 +181,7 @@ fn of_plans(found: &mut Found, plan: &Both<'_>, a: &PlanRecord, b: &PlanRecord) 
 }
 
 /// Their names; of those of one name that another value was sent, which may be nobody's to see.
-fn headers(found: &mut Found, a: &PlanRecord, b: &PlanRecord) {
+fn headers(found: &mut Differences, a: &PlanRecord, b: &PlanRecord) {
     let names = |p: &PlanRecord| {
         let names: Vec<&str> = p.headers.iter().map(|(name, _)| name.as_str()).collect();
         if names.is_empty() { "none".to_owned() } else { names.join(", ") }
@@ -191,7 +199,7 @@ fn headers(found: &mut Found, a: &PlanRecord, b: &PlanRecord) {
 }
 
 /// All of them where they are few; of many the first that is another.
-fn stages(found: &mut Found, a: &PlanRecord, b: &PlanRecord) {
+fn stages(found: &mut Differences, a: &PlanRecord, b: &PlanRecord) {
     let first = a.stages.iter().zip(&b.stages).position(|(a, b)| a != b);
     let all = |p: &PlanRecord| {
         let all: Vec<String> = p.stages.iter().map(stage).collect();
@@ -251,9 +259,9 @@ mod tests {
         let mut b = a.clone();
         change(&mut b);
         let (name, describe) = (String::new(), String::new());
-        let both = Both { name, describe, a: vec![], b: vec![], duets: vec![], renamed: None };
-        let mut found = Found::default();
-        of_plans(&mut found, &both, &a, &b);
+        let both = PlanPair { name, describe, a: vec![], b: vec![], duets: vec![], renamed: None };
+        let mut found = Differences::default();
+        plan_fields(&mut found, &both, &a, &b);
         found.0
     }
 
@@ -266,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_of_another_value_are_named_and_their_values_are_not() {
+    fn a_header_of_another_value_is_named_without_its_value() {
         let accept = |p: &mut PlanRecord| {
             header(p, "Accept", "text/html");
             header(p, "X-Own", "1");
@@ -283,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn stages_of_equal_number_are_told_apart_by_what_they_are() {
+    fn stages_are_compared_one_by_one() {
         let stages = |p: &mut PlanRecord| p.stages = vec![to_rate(30, 20_000.0)];
         assert_eq!(
             said(&stages, &|p| p.stages = vec![to_rate(40, 20_000.0)]),

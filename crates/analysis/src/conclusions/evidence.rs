@@ -13,7 +13,7 @@ use super::interval::{judge_interval, margin, ratio_finding};
 use super::{Evidence, Judgement};
 use crate::cell::{ByBlock, Cell, counted};
 use crate::claim::{Claim, Quantity, Relation, Side, Term};
-use crate::figure::{Figure, Known};
+use crate::figure::{Figure, FigureValue};
 use crate::numbers::estimate;
 
 /// A finding on one pair of terms, or on one term.
@@ -165,25 +165,27 @@ impl<'a> Evidence<'a> {
                 .ok_or_else(|| Finding::undecided(format!("no plan has {count} connections")))?,
         };
         let cells = self.cells(candidate, plan);
-        let known: Vec<(u32, Known)> = match quantity {
+        let known: Vec<(u32, FigureValue)> = match quantity {
             Quantity::Trial(figure) => {
                 cells.iter().filter_map(|c| Some((c.planned.block, c.figure(*figure)?))).collect()
             }
             Quantity::Capacity => self.capacities(candidate, plan).collect(),
         };
         ByBlock::new(known, mean).ok_or_else(|| match quantity {
-            Quantity::Trial(figure) if !cells.is_empty() => untold(candidate, plan, cells.len(), *figure),
+            Quantity::Trial(figure) if !cells.is_empty() => {
+                without_figure(candidate, plan, cells.len(), *figure)
+            }
             _ => self.too_few(candidate, plan, 0),
         })
     }
 
     /// The rates that searches found for a candidate, with their blocks.
-    fn capacities(&self, candidate: &str, plan: &NamedPlan) -> impl Iterator<Item = (u32, Known)> {
+    fn capacities(&self, candidate: &str, plan: &NamedPlan) -> impl Iterator<Item = (u32, FigureValue)> {
         let own = move |r: &&&TrialResult| r.planned.plan == plan.name && r.planned.candidate == candidate;
         self.results.values().filter(own).filter_map(|result| {
             let found = result.capacity.as_ref()?;
             let value = found.capacity_per_s.as_ref()?.point;
-            Some((result.planned.block, Known { value, at_least: found.bound == Bound::Lower }))
+            Some((result.planned.block, FigureValue { value, at_least: found.bound == Bound::Lower }))
         })
     }
 
@@ -206,7 +208,7 @@ impl<'a> Evidence<'a> {
 }
 
 /// Why trials that count are none of this figure: none of them could tell it.
-fn untold(candidate: &str, plan: &NamedPlan, trials: usize, figure: Figure) -> Finding {
+fn without_figure(candidate: &str, plan: &NamedPlan, trials: usize, figure: Figure) -> Finding {
     let why =
         if figure.affected_as == "response" { ": too few requests for it, or too few answered" } else { "" };
     Finding::undecided(format!(

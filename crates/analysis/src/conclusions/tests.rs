@@ -63,7 +63,7 @@ fn a_claim_holds_fails_or_is_undecided_by_its_interval() {
 }
 
 #[test]
-fn both_figures_stand_side_by_side() {
+fn a_source_s_figures_and_ratios_are_in_the_rows() {
     let row = |candidate: &str, rate: f64| PublishedRow {
         candidate: candidate.to_owned(),
         connections: Some(50),
@@ -93,7 +93,7 @@ fn both_figures_stand_side_by_side() {
 }
 
 #[test]
-fn the_order_agrees_or_not() {
+fn agreement_is_kendalls_tau_of_both_orders() {
     let rates: &[&[u64]] = &[&[50, 40, 30, 20, 10], &[51, 41, 31, 21, 11]];
     let mut log = Log::new(&["a", "b", "c", "d", "e"], 2).with(rates);
     let rows = |theirs: [f64; 5]| {
@@ -113,7 +113,7 @@ fn the_order_agrees_or_not() {
 }
 
 #[test]
-fn what_did_not_run_is_undecided_and_says_why() {
+fn a_claim_on_a_candidate_that_did_not_run_is_undecided_with_the_reason() {
     let mut log = three();
     log.0.header.skipped.push(Skipped {
         candidate: "d".to_owned(),
@@ -148,7 +148,7 @@ fn rows(of: &[(&str, f64)]) -> Vec<PublishedRow> {
 }
 
 #[test]
-fn a_rank_is_among_the_sources_own_and_those_missing_may_be_better() {
+fn a_rank_counts_the_sources_candidates_and_those_not_measured_as_better() {
     use Judgement::{Fails, Holds, Undecided};
     let judged = |claim: &str, of: &[(&str, f64)]| {
         let published = Published { rows: rows(of), ..concluded(claim, At::default()) };
@@ -182,7 +182,7 @@ fn a_rank_is_among_the_sources_own_and_those_missing_may_be_better() {
 }
 
 #[test]
-fn what_the_source_printed_stands_beside_it_in_every_form() {
+fn a_conclusion_has_the_sources_figure_ratio_or_rank() {
     let there = |claim: &str, rows: Vec<PublishedRow>| {
         let judged = judged_of(&mut three(), Published { rows, ..concluded(claim, At::default()) });
         let here = judged.here.map(|e| (e.point * 100.0).round() / 100.0);
@@ -207,7 +207,7 @@ fn what_the_source_printed_stands_beside_it_in_every_form() {
 }
 
 #[test]
-fn a_lower_bound_cannot_show_that_it_is_less() {
+fn a_claim_of_less_is_undecided_for_a_lower_bound() {
     let mut log = three();
     for at in 0..log.0.results.len() {
         if log.0.results[at].planned.candidate == "b" {

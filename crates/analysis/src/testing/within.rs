@@ -10,7 +10,7 @@ use prony_model::trial::{Bound, Clock, Summary};
 
 use crate::interval::WindowParts;
 use crate::steady::drifts;
-use crate::summary::{Ranked, summarise};
+use crate::summary::{OrderStatistics, summarise};
 use crate::throughput::throughput;
 
 /// The figures of one window.
@@ -28,7 +28,7 @@ pub struct Within {
 pub fn within(m: &Measurement, plan: &PlanRecord) -> Within {
     let window_ns = m.window_end_ns.saturating_sub(m.window_start_ns);
     let durations = m.latency.parts().response;
-    let ranked = Ranked::of(&durations);
+    let ranked = OrderStatistics::of(&durations);
     let parts = WindowParts::of(m);
     let known = parts.percentiles(&ranked);
     let mut response = summarise(&durations.completed, &ranked, Clock::User, window_ns, known.as_ref());

@@ -8,25 +8,25 @@ use super::{Code, Facts, share};
 use crate::text::{duration, percent};
 
 /// The share of the window that the loops' gaps over 1 ms may sum to, over all workers.
-pub const GAPS_MAX: f64 = 0.01;
+const GAPS_MAX: f64 = 0.01;
 
 /// A shorter window is not judged for noise: one switch of tasks would be over [`GAPS_MAX`].
-pub const NOISE_WINDOW_MIN_NS: u64 = 500_000_000;
+pub(super) const NOISE_WINDOW_MIN_NS: u64 = 500_000_000;
 
 /// From this share of the window outside `epoll_wait` on, a worker's long turns can be its own work.
-pub const LONG_TURNS_FROM: f64 = 0.5;
+const LONG_TURNS_FROM: f64 = 0.5;
 
 /// The share of a used CPU's time that the hypervisor may give to others.
-pub const STEAL_MAX: f64 = 0.01;
+const STEAL_MAX: f64 = 0.01;
 
 /// Less stolen time is not judged: the kernel counts it in steps of 10 ms, of which one may be chance.
-pub const STEAL_MIN_NS: u64 = 50_000_000;
+const STEAL_MIN_NS: u64 = 50_000_000;
 
 /// The share of the window that a worker may be ready to run and have no CPU.
-pub const RUN_QUEUE_WAIT_MAX: f64 = 0.02;
+const RUN_QUEUE_WAIT_MAX: f64 = 0.02;
 
 /// Something that kept the client from its work, as a share of the window.
-struct Seen {
+struct Disturbance {
     name: &'static str,
     share: f64,
     detail: String,
@@ -37,7 +37,7 @@ pub(super) fn host_noisy(f: &Facts<'_>) -> Option<Reason> {
     if f.window_ns < NOISE_WINDOW_MIN_NS {
         return None;
     }
-    let seen: Vec<Seen> = [gaps(f), steal(f), run_queue_wait(f)].into_iter().flatten().collect();
+    let seen: Vec<Disturbance> = [gaps(f), steal(f), run_queue_wait(f)].into_iter().flatten().collect();
     let details: Vec<&str> = seen.iter().map(|seen| seen.detail.as_str()).collect();
     let reason = Code::HostNoisy.reason(details.join("; "));
     (!seen.is_empty()).then(|| seen.iter().fold(reason, |reason, seen| reason.with(seen.name, seen.share)))
@@ -47,7 +47,7 @@ pub(super) fn host_noisy(f: &Facts<'_>) -> Option<Reason> {
 /// was kept off its CPU. A loop that is busy most of the window handles
 /// hundreds of events a turn, so that over 1 ms of work is nothing strange: of
 /// its gaps only what its CPU time does not explain is the host's.
-fn gaps(f: &Facts<'_>) -> Option<Seen> {
+fn gaps(f: &Facts<'_>) -> Option<Disturbance> {
     let sum = |of: fn(&WorkerAudit) -> u64| f.m.workers.iter().map(of).sum::<u64>();
     let workers = f.m.workers.len() as u64;
     let (gaps, busy) = (sum(|w| w.gaps_over_1ms_sum_ns), sum(|w| w.busy_ns));
@@ -55,7 +55,7 @@ fn gaps(f: &Facts<'_>) -> Option<Seen> {
     let away = if own_turns { gaps.min(busy.saturating_sub(f.m.client.cpu_ns)) } else { gaps };
     let away = share(away, workers * f.window_ns);
     let longest = f.m.workers.iter().map(|w| w.longest_gap_ns).max()?;
-    (away > GAPS_MAX).then(|| Seen {
+    (away > GAPS_MAX).then(|| Disturbance {
         name: "gaps_share",
         share: away,
         detail: format!(
@@ -68,10 +68,10 @@ fn gaps(f: &Facts<'_>) -> Option<Seen> {
     })
 }
 
-fn steal(f: &Facts<'_>) -> Option<Seen> {
+fn steal(f: &Facts<'_>) -> Option<Disturbance> {
     let host = f.o.host_window.as_ref()?;
     let (steal, steal_ns) = (host.steal?, host.steal_ns?);
-    (steal > STEAL_MAX && steal_ns >= STEAL_MIN_NS).then(|| Seen {
+    (steal > STEAL_MAX && steal_ns >= STEAL_MIN_NS).then(|| Disturbance {
         name: "steal_share",
         share: steal,
         detail: format!(
@@ -86,11 +86,11 @@ fn steal(f: &Facts<'_>) -> Option<Seen> {
 /// A server of this machine shares the client's CPUs unless somebody keeps them apart: that the
 /// client waits for it then is the load's own doing, and no noise. So it is judged where the
 /// workers are pinned, or the server is another machine's; never with Prony's own target.
-fn run_queue_wait(f: &Facts<'_>) -> Option<Seen> {
+fn run_queue_wait(f: &Facts<'_>) -> Option<Disturbance> {
     let host = f.o.host_window.as_ref()?;
     let apart = !f.o.embedded_target && (!host.target_is_local || !f.plan.cpus.is_empty());
     let wait = host.run_queue_wait.filter(|_| apart)?;
-    (wait > RUN_QUEUE_WAIT_MAX).then(|| Seen {
+    (wait > RUN_QUEUE_WAIT_MAX).then(|| Disturbance {
         name: "run_queue_wait_share",
         share: wait,
         detail: format!(

@@ -22,14 +22,14 @@ pub(super) fn reasons(f: &Facts<'_>) -> impl Iterator<Item = Reason> {
     let life = &f.o.life;
     let changes = match &life.died {
         Some(how) => [Some(Code::ServerDied.reason(how.clone())), None],
-        None => [restarted(f), lost(f)],
+        None => [server_restarted(f), worker_lost(f)],
     };
-    changes.into_iter().chain([grown(f), shares(f)]).flatten()
+    changes.into_iter().chain([memory_grows(f), duet_shares(f)]).flatten()
 }
 
 /// A worker in the place of another is a server that was started again: its caches were cold and its connections cut.
 /// Only where the recipe says that it exchanges its workers by itself is that how it works, and worth a note.
-fn restarted(f: &Facts<'_>) -> Option<Reason> {
+fn server_restarted(f: &Facts<'_>) -> Option<Reason> {
     let life = &f.o.life;
     let count = life.replaced.len();
     let named: Vec<String> = life
@@ -57,7 +57,7 @@ fn restarted(f: &Facts<'_>) -> Option<Reason> {
     })
 }
 
-fn lost(f: &Facts<'_>) -> Option<Reason> {
+fn worker_lost(f: &Facts<'_>) -> Option<Reason> {
     let life = &f.o.life;
     let named: Vec<String> = life.lost.iter().take(NAMED_MAX).map(process).collect();
     (!life.lost.is_empty() && !life.recycles).then(|| {
@@ -83,7 +83,7 @@ fn process(process: &Process) -> String {
 }
 
 /// A server that takes more and more memory: a longer window would show more.
-fn grown(f: &Facts<'_>) -> Option<Reason> {
+fn memory_grows(f: &Facts<'_>) -> Option<Reason> {
     let server = f.o.server.as_ref()?;
     let in_window = server.columns.at_ns.iter().zip(&server.columns.rss_bytes).find(|(at, _)| **at >= 0);
     let (slope, (_, first)) = (memory_growth(server)?, in_window?);
@@ -104,7 +104,7 @@ fn grown(f: &Facts<'_>) -> Option<Reason> {
 }
 
 /// Servers that share with their clients have response times that hold the client's work, for both alike.
-fn shares(f: &Facts<'_>) -> Option<Reason> {
+fn duet_shares(f: &Facts<'_>) -> Option<Reason> {
     let client = &f.plan.cpus;
     match f.o.shared {
         DuetShared::Nothing => None,

@@ -1,7 +1,10 @@
 //! Runs whose experiment replaces the contract, or leaves the number of workers to its source.
 
 use std::path::Path;
+use std::sync::Mutex;
 
+use prony_load::{Control, Interrupt};
+use prony_model::Plan;
 use prony_model::published::{Published, PublishedRow};
 use prony_model::run_log::RunLog;
 
@@ -10,7 +13,7 @@ use super::*;
 use crate::catalogue::Catalogue;
 use crate::check::CustomCheck;
 use crate::experiment::WorkerPolicy;
-use crate::guard::tests::guard_exe;
+use crate::supervise::testing::guard_exe;
 
 /// A catalogue of two servers of the example: `lie`, which answers five bytes, and `many`, which takes workers.
 fn catalogue(root: &Path) -> Catalogue {
@@ -40,13 +43,13 @@ fn checked(root: &Path, checks: Vec<CustomCheck>) -> (RunLog, Vec<Asked>) {
     let resolved = resolve(&setup.experiment, &catalogue(root), &setup.layout, None).unwrap();
     assert_eq!(resolved.skipped, []);
     setup.candidates = resolved.candidates;
-    let mut asked = Vec::new();
-    let mut loader = |plan: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
-        asked.push((plan.target.path.clone(), plan.expect.status, plan.expect.body.clone()));
+    let asked = Mutex::new(Vec::new());
+    let loader = |plan: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
+        asked.lock().unwrap().push((plan.target.path.clone(), plan.expect.status, plan.expect.body.clone()));
         quick(plan, control, observe)
     };
-    run(&setup, &mut loader, &Interrupt::new(), &mut |_| ()).unwrap();
-    (read(&setup), asked)
+    run(&setup, &loader, &Interrupt::new(), &mut |_| ()).unwrap();
+    (read(&setup), asked.into_inner().unwrap())
 }
 
 #[test]

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Mutex;
 
+use prony_load::{Control, Interrupt};
+use prony_model::Plan;
 use prony_model::duet::{DuetShared, DuetSide};
 use prony_model::plan::Arrivals;
 use prony_model::rate::Rate;
@@ -23,8 +25,8 @@ fn duet(root: &Path, commands: &[(&str, &str)], blocks: u32) -> BenchSetup {
         plan.load.warmup = Duration::from_millis(20);
     }
     let anywhere = Pins::default();
-    let places = Places { left: anywhere.clone(), right: anywhere, shared: DuetShared::Servers };
-    setup.duet = Some(places);
+    let halves = CpuHalves { left: anywhere.clone(), right: anywhere, shared: DuetShared::Servers };
+    setup.duet = Some(halves);
     setup
 }
 
@@ -32,7 +34,7 @@ fn run_plain(setup: &BenchSetup) -> Result<BenchOutcome, BenchError> {
     if setup.resume {
         wait_for_log(setup);
     }
-    run_duets(setup, &prony_load::run, &Interrupt::new(), &mut |_| ())
+    run(setup, &prony_load::run, &Interrupt::new(), &mut |_| ())
 }
 
 /// Neighbours in the log are one half of a duet, with windows of the same length.
@@ -72,7 +74,7 @@ fn both_servers_of_a_duet_run_at_once_and_swap_sides() {
         *under_way.lock().unwrap() -= 1;
         Ok(measured)
     };
-    let outcome = run_duets(&setup, &load, &Interrupt::new(), &mut |_| ()).unwrap();
+    let outcome = run(&setup, &load, &Interrupt::new(), &mut |_| ()).unwrap();
     assert_eq!((outcome.end, outcome.trials, outcome.counted), (End::Finished, 8, 8));
     assert_eq!(*most.lock().unwrap(), 2, "two at a time, and no more");
     let log = read(&setup);
@@ -149,7 +151,7 @@ fn a_server_that_dies_under_load_ends_its_duet_and_is_told_from_the_other() {
             observe(snapshot);
         })
     };
-    let outcome = run_duets(&setup, &load, &Interrupt::new(), &mut |_| ()).unwrap();
+    let outcome = run(&setup, &load, &Interrupt::new(), &mut |_| ()).unwrap();
     assert_eq!((outcome.end, outcome.counted), (End::Finished, 0));
     let log = read(&setup);
     let of = |name: &str| log.results.iter().find(|r| r.planned.candidate == name).unwrap();
@@ -182,7 +184,7 @@ fn an_interrupt_ends_both_loads_and_resume_repeats_the_half() {
             observe(snapshot);
         })
     };
-    let outcome = run_duets(&setup, &load, &interrupt, &mut |_| ()).unwrap();
+    let outcome = run(&setup, &load, &interrupt, &mut |_| ()).unwrap();
     assert_eq!((outcome.end, outcome.counted), (End::Interrupted, 2));
     assert_nothing_left(root.path());
     // As if a crash had cut the log between the two results of a half.
@@ -200,7 +202,7 @@ fn an_interrupt_ends_both_loads_and_resume_repeats_the_half() {
     let mut elsewhere = setup.clone();
     elsewhere.duet = None;
     assert!(matches!(
-        run(&elsewhere, &mut prony_load::run, &Interrupt::new(), &mut |_| ()),
+        run(&elsewhere, &prony_load::run, &Interrupt::new(), &mut |_| ()),
         Err(BenchError::Resume { .. })
     ));
 }

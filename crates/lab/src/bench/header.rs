@@ -11,10 +11,9 @@ use prony_model::run_log::{
 };
 use prony_model::{Tool, rfc3339};
 
-use super::aim::Aim;
-use super::{BenchCandidate, BenchSetup, Places};
-use crate::experiment::Experiment;
-use crate::schedule;
+use super::request_spec::RequestSpec;
+use super::{BenchCandidate, BenchSetup, CpuHalves, order};
+use crate::experiment::{Experiment, ExperimentPlan};
 
 /// The header of a new run.
 pub fn header(setup: &BenchSetup) -> Header {
@@ -41,11 +40,11 @@ pub fn header(setup: &BenchSetup) -> Header {
         order: order(setup, &labels),
         experiment_toml: Some(experiment.text.clone()).filter(|text| !text.is_empty()),
         published: experiment.published.clone(),
-        commit: crate::commit::current(),
+        commit: prony_host::commit::current(),
         precision: experiment
             .precision
             .map(|share| PrecisionRecord { share, blocks_min: experiment.blocks.min }),
-        duet: setup.duet.as_ref().map(Places::record),
+        duet: setup.duet.as_ref().map(CpuHalves::record),
     }
 }
 
@@ -53,9 +52,9 @@ fn order(setup: &BenchSetup, labels: &[String]) -> Vec<PlannedTrial> {
     let Experiment { plans, blocks, seed, .. } = &setup.experiment;
     if setup.duet.is_some() {
         let plans: Vec<String> = plans.iter().map(|plan| plan.name.clone()).collect();
-        return schedule::order_of_duets(labels, &plans, blocks.max, *seed);
+        return order::order_of_duets(labels, &plans, blocks.max, *seed);
     }
-    schedule::order_in_phases(labels, &setup.experiment.phases(), blocks.max, *seed)
+    order::order_in_phases(labels, &setup.experiment.phases(), blocks.max, *seed)
 }
 
 fn candidate_record(c: &BenchCandidate, setup: &BenchSetup) -> CandidateRecord {
@@ -90,16 +89,16 @@ pub(super) fn workers(c: &BenchCandidate, setup: &BenchSetup) -> u32 {
 pub fn named_plans(setup: &BenchSetup) -> Vec<NamedPlan> {
     let experiment = &setup.experiment;
     let first = setup.candidates.first();
-    let aim = first.map(|c| Aim::of(&c.candidate, experiment.route, &setup.ask, &experiment.checks));
-    let path = aim.as_ref().map_or("/", |aim| &aim.path).to_owned();
+    let spec = first.map(|c| RequestSpec::of(&c.candidate, experiment));
+    let path = spec.as_ref().map_or("/", |spec| &spec.path).to_owned();
     let target =
         Target { host: "127.0.0.1".to_owned(), port: 80, path: path.clone(), userinfo: None, tls: false };
     let (cpus, seed) = (&setup.pins.client, experiment.seed);
-    let aimed = |plan: &crate::experiment::ExperimentPlan| match &aim {
-        Some(aim) => aim.plan(plan, target.clone(), cpus, seed),
+    let aimed = |plan: &ExperimentPlan| match &spec {
+        Some(spec) => spec.plan(plan, target.clone(), cpus, seed),
         None => plan.aimed(target.clone(), Expect::default(), cpus, seed),
     };
-    let named = |plan: &crate::experiment::ExperimentPlan| NamedPlan {
+    let named = |plan: &ExperimentPlan| NamedPlan {
         name: plan.name.clone(),
         describe: plan.describe(&path),
         plan: PlanRecord::of(&aimed(plan), &setup.redact),
@@ -131,7 +130,7 @@ pub(super) fn may_resume(log: &RunLog, setup: &BenchSetup) -> Result<(), String>
                 .to_owned(),
         );
     }
-    if old.server_cpus != setup.pins.server || old.duet != setup.duet.as_ref().map(Places::record) {
+    if old.server_cpus != setup.pins.server || old.duet != setup.duet.as_ref().map(CpuHalves::record) {
         return Err(
             "its servers had other CPUs than --pin gives them now: leave --pin out, or begin a new run."
                 .to_owned(),
@@ -173,7 +172,7 @@ pub(super) fn remaining(log: &RunLog) -> Vec<PlannedTrial> {
     let mut done: BTreeSet<u32> =
         log.results.iter().filter(|r| !is_interrupted(r)).map(|r| r.planned.index).collect();
     if log.header.duet.is_some() {
-        // Pairs are (0, 1), (2, 3), …: see `schedule::order_of_duets`.
+        // Pairs are (0, 1), (2, 3), …: see `order::order_of_duets`.
         let alone: Vec<u32> = done.iter().copied().filter(|index| !done.contains(&(index ^ 1))).collect();
         alone.iter().for_each(|index| {
             done.remove(index);

@@ -6,45 +6,43 @@
 //! be resumed.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use prony_load::{Control, LoadError, Snapshot};
+use prony_host::pins::Pins;
+use prony_load::Snapshot;
 use prony_model::host::Host;
 use prony_model::run_log::{Event, PlannedTrial, RunLogError, Skipped, TrialResult};
 use prony_model::trial::{Bound, Outcome, Validity};
-use prony_model::{Measurement, Plan};
 
 use crate::candidate::{Candidate, Layout};
 use crate::experiment::Experiment;
 use crate::supervise::Supervision;
 
-mod aim;
 mod budget;
-mod course;
+mod cpu_halves;
 mod duet;
 mod header;
-mod knee;
+mod inspect;
 mod loaded;
-mod pins;
-mod places;
+mod order;
 mod precision;
+mod request_spec;
 mod resolve;
+mod runner;
+mod search;
+mod start;
 mod trial;
 
-pub(crate) use aim::Aim;
-pub use aim::Ask;
-pub use course::run;
-pub use duet::{SharedLoader, run_duets};
-pub use header::{header, named_plans};
-pub use pins::{Pins, TooFewCpus, split_cpus};
-pub use places::{NoRoom, Places};
-pub use resolve::{Resolved, resolve};
-
-/// What applies a load: [`prony_load::run`], or a test's stand-in.
-pub type Loader<'a> =
-    dyn FnMut(&Plan, &Control, &mut dyn FnMut(&Snapshot)) -> Result<Measurement, LoadError> + 'a;
+pub use cpu_halves::CpuHalves;
+pub use header::header;
+pub use header::named_plans;
+pub use inspect::Inspection;
+pub use inspect::inspect;
+pub use order::Forecast;
+pub use order::forecast;
+pub use order::forecast_duets;
+pub use resolve::resolve;
+pub use runner::run;
 
 /// Everything that a run needs to know before it begins.
 #[derive(Debug, Clone)]
@@ -57,9 +55,6 @@ pub struct BenchSetup {
     pub skipped: Vec<Skipped>,
     /// The baseline's label, canonical.
     pub baseline: Option<String>,
-    /// What commands are asked for, and what of commands and URLs is right; servers of the
-    /// catalogue have the experiment's route, URLs their own path.
-    pub ask: Ask,
     /// `.prony`.
     pub layout: Layout,
     /// The run log.
@@ -76,8 +71,8 @@ pub struct BenchSetup {
     pub pins: Pins,
     /// How servers are supervised.
     pub supervision: Supervision,
-    /// Where both candidates of a duet run, see [`run_duets`]; `pins` is then what both places have together.
-    pub duet: Option<Places>,
+    /// Where both candidates of a duet run; `pins` is then what both halves have together.
+    pub duet: Option<CpuHalves>,
 }
 
 /// A candidate that runs.
@@ -87,56 +82,6 @@ pub struct BenchCandidate {
     pub candidate: Candidate,
     /// Its own word for its version.
     pub version: Option<String>,
-}
-
-/// Ends a run early, from any thread. Clones end the same run.
-#[derive(Debug, Clone, Default)]
-pub struct Interrupt(Arc<Asked>);
-
-#[derive(Debug, Default)]
-struct Asked {
-    asked: AtomicBool,
-    load: Mutex<Option<Control>>,
-}
-
-impl Interrupt {
-    /// One that has not been asked.
-    pub fn new() -> Interrupt {
-        Interrupt::default()
-    }
-
-    /// Asks the run to end: the load at once, the server after it. Takes a
-    /// lock: to be called from a thread that waits for signals, not from a handler.
-    pub fn ask(&self) {
-        self.0.asked.store(true, Ordering::SeqCst);
-        if let Some(load) = &*self.0.load.lock().unwrap_or_else(PoisonError::into_inner) {
-            load.stop();
-        }
-    }
-
-    /// Whether somebody asked.
-    pub fn asked(&self) -> bool {
-        self.0.asked.load(Ordering::SeqCst)
-    }
-
-    /// The control of the load that begins now.
-    pub(crate) fn control(&self) -> Control {
-        self.controlled(Control::new())
-    }
-
-    /// The same of two loads that begin together.
-    pub(crate) fn control_of_two(&self) -> Control {
-        self.controlled(Control::together(2))
-    }
-
-    fn controlled(&self, control: Control) -> Control {
-        *self.0.load.lock().unwrap_or_else(PoisonError::into_inner) = Some(control.clone());
-        // Asked before the lock: nobody has stopped this one. After it: `ask` does.
-        if self.asked() {
-            control.stop();
-        }
-        control
-    }
 }
 
 /// What happens in a run, for progress lines.
@@ -242,11 +187,11 @@ pub struct BenchOutcome {
     /// Trials run in this sitting.
     pub trials: u32,
     /// Those of them whose figures count (valid or suspect).
-    pub counted: u32,
+    pub(crate) counted: u32,
     /// Its time.
     pub elapsed: Duration,
     /// How much of it servers were under load, warm-ups included: the rest are starts, stops and checks.
-    pub under_load: Duration,
+    pub(crate) under_load: Duration,
 }
 
 impl BenchOutcome {
@@ -305,6 +250,6 @@ mod checks_tests;
 #[cfg(test)]
 mod duet_tests;
 #[cfg(test)]
-mod knee_tests;
+mod search_tests;
 #[cfg(test)]
 mod tests;

@@ -1,19 +1,22 @@
 //! Whole runs over real, small servers with loads of some milliseconds.
 
-use std::cell::RefCell;
 use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use prony_model::Target;
+use prony_load::{Control, Interrupt, LoadError};
 use prony_model::plan::Stop;
 use prony_model::run_log::{CandidateRecord, Line, RunLog};
 use prony_model::trial::Validity;
+use prony_model::{Measurement, Plan, Target};
 
-use super::course::Course;
+use super::runner::Runner;
 use super::*;
 use crate::catalogue::Catalogue;
+use crate::check::Route;
 use crate::experiment::ExperimentPlan;
-use crate::guard::tests::{PATIENCE, guard_exe, supervision, wait_until};
-use crate::recipe::Route;
+use crate::supervise::testing::{guard_exe, supervision};
+use prony_host::testing::{PATIENCE, wait_until};
 
 /// A setup below `root` of commands: `NAME` and what is run, `SELF` being the example.
 pub(super) fn setup(root: &Path, commands: &[(&str, &str)], blocks: u32) -> BenchSetup {
@@ -37,7 +40,6 @@ pub(super) fn setup(root: &Path, commands: &[(&str, &str)], blocks: u32) -> Benc
         candidates: commands.iter().map(candidate).collect(),
         skipped: Vec::new(),
         baseline: None,
-        ask: Ask::default(),
         layout: Layout::new(root).unwrap(),
         log: root.join("runs/test.jsonl"),
         resume: false,
@@ -79,7 +81,7 @@ fn run_quick(setup: &BenchSetup) -> Result<BenchOutcome, BenchError> {
     if setup.resume {
         wait_for_log(setup);
     }
-    run(setup, &mut quick, &Interrupt::new(), &mut |_| ())
+    run(setup, &quick, &Interrupt::new(), &mut |_| ())
 }
 
 pub(super) fn read(setup: &BenchSetup) -> RunLog {
@@ -103,15 +105,15 @@ pub(super) fn assert_nothing_left(root: &Path) {
 fn every_trial_runs_on_a_fresh_server_and_is_recorded() {
     let root = tempfile::tempdir().unwrap();
     let setup = setup(root.path(), &[("a", SERVE), ("b", SERVE)], 2);
-    let told = RefCell::new(Vec::new());
-    let ports = RefCell::new(Vec::new());
-    let mut loader = |plan: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
-        ports.borrow_mut().push(plan.target.port);
+    let mut told = Vec::new();
+    let ports = Mutex::new(Vec::new());
+    let loader = |plan: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
+        ports.lock().unwrap().push(plan.target.port);
         quick(plan, control, observe)
     };
     let interrupt = Interrupt::new();
     let mut tell = |event: &BenchEvent<'_>| {
-        told.borrow_mut().push(match event {
+        told.push(match event {
             BenchEvent::Begun { total, remaining, .. } => format!("begun {remaining}/{total}"),
             BenchEvent::Note(event) => event.what.clone(),
             BenchEvent::TrialBegins { planned, done, remaining, .. } => {
@@ -124,9 +126,8 @@ fn every_trial_runs_on_a_fresh_server_and_is_recorded() {
             }
         });
     };
-    let outcome = run(&setup, &mut loader, &interrupt, &mut tell).unwrap();
+    let outcome = run(&setup, &loader, &interrupt, &mut tell).unwrap();
     assert_eq!((outcome.end, outcome.trials), (End::Finished, 4));
-    let mut told = told.into_inner();
     told.retain(|t| t != "load");
     let expected = "begun 4/4, begins 0 0/4, ended 1/4, begins 1 1/4, ended 2/4, begins 2 2/4, ended 3/4, \
                     begins 3 3/4, ended 4/4, finished";
@@ -134,7 +135,7 @@ fn every_trial_runs_on_a_fresh_server_and_is_recorded() {
     let log = read(&setup);
     assert_eq!(indices(&log), [0, 1, 2, 3]);
     assert_eq!(log.header.order.len(), 4);
-    let mut ports = ports.into_inner();
+    let mut ports = ports.into_inner().unwrap();
     ports.sort_unstable();
     ports.dedup();
     assert_eq!(ports.len(), 4, "each server on a port of its own");
@@ -155,16 +156,16 @@ fn the_share_under_load_leaves_out_starts_of_servers() {
     let slow_start = format!("sleep 0.2; {SERVE}");
     let setup = setup(root.path(), &[("a", &slow_start)], 2);
     let starts = 2 * Duration::from_millis(200);
-    let mut loads = Duration::ZERO;
-    let mut loader = |plan: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
+    let loads = Mutex::new(Duration::ZERO);
+    let loader = |plan: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
         let begun = std::time::Instant::now();
         let measured = quick(plan, control, observe);
-        loads += begun.elapsed();
+        *loads.lock().unwrap() += begun.elapsed();
         measured
     };
     let begun = std::time::Instant::now();
-    let outcome = run(&setup, &mut loader, &Interrupt::new(), &mut |_| ()).unwrap();
-    let took = begun.elapsed();
+    let outcome = run(&setup, &loader, &Interrupt::new(), &mut |_| ()).unwrap();
+    let (took, loads) = (begun.elapsed(), loads.into_inner().unwrap());
     assert!(outcome.under_load >= loads, "{outcome:?}, {loads:?}");
     assert!(outcome.elapsed >= outcome.under_load + starts && outcome.elapsed <= took, "{outcome:?}");
     let share = outcome.under_load.as_secs_f64() / outcome.elapsed.as_secs_f64();
@@ -224,10 +225,9 @@ fn an_interrupt_ends_the_load_and_resume_repeats_the_trial() {
     let root = tempfile::tempdir().unwrap();
     let mut setup = setup(root.path(), &[("a", SERVE)], 3);
     let interrupt = Interrupt::new();
-    let mut loads = 0;
-    let mut loader = |plan: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
-        loads += 1;
-        if loads == 1 {
+    let loads = AtomicU32::new(0);
+    let loader = |plan: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
+        if loads.fetch_add(1, Ordering::Relaxed) == 0 {
             return quick(plan, control, observe);
         }
         let mut long = plan.clone();
@@ -239,7 +239,7 @@ fn an_interrupt_ends_the_load_and_resume_repeats_the_trial() {
             observe(snapshot);
         })
     };
-    let outcome = run(&setup, &mut loader, &interrupt, &mut |_| ()).unwrap();
+    let outcome = run(&setup, &loader, &interrupt, &mut |_| ()).unwrap();
     assert_eq!((outcome.end, outcome.trials, outcome.counted), (End::Interrupted, 2, 1));
     let log = read(&setup);
     let marks: Vec<bool> = log.results.iter().map(|r| r.trial.as_ref().unwrap().interrupted).collect();
@@ -262,7 +262,7 @@ fn an_interrupt_while_a_server_starts_ends_the_run() {
             asked.ask();
         }
     };
-    let outcome = run(&setup, &mut quick, &interrupt, &mut tell).unwrap();
+    let outcome = run(&setup, &quick, &interrupt, &mut tell).unwrap();
     assert_eq!((outcome.end, outcome.trials), (End::Interrupted, 0));
     let log = read(&setup);
     assert_eq!((log.results.len(), log.unfinished.len()), (0, 1));
@@ -304,7 +304,7 @@ fn a_server_that_dies_under_load_makes_its_trial_invalid() {
         "cd {me}; SELF serve {{port}} & while [ ! -e stop ]; do sleep 0.01; done; kill $!; echo out of memory; exit 9"
     );
     let setup = setup(root.path(), &[("mortal", &command)], 1);
-    let mut loader = |plan: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
+    let loader = |plan: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
         let mut long = plan.clone();
         (long.connections, long.warmup) = (1, Duration::ZERO);
         long.stop.duration = Some(Duration::from_secs(600)); // ends by the server's death alone
@@ -313,7 +313,7 @@ fn a_server_that_dies_under_load_makes_its_trial_invalid() {
             observe(snapshot);
         })
     };
-    let outcome = run(&setup, &mut loader, &Interrupt::new(), &mut |_| ()).unwrap();
+    let outcome = run(&setup, &loader, &Interrupt::new(), &mut |_| ()).unwrap();
     assert_eq!((outcome.end, outcome.trials, outcome.counted), (End::Finished, 1, 0));
     let log = read(&setup);
     let trial = log.results[0].trial.as_ref().unwrap();
@@ -363,14 +363,14 @@ fn a_server_with_wrong_answers_fails_its_check_and_is_left_out() {
     for (route, path) in [(Route::Text, "/"), (Route::Json, "/json")] {
         setup.experiment.route = route;
         setup.log = root.path().join(format!("{}.jsonl", route.as_str()));
-        let mut loader = |plan: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
+        let loader = |plan: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
             assert_eq!((plan.target.path.as_str(), plan.expect.status), (path, Some(200)));
             assert!(
                 plan.expect.body.as_ref().is_some_and(|body| body.ends_with(b"Hello, World!") || path != "/")
             );
             quick(plan, control, observe)
         };
-        run(&setup, &mut loader, &Interrupt::new(), &mut |_| ()).unwrap();
+        run(&setup, &loader, &Interrupt::new(), &mut |_| ()).unwrap();
         let log = read(&setup);
         assert_eq!(events(&log), ["check_failed", "finished"], "{:?}", log.events);
         assert!(log.events[0].detail.starts_with("lie does not do what every server"), "{:?}", log.events);
@@ -396,8 +396,7 @@ fn a_full_disk_ends_the_run_with_the_server_down() {
     };
     let order = header(&setup).order;
     let (interrupt, mut tell) = (Interrupt::new(), |_: &BenchEvent<'_>| ());
-    let why =
-        Course::new(&setup, &mut quick, &interrupt, &mut tell, &mut append).run(&order, false).unwrap_err();
+    let why = Runner::new(&setup, &quick, &interrupt, &mut tell, &mut append).run(&order, false).unwrap_err();
     assert_eq!(
         why.to_string(),
         "run.jsonl: no storage space. What was measured before is in the log: mend this and go on with --resume."

@@ -1,26 +1,34 @@
 //! One trial: server up, checked, loaded and sampled, server down.
 
-use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::net::SocketAddr;
+use std::time::Duration;
 
+use prony_host::pins::Pins;
 use prony_load::{LoadError, Snapshot};
+use prony_model::Plan;
 use prony_model::observed::Observed;
 use prony_model::plan::Arrivals;
 use prony_model::run_log::{PlannedTrial, RawResult};
-use prony_model::{Plan, Target};
-
-use super::aim::{self, Aim};
-use super::course::Course;
-use super::header::workers;
-use super::knee::Sought;
-use super::loaded::Loading;
-use super::{BenchCandidate, BenchError, BenchEvent, BenchSetup, Pins};
-use crate::experiment::ExperimentPlan;
-use crate::guard::{RUN_DIR_MARK, remove_run_dir};
-use crate::launch::LaunchContext;
-use crate::run_dir;
-use crate::supervise::{Running, Server, StartErrorKind, port_of};
 use prony_model::units::show_duration;
+
+use super::header::workers;
+use super::loaded::Side;
+use super::request_spec;
+use super::runner::Runner;
+use super::start::{NotUp, start};
+use super::{BenchCandidate, BenchError, BenchEvent, BenchSetup};
+use crate::experiment::ExperimentPlan;
+use crate::supervise::Running;
+
+/// A planned trial, and what it is of.
+#[derive(Clone, Copy)]
+pub(super) struct Trial<'a> {
+    pub(super) planned: &'a PlannedTrial,
+    /// The candidate's place among the setup's.
+    pub(super) number: usize,
+    candidate: &'a BenchCandidate,
+    plan: &'a ExperimentPlan,
+}
 
 /// How a trial ended.
 pub(super) enum Ended {
@@ -32,222 +40,157 @@ pub(super) enum Ended {
     CheckFailed(String),
     /// Somebody asked to end; what was measured until then.
     Interrupted(Option<Box<RawResult>>),
+    /// The run cannot go on.
+    Broken(BenchError),
 }
 
-/// A server that is up, or that was never down.
-pub(super) struct Up {
-    pub(super) running: Option<Running>,
-    target: Target,
+impl From<BenchError> for Ended {
+    fn from(why: BenchError) -> Ended {
+        Ended::Broken(why)
+    }
 }
 
-impl Course<'_> {
+impl<'a> Trial<'a> {
+    /// `None` where the setup has no such candidate or plan.
+    pub(super) fn of(setup: &'a BenchSetup, planned: &'a PlannedTrial) -> Option<Trial<'a>> {
+        let number = setup.candidates.iter().position(|c| c.candidate.label() == planned.candidate)?;
+        let plan = setup.experiment.plans.iter().find(|plan| plan.name == planned.plan)?;
+        Some(Trial { planned, number, candidate: &setup.candidates[number], plan })
+    }
+
+    /// It was not measured, and why.
+    pub(super) fn failed(&self, why: String) -> Ended {
+        Ended::Result(Box::new(RawResult::failed(self.planned.clone(), why)))
+    }
+
+    /// How it ended, of one load, whose server is down.
+    pub(super) fn ended(&self, observed: Result<Observed, LoadError>, death: Option<String>) -> Ended {
+        match (observed, death) {
+            (Ok(observed), _) => {
+                let interrupted = observed.interrupted();
+                let planned = self.planned.clone();
+                let raw = RawResult { planned, observed: Some(observed), failure: None, capacity: None };
+                if interrupted {
+                    Ended::Interrupted(Some(Box::new(raw)))
+                } else {
+                    Ended::Result(Box::new(raw))
+                }
+            }
+            (Err(_), Some(death)) => self.failed(death),
+            (Err(LoadError::Interrupted), None) => Ended::Interrupted(None),
+            (Err(why), None) => self.failed(why.to_string()),
+        }
+    }
+}
+
+impl Runner<'_> {
     /// Runs one trial. When it returns, its server is down.
-    pub(super) fn trial(&mut self, planned: &PlannedTrial) -> Result<Ended, BenchError> {
+    pub(super) fn trial(&mut self, trial: Trial<'_>) -> Ended {
+        self.measure(trial).unwrap_or_else(|ended| ended)
+    }
+
+    fn measure(&mut self, trial: Trial<'_>) -> Result<Ended, Ended> {
         let setup = self.setup;
-        let (c, plan) = match asked_for(setup, planned) {
-            Ok(found) => found,
-            Err(why) => return Ok(Ended::NotStarted(why)),
-        };
-        let shared;
-        let plan = match &plan.share {
-            None => plan,
-            Some(share) => match self.knees.rate(&setup.experiment, plan, share) {
-                Ok(rate) => {
-                    let mut known = plan.clone();
-                    known.load.arrivals = Arrivals::Constant(rate);
-                    shared = known;
-                    &shared
-                }
-                Err(why) => return Ok(Ended::Result(Box::new(RawResult::failed(planned.clone(), why)))),
-            },
-        };
-        let (up, load) = match self.come_up(c, plan, &setup.pins)? {
-            Ok(ready) => ready,
-            Err(ended) => return Ok(ended),
-        };
-        match &plan.capacity {
-            Some(slos) => self.search(planned, &Sought { slos, load }, up, c.candidate.recycles()),
-            None => self.load_once(planned, &load, up, c.candidate.recycles()),
+        let rate = |share| self.capacities.rate(&setup.experiment, trial.plan, share);
+        let rate = trial.plan.share.as_ref().map(rate).transpose().map_err(|why| trial.failed(why))?;
+        let (side, mut load) = self.come_up(trial, &setup.pins)?;
+        if let Some(rate) = rate {
+            load.arrivals = Arrivals::Constant(rate);
         }
-    }
-
-    /// Brings a candidate up on these CPUs, checked; with it the load that is aimed at it. The inner error
-    /// is the trial's end.
-    pub(super) fn come_up(
-        &mut self,
-        c: &BenchCandidate,
-        plan: &ExperimentPlan,
-        pins: &Pins,
-    ) -> Result<Result<(Up, Plan), Ended>, BenchError> {
-        let setup = self.setup;
-        let label = c.candidate.label();
-        let mut aim = match self.aims.remove(label) {
-            Some(aim) => aim,
-            None => {
-                let experiment = &setup.experiment;
-                (Aim::of(&c.candidate, experiment.route, &setup.ask, &experiment.checks), false)
-            }
-        };
-        let ready = self.come_up_to(c, &mut aim, pins).map(|up| {
-            up.map(|up| {
-                let target = up.target.clone();
-                let load = aim.0.plan(plan, target, &pins.client, setup.experiment.seed);
-                (up, load)
-            })
-        });
-        self.aims.insert(label.to_owned(), aim);
-        ready
-    }
-
-    fn come_up_to(
-        &mut self,
-        c: &BenchCandidate,
-        (aim, checked): &mut (Aim, bool),
-        pins: &Pins,
-    ) -> Result<Result<Up, Ended>, BenchError> {
-        let (up, address) = match c.candidate.as_url() {
-            Some(url) => match aim::of_url(url)
-                .and_then(|(target, address)| aim.ready(address).map(|()| (target, address)))
-            {
-                Ok((target, address)) => (Up { running: None, target }, address),
-                Err(why) => return Ok(Err(Ended::NotStarted(why))),
-            },
-            None => match self.start(c, aim, pins)? {
-                Ok((running, address)) => {
-                    (Up { running: Some(running), target: aim.target(address) }, address)
-                }
-                Err(ended) => return Ok(Err(ended)),
-            },
-        };
-        if !*checked {
-            let report = aim.check(address, workers(c, self.setup));
-            if !report.passed() {
-                return Ok(Err(Ended::CheckFailed(aim::failures(c.candidate.label(), &report))));
-            }
-            *checked = true;
-            // Of commands and URLs there is nothing to tell but that they answered.
-            if report.sleep.is_some() {
-                self.found(c.candidate.label(), report.sleep)?;
-            }
-        }
-        Ok(Ok(up))
-    }
-
-    /// Starts a server of the lab's; the inner error is the trial's end.
-    fn start(
-        &mut self,
-        c: &BenchCandidate,
-        aim: &Aim,
-        pins: &Pins,
-    ) -> Result<Result<(Running, SocketAddr), Ended>, BenchError> {
-        let setup = self.setup;
-        let port = match port_of(&c.candidate) {
-            Ok(port) => port,
-            Err(why) => return Ok(Err(Ended::NotStarted(why))),
-        };
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let run_dir = fresh_run_dir()?;
-        let context = LaunchContext { address, workers: workers(c, setup), run_dir: run_dir.clone() };
-        let mut spec = match c.candidate.launch(&setup.layout, &context) {
-            Ok(spec) => spec,
-            Err(why) => {
-                remove_run_dir(&run_dir);
-                return Ok(Err(Ended::NotStarted(why.to_string())));
-            }
-        };
-        spec.pin(&pins.server);
-        let mut last_answer = String::new();
-        let mut ready = || aim.ready(address).map_err(|why| last_answer = why).is_ok();
-        let started = Server::start(&spec, &setup.supervision, &mut ready, &|| self.interrupt.asked());
-        Ok(match started {
-            Ok(mut running) => match running.stranger_on(port) {
-                None => Ok((running, address)),
-                Some(who) => {
-                    self.leftovers.extend(running.stop().leftovers);
-                    Err(Ended::NotStarted(format!(
-                        "{} was not loaded: {who} answers on its port {port}, which it took first.",
-                        c.candidate.label()
-                    )))
-                }
-            },
-            Err(why) if matches!(why.kind, StartErrorKind::Interrupted) => Err(Ended::Interrupted(None)),
-            Err(why) if matches!(why.kind, StartErrorKind::NotReady(_)) && !last_answer.is_empty() => {
-                Err(Ended::NotStarted(format!("{why}\nThe last attempt: {last_answer}")))
-            }
-            Err(why) => Err(Ended::NotStarted(why.to_string())),
+        Ok(match &trial.plan.capacity {
+            Some(slos) => self.search(trial, slos, load, side)?,
+            None => self.load_once(trial, &load, side)?,
         })
     }
 
-    fn load_once(
-        &mut self,
-        planned: &PlannedTrial,
-        plan: &Plan,
-        mut up: Up,
-        recycles: bool,
-    ) -> Result<Ended, BenchError> {
-        let control = self.interrupt.control();
+    /// Brings a candidate up on these CPUs, checked; with it the load that is aimed at it.
+    pub(super) fn come_up<'t>(&mut self, trial: Trial<'t>, pins: &'t Pins) -> Result<(Side<'t>, Plan), Ended>
+    where
+        Self: 't,
+    {
+        let (setup, candidate) = (self.setup, &trial.candidate.candidate);
+        let spec = &self.states[trial.number].spec;
+        let (running, target, address) = match candidate.as_url() {
+            Some(url) => {
+                let there = request_spec::of_url(url).and_then(|there| spec.ready(there.1).map(|()| there));
+                let (target, address) = there.map_err(Ended::NotStarted)?;
+                (None, target, address)
+            }
+            None => {
+                let (running, address) = self.start(trial, pins)?;
+                (Some(running), self.states[trial.number].spec.target(address), address)
+            }
+        };
+        let state = &mut self.states[trial.number];
+        if !state.checked {
+            let report = state.spec.check(address, workers(trial.candidate, setup));
+            if !report.passed() {
+                return Err(Ended::CheckFailed(request_spec::failures(candidate.label(), &report)));
+            }
+            state.checked = true;
+            // Of commands and URLs there is nothing to tell but that they answered.
+            if let Some(sleep) = report.sleep {
+                self.found(candidate.label(), sleep)?;
+            }
+        }
+        let spec = &self.states[trial.number].spec;
+        let load = spec.plan(trial.plan, target, &pins.client, setup.experiment.seed);
+        let side = Side {
+            setup,
+            candidate: candidate.label(),
+            recycles: candidate.recycles(),
+            pins,
+            watched: running.as_ref().map(Running::watched),
+            running,
+            under_load: Duration::ZERO,
+            death: None,
+        };
+        Ok((side, load))
+    }
+
+    /// Starts a server of the lab's.
+    fn start(&mut self, trial: Trial<'_>, pins: &Pins) -> Result<(Running, SocketAddr), Ended> {
+        let (setup, candidate) = (self.setup, &trial.candidate.candidate);
+        let (workers, cancelled) = (workers(trial.candidate, setup), || self.interrupt.asked());
+        let state = &mut self.states[trial.number];
+        let by = (&setup.layout, &setup.supervision);
+        start(candidate, &state.spec, by, (workers, &pins.server), &cancelled).map_err(|why| match why {
+            NotUp::RunDir(source) => BenchError::RunDir { path: std::env::temp_dir(), source }.into(),
+            NotUp::NotStarted(why) => Ended::NotStarted(why),
+            NotUp::Interrupted(_) => Ended::Interrupted(None),
+            NotUp::Stranger(why, leftovers) => {
+                state.leftovers.extend(leftovers);
+                Ended::NotStarted(format!("{} was not loaded: {why}", candidate.label()))
+            }
+        })
+    }
+
+    fn load_once(&mut self, trial: Trial<'_>, plan: &Plan, mut side: Side<'_>) -> Result<Ended, BenchError> {
+        let control = self.interrupt.control(1);
         let load_time = plan.warmup + plan.stop.duration.unwrap_or_default();
-        let tell = &mut *self.tell;
+        let (tell, planned) = (&mut *self.tell, trial.planned);
         let mut observe = |snapshot: &Snapshot| tell(&BenchEvent::Load { planned, snapshot, load_time });
-        let mut loading =
-            Loading::of(self.setup, self.loader, &planned.candidate, recycles, up.running.as_mut());
-        let loaded = loading.load(plan, &control, &mut observe);
-        let (under_load, death) = (loading.under_load, loading.death);
-        self.under_load += under_load;
-        self.down(planned, &mut up)?;
-        Ok(ended(planned, loaded, death))
+        let loaded = side.run(self.load, plan, &control, &mut observe);
+        self.under_load += side.under_load;
+        let observed = side.observed(plan, loaded);
+        self.down(trial, &mut side)?;
+        Ok(trial.ended(observed, side.death))
     }
 
     /// Stops a trial's server; says once of each candidate that it had to be killed.
-    pub(super) fn down(&mut self, planned: &PlannedTrial, up: &mut Up) -> Result<(), BenchError> {
-        let Some(running) = &mut up.running else { return Ok(()) };
+    pub(super) fn down(&mut self, trial: Trial<'_>, side: &mut Side<'_>) -> Result<(), BenchError> {
+        let Some(running) = &mut side.running else { return Ok(()) };
         let stopped = running.stop();
-        self.leftovers.extend(stopped.leftovers);
-        if stopped.killed && self.deaf.insert(planned.candidate.clone()) {
+        let state = &mut self.states[trial.number];
+        state.leftovers.extend(stopped.leftovers);
+        if stopped.killed && !std::mem::replace(&mut state.needed_sigkill, true) {
             let text = format!(
                 "{} did not end within {} of SIGTERM and was ended by SIGKILL.",
-                planned.candidate,
+                side.candidate,
                 show_duration(self.setup.supervision.stop_timeout)
             );
             self.event("killed", text)?;
         }
         Ok(())
     }
-}
-
-/// How a trial of one load ended, whose server is down.
-pub(super) fn ended(
-    planned: &PlannedTrial,
-    observed: Result<Observed, LoadError>,
-    death: Option<String>,
-) -> Ended {
-    let failed = |why: String| Ended::Result(Box::new(RawResult::failed(planned.clone(), why)));
-    match (observed, death) {
-        (Ok(observed), _) => {
-            let interrupted = observed.interrupted();
-            let planned = planned.clone();
-            let raw = RawResult { planned, observed: Some(observed), failure: None, capacity: None };
-            if interrupted { Ended::Interrupted(Some(Box::new(raw))) } else { Ended::Result(Box::new(raw)) }
-        }
-        (Err(_), Some(death)) => failed(death),
-        (Err(LoadError::Interrupted), None) => Ended::Interrupted(None),
-        (Err(why), None) => failed(why.to_string()),
-    }
-}
-
-/// The candidate and the plan of a planned trial; a sentence where the setup has none such.
-pub(super) fn asked_for<'a>(
-    setup: &'a BenchSetup,
-    planned: &PlannedTrial,
-) -> Result<(&'a BenchCandidate, &'a ExperimentPlan), String> {
-    let c = setup.candidates.iter().find(|c| c.candidate.label() == planned.candidate);
-    let c = c.ok_or_else(|| format!("{} is not among the candidates.", planned.candidate))?;
-    let plan = setup.experiment.plans.iter().find(|p| p.name == planned.plan);
-    Ok((c, plan.ok_or_else(|| format!("{} is not among the plans.", planned.plan))?))
-}
-
-/// A fresh run folder, marked as ours from its first moment.
-fn fresh_run_dir() -> Result<PathBuf, BenchError> {
-    let made = run_dir::create().and_then(|path| std::fs::write(path.join(RUN_DIR_MARK), "").map(|()| path));
-    made.map_err(|source| BenchError::RunDir { path: std::env::temp_dir(), source })
 }

@@ -1,8 +1,8 @@
 //! Labels: `server:value+value`, where only what differs from the defaults is printed.
 
-use super::{CandidateError, suggestion};
-use crate::catalogue::Server;
-use crate::recipe::Axis;
+use super::CandidateError;
+use crate::catalogue::{Axis, Server};
+use crate::toml_file::suggest;
 
 /// A switch that is on. Its label is the axis' name: `app:close` is `app:close=yes`.
 const YES: &str = "yes";
@@ -53,7 +53,7 @@ fn find(label: &str, server: &Server, setting: &str) -> Result<(usize, usize), C
                 label: label.to_owned(),
                 server: server.name.clone(),
                 value: setting.to_owned(),
-                suggestion: suggestion(setting, &names),
+                suggestion: suggest(setting, names.iter().map(String::as_str)),
             })
         }
         _ => {

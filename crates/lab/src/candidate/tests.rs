@@ -1,6 +1,8 @@
 use std::fs;
+use std::path::Path;
 
 use super::*;
+use crate::launch::LaunchContext;
 
 const RECIPE: &str = r#"schema = "prony.server/1"
 title = "t"

@@ -1,4 +1,4 @@
-//! The highest sustainable rate of one server: [`prony_analysis::search`] over open loads.
+//! The highest sustainable rate of one server: [`prony_stats::search`] over open loads.
 //!
 //! A probe is an open load at a constant rate. It is sustained when the backlog does not grow, failures
 //! stay below a thousandth, what is due is carried, and every threshold asked for is kept. A probe that
@@ -7,9 +7,8 @@
 
 use std::time::{Duration, Instant};
 
-use prony_analysis::search::{Answer, Course, Phase, Probe, Search};
 use prony_analysis::slo::Slo;
-use prony_load::{LoadError, Snapshot};
+use prony_load::{Interrupt, LoadError, Loader, Snapshot};
 use prony_model::Estimate;
 use prony_model::Plan;
 use prony_model::capacity::{CapacityRecord, Probe as ProbeRecord};
@@ -17,18 +16,18 @@ use prony_model::observed::Observed;
 use prony_model::plan::{Arrivals, Stop};
 use prony_model::rate::Rate;
 use prony_model::trial::{Bound, Trial};
-
-use crate::bench::{Interrupt, Loader};
+use prony_stats::search::{Answer, Phase, Probe, Search, SearchPlan};
 
 mod probe;
 mod sustained;
 
-pub use probe::{Outside, Probed, Prober};
+pub use probe::Outside;
+pub(crate) use probe::{Probed, Prober};
 
 use sustained::{ENDED_MIN, Hopeless, Judged, sustained, void};
 
 /// Failures that a sustained rate may have, where no threshold says more.
-pub const ERRORS_MAX_SHARE: f64 = 0.001;
+pub(crate) const ERRORS_MAX_SHARE: f64 = 0.001;
 
 /// How a capacity is searched for.
 #[derive(Debug, Clone)]
@@ -107,7 +106,7 @@ pub struct CapacityOutcome {
 pub fn search(
     plan: &CapacityPlan,
     outside: &Outside,
-    loader: &mut Loader<'_>,
+    loader: &Loader<'_>,
     interrupt: &Interrupt,
     tell: &mut dyn FnMut(&CapacityEvent<'_>),
 ) -> Result<CapacityOutcome, LoadError> {
@@ -118,7 +117,7 @@ pub fn search(
 ///
 /// # Errors
 /// When a load could not be applied at all.
-pub fn search_by(
+pub(crate) fn search_by(
     plan: &CapacityPlan,
     prober: &mut Prober<'_>,
     interrupt: &Interrupt,
@@ -151,7 +150,7 @@ impl Run<'_, '_> {
             None if self.is_over() => 1.0,
             None => self.burst()? * START_SHARE,
         };
-        let mut search = Search::new(Course {
+        let mut search = Search::new(SearchPlan {
             start: start.max(1.0).max(self.lowest()),
             lowest: self.lowest(),
             highest: Rate::MAX_PER_S,
@@ -261,7 +260,7 @@ impl Run<'_, '_> {
 
     /// Applies a load; why it was ended early, where it can only fail.
     fn apply(&mut self, load: &Plan, may_give_up: bool) -> Result<(Probed, Option<String>), LoadError> {
-        let control = self.interrupt.control();
+        let control = self.interrupt.control(1);
         let watched = Hopeless::of(load, &self.plan.slos);
         let load_time = load.warmup + load.stop.duration.unwrap_or_default();
         let mut hopeless = None;
@@ -372,7 +371,7 @@ pub fn lengthened(plan: &CapacityPlan) -> (f64, Duration) {
 
 /// The time that a search takes at most by plan where its rates are over [`lengthened`]'s, for a forecast.
 pub fn forecast(plan: &CapacityPlan) -> Duration {
-    let search = Search::new(Course {
+    let search = Search::new(SearchPlan {
         start: 1.0,
         lowest: 1.0,
         highest: 2.0,

@@ -1,28 +1,26 @@
 //! How a probe is applied and judged.
 
 use prony_analysis::trial::judge;
-use prony_load::{Control, LoadError, Snapshot};
+use prony_host::HostWatch;
+use prony_load::{Control, LoadError, Loader, Snapshot};
 use prony_model::Plan;
 use prony_model::host::Host;
 use prony_model::observed::Observed;
 use prony_model::plan_record::PlanRecord;
 use prony_model::trial::Trial;
 
-use crate::bench::Loader;
-use crate::host_watch::HostWatch;
-
 /// A load that was applied and judged.
 #[derive(Debug, Clone)]
-pub struct Probed {
+pub(crate) struct Probed {
     /// What was observed.
-    pub observed: Observed,
+    pub(crate) observed: Observed,
     /// Its figures and verdict.
-    pub trial: Trial,
+    pub(crate) trial: Trial,
 }
 
 impl Probed {
     /// What was observed on this machine, judged.
-    pub fn of(observed: Observed, host: &Host) -> Probed {
+    pub(crate) fn of(observed: Observed, host: &Host) -> Probed {
         Probed { trial: judge(&observed, host), observed }
     }
 }
@@ -39,14 +37,15 @@ pub struct Outside {
 }
 
 /// Applies a load and judges it. What became of the server is its to observe.
-pub type Prober<'a> = dyn FnMut(&Plan, &Control, &mut dyn FnMut(&Snapshot)) -> Result<Probed, LoadError> + 'a;
+pub(crate) type Prober<'a> =
+    dyn FnMut(&Plan, &Control, &mut dyn FnMut(&Snapshot)) -> Result<Probed, LoadError> + 'a;
 
 /// Of a server of which nothing is known but its answers, and the machine that loads it.
-pub(super) fn from_outside<'a>(outside: &'a Outside, loader: &'a mut Loader<'_>) -> Box<Prober<'a>> {
+pub(super) fn from_outside<'a>(outside: &'a Outside, loader: &'a Loader<'_>) -> Box<Prober<'a>> {
     Box::new(move |load, control, observe| {
         let mut watch = HostWatch::of(&load.cpus);
         let measured = loader(load, control, &mut |snapshot| {
-            watch.look(snapshot);
+            watch.look(snapshot.in_window);
             observe(snapshot);
         })?;
         let host_window = watch.finish(&measured.address);

@@ -5,6 +5,8 @@ use prony_model::Measurement;
 use prony_model::histogram::{Histogram, SparseHistogram};
 use prony_model::measurement::{BIN_NS, Censored, Parts, RequestCounts, Second};
 
+use std::sync::Mutex;
+
 use super::*;
 
 const S: u64 = 1_000_000_000;
@@ -116,12 +118,13 @@ fn measured(requests: &[(f64, f64, f64)], seconds: u64) -> Measurement {
 
 /// What is found with probes of a minute, each of which sees another part of the queue's life.
 fn found(arrivals: Arrivals, slo: Option<&str>, resolution: f64, seed: u64) -> CapacityRecord {
-    let mut chance = Chance(seed);
-    let mut loader: Box<Loader<'static>> = Box::new(move |load, _, _| {
+    let chance = Mutex::new(Chance(seed));
+    let loader: Box<Loader<'static>> = Box::new(move |load, _, _| {
         if load.arrivals.rate().is_none() {
             return Ok(healthy(1, 160 * u64::from(load.connections)));
         }
         let seconds = load.stop.duration.unwrap().as_secs();
+        let mut chance = chance.lock().unwrap();
         let due = due(&load.arrivals, seconds as f64, &mut chance);
         Ok(measured(&requests(due, &mut chance), seconds))
     });
@@ -136,7 +139,7 @@ fn found(arrivals: Arrivals, slo: Option<&str>, resolution: f64, seed: u64) -> C
         resolution,
         start: None,
     };
-    search(&plan, &tests::outside(), &mut *loader, &Interrupt::new(), &mut |_| ()).unwrap().record
+    search(&plan, &tests::outside(), &*loader, &Interrupt::new(), &mut |_| ()).unwrap().record
 }
 
 fn rate(per_s: f64) -> Rate {

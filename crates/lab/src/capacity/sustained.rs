@@ -1,12 +1,12 @@
 //! Whether a probe was sustained: pure.
 
-use prony_analysis::search::Answer;
 use prony_analysis::slo::{Decision, Slo};
 use prony_load::Snapshot;
 use prony_model::Plan;
 use prony_model::plan::Arrivals;
 use prony_model::rate::Rate;
 use prony_model::trial::{Effect, Outcome, Trial};
+use prony_stats::search::Answer;
 
 use super::{ERRORS_MAX_SHARE, share};
 

@@ -42,8 +42,8 @@ fn observed(measured: prony_model::Measurement, load: &Plan) -> Observed {
 }
 
 fn search_of(plan: &CapacityPlan, served_per_s: u64) -> CapacityOutcome {
-    let mut loader = line(served_per_s);
-    search(plan, &outside(), &mut *loader, &Interrupt::new(), &mut |_| ()).unwrap()
+    let loader = line(served_per_s);
+    search(plan, &outside(), &*loader, &Interrupt::new(), &mut |_| ()).unwrap()
 }
 
 #[test]
@@ -83,8 +83,8 @@ fn an_interrupt_ends_it_and_says_so() {
             interrupt.ask();
         }
     };
-    let mut loader = line(1_000);
-    let outcome = search(&plan(), &outside(), &mut *loader, &interrupt, &mut tell).unwrap();
+    let loader = line(1_000);
+    let outcome = search(&plan(), &outside(), &*loader, &interrupt, &mut tell).unwrap();
     assert!(outcome.interrupted && outcome.record.probes.len() == 1);
     assert_eq!(probes, 1);
 }
@@ -92,7 +92,7 @@ fn an_interrupt_ends_it_and_says_so() {
 /// The capacity of a line of 2,000 a second, by a client that is busy all the time from 500 a second on, and a lab
 /// that says of the server what it says.
 fn with_a_busy_client(server_saturated: Option<bool>) -> CapacityRecord {
-    let mut loader = line(2_000);
+    let loader = line(2_000);
     let mut prober = |load: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
         let mut m = loader(load, control, observe)?;
         if load.arrivals.rate().is_some_and(|rate| rate.as_per_s() > 500.0) {
@@ -132,7 +132,7 @@ fn a_busy_client_is_the_limit_only_where_the_server_is_not() {
 /// A search in whose load of this number the verdict has an invalid reason, or answers have another body.
 fn voided_by(code: &str, number: usize, mismatches: u64) -> (CapacityOutcome, usize) {
     let mut loads = 0;
-    let mut loader = line(2_000);
+    let loader = line(2_000);
     let mut prober = |load: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
         let measured = loader(load, control, observe)?;
         let mut probed = Probed::of(observed(measured, load), &Host::default());

@@ -1,14 +1,20 @@
 //! The files of a recipe's folder, embedded or on disk, read with bounds.
 
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use include_dir::{Dir, DirEntry};
-use prony_model::fnv::fnv1a;
+use include_dir::{Dir, DirEntry, include_dir};
+use prony_model::fnv::hash_of;
 
-use super::verified::VERIFIED_FILE;
-use super::{EMBEDDED, MaterialiseError, Source};
+/// What a recipe's folder must hold.
+pub(super) const RECIPE_FILE: &str = "server.toml";
+/// The file that its image is built from.
+pub const DOCKERFILE: &str = "Dockerfile";
+/// When, where and how somebody saw it keep the contract.
+pub(super) const VERIFIED_FILE: &str = "verified.toml";
+
+pub(super) static EMBEDDED: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../servers");
 
 /// A recipe is an application of some files; whoever exceeds these has pointed at something else.
 const FILES_MAX: usize = 4096;
@@ -19,6 +25,43 @@ const TEXT_BYTES_MAX: u64 = 1 << 20;
 /// Built by somebody in the recipe's own folder, or said about it: not part of the recipe.
 const LEFT_OUT: [&str; 9] =
     [".git", "node_modules", "target", "__pycache__", ".venv", "venv", "vendor", "_build", VERIFIED_FILE];
+
+/// Where a recipe is from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// The binary.
+    Embedded,
+    /// This folder.
+    Folder(PathBuf),
+}
+
+/// Why a recipe's folder could not be copied.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum MaterialiseError {
+    /// It is no recipe's folder.
+    #[error(
+        "{} is too large for a recipe (64 MiB, 4,096 files, 16 levels): move what does not belong to the application out of it.",
+        .0.display()
+    )]
+    TooLarge(PathBuf),
+    /// A link out of the folder, or to a folder.
+    #[error("{} is a link to a folder or out of the recipe: replace it by the files themselves.", .0.display())]
+    Link(PathBuf),
+    /// The disk refused.
+    #[error("{} cannot be copied: {error}.", path.display())]
+    Io {
+        /// What was read or written.
+        path: PathBuf,
+        /// Why not.
+        error: String,
+    },
+}
+
+impl MaterialiseError {
+    pub(super) fn io(path: &Path, error: &io::Error) -> MaterialiseError {
+        MaterialiseError::Io { path: path.to_owned(), error: error.to_string() }
+    }
+}
 
 /// A file of a recipe.
 #[derive(Debug, Clone)]
@@ -139,11 +182,11 @@ impl Walk<'_> {
 }
 
 /// Reads at most one byte more than allowed, whatever the file's size is said to be.
-fn read_bounded(path: &Path, bytes_max: u64) -> std::io::Result<Vec<u8>> {
+fn read_bounded(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     fs::File::open(path)?.take(bytes_max + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > bytes_max {
-        return Err(std::io::Error::other(format!("it is over {bytes_max} bytes")));
+        return Err(io::Error::other(format!("it is over {bytes_max} bytes")));
     }
     Ok(bytes)
 }
@@ -151,11 +194,4 @@ fn read_bounded(path: &Path, bytes_max: u64) -> std::io::Result<Vec<u8>> {
 pub(super) fn hash_of_files(files: &[RecipeFile]) -> u64 {
     let parts = files.iter().flat_map(|f| [f.path.as_os_str().as_encoded_bytes(), f.bytes.as_slice()]);
     hash_of(parts)
-}
-
-/// The parts' and their lengths'.
-pub(crate) fn hash_of<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u64 {
-    let with_length =
-        |part: &'a [u8]| (part.len() as u64).to_le_bytes().into_iter().chain(part.iter().copied());
-    fnv1a(parts.into_iter().flat_map(with_length))
 }

@@ -3,40 +3,12 @@
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::files::RecipeFile;
+use super::files::{MaterialiseError, RecipeFile};
 
 /// Which files were copied, so that those a recipe no longer has can be told from those that were built.
 const MANIFEST: &str = ".prony-files";
-
-/// Why a recipe's folder could not be copied.
-#[derive(Debug, thiserror::Error)]
-pub enum MaterialiseError {
-    /// It is no recipe's folder.
-    #[error(
-        "{} is too large for a recipe (64 MiB, 4,096 files, 16 levels): move what does not belong to the application out of it.",
-        .0.display()
-    )]
-    TooLarge(PathBuf),
-    /// A link out of the folder, or to a folder.
-    #[error("{} is a link to a folder or out of the recipe: replace it by the files themselves.", .0.display())]
-    Link(PathBuf),
-    /// The disk refused.
-    #[error("{} cannot be copied: {error}.", path.display())]
-    Io {
-        /// What was read or written.
-        path: PathBuf,
-        /// Why not.
-        error: String,
-    },
-}
-
-impl MaterialiseError {
-    pub(super) fn io(path: &Path, error: &io::Error) -> MaterialiseError {
-        MaterialiseError::Io { path: path.to_owned(), error: error.to_string() }
-    }
-}
 
 /// Makes `work_dir` hold these files, and what was built there.
 pub(super) fn write(files: &[RecipeFile], work_dir: &Path) -> Result<(), MaterialiseError> {

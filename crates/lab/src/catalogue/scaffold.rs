@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Catalogue, RECIPE_FILE};
-use crate::recipe::is_label_word;
+use super::Catalogue;
+use super::files::RECIPE_FILE;
+use super::recipe::is_label_word;
 
 impl Catalogue {
     /// Copies the server `from` as a new one called `name` into a folder of that name below `parent`; returns

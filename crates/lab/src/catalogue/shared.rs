@@ -5,9 +5,9 @@ use std::path::Path;
 
 use toml::de::DeTable;
 
-use super::files::{self, RecipeFile};
-use super::{MaterialiseError, RECIPE_FILE, Server, Source};
-use crate::toml_error::{TomlError, suggest};
+use super::files::{self, MaterialiseError, RECIPE_FILE, RecipeFile, Source};
+use super::server::Server;
+use crate::toml_file::{TomlFile, suggest};
 
 /// Beside the servers' folders.
 const SHARED_DIR: &str = "_shared";
@@ -27,7 +27,7 @@ fn all(source: &Source) -> Result<BTreeMap<String, Vec<u8>>, MaterialiseError> {
 impl Server {
     /// Reads the files that the recipe takes from there. Each must exist, and no file of the server's own may be in
     /// its place.
-    pub(super) fn take_shared(&mut self, file: &str, text: &str) -> Result<(), String> {
+    pub(super) fn take_shared(&mut self, file: TomlFile<'_>) -> Result<(), String> {
         if self.recipe.shared.is_empty() {
             return Ok(());
         }
@@ -49,7 +49,7 @@ impl Server {
                     continue;
                 }
             };
-            return Err(TomlError::at_key(file, text, &["shared", place], why).to_string());
+            return Err(file.error(&["shared", place], why).to_string());
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 use std::os::unix::fs::symlink;
 
 use super::*;
+use prony_model::fnv::hash_of;
 
 const RECIPE: &str = r#"schema = "prony.server/1"
 title = "t"

@@ -6,17 +6,16 @@
 use std::fs;
 use std::path::PathBuf;
 
+use prony_model::fnv::hash_of;
 use serde::{Deserialize, Serialize};
 
-use super::{Server, Source, files};
-use crate::catalogue::hash_of;
-use crate::toml_error;
+use super::files::{self, DOCKERFILE, Source, VERIFIED_FILE};
+use super::server::Server;
+use crate::toml_file::TomlFile;
 
-/// The file.
-pub(crate) const VERIFIED_FILE: &str = "verified.toml";
 const HEAD: &str = "# Written by `prony servers check --record`: not by hand.\n";
 /// Without these the recipe is the same where servers run natively.
-const NOT_NATIVE: [&str; 1] = [crate::container::DOCKERFILE];
+const NOT_NATIVE: [&str; 1] = [DOCKERFILE];
 
 /// One candidate, seen to keep the contract.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,7 +70,7 @@ impl Server {
     pub fn verified(&self) -> Vec<Verified> {
         let text =
             files::read_text(&self.name, &self.source, VERIFIED_FILE).ok().flatten().unwrap_or_default();
-        toml_error::parse::<File>(VERIFIED_FILE, &text).unwrap_or_default().verified
+        TomlFile { name: VERIFIED_FILE, text: &text }.parse::<File>().unwrap_or_default().verified
     }
 
     /// Records one verification, in the place of an earlier one of the same candidate, runtime and system.

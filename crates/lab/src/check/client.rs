@@ -44,6 +44,20 @@ impl Response {
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str())
     }
+
+    /// Whether its body is this, byte by byte; what it is, in a sentence.
+    pub(super) fn body_is(&self, expected: &[u8]) -> Result<(), String> {
+        if self.body == expected {
+            return Ok(());
+        }
+        Err(format!(
+            "The body is {:?} ({} bytes), expected {:?} ({} bytes).",
+            printable(&self.body, 80),
+            self.body.len(),
+            printable(expected, 80),
+            expected.len()
+        ))
+    }
 }
 
 /// Why there is no answer.

@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 use prony_model::plan::Expect;
 
 use super::client::{Connection, Fault, Request, Response, printable};
-use super::{CheckReport, CheckResult, ContractExpectation, CustomCheck, GREETING, NotYet, parallel, work};
-use crate::recipe::Route;
+use super::{CheckReport, CheckResult, ContractExpectation, CustomCheck, GREETING, Route, parallel, work};
 
 /// Long enough to be told from an answer that did not wait, on a busy host too.
 const SLEEP: Duration = Duration::from_millis(50);
@@ -47,76 +46,28 @@ pub(super) fn run(address: SocketAddr, expectation: &ContractExpectation) -> Che
     checks.report
 }
 
-pub(super) fn ready(address: SocketAddr, probe: &Probe, host: &str, expect: &Expect) -> Result<(), NotYet> {
-    let (method, path) = (&probe.method, &probe.path);
-    let mut connection = Connection::open(address).map_err(|fault| NotYet {
-        reason: fault.to_string(),
-        answered: false,
-        wire: None,
-    })?;
-    match connection.exchange(&probe.request(host, false)) {
-        Ok(response) if expect.accepts_status(response.status) => Ok(()),
-        Ok(response) => Err(NotYet {
-            reason: format!("{method} {path} was answered with status {}.", response.status),
-            answered: true,
-            wire: connection.wire(),
-        }),
-        Err(fault) => Err(NotYet { reason: fault.to_string(), answered: false, wire: connection.wire() }),
-    }
-}
-
-/// The route's request that costs least.
-pub(super) fn light_path(route: Route) -> String {
-    match route {
-        Route::Sleep => "/sleep?ms=0".to_owned(),
-        Route::Work => "/work?n=1".to_owned(),
-        Route::Text | Route::Json | Route::Echo => route.path().to_owned(),
-    }
-}
-
-/// A request by which a server and its connections are tried out.
-pub(super) struct Probe {
-    pub(super) method: String,
-    pub(super) path: String,
-    pub(super) headers: Vec<(String, String)>,
-    pub(super) body: Option<Vec<u8>>,
-}
-
-impl Probe {
-    /// The route's request that costs least.
-    pub(super) fn of_route(route: Route, body: Option<Vec<u8>>) -> Probe {
-        Probe { method: route.method().to_owned(), path: light_path(route), headers: Vec::new(), body }
-    }
-
-    /// What a check of one's own asks.
-    pub(super) fn of_check(check: &CustomCheck) -> Probe {
-        let (method, path) = check.method_and_path();
-        Probe {
-            method: method.to_owned(),
-            path: path.to_owned(),
-            headers: check.headers.clone(),
-            body: check.send.clone(),
-        }
-    }
-
-    fn request<'a>(&'a self, host: &'a str, fragmented: bool) -> Request<'a> {
-        Request {
-            method: &self.method,
-            path: &self.path,
-            host,
-            headers: &self.headers,
-            body: self.body.as_deref(),
-            fragmented,
+/// Asks once, and whether the answer has the status that is expected.
+pub(super) fn ready(
+    address: SocketAddr,
+    check: &CustomCheck,
+    host: Option<&str>,
+    expect: &Expect,
+) -> Result<(), String> {
+    let host = host.map_or_else(|| address.to_string(), str::to_owned);
+    let asked = Connection::open(address).and_then(|mut c| c.exchange(&check.request(&host, false)));
+    match asked.map_err(|fault| fault.to_string())?.status {
+        status if expect.accepts_status(status) => Ok(()),
+        status => {
+            let (method, path) = check.method_and_path();
+            Err(format!("{method} {path} was answered with status {status}."))
         }
     }
 }
 
-fn probe_of(expectation: &ContractExpectation) -> Probe {
-    if let Some(check) = expectation.custom.first() {
-        return Probe::of_check(check);
-    }
+/// The request by which connections are tried out.
+fn probe_of(expectation: &ContractExpectation) -> CustomCheck {
     let route = expectation.routes.first().copied().unwrap_or(Route::Text);
-    Probe::of_route(route, (route == Route::Echo).then(|| b"x".to_vec()))
+    expectation.custom.first().cloned().unwrap_or_else(|| CustomCheck::of_route(route))
 }
 
 struct Checks {
@@ -198,13 +149,13 @@ impl Checks {
     }
 
     fn custom(&mut self, check: &CustomCheck) {
-        let probe = Probe::of_check(check);
-        let (response, wire) = self.send(&probe.request(&self.host, false));
+        let (response, wire) = self.send(&check.request(&self.host, false));
         let judged = response.map_err(|fault| fault.to_string()).and_then(|response| check.judge(&response));
-        self.push(&format!("{} {}", probe.method, probe.path), false, judged, wire);
+        let (method, path) = check.method_and_path();
+        self.push(&format!("{method} {path}"), false, judged, wire);
     }
 
-    fn keepalive(&mut self, probe: &Probe, declared: Option<bool>) {
+    fn keepalive(&mut self, probe: &CustomCheck, declared: Option<bool>) {
         let (kept, wire) = self.is_kept(probe);
         let judged = match (kept, declared) {
             (Err(fault), _) => Err(fault.to_string()),
@@ -222,7 +173,7 @@ impl Checks {
         self.push("keep-alive", declared.is_none(), judged, wire);
     }
 
-    fn is_kept(&self, probe: &Probe) -> (Result<bool, Fault>, Option<String>) {
+    fn is_kept(&self, probe: &CustomCheck) -> (Result<bool, Fault>, Option<String>) {
         let mut connection = match Connection::open(self.address) {
             Ok(connection) => connection,
             Err(fault) => return (Err(fault), None),
@@ -241,7 +192,7 @@ impl Checks {
     }
 
     /// Clients on slow links send so; a server that reads a request only whole is worth knowing of.
-    fn fragmented(&mut self, probe: &Probe) {
+    fn fragmented(&mut self, probe: &CustomCheck) {
         let (response, wire) = self.send(&probe.request(&self.host, true));
         let judged = match response {
             Ok(r) if (200..400).contains(&r.status) => {
@@ -288,11 +239,11 @@ fn judge(route: Route, response: &Response, sent: Option<&[u8]>, took: Duration)
         return Err(format!("Content-Type is {:?}, expected {expected:?}.", printable(found.as_bytes(), 80)));
     }
     match route {
-        Route::Text => body_is(response, GREETING.as_bytes())?,
-        Route::Work => body_is(response, work(WORK_STEPS).as_bytes())?,
-        Route::Echo => body_is(response, sent.unwrap_or_default())?,
+        Route::Text => response.body_is(GREETING.as_bytes())?,
+        Route::Work => response.body_is(work(WORK_STEPS).as_bytes())?,
+        Route::Echo => response.body_is(sent.unwrap_or_default())?,
         Route::Sleep => {
-            body_is(response, GREETING.as_bytes())?;
+            response.body_is(GREETING.as_bytes())?;
             waited(took)?;
         }
         Route::Json => {
@@ -313,19 +264,6 @@ fn waited(took: Duration) -> Result<(), String> {
         return Err(format!("Answered after {took_ms} ms, expected {sleep_ms} at least."));
     }
     Ok(())
-}
-
-pub(super) fn body_is(response: &Response, expected: &[u8]) -> Result<(), String> {
-    if response.body == expected {
-        return Ok(());
-    }
-    Err(format!(
-        "The body is {:?} ({} bytes), expected {:?} ({} bytes).",
-        printable(&response.body, 80),
-        response.body.len(),
-        printable(expected, 80),
-        expected.len()
-    ))
 }
 
 /// Bytes that nobody can have prepared for, each value of a byte among them.

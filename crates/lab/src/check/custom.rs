@@ -8,9 +8,10 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::client::{Response, printable};
-use super::contract::body_is;
+use super::client::{Request, Response, printable};
 use super::json_path::{JsonPath, same};
+use super::route::Route;
+use crate::toml_file::{TomlError, TomlFile};
 
 /// The most values that one check holds an answer against.
 const VALUES_MAX: usize = 100;
@@ -20,34 +21,51 @@ const PATH_MAX_BYTES: usize = 8 << 10;
 /// A request and what its answer must be. Replaces the contract.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct CustomCheck {
+pub(crate) struct CustomCheck {
     /// Method and path, `GET /health`.
-    pub request: String,
+    pub(crate) request: String,
     /// The request's body, a text.
     #[serde(default, deserialize_with = "text")]
-    pub send: Option<Vec<u8>>,
+    pub(crate) send: Option<Vec<u8>>,
     /// Headers of the request, a table of names and values (`@env:NAME`: from the environment); the load sends them, too.
     #[serde(default, deserialize_with = "table")]
-    pub headers: Vec<(String, String)>,
+    pub(crate) headers: Vec<(String, String)>,
     /// The status; none given: any 2xx or 3xx.
     #[serde(default)]
-    pub status: Option<u16>,
+    pub(crate) status: Option<u16>,
     /// The whole body, exactly; none given: any.
     #[serde(default)]
-    pub body: Option<String>,
+    pub(crate) body: Option<String>,
     /// Values that the body, as JSON, must have, by path (`$.items[0].name`).
     #[serde(default)]
-    pub json: BTreeMap<String, Value>,
+    pub(crate) json: BTreeMap<String, Value>,
 }
 
 impl CustomCheck {
     /// The check that a path answers a GET with 2xx or 3xx.
-    pub fn answers(path: &str) -> CustomCheck {
+    pub(crate) fn answers(path: &str) -> CustomCheck {
         CustomCheck { request: format!("GET {path}"), ..CustomCheck::default() }
     }
 
+    /// The check that a route answers, by the request that costs least.
+    pub(crate) fn of_route(route: Route) -> CustomCheck {
+        let light = match route {
+            Route::Sleep => "/sleep?ms=0",
+            Route::Work => "/work?n=1",
+            Route::Text | Route::Json | Route::Echo => route.path(),
+        };
+        let send = (route == Route::Echo).then(|| b"x".to_vec());
+        CustomCheck { request: format!("{} {light}", route.method()), send, ..CustomCheck::default() }
+    }
+
+    /// What is asked, of a server that is called so.
+    pub(super) fn request<'a>(&'a self, host: &'a str, fragmented: bool) -> Request<'a> {
+        let (method, path) = self.method_and_path();
+        Request { method, path, host, headers: &self.headers, body: self.send.as_deref(), fragmented }
+    }
+
     /// Method and path; a request without a method is a GET.
-    pub fn method_and_path(&self) -> (&str, &str) {
+    pub(crate) fn method_and_path(&self) -> (&str, &str) {
         match self.request.trim().split_once(char::is_whitespace) {
             Some((method, path)) => (method, path.trim_start()),
             None => ("GET", self.request.trim()),
@@ -55,7 +73,7 @@ impl CustomCheck {
     }
 
     /// Whether it is what a load can ask for again and again: a GET without a body.
-    pub fn is_loadable(&self) -> bool {
+    pub(crate) fn is_loadable(&self) -> bool {
         self.method_and_path().0 == "GET" && self.send.is_none()
     }
 
@@ -99,7 +117,7 @@ impl CustomCheck {
             return Err(format!("Status {}, expected {expected}.", response.status));
         }
         if let Some(expected) = &self.body {
-            body_is(response, expected.as_bytes())?;
+            response.body_is(expected.as_bytes())?;
         }
         if !self.json.is_empty() {
             self.json_is(&response.body)?;
@@ -123,6 +141,22 @@ impl CustomCheck {
         }
         Ok(())
     }
+}
+
+/// Of a recipe as of an experiment; none is fine.
+pub(crate) fn validate_checks(file: TomlFile<'_>, checks: &[CustomCheck]) -> Result<(), TomlError> {
+    for (at, check) in checks.iter().enumerate() {
+        if let Some((key, why)) = check.fault() {
+            return file.refuse(&["check", &at.to_string(), key], why);
+        }
+    }
+    if !checks.is_empty() && !checks.iter().any(CustomCheck::is_loadable) {
+        return file.refuse(
+            &["check"],
+            "no [[check]] is a GET without a body: the first such request is what the load asks for.",
+        );
+    }
+    Ok(())
 }
 
 /// Why a header may not stand so in a file that a run log keeps: its value is secret, and written out.

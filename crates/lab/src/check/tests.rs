@@ -298,21 +298,17 @@ fn own_checks_replace_the_contract() {
 fn readiness_is_told_by_one_request() {
     let address = server(true, unchanged);
     for route in Route::ALL {
-        assert_eq!(ready(address, route), Ok(()));
+        assert_eq!(ready(address, &CustomCheck::of_route(route), None, &Expect::default()), Ok(()));
     }
     let nothing = CustomCheck::answers("/nothing");
-    let missing = ready_as(address, &nothing, None, &Expect::default()).unwrap_err();
-    assert_eq!(
-        (missing.reason.as_str(), missing.answered),
-        ("GET /nothing was answered with status 404.", true)
-    );
+    let missing = ready(address, &nothing, None, &Expect::default()).unwrap_err();
+    assert_eq!(missing, "GET /nothing was answered with status 404.");
     let expected = Expect { status: Some(404), ..Expect::default() };
-    assert_eq!(ready_as(address, &nothing, None, &expected), Ok(()), "a check of its own may expect it");
+    assert_eq!(ready(address, &nothing, None, &expected), Ok(()), "a check of its own may expect it");
     // Nobody can listen at port 0.
     let free = SocketAddr::from(([127, 0, 0, 1], 0));
-    let nobody = ready(free, Route::Text).unwrap_err();
-    assert_eq!(nobody.to_string(), format!("Nothing listens at {free}: connection refused."));
-    assert!(!nobody.answered && nobody.wire.is_none());
+    let nobody = ready(free, &CustomCheck::of_route(Route::Text), None, &Expect::default()).unwrap_err();
+    assert_eq!(nobody, format!("Nothing listens at {free}: connection refused."));
     // A check of a server that is not there says so once per route and does not go on.
     let report = check(free, &all(true));
     assert_eq!(report.results.len(), 5);

@@ -4,13 +4,12 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Engine, LABEL, limits};
-use crate::candidate::{Candidate, Layout};
-use crate::catalogue::{Server, hash_of};
-use crate::provision::run::Run;
+use prony_model::fnv::hash_of;
 
-/// The file that an image is built from.
-pub const DOCKERFILE: &str = "Dockerfile";
+use super::{Engine, LABEL, limits};
+use crate::catalogue::{DOCKERFILE, Server};
+use crate::programs::Run;
+
 /// The Python packages of the recipe and of all its settings, one a line, as pip reads them: so that a Dockerfile
 /// need not say again what server.toml says.
 const REQUIREMENTS: &str = "requirements.prony.txt";
@@ -26,13 +25,13 @@ const BUILD_TIMEOUT: Duration = Duration::from_secs(3600);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
     /// The engine that has it.
-    pub engine: Engine,
+    pub(crate) engine: Engine,
     /// What it is called: `prony/NAME:HASH` where it is built, else as the recipe says.
-    pub reference: String,
+    pub(crate) reference: String,
     /// The base that the Dockerfile is given as `IMAGE`, if the recipe chooses it.
-    pub base: Option<String>,
+    pub(crate) base: Option<String>,
     /// Whether it is built from the folder's Dockerfile; else it is pulled.
-    pub built: bool,
+    pub(crate) built: bool,
 }
 
 /// Makes the folder that an image is built from.
@@ -49,10 +48,9 @@ pub(crate) fn context(server: &Server, to: &Path) -> Result<(), String> {
 }
 
 impl Image {
-    /// The image of a candidate; `None` for what is no server of the catalogue, or has neither Dockerfile nor image.
-    pub fn of(candidate: &Candidate, engine: &Engine) -> Option<Image> {
-        let server = candidate.server()?;
-        let base = candidate.image().map(str::to_owned);
+    /// The image of a server, from the base that it is to have; `None` where there is neither Dockerfile nor base.
+    pub(crate) fn of(server: &Server, base: Option<&str>, engine: &Engine) -> Option<Image> {
+        let base = base.map(str::to_owned);
         if !server.has_file(DOCKERFILE) {
             let reference = base?;
             return Some(Image { engine: engine.clone(), reference, base: None, built: false });
@@ -64,7 +62,7 @@ impl Image {
     }
 
     /// Whether it is there.
-    pub fn exists(&self) -> bool {
+    pub(crate) fn exists(&self) -> bool {
         self.engine.has_image(&self.reference)
     }
 
@@ -83,7 +81,7 @@ impl Image {
     }
 
     /// Builds it from `context`, or pulls it.
-    pub(crate) fn make(&self, server: &str, context: &Path, layout: &Layout) -> Result<(), String> {
+    pub(crate) fn make(&self, server: &str, context: &Path, log: &Path) -> Result<(), String> {
         let context_text = context.to_string_lossy();
         let dockerfile = context.join(DOCKERFILE);
         let dockerfile = dockerfile.to_string_lossy();
@@ -101,7 +99,7 @@ impl Image {
             arguments.push(&context_text);
         }
         let argv = self.engine.argv(&arguments);
-        let (name, log) = (self.describe(), layout.install_log(server));
-        Run { name, argv, cwd: Path::new("/"), env: vec![], log: &log, timeout: BUILD_TIMEOUT }.run()
+        let name = self.describe();
+        Run { name, argv, cwd: Path::new("/"), env: vec![], log, timeout: BUILD_TIMEOUT }.run()
     }
 }

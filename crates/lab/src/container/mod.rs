@@ -9,19 +9,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::provision::find_command;
-use crate::provision::run::{Captured, capture};
+use crate::programs::{Captured, capture, find_command};
 use crate::sample::parse_size;
 
 mod image;
-mod start;
 
+pub use image::Image;
 pub(crate) use image::context;
-pub use image::{DOCKERFILE, Image};
-pub(crate) use start::{ask_version, launch, values};
 
 /// On every image and container that Prony makes.
-pub const LABEL: &str = "org.prony.lab=1";
+pub(crate) const LABEL: &str = "org.prony.lab=1";
 /// An engine answers in 0.1 to 1 s; the first call after a boot may take longer.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -29,13 +26,13 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Engine {
     /// Its whole path.
-    pub program: PathBuf,
+    pub(crate) program: PathBuf,
     /// `podman` or `docker`.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Its own word for its version.
-    pub version: String,
+    pub(crate) version: String,
     /// What a container may use at most, as the engine takes it (`512m`).
-    pub memory: Option<String>,
+    pub(crate) memory: Option<String>,
 }
 
 impl Engine {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use prony_host::cpus::{parse_list, show_list};
+
 #[cfg(test)]
 use super::State;
 use super::{Asked, Finding, Setting, Tree};
@@ -28,17 +30,13 @@ pub(super) fn findings(tree: &Tree, asked: &Asked) -> Vec<Finding> {
     all.into_iter().flatten().collect()
 }
 
-fn list(cpus: &[u32]) -> String {
-    cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
-}
-
 fn sides(asked: &Asked) -> Finding {
     let why = "Server and client on the same core take it from each other: the figure is of both together.";
     if asked.server_cpus.is_empty() || asked.client_cpus.is_empty() {
         let found = Finding::new("cpus", "cores", "one for both sides", why);
         return found.distorts("use a machine, or give this process, two cores at least");
     }
-    let value = format!("server {}, client {}", list(&asked.server_cpus), list(&asked.client_cpus));
+    let value = format!("server {}, client {}", show_list(&asked.server_cpus), show_list(&asked.client_cpus));
     Finding::new("cpus", "cores", value, why)
 }
 
@@ -46,7 +44,7 @@ fn sides(asked: &Asked) -> Finding {
 fn siblings(tree: &Tree, asked: &Asked) -> Option<Finding> {
     let of = |cpu: u32| -> BTreeSet<u32> {
         let text = tree.text(format!("{CPUS}/cpu{cpu}/topology/thread_siblings_list")).unwrap_or_default();
-        crate::host::cpu_list(&text).into_iter().collect()
+        parse_list(&text).unwrap_or_default().into_iter().collect()
     };
     let sharing: Vec<String> = asked
         .server_cpus
@@ -70,7 +68,11 @@ fn siblings(tree: &Tree, asked: &Asked) -> Option<Finding> {
     Some(if client.is_empty() {
         found.distorts("echo off > /sys/devices/system/cpu/smt/control, on a machine of two cores at least")
     } else {
-        found.distorts(format!("--pin server={} --pin client={}", list(&asked.server_cpus), list(&client)))
+        found.distorts(format!(
+            "--pin server={} --pin client={}",
+            show_list(&asked.server_cpus),
+            show_list(&client)
+        ))
     })
 }
 

@@ -1,11 +1,13 @@
 //! Sysctls, limits and other settings of the kernel that loads run into.
 
+use prony_host::port_range;
+
 use super::{Asked, Finding, Setting, Tree};
 
 /// The kernel's own default width is 28,232 ports.
-const PORTS_MIN: u32 = 28_000;
+const PORTS_MIN: u16 = 28_000;
 /// Servers get ports from 10,000 up, below the range of ephemeral ones.
-const SERVER_PORTS_END: u32 = 11_000;
+const SERVER_PORTS_END: u16 = 11_000;
 /// Enough for a thousand connections at once on both sides of one machine, and files beside.
 const OPEN_FILES_MIN: u64 = 10_000;
 
@@ -52,9 +54,8 @@ const SYSCTLS: [Sysctl; 9] = [
         why: "Every connection of the client holds one; without keep-alive, for a minute after its end. Servers get \
               theirs from 10,000 up, which must lie below.",
         wanted: |found, _| {
-            let mut ends = found.split_ascii_whitespace().map(str::parse::<u32>);
-            let (Some(Ok(low)), Some(Ok(high))) = (ends.next(), ends.next()) else { return None };
-            let few = high.saturating_sub(low) + 1 < PORTS_MIN || low < SERVER_PORTS_END;
+            let (low, high) = port_range(found)?;
+            let few = high.saturating_sub(low) < PORTS_MIN - 1 || low < SERVER_PORTS_END;
             few.then(|| "16384 65535".to_owned())
         },
     },

@@ -6,6 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
+use prony_host::cpus::union;
 use serde::{Deserialize, Serialize};
 
 mod cpu;
@@ -21,7 +22,7 @@ pub use programs::programs;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// A word for programs: `somaxconn`.
-    pub code: &'static str,
+    pub(crate) code: &'static str,
     /// What was looked at, for people.
     pub what: String,
     /// What was found.
@@ -54,11 +55,11 @@ pub enum State {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setting {
     /// `/proc/sys/net/core/somaxconn`.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// What it holds.
-    pub now: String,
+    pub(crate) now: String,
     /// What it should hold.
-    pub wanted: String,
+    pub(crate) wanted: String,
 }
 
 impl Finding {
@@ -100,12 +101,12 @@ impl Tree {
     }
 
     /// A machine that is laid out in a folder.
-    pub fn below(root: &Path) -> Tree {
+    pub(crate) fn below(root: &Path) -> Tree {
         Tree { root: root.to_owned() }
     }
 
     /// Where a file of the machine is.
-    pub fn place(&self, path: impl AsRef<Path>) -> PathBuf {
+    pub(crate) fn place(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = path.as_ref();
         self.root.join(path.strip_prefix("/").unwrap_or(path))
     }
@@ -145,10 +146,7 @@ pub struct Asked {
 
 impl Asked {
     fn cpus(&self) -> Vec<u32> {
-        let mut all: Vec<u32> = self.server_cpus.iter().chain(&self.client_cpus).copied().collect();
-        all.sort_unstable();
-        all.dedup();
-        all
+        union(&self.server_cpus, &self.client_cpus)
     }
 }
 

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use prony_host::cpu_ticks::{self, CpuTicks, spent};
+use prony_host::memory_field;
+use prony_host::process::ProcessStat;
+
 use super::{Finding, Tree};
-use crate::proc_stat::{self, CpuTicks};
 
 /// The share of a used core that others may take, and that the hypervisor may.
 const OTHERS_MAX: f64 = 0.05;
@@ -12,7 +15,7 @@ const STEAL_MAX: f64 = 0.01;
 const NAMED_FROM: f64 = 0.03;
 const NAMED_MAX: usize = 5;
 /// So does /proc/PID/stat count.
-const TICKS_PER_S: f64 = proc_stat::TICKS_PER_S as f64;
+const TICKS_PER_S: f64 = cpu_ticks::TICKS_PER_S as f64;
 /// Less memory than this, and pages go to disk during a run.
 const MEMORY_MIN_BYTES: u64 = 1 << 30;
 
@@ -48,35 +51,26 @@ impl Watch {
 impl Instant {
     fn read(tree: &Tree) -> Instant {
         let mut instant = Instant {
-            cpus: proc_stat::cpus(&tree.text("/proc/stat").unwrap_or_default()),
+            cpus: cpu_ticks::cpus(&tree.text("/proc/stat").unwrap_or_default()),
             ..Instant::default()
         };
         for pid in tree.names("/proc").iter().filter_map(|name| name.parse::<u32>().ok()) {
-            if let Some(process) = tree.text(format!("/proc/{pid}/stat")).and_then(|text| process(&text)) {
-                instant.processes.insert(pid, process);
+            if let Some(process) = tree.text(format!("/proc/{pid}/stat")).and_then(|t| ProcessStat::parse(&t))
+            {
+                let name = process.name.chars().filter(|c| !c.is_control()).collect();
+                instant.processes.insert(pid, (name, process.cpu_ticks));
             }
         }
         instant
     }
 }
 
-/// Name and used ticks of /proc/PID/stat.
-fn process(stat: &str) -> Option<(String, u64)> {
-    let (head, rest) = stat.rsplit_once(") ")?;
-    let name = head.split_once('(')?.1.chars().filter(|c| !c.is_control()).collect();
-    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-    // proc(5) numbers from 1 and `rest` begins at 3: utime is 14, stime 15.
-    Some((name, fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?))
-}
-
 #[expect(clippy::cast_precision_loss, reason = "ticks of a second")]
 fn judged(first: &Instant, last: &Instant, cpus: &[u32], own_pid: u32) -> Vec<Finding> {
-    let share = |cpu: &u32, of: fn(&CpuTicks) -> u64| {
-        let (first, last) = (first.cpus.get(cpu)?, last.cpus.get(cpu)?);
-        let all = last.total().saturating_sub(first.total());
-        (all > 0).then(|| of(last).saturating_sub(of(first)) as f64 / all as f64)
+    let worst = |of: fn(&CpuTicks) -> u64| {
+        let shares = cpus.iter().filter_map(|cpu| Some(spent(&first.cpus, &last.cpus, *cpu, of)?.0));
+        shares.reduce(f64::max)
     };
-    let worst = |of: fn(&CpuTicks) -> u64| cpus.iter().filter_map(|cpu| share(cpu, of)).reduce(f64::max);
     let mut findings = Vec::new();
     if let Some(busy) = worst(|cpu| cpu.busy) {
         let ticks = |pid: &u32, now: u64| now.saturating_sub(first.processes.get(pid).map_or(now, |p| p.1));
@@ -137,10 +131,7 @@ fn pressure(tree: &Tree) -> Option<Finding> {
 
 pub(super) fn memory(tree: &Tree) -> Option<Finding> {
     let text = tree.text("/proc/meminfo")?;
-    let bytes = |name: &str| {
-        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-        Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
-    };
+    let bytes = |name: &str| memory_field(&text, name);
     let available = bytes("MemAvailable")?;
     let swapped = bytes("SwapTotal").unwrap_or(0).saturating_sub(bytes("SwapFree").unwrap_or(0));
     let why = "Where memory is short, pages of servers go to disk or the kernel ends one of them.";

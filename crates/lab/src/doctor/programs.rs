@@ -4,8 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::Finding;
-use crate::provision::find_command;
-use crate::provision::run::capture;
+use crate::programs::{capture, find_command};
 
 const TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -123,7 +122,7 @@ mod tests {
     #[test]
     fn a_program_is_found_if_its_command_is_installed_here() {
         let python = PROGRAMS.iter().find(|program| program.code == "python").unwrap();
-        let found = ask(python, crate::guard::tests::PATIENCE);
+        let found = ask(python, prony_host::testing::PATIENCE);
         assert_eq!(found.is_some(), find_command("python3").is_some(), "{found:?}");
     }
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::{Finding, Tree};
 
 /// Below `.prony`.
-pub const FILE: &str = "doctor-restore.json";
+pub(crate) const FILE: &str = "doctor-restore.json";
 const SCHEMA: &str = "prony.doctor-restore/1";
 /// `--apply` writes below these and nowhere else, whatever a damaged memory says.
 const ALLOWED: [&str; 2] = ["/proc/sys/", "/sys/devices/system/cpu/"];

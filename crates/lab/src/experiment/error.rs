@@ -1,6 +1,6 @@
 //! Why there is no experiment.
 
-use crate::toml_error::TomlError;
+use crate::toml_file::TomlError;
 
 /// Why there is no experiment: a sentence.
 #[derive(Debug, thiserror::Error)]

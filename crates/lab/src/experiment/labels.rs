@@ -12,7 +12,7 @@ impl Experiment {
     /// The same, with the labels of its source's rows and claims and of its knees as the catalogue writes them.
     /// What the catalogue does not know stays as it is, and so do the candidates, which options name as the file
     /// does, and what the source says in words.
-    pub fn with_canonical_labels(&self, catalogue: &Catalogue) -> Experiment {
+    pub(crate) fn with_canonical_labels(&self, catalogue: &Catalogue) -> Experiment {
         let canonical = |written: &str| match Candidate::parse(written, catalogue) {
             Ok(candidate) => candidate.label().to_owned(),
             Err(_) => written.to_owned(),

@@ -16,26 +16,26 @@ use prony_model::rate::Rate;
 use prony_model::run_log::ShareOf;
 use prony_model::target::Target;
 
-use crate::check::CustomCheck;
-use crate::published;
-use crate::recipe::Route;
-use crate::toml_error::{TomlError, parse, suggest};
+use crate::check::{CustomCheck, Route};
+use crate::toml_file::{TomlError, TomlFile, suggest};
 use prony_model::units::show_duration;
 
+mod capacities;
 mod error;
-mod knees;
 mod labels;
+mod published;
 mod raw;
 mod read;
 
-pub use error::ExperimentError;
+pub(crate) use error::ExperimentError;
+pub use published::parse as parse_published;
 
 /// The schema's name; another number is another format.
-pub const SCHEMA: &str = "prony.experiment/1";
+pub(crate) const SCHEMA: &str = "prony.experiment/1";
 /// The most blocks of one run; beyond it, somebody has mistyped.
 pub const BLOCKS_MAX: u32 = 1_000;
 /// The most trials of one run: a month of short ones.
-pub const TRIALS_MAX: u64 = 100_000;
+pub(crate) const TRIALS_MAX: u64 = 100_000;
 /// The most cores or workers of a server.
 pub const CORES_MAX: u32 = 1_024;
 
@@ -48,7 +48,7 @@ pub struct Experiment {
     /// The file's stem.
     pub name: String,
     /// The file's text, kept in the run log so that `--resume` needs nothing else.
-    pub text: String,
+    pub(crate) text: String,
     /// For people.
     pub title: String,
     /// Candidates as written; at least one, each once.
@@ -74,7 +74,7 @@ pub struct Experiment {
     /// Blocks are added, from `blocks.min` on, until every ratio to the baseline is within this share.
     pub precision: Option<f64>,
     /// What servers must do instead of the contract; empty: that, or their recipes' own.
-    pub checks: Vec<CustomCheck>,
+    pub(crate) checks: Vec<CustomCheck>,
     /// Where the file says that is, beside itself.
     published_path: Option<String>,
     scales: BTreeMap<String, Scale>,
@@ -303,7 +303,7 @@ impl Experiment {
     }
 
     /// The embedded experiments' names, sorted.
-    pub fn names() -> Vec<&'static str> {
+    pub(crate) fn names() -> Vec<&'static str> {
         let toml = EMBEDDED.files().filter(|f| f.path().extension().is_some_and(|e| e == "toml"));
         let mut names: Vec<&str> = toml.filter_map(|f| f.path().file_stem()?.to_str()).collect();
         names.sort_unstable();
@@ -315,7 +315,8 @@ impl Experiment {
     /// # Errors
     /// A sentence with the line of what is wrong.
     pub fn parse(name: &str, file: &str, text: &str) -> Result<Experiment, TomlError> {
-        read::experiment(name, file, text, parse(file, text)?)
+        let file = TomlFile { name: file, text };
+        read::experiment(name, file, file.parse()?)
     }
 
     /// An experiment without a file: the candidates and the plan of a command line.
@@ -347,7 +348,7 @@ impl Experiment {
     }
 
     /// How many workers a candidate is to be told to use; `None` where that is the source's to say and it does not.
-    pub fn workers_of(&self, label: &str) -> Option<u32> {
+    pub(crate) fn workers_of(&self, label: &str) -> Option<u32> {
         match self.workers {
             WorkerPolicy::Fixed(workers) => Some(workers),
             WorkerPolicy::ServerCores => Some(self.server_cores),
@@ -356,7 +357,7 @@ impl Experiment {
     }
 
     /// The plans by when they are run: searches that others take their rates from before these.
-    pub fn phases(&self) -> Vec<Vec<String>> {
+    pub(crate) fn phases(&self) -> Vec<Vec<String>> {
         let (shares, others): (Vec<_>, Vec<_>) = self.plans.iter().partition(|plan| plan.share.is_some());
         let (searches, loads): (Vec<_>, Vec<_>) =
             others.into_iter().partition(|plan| plan.capacity.is_some() && !shares.is_empty());

@@ -8,8 +8,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserialize, Deserializer, IntoDeserializer, MapAccess, Visitor};
 
 use super::{Blocks, WorkerPolicy};
-use crate::check::CustomCheck;
-use crate::recipe::Route;
+use crate::check::{CustomCheck, Route};
 use prony_model::options::LoadOptions;
 use prony_model::units::DurationValue;
 

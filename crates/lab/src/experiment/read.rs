@@ -9,49 +9,34 @@ use prony_model::rate::Rate;
 use prony_model::units::{DurationValue, OneOrMany, RateValue, show_duration};
 use prony_model::{Plan, Target};
 
-use super::knees::{check_knees, searched_for, share_of};
+use super::capacities::{check_shares, searched_for, share_of};
 use super::raw::{RawExperiment, RawScale};
 use super::{
     BLOCKS_MAX, Blocks, CONNECTIONS_MAX, CORES_MAX, DURATION_MAX, Experiment, ExperimentPlan, SCHEMA, Scale,
-    THREADS_MAX, TRIALS_MAX, TomlError, WorkerPolicy, plan_name, suggest,
+    THREADS_MAX, TRIALS_MAX, TomlError, TomlFile, WorkerPolicy, plan_name, suggest,
 };
-use crate::check::written_secret;
-use crate::recipe::{CheckedText, Route, validate_checks};
+use crate::check::{Route, validate_checks, written_secret};
 
 /// The most values of one sweep.
 const SWEEP_MAX: usize = 100;
 
-/// A file's name and text, for errors with a line.
-#[derive(Clone, Copy)]
-pub(super) struct Source<'a> {
-    file: &'a str,
-    text: &'a str,
-}
-
-impl Source<'_> {
-    pub(super) fn wrong<T>(self, path: &[&str], message: impl Into<String>) -> Result<T, TomlError> {
-        Err(TomlError::at_key(self.file, self.text, path, message))
+/// Whether a number is from 1 to the most there may be.
+fn in_range(file: TomlFile<'_>, path: &[&str], value: u32, most: u32) -> Result<(), TomlError> {
+    if (1..=most).contains(&value) {
+        return Ok(());
     }
-
-    fn in_range(self, path: &[&str], value: u32, most: u32) -> Result<(), TomlError> {
-        if (1..=most).contains(&value) {
-            return Ok(());
-        }
-        let key = path.last().copied().unwrap_or_default();
-        self.wrong(path, format!("{key:?} is {value}: write a number from 1 to {most}."))
-    }
+    let key = path.last().copied().unwrap_or_default();
+    file.refuse(path, format!("{key:?} is {value}: write a number from 1 to {most}."))
 }
 
 /// Checks everything and unrolls the sweeps.
 pub(super) fn experiment(
     name: &str,
-    file: &str,
-    text: &str,
+    file: TomlFile<'_>,
     raw: RawExperiment,
 ) -> Result<Experiment, TomlError> {
-    let source = Source { file, text };
     if raw.schema != SCHEMA {
-        return source.wrong(
+        return file.refuse(
             &["schema"],
             format!(
                 "the schema is {:?} and this Prony reads {SCHEMA:?}: use the version it was written for.",
@@ -60,23 +45,23 @@ pub(super) fn experiment(
         );
     }
     if let Some(path) = &raw.published {
-        check_published(source, path)?;
+        check_published(file, path)?;
     }
-    validate_checks(&CheckedText { file, text }, &raw.check)?;
+    validate_checks(file, &raw.check)?;
     if raw.route.is_some() && !raw.check.is_empty() {
-        return source.wrong(
+        return file.refuse(
             &["route"],
             "\"route\" says which part of the contract is loaded, and [[check]] replaces the contract: remove one.",
         );
     }
-    check_candidates(source, &raw)?;
+    check_candidates(file, &raw)?;
     let server_cores = raw.server_cores.unwrap_or(1);
-    source.in_range(&["server_cores"], server_cores, CORES_MAX)?;
+    in_range(file, &["server_cores"], server_cores, CORES_MAX)?;
     if let Some(WorkerPolicy::Fixed(workers)) = raw.workers {
-        source.in_range(&["workers"], workers, CORES_MAX)?;
+        in_range(file, &["workers"], workers, CORES_MAX)?;
     }
     if raw.workers == Some(WorkerPolicy::Source) && raw.published.is_none() {
-        return source.wrong(
+        return file.refuse(
             &["workers"],
             "workers = \"source\" needs a \"published\" whose rows say how many workers each server had: name one, or \
              write a number or \"server_cores\".",
@@ -86,29 +71,29 @@ pub(super) fn experiment(
     if !matches!(route, Route::Text | Route::Json) {
         let why =
             format!("the route {:?} is checked but not loaded: write \"text\" or \"json\".", route.as_str());
-        return source.wrong(&["route"], why);
+        return file.refuse(&["route"], why);
     }
-    let precision = precision(source, raw.precision.as_deref(), raw.blocks)?;
+    let precision = precision(file, raw.precision.as_deref(), raw.blocks)?;
     let usual = if precision.is_some() { Blocks::ADAPTIVE } else { Blocks { min: 5, max: 5 } };
     let blocks = raw.blocks.unwrap_or(usual);
-    check_blocks(source, &["blocks"], blocks)?;
+    check_blocks(file, &["blocks"], blocks)?;
     let budget = raw.budget.map(|b| b.0);
     if budget.is_some_and(|b| b.is_zero()) {
-        return source
-            .wrong(&["budget"], "a \"budget\" of 0 allows no trial: write how long the run may take, 30m.");
+        return file
+            .refuse(&["budget"], "a \"budget\" of 0 allows no trial: write how long the run may take, 30m.");
     }
-    let plans = plans(source, &raw.load, &raw.plan)?;
-    check_knees(source, &raw.candidates, &plans)?;
+    let plans = plans(file, &raw.load, &raw.plan)?;
+    check_shares(file, &raw.candidates, &plans)?;
     let trials = raw.candidates.len() as u64 * plans.len() as u64 * u64::from(blocks.max);
     if trials > TRIALS_MAX {
-        return source.wrong(
+        return file.refuse(
             &["blocks"],
             format!("the experiment has {trials} trials, more than {TRIALS_MAX}: take fewer plans, candidates or blocks."),
         );
     }
     let experiment = Experiment {
         name: name.to_owned(),
-        text: text.to_owned(),
+        text: file.text.to_owned(),
         title: raw.title.unwrap_or_else(|| name.to_owned()),
         candidates: raw.candidates,
         baseline: raw.baseline,
@@ -126,30 +111,30 @@ pub(super) fn experiment(
         scales: raw
             .scale
             .iter()
-            .map(|(name, raw)| Ok((name.clone(), scale(source, name, raw)?)))
+            .map(|(name, raw)| Ok((name.clone(), scale(file, name, raw)?)))
             .collect::<Result<_, _>>()?,
     };
     for name in experiment.scales.keys() {
         if let Err(why) = experiment.scaled(name) {
-            return source.wrong(&["scale", name, "only"], why.to_string());
+            return file.refuse(&["scale", name, "only"], why.to_string());
         }
     }
     Ok(experiment)
 }
 
-fn check_candidates(source: Source<'_>, raw: &RawExperiment) -> Result<(), TomlError> {
+fn check_candidates(file: TomlFile<'_>, raw: &RawExperiment) -> Result<(), TomlError> {
     if raw.candidates.is_empty() {
-        return source.wrong(
+        return file.refuse(
             &["candidates"],
             "\"candidates\" is empty: name at least one, as `prony servers list` does.",
         );
     }
     for (at, candidate) in raw.candidates.iter().enumerate() {
         if candidate.trim().is_empty() {
-            return source.wrong(&["candidates"], "a candidate's name is empty: remove it.");
+            return file.refuse(&["candidates"], "a candidate's name is empty: remove it.");
         }
         if raw.candidates[..at].contains(candidate) {
-            return source.wrong(
+            return file.refuse(
                 &["candidates"],
                 format!("{candidate:?} is named twice: each candidate runs once a block."),
             );
@@ -158,7 +143,7 @@ fn check_candidates(source: Source<'_>, raw: &RawExperiment) -> Result<(), TomlE
     match &raw.baseline {
         Some(baseline) if !raw.candidates.contains(baseline) => {
             let hint = suggest(baseline, raw.candidates.iter().map(String::as_str));
-            source.wrong(
+            file.refuse(
                 &["baseline"],
                 format!("the baseline {baseline:?} is not among the candidates: {hint}"),
             )
@@ -168,12 +153,12 @@ fn check_candidates(source: Source<'_>, raw: &RawExperiment) -> Result<(), TomlE
 }
 
 /// The file must lie beside the experiment or below it: an experiment is a text that travels.
-fn check_published(source: Source<'_>, path: &str) -> Result<(), TomlError> {
+fn check_published(file: TomlFile<'_>, path: &str) -> Result<(), TomlError> {
     let plain = |part: std::path::Component<'_>| matches!(part, std::path::Component::Normal(_));
     if path.ends_with(".toml") && std::path::Path::new(path).components().all(plain) {
         return Ok(());
     }
-    source.wrong(
+    file.refuse(
         &["published"],
         format!("{path:?} is no path to a .toml file beside this one: write \"published/NAME.toml\"."),
     )
@@ -181,17 +166,17 @@ fn check_published(source: Source<'_>, path: &str) -> Result<(), TomlError> {
 
 /// `2%`, and blocks that leave it something to decide.
 fn precision(
-    source: Source<'_>,
+    file: TomlFile<'_>,
     text: Option<&str>,
     blocks: Option<Blocks>,
 ) -> Result<Option<f64>, TomlError> {
     let Some(text) = text else { return Ok(None) };
     let share = match prony_model::units::parse_precision(text) {
         Ok(share) => share,
-        Err(why) => return source.wrong(&["precision"], why.to_string()),
+        Err(why) => return file.refuse(&["precision"], why.to_string()),
     };
     if let Some(Blocks { min, max }) = blocks.filter(|b| b.min == b.max) {
-        return source.wrong(
+        return file.refuse(
             &["blocks"],
             format!(
                 "{min} blocks leave \"precision\" nothing to decide: write blocks = {{ min = {}, max = {} }}, or \
@@ -204,39 +189,39 @@ fn precision(
     Ok(Some(share))
 }
 
-fn check_blocks(source: Source<'_>, path: &[&str], blocks: Blocks) -> Result<(), TomlError> {
-    source.in_range(path, blocks.max, BLOCKS_MAX)?;
-    source.in_range(path, blocks.min, BLOCKS_MAX)?;
+fn check_blocks(file: TomlFile<'_>, path: &[&str], blocks: Blocks) -> Result<(), TomlError> {
+    in_range(file, path, blocks.max, BLOCKS_MAX)?;
+    in_range(file, path, blocks.min, BLOCKS_MAX)?;
     if blocks.min > blocks.max {
-        return source
-            .wrong(path, format!("min = {} is more than max = {}: swap them.", blocks.min, blocks.max));
+        return file
+            .refuse(path, format!("min = {} is more than max = {}: swap them.", blocks.min, blocks.max));
     }
     Ok(())
 }
 
 fn plans(
-    source: Source<'_>,
+    file: TomlFile<'_>,
     load: &LoadOptions,
     raw: &[LoadOptions],
 ) -> Result<Vec<ExperimentPlan>, TomlError> {
     if load.name.is_some() {
-        return source.wrong(
+        return file.refuse(
             &["load", "name"],
             "[load] holds the defaults of all plans and has no name: name a [[plan]].",
         );
     }
-    check_plan(source, &["load"], load)?;
+    check_plan(file, &["load"], load)?;
     let mut plans: Vec<ExperimentPlan> = Vec::new();
     if raw.is_empty() {
-        plans.extend(sweep(source, &["load"], load, load)?); // [load] alone is a plan
+        plans.extend(sweep(file, &["load"], load, load)?); // [load] alone is a plan
     }
     for (number, raw) in raw.iter().enumerate() {
         let number = number.to_string();
         let path = ["plan", number.as_str()];
-        check_plan(source, &path, raw)?;
-        for plan in sweep(source, &path, load, raw)? {
+        check_plan(file, &path, raw)?;
+        for plan in sweep(file, &path, load, raw)? {
             if plans.iter().any(|p| p.name == plan.name) {
-                return source.wrong(
+                return file.refuse(
                     &path,
                     format!("two plans are called {:?}: give one of them another \"name\".", plan.name),
                 );
@@ -248,68 +233,66 @@ fn plans(
 }
 
 /// What can be said of a table's own values, with the line of each.
-fn check_plan(source: Source<'_>, path: &[&str], raw: &LoadOptions) -> Result<(), TomlError> {
+fn check_plan(file: TomlFile<'_>, path: &[&str], raw: &LoadOptions) -> Result<(), TomlError> {
     let key = |name| [path, &[name]].concat();
     if let Some(name) = &raw.name {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         if name.is_empty() || name.len() > 40 || !name.chars().all(plain) {
-            return source.wrong(
+            return file.refuse(
                 &key("name"),
                 format!("{name:?} is no plan's name: write 1 to 40 letters, digits, -, _ or dots."),
             );
         }
     }
     if raw.seed.is_some() {
-        return source.wrong(&key("seed"), "the seed is the experiment's: write it above the plans.");
+        return file.refuse(&key("seed"), "the seed is the experiment's: write it above the plans.");
     }
     if raw.unix.is_some() {
         let why =
             "a server is checked at its own port, and a socket would be loaded instead of it: remove it.";
-        return source.wrong(&key("unix"), why);
+        return file.refuse(&key("unix"), why);
     }
-    check_sweep(source, &key("connections"), raw.connections.as_ref())?;
-    check_sweep(source, &key("rate"), raw.rate.as_ref())?;
+    check_sweep(file, &key("connections"), raw.connections.as_ref())?;
+    check_sweep(file, &key("rate"), raw.rate.as_ref())?;
     if let Some(connections) = &raw.connections {
         for value in connections.values().0 {
-            source.in_range(&key("connections"), value, CONNECTIONS_MAX)?;
+            in_range(file, &key("connections"), value, CONNECTIONS_MAX)?;
         }
     }
     if let Some(threads) = raw.threads {
-        source.in_range(&key("threads"), threads, THREADS_MAX)?;
+        in_range(file, &key("threads"), threads, THREADS_MAX)?;
     }
     for (name, value) in [("duration", raw.duration), ("timeout", raw.timeout)] {
-        positive(source, &key(name), value)?;
+        positive(file, &key(name), value)?;
     }
     Ok(())
 }
 
 fn check_sweep<T: Copy>(
-    source: Source<'_>,
+    file: TomlFile<'_>,
     path: &[&str],
     list: Option<&OneOrMany<T>>,
 ) -> Result<(), TomlError> {
     let count = list.map_or(1, |list| list.values().0.len());
     let key = path.last().copied().unwrap_or_default();
     match count {
-        0 => {
-            source.wrong(path, format!("{key:?} is an empty list: write a value, or several to sweep over."))
-        }
+        0 => file.refuse(path, format!("{key:?} is an empty list: write a value, or several to sweep over.")),
         n if n > SWEEP_MAX => {
-            source.wrong(path, format!("{key:?} has {n} values: a sweep takes at most {SWEEP_MAX}."))
+            file.refuse(path, format!("{key:?} has {n} values: a sweep takes at most {SWEEP_MAX}."))
         }
         _ => Ok(()),
     }
 }
 
-fn positive(source: Source<'_>, path: &[&str], value: Option<DurationValue>) -> Result<(), TomlError> {
+fn positive(file: TomlFile<'_>, path: &[&str], value: Option<DurationValue>) -> Result<(), TomlError> {
     let key = path.last().copied().unwrap_or_default();
     match value {
         Some(DurationValue(d)) if d.is_zero() => {
-            source.wrong(path, format!("{key:?} is 0: write at least \"1ms\"."))
+            file.refuse(path, format!("{key:?} is 0: write at least \"1ms\"."))
         }
         // The reader of durations keeps this already; the limit is the engine's.
         Some(DurationValue(d)) if d > DURATION_MAX => {
-            source.wrong(path, format!("{key:?} is {}: a load may last a day at most.", show_duration(d)))
+            file.refuse(path, format!("{key:?} is {}: a load may last a day at most.", show_duration(d)))
         }
         _ => Ok(()),
     }
@@ -317,20 +300,20 @@ fn positive(source: Source<'_>, path: &[&str], value: Option<DurationValue>) -> 
 
 /// The product of a plan's lists.
 fn sweep(
-    source: Source<'_>,
+    file: TomlFile<'_>,
     path: &[&str],
     load: &LoadOptions,
     raw: &LoadOptions,
 ) -> Result<Vec<ExperimentPlan>, TomlError> {
-    check_headers(source, path, load, raw)?;
-    let capacity = searched_for(source, path, raw)?;
+    check_headers(file, path, load, raw)?;
+    let capacity = searched_for(file, path, raw)?;
     let meant = with_defaults(load, raw);
     let (rates, swept_r) = values(meant.rate.as_ref());
     let (counts, swept_c) = values(meant.connections.as_ref());
     let mut plans = Vec::new();
     for rate in rates {
         let share = match rate {
-            Some(RateValue::Share(share)) => Some(share_of(source, path, raw, share)?),
+            Some(RateValue::Share(share)) => Some(share_of(file, path, raw, share)?),
             _ => None,
         };
         for count in &counts {
@@ -343,7 +326,7 @@ fn sweep(
                     };
                     let key = raw.given().into_iter().find(could);
                     let key: Vec<&str> = key.iter().map(String::as_str).collect();
-                    return source.wrong(&[path, &key].concat(), why.to_string());
+                    return file.refuse(&[path, &key].concat(), why.to_string());
                 }
             };
             let (given, connections) = (raw.name.as_deref(), load.connections);
@@ -406,7 +389,7 @@ fn read_file(path: &str, most: u64) -> Result<Vec<u8>, String> {
 
 /// Run logs keep the file: a secret is not written into it.
 fn check_headers(
-    source: Source<'_>,
+    file: TomlFile<'_>,
     path: &[&str],
     load: &LoadOptions,
     raw: &LoadOptions,
@@ -416,20 +399,20 @@ fn check_headers(
         if let Some(why) =
             headers.clone().find_map(|h| written_secret(&h.name, h.value.as_deref().unwrap_or_default()))
         {
-            return source.wrong(&[own, &["headers"]].concat(), why);
+            return file.refuse(&[own, &["headers"]].concat(), why);
         }
     }
     Ok(())
 }
 
-fn scale(source: Source<'_>, name: &str, raw: &RawScale) -> Result<Scale, TomlError> {
-    positive(source, &["scale", name, "duration"], raw.duration)?;
+fn scale(file: TomlFile<'_>, name: &str, raw: &RawScale) -> Result<Scale, TomlError> {
+    positive(file, &["scale", name, "duration"], raw.duration)?;
     if let Some(blocks) = raw.blocks {
-        check_blocks(source, &["scale", name, "blocks"], blocks)?;
+        check_blocks(file, &["scale", name, "blocks"], blocks)?;
     }
     if raw.only.as_ref().is_some_and(Vec::is_empty) {
-        return source
-            .wrong(&["scale", name, "only"], "\"only\" is empty: name the plans to keep, or remove it.");
+        return file
+            .refuse(&["scale", name, "only"], "\"only\" is empty: name the plans to keep, or remove it.");
     }
     Ok(Scale {
         duration: raw.duration.map(|d| d.0),

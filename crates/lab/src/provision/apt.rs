@@ -7,9 +7,11 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
 use super::policy::Policy;
-use super::run::Run;
+use rustix::process::geteuid;
+
 use super::services::{Enabled, disable_new};
-use super::{InstallError, Progress, effective_uid, find_command, packages};
+use super::{InstallError, Progress, packages};
+use crate::programs::{Run, find_command};
 
 /// Lists older than this name versions that the archive may no longer have.
 const LISTS_AGE_MAX: Duration = Duration::from_secs(24 * 3600);
@@ -40,7 +42,7 @@ impl Root {
     /// As root, or by sudo where it asks for no password.
     fn find(log: &Path) -> Option<Root> {
         let log = log.to_owned();
-        if effective_uid() == 0 {
+        if geteuid().is_root() {
             return Some(Root { prefix: Vec::new(), log });
         }
         let sudo = find_command("sudo")?;

@@ -4,10 +4,9 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::run::Run;
-use super::steps::{Origin, STEP_TIMEOUT};
-use super::{find_command, packages};
+use super::tool::{Origin, not_written, stand_in, tool};
 use crate::candidate::Layout;
+use crate::programs::Run;
 
 /// Names a file with a JSON list as in composer.json's `repositories`; these stand in for Packagist, and
 /// the versions that composer.json pins are looked for in them, whatever composer.lock says of their places.
@@ -20,9 +19,9 @@ const INSTALL: [&str; 6] =
 
 /// Installs what `work`'s composer.json names into its `vendor`.
 pub(super) fn run(work: &Path, layout: &Layout, log: &Path) -> Result<Origin, String> {
-    let composer = find_command("composer")
-        .ok_or_else(|| format!("composer is missing: {}", packages::mend("composer")))?;
-    let repositories = env::var_os(REPOSITORIES).filter(|v| !v.is_empty()).map(PathBuf::from);
+    // Extensions are loaded by the server's own command line, from {ext}, which Composer does not see.
+    let composer = tool("composer", &[&INSTALL[..], &["--ignore-platform-req=ext-*"]].concat(), work, log)?;
+    let repositories = stand_in(REPOSITORIES);
     let mut env = vec![
         ("COMPOSER_ALLOW_SUPERUSER".to_owned(), "1".to_owned()),
         // A package in a folder would be linked to, and the server would need that folder for ever.
@@ -49,12 +48,8 @@ pub(super) fn run(work: &Path, layout: &Layout, log: &Path) -> Result<Origin, St
             }
         }
     }
-    let mut argv = vec![composer.to_string_lossy().into_owned()];
-    argv.extend(INSTALL.map(String::from));
-    // Extensions are loaded by the server's own command line, from {ext}, which Composer does not see.
-    argv.push("--ignore-platform-req=ext-*".to_owned());
     let name = format!("composer {}", INSTALL[..2].join(" "));
-    let done = Run { name, argv, cwd: work, env, log, timeout: STEP_TIMEOUT }.run();
+    let done = Run { name, env, ..composer }.run();
     done.map_err(|why| match &repositories {
         Some(_) => why,
         None => {
@@ -75,16 +70,13 @@ fn write_config(home: &Path, file: &Path) -> Result<(), String> {
     }
     let config = serde_json::json!({ "repositories": repositories }).to_string();
     let to = home.join("config.json");
-    fs::create_dir_all(home)
-        .and_then(|()| fs::write(&to, config))
-        .map_err(|e| format!("{} cannot be written: {e}.", to.display()))
+    fs::create_dir_all(home).and_then(|()| fs::write(&to, config)).map_err(not_written(&to))
 }
 
 /// A copy of composer.json whose lock is made anew.
 fn local_json(work: &Path) -> Result<PathBuf, String> {
     let to = work.join(LOCAL_JSON);
     let _ = fs::remove_file(work.join("composer.local.lock"));
-    fs::copy(work.join("composer.json"), &to)
-        .map_err(|e| format!("{} cannot be written: {e}.", to.display()))?;
+    fs::copy(work.join("composer.json"), &to).map_err(not_written(&to))?;
     Ok(PathBuf::from(LOCAL_JSON))
 }

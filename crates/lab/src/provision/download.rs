@@ -1,15 +1,13 @@
 //! Programs that their makers release as files: fetched once, checked, and put into `{opt}`.
 
-use std::env;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::run::{Run, capture};
-use super::steps::{Origin, STEP_TIMEOUT};
-use super::{find_command, packages};
+use super::tool::{Origin, STEP_TIMEOUT, not_written, stand_in, tool};
 use crate::candidate::Layout;
-use crate::recipe::Download;
+use crate::catalogue::Download;
+use crate::programs::{Run, capture};
 
 /// Names a folder where the files may lie already, each under its own name; what they should be, they must be.
 /// A folder of the server's name in it stands in for all of the server's files, whatever it holds.
@@ -20,12 +18,11 @@ const BYTES_MAX: &str = "1073741824";
 /// Puts all files of a server into its `{opt}`.
 pub(super) fn fetch(files: &[Download], server: &str, layout: &Layout, log: &Path) -> Result<Origin, String> {
     let opt = layout.opt(server);
-    let written = |path: &Path, e| format!("{} cannot be written: {e}.", path.display());
     if opt.exists() {
-        fs::remove_dir_all(&opt).map_err(|e| written(&opt, e))?;
+        fs::remove_dir_all(&opt).map_err(not_written(&opt))?;
     }
-    fs::create_dir_all(&opt).map_err(|e| written(&opt, e))?;
-    let local = env::var_os(FILES).filter(|v| !v.is_empty()).map(PathBuf::from);
+    fs::create_dir_all(&opt).map_err(not_written(&opt))?;
+    let local = stand_in(FILES);
     let tools = Tools { cwd: &opt, log };
     let mut origin = Origin::Registry;
     if let Some(folder) = local.as_ref().map(|dir| dir.join(server)).filter(|folder| folder.is_dir()) {
@@ -46,7 +43,7 @@ pub(super) fn fetch(files: &[Download], server: &str, layout: &Layout, log: &Pat
                 path.display()
             ));
         }
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).map_err(|e| written(&path, e))?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).map_err(not_written(&path))?;
     }
     Ok(origin)
 }
@@ -99,7 +96,7 @@ fn obtain(file: &Download, local: Option<&Path>, layout: &Layout, tools: &Tools)
             file.url, file.sha256
         ));
     }
-    fs::rename(&part, &kept).map_err(|e| format!("{} cannot be written: {e}.", kept.display()))?;
+    fs::rename(&part, &kept).map_err(not_written(&kept))?;
     Ok(kept)
 }
 
@@ -111,7 +108,7 @@ fn place(file: &Download, from: &Path, opt: &Path, tools: &Tools) -> Result<(), 
             fs::create_dir_all(to.parent().unwrap_or(opt))?;
             fs::copy(from, &to)
         };
-        return copy().map(drop).map_err(|e| format!("{} cannot be written: {e}.", to.display()));
+        return copy().map(drop).map_err(not_written(&to));
     }
     let name = file.file_name().to_ascii_lowercase();
     if name.ends_with(".zip") {
@@ -128,9 +125,9 @@ fn place(file: &Download, from: &Path, opt: &Path, tools: &Tools) -> Result<(), 
 
 /// Moves what is in the only folder one level up.
 fn unwrap_folder(opt: &Path) -> Result<(), String> {
-    let error = |e: std::io::Error| format!("{} cannot be written: {e}.", opt.display());
+    let error = not_written(opt);
     let entries: Vec<PathBuf> =
-        fs::read_dir(opt).map_err(error)?.filter_map(|e| Some(e.ok()?.path())).collect();
+        fs::read_dir(opt).map_err(&error)?.filter_map(|e| Some(e.ok()?.path())).collect();
     let [folder] = &entries[..] else {
         return Err(format!("{} is not one folder: see strip.", opt.display()));
     };
@@ -160,11 +157,7 @@ struct Tools<'a> {
 
 impl Tools<'_> {
     fn run(&self, program: &str, arguments: &[&str]) -> Result<(), String> {
-        let path = find_command(program)
-            .ok_or_else(|| format!("{program} is missing: {}", packages::mend(program)))?;
-        let mut argv = vec![path.to_string_lossy().into_owned()];
-        argv.extend(arguments.iter().map(ToString::to_string));
         let name = format!("{program} … {}", arguments.last().unwrap_or(&""));
-        Run { name, argv, cwd: self.cwd, env: vec![], log: self.log, timeout: STEP_TIMEOUT }.run()
+        Run { name, ..tool(program, arguments, self.cwd, self.log)? }.run()
     }
 }

@@ -4,18 +4,16 @@ use std::env;
 use std::fs;
 use std::path::Path;
 
-use super::run::Run;
-use super::steps::{Origin, STEP_TIMEOUT};
-use super::{find_command, packages};
+use super::tool::{Origin, stand_in, tool};
 use crate::candidate::Layout;
+use crate::programs::{Run, find_command};
 
 /// Names a folder with a folder for each dependency. mix.exs reads it, and names them by `path:`.
 pub(super) const DEPENDENCIES: &str = "PRONY_MIX_DEPS";
 
 /// Fetches and compiles what `work`'s mix.exs names, for production.
 pub(super) fn run(work: &Path, layout: &Layout, log: &Path) -> Result<Origin, String> {
-    let mix = find_command("mix").ok_or_else(|| format!("mix is missing: {}", packages::mend("mix")))?;
-    let local = env::var_os(DEPENDENCIES).is_some_and(|dir| !dir.is_empty());
+    let local = stand_in(DEPENDENCIES).is_some();
     let mut env = vec![("MIX_ENV".to_owned(), "prod".to_owned())];
     // Somebody's own homes have their Hex and their mirrors.
     for (name, folder) in [("MIX_HOME", "mix"), ("HEX_HOME", "hex")] {
@@ -41,10 +39,7 @@ pub(super) fn run(work: &Path, layout: &Layout, log: &Path) -> Result<Origin, St
     commands.push(&["deps.get", "--only", "prod"]);
     commands.push(&["compile"]);
     for command in commands {
-        let mut argv = vec![mix.to_string_lossy().into_owned()];
-        argv.extend(command.iter().map(ToString::to_string));
-        let name = format!("mix {}", command.join(" "));
-        let done = Run { name, argv, cwd: work, env: env.clone(), log, timeout: STEP_TIMEOUT }.run();
+        let done = Run { env: env.clone(), ..tool("mix", command, work, log)? }.run();
         done.map_err(|why| {
             if local {
                 why

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
 
-use super::{find_command, python};
+use super::python;
+use crate::programs::find_command;
 
 /// Packages that bring one program and nothing else that a recipe relies on: whoever has
 /// the program from elsewhere (Node from its own archive, Go under /usr/local) needs no second one.

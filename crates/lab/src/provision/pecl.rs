@@ -1,15 +1,13 @@
 //! PHP extensions, built for one server and loaded by nobody else.
 
-use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::run::Run;
-use super::steps::Origin;
-use super::{find_command, packages};
+use super::tool::{Origin, not_written, stand_in, tool};
 use crate::candidate::Layout;
-use crate::recipe::Pecl;
+use crate::catalogue::Pecl;
+use crate::programs::Run;
 
 /// Names a folder with a folder for each extension, NAME-VERSION or NAME, to be built instead of what
 /// pecl.php.net has.
@@ -22,31 +20,26 @@ const CONFIG: &str = "config.m4";
 /// Builds one extension into the server's `{ext}`.
 pub(super) fn build(extension: &Pecl, server: &str, layout: &Layout, log: &Path) -> Result<Origin, String> {
     let build = layout.server_dir(server).join("build").join(&extension.name);
-    let written = |path: &Path, e| format!("{} cannot be written: {e}.", path.display());
     if build.exists() {
-        fs::remove_dir_all(&build).map_err(|e| written(&build, e))?;
+        fs::remove_dir_all(&build).map_err(not_written(&build))?;
     }
-    fs::create_dir_all(&build).map_err(|e| written(&build, e))?;
-    let run = |program: &str, arguments: &[String], cwd: &Path| -> Result<(), String> {
-        let path = find_command(program)
-            .ok_or_else(|| format!("{program} is missing: {}", packages::mend(program)))?;
-        let argv = std::iter::once(path.to_string_lossy().into_owned()).chain(arguments.iter().cloned());
-        let name = format!("{program} {}", arguments.join(" ")).trim_end().to_owned();
-        Run { name, argv: argv.collect(), cwd, env: vec![], log, timeout: BUILD_TIMEOUT }.run()
+    fs::create_dir_all(&build).map_err(not_written(&build))?;
+    let run = |program: &str, arguments: &[&str], cwd: &Path| -> Result<(), String> {
+        Run { timeout: BUILD_TIMEOUT, ..tool(program, arguments, cwd, log)? }.run()
     };
     let text = |path: &Path| path.to_string_lossy().into_owned();
     let origin = match local_sources(extension)? {
         Some(sources) => {
-            run("cp", &["-R".into(), "--".into(), format!("{}/.", text(&sources)), text(&build)], &build)?;
+            run("cp", &["-R", "--", &format!("{}/.", text(&sources)), &text(&build)], &build)?;
             Origin::Local
         }
         None => {
-            run("pecl", &["download".into(), extension.pin()], &build).map_err(|why| {
+            run("pecl", &["download", &extension.pin()], &build).map_err(|why| {
                 format!("{why}\nWhere pecl.php.net cannot be reached, {SOURCES}=DIR names a folder with its sources.")
             })?;
             let archive = only_archive(&build)
                 .ok_or_else(|| format!("pecl left no archive in {}.", build.display()))?;
-            run("tar", &["-xzf".into(), text(&archive)], &build)?;
+            run("tar", &["-xzf", &text(&archive)], &build)?;
             Origin::Registry
         }
     };
@@ -54,9 +47,10 @@ pub(super) fn build(extension: &Pecl, server: &str, layout: &Layout, log: &Path)
         .ok_or_else(|| format!("The sources of {} have no {CONFIG}: {}.", extension.name, build.display()))?;
     run("phpize", &[], &sources)?;
     let configure = sources.join("configure");
-    run(&text(&configure), &extension.options, &sources)?;
+    let options: Vec<&str> = extension.options.iter().map(String::as_str).collect();
+    run(&text(&configure), &options, &sources)?;
     let jobs = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    run("make", &[format!("-j{jobs}")], &sources)?;
+    run("make", &[&format!("-j{jobs}")], &sources)?;
     let name = format!("{}.so", extension.name);
     let (from, ext) = (sources.join("modules").join(&name), layout.ext(server));
     if !from.is_file() {
@@ -67,16 +61,14 @@ pub(super) fn build(extension: &Pecl, server: &str, layout: &Layout, log: &Path)
     fs::create_dir_all(&ext)
         .and_then(|()| fs::copy(&from, &new))
         .and_then(|_| fs::rename(&new, ext.join(&name)))
-        .map_err(|e| written(&ext, e))?;
+        .map_err(not_written(&ext))?;
     let _ = fs::remove_dir_all(&build);
     Ok(origin)
 }
 
 /// The extension's sources on this machine, where somebody named a folder of such.
 fn local_sources(extension: &Pecl) -> Result<Option<PathBuf>, String> {
-    let Some(dir) = env::var_os(SOURCES).filter(|v| !v.is_empty()).map(PathBuf::from) else {
-        return Ok(None);
-    };
+    let Some(dir) = stand_in(SOURCES) else { return Ok(None) };
     let names = [extension.pin(), extension.name.clone()];
     let found = names.iter().map(|name| dir.join(name)).find(|path| path.is_dir());
     found

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::apt::Root;
-use super::run::capture;
+use crate::programs::capture;
 
 const POLICY: &str = "/usr/sbin/policy-rc.d";
 const SET_ASIDE: &str = "/usr/sbin/policy-rc.d.before-prony";

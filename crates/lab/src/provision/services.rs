@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::apt::Root;
-use super::find_command;
+use crate::programs::find_command;
 
 /// The links that make services start at boot.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

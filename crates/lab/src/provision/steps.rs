@@ -3,17 +3,16 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use super::run::Run;
-use super::{composer, download, find_command, mix, pecl, python};
+use prony_model::fnv::hash_of;
+
+use super::tool::{Origin, not_written, tool};
+use super::{composer, download, mix, pecl, python};
 use crate::candidate::{Candidate, Layout};
-use crate::catalogue::hash_of;
+use crate::catalogue::{Download, Pecl, Requires};
 use crate::container::Image;
-use crate::recipe::{Download, Pecl, Requires};
+use crate::programs::Run;
 
-/// A whole Rust server with its dependencies takes minutes on one core.
-pub(super) const STEP_TIMEOUT: Duration = Duration::from_secs(600);
 /// In the environment's folder: which pins it has.
 const VENV_STAMP: &str = ".prony-stamp";
 /// The second line of the stamp of what was made from sources on this machine.
@@ -21,22 +20,22 @@ const LOCAL: &str = "local sources\n";
 
 /// Something that is built for one server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub(crate) struct Step {
     /// The candidates that need it.
-    pub labels: Vec<String>,
+    pub(crate) labels: Vec<String>,
     /// The server's name.
-    pub server: String,
+    pub(crate) server: String,
     /// Where it is built.
-    pub dir: PathBuf,
+    pub(crate) dir: PathBuf,
     /// What it is.
-    pub kind: StepKind,
+    pub(crate) kind: StepKind,
     /// What is written beside it when it is done, so that it is done once.
     stamp: u64,
 }
 
 /// What is built.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum StepKind {
+pub(crate) enum StepKind {
     /// An environment of Python with these packages.
     Venv {
         /// Which Python will do.
@@ -62,27 +61,36 @@ pub enum StepKind {
     Image(Image),
 }
 
-/// Where what is built came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Origin {
-    /// From where its publisher keeps it.
-    Registry,
-    /// From sources on this machine, which stand in for it.
-    Local,
-}
-
 impl StepKind {
+    /// A word for it, the program that does it, and what comes of it.
+    fn words(&self) -> (&'static str, Option<&'static str>, &'static str) {
+        match self {
+            StepKind::Venv { .. } => ("venv", None, "the virtual environment"),
+            StepKind::Npm => ("npm", Some("npm"), "the Node modules"),
+            StepKind::Go => ("go", Some("go"), "the built binary"),
+            StepKind::Cargo => ("cargo", Some("cargo"), "the built binary"),
+            StepKind::Composer => ("composer", Some("composer"), "the Composer packages"),
+            StepKind::Mix => ("mix", Some("mix"), "the compiled application"),
+            StepKind::Pecl(_) => ("pecl", Some("phpize"), "a PHP extension"),
+            StepKind::Download(_) => ("download", None, "the released program"),
+            StepKind::Image(_) => ("image", None, "the image"),
+        }
+    }
+
     /// What comes of it.
     pub(super) fn noun(&self) -> &'static str {
+        self.words().2
+    }
+
+    /// The program that does it.
+    pub(super) fn tool(&self) -> Option<&'static str> {
+        self.words().1
+    }
+
+    fn key(&self) -> String {
         match self {
-            StepKind::Venv { .. } => "the virtual environment",
-            StepKind::Npm => "the Node modules",
-            StepKind::Go | StepKind::Cargo => "the built binary",
-            StepKind::Composer => "the Composer packages",
-            StepKind::Mix => "the compiled application",
-            StepKind::Pecl(_) => "a PHP extension",
-            StepKind::Download(_) => "the released program",
-            StepKind::Image(_) => "the image",
+            StepKind::Pecl(extension) => format!("pecl-{}", extension.name),
+            _ => self.words().0.to_owned(),
         }
     }
 
@@ -101,34 +109,6 @@ impl StepKind {
                 format!("download of {}", names.join(", "))
             }
             StepKind::Image(image) => image.describe(),
-        }
-    }
-
-    /// The program that does it.
-    pub(super) fn tool(&self) -> Option<&'static str> {
-        match self {
-            StepKind::Venv { .. } => None,
-            StepKind::Npm => Some("npm"),
-            StepKind::Go => Some("go"),
-            StepKind::Cargo => Some("cargo"),
-            StepKind::Composer => Some("composer"),
-            StepKind::Mix => Some("mix"),
-            StepKind::Pecl(_) => Some("phpize"),
-            StepKind::Download(_) | StepKind::Image(_) => None,
-        }
-    }
-
-    fn key(&self) -> String {
-        match self {
-            StepKind::Venv { .. } => "venv".to_owned(),
-            StepKind::Npm => "npm".to_owned(),
-            StepKind::Go => "go".to_owned(),
-            StepKind::Cargo => "cargo".to_owned(),
-            StepKind::Composer => "composer".to_owned(),
-            StepKind::Mix => "mix".to_owned(),
-            StepKind::Pecl(extension) => format!("pecl-{}", extension.name),
-            StepKind::Download(_) => "download".to_owned(),
-            StepKind::Image(_) => "image".to_owned(),
         }
     }
 }
@@ -181,8 +161,8 @@ pub(super) fn pending(candidate: &Candidate, requires: &Requires, layout: &Layou
 
 /// The image that a candidate still needs.
 pub(super) fn pending_image(candidate: &Candidate, layout: &Layout) -> Vec<Step> {
-    let (Some(server), Some(engine)) = (candidate.server(), candidate.engine()) else { return Vec::new() };
-    let image = Image::of(candidate, engine).filter(|image| !image.exists());
+    let Some(server) = candidate.server() else { return Vec::new() };
+    let image = candidate.run_image().filter(|image| !image.exists());
     let step = |image| Step {
         labels: vec![candidate.label().to_owned()],
         server: server.name.clone(),
@@ -229,13 +209,13 @@ impl Step {
         let log = layout.install_log(&self.server);
         let mut origin = Origin::Registry;
         match &self.kind {
-            StepKind::Image(image) => return image.make(&self.server, &self.dir, layout),
+            StepKind::Image(image) => return image.make(&self.server, &self.dir, &log),
             StepKind::Composer => origin = composer::run(&self.dir, layout, &log)?,
             StepKind::Mix => origin = mix::run(&self.dir, layout, &log)?,
             StepKind::Pecl(extension) => origin = pecl::build(extension, &self.server, layout, &log)?,
             StepKind::Download(files) => origin = download::fetch(files, &self.server, layout, &log)?,
             StepKind::Venv { python, pip } => self.venv(python.as_deref(), pip, layout, &log)?,
-            StepKind::Npm => self.command("npm", &["ci", "--no-audit", "--no-fund"], vec![], &log)?,
+            StepKind::Npm => tool("npm", &["ci", "--no-audit", "--no-fund"], &self.dir, &log)?.run()?,
             StepKind::Go => {
                 let out = self.result().to_string_lossy().into_owned();
                 // The folder may lie in somebody's repository, whose version is not the server's.
@@ -244,13 +224,13 @@ impl Step {
                 if !self.dir.join("vendor/modules.txt").exists() {
                     arguments.insert(1, "-mod=readonly");
                 }
-                self.command("go", &arguments, vec![], &log)?;
+                tool("go", &arguments, &self.dir, &log)?.run()?;
             }
             StepKind::Cargo => self.cargo(&log)?,
         }
-        let error = |e| format!("{} cannot be written: {e}.", self.stamp_path().display());
         let local = if origin == Origin::Local { LOCAL } else { "" };
-        fs::write(self.stamp_path(), format!("{:016x}\n{local}", self.stamp)).map_err(error)
+        let stamp = self.stamp_path();
+        fs::write(&stamp, format!("{:016x}\n{local}", self.stamp)).map_err(not_written(&stamp))
     }
 
     fn venv(
@@ -269,26 +249,21 @@ impl Step {
             fs::remove_dir_all(&self.dir).map_err(error)?;
         }
         let work = layout.work(&self.server);
-        let run = |argv: Vec<String>| {
-            let name = format!("python {}", argv[1..].join(" "));
-            Run { name, argv, cwd: &work, env: vec![], log, timeout: STEP_TIMEOUT }.run()
+        let run = |python: &Path, arguments: &[&str]| {
+            let name = format!("python {}", arguments.join(" "));
+            Run { name, ..tool(&python.to_string_lossy(), arguments, &work, log)? }.run()
         };
-        let text = |path: &Path| path.to_string_lossy().into_owned();
-        run(vec![text(&python), "-m".into(), "venv".into(), text(&self.dir)])?;
+        run(&python, &["-m", "venv", &self.dir.to_string_lossy()])?;
         let pins = self.dir.join("requirements.txt");
-        let error = |e| format!("{} cannot be written: {e}.", pins.display());
-        fs::write(&pins, pip.join("\n") + "\n").map_err(error)?;
+        fs::write(&pins, pip.join("\n") + "\n").map_err(not_written(&pins))?;
         let arguments = ["-m", "pip", "install", "--disable-pip-version-check", "--no-input", "-r"];
-        let mut argv = vec![text(&self.dir.join("bin/python"))];
-        argv.extend(arguments.map(String::from));
-        argv.push(text(&pins));
-        run(argv)
+        run(&self.dir.join("bin/python"), &[&arguments[..], &[&pins.to_string_lossy()]].concat())
     }
 
     fn cargo(&self, log: &Path) -> Result<(), String> {
         let target = self.dir.join("target");
         let env = vec![("CARGO_TARGET_DIR".to_owned(), target.to_string_lossy().into_owned())];
-        self.command("cargo", &["build", "--release", "--locked"], env, log)?;
+        Run { env, ..tool("cargo", &["build", "--release", "--locked"], &self.dir, log)? }.run()?;
         let built = target.join("release");
         let binary =
             Some(built.join("server")).filter(|path| path.is_file()).or_else(|| only_program(&built));
@@ -305,25 +280,10 @@ impl Step {
         };
         copy().map_err(|e| format!("{} cannot be copied to {}: {e}.", binary.display(), to.display()))
     }
-
-    fn command(
-        &self,
-        program: &str,
-        arguments: &[&str],
-        env: Vec<(String, String)>,
-        log: &Path,
-    ) -> Result<(), String> {
-        let path = find_command(program)
-            .ok_or_else(|| format!("{program} is missing: {}", super::packages::mend(program)))?;
-        let mut argv = vec![path.to_string_lossy().into_owned()];
-        argv.extend(arguments.iter().map(ToString::to_string));
-        let name = format!("{program} {}", arguments.join(" "));
-        Run { name, argv, cwd: &self.dir, env, log, timeout: STEP_TIMEOUT }.run()
-    }
 }
 
 /// Whether anything of a server was made from sources on this machine instead of their registry.
-pub fn from_local_sources(server: &str, layout: &Layout) -> bool {
+pub(crate) fn from_local_sources(server: &str, layout: &Layout) -> bool {
     let entries = fs::read_dir(layout.server_dir(server)).into_iter().flatten().flatten();
     let mut stamps =
         entries.map(|entry| entry.path()).filter(|p| p.extension().is_some_and(|e| e == "stamp"));

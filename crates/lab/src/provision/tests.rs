@@ -1,6 +1,10 @@
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use super::*;
 use crate::catalogue::Catalogue;
-use crate::guard::tests::wait_until;
+use prony_host::testing::wait_until;
 
 const RECIPE: &str = r#"schema = "prony.server/1"
 title = "t"
@@ -182,7 +186,9 @@ fn started_and_checked(candidate: &Candidate, layout: &Layout, run_dir: &Path) -
         wait_until("a helper's path", || process.wait_for.as_ref().is_none_or(|path| path.exists()));
     }
     let route = candidate.routes()[0];
-    wait_until("a right answer", || crate::check::ready(address, route).is_ok());
+    let asked = crate::check::CustomCheck::of_route(route);
+    let answers = || crate::check::ready(address, &asked, None, &prony_model::plan::Expect::default());
+    wait_until("a right answer", || answers().is_ok());
     let report = crate::check::check(address, &candidate.expectation());
     for result in &report.results {
         println!("  {} {}: {}", if result.passed { "ok" } else { "NO" }, result.name, result.detail);
@@ -190,11 +196,12 @@ fn started_and_checked(candidate: &Candidate, layout: &Layout, run_dir: &Path) -
     }
     for mut child in children.into_iter().rev() {
         // PHP's forked workers outlive their parent's end.
-        let below = run::descendants(child.id());
+        let below = prony_host::process::descendants(child.id());
         let _ = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
         let _ = child.wait();
-        let below = below.iter().map(ToString::to_string);
-        let _ = Command::new("kill").arg("-KILL").args(below).stderr(Stdio::null()).status();
+        for process in below {
+            process.identity().kill();
+        }
     }
     report.passed()
 }

@@ -16,7 +16,7 @@ const REMOVE_PAUSE: Duration = Duration::from_millis(4);
 /// Which of the kernel's two interfaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum CgroupVersion {
+pub(crate) enum CgroupVersion {
     /// `cpuacct.usage`, in nanoseconds.
     V1,
     /// `cpu.stat`, in microseconds.
@@ -25,46 +25,63 @@ pub enum CgroupVersion {
 
 /// A cgroup that was made for one server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cgroup {
+pub(crate) struct Cgroup {
     /// Its folder, named `prony-<guard pid>`.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// Its interface.
-    pub version: CgroupVersion,
+    pub(crate) version: CgroupVersion,
 }
 
 impl Cgroup {
-    /// Makes one, below the caller's own (so that limits set on Prony hold for
+    /// Makes one for the processes of a guard, below the caller's own (so that limits set on Prony hold for
     /// servers) or else at the top; `None` where neither is allowed.
     pub(crate) fn create(guard_pid: u32) -> Option<Cgroup> {
-        let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
-        let own = std::fs::read_to_string("/proc/self/cgroup").ok()?;
-        [CgroupVersion::V2, CgroupVersion::V1]
-            .into_iter()
-            .find_map(|v| Cgroup::create_as(v, &mounts, &own, guard_pid))
-    }
-
-    fn create_as(version: CgroupVersion, mounts: &str, own: &str, guard_pid: u32) -> Option<Cgroup> {
-        let mount = mount_point(mounts, version, "cpuacct")?;
-        let below_own = mount.join(own_path(own, version, "cpuacct")?.trim_start_matches('/'));
-        [below_own, mount].into_iter().find_map(|parent| {
-            let cgroup = Cgroup { path: parent.join(format!("prony-{guard_pid}")), version };
-            std::fs::create_dir(&cgroup.path).ok()?;
-            if cgroup.cpu_ns().is_some() && cgroup.open_procs().is_ok() {
-                return Some(cgroup);
-            }
-            cgroup.remove();
-            None
+        Cgroup::find("self", "cpuacct", |version, mount, own| {
+            Cgroup::make([own.to_owned(), mount.to_owned()], version, guard_pid, |made| {
+                made.cpu_ns().is_some()
+            })
         })
     }
 
     /// The one that a process is in, which somebody else made.
     pub(crate) fn of_process(pid: u32) -> Option<Cgroup> {
-        let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
-        let of_it = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
-        [CgroupVersion::V2, CgroupVersion::V1].into_iter().find_map(|version| {
-            let path = own_path(&of_it, version, "cpuacct")?.trim_start_matches('/');
-            let cgroup = Cgroup { path: mount_point(&mounts, version, "cpuacct")?.join(path), version };
+        Cgroup::find(&pid.to_string(), "cpuacct", |version, _, path| {
+            let cgroup = Cgroup { path: path.to_owned(), version };
             cgroup.cpu_ns().map(|_| cgroup)
+        })
+    }
+
+    /// What is found of a process's cgroup by the newer interface or else the older: `of` is given the mount of the
+    /// controller's hierarchy, and the process's folder below it.
+    pub(super) fn find(
+        process: &str,
+        controller: &str,
+        of: impl Fn(CgroupVersion, &Path, &Path) -> Option<Cgroup>,
+    ) -> Option<Cgroup> {
+        let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
+        let paths = std::fs::read_to_string(format!("/proc/{process}/cgroup")).ok()?;
+        [CgroupVersion::V2, CgroupVersion::V1].into_iter().find_map(|version| {
+            let mount = mount_point(&mounts, version, controller)?;
+            let own = mount.join(own_path(&paths, version, controller)?.trim_start_matches('/'));
+            of(version, &mount, &own)
+        })
+    }
+
+    /// Makes one below the first of these that allows it, of a kind that works.
+    pub(super) fn make(
+        parents: impl IntoIterator<Item = PathBuf>,
+        version: CgroupVersion,
+        guard_pid: u32,
+        works: impl Fn(&Cgroup) -> bool,
+    ) -> Option<Cgroup> {
+        parents.into_iter().find_map(|parent| {
+            let cgroup = Cgroup { path: parent.join(format!("prony-{guard_pid}")), version };
+            std::fs::create_dir(&cgroup.path).ok()?;
+            if works(&cgroup) && cgroup.open_procs().is_ok() {
+                return Some(cgroup);
+            }
+            cgroup.remove();
+            None
         })
     }
 
@@ -88,7 +105,7 @@ impl Cgroup {
     }
 
     /// The name of the method in records.
-    pub fn method(&self) -> &'static str {
+    pub(crate) fn method(&self) -> &'static str {
         match self.version {
             CgroupVersion::V1 => "cgroup-v1",
             CgroupVersion::V2 => "cgroup-v2",
@@ -124,7 +141,7 @@ fn usage_ns(cpu_stat: &str) -> Option<u64> {
 
 /// proc(5), mountinfo: `… root mount-point options … - type source super-options`. Version 1 has a hierarchy
 /// for each controller or several.
-pub(super) fn mount_point(mountinfo: &str, version: CgroupVersion, controller: &str) -> Option<PathBuf> {
+fn mount_point(mountinfo: &str, version: CgroupVersion, controller: &str) -> Option<PathBuf> {
     mountinfo.lines().find_map(|line| {
         let (mount, kind) = line.split_once(" - ")?;
         let mut kind = kind.split(' ');
@@ -139,7 +156,7 @@ pub(super) fn mount_point(mountinfo: &str, version: CgroupVersion, controller: &
 }
 
 /// cgroups(7), /proc/PID/cgroup: `0::/path` is version 2, `2:cpu,cpuacct:/path` is version 1.
-pub(super) fn own_path<'a>(own: &'a str, version: CgroupVersion, controller: &str) -> Option<&'a str> {
+fn own_path<'a>(own: &'a str, version: CgroupVersion, controller: &str) -> Option<&'a str> {
     own.lines().find_map(|line| {
         let mut parts = line.splitn(3, ':');
         let (number, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
@@ -182,12 +199,15 @@ mod tests {
     /// Both versions, as far as this machine allows them: what a process used is what is counted.
     #[test]
     fn a_process_is_counted_from_its_first_instruction_to_its_last() {
-        let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
-        let own = std::fs::read_to_string("/proc/self/cgroup").unwrap();
         // No guard's number, and nobody else's who tests at the same time.
         let number = 4_000_000_000 + std::process::id();
         for version in [CgroupVersion::V1, CgroupVersion::V2] {
-            let Some(cgroup) = Cgroup::create_as(version, &mounts, &own, number) else { continue };
+            let made = Cgroup::find("self", "cpuacct", |found, mount, own| {
+                let parents = [own.to_owned(), mount.to_owned()];
+                let works = |made: &Cgroup| made.cpu_ns().is_some();
+                if found == version { Cgroup::make(parents, version, number, works) } else { None }
+            });
+            let Some(cgroup) = made else { continue };
             assert_eq!(cgroup.cpu_ns(), Some(0));
             let procs = cgroup.open_procs().unwrap();
             let mut command = std::process::Command::new("sh");

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::cgroup::{Cgroup, CgroupVersion, mount_point, own_path};
+use super::cgroup::{Cgroup, CgroupVersion};
 use crate::sys;
 
 /// The kernel's files of a limit, by interface.
@@ -81,33 +81,16 @@ pub(crate) fn limit(guard_pid: u32, bytes: u64) -> Result<Cgroup, String> {
     limited(guard_pid, bytes).ok_or_else(refused)
 }
 
-fn limited(guard_pid: u32, bytes: u64) -> Option<Cgroup> {
-    let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
-    let own = std::fs::read_to_string("/proc/self/cgroup").ok()?;
-    [CgroupVersion::V2, CgroupVersion::V1]
-        .into_iter()
-        .find_map(|version| limited_as(version, &mounts, &own, guard_pid, bytes))
-}
-
 /// Below the nearest cgroup that allows it, from the caller's own on upwards, so that limits set on Prony
 /// hold for servers too.
-fn limited_as(version: CgroupVersion, mounts: &str, own: &str, guard_pid: u32, bytes: u64) -> Option<Cgroup> {
-    let mount = mount_point(mounts, version, "memory")?;
-    let own = own_path(own, version, "memory")?;
-    parents(&mount, own).into_iter().find_map(|parent| {
-        let cgroup = Cgroup { path: parent.join(format!("prony-{guard_pid}")), version };
-        std::fs::create_dir(&cgroup.path).ok()?;
-        if write_limit(&cgroup, bytes).is_ok() && cgroup.open_procs().is_ok() {
-            return Some(cgroup);
-        }
-        cgroup.remove();
-        None
+fn limited(guard_pid: u32, bytes: u64) -> Option<Cgroup> {
+    Cgroup::find("self", "memory", |version, mount, own| {
+        Cgroup::make(parents(mount, own), version, guard_pid, |made| write_limit(made, bytes).is_ok())
     })
 }
 
 /// The caller's cgroup and those above it, up to the mount.
-fn parents(mount: &Path, own: &str) -> Vec<PathBuf> {
-    let own = mount.join(own.trim_start_matches('/'));
+fn parents(mount: &Path, own: &Path) -> Vec<PathBuf> {
     own.ancestors().take_while(|path| path.starts_with(mount)).map(Path::to_owned).collect()
 }
 
@@ -152,11 +135,10 @@ mod tests {
     #[test]
     fn a_parent_cgroup_is_sought_up_to_the_mount() {
         let mount = Path::new("/sys/fs/cgroup");
-        let tried: Vec<String> =
-            parents(mount, "/user.slice/a.scope").iter().map(|p| p.display().to_string()).collect();
+        let tried = parents(mount, &mount.join("user.slice/a.scope"));
         let expected = ["/sys/fs/cgroup/user.slice/a.scope", "/sys/fs/cgroup/user.slice", "/sys/fs/cgroup"];
-        assert_eq!(tried, expected);
-        assert_eq!(parents(mount, "/"), [mount]);
+        assert_eq!(tried, expected.map(PathBuf::from));
+        assert_eq!(parents(mount, mount), [mount]);
     }
 
     #[test]

@@ -12,29 +12,28 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use prony_host::process::{self, ProcessStat};
+use prony_host::{Machine, cpus, memory_field};
 use prony_model::server::ServerSamples;
 
-use crate::guard::tree::{self, ProcessStat};
 use crate::launch::ContainerSpec;
-use crate::provision::run::capture;
-use crate::sys;
+use crate::programs::capture;
 
-use cores::Machine;
-use roll::Roll;
+use process_tracker::ProcessTracker;
 
 mod cgroup;
-pub(crate) mod cores;
 pub(crate) mod memory;
-mod roll;
+mod process_tracker;
 mod window;
 
-pub use cgroup::{Cgroup, CgroupVersion};
-pub use memory::{can_limit, parse_size};
-pub use roll::{Changes, Life};
+pub(crate) use cgroup::{Cgroup, CgroupVersion};
+pub use memory::can_limit;
+pub use memory::parse_size;
+pub(crate) use process_tracker::{Changes, Life};
 
 /// Between two samples. A reading costs about 20 µs and 10 µs a process, so
 /// that twenty processes cost 0.2 % of one of the client's cores.
-pub const PERIOD: Duration = Duration::from_millis(100);
+pub(crate) const PERIOD: Duration = Duration::from_millis(100);
 /// Samples from one reading of proportional memory to the next: the kernel walks every page
 /// table of the tree for it, about 1 ms for 100 MB.
 const SAMPLES_PER_PSS: usize = 10;
@@ -43,26 +42,26 @@ const INSPECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// One reading of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Reading {
+pub(crate) struct Reading {
     /// CLOCK_MONOTONIC.
-    pub at_ns: u64,
+    pub(crate) at_ns: u64,
     /// CPU time of the tree since its start.
-    pub cpu_ns: u64,
+    pub(crate) cpu_ns: u64,
     /// Resident memory, summed over processes.
-    pub rss_bytes: u64,
+    pub(crate) rss_bytes: u64,
     /// Living processes.
-    pub processes: u32,
+    pub(crate) processes: u32,
     /// Their threads.
-    pub threads: u32,
+    pub(crate) threads: u32,
 }
 
 /// What is to be watched.
 #[derive(Debug, Clone)]
-pub struct Watched {
+pub(crate) struct Watched {
     /// Everything below this process is the server.
-    pub guard_pid: u32,
+    pub(crate) guard_pid: u32,
     /// The server's cgroup, where it has one.
-    pub cgroup: Option<Cgroup>,
+    pub(crate) cgroup: Option<Cgroup>,
 }
 
 impl Watched {
@@ -72,7 +71,7 @@ impl Watched {
         let text = String::from_utf8_lossy(&said.stdout).into_owned();
         let (id, pid) = text.trim().split_once(' ')?;
         let pid: u32 = pid.parse().ok().filter(|pid| *pid != 0)?;
-        let first = tree::stat(pid)?;
+        let first = process::stat(pid)?;
         // Only a cgroup of the container's own; without one, everything below its engine's monitor.
         let cgroup =
             Cgroup::of_process(pid).filter(|c| id.len() >= 12 && c.path.to_string_lossy().contains(id));
@@ -82,33 +81,23 @@ impl Watched {
 
 /// A thread that samples until it is told to finish.
 #[derive(Debug)]
-pub struct Sampler {
+pub(crate) struct Sampler {
     finish: Sender<()>,
-    thread: JoinHandle<Taken>,
-    method: &'static str,
+    thread: JoinHandle<Samples>,
 }
 
 /// All readings of a trial.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Samples {
-    /// How CPU was read.
-    pub cpu_method: &'static str,
-    /// In the order of time, the first before the load and the last after it.
-    pub readings: Vec<Reading>,
-    /// The processes that were seen.
-    pub lives: Vec<Life>,
-    /// What the used CPUs did meanwhile.
-    pub machine: Machine,
-    /// Proportional memory: the instant, and bytes over the tree. Empty where it may not be read.
-    pub pss: Vec<(u64, u64)>,
-}
-
-/// What the sampler's thread brings back.
 #[derive(Debug, Default)]
-struct Taken {
+pub(crate) struct Samples {
+    /// How CPU was read.
+    pub(crate) cpu_method: &'static str,
+    /// In the order of time, the first before the load and the last after it.
     readings: Vec<Reading>,
-    roll: Roll,
+    /// The processes that were seen.
+    tracker: ProcessTracker,
+    /// What the used CPUs did meanwhile.
     machine: Machine,
+    /// Proportional memory: the instant, and bytes over the tree. Empty where it may not be read.
     pss: Vec<(u64, u64)>,
 }
 
@@ -119,43 +108,42 @@ impl Sampler {
     ///
     /// # Errors
     /// When the system gives no more threads.
-    pub fn start(watched: Watched, cpus: &[u32], cores: &[u32]) -> std::io::Result<Sampler> {
-        let method = watched.cgroup.as_ref().map_or("schedstat", Cgroup::method);
+    pub(crate) fn start(watched: Watched, cpus: &[u32], cores: &[u32]) -> std::io::Result<Sampler> {
+        let cpu_method = watched.cgroup.as_ref().map_or("schedstat", Cgroup::method);
         let (finish, finished) = mpsc::channel();
         let (begun, begins) = mpsc::channel();
-        let (cpus, machine) = (cpus.to_vec(), Machine::of(cores));
+        let (client_cpus, machine) = (cpus.to_vec(), Machine::of(cores));
         let thread = std::thread::Builder::new().name("sampler".to_owned()).spawn(move || {
-            let _ = sys::set_affinity(0, &cpus); // refused only for CPUs that are gone
+            let _ = cpus::set_affinity(0, &client_cpus); // refused only for CPUs that are gone
             let mut meter = Meter::new(watched);
-            let mut taken = Taken { machine, ..Taken::default() };
-            meter.take(&mut taken);
+            let mut samples = Samples { cpu_method, machine, ..Samples::default() };
+            meter.take(&mut samples);
             let _ = begun.send(());
             // Absolute instants: a late reading does not shift those after it.
             let mut due = Instant::now() + PERIOD;
             loop {
                 let told = finished.recv_timeout(due.saturating_duration_since(Instant::now()));
-                meter.take(&mut taken);
+                meter.take(&mut samples);
                 if told != Err(RecvTimeoutError::Timeout) {
-                    return taken;
+                    return samples;
                 }
                 due = next_due(due, Instant::now());
             }
         })?;
         let _ = begins.recv();
-        Ok(Sampler { finish, thread, method })
+        Ok(Sampler { finish, thread })
     }
 
     /// Takes a last reading and ends.
-    pub fn finish(self) -> Samples {
+    pub(crate) fn finish(self) -> Samples {
         let _ = self.finish.send(());
-        let Taken { readings, roll, machine, pss } = self.thread.join().unwrap_or_default();
-        Samples { cpu_method: self.method, readings, lives: roll.lives(), machine, pss }
+        self.thread.join().unwrap_or_default()
     }
 }
 
 impl Samples {
     /// The figures of a window, given in CLOCK_MONOTONIC; `None` without readings.
-    pub fn window(
+    pub(crate) fn window(
         &self,
         window_start_ns: u64,
         window_end_ns: u64,
@@ -178,9 +166,9 @@ impl Samples {
     }
 
     /// What became of the tree's processes from the first sample to an instant, CLOCK_MONOTONIC.
-    pub fn changes(&self, until_ns: u64) -> Changes {
+    pub(crate) fn changes(&self, until_ns: u64) -> Changes {
         let instants: Vec<u64> = self.readings.iter().map(|r| r.at_ns).collect();
-        roll::changes(&self.lives, &instants, until_ns)
+        self.tracker.changes(&instants, until_ns)
     }
 }
 
@@ -207,7 +195,7 @@ impl Meter {
     fn new(watched: Watched) -> Meter {
         Meter {
             watched,
-            page_bytes: sys::page_bytes(),
+            page_bytes: prony_host::page_bytes(),
             seen_ns: HashMap::new(),
             replaced_ns: 0,
             last_cpu_ns: 0,
@@ -215,23 +203,23 @@ impl Meter {
     }
 
     /// Takes everything that is due now.
-    fn take(&mut self, taken: &mut Taken) {
+    fn take(&mut self, samples: &mut Samples) {
         let processes = self.processes();
         let reading = self.reading(&processes);
-        taken.roll.see(reading.at_ns, &processes);
-        taken.machine.read();
-        if taken.readings.len().is_multiple_of(SAMPLES_PER_PSS)
+        samples.tracker.see(reading.at_ns, &processes);
+        samples.machine.read();
+        if samples.readings.len().is_multiple_of(SAMPLES_PER_PSS)
             && let Some(bytes) = pss_bytes(&processes)
         {
-            taken.pss.push((reading.at_ns, bytes));
+            samples.pss.push((reading.at_ns, bytes));
         }
-        taken.readings.push(reading);
+        samples.readings.push(reading);
     }
 
     fn processes(&self) -> Vec<ProcessStat> {
         match &self.watched.cgroup {
-            Some(cgroup) => cgroup.pids().into_iter().filter_map(tree::stat).collect(),
-            None => tree::descendants(self.watched.guard_pid),
+            Some(cgroup) => cgroup.pids().into_iter().filter_map(process::stat).collect(),
+            None => process::descendants(self.watched.guard_pid),
         }
     }
 
@@ -243,7 +231,7 @@ impl Meter {
 
     fn reading(&mut self, processes: &[ProcessStat]) -> Reading {
         // The instant belongs to the CPU figure, the one that is divided by time.
-        let at_ns = sys::monotonic_ns();
+        let at_ns = prony_host::monotonic_ns();
         let cpu_ns = match &self.watched.cgroup {
             Some(cgroup) => cgroup.cpu_ns().unwrap_or(self.last_cpu_ns),
             None => self.schedstat_ns(processes),
@@ -261,13 +249,9 @@ impl Meter {
 
     fn schedstat_ns(&mut self, processes: &[ProcessStat]) -> u64 {
         for process in processes {
-            let Ok(threads) = std::fs::read_dir(format!("/proc/{}/task", process.pid)) else { continue };
-            for thread in threads.flatten() {
-                let text = std::fs::read_to_string(thread.path().join("schedstat")).unwrap_or_default();
-                let on_cpu_ns = text.split(' ').next().and_then(|first| first.parse().ok());
-                let tid = thread.file_name().to_str().and_then(|name| name.parse().ok());
-                if let (Some(on_cpu_ns), Some(tid)) = (on_cpu_ns, tid) {
-                    self.see((process.pid, tid), on_cpu_ns);
+            for thread in process::threads(process.pid) {
+                if let Some(counted) = process::scheduled(process.pid, thread) {
+                    self.see((process.pid, thread), counted.ran_ns);
                 }
             }
         }
@@ -287,18 +271,12 @@ fn pss_bytes(processes: &[ProcessStat]) -> Option<u64> {
     let mut sum = 0;
     for process in processes.iter().filter(|p| !p.is_zombie) {
         match std::fs::read_to_string(format!("/proc/{}/smaps_rollup", process.pid)) {
-            Ok(text) => sum += pss_of(&text).unwrap_or(0),
+            Ok(text) => sum += memory_field(&text, "Pss").unwrap_or(0),
             Err(why) if why.kind() == std::io::ErrorKind::PermissionDenied => return None,
             Err(_) => {} // it has just ended
         }
     }
     Some(sum)
-}
-
-/// The line `Pss:` of /proc/PID/smaps_rollup, in bytes.
-fn pss_of(smaps_rollup: &str) -> Option<u64> {
-    let kilobytes = smaps_rollup.lines().find_map(|l| l.strip_prefix("Pss:")?.trim().strip_suffix("kB"))?;
-    Some(kilobytes.trim().parse::<u64>().ok()? * 1024)
 }
 
 #[cfg(test)]

@@ -6,7 +6,9 @@ use std::process::{Child, Command};
 use std::sync::mpsc;
 
 use super::*;
-use crate::guard::tests::{PATIENCE, pid_in, wait_until};
+use crate::supervise::testing::pid_in;
+use prony_host::monotonic_ns;
+use prony_host::testing::{PATIENCE, wait_until};
 
 /// A shell that runs until it is dropped, with all below it.
 struct Tree(Child);
@@ -22,39 +24,33 @@ impl Tree {
 
     /// The only process below the shell.
     fn only(&self) -> Option<ProcessStat> {
-        let below = tree::descendants(self.0.id());
-        below.first().copied().filter(|one| below.len() == 1 && !one.is_zombie)
+        let below = process::descendants(self.0.id());
+        below.first().cloned().filter(|one| below.len() == 1 && !one.is_zombie)
     }
 }
 
 impl Drop for Tree {
     fn drop(&mut self) {
-        let below = tree::descendants(self.0.id());
+        let below = process::descendants(self.0.id());
         let _ = self.0.kill().and_then(|()| self.0.wait());
         below.iter().for_each(kill);
     }
 }
 
 fn kill(process: &ProcessStat) {
-    tree::signal_if_same(process.pid, process.start_ticks, sys::PidFd::kill);
+    process.identity().kill();
 }
 
 /// What a sampler saw of a server whose only worker ended, and whose number the next one has.
 pub(crate) fn of_a_restart() -> Samples {
-    let worker = tree::stat(std::process::id()).unwrap();
-    let mut roll = Roll::default();
+    let worker = process::stat(std::process::id()).unwrap();
+    let mut tracker = ProcessTracker::default();
     let readings: Vec<Reading> = (0..6).map(|i| Reading { at_ns: i, ..Reading::default() }).collect();
     for reading in &readings {
         let start_ticks = if reading.at_ns < 3 { 1 } else { 2 };
-        roll.see(reading.at_ns, &[ProcessStat { start_ticks, ..worker }]);
+        tracker.see(reading.at_ns, &[ProcessStat { start_ticks, ..worker.clone() }]);
     }
-    Samples {
-        cpu_method: "schedstat",
-        readings,
-        lives: roll.lives(),
-        machine: Machine::default(),
-        pss: Vec::new(),
-    }
+    Samples { cpu_method: "schedstat", readings, tracker, ..Samples::default() }
 }
 
 #[test]
@@ -70,7 +66,7 @@ fn schedstat_sees_a_busy_child_and_remembers_it_when_it_is_gone() {
     });
     assert_eq!((busy.processes, busy.threads), (1, 1));
     assert!(busy.rss_bytes > 100_000, "{}", busy.rss_bytes);
-    tree::descendants(tree.0.id()).iter().for_each(kill);
+    process::descendants(tree.0.id()).iter().for_each(kill);
     tree.0.wait().unwrap();
     let after = meter.read();
     assert_eq!(after.processes, 0);
@@ -87,19 +83,18 @@ fn a_worker_that_is_started_again_is_seen() {
         let mut worker = None;
         wait_until("a worker", || {
             worker = tree.only().filter(|one| one.pid != before);
-            worker.is_some_and(|one| pid_in(&folder.path().join("pid")) == one.pid)
+            worker.as_ref().is_some_and(|one| pid_in(&folder.path().join("pid")) == one.pid)
         });
         worker.unwrap()
     };
-    let (mut meter, mut taken) = (tree.meter(), Taken::default());
+    let (mut meter, mut taken) = (tree.meter(), Samples::default());
     let first = worker_after(0);
     meter.take(&mut taken);
     kill(&first);
     let second = worker_after(first.pid);
     meter.take(&mut taken);
     meter.take(&mut taken);
-    let Taken { readings, roll, machine, pss } = taken;
-    let samples = Samples { cpu_method: "schedstat", readings, lives: roll.lives(), machine, pss };
+    let samples = taken;
     let changes = samples.changes(u64::MAX);
     let replaced: Vec<(u32, u32)> = changes.replaced.iter().map(|(old, new)| (old.pid, new.pid)).collect();
     assert_eq!((replaced, changes.lost), (vec![(first.pid, second.pid)], Vec::new()));
@@ -107,9 +102,10 @@ fn a_worker_that_is_started_again_is_seen() {
 
 #[test]
 fn proportional_memory_is_read() {
-    assert_eq!(pss_of("Rss:  9 kB\nPss:                2056 kB\nPss_Anon: 1 kB\n"), Some(2056 * 1024));
-    assert_eq!(pss_of("Rss: 1 kB"), None);
-    let own = tree::stat(std::process::id()).unwrap();
+    let text = "Rss:  9 kB\nPss:                2056 kB\nPss_Anon: 1 kB\n";
+    assert_eq!(memory_field(text, "Pss"), Some(2056 * 1024));
+    assert_eq!(memory_field("Rss: 1 kB", "Pss"), None);
+    let own = process::stat(std::process::id()).unwrap();
     assert!(pss_bytes(&[own]).is_some_and(|bytes| bytes > 100_000));
 }
 
@@ -137,9 +133,9 @@ fn a_late_reading_does_not_shift_those_after_it() {
 fn the_sampler_reads_at_its_start_and_at_its_end() {
     let folder = tempfile::tempdir().unwrap();
     let child = Tree::of("while :; do :; done", folder.path());
-    let before_ns = sys::monotonic_ns();
+    let before_ns = monotonic_ns();
     let sampler = Sampler::start(Watched { guard_pid: std::process::id(), cgroup: None }, &[], &[0]).unwrap();
-    let begun_ns = sys::monotonic_ns();
+    let begun_ns = monotonic_ns();
     let samples = sampler.finish();
     let (first, last) = (samples.readings[0].at_ns, samples.readings[samples.readings.len() - 1].at_ns);
     assert!(before_ns <= first && first <= begun_ns && begun_ns <= last, "{samples:?}");
@@ -152,7 +148,7 @@ fn the_sampler_reads_at_its_start_and_at_its_end() {
     assert_eq!((columns.cores.as_slice(), columns.core_busy_ns.len()), (&[0][..], 1));
     assert_eq!(columns.core_busy_ns[0].len(), columns.at_ns.len());
     assert_eq!(columns.time_wait.len(), columns.at_ns.len());
-    assert!(samples.lives.iter().any(|life| life.pid == child.0.id() && life.name == "sh"), "{samples:?}");
+    assert!(samples.tracker.lives().any(|life| life.pid == child.0.id() && life.name == "sh"), "{samples:?}");
 }
 
 /// Makes a folder a cgroup whose count is a pipe: a reading waits until it is given a number, the n-th one n µs. Tells

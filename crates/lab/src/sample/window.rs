@@ -75,6 +75,7 @@ pub(super) fn peak_pss(pss: &[(u64, u64)], start_ns: u64, end_ns: u64) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sample::process_tracker::ProcessTracker;
 
     fn readings() -> Vec<Reading> {
         [(1000, 0, 10), (1100, 50, 90), (1200, 150, 20), (1300, 150, 30), (1400, 250, 80)]
@@ -125,7 +126,7 @@ mod tests {
         let samples = Samples {
             cpu_method: "schedstat",
             readings: readings(),
-            lives: Vec::new(),
+            tracker: ProcessTracker::default(),
             machine: Default::default(),
             pss: vec![(1000, 70), (1300, 50)],
         };

@@ -5,11 +5,11 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::guard::log_path;
+use crate::launch::run_dir::log_path;
 use prony_model::units::show_duration;
 
 /// Lines of a log that an error shows.
-pub const TAIL_LINES: usize = 10;
+pub(crate) const TAIL_LINES: usize = 10;
 /// Bytes of a line that an error shows.
 const LINE_MAX_CHARS: usize = 300;
 /// Bytes that are read from the end of a log for its tail.
@@ -19,16 +19,16 @@ const TAIL_BYTES: u64 = 16 << 10;
 #[derive(Debug)]
 pub struct StartError {
     /// The candidate's label.
-    pub label: String,
+    pub(crate) label: String,
     /// What happened.
-    pub kind: StartErrorKind,
+    pub(crate) kind: StartErrorKind,
     /// The last lines of the output of the process concerned, printable.
-    pub log_tail: Vec<String>,
+    pub(crate) log_tail: Vec<String>,
 }
 
 /// What happened at a start.
 #[derive(Debug)]
-pub enum StartErrorKind {
+pub(crate) enum StartErrorKind {
     /// The guard could not be started, or the journal not written.
     Guard(std::io::Error),
     /// The guard ended before it should.

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use crate::guard::tree;
+use prony_host::process;
 
 /// /proc/net/tcp: `0A` is LISTEN.
 const LISTEN: &str = "0A";
@@ -31,10 +31,10 @@ pub(super) fn stranger(port: u16, own: &[u32]) -> Option<String> {
         return None;
     }
     let holds = |pid: &u32| sockets(*pid).is_ok_and(|held| !held.is_disjoint(&strange));
-    let holder = tree::pids().into_iter().filter(|pid| !own.contains(pid)).find(holds);
+    let holder = process::pids().into_iter().filter(|pid| !own.contains(pid)).find(holds);
     Some(holder.map_or_else(
         || "a process of somebody else".to_owned(),
-        |pid| format!("process {pid} ({})", tree::name(pid)),
+        |pid| format!("process {pid} ({})", process::name(pid)),
     ))
 }
 
@@ -106,17 +106,17 @@ mod tests {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let me = std::process::id();
-        crate::guard::tests::wait_until("a port of ours alone", || stranger(port, &[me]).is_none());
+        prony_host::testing::wait_until("a port of ours alone", || stranger(port, &[me]).is_none());
         // Another process of ours does not hold it; whoever does is named.
         let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
         let named = format!("process {me} (");
-        crate::guard::tests::wait_until("the holder's name", || {
+        prony_host::testing::wait_until("the holder's name", || {
             stranger(port, &[child.id()]).is_some_and(|said| said.starts_with(&named))
         });
         child.kill().unwrap();
         child.wait().unwrap();
         drop(listener);
         // Children that other tests start at this moment hold all descriptors until they execute.
-        crate::guard::tests::wait_until("a free port", || stranger(port, &[]).is_none());
+        prony_host::testing::wait_until("a free port", || stranger(port, &[]).is_none());
     }
 }

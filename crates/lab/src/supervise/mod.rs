@@ -7,21 +7,25 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use crate::guard::{
-    ARGUMENT, CONTAINER_TIMEOUT, GuardEvent, GuardOrder, KILL_TIMEOUT, RUN_DIR_MARK, STOP_LINE, STOP_TIMEOUT,
-    remove_run_dir, tree,
-};
-use crate::journal::{self, Entry, Identity};
-use crate::launch::LaunchSpec;
+use prony_host::process::{self, Identity};
+
+use crate::launch::{LaunchSpec, run_dir};
 use crate::sample::{Cgroup, Watched, memory};
-use crate::sys;
 
 mod error;
+mod guard;
+mod journal;
 mod listener;
 mod port;
 
-pub use error::{StartError, StartErrorKind, TAIL_LINES};
-pub use port::{free_port, port_of};
+pub(crate) use error::{StartError, StartErrorKind};
+pub use guard::GUARD_ARGUMENT;
+pub use guard::run_guard;
+pub(crate) use journal::clean_up;
+pub(crate) use port::port_of;
+
+use guard::{CONTAINER_TIMEOUT, GuardEvent, GuardOrder, KILL_TIMEOUT, STOP_LINE, STOP_TIMEOUT};
+use journal::Entry;
 
 /// Between two looks whether a server answers: short at first, since most
 /// start within 100 ms; no longer than [`READY_PERIOD_MAX`], the resolution of start-up times.
@@ -36,37 +40,33 @@ const GUARD_END: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone)]
 pub struct Supervision {
     /// The program that becomes the guard: `/proc/self/exe`.
-    pub guard_exe: PathBuf,
+    pub(crate) guard_exe: PathBuf,
     /// CPUs of the guard: the client's; empty: any.
-    pub guard_cpus: Vec<u32>,
+    pub(crate) guard_cpus: Vec<u32>,
     /// `.prony`: where the journal is.
-    pub root: PathBuf,
+    pub(crate) root: PathBuf,
     /// Between SIGTERM and SIGKILL.
-    pub stop_timeout: Duration,
+    pub(crate) stop_timeout: Duration,
     /// Whether to count CPU time by a cgroup, where one can be made.
-    pub cgroup: bool,
+    pub(crate) cgroup: bool,
     /// What a server's processes may have of memory together, swap included; of a container its engine sees to
     /// that. See [`crate::sample::can_limit`].
-    pub memory_bytes: Option<u64>,
+    pub(crate) memory_bytes: Option<u64>,
 }
 
 impl Supervision {
     /// By this very program, below `root`, with the defaults.
-    pub fn new(root: &Path, guard_cpus: &[u32]) -> Supervision {
+    pub fn new(root: &Path, guard_cpus: &[u32], memory_bytes: Option<u64>) -> Supervision {
         Supervision {
             guard_exe: PathBuf::from("/proc/self/exe"),
             guard_cpus: guard_cpus.to_vec(),
             root: root.to_owned(),
             stop_timeout: STOP_TIMEOUT,
             cgroup: true,
-            memory_bytes: None,
+            memory_bytes,
         }
     }
 }
-
-/// Starts servers.
-#[derive(Debug)]
-pub struct Server;
 
 /// A server that runs. Dropping it stops it.
 #[derive(Debug)]
@@ -88,23 +88,23 @@ pub struct Running {
 
 /// How a server ended by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Death {
+pub(crate) struct Death {
     /// A part of a sentence: `was ended by signal 9`.
-    pub how: String,
+    pub(crate) how: String,
     /// The last lines it wrote, printable.
-    pub log_tail: Vec<String>,
+    pub(crate) log_tail: Vec<String>,
 }
 
 /// How a stop went.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct StopReport {
+pub(crate) struct StopReport {
     /// Whether a process ignored SIGTERM and needed SIGKILL.
-    pub killed: bool,
+    pub(crate) killed: bool,
     /// Processes that live on all the same, `1234 (nginx)`: none in any sound run.
-    pub leftovers: Vec<String>,
+    pub(crate) leftovers: Vec<String>,
 }
 
-impl Server {
+impl Running {
     /// Starts a server and waits until `ready` says that it answers rightly.
     ///
     /// `ready` is asked every 1 to 20 ms, from when all processes are started;
@@ -123,7 +123,7 @@ impl Server {
         let mut running = match Running::spawn(spec, supervision) {
             Ok(running) => running,
             Err(why) => {
-                remove_run_dir(&spec.run_dir);
+                run_dir::remove(&spec.run_dir);
                 return Err(failed(StartErrorKind::Guard(why), Vec::new()));
             }
         };
@@ -143,15 +143,12 @@ impl Server {
             }
         }
     }
-}
 
-impl Running {
     fn spawn(spec: &LaunchSpec, supervision: &Supervision) -> io::Result<Running> {
-        std::fs::write(spec.run_dir.join(RUN_DIR_MARK), "")?;
         let owner =
             Identity::of(std::process::id()).ok_or_else(|| io::Error::other("/proc cannot be read"))?;
         let mut guard = Command::new(&supervision.guard_exe)
-            .arg(ARGUMENT)
+            .arg(GUARD_ARGUMENT)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -162,7 +159,7 @@ impl Running {
         let entry = Entry {
             guard: identity,
             owner,
-            boot_id: journal::boot_id(),
+            boot_id: prony_host::boot_id(),
             label: spec.label.clone(),
             run_dir: spec.run_dir.clone(),
             cgroup: None,
@@ -229,7 +226,7 @@ impl Running {
             if let Some(since_ns) = self.first_started_ns.filter(|_| started == self.expected)
                 && ready()
             {
-                return Ok(Duration::from_nanos(sys::monotonic_ns().saturating_sub(since_ns)));
+                return Ok(Duration::from_nanos(prony_host::monotonic_ns().saturating_sub(since_ns)));
             }
             if cancelled() {
                 return Err((last, StartErrorKind::Interrupted));
@@ -298,19 +295,14 @@ impl Running {
         let _ = journal::write(&self.root, &self.entry);
     }
 
-    /// The processes that were started, helpers first.
-    pub fn pids(&self) -> Vec<u32> {
-        self.entry.processes.iter().map(|p| p.pid).collect()
-    }
-
     /// Who else listens on a port beside or instead of this server, `process 4321 (nginx)`; `None`:
     /// nobody, or it cannot be told (of a container it is not: its processes may be another service's).
-    pub fn stranger_on(&self, port: u16) -> Option<String> {
+    pub(crate) fn stranger_on(&self, port: u16) -> Option<String> {
         if self.entry.container.is_some() {
             return None;
         }
         let look = || {
-            let own: Vec<u32> = tree::descendants(self.entry.guard.pid).iter().map(|p| p.pid).collect();
+            let own: Vec<u32> = process::descendants(self.entry.guard.pid).iter().map(|p| p.pid).collect();
             listener::stranger(port, &own)
         };
         // A worker that is born between two readings of /proc is a stranger for that moment only.
@@ -323,24 +315,24 @@ impl Running {
     }
 
     /// From just before the first process was started to the first right answer.
-    pub fn startup(&self) -> Duration {
+    pub(crate) fn startup(&self) -> Duration {
         self.startup
     }
 
     /// What a sampler is to watch.
-    pub fn watched(&self) -> Watched {
+    pub(crate) fn watched(&self) -> Watched {
         let of_container = self.entry.container.as_ref().and_then(Watched::of_container);
         of_container
             .unwrap_or_else(|| Watched { guard_pid: self.entry.guard.pid, cgroup: self.cgroup().cloned() })
     }
 
     /// The servers' cgroup, where it could be made.
-    pub fn cgroup(&self) -> Option<&Cgroup> {
+    pub(crate) fn cgroup(&self) -> Option<&Cgroup> {
         self.entry.cgroup.as_ref()
     }
 
     /// Whether a process has ended since the start, and how.
-    pub fn died(&mut self) -> Option<Death> {
+    pub(crate) fn died(&mut self) -> Option<Death> {
         self.take_events(Duration::ZERO);
         if let Some((process, how)) = &self.ended {
             let log_tail = error::log_tail(&self.entry.run_dir, *process);
@@ -354,7 +346,7 @@ impl Running {
     /// Ends every process and removes the run folder; returns when they are
     /// gone, after at most the stop timeout and some seconds. A second call
     /// returns the first one's report.
-    pub fn stop(&mut self) -> StopReport {
+    pub(crate) fn stop(&mut self) -> StopReport {
         if let Some(mut orders) = self.orders.take() {
             // A guard that is gone needs no telling; closing the pipe says the same.
             let _ = orders.write_all(format!("{STOP_LINE}\n").as_bytes());
@@ -380,7 +372,7 @@ impl Running {
     /// The guard itself is gone or stuck: what it started is ended by the journal's rules.
     fn stop_without_guard(&mut self) -> StopReport {
         let ended = self.entry.end(Duration::ZERO);
-        remove_run_dir(&self.entry.run_dir);
+        run_dir::remove(&self.entry.run_dir);
         self.entry.remove_cgroups();
         StopReport { killed: ended.killed > 0, leftovers: ended.leftovers }
     }
@@ -419,5 +411,7 @@ fn read_events(told: ChildStdout) -> io::Result<Receiver<GuardEvent>> {
     Ok(events)
 }
 
+#[cfg(test)]
+pub(crate) use guard::tests as testing;
 #[cfg(test)]
 mod tests;

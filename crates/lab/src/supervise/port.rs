@@ -2,10 +2,12 @@
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::Mutex;
 
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
+
 use crate::candidate::Candidate;
-use crate::sys;
 
 /// Ports below this are other services' by custom.
 const LOWEST: u16 = 10_000;
@@ -23,9 +25,9 @@ static RECENTLY_USED: Mutex<VecDeque<u16>> = Mutex::new(VecDeque::new());
 ///
 /// # Errors
 /// When it is taken, or none is free: a sentence.
-pub fn port_of(candidate: &Candidate) -> Result<u16, String> {
+pub(crate) fn port_of(candidate: &Candidate) -> Result<u16, String> {
     match candidate.fixed_port() {
-        Some(port) if sys::port_is_free(port) => Ok(port),
+        Some(port) if is_free(port) => Ok(port),
         Some(port) => Err(format!(
             "Its image listens on port {port}, which is taken on this machine: end what listens there."
         )),
@@ -36,12 +38,19 @@ pub fn port_of(candidate: &Candidate) -> Result<u16, String> {
 
 /// A port of 127.0.0.1 on which nothing listens and nothing lingers now.
 /// `None` when hundreds of tries found none.
-pub fn free_port() -> Option<u16> {
+pub(crate) fn free_port() -> Option<u16> {
     let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
     let mut recent = RECENTLY_USED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     // RandomState is seeded by the operating system: two Pronys choose differently.
     let random = || RandomState::new().build_hasher().finish();
-    choose(port_range(&range), &mut recent, random, sys::port_is_free)
+    choose(port_range(&range), &mut recent, random, is_free)
+}
+
+/// Whether a server that does not set SO_REUSEADDR could listen on this port of
+/// 127.0.0.1 now. (The standard library's listener sets it, and so would overlook TIME_WAIT.)
+fn is_free(port: u16) -> bool {
+    let socket = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None);
+    socket.is_ok_and(|socket| bind(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, port)).is_ok())
 }
 
 /// A free port of a range that was not given out lately.
@@ -71,10 +80,7 @@ fn choose(
 /// which the client's own ports are drawn; above it where it begins too low.
 fn port_range(local_port_range: &str) -> (u16, u16) {
     const ENOUGH: u16 = 1_000;
-    let mut bounds = local_port_range.split_ascii_whitespace().map(str::parse::<u16>);
-    let (Some(Ok(low)), Some(Ok(high))) = (bounds.next(), bounds.next()) else {
-        return (LOWEST, EPHEMERAL_LOW);
-    };
+    let Some((low, high)) = prony_host::port_range(local_port_range) else { return (LOWEST, EPHEMERAL_LOW) };
     if low >= LOWEST + ENOUGH {
         (LOWEST, low.min(EPHEMERAL_LOW))
     } else if high < u16::MAX - ENOUGH {
@@ -116,6 +122,22 @@ mod tests {
         // All have been given: one that was used a while ago is better than none, and one that is taken is not.
         assert!(given(even).is_some_and(even));
         assert_eq!(given(|_| false), None);
+    }
+
+    #[test]
+    fn a_bound_port_is_not_free() {
+        let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = taken.local_addr().unwrap().port();
+        assert!(!is_free(port));
+        drop(taken);
+        // A child that another test starts at this moment holds all descriptors until it executes, and another program
+        // may take the port: one that was let go is free in the end.
+        prony_host::testing::wait_until("a free port", || {
+            let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            let port = taken.local_addr().unwrap().port();
+            drop(taken);
+            is_free(port)
+        });
     }
 
     #[test]

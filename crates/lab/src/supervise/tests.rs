@@ -3,22 +3,27 @@
 use std::path::Path;
 use std::process::Command;
 
+use super::testing::{guard_exe, pid_in, shell_spec, supervision};
 use super::*;
-use crate::guard::tests::{PATIENCE, guard_exe, pid_in, shell_spec, supervision, wait_until};
-use crate::guard::{log_path, tree};
-use crate::sys::PidFd;
+use crate::launch::run_dir::log_path;
+use prony_host::cpus;
+use prony_host::testing::{PATIENCE, wait_until};
 
 fn lives(pid: u32) -> bool {
-    tree::stat(pid).is_some_and(|s| !s.is_zombie)
+    process::stat(pid).is_some_and(|s| !s.is_zombie)
+}
+
+/// The processes that were started, helpers first.
+fn pids(running: &Running) -> Vec<u32> {
+    running.entry.processes.iter().map(|process| process.pid).collect()
 }
 
 fn kill(pid: u32) {
-    let start = tree::stat(pid).unwrap().start_ticks;
-    assert!(tree::signal_if_same(pid, start, PidFd::kill));
+    assert!(Identity::of(pid).unwrap().kill());
 }
 
 fn start(root: &Path, scripts: &[&str]) -> Result<Running, StartError> {
-    Server::start(&shell_spec(root, scripts), &supervision(root), &mut || true, &|| false)
+    Running::start(&shell_spec(root, scripts), &supervision(root), &mut || true, &|| false)
 }
 
 /// Waits for the guard's word of an end that comes after the start, and takes it in with all before it.
@@ -45,9 +50,9 @@ fn a_server_is_started_and_ended_with_nothing_left() {
         asked += 1;
         asked >= 3 && std::fs::read_to_string(log_path(&spec.run_dir, 0)).is_ok_and(|t| t == "value\n")
     };
-    let mut running = Server::start(&spec, &supervision(root.path()), &mut ready, &|| false).unwrap();
+    let mut running = Running::start(&spec, &supervision(root.path()), &mut ready, &|| false).unwrap();
     assert!(asked >= 3);
-    let pids = running.pids();
+    let pids = pids(&running);
     assert_eq!((pids.len(), journal_files(root.path())), (1, 1));
     assert!(lives(pids[0]) && running.died().is_none());
     assert!(running.startup() > Duration::ZERO);
@@ -68,7 +73,7 @@ fn a_server_that_ignores_sigterm_is_killed() {
     let script = "trap '' TERM INT HUP; echo $$ >pid.new; mv pid.new pid; while :; do sleep 1; done";
     let supervision = Supervision { stop_timeout: Duration::from_millis(50), ..supervision(root.path()) };
     let spec = shell_spec(root.path(), &[script]);
-    let mut running = Server::start(&spec, &supervision, &mut || true, &|| false).unwrap();
+    let mut running = Running::start(&spec, &supervision, &mut || true, &|| false).unwrap();
     let pid = pid_in(&root.path().join("run/test/pid")); // the trap is set by now
     let report = running.stop();
     assert!(report.killed && report.leftovers.is_empty(), "{report:?}");
@@ -83,7 +88,7 @@ fn a_daemon_that_detached_twice_is_found() {
     let mut running = start(root.path(), &[script]).unwrap();
     let daemon = pid_in(&root.path().join("run/test/pid"));
     let guard = running.watched().guard_pid;
-    wait_until("the guard's adoption", || tree::stat(daemon).is_some_and(|s| s.parent == guard));
+    wait_until("the guard's adoption", || process::stat(daemon).is_some_and(|s| s.parent == guard));
     std::fs::write(root.path().join("run/test/go"), "").unwrap();
     let end = take_end(&mut running);
     assert!(matches!(end, GuardEvent::Exited { process: 0, code: Some(0), detached: true, .. }), "{end:?}");
@@ -116,8 +121,9 @@ fn helpers_come_first_and_are_waited_for() {
     );
     spec.processes[0].wait_for = Some(spec.run_dir.join("socket"));
     let right = spec.run_dir.join("right");
-    let running = Server::start(&spec, &supervision(root.path()), &mut || right.exists(), &|| false).unwrap();
-    assert_eq!(running.pids().len(), 2);
+    let running =
+        Running::start(&spec, &supervision(root.path()), &mut || right.exists(), &|| false).unwrap();
+    assert_eq!(pids(&running).len(), 2);
     drop(running);
     assert!(!spec.run_dir.exists(), "dropping stops");
 
@@ -130,7 +136,7 @@ fn helpers_come_first_and_are_waited_for() {
         wait_until("the helper's words", || std::fs::read(&log).is_ok_and(|text| text.ends_with(b"\n")));
         false
     };
-    let why = Server::start(&spec, &supervision(root.path()), &mut || true, &said).unwrap_err();
+    let why = Running::start(&spec, &supervision(root.path()), &mut || true, &said).unwrap_err();
     assert!(matches!(why.kind, StartErrorKind::NoPath(_)), "{why}");
     assert!(why.to_string().contains("socket did not appear in time. It wrote:\n  no socket today"), "{why}");
 }
@@ -139,7 +145,7 @@ fn helpers_come_first_and_are_waited_for() {
 fn a_server_that_ends_at_its_start_is_reported_with_its_last_output() {
     let root = tempfile::tempdir().unwrap();
     let spec = shell_spec(root.path(), &["echo bind: address in use >&2; exit 7"]);
-    let why = Server::start(&spec, &supervision(root.path()), &mut || false, &|| false).unwrap_err();
+    let why = Running::start(&spec, &supervision(root.path()), &mut || false, &|| false).unwrap_err();
     let expected = "shell ended with exit code 7 before it answered. It wrote:\n  bind: address in use";
     assert_eq!(why.to_string(), expected);
     assert!(!spec.run_dir.exists());
@@ -151,11 +157,11 @@ fn a_server_or_guard_that_cannot_be_started_is_reported_with_the_reason() {
     let root = tempfile::tempdir().unwrap();
     let mut spec = shell_spec(root.path(), &[""]);
     spec.processes[0].argv = vec!["/no/such/server".to_owned()];
-    let why = Server::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap_err();
+    let why = Running::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap_err();
     assert!(why.to_string().contains("\"/no/such/server\" cannot be started: No such file"), "{why}");
     let spec = shell_spec(root.path(), &["exit 0"]);
     let supervision = Supervision { guard_exe: "/no/such/guard".into(), ..supervision(root.path()) };
-    let why = Server::start(&spec, &supervision, &mut || true, &|| false).unwrap_err();
+    let why = Running::start(&spec, &supervision, &mut || true, &|| false).unwrap_err();
     assert!(matches!(why.kind, StartErrorKind::Guard(_)), "{why}");
     assert!(!spec.run_dir.exists());
 }
@@ -165,10 +171,10 @@ fn waiting_for_readiness_ends_by_its_timeout_or_an_interrupt() {
     let root = tempfile::tempdir().unwrap();
     let mut spec = shell_spec(root.path(), &["exec sleep 300"]);
     spec.ready_timeout = Duration::from_millis(50);
-    let why = Server::start(&spec, &supervision(root.path()), &mut || false, &|| false).unwrap_err();
+    let why = Running::start(&spec, &supervision(root.path()), &mut || false, &|| false).unwrap_err();
     assert_eq!(why.to_string(), "shell did not give a right answer within 50ms.");
     let spec = shell_spec(root.path(), &["exec sleep 300"]);
-    let why = Server::start(&spec, &supervision(root.path()), &mut || false, &|| true).unwrap_err();
+    let why = Running::start(&spec, &supervision(root.path()), &mut || false, &|| true).unwrap_err();
     assert!(matches!(why.kind, StartErrorKind::Interrupted));
 }
 
@@ -179,7 +185,7 @@ fn the_death_of_a_running_server_is_seen_with_its_last_output() {
     wait_until("the words", || {
         std::fs::read(log_path(&root.path().join("run/test"), 0)).is_ok_and(|t| t.len() == 11)
     });
-    kill(running.pids()[0]);
+    kill(pids(&running)[0]);
     take_end(&mut running);
     let expected = Death { how: "was ended by signal 9".to_owned(), log_tail: vec!["last words".to_owned()] };
     assert_eq!(running.died(), Some(expected));
@@ -192,7 +198,7 @@ fn a_killed_guard_leaves_no_process_and_no_folder() {
     let script = "setsid sleep 301 & echo $! >pid.new; mv pid.new pid; exec sleep 302";
     let mut running = start(root.path(), &[script]).unwrap();
     let other = pid_in(&root.path().join("run/test/pid"));
-    let server = running.pids()[0];
+    let server = pids(&running)[0];
     kill(running.watched().guard_pid);
     wait_until("the word of its end", || running.died().is_some());
     assert_eq!(running.stop().leftovers, Vec::<String>::new());
@@ -211,7 +217,7 @@ fn the_guard_ignores_a_terminal_s_signals_and_servers_do_not() {
     };
     let group_signals = [1, 2, 15].map(|signal: u32| 1_u64 << (signal - 1)).iter().sum::<u64>();
     assert_eq!(ignored(running.watched().guard_pid) & group_signals, group_signals);
-    wait_until("the exec", || ignored(running.pids()[0]) & group_signals == 0);
+    wait_until("the exec", || ignored(pids(&running)[0]) & group_signals == 0);
     // A session of its own: Ctrl-C in Prony's terminal goes to Prony alone.
     let session = |pid: u32| {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
@@ -223,20 +229,20 @@ fn the_guard_ignores_a_terminal_s_signals_and_servers_do_not() {
 
 #[test]
 fn a_server_runs_on_its_own_cpus_and_the_guard_on_the_client_s() {
-    let allowed = sys::affinity(0).unwrap();
+    let allowed = cpus::affinity(0).unwrap();
     let (Some(first), Some(last)) = (allowed.first(), allowed.last()) else { return };
     let root = tempfile::tempdir().unwrap();
     let mut spec = shell_spec(root.path(), &["exec sleep 300"]);
     spec.cpus = vec![*last];
     let supervision = Supervision { guard_cpus: vec![*first], ..supervision(root.path()) };
-    let running = Server::start(&spec, &supervision, &mut || true, &|| false).unwrap();
-    assert_eq!(sys::affinity(running.pids()[0]).unwrap(), [*last]);
-    assert_eq!(sys::affinity(running.watched().guard_pid).unwrap(), [*first]);
+    let running = Running::start(&spec, &supervision, &mut || true, &|| false).unwrap();
+    assert_eq!(cpus::affinity(pids(&running)[0]).unwrap(), [*last]);
+    assert_eq!(cpus::affinity(running.watched().guard_pid).unwrap(), [*first]);
     drop(running);
     // Not pinned: the server gets what Prony has, though its guard is pinned.
     let spec = shell_spec(root.path(), &["exec sleep 300"]);
-    let running = Server::start(&spec, &supervision, &mut || true, &|| false).unwrap();
-    assert_eq!(sys::affinity(running.pids()[0]).unwrap(), allowed);
+    let running = Running::start(&spec, &supervision, &mut || true, &|| false).unwrap();
+    assert_eq!(cpus::affinity(pids(&running)[0]).unwrap(), allowed);
 }
 
 #[test]
@@ -253,15 +259,15 @@ fn kill_9_of_prony_leaves_no_process_and_the_journal_is_cleaned() {
     BufReader::new(prony.stdout.take().unwrap()).read_line(&mut said).unwrap();
     assert_eq!(said, "up\n");
     let daemon = pid_in(&spec.run_dir.join("pid"));
-    let below = tree::descendants(prony.id());
+    let below = process::descendants(prony.id());
     assert!(below.len() >= 2 && below.iter().any(|p| p.pid == daemon), "{below:?}");
-    assert_eq!(journal::clean_up(root.path()), [], "its owner lives: hands off");
+    assert!(clean_up(root.path()).is_empty(), "its owner lives: hands off");
     assert!(lives(daemon));
     prony.kill().unwrap(); // SIGKILL
     prony.wait().unwrap();
     wait_until("the end of all", || below.iter().all(|p| !lives(p.pid)));
     wait_until("the removal", || !spec.run_dir.exists());
-    let cleaned = journal::clean_up(root.path());
+    let cleaned = clean_up(root.path());
     assert_eq!((cleaned.len(), journal_files(root.path())), (1, 0), "{cleaned:?}");
 }
 
@@ -274,10 +280,10 @@ fn a_container_is_removed_by_its_engine_after_the_stop() {
     let remove = ["touch", &mark.to_string_lossy()].map(str::to_owned).to_vec();
     let inspect = ["sh", "-c", "echo 0123456789ab $(cat pid)"].map(str::to_owned).to_vec();
     spec.container = Some(crate::launch::ContainerSpec { inspect, remove, made: None });
-    let mut running = Server::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
+    let mut running = Running::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
     assert!(!mark.exists());
     // An engine that does not tell the container's pid: what is below the guard is watched.
-    assert_eq!(running.watched().guard_pid, tree::stat(running.pids()[0]).unwrap().parent);
+    assert_eq!(running.watched().guard_pid, process::stat(pids(&running)[0]).unwrap().parent);
     assert_eq!(running.stop(), StopReport::default());
     wait_until("the engine's removal", || mark.exists());
 }
@@ -295,7 +301,7 @@ fn a_container_that_was_being_made_is_removed_once_it_is_there() {
         let mut spec = shell_spec(root.path(), &["exec sleep 300"]);
         spec.container =
             Some(crate::launch::ContainerSpec { inspect: inspect.clone(), remove: remove.clone(), made });
-        let mut running = Server::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
+        let mut running = Running::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
         assert_eq!(running.stop(), StopReport::default());
         std::fs::read_to_string(&said).unwrap().lines().count()
     };
@@ -316,11 +322,11 @@ fn a_helper_that_the_engine_leaves_running_is_not_waited_for() {
     let remove = ["sh", "-c", &remove].map(str::to_owned).to_vec();
     let inspect = ["sh", "-c", "echo 0123456789ab $(cat pid)"].map(str::to_owned).to_vec();
     spec.container = Some(crate::launch::ContainerSpec { inspect, remove, made: None });
-    let mut running = Server::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
+    let mut running = Running::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
     assert_eq!(running.stop(), StopReport::default());
     let helper = pid_in(&helper);
     assert!(lives(helper), "the stop took as long as the helper lives");
-    PidFd::open(helper).unwrap().kill().unwrap();
+    kill(helper);
 }
 
 /// Where no cgroup of this machine is ours to limit, that is what must be said.
@@ -332,7 +338,7 @@ fn a_server_has_no_more_memory_than_its_limit() {
                  i=0; x=0123456789abcdef; while [ $i -lt 24 ]; do x=$x$x; i=$((i+1)); done; exec sleep 300";
     let spec = shell_spec(root.path(), &[grows]);
     let supervision = Supervision { memory_bytes: Some(32 << 20), ..supervision(root.path()) };
-    let started = Server::start(&spec, &supervision, &mut || true, &|| false);
+    let started = Running::start(&spec, &supervision, &mut || true, &|| false);
     if crate::sample::can_limit().is_err() {
         let said = started.unwrap_err().to_string();
         assert!(said.contains("--memory needs a cgroup") && said.contains("--runtime container"), "{said}");
@@ -365,7 +371,7 @@ fn only_the_engine_s_client_gets_the_stop_signal_of_a_container() {
     let nothing = vec!["true".to_owned()];
     spec.container =
         Some(crate::launch::ContainerSpec { inspect: nothing.clone(), remove: nothing, made: None });
-    let mut running = Server::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
+    let mut running = Running::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
     pid_in(&root.path().join("run/test/pid"));
     assert_eq!(running.stop(), StopReport::default());
     assert!(!told.exists(), "the monitor got a signal of its own");

@@ -27,11 +27,6 @@ pub(crate) fn of(error: &Error) -> io::Error {
     failed(sentence(error))
 }
 
-/// An I/O error of a blocking stream of rustls's, in our words where it is one of TLS.
-pub(crate) fn of_stream(error: io::Error) -> io::Error {
-    error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()).map(of).unwrap_or(error)
-}
-
 /// The socket failed while the handshake was under way. The connection was of
 /// no use yet, so it is TLS that did not come about.
 pub(crate) fn during_handshake(error: &io::Error) -> io::Error {

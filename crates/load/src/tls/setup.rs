@@ -58,7 +58,7 @@ impl Setup {
 
     /// The configuration for one worker: its sessions are its own, so that
     /// workers share nothing that changes.
-    pub(crate) fn worker(&self) -> Arc<ClientConfig> {
+    pub(super) fn worker(&self) -> Arc<ClientConfig> {
         let mut config = ClientConfig::clone(&self.config);
         config.resumption = match self.resumption {
             true => Resumption::in_memory_sessions(SESSIONS_MAX),
@@ -68,7 +68,7 @@ impl Setup {
     }
 
     /// The name that is asked for (SNI) and that the certificate must have.
-    pub(crate) fn name(&self) -> ServerName<'static> {
+    pub(super) fn name(&self) -> ServerName<'static> {
         self.name.clone()
     }
 }

@@ -9,8 +9,9 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use prony_analysis::experiment::analyse;
-use prony_lab::bench::{BenchError, BenchEvent, BenchOutcome, BenchSetup, End, Interrupt};
-use prony_lab::turn::{self, Turn, TurnError};
+use prony_host::bench_lock::{self, BenchLock, LockError};
+use prony_lab::bench::{BenchError, BenchEvent, BenchOutcome, BenchSetup, End};
+use prony_load::Interrupt;
 use prony_model::rfc3339;
 use prony_model::run_log::RunLog;
 use prony_model::units::parse_duration;
@@ -39,7 +40,7 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
         printer.note(&format!("skipped  {}: {}", skipped.candidate, skipped.reason_and_fix()));
     }
     let interrupt = interrupt::of_a_run()?;
-    let _turn = turn(&setup, arguments, &interrupt, printer)?;
+    let _lock = lock(&setup, arguments, &interrupt, printer)?;
     let cpus = &setup.pins.client;
     let watch = Watch::start(arguments.web.as_deref(), || watch::bench_head(&setup), cpus, printer)?
         .and_metrics(arguments.metrics.as_deref(), || watch::bench_rates(&setup), cpus, printer)?;
@@ -49,10 +50,7 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
         live.update(|bench| bench.on_event(event));
         watch.on_event(event);
     };
-    let outcome = match setup.duet {
-        Some(_) => prony_lab::bench::run_duets(&setup, &prony_load::run, &interrupt, &mut on_event),
-        None => prony_lab::bench::run(&setup, &mut prony_load::run, &interrupt, &mut on_event),
-    };
+    let outcome = prony_lab::bench::run(&setup, &prony_load::run, &interrupt, &mut on_event);
     drop(live);
     match outcome {
         Ok(outcome) => {
@@ -67,27 +65,27 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
 }
 
 /// Two benches at once would distort each other's results: the second waits, and names the first.
-fn turn(
+fn lock(
     setup: &BenchSetup,
     arguments: &BenchArguments,
     interrupt: &Interrupt,
     printer: &Printer,
-) -> Result<Turn, Failure> {
+) -> Result<BenchLock, Failure> {
     let patience = arguments.wait.as_deref().map(parse_duration).transpose()?;
     let since = rfc3339(SystemTime::now());
     let name = &setup.experiment.name;
-    let mut waits = |holder: Option<&turn::Holder>| {
+    let mut waits = |holder: Option<&bench_lock::Holder>| {
         printer.note(&format!(
             "Another bench runs on this machine{}: waiting for its end, for at most TIME with --wait TIME.",
-            turn::described(holder)
+            bench_lock::described(holder)
         ));
     };
-    turn::take(&turn::path(), name, &since, patience, &|| interrupt.asked(), &mut waits).map_err(|why| {
-        match why {
-            TurnError::Interrupted => Failure::code(INTERRUPTED),
-            TurnError::Taken(_) => Failure::not_measured(format!("Not started within --wait: {why}")),
-        }
-    })
+    bench_lock::take(&bench_lock::path(), name, &since, patience, &|| interrupt.asked(), &mut waits).map_err(
+        |why| match why {
+            LockError::Interrupted => Failure::code(INTERRUPTED),
+            LockError::Taken(_) => Failure::not_measured(format!("Not started within --wait: {why}")),
+        },
+    )
 }
 
 /// A log that cannot be opened or resumed is the command's fault; the rest is the run's.

@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
     let interrupt = interrupt::of_a_run()?;
     let embedded = embeds.then(|| Embedded::start_for(&mut wanted.load)).transpose()?;
     let outside =
-        Outside { host: prony_lab::host::read(), redact: arguments.redact.clone(), embedded_target: embeds };
+        Outside { host: prony_host::read(), redact: arguments.redact.clone(), embedded_target: embeds };
     if !arguments.quiet {
         let most = show_duration(Duration::from_secs(forecast(&wanted).as_secs()));
         let (rate, longest) = lengthened(&wanted);
@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
     let started_at = rfc3339(SystemTime::now());
     let mode = ProgressMode::here(arguments.quiet, arguments.plain);
     let mut live = Live::start(mode, CapacityState::of(&wanted), &wanted.load.cpus, printer);
-    let outcome = search(&wanted, &outside, &mut prony_load::run, &interrupt, &mut |event| {
+    let outcome = search(&wanted, &outside, &prony_load::run, &interrupt, &mut |event| {
         live.update(|search| search.on_event(event));
     })?;
     drop(live);
@@ -76,7 +76,7 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
     publish(arguments, &report, printer)?;
     if let Some(mut log) = log {
         let candidate = if embeds { EMBEDDED } else { report.target.url.as_str() };
-        let header = || Header { commit: prony_lab::commit::current(), ..report.header(candidate) };
+        let header = || Header { commit: prony_host::commit::current(), ..report.header(candidate) };
         log.append(header, |index| report.raw(candidate, index, outcome.observed))?;
     }
     if report.interrupted {

@@ -7,7 +7,7 @@ mod text;
 use std::thread;
 use std::time::Duration;
 
-use prony_lab::bench::{Pins, split_cpus};
+use prony_host::pins::{self, Pins};
 use prony_lab::doctor::restore::{self, Done};
 use prony_lab::doctor::{Asked, Finding, Tree, Watch, examine, programs, sorted};
 use prony_model::host::Host;
@@ -40,13 +40,13 @@ struct Report {
 pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<(), Failure> {
     let tree = Tree::of_this_machine();
     let layout = layout()?;
-    let host = prony_lab::host::read();
+    let host = prony_host::read();
     if arguments.restore {
         let done = restore::restore(&tree, layout.root(), &host.boot_id).map_err(Failure::usage)?;
         print_changes(&done, "restored", printer);
         return Ok(());
     }
-    let pins = split_cpus(&host.cpus_allowed, 1).map_err(Failure::usage)?;
+    let pins = pins::split(&host.cpus_allowed, 1).map_err(Failure::usage)?;
     let asked = asked(&host, &pins);
     if arguments.apply {
         let done = restore::apply(&tree, &examine(&tree, &asked), layout.root(), &host.boot_id)

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 
 /// The single requests that are kept of a closed load which only a duration
-/// ends: nobody can know how many it will make. 160 MB.
+/// ends: how many it will make is not known before. 160 MB.
 const CLOSED_SAMPLES: u64 = 5_000_000;
 /// A list of requests is long: it is written in pieces of this size.
 const BUFFER_BYTES: usize = 1 << 20;

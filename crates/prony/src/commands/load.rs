@@ -8,8 +8,7 @@ use std::time::SystemTime;
 
 use prony_analysis::slo::{self, Slo};
 use prony_analysis::trial::judge;
-use prony_lab::client_watch::ClientWatch;
-use prony_lab::host_watch::HostWatch;
+use prony_host::{ClientWatch, HostWatch};
 use prony_load::{Control, LoadError, Snapshot};
 use prony_model::observed::Observed;
 use prony_model::plan_record::PlanRecord;
@@ -50,11 +49,11 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     if plan.target.tls && plan.tls.verify == Verify::Nothing {
         printer.note("-k: the server's certificate is NOT verified.");
     }
-    let benching = prony_lab::turn::holder(&prony_lab::turn::path());
+    let benching = prony_host::bench_lock::holder(&prony_host::bench_lock::path());
     if benching.is_some() {
         printer.note(&format!(
             "A bench runs on this machine{}: it and this load distort each other's results.",
-            prony_lab::turn::described(benching.as_ref())
+            prony_host::bench_lock::described(benching.as_ref())
         ));
     }
     let control = interrupt::control()?;
@@ -155,14 +154,14 @@ impl<'a> LoadContext<'a> {
         let mut host_watch = HostWatch::of(&self.plan.cpus);
         let mut client_watch = ClientWatch::with_cores(&[]);
         let measured = prony_load::run(self.plan, self.control, &mut |snapshot| {
-            host_watch.look(snapshot);
+            host_watch.look(snapshot.in_window);
             client_watch.look();
             live.update(|load| load.take(snapshot));
             on_snapshot(snapshot);
         });
         drop(live);
         let measured = measured?;
-        let host = prony_lab::host::read();
+        let host = prony_host::read();
         let observed = Observed {
             embedded_target: is_embedded(self.arguments),
             host_window: host_watch.finish(&measured.address),
@@ -209,7 +208,7 @@ impl<'a> LoadContext<'a> {
         Header {
             tool: Tool::this(),
             created_at: rfc3339(SystemTime::now()),
-            commit: prony_lab::commit::current(),
+            commit: prony_host::commit::current(),
             ..Header::of_first_trial(trial.host.clone(), reproduce, &self.candidate, self.named.clone())
         }
     }

@@ -28,6 +28,7 @@ pub(crate) mod watch;
 use std::fs::File;
 use std::io::Write;
 
+use prony_host::cpus;
 use prony_model::units::plain_number;
 use prony_report::json;
 use serde::Serialize;
@@ -77,17 +78,8 @@ pub(crate) fn cpu_list(cpus: &[u32]) -> String {
 /// Reads `0,2-3` as CPUs that this process may use.
 pub(crate) fn parse_cpus(text: &str) -> Result<Vec<u32>, Failure> {
     let wrong = || Failure::usage(format!("--pin {text:?} is not a list of CPUs: write 0, 0,2 or 0-3."));
-    let allowed = prony_lab::host::cpus_allowed();
-    let mut cpus = Vec::new();
-    for part in text.split(',') {
-        let (low, high) = part.split_once('-').unwrap_or((part, part));
-        let low: u32 = low.trim().parse().map_err(|_| wrong())?;
-        let high: u32 = high.trim().parse().map_err(|_| wrong())?;
-        if low > high || high > 4096 {
-            return Err(wrong());
-        }
-        cpus.extend(low..=high);
-    }
+    let cpus = cpus::parse_list(text).ok_or_else(wrong)?;
+    let allowed = cpus::allowed();
     if let Some(missing) = cpus.iter().find(|cpu| !allowed.contains(cpu)) {
         return Err(Failure::usage(format!(
             "--pin {text:?}: this process may not use CPU {missing}, only {}.",

@@ -47,7 +47,7 @@ pub(super) struct Distribution {
 }
 
 /// The share of requests left out at each end, so that a single straggler does
-/// not press the body into a few columns. (The table says the longest.)
+/// not press the body into a few columns. (The table has the longest.)
 const TAIL: f64 = 0.001;
 /// At least so many buckets are shown: an octave.
 const BUCKETS_MIN: usize = 16;
@@ -106,7 +106,7 @@ pub(super) fn labels(marks: impl Iterator<Item = (usize, String)>, width: usize)
     line
 }
 
-/// Below so many columns before the first round instant there is no room to say where the axis begins.
+/// Below so many columns before the first round instant there is no room for a label where the axis begins.
 const LABEL_ROOM: usize = 9;
 
 /// Round instants of a distribution's axis, by column: 1, 2 and 5 times powers of ten; before
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn an_axis_ends_at_a_round_value() {
+    fn the_end_of_an_axis_is_rounded_up() {
         assert_eq!(
             [13_870.0, 100.0, 0.0, 7.2, 99.0, 0.03].map(round_up),
             [15_000.0, 100.0, 1.0, 8.0, 100.0, 0.03]
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_distribution_has_whole_columns_and_loses_nothing_but_its_tails() {
+    fn a_distribution_leaves_out_its_tails_only_and_fits_its_columns() {
         assert_eq!(distribution(&Shape::default(), 40), None);
         // One straggler of 10,000 is left out, the body is not.
         let wide = shape(&[(100, 5_000), (140, 4_999), (400, 1)]);

@@ -225,7 +225,7 @@ fn legend(bench: &BenchState, canvas: &mut Canvas<'_>) {
             Span::styled(format!(" {} {}", format::thousands(*count as u64), mark.name()), Theme::dim()),
         ])
     });
-    // Marks are told apart better without dots between them: one of them is a dot.
+    // No dots between marks: one of them is a dot.
     let lines = joined(pieces, "  ", canvas.width(), legend_rows(canvas));
     lines.into_iter().for_each(|line| canvas.line(line));
 }

@@ -1,5 +1,5 @@
-//! What views draw on: rows from top to bottom, in a few styles. A view that
-//! has more to say than there is room for loses its last rows, never its place.
+//! What views draw on: rows from top to bottom, in a few styles. Of a view that
+//! has more rows than there is room for, the last ones are cut.
 
 use prony_report::format;
 use ratatui::buffer::Buffer;
@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
-/// The view's colours: the terminal's own sixteen, so that they suit its theme. Nothing is said by
+/// The view's colours: the terminal's own sixteen, so that they suit its theme. Nothing is shown by
 /// colour alone; with NO_COLOR only bold and dim remain.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Theme {
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_room_is_cut_and_the_right_end_stays() {
+    fn a_row_without_room_is_cut_and_keeps_its_right_end() {
         let write = |canvas: &mut Canvas<'_>| {
             canvas.ends("a long title of something", "12 s left");
             canvas.line("x".repeat(90));
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bar_is_as_long_as_it_should_be() {
+    fn a_bars_length_is_its_share() {
         let bar = |share| {
             let mut buffer = Buffer::empty(Rect::new(0, 0, 1, 1));
             let canvas = Canvas::new(&mut buffer, Rect::new(0, 0, 1, 1), Theme::new(false));
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_flow_into_rows() {
+    fn pieces_are_wrapped_into_rows() {
         let piece = |text: &'static str| vec![Span::raw(text)];
         let rows = flow([piece("one"), piece("two"), piece("three four")], 11, 9);
         assert_eq!(rows.iter().map(Line::to_string).collect::<Vec<_>>(), ["one · two", "three four"]);

@@ -361,7 +361,7 @@ fn health(load: &LoadState, theme: Theme) -> Vec<Vec<Span<'static>>> {
             pieces.push(vec![Span::styled(text, theme.bad())]);
         }
         Some(busy) => pieces.push(figure("client ", format::percent(busy), theme.good(), " busy")),
-        // Until a second is over, and where the kernel does not say what a thread used.
+        // Until a second is over, and where the kernel does not report the CPU time of a thread.
         None => {}
     }
     let Some(second) = load.now.last_second else { return pieces };

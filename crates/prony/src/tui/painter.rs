@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prony_lab::background;
+use prony_host::cpus;
 use ratatui::backend::{Backend, ClearType, CrosstermBackend};
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::queue;
@@ -121,7 +121,7 @@ impl<V: View> Painter<V> {
         thread::Builder::new()
             .name("prony-view".to_owned())
             .spawn(move || {
-                background::enter(&cpus);
+                cpus::enter_background(&cpus);
                 paint(&shared, &setting);
             })
             .inspect_err(|_| screen::restore())?;
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_run_does_not_wait_for_the_drawing_thread() {
+    fn publishing_does_not_wait_for_the_drawing_thread() {
         let shared = Shared { newest: Mutex::new(Arc::new(1)), over: AtomicBool::new(false) };
         let taking = shared.newest.lock().unwrap();
         // Were it to wait, it would do so for ever: the lock is this thread's own.

@@ -39,7 +39,7 @@ pub(super) fn size() -> Option<(u16, u16)> {
     (size.ws_col > 0 && size.ws_row > 0).then_some((size.ws_col, size.ws_row))
 }
 
-/// Whether the terminal is another process group's. One that controls nobody is everybody's.
+/// Whether the terminal is another process group's. A terminal without a foreground group is not.
 pub(super) fn in_background() -> bool {
     tcgetpgrp(io::stderr()).is_ok_and(|foreground| foreground != getpgrp())
 }
@@ -77,7 +77,7 @@ pub(crate) fn restore() {
             Err(std::sync::TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(5)),
         }
     };
-    // Nobody could be told that one of these failed.
+    // A failure could not be shown anywhere.
     if writing.is_some() {
         let mut codes = Vec::new();
         let _ = queue!(codes, ResetColor, Show, LeaveAlternateScreen);

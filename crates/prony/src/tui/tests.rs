@@ -131,13 +131,13 @@ fn a_load_at_every_width() {
 }
 
 #[test]
-fn a_load_in_trouble() {
+fn an_overloaded_load() {
     insta::assert_snapshot!("overloaded_80x24", screen(&overloaded(), 80, 24, &[]));
     insta::assert_snapshot!("overloaded_40x10", screen(&overloaded(), 40, 10, &[]));
 }
 
 #[test]
-fn a_load_that_begins_and_one_that_a_count_ends() {
+fn a_load_at_its_start_and_one_with_a_request_limit() {
     insta::assert_snapshot!("not_begun_80x24", screen(&LoadState::of(&open_plan()), 80, 24, &[]));
     let warming = ran(&open_plan(), 2, 13_870, |_, _| ());
     insta::assert_snapshot!("warm_up_80x24", screen(&warming, 80, 24, &[]));
@@ -148,7 +148,7 @@ fn a_load_that_begins_and_one_that_a_count_ends() {
 }
 
 #[test]
-fn a_load_in_a_line() {
+fn a_load_as_one_line() {
     assert_eq!(
         overloaded().line(),
         "12.0 s of 33.0 s · 14,112 of 42,000 req/s · p99 15.6 ms · 18,000 failed"
@@ -240,14 +240,14 @@ fn an_experiment_at_every_width() {
 }
 
 #[test]
-fn an_experiment_with_more_than_fits() {
+fn an_experiment_larger_than_the_screen() {
     // Thirty candidates and blocks: counts for marks, and a window around the one that runs.
     insta::assert_snapshot!("bench_large_80x24", screen(&experiment(30, 30, 1_500), 80, 24, &[]));
     insta::assert_snapshot!("bench_begins_80x24", screen(&experiment(2, 5, 0), 80, 24, &[]));
 }
 
 #[test]
-fn an_experiment_s_lines_are_those_of_a_log() {
+fn an_experiments_messages_are_its_finished_trials() {
     let mut bench = experiment(2, 1, 8);
     let messages: Vec<String> = bench.messages().into_iter().map(|message| message.text).collect();
     assert_eq!(messages[0], "8 trials, recorded in runs/r.jsonl");
@@ -318,7 +318,7 @@ fn a_search_at_every_width() {
 }
 
 #[test]
-fn any_size_can_be_drawn() {
+fn every_terminal_size_can_be_drawn() {
     let (load, bench, search) = (overloaded(), experiment(30, 30, 700), search());
     for (width, height) in [(1, 1), (2, 30), (300, 2), (39, 9), (7, 60), (160, 50)] {
         screen(&load, width, height, &["note"]);
@@ -328,7 +328,7 @@ fn any_size_can_be_drawn() {
 }
 
 #[test]
-fn frames_are_bounded_by_count_whatever_wakes_the_thread() {
+fn the_frame_rate_is_bounded_however_often_the_thread_wakes() {
     let mut pace = Pace::default();
     let (mut drawn, mut now) = (0, Duration::ZERO);
     // A minute in which keys are typed as fast as a terminal sends them.
@@ -345,7 +345,7 @@ fn frames_are_bounded_by_count_whatever_wakes_the_thread() {
 }
 
 #[test]
-fn a_frame_writes_what_changed_and_no_more() {
+fn a_frame_writes_only_what_changed() {
     let theme = Theme::new(true);
     let draw_load = |frames: &mut Frames, load: &LoadState, size| {
         frames.frame(size, |buffer| draw(load, Duration::ZERO, false, &[], buffer, theme)).unwrap()
@@ -376,7 +376,7 @@ fn a_frame_writes_what_changed_and_no_more() {
 }
 
 #[test]
-fn without_colour_there_is_none() {
+fn without_colour_no_colour_codes_are_written() {
     let bytes = |color| {
         let mut frames = Frames::new();
         let draw_it =

@@ -1,4 +1,4 @@
-//! What a load's snapshots tell over time, in bounded memory: cumulative
+//! A load's snapshots over time, in bounded memory: cumulative
 //! counts, from which the rate of any span follows, and finished seconds. Pure.
 
 use prony_load::{LastSecond, Snapshot};
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_those_of_known_counts_whenever_looked_at() {
+    fn rates_follow_from_counts_at_irregular_snapshots() {
         let mut timeline = Timeline::default();
         // 2,000/s for three seconds, then 500/s; looked at every 130 ms.
         let completed = |ms: u64| if ms <= 3_000 { 2 * ms } else { 6_000 + (ms - 3_000) / 2 };
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_load_stays_within_bounds_and_loses_no_bad_second() {
+    fn a_long_loads_memory_is_bounded_and_keeps_its_worst_seconds() {
         let mut timeline = Timeline::default();
         for second in 0..5_000 {
             let last_second = LastSecond {
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_made_up() {
+    fn an_empty_timeline_has_no_figures() {
         let timeline = Timeline::default();
         assert_eq!(
             (timeline.rate_now(), timeline.rate_of_window(), timeline.busy_now(1)),

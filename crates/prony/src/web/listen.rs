@@ -81,7 +81,7 @@ impl Server {
         let shared = Arc::new(Shared { site, auth, active: AtomicUsize::new(0) });
         let cpus = cpus.to_vec();
         spawn(move || {
-            prony_lab::background::enter(&cpus);
+            prony_host::cpus::enter_background(&cpus);
             accept(&listener, &shared);
         })
         .map_err(refused)?;

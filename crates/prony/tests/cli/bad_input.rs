@@ -15,7 +15,7 @@ fn refused(said: &Said, code: i32, words: &[&str]) {
 }
 
 #[test]
-fn urls_that_cannot_be_loaded() {
+fn unreachable_and_malformed_urls_are_refused() {
     let world = World::new();
     // Nobody listens there: a port that was just free may be another test's now.
     let closed = "http://127.0.0.1:1/".to_owned();
@@ -33,7 +33,7 @@ fn urls_that_cannot_be_loaded() {
 }
 
 #[test]
-fn flags_that_make_no_load() {
+fn invalid_flag_values_are_refused() {
     let world = World::new();
     let target = TargetProcess::start(&[]);
     let load = |flags: &[&str]| world.prony(&[&["load", &target.url()], flags].concat());
@@ -70,7 +70,7 @@ fn flags_that_make_no_load() {
 }
 
 #[test]
-fn more_connections_than_files() {
+fn more_connections_than_open_files_are_refused() {
     let world = World::new();
     let target = TargetProcess::start(&[]);
     let said = world.shell(&format!("ulimit -n 256; prony load {} -c 100000", target.url()));
@@ -78,7 +78,7 @@ fn more_connections_than_files() {
 }
 
 #[test]
-fn files_that_cannot_be_written_or_read() {
+fn unwritable_and_unreadable_files_are_refused() {
     let world = World::new();
     let target = TargetProcess::start(&[]);
     let load = |flags: &[&str]| world.prony(&[&["load", &target.url(), "-n", "10"], flags].concat());
@@ -95,7 +95,7 @@ fn files_that_cannot_be_written_or_read() {
 }
 
 #[test]
-fn a_run_log_that_was_cut_off_is_read_and_said_to_be() {
+fn a_truncated_run_log_is_read_with_a_note() {
     let world = World::new();
     let target = TargetProcess::start(&[]);
     for _ in 0..2 {
@@ -114,7 +114,7 @@ fn a_run_log_that_was_cut_off_is_read_and_said_to_be() {
 }
 
 #[test]
-fn plan_flags_beside_an_experiment() {
+fn plan_flags_with_an_experiment_are_refused() {
     let world = World::new();
     for flags in [["-c", "10"], ["-d", "1s"], ["--warmup", "1s"], ["-H", "A: b"]] {
         let said = world.prony(&["bench", "quickstart", "--dry-run", flags[0], flags[1]]);
@@ -126,7 +126,7 @@ fn plan_flags_beside_an_experiment() {
 }
 
 #[test]
-fn a_port_that_is_taken() {
+fn a_target_on_a_port_in_use_is_refused() {
     let world = World::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
@@ -134,7 +134,7 @@ fn a_port_that_is_taken() {
 }
 
 #[test]
-fn a_target_with_an_impossible_truth() {
+fn impossible_options_of_the_target_are_refused() {
     let world = World::new();
     for flags in [
         ["--stall", "2s/1s"],
@@ -150,7 +150,7 @@ fn a_target_with_an_impossible_truth() {
 }
 
 #[test]
-fn a_result_that_cannot_be_written_is_no_success() {
+fn an_unwritable_result_is_an_error() {
     let world = World::new();
     let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let line = ["load", "-n", "20", "-c", "2", "--json", "-"];
@@ -166,7 +166,7 @@ fn a_result_that_cannot_be_written_is_no_success() {
 }
 
 #[test]
-fn a_log_without_a_trial_is_no_report() {
+fn a_run_log_without_a_finished_trial_is_not_reported() {
     let world = World::new();
     let said = world.prony(&["load", "-n", "20", "-c", "2", "-q", "-o", "r.jsonl"]);
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -192,7 +192,7 @@ fn a_run_log_has_one_writer() {
 }
 
 #[test]
-fn messages_repeat_no_secret() {
+fn error_messages_contain_no_secrets() {
     let world = World::new();
     world.write("list", "FOO BAR http://u:s3cret@127.0.0.1:1/a\n");
     for line in [

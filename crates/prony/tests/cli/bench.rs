@@ -22,7 +22,7 @@ fn run(world: &World, line: &[String]) -> Said {
 }
 
 #[test]
-fn two_candidates_are_compared_and_reported_in_every_form() {
+fn two_candidates_are_compared_and_reported_in_every_format() {
     let world = World::new();
     let said = run(&world, &bench(&["--blocks", "3"]));
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -62,7 +62,7 @@ fn held() -> Lab {
 }
 
 #[test]
-fn killed_in_the_middle_it_loses_nothing_leaves_nothing_and_goes_on() {
+fn a_killed_run_keeps_its_trials_leaves_no_process_and_can_be_resumed() {
     let lab = held();
     let mut child = lab.start_and_wait_in_mid_load(&[]);
     child.kill().unwrap(); // SIGKILL
@@ -79,7 +79,7 @@ fn killed_in_the_middle_it_loses_nothing_leaves_nothing_and_goes_on() {
 }
 
 #[test]
-fn interrupted_it_says_how_to_go_on() {
+fn an_interrupted_run_prints_the_command_that_resumes_it() {
     let lab = held();
     let child = lab.start_and_wait_in_mid_load(&[]);
     interrupt(child.id());
@@ -97,7 +97,7 @@ fn interrupted_it_says_how_to_go_on() {
 
 /// What a run log holds is said by its header's own field, and by no name that an experiment may have.
 #[test]
-fn an_experiment_with_a_command_s_name_runs_resumes_and_is_reported_as_an_experiment() {
+fn an_experiment_named_like_a_command_is_still_an_experiment() {
     let plan = "connections = 2\nduration = \"1h\"\nwarmup = \"0s\"\nrequests = 50\ntimeout = \"10m\"\n";
     for name in ["load", "capacity"] {
         let Lab { world } = Lab::of(&["one", "two"], "well", 1, "", plan);
@@ -122,7 +122,7 @@ fn an_experiment_with_a_command_s_name_runs_resumes_and_is_reported_as_an_experi
 }
 
 #[test]
-fn a_server_that_dies_at_its_start_is_quoted() {
+fn the_output_of_a_server_that_exits_at_its_start_is_shown() {
     let world = World::new();
     let said = world.prony(&[
         "bench",
@@ -142,7 +142,7 @@ fn a_server_that_dies_at_its_start_is_quoted() {
 }
 
 #[test]
-fn a_server_that_answers_wrongly_is_not_measured() {
+fn a_server_with_an_unexpected_body_is_not_measured() {
     let world = World::new();
     let said = world.prony(&[
         "bench",

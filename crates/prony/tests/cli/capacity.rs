@@ -26,7 +26,7 @@ fn number(value: &Value) -> f64 {
 
 /// Whether there is an answer, and which one, is the machine's to say as well. What is said of it is not.
 #[test]
-fn a_search_ends_and_its_answer_is_what_its_probes_say() {
+fn a_search_ends_and_its_capacity_follows_from_its_probes() {
     const CAPACITY_PER_S: f64 = 400.0;
     let target = TargetProcess::start(&["--capacity", "400/s"]);
     let (said, found) = searched(&target, &["-R", "50", "--resolution", "20%"]);
@@ -63,7 +63,7 @@ fn a_search_ends_and_its_answer_is_what_its_probes_say() {
 
 /// Each answer takes 20 ms, by the target's clock.
 #[test]
-fn a_threshold_that_no_rate_keeps_is_said() {
+fn a_threshold_that_no_rate_meets_is_reported() {
     let target = TargetProcess::start(&["--delay", "20ms"]);
     let (said, found) = searched(&target, &["-R", "10", "--resolution", "50%", "--slo", "p50<10ms"]);
     assert_eq!(said.code, Some(3), "{said:?}");

@@ -89,7 +89,7 @@ fn shortened(line: &str, address: &str) -> String {
 }
 
 #[test]
-fn lines_are_found_and_shortened() {
+fn the_lines_of_the_page_are_found_and_shortened() {
     let page = "```sh\nprony load -c 9 URL\ncurl x\n```\nprony load no\n```js\nprony load no\n```\n```sh\nprony load b\n```";
     assert_eq!(lines_of(page), ["prony load -c 9 URL", "prony load b"]);
     let line =
@@ -105,7 +105,7 @@ fn lines_are_found_and_shortened() {
 }
 
 #[test]
-fn our_line_beside_each_other_tool_s_runs() {
+fn every_prony_line_of_the_page_runs() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/coming-from.md");
     let page = std::fs::read_to_string(&path).unwrap();
     let lines = lines_of(&page);

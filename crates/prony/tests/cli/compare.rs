@@ -51,7 +51,7 @@ fn ended(said: &Said, code: i32, words: &[&str]) {
 }
 
 #[test]
-fn half_as_fast_is_slower_in_every_form_and_fails_a_build() {
+fn a_candidate_at_half_the_throughput_is_slower_in_every_format_and_by_fail_if() {
     let lab = lab();
     let world = &lab.world;
     ended(&bench(&lab, &["--blocks", "4"]), 0, &[]);
@@ -89,7 +89,7 @@ fn half_as_fast_is_slower_in_every_form_and_fails_a_build() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_said() {
+fn incomparable_runs_and_wrong_flags_are_refused() {
     let world = World::new();
     ended(&bench_of_commands(&world, "one.jsonl", &["--blocks", "1"]), 0, &[]);
     let one = world.prony(&["compare", "one.jsonl", "--fail-if", "slower"]);
@@ -131,7 +131,7 @@ fn what_cannot_be_compared_is_said() {
 }
 
 #[test]
-fn a_load_is_held_to_thresholds() {
+fn thresholds_of_a_load_decide_its_exit_code() {
     let world = World::new();
     let target = TargetProcess::start(&["--delay", "20ms"]);
     let url = target.url();
@@ -153,7 +153,7 @@ fn a_load_is_held_to_thresholds() {
 }
 
 #[test]
-fn a_run_is_held_to_thresholds() {
+fn thresholds_of_a_run_decide_its_exit_code() {
     // One block, so that nothing is to be known of how one trial differs from the next.
     let said = bench(&lab(), &["--blocks", "1", "--slo", "errors<50%", "--slo", "p50<100us"]);
     ended(&said, 1, &["MET", "MISSED", "base under c4", "head under c4"]);
@@ -205,7 +205,7 @@ fn blocks_are_added_until_the_precision_is_reached() {
 }
 
 #[test]
-fn what_is_no_precision_is_refused() {
+fn an_invalid_precision_is_refused() {
     let world = World::new();
     let refused = |flags: &[&str], words: &[&str]| {
         ended(&bench_of_commands(&world, "x.jsonl", flags), 2, words);

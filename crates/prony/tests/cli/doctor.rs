@@ -9,7 +9,7 @@ fn setting(path: &str) -> Option<String> {
 }
 
 #[test]
-fn it_looks_without_rights_and_changes_nothing() {
+fn the_doctor_needs_no_root_and_changes_nothing() {
     let files = [
         "/proc/sys/net/core/somaxconn",
         "/proc/sys/net/ipv4/ip_local_port_range",
@@ -37,7 +37,7 @@ fn it_looks_without_rights_and_changes_nothing() {
 }
 
 #[test]
-fn what_was_never_applied_is_not_put_back() {
+fn restore_without_apply_is_refused() {
     let world = World::new();
     let said = world.prony(&["doctor", "--restore"]);
     assert_eq!(said.code, Some(2), "{said:?}");
@@ -49,7 +49,7 @@ fn what_was_never_applied_is_not_put_back() {
 /// In a network namespace of its own, whose sysctls are nobody else's. What is the whole machine's is
 /// covered up, so that a test that runs as root cannot touch it either.
 #[test]
-fn what_is_applied_is_put_back_to_the_letter() {
+fn restore_sets_exactly_the_values_before_apply() {
     let world = World::new();
     let binary = crate::world::BINARY;
     let script = format!(
@@ -63,7 +63,7 @@ fn what_is_applied_is_put_back_to_the_letter() {
     );
     let mut command = std::process::Command::new("unshare");
     command.args(["--net", "--mount", "--map-root-user", "--user", "sh", "-c", &script]);
-    command.env(prony_lab::turn::VARIABLE, world.path("turn"));
+    command.env(prony_host::bench_lock::VARIABLE, world.path("turn"));
     let output = command.output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if ["unshare:", "mount:", "cannot create"].iter().any(|refused| err.contains(refused)) {

@@ -36,7 +36,7 @@ fn has_room(world: &World) -> bool {
 }
 
 #[test]
-fn both_run_at_once_in_places_that_they_change_and_every_view_says_who_is_slower() {
+fn a_duet_runs_both_at_once_swaps_cpus_and_reports_the_slower_one() {
     let world = World::new();
     if !has_room(&world) {
         return;
@@ -91,7 +91,7 @@ fn both_run_at_once_in_places_that_they_change_and_every_view_says_who_is_slower
 }
 
 #[test]
-fn killed_in_the_middle_both_servers_end_and_the_rest_is_gone_on_with() {
+fn a_killed_duet_ends_both_servers_and_can_be_resumed() {
     let world = World::new();
     if !has_room(&world) {
         return;
@@ -117,7 +117,7 @@ fn killed_in_the_middle_both_servers_end_and_the_rest_is_gone_on_with() {
 }
 
 #[test]
-fn what_is_no_duet_is_refused_with_the_reason() {
+fn runs_that_cannot_be_a_duet_are_refused_with_the_reason() {
     let world = World::new();
     if !has_room(&world) {
         return;

@@ -78,7 +78,7 @@ fn assert_agreement(world: &World) {
 }
 
 #[test]
-fn a_counted_load_in_all_four_formats() {
+fn all_exports_of_a_counted_load_agree_with_the_json() {
     let world = World::new();
     let target = TargetProcess::start(&["--delay", "exp:1ms"]);
     let said = load(&world, &target.url(), &["-n", "500", "-t", "2"]);
@@ -98,7 +98,7 @@ fn a_counted_load_in_all_four_formats() {
 }
 
 #[test]
-fn a_load_at_a_rate_on_several_workers() {
+fn all_exports_of_a_rate_on_several_workers_agree_with_the_json() {
     let world = World::new();
     let target = TargetProcess::start(&["--delay", "exp:2ms"]);
     let said = load(&world, &target.url(), &["-R", "900", "-d", "1500ms", "-t", "2", "-c", "20"]);
@@ -109,7 +109,7 @@ fn a_load_at_a_rate_on_several_workers() {
 }
 
 #[test]
-fn a_load_of_failures() {
+fn all_exports_of_failed_requests_agree_with_the_json() {
     let world = World::new();
     let target = TargetProcess::start(&[]);
     let said = load(&world, &target.url(), &["-n", "50", "--expect-status", "204"]);
@@ -121,7 +121,7 @@ fn a_load_of_failures() {
 }
 
 #[test]
-fn an_interrupted_load_is_exported_too() {
+fn all_exports_of_an_interrupted_load_agree_with_the_json() {
     let world = World::new();
     let target = TargetProcess::start(&["--delay", "1ms"]);
     let exports = ["--json", "t.json", "--export", "jtl=r.jtl", "--export", "csv=r.csv"];
@@ -140,7 +140,7 @@ fn an_interrupted_load_is_exported_too() {
 }
 
 #[test]
-fn earlier_files_are_replaced_and_standard_output_is_the_results() {
+fn exports_replace_files_and_do_not_write_to_standard_output() {
     let world = World::new();
     let target = TargetProcess::start(&[]);
     world.write("r.csv", &"an earlier and longer file\n".repeat(1000));
@@ -153,7 +153,7 @@ fn earlier_files_are_replaced_and_standard_output_is_the_results() {
 }
 
 #[test]
-fn exports_that_cannot_be_are_refused_before_the_load() {
+fn invalid_exports_are_refused_before_the_load() {
     let world = World::new();
     let target = TargetProcess::start(&[]);
     world.write("there.csv", "kept");
@@ -181,7 +181,7 @@ fn exports_that_cannot_be_are_refused_before_the_load() {
 }
 
 #[test]
-fn a_full_disk_is_said_and_the_rest_is_written() {
+fn a_full_disk_is_reported_and_the_other_exports_are_written() {
     let world = World::new();
     let target = TargetProcess::start(&[]);
     let line = ["load", &target.url(), "-n", "10", "--export", "hgrm=/dev/full", "--export", "csv=r.csv"];

@@ -15,7 +15,7 @@ fn world() -> World {
 }
 
 #[test]
-fn a_run_as_junit() {
+fn a_run_log_is_reported_as_junit_xml() {
     let world = world();
     let said = world.prony(&["report", "r.jsonl", "--format", "junit"]);
     assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{said:?}");
@@ -31,7 +31,7 @@ fn a_run_as_junit() {
 }
 
 #[test]
-fn a_missed_threshold_fails_its_case() {
+fn a_missed_threshold_fails_its_junit_case() {
     let world = World::new();
     let target = TargetProcess::start(&["--delay", "20ms"]);
     let line = [
@@ -59,7 +59,7 @@ fn a_missed_threshold_fails_its_case() {
 }
 
 #[test]
-fn a_step_summary_is_appended_where_github_asks_for_it() {
+fn a_step_summary_is_appended_to_the_file_that_github_names() {
     let world = world();
     world.write("summary.md", "before\n");
     let line = ["report", "r.jsonl", "--format", "github"];
@@ -80,7 +80,7 @@ fn a_step_summary_is_appended_where_github_asks_for_it() {
 }
 
 #[test]
-fn a_logs_histograms_are_written_as_a_loads_are() {
+fn histograms_of_a_run_log_equal_those_of_the_load() {
     let world = World::new();
     let target = TargetProcess::start(&[]);
     let load = |words: &[&str]| {
@@ -113,7 +113,7 @@ fn a_logs_histograms_are_written_as_a_loads_are() {
 }
 
 #[test]
-fn a_run_and_a_load_as_openmetrics() {
+fn a_run_log_and_a_load_are_exported_as_openmetrics() {
     let world = world();
     let said = world.prony(&["report", "r.jsonl", "--format", "openmetrics"]);
     assert_eq!(said.code, Some(0), "{said:?}");

@@ -40,7 +40,7 @@ fn world() -> World {
 }
 
 #[test]
-fn a_step_is_named_by_its_commits_and_broken_logs_are_left_out() {
+fn a_change_names_its_commits_and_unreadable_logs_are_left_out() {
     let world = world();
     world.write("runs/broken.jsonl", "{}\n");
     world.write("runs/notes.txt", "nothing of ours");
@@ -64,7 +64,7 @@ fn a_step_is_named_by_its_commits_and_broken_logs_are_left_out() {
 }
 
 #[test]
-fn what_cannot_be_shown_is_said() {
+fn wrong_arguments_and_too_few_runs_are_reported() {
     let world = world();
     for (words, says) in [
         (&["history", "--figure", "speed"][..], "throughput"),
@@ -86,7 +86,7 @@ fn what_cannot_be_shown_is_said() {
 }
 
 #[test]
-fn a_run_log_names_the_commit_of_its_folder() {
+fn a_run_log_has_the_commit_of_the_working_folder() {
     let world = World::new();
     let commit = "0123456789abcdef0123456789abcdef01234567";
     std::fs::create_dir(world.path(".git")).unwrap();
@@ -97,7 +97,7 @@ fn a_run_log_names_the_commit_of_its_folder() {
 }
 
 #[test]
-fn a_history_is_a_page_with_every_figure() {
+fn the_history_page_has_every_figure() {
     if prony_report::page::available().is_err() {
         return;
     }

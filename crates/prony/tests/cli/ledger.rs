@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::world::{TargetProcess, World};
 
 #[test]
-fn the_ledger_and_the_json_agree_to_the_request() {
+fn the_json_agrees_exactly_with_the_targets_ledger() {
     let world = World::new();
     let target = TargetProcess::start(&[]);
     let said = world.prony(&["load", &target.url(), "-c", "100", "-n", "50000", "--json", "-"]);
@@ -22,7 +22,7 @@ fn the_ledger_and_the_json_agree_to_the_request() {
 }
 
 #[test]
-fn a_load_that_is_cut_agrees_too() {
+fn the_json_of_a_timed_load_agrees_with_the_targets_ledger() {
     let world = World::new();
     let target = TargetProcess::start(&["--delay", "exp:2ms"]);
     let said = world.prony(&["load", &target.url(), "-d", "500ms", "--json", "t.json", "-q"]);
@@ -38,7 +38,7 @@ fn a_load_that_is_cut_agrees_too() {
 }
 
 #[test]
-fn without_a_url_it_loads_a_target_of_its_own() {
+fn without_a_url_an_embedded_target_is_loaded() {
     let world = World::new();
     let said = world.prony(&["load", "-n", "500"]);
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -47,7 +47,7 @@ fn without_a_url_it_loads_a_target_of_its_own() {
 }
 
 #[test]
-fn secrets_are_in_no_output() {
+fn no_output_contains_secrets() {
     let world = World::new();
     let target = TargetProcess::start(&[]);
     let url = target.url().replace("http://", "http://me:s3cret@");
@@ -60,7 +60,7 @@ fn secrets_are_in_no_output() {
 }
 
 #[test]
-fn a_run_log_of_loads_grows_and_is_shown() {
+fn loads_are_appended_to_a_run_log_and_reported() {
     let world = World::new();
     let target = TargetProcess::start(&[]);
     for _ in 0..2 {

@@ -48,7 +48,7 @@ pub fn wait_for_completed(address: &str) {
 }
 
 #[test]
-fn a_load_is_read_while_it_runs() {
+fn metrics_of_a_load_are_served_while_it_runs() {
     let world = World::new();
     let target = TargetProcess::start(&[]);
     let line = ["load", &target.url(), "-R", "500", "-d", "600s", "--warmup", "0", "-q", "--metrics", ":0"];
@@ -75,7 +75,7 @@ fn a_load_is_read_while_it_runs() {
 }
 
 #[test]
-fn an_experiment_says_which_trial_is_under_way_and_counts_those_done() {
+fn metrics_of_an_experiment_name_the_running_trial_and_count_finished_ones() {
     let world = World::new();
     let (a, b) = (TargetProcess::start(&[]), TargetProcess::start(&[]));
     let (a, b) = (format!("one={}", a.url()), format!("two={}", b.url()));
@@ -106,7 +106,7 @@ fn an_experiment_says_which_trial_is_under_way_and_counts_those_done() {
 }
 
 #[test]
-fn an_address_that_cannot_be_is_refused_before_the_load() {
+fn an_invalid_metrics_address_is_refused_before_the_load() {
     let world = World::new();
     let target = TargetProcess::start(&[]);
     let said = world.prony(&["load", &target.url(), "-n", "10", "--metrics", "nowhere"]);

@@ -25,7 +25,7 @@ const MANY: &str = "connections = 4\nduration = \"1h\"\nwarmup = \"0s\"\nrequest
 const SOME: &str = "connections = 4\nduration = \"1h\"\nwarmup = \"0s\"\nrequests = 2000\n";
 
 #[test]
-fn a_server_killed_in_mid_trial_voids_it() {
+fn a_server_killed_during_a_trial_makes_it_invalid() {
     let lab = Lab::new("die", "", SOME);
     let said = lab.bench();
     assert_eq!(said.code, Some(3), "{said:?}");
@@ -38,7 +38,7 @@ fn a_server_killed_in_mid_trial_voids_it() {
 }
 
 #[test]
-fn a_worker_started_again_voids_the_trial_and_a_steady_one_does_not() {
+fn a_restarted_worker_makes_the_trial_invalid_and_a_steady_one_does_not() {
     let lab = Lab::new("restart", "", SOME);
     let said = lab.bench();
     assert_eq!(said.code, Some(3), "{said:?}");
@@ -63,7 +63,7 @@ fn a_worker_started_again_voids_the_trial_and_a_steady_one_does_not() {
 }
 
 #[test]
-fn a_server_that_executes_itself_anew_voids_the_trial() {
+fn a_server_that_re_executes_itself_makes_the_trial_invalid() {
     let lab = Lab::new("anew", "", SOME);
     let said = lab.bench();
     assert_eq!(said.code, Some(3), "{said:?}");
@@ -80,7 +80,7 @@ fn a_server_that_executes_itself_anew_voids_the_trial() {
 }
 
 #[test]
-fn a_worker_exchanged_as_its_recipe_says_is_a_note() {
+fn a_restarted_worker_of_a_recycling_recipe_is_a_note() {
     let lab = Lab::new("restart", "recycles = true\n", SOME);
     lab.bench();
     let result = lab.result();
@@ -90,7 +90,7 @@ fn a_worker_exchanged_as_its_recipe_says_is_a_note() {
 
 /// The test takes the port between its choice and the server's bind, and answers rightly.
 #[test]
-fn a_port_filled_beforehand_is_not_loaded_in_the_servers_place() {
+fn another_process_on_the_servers_port_is_not_loaded() {
     let lab = Lab::new("squatted", "", SOME);
     let bench = lab.command().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let told = lab.world.path("meet/port");
@@ -119,7 +119,7 @@ fn a_port_filled_beforehand_is_not_loaded_in_the_servers_place() {
 }
 
 #[test]
-fn one_wrong_answer_in_ten_thousand_voids_the_trial() {
+fn one_wrong_response_in_ten_thousand_makes_the_trial_invalid() {
     let lab = Lab::new("wrong", "", MANY);
     let said = lab.bench();
     assert_eq!(said.code, Some(3), "{said:?}");
@@ -147,7 +147,7 @@ fn daemons_are_measured_and_ended() {
 }
 
 #[test]
-fn a_server_deaf_to_sigterm_is_killed_and_said() {
+fn a_server_that_ignores_sigterm_is_killed_and_reported() {
     let lab = Lab::new("deaf", "", SOME);
     let said = lab.bench();
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -159,7 +159,7 @@ fn a_server_deaf_to_sigterm_is_killed_and_said() {
 }
 
 #[test]
-fn a_leak_is_a_figure_and_is_said() {
+fn a_memory_leak_is_measured_and_reported() {
     // 64 KiB for every fourth request: 20,000 requests keep 320 MB.
     let lab = Lab::new("leak", "", MANY);
     let said = lab.bench();
@@ -173,7 +173,7 @@ fn a_leak_is_a_figure_and_is_said() {
         .collect();
     assert!(rss.last().unwrap() - rss.first().unwrap() > 200_000_000, "{rss:?}");
     assert!(result["server"]["peak_memory_bytes"].as_u64().unwrap() > 200_000_000);
-    // Whether the samples show a trend is how many there are (prony-lab, bench::marks); if they do, it is a note.
+    // Whether the samples show a trend is how many there are (prony-analysis, verdict/server.rs); if they do, it is a note.
     if let Some(grows) = reason(&result, "memory_grows") {
         assert_eq!(grows["effect"], "note");
         assert!(grows["detail"].as_str().unwrap().contains("MB a second"), "{grows}");
@@ -187,15 +187,15 @@ fn a_leak_is_a_figure_and_is_said() {
 }
 
 #[test]
-fn a_second_bench_waits_for_the_first_and_says_for_whom() {
+fn a_second_bench_waits_for_the_first_and_names_it() {
     let first = Lab::new("daemon", "", "connections = 1\nduration = \"1h\"\nwarmup = \"0s\"\n");
     let turn = first.world.path("turn");
     let mut running = first.command().stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    wait_until("the first bench takes its turn", || prony_lab::turn::holder(&turn).is_some());
+    wait_until("the first bench takes its turn", || prony_host::bench_lock::holder(&turn).is_some());
     let second = Lab::new("daemon", "", SOME);
     let in_turn = |flags: &[&str]| {
         let mut command = second.command();
-        command.args(flags).env(prony_lab::turn::VARIABLE, &turn);
+        command.args(flags).env(prony_host::bench_lock::VARIABLE, &turn);
         command
     };
     let refused: Said = in_turn(&["--wait", "0"]).output().unwrap().into();
@@ -208,7 +208,7 @@ fn a_second_bench_waits_for_the_first_and_says_for_whom() {
     assert!(!second.world.path("r.jsonl").exists(), "nothing was begun");
     // A load beside it is told.
     let mut load = second.world.command(&["load", "-n", "10", "-q"]);
-    let said: Said = load.env(prony_lab::turn::VARIABLE, &turn).output().unwrap().into();
+    let said: Said = load.env(prony_host::bench_lock::VARIABLE, &turn).output().unwrap().into();
     assert!(said.code == Some(0) && said.err.contains("A bench runs on this machine"), "{said:?}");
     // Unasked, it waits; the first one's end, even by SIGKILL, is its turn.
     let mut waiting = in_turn(&[]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

@@ -76,7 +76,7 @@ const LOAD: [&str; 9] = ["-c", "2", "-d", "200ms", "--warmup", "0", "--blocks", 
 const ASKED: [&str; 5] = ["POST", "-b", "hello", "--expect-status", "201"];
 
 #[test]
-fn candidates_are_checked_by_the_request_they_are_loaded_with() {
+fn candidates_are_checked_with_the_request_of_the_load() {
     let (world, address) = (World::new(), application());
     let url = |name: &str| format!("{name}=http://{address}/");
     let (a, b) = (url("a"), url("b"));
@@ -97,7 +97,7 @@ fn a_password_in_a_candidates_url_is_used_and_not_written() {
 }
 
 #[test]
-fn an_experiment_takes_its_secrets_from_the_environment() {
+fn secrets_of_an_experiment_come_from_the_environment() {
     let world = World::new();
     let experiment = |token: &str| {
         format!(
@@ -116,7 +116,7 @@ fn an_experiment_takes_its_secrets_from_the_environment() {
 }
 
 #[test]
-fn a_search_is_recorded_with_its_whole_line() {
+fn a_search_is_recorded_with_its_whole_command() {
     let (world, address) = (World::new(), application());
     let url = format!("http://me:s3cret@{address}/");
     let line =

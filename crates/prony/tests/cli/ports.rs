@@ -35,7 +35,7 @@ fn load_with_twenty_ports(flags: &str) -> Option<Value> {
 }
 
 #[test]
-fn exhausted_ports_are_named_and_void_the_throughput() {
+fn exhausted_ports_are_reported_and_make_the_trial_invalid() {
     let Some(trial) = load_with_twenty_ports("-d 500ms") else {
         return eprintln!("{NOT_TESTED}");
     };
@@ -51,7 +51,7 @@ fn exhausted_ports_are_named_and_void_the_throughput() {
 }
 
 #[test]
-fn more_addresses_of_ones_own_have_more_ports() {
+fn more_source_addresses_have_more_ports() {
     let Some(trial) = load_with_twenty_ports("-n 500 --source 127.0.0.2-127.0.0.4") else {
         return eprintln!("{NOT_TESTED}");
     };

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::world::{TargetProcess, World};
 
 #[test]
-fn every_trial_has_its_line_its_connections_and_its_place_in_the_log() {
+fn every_repeated_trial_has_its_line_connections_and_log_entry() {
     let world = World::new();
     let target = TargetProcess::start(&[]);
     let url = target.url();
@@ -47,7 +47,7 @@ fn every_trial_has_its_line_its_connections_and_its_place_in_the_log() {
 }
 
 #[test]
-fn two_such_logs_have_a_verdict() {
+fn logs_of_repeated_loads_can_be_compared() {
     let world = World::new();
     let target = TargetProcess::start(&[]);
     for (log, rate_per_s, p50_ns) in [("a.jsonl", 400.0, 10_000_000), ("b.jsonl", 200.0, 20_000_000)] {
@@ -65,7 +65,7 @@ fn two_such_logs_have_a_verdict() {
 }
 
 #[test]
-fn json_to_standard_output_is_alone_there_and_thresholds_are_held_over_all() {
+fn repeated_loads_print_json_alone_and_decide_thresholds_over_all_trials() {
     let world = World::new();
     let target = TargetProcess::start(&["--delay", "20ms"]);
     let url = target.url();
@@ -85,7 +85,7 @@ fn json_to_standard_output_is_alone_there_and_thresholds_are_held_over_all() {
 }
 
 #[test]
-fn what_shows_one_load_does_not_go_with_many() {
+fn flags_for_a_single_load_are_refused_with_repeat() {
     let world = World::new();
     for (flags, words) in [
         (&["--repeat", "3", "--export", "csv=x.csv"][..], "--export shows one load"),

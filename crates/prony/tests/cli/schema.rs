@@ -19,7 +19,7 @@ pub fn holds(validator: &jsonschema::Validator, document: &Value) {
 }
 
 #[test]
-fn a_trial_keeps_its_schema_and_something_else_does_not() {
+fn a_trial_is_valid_by_its_schema_and_a_changed_one_is_not() {
     let world = World::new();
     let target = TargetProcess::start(&[]);
     let said = world.prony(&["load", &target.url(), "-n", "20000", "--slo", "p99<5s", "--json", "-"]);
@@ -34,7 +34,7 @@ fn a_trial_keeps_its_schema_and_something_else_does_not() {
 }
 
 #[test]
-fn so_do_several_loads() {
+fn a_repeated_load_is_valid_by_its_schema() {
     let world = World::new();
     let target = TargetProcess::start(&[]);
     let url = target.url();
@@ -43,7 +43,7 @@ fn so_do_several_loads() {
 }
 
 #[test]
-fn so_do_a_run_its_report_a_comparison_and_a_history() {
+fn run_logs_reports_comparisons_and_histories_are_valid_by_their_schemas() {
     let world = World::new();
     let candidate = |name: &str| format!("{name}={BINARY} target --port {{port}} --capacity 300/s");
     let (a, b) = (candidate("a"), candidate("b"));

@@ -6,7 +6,7 @@ use crate::schema::{holds, schema};
 use crate::world::{TargetProcess, World};
 
 #[test]
-fn a_search_is_kept_in_a_run_log_and_shown_again() {
+fn a_search_is_stored_in_a_run_log_and_reported() {
     let world = World::new();
     let target = TargetProcess::start(&["--capacity", "2000/s"]);
     let search = ["capacity", &target.url(), "-d", "200ms", "-c", "10", "-q", "--resolution", "50%"];
@@ -37,7 +37,7 @@ fn a_search_is_kept_in_a_run_log_and_shown_again() {
 }
 
 #[test]
-fn a_search_is_refused_where_its_log_is_another_s_before_anything_is_loaded() {
+fn a_search_into_the_run_log_of_an_experiment_is_refused_before_the_load() {
     let world = World::new();
     assert_eq!(world.prony(&["load", "-n", "50", "-q", "-o", "e.jsonl"]).code, Some(0));
     let of_an_experiment =

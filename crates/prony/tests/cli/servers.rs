@@ -20,7 +20,7 @@ fn write(world: &World, name: &str, recipe: &str) {
 }
 
 #[test]
-fn an_application_of_ones_own_is_checked_as_the_docs_say_and_written_down() {
+fn an_own_application_of_the_docs_is_checked_and_recorded() {
     let world = World::new();
     write(&world, "shop", &example("adding-a-server.md", "title     = \"Our shop\""));
     let said = world.prony(&["servers", "check", "shop", "--servers", "recipes", "--record"]);
@@ -43,7 +43,7 @@ fn an_application_of_ones_own_is_checked_as_the_docs_say_and_written_down() {
 }
 
 #[test]
-fn a_new_server_is_begun_once_and_is_one() {
+fn a_new_server_is_created_once_and_listed() {
     let world = World::new();
     let said = world.prony(&["servers", "new", "mine", "--from", "php-server"]);
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -62,7 +62,7 @@ fn a_new_server_is_begun_once_and_is_one() {
 }
 
 #[test]
-fn an_image_and_a_port_are_a_recipe_that_runs_in_containers_only() {
+fn a_recipe_of_an_image_and_a_port_runs_only_in_containers() {
     let world = World::new();
     write(&world, "boxed", &example("containers.md", "image = \"registry.example/our/app:1.4\""));
     let said = world.prony(&["servers", "check", "boxed", "--servers", "recipes"]);

@@ -20,7 +20,7 @@ fn interrupted(child: Child) -> Said {
 /// Not before the handler stands: until then SIGINT ends a program as it ends any other. A hundred requests a second:
 /// when the 40th came the window was open, since twenty are due in the warm-up.
 #[test]
-fn a_load_is_interrupted_at_any_moment() {
+fn a_load_can_be_interrupted_at_any_moment() {
     let world = World::new();
     for requests in [0, 1, 40] {
         let target = TargetProcess::start(&[]);
@@ -54,7 +54,7 @@ fn children(parent: u32) -> Vec<String> {
 }
 
 #[test]
-fn the_embedded_target_goes_with_its_load() {
+fn the_embedded_target_ends_with_its_load() {
     let world = World::new();
     let mut child = start(&world, &["load", "-d", "600s", "--warmup", "0", "--metrics", ":0"]);
     let (address, rest) = metrics::address_of(&mut child);

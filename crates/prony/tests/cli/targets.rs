@@ -23,7 +23,7 @@ fn by_path(json: &Value) -> Value {
 }
 
 #[test]
-fn a_list_has_figures_for_each_request_and_the_ledger_agrees() {
+fn each_request_of_a_list_has_figures_that_agree_with_the_ledger() {
     let world = World::new();
     let target = TargetProcess::start(&[]);
     world.write("list.txt", "# three\n/\n/json\nHEAD /\n/\n");
@@ -84,7 +84,7 @@ fn a_list_has_figures_for_each_request_and_the_ledger_agrees() {
 }
 
 #[test]
-fn a_list_of_urls_needs_no_other_and_may_come_by_standard_input() {
+fn a_list_of_urls_can_come_from_standard_input_without_a_url() {
     let world = World::new();
     let target = TargetProcess::start(&[]);
     let line = format!(
@@ -104,7 +104,7 @@ fn a_list_of_urls_needs_no_other_and_may_come_by_standard_input() {
 }
 
 #[test]
-fn what_is_expected_is_expected_of_all_lines() {
+fn expectations_apply_to_every_request_of_a_list() {
     let world = World::new();
     let target = TargetProcess::start(&[]);
     world.write("list.txt", "/\n/json\n/nope\n");
@@ -123,7 +123,7 @@ fn what_is_expected_is_expected_of_all_lines() {
 }
 
 #[test]
-fn lists_that_cannot_be_loaded() {
+fn invalid_lists_are_refused() {
     let world = World::new();
     let load = |text: &[u8], flags: &[&str]| {
         std::fs::write(world.path("l"), text).unwrap();

@@ -48,7 +48,7 @@ fn answer(mut stream: StreamOwned<ServerConnection, std::net::TcpStream>) {
 }
 
 #[test]
-fn a_server_is_loaded_over_tls_and_the_record_says_how() {
+fn tls_version_cipher_and_handshakes_are_recorded() {
     let world = World::new();
     let (address, certificate) = tls_server();
     world.write("ca.pem", &certificate);
@@ -72,7 +72,7 @@ fn a_server_is_loaded_over_tls_and_the_record_says_how() {
 }
 
 #[test]
-fn an_unchecked_certificate_is_said_loudly() {
+fn an_unverified_certificate_is_reported_on_stderr_and_in_the_result() {
     let world = World::new();
     let (address, _) = tls_server();
     let url = format!("https://{address}/");

@@ -52,7 +52,7 @@ fn a_result_is_printed_after_the_view() {
 }
 
 #[test]
-fn ctrl_c_and_q_end_the_load_and_give_the_terminal_back() {
+fn ctrl_c_and_q_stop_the_load_and_restore_the_terminal() {
     let world = World::new();
     let target = TargetProcess::start(&[]);
     for key in [b"\x03", b"q"] {
@@ -71,7 +71,7 @@ fn ctrl_c_and_q_end_the_load_and_give_the_terminal_back() {
 }
 
 #[test]
-fn a_second_ctrl_c_and_a_kill_give_the_terminal_back_too() {
+fn a_second_ctrl_c_and_sigterm_restore_the_terminal() {
     let world = World::new();
     // It never answers: the load's end waits for its requests no longer than it must.
     let target = TargetProcess::start(&["--delay", "30s"]);
@@ -98,7 +98,7 @@ fn a_second_ctrl_c_and_a_kill_give_the_terminal_back_too() {
 }
 
 #[test]
-fn a_load_that_cannot_begin_leaves_the_terminal_alone() {
+fn a_load_that_cannot_begin_does_not_touch_the_terminal() {
     let world = World::new();
     // Nobody listens there.
     let (code, seen) = OnTerminal::start(&world, (80, 24), &["load", "http://127.0.0.1:1/"], &[]).end();
@@ -107,7 +107,7 @@ fn a_load_that_cannot_begin_leaves_the_terminal_alone() {
 }
 
 #[test]
-fn another_size_is_drawn_anew_and_too_small_a_terminal_has_one_line() {
+fn a_resized_terminal_is_redrawn_and_a_small_one_has_one_line() {
     let world = World::new();
     let target = TargetProcess::start(&[]);
     let mut terminal = OnTerminal::start(&world, (80, 24), &endless(&target.url()), &[]);
@@ -128,7 +128,7 @@ fn another_size_is_drawn_anew_and_too_small_a_terminal_has_one_line() {
 }
 
 #[test]
-fn quiet_plain_and_no_color_are_heard() {
+fn quiet_plain_and_no_color_take_effect() {
     let world = World::new();
     let target = TargetProcess::start(&[]);
     let url = target.url();
@@ -151,7 +151,7 @@ fn quiet_plain_and_no_color_are_heard() {
 }
 
 #[test]
-fn a_bench_fills_its_grid_and_prints_its_report() {
+fn a_bench_shows_its_grid_and_prints_its_report() {
     let world = World::new();
     let candidate = |name: &str| format!("{name}={BINARY} target --port {{port}} --delay 1ms");
     let (one, two) = (candidate("one"), candidate("two"));

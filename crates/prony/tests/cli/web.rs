@@ -59,7 +59,7 @@ fn run_logs_are_served_to_this_machine_only() {
 }
 
 #[test]
-fn a_load_is_told_as_it_goes_and_then_its_report_is_there() {
+fn a_load_sends_events_while_it_runs_and_then_serves_its_report() {
     if prony_report::page::available().is_err() {
         return;
     }
@@ -88,7 +88,7 @@ fn a_load_is_told_as_it_goes_and_then_its_report_is_there() {
 }
 
 #[test]
-fn a_folder_is_served_as_it_grows_with_its_history() {
+fn new_run_logs_of_a_served_folder_appear_with_their_history() {
     if prony_report::page::available().is_err() {
         return;
     }

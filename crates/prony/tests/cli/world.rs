@@ -131,7 +131,7 @@ impl World {
         let mut command = Command::new(BINARY);
         command.args(arguments).current_dir(self.dir.path()).stdin(Stdio::null());
         // Tests do not take turns with each other, nor with benches of this machine.
-        command.env(prony_lab::turn::VARIABLE, self.path("turn"));
+        command.env(prony_host::bench_lock::VARIABLE, self.path("turn"));
         command
     }
 
@@ -146,7 +146,7 @@ impl World {
         let all = format!("{folder}:{}", std::env::var("PATH").unwrap_or_default());
         let mut command = Command::new("sh");
         command.args(["-c", line]).env("PATH", all).current_dir(self.dir.path()).stdin(Stdio::null());
-        command.env(prony_lab::turn::VARIABLE, self.path("turn"));
+        command.env(prony_host::bench_lock::VARIABLE, self.path("turn"));
         command.output().unwrap().into()
     }
 }

@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn an_unconfirmed_capacity_says_so() {
         let trial = crate::fixtures::closed();
-        let said = |confirmed| {
+        let shown = |confirmed| {
             let found = CapacityRecord {
                 slo: "p99<50ms".to_owned(),
                 capacity_per_s: Some(prony_model::Estimate::new(900.0, 900.0, 909.0, 2)),
@@ -207,10 +207,10 @@ mod tests {
             };
             capacity(&found, &trial.plan, &trial.target.address, false, &TerminalOptions::default())
         };
-        let (upheld, not) = (said(Some(true)), said(Some(false)));
+        let (confirmed, not) = (shown(Some(true)), shown(Some(false)));
         assert!(
-            upheld.starts_with("900 req/s sustained; 909 is not\n") && !upheld.contains(" ? "),
-            "{upheld}"
+            confirmed.starts_with("900 req/s sustained; 909 is not\n") && !confirmed.contains(" ? "),
+            "{confirmed}"
         );
         assert!(not.starts_with("about 900 req/s, not confirmed; 909 is not\n"), "{not}");
         assert!(not.contains(" ? short probes passed") && not.contains("(-d)"), "{not}");

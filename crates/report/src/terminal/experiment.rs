@@ -81,14 +81,14 @@ fn plan_table(
     }
     push_table(out, &table.lines(), ink);
     for column in below {
-        let said: Vec<String> = plan
+        let figures: Vec<String> = plan
             .rows
             .iter()
             .zip(&column.cells)
             .filter_map(|(row, cell)| Some(format!("{} {}", row.candidate, cell.as_ref()?)))
             .collect();
         let lead = format!(" {}  ", format::printable(&column.head));
-        push_wrapped(out, &lead, &format::printable(&said.join(", ")), options.width(), str::to_owned);
+        push_wrapped(out, &lead, &format::printable(&figures.join(", ")), options.width(), str::to_owned);
     }
     for (mark, text) in words::shared_remarks(&plan.rows) {
         push_wrapped(out, &format!(" {mark} "), &text, options.width(), str::to_owned);

@@ -32,8 +32,8 @@ pub fn history(history: &History, options: &TerminalOptions) -> String {
         out.push('\n');
     }
     for left_out in &history.left_out {
-        let said = format!("{}: {}", left_out.file, left_out.why);
-        push_wrapped(&mut out, " left out  ", &format::printable(&said), width, str::to_owned);
+        let text = format!("{}: {}", left_out.file, left_out.why);
+        push_wrapped(&mut out, " left out  ", &format::printable(&text), width, str::to_owned);
     }
     if history.series.iter().any(|series| series.verdict != HistoryVerdict::TooFew) {
         out.push('\n');
@@ -45,7 +45,7 @@ pub fn history(history: &History, options: &TerminalOptions) -> String {
 fn head(out: &mut String, history: &History, series: &HistorySeries, width: usize, ink: Ink) {
     let name = format!("{} · {} · {}", series.candidate, series.plan, series.experiment);
     let n = series.points.len();
-    let said = words::series_verdict(series);
+    let verdict = words::series_verdict(series);
     let runs = format::count(n as u64, "run", "runs");
     out.push_str(&format!(" {}\n", ink.bold(&format::truncate(&format::printable(&name), width - 1))));
     let values: Vec<f64> = series.points[n.saturating_sub(SPARKS)..]
@@ -55,7 +55,7 @@ fn head(out: &mut String, history: &History, series: &HistorySeries, width: usiz
     let last = series.points.iter().rev().find(|p| p.estimate.is_some()).map(|p| value(history, p));
     let last = last.map(|v| format!("   now {v}")).unwrap_or_default();
     out.push_str(&format!("   {}{last}\n", format::sparkline(&values)));
-    push_wrapped(out, "   ", &format!("{runs}: {said}"), width, str::to_owned);
+    push_wrapped(out, "   ", &format!("{runs}: {verdict}"), width, str::to_owned);
 }
 
 fn push_change(out: &mut String, change: &Change, width: usize, ink: Ink) {

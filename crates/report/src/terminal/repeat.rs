@@ -80,28 +80,28 @@ mod tests {
             asked: 3,
             counted: 3,
             overloaded: 0,
-            interval_method: "95 % intervals: as it was said",
+            interval_method: "95 % intervals: as described",
             trials: Vec::new(),
         }
     }
 
     #[test]
     fn the_result_is_in_the_first_line() {
-        let said = repeat(&three(), &TerminalOptions::default());
+        let shown = repeat(&three(), &TerminalOptions::default());
         let first = "13,870 req/s ±0.5 %    p50 6.98 ms ±1.1 %    p99 –    0 failed    3 trials\n";
-        assert_eq!(said, format!("{first} ± 95 % intervals: as it was said\n"));
+        assert_eq!(shown, format!("{first} ± 95 % intervals: as described\n"));
     }
 
     #[test]
     fn missing_figures_and_excluded_trials_are_explained() {
         let few = Repeat { counted: 1, overloaded: 1, p99_censored_at_ns: Some(2_000_000_000), ..three() };
-        let said = repeat(&few, &TerminalOptions::default());
+        let shown = repeat(&few, &TerminalOptions::default());
         for words in
             ["p99 > 2 s", "1 of 3 trials count", "1 trial was overloaded", "one trial has no interval"]
         {
             // Lines break where they are full.
-            let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-            assert!(said.contains(words), "{words:?}: {said}");
+            let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(shown.contains(words), "{words:?}: {shown}");
         }
         let none = Repeat { requests_per_s: None, counted: 0, ..three() };
         assert!(repeat(&none, &TerminalOptions::default()).starts_with("0 of 3 trials count\n"));

@@ -83,18 +83,18 @@ const NOT_MEASURED_MAX: usize = 12;
 /// A source's other facts, where they are short: `duration_s 30; php 7.0`.
 pub(crate) fn facts(published: &PublishedAnalysis) -> Option<String> {
     let short = published.facts.iter().filter(|(_, value)| value.chars().count() <= FACT_MAX);
-    let said: Vec<String> = short.map(|(key, value)| format!("{key} {value}")).collect();
-    (!said.is_empty()).then(|| format::printable(&said.join("; ")))
+    let parts: Vec<String> = short.map(|(key, value)| format!("{key} {value}")).collect();
+    (!parts.is_empty()).then(|| format::printable(&parts.join("; ")))
 }
 
 /// Candidates of a source that were not measured in this run.
 pub(crate) fn not_measured(published: &PublishedAnalysis) -> Option<String> {
     let all = &published.not_here;
-    let mut said: Vec<String> = all.iter().take(NOT_MEASURED_MAX).cloned().collect();
+    let mut parts: Vec<String> = all.iter().take(NOT_MEASURED_MAX).cloned().collect();
     if all.len() > NOT_MEASURED_MAX {
-        said.push(format!("and {} more", all.len() - NOT_MEASURED_MAX));
+        parts.push(format!("and {} more", all.len() - NOT_MEASURED_MAX));
     }
-    (!said.is_empty()).then(|| format::printable(&said.join(", ")))
+    (!parts.is_empty()).then(|| format::printable(&parts.join(", ")))
 }
 
 /// The workers that the servers of a plan were configured with: `1 each`, `4 each; flask, php-server 1`. `None` where
@@ -107,11 +107,11 @@ pub(crate) fn workers(plan: &PlanAnalysis) -> Option<String> {
     let unset = by_count.remove(&0);
     let (most, _) = by_count.iter().max_by_key(|(_, labels)| labels.len())?;
     let most = *most;
-    let mut said = vec![format!("{most} each")];
+    let mut parts = vec![format!("{most} each")];
     by_count.remove(&most);
-    said.extend(by_count.iter().map(|(count, labels)| format!("{} {count}", labels.join(", "))));
-    said.extend(unset.map(|labels| format!("{} not set", labels.join(", "))));
-    Some(format::printable(&said.join("; ")))
+    parts.extend(by_count.iter().map(|(count, labels)| format!("{} {count}", labels.join(", "))));
+    parts.extend(unset.map(|labels| format!("{} not set", labels.join(", "))));
+    Some(format::printable(&parts.join("; ")))
 }
 
 /// `1.40 ×`, `95.3 ms`: a value of what a conclusion compares.
@@ -152,8 +152,8 @@ pub(crate) fn judged_why(judged: &Judged) -> Option<String> {
         let [low, high] = [e.ci_low?, e.ci_high?].map(|end| judged_value(judged, end));
         Some(format!("95 %: {low} to {high}"))
     });
-    let said: Vec<String> = [plans, why, interval].into_iter().flatten().collect();
-    (!said.is_empty()).then(|| format::printable(&said.join("; ")))
+    let parts: Vec<String> = [plans, why, interval].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| format::printable(&parts.join("; ")))
 }
 
 /// `rank correlation with the source under c100: Kendall's tau-b 0.72 (0.31 to 0.90) over 11 candidates, 1 doubtful left out`.

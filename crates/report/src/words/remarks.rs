@@ -12,7 +12,7 @@ const NAMED_MAX: usize = 4;
 /// Reasons that several rows of a plan have: each once, with the rows that have it, in how many of their trials, and
 /// the detail of the worst row; with the sign of its worst effect.
 pub(crate) fn shared_remarks(rows: &[Row]) -> Vec<(&'static str, String)> {
-    let said = shared_codes(rows).into_iter().map(|code| {
+    let shared = shared_codes(rows).into_iter().map(|code| {
         let having: Vec<(&Row, &RowReason)> = having(rows, code).collect();
         let trials = |r: &(&Row, &RowReason)| r.1.trials;
         let (least, most) = (having.iter().map(trials).min(), having.iter().map(trials).max());
@@ -36,7 +36,7 @@ pub(crate) fn shared_remarks(rows: &[Row]) -> Vec<(&'static str, String)> {
         let text = format!("{}: {}, in {in_how_many} of {of} each{seen}", self::code(code), names.join(", "));
         (effect_mark(effect), format::printable(&text))
     });
-    said.collect()
+    shared.collect()
 }
 
 /// The codes of reasons that at least two rows have and that are no remarks of their own, in the order of the rows.
@@ -139,9 +139,9 @@ mod tests {
         rows[0].reasons = vec![reason("host_noisy", 2, "9 % stolen")];
         rows[2].reasons = vec![reason("host_noisy", 4, "12 % stolen"), reason("late_sends", 1, "late")];
         let [first, third] = [0, 2].map(|at: usize| rows[at].candidate.clone());
-        let said = shared_remarks(&rows);
+        let shared = shared_remarks(&rows);
         assert_eq!(
-            said,
+            shared,
             [(
                 "?",
                 format!(

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use prony_analysis::precision::{NOISE_ASSUMED, SequentialStop, blocks_for, expected, ratio_spread};
+use prony_lab::bench::Forecast;
 use prony_lab::experiment::{Blocks, Experiment};
-use prony_lab::schedule::Forecast;
 use prony_model::run_log::RunLog;
 use prony_model::units::parse_precision;
 use prony_report::format;

@@ -1,6 +1,6 @@
 //! `--candidate NAME='CMD {port}'` and `NAME=URL`: a run without a file.
 
-use prony_lab::bench::{Ask, BenchCandidate};
+use prony_lab::bench::BenchCandidate;
 use prony_lab::candidate::Candidate;
 use prony_lab::experiment::{Experiment, ExperimentPlan};
 use prony_model::target::Target;
@@ -12,10 +12,10 @@ use crate::failure::Failure;
 /// Blocks unless told otherwise: enough for an interval.
 const BLOCKS: u32 = 5;
 
-/// The experiment of a command line, its candidates, and what is asked of them.
+/// The experiment of a command line and its candidates; its plan says what is asked of them.
 pub(in crate::commands) fn of(
     arguments: &BenchArguments,
-) -> Result<(Experiment, Vec<BenchCandidate>, Ask), Failure> {
+) -> Result<(Experiment, Vec<BenchCandidate>), Failure> {
     let mut candidates = Vec::new();
     for text in &arguments.candidates {
         let Some((name, what)) = text.split_once('=') else {
@@ -45,25 +45,19 @@ pub(in crate::commands) fn of(
         candidates.push(BenchCandidate { candidate, version: None });
     }
     // The flags mean what they mean for `load`; the target is each candidate's own.
-    let plan = plan::plan(&arguments.plan, Some(plan::placeholder()))?;
+    let mut plan = plan::plan(&arguments.plan, Some(plan::placeholder()))?;
     if plan.unix.is_some() {
         return Err(Failure::usage(
             "--unix does not go with --candidate: each is checked at its own port, and the socket would be loaded \
              instead of it. Measure a socket with `prony load`.",
         ));
     }
-    let ask = Ask {
-        method: plan.method.clone(),
-        path: path(arguments, &candidates)?,
-        headers: plan.headers.clone(),
-        body: plan.body.clone(),
-        expect: plan.expect.clone(),
-    };
+    plan.target.path = path(arguments, &candidates)?;
     let seed = plan.seed;
     let labels = candidates.iter().map(|c| c.candidate.label().to_owned()).collect();
     let blocks = arguments.blocks.unwrap_or(BLOCKS);
     let experiment = Experiment::of_candidates(labels, ExperimentPlan::of(plan), blocks, seed);
-    Ok((experiment, candidates, ask))
+    Ok((experiment, candidates))
 }
 
 /// What is requested of every command: `--path`, checked as the path of a URL is.

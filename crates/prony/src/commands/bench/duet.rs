@@ -1,13 +1,14 @@
 //! `--duet`: what may run at once, and where.
 
-use prony_lab::bench::{BenchCandidate, Pins, Places};
+use prony_host::cpus::show_list;
+use prony_host::pins::Pins;
+use prony_lab::bench::{BenchCandidate, CpuHalves};
 use prony_lab::experiment::{Experiment, ExperimentPlan};
 use prony_model::duet::DuetShared;
 use prony_model::plan::Arrivals;
 use prony_model::run_log::RunLog;
 
 use crate::cli::BenchArguments;
-use crate::commands::cpu_list;
 use crate::failure::Failure;
 
 /// The places of a run's two candidates, if it is a duet: as the log that is resumed has them, else by
@@ -17,7 +18,7 @@ pub(super) fn places(
     experiment: &Experiment,
     pins: Option<&Pins>,
     resumed: Option<&RunLog>,
-) -> Result<Option<Places>, Failure> {
+) -> Result<Option<CpuHalves>, Failure> {
     match resumed.map(|log| log.header.duet.as_ref()) {
         Some(None) if arguments.duet => {
             return Err(Failure::usage(
@@ -28,15 +29,15 @@ pub(super) fn places(
         Some(None) => return Ok(None),
         // Other pins than the run was begun with are refused where the log is opened.
         Some(Some(before)) => {
-            let places = pins.map_or_else(|| Ok(Places::of_record(before)), Places::of_pins);
+            let places = pins.map_or_else(|| Ok(CpuHalves::of_record(before)), CpuHalves::of_pins);
             return places.map(Some).map_err(Failure::usage);
         }
         None if !arguments.duet => return Ok(None),
         None => {}
     }
     let places = match pins {
-        Some(pins) => Places::of_pins(pins),
-        None => Places::of(&prony_lab::host::cpus_allowed(), experiment.server_cores),
+        Some(pins) => CpuHalves::of_pins(pins),
+        None => CpuHalves::of(&prony_host::cpus::allowed(), experiment.server_cores),
     };
     places.map(Some).map_err(Failure::usage)
 }
@@ -82,9 +83,9 @@ pub(super) fn check(experiment: &Experiment, candidates: &[BenchCandidate]) -> R
 }
 
 /// What `--dry-run` prints of it.
-pub(super) fn forecast(places: &Places) -> String {
+pub(super) fn forecast(places: &CpuHalves) -> String {
     let half = |name: &str, pins: &Pins| {
-        format!("{name} server CPUs {}, client CPUs {}", cpu_list(&pins.server), cpu_list(&pins.client))
+        format!("{name} server CPUs {}, client CPUs {}", show_list(&pins.server), show_list(&pins.client))
     };
     let shared = match places.shared {
         DuetShared::Nothing => "",

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use prony_lab::bench::{Ask, BenchCandidate, BenchSetup, Pins, Places, resolve, split_cpus};
+use prony_host::pins::{self, Pins};
+use prony_lab::bench::{BenchCandidate, BenchSetup, CpuHalves, resolve};
 use prony_lab::experiment::{Blocks, CORES_MAX, Experiment, WorkerPolicy};
-use prony_lab::schedule;
 use prony_lab::supervise::Supervision;
 use prony_model::plan_record::from_environment;
 use prony_model::rfc3339;
@@ -24,7 +24,7 @@ use crate::printer::Printer;
 pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<BenchSetup, Failure> {
     let resumed = resumed_log(arguments)?;
     let layout = layout()?;
-    let (mut experiment, mut candidates, ask, skipped, baseline) = if arguments.candidates.is_empty() {
+    let (mut experiment, mut candidates, skipped, baseline) = if arguments.candidates.is_empty() {
         if let Some(option) = arguments.plan.given().into_iter().find(|option| option != "seed") {
             return Err(Failure::usage(format!(
                 "{} does not go with an experiment, whose file says its plans: change them there, or give --candidate \
@@ -40,16 +40,16 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
         let engine = engine(&arguments.runtime.runtime, arguments.runtime.memory.as_deref())?;
         let catalogue = catalogue(&arguments.servers, printer);
         let resolved = resolve(&experiment, &catalogue, &layout, engine.as_ref()).map_err(Failure::usage)?;
-        (resolved.experiment, resolved.candidates, Ask::default(), resolved.skipped, resolved.baseline)
+        (resolved.experiment, resolved.candidates, resolved.skipped, resolved.baseline)
     } else {
         if arguments.runtime.runtime != "native" {
             return Err(Failure::usage(
                 "--runtime is for an experiment's servers: a --candidate runs as its own command says.",
             ));
         }
-        let (experiment, candidates, ask) = candidates::of(arguments)?;
+        let (experiment, candidates) = candidates::of(arguments)?;
         let baseline = experiment.baseline.clone();
-        (experiment, candidates, ask, Vec::new(), baseline)
+        (experiment, candidates, Vec::new(), baseline)
     };
     if let Some(cores) = arguments.server_cores {
         experiment.server_cores = cores;
@@ -104,15 +104,14 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
         reproduce: resumed
             .as_ref()
             .map_or_else(|| reproduce::own(&arguments.redact), |(_, l)| l.header.reproduce.clone()),
-        supervision: Supervision { memory_bytes, ..Supervision::new(layout.root(), &pins.client) },
-        host: prony_lab::host::read(),
+        supervision: Supervision::new(layout.root(), &pins.client, memory_bytes),
+        host: prony_host::read(),
         resume: resumed.is_some(),
         redact: arguments.redact.clone(),
         experiment,
         candidates,
         skipped,
         baseline,
-        ask,
         layout,
         log,
         pins,
@@ -120,7 +119,7 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
     })
 }
 
-/// A server with a limit is another than one without: the version says so, in the run log too.
+/// A server with a limit is another than one without: its version, in the run log too, names the limit.
 fn limited(candidates: &mut [BenchCandidate], size: &str) {
     for candidate in candidates.iter_mut().filter(|c| c.candidate.as_url().is_none()) {
         let version = candidate.version.take().unwrap_or_else(|| "version unknown".to_owned());
@@ -134,7 +133,7 @@ fn cpus_of(
     experiment: &Experiment,
     candidates: &[BenchCandidate],
     before: Option<&RunLog>,
-) -> Result<(Pins, Option<Places>), Failure> {
+) -> Result<(Pins, Option<CpuHalves>), Failure> {
     let given = given_pins(arguments)?;
     let places = duet::places(arguments, experiment, given.as_ref(), before)?;
     if let Some(places) = places {
@@ -147,8 +146,8 @@ fn cpus_of(
             Pins { server: log.header.server_cpus.clone(), client: log.header.client_cpus.clone() }
         }
         (None, None) => {
-            let allowed = prony_lab::host::cpus_allowed();
-            split_cpus(&allowed, experiment.server_cores).map_err(Failure::usage)?
+            let allowed = prony_host::cpus::allowed();
+            pins::split(&allowed, experiment.server_cores).map_err(Failure::usage)?
         }
     };
     Ok((pins, None))
@@ -224,7 +223,7 @@ fn filter(experiment: &mut Experiment, arguments: &BenchArguments) -> Result<(),
     Ok(())
 }
 
-/// A resumed run goes on with its own candidates, plans, seed and budget; the
+/// A resumed run continues with its own candidates, plans, seed and budget; the
 /// flags of the first session need not be repeated. The budget is that of each session.
 fn as_before(experiment: &mut Experiment, candidates: &mut Vec<BenchCandidate>, log: &RunLog) {
     let header = &log.header;
@@ -247,7 +246,7 @@ fn default_log(name: &str) -> PathBuf {
     PathBuf::from(format!("runs/{stamp}-{name}.jsonl"))
 }
 
-/// What `--pin` says, if it is there.
+/// The CPUs of `--pin`, if it is given.
 fn given_pins(arguments: &BenchArguments) -> Result<Option<Pins>, Failure> {
     let mut pins = Pins::default();
     for text in &arguments.pin {
@@ -283,8 +282,8 @@ pub(super) fn forecast(setup: &BenchSetup, arguments: &BenchArguments) -> Result
         experiment.plans.iter().map(prony_lab::experiment::ExperimentPlan::load_time).collect();
     let candidates = u32::try_from(setup.candidates.len()).unwrap_or(u32::MAX);
     let forecast = match setup.duet {
-        Some(_) => schedule::forecast_duets(&plans, experiment.blocks.max, experiment.budget),
-        None => schedule::forecast(candidates, &plans, experiment.blocks.max, experiment.budget),
+        Some(_) => prony_lab::bench::forecast_duets(&plans, experiment.blocks.max, experiment.budget),
+        None => prony_lab::bench::forecast(candidates, &plans, experiment.blocks.max, experiment.budget),
     };
     let mut lines = vec![
         format!("{} ({})", experiment.title, experiment.name),

@@ -5,11 +5,13 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use prony_analysis::experiment::analyse;
-use prony_lab::bench::{Ask, BenchCandidate, BenchSetup, Interrupt, Pins};
+use prony_host::bench_lock;
+use prony_host::pins::Pins;
+use prony_lab::bench::{BenchCandidate, BenchSetup};
 use prony_lab::candidate::{Candidate, Layout};
 use prony_lab::experiment::{Experiment, ExperimentPlan};
 use prony_lab::supervise::Supervision;
-use prony_lab::turn;
+use prony_load::Interrupt;
 use prony_model::Estimate;
 use prony_model::host::Host;
 use prony_model::options::LoadOptions;
@@ -64,7 +66,7 @@ pub(super) fn measure(
 ) -> Result<Measured, String> {
     let now = rfc3339(SystemTime::now());
     let at_once = Some(Duration::ZERO);
-    let _turn = turn::take(&turn::path(), "doctor", &now, at_once, &|| false, &mut |_| ())
+    let _lock = bench_lock::take(&bench_lock::path(), "doctor", &now, at_once, &|| false, &mut |_| ())
         .map_err(|why| format!("Not measured: {why}"))?;
     printer.note("Measuring this client's limits and this host's noise: about 20 s …");
     let closed = plan(WINDOW, LoadOptions::default())?;
@@ -142,7 +144,6 @@ fn bench(
         candidates: names.iter().map(candidate).collect::<Result<_, String>>()?,
         skipped: Vec::new(),
         baseline: names.first().map(|name| (*name).to_owned()),
-        ask: Ask::default(),
         layout: layout.clone(),
         log: log.clone(),
         resume: false,
@@ -150,11 +151,11 @@ fn bench(
         redact: Vec::new(),
         host: host.clone(),
         pins: pins.clone(),
-        supervision: Supervision::new(layout.root(), &pins.client),
+        supervision: Supervision::new(layout.root(), &pins.client, None),
         duet: None,
     };
     let _removed = Removed(&log);
-    prony_lab::bench::run(&setup, &mut prony_load::run, &Interrupt::new(), &mut |_| ())
+    prony_lab::bench::run(&setup, &prony_load::run, &Interrupt::new(), &mut |_| ())
         .map_err(|why| format!("Not measured: {why}"))?;
     prony_analysis::run_log::read(&log).map_err(|why| format!("Not measured: {why}"))
 }

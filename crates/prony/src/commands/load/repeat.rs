@@ -1,4 +1,4 @@
-//! `prony load --repeat N`: the same load again and again, and what all of them say together.
+//! `prony load --repeat N`: the same load several times, and the result over all.
 
 use std::thread;
 use std::time::Duration;

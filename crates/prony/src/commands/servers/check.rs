@@ -2,10 +2,10 @@
 
 use std::time::SystemTime;
 
+use prony_lab::bench::{Inspection, inspect};
 use prony_lab::candidate::{Candidate, Layout};
 use prony_lab::catalogue::Verified;
-use prony_lab::container::{Engine, Image};
-use prony_lab::inspect::{self, Inspection};
+use prony_lab::container::Engine;
 use prony_lab::provision;
 use prony_model::rfc3339;
 
@@ -35,7 +35,7 @@ pub(super) fn run(
         if control.stop_asked() {
             return Err(Failure::code(INTERRUPTED));
         }
-        match inspect::inspect(candidate, layout, options.memory_bytes, &|| control.stop_asked()) {
+        match inspect(candidate, layout, options.memory_bytes, &|| control.stop_asked()) {
             Inspection::Missing(missing) => {
                 let what: Vec<&str> = missing.iter().map(|m| m.what.as_str()).collect();
                 let mend = missing.first().map(|m| m.mend.as_str()).unwrap_or_default();
@@ -83,9 +83,8 @@ pub(super) fn run(
 /// Writes down that a candidate kept the contract, here and today.
 fn record(candidate: &Candidate, version: &str, layout: &Layout) -> Result<(), Failure> {
     let Some(server) = candidate.server() else { return Ok(()) };
-    let host = prony_lab::host::read();
-    let image = candidate.engine().and_then(|engine| Image::of(candidate, engine));
-    let how = image.and_then(|image| image.stand_in()).map_or_else(
+    let host = prony_host::read();
+    let how = candidate.run_image().and_then(|image| image.stand_in()).map_or_else(
         || provision::origin(candidate, layout).to_owned(),
         |base| format!("image on a base that stands in: {base}"),
     );

@@ -1,8 +1,7 @@
 //! `prony servers list`: for people, for docs/servers.md, for programs.
 
 use prony_lab::candidate::{Candidate, Layout};
-use prony_lab::catalogue::{Catalogue, Server, Verified};
-use prony_lab::container::DOCKERFILE;
+use prony_lab::catalogue::{Catalogue, DOCKERFILE, Server, Verified};
 use prony_lab::provision::{self, Status};
 use prony_report::json::pretty;
 use serde_json::{Value, json};
@@ -85,7 +84,7 @@ fn registries(server: &Server) -> Vec<&'static str> {
     all.into_iter().filter(|(needed, _)| *needed).map(|(_, name)| name).collect()
 }
 
-/// docs/servers.md. Says only what the recipes and their records say, so that it is the same on every machine.
+/// docs/servers.md. From the recipes and their records only, so that it is the same on every machine.
 pub(super) fn markdown(catalogue: &Catalogue) -> String {
     let mut rows = Vec::new();
     let (mut verified, mut missing, mut built) = (0, 0, 0);

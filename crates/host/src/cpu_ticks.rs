@@ -1,0 +1,85 @@
+//! What each CPU did since the machine's start: the `cpuN` lines of /proc/stat (proc(5)).
+
+use std::collections::BTreeMap;
+
+/// They count in hundredths of a second, whatever the kernel's own tick is (proc(5), `USER_HZ`).
+pub const TICKS_PER_S: u32 = 100;
+/// A tick's length.
+pub(crate) const TICK_NS: u64 = 1_000_000_000 / TICKS_PER_S as u64;
+
+/// A CPU's ticks, which never run back but for a repair of the kernel's own sums.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CpuTicks {
+    /// Somebody of this machine ran: user, nice, system, irq and softirq. Guest time is within user's.
+    pub busy: u64,
+    /// Nobody did: idle and iowait.
+    pub idle: u64,
+    /// The hypervisor ran others.
+    pub steal: u64,
+}
+
+impl CpuTicks {
+    /// All of them: the time that went by.
+    pub fn total(self) -> u64 {
+        self.busy.saturating_add(self.idle).saturating_add(self.steal)
+    }
+}
+
+/// The ticks of each CPU; a line of another form is left out.
+pub fn cpus(stat: &str) -> BTreeMap<u32, CpuTicks> {
+    stat.lines().filter_map(cpu).collect()
+}
+
+/// How much of a CPU's time between two readings was spent so: the share and the ticks. `None` where no time went by.
+#[expect(clippy::cast_precision_loss, reason = "hundredths of a second of a day are exact in an f64")]
+pub fn spent(
+    first: &BTreeMap<u32, CpuTicks>,
+    last: &BTreeMap<u32, CpuTicks>,
+    cpu: u32,
+    of: fn(&CpuTicks) -> u64,
+) -> Option<(f64, u64)> {
+    let (first, last) = (first.get(&cpu)?, last.get(&cpu)?);
+    let (total, ticks) = (last.total().checked_sub(first.total())?, of(last).saturating_sub(of(first)));
+    (total > 0).then(|| (ticks as f64 / total as f64, ticks))
+}
+
+/// `cpu0 2 0 3 50 0 0 0 9 0 0`; `cpu` without a number is the sum of all.
+fn cpu(line: &str) -> Option<(u32, CpuTicks)> {
+    let mut fields = line.split_ascii_whitespace();
+    let cpu = fields.next()?.strip_prefix("cpu")?.parse().ok()?;
+    let ticks: Vec<u64> = fields.take(8).map_while(|n| n.parse().ok()).collect();
+    let [user, nice, system, idle, iowait, irq, softirq, steal] = ticks[..] else { return None };
+    let sum = |parts: &[u64]| parts.iter().fold(0_u64, |sum, part| sum.saturating_add(*part));
+    Some((
+        cpu,
+        CpuTicks { busy: sum(&[user, nice, system, irq, softirq]), idle: sum(&[idle, iowait]), steal },
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_read_per_cpu_and_guest_time_is_not_counted_twice() {
+        let stat =
+            "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 1 2 3 100 200 4 5 50 7 7\ncpu10 0 0 0 9 0 0 0 0\nintr 5 1 2\n";
+        let cpus = cpus(stat);
+        assert_eq!(cpus.len(), 2, "{cpus:?}");
+        assert_eq!(cpus[&0], CpuTicks { busy: 15, idle: 300, steal: 50 });
+        assert_eq!((cpus[&0].total(), cpus[&10].total()), (365, 9));
+    }
+
+    #[test]
+    fn lines_of_proc_stat_in_another_form_are_left_out() {
+        assert!(cpus("cpu0 1 2 3\ncpux 1 2 3 4 5 6 7 8\ncpu1 1 2 3 4 5 6 7 -8\ncpu\n\n").is_empty());
+        let most = format!("cpu2 {}", vec![u64::MAX.to_string(); 8].join(" "));
+        assert_eq!(cpus(&most)[&2].total(), u64::MAX);
+    }
+
+    #[test]
+    fn ticks_of_this_machine_are_read() {
+        let cpus = cpus(&std::fs::read_to_string("/proc/stat").unwrap());
+        assert!(cpus.values().any(|cpu| cpu.busy > 0 && cpu.total() > cpu.busy), "{cpus:?}");
+    }
+}

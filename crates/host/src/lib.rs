@@ -1,0 +1,40 @@
+//! This machine: what it is, whose its CPUs are, which processes run on it, and what all of them do while something is
+//! measured.
+//!
+//! Nothing here knows servers or recipes. What cannot be read stays empty or unknown: no measurement fails for it.
+
+pub mod bench_lock;
+mod client_watch;
+pub mod commit;
+mod cores;
+pub mod cpu_ticks;
+pub mod cpus;
+mod facts;
+mod host_watch;
+pub mod pins;
+pub mod process;
+mod sys;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+
+pub use client_watch::ClientWatch;
+pub use cores::Machine;
+pub use facts::{boot_id, memory_field, port_range, read};
+pub use host_watch::HostWatch;
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// `CLOCK_MONOTONIC` in nanoseconds: one clock for all processes of the machine.
+pub fn monotonic_ns() -> u64 {
+    clock_ns(ClockId::Monotonic)
+}
+
+fn clock_ns(clock: ClockId) -> u64 {
+    let now = clock_gettime(clock);
+    now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
+}
+
+/// The size of a memory page.
+pub fn page_bytes() -> u64 {
+    u64::try_from(rustix::param::page_size()).unwrap_or(4096)
+}

@@ -1,0 +1,67 @@
+//! One candidate, started, held against the contract and stopped: what
+//! `prony servers check` does.
+
+use std::time::Duration;
+
+use super::request_spec::RequestSpec;
+use super::start::{NotUp, start};
+use crate::candidate::{Candidate, Layout};
+use crate::check::{CheckReport, Route};
+use crate::provision::{self, Missing, Status};
+use crate::supervise::Supervision;
+
+/// How an inspection went.
+#[derive(Debug)]
+pub enum Inspection {
+    /// It cannot be started here.
+    Missing(Vec<Missing>),
+    /// It did not come up, and why.
+    NotStarted(String),
+    /// It was started, checked and stopped.
+    Checked {
+        /// Its own word for its version.
+        version: Option<String>,
+        /// From its start to its first right answer.
+        startup: Duration,
+        /// What was found.
+        report: CheckReport,
+        /// Processes that outlived the stop: none, if all is well.
+        leftovers: Vec<String>,
+        /// Whether it did not heed SIGTERM and needed SIGKILL.
+        killed: bool,
+    },
+}
+
+/// Starts a candidate with one worker, checks it in full, and stops it. It may have `memory_bytes`, where it
+/// is no container, which has its engine's limit.
+pub fn inspect(
+    candidate: &Candidate,
+    layout: &Layout,
+    memory_bytes: Option<u64>,
+    cancelled: &dyn Fn() -> bool,
+) -> Inspection {
+    if let Status::Missing(missing) = provision::status(candidate, layout) {
+        return Inspection::Missing(missing);
+    }
+    let supervision = Supervision::new(layout.root(), &[], memory_bytes);
+    let routes = candidate.expectation().routes;
+    let route =
+        if routes.contains(&Route::Text) { Route::Text } else { *routes.first().unwrap_or(&Route::Text) };
+    let mut spec = RequestSpec::of_server(candidate, route, &[]);
+    let workers = candidate.workers(1);
+    let started = start(candidate, &spec, (layout, &supervision), (workers, &[]), cancelled);
+    let (mut running, address) = match started {
+        Ok(started) => started,
+        Err(NotUp::RunDir(e)) => {
+            return Inspection::NotStarted(format!("no folder for its files could be made: {e}"));
+        }
+        Err(NotUp::NotStarted(why) | NotUp::Stranger(why, _) | NotUp::Interrupted(why)) => {
+            return Inspection::NotStarted(why);
+        }
+    };
+    let report = spec.check(address, workers);
+    let startup = running.startup();
+    let stopped = running.stop();
+    let (leftovers, killed) = (stopped.leftovers, stopped.killed);
+    Inspection::Checked { version: candidate.version(layout), startup, report, leftovers, killed }
+}

@@ -1,0 +1,144 @@
+//! What each kind of candidate is asked, and what answer is right.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+
+use prony_model::plan::Expect;
+use prony_model::{Plan, Target};
+
+use crate::candidate::Candidate;
+use crate::check::{self, CheckReport, ContractExpectation, CustomCheck, Route, expected_body};
+use crate::experiment::{Experiment, ExperimentPlan};
+
+/// What is asked of one candidate.
+#[derive(Debug, Clone)]
+pub(super) struct RequestSpec {
+    pub(super) path: String,
+    expect: Expect,
+    /// The route of the contract, where it is that.
+    route: Option<Route>,
+    /// By what it is ready.
+    request: CustomCheck,
+    /// Headers of the load beside the plan's own.
+    headers: Vec<(String, String)>,
+    expectation: ContractExpectation,
+}
+
+impl RequestSpec {
+    /// Of a candidate of an experiment: of a server of the catalogue the experiment's route or checks, of a command
+    /// what the plans say, and of a URL that of its path.
+    pub(super) fn of(candidate: &Candidate, experiment: &Experiment) -> RequestSpec {
+        let plan = experiment.plans.first().filter(|_| candidate.server().is_none());
+        let Some(ExperimentPlan { load, .. }) = plan else {
+            return RequestSpec::of_server(candidate, experiment.route, &experiment.checks);
+        };
+        let mut expectation = candidate.expectation();
+        let own = expectation.custom.first().map(|check| check.method_and_path().1.to_owned());
+        let path = own.filter(|_| candidate.as_url().is_some()).unwrap_or_else(|| load.target.path.clone());
+        let request = as_check(load, &path, candidate.as_url());
+        expectation.custom = vec![request.clone()];
+        let (expect, headers) = (load.expect.clone(), Vec::new());
+        RequestSpec { path, expect, route: None, request, headers, expectation }
+    }
+
+    /// Of a server of the catalogue; `checks` are the experiment's, which replace the contract and a recipe's own.
+    pub(super) fn of_server(candidate: &Candidate, route: Route, checks: &[CustomCheck]) -> RequestSpec {
+        let mut expectation = candidate.expectation();
+        if !checks.is_empty() {
+            checks.clone_into(&mut expectation.custom);
+        }
+        // Own checks replace the contract: the first that can be asked by GET is the load.
+        if let Some(own) = expectation.custom.iter().find(|check| check.is_loadable()) {
+            let body = own.body.clone().map(String::into_bytes);
+            let expect = Expect { status: own.status, body, ..Expect::default() };
+            let (path, request) = (own.method_and_path().1.to_owned(), own.clone());
+            let headers = request.headers.clone();
+            return RequestSpec { path, expect, route: None, request, headers, expectation };
+        }
+        let expect = Expect { status: Some(200), body: expected_body(route), ..Expect::default() };
+        let path = route.path().to_owned();
+        let (request, headers) = (CustomCheck::of_route(route), Vec::new());
+        RequestSpec { path, expect, route: Some(route), request, headers, expectation }
+    }
+
+    /// A plan aimed at a target, with the headers of the check that it asks again and again; the plan's own come first.
+    pub(super) fn plan(&self, plan: &ExperimentPlan, target: Target, cpus: &[u32], seed: u64) -> Plan {
+        let mut plan = plan.aimed(target, self.expect.clone(), cpus, seed);
+        for (name, value) in &self.headers {
+            if !plan.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name)) {
+                plan.headers.push((name.clone(), value.clone()));
+            }
+        }
+        plan
+    }
+
+    /// Asks once whether it answers; why not, in a sentence.
+    pub(super) fn ready(&self, address: SocketAddr) -> Result<(), String> {
+        // A route is loaded with its right answer, and ready with any that is none of an error.
+        let any = Expect::default();
+        let expect = if self.route.is_some() { &any } else { &self.expect };
+        check::ready(address, &self.request, self.expectation.host.as_deref(), expect)
+    }
+
+    /// The full check. Where the contract leaves a body some freedom, what was
+    /// seen here is what every answer under load is held against.
+    pub(super) fn check(&mut self, address: SocketAddr, workers: u32) -> CheckReport {
+        self.expectation.workers = workers;
+        let report = check::check(address, &self.expectation);
+        if let Some(route) = self.route.filter(|_| self.expect.body.is_none()) {
+            self.expect.body = report.body_seen(route).map(<[u8]>::to_vec);
+        }
+        report
+    }
+
+    /// Where a server of the lab's is loaded.
+    pub(super) fn target(&self, address: SocketAddr) -> Target {
+        Target {
+            host: address.ip().to_string(),
+            port: address.port(),
+            path: self.path.clone(),
+            userinfo: None,
+            tls: false,
+        }
+    }
+}
+
+/// A load's request as the check that it is answered, by a candidate that has this URL.
+fn as_check(load: &Plan, path: &str, url: Option<&str>) -> CustomCheck {
+    let mut headers = load.headers.clone();
+    let authorization = url.and_then(|url| Target::parse(url).ok()?.authorization());
+    if let Some(value) = authorization
+        && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
+    {
+        headers.push(("Authorization".to_owned(), value));
+    }
+    let has_body = !load.body.is_empty() || matches!(load.method.as_str(), "POST" | "PUT" | "PATCH");
+    CustomCheck {
+        request: format!("{} {path}", load.method),
+        send: has_body.then(|| load.body.clone()),
+        headers,
+        status: load.expect.status,
+        ..CustomCheck::default()
+    }
+}
+
+/// The target and the address of a server that somebody else runs.
+pub(super) fn of_url(url: &str) -> Result<(Target, SocketAddr), String> {
+    let target = Target::parse(url).map_err(|why| why.0)?;
+    let found = (target.host.as_str(), target.port).to_socket_addrs();
+    let address =
+        found.map_err(|why| format!("The host {:?} could not be resolved: {why}.", target.host))?.next();
+    let address = address.ok_or_else(|| format!("The host {:?} has no address.", target.host))?;
+    Ok((target, address))
+}
+
+/// The failures of a check as a sentence, with what went over the wire.
+pub(super) fn failures(label: &str, report: &CheckReport) -> String {
+    let mut text = format!("{label} does not do what every server of this run must:");
+    for failure in report.failures() {
+        text.push_str(&format!(" {}: {}", failure.name, failure.detail));
+        if let Some(wire) = &failure.wire {
+            text.push_str(&format!("\n{}", wire.trim_end()));
+        }
+    }
+    text
+}

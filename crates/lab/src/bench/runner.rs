@@ -1,0 +1,397 @@
+//! The course of a run: trial after trial, each written down before the next.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use prony_analysis::precision::SequentialStop;
+use prony_analysis::run_log::{self, judge_result};
+use prony_host::pins::PinnedProcess;
+use prony_load::{Interrupt, Loader};
+use prony_model::rfc3339;
+use prony_model::run_log::{
+    Event, Found, Line, PlannedTrial, RawResult, RunLogError, RunLogWriter, Sleep, TrialResult, TrialStart,
+};
+use prony_model::trial::Validity;
+use prony_model::units::show_duration;
+
+use super::budget::Budget;
+use super::header::{header, may_resume, remaining};
+use super::precision;
+use super::request_spec::RequestSpec;
+use super::search::Capacities;
+use super::trial::{Ended, Trial};
+use super::{BenchError, BenchEvent, BenchOutcome, BenchSetup, End, Figures};
+use crate::supervise;
+
+/// A candidate that never started is given up after so many attempts: each
+/// may wait for half a minute.
+const START_ATTEMPTS: u32 = 2;
+
+/// Where lines go: the run log, or a test's.
+pub(super) type Append<'a> = dyn FnMut(Line) -> Result<(), RunLogError> + 'a;
+
+/// A run under way.
+pub(super) struct Runner<'a> {
+    pub(super) setup: &'a BenchSetup,
+    pub(super) load: &'a Loader<'a>,
+    pub(super) interrupt: &'a Interrupt,
+    pub(super) tell: &'a mut dyn FnMut(&BenchEvent<'_>),
+    append: &'a mut Append<'a>,
+    /// What is known of each candidate, in the setup's order.
+    pub(super) states: Vec<CandidateState>,
+    /// Capacities found so far.
+    pub(super) capacities: Capacities,
+    budget: Budget,
+    began: Instant,
+    trials: u32,
+    counted: u32,
+    /// How long servers were under load.
+    pub(super) under_load: Duration,
+    looking: SequentialStop,
+}
+
+/// What a run knows of a candidate.
+pub(super) struct CandidateState {
+    pub(super) spec: RequestSpec,
+    /// Whether it has passed its full check.
+    pub(super) checked: bool,
+    /// Whether it was said that it needed SIGKILL.
+    pub(super) needed_sigkill: bool,
+    /// Its processes that outlived SIGKILL, not reported yet.
+    pub(super) leftovers: Vec<String>,
+    /// Whether it is left out of the rest.
+    excluded: bool,
+    failed_starts: u32,
+}
+
+/// Runs an experiment, or the rest of one; both candidates of a setup that has [`BenchSetup::duet`] at once.
+///
+/// `load` is [`prony_load::run`]; `events` hears of everything as it happens,
+/// in the calling thread. All threads of the process are kept off the servers' CPUs meanwhile.
+///
+/// # Errors
+/// When the log cannot be begun, resumed or written, or no candidate can run.
+/// Servers have been stopped then.
+pub fn run(
+    setup: &BenchSetup,
+    load: &Loader<'_>,
+    interrupt: &Interrupt,
+    events: &mut dyn FnMut(&BenchEvent<'_>),
+) -> Result<BenchOutcome, BenchError> {
+    if setup.candidates.is_empty() {
+        return Err(BenchError::NoCandidates(skipped(setup)));
+    }
+    let (total, left, mut writer, known) = if setup.resume { resume(setup)? } else { begin(setup)? };
+    events(&BenchEvent::Begun { log: &setup.log, total: count(total), remaining: count(left.len()) });
+    let mut append = |line: Line| writer.append(line);
+    let mut runner = Runner::new(setup, load, interrupt, events, &mut append);
+    (runner.capacities, runner.looking) = known;
+    runner.run(&left, setup.resume)
+}
+
+fn skipped(setup: &BenchSetup) -> String {
+    let reasons: Vec<String> =
+        setup.skipped.iter().map(|s| format!("{}: {}", s.candidate, s.reason)).collect();
+    if reasons.is_empty() { "there are none.".to_owned() } else { reasons.join(" ") }
+}
+
+/// The length of the whole order, what is left of it, the log, and what it tells already.
+type Sitting = (usize, Vec<PlannedTrial>, RunLogWriter, (Capacities, SequentialStop));
+
+fn begin(setup: &BenchSetup) -> Result<Sitting, BenchError> {
+    let header = header(setup);
+    let writer = RunLogWriter::create(&setup.log, &header).map_err(BenchError::Open)?;
+    Ok((header.order.len(), header.order, writer, (Capacities::default(), SequentialStop::default())))
+}
+
+fn resume(setup: &BenchSetup) -> Result<Sitting, BenchError> {
+    let log = run_log::read(&setup.log).map_err(BenchError::Open)?;
+    may_resume(&log, setup).map_err(|why| BenchError::Resume { path: setup.log.clone(), why })?;
+    let writer = RunLogWriter::open(&setup.log).map_err(BenchError::Open)?;
+    Ok((
+        log.header.order.len(),
+        remaining(&log),
+        writer,
+        (Capacities::of(&log.results), SequentialStop::of(&log)),
+    ))
+}
+
+fn unjudged(planned: PlannedTrial, why: String) -> TrialResult {
+    TrialResult { planned, trial: None, server: None, failure: Some(why), capacity: None }
+}
+
+fn count(trials: usize) -> u32 {
+    u32::try_from(trials).unwrap_or(u32::MAX)
+}
+
+impl<'a> Runner<'a> {
+    pub(super) fn new(
+        setup: &'a BenchSetup,
+        load: &'a Loader<'a>,
+        interrupt: &'a Interrupt,
+        tell: &'a mut dyn FnMut(&BenchEvent<'_>),
+        append: &'a mut Append<'a>,
+    ) -> Runner<'a> {
+        let state = |spec| CandidateState {
+            spec,
+            checked: false,
+            needed_sigkill: false,
+            leftovers: Vec::new(),
+            excluded: false,
+            failed_starts: 0,
+        };
+        let specs = setup.candidates.iter().map(|c| RequestSpec::of(&c.candidate, &setup.experiment));
+        Runner {
+            setup,
+            load,
+            interrupt,
+            tell,
+            append,
+            states: specs.map(state).collect(),
+            capacities: Capacities::default(),
+            budget: Budget::new(setup.experiment.budget),
+            began: Instant::now(),
+            trials: 0,
+            counted: 0,
+            under_load: Duration::ZERO,
+            looking: SequentialStop::default(),
+        }
+    }
+
+    /// Runs the trials that are left, of a duet in pairs that stand together.
+    pub(super) fn run(mut self, left: &[PlannedTrial], resumed: bool) -> Result<BenchOutcome, BenchError> {
+        let _pinned = PinnedProcess::to(&self.setup.pins.client);
+        let left: Option<Vec<Trial<'_>>> = left.iter().map(|trial| Trial::of(self.setup, trial)).collect();
+        let left = left.ok_or_else(|| BenchError::Resume {
+            path: self.setup.log.clone(),
+            why: "its order has other candidates or plans than are to run: begin a new run.".to_owned(),
+        })?;
+        if resumed {
+            self.event("resumed", format!("{} trials are left.", left.len()))?;
+        }
+        for cleaned in supervise::clean_up(self.setup.layout.root()) {
+            self.event("cleaned_up", cleaned)?;
+        }
+        let at_once = if self.setup.duet.is_some() { 2 } else { 1 };
+        let mut block = None;
+        for (at, trials) in left.chunks_exact(at_once).enumerate() {
+            let left = &left[at * at_once..];
+            if self.interrupt.asked() {
+                return self.interrupted();
+            }
+            // Of a duet one side is none.
+            if trials.iter().any(|trial| self.excludes(trial)) {
+                continue;
+            }
+            let of = trials[0].planned.block;
+            if block.replace(of) != Some(of)
+                && let Some(end) = self.ends_before(of, left)?
+            {
+                return Ok(self.outcome(end));
+            }
+            if !self.run_at_once(trials, left)? {
+                return self.interrupted();
+            }
+        }
+        self.finished(&left)
+    }
+
+    fn excludes(&self, trial: &Trial<'_>) -> bool {
+        self.states[trial.number].excluded
+    }
+
+    /// Whether the run ends before this block, by its precision or its budget.
+    fn ends_before(&mut self, block: u32, left: &[Trial<'_>]) -> Result<Option<End>, BenchError> {
+        // Where rates are shares of a knee, blocks of the searches say nothing of those of the loads.
+        let alone = self.setup.experiment.phases().len() == 1;
+        let reached = precision::reached(self.setup, &self.looking, block);
+        if let Some(reached) = reached.filter(|_| alone) {
+            self.event("precision_reached", reached)?;
+            return Ok(Some(End::PrecisionReached));
+        }
+        if !self.budget.allows_block(self.began.elapsed(), &self.runnable(left, Some(block))) {
+            let budget = self.setup.experiment.budget.unwrap_or_default();
+            let after = show_duration(Duration::from_secs(self.began.elapsed().as_secs()));
+            let mut text = format!(
+                "Block {} would not end within the budget of {}; ended after {after}.",
+                block + 1,
+                show_duration(budget)
+            );
+            text.push_str(&self.what_more_would_buy());
+            self.event("budget_spent", text)?;
+            return Ok(Some(End::BudgetSpent));
+        }
+        Ok(None)
+    }
+
+    /// Every trial that could be run has been.
+    fn finished(mut self, left: &[Trial<'_>]) -> Result<BenchOutcome, BenchError> {
+        let more = self.what_more_would_buy();
+        if !left.is_empty() && !more.is_empty() {
+            let text = format!("All {} blocks are done.{more}", self.setup.experiment.blocks.max);
+            self.event("precision_not_reached", text)?;
+        }
+        if !left.is_empty() {
+            let share = self.outcome(End::Finished).share_under_load().unwrap_or(0.0) * 100.0;
+            let (trials, text) =
+                (self.trials, format!("servers were under load for {share:.0} % of the time"));
+            self.event("finished", format!("All trials are done: {trials} in this sitting; {text}."))?;
+        }
+        Ok(self.outcome(End::Finished))
+    }
+
+    /// Where a precision was asked for: what there is, and what it would take.
+    fn what_more_would_buy(&self) -> String {
+        let plans = self.setup.experiment.plans.iter().map(|plan| plan.name.as_str());
+        let each = self.budget.forecast(plans).unwrap_or_default();
+        let block = each.saturating_mul(count(self.setup.candidates.len()));
+        precision::what_more_would_buy(self.setup, &self.looking, block).unwrap_or_default()
+    }
+
+    /// The plan of each of these trials that will be run; of one block, or of all.
+    fn runnable<'t>(&self, left: &[Trial<'t>], block: Option<u32>) -> Vec<&'t str> {
+        let runs = |t: &&Trial<'t>| !self.excludes(t) && block.is_none_or(|b| t.planned.block == b);
+        left.iter().filter(runs).map(|t| t.planned.plan.as_str()).collect()
+    }
+
+    /// Runs and records one trial, or the two of a duet's half, which are the first of those left; false when somebody
+    /// asked to end.
+    fn run_at_once(&mut self, trials: &[Trial<'_>], left: &[Trial<'_>]) -> Result<bool, BenchError> {
+        let started = Instant::now();
+        for trial in trials {
+            self.begins(trial, left)?;
+        }
+        let ended = match (trials, &self.setup.duet) {
+            ([one, other], Some(halves)) => self.duet([*one, *other], halves)?.into(),
+            _ => trials.iter().map(|trial| self.trial(*trial)).collect::<Vec<Ended>>(),
+        };
+        // Trials at once, in one's time.
+        let each = started.elapsed() / count(trials.len());
+        trials.iter().for_each(|trial| self.budget.took(&trial.planned.plan, each));
+        let mut goes_on = true;
+        for ((at, trial), ended) in trials.iter().enumerate().zip(ended) {
+            goes_on &= self.ended(trial, ended, &left[at + 1..])?;
+        }
+        if trials.iter().any(|trial| self.excludes(trial)) {
+            trials.iter().for_each(|trial| self.states[trial.number].excluded = true);
+        }
+        Ok(goes_on)
+    }
+
+    /// Writes that a trial begins, and says so.
+    fn begins(&mut self, trial: &Trial<'_>, left: &[Trial<'_>]) -> Result<(), BenchError> {
+        let planned = trial.planned;
+        let start = TrialStart { planned: planned.clone(), at: rfc3339(SystemTime::now()) };
+        self.write(Line::TrialStart(start))?;
+        let remaining = self.trials + count(self.runnable(left, None).len());
+        let (done, elapsed) = (self.trials, self.began.elapsed());
+        (self.tell)(&BenchEvent::TrialBegins { planned, done, remaining, elapsed });
+        Ok(())
+    }
+
+    /// Records how a trial ended, with `rest` to come; false when somebody asked to end.
+    fn ended(&mut self, trial: &Trial<'_>, ended: Ended, rest: &[Trial<'_>]) -> Result<bool, BenchError> {
+        let planned = trial.planned;
+        let failed = |why: &str| RawResult::failed(planned.clone(), why.to_owned());
+        let (raw, goes_on) = match ended {
+            Ended::Result(result) => (*result, true),
+            Ended::Interrupted(Some(result)) => (*result, false),
+            Ended::Interrupted(None) => return Ok(false),
+            Ended::CheckFailed(why) => {
+                self.event("check_failed", why.clone())?;
+                self.states[trial.number].excluded = true;
+                (failed(&why), true)
+            }
+            Ended::NotStarted(why) => {
+                self.did_not_start(trial, &why)?;
+                (failed(&why), true)
+            }
+            Ended::Broken(why) => return Err(why),
+        };
+        // What the lab observes is what it can judge; were it not, that is the trial's failure.
+        let result =
+            judge_result(&self.setup.host, raw.clone()).unwrap_or_else(|why| unjudged(planned.clone(), why));
+        let state = &mut self.states[trial.number];
+        if result.failure.is_none() {
+            state.failed_starts = 0;
+        }
+        let leftovers = std::mem::take(&mut state.leftovers);
+        self.trials += 1;
+        self.capacities.take(&result);
+        let counts =
+            result.trial.as_ref().is_some_and(|t| t.verdict.validity != Validity::Invalid && !t.interrupted);
+        self.counted += u32::from(counts);
+        self.looking.take(&result);
+        self.write(Line::Result(raw))?;
+        if !leftovers.is_empty() {
+            let text = format!(
+                "{} left processes that outlived SIGKILL: {}.",
+                planned.candidate,
+                leftovers.join(", ")
+            );
+            self.event("leftovers", text)?;
+        }
+        let after = self.runnable(rest, None);
+        (self.tell)(&BenchEvent::TrialEnded {
+            result: &result,
+            figures: Figures::of(&result),
+            done: self.trials,
+            remaining: self.trials + count(after.len()),
+            elapsed: self.began.elapsed(),
+            left: self.budget.forecast(after),
+        });
+        Ok(goes_on)
+    }
+
+    /// A candidate whose first attempts all fail is left out of the rest.
+    fn did_not_start(&mut self, trial: &Trial<'_>, why: &str) -> Result<(), BenchError> {
+        let state = &mut self.states[trial.number];
+        state.failed_starts += 1;
+        let attempts = state.failed_starts;
+        if attempts >= START_ATTEMPTS && !state.checked {
+            state.excluded = true;
+            self.event("start_failed", format!("Given up after {attempts} attempts: {why}"))?;
+        }
+        Ok(())
+    }
+
+    fn interrupted(&mut self) -> Result<BenchOutcome, BenchError> {
+        self.event("interrupted", "Somebody ended the run; --resume goes on with it.".to_owned())?;
+        Ok(self.outcome(End::Interrupted))
+    }
+
+    fn outcome(&self, end: End) -> BenchOutcome {
+        BenchOutcome {
+            end,
+            log: self.setup.log.clone(),
+            trials: self.trials,
+            counted: self.counted,
+            elapsed: self.began.elapsed(),
+            under_load: self.under_load,
+        }
+    }
+
+    pub(super) fn event(&mut self, what: &str, detail: String) -> Result<(), BenchError> {
+        self.write_event(what, detail, None)
+    }
+
+    /// What a candidate's full check found out, for its record.
+    pub(super) fn found(&mut self, candidate: &str, sleep: Sleep) -> Result<(), BenchError> {
+        let detail = format!("{candidate} does what every server of this run must; GET /sleep: {sleep}.");
+        self.write_event(
+            "checked",
+            detail,
+            Some(Found { candidate: candidate.to_owned(), sleep: Some(sleep) }),
+        )
+    }
+
+    fn write_event(&mut self, what: &str, detail: String, found: Option<Found>) -> Result<(), BenchError> {
+        let event = Event { at: rfc3339(SystemTime::now()), what: what.to_owned(), detail, found };
+        self.write(Line::Event(event.clone()))?;
+        (self.tell)(&BenchEvent::Note(&event));
+        Ok(())
+    }
+
+    fn write(&mut self, line: Line) -> Result<(), BenchError> {
+        (self.append)(line).map_err(BenchError::Log)
+    }
+}

@@ -1,0 +1,129 @@
+//! Plans that search for a capacity, and those whose rate is a share of one.
+
+use std::collections::BTreeMap;
+
+use prony_analysis::slo::Slo;
+use prony_load::{Control, LoadError, Snapshot};
+use prony_model::Plan;
+use prony_model::rate::Rate;
+use prony_model::run_log::{PlannedTrial, RawResult, ShareOf, TrialResult};
+
+use super::loaded::Side;
+use super::runner::Runner;
+use super::trial::{Ended, Trial};
+use super::{BenchError, BenchEvent};
+use crate::capacity::{self, CapacityEvent, CapacityOutcome, CapacityPlan, Probed};
+use crate::experiment::{Experiment, ExperimentPlan};
+
+/// The search in an experiment ends this close to the edge: blocks tell the rest.
+const RESOLUTION: f64 = 0.02;
+
+/// Capacities found so far in a run.
+#[derive(Debug, Default)]
+pub(super) struct Capacities(BTreeMap<(String, String), Vec<f64>>);
+
+impl Capacities {
+    /// Those of results that a log has already.
+    pub(super) fn of(results: &[TrialResult]) -> Capacities {
+        let mut capacities = Capacities::default();
+        results.iter().for_each(|result| capacities.take(result));
+        capacities
+    }
+
+    /// Takes in a result; one without a search changes nothing.
+    pub(super) fn take(&mut self, result: &TrialResult) {
+        let found = result.capacity.as_ref().and_then(|c| c.capacity_per_s.as_ref());
+        if let Some(found) = found {
+            let key = (result.planned.candidate.clone(), result.planned.plan.clone());
+            self.0.entry(key).or_default().push(found.point);
+        }
+    }
+
+    /// The rate that a share of a knee is: the geometric mean of the capacities that its candidate had under
+    /// the search with as many connections. Why there is none, in a sentence.
+    pub(super) fn rate(
+        &self,
+        experiment: &Experiment,
+        plan: &ExperimentPlan,
+        share: &ShareOf,
+    ) -> Result<Rate, String> {
+        let search = experiment.plans.iter().find(|p| {
+            p.group.as_deref() == Some(&share.of.plan) && p.load.connections == plan.load.connections
+        });
+        let search = search.ok_or_else(|| {
+            format!("No plan {:?} searches with {} connections.", share.of.plan, plan.load.connections)
+        })?;
+        let found = self.0.get(&(share.of.candidate.clone(), search.name.clone()));
+        let logs: Vec<f64> = found.into_iter().flatten().map(|rate| rate.ln()).collect();
+        if logs.is_empty() {
+            return Err(format!(
+                "The knee of {} is not known: no search of {} found one.",
+                share.of.candidate, search.name
+            ));
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a thousand blocks at most")]
+        let knee = (logs.iter().sum::<f64>() / logs.len() as f64).exp();
+        Rate::per_s(knee * share.share).ok_or_else(|| format!("{} of {knee:.0}/s is no rate.", share.share))
+    }
+}
+
+impl Runner<'_> {
+    /// Searches for the capacity of a server that is up; it is down afterwards.
+    pub(super) fn search(
+        &mut self,
+        trial: Trial<'_>,
+        slos: &[Slo],
+        load: Plan,
+        mut side: Side<'_>,
+    ) -> Result<Ended, BenchError> {
+        let wanted = CapacityPlan {
+            slos: slos.to_vec(),
+            probe: load.stop.duration.unwrap_or(prony_model::options::DURATION),
+            resolution: RESOLUTION,
+            start: None,
+            load,
+        };
+        let (tell, planned) = (&mut *self.tell, trial.planned);
+        let mut heard = |event: &CapacityEvent<'_>| {
+            if let CapacityEvent::Load { snapshot, load_time } = event {
+                tell(&BenchEvent::Load { planned, snapshot, load_time: *load_time });
+            }
+        };
+        let (apply, host) = (self.load, &self.setup.host);
+        let mut prober = |plan: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
+            let loaded = side.run(apply, plan, control, observe);
+            Ok(Probed::of(side.observed(plan, loaded)?, host))
+        };
+        let outcome = capacity::search_by(&wanted, &mut prober, self.interrupt, &mut heard);
+        self.under_load += side.under_load;
+        self.down(trial, &mut side)?;
+        Ok(ended(planned, outcome, side.death))
+    }
+}
+
+/// What a search is to its run log.
+fn ended(
+    planned: &PlannedTrial,
+    outcome: Result<CapacityOutcome, LoadError>,
+    death: Option<String>,
+) -> Ended {
+    let mut result = RawResult { planned: planned.clone(), observed: None, failure: None, capacity: None };
+    match (outcome, death) {
+        (Ok(outcome), _) if outcome.interrupted => return Ended::Interrupted(None),
+        (Ok(outcome), _) => {
+            let CapacityOutcome { record, observed, .. } = outcome;
+            result.failure = match (&record.void, &record.capacity_per_s) {
+                (Some(why), _) => Some(format!("Its capacity was not found: {why}")),
+                (None, None) => {
+                    Some(format!("{} sustains no rate that was tried ({}).", planned.candidate, record.slo))
+                }
+                (None, Some(_)) => None,
+            };
+            (result.observed, result.capacity) = (observed, Some(record));
+        }
+        (Err(_), Some(death)) => result.failure = Some(death),
+        (Err(LoadError::Interrupted), None) => return Ended::Interrupted(None),
+        (Err(why), None) => result.failure = Some(why.to_string()),
+    }
+    Ended::Result(Box::new(result))
+}

@@ -1,0 +1,55 @@
+//! Where the laboratory keeps what it makes.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Where the laboratory keeps what it installs and builds: `.prony/`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    root: PathBuf,
+}
+
+impl Layout {
+    /// A layout under this folder, which need not exist yet. The path is made absolute.
+    ///
+    /// # Errors
+    /// If the current folder cannot be told.
+    pub fn new(root: &Path) -> io::Result<Layout> {
+        Ok(Layout { root: std::path::absolute(root)? })
+    }
+
+    /// The folder itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Everything of one server.
+    pub(crate) fn server_dir(&self, server: &str) -> PathBuf {
+        self.root.join("servers").join(server)
+    }
+
+    /// The copy of the recipe's folder, where it is built and run: `{work}`.
+    pub(crate) fn work(&self, server: &str) -> PathBuf {
+        self.server_dir(server).join("work")
+    }
+
+    /// The PHP extensions that were built for a server: `{ext}`.
+    pub(crate) fn ext(&self, server: &str) -> PathBuf {
+        self.server_dir(server).join("ext")
+    }
+
+    /// The releases of others that a server consists of: `{opt}`.
+    pub(crate) fn opt(&self, server: &str) -> PathBuf {
+        self.server_dir(server).join("opt")
+    }
+
+    /// The copy of the recipe's folder that its image is built from, and nothing else.
+    pub(crate) fn context(&self, server: &str) -> PathBuf {
+        self.server_dir(server).join("context")
+    }
+
+    /// What the installation of a server printed.
+    pub(crate) fn install_log(&self, server: &str) -> PathBuf {
+        self.server_dir(server).join("install.log")
+    }
+}

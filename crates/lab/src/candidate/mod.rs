@@ -1,0 +1,349 @@
+//! A candidate: a server with its settings (`amphp:jit+ev`), a command, or a URL.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use prony_model::Target;
+use prony_model::fnv::hash_of;
+
+use crate::catalogue::{
+    AxisValue, Catalogue, Kind, LookupError, Piece, Processes, Requires, Server, is_label_word, pieces,
+};
+use crate::check::{ContractExpectation, CustomCheck, Route};
+use crate::container::{Engine, Image};
+
+mod label;
+mod layout;
+
+pub use layout::Layout;
+
+/// Something that is put under load.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    label: String,
+    origin: Origin,
+    /// What it runs in; without one, it runs as a process of this machine.
+    engine: Option<Arc<Engine>>,
+}
+
+#[derive(Debug, Clone)]
+enum Origin {
+    /// A server of the catalogue; for each axis, the index of its chosen value.
+    Recipe { server: Arc<Server>, chosen: Vec<usize> },
+    /// A shell command.
+    Command(String),
+    /// Somebody else runs it.
+    Url {
+        url: String,
+        /// Without its userinfo.
+        shown: String,
+    },
+}
+
+/// Why a text is no candidate.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CandidateError {
+    /// No such server, or a broken recipe.
+    #[error(transparent)]
+    Server(#[from] LookupError),
+    /// No axis has such a value.
+    #[error("{label:?}: {server} has no setting {value:?}: {suggestion}")]
+    UnknownValue {
+        /// The label as it was written.
+        label: String,
+        /// The server's name.
+        server: String,
+        /// What was written.
+        value: String,
+        /// The nearest, and all.
+        suggestion: String,
+    },
+    /// Several axes have such a value.
+    #[error("{label:?}: {value:?} could be a value of several axes: write {choices}.")]
+    Ambiguous {
+        /// The label as it was written.
+        label: String,
+        /// What was written.
+        value: String,
+        /// `a=x or b=x`.
+        choices: String,
+    },
+    /// An axis was set twice.
+    #[error("{label:?} sets the axis {axis:?} twice: keep one of its values.")]
+    Twice {
+        /// The label as it was written.
+        label: String,
+        /// The axis.
+        axis: String,
+    },
+    /// The label has an empty part.
+    #[error("{label:?} is no candidate: write SERVER, or SERVER:SETTING+SETTING.")]
+    Malformed {
+        /// The label as it was written.
+        label: String,
+    },
+    /// A command without a port.
+    #[error("The command of {name:?} has no {{port}}: write {{port}} where it is told what to listen on.")]
+    NoPort {
+        /// The candidate's name.
+        name: String,
+    },
+    /// A name that cannot stand in a label.
+    #[error("{name:?} cannot be a candidate's name: use letters, digits, '.', '_' and '-'.")]
+    BadName {
+        /// The name.
+        name: String,
+    },
+}
+
+impl Candidate {
+    /// Reads a label: `amphp`, `amphp:jit+ev` or `amphp:opt=jit`.
+    ///
+    /// # Errors
+    /// With the nearest server or setting that there is.
+    pub fn parse(label: &str, catalogue: &Catalogue) -> Result<Candidate, CandidateError> {
+        let server = catalogue.get(label.split(':').next().unwrap_or_default().trim())?;
+        let chosen = label::parse(label, server)?;
+        let label = label::canonical(server, &chosen);
+        Ok(Candidate {
+            label,
+            origin: Origin::Recipe { server: Arc::new(server.clone()), chosen },
+            engine: None,
+        })
+    }
+
+    /// A command of the user's own. It is run as `sh -c COMMAND` in the current folder with
+    /// `{port}`, `{host}`, `{workers}` and `{run}` replaced, so that quotes, variables and pipes mean what
+    /// they do in a shell; `${port}` stays the shell's. No `exec` is put before it, which would break
+    /// `A=1 server` and `cd x && server`: the shell's own process is ended with the rest.
+    ///
+    /// # Errors
+    /// If the command has no `{port}`, or the name cannot stand in a label.
+    pub fn command(name: &str, command: &str) -> Result<Candidate, CandidateError> {
+        name_of(name)?;
+        if !pieces(command).contains(&Piece::Name("port")) {
+            return Err(CandidateError::NoPort { name: name.to_owned() });
+        }
+        Ok(Candidate { label: name.to_owned(), origin: Origin::Command(command.to_owned()), engine: None })
+    }
+
+    /// A server that somebody else runs. It is neither started nor stopped.
+    ///
+    /// # Errors
+    /// If the name cannot stand in a label.
+    pub fn url(name: &str, url: &str) -> Result<Candidate, CandidateError> {
+        name_of(name)?;
+        let shown = Target::parse(url).map_or_else(|_| url.to_owned(), |target| target.display_url());
+        let origin = Origin::Url { url: url.to_owned(), shown };
+        Ok(Candidate { label: name.to_owned(), origin, engine: None })
+    }
+
+    /// It, and the same with each value of each axis in the place of its own, one at a time.
+    pub fn with_each_setting(&self) -> Vec<Candidate> {
+        let mut all = vec![self.clone()];
+        let Origin::Recipe { server, chosen } = &self.origin else { return all };
+        for (i, axis) in server.recipe.axes.iter().enumerate() {
+            for value in (0..axis.values.len()).filter(|value| chosen.get(i) != Some(value)) {
+                let mut other = chosen.clone();
+                other[i] = value;
+                let label = label::canonical(server, &other);
+                let origin = Origin::Recipe { server: server.clone(), chosen: other };
+                all.push(Candidate { label, origin, engine: self.engine.clone() });
+            }
+        }
+        all
+    }
+
+    /// The same in containers of this engine, if it is a server of the catalogue: somebody's own
+    /// command or URL runs where it runs.
+    pub fn in_container(self, engine: &Arc<Engine>) -> Candidate {
+        let engine = self.server().is_some().then(|| engine.clone());
+        Candidate { engine, ..self }
+    }
+
+    /// The engine of its container, if it runs in one.
+    pub fn engine(&self) -> Option<&Engine> {
+        self.engine.as_deref()
+    }
+
+    /// The image that its recipe or one of its settings names: then it runs in containers only.
+    pub fn image(&self) -> Option<&str> {
+        let chosen = self.chosen_values().filter_map(|value| value.image.as_deref()).last();
+        chosen.or_else(|| self.server()?.recipe.image.as_deref())
+    }
+
+    /// The image that it runs in; `None` where it runs in no container, or has neither Dockerfile nor image.
+    pub fn run_image(&self) -> Option<Image> {
+        Image::of(self.server()?, self.image(), self.engine()?)
+    }
+
+    /// The port that its image listens on, where it cannot be told another.
+    pub fn fixed_port(&self) -> Option<u16> {
+        self.server()?.recipe.port
+    }
+
+    /// What it is called: the server's name and what differs from its defaults, in the order of its axes.
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// The server of the catalogue, if it is one.
+    pub fn server(&self) -> Option<&Server> {
+        match &self.origin {
+            Origin::Recipe { server, .. } => Some(server),
+            Origin::Command(_) | Origin::Url { .. } => None,
+        }
+    }
+
+    /// The URL, if somebody else runs it.
+    pub fn as_url(&self) -> Option<&str> {
+        match &self.origin {
+            Origin::Url { url, .. } => Some(url),
+            Origin::Recipe { .. } | Origin::Command(_) => None,
+        }
+    }
+
+    /// What people call it.
+    pub(crate) fn title(&self) -> &str {
+        match &self.origin {
+            Origin::Recipe { server, .. } => &server.recipe.title,
+            Origin::Command(command) => command,
+            Origin::Url { shown, .. } => shown,
+        }
+    }
+
+    /// The language of its applications, if known.
+    pub fn language(&self) -> Option<&str> {
+        self.server().map(|server| server.recipe.language.as_str())
+    }
+
+    /// What sort of server it is, if known.
+    pub fn kind(&self) -> Option<Kind> {
+        self.server().map(|server| server.recipe.kind)
+    }
+
+    /// The routes of the contract that it answers; of a command or a URL nothing is promised.
+    pub(crate) fn routes(&self) -> &[Route] {
+        self.server().map_or(&[], |server| &server.recipe.routes)
+    }
+
+    /// Whether it keeps connections; `None`: nobody said.
+    pub(crate) fn keepalive(&self) -> Option<bool> {
+        let server = self.server()?;
+        self.chosen_values().filter_map(|v| v.keepalive).last().or(server.recipe.keepalive)
+    }
+
+    /// Whether it exchanges its workers by itself while it serves: its recipe says so.
+    pub(crate) fn recycles(&self) -> bool {
+        self.server().is_some_and(|server| server.recipe.recycles)
+    }
+
+    /// Each axis with its chosen value, in the order of the axes: for the run log.
+    pub(crate) fn settings(&self) -> Vec<(&str, &str)> {
+        let axes = self.server().map_or(&[][..], |server| &server.recipe.axes);
+        axes.iter().zip(self.chosen_values()).map(|(a, v)| (a.name.as_str(), v.name.as_str())).collect()
+    }
+
+    /// The environment that its recipe and its settings give it.
+    pub(crate) fn env(&self) -> BTreeMap<String, String> {
+        let mut env = self.server().map(|server| server.recipe.start.env.clone()).unwrap_or_default();
+        self.chosen_values().for_each(|value| env.extend(value.env.clone()));
+        env
+    }
+
+    /// What must be installed: the server's needs and those of its settings.
+    pub(crate) fn requires(&self) -> Requires {
+        let Some(server) = self.server() else { return Requires::default() };
+        self.chosen_values().fold(server.recipe.requires.clone(), |all, value| all.merged(&value.requires))
+    }
+
+    /// How many workers it is started with if so many are asked for: one where it can use only one.
+    pub(crate) fn workers(&self, asked: u32) -> u32 {
+        let Some(server) = self.server() else { return asked.max(1) };
+        let processes = self.chosen_values().filter_map(|v| v.processes).last();
+        match processes.unwrap_or(server.recipe.processes) {
+            Processes::Single => 1,
+            Processes::Workers => asked.max(1),
+        }
+    }
+
+    /// What [`crate::check::check`] is to expect of it.
+    pub(crate) fn expectation(&self) -> ContractExpectation {
+        match &self.origin {
+            Origin::Recipe { server, .. } => ContractExpectation {
+                routes: server.recipe.routes.clone(),
+                keepalive: self.keepalive(),
+                custom: server.recipe.checks.clone(),
+                host: None,
+                workers: 0,
+            },
+            Origin::Command(_) => ContractExpectation {
+                custom: vec![CustomCheck::answers("/")],
+                ..ContractExpectation::default()
+            },
+            Origin::Url { url, .. } => {
+                let rest = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
+                let split = rest.find(['/', '?']).unwrap_or(rest.len());
+                let (host, path) = rest.split_at(split);
+                let host = host.rsplit('@').next().unwrap_or(host);
+                let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+                ContractExpectation {
+                    custom: vec![CustomCheck::answers(path.split('#').next().unwrap_or("/"))],
+                    host: Some(host.to_owned()),
+                    ..ContractExpectation::default()
+                }
+            }
+        }
+    }
+
+    /// Its virtual environment of Python: `{venv}`. Settings with packages of their own have
+    /// one of their own, so that the pins of one never change the other.
+    pub(crate) fn venv(&self, layout: &Layout) -> PathBuf {
+        let Some(server) = self.server() else { return layout.root().join("venv") };
+        let (mine, default) = (self.requires(), default_requires(server));
+        let dir = layout.server_dir(&server.name);
+        if mine.pip == default.pip && mine.python == default.python {
+            return dir.join("venv");
+        }
+        let python = mine.python.iter();
+        dir.join(format!("venv-{:016x}", hash_of(mine.pip.iter().chain(python).map(String::as_bytes))))
+    }
+
+    /// The value of each axis that was chosen.
+    pub(crate) fn chosen_values(&self) -> impl Iterator<Item = &AxisValue> {
+        let (axes, chosen) = match &self.origin {
+            Origin::Recipe { server, chosen } => (&server.recipe.axes[..], &chosen[..]),
+            Origin::Command(_) | Origin::Url { .. } => (&[][..], &[][..]),
+        };
+        axes.iter().zip(chosen).filter_map(|(axis, i)| axis.values.get(*i))
+    }
+}
+
+impl fmt::Display for Candidate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.label)
+    }
+}
+
+/// Two candidates are the same if they are called the same.
+impl PartialEq for Candidate {
+    fn eq(&self, other: &Candidate) -> bool {
+        self.label == other.label
+    }
+}
+
+impl Eq for Candidate {}
+
+fn name_of(name: &str) -> Result<(), CandidateError> {
+    if is_label_word(name) { Ok(()) } else { Err(CandidateError::BadName { name: name.to_owned() }) }
+}
+
+fn default_requires(server: &Server) -> Requires {
+    let defaults = server.recipe.axes.iter().filter_map(|axis| axis.values.first());
+    defaults.fold(server.recipe.requires.clone(), |all, value| all.merged(&value.requires))
+}
+
+#[cfg(test)]
+mod tests;

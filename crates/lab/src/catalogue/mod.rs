@@ -1,0 +1,174 @@
+//! The catalogue: every server Prony knows, embedded in the binary, and one's own.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::toml_file::suggest;
+
+mod files;
+mod materialise;
+mod recipe;
+mod scaffold;
+mod server;
+mod shared;
+mod verified;
+
+pub use files::DOCKERFILE;
+pub(crate) use files::MaterialiseError;
+pub use recipe::Recipe;
+pub(crate) use recipe::{
+    Axis, AxisValue, Constraint, Download, Kind, Pecl, Piece, Processes, Requires, Values, is_label_word,
+    pieces,
+};
+pub use server::Server;
+pub use verified::Verified;
+
+use files::{EMBEDDED, Source};
+
+/// A folder of one's own that is looked into unasked.
+pub const OWN_SERVERS: &str = "prony/servers";
+
+/// The servers there are.
+#[derive(Debug, Clone, Default)]
+pub struct Catalogue {
+    /// By name. A later folder's server replaces an earlier one of the same name.
+    pub servers: BTreeMap<String, Server>,
+    /// Recipes that were refused. They stand in nobody's way.
+    pub broken: Vec<BrokenRecipe>,
+}
+
+/// A recipe that was refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BrokenRecipe {
+    /// The folder's name.
+    pub name: String,
+    /// A sentence.
+    pub error: String,
+}
+
+/// There is no such server.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LookupError {
+    /// Nobody knows it.
+    #[error("There is no server {name:?} in the catalogue: {suggestion}")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The nearest, and all.
+        suggestion: String,
+    },
+    /// Its recipe was refused.
+    #[error("The recipe of {name:?} cannot be used: {error}")]
+    Broken {
+        /// What was asked for.
+        name: String,
+        /// Why it was refused.
+        error: String,
+    },
+}
+
+impl Catalogue {
+    /// The embedded servers, then those of the folders given (each holds folders like `servers/`),
+    /// then those of `./prony/servers/`. Never fails: what is wrong is in [`Catalogue::broken`].
+    pub fn load(extra_dirs: &[PathBuf]) -> Catalogue {
+        let mut catalogue = Catalogue::default();
+        let embedded = EMBEDDED.dirs().map(|dir| dir.path().to_string_lossy());
+        for name in embedded.filter(|name| is_server(name)) {
+            catalogue.add(&name, Source::Embedded);
+        }
+        for dir in extra_dirs {
+            catalogue.add_folder(dir);
+        }
+        if Path::new(OWN_SERVERS).is_dir() {
+            catalogue.add_folder(Path::new(OWN_SERVERS));
+        }
+        catalogue.check_versus();
+        catalogue
+    }
+
+    /// A server by its name.
+    ///
+    /// # Errors
+    /// With the nearest name there is, or why its recipe was refused.
+    pub(crate) fn get(&self, name: &str) -> Result<&Server, LookupError> {
+        if let Some(server) = self.servers.get(name) {
+            return Ok(server);
+        }
+        if let Some(broken) = self.broken.iter().find(|b| b.name == name) {
+            return Err(LookupError::Broken { name: name.to_owned(), error: broken.error.clone() });
+        }
+        let suggestion = suggest(name, self.servers.keys().map(String::as_str));
+        Err(LookupError::Unknown { name: name.to_owned(), suggestion })
+    }
+
+    fn add_folder(&mut self, dir: &Path) {
+        let entries = match fs::read_dir(dir) {
+            Ok(entries) => entries,
+            Err(e) => {
+                let error = format!("The folder {} cannot be read: {e}.", dir.display());
+                return self.refuse(&dir.to_string_lossy(), error);
+            }
+        };
+        let mut folders: Vec<PathBuf> = entries.filter_map(|e| Some(e.ok()?.path())).collect();
+        folders.sort();
+        for folder in folders {
+            let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if folder.is_dir() && is_server(&name) {
+                self.add(&name, Source::Folder(folder));
+            }
+        }
+    }
+
+    fn add(&mut self, name: &str, source: Source) {
+        // An own recipe of this name is meant to replace the earlier one, also when it is broken:
+        // to measure the earlier one instead would be a silent lie.
+        self.servers.remove(name);
+        self.broken.retain(|b| b.name != name);
+        match Server::read(name, source) {
+            Ok(server) => drop(self.servers.insert(name.to_owned(), server)),
+            Err(error) => self.refuse(name, error),
+        }
+    }
+
+    fn refuse(&mut self, name: &str, error: String) {
+        self.broken.push(BrokenRecipe { name: name.to_owned(), error });
+    }
+
+    /// Baselines must exist; one whose recipe is broken does.
+    fn check_versus(&mut self) {
+        let known: Vec<String> =
+            self.servers.keys().chain(self.broken.iter().map(|b| &b.name)).cloned().collect();
+        let refused: Vec<(String, String)> = self
+            .servers
+            .values()
+            .filter_map(|server| {
+                let versus = server.recipe.versus.as_deref()?;
+                let others = known.iter().map(String::as_str).filter(|n| *n != server.name);
+                let why = if versus == server.name {
+                    "a server cannot be its own baseline: remove versus.".to_owned()
+                } else if known.iter().any(|n| n == versus) {
+                    return None;
+                } else {
+                    format!(
+                        "versus names the server {versus:?}, which is unknown: {}",
+                        suggest(versus, others)
+                    )
+                };
+                Some((server.name.clone(), server.error_at(&["versus"], why)))
+            })
+            .collect();
+        for (name, error) in refused {
+            self.servers.remove(&name);
+            self.refuse(&name, error);
+        }
+    }
+}
+
+/// Whether a folder of this name is a server's: anything else may lie there too, a .git, or what servers share.
+fn is_server(name: &str) -> bool {
+    !name.starts_with(['.', '_'])
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,218 @@
+//! A recipe: what a folder of the catalogue says about its server (`server.toml`).
+//!
+//! Read strictly: a misspelt key in a recipe would otherwise be a setting that is silently
+//! not applied, and a figure of something else than its label says.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::check::{CustomCheck, Route};
+use crate::toml_file::{TomlError, TomlFile};
+
+mod python;
+mod raw;
+mod read;
+mod requires;
+mod validate;
+mod variables;
+
+use raw::Raw;
+
+pub(crate) use python::Constraint;
+pub(crate) use requires::{Download, Pecl, Requires};
+pub(crate) use validate::is_label_word;
+pub(crate) use variables::{Piece, Values, Var, pieces};
+
+/// What a recipe's `schema` must say.
+pub(crate) const SCHEMA: &str = "prony.server/1";
+
+/// One server of the catalogue, as its `server.toml` describes it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recipe {
+    /// What people call it.
+    pub title: String,
+    /// The language of its applications.
+    pub language: String,
+    /// What sort of server it is.
+    pub kind: Kind,
+    /// The server that its ratio is taken to.
+    pub(crate) versus: Option<String>,
+    /// The routes of the contract that it answers.
+    pub(crate) routes: Vec<Route>,
+    /// Whether it can use more than one worker.
+    pub(crate) processes: Processes,
+    /// Whether it keeps connections open between requests; `None` of an image of which nobody said.
+    pub(crate) keepalive: Option<bool>,
+    /// Files that it has in common with other servers: the place in its folder, and the name below `_shared`.
+    pub(crate) shared: BTreeMap<String, String>,
+    /// What must be installed for it.
+    pub requires: Requires,
+    /// Its variables and their defaults.
+    pub(crate) vars: BTreeMap<String, Var>,
+    /// How it is started.
+    pub start: Start,
+    /// Processes that must run before it, in order.
+    pub(crate) helpers: Vec<Helper>,
+    /// How its version is asked for.
+    pub(crate) version: Option<VersionCommand>,
+    /// Its axes in the order of the file; the first value of each is the default.
+    pub axes: Vec<Axis>,
+    /// Its own checks, which replace the contract's routes when there are any.
+    pub(crate) checks: Vec<CustomCheck>,
+    /// The image it runs in, or that its Dockerfile begins with: it then runs in containers only.
+    pub image: Option<String>,
+    /// The port that the image listens on, where it cannot be told another.
+    pub(crate) port: Option<u16>,
+    /// Whether it exchanges its workers by itself while it serves, as its makers or its setting have it.
+    pub(crate) recycles: bool,
+}
+
+/// What sort of server it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A general web server, with or without an application behind it.
+    WebServer,
+    /// One process and an event loop.
+    EventLoop,
+    /// A server inside the language's run-time as a native extension.
+    Extension,
+    /// Starts and feeds worker processes of the language.
+    ProcessManager,
+    /// Serves one language's applications.
+    AppServer,
+    /// The development server that comes with a language or framework.
+    BuiltIn,
+    /// The HTTP server of a language's own library.
+    Runtime,
+}
+
+impl Kind {
+    /// The word in recipes and reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::WebServer => "web-server",
+            Kind::EventLoop => "event-loop",
+            Kind::Extension => "extension",
+            Kind::ProcessManager => "process-manager",
+            Kind::AppServer => "app-server",
+            Kind::BuiltIn => "built-in",
+            Kind::Runtime => "runtime",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Whether a server can use more than one worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Processes {
+    /// One, whatever is asked.
+    Single,
+    /// As many as `{workers}` says.
+    Workers,
+}
+
+/// `[start]`: how a server is started.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Start {
+    /// Program and arguments.
+    pub command: Vec<String>,
+    /// Set on top of the inherited environment.
+    #[serde(default)]
+    pub(crate) env: BTreeMap<String, String>,
+    /// Files of the folder that are rendered into `{run}` before the start.
+    #[serde(default)]
+    pub(crate) templates: Vec<String>,
+    /// How long until it must answer, in seconds.
+    #[serde(default = "a_minute")]
+    ready_timeout_s: u32,
+}
+
+impl Start {
+    /// Whatever the image does by itself.
+    fn of_image() -> Start {
+        Start { command: Vec::new(), env: BTreeMap::new(), templates: Vec::new(), ready_timeout_s: 30 }
+    }
+
+    /// How long until it must answer.
+    pub fn ready_timeout(&self) -> Duration {
+        Duration::from_secs(self.ready_timeout_s.into())
+    }
+}
+
+/// On a busy machine an interpreter was seen to take over ten seconds.
+fn a_minute() -> u32 {
+    60
+}
+
+/// `[[helper]]`: a process that must run before the server.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Helper {
+    /// Program and arguments.
+    pub(crate) command: Vec<String>,
+    /// A path that must exist before the next process is started.
+    pub(crate) wait_for: Option<String>,
+}
+
+/// `[version]`: how a server's version is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct VersionCommand {
+    /// Program and arguments; the first line it prints is the version.
+    pub(crate) command: Vec<String>,
+}
+
+/// One thing that can be set in a server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Axis {
+    /// Its name.
+    pub name: String,
+    /// What it can be set to; the first is the default. Never empty.
+    pub values: Vec<AxisValue>,
+}
+
+/// One setting of an axis, and what it changes.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct AxisValue {
+    /// Its name in labels.
+    pub name: String,
+    /// Variables that it sets.
+    pub(crate) vars: BTreeMap<String, Var>,
+    /// Environment that it sets.
+    pub(crate) env: BTreeMap<String, String>,
+    /// What it needs besides the server's own.
+    pub(crate) requires: Requires,
+    /// Replaces the server's.
+    pub(crate) keepalive: Option<bool>,
+    /// Replaces the server's.
+    pub(crate) processes: Option<Processes>,
+    /// Replaces the server's.
+    pub(crate) image: Option<String>,
+}
+
+impl Recipe {
+    /// Reads and checks a `server.toml`; `file` is only what errors call it.
+    ///
+    /// # Errors
+    /// A sentence with file, line and key for the first thing that is wrong.
+    pub fn parse(file: &str, text: &str) -> Result<Recipe, TomlError> {
+        let file = TomlFile { name: file, text };
+        let (schema, recipe) = file.parse::<Raw>()?.complete(file)?;
+        validate::validate(file, &schema, &recipe)?;
+        Ok(recipe)
+    }
+}
+
+#[cfg(test)]
+mod tests;

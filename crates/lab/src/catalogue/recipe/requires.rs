@@ -1,0 +1,294 @@
+//! `[requires]`: what must be installed for a server.
+
+use serde::{Deserialize, Serialize};
+
+use super::python::Constraint;
+use crate::toml_file::{TomlError, TomlFile};
+
+/// What must be installed for a server.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Requires {
+    /// Debian packages needed to run.
+    pub apt: Vec<String>,
+    /// Programs that must be found.
+    pub(crate) commands: Vec<String>,
+    /// Debian packages needed to build what pip, npm, go, cargo, pecl, composer or mix build.
+    pub(crate) apt_build: Vec<String>,
+    /// Pinned Python packages (`flask==3.1.3`).
+    pub pip: Vec<String>,
+    /// Which Python will do (`>=3.9,<3.13`).
+    pub(crate) python: Option<String>,
+    /// `npm ci` in the application's folder.
+    pub npm: bool,
+    /// `go build` in the application's folder.
+    pub go: bool,
+    /// `cargo build --release --locked` in the application's folder.
+    pub cargo: bool,
+    /// `composer install --no-dev` in the application's folder.
+    pub composer: bool,
+    /// PHP extensions, built into `{ext}`: `event-3.1.4 --without-event-openssl`.
+    pub pecl: Vec<String>,
+    /// `mix deps.get` and `mix compile` in the application's folder.
+    pub mix: bool,
+    /// Released files, checked and put into `{opt}`.
+    pub download: Vec<Download>,
+}
+
+impl Requires {
+    /// Whether anything of it but Debian packages is fetched from a registry.
+    pub(crate) fn uses_registries(&self) -> bool {
+        let lists = [&self.pip, &self.pecl].iter().any(|list| !list.is_empty());
+        lists || self.npm || self.go || self.cargo || self.composer || self.mix || !self.download.is_empty()
+    }
+}
+
+/// A released file of somebody's: `{ url, sha256, exe = "rr", unpack = true, strip = 1, arch = "x86_64" }`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Download {
+    /// Where it is published; https only.
+    pub(crate) url: String,
+    /// What `sha256sum` says of it, in lower-case hexadecimal digits.
+    pub(crate) sha256: String,
+    /// Whether it is an archive (tar, zip or deb) to be unpacked into `{opt}`.
+    #[serde(default)]
+    pub(crate) unpack: bool,
+    /// How many leading folders of the archive's paths are left out.
+    #[serde(default)]
+    pub(crate) strip: u8,
+    /// The program: what the file is called in `{opt}`, or where it is in the unpacked archive.
+    pub(crate) exe: Option<String>,
+    /// Only for this machine (`uname -m`); without it, for every one.
+    pub(crate) arch: Option<String>,
+}
+
+impl Download {
+    /// The file's name: the last part of the URL's path.
+    pub(crate) fn file_name(&self) -> &str {
+        let path = self.url.split(['?', '#']).next().unwrap_or_default();
+        path.rsplit('/').next().unwrap_or_default()
+    }
+
+    /// Whether it is for the machine we run on.
+    pub(crate) fn is_for_this_machine(&self) -> bool {
+        self.arch.as_deref().is_none_or(|arch| arch == std::env::consts::ARCH)
+    }
+}
+
+/// One entry of `pecl`, taken apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Pecl {
+    /// The extension's name, which is also its file's: `ev.so`.
+    pub(crate) name: String,
+    /// Its pinned version.
+    pub(crate) version: Option<String>,
+    /// What its `configure` is told.
+    pub(crate) options: Vec<String>,
+}
+
+impl Pecl {
+    /// Reads `NAME`, `NAME-VERSION` or `NAME-VERSION --with-a --enable-b`.
+    pub(crate) fn parse(text: &str) -> Option<Pecl> {
+        let mut words = text.split_whitespace();
+        let (name, version) = match words.next()? {
+            word if word.contains('-') => word.split_once('-').map(|(n, v)| (n, Some(v)))?,
+            word => (word, None),
+        };
+        let options: Vec<String> = words.map(str::to_owned).collect();
+        let named = name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        let pinned = version.is_none_or(|v| {
+            v.starts_with(|c: char| c.is_ascii_digit())
+                && v.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'.')
+        });
+        let options_only = options.iter().all(|o| o.starts_with("--") && o.len() > 2);
+        (named && pinned && options_only).then(|| Pecl {
+            name: name.to_owned(),
+            version: version.map(str::to_owned),
+            options,
+        })
+    }
+
+    /// `event-3.1.4`, as `pecl download` is told it.
+    pub(crate) fn pin(&self) -> String {
+        match &self.version {
+            Some(version) => format!("{}-{version}", self.name),
+            None => self.name.clone(),
+        }
+    }
+}
+
+impl Requires {
+    /// Both: lists joined, a Python constraint of `more` before ours.
+    pub(crate) fn merged(&self, more: &Requires) -> Requires {
+        fn join<T: Clone + PartialEq>(a: &[T], b: &[T]) -> Vec<T> {
+            let mut all = a.to_vec();
+            all.extend(b.iter().filter(|x| !a.contains(x)).cloned());
+            all
+        }
+        Requires {
+            apt: join(&self.apt, &more.apt),
+            commands: join(&self.commands, &more.commands),
+            apt_build: join(&self.apt_build, &more.apt_build),
+            pip: join(&self.pip, &more.pip),
+            python: more.python.clone().or_else(|| self.python.clone()),
+            npm: self.npm || more.npm,
+            go: self.go || more.go,
+            cargo: self.cargo || more.cargo,
+            composer: self.composer || more.composer,
+            pecl: join(&self.pecl, &more.pecl),
+            mix: self.mix || more.mix,
+            download: join(&self.download, &more.download),
+        }
+    }
+
+    /// Whether there is a virtual environment of Python to make.
+    pub(crate) fn needs_venv(&self) -> bool {
+        !self.pip.is_empty()
+    }
+
+    /// The PHP extensions to build; entries that validation refuses are not among them.
+    pub(crate) fn extensions(&self) -> Vec<Pecl> {
+        self.pecl.iter().filter_map(|text| Pecl::parse(text)).collect()
+    }
+
+    /// The files of other people's releases for this machine.
+    pub(crate) fn downloads(&self) -> Vec<Download> {
+        self.download.iter().filter(|d| d.is_for_this_machine()).cloned().collect()
+    }
+}
+
+/// Everything here becomes an argument of a package manager: nothing may look like an option.
+pub(super) fn validate(file: TomlFile<'_>, path: &[&str], requires: &Requires) -> Result<(), TomlError> {
+    let refuse =
+        |key: &str, i: usize, message: String| file.refuse(&[path, &[key, &i.to_string()]].concat(), message);
+    for (key, packages) in [("apt", &requires.apt), ("apt_build", &requires.apt_build)] {
+        for (i, package) in packages.iter().enumerate() {
+            let valid = package.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
+                && package
+                    .bytes()
+                    .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"+.-".contains(&b));
+            if !valid {
+                return refuse(key, i, format!("{package:?} is no name of a Debian package."));
+            }
+        }
+    }
+    for (i, command) in requires.commands.iter().enumerate() {
+        if command.is_empty() || command.contains(['/', '\0']) || command.starts_with('-') {
+            return refuse(
+                "commands",
+                i,
+                format!("{command:?} must be the name of a program, without a path."),
+            );
+        }
+    }
+    for (i, pin) in requires.pip.iter().enumerate() {
+        let name_ends = pin.split_once("==");
+        let valid = pin.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && !pin.contains(char::is_control)
+            && name_ends.is_some_and(|(name, version)| !name.is_empty() && !version.is_empty());
+        if !valid {
+            return refuse("pip", i, format!("{pin:?} is not pinned: write NAME==VERSION."));
+        }
+    }
+    if let Some(constraint) = &requires.python
+        && let Err(why) = Constraint::parse(constraint)
+    {
+        return file.refuse(&[path, &["python"]].concat(), why);
+    }
+    pecl(file, path, requires)?;
+    downloads(file, path, requires)
+}
+
+fn pecl(file: TomlFile<'_>, path: &[&str], requires: &Requires) -> Result<(), TomlError> {
+    let mut seen: Vec<Pecl> = Vec::new();
+    for (i, text) in requires.pecl.iter().enumerate() {
+        let i = i.to_string();
+        let path = [path, &["pecl", &i]].concat();
+        let Some(entry) = Pecl::parse(text) else {
+            return file.refuse(
+                &path,
+                format!(
+                    "{text:?} is no PHP extension: write NAME, NAME-VERSION or NAME-VERSION --with-an-option."
+                ),
+            );
+        };
+        if seen.iter().any(|known| known.name == entry.name) {
+            return file.refuse(&path, format!("{:?} is named twice: keep one of them.", entry.name));
+        }
+        seen.push(entry);
+    }
+    Ok(())
+}
+
+/// What is fetched ends up as a program that is run: from where and what must be beyond doubt.
+fn downloads(file: TomlFile<'_>, path: &[&str], requires: &Requires) -> Result<(), TomlError> {
+    for (i, download) in requires.download.iter().enumerate() {
+        let refuse = |key: &str, message: String| {
+            file.refuse(&[path, &["download", &i.to_string(), key]].concat(), message)
+        };
+        let printable = download.url.bytes().all(|b| b.is_ascii_graphic());
+        let name = download.file_name();
+        if !download.url.starts_with("https://") || !printable || !is_plain(name) {
+            return refuse("url", format!("{:?} must be an https:// URL of a file.", download.url));
+        }
+        let hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+        if download.sha256.len() != 64 || !download.sha256.bytes().all(hex) {
+            return refuse(
+                "sha256",
+                "sha256 must be 64 lower-case hexadecimal digits, as sha256sum prints them.".to_owned(),
+            );
+        }
+        if !download.unpack && download.exe.is_none() {
+            return refuse(
+                "url",
+                "the file is neither a program nor an archive: write exe = \"NAME\" or unpack = true."
+                    .to_owned(),
+            );
+        }
+        if let Some(exe) = &download.exe
+            && !exe.split('/').all(is_plain)
+        {
+            return refuse("exe", format!("{exe:?} must be a path inside {{opt}}."));
+        }
+    }
+    Ok(())
+}
+
+/// A part of a path that leads nowhere else.
+fn is_plain(part: &str) -> bool {
+    !part.is_empty() && part != "." && part != ".." && !part.starts_with('-') && !part.contains(['/', '\0'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extensions_are_names_versions_and_options() {
+        let event = Pecl::parse("event-3.1.4 --with-event-core --without-event-openssl").unwrap();
+        assert_eq!((event.name.as_str(), event.pin().as_str()), ("event", "event-3.1.4"));
+        assert_eq!(event.options, ["--with-event-core", "--without-event-openssl"]);
+        assert_eq!(Pecl::parse("ev").unwrap().pin(), "ev");
+        for wrong in ["", "-ev", "ev-", "ev-x", "../ev", "ev;rm", "ev 1", "ev --", "ev-1 -x"] {
+            assert_eq!(Pecl::parse(wrong), None, "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_download_is_named_by_the_last_part_of_its_url_s_path() {
+        let download = |url: &str| Download {
+            url: url.to_owned(),
+            sha256: String::new(),
+            unpack: false,
+            strip: 0,
+            exe: None,
+            arch: None,
+        };
+        assert_eq!(download("https://h/v1/rr-linux.tar.gz?x=/y#z").file_name(), "rr-linux.tar.gz");
+        assert!(download("").is_for_this_machine());
+        let other = Download { arch: Some("pdp11".to_owned()), ..download("") };
+        assert!(!other.is_for_this_machine());
+    }
+}

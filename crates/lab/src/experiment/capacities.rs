@@ -1,0 +1,84 @@
+//! Plans that search for a capacity, and rates that are shares of one: reading and checking.
+
+use prony_analysis::slo::Slo;
+use prony_model::run_log::ShareOf;
+
+use super::published::knee_of;
+use super::{ExperimentPlan, TomlError, TomlFile, suggest};
+use prony_model::options::LoadOptions;
+use prony_model::units::Share;
+
+/// What a search must keep; `None` where the plan is a load.
+pub(super) fn searched_for(
+    file: TomlFile<'_>,
+    path: &[&str],
+    raw: &LoadOptions,
+) -> Result<Option<Vec<Slo>>, TomlError> {
+    let Some(text) = &raw.capacity else { return Ok(None) };
+    let key = [path, &["capacity"]].concat();
+    for (name, given) in [("rate", raw.rate.is_some()), ("stages", raw.stages.is_some())] {
+        if given {
+            return file.refuse(
+                &[path, &[name]].concat(),
+                format!("a search for a capacity finds its own rates: remove {name:?} or \"capacity\"."),
+            );
+        }
+    }
+    if text.trim() == "default" {
+        return Ok(Some(Vec::new()));
+    }
+    let slos: Result<Vec<Slo>, _> = text.split(',').map(Slo::parse).collect();
+    slos.map(Some).or_else(|why| file.refuse(&key, why.to_string()))
+}
+
+/// Whose knee a share is of.
+pub(super) fn share_of(
+    file: TomlFile<'_>,
+    path: &[&str],
+    raw: &LoadOptions,
+    share: Share,
+) -> Result<ShareOf, TomlError> {
+    let Some(text) = &raw.of else {
+        return file.refuse(
+            &[path, &["rate"]].concat(),
+            "a rate in percent needs to know of what: write of = \"candidate plan\", a plan with \"capacity\".",
+        );
+    };
+    match knee_of(text) {
+        Some(of) => Ok(ShareOf { share: share.as_ratio(), of }),
+        None => file.refuse(
+            &[path, &["of"]].concat(),
+            format!("{text:?} is no knee: write a candidate and a plan's name, \"amphp:opcache knee\"."),
+        ),
+    }
+}
+
+/// Every share's knee must be found by a plan of as many connections, for a candidate of the experiment.
+pub(super) fn check_shares(
+    file: TomlFile<'_>,
+    candidates: &[String],
+    plans: &[ExperimentPlan],
+) -> Result<(), TomlError> {
+    for plan in plans {
+        let Some(share) = &plan.share else { continue };
+        if !candidates.contains(&share.of.candidate) {
+            let hint = suggest(&share.of.candidate, candidates.iter().map(String::as_str));
+            let why =
+                format!("{:?} of {} is not among the candidates: {hint}", share.of.candidate, plan.name);
+            return file.refuse(&["plan"], why);
+        }
+        let finds = |p: &ExperimentPlan| {
+            p.capacity.is_some()
+                && p.group.as_deref() == Some(share.of.plan.as_str())
+                && p.load.connections == plan.load.connections
+        };
+        if !plans.iter().any(finds) {
+            let why = format!(
+                "{} needs a plan named {:?} with \"capacity\" and {} connections: write one.",
+                plan.name, share.of.plan, plan.load.connections
+            );
+            return file.refuse(&["plan"], why);
+        }
+    }
+    Ok(())
+}

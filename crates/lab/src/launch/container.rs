@@ -1,0 +1,163 @@
+//! From a candidate to one container: its processes in a script, and the engine's command line.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use super::spec::{ContainerSpec, LaunchContext, LaunchError, LaunchSpec, ProcessSpec};
+use crate::candidate::{Candidate, Layout};
+use crate::catalogue::Values;
+use crate::container::{Engine, LABEL, limits};
+use crate::programs::{Captured, capture};
+
+/// Where the image has the recipe's folder, and what was built for it.
+const WORK: &str = "/app";
+const VENV: &str = "/venv";
+const EXT: &str = "/ext";
+const OPT: &str = "/opt/prony";
+const SCRIPT: &str = "prony-start.sh";
+/// What an engine with a service writes the id of a container into, once that is made.
+const MADE: &str = "container-id";
+/// A container takes a second to start on a busy machine.
+const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// All variables of a candidate, as they are in its container.
+pub(super) fn values(built_in: &mut Values) {
+    for (name, value) in [("work", WORK), ("venv", VENV), ("ext", EXT), ("opt", OPT)] {
+        built_in.set(name, value);
+    }
+    // A container's first user is root, though that is nobody outside where the engine has no rights either.
+    built_in.set("user", "root");
+    built_in.set("unprivileged_user", "www-data");
+}
+
+/// The container of a candidate, ready to be started by the guard.
+pub(super) fn launch(
+    candidate: &Candidate,
+    engine: &Engine,
+    layout: &Layout,
+    context: &LaunchContext,
+    values: &Values,
+) -> Result<LaunchSpec, LaunchError> {
+    let label = candidate.label().to_owned();
+    let (Some(server), Some(image)) = (candidate.server(), candidate.run_image()) else {
+        return Err(LaunchError::NoImage { label });
+    };
+    let name = container_name(&context.run_dir);
+    let start = &server.recipe.start;
+    let run = context.run_dir.to_string_lossy().into_owned();
+    let mut argv =
+        engine.argv(&["run", "--rm", "--pull", "never", "--network", "host", "--log-driver", "none"]);
+    let mut add = |arguments: &[&str]| argv.extend(arguments.iter().map(ToString::to_string));
+    let made = engine.has_service().then(|| context.run_dir.join(MADE));
+    if let Some(made) = &made {
+        add(&["--cidfile", &made.to_string_lossy()]);
+    }
+    add(&["--name", &name, "--label", LABEL, "--label", &format!("org.prony.server={}", server.name)]);
+    add(&["--security-opt", "label=disable", "--volume", &format!("{run}:{run}")]);
+    for limit in limits() {
+        add(&["--ulimit", &limit]);
+    }
+    if let Some(memory) = &engine.memory {
+        add(&["--memory", memory]);
+    }
+    for (key, value) in candidate.env() {
+        add(&["--env", &format!("{key}={}", values.replace(&value))]);
+    }
+    let work = layout.context(&server.name);
+    if !start.command.is_empty() {
+        let script = context.run_dir.join(SCRIPT);
+        fs::write(&script, script_of(candidate, values)).map_err(|error| LaunchError::Template {
+            label: label.clone(),
+            path: script.clone(),
+            error,
+        })?;
+        if !image.built {
+            add(&["--volume", &format!("{}:{WORK}:ro", work.display())]);
+        }
+        add(&["--workdir", WORK, "--entrypoint", "/bin/sh", &image.reference, &script.to_string_lossy()]);
+    } else {
+        add(&[&image.reference]);
+    }
+    Ok(LaunchSpec {
+        label,
+        processes: vec![ProcessSpec { argv, wait_for: None }],
+        cwd: work,
+        env: Vec::new(),
+        run_dir: context.run_dir.clone(),
+        cpus: Vec::new(),
+        ready_timeout: start.ready_timeout(),
+        container: Some(ContainerSpec {
+            inspect: engine.argv(&["inspect", "--format", "{{.Id}} {{.State.Pid}}", &name]),
+            remove: engine.remove(&name),
+            made,
+        }),
+    })
+}
+
+/// Its own word for its version, asked in its image.
+pub(super) fn ask_version(candidate: &Candidate, engine: &Engine, values: &Values) -> Option<Captured> {
+    let command = values.argv(&candidate.server()?.recipe.version.as_ref()?.command);
+    let image = candidate.run_image()?;
+    let (program, arguments) = command.split_first()?;
+    let name = format!("prony-version-{}", std::process::id());
+    let mut argv = engine.argv(&["run", "--rm", "--pull", "never", "--network", "none", "--name", &name]);
+    argv.extend(["--label", LABEL, "--workdir", WORK, "--entrypoint", program].map(str::to_owned));
+    for limit in limits() {
+        argv.extend(["--ulimit".to_owned(), limit]);
+    }
+    argv.push(image.reference);
+    argv.extend(arguments.iter().cloned());
+    let said = capture(&argv, Path::new("/"), &[], VERSION_TIMEOUT);
+    if said.is_none() {
+        let _ = capture(&engine.remove(&name), Path::new("/"), &[], VERSION_TIMEOUT);
+    }
+    said
+}
+
+/// After the run's folder, which nobody else on this machine has.
+fn container_name(run_dir: &Path) -> String {
+    let name = run_dir.file_name().unwrap_or_default().to_string_lossy();
+    let name: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || "-_.".contains(*c)).collect();
+    if name.starts_with("prony-") { name } else { format!("prony-{name}") }
+}
+
+/// The shell stays as process 1, since a process 1 without a handler of its own does not heed SIGTERM.
+fn script_of(candidate: &Candidate, values: &Values) -> String {
+    let mut script =
+        "#!/bin/sh\ntrap 'trap \"\" TERM; kill -TERM -1 2>/dev/null; wait; exit 143' TERM INT\n".to_owned();
+    let line = |command: &[String]| {
+        values.argv(command).iter().map(|argument| quoted(argument)).collect::<Vec<_>>().join(" ")
+    };
+    let Some(server) = candidate.server() else { return script };
+    for helper in &server.recipe.helpers {
+        script.push_str(&format!("{} &\n", line(&helper.command)));
+        if let Some(path) = &helper.wait_for {
+            let path = quoted(&values.replace(path));
+            script.push_str(&format!("until [ -e {path} ]; do kill -0 $! || exit 70; sleep 0.01; done\n"));
+        }
+    }
+    script.push_str(&format!("{} &\nwait $!\n", line(&server.recipe.start.command)));
+    script
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_reach_the_server_as_they_are() {
+        assert_eq!(quoted("a b$c"), "'a b$c'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+    }
+
+    #[test]
+    fn a_container_is_named_after_its_run_folder() {
+        assert_eq!(container_name(Path::new("/tmp/prony-12-0")), "prony-12-0");
+        assert_eq!(container_name(Path::new("/tmp/x/a b;c")), "prony-abc");
+    }
+}

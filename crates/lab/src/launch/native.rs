@@ -1,0 +1,184 @@
+//! From a candidate to processes: variables replaced, templates rendered.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::process::geteuid;
+
+use super::container;
+use super::spec::{LaunchContext, LaunchError, LaunchSpec, ProcessSpec};
+use crate::candidate::{Candidate, Layout};
+use crate::catalogue::{Server, Values};
+use crate::programs::{find_command, search_path};
+
+/// How long a user's own command may take to answer: it may compile something first.
+const COMMAND_READY_TIMEOUT: Duration = Duration::from_secs(30);
+
+pub(super) fn launch(
+    candidate: &Candidate,
+    layout: &Layout,
+    context: &LaunchContext,
+) -> Result<LaunchSpec, LaunchError> {
+    match candidate.server() {
+        Some(server) => of_recipe(candidate, server, layout, context),
+        None if candidate.as_url().is_some() => {
+            Err(LaunchError::NotOurs { label: candidate.label().to_owned() })
+        }
+        None => Ok(of_command(candidate, context)),
+    }
+}
+
+/// A command is its own title.
+fn of_command(candidate: &Candidate, context: &LaunchContext) -> LaunchSpec {
+    let command = of_context(context).replace(candidate.title());
+    LaunchSpec {
+        label: candidate.label().to_owned(),
+        processes: vec![ProcessSpec {
+            argv: vec!["/bin/sh".to_owned(), "-c".to_owned(), command],
+            wait_for: None,
+        }],
+        cwd: std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
+        env: Vec::new(),
+        run_dir: context.run_dir.clone(),
+        cpus: Vec::new(),
+        ready_timeout: COMMAND_READY_TIMEOUT,
+        container: None,
+    }
+}
+
+fn of_recipe(
+    candidate: &Candidate,
+    server: &Server,
+    layout: &Layout,
+    context: &LaunchContext,
+) -> Result<LaunchSpec, LaunchError> {
+    let work = match candidate.engine() {
+        Some(_) => layout.context(&server.name),
+        None => layout.work(&server.name),
+    };
+    let label = || candidate.label().to_owned();
+    server.materialise(&work).map_err(|error| LaunchError::Files { label: label(), error })?;
+    let values = values(candidate, layout, context);
+    for name in &server.recipe.start.templates {
+        let (from, to) = (work.join(name), context.run_dir.join(name));
+        let error =
+            |path: &Path, error| LaunchError::Template { label: label(), path: path.to_owned(), error };
+        let text = fs::read_to_string(&from).map_err(|e| error(&from, e))?;
+        fs::write(&to, values.replace(&text)).map_err(|e| error(&to, e))?;
+    }
+    if let Some(engine) = candidate.engine() {
+        return container::launch(candidate, engine, layout, context, &values);
+    }
+    let mut processes: Vec<ProcessSpec> = server
+        .recipe
+        .helpers
+        .iter()
+        .map(|helper| ProcessSpec {
+            argv: argv(&values, &helper.command),
+            wait_for: helper.wait_for.as_deref().map(|path| work.join(values.replace(path))),
+        })
+        .collect();
+    processes.push(ProcessSpec { argv: argv(&values, &server.recipe.start.command), wait_for: None });
+    Ok(LaunchSpec {
+        label: label(),
+        processes,
+        cwd: work,
+        env: env(candidate).into_iter().map(|(k, v)| (k, values.replace(&v))).collect(),
+        run_dir: context.run_dir.clone(),
+        cpus: Vec::new(),
+        ready_timeout: server.recipe.start.ready_timeout(),
+        container: None,
+    })
+}
+
+/// The recipe's environment, and over it that of each setting. Scripts find servers as Prony itself
+/// does: users without rights often have no sbin in their PATH.
+pub(super) fn env(candidate: &Candidate) -> BTreeMap<String, String> {
+    let mut env = BTreeMap::new();
+    if let Ok(path) = std::env::join_paths(search_path())
+        && let Ok(path) = path.into_string()
+    {
+        env.insert("PATH".to_owned(), path);
+    }
+    env.extend(candidate.env());
+    env
+}
+
+/// Programs with their whole path: users without rights often have no sbin in theirs, where servers are.
+pub(super) fn argv(values: &Values, command: &[String]) -> Vec<String> {
+    let mut argv = values.argv(command);
+    if let Some(program) = argv.first_mut()
+        && let Some(path) = find_command(program)
+    {
+        *program = path.to_string_lossy().into_owned();
+    }
+    argv
+}
+
+/// All variables of a candidate.
+pub(super) fn values(candidate: &Candidate, layout: &Layout, context: &LaunchContext) -> Values {
+    let mut built_in = of_context(context);
+    if let Some(server) = candidate.server() {
+        built_in.set("work", layout.work(&server.name).to_string_lossy());
+        built_in.set("ext", layout.ext(&server.name).to_string_lossy());
+        built_in.set("opt", layout.opt(&server.name).to_string_lossy());
+    }
+    built_in.set("venv", candidate.venv(layout).to_string_lossy());
+    let (user, unprivileged) = users();
+    built_in.set("user", user);
+    built_in.set("unprivileged_user", unprivileged);
+    if candidate.engine().is_some() {
+        container::values(&mut built_in);
+    }
+    let mut values = built_in.clone();
+    let defaults = candidate.server().into_iter().flat_map(|server| &server.recipe.vars);
+    for (name, value) in defaults.chain(candidate.chosen_values().flat_map(|value| &value.vars)) {
+        values.set_var(name, value, &built_in);
+    }
+    values
+}
+
+fn of_context(context: &LaunchContext) -> Values {
+    let mut values = Values::default();
+    values.set("host", context.address.ip().to_string());
+    values.set("port", context.address.port().to_string());
+    values.set("workers", context.workers.to_string());
+    values.set("run", context.run_dir.to_string_lossy());
+    values
+}
+
+/// The user that Prony runs as, and one without rights if that is root.
+fn users() -> (String, String) {
+    let uid = geteuid().as_raw();
+    let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    users_of(uid, &passwd)
+}
+
+fn users_of(uid: u32, passwd: &str) -> (String, String) {
+    let entries = || passwd.lines().map(|line| line.split(':').collect::<Vec<_>>()).filter(|e| e.len() > 2);
+    // A container's user may have a number only.
+    let user =
+        entries().find(|e| e[2] == uid.to_string()).map_or_else(|| uid.to_string(), |e| e[0].to_owned());
+    if uid != 0 {
+        return (user.clone(), user);
+    }
+    let has = |name: &str| entries().any(|e| e[0] == name);
+    let unprivileged = if has("www-data") { "www-data" } else { "nobody" };
+    (user, unprivileged.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::users_of;
+
+    #[test]
+    fn the_unprivileged_user_of_root_is_another_and_of_others_themselves() {
+        let passwd = "root:x:0:0::/root:/bin/sh\nwww-data:x:33:33::/:/x\nann:x:1000:1000::/h/ann:/bin/sh\n";
+        assert_eq!(users_of(0, passwd), ("root".into(), "www-data".into()));
+        assert_eq!(users_of(1000, passwd), ("ann".into(), "ann".into()));
+        assert_eq!(users_of(77, passwd), ("77".into(), "77".into()));
+        assert_eq!(users_of(0, "root:x:0:0::/root:/bin/sh\n"), ("root".into(), "nobody".into()));
+    }
+}

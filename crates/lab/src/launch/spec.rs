@@ -1,0 +1,143 @@
+//! How a candidate is started, with everything already decided.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use prony_host::cpus::show_list;
+use serde::{Deserialize, Serialize};
+
+use crate::catalogue::MaterialiseError;
+
+/// What the catalogue is told about one start.
+#[derive(Debug, Clone)]
+pub(crate) struct LaunchContext {
+    /// Where the server is to listen.
+    pub(crate) address: SocketAddr,
+    /// Worker processes or threads it is to use.
+    pub(crate) workers: u32,
+    /// A fresh, empty, private folder for sockets, pid files, configurations and logs;
+    /// removed after the stop.
+    pub(crate) run_dir: PathBuf,
+}
+
+/// Why a candidate cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LaunchError {
+    /// Its folder could not be copied.
+    #[error("{label} cannot be started: {error}")]
+    Files {
+        /// The candidate.
+        label: String,
+        /// Why not.
+        error: MaterialiseError,
+    },
+    /// A template could not be rendered.
+    #[error("{label} cannot be started: the template {} cannot be rendered: {error}.", path.display())]
+    Template {
+        /// The candidate.
+        label: String,
+        /// The template, or what it was to become.
+        path: PathBuf,
+        /// Why not.
+        error: std::io::Error,
+    },
+    /// There is no image to run.
+    #[error("{label} has no image: put a Dockerfile beside its server.toml, or name an image there.")]
+    NoImage {
+        /// The candidate.
+        label: String,
+    },
+    /// It is a URL.
+    #[error("{label} is a URL: it is loaded where it runs, not started.")]
+    NotOurs {
+        /// The candidate.
+        label: String,
+    },
+}
+
+/// A server's processes, ready to be started in order. Travels to the guard as JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaunchSpec {
+    /// The candidate's label, for messages and the journal.
+    pub(crate) label: String,
+    /// Helpers first, the server itself last.
+    pub(crate) processes: Vec<ProcessSpec>,
+    /// The folder the processes start in.
+    pub(crate) cwd: PathBuf,
+    /// Set on top of the inherited environment.
+    pub(crate) env: Vec<(String, String)>,
+    /// Where stdout and stderr of process i go: `<i>.log`.
+    pub(crate) run_dir: PathBuf,
+    /// CPUs the processes may use; empty: any.
+    pub(crate) cpus: Vec<u32>,
+    /// How long until it must answer.
+    pub(crate) ready_timeout: Duration,
+    /// What is to be known of its container, if it runs in one.
+    #[serde(default)]
+    pub(crate) container: Option<ContainerSpec>,
+}
+
+/// A container, by the command lines of its engine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ContainerSpec {
+    /// Prints its id and the pid of its first process.
+    pub(crate) inspect: Vec<String>,
+    /// Ends and removes it, whatever its state, and prints its name if there was one; harmless when it is gone.
+    pub(crate) remove: Vec<String>,
+    /// The file that is there once the engine has made it; `None` where its client makes it itself. A service goes on making
+    /// it after its client was killed.
+    #[serde(default)]
+    pub(crate) made: Option<PathBuf>,
+}
+
+impl LaunchSpec {
+    /// Gives the processes these CPUs and no others; none: any.
+    pub(crate) fn pin(&mut self, cpus: &[u32]) {
+        cpus.clone_into(&mut self.cpus);
+        if self.container.is_none() || cpus.is_empty() {
+            return;
+        }
+        for process in &mut self.processes {
+            // After `podman run`: affinity alone does not reach what docker's service starts.
+            let at = process.argv.len().min(2);
+            process.argv.insert(at, format!("--cpuset-cpus={}", show_list(cpus)));
+        }
+    }
+}
+
+/// One process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ProcessSpec {
+    /// Program and arguments, all variables replaced.
+    pub(crate) argv: Vec<String>,
+    /// A path that must exist before the next process is started.
+    pub(crate) wait_for: Option<PathBuf>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_container_is_given_its_cpus_by_its_engine_too() {
+        let mut spec = LaunchSpec {
+            label: "x".to_owned(),
+            processes: vec![ProcessSpec {
+                argv: ["podman", "run", "--rm", "image"].map(str::to_owned).to_vec(),
+                wait_for: None,
+            }],
+            cwd: PathBuf::new(),
+            env: Vec::new(),
+            run_dir: PathBuf::new(),
+            cpus: Vec::new(),
+            ready_timeout: Duration::ZERO,
+            container: None,
+        };
+        spec.pin(&[1, 3]);
+        assert_eq!((spec.cpus.as_slice(), spec.processes[0].argv.len()), ([1, 3].as_slice(), 4));
+        spec.container = Some(ContainerSpec { inspect: Vec::new(), remove: Vec::new(), made: None });
+        spec.pin(&[1, 3]);
+        assert_eq!(spec.processes[0].argv, ["podman", "run", "--cpuset-cpus=1,3", "--rm", "image"]);
+    }
+}

@@ -1,0 +1,54 @@
+//! What the tests of supervision share.
+
+use std::path::{Path, PathBuf};
+
+use prony_host::testing::{PATIENCE, wait_until};
+
+use crate::launch::run_dir::MARK;
+use crate::launch::{LaunchSpec, ProcessSpec};
+use crate::supervise::Supervision;
+
+/// The example that becomes a guard: `cargo test` builds it beside the tests.
+pub(crate) fn guard_exe() -> PathBuf {
+    let tests = std::env::current_exe().unwrap();
+    let exe = tests.parent().unwrap().parent().unwrap().join("examples/lab_guard");
+    assert!(exe.exists(), "{} is missing: run `cargo test -p prony-lab` without --lib", exe.display());
+    exe
+}
+
+/// Supervision below `root` by the example; as slow as the machine may be, nobody is killed who ends by himself.
+pub(crate) fn supervision(root: &Path) -> Supervision {
+    Supervision { guard_exe: guard_exe(), stop_timeout: PATIENCE, ..Supervision::new(root, &[], None) }
+}
+
+/// A spec whose processes are shell scripts, with a run folder below `root`.
+pub(crate) fn shell_spec(root: &Path, scripts: &[&str]) -> LaunchSpec {
+    let run_dir = root.join("run/test");
+    std::fs::create_dir_all(&run_dir).unwrap();
+    std::fs::write(run_dir.join(MARK), "").unwrap();
+    let process = |script: &&str| ProcessSpec {
+        argv: ["sh", "-c", *script].map(str::to_owned).to_vec(),
+        wait_for: None,
+    };
+    LaunchSpec {
+        label: "shell".to_owned(),
+        processes: scripts.iter().map(process).collect(),
+        cwd: run_dir.clone(),
+        env: vec![("GIVEN".to_owned(), "value".to_owned())],
+        run_dir,
+        cpus: Vec::new(),
+        ready_timeout: PATIENCE,
+        container: None,
+    }
+}
+
+/// The number that a script wrote to a file.
+pub(crate) fn pid_in(file: &Path) -> u32 {
+    let read = || std::fs::read_to_string(file).ok().and_then(|text| text.trim().parse().ok());
+    let mut pid = None;
+    wait_until("a pid file", || {
+        pid = read();
+        pid.is_some()
+    });
+    pid.unwrap()
+}

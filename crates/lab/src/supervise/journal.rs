@@ -1,0 +1,308 @@
+//! What is running, on disk: so that a later Prony can end what a killed one left.
+//!
+//! One small file per guard, written before the guard is told to start
+//! anything and removed when it has ended. A process is known by its pid, its
+//! start time and the machine's boot: only one that all three prove to be ours
+//! is ever sent a signal.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use prony_host::boot_id;
+use prony_host::process::{self, Identity};
+use serde::{Deserialize, Serialize};
+
+use super::guard::remove_container;
+use crate::launch::{ContainerSpec, run_dir};
+use crate::sample::Cgroup;
+
+/// How long a guard whose Prony is gone has to end by itself.
+const GUARD_PATIENCE: Duration = Duration::from_secs(5);
+/// How long what was sent SIGKILL may take to be gone.
+const KILL_PATIENCE: Duration = Duration::from_secs(5);
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// One guard and what it watches.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Entry {
+    /// The guard.
+    pub(crate) guard: Identity,
+    /// The Prony that started it.
+    pub(crate) owner: Identity,
+    /// `/proc/sys/kernel/random/boot_id`: pids and start times mean nothing in another boot.
+    pub(crate) boot_id: String,
+    /// The candidate.
+    pub(crate) label: String,
+    /// The folder of this start.
+    pub(crate) run_dir: PathBuf,
+    /// The servers' cgroup.
+    pub(crate) cgroup: Option<Cgroup>,
+    /// The processes that the guard started itself.
+    pub(crate) processes: Vec<Identity>,
+    /// The container they are in.
+    #[serde(default)]
+    pub(crate) container: Option<ContainerSpec>,
+    /// The cgroup that limits their memory; it may be the same.
+    #[serde(default)]
+    pub(crate) memory_cgroup: Option<Cgroup>,
+}
+
+fn folder(root: &Path) -> PathBuf {
+    root.join("journal")
+}
+
+fn entry_path(root: &Path, guard_pid: u32) -> PathBuf {
+    folder(root).join(format!("{guard_pid}.json"))
+}
+
+/// Writes or replaces an entry, atomically: it is whole or it is not there.
+///
+/// # Errors
+/// When the file system refuses.
+pub(crate) fn write(root: &Path, entry: &Entry) -> io::Result<()> {
+    std::fs::create_dir_all(folder(root))?;
+    let path = entry_path(root, entry.guard.pid);
+    let unfinished = path.with_extension("json.new");
+    std::fs::write(&unfinished, serde_json::to_vec(entry)?)?;
+    std::fs::rename(&unfinished, &path)
+}
+
+/// Removes an entry; one that is gone already is no error.
+pub(crate) fn remove(root: &Path, guard_pid: u32) {
+    let _ = std::fs::remove_file(entry_path(root, guard_pid));
+}
+
+/// Ends and removes what Pronys that are gone have left under `root`
+/// (`.prony`), and says of each what was done. Takes up to ten seconds where a server resists.
+pub(crate) fn clean_up(root: &Path) -> Vec<String> {
+    let Ok(files) = std::fs::read_dir(folder(root)) else { return Vec::new() };
+    files.flatten().filter_map(|file| clean_entry(&file.path())).collect()
+}
+
+fn clean_entry(path: &Path) -> Option<String> {
+    if path.extension().is_none_or(|e| e != "json") {
+        return None;
+    }
+    let text = std::fs::read(path).ok()?;
+    let Ok(entry) = serde_json::from_slice::<Entry>(&text) else {
+        let _ = std::fs::remove_file(path);
+        return Some(format!(
+            "{} could not be read and was removed; nothing was ended for it.",
+            path.display()
+        ));
+    };
+    let same_boot = entry.boot_id == boot_id() && !entry.boot_id.is_empty();
+    if same_boot && entry.owner.lives() {
+        return None; // another Prony at work
+    }
+    let ended = if same_boot { entry.end(GUARD_PATIENCE) } else { Ended::default() };
+    let label = &entry.label;
+    if !ended.leftovers.is_empty() {
+        let leftovers = ended.leftovers.join(", ");
+        return Some(format!("{label} still runs after SIGKILL ({leftovers}): look at it by hand."));
+    }
+    run_dir::remove(&entry.run_dir);
+    if same_boot {
+        entry.remove_cgroups();
+    }
+    let _ = std::fs::remove_file(path);
+    Some(match ended.killed {
+        0 => format!("An earlier run was cut off while {label} ran; its folder was removed."),
+        n => format!("An earlier run was cut off while {label} ran; {n} of its processes were ended."),
+    })
+}
+
+/// What became of an entry's processes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Ended {
+    /// How many were sent SIGKILL.
+    pub(crate) killed: usize,
+    /// Those that live on.
+    pub(crate) leftovers: Vec<String>,
+}
+
+impl Entry {
+    /// Waits for the guard to end its servers, then ends whatever of them is left.
+    /// The entry must be of this boot.
+    pub(crate) fn end(&self, patience: Duration) -> Ended {
+        let until = Instant::now() + patience;
+        while self.guard.lives() && Instant::now() < until {
+            std::thread::sleep(LOOK_AGAIN);
+        }
+        let until = Instant::now() + KILL_PATIENCE;
+        let mut killed: Vec<Identity> = Vec::new();
+        loop {
+            let living = self.living();
+            if living.is_empty() || Instant::now() >= until {
+                if let Some(container) = &self.container {
+                    remove_container(container, false);
+                }
+                let leftovers =
+                    living.iter().map(|p| format!("{} {}", p.pid, process::name(p.pid))).collect();
+                return Ended { killed: killed.len(), leftovers };
+            }
+            for process in living {
+                if process.kill() && !killed.contains(&process) {
+                    killed.push(process);
+                }
+            }
+            std::thread::sleep(LOOK_AGAIN);
+        }
+    }
+
+    fn cgroups(&self) -> impl Iterator<Item = &Cgroup> {
+        self.cgroup.iter().chain(&self.memory_cgroup)
+    }
+
+    /// Removes what was made for its processes, once they have ended.
+    pub(crate) fn remove_cgroups(&self) {
+        self.cgroups().for_each(Cgroup::remove);
+    }
+
+    /// What lives of the guard, the processes it started, all below them, and
+    /// all in their cgroup: each proven by descent, by identity or by a cgroup
+    /// that only we have filled.
+    fn living(&self) -> Vec<Identity> {
+        let mut living: Vec<Identity> = Vec::new();
+        let mut add = |found: Option<Identity>| {
+            if let Some(found) = found.filter(|f| f.lives() && !living.contains(f)) {
+                living.push(found);
+            }
+        };
+        // The guard last: while it lives it keeps the tree together.
+        let roots: Vec<Identity> =
+            self.processes.iter().copied().chain([self.guard]).filter(|r| r.lives()).collect();
+        for root in roots {
+            for below in process::descendants(root.pid) {
+                add(Some(below.identity()));
+            }
+            add(Some(root));
+        }
+        let ours = format!("prony-{}", self.guard.pid);
+        for cgroup in self.cgroups().filter(|c| c.path.file_name().is_some_and(|n| n == ours.as_str())) {
+            cgroup.pids().into_iter().for_each(|pid| add(Identity::of(pid)));
+        }
+        living
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::launch::run_dir::MARK;
+    use crate::sample::CgroupVersion;
+    use std::process::{Child, Command};
+
+    fn sleeper() -> Child {
+        Command::new("sleep").arg("600").spawn().unwrap()
+    }
+
+    /// A process that has certainly ended.
+    fn gone() -> Identity {
+        let mut child = sleeper();
+        let identity = Identity::of(child.id()).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        identity
+    }
+
+    fn entry(root: &Path, owner: Identity, processes: Vec<Identity>) -> Entry {
+        let run_dir = root.join("run/1");
+        std::fs::create_dir_all(&run_dir).unwrap();
+        std::fs::write(run_dir.join(MARK), "").unwrap();
+        let entry = Entry {
+            guard: gone(),
+            owner,
+            boot_id: boot_id(),
+            label: "x".to_owned(),
+            run_dir,
+            cgroup: None,
+            processes,
+            container: None,
+            memory_cgroup: None,
+        };
+        write(root, &entry).unwrap();
+        entry
+    }
+
+    #[test]
+    fn processes_left_by_a_killed_prony_are_ended() {
+        let root = tempfile::tempdir().unwrap();
+        let mut left = sleeper();
+        let mut entry = entry(root.path(), gone(), vec![Identity::of(left.id()).unwrap()]);
+        // An ordinary folder stands for a cgroup: both are removed by the same call.
+        let cgroup = Cgroup { path: root.path().join("prony-1"), version: CgroupVersion::V2 };
+        std::fs::create_dir(&cgroup.path).unwrap();
+        entry.memory_cgroup = Some(cgroup.clone());
+        write(root.path(), &entry).unwrap();
+        let cleaned = clean_up(root.path());
+        assert!(!cgroup.path.exists());
+        assert_eq!(cleaned.len(), 1);
+        assert!(cleaned[0].contains("1 of its processes"), "{cleaned:?}");
+        assert!(!left.wait().unwrap().success());
+        assert!(!entry.run_dir.exists());
+        assert!(clean_up(root.path()).is_empty());
+    }
+
+    #[test]
+    fn a_container_that_a_killed_guard_left_is_removed_by_its_engine() {
+        let root = tempfile::tempdir().unwrap();
+        let mut entry = entry(root.path(), gone(), Vec::new());
+        let mark = root.path().join("removed");
+        let remove = ["touch", &mark.to_string_lossy()].map(str::to_owned).to_vec();
+        entry.container = Some(ContainerSpec { inspect: Vec::new(), remove, made: None });
+        write(root.path(), &entry).unwrap();
+        assert_eq!(clean_up(root.path()).len(), 1);
+        assert!(mark.exists());
+    }
+
+    #[test]
+    fn a_living_prony_is_left_alone() {
+        let root = tempfile::tempdir().unwrap();
+        let mut server = sleeper();
+        let owner = Identity::of(std::process::id()).unwrap();
+        let entry = entry(root.path(), owner, vec![Identity::of(server.id()).unwrap()]);
+        assert!(clean_up(root.path()).is_empty());
+        assert!(entry.run_dir.exists());
+        assert_eq!(server.try_wait().unwrap(), None);
+        server.kill().unwrap();
+        server.wait().unwrap();
+    }
+
+    #[test]
+    fn a_process_not_proven_to_be_ours_is_never_killed() {
+        let root = tempfile::tempdir().unwrap();
+        let mut stranger = sleeper();
+        let mut reused = Identity::of(stranger.id()).unwrap();
+        reused.start_ticks += 1;
+        entry(root.path(), gone(), vec![reused]);
+        assert_eq!(clean_up(root.path()).len(), 1);
+        let mut other_boot = entry(root.path(), gone(), vec![Identity::of(stranger.id()).unwrap()]);
+        other_boot.boot_id = "of another boot".to_owned();
+        write(root.path(), &other_boot).unwrap();
+        assert_eq!(clean_up(root.path()).len(), 1);
+        assert_eq!(stranger.try_wait().unwrap(), None, "it must live");
+        stranger.kill().unwrap();
+        stranger.wait().unwrap();
+    }
+
+    #[test]
+    fn a_run_folder_without_our_marker_is_never_removed() {
+        let root = tempfile::tempdir().unwrap();
+        let entry = entry(root.path(), gone(), Vec::new());
+        std::fs::remove_file(entry.run_dir.join(MARK)).unwrap();
+        std::fs::write(entry.run_dir.join("precious"), "").unwrap();
+        clean_up(root.path());
+        assert!(entry.run_dir.join("precious").exists());
+    }
+
+    #[test]
+    fn a_damaged_journal_entry_ends_no_process_and_is_removed() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(folder(root.path())).unwrap();
+        std::fs::write(entry_path(root.path(), 1), "{\"guard\":").unwrap();
+        assert!(clean_up(root.path())[0].contains("nothing was ended"));
+        assert!(clean_up(root.path()).is_empty());
+    }
+}

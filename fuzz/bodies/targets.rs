@@ -1,6 +1,7 @@
 //! Any bytes as a list of requests (`--targets`): requests to one server, or a sentence with its line.
 
 use prony_model::list::{LINES_MAX, ListError, Order, TargetList};
+use prony_model::plan::Work;
 use prony_model::{Plan, Target};
 
 /// Reads the bytes as a list that names its server, and as one whose server is known.
@@ -38,5 +39,5 @@ fn sound(target: Target, list: TargetList) {
     let (_, again) = TargetList::parse(shown.as_bytes(), Some(&target), "GET", Order::InTurn)
         .unwrap_or_else(|e| panic!("{shown:?}: {e}"));
     assert_eq!((again.lines.len(), again.fingerprint()), (list.lines.len(), list.fingerprint()));
-    Plan { list: Some(list), ..Plan::closed(target) }.check().expect("it can be sent");
+    Plan { work: Work::List(list), ..Plan::closed(target) }.check().expect("it can be sent");
 }

@@ -26,7 +26,7 @@ const S: u64 = 1_000_000_000;
 
 /// 50 connections, closed.
 pub fn closed_plan() -> PlanRecord {
-    PlanRecord::of(&Plan::closed(Target::parse("http://127.0.0.1:8080/").unwrap()), &[])
+    PlanRecord::of(&Plan::closed(Target::parse("http://127.0.0.1:8080/").unwrap()))
 }
 
 /// Requests at a constant rate.
@@ -37,7 +37,7 @@ pub fn constant_plan(per_s: f64) -> PlanRecord {
 /// Requests that arrive so, on 50 connections.
 pub fn with_arrivals(arrivals: Arrivals) -> PlanRecord {
     let closed = Plan::closed(Target::parse("http://127.0.0.1:8080/").unwrap());
-    PlanRecord::of(&Plan { arrivals, ..closed }, &[])
+    PlanRecord::of(&Plan { arrivals, ..closed })
 }
 
 /// Standard normal values of a seed, without end.

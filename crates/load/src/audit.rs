@@ -81,7 +81,7 @@ fn broken(m: &Measurement, plan: &Plan) -> Vec<String> {
 
 /// What is counted for each request of a list adds up to the whole.
 fn by_request(m: &Measurement, parts: &Parts, plan: &Plan, equal: &mut impl FnMut(&str, u64, u64)) {
-    let Some(list) = &plan.list else { return };
+    let Some(list) = plan.work.list() else { return };
     let r = &m.requests;
     let of = |figure: fn(&RequestFigures) -> u64| m.by_request.iter().map(figure).sum::<u64>();
     for (what, sum, whole) in [

@@ -68,7 +68,7 @@ fn check_sources(sources: &[IpAddr]) -> Result<(), PlanError> {
 }
 
 /// All addresses of the plan's name.
-fn resolve(plan: &Plan) -> Result<Vec<SocketAddr>, LoadError> {
+pub(crate) fn resolve(plan: &Plan) -> Result<Vec<SocketAddr>, LoadError> {
     let target = &plan.target;
     let addresses = (target.host.as_str(), target.port)
         .to_socket_addrs()

@@ -80,7 +80,7 @@ pub fn run(
         requests: request.repeat(plan.pipeline as usize),
         request,
         pipeline: plan.pipeline,
-        answers_head: plan.method == "HEAD",
+        answers_head: plan.work.method() == "HEAD",
         spin: plan.spin,
         expect: Expected::of(&plan.expect),
         keepalive: plan.keepalive,
@@ -115,7 +115,7 @@ pub fn run(
 
 /// What single requests of a list are called, and how long they are; only for those who keep them.
 fn listed(plan: &Plan, prepared: Option<&Prepared>) -> Vec<(String, u64)> {
-    let (Some(list), Some(prepared)) = (plan.list.as_ref().filter(|_| plan.samples_max > 0), prepared) else {
+    let (Some(list), Some(prepared)) = (plan.work.list().filter(|_| plan.samples_max > 0), prepared) else {
         return Vec::new();
     };
     let length = |request| prepared.bytes(request).len() as u64;

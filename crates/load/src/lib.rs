@@ -12,6 +12,7 @@ mod books;
 pub mod by_request;
 mod control;
 mod deadlines;
+pub mod dial;
 mod endpoint;
 mod engine;
 mod error;

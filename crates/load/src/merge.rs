@@ -92,7 +92,7 @@ pub(crate) fn measurement(parts: Parts<'_>) -> Measurement {
         add_books(&mut merged, books);
     }
     merged.bins = Bins::of(merged.bins.each);
-    if let (Some(by_request), Some(list)) = (by_request, &parts.plan.list) {
+    if let (Some(by_request), Some(list)) = (by_request, parts.plan.work.list()) {
         merged.by_request = by_request.figures(list);
     }
     if parts.plan.threads > 1 {

@@ -30,7 +30,7 @@ impl Prepared {
     /// # Errors
     /// When one could not be a request, or all take too much memory.
     pub(crate) fn of(plan: &Plan) -> Result<Option<Prepared>, PlanError> {
-        let Some(list) = &plan.list else { return Ok(None) };
+        let Some(list) = plan.work.list() else { return Ok(None) };
         let too_large = || {
             PlanError(format!(
                 "The list's {} requests take over {} MiB with their headers and body: give a shorter list or body.",
@@ -43,7 +43,7 @@ impl Prepared {
         }
         let (mut bytes, mut bounds) = (Vec::new(), vec![0]);
         for one in &list.requests {
-            bytes.extend(request::build_one(plan, &one.method, &one.path, one.userinfo.as_deref())?);
+            bytes.extend(request::build_one(plan, &one.method, &one.path, one.userinfo.as_ref())?);
             if bytes.len() > BYTES_MAX {
                 return Err(too_large());
             }

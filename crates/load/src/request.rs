@@ -2,6 +2,7 @@
 
 use prony_model::plan::{Plan, PlanError};
 use prony_model::request::{basic, check_header, check_method};
+use prony_model::secret::Secret;
 
 /// The request as it goes over the wire, the same for every request of a plan without a list.
 ///
@@ -9,7 +10,7 @@ use prony_model::request::{basic, check_header, check_method};
 /// When the method or a header could not stand in a request: a plan that
 /// smuggles a line break would measure another request than it says.
 pub(crate) fn build(plan: &Plan) -> Result<Vec<u8>, PlanError> {
-    build_one(plan, &plan.method, &plan.target.path, plan.target.userinfo.as_deref())
+    build_one(plan, plan.work.method(), &plan.target.path, plan.target.userinfo.as_ref())
 }
 
 /// One request of a plan, with the plan's headers and body.
@@ -20,7 +21,7 @@ pub(crate) fn build_one(
     plan: &Plan,
     method: &str,
     path: &str,
-    userinfo: Option<&str>,
+    userinfo: Option<&Secret>,
 ) -> Result<Vec<u8>, PlanError> {
     check_method(method).map_err(PlanError)?;
     let mut bytes = format!("{method} {path} HTTP/1.1\r\n").into_bytes();
@@ -41,8 +42,8 @@ pub(crate) fn build_one(
         line("Authorization", &basic(userinfo));
     }
     for (name, value) in &plan.headers {
-        check_header(name, value)?;
-        line(name, value);
+        check_header(name, value.value())?;
+        line(name, value.value());
     }
     if !plan.keepalive && !given("connection") {
         line("Connection", "close");
@@ -58,6 +59,7 @@ pub(crate) fn build_one(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_model::plan::Work;
     use prony_model::target::Target;
 
     fn plan(url: &str) -> Plan {
@@ -80,10 +82,10 @@ mod tests {
     #[test]
     fn a_post_with_headers_of_its_own() {
         let mut p = plan("http://me:pass@h/");
-        p.method = "POST".to_owned();
+        p.work = Work::Request("POST".to_owned());
         p.body = b"hello".to_vec();
         p.keepalive = false;
-        p.headers = vec![("host".to_owned(), "other".to_owned())];
+        p.headers = vec![("host".to_owned(), Secret::hidden("other"))];
         let got = text(&p);
         assert!(!got.contains("Host: h"), "{got}");
         assert!(got.contains("host: other\r\n") && got.contains("Connection: close\r\n"));
@@ -94,14 +96,14 @@ mod tests {
     #[test]
     fn line_breaks_cannot_be_smuggled() {
         let mut p = plan("http://h/");
-        p.method = "GET / HTTP/1.1\r\nX:".to_owned();
+        p.work = Work::Request("GET / HTTP/1.1\r\nX:".to_owned());
         assert!(build(&p).is_err());
-        p.method = "GET".to_owned();
-        p.headers = vec![("X".to_owned(), "a\r\nY: b".to_owned())];
+        p.work = Work::Request("GET".to_owned());
+        p.headers = vec![("X".to_owned(), Secret::hidden("a\r\nY: b"))];
         assert!(build(&p).is_err());
-        p.headers = vec![("X Y".to_owned(), "a".to_owned())];
+        p.headers = vec![("X Y".to_owned(), Secret::hidden("a"))];
         assert!(build(&p).is_err());
-        p.headers = vec![("Content-Length".to_owned(), "1".to_owned())];
+        p.headers = vec![("Content-Length".to_owned(), Secret::hidden("1"))];
         assert!(build(&p).is_err());
     }
 }

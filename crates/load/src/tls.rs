@@ -3,9 +3,10 @@
 //!
 //! Everything that knows rustls is below this module (docs/decisions/0005):
 //! `setup` makes its configuration, `verify` decides about certificates,
-//! `session` moves one connection's bytes, `table` holds a worker's sessions
+//! `session` moves one connection's bytes, `blocking` those of one that may wait, `table` holds a worker's sessions
 //! by their handles, and `failure` says in sentences what went wrong.
 
+mod blocking;
 pub(crate) mod failure;
 mod session;
 mod setup;

@@ -1,7 +1,8 @@
 //! The line that applies a load: again, or the next one.
 
-use crate::plan_record::{PlanRecord, REDACTED, StageRecord, asked_for, is_secret_by_custom};
+use crate::plan_record::{PlanRecord, StageRecord};
 use crate::printable::harmless;
+use crate::secret::{REDACTED, asked_for, is_secret_by_custom};
 
 /// What `prony load` calls the target it starts itself.
 pub const EMBEDDED: &str = "embedded target";

@@ -29,6 +29,7 @@ pub mod published;
 pub mod rate;
 pub mod request;
 pub mod run_log;
+pub mod secret;
 pub mod server;
 mod sleep;
 pub mod slo;
@@ -40,6 +41,7 @@ pub mod units;
 pub use estimate::Estimate;
 pub use measurement::Measurement;
 pub use plan::Plan;
+pub use secret::Secret;
 pub use target::Target;
 pub use trial::Trial;
 

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use crate::fnv::fnv1a;
 use crate::request;
+use crate::secret::Secret;
 use crate::target::{Target, without_userinfo};
 
 /// The most lines with a request. Each takes 4 bytes, and about 200 where its request stands on no other line:
@@ -27,7 +28,7 @@ pub struct ListedRequest {
     /// Path and query, always beginning with `/`.
     pub path: String,
     /// `user:password` of its URL, sent as Basic credentials and never printed.
-    pub userinfo: Option<String>,
+    pub userinfo: Option<Secret>,
 }
 
 impl ListedRequest {
@@ -50,6 +51,8 @@ pub enum Order {
 /// The requests of a load that has several. A request that stands on several lines is one request, sent that often.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TargetList {
+    /// The method of lines that name none.
+    pub method: String,
     /// The requests, each once, by their first line.
     pub requests: Vec<ListedRequest>,
     /// The request of each line, an index into `requests`.
@@ -84,7 +87,7 @@ impl TargetList {
         let mut reader = Reader {
             server: server.cloned(),
             known: HashMap::new(),
-            list: TargetList { requests: Vec::new(), lines: Vec::new(), order },
+            list: TargetList { method: method.to_owned(), requests: Vec::new(), lines: Vec::new(), order },
         };
         let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
         for (number, line) in (1..).zip(text.split(|byte| *byte == b'\n')) {

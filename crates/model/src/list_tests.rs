@@ -24,7 +24,7 @@ fn the_same_line_again_is_the_same_request() {
     let (_, list) = read("http://h/a\nhttp://h/b\nGET http://h/a\nhttp://me:pw@h/a\n").unwrap();
     assert_eq!((list.requests.len(), list.lines.as_slice()), (3, &[0, 1, 0, 2][..]));
     assert_eq!(list.lines_of_each(), [2, 1, 1]);
-    assert_eq!(list.requests[2].userinfo.as_deref(), Some("me:pw"));
+    assert_eq!(list.requests[2].userinfo, Some(Secret::hidden("me:pw")));
     assert_eq!(list.requests[2].name(), "GET /a");
     let other = read("http://h/b\nhttp://h/a\nhttp://h/a\nhttp://h/a\n").unwrap().1;
     assert_ne!(list.fingerprint(), other.fingerprint());
@@ -39,7 +39,7 @@ fn paths_go_to_the_server_of_the_command_line() {
         (names(&list), target.display_url()),
         (vec!["GET /a".into(), "GET /b".into(), "GET //c".into()], "https://h/".to_owned())
     );
-    assert_eq!(list.requests[0].userinfo.as_deref(), Some("me:pw"));
+    assert_eq!(list.requests[0].userinfo, Some(Secret::hidden("me:pw")));
     assert_eq!(list.requests[1].userinfo, None);
     assert!(of("http://h:443/").unwrap_err().why.contains("one server"));
 }

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use self::meaning::default_warmup;
 use crate::plan::{Arrivals, PlanError};
+use crate::secret::Secret;
 #[cfg(feature = "flags")]
 use crate::units::count;
 use crate::units::{DurationValue, OneOrMany, RateValue, parse_stages};
@@ -166,13 +167,15 @@ impl FromStr for Header {
 }
 
 impl Header {
-    fn pair(&self) -> Result<(String, String), PlanError> {
+    /// Its name, and its value: of `@env:NAME` that of the environment.
+    fn pair(&self) -> Result<(String, Secret), PlanError> {
         let Some(value) = &self.value else {
             // Its first word only: what follows may be a secret.
             let first = self.name.split_whitespace().next().unwrap_or_default();
             return Err(PlanError(format!("-H {first:?} … has no colon: write -H 'Name: value'.")));
         };
-        Ok((self.name.clone(), value.clone()))
+        let value = Secret::of_header(&self.name, value).map_err(PlanError)?;
+        Ok((self.name.clone(), value))
     }
 }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::list::TargetList;
 use crate::options;
 use crate::rate::{Rate, Stage};
+use crate::secret::Secret;
 use crate::target::Target;
 use crate::tls::Tls;
 
@@ -39,11 +40,11 @@ pub const SAMPLES_MAX: u64 = 10_000_000;
 pub struct Plan {
     /// What is loaded.
     pub target: Target,
-    /// The request's method, a token by RFC 9110.
-    pub method: String,
-    /// Headers beside those Prony writes itself (`Host`, `Content-Length`, `Connection`).
-    pub headers: Vec<(String, String)>,
-    /// The request's body; sent with a `Content-Length` unless empty.
+    /// What is requested of it.
+    pub work: Work,
+    /// Headers of every request, beside those Prony writes itself (`Host`, `Content-Length`, `Connection`).
+    pub headers: Vec<(String, Secret)>,
+    /// Every request's body; sent with a `Content-Length` unless empty.
     pub body: Vec<u8>,
     /// Connections over all workers, 1 to [`CONNECTIONS_MAX`].
     pub connections: u32,
@@ -83,9 +84,33 @@ pub struct Plan {
     pub unix: Option<PathBuf>,
     /// How TLS is spoken, where the target's scheme is `https`.
     pub tls: Tls,
-    /// The requests that are sent, each with `headers` and `body`, instead of `method` on `target`'s path;
-    /// `None`: that one. What server they go to is `target`'s to say.
-    pub list: Option<TargetList>,
+}
+
+/// What is requested of a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Work {
+    /// The path of the plan's target, by this method, a token by RFC 9110.
+    Request(String),
+    /// The requests of a list.
+    List(TargetList),
+}
+
+impl Work {
+    /// The one request's method; of a list that of lines that name none.
+    pub fn method(&self) -> &str {
+        match self {
+            Work::Request(method) => method,
+            Work::List(list) => &list.method,
+        }
+    }
+
+    /// The list, where it is one.
+    pub fn list(&self) -> Option<&TargetList> {
+        match self {
+            Work::Request(_) => None,
+            Work::List(list) => Some(list),
+        }
+    }
 }
 
 /// When requests are due.
@@ -189,7 +214,7 @@ impl Plan {
     pub fn closed(target: Target) -> Plan {
         Plan {
             target,
-            method: "GET".to_owned(),
+            work: Work::Request("GET".to_owned()),
             headers: Vec::new(),
             body: Vec::new(),
             connections: options::CONNECTIONS_CLOSED,
@@ -209,7 +234,6 @@ impl Plan {
             sources: Vec::new(),
             unix: None,
             tls: Tls::default(),
-            list: None,
         }
     }
 
@@ -247,7 +271,7 @@ impl Plan {
         if self.timeout.is_zero() {
             return wrong("A timeout of 0 s fails every request: give --timeout at least 1ms.");
         }
-        if self.list.as_ref().is_some_and(|list| list.lines.is_empty()) {
+        if self.work.list().is_some_and(|list| list.lines.is_empty()) {
             return wrong("The list of targets holds no request.");
         }
         if self.samples_max > SAMPLES_MAX {

@@ -9,9 +9,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// What a secret is replaced by.
-pub const REDACTED: &str = "[redacted]";
-
 /// A plan, as JSON has it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanRecord {
@@ -19,7 +16,7 @@ pub struct PlanRecord {
     pub url: String,
     /// The request's method.
     pub method: String,
-    /// Headers as given, secrets redacted.
+    /// Headers as given; of a secret `@env:NAME` or `[redacted]`.
     pub headers: Vec<(String, String)>,
     /// The request body's length.
     pub body_bytes: u64,
@@ -164,13 +161,12 @@ impl PlanRecord {
         }
     }
 
-    /// The stored form of a plan. Headers named in `redact` (any case), and
-    /// those that carry credentials by custom, lose their values.
-    pub fn of(plan: &Plan, redact: &[String]) -> PlanRecord {
+    /// The stored form of a plan.
+    pub fn of(plan: &Plan) -> PlanRecord {
         PlanRecord {
             url: plan.target.display_url(),
-            method: plan.method.clone(),
-            headers: plan.headers.iter().map(|(name, value)| redact_header(name, value, redact)).collect(),
+            method: plan.work.method().to_owned(),
+            headers: plan.headers.iter().map(|(name, value)| (name.clone(), value.to_string())).collect(),
             body_bytes: plan.body.len() as u64,
             body_fingerprint: (!plan.body.is_empty()).then(|| fingerprint(&plan.body)),
             connections: plan.connections,
@@ -197,7 +193,7 @@ impl PlanRecord {
                 alpn: ALPN.to_owned(),
                 client_certificate: plan.tls.identity.is_some(),
             }),
-            targets: plan.list.as_ref().map(Into::into),
+            targets: plan.work.list().map(Into::into),
         }
     }
 }
@@ -231,51 +227,10 @@ pub fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Whether a header carries credentials by custom, so that its value is never written.
-pub fn is_secret_by_custom(name: &str) -> bool {
-    let lower = name.to_ascii_lowercase();
-    matches!(lower.as_str(), "authorization" | "proxy-authorization" | "cookie")
-        || ["key", "token", "secret", "password"].iter().any(|word| lower.contains(word))
-}
-
-/// Whether a header's value is never written: by custom, or because somebody asked for it (`--redact`).
-pub fn is_secret(name: &str, redact: &[String]) -> bool {
-    is_secret_by_custom(name) || redact.iter().any(|r| r.eq_ignore_ascii_case(name))
-}
-
-/// What begins a header's value that is asked of the environment instead of written; the variable's name follows.
-const ASKED: &str = "@env:";
-
-/// A header whose value is asked of the environment instead of written: `X-Api-Key: @env:X_API_KEY`.
-pub fn asked_for(name: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
-    format!("{name}: {ASKED}{}", name.chars().map(plain).collect::<String>())
-}
-
-/// Whether a header's value is asked of the environment.
-pub fn is_asked_for(value: &str) -> bool {
-    value.trim().starts_with(ASKED)
-}
-
-/// A header's value, where it is asked for that of the environment; else why there is none.
-pub fn from_environment(header: &str, value: &str) -> Result<String, String> {
-    let Some(variable) = value.strip_prefix(ASKED) else { return Ok(value.to_owned()) };
-    std::env::var(variable).map_err(|_| {
-        format!(
-            "The header {header} asks for the variable {variable}, which the environment does not have (or it is not \
-             text): set it."
-        )
-    })
-}
-
-fn redact_header(name: &str, value: &str, redact: &[String]) -> (String, String) {
-    let secret = is_secret(name, redact);
-    (name.to_owned(), if secret { REDACTED.to_owned() } else { value.to_owned() })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::secret::{Secret, hide_headers};
     use crate::target::Target;
 
     #[test]
@@ -288,9 +243,10 @@ mod tests {
             ("X-Own", "s3"),
             ("Accept", "*/*"),
         ]
-        .map(|(n, v)| (n.to_owned(), v.to_owned()))
+        .map(|(n, v)| (n.to_owned(), Secret::of_header(n, v).unwrap()))
         .to_vec();
-        let text = serde_json::to_string(&PlanRecord::of(&plan, &["x-own".to_owned()])).unwrap();
+        hide_headers(&mut plan.headers, &["x-own".to_owned()]);
+        let text = serde_json::to_string(&PlanRecord::of(&plan)).unwrap();
         assert!(!text.contains("s3") && !text.contains("pw"), "{text}");
         assert!(text.contains("*/*"));
     }
@@ -300,7 +256,7 @@ mod tests {
         let of = |body: &'static [u8]| {
             let mut plan = Plan::closed(Target::parse("http://h/").unwrap());
             plan.body = body.into();
-            PlanRecord::of(&plan, &[])
+            PlanRecord::of(&plan)
         };
         let (one, other, none) = (of(b"{\"a\":1}"), of(b"{\"a\":2}"), of(b""));
         assert_eq!(one.body_bytes, other.body_bytes);

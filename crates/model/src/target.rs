@@ -1,5 +1,7 @@
 //! The URL that is loaded, checked.
 
+use crate::secret::Secret;
+
 /// What is loaded: one `http://` or `https://` URL, in parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
@@ -10,7 +12,7 @@ pub struct Target {
     /// Path and query, always beginning with `/`.
     pub path: String,
     /// `user:password` of the URL, sent as Basic credentials and never printed.
-    pub userinfo: Option<String>,
+    pub userinfo: Option<Secret>,
     /// Whether TLS is spoken: the URL's scheme is `https`.
     pub tls: bool,
 }
@@ -58,7 +60,7 @@ impl Target {
             return wrong("The URL's path holds a character outside ASCII: percent-encode it.".to_owned());
         }
         let (userinfo, host_port) = match authority.rsplit_once('@') {
-            Some((userinfo, host_port)) => (Some(userinfo.to_owned()), host_port),
+            Some((userinfo, host_port)) => (Some(Secret::hidden(userinfo)), host_port),
             None => (None, authority),
         };
         let (host, port) = split_host_port(host_port).map_err(TargetError)?;
@@ -79,8 +81,8 @@ impl Target {
     }
 
     /// What the Authorization header says of its userinfo (RFC 7617), if it has one.
-    pub fn authorization(&self) -> Option<String> {
-        self.userinfo.as_deref().map(crate::request::basic)
+    pub fn authorization(&self) -> Option<Secret> {
+        self.userinfo.as_ref().map(|userinfo| Secret::hidden(crate::request::basic(userinfo)))
     }
 
     fn bracketed_host(&self) -> String {
@@ -162,7 +164,7 @@ mod tests {
     fn a_url_is_split_into_its_parts() {
         let t = Target::parse("http://user:pw@example.org:8080/a?b=c#d").unwrap();
         assert_eq!((t.host.as_str(), t.port, t.path.as_str()), ("example.org", 8080, "/a?b=c"));
-        assert_eq!(t.userinfo.as_deref(), Some("user:pw"));
+        assert_eq!(t.userinfo, Some(Secret::hidden("user:pw")));
         assert_eq!(t.display_url(), "http://example.org:8080/a?b=c");
         let t = Target::parse("http://[::1]?x").unwrap();
         assert_eq!((t.host.as_str(), t.port, t.path.as_str()), ("::1", 80, "/?x"));

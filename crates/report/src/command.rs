@@ -35,7 +35,8 @@ pub(crate) fn lines<'a>(trials: impl Iterator<Item = (&'a Trial, &'a str)>) -> S
 #[cfg(test)]
 mod tests {
     use prony_model::command::EMBEDDED;
-    use prony_model::plan_record::{REDACTED, StageRecord, TlsPlanRecord};
+    use prony_model::plan_record::{StageRecord, TlsPlanRecord};
+    use prony_model::secret::REDACTED;
 
     use super::*;
     use crate::fixtures;

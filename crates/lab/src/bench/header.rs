@@ -91,8 +91,8 @@ pub fn named_plans(setup: &BenchSetup) -> Vec<NamedPlan> {
     let first = setup.candidates.first();
     let spec = first.map(|c| RequestSpec::of(&c.candidate, experiment));
     let path = spec.as_ref().map_or("/", |spec| &spec.path).to_owned();
-    let target =
-        Target { host: "127.0.0.1".to_owned(), port: 80, path: path.clone(), userinfo: None, tls: false };
+    let tls = setup.candidates.iter().any(|c| c.candidate.tls());
+    let target = Target { host: "127.0.0.1".to_owned(), port: 80, path: path.clone(), userinfo: None, tls };
     let (cpus, seed) = (&setup.pins.client, experiment.seed);
     let aimed = |plan: &ExperimentPlan| match &spec {
         Some(spec) => spec.plan(plan, target.clone(), cpus, seed),
@@ -101,7 +101,7 @@ pub fn named_plans(setup: &BenchSetup) -> Vec<NamedPlan> {
     let named = |plan: &ExperimentPlan| NamedPlan {
         name: plan.name.clone(),
         describe: plan.describe(&path),
-        plan: PlanRecord::of(&aimed(plan), &setup.redact),
+        plan: PlanRecord::of(&aimed(plan)),
         group: plan.group.clone(),
         share: plan.share.clone(),
         capacity: plan
@@ -154,6 +154,11 @@ pub(super) fn may_resume(log: &RunLog, setup: &BenchSetup) -> Result<(), String>
             return Err(format!(
                 "{label} had another number of workers: give the --workers or --server-cores that it was begun with, \
                  or begin a new run."
+            ));
+        }
+        if known.is_some_and(|known| known.settings != candidate_record(now, setup).settings) {
+            return Err(format!(
+                "{label} had other settings: give the --https and --unix that it was begun with, or begin a new run."
             ));
         }
         let before = known.and_then(|c| c.version.as_ref());

@@ -50,7 +50,7 @@ pub fn inspect(
     let mut spec = RequestSpec::of_server(candidate, route, &[]);
     let workers = candidate.workers(1);
     let started = start(candidate, &spec, (layout, &supervision), (workers, &[]), cancelled);
-    let (mut running, address) = match started {
+    let (mut running, place) = match started {
         Ok(started) => started,
         Err(NotUp::RunDir(e)) => {
             return Inspection::NotStarted(format!("no folder for its files could be made: {e}"));
@@ -59,7 +59,7 @@ pub fn inspect(
             return Inspection::NotStarted(why);
         }
     };
-    let report = spec.check(address, workers);
+    let report = spec.check(&place, workers);
     let startup = running.startup();
     let stopped = running.stop();
     let (leftovers, killed) = (stopped.leftovers, stopped.killed);

@@ -113,7 +113,7 @@ impl Side<'_> {
             server: samples.and_then(|s| s.window(start_ns, end_ns, startup, &self.pins.server)),
             life,
             shared: setup.duet.as_ref().map_or(DuetShared::Nothing, |halves| halves.shared),
-            ..Observed::of(m, PlanRecord::of(plan, &setup.redact))
+            ..Observed::of(m, PlanRecord::of(plan))
         })
     }
 }

@@ -63,8 +63,6 @@ pub struct BenchSetup {
     pub resume: bool,
     /// The command that reproduces the run.
     pub reproduce: String,
-    /// Names of headers whose values are not written, beside those that are secret by custom.
-    pub redact: Vec<String>,
     /// The machine, read before anything was pinned.
     pub host: Host,
     /// Both sides' CPUs.

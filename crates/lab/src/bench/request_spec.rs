@@ -1,13 +1,24 @@
 //! What each kind of candidate is asked, and what answer is right.
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
 
+use prony_load::dial::Dialer;
 use prony_model::plan::Expect;
-use prony_model::{Plan, Target};
+use prony_model::tls::Tls;
+use prony_model::{Plan, Secret, Target};
 
 use crate::candidate::Candidate;
 use crate::check::{self, CheckReport, ContractExpectation, CustomCheck, Route, expected_body};
 use crate::experiment::{Experiment, ExperimentPlan};
+
+/// Where a candidate is, once it is up: what its check and its load connect to.
+pub(super) struct Place {
+    pub(super) target: Target,
+    /// The Unix socket instead of the target's host and port.
+    pub(super) unix: Option<PathBuf>,
+    pub(super) dialer: Dialer,
+}
 
 /// What is asked of one candidate.
 #[derive(Debug, Clone)]
@@ -19,7 +30,9 @@ pub(super) struct RequestSpec {
     /// By what it is ready.
     request: CustomCheck,
     /// Headers of the load beside the plan's own.
-    headers: Vec<(String, String)>,
+    headers: Vec<(String, Secret)>,
+    /// How TLS is spoken, where it speaks it.
+    tls: Tls,
     expectation: ContractExpectation,
 }
 
@@ -36,8 +49,8 @@ impl RequestSpec {
         let path = own.filter(|_| candidate.as_url().is_some()).unwrap_or_else(|| load.target.path.clone());
         let request = as_check(load, &path, candidate.as_url());
         expectation.custom = vec![request.clone()];
-        let (expect, headers) = (load.expect.clone(), Vec::new());
-        RequestSpec { path, expect, route: None, request, headers, expectation }
+        let (expect, headers, tls) = (load.expect.clone(), Vec::new(), load.tls.clone());
+        RequestSpec { path, expect, route: None, request, headers, tls, expectation }
     }
 
     /// Of a server of the catalogue; `checks` are the experiment's, which replace the contract and a recipe's own.
@@ -51,13 +64,23 @@ impl RequestSpec {
             let body = own.body.clone().map(String::into_bytes);
             let expect = Expect { status: own.status, body, ..Expect::default() };
             let (path, request) = (own.method_and_path().1.to_owned(), own.clone());
-            let headers = request.headers.clone();
-            return RequestSpec { path, expect, route: None, request, headers, expectation };
+            let (headers, tls) = (request.headers.clone(), Tls::default());
+            return RequestSpec { path, expect, route: None, request, headers, tls, expectation };
         }
         let expect = Expect { status: Some(200), body: expected_body(route), ..Expect::default() };
         let path = route.path().to_owned();
         let (request, headers) = (CustomCheck::of_route(route), Vec::new());
-        RequestSpec { path, expect, route: Some(route), request, headers, expectation }
+        RequestSpec { path, expect, route: Some(route), request, headers, tls: Tls::default(), expectation }
+    }
+
+    /// The place of a candidate that is reached so.
+    ///
+    /// # Errors
+    /// A sentence, where its name has no address or a certificate of the plan cannot be used.
+    pub(super) fn place(&self, target: Target, unix: Option<PathBuf>) -> Result<Place, String> {
+        let plan = Plan { unix: unix.clone(), tls: self.tls.clone(), ..Plan::closed(target.clone()) };
+        let dialer = Dialer::of(&plan).map_err(|why| why.to_string())?;
+        Ok(Place { target, unix, dialer })
     }
 
     /// A plan aimed at a target, with the headers of the check that it asks again and again; the plan's own come first.
@@ -72,63 +95,48 @@ impl RequestSpec {
     }
 
     /// Asks once whether it answers; why not, in a sentence.
-    pub(super) fn ready(&self, address: SocketAddr) -> Result<(), String> {
+    pub(super) fn ready(&self, place: &Place) -> Result<(), String> {
         // A route is loaded with its right answer, and ready with any that is none of an error.
         let any = Expect::default();
         let expect = if self.route.is_some() { &any } else { &self.expect };
-        check::ready(address, &self.request, self.expectation.host.as_deref(), expect)
+        check::ready(&place.dialer, &self.request, expect)
     }
 
     /// The full check. Where the contract leaves a body some freedom, what was
     /// seen here is what every answer under load is held against.
-    pub(super) fn check(&mut self, address: SocketAddr, workers: u32) -> CheckReport {
+    pub(super) fn check(&mut self, place: &Place, workers: u32) -> CheckReport {
         self.expectation.workers = workers;
-        let report = check::check(address, &self.expectation);
+        let report = check::check(&place.dialer, &self.expectation);
         if let Some(route) = self.route.filter(|_| self.expect.body.is_none()) {
             self.expect.body = report.body_seen(route).map(<[u8]>::to_vec);
         }
         report
     }
 
-    /// Where a server of the lab's is loaded.
-    pub(super) fn target(&self, address: SocketAddr) -> Target {
-        Target {
-            host: address.ip().to_string(),
-            port: address.port(),
-            path: self.path.clone(),
-            userinfo: None,
-            tls: false,
-        }
+    /// What is loaded of a server of the lab's that was given this port.
+    pub(super) fn target(&self, port: u16, tls: bool) -> Target {
+        Target { host: Ipv4Addr::LOCALHOST.to_string(), port, path: self.path.clone(), userinfo: None, tls }
     }
 }
 
 /// A load's request as the check that it is answered, by a candidate that has this URL.
-fn as_check(load: &Plan, path: &str, url: Option<&str>) -> CustomCheck {
+fn as_check(load: &Plan, path: &str, url: Option<&Target>) -> CustomCheck {
     let mut headers = load.headers.clone();
-    let authorization = url.and_then(|url| Target::parse(url).ok()?.authorization());
+    let authorization = url.and_then(Target::authorization);
     if let Some(value) = authorization
         && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
     {
         headers.push(("Authorization".to_owned(), value));
     }
-    let has_body = !load.body.is_empty() || matches!(load.method.as_str(), "POST" | "PUT" | "PATCH");
+    let method = load.work.method();
+    let has_body = !load.body.is_empty() || matches!(method, "POST" | "PUT" | "PATCH");
     CustomCheck {
-        request: format!("{} {path}", load.method),
+        request: format!("{method} {path}"),
         send: has_body.then(|| load.body.clone()),
         headers,
         status: load.expect.status,
         ..CustomCheck::default()
     }
-}
-
-/// The target and the address of a server that somebody else runs.
-pub(super) fn of_url(url: &str) -> Result<(Target, SocketAddr), String> {
-    let target = Target::parse(url).map_err(|why| why.0)?;
-    let found = (target.host.as_str(), target.port).to_socket_addrs();
-    let address =
-        found.map_err(|why| format!("The host {:?} could not be resolved: {why}.", target.host))?.next();
-    let address = address.ok_or_else(|| format!("The host {:?} has no address.", target.host))?;
-    Ok((target, address))
 }
 
 /// The failures of a check as a sentence, with what went over the wire.

@@ -2,11 +2,15 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
 
-use super::request_spec::RequestSpec;
+use super::request_spec::{Place, RequestSpec};
 use crate::candidate::{Candidate, Layout};
 use crate::launch::{LaunchContext, run_dir};
 use crate::supervise::{Running, StartErrorKind, Supervision, port_of};
+
+/// How long a socket's listener is waited for where there should be none.
+const TAKEN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Why a candidate is not up.
 pub(super) enum NotUp {
@@ -27,17 +31,22 @@ pub(super) fn start(
     (layout, supervision): (&Layout, &Supervision),
     (workers, cpus): (u32, &[u32]),
     cancelled: &dyn Fn() -> bool,
-) -> Result<(Running, SocketAddr), NotUp> {
+) -> Result<(Running, Place), NotUp> {
     let port = port_of(candidate).map_err(NotUp::NotStarted)?;
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let context = LaunchContext { address, workers, run_dir: run_dir::create().map_err(NotUp::RunDir)? };
-    let mut launch = candidate.launch(layout, &context).map_err(|why| {
+    let ready_to_start = || {
+        let place = spec.place(spec.target(port, candidate.tls()), candidate.socket(&context))?;
+        nobody_listens(&place)?;
+        Ok((place, candidate.launch(layout, &context).map_err(|why| why.to_string())?))
+    };
+    let (place, mut launch) = ready_to_start().map_err(|why: String| {
         run_dir::remove(&context.run_dir);
-        NotUp::NotStarted(why.to_string())
+        NotUp::NotStarted(why)
     })?;
     launch.pin(cpus);
     let mut last_answer = String::new();
-    let mut ready = || spec.ready(address).map_err(|why| last_answer = why).is_ok();
+    let mut ready = || spec.ready(&place).map_err(|why| last_answer = why).is_ok();
     let started = Running::start(&launch, supervision, &mut ready, cancelled);
     let mut running = started.map_err(|why| match why.kind {
         StartErrorKind::Interrupted => NotUp::Interrupted(why.to_string()),
@@ -46,11 +55,27 @@ pub(super) fn start(
         }
         _ => NotUp::NotStarted(why.to_string()),
     })?;
-    match running.stranger_on(port) {
-        None => Ok((running, address)),
+    let stranger = if place.unix.is_none() { running.stranger_on(port) } else { None };
+    match stranger {
+        None => Ok((running, place)),
         Some(who) => {
             let why = format!("{who} answers on its port {port}, which it took first.");
             Err(NotUp::Stranger(why, running.stop().leftovers))
         }
+    }
+}
+
+/// Of a Unix socket, whose listener is not ours to look up: that nobody answers there before the server is started.
+fn nobody_listens(place: &Place) -> Result<(), String> {
+    let Some(path) = &place.unix else { return Ok(()) };
+    match place.dialer.connect(TAKEN_TIMEOUT) {
+        Err(why) if matches!(why.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
+            Ok(())
+        }
+        _ => Err(format!(
+            "Somebody listens on the Unix socket {} already: end it, or write a path with {{run}}, a folder of each \
+             start's own.",
+            path.display()
+        )),
     }
 }

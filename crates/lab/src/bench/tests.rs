@@ -12,6 +12,7 @@ use prony_model::{Measurement, Plan, Target};
 
 use super::runner::Runner;
 use super::*;
+use crate::candidate::Listens;
 use crate::catalogue::Catalogue;
 use crate::check::Route;
 use crate::experiment::ExperimentPlan;
@@ -22,7 +23,7 @@ use prony_host::testing::{PATIENCE, wait_until};
 pub(super) fn setup(root: &Path, commands: &[(&str, &str)], blocks: u32) -> BenchSetup {
     let me = guard_exe().display().to_string();
     let candidate = |(name, command): &(&str, &str)| BenchCandidate {
-        candidate: Candidate::command(name, &command.replace("SELF", &me)).unwrap(),
+        candidate: Candidate::command(name, &command.replace("SELF", &me), Listens::default()).unwrap(),
         version: None,
     };
     let names = commands.iter().map(|(name, _)| (*name).to_owned()).collect();
@@ -44,7 +45,6 @@ pub(super) fn setup(root: &Path, commands: &[(&str, &str)], blocks: u32) -> Benc
         log: root.join("runs/test.jsonl"),
         resume: false,
         reproduce: "prony bench".to_owned(),
-        redact: Vec::new(),
         host: Host { cpu_model: "a CPU".to_owned(), ..Host::default() },
         pins: Pins::default(),
         supervision: supervision(root),
@@ -409,8 +409,10 @@ fn a_full_disk_ends_the_run_with_the_server_down() {
 fn a_url_is_checked_and_loaded_without_a_server_of_the_lab() {
     let root = tempfile::tempdir().unwrap();
     let target = prony_target::Target::start(&prony_target::Config::default()).unwrap();
-    let url =
-        |name, url: &str| BenchCandidate { candidate: Candidate::url(name, url).unwrap(), version: None };
+    let url = |name, url: &str| BenchCandidate {
+        candidate: Candidate::url(name, Target::parse(url).unwrap()).unwrap(),
+        version: None,
+    };
     let mut setup = setup(root.path(), &[], 1);
     // A port that is no web server's, and that nobody is given by chance.
     let gone = url("gone", "http://127.0.0.1:1/");

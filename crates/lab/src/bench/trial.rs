@@ -1,6 +1,5 @@
 //! One trial: server up, checked, loaded and sampled, server down.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use prony_host::pins::Pins;
@@ -13,7 +12,7 @@ use prony_model::units::show_duration;
 
 use super::header::workers;
 use super::loaded::Side;
-use super::request_spec;
+use super::request_spec::{self, Place};
 use super::runner::Runner;
 use super::start::{NotUp, start};
 use super::{BenchCandidate, BenchError, BenchEvent, BenchSetup};
@@ -110,20 +109,20 @@ impl Runner<'_> {
     {
         let (setup, candidate) = (self.setup, &trial.candidate.candidate);
         let spec = &self.states[trial.number].spec;
-        let (running, target, address) = match candidate.as_url() {
+        let (running, place) = match candidate.as_url() {
             Some(url) => {
-                let there = request_spec::of_url(url).and_then(|there| spec.ready(there.1).map(|()| there));
-                let (target, address) = there.map_err(Ended::NotStarted)?;
-                (None, target, address)
+                let there = spec.place(url.clone(), trial.plan.load.unix.clone());
+                let there = there.and_then(|place| spec.ready(&place).map(|()| place));
+                (None, there.map_err(Ended::NotStarted)?)
             }
             None => {
-                let (running, address) = self.start(trial, pins)?;
-                (Some(running), self.states[trial.number].spec.target(address), address)
+                let (running, place) = self.start(trial, pins)?;
+                (Some(running), place)
             }
         };
         let state = &mut self.states[trial.number];
         if !state.checked {
-            let report = state.spec.check(address, workers(trial.candidate, setup));
+            let report = state.spec.check(&place, workers(trial.candidate, setup));
             if !report.passed() {
                 return Err(Ended::CheckFailed(request_spec::failures(candidate.label(), &report)));
             }
@@ -134,7 +133,8 @@ impl Runner<'_> {
             }
         }
         let spec = &self.states[trial.number].spec;
-        let load = spec.plan(trial.plan, target, &pins.client, setup.experiment.seed);
+        let mut load = spec.plan(trial.plan, place.target, &pins.client, setup.experiment.seed);
+        load.unix = place.unix;
         let side = Side {
             setup,
             candidate: candidate.label(),
@@ -149,7 +149,7 @@ impl Runner<'_> {
     }
 
     /// Starts a server of the lab's.
-    fn start(&mut self, trial: Trial<'_>, pins: &Pins) -> Result<(Running, SocketAddr), Ended> {
+    fn start(&mut self, trial: Trial<'_>, pins: &Pins) -> Result<(Running, Place), Ended> {
         let (setup, candidate) = (self.setup, &trial.candidate.candidate);
         let (workers, cancelled) = (workers(trial.candidate, setup), || self.interrupt.asked());
         let state = &mut self.states[trial.number];

@@ -33,13 +33,18 @@ enum Origin {
     /// A server of the catalogue; for each axis, the index of its chosen value.
     Recipe { server: Arc<Server>, chosen: Vec<usize> },
     /// A shell command.
-    Command(String),
-    /// Somebody else runs it.
-    Url {
-        url: String,
-        /// Without its userinfo.
-        shown: String,
-    },
+    Command { command: String, listens: Listens },
+    /// Somebody else runs it there.
+    Url { target: Target, shown: String },
+}
+
+/// What a command listens on, beside its port of 127.0.0.1.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Listens {
+    /// Whether it speaks TLS.
+    pub tls: bool,
+    /// The Unix socket that it listens on instead, `{run}/app.sock`: variables as in the command.
+    pub unix: Option<String>,
 }
 
 /// Why a text is no candidate.
@@ -120,23 +125,23 @@ impl Candidate {
     /// `A=1 server` and `cd x && server`: the shell's own process is ended with the rest.
     ///
     /// # Errors
-    /// If the command has no `{port}`, or the name cannot stand in a label.
-    pub fn command(name: &str, command: &str) -> Result<Candidate, CandidateError> {
+    /// If the command has no `{port}` and listens on no Unix socket, or the name cannot stand in a label.
+    pub fn command(name: &str, command: &str, listens: Listens) -> Result<Candidate, CandidateError> {
         name_of(name)?;
-        if !pieces(command).contains(&Piece::Name("port")) {
+        if listens.unix.is_none() && !pieces(command).contains(&Piece::Name("port")) {
             return Err(CandidateError::NoPort { name: name.to_owned() });
         }
-        Ok(Candidate { label: name.to_owned(), origin: Origin::Command(command.to_owned()), engine: None })
+        let origin = Origin::Command { command: command.to_owned(), listens };
+        Ok(Candidate { label: name.to_owned(), origin, engine: None })
     }
 
     /// A server that somebody else runs. It is neither started nor stopped.
     ///
     /// # Errors
     /// If the name cannot stand in a label.
-    pub fn url(name: &str, url: &str) -> Result<Candidate, CandidateError> {
+    pub fn url(name: &str, target: Target) -> Result<Candidate, CandidateError> {
         name_of(name)?;
-        let shown = Target::parse(url).map_or_else(|_| url.to_owned(), |target| target.display_url());
-        let origin = Origin::Url { url: url.to_owned(), shown };
+        let origin = Origin::Url { shown: target.display_url(), target };
         Ok(Candidate { label: name.to_owned(), origin, engine: None })
     }
 
@@ -193,15 +198,32 @@ impl Candidate {
     pub fn server(&self) -> Option<&Server> {
         match &self.origin {
             Origin::Recipe { server, .. } => Some(server),
-            Origin::Command(_) | Origin::Url { .. } => None,
+            Origin::Command { .. } | Origin::Url { .. } => None,
         }
     }
 
-    /// The URL, if somebody else runs it.
-    pub fn as_url(&self) -> Option<&str> {
+    /// Where it is, if somebody else runs it.
+    pub fn as_url(&self) -> Option<&Target> {
         match &self.origin {
-            Origin::Url { url, .. } => Some(url),
-            Origin::Recipe { .. } | Origin::Command(_) => None,
+            Origin::Url { target, .. } => Some(target),
+            Origin::Recipe { .. } | Origin::Command { .. } => None,
+        }
+    }
+
+    /// Whether it speaks TLS.
+    pub fn tls(&self) -> bool {
+        match &self.origin {
+            Origin::Recipe { .. } => false,
+            Origin::Command { listens, .. } => listens.tls,
+            Origin::Url { target, .. } => target.tls,
+        }
+    }
+
+    /// The Unix socket that it listens on instead of its port, its variables not replaced.
+    pub fn unix(&self) -> Option<&str> {
+        match &self.origin {
+            Origin::Command { listens, .. } => listens.unix.as_deref(),
+            Origin::Recipe { .. } | Origin::Url { .. } => None,
         }
     }
 
@@ -209,7 +231,7 @@ impl Candidate {
     pub(crate) fn title(&self) -> &str {
         match &self.origin {
             Origin::Recipe { server, .. } => &server.recipe.title,
-            Origin::Command(command) => command,
+            Origin::Command { command, .. } => command,
             Origin::Url { shown, .. } => shown,
         }
     }
@@ -240,8 +262,12 @@ impl Candidate {
         self.server().is_some_and(|server| server.recipe.recycles)
     }
 
-    /// Each axis with its chosen value, in the order of the axes: for the run log.
+    /// Each axis with its chosen value, in the order of the axes, and of a command what it listens on: for the run log.
     pub(crate) fn settings(&self) -> Vec<(&str, &str)> {
+        if let Origin::Command { listens, .. } = &self.origin {
+            let tls = listens.tls.then_some(("tls", "on"));
+            return tls.into_iter().chain(listens.unix.as_deref().map(|path| ("unix", path))).collect();
+        }
         let axes = self.server().map_or(&[][..], |server| &server.recipe.axes);
         axes.iter().zip(self.chosen_values()).map(|(a, v)| (a.name.as_str(), v.name.as_str())).collect()
     }
@@ -276,25 +302,16 @@ impl Candidate {
                 routes: server.recipe.routes.clone(),
                 keepalive: self.keepalive(),
                 custom: server.recipe.checks.clone(),
-                host: None,
                 workers: 0,
             },
-            Origin::Command(_) => ContractExpectation {
+            Origin::Command { .. } => ContractExpectation {
                 custom: vec![CustomCheck::answers("/")],
                 ..ContractExpectation::default()
             },
-            Origin::Url { url, .. } => {
-                let rest = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
-                let split = rest.find(['/', '?']).unwrap_or(rest.len());
-                let (host, path) = rest.split_at(split);
-                let host = host.rsplit('@').next().unwrap_or(host);
-                let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-                ContractExpectation {
-                    custom: vec![CustomCheck::answers(path.split('#').next().unwrap_or("/"))],
-                    host: Some(host.to_owned()),
-                    ..ContractExpectation::default()
-                }
-            }
+            Origin::Url { target, .. } => ContractExpectation {
+                custom: vec![CustomCheck::answers(&target.path)],
+                ..ContractExpectation::default()
+            },
         }
     }
 
@@ -315,7 +332,7 @@ impl Candidate {
     pub(crate) fn chosen_values(&self) -> impl Iterator<Item = &AxisValue> {
         let (axes, chosen) = match &self.origin {
             Origin::Recipe { server, chosen } => (&server.recipe.axes[..], &chosen[..]),
-            Origin::Command(_) | Origin::Url { .. } => (&[][..], &[][..]),
+            Origin::Command { .. } | Origin::Url { .. } => (&[][..], &[][..]),
         };
         axes.iter().zip(chosen).filter_map(|(axis, i)| axis.values.get(*i))
     }

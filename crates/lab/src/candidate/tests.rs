@@ -146,29 +146,39 @@ fn the_version_is_the_first_line_that_says_something() {
     let catalogue = catalogue(dir.path());
     let version = |label: &str| Candidate::parse(label, &catalogue).unwrap().version(&layout);
     assert_eq!(version("app:ev").as_deref(), Some("v 1.2 ev"));
-    assert_eq!(Candidate::command("mine", "x {port}").unwrap().version(&layout), None);
+    assert_eq!(Candidate::command("mine", "x {port}", Listens::default()).unwrap().version(&layout), None);
 }
 
 #[test]
 fn commands_and_urls_are_candidates_too() {
     let dir = tempfile::tempdir().unwrap();
     let layout = Layout::new(dir.path()).unwrap();
-    let command = Candidate::command("mine", "A=1 ./s '{port}' ${port} | cat").unwrap();
+    let command = Candidate::command("mine", "A=1 ./s '{port}' ${port} | cat", Listens::default()).unwrap();
     let spec = command.launch(&layout, &context(dir.path())).unwrap();
     assert_eq!(spec.processes[0].argv, ["/bin/sh", "-c", "A=1 ./s '8123' ${port} | cat"]);
     assert!(spec.cwd.is_absolute());
     assert_eq!((command.keepalive(), command.workers(0), command.kind()), (None, 1, None));
     let error = |e: Result<Candidate, CandidateError>| e.unwrap_err().to_string();
-    assert!(error(Candidate::command("mine", "./s 80")).contains("has no {port}: write {port} where"));
-    assert!(error(Candidate::command("a+b", "./s {port}")).starts_with("\"a+b\" cannot be"));
+    assert!(
+        error(Candidate::command("mine", "./s 80", Listens::default()))
+            .contains("has no {port}: write {port} where")
+    );
+    assert!(
+        error(Candidate::command("a+b", "./s {port}", Listens::default())).starts_with("\"a+b\" cannot be")
+    );
 
-    let url = Candidate::url("theirs", "http://u:p@h:81/a?b#c").unwrap();
-    let expectation = url.expectation();
-    assert_eq!(expectation.host.as_deref(), Some("h:81"));
-    assert_eq!(expectation.custom[0].request, "GET /a?b");
+    let url = Candidate::url("theirs", Target::parse("https://u:p@h:81/a?b#c").unwrap()).unwrap();
+    assert_eq!((url.expectation().custom[0].request.as_str(), url.tls()), ("GET /a?b", true));
     assert!(url.launch(&layout, &context(dir.path())).is_err());
-    let bare = Candidate::url("bare", "http://h?b").unwrap().expectation();
-    assert_eq!((bare.host.as_deref(), bare.custom[0].request.as_str()), (Some("h"), "GET /?b"));
+}
+
+#[test]
+fn a_command_may_listen_on_a_socket_in_its_own_folder_and_speak_tls() {
+    let dir = tempfile::tempdir().unwrap();
+    let listens = Listens { tls: true, unix: Some("{run}/{port}.sock".to_owned()) };
+    let command = Candidate::command("mine", "./s {run}/8123.sock", listens).unwrap();
+    assert_eq!(command.socket(&context(dir.path())), Some(dir.path().join("8123.sock")));
+    assert_eq!(command.settings(), [("tls", "on"), ("unix", "{run}/{port}.sock")]);
 }
 
 /// How many processes or threads of PHP the catalogue's own `label` starts where three workers are asked for: the

@@ -30,8 +30,6 @@ impl Probed {
 pub struct Outside {
     /// The machine.
     pub host: Host,
-    /// Headers whose values are not stored.
-    pub redact: Vec<String>,
     /// Whether the target is Prony's own.
     pub embedded_target: bool,
 }
@@ -53,7 +51,7 @@ pub(super) fn from_outside<'a>(outside: &'a Outside, loader: &'a Loader<'_>) -> 
             host: Some(outside.host.clone()),
             host_window,
             embedded_target: outside.embedded_target,
-            ..Observed::of(measured, PlanRecord::of(load, &outside.redact))
+            ..Observed::of(measured, PlanRecord::of(load))
         };
         Ok(Probed::of(observed, &outside.host))
     })

@@ -34,11 +34,11 @@ fn line(served_per_s: u64) -> Box<Loader<'static>> {
 
 /// Of a server of which nothing is known but its answers.
 pub(super) fn outside() -> Outside {
-    Outside { host: Host::default(), redact: Vec::new(), embedded_target: false }
+    Outside { host: Host::default(), embedded_target: false }
 }
 
 fn observed(measured: prony_model::Measurement, load: &Plan) -> Observed {
-    Observed::of(measured, PlanRecord::of(load, &[]))
+    Observed::of(measured, PlanRecord::of(load))
 }
 
 fn search_of(plan: &CapacityPlan, served_per_s: u64) -> CapacityOutcome {

@@ -1,12 +1,13 @@
-//! One HTTP/1.1 request at a time over a blocking socket, with a bound on everything:
+//! One HTTP/1.1 request at a time over a blocking connection, with a bound on everything:
 //! the other end may be a program that was written this morning.
 
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
+use prony_load::dial::{self, Dialer};
 use prony_load::framing::{Fields, Framer, LastHead, Progress};
+use prony_model::Secret;
 
 /// From the connect to the last byte of one answer.
 const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -23,7 +24,7 @@ pub(super) struct Request<'a> {
     pub(super) path: &'a str,
     pub(super) host: &'a str,
     /// Beside those that are always sent, or instead of them.
-    pub(super) headers: &'a [(String, String)],
+    pub(super) headers: &'a [(String, Secret)],
     pub(super) body: Option<&'a [u8]>,
     /// Sent in several pieces, cut within the request line and a header.
     pub(super) fragmented: bool,
@@ -63,8 +64,8 @@ impl Response {
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Fault {
-    #[error("Nothing listens at {0}: {1}.")]
-    Connect(SocketAddr, String),
+    #[error("No connection to {0}: {1}.")]
+    Connect(String, String),
     #[error("No whole answer within 5 s.")]
     Timeout,
     #[error("The connection was closed before the answer was whole.")]
@@ -77,16 +78,14 @@ pub(super) enum Fault {
 
 /// One connection, and a transcript of what went over it.
 pub(super) struct Connection {
-    stream: TcpStream,
+    stream: dial::Connection,
     wire: String,
 }
 
 impl Connection {
-    pub(super) fn open(address: SocketAddr) -> Result<Connection, Fault> {
-        let stream = TcpStream::connect_timeout(&address, EXCHANGE_TIMEOUT)
-            .map_err(|e| Fault::Connect(address, plain(&e)))?;
-        // A pair of small writes must not wait for the other end's delayed acknowledgement.
-        let _ = stream.set_nodelay(true);
+    pub(super) fn open(dialer: &Dialer) -> Result<Connection, Fault> {
+        let stream = dialer.connect(EXCHANGE_TIMEOUT);
+        let stream = stream.map_err(|e| Fault::Connect(dialer.to_string(), plain(&e)))?;
         Ok(Connection { stream, wire: String::new() })
     }
 
@@ -134,7 +133,7 @@ impl Connection {
         // The transcript is printed and kept: what was given may be secret, and its sender knows it.
         let mut shown = head.clone();
         for (name, value) in request.headers {
-            let _ = write!(head, "{name}: {value}\r\n");
+            let _ = write!(head, "{name}: {}\r\n", value.value());
             let _ = write!(shown, "{name}: (hidden)\r\n");
         }
         head.push_str("\r\n");
@@ -149,8 +148,8 @@ impl Connection {
             if i > 0 {
                 std::thread::sleep(BETWEEN_FRAGMENTS);
             }
-            self.stream.set_write_timeout(Some(left(deadline)?)).map_err(|e| Fault::Io(plain(&e)))?;
-            self.stream.write_all(piece).map_err(|e| fault_of(&e))?;
+            self.stream.set_timeout(left(deadline)?).map_err(|e| Fault::Io(plain(&e)))?;
+            self.stream.write_all(piece).and_then(|()| self.stream.flush()).map_err(|e| fault_of(&e))?;
         }
         Ok(())
     }
@@ -158,18 +157,16 @@ impl Connection {
     fn receive(&mut self, answer: &mut Answer, deadline: Instant) -> Result<Response, Fault> {
         let mut piece = [0u8; 16 << 10];
         loop {
-            self.stream.set_read_timeout(Some(left(deadline)?)).map_err(|e| Fault::Io(plain(&e)))?;
-            let came = match self.stream.read(&mut piece) {
-                Ok(0) => Err(Fault::Closed),
-                Ok(count) => answer.take(&piece[..count]),
-                Err(e) if e.kind() == ErrorKind::Interrupted => Ok(None),
-                Err(e) => Err(fault_of(&e)),
-            };
-            match came {
-                Ok(Some(response)) => return Ok(response),
-                Ok(None) => {}
-                Err(Fault::Closed) => return answer.end().ok_or(Fault::Closed),
-                Err(fault) => return Err(fault),
+            self.stream.set_timeout(left(deadline)?).map_err(|e| Fault::Io(plain(&e)))?;
+            match self.stream.read(&mut piece) {
+                Ok(0) => return answer.end().ok_or(Fault::Closed),
+                Ok(count) => {
+                    if let Some(response) = answer.take(&piece[..count])? {
+                        return Ok(response);
+                    }
+                }
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(fault_of(&e)),
             }
         }
     }

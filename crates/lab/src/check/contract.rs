@@ -1,9 +1,9 @@
 //! The checks themselves.
 
 use std::hash::{BuildHasher, RandomState};
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use prony_load::dial::Dialer;
 use prony_model::plan::Expect;
 
 use super::client::{Connection, Fault, Request, Response, printable};
@@ -18,9 +18,8 @@ const SLEEP_EARLY: Duration = Duration::from_millis(10);
 const WORK_STEPS: u32 = 1234;
 const ECHO_BYTES: usize = 512;
 
-pub(super) fn run(address: SocketAddr, expectation: &ContractExpectation) -> CheckReport {
-    let host = expectation.host.clone().unwrap_or_else(|| address.to_string());
-    let mut checks = Checks { address, host, report: CheckReport::default() };
+pub(super) fn run(dialer: &Dialer, expectation: &ContractExpectation) -> CheckReport {
+    let mut checks = Checks { dialer, report: CheckReport::default() };
     if expectation.custom.is_empty() {
         for route in Route::ALL {
             if expectation.routes.contains(&route) {
@@ -47,14 +46,8 @@ pub(super) fn run(address: SocketAddr, expectation: &ContractExpectation) -> Che
 }
 
 /// Asks once, and whether the answer has the status that is expected.
-pub(super) fn ready(
-    address: SocketAddr,
-    check: &CustomCheck,
-    host: Option<&str>,
-    expect: &Expect,
-) -> Result<(), String> {
-    let host = host.map_or_else(|| address.to_string(), str::to_owned);
-    let asked = Connection::open(address).and_then(|mut c| c.exchange(&check.request(&host, false)));
+pub(super) fn ready(dialer: &Dialer, check: &CustomCheck, expect: &Expect) -> Result<(), String> {
+    let asked = Connection::open(dialer).and_then(|mut c| c.exchange(&check.request(dialer.host(), false)));
     match asked.map_err(|fault| fault.to_string())?.status {
         status if expect.accepts_status(status) => Ok(()),
         status => {
@@ -70,13 +63,12 @@ fn probe_of(expectation: &ContractExpectation) -> CustomCheck {
     expectation.custom.first().cloned().unwrap_or_else(|| CustomCheck::of_route(route))
 }
 
-struct Checks {
-    address: SocketAddr,
-    host: String,
+struct Checks<'a> {
+    dialer: &'a Dialer,
     report: CheckReport,
 }
 
-impl Checks {
+impl Checks<'_> {
     fn push(&mut self, name: &str, note: bool, judged: Result<String, String>, wire: Option<String>) {
         let passed = judged.is_ok();
         let (Ok(detail) | Err(detail)) = judged;
@@ -91,12 +83,12 @@ impl Checks {
         path: &str,
         body: Option<&[u8]>,
     ) -> (Result<Response, Fault>, Option<String>) {
-        self.send(&Request { method, path, host: &self.host, headers: &[], body, fragmented: false })
+        self.send(&Request { method, path, host: self.dialer.host(), headers: &[], body, fragmented: false })
     }
 
     /// As [`Checks::ask`].
     fn send(&self, request: &Request<'_>) -> (Result<Response, Fault>, Option<String>) {
-        match Connection::open(self.address) {
+        match Connection::open(self.dialer) {
             Err(fault) => (Err(fault), None),
             Ok(mut connection) => {
                 let response = connection.exchange(request);
@@ -142,14 +134,14 @@ impl Checks {
 
     /// Whether requests that wait hold up others: worth knowing, and nothing to fail by.
     fn parallel_sleep(&mut self, workers: u32) {
-        let seen = parallel::sleep(self.address, &self.host, workers);
+        let seen = parallel::sleep(self.dialer, workers);
         self.report.sleep = seen.as_ref().ok().map(|seen| seen.sleep);
         let judged = seen.map(|seen| seen.to_string()).map_err(|fault| fault.to_string());
         self.push("parallel sleep", true, judged, None);
     }
 
     fn custom(&mut self, check: &CustomCheck) {
-        let (response, wire) = self.send(&check.request(&self.host, false));
+        let (response, wire) = self.send(&check.request(self.dialer.host(), false));
         let judged = response.map_err(|fault| fault.to_string()).and_then(|response| check.judge(&response));
         let (method, path) = check.method_and_path();
         self.push(&format!("{method} {path}"), false, judged, wire);
@@ -174,11 +166,11 @@ impl Checks {
     }
 
     fn is_kept(&self, probe: &CustomCheck) -> (Result<bool, Fault>, Option<String>) {
-        let mut connection = match Connection::open(self.address) {
+        let mut connection = match Connection::open(self.dialer) {
             Ok(connection) => connection,
             Err(fault) => return (Err(fault), None),
         };
-        let request = probe.request(&self.host, false);
+        let request = probe.request(self.dialer.host(), false);
         let kept = match connection.exchange(&request) {
             Err(fault) => Err(fault),
             Ok(first) if !first.keeps => Ok(false),
@@ -193,7 +185,7 @@ impl Checks {
 
     /// Clients on slow links send so; a server that reads a request only whole is worth knowing of.
     fn fragmented(&mut self, probe: &CustomCheck) {
-        let (response, wire) = self.send(&probe.request(&self.host, true));
+        let (response, wire) = self.send(&probe.request(self.dialer.host(), true));
         let judged = match response {
             Ok(r) if (200..400).contains(&r.status) => {
                 Ok("A request that came in pieces was answered.".to_owned())

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use prony_model::plan_record::{from_environment, is_asked_for, is_secret_by_custom};
 use prony_model::request::check_header;
+use prony_model::secret::{Secret, is_asked_for, is_secret_by_custom};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -29,7 +29,7 @@ pub(crate) struct CustomCheck {
     pub(crate) send: Option<Vec<u8>>,
     /// Headers of the request, a table of names and values (`@env:NAME`: from the environment); the load sends them, too.
     #[serde(default, deserialize_with = "table")]
-    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) headers: Vec<(String, Secret)>,
     /// The status; none given: any 2xx or 3xx.
     #[serde(default)]
     pub(crate) status: Option<u16>,
@@ -90,7 +90,9 @@ impl CustomCheck {
         if method.is_empty() || !method.bytes().all(|b| b.is_ascii_uppercase()) {
             return Some(("request", format!("{method:?} is no method: write \"GET {path}\".")));
         }
-        if let Some(why) = self.headers.iter().find_map(|(name, value)| check_header(name, value).err()) {
+        if let Some(why) =
+            self.headers.iter().find_map(|(name, value)| check_header(name, value.value()).err())
+        {
             return Some(("headers", why.to_string()));
         }
         if let Some(status) = self.status.filter(|status| !(100..=599).contains(status)) {
@@ -170,14 +172,14 @@ fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<u8>>, D
     Ok(Some(String::deserialize(deserializer)?.into_bytes()))
 }
 
-fn table<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(String, String)>, D::Error> {
+fn table<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(String, Secret)>, D::Error> {
     let written = BTreeMap::<String, String>::deserialize(deserializer)?;
     let meant = written.into_iter().map(|(name, value)| {
         if let Some(why) = written_secret(&name, &value) {
             return Err(D::Error::custom(why));
         }
-        let found = from_environment(&name, &value).map_err(D::Error::custom)?;
-        Ok((name, found))
+        let value = Secret::of_header(&name, &value).map_err(D::Error::custom)?;
+        Ok((name, value))
     });
     meant.collect()
 }
@@ -220,7 +222,8 @@ mod tests {
         assert!(refused("{ X-Api-Key = \"@env:PRONY_NO_SUCH\" }").contains("PRONY_NO_SUCH"));
         // What every test process has.
         let path = std::env::var("PATH").unwrap();
-        assert_eq!(read("{ Cookie = \"@env:PATH\" }").unwrap().headers, [("Cookie".to_owned(), path)]);
+        let found = read("{ Cookie = \"@env:PATH\" }").unwrap().headers;
+        assert_eq!((found[0].0.as_str(), found[0].1.value()), ("Cookie", path.as_str()));
     }
 
     #[test]

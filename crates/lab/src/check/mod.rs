@@ -6,8 +6,8 @@
 //! be measured, and one whose answers the engine would refuse is told why before any load.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 
+use prony_load::dial::Dialer;
 use prony_model::plan::Expect;
 use prony_model::run_log::Sleep;
 use serde::{Deserialize, Serialize};
@@ -34,8 +34,6 @@ pub(crate) struct ContractExpectation {
     pub(crate) keepalive: Option<bool>,
     /// Checks of its own. If there are any, only they and keep-alive are checked.
     pub(crate) custom: Vec<CustomCheck>,
-    /// What the Host header says; `None`: the address.
-    pub(crate) host: Option<String>,
     /// Workers it was told to use; 0 is taken for 1.
     pub(crate) workers: u32,
 }
@@ -108,22 +106,17 @@ pub(crate) fn work(steps: u32) -> String {
 /// Checks a server against what is expected of it.
 ///
 /// Takes some milliseconds of a good server, and is bounded to some seconds per request of a bad one.
-pub(crate) fn check(address: SocketAddr, expectation: &ContractExpectation) -> CheckReport {
-    contract::run(address, expectation)
+pub(crate) fn check(dialer: &Dialer, expectation: &ContractExpectation) -> CheckReport {
+    contract::run(dialer, expectation)
 }
 
 /// Asks once whether a server answers, by the request of a check, with the status that is expected of its answer: for its
-/// start, and before each trial. `host` is what the Host header says, `None`: the address.
+/// start, and before each trial.
 ///
 /// # Errors
 /// A sentence, if it does not answer so within 5 s.
-pub(crate) fn ready(
-    address: SocketAddr,
-    check: &CustomCheck,
-    host: Option<&str>,
-    expect: &Expect,
-) -> Result<(), String> {
-    contract::ready(address, check, host, expect)
+pub(crate) fn ready(dialer: &Dialer, check: &CustomCheck, expect: &Expect) -> Result<(), String> {
+    contract::ready(dialer, check, expect)
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! Whether requests that wait hold up others: `GET /sleep` on several connections at once.
 
 use std::fmt;
-use std::net::SocketAddr;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use prony_load::dial::Dialer;
 use prony_model::run_log::Sleep;
 
 use super::client::{Connection, Fault, Request};
@@ -42,8 +42,8 @@ impl fmt::Display for Seen {
 }
 
 /// Asks at once as often as [`TURNS`] times the workers, or [`AT_ONCE_MIN`].
-pub(super) fn sleep(address: SocketAddr, host: &str, workers: u32) -> Result<Seen, Fault> {
-    judged(workers, |at_once| all_at_once(address, host, at_once))
+pub(super) fn sleep(dialer: &Dialer, workers: u32) -> Result<Seen, Fault> {
+    judged(workers, |at_once| all_at_once(dialer, at_once))
 }
 
 /// A server that blocks cannot be done before so many turns, whatever the host: done earlier, it does not block. Done
@@ -65,11 +65,12 @@ fn judged(workers: u32, mut ask: impl FnMut(u32) -> Result<Duration, Fault>) -> 
 
 /// From the first request to the last answer. Each connection is closed after its answer: some
 /// servers serve one connection at a time.
-fn all_at_once(address: SocketAddr, host: &str, count: u32) -> Result<Duration, Fault> {
+fn all_at_once(dialer: &Dialer, count: u32) -> Result<Duration, Fault> {
     let path = format!("/sleep?ms={}", WAIT.as_millis());
     let connections: Vec<Connection> =
-        (0..count).map(|_| Connection::open(address)).collect::<Result<_, _>>()?;
+        (0..count).map(|_| Connection::open(dialer)).collect::<Result<_, _>>()?;
     let begun = Instant::now();
+    let host = dialer.host();
     let request = Request { method: "GET", path: &path, host, headers: &[], body: None, fragmented: false };
     thread::scope(|scope| {
         let asked: Vec<_> =

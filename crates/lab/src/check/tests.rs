@@ -1,12 +1,14 @@
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
+
+use prony_model::{Plan, Target};
 
 use super::*;
 
 /// A server of the contract whose answers a test may change. It ends with the test's process.
-fn server(keepalive: bool, change: Change) -> SocketAddr {
+fn server(keepalive: bool, change: Change) -> Dialer {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
@@ -14,7 +16,12 @@ fn server(keepalive: bool, change: Change) -> SocketAddr {
             thread::spawn(move || serve(stream.unwrap(), keepalive, change));
         }
     });
-    address
+    dialer(address)
+}
+
+fn dialer(address: SocketAddr) -> Dialer {
+    let target = Target::parse(&format!("http://{address}/")).unwrap();
+    Dialer::of(&Plan::closed(target)).unwrap()
 }
 
 fn serve(mut stream: TcpStream, keepalive: bool, change: Change) {
@@ -86,7 +93,7 @@ fn failures(report: &CheckReport) -> Vec<(String, String)> {
 #[test]
 fn a_right_server_passes_in_full() {
     for keepalive in [true, false] {
-        let report = check(server(keepalive, unchanged), &all(keepalive));
+        let report = check(&server(keepalive, unchanged), &all(keepalive));
         assert_eq!(failures(&report), []);
         assert!(report.passed() && report.results.iter().all(|r| r.passed && r.wire.is_none()));
         let names: Vec<&str> = report.results.iter().map(|r| r.name.as_str()).collect();
@@ -126,12 +133,12 @@ fn a_server_that_sleeps_in_its_worker_threads_is_found_to_block() {
         });
     }
     let expectation = ContractExpectation { routes: vec![Route::Sleep], workers: WORKERS, ..all(false) };
-    let report = check(address, &expectation);
+    let report = check(&dialer(address), &expectation);
     assert_eq!((failures(&report), report.sleep), (vec![], Some(Sleep::Blocks)));
     let noted = report.results.iter().find(|r| r.name == "parallel sleep").unwrap();
     assert!(noted.passed && noted.detail.contains("holds up others"), "{noted:?}");
     let text = ContractExpectation { routes: vec![Route::Text], ..all(true) };
-    assert_eq!(check(server(true, unchanged), &text).sleep, None);
+    assert_eq!(check(&server(true, unchanged), &text).sleep, None);
 }
 
 #[test]
@@ -141,7 +148,8 @@ fn a_cached_answer_to_another_body_fails_the_echo_check() {
         "/echo" => FIRST.get_or_init(answer).clone(),
         _ => answer(),
     };
-    let report = check(server(true, cached), &ContractExpectation { routes: vec![Route::Echo], ..all(true) });
+    let report =
+        check(&server(true, cached), &ContractExpectation { routes: vec![Route::Echo], ..all(true) });
     assert_eq!(
         report.failures().map(|r| r.name.as_str()).collect::<Vec<_>>(),
         ["POST /echo, another body"],
@@ -151,9 +159,9 @@ fn a_cached_answer_to_another_body_fails_the_echo_check() {
 
 #[test]
 fn keepalive_is_held_to_what_was_declared() {
-    let kept = check(server(true, unchanged), &all(false));
+    let kept = check(&server(true, unchanged), &all(false));
     assert_eq!(kept.failures().map(|r| r.name.as_str()).collect::<Vec<_>>(), ["keep-alive"]);
-    let closed = check(server(false, unchanged), &all(true));
+    let closed = check(&server(false, unchanged), &all(true));
     assert_eq!(
         failures(&closed),
         [(
@@ -166,13 +174,13 @@ fn keepalive_is_held_to_what_was_declared() {
         String::from_utf8_lossy(&answer()).replace("Connection: close\r\n", "").into_bytes()
     };
     let text = ContractExpectation { routes: vec![Route::Text], ..all(true) };
-    assert!(!check(server(false, silent), &text).passed());
+    assert!(!check(&server(false, silent), &text).passed());
 }
 
 #[test]
 fn wrong_answers_are_shown_as_they_came() {
     let report = check(
-        server(true, |target, answer| match target {
+        &server(true, |target, answer| match target {
             "/" => b"HTTP/1.1 500 Oh\r\nContent-Length: 7\r\n\r\n\x1b[31m!\0".to_vec(),
             "/json" => String::from_utf8_lossy(&answer()).replace("World", "Wield").into_bytes(),
             "/sleep?ms=50" => self::answer("/work?n=1", b"", true),
@@ -218,7 +226,7 @@ fn hostile_answers_fail_the_check_with_a_readable_reason() {
     ];
     for (change, expected) in hostile {
         let text = ContractExpectation { routes: vec![Route::Text], ..ContractExpectation::default() };
-        let report = check(server(true, change), &text);
+        let report = check(&server(true, change), &text);
         let first = &report.results[0];
         assert!(!first.passed && first.detail.contains(expected), "{expected}: {}", first.detail);
         assert!(first.wire.as_ref().is_some_and(|w| w.len() <= 2300), "{:?}", first.wire);
@@ -243,7 +251,7 @@ fn an_answer_whose_length_is_said_twice_is_refused_with_the_reason() {
         (length_and_chunked, "both Content-Length and Transfer-Encoding"),
     ] {
         let text = ContractExpectation { routes: vec![Route::Text], ..all(true) };
-        let report = check(server(true, change), &text);
+        let report = check(&server(true, change), &text);
         let first = &report.results[0];
         assert_eq!(first.detail, format!("The answer is not HTTP/1.1: the answer has {reason}."));
         assert!(!report.passed() && first.wire.as_ref().is_some_and(|w| w.contains("< Content-Length: 13")));
@@ -254,7 +262,7 @@ fn an_answer_whose_length_is_said_twice_is_refused_with_the_reason() {
 fn surplus_bytes_after_an_answer_fail_the_keepalive_check() {
     let longer: Change = |_, answer| [answer(), b"more".to_vec()].concat();
     let text = ContractExpectation { routes: vec![Route::Text], ..all(true) };
-    let report = check(server(true, longer), &text);
+    let report = check(&server(true, longer), &text);
     assert_eq!(report.failures().map(|r| r.name.as_str()).collect::<Vec<_>>(), ["keep-alive"], "{report:?}");
     let wire = report.failures().next().and_then(|r| r.wire.as_deref());
     assert!(wire.is_some_and(|w| w.ends_with("! 4 bytes more than the answer.\n")), "{wire:?}");
@@ -269,11 +277,11 @@ fn chunked_answers_and_those_that_end_with_the_connection_are_read() {
         _ => answer(),
     };
     let text = |keepalive| ContractExpectation { routes: vec![Route::Text], ..all(keepalive) };
-    assert_eq!(failures(&check(server(true, chunked), &text(true))), []);
+    assert_eq!(failures(&check(&server(true, chunked), &text(true))), []);
     let until_close = |_: &str, _: &dyn Fn() -> Vec<u8>| {
         b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\nHello, World!".to_vec()
     };
-    assert_eq!(failures(&check(server(false, until_close), &text(false))), []);
+    assert_eq!(failures(&check(&server(false, until_close), &text(false))), []);
 }
 
 #[test]
@@ -288,29 +296,29 @@ fn own_checks_replace_the_contract() {
         }],
         ..ContractExpectation::default()
     };
-    let address = server(true, unchanged);
-    assert!(check(address, &own(None, Some("abc"))).passed());
-    assert!(!check(address, &own(Some(204), None)).passed());
-    assert!(!check(address, &own(None, Some("abd"))).passed());
+    let dialer = server(true, unchanged);
+    assert!(check(&dialer, &own(None, Some("abc"))).passed());
+    assert!(!check(&dialer, &own(Some(204), None)).passed());
+    assert!(!check(&dialer, &own(None, Some("abd"))).passed());
 }
 
 #[test]
 fn readiness_is_told_by_one_request() {
-    let address = server(true, unchanged);
+    let here = server(true, unchanged);
     for route in Route::ALL {
-        assert_eq!(ready(address, &CustomCheck::of_route(route), None, &Expect::default()), Ok(()));
+        assert_eq!(ready(&here, &CustomCheck::of_route(route), &Expect::default()), Ok(()));
     }
     let nothing = CustomCheck::answers("/nothing");
-    let missing = ready(address, &nothing, None, &Expect::default()).unwrap_err();
+    let missing = ready(&here, &nothing, &Expect::default()).unwrap_err();
     assert_eq!(missing, "GET /nothing was answered with status 404.");
     let expected = Expect { status: Some(404), ..Expect::default() };
-    assert_eq!(ready(address, &nothing, None, &expected), Ok(()), "a check of its own may expect it");
+    assert_eq!(ready(&here, &nothing, &expected), Ok(()), "a check of its own may expect it");
     // Nobody can listen at port 0.
-    let free = SocketAddr::from(([127, 0, 0, 1], 0));
-    let nobody = ready(free, &CustomCheck::of_route(Route::Text), None, &Expect::default()).unwrap_err();
-    assert_eq!(nobody, format!("Nothing listens at {free}: connection refused."));
+    let free = dialer(SocketAddr::from(([127, 0, 0, 1], 0)));
+    let nobody = ready(&free, &CustomCheck::of_route(Route::Text), &Expect::default()).unwrap_err();
+    assert_eq!(nobody, format!("No connection to {free}: connection refused."));
     // A check of a server that is not there says so once per route and does not go on.
-    let report = check(free, &all(true));
+    let report = check(&free, &all(true));
     assert_eq!(report.results.len(), 5);
 }
 

@@ -10,10 +10,11 @@ use std::time::Duration;
 use include_dir::{Dir, include_dir};
 use prony_analysis::slo::Slo;
 use prony_model::options;
-use prony_model::plan::{Arrivals, CONNECTIONS_MAX, DURATION_MAX, Expect, Plan, THREADS_MAX};
+use prony_model::plan::{Arrivals, CONNECTIONS_MAX, DURATION_MAX, Expect, Plan, THREADS_MAX, Work};
 use prony_model::published::Published;
 use prony_model::rate::Rate;
 use prony_model::run_log::ShareOf;
+use prony_model::secret::hide_headers;
 use prony_model::target::Target;
 
 use crate::check::{CustomCheck, Route};
@@ -155,9 +156,9 @@ impl ExperimentPlan {
         }
         let keepalive = if load.keepalive { "" } else { ", a connection per request" };
         let plural = if load.connections == 1 { "" } else { "s" };
-        let asked = match &load.list {
-            Some(list) => format!("{} requests in turn", list.requests.len()),
-            None => format!("{} {path}", load.method),
+        let asked = match &load.work {
+            Work::List(list) => format!("{} requests in turn", list.requests.len()),
+            Work::Request(method) => format!("{method} {path}"),
         };
         let until = match (load.stop.requests, load.stop.duration) {
             (Some(1), None) => "1 request".to_owned(),
@@ -387,6 +388,13 @@ impl Experiment {
             }
         }
         Ok(scaled)
+    }
+
+    /// Makes the headers of these names, in any case, secret: those of plans and of checks.
+    pub fn hide_headers(&mut self, names: &[String]) {
+        let plans = self.plans.iter_mut().map(|plan| &mut plan.load.headers);
+        let checks = self.checks.iter_mut().map(|check| &mut check.headers);
+        plans.chain(checks).for_each(|headers| hide_headers(headers, names));
     }
 
     /// Keeps only the plans of these names; a sweep's given name keeps all of it.

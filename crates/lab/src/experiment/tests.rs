@@ -199,8 +199,8 @@ fn a_plan_may_have_stages_a_request_count_and_every_other_load_option() {
     assert_eq!(e.plans[0].describe("/"), "5000 connections, stages 1m:5000c, 1m:5000c, GET /, 2m");
     assert_eq!(e.plans[1].describe("/"), "100 connections, Poisson 1000/s, GET /, 10s after 1s warm-up");
     let post = &e.plans[2].load;
-    assert_eq!((post.method.as_str(), post.body.as_slice(), post.pipeline), ("POST", &b"x"[..], 4));
-    assert_eq!(post.headers, [("A".to_owned(), "b".to_owned())]);
+    assert_eq!((post.work.method(), post.body.as_slice(), post.pipeline), ("POST", &b"x"[..], 4));
+    assert_eq!(post.headers, [("A".to_owned(), prony_model::Secret::of_header("A", "b").unwrap())]);
     assert_eq!(post.stop, Stop { duration: None, requests: Some(100) });
 }
 

@@ -1,6 +1,8 @@
 //! From a candidate to processes that are ready to be started: the seam between the catalogue, which knows recipes, and
 //! supervision, which knows processes.
 
+use std::path::PathBuf;
+
 use crate::candidate::{Candidate, Layout};
 
 mod container;
@@ -21,6 +23,11 @@ impl Candidate {
     /// If a file cannot be read or written, or nothing is to be started because it is a URL.
     pub(crate) fn launch(&self, layout: &Layout, context: &LaunchContext) -> Result<LaunchSpec, LaunchError> {
         native::launch(self, layout, context)
+    }
+
+    /// The Unix socket that it listens on in this start; `None`: it listens on the port.
+    pub(crate) fn socket(&self, context: &LaunchContext) -> Option<PathBuf> {
+        self.unix().map(|path| PathBuf::from(native::of_context(context).replace(path)))
     }
 
     /// The first line that its version command prints, within 5 s; `None` if there is none.

@@ -140,7 +140,7 @@ pub(super) fn values(candidate: &Candidate, layout: &Layout, context: &LaunchCon
     values
 }
 
-fn of_context(context: &LaunchContext) -> Values {
+pub(super) fn of_context(context: &LaunchContext) -> Values {
     let mut values = Values::default();
     values.set("host", context.address.ip().to_string());
     values.set("port", context.address.port().to_string());

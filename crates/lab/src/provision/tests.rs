@@ -70,7 +70,13 @@ fn a_server_without_requirements_counts_as_installed() {
     let bench = Bench::new();
     bench.add("plain", "commands = [\"sh\"]", &[]);
     assert_eq!(status(&bench.parse("plain"), &bench.layout), Status::Installed);
-    assert_eq!(status(&Candidate::url("u", "http://h/").unwrap(), &bench.layout), Status::Installed);
+    assert_eq!(
+        status(
+            &Candidate::url("u", prony_model::Target::parse("http://h/").unwrap()).unwrap(),
+            &bench.layout
+        ),
+        Status::Installed
+    );
     let plan = plan(&[bench.parse("plain")], &bench.layout);
     assert!(plan.is_empty());
     assert_eq!(plan.describe(), "Everything is installed.");
@@ -187,9 +193,11 @@ fn started_and_checked(candidate: &Candidate, layout: &Layout, run_dir: &Path) -
     }
     let route = candidate.routes()[0];
     let asked = crate::check::CustomCheck::of_route(route);
-    let answers = || crate::check::ready(address, &asked, None, &prony_model::plan::Expect::default());
+    let at = prony_model::Target::parse(&format!("http://{address}/")).unwrap();
+    let dialer = prony_load::dial::Dialer::of(&prony_model::Plan::closed(at)).unwrap();
+    let answers = || crate::check::ready(&dialer, &asked, &prony_model::plan::Expect::default());
     wait_until("a right answer", || answers().is_ok());
-    let report = crate::check::check(address, &candidate.expectation());
+    let report = crate::check::check(&dialer, &candidate.expectation());
     for result in &report.results {
         println!("  {} {}: {}", if result.passed { "ok" } else { "NO" }, result.name, result.detail);
         result.wire.iter().for_each(|wire| println!("{wire}"));

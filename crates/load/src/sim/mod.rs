@@ -177,14 +177,14 @@ impl Hand {
         let nature = Nature { seed: case.nature.seed ^ u64::from(number) << 32, ..case.nature.clone() };
         let world = Rc::new(RefCell::new(World::new(nature, requests, truth)));
         world.borrow_mut().turns.clone_from(&turns);
-        world.borrow_mut().list.clone_from(&plan.list);
+        world.borrow_mut().list = plan.work.list().cloned();
         world.borrow_mut().keepalive = plan.keepalive;
         let control = Control::new();
         let shared = Arc::new(Shared {
             requests: request.repeat(plan.pipeline as usize),
             request,
             pipeline: plan.pipeline,
-            answers_head: plan.method == "HEAD",
+            answers_head: plan.work.method() == "HEAD",
             spin: plan.spin,
             tls: None,
             list,

@@ -11,7 +11,7 @@ use crate::error::LoadError;
 use prony_model::histogram::SparseHistogram;
 use prony_model::list::{Order, TargetList};
 use prony_model::measurement::{ErrorKind, Measurement};
-use prony_model::plan::{Arrivals, Plan, Stop};
+use prony_model::plan::{Arrivals, Plan, Stop, Work};
 use prony_model::rate::{Rate, Stage};
 use prony_model::target::Target;
 
@@ -73,7 +73,9 @@ impl Case {
         let chance = &mut Chance::new(seed);
         let service_ns = chance.scale(2_000, 50 * MS);
         let mut plan = plan(chance, service_ns);
-        plan.list = list(&mut Chance::new(seed ^ LISTS));
+        if let Some(list) = list(&mut Chance::new(seed ^ LISTS)) {
+            plan.work = Work::List(list);
+        }
         pipeline(&mut Chance::new(seed ^ PIPELINES), &mut plan);
         stages(&mut Chance::new(seed ^ STAGES), &mut plan);
         let nature = nature(chance, seed, service_ns, &plan);
@@ -113,7 +115,7 @@ fn plan(chance: &mut Chance, service_ns: u64) -> Plan {
     plan.timeout = Duration::from_nanos(chance.scale(service_ns, 500 * MS).max(MS));
     plan.keepalive = chance.per_mille(750);
     if chance.per_mille(300) {
-        plan.method = "POST".to_owned();
+        plan.work = Work::Request("POST".to_owned());
         plan.body = vec![b'b'; chance.size(0, 5_000)];
     }
     plan.expect.status = chance.per_mille(200).then_some(200);

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use prony_load::Control;
 use prony_model::Plan;
 use prony_model::list::{Order, TargetList};
-use prony_model::plan::{Arrivals, Expect};
+use prony_model::plan::{Arrivals, Expect, Work};
 use prony_model::rate::Rate;
 use prony_target::{Config, Target};
 
@@ -60,7 +60,7 @@ fn workers_allocate_nothing_for_a_request() {
         ),
         ("a body compared", 20_000, Plan { expect: Expect { body, ..Expect::default() }, ..closed.clone() }),
         ("single requests kept", 20_000, Plan { samples_max: 1_000, ..closed.clone() }),
-        ("a list", 20_000, Plan { list: Some(lines.1), ..closed.clone() }),
+        ("a list", 20_000, Plan { work: Work::List(lines.1), ..closed.clone() }),
         // Fewer, since each takes a port.
         ("a connection for each", 4_000, Plan { keepalive: false, ..closed }),
     ];

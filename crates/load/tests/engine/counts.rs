@@ -122,7 +122,7 @@ fn a_large_request_and_its_echo_arrive_whole() {
     let target = Target::start(&Config::default()).unwrap();
     let mut p = plan(target.address());
     p.target.path = "/echo".to_owned();
-    p.method = "POST".to_owned();
+    p.work = prony_model::plan::Work::Request("POST".to_owned());
     p.body = (0..3_000_000u32).map(|i| (i % 251) as u8).collect();
     p.expect.body = Some(p.body.clone());
     p.stop.requests = Some(6);

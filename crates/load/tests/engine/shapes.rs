@@ -7,7 +7,7 @@ use std::time::Duration;
 use prony_load::pace::Poisson;
 use prony_model::Plan;
 use prony_model::measurement::{ErrorKind, ReceiveClock};
-use prony_model::plan::{Arrivals, Expect};
+use prony_model::plan::{Arrivals, Expect, Work};
 use prony_model::rate::{Rate, Stage};
 use prony_target::{Config, Target};
 
@@ -328,7 +328,7 @@ fn first_bytes_are_exact_where_heads_come_alone() {
     let target = Target::start(&Config::default()).unwrap();
     for (method, upper) in [("HEAD", 0), ("GET", 50)] {
         let mut p = plan(target.address());
-        (p.method, p.stop.requests) = (method.to_owned(), Some(50));
+        (p.work, p.stop.requests) = (Work::Request(method.to_owned()), Some(50));
         let m = run(&p).unwrap();
         assert_eq!((m.requests.completed, m.latency.first_bytes_upper), (50, upper), "{method}");
     }

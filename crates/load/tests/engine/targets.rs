@@ -10,9 +10,9 @@ use prony_load::by_request::{FINE_MAX, ROWS_MAX};
 use prony_model::list::{Order, TargetList};
 use prony_model::measurement::ErrorKind;
 use prony_model::measurement::{OTHERS, RequestFigures};
-use prony_model::plan::Arrivals;
+use prony_model::plan::{Arrivals, Work};
 use prony_model::rate::{Rate, Stage};
-use prony_model::{Measurement, Plan};
+use prony_model::{Measurement, Plan, Secret};
 use prony_target::{Config, Target};
 
 use crate::{HANGS, lying, plan, run, run_until, settled};
@@ -22,7 +22,7 @@ const LINES: &str = "/\n/json\nHEAD /\n/sleep?ms=0\nPOST /echo\n/nope\nHEAD /\nD
 
 fn listed(address: SocketAddr, lines: &str, order: Order) -> Plan {
     let mut plan = plan(address);
-    plan.list = Some(TargetList::parse(lines.as_bytes(), Some(&plan.target), "GET", order).unwrap().1);
+    plan.work = Work::List(TargetList::parse(lines.as_bytes(), Some(&plan.target), "GET", order).unwrap().1);
     plan
 }
 
@@ -251,7 +251,7 @@ fn each_line_has_its_own_credentials_and_all_the_plan_s_headers() {
     let (address, _) = recording();
     let mut p = plan(address);
     let lines = format!("http://a:b@{address}/0/a\nhttp://{address}/0/b");
-    p.list = Some(TargetList::parse(lines.as_bytes(), None, "GET", Order::InTurn).unwrap().1);
+    p.work = Work::List(TargetList::parse(lines.as_bytes(), None, "GET", Order::InTurn).unwrap().1);
     p.samples_max = 10;
     p.stop.requests = Some(10);
     let m = run(&p).unwrap();
@@ -266,6 +266,6 @@ fn what_no_request_can_be_is_refused_before_the_load() {
     p.body = vec![0; 300 << 20];
     assert!(run(&p).unwrap_err().to_string().contains("512 MiB"));
     p.body.clear();
-    p.headers = vec![("X Y".to_owned(), "a".to_owned())];
+    p.headers = vec![("X Y".to_owned(), Secret::hidden("a"))];
     assert!(run(&p).unwrap_err().to_string().contains("not a header's name"));
 }

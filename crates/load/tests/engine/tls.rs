@@ -239,7 +239,7 @@ fn a_large_request_arrives_whole() {
         server::close(stream);
     });
     let mut p = tls_plan(address);
-    p.method = "POST".to_owned();
+    p.work = prony_model::plan::Work::Request("POST".to_owned());
     p.body = (0..3_000_000u32).map(|i| (i % 251) as u8).collect();
     p.expect.body = Some(p.body.clone());
     (p.connections, p.keepalive, p.stop.requests) = (2, false, Some(6));

@@ -8,7 +8,7 @@ use super::{
     CONNECTIONS_AT_A_RATE, CONNECTIONS_CLOSED, DURATION, Header, LoadOptions, ReadFile, SEED, TIMEOUT,
 };
 use crate::list::{Order, TargetList};
-use crate::plan::{Arrivals, Expect, Plan, PlanError, Stop, wrong};
+use crate::plan::{Arrivals, Expect, Plan, PlanError, Stop, Work, wrong};
 use crate::target::Target;
 use crate::tls::{Identity, IdentityError, PemError, Roots, Tls, Verify};
 use crate::units::{OneOrMany, RateValue, most_connections, parse_stages};
@@ -34,7 +34,7 @@ impl LoadOptions {
         let arrivals = self.arrivals()?;
         let (stop, warmup) =
             ending(&arrivals, self.duration.map(|d| d.0), self.requests, self.warmup.map(|w| w.0));
-        let (target, list) = self.list(target, read)?;
+        let (target, work) = self.work(target, read)?;
         let connections = match (single(self.connections.as_ref(), "-c")?, &arrivals) {
             (_, staged @ Arrivals::ConnectionStages(_)) => most_connections(staged),
             (Some(given), _) => given,
@@ -45,7 +45,7 @@ impl LoadOptions {
         let body = || self.body.as_deref().map(|text| text_or_file("-b", text, read)).transpose();
         let plan = Plan {
             tls: self.tls(&target, read)?,
-            method: self.method().to_owned(),
+            work,
             headers: self.headers.iter().flatten().map(Header::pair).collect::<Result<_, _>>()?,
             body: body()?.unwrap_or_default(),
             connections,
@@ -62,7 +62,6 @@ impl LoadOptions {
             user_clock: self.user_clock.unwrap_or(false),
             sources: self.source.as_deref().map_or(Ok(Vec::new()), sources)?,
             unix: self.unix.as_ref().map(PathBuf::from),
-            list,
             ..Plan::closed(target)
         };
         plan.check()?;
@@ -115,18 +114,14 @@ impl LoadOptions {
         }
     }
 
-    /// The server, and the list of requests where one is asked for.
-    fn list(
-        &self,
-        target: Option<Target>,
-        read: ReadFile<'_>,
-    ) -> Result<(Target, Option<TargetList>), PlanError> {
+    /// The server, and what is requested of it.
+    fn work(&self, target: Option<Target>, read: ReadFile<'_>) -> Result<(Target, Work), PlanError> {
         let Some(path) = self.targets.as_deref() else {
             if self.shuffle == Some(true) {
                 return wrong("--shuffle is for the lines of a list: give --targets FILE with it.");
             }
             let missing = || PlanError("Nothing says which server is loaded: give its URL.".to_owned());
-            return Ok((target.ok_or_else(missing)?, None));
+            return Ok((target.ok_or_else(missing)?, Work::Request(self.method().to_owned())));
         };
         if let Some(url) = target.as_ref().filter(|url| url.path != "/") {
             let server = Target { path: String::new(), ..url.clone() }.display_url();
@@ -142,7 +137,7 @@ impl LoadOptions {
                 let colon = if e.line.is_some() { "," } else { ":" };
                 PlanError(format!("--targets {name}{colon} {e}"))
             })?;
-        Ok((server, Some(list)))
+        Ok((server, Work::List(list)))
     }
 
     fn tls(&self, target: &Target, read: ReadFile<'_>) -> Result<Tls, PlanError> {

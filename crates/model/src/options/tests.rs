@@ -32,7 +32,7 @@ fn rate(text: &str) -> Option<OneOrMany<RateValue>> {
 fn defaults_are_those_of_the_documentation() {
     let p = plan(&LoadOptions::default());
     assert_eq!((p.connections, p.threads, p.stop.duration, p.stop.requests), (50, 1, Some(DURATION), None));
-    assert_eq!((p.warmup, p.method.as_str(), p.keepalive), (Duration::from_secs(1), "GET", true));
+    assert_eq!((p.warmup, p.work.method(), p.keepalive), (Duration::from_secs(1), "GET", true));
 
     let open = plan(&LoadOptions { rate: rate("20k"), duration: duration("60"), ..Default::default() });
     assert_eq!((open.connections, open.warmup), (100, Duration::from_secs(3)));
@@ -42,7 +42,7 @@ fn defaults_are_those_of_the_documentation() {
     assert_eq!((counted.stop.duration, counted.warmup), (None, Duration::ZERO));
 
     let posted = plan(&LoadOptions { body: Some("x".to_owned()), ..Default::default() });
-    assert_eq!((posted.method.as_str(), posted.body.as_slice()), ("POST", b"x".as_slice()));
+    assert_eq!((posted.work.method(), posted.body.as_slice()), ("POST", b"x".as_slice()));
 }
 
 #[test]

@@ -11,7 +11,8 @@ pub(crate) struct BenchArguments {
     /// A built-in experiment's name, or a TOML file
     #[arg(required_unless_present_any = ["candidates", "resume"])]
     pub(crate) experiment: Option<String>,
-    /// Instead of an experiment: a server to measure, NAME='COMMAND {port}' or NAME=URL (repeatable)
+    /// Instead of an experiment: a server to measure, NAME='COMMAND {port}' or NAME=URL (repeatable). A command that
+    /// listens on a Unix socket takes it from {run}, a folder of each start's own: --unix '{run}/app.sock'
     #[arg(long = "candidate", value_name = "NAME=COMMAND|URL", conflicts_with = "experiment")]
     pub(crate) candidates: Vec<String>,
     #[command(flatten)]
@@ -20,6 +21,10 @@ pub(crate) struct BenchArguments {
     /// `/api/items`; a URL has its own [default: /]
     #[arg(long, value_name = "PATH", conflicts_with = "experiment")]
     pub(crate) path: Option<String>,
+    /// Every --candidate COMMAND speaks TLS on {port}: its certificate, for 127.0.0.1, is checked as for an https://
+    /// URL (--cacert, -k)
+    #[arg(long, conflicts_with = "experiment")]
+    pub(crate) https: bool,
     /// CPU cores of each server [default: the experiment's, else 1]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=CORES_MAX.into()))]
     pub(crate) server_cores: Option<u32>,

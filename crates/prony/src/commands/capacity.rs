@@ -36,8 +36,7 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
     let log = arguments.output.as_deref().map(|path| Log::open(path, "capacity", printer)).transpose()?;
     let interrupt = interrupt::of_a_run()?;
     let embedded = embeds.then(|| Embedded::start_for(&mut wanted.load)).transpose()?;
-    let outside =
-        Outside { host: prony_host::read(), redact: arguments.redact.clone(), embedded_target: embeds };
+    let outside = Outside { host: prony_host::read(), embedded_target: embeds };
     if !arguments.quiet {
         let most = show_duration(Duration::from_secs(forecast(&wanted).as_secs()));
         let (rate, longest) = lengthened(&wanted);
@@ -64,10 +63,7 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
         reproduce: reproduce::own(&arguments.redact),
         interrupted: outcome.interrupted,
         target: TargetRecord { url: wanted.load.target.display_url(), address },
-        plan: outcome
-            .trial
-            .as_ref()
-            .map_or_else(|| PlanRecord::of(&wanted.load, &arguments.redact), |trial| trial.plan.clone()),
+        plan: outcome.trial.as_ref().map_or_else(|| PlanRecord::of(&wanted.load), |trial| trial.plan.clone()),
         host: outside.host.clone(),
         found: outcome.record,
         confirmation: outcome.trial,
@@ -108,7 +104,7 @@ pub(super) fn capacity_plan(arguments: &CapacityArguments, target: Target) -> Re
         duration: flags.duration.or(Some(DurationValue(PROBE))),
         ..flags.clone()
     };
-    let mut load = plan::plan(&options, Some(target))?;
+    let mut load = plan::plan(&options, &arguments.redact, Some(target))?;
     plan::pin(&mut load, arguments.pin.as_deref())?;
     let start = flags.rate.as_ref().and(load.arrivals.rate()).map(Rate::as_per_s);
     let slos = arguments.slos.iter().map(|text| Slo::parse(text)).collect::<Result<Vec<_>, _>>();

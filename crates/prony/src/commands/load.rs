@@ -35,7 +35,8 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     // Everything that can be wrong with the line is found before anything is started.
     let given = arguments.url.as_deref().map(Target::parse).transpose().map_err(Failure::usage)?;
     let embeds = is_embedded(arguments);
-    let mut plan = plan::plan(&arguments.plan, given.or_else(|| embeds.then(plan::placeholder)))?;
+    let mut plan =
+        plan::plan(&arguments.plan, &arguments.redact, given.or_else(|| embeds.then(plan::placeholder)))?;
     plan::pin(&mut plan, arguments.pin.as_deref())?;
     let others: Vec<&str> =
         [&arguments.json, &arguments.output].into_iter().flatten().map(String::as_str).collect();
@@ -118,7 +119,7 @@ impl<'a> LoadContext<'a> {
         slos: &'a [Slo],
         printer: &'a Printer,
     ) -> LoadContext<'a> {
-        let record = PlanRecord::of(plan, &arguments.redact);
+        let record = PlanRecord::of(plan);
         let rate = record.rate_per_s.map_or(String::new(), |rate| format!("-r{rate}"));
         let list =
             record.targets.as_ref().map_or(String::new(), |list| format!("-list-{}", list.fingerprint));

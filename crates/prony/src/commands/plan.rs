@@ -5,7 +5,7 @@ use std::io::{self, Read};
 
 use clap::{Args, Command};
 use prony_model::options::LoadOptions;
-use prony_model::plan_record::from_environment;
+use prony_model::secret::hide_headers;
 use prony_model::{Plan, Target};
 
 use crate::failure::Failure;
@@ -23,12 +23,15 @@ pub(crate) fn pin(plan: &mut Plan, cpus: Option<&str>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The plan that the flags mean, for this target or for the one that a list names.
-pub(crate) fn plan(options: &LoadOptions, target: Option<Target>) -> Result<Plan, Failure> {
+/// The plan that the flags mean, for this target or for the one that a list names; headers of the names in `redact` are
+/// secret.
+pub(crate) fn plan(
+    options: &LoadOptions,
+    redact: &[String],
+    target: Option<Target>,
+) -> Result<Plan, Failure> {
     let mut plan = options.plan(target, &read).map_err(Failure::usage)?;
-    for (name, value) in &mut plan.headers {
-        *value = from_environment(name, value).map_err(Failure::usage)?;
-    }
+    hide_headers(&mut plan.headers, redact);
     Ok(plan)
 }
 
@@ -69,7 +72,7 @@ mod tests {
             headers: Some(vec!["A: @env:PRONY_NO_SUCH_VARIABLE".parse().unwrap()]),
             ..Default::default()
         };
-        let refused = plan(&options, Some(Target::parse("http://h/").unwrap())).unwrap_err();
+        let refused = plan(&options, &[], Some(Target::parse("http://h/").unwrap())).unwrap_err();
         assert!(refused.message.contains("PRONY_NO_SUCH_VARIABLE"));
     }
 

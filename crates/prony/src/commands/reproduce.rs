@@ -1,7 +1,7 @@
 //! The command line of a run, for its record: what is secret is not in it.
 
-use prony_model::plan_record::{asked_for, is_asked_for, is_secret};
 use prony_model::request::check_header;
+use prony_model::secret::{asked_for, is_asked_for, is_secret};
 use prony_report::command::shell_word;
 
 /// This process' own, without the values of secret headers and of those called in `redact`.

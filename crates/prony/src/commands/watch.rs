@@ -127,7 +127,7 @@ pub(crate) fn load_head(plan: &Plan, redact: &[String]) -> LiveHead {
     LiveHead {
         command: reproduce::own(redact),
         title: plan.target.display_url(),
-        describe: format!("{} · {connections}, {arrivals}", plan.method),
+        describe: format!("{} · {connections}, {arrivals}", plan.work.method()),
         total_ns: plan.stop.duration.map(|d| nanoseconds(plan.warmup + d)),
         warmup_ns: nanoseconds(plan.warmup),
         rate_per_s: rate,

@@ -7,7 +7,7 @@ use prony_load::Snapshot;
 use prony_load::pace::Ramp;
 use prony_model::Plan;
 use prony_model::measurement::ErrorKind;
-use prony_model::plan::Arrivals;
+use prony_model::plan::{Arrivals, Work};
 use prony_model::plan_record::{PlanRecord, nanoseconds};
 use prony_report::format;
 
@@ -82,9 +82,11 @@ impl LoadState {
             Arrivals::RateStages(stages) => Offered::Ramp(Ramp::new(stages)),
             Arrivals::ConnectionStages(stages) => Offered::Connections(Ramp::new(stages)),
         };
-        let what = match &plan.list {
-            Some(list) => format::count(list.requests.len() as u64, "request in turn", "requests in turn"),
-            None => format!("{} {}", plan.method, plan.target.display_url()),
+        let what = match &plan.work {
+            Work::List(list) => {
+                format::count(list.requests.len() as u64, "request in turn", "requests in turn")
+            }
+            Work::Request(method) => format!("{method} {}", plan.target.display_url()),
         };
         let staged =
             plan.arrivals.stages().map(|stages| stages.iter().map(|stage| stage.duration).sum::<Duration>());

@@ -65,8 +65,6 @@ fn invalid_flag_values_are_refused() {
     refused(&load(&["--cacert", "ca.pem"]), 2, &["--cacert", "https://"]);
     refused(&load(&["--key", "key.pem"]), 2, &["--cert"]);
     refused(&world.prony(&["load", "-k"]), 2, &["https://"]);
-    let bench = ["bench", "--candidate", "x=https://127.0.0.1:1/", "-d", "1s"];
-    refused(&world.prony(&bench), 2, &["--candidate x", "plain HTTP", "prony load"]);
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod grammar;
 mod history;
 mod lab;
 mod ledger;
+mod listens;
 mod many;
 mod metrics;
 mod misbehaviour;

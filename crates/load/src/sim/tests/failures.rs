@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use prony_model::measurement::ErrorKind;
-use prony_model::plan::Arrivals;
+use prony_model::plan::{Arrivals, Work};
 use prony_model::rate::Rate;
 
 use super::super::Case;
@@ -179,7 +179,7 @@ fn a_request_in_small_writes_is_whole_and_counted_once() {
     let mut nature = Nature::ideal(100_000);
     (nature.room, nature.drain_ns, nature.short_write_per_mille) = (50, 10_000, 300);
     let mut case = Case::closed(nature);
-    case.plan.method = "POST".to_owned();
+    case.plan.work = Work::Request("POST".to_owned());
     case.plan.body = vec![b'b'; 2_000];
     case.plan.connections = 3;
     case.plan.stop.duration = Some(Duration::from_millis(200));

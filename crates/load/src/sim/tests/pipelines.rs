@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use prony_model::list::{Order, TargetList};
 use prony_model::measurement::ErrorKind;
-use prony_model::plan::{Arrivals, Stop};
+use prony_model::plan::{Arrivals, Stop, Work};
 use prony_model::rate::Rate;
 use prony_model::target::Target;
 
@@ -182,7 +182,7 @@ fn bytes_behind_an_answer_that_is_too_late_are_its_request_s() {
     case.plan.timeout = Duration::from_millis(20);
     let server = Target::parse("http://simulated/").unwrap();
     let list = TargetList::parse(b"/a\n/b\n/c\n/d\n/e\n", Some(&server), "GET", Order::InTurn);
-    case.plan.list = Some(list.unwrap().1);
+    case.plan.work = Work::List(list.unwrap().1);
     let played = case.play();
     let m = played.sound();
     assert!(m.requests.completed > 20 && m.errors[&ErrorKind::Abandoned].count > 20, "{:?}", m.errors);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::idle::{Free, Idle};
 use prony_model::list::{Order, TargetList};
-use prony_model::plan::Arrivals;
+use prony_model::plan::{Arrivals, Work};
 use prony_model::rate::Stage;
 use prony_model::target::Target;
 
@@ -42,7 +42,7 @@ fn requests_that_are_never_sent_are_of_their_lines() {
     case.plan.stop.duration = Some(Duration::from_millis(500));
     let server = Target::parse("http://simulated/").unwrap();
     let list = TargetList::parse(b"/\n/json\n", Some(&server), "GET", Order::InTurn);
-    case.plan.list = Some(list.unwrap().1);
+    case.plan.work = Work::List(list.unwrap().1);
     let played = case.play();
     let m = played.sound();
     // The first has the one connection for good.

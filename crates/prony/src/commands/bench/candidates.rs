@@ -1,7 +1,7 @@
 //! `--candidate NAME='CMD {port}'` and `NAME=URL`: a run without a file.
 
 use prony_lab::bench::BenchCandidate;
-use prony_lab::candidate::Candidate;
+use prony_lab::candidate::{Candidate, Listens};
 use prony_lab::experiment::{Experiment, ExperimentPlan};
 use prony_model::target::Target;
 
@@ -24,17 +24,10 @@ pub(in crate::commands) fn of(
             )));
         };
         let candidate = if what.starts_with("http://") || what.starts_with("https://") {
-            let target = Target::parse(what).map_err(Failure::usage)?;
-            if target.tls {
-                return Err(Failure::usage(format!(
-                    "--candidate {name}: `prony bench` checks each server before it loads it, and does so in plain \
-                     HTTP only: give the server's http:// port, or measure {} with `prony load`.",
-                    target.display_url()
-                )));
-            }
-            Candidate::url(name, what)
+            Candidate::url(name, Target::parse(what).map_err(Failure::usage)?)
         } else {
-            Candidate::command(name, what)
+            let listens = Listens { tls: arguments.https, unix: arguments.plan.unix.clone() };
+            Candidate::command(name, what, listens)
         };
         let candidate = candidate.map_err(Failure::usage)?;
         if candidates.iter().any(|c: &BenchCandidate| c.candidate.label() == candidate.label()) {
@@ -44,20 +37,40 @@ pub(in crate::commands) fn of(
         }
         candidates.push(BenchCandidate { candidate, version: None });
     }
+    check_listens(arguments, &candidates)?;
     // The flags mean what they mean for `load`; the target is each candidate's own.
-    let mut plan = plan::plan(&arguments.plan, Some(plan::placeholder()))?;
-    if plan.unix.is_some() {
-        return Err(Failure::usage(
-            "--unix does not go with --candidate: each is checked at its own port, and the socket would be loaded \
-             instead of it. Measure a socket with `prony load`.",
-        ));
-    }
+    let tls = candidates.iter().any(|c| c.candidate.tls());
+    let target = Target { tls, ..plan::placeholder() };
+    let mut plan = plan::plan(&arguments.plan, &arguments.redact, Some(target))?;
     plan.target.path = path(arguments, &candidates)?;
     let seed = plan.seed;
     let labels = candidates.iter().map(|c| c.candidate.label().to_owned()).collect();
     let blocks = arguments.blocks.unwrap_or(BLOCKS);
     let experiment = Experiment::of_candidates(labels, ExperimentPlan::of(plan), blocks, seed);
     Ok((experiment, candidates))
+}
+
+/// Refuses `--https` and `--unix` where they could not mean anything.
+fn check_listens(arguments: &BenchArguments, candidates: &[BenchCandidate]) -> Result<(), Failure> {
+    let url = candidates.iter().find(|c| c.candidate.as_url().is_some());
+    if arguments.https && candidates.iter().all(|c| c.candidate.as_url().is_some()) {
+        return Err(Failure::usage(
+            "--https is for commands: write https:// into the URL of each candidate.",
+        ));
+    }
+    match (url, arguments.plan.unix.as_deref().filter(|path| is_of_each_start(path))) {
+        (Some(url), Some(path)) => Err(Failure::usage(format!(
+            "--unix {path} is another socket at each start of a command, and {} is a URL, whose server Prony does not \
+             start: write the path of its socket.",
+            url.candidate.label()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a socket's path is another at each start of a server.
+pub(super) fn is_of_each_start(path: &str) -> bool {
+    ["{run}", "{port}"].iter().any(|variable| path.contains(variable))
 }
 
 /// What is requested of every command: `--path`, checked as the path of a URL is.

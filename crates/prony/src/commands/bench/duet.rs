@@ -8,6 +8,7 @@ use prony_model::duet::DuetShared;
 use prony_model::plan::Arrivals;
 use prony_model::run_log::RunLog;
 
+use super::candidates;
 use crate::cli::BenchArguments;
 use crate::failure::Failure;
 
@@ -64,6 +65,12 @@ pub(super) fn check(experiment: &Experiment, candidates: &[BenchCandidate]) -> R
     {
         return Err(Failure::usage(format!(
             "--duet runs both servers at once, and the images of both listen on port {port}: leave --duet out."
+        )));
+    }
+    if let Some(path) = a.candidate.unix().filter(|path| !candidates::is_of_each_start(path)) {
+        return Err(Failure::usage(format!(
+            "--duet runs both servers at once, and both would listen on the Unix socket {path}: write a path with \
+             {{run}}, a folder of each start's own."
         )));
     }
     if experiment.precision.is_some() {

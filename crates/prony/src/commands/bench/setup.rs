@@ -7,7 +7,6 @@ use prony_host::pins::{self, Pins};
 use prony_lab::bench::{BenchCandidate, BenchSetup, CpuHalves, resolve};
 use prony_lab::experiment::{Blocks, CORES_MAX, Experiment, WorkerPolicy};
 use prony_lab::supervise::Supervision;
-use prony_model::plan_record::from_environment;
 use prony_model::rfc3339;
 use prony_model::run_log::RunLog;
 use prony_model::units::{parse_duration, show_duration};
@@ -34,9 +33,7 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
         }
         let mut experiment = experiment(arguments, resumed.as_ref().map(|(_, log)| log))?;
         filter(&mut experiment, arguments)?;
-        for (name, value) in experiment.plans.iter_mut().flat_map(|plan| &mut plan.load.headers) {
-            *value = from_environment(name, value).map_err(Failure::usage)?;
-        }
+        experiment.hide_headers(&arguments.redact);
         let engine = engine(&arguments.runtime.runtime, arguments.runtime.memory.as_deref())?;
         let catalogue = catalogue(&arguments.servers, printer);
         let resolved = resolve(&experiment, &catalogue, &layout, engine.as_ref()).map_err(Failure::usage)?;
@@ -107,7 +104,6 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
         supervision: Supervision::new(layout.root(), &pins.client, memory_bytes),
         host: prony_host::read(),
         resume: resumed.is_some(),
-        redact: arguments.redact.clone(),
         experiment,
         candidates,
         skipped,

@@ -8,7 +8,7 @@ use prony_analysis::experiment::analyse;
 use prony_host::bench_lock;
 use prony_host::pins::Pins;
 use prony_lab::bench::{BenchCandidate, BenchSetup};
-use prony_lab::candidate::{Candidate, Layout};
+use prony_lab::candidate::{Candidate, Layout, Listens};
 use prony_lab::experiment::{Experiment, ExperimentPlan};
 use prony_lab::supervise::Supervision;
 use prony_load::Interrupt;
@@ -130,7 +130,8 @@ fn bench(
     let own = own.to_string_lossy().replace('\'', r"'\''");
     let command = format!("exec '{own}' target --port {{port}} --threads 1");
     let candidate = |name: &&str| {
-        let candidate = Candidate::command(name, &command).map_err(|why| format!("Not measured: {why}"))?;
+        let candidate = Candidate::command(name, &command, Listens::default())
+            .map_err(|why| format!("Not measured: {why}"))?;
         Ok(BenchCandidate { candidate, version: None })
     };
     let labels = names.iter().map(|name| (*name).to_owned()).collect();
@@ -148,7 +149,6 @@ fn bench(
         log: log.clone(),
         resume: false,
         reproduce: "prony doctor".to_owned(),
-        redact: Vec::new(),
         host: host.clone(),
         pins: pins.clone(),
         supervision: Supervision::new(layout.root(), &pins.client, None),

@@ -14,11 +14,11 @@ fn meaning(words: &[String]) -> PlanRecord {
         panic!("{words:?} is no load")
     };
     let target = Target::parse(arguments.url.as_deref().unwrap()).unwrap();
-    let mut plan = plan::plan(&arguments.plan, Some(target)).unwrap();
+    let mut plan = plan::plan(&arguments.plan, &arguments.redact, Some(target)).unwrap();
     if let Some(cpus) = &arguments.pin {
         plan.cpus = parse_cpus(cpus).unwrap();
     }
-    PlanRecord::of(&plan, &arguments.redact)
+    PlanRecord::of(&plan)
 }
 
 /// The words that a shell makes of a line.

@@ -1,0 +1,188 @@
+//! Connections made as a load makes its own, but blocking: for what is asked of a server before the load.
+
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use prony_model::plan::Plan;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt};
+
+use crate::endpoint::resolve;
+use crate::error::LoadError;
+use crate::tls;
+
+/// How a plan's server is reached: by TCP or a Unix socket, with TLS or without.
+#[derive(Debug, Clone)]
+pub struct Dialer {
+    host: String,
+    place: Place,
+    tls: Option<tls::Setup>,
+}
+
+#[derive(Debug, Clone)]
+enum Place {
+    /// The addresses of the target's name, in the resolver's order.
+    Tcp(Vec<SocketAddr>),
+    Unix(PathBuf),
+}
+
+impl Dialer {
+    /// For the plan's target, by its Unix socket where it has one, and with its TLS.
+    ///
+    /// # Errors
+    /// When the name has no address, or a certificate or key of the plan cannot be used.
+    pub fn of(plan: &Plan) -> Result<Dialer, LoadError> {
+        let place = match &plan.unix {
+            Some(path) => Place::Unix(path.clone()),
+            None => Place::Tcp(resolve(plan)?),
+        };
+        Ok(Dialer { host: plan.target.host_header(), place, tls: tls::Setup::of(plan)? })
+    }
+
+    /// What the Host header of requests says.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// Connects, by the first address that accepts, and does TLS's handshake. Each step, and each later call of the
+    /// connection until it is told otherwise, takes `timeout` at most.
+    ///
+    /// # Errors
+    /// What the system or TLS said; of several addresses, of the first.
+    pub fn connect(&self, timeout: Duration) -> io::Result<Connection> {
+        match &self.place {
+            Place::Unix(path) => self.over(connect_unix(path, timeout)?, timeout),
+            Place::Tcp(addresses) => {
+                let mut tried = addresses.iter().map(|address| TcpStream::connect_timeout(address, timeout));
+                let first = tried.next().unwrap_or_else(|| Err(io::ErrorKind::AddrNotAvailable.into()));
+                let socket = first.or_else(|why| tried.find_map(Result::ok).ok_or(why))?;
+                // A pair of small writes must not wait for the other end's delayed acknowledgement.
+                socket.set_nodelay(true)?;
+                self.over(socket, timeout)
+            }
+        }
+    }
+
+    fn over<S>(&self, socket: S, timeout: Duration) -> io::Result<Connection>
+    where
+        S: AsFd + Read + Write + Send + fmt::Debug + 'static,
+    {
+        let same = socket.as_fd().try_clone_to_owned()?;
+        set_timeout(&same, timeout)?;
+        let stream: Box<dyn Stream> = match &self.tls {
+            None => Box::new(socket),
+            Some(setup) => Box::new(setup.connect(socket)?),
+        };
+        Ok(Connection { stream, socket: same })
+    }
+}
+
+impl fmt::Display for Dialer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Place::Tcp(addresses) => addresses.iter().take(1).try_for_each(|address| write!(f, "{address}")),
+            Place::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+/// A Unix socket's listener with a full queue would hold up a connect for ever.
+fn connect_unix(path: &Path, timeout: Duration) -> io::Result<UnixStream> {
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    set_timeout(&socket, timeout)?;
+    connect(&socket, &SocketAddrUnix::new(path)?)?;
+    Ok(socket.into())
+}
+
+/// Of a zero the system would make no limit at all.
+fn set_timeout(socket: &OwnedFd, timeout: Duration) -> io::Result<()> {
+    let timeout = Some(timeout.max(Duration::from_millis(1)));
+    sockopt::set_socket_timeout(socket, sockopt::Timeout::Recv, timeout)?;
+    Ok(sockopt::set_socket_timeout(socket, sockopt::Timeout::Send, timeout)?)
+}
+
+trait Stream: Read + Write + Send + fmt::Debug {}
+
+impl<S: Read + Write + Send + fmt::Debug> Stream for S {}
+
+/// A connection of a [`Dialer`].
+#[derive(Debug)]
+pub struct Connection {
+    /// With TLS, where it is spoken.
+    stream: Box<dyn Stream>,
+    /// The socket below it.
+    socket: OwnedFd,
+}
+
+impl Connection {
+    /// Lets each read and each write take so long at most; what takes longer ends with `WouldBlock`.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn set_timeout(&self, timeout: Duration) -> io::Result<()> {
+        set_timeout(&self.socket, timeout)
+    }
+}
+
+impl Read for Connection {
+    /// 0: the other end said that there is no more. With TLS a connection that ends without that is `UnexpectedEof`.
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.stream.read(buffer)
+    }
+}
+
+impl Write for Connection {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+    use prony_model::target::Target;
+
+    #[test]
+    fn a_unix_socket_is_connected_to_and_the_url_says_the_host() {
+        let path = std::env::temp_dir().join(format!("prony-dial-{}.sock", std::process::id()));
+        let _ = std::fs::remove_file(&path); // from a process of the same number that was killed
+        let listener = UnixListener::bind(&path).unwrap();
+        let mut plan = Plan::closed(Target::parse("http://name.invalid:81/").unwrap());
+        plan.unix = Some(path.clone());
+        let dialer = Dialer::of(&plan).unwrap();
+        assert_eq!(
+            (dialer.host(), dialer.to_string()),
+            ("name.invalid:81", format!("unix:{}", path.display()))
+        );
+        let mut connection = dialer.connect(Duration::from_secs(60)).unwrap();
+        let (mut other, _) = listener.accept().unwrap();
+        connection.write_all(b"ask").unwrap();
+        let mut asked = [0; 3];
+        other.read_exact(&mut asked).unwrap();
+        other.write_all(b"say").unwrap();
+        drop(other);
+        let mut said = String::new();
+        connection.read_to_string(&mut said).unwrap();
+        assert_eq!((&asked, said.as_str()), (b"ask", "say"));
+    }
+
+    #[test]
+    fn a_silent_server_is_not_waited_for_longer_than_the_timeout() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let dialer = Dialer::of(&Plan::closed(Target::parse(&url).unwrap())).unwrap();
+        let mut connection = dialer.connect(Duration::from_secs(60)).unwrap();
+        connection.set_timeout(Duration::ZERO).unwrap();
+        assert_eq!(connection.read(&mut [0]).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+    }
+}

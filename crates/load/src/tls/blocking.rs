@@ -1,0 +1,49 @@
+//! One blocking connection over TLS.
+
+use std::io::{self, Read, Write};
+
+use rustls::{ClientConnection, Error, StreamOwned};
+
+use super::{Setup, failure};
+
+/// A connection whose handshake is done.
+#[derive(Debug)]
+pub(crate) struct Blocking<S: Read + Write>(StreamOwned<ClientConnection, S>);
+
+impl Setup {
+    /// Does the handshake over this socket.
+    ///
+    /// # Errors
+    /// Why it did not come about; of a timeout of the socket, `WouldBlock`.
+    pub(crate) fn connect<S: Read + Write>(&self, socket: S) -> io::Result<Blocking<S>> {
+        let session = ClientConnection::new(self.worker(), self.name()).map_err(|e| failure::of(&e))?;
+        let mut stream = StreamOwned::new(session, socket);
+        while stream.conn.is_handshaking() {
+            let moved = stream.conn.complete_io(&mut stream.sock);
+            moved.map_err(|e| failure::during_handshake(&told(e)))?;
+        }
+        Ok(Blocking(stream))
+    }
+}
+
+impl<S: Read + Write> Read for Blocking<S> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer).map_err(told)
+    }
+}
+
+impl<S: Read + Write> Write for Blocking<S> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes).map_err(told)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush().map_err(told)
+    }
+}
+
+/// What rustls wraps into an I/O error, in a sentence of ours; others as they are.
+fn told(error: io::Error) -> io::Error {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
+    inner.map(failure::of).unwrap_or(error)
+}

@@ -41,38 +41,39 @@ pub(crate) struct OrderStatistics {
 impl OrderStatistics {
     /// The order of durations of which all are known.
     pub(crate) fn of_completed(completed: &SparseHistogram) -> OrderStatistics {
-        OrderStatistics::merge(completed, None)
+        let none = SparseHistogram::default();
+        OrderStatistics::merge(completed, &none, &none)
     }
 
     /// The order of durations of which some are only known to be longer than something.
     pub(crate) fn of(durations: &Censored) -> OrderStatistics {
-        OrderStatistics::merge(&durations.completed, Some((&durations.waiting, &durations.failed)))
+        OrderStatistics::merge(&durations.completed, &durations.waiting, &durations.failed)
     }
 
+    /// Buckets of all of Prony's histograms have the same bounds, so that equal buckets are ties. A completed request's
+    /// value is its bucket's top, as HdrHistogram has it; "longer than" is the bottom.
     fn merge(
         completed: &SparseHistogram,
-        unanswered: Option<(&SparseHistogram, &SparseHistogram)>,
+        waiting: &SparseHistogram,
+        failed: &SparseHistogram,
     ) -> OrderStatistics {
-        // Buckets of all of Prony's histograms have the same bounds, so that equal bounds are ties.
-        // A completed request's value is its bucket's top, as HdrHistogram has it; "longer than" is the bottom.
-        let buckets = |h: &SparseHistogram, place: &dyn Fn(u64) -> Sample| -> Vec<(u64, Sample, u64)> {
-            h.buckets().map(|(bucket, count)| (lowest_ns(bucket), place(bucket), count)).collect()
+        let (mut steps, mut rank, mut longest) = (Vec::new(), 0, 0);
+        let mut next = |count: u64, sample: Sample| {
+            rank += count;
+            steps.push((rank, sample));
         };
-        let mut all = buckets(completed, &|bucket| Sample::Exact(highest_ns(bucket)));
-        let longest = completed.max();
-        if let Some((waiting, failed)) = unanswered {
-            all.extend(buckets(waiting, &|bucket| Sample::LongerThan(lowest_ns(bucket))));
-            all.sort_by_key(|(bottom, place, _)| (*bottom, matches!(place, Sample::LongerThan(_))));
-            all.extend(buckets(failed, &|bucket| Sample::LongerThan(lowest_ns(bucket).max(longest))));
+        let mut waiting = waiting.buckets().peekable();
+        for (bucket, count) in completed.buckets() {
+            while let Some((before, count)) = waiting.next_if(|(before, _)| *before < bucket) {
+                next(count, Sample::LongerThan(lowest_ns(before)));
+            }
+            longest = highest_ns(bucket);
+            next(count, Sample::Exact(longest));
         }
-        let mut rank = 0;
-        let steps = all
-            .into_iter()
-            .map(|(_, place, count)| {
-                rank += count;
-                (rank, place)
-            })
-            .collect();
+        waiting.for_each(|(bucket, count)| next(count, Sample::LongerThan(lowest_ns(bucket))));
+        for (bucket, count) in failed.buckets() {
+            next(count, Sample::LongerThan(lowest_ns(bucket).max(longest)));
+        }
         OrderStatistics { steps }
     }
 
@@ -123,11 +124,12 @@ pub(crate) fn summarise(
     known: Option<&PercentileIntervals>,
 ) -> Summary {
     let some = |value: u64| (!completed.is_empty()).then_some(value);
+    let (mean, deviation) = completed.moments();
     let mut summary = Summary {
         clock,
         count: completed.len(),
-        mean_ns: some(rounded(completed.mean())),
-        stdev_ns: some(rounded(completed.stdev())),
+        mean_ns: some(rounded(mean)),
+        stdev_ns: some(rounded(deviation)),
         min_ns: some(completed.min()),
         p50_ns: None,
         p75_ns: None,

@@ -281,7 +281,8 @@ fn fingerprint(m: &Measurement) -> String {
         &l.send_lag,
         &m.latency.client_delay,
     ];
-    let histograms = histograms.map(|h| (h.len(), h.min(), h.max(), h.mean().to_bits(), h.stdev().to_bits()));
+    let histograms =
+        histograms.map(|h| (h.len(), h.min(), h.max(), h.mean().to_bits(), h.moments().1.to_bits()));
     format!(
         "{:?}",
         (

@@ -224,6 +224,7 @@ export interface Detail {
   /** `GET / · 100 connections, closed loop, 1 thread · 30.0 s after 3.0 s warm-up`. */
   plan_line: string;
   read_bytes_per_s: number;
+  sent_bytes_per_s: number;
   reasons: Reason[];
   /** The `prony load` that applies the same load. */
   reproduce: string;

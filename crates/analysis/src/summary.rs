@@ -138,6 +138,7 @@ pub(crate) fn summarise(
         p99_ns: None,
         p999_ns: None,
         p9999_ns: None,
+        p99999_ns: None,
         max_ns: some(completed.max()),
         ci95: BTreeMap::new(),
         censored_at_ns: BTreeMap::new(),

@@ -56,6 +56,7 @@ pub(crate) fn measurement(parts: Parts<'_>) -> Measurement {
         requests: RequestCounts::default(),
         run_total: RunTotal::default(),
         read_bytes: 0,
+        sent_bytes: 0,
         status: BTreeMap::new(),
         errors: BTreeMap::new(),
         latency: Latency::default(),
@@ -107,6 +108,7 @@ fn add_books(to: &mut Measurement, books: ClosedBooks) {
     to.run_total.completed += books.run.completed;
     to.run_total.connections += books.run.connections;
     to.read_bytes += books.read_bytes;
+    to.sent_bytes += books.sent_bytes;
     for (status, count) in books.status {
         *to.status.entry(status).or_default() += count;
     }

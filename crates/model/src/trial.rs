@@ -202,6 +202,9 @@ pub struct Throughput {
     pub bound: Bound,
     /// Bytes read per second, heads included.
     pub read_bytes_per_s: f64,
+    /// Bytes of requests sent per second, heads included.
+    #[serde(default)]
+    pub sent_bytes_per_s: f64,
     /// Requests per second that were due; `None` in closed arrivals.
     pub offered_per_s: Option<f64>,
 }
@@ -233,7 +236,7 @@ pub enum Clock {
 }
 
 /// The names of the percentiles every summary has, with their quantiles.
-pub const PERCENTILES: [(&str, f64); 7] = [
+pub const PERCENTILES: [(&str, f64); 8] = [
     ("p50_ns", 0.50),
     ("p75_ns", 0.75),
     ("p90_ns", 0.90),
@@ -241,6 +244,7 @@ pub const PERCENTILES: [(&str, f64); 7] = [
     ("p99_ns", 0.99),
     ("p999_ns", 0.999),
     ("p9999_ns", 0.9999),
+    ("p99999_ns", 0.99999),
 ];
 
 /// A distribution of durations, summarised.
@@ -271,6 +275,9 @@ pub struct Summary {
     pub p999_ns: Option<u64>,
     #[expect(missing_docs, reason = "as p50_ns")]
     pub p9999_ns: Option<u64>,
+    #[serde(default)]
+    #[expect(missing_docs, reason = "as p50_ns")]
+    pub p99999_ns: Option<u64>,
     /// The longest among completed requests.
     pub max_ns: Option<u64>,
     /// 95 % intervals of the percentiles, and of the mean of response, by field name.
@@ -302,6 +309,7 @@ impl Summary {
             "p99_ns" => self.p99_ns,
             "p999_ns" => self.p999_ns,
             "p9999_ns" => self.p9999_ns,
+            "p99999_ns" => self.p99999_ns,
             _ => None,
         }
     }
@@ -316,6 +324,7 @@ impl Summary {
             "p99_ns" => self.p99_ns = value,
             "p999_ns" => self.p999_ns = value,
             "p9999_ns" => self.p9999_ns = value,
+            "p99999_ns" => self.p99999_ns = value,
             _ => {}
         }
     }

@@ -195,12 +195,13 @@ fn counts(out: &mut String, trial: &Trial, width: usize) {
     }
 }
 
-/// The bytes read, and the client's CPU time.
+/// The bytes read and sent, and the client's CPU time.
 fn costs(out: &mut String, trial: &Trial, width: usize) {
     let window_ns = trial.window.duration_ns as f64;
     let per_s = trial.throughput.read_bytes_per_s;
     let total = format::bytes(per_s * window_ns / 1e9);
-    let mut line = format!("read {total} ({}/s)", format::bytes(per_s));
+    let sent = format::bytes(trial.throughput.sent_bytes_per_s);
+    let mut line = format!("read {total} ({}/s), sent {sent}/s", format::bytes(per_s));
     if window_ns > 0.0 {
         let share = format::percent(trial.client.cpu_ns as f64 / window_ns);
         line.push_str(&format!(" · client {share} of one core"));

@@ -979,6 +979,8 @@ export interface Source {
   columns: SourceColumn[];
   /** Rows of its that are doubted: candidate and reason. */
   doubts: [string, string][];
+  /** What in its method makes its figures others than ours. */
+  differences: string[];
   /** What it says besides: key and text. */
   facts: [string, string][];
   /** How its figures were obtained. */

@@ -42,6 +42,9 @@ pub struct Published {
     /// What it concluded.
     #[serde(default)]
     pub conclusions: Vec<Conclusion>,
+    /// What in its method makes its figures others than ours, in sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub differences: Vec<String>,
     /// What it says besides and nothing is computed from: text by key.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, String>,

@@ -97,6 +97,7 @@ fn published(out: &mut String, analysis: &ExperimentAnalysis) {
     notes.extend(
         published.doubts.iter().map(|doubt| format!("Doubted: {}: {}", doubt.candidate, doubt.reason)),
     );
+    notes.extend(published.differences.iter().map(|why| format!("Different there: {why}")));
     notes.extend(words::facts(published).map(|facts| format!("Facts: {facts}")));
     notes.extend(words::not_measured(published).map(|missing| format!("Not measured here: {missing}")));
     if !notes.is_empty() {

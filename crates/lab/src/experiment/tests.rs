@@ -263,6 +263,7 @@ fn every_source_is_read_with_its_rows_and_conclusions() {
         let experiment = Experiment::find(name).unwrap_or_else(|e| panic!("{e}"));
         let published = experiment.published.as_ref().unwrap();
         assert_eq!((published.rows.len(), published.conclusions.len()), (rows, conclusions), "{name}");
+        assert!(published.differences.len() >= 4, "{name} says too little of its method");
         for row in &published.rows {
             assert!(experiment.candidates.contains(&row.candidate), "{name} lacks {}", row.candidate);
             let at = |plan: &ExperimentPlan| {

@@ -6,20 +6,12 @@ use super::table::{Align, Table};
 use crate::format;
 use crate::words;
 
-/// The percentiles shown always; the others are in the JSON.
-const SHOWN: [&str; 5] = ["p50_ns", "p90_ns", "p99_ns", "p999_ns", "p9999_ns"];
-/// The one that is shown where a trial has samples enough for it.
-const SHOWN_IF_KNOWN: &str = "p99999_ns";
-
-/// The percentiles that this trial's table has.
-fn shown(trial: &Trial) -> Vec<&'static str> {
-    let known = words::headline(trial).1.percentile(SHOWN_IF_KNOWN).map(|_| SHOWN_IF_KNOWN);
-    SHOWN.into_iter().chain(known).collect()
-}
+/// The percentiles shown; the others are in the JSON.
+const SHOWN: [&str; 6] = ["p50_ns", "p90_ns", "p99_ns", "p999_ns", "p9999_ns", "p99999_ns"];
 
 /// The table's lines.
 pub(super) fn table(trial: &Trial, width: usize) -> Vec<String> {
-    let shown = shown(trial);
+    let shown = words::shown_percentiles(trial, &SHOWN);
     let build = |column: usize, notes: bool| {
         let mut columns = vec![(Align::Left, 9)];
         columns.extend(vec![(Align::Right, column); shown.len() + 2]);
@@ -120,10 +112,10 @@ pub(super) fn withheld(trial: &Trial) -> Option<String> {
             format!("use longer stages, {} in total", format::flag_seconds(needs_ns + trial.window.warmup_ns))
         }
     };
-    let missing: Vec<(&str, u64)> = SHOWN
-        .iter()
+    let missing: Vec<(&str, u64)> = words::shown_percentiles(trial, &SHOWN)
+        .into_iter()
         .filter(|field| summary.percentile(field).is_none())
-        .filter_map(|field| Some((*field, *summary.needs_duration_ns.get(*field)?)))
+        .filter_map(|field| Some((field, *summary.needs_duration_ns.get(field)?)))
         .collect();
     match missing.as_slice() {
         [] => None,

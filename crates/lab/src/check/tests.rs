@@ -20,8 +20,9 @@ fn server(keepalive: bool, change: Change) -> Dialer {
 }
 
 fn dialer(address: SocketAddr) -> Dialer {
-    let target = Target::parse(&format!("http://{address}/")).unwrap();
-    Dialer::of(&Plan::closed(target)).unwrap()
+    let plan = Plan::closed(Target::parse("http://127.0.0.1/").unwrap());
+    let target = Target { port: address.port(), ..plan.target.clone() };
+    Dialer::of(&Plan { target, ..plan }).unwrap()
 }
 
 fn serve(mut stream: TcpStream, keepalive: bool, change: Change) {

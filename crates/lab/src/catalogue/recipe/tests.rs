@@ -123,7 +123,7 @@ fn variables_must_be_known_and_lists_stand_alone() {
     assert_eq!(
         error("{host}:{port}\"", "{host}:{prt}\""),
         "s.toml:18: unknown variable {prt}: did you mean {port}? Known: host, port, workers, run, work, venv, \
-         user, unprivileged_user, ext, opt, loop, php_flags."
+         user, unprivileged_user, ext, opt, cert, key, loop, php_flags."
             .replace("{port}?", "\"port\"?")
     );
     assert_eq!(

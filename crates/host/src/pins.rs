@@ -27,25 +27,12 @@ impl Pins {
     }
 }
 
-/// There are too few CPUs for both sides: a sentence.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "The server is to have {server_cores} cores, and Prony needs one of its own, but it may use only {allowed}: \
-     set server_cores to {} or less.", .allowed - 1
-)]
-pub struct TooFewCpus {
-    /// Cores the server is to have.
-    pub server_cores: u32,
-    /// CPUs there are.
-    pub allowed: u32,
-}
-
 /// Gives the server the last CPUs and the client the others: the first take
 /// more of the kernel's own work. With one CPU only, nothing is pinned.
 ///
 /// # Errors
-/// When there are several, but none would be left for the client.
-pub fn split(allowed: &[u32], server_cores: u32) -> Result<Pins, TooFewCpus> {
+/// A sentence, when there are several, but none would be left for the client.
+pub fn split(allowed: &[u32], server_cores: u32) -> Result<Pins, String> {
     if allowed.len() < 2 {
         return Ok(Pins::default());
     }
@@ -54,7 +41,12 @@ pub fn split(allowed: &[u32], server_cores: u32) -> Result<Pins, TooFewCpus> {
         Some(client) if client > 0 => {
             Ok(Pins { server: allowed[client..].to_vec(), client: allowed[..client].to_vec() })
         }
-        _ => Err(TooFewCpus { server_cores, allowed: u32::try_from(allowed.len()).unwrap_or(u32::MAX) }),
+        _ => Err(format!(
+            "The server is to have {server_cores} cores, and Prony needs one of its own, but it may use only {}: \
+             set server_cores to {} or less.",
+            allowed.len(),
+            allowed.len() - 1
+        )),
     }
 }
 
@@ -97,7 +89,7 @@ mod tests {
         assert_eq!(pins(&[2, 5, 6, 9], 2), Ok((vec![6, 9], vec![2, 5])));
         assert_eq!(pins(&[3], 1), Ok((vec![], vec![])));
         assert_eq!(pins(&[], 4), Ok((vec![], vec![])));
-        let said = pins(&[0, 1], 2).unwrap_err().to_string();
+        let said = pins(&[0, 1], 2).unwrap_err();
         assert!(said.ends_with("set server_cores to 1 or less."), "{said}");
     }
 }

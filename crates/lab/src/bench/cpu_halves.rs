@@ -15,33 +15,6 @@ pub struct CpuHalves {
     pub shared: DuetShared,
 }
 
-/// There is no room for two: a sentence.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NoRoom {
-    /// One CPU.
-    #[error(
-        "--duet runs two servers at once, each on CPUs of its own, and Prony may use only one CPU here: leave it \
-         out, and they are measured in turn."
-    )]
-    One,
-    /// Too few for that many cores each.
-    #[error(
-        "--duet gives each of two servers {server_cores} cores and the clients one more at least, {} in all, and Prony \
-         may use only {allowed}: set server_cores to {}.", .server_cores.saturating_mul(2).saturating_add(1), (.allowed.saturating_sub(1) / 2).max(1)
-    )]
-    TooFew {
-        /// Cores each server is to have.
-        server_cores: u32,
-        /// CPUs there are.
-        allowed: u32,
-    },
-    /// `--pin` gives the servers a number that two cannot share evenly.
-    #[error(
-        "--duet gives each server half of the CPUs of --pin server=…, and {0} cannot be halved: name an even number."
-    )]
-    Odd(usize),
-}
-
 impl CpuHalves {
     /// The last CPUs are the servers', `server_cores` for each; of the others each client has half, and
     /// where only one is left, both share it. With two CPUs in all, each server shares one with its own
@@ -49,11 +22,15 @@ impl CpuHalves {
     /// faster one down, while a client does the same work for both.
     ///
     /// # Errors
-    /// When there is no room for two.
-    pub fn of(allowed: &[u32], server_cores: u32) -> Result<CpuHalves, NoRoom> {
+    /// A sentence, when there is no room for two.
+    pub fn of(allowed: &[u32], server_cores: u32) -> Result<CpuHalves, String> {
         let each = usize::try_from(server_cores).unwrap_or(usize::MAX);
         match *allowed {
-            [] | [_] => return Err(NoRoom::One),
+            [] | [_] => {
+                return Err("--duet runs two servers at once, each on CPUs of its own, and Prony may use only one CPU \
+                            here: leave it out, and they are measured in turn."
+                    .to_owned());
+            }
             [first, last] if each == 1 => {
                 let place = |cpu| Pins { server: vec![cpu], client: vec![cpu] };
                 return Ok(CpuHalves { left: place(first), right: place(last), shared: DuetShared::Servers });
@@ -62,20 +39,27 @@ impl CpuHalves {
         }
         match each.checked_mul(2).and_then(|servers| allowed.len().checked_sub(servers)) {
             Some(clients) if clients > 0 => Ok(CpuHalves::halved(&allowed[clients..], &allowed[..clients])),
-            _ => Err(NoRoom::TooFew {
-                server_cores,
-                allowed: u32::try_from(allowed.len()).unwrap_or(u32::MAX),
-            }),
+            _ => Err(format!(
+                "--duet gives each of two servers {server_cores} cores and the clients one more at least, {} in all, \
+                 and Prony may use only {}: set server_cores to {}.",
+                server_cores.saturating_mul(2).saturating_add(1),
+                allowed.len(),
+                ((allowed.len() - 1) / 2).max(1)
+            )),
         }
     }
 
     /// Halves of what `--pin` gives to servers and to clients.
     ///
     /// # Errors
-    /// When the servers' cannot be halved.
-    pub fn of_pins(pins: &Pins) -> Result<CpuHalves, NoRoom> {
+    /// A sentence, when the servers' cannot be halved.
+    pub fn of_pins(pins: &Pins) -> Result<CpuHalves, String> {
         if pins.server.is_empty() || !pins.server.len().is_multiple_of(2) {
-            return Err(NoRoom::Odd(pins.server.len()));
+            return Err(format!(
+                "--duet gives each server half of the CPUs of --pin server=…, and {} cannot be halved: name an even \
+                 number.",
+                pins.server.len()
+            ));
         }
         Ok(CpuHalves::halved(&pins.server, &pins.client))
     }
@@ -150,9 +134,8 @@ mod tests {
 
     #[test]
     fn too_few_cpus_for_a_duet_are_refused_with_what_would_fit() {
-        assert_eq!(CpuHalves::of(&[3], 1), Err(NoRoom::One));
-        assert_eq!(CpuHalves::of(&[], 1), Err(NoRoom::One));
-        let said = |allowed: &[u32], cores| CpuHalves::of(allowed, cores).unwrap_err().to_string();
+        let said = |allowed: &[u32], cores| CpuHalves::of(allowed, cores).unwrap_err();
+        assert!(said(&[3], 1).contains("only one CPU") && said(&[], 1).contains("only one CPU"));
         assert!(said(&[0, 1, 2, 3], 2).contains("5 in all") && said(&[0, 1, 2, 3], 2).ends_with("to 1."));
         assert!(said(&[0, 1], 2).ends_with("to 1."), "{}", said(&[0, 1], 2));
         assert!(said(&[0, 1, 2], u32::MAX).contains("only 3"));
@@ -163,7 +146,7 @@ mod tests {
         let halved = CpuHalves::of_pins(&pins(&[4, 5], &[0, 1, 2])).unwrap();
         assert_eq!((halved.left.clone(), halved.right.clone()), (pins(&[4], &[0]), pins(&[5], &[1])));
         assert_eq!(CpuHalves::of_record(&halved.record()), halved);
-        assert_eq!(CpuHalves::of_pins(&pins(&[1], &[0])), Err(NoRoom::Odd(1)));
-        assert_eq!(CpuHalves::of_pins(&Pins::default()), Err(NoRoom::Odd(0)));
+        assert!(CpuHalves::of_pins(&pins(&[1], &[0])).unwrap_err().contains("1 cannot be halved"));
+        assert!(CpuHalves::of_pins(&Pins::default()).unwrap_err().contains("0 cannot be halved"));
     }
 }

@@ -12,7 +12,7 @@ use prony_model::rate::Rate;
 use prony_model::run_log::RunLog;
 use prony_model::trial::Validity;
 
-use super::tests::{SERVE, assert_nothing_left, events, read, setup, wait_for_log};
+use super::tests::{SERVE, assert_nothing_left, counted, events, read, setup, wait_for_log};
 use super::*;
 
 /// Two places without pins, so that it works on any machine.
@@ -75,9 +75,9 @@ fn both_servers_of_a_duet_run_at_once_and_swap_sides() {
         Ok(measured)
     };
     let outcome = run(&setup, &load, &Interrupt::new(), &mut |_| ()).unwrap();
-    assert_eq!((outcome.end, outcome.trials, outcome.counted), (End::Finished, 8, 8));
     assert_eq!(*most.lock().unwrap(), 2, "two at a time, and no more");
     let log = read(&setup);
+    assert_eq!((outcome.end, outcome.trials, counted(&log)), (End::Finished, 8, 8));
     assert_at_once(&log);
     for half in windows.into_inner().unwrap().chunks(2) {
         assert_eq!(half[0], half[1], "the same first instant and the same last, of one clock");
@@ -113,8 +113,8 @@ fn a_server_that_does_not_start_ends_its_duet_and_the_other_is_not_measured() {
     let root = tempfile::tempdir().unwrap();
     let setup = duet(root.path(), &[("a", SERVE), ("dead", "exit 3 # {port}")], 6);
     let outcome = run_plain(&setup).unwrap();
-    assert_eq!((outcome.end, outcome.counted), (End::Finished, 0));
     let log = read(&setup);
+    assert_eq!((outcome.end, counted(&log)), (End::Finished, 0));
     assert_eq!(log.results.len(), 4, "two attempts of the one, and the other beside it");
     for result in &log.results {
         let why = result.failure.as_deref().unwrap();
@@ -152,8 +152,8 @@ fn a_server_that_dies_under_load_ends_its_duet_and_is_told_from_the_other() {
         })
     };
     let outcome = run(&setup, &load, &Interrupt::new(), &mut |_| ()).unwrap();
-    assert_eq!((outcome.end, outcome.counted), (End::Finished, 0));
     let log = read(&setup);
+    assert_eq!((outcome.end, counted(&log)), (End::Finished, 0));
     let of = |name: &str| log.results.iter().find(|r| r.planned.candidate == name).unwrap();
     let mortal = of("mortal").trial.as_ref().unwrap();
     assert!(mortal.verdict.reasons.iter().any(|r| r.code == "server_died"), "{:?}", mortal.verdict);
@@ -185,7 +185,7 @@ fn an_interrupt_ends_both_loads_and_resume_repeats_the_half() {
         })
     };
     let outcome = run(&setup, &load, &interrupt, &mut |_| ()).unwrap();
-    assert_eq!((outcome.end, outcome.counted), (End::Interrupted, 2));
+    assert_eq!((outcome.end, counted(&read(&setup))), (End::Interrupted, 2));
     assert_nothing_left(root.path());
     // As if a crash had cut the log between the two results of a half.
     let text = std::fs::read_to_string(&setup.log).unwrap();

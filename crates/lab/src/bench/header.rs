@@ -66,7 +66,7 @@ fn candidate_record(c: &BenchCandidate, setup: &BenchSetup) -> CandidateRecord {
         label: candidate.label().to_owned(),
         title: candidate.title().to_owned(),
         language: candidate.language().map(str::to_owned),
-        kind: candidate.kind().map(|kind| kind.as_str().to_owned()),
+        kind: candidate.kind().map(|kind| kind.to_string()),
         version: c.version.clone(),
         workers: told.then(|| workers(c, setup)),
         keepalive: candidate.keepalive().unwrap_or(true),

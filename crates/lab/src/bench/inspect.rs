@@ -7,7 +7,7 @@ use super::request_spec::RequestSpec;
 use super::start::{NotUp, start};
 use crate::candidate::{Candidate, Layout};
 use crate::check::{CheckReport, Route};
-use crate::provision::{self, Missing, Status};
+use crate::provision::{self, Missing};
 use crate::supervise::Supervision;
 
 /// How an inspection went.
@@ -40,7 +40,8 @@ pub fn inspect(
     memory_bytes: Option<u64>,
     cancelled: &dyn Fn() -> bool,
 ) -> Inspection {
-    if let Status::Missing(missing) = provision::status(candidate, layout) {
+    let missing = provision::missing(candidate, layout);
+    if !missing.is_empty() {
         return Inspection::Missing(missing);
     }
     let supervision = Supervision::new(layout.root(), &[], memory_bytes);

@@ -14,7 +14,7 @@ use prony_model::{Measurement, Plan};
 
 use super::BenchSetup;
 use crate::sample::{Life, Sampler, Samples, Watched};
-use crate::supervise::{Death, Running};
+use crate::supervise::Running;
 
 /// A server that is up, on its CPUs, to be loaded as often as asked.
 pub(super) struct Side<'a> {
@@ -84,7 +84,7 @@ impl Side<'_> {
     pub(super) fn look(&mut self) {
         if self.death.is_none() {
             let died = self.running.as_mut().and_then(Running::died);
-            self.death = died.map(|death| said(self.candidate, death));
+            self.death = died.map(|death| death.said(self.candidate));
         }
     }
 
@@ -125,14 +125,6 @@ impl Loaded {
     }
 }
 
-fn said(candidate: &str, Death { how, log_tail }: Death) -> String {
-    let mut text = format!("{candidate} {how} while it was loaded.");
-    if !log_tail.is_empty() {
-        text.push_str(&format!(" It wrote:\n  {}", log_tail.join("\n  ")));
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use prony_analysis::testing::healthy;
@@ -142,6 +134,7 @@ mod tests {
     use super::*;
     use crate::bench::tests::setup;
     use crate::sample::tests::of_a_restart;
+    use crate::supervise::Death;
 
     #[test]
     fn a_load_during_which_a_worker_was_exchanged_is_invalid_unless_its_recipe_says_so() {
@@ -162,7 +155,7 @@ mod tests {
                 running: None,
                 watched: None,
                 under_load: Duration::ZERO,
-                death: death.map(|death| said("server", death)),
+                death: death.map(|death| death.said("server")),
             };
             let plan = Plan::closed(prony_model::Target::parse("http://127.0.0.1/").unwrap());
             let observed = side.observed(&plan, loaded).unwrap();

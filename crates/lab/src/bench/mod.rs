@@ -12,7 +12,6 @@ use prony_host::pins::Pins;
 use prony_load::Snapshot;
 use prony_model::host::Host;
 use prony_model::run_log::{Event, PlannedTrial, RunLogError, Skipped, TrialResult};
-use prony_model::trial::{Bound, Outcome, Validity};
 
 use crate::candidate::{Candidate, Layout};
 use crate::experiment::Experiment;
@@ -120,8 +119,6 @@ pub enum BenchEvent<'a> {
     TrialEnded {
         /// Everything about it.
         result: &'a TrialResult,
-        /// The figures of one line; `None` where nothing was measured (see `failure`).
-        figures: Option<Figures>,
         /// How many were run in this sitting, it included.
         done: u32,
         /// Trials to run in this sitting.
@@ -133,48 +130,6 @@ pub enum BenchEvent<'a> {
     },
 }
 
-/// A trial in one line.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Figures {
-    /// Completed requests per second.
-    pub requests_per_s: f64,
-    /// Whose limit that is.
-    pub bound: Bound,
-    /// Median response.
-    pub p50_ns: Option<u64>,
-    /// 99th percentile of response.
-    pub p99_ns: Option<u64>,
-    /// Failed requests.
-    pub failed: u64,
-    /// What became of the load.
-    pub outcome: Outcome,
-    /// The verdict.
-    pub validity: Validity,
-    /// Server CPU time per completed request.
-    pub cpu_per_request_ns: Option<u64>,
-    /// The server's peak memory.
-    pub peak_memory_bytes: Option<u64>,
-}
-
-impl Figures {
-    /// A result's; `None` where nothing was measured.
-    pub fn of(result: &TrialResult) -> Option<Figures> {
-        let trial = result.trial.as_ref()?;
-        let server = result.server.as_ref();
-        Some(Figures {
-            requests_per_s: trial.throughput.requests_per_s.point,
-            bound: trial.throughput.bound,
-            p50_ns: trial.latency.response.p50_ns,
-            p99_ns: trial.latency.response.p99_ns,
-            failed: trial.requests.failed,
-            outcome: trial.outcome,
-            validity: trial.verdict.validity,
-            cpu_per_request_ns: server.and_then(|s| s.window_cpu_ns.checked_div(trial.requests.completed)),
-            peak_memory_bytes: server.map(|s| s.peak_memory_bytes),
-        })
-    }
-}
-
 /// How a run ended, when nothing went wrong with the run itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BenchOutcome {
@@ -184,8 +139,6 @@ pub struct BenchOutcome {
     pub log: PathBuf,
     /// Trials run in this sitting.
     pub trials: u32,
-    /// Those of them whose figures count (valid or suspect).
-    pub(crate) counted: u32,
     /// Its time.
     pub elapsed: Duration,
     /// How much of it servers were under load, warm-ups included: the rest are starts, stops and checks.

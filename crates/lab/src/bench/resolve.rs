@@ -5,11 +5,11 @@ use std::sync::Arc;
 use prony_model::run_log::Skipped;
 
 use super::BenchCandidate;
-use crate::candidate::{Candidate, CandidateError, Layout};
-use crate::catalogue::{Catalogue, LookupError};
+use crate::candidate::{Candidate, Layout, server_name};
+use crate::catalogue::Catalogue;
 use crate::container::Engine;
 use crate::experiment::Experiment;
-use crate::provision::{self, Status};
+use crate::provision;
 
 /// Who runs, and who doesn't.
 #[derive(Debug, Clone)]
@@ -27,14 +27,14 @@ pub struct Resolved {
 /// Looks up an experiment's candidates, to run in containers where there is an engine; asks whether they are installed, and for their versions.
 ///
 /// # Errors
-/// When a candidate is not known at all: that is a mistake in the experiment. A
+/// A sentence, when a candidate is not known at all: that is a mistake in the experiment. A
 /// recipe that is broken, not installed or without the route is skipped.
 pub fn resolve(
     experiment: &Experiment,
     catalogue: &Catalogue,
     layout: &Layout,
     engine: Option<&Arc<Engine>>,
-) -> Result<Resolved, CandidateError> {
+) -> Result<Resolved, String> {
     let experiment = experiment.with_canonical_labels(catalogue);
     let (mut candidates, mut skipped, mut baseline) = (Vec::<BenchCandidate>::new(), Vec::new(), None);
     for written in &experiment.candidates {
@@ -46,8 +46,8 @@ pub fn resolve(
                 Some(engine) => candidate.in_container(engine),
                 None => candidate,
             },
-            Err(CandidateError::Server(broken @ LookupError::Broken { .. })) => {
-                skip(written, broken.to_string(), None);
+            Err(why) if catalogue.broken.iter().any(|broken| broken.name == server_name(written)) => {
+                skip(written, why, None);
                 continue;
             }
             Err(unknown) => return Err(unknown),
@@ -63,7 +63,7 @@ pub fn resolve(
         let route = experiment.route;
         let own = !candidate.expectation().custom.is_empty() || !experiment.checks.is_empty();
         if !own && !candidate.routes().contains(&route) {
-            skip(&label, format!("Its recipe has no route {:?}.", route.as_str()), None);
+            skip(&label, format!("Its recipe has no route {:?}.", route.to_string()), None);
             continue;
         }
         if candidate.workers(2) > 1 && experiment.workers_of(&label).is_none() {
@@ -72,13 +72,10 @@ pub fn resolve(
             skip(&label, why.to_owned(), None);
             continue;
         }
-        if let Status::Missing(missing) = provision::status(&candidate, layout) {
+        let missing = provision::missing(&candidate, layout);
+        if let Some(first) = missing.first() {
             let what: Vec<&str> = missing.iter().map(|m| m.what.as_str()).collect();
-            skip(
-                &label,
-                format!("Not installed: {}.", what.join(", ")),
-                missing.first().map(|m| m.mend.clone()),
-            );
+            skip(&label, format!("Not installed: {}.", what.join(", ")), Some(first.mend.clone()));
             continue;
         }
         let version = candidate.version(layout);

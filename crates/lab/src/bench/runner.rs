@@ -10,7 +10,6 @@ use prony_model::rfc3339;
 use prony_model::run_log::{
     Event, Found, Line, PlannedTrial, RawResult, RunLogError, RunLogWriter, Sleep, TrialResult, TrialStart,
 };
-use prony_model::trial::Validity;
 use prony_model::units::show_duration;
 
 use super::budget::Budget;
@@ -19,7 +18,7 @@ use super::precision;
 use super::request_spec::RequestSpec;
 use super::search::Capacities;
 use super::trial::{Ended, Trial};
-use super::{BenchError, BenchEvent, BenchOutcome, BenchSetup, End, Figures};
+use super::{BenchError, BenchEvent, BenchOutcome, BenchSetup, End};
 use crate::supervise;
 
 /// A candidate that never started is given up after so many attempts: each
@@ -43,7 +42,6 @@ pub(super) struct Runner<'a> {
     budget: Budget,
     began: Instant,
     trials: u32,
-    counted: u32,
     /// How long servers were under load.
     pub(super) under_load: Duration,
     looking: SequentialStop,
@@ -151,7 +149,6 @@ impl<'a> Runner<'a> {
             budget: Budget::new(setup.experiment.budget),
             began: Instant::now(),
             trials: 0,
-            counted: 0,
             under_load: Duration::ZERO,
             looking: SequentialStop::default(),
         }
@@ -317,9 +314,6 @@ impl<'a> Runner<'a> {
         let leftovers = std::mem::take(&mut state.leftovers);
         self.trials += 1;
         self.capacities.take(&result);
-        let counts =
-            result.trial.as_ref().is_some_and(|t| t.verdict.validity != Validity::Invalid && !t.interrupted);
-        self.counted += u32::from(counts);
         self.looking.take(&result);
         self.write(Line::Result(raw))?;
         if !leftovers.is_empty() {
@@ -333,7 +327,6 @@ impl<'a> Runner<'a> {
         let after = self.runnable(rest, None);
         (self.tell)(&BenchEvent::TrialEnded {
             result: &result,
-            figures: Figures::of(&result),
             done: self.trials,
             remaining: self.trials + count(after.len()),
             elapsed: self.began.elapsed(),
@@ -364,7 +357,6 @@ impl<'a> Runner<'a> {
             end,
             log: self.setup.log.clone(),
             trials: self.trials,
-            counted: self.counted,
             elapsed: self.began.elapsed(),
             under_load: self.under_load,
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use prony_analysis::slo::Slo;
-use prony_load::{Control, LoadError, Snapshot};
+use prony_load::{Control, Snapshot};
 use prony_model::Plan;
 use prony_model::rate::Rate;
 use prony_model::run_log::{PlannedTrial, RawResult, ShareOf, TrialResult};
@@ -97,33 +97,26 @@ impl Runner<'_> {
         let outcome = capacity::search_by(&wanted, &mut prober, self.interrupt, &mut heard);
         self.under_load += side.under_load;
         self.down(trial, &mut side)?;
-        Ok(ended(planned, outcome, side.death))
+        Ok(match outcome {
+            Ok(outcome) => ended(planned, outcome),
+            Err(why) => trial.not_loaded(&why, side.death),
+        })
     }
 }
 
 /// What a search is to its run log.
-fn ended(
-    planned: &PlannedTrial,
-    outcome: Result<CapacityOutcome, LoadError>,
-    death: Option<String>,
-) -> Ended {
-    let mut result = RawResult { planned: planned.clone(), observed: None, failure: None, capacity: None };
-    match (outcome, death) {
-        (Ok(outcome), _) if outcome.interrupted => return Ended::Interrupted(None),
-        (Ok(outcome), _) => {
-            let CapacityOutcome { record, observed, .. } = outcome;
-            result.failure = match (&record.void, &record.capacity_per_s) {
-                (Some(why), _) => Some(format!("Its capacity was not found: {why}")),
-                (None, None) => {
-                    Some(format!("{} sustains no rate that was tried ({}).", planned.candidate, record.slo))
-                }
-                (None, Some(_)) => None,
-            };
-            (result.observed, result.capacity) = (observed, Some(record));
-        }
-        (Err(_), Some(death)) => result.failure = Some(death),
-        (Err(LoadError::Interrupted), None) => return Ended::Interrupted(None),
-        (Err(why), None) => result.failure = Some(why.to_string()),
+fn ended(planned: &PlannedTrial, outcome: CapacityOutcome) -> Ended {
+    let CapacityOutcome { record, observed, interrupted, .. } = outcome;
+    if interrupted {
+        return Ended::Interrupted(None);
     }
-    Ended::Result(Box::new(result))
+    let failure = match (&record.void, &record.capacity_per_s) {
+        (Some(why), _) => Some(format!("Its capacity was not found: {why}")),
+        (None, None) => {
+            Some(format!("{} sustains no rate that was tried ({}).", planned.candidate, record.slo))
+        }
+        (None, Some(_)) => None,
+    };
+    let planned = planned.clone();
+    Ended::Result(Box::new(RawResult { planned, observed, failure, capacity: Some(record) }))
 }

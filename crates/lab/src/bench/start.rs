@@ -39,7 +39,7 @@ pub(super) fn start(
         let made = candidate.takes_certificate().then(|| certificate::make(&context.run_dir)).transpose()?;
         let place = spec.place(spec.target(port, candidate.tls()), candidate.socket(&context), made)?;
         nobody_listens(&place)?;
-        Ok((place, candidate.launch(layout, &context).map_err(|why| why.to_string())?))
+        Ok((place, candidate.launch(layout, &context)?))
     };
     let (place, mut launch) = ready_to_start().map_err(|why: String| {
         run_dir::remove(&context.run_dir);

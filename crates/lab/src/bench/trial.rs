@@ -64,20 +64,21 @@ impl<'a> Trial<'a> {
 
     /// How it ended, of one load, whose server is down.
     pub(super) fn ended(&self, observed: Result<Observed, LoadError>, death: Option<String>) -> Ended {
-        match (observed, death) {
-            (Ok(observed), _) => {
-                let interrupted = observed.interrupted();
-                let planned = self.planned.clone();
-                let raw = RawResult { planned, observed: Some(observed), failure: None, capacity: None };
-                if interrupted {
-                    Ended::Interrupted(Some(Box::new(raw)))
-                } else {
-                    Ended::Result(Box::new(raw))
-                }
-            }
-            (Err(_), Some(death)) => self.failed(death),
-            (Err(LoadError::Interrupted), None) => Ended::Interrupted(None),
-            (Err(why), None) => self.failed(why.to_string()),
+        let observed = match observed {
+            Ok(observed) => observed,
+            Err(why) => return self.not_loaded(&why, death),
+        };
+        let (interrupted, planned) = (observed.interrupted(), self.planned.clone());
+        let raw = RawResult { planned, observed: Some(observed), failure: None, capacity: None };
+        if interrupted { Ended::Interrupted(Some(Box::new(raw))) } else { Ended::Result(Box::new(raw)) }
+    }
+
+    /// How it ended without a measurement, because of its server's death where that is known.
+    pub(super) fn not_loaded(&self, why: &LoadError, death: Option<String>) -> Ended {
+        match (why, death) {
+            (_, Some(death)) => self.failed(death),
+            (LoadError::Interrupted, None) => Ended::Interrupted(None),
+            (why, None) => self.failed(why.to_string()),
         }
     }
 }

@@ -1,25 +1,28 @@
 //! Labels: `server:value+value`, where only what differs from the defaults is printed.
 
-use super::CandidateError;
 use crate::catalogue::{Axis, Server};
 use crate::toml_file::suggest;
 
 /// A switch that is on. Its label is the axis' name: `app:close` is `app:close=yes`.
 const YES: &str = "yes";
 
+/// The name of the server that a label is of.
+pub(crate) fn server_name(label: &str) -> &str {
+    label.split(':').next().unwrap_or_default().trim()
+}
+
 /// For each axis of the server, the index of the value that the label chooses.
-pub(super) fn parse(label: &str, server: &Server) -> Result<Vec<usize>, CandidateError> {
+pub(super) fn parse(label: &str, server: &Server) -> Result<Vec<usize>, String> {
     let mut chosen: Vec<Option<usize>> = vec![None; server.recipe.axes.len()];
-    let malformed = || CandidateError::Malformed { label: label.to_owned() };
     if let Some((_, settings)) = label.trim().split_once(':') {
         for setting in settings.split('+').map(str::trim) {
             if setting.is_empty() {
-                return Err(malformed());
+                return Err(format!("{label:?} is no candidate: write SERVER, or SERVER:SETTING+SETTING."));
             }
             let (axis, value) = find(label, server, setting)?;
             if chosen[axis].replace(value).is_some() {
-                let axis = server.recipe.axes[axis].name.clone();
-                return Err(CandidateError::Twice { label: label.to_owned(), axis });
+                let axis = &server.recipe.axes[axis].name;
+                return Err(format!("{label:?} sets the axis {axis:?} twice: keep one of its values."));
             }
         }
     }
@@ -27,7 +30,7 @@ pub(super) fn parse(label: &str, server: &Server) -> Result<Vec<usize>, Candidat
 }
 
 /// Axis and value of one setting, `value` or `axis=value`.
-fn find(label: &str, server: &Server, setting: &str) -> Result<(usize, usize), CandidateError> {
+fn find(label: &str, server: &Server, setting: &str) -> Result<(usize, usize), String> {
     let (wanted_axis, wanted) = match setting.split_once('=') {
         Some((axis, value)) => (Some(axis.trim()), value.trim()),
         None => (None, setting),
@@ -49,21 +52,14 @@ fn find(label: &str, server: &Server, setting: &str) -> Result<(usize, usize), C
                     None => name(server, axis, value),
                 })
                 .collect();
-            Err(CandidateError::UnknownValue {
-                label: label.to_owned(),
-                server: server.name.clone(),
-                value: setting.to_owned(),
-                suggestion: suggest(setting, names.iter().map(String::as_str)),
-            })
+            let suggestion = suggest(setting, names.iter().map(String::as_str));
+            Err(format!("{label:?}: {} has no setting {setting:?}: {suggestion}", server.name))
         }
         _ => {
             let choices: Vec<String> =
                 matches.iter().map(|(_, _, axis, value)| format!("{axis}={value}")).collect();
-            Err(CandidateError::Ambiguous {
-                label: label.to_owned(),
-                value: wanted.to_owned(),
-                choices: choices.join(" or "),
-            })
+            let choices = choices.join(" or ");
+            Err(format!("{label:?}: {wanted:?} could be a value of several axes: write {choices}."))
         }
     }
 }

@@ -9,7 +9,7 @@ use prony_model::Target;
 use prony_model::fnv::hash_of;
 
 use crate::catalogue::{
-    AxisValue, Catalogue, Kind, LookupError, Piece, Processes, Requires, Server, is_label_word, pieces,
+    AxisValue, Catalogue, Kind, Piece, Processes, Requires, Server, is_label_word, pieces,
 };
 use crate::check::{ContractExpectation, CustomCheck, Route};
 use crate::container::{Engine, Image};
@@ -17,6 +17,7 @@ use crate::container::{Engine, Image};
 mod label;
 mod layout;
 
+pub(crate) use label::server_name;
 pub use layout::Layout;
 
 /// Something that is put under load.
@@ -47,69 +48,13 @@ pub struct Listens {
     pub unix: Option<String>,
 }
 
-/// Why a text is no candidate.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CandidateError {
-    /// No such server, or a broken recipe.
-    #[error(transparent)]
-    Server(#[from] LookupError),
-    /// No axis has such a value.
-    #[error("{label:?}: {server} has no setting {value:?}: {suggestion}")]
-    UnknownValue {
-        /// The label as it was written.
-        label: String,
-        /// The server's name.
-        server: String,
-        /// What was written.
-        value: String,
-        /// The nearest, and all.
-        suggestion: String,
-    },
-    /// Several axes have such a value.
-    #[error("{label:?}: {value:?} could be a value of several axes: write {choices}.")]
-    Ambiguous {
-        /// The label as it was written.
-        label: String,
-        /// What was written.
-        value: String,
-        /// `a=x or b=x`.
-        choices: String,
-    },
-    /// An axis was set twice.
-    #[error("{label:?} sets the axis {axis:?} twice: keep one of its values.")]
-    Twice {
-        /// The label as it was written.
-        label: String,
-        /// The axis.
-        axis: String,
-    },
-    /// The label has an empty part.
-    #[error("{label:?} is no candidate: write SERVER, or SERVER:SETTING+SETTING.")]
-    Malformed {
-        /// The label as it was written.
-        label: String,
-    },
-    /// A command without a port.
-    #[error("The command of {name:?} has no {{port}}: write {{port}} where it is told what to listen on.")]
-    NoPort {
-        /// The candidate's name.
-        name: String,
-    },
-    /// A name that cannot stand in a label.
-    #[error("{name:?} cannot be a candidate's name: use letters, digits, '.', '_' and '-'.")]
-    BadName {
-        /// The name.
-        name: String,
-    },
-}
-
 impl Candidate {
     /// Reads a label: `amphp`, `amphp:jit+ev` or `amphp:opt=jit`.
     ///
     /// # Errors
-    /// With the nearest server or setting that there is.
-    pub fn parse(label: &str, catalogue: &Catalogue) -> Result<Candidate, CandidateError> {
-        let server = catalogue.get(label.split(':').next().unwrap_or_default().trim())?;
+    /// A sentence, with the nearest server or setting that there is.
+    pub fn parse(label: &str, catalogue: &Catalogue) -> Result<Candidate, String> {
+        let server = catalogue.get(server_name(label))?;
         let chosen = label::parse(label, server)?;
         let label = label::canonical(server, &chosen);
         Ok(Candidate {
@@ -125,11 +70,13 @@ impl Candidate {
     /// `A=1 server` and `cd x && server`: the shell's own process is ended with the rest.
     ///
     /// # Errors
-    /// If the command has no `{port}` and listens on no Unix socket, or the name cannot stand in a label.
-    pub fn command(name: &str, command: &str, listens: Listens) -> Result<Candidate, CandidateError> {
+    /// A sentence, if the command has no `{port}` and listens on no Unix socket, or the name cannot stand in a label.
+    pub fn command(name: &str, command: &str, listens: Listens) -> Result<Candidate, String> {
         name_of(name)?;
         if listens.unix.is_none() && !pieces(command).contains(&Piece::Name("port")) {
-            return Err(CandidateError::NoPort { name: name.to_owned() });
+            return Err(format!(
+                "The command of {name:?} has no {{port}}: write {{port}} where it is told what to listen on."
+            ));
         }
         let origin = Origin::Command { command: command.to_owned(), listens };
         Ok(Candidate { label: name.to_owned(), origin, engine: None })
@@ -138,8 +85,8 @@ impl Candidate {
     /// A server that somebody else runs. It is neither started nor stopped.
     ///
     /// # Errors
-    /// If the name cannot stand in a label.
-    pub fn url(name: &str, target: Target) -> Result<Candidate, CandidateError> {
+    /// A sentence, if the name cannot stand in a label.
+    pub fn url(name: &str, target: Target) -> Result<Candidate, String> {
         name_of(name)?;
         let origin = Origin::Url { shown: target.display_url(), target };
         Ok(Candidate { label: name.to_owned(), origin, engine: None })
@@ -361,8 +308,9 @@ impl PartialEq for Candidate {
 
 impl Eq for Candidate {}
 
-fn name_of(name: &str) -> Result<(), CandidateError> {
-    if is_label_word(name) { Ok(()) } else { Err(CandidateError::BadName { name: name.to_owned() }) }
+fn name_of(name: &str) -> Result<(), String> {
+    let why = || format!("{name:?} cannot be a candidate's name: use letters, digits, '.', '_' and '-'.");
+    is_label_word(name).then_some(()).ok_or_else(why)
 }
 
 fn default_requires(server: &Server) -> Requires {

@@ -77,7 +77,7 @@ fn labels_print_what_differs_and_round_trip() {
 fn an_unknown_label_names_the_nearest() {
     let dir = tempfile::tempdir().unwrap();
     let catalogue = catalogue(dir.path());
-    let error = |label: &str| Candidate::parse(label, &catalogue).unwrap_err().to_string();
+    let error = |label: &str| Candidate::parse(label, &catalogue).unwrap_err();
     assert_eq!(
         error("app:jitt"),
         "\"app:jitt\": app has no setting \"jitt\": did you mean \"jit\"? Known: none, jit, opt=on, native, ev, loop=on, no, close."
@@ -158,7 +158,7 @@ fn commands_and_urls_are_candidates_too() {
     assert_eq!(spec.processes[0].argv, ["/bin/sh", "-c", "A=1 ./s '8123' ${port} | cat"]);
     assert!(spec.cwd.is_absolute());
     assert_eq!((command.keepalive(), command.workers(0), command.kind()), (None, 1, None));
-    let error = |e: Result<Candidate, CandidateError>| e.unwrap_err().to_string();
+    let error = |e: Result<Candidate, String>| e.unwrap_err();
     assert!(
         error(Candidate::command("mine", "./s 80", Listens::default()))
             .contains("has no {port}: write {port} where")

@@ -35,32 +35,9 @@ pub(crate) enum Source {
     Folder(PathBuf),
 }
 
-/// Why a recipe's folder could not be copied.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum MaterialiseError {
-    /// It is no recipe's folder.
-    #[error(
-        "{} is too large for a recipe (64 MiB, 4,096 files, 16 levels): move what does not belong to the application out of it.",
-        .0.display()
-    )]
-    TooLarge(PathBuf),
-    /// A link out of the folder, or to a folder.
-    #[error("{} is a link to a folder or out of the recipe: replace it by the files themselves.", .0.display())]
-    Link(PathBuf),
-    /// The disk refused.
-    #[error("{} cannot be copied: {error}.", path.display())]
-    Io {
-        /// What was read or written.
-        path: PathBuf,
-        /// Why not.
-        error: String,
-    },
-}
-
-impl MaterialiseError {
-    pub(super) fn io(path: &Path, error: &io::Error) -> MaterialiseError {
-        MaterialiseError::Io { path: path.to_owned(), error: error.to_string() }
-    }
+/// What is said of a file that cannot be copied.
+pub(super) fn not_copied(path: &Path) -> impl Fn(io::Error) -> String + '_ {
+    move |why| format!("{} cannot be copied: {why}.", path.display())
 }
 
 /// A file of a recipe.
@@ -97,7 +74,10 @@ pub(super) fn exists(name: &str, source: &Source, file: &str) -> bool {
 }
 
 /// The files of a folder, sorted by their paths.
-pub(super) fn read_all(name: &str, source: &Source) -> Result<Vec<RecipeFile>, MaterialiseError> {
+///
+/// # Errors
+/// A sentence, if it is no recipe's folder or the disk refuses.
+pub(super) fn read_all(name: &str, source: &Source) -> Result<Vec<RecipeFile>, String> {
     let mut files = Vec::new();
     match source {
         Source::Embedded => {
@@ -106,7 +86,7 @@ pub(super) fn read_all(name: &str, source: &Source) -> Result<Vec<RecipeFile>, M
             }
         }
         Source::Folder(folder) => {
-            let root = folder.canonicalize().map_err(|e| MaterialiseError::io(folder, &e))?;
+            let root = folder.canonicalize().map_err(not_copied(folder))?;
             let mut walk = Walk { root: &root, files: &mut files, bytes: 0 };
             walk.folder(&root, 0)?;
         }
@@ -141,25 +121,27 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn folder(&mut self, folder: &Path, depth: usize) -> Result<(), MaterialiseError> {
+    fn folder(&mut self, folder: &Path, depth: usize) -> Result<(), String> {
         if depth > DEPTH_MAX {
-            return Err(MaterialiseError::TooLarge(self.root.to_owned()));
+            return Err(self.too_large());
         }
-        let entries = fs::read_dir(folder).map_err(|e| MaterialiseError::io(folder, &e))?;
-        for entry in entries {
-            let path = entry.map_err(|e| MaterialiseError::io(folder, &e))?.path();
+        for entry in fs::read_dir(folder).map_err(not_copied(folder))? {
+            let path = entry.map_err(not_copied(folder))?.path();
             if left_out(&path) {
                 continue;
             }
-            let kind = path.symlink_metadata().map_err(|e| MaterialiseError::io(&path, &e))?.file_type();
+            let kind = path.symlink_metadata().map_err(not_copied(&path))?.file_type();
             if kind.is_dir() {
                 self.folder(&path, depth + 1)?;
             } else if kind.is_file() {
                 self.file(&path, &path)?;
             } else if kind.is_symlink() {
-                let real = path.canonicalize().map_err(|e| MaterialiseError::io(&path, &e))?;
+                let real = path.canonicalize().map_err(not_copied(&path))?;
                 if !real.starts_with(self.root) || !real.is_file() {
-                    return Err(MaterialiseError::Link(path));
+                    return Err(format!(
+                        "{} is a link to a folder or out of the recipe: replace it by the files themselves.",
+                        path.display()
+                    ));
                 }
                 self.file(&path, &real)?;
             }
@@ -168,16 +150,23 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn file(&mut self, path: &Path, real: &Path) -> Result<(), MaterialiseError> {
-        let too_large = || MaterialiseError::TooLarge(self.root.to_owned());
-        let bytes = read_bounded(real, BYTES_MAX).map_err(|e| MaterialiseError::io(path, &e))?;
+    fn file(&mut self, path: &Path, real: &Path) -> Result<(), String> {
+        let bytes = read_bounded(real, BYTES_MAX).map_err(not_copied(path))?;
         self.bytes += bytes.len() as u64;
         if self.bytes > BYTES_MAX || self.files.len() >= FILES_MAX {
-            return Err(too_large());
+            return Err(self.too_large());
         }
         let path = path.strip_prefix(self.root).unwrap_or(path).to_owned();
         self.files.push(RecipeFile { path, bytes });
         Ok(())
+    }
+
+    fn too_large(&self) -> String {
+        format!(
+            "{} is too large for a recipe (64 MiB, 4,096 files, 16 levels): move what does not belong to the \
+             application out of it.",
+            self.root.display()
+        )
     }
 }
 

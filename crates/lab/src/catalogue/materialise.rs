@@ -1,19 +1,17 @@
 //! A recipe's folder, copied to where it is built and run.
 
 use std::fs;
-use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use super::files::{MaterialiseError, RecipeFile};
+use super::files::{RecipeFile, not_copied};
 
 /// Which files were copied, so that those a recipe no longer has can be told from those that were built.
 const MANIFEST: &str = ".prony-files";
 
 /// Makes `work_dir` hold these files, and what was built there.
-pub(super) fn write(files: &[RecipeFile], work_dir: &Path) -> Result<(), MaterialiseError> {
-    let made = |path: &Path, result: io::Result<()>| result.map_err(|e| MaterialiseError::io(path, &e));
-    made(work_dir, fs::create_dir_all(work_dir))?;
+pub(super) fn write(files: &[RecipeFile], work_dir: &Path) -> Result<(), String> {
+    fs::create_dir_all(work_dir).map_err(not_copied(work_dir))?;
     let manifest = work_dir.join(MANIFEST);
     let before = fs::read_to_string(&manifest).unwrap_or_default();
     for gone in before.lines().filter(|line| !files.iter().any(|f| f.path.as_os_str() == *line)) {
@@ -31,19 +29,19 @@ pub(super) fn write(files: &[RecipeFile], work_dir: &Path) -> Result<(), Materia
             continue;
         }
         if let Some(parent) = path.parent() {
-            made(parent, fs::create_dir_all(parent))?;
+            fs::create_dir_all(parent).map_err(not_copied(parent))?;
         }
         // A link that was put there would be written through.
         let _ = fs::remove_file(&path);
-        made(&path, fs::write(&path, &file.bytes))?;
+        fs::write(&path, &file.bytes).map_err(not_copied(&path))?;
         // The binary's copy of the catalogue knows no modes: a script is what begins like one.
         if file.bytes.starts_with(b"#!") {
-            made(&path, fs::set_permissions(&path, fs::Permissions::from_mode(0o755)))?;
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).map_err(not_copied(&path))?;
         }
     }
     let names: String = files.iter().map(|f| format!("{}\n", f.path.display())).collect();
     if names == before {
         return Ok(());
     }
-    made(&manifest, fs::write(&manifest, names))
+    fs::write(&manifest, names).map_err(not_copied(&manifest))
 }

@@ -15,7 +15,6 @@ mod shared;
 mod verified;
 
 pub use files::DOCKERFILE;
-pub(crate) use files::MaterialiseError;
 pub use recipe::Recipe;
 pub(crate) use recipe::{
     Axis, AxisValue, Constraint, Download, Kind, Pecl, Piece, Processes, Requires, Values, is_label_word,
@@ -47,27 +46,6 @@ pub struct BrokenRecipe {
     pub error: String,
 }
 
-/// There is no such server.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum LookupError {
-    /// Nobody knows it.
-    #[error("There is no server {name:?} in the catalogue: {suggestion}")]
-    Unknown {
-        /// What was asked for.
-        name: String,
-        /// The nearest, and all.
-        suggestion: String,
-    },
-    /// Its recipe was refused.
-    #[error("The recipe of {name:?} cannot be used: {error}")]
-    Broken {
-        /// What was asked for.
-        name: String,
-        /// Why it was refused.
-        error: String,
-    },
-}
-
 impl Catalogue {
     /// The embedded servers, then those of the folders given (each holds folders like `servers/`),
     /// then those of `./prony/servers/`. Never fails: what is wrong is in [`Catalogue::broken`].
@@ -91,15 +69,15 @@ impl Catalogue {
     ///
     /// # Errors
     /// With the nearest name there is, or why its recipe was refused.
-    pub(crate) fn get(&self, name: &str) -> Result<&Server, LookupError> {
+    pub(crate) fn get(&self, name: &str) -> Result<&Server, String> {
         if let Some(server) = self.servers.get(name) {
             return Ok(server);
         }
         if let Some(broken) = self.broken.iter().find(|b| b.name == name) {
-            return Err(LookupError::Broken { name: name.to_owned(), error: broken.error.clone() });
+            return Err(format!("The recipe of {name:?} cannot be used: {}", broken.error));
         }
         let suggestion = suggest(name, self.servers.keys().map(String::as_str));
-        Err(LookupError::Unknown { name: name.to_owned(), suggestion })
+        Err(format!("There is no server {name:?} in the catalogue: {suggestion}"))
     }
 
     fn add_folder(&mut self, dir: &Path) {

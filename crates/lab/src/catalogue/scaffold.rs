@@ -22,12 +22,12 @@ impl Catalogue {
         if self.servers.contains_key(name) || self.broken.iter().any(|b| b.name == name) {
             return Err(format!("There is a server {name:?} already: choose another name."));
         }
-        let original = self.get(from).map_err(|e| e.to_string())?;
+        let original = self.get(from)?;
         let folder = parent.join(name);
         if folder.exists() {
             return Err(format!("{} exists already: choose another name, or remove it.", folder.display()));
         }
-        let files = original.files().map_err(|e| e.to_string())?;
+        let files = original.files()?;
         for file in &files {
             let path = folder.join(&file.path);
             let bytes = match file.path.to_str() {

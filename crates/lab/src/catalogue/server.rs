@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::files::{self, MaterialiseError, RECIPE_FILE, Source};
+use super::files::{self, RECIPE_FILE, Source};
 use super::materialise;
 use super::recipe::{Recipe, is_label_word};
 use crate::toml_file::{TomlError, TomlFile};
@@ -78,8 +78,8 @@ impl Server {
     /// content, which is the same as long as no file changes.
     ///
     /// # Errors
-    /// If the folder is too large (64 MiB, 4,096 files), a link leads out of it, or the disk refuses.
-    pub(crate) fn materialise(&self, work_dir: &Path) -> Result<u64, MaterialiseError> {
+    /// A sentence, if the folder is too large (64 MiB, 4,096 files), a link leads out of it, or the disk refuses.
+    pub(crate) fn materialise(&self, work_dir: &Path) -> Result<u64, String> {
         let files = self.files()?;
         materialise::write(&files, work_dir)?;
         Ok(files::hash_of_files(&files))
@@ -94,7 +94,7 @@ impl Server {
     ///
     /// # Errors
     /// As [`Server::materialise`].
-    pub(crate) fn content_hash(&self) -> Result<u64, MaterialiseError> {
+    pub(crate) fn content_hash(&self) -> Result<u64, String> {
         Ok(files::hash_of_files(&self.files()?))
     }
 }

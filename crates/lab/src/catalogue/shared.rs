@@ -5,7 +5,7 @@ use std::path::Path;
 
 use toml::de::DeTable;
 
-use super::files::{self, MaterialiseError, RECIPE_FILE, RecipeFile, Source};
+use super::files::{self, RECIPE_FILE, RecipeFile, Source};
 use super::server::Server;
 use crate::toml_file::{TomlFile, suggest};
 
@@ -13,7 +13,7 @@ use crate::toml_file::{TomlFile, suggest};
 const SHARED_DIR: &str = "_shared";
 
 /// The binary's, and those of the folder beside the server's own, which replace them; by their names.
-fn all(source: &Source) -> Result<BTreeMap<String, Vec<u8>>, MaterialiseError> {
+fn all(source: &Source) -> Result<BTreeMap<String, Vec<u8>>, String> {
     let mut files = files::read_all(SHARED_DIR, &Source::Embedded)?;
     if let Source::Folder(own) = source {
         let beside = own.with_file_name(SHARED_DIR);
@@ -31,7 +31,7 @@ impl Server {
         if self.recipe.shared.is_empty() {
             return Ok(());
         }
-        let known = all(&self.source).map_err(|e| e.to_string())?;
+        let known = all(&self.source)?;
         for (place, name) in &self.recipe.shared {
             let why = match known.get(name) {
                 None => {
@@ -56,7 +56,7 @@ impl Server {
 
     /// All files, sorted by their paths: its own, and the shared ones in their places. The recipe is without
     /// `[shared]`, as if all were its own: a file that is moved to `_shared` changes no copy and no hash.
-    pub(super) fn files(&self) -> Result<Vec<RecipeFile>, MaterialiseError> {
+    pub(super) fn files(&self) -> Result<Vec<RecipeFile>, String> {
         let mut files = files::read_all(&self.name, &self.source)?;
         for recipe in files.iter_mut().filter(|file| file.path.as_os_str() == RECIPE_FILE) {
             recipe.bytes = without_shared(&String::from_utf8_lossy(&recipe.bytes)).into_bytes();
@@ -182,7 +182,7 @@ mod tests {
         write(dir.path(), "other/app.py", "other's");
         let error = |line: &str| {
             write(dir.path(), "app/server.toml", &taking(line));
-            load(dir.path()).get("app").unwrap_err().to_string()
+            load(dir.path()).get("app").unwrap_err()
         };
         let unknown = error("\"a.py\" = \"any/ap.py\"");
         assert!(unknown.contains("app/server.toml:10: there is no shared file \"any/ap.py\""), "{unknown}");

@@ -46,7 +46,7 @@ fn a_broken_recipe_is_reported_and_the_others_are_loaded() {
     fs::write(dir.path().join("README.md"), "notes").unwrap();
     let catalogue = Catalogue::load(&[dir.path().to_owned()]);
     assert!(catalogue.get("good").is_ok() && catalogue.get("near-bad").is_ok());
-    let error = |name: &str| catalogue.get(name).unwrap_err().to_string();
+    let error = |name: &str| catalogue.get(name).unwrap_err();
     assert!(error("bad").contains("bad/server.toml:2: unknown key \"titel\""), "{}", error("bad"));
     let lost = error("lost");
     assert!(
@@ -119,7 +119,7 @@ fn links_out_of_the_folder_are_not_followed() {
     load().materialise(&work).unwrap();
     assert_eq!(fs::read_to_string(work.join("inside")).unwrap(), RECIPE);
     symlink("/etc/hostname", source.join("outside")).unwrap();
-    let error = load().materialise(&work).unwrap_err().to_string();
+    let error = load().materialise(&work).unwrap_err();
     assert!(error.contains("outside is a link"), "{error}");
 }
 
@@ -130,7 +130,7 @@ fn a_folder_that_is_no_application_is_refused() {
     fs::File::create(source.join("huge")).unwrap().set_len(65 << 20).unwrap();
     let catalogue = Catalogue::load(&[dir.path().to_owned()]);
     let error = catalogue.get("app").unwrap().materialise(&dir.path().join("work")).unwrap_err();
-    assert!(error.to_string().contains("huge"), "{error}");
+    assert!(error.contains("huge"), "{error}");
 }
 
 #[test]

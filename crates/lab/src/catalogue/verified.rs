@@ -14,8 +14,6 @@ use super::server::Server;
 use crate::toml_file::TomlFile;
 
 const HEAD: &str = "# Written by `prony servers check --record`: not by hand.\n";
-/// Without these the recipe is the same where servers run natively.
-const NOT_NATIVE: [&str; 1] = [DOCKERFILE];
 
 /// One candidate, seen to keep the contract.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,9 +56,7 @@ impl Server {
     /// The hash of what a verification is about: all files, the shared ones too, without the Dockerfile where none is used.
     pub fn recipe_hash(&self, in_container: bool) -> String {
         let files = self.files().unwrap_or_default();
-        let counted = files
-            .iter()
-            .filter(|file| in_container || NOT_NATIVE.iter().all(|name| file.path.as_os_str() != *name));
+        let counted = files.iter().filter(|file| in_container || file.path.as_os_str() != DOCKERFILE);
         let paths: Vec<_> = counted.map(|f| (f.path.to_string_lossy().into_owned(), &f.bytes)).collect();
         let parts = paths.iter().flat_map(|(path, bytes)| [path.as_bytes(), bytes.as_slice()]);
         format!("{:016x}", hash_of(parts))
@@ -89,12 +85,12 @@ impl Server {
         all.push(new);
         all.sort_by(|a, b| a.place().cmp(&b.place()));
         let path = folder.join(VERIFIED_FILE);
-        let text = toml::to_string(&File { verified: all })
-            .map_err(|e| format!("{} cannot be written: {e}.", path.display()))?;
+        let refused = |why: String| format!("{} cannot be written: {why}.", path.display());
+        let text = toml::to_string(&File { verified: all }).map_err(|why| refused(why.to_string()))?;
         let unfinished = path.with_extension("toml.new");
         fs::write(&unfinished, format!("{HEAD}\n{text}"))
             .and_then(|()| fs::rename(&unfinished, &path))
-            .map_err(|e| format!("{} cannot be written: {e}.", path.display()))?;
+            .map_err(|why| refused(why.to_string()))?;
         Ok(path)
     }
 }

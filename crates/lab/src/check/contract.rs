@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use prony_load::dial::Dialer;
 use prony_model::plan::Expect;
+use strum::VariantArray;
 
 use super::client::{Connection, Fault, Request, Response, printable};
 use super::{CheckReport, CheckResult, ContractExpectation, CustomCheck, GREETING, Route, parallel, work};
@@ -18,14 +19,14 @@ const SLEEP_EARLY: Duration = Duration::from_millis(10);
 const WORK_STEPS: u32 = 1234;
 const ECHO_BYTES: usize = 512;
 
-pub(super) fn run(dialer: &Dialer, expectation: &ContractExpectation) -> CheckReport {
+/// Checks a server against what is expected of it.
+///
+/// Takes some milliseconds of a good server, and is bounded to some seconds per request of a bad one.
+pub(crate) fn check(dialer: &Dialer, expectation: &ContractExpectation) -> CheckReport {
     let mut checks = Checks { dialer, report: CheckReport::default() };
     if expectation.custom.is_empty() {
-        for route in Route::ALL {
-            if expectation.routes.contains(&route) {
-                checks.route(route);
-            }
-        }
+        let has = |route: &&Route| expectation.routes.contains(route);
+        Route::VARIANTS.iter().filter(has).for_each(|route| checks.route(*route));
         if checks.report.bodies.contains_key(&Route::Sleep) {
             checks.parallel_sleep(expectation.workers);
         }
@@ -45,8 +46,12 @@ pub(super) fn run(dialer: &Dialer, expectation: &ContractExpectation) -> CheckRe
     checks.report
 }
 
-/// Asks once, and whether the answer has the status that is expected.
-pub(super) fn ready(dialer: &Dialer, check: &CustomCheck, expect: &Expect) -> Result<(), String> {
+/// Asks once whether a server answers, by the request of a check, with the status that is expected of its answer: for its
+/// start, and before each trial.
+///
+/// # Errors
+/// A sentence, if it does not answer so within 5 s.
+pub(crate) fn ready(dialer: &Dialer, check: &CustomCheck, expect: &Expect) -> Result<(), String> {
     let asked = Connection::open(dialer).and_then(|mut c| c.exchange(&check.request(dialer.host(), false)));
     match asked.map_err(|fault| fault.to_string())?.status {
         status if expect.accepts_status(status) => Ok(()),

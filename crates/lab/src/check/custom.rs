@@ -77,35 +77,31 @@ impl CustomCheck {
         self.method_and_path().0 == "GET" && self.send.is_none()
     }
 
-    /// What cannot be meant: the key, and a sentence.
-    pub(crate) fn fault(&self) -> Option<(&'static str, String)> {
+    /// Refuses what cannot be meant.
+    fn validate(&self, file: TomlFile<'_>, number: &str) -> Result<(), TomlError> {
+        let refuse_if =
+            |wrong: bool, key: &str, why: String| file.refuse_if(wrong, &["check", number, key], why);
         let (method, path) = self.method_and_path();
         let visible = path.bytes().all(|b| b.is_ascii_graphic()) && path.len() <= PATH_MAX_BYTES;
-        if !path.starts_with('/') || !visible {
-            return Some((
-                "request",
-                format!("{:?} is no method and path: write \"GET /health\".", self.request),
-            ));
+        let why = format!("{:?} is no method and path: write \"GET /health\".", self.request);
+        refuse_if(!path.starts_with('/') || !visible, "request", why)?;
+        let is_method = !method.is_empty() && method.bytes().all(|b| b.is_ascii_uppercase());
+        refuse_if(!is_method, "request", format!("{method:?} is no method: write \"GET {path}\"."))?;
+        for (name, value) in &self.headers {
+            check_header(name, value.value())
+                .map_err(|why| file.error(&["check", number, "headers"], why.to_string()))?;
         }
-        if method.is_empty() || !method.bytes().all(|b| b.is_ascii_uppercase()) {
-            return Some(("request", format!("{method:?} is no method: write \"GET {path}\".")));
+        if let Some(status) = self.status {
+            let why = format!("{status} is no status: write a number from 100 to 599.");
+            refuse_if(!(100..=599).contains(&status), "status", why)?;
         }
-        if let Some(why) =
-            self.headers.iter().find_map(|(name, value)| check_header(name, value.value()).err())
-        {
-            return Some(("headers", why.to_string()));
+        let count = self.json.len();
+        let why = format!("{count} values are more than the {VALUES_MAX} that one check takes.");
+        refuse_if(count > VALUES_MAX, "json", why)?;
+        for path in self.json.keys() {
+            JsonPath::parse(path).map_err(|why| file.error(&["check", number, "json"], format!("{why}.")))?;
         }
-        if let Some(status) = self.status.filter(|status| !(100..=599).contains(status)) {
-            return Some(("status", format!("{status} is no status: write a number from 100 to 599.")));
-        }
-        if self.json.len() > VALUES_MAX {
-            let count = self.json.len();
-            return Some((
-                "json",
-                format!("{count} values are more than the {VALUES_MAX} that one check takes."),
-            ));
-        }
-        self.json.keys().find_map(|path| Some(("json", format!("{}.", JsonPath::parse(path).err()?))))
+        Ok(())
     }
 
     /// Whether an answer is what is said here; what was seen, in a sentence.
@@ -148,16 +144,13 @@ impl CustomCheck {
 /// Of a recipe as of an experiment; none is fine.
 pub(crate) fn validate_checks(file: TomlFile<'_>, checks: &[CustomCheck]) -> Result<(), TomlError> {
     for (at, check) in checks.iter().enumerate() {
-        if let Some((key, why)) = check.fault() {
-            return file.refuse(&["check", &at.to_string(), key], why);
-        }
+        check.validate(file, &at.to_string())?;
     }
-    if !checks.is_empty() && !checks.iter().any(CustomCheck::is_loadable) {
-        return file.refuse(
-            &["check"],
-            "no [[check]] is a GET without a body: the first such request is what the load asks for.",
-        );
-    }
+    file.refuse_if(
+        !checks.is_empty() && !checks.iter().any(CustomCheck::is_loadable),
+        &["check"],
+        "no [[check]] is a GET without a body: the first such request is what the load asks for.",
+    )?;
     Ok(())
 }
 
@@ -194,6 +187,10 @@ mod tests {
 
     #[test]
     fn impossible_requests_and_expectations_of_a_check_are_refused() {
+        let validated = |toml: &str| {
+            let text = format!("[[check]]\n{toml}");
+            read(toml).validate(TomlFile { name: "x.toml", text: &text }, "0")
+        };
         for (toml, key) in [
             ("request = \"health\"", "request"),
             ("request = \"\"", "request"),
@@ -207,10 +204,11 @@ mod tests {
             ("request = \"/\"\nheaders = { Content-Length = \"7\" }", "headers"),
             ("request = \"/\"\njson = { \"$.a[*]\" = 1 }", "json"),
         ] {
-            assert_eq!(read(toml).fault().map(|(key, _)| key), Some(key), "{toml}");
+            let line = toml.lines().position(|line| line.starts_with(key)).unwrap() + 2;
+            assert_eq!(validated(toml).unwrap_err().line(), line, "{toml}");
         }
         let fine = "request = \"GET /a?b=c\"\nstatus = 404\nheaders = { A = \"b\" }\njson = { \"$.a\" = 1 }";
-        assert_eq!(read(fine).fault(), None);
+        assert_eq!(validated(fine), Ok(()));
     }
 
     #[test]

@@ -7,8 +7,6 @@
 
 use std::collections::BTreeMap;
 
-use prony_load::dial::Dialer;
-use prony_model::plan::Expect;
 use prony_model::run_log::Sleep;
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +17,7 @@ mod json_path;
 mod parallel;
 mod route;
 
+pub(crate) use contract::{check, ready};
 pub(crate) use custom::{CustomCheck, validate_checks, written_secret};
 pub(crate) use route::Route;
 
@@ -101,22 +100,6 @@ pub(crate) const WORK_STEPS_DEFAULT: u32 = 1000;
 pub(crate) fn work(steps: u32) -> String {
     let step = |x: u32, _| x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
     (0..steps).fold(0, step).to_string()
-}
-
-/// Checks a server against what is expected of it.
-///
-/// Takes some milliseconds of a good server, and is bounded to some seconds per request of a bad one.
-pub(crate) fn check(dialer: &Dialer, expectation: &ContractExpectation) -> CheckReport {
-    contract::run(dialer, expectation)
-}
-
-/// Asks once whether a server answers, by the request of a check, with the status that is expected of its answer: for its
-/// start, and before each trial.
-///
-/// # Errors
-/// A sentence, if it does not answer so within 5 s.
-pub(crate) fn ready(dialer: &Dialer, check: &CustomCheck, expect: &Expect) -> Result<(), String> {
-    contract::ready(dialer, check, expect)
 }
 
 #[cfg(test)]

@@ -1,12 +1,16 @@
 //! The routes of the contract.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
+use strum::VariantArray;
 
 /// A route of the contract.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+///
+/// Its name is the word in recipes and experiments; [`Route::VARIANTS`] are all of them, in the order they are checked.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, strum::Display, VariantArray,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Route {
     /// `GET /`: `Hello, World!` as `text/plain`.
     Text,
@@ -21,20 +25,6 @@ pub enum Route {
 }
 
 impl Route {
-    /// All of them, in the order they are checked.
-    pub(crate) const ALL: [Route; 5] = [Route::Text, Route::Json, Route::Sleep, Route::Echo, Route::Work];
-
-    /// The word in recipes and experiments.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Route::Text => "text",
-            Route::Json => "json",
-            Route::Sleep => "sleep",
-            Route::Echo => "echo",
-            Route::Work => "work",
-        }
-    }
-
     /// The path without a query.
     pub fn path(self) -> &'static str {
         match self {
@@ -49,11 +39,5 @@ impl Route {
     /// `POST` for `echo`, else `GET`.
     pub(crate) fn method(self) -> &'static str {
         if self == Route::Echo { "POST" } else { "GET" }
-    }
-}
-
-impl fmt::Display for Route {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }

@@ -3,7 +3,10 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
+use prony_load::dial::Dialer;
+use prony_model::plan::Expect;
 use prony_model::{Plan, Target};
+use strum::VariantArray;
 
 use super::*;
 
@@ -81,7 +84,7 @@ fn unchanged(_: &str, answer: &dyn Fn() -> Vec<u8>) -> Vec<u8> {
 
 fn all(keepalive: bool) -> ContractExpectation {
     ContractExpectation {
-        routes: Route::ALL.to_vec(),
+        routes: Route::VARIANTS.to_vec(),
         keepalive: Some(keepalive),
         ..ContractExpectation::default()
     }
@@ -306,7 +309,7 @@ fn own_checks_replace_the_contract() {
 #[test]
 fn readiness_is_told_by_one_request() {
     let here = server(true, unchanged);
-    for route in Route::ALL {
+    for &route in Route::VARIANTS {
         assert_eq!(ready(&here, &CustomCheck::of_route(route), &Expect::default()), Ok(()));
     }
     let nothing = CustomCheck::answers("/nothing");

@@ -36,7 +36,7 @@ pub struct Image {
 
 /// Makes the folder that an image is built from.
 pub(crate) fn context(server: &Server, to: &Path) -> Result<(), String> {
-    server.materialise(to).map_err(|e| e.to_string())?;
+    server.materialise(to)?;
     let values = server.recipe.axes.iter().flat_map(|axis| &axis.values);
     let all = values.fold(server.recipe.requires.clone(), |all, value| all.merged(&value.requires));
     if all.pip.is_empty() {

@@ -113,7 +113,7 @@ fn turbo(tree: &Tree) -> Option<Finding> {
     };
     let why = "With it a core's speed depends on how warm the chip is and how many others work: later trials are slower.";
     let finding = Finding::new("turbo", "turbo", if on { "on" } else { "off" }, why);
-    Some(if on { finding.distorts(mend) } else { finding })
+    Some(finding.distorts_if(on, mend))
 }
 
 fn range(tree: &Tree, cpus: &[u32]) -> Option<Finding> {
@@ -125,11 +125,8 @@ fn range(tree: &Tree, cpus: &[u32]) -> Option<Finding> {
                something (a battery, a policy) holds it down.";
     let value = format!("{} to {} MHz of {}", lowest / 1000, highest / 1000, able / 1000);
     let finding = Finding::new("frequency", "frequency scaling", value, why);
-    Some(if lowest == highest {
-        finding
-    } else {
-        finding.note(Some(format!("cpupower frequency-set -d {highest}kHz -u {highest}kHz")))
-    })
+    let mend = format!("cpupower frequency-set -d {highest}kHz -u {highest}kHz");
+    Some(finding.note_if(lowest != highest, Some(mend)))
 }
 
 fn idle_states(tree: &Tree, cpus: &[u32]) -> Option<Finding> {
@@ -147,11 +144,7 @@ fn idle_states(tree: &Tree, cpus: &[u32]) -> Option<Finding> {
     let why = "A core that sleeps deep wakes up late, so that at low rates every answer waits for it.";
     let value = format!("{} wakes after {} µs", deepest.1, deepest.0);
     let finding = Finding::new("idle_states", "idle states", value, why);
-    Some(if deepest.0 >= WAKE_MAX_US {
-        finding.distorts(format!("cpupower idle-set -D {}", WAKE_MAX_US - 1))
-    } else {
-        finding
-    })
+    Some(finding.distorts_if(deepest.0 >= WAKE_MAX_US, format!("cpupower idle-set -D {}", WAKE_MAX_US - 1)))
 }
 
 fn clock_source(tree: &Tree) -> Option<Finding> {
@@ -177,10 +170,8 @@ fn virtualisation(asked: &Asked) -> Finding {
     let why = "The hypervisor gives the cores to others as it likes, which shows as steal, or not at all.";
     let value = asked.virtualisation.clone().unwrap_or_else(|| "none seen".to_owned());
     let finding = Finding::new("virtualisation", "virtualisation", value, why);
-    match asked.virtualisation {
-        Some(_) => finding.note(Some("a machine of one's own; here, more blocks".to_owned())),
-        None => finding,
-    }
+    let mend = "a machine of one's own; here, more blocks".to_owned();
+    finding.note_if(asked.virtualisation.is_some(), Some(mend))
 }
 
 /// A container's share of CPU time is taken away in slices of some ten milliseconds.
@@ -200,14 +191,10 @@ fn quota(tree: &Tree) -> Option<Finding> {
         }
     };
     let why = "A limit on CPU time stops everything for the rest of each period once it is used up: pauses of some 10 ms.";
-    Some(match limited {
-        None => Finding::new("cpu_quota", "CPU quota", "none", why),
-        Some((quota, period)) => {
-            let value = format!("{quota} µs of each {period} µs");
-            Finding::new("cpu_quota", "CPU quota", value, why)
-                .distorts("start the container without --cpus (give it cores: --cpuset-cpus)")
-        }
-    })
+    let value = limited.map(|(quota, period)| format!("{quota} µs of each {period} µs"));
+    let found = Finding::new("cpu_quota", "CPU quota", value.as_deref().unwrap_or("none"), why);
+    let mend = "start the container without --cpus (give it cores: --cpuset-cpus)";
+    Some(found.distorts_if(value.is_some(), mend))
 }
 
 fn throttled(tree: &Tree, cpus: &[u32]) -> Option<Finding> {
@@ -216,7 +203,7 @@ fn throttled(tree: &Tree, cpus: &[u32]) -> Option<Finding> {
     let why = "A core that is too hot is clocked down until it has cooled off.";
     let found =
         Finding::new("throttling", "thermal throttling", format!("{count} times since the start"), why);
-    Some(if count > 0 { found.note(Some("better cooling; turbo off".to_owned())) } else { found })
+    Some(found.note_if(count > 0, Some("better cooling; turbo off".to_owned())))
 }
 
 fn battery(tree: &Tree) -> Option<Finding> {
@@ -230,7 +217,7 @@ fn battery(tree: &Tree) -> Option<Finding> {
     let on_battery = !mains.is_empty() && mains.iter().all(|online| *online == 0);
     let why = "On battery a laptop holds its clock down, and more so as it runs out.";
     let found = Finding::new("power", "power", if on_battery { "battery" } else { "mains" }, why);
-    (!mains.is_empty()).then(|| if on_battery { found.distorts("plug it in") } else { found })
+    (!mains.is_empty()).then(|| found.distorts_if(on_battery, "plug it in"))
 }
 
 /// Whether any of these distorts.

@@ -150,11 +150,8 @@ fn huge_pages(tree: &Tree) -> Option<Finding> {
     let chosen = text.split_once('[')?.1.split_once(']')?.0.to_owned();
     let why = "At always, memory grows in steps of 2 MB whether it is used or not, and a process is held up while one is made.";
     let found = Finding::new("huge_pages", "transparent huge pages", chosen.clone(), why);
-    Some(if chosen == "always" {
-        found.note(Some("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled".to_owned()))
-    } else {
-        found
-    })
+    let mend = "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled".to_owned();
+    Some(found.note_if(chosen == "always", Some(mend)))
 }
 
 fn connection_tracking(tree: &Tree) -> Option<Finding> {
@@ -163,11 +160,9 @@ fn connection_tracking(tree: &Tree) -> Option<Finding> {
     let why = "The firewall remembers each connection for minutes, on loopback too where its rules say so; once the table is \
                full, new ones are dropped.";
     let found = Finding::new("conntrack", "tracked connections", format!("{count} of {max}"), why);
-    Some(if max < 65_536 || count > max / 2 {
-        found.distorts("sysctl -w net.netfilter.nf_conntrack_max=262144, or exempt lo: iptables -t raw -A PREROUTING -i lo -j CT --notrack")
-    } else {
-        found
-    })
+    let mend = "sysctl -w net.netfilter.nf_conntrack_max=262144, or exempt lo: iptables -t raw -A PREROUTING -i lo -j \
+                CT --notrack";
+    Some(found.distorts_if(max < 65_536 || count > max / 2, mend))
 }
 
 /// Linux gives loopback 65,536 bytes; a lab lowers it to an Ethernet's. Prony does not: all traffic of the machine would
@@ -177,5 +172,5 @@ fn loopback_mtu(tree: &Tree) -> Option<Finding> {
     let why = "An answer of more bytes than this travels in several packets. At 65536, loopback's own, one of up to 64 KiB \
                is one packet; a network's is 1500. Figures of large bodies are compared at one of them.";
     let found = Finding::new("loopback_mtu", "MTU of loopback", mtu.to_string(), why);
-    Some(if mtu == LOOPBACK_MTU { found } else { found.note(None) })
+    Some(found.note_if(mtu != LOOPBACK_MTU, None))
 }

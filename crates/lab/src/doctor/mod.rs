@@ -81,9 +81,16 @@ impl Finding {
         self
     }
 
-    /// Worth knowing, and this would change it.
-    fn note(mut self, mend: Option<String>) -> Finding {
-        (self.state, self.mend) = (State::Note, mend);
+    /// It distorts where this is so.
+    fn distorts_if(self, is_so: bool, mend: impl Into<String>) -> Finding {
+        if is_so { self.distorts(mend) } else { self }
+    }
+
+    /// Worth knowing where this is so, and this would change it.
+    fn note_if(mut self, is_so: bool, mend: Option<String>) -> Finding {
+        if is_so {
+            (self.state, self.mend) = (State::Note, mend);
+        }
         self
     }
 }

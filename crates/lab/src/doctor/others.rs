@@ -97,18 +97,14 @@ fn judged(first: &Instant, last: &Instant, cpus: &[u32], own_pid: u32) -> Vec<Fi
             value.push_str(&format!(": {}", names.join(", ")));
         }
         let found = Finding::new("other_load", "other programs", value, why);
-        findings.push(if busy > OTHERS_MAX {
-            found.distorts("end these programs, or wait for their end")
-        } else {
-            found
-        });
+        findings.push(found.distorts_if(busy > OTHERS_MAX, "end these programs, or wait for their end"));
     }
     if let Some(stolen) = worst(|cpu| cpu.steal) {
         let why =
             "Time in which the hypervisor ran others on this core: servers and clocks stand still meanwhile.";
         let found = Finding::new("steal", "stolen time", format!("{:.1} %", stolen * 100.0), why);
         let mend = "a machine whose cores are not shared; else another hour, and more blocks";
-        findings.push(if stolen > STEAL_MAX { found.distorts(mend) } else { found });
+        findings.push(found.distorts_if(stolen > STEAL_MAX, mend));
     }
     findings
 }
@@ -122,11 +118,7 @@ fn pressure(tree: &Tree) -> Option<Finding> {
     let why = "Programs that are ready to run and have no CPU wait for each other.";
     let found =
         Finding::new("cpu_pressure", "waiting for a CPU", format!("{share:.1} % of the last 10 s"), why);
-    Some(if share > OTHERS_MAX * 100.0 {
-        found.distorts("end other programs, or wait for their end")
-    } else {
-        found
-    })
+    Some(found.distorts_if(share > OTHERS_MAX * 100.0, "end other programs, or wait for their end"))
 }
 
 pub(super) fn memory(tree: &Tree) -> Option<Finding> {
@@ -137,11 +129,7 @@ pub(super) fn memory(tree: &Tree) -> Option<Finding> {
     let why = "Where memory is short, pages of servers go to disk or the kernel ends one of them.";
     let value = format!("{} MB available, {} MB in swap", available >> 20, swapped >> 20);
     let found = Finding::new("memory", "memory", value, why);
-    Some(if available < MEMORY_MIN_BYTES {
-        found.distorts("end other programs")
-    } else if swapped > MEMORY_MIN_BYTES {
-        found.note(Some("swapoff -a && swapon -a, once nothing needs it".to_owned()))
-    } else {
-        found
-    })
+    let mend = "swapoff -a && swapon -a, once nothing needs it".to_owned();
+    let noted = found.note_if(swapped > MEMORY_MIN_BYTES, Some(mend));
+    Some(noted.distorts_if(available < MEMORY_MIN_BYTES, "end other programs"))
 }

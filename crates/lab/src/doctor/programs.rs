@@ -82,7 +82,7 @@ fn python(said: &str) -> Option<Finding> {
     let why = "A debug build (--with-pydebug) counts every reference and is several times slower.";
     let build = if debug == "True" { ", debug build" } else { "" };
     let found = Finding::new("python", "Python", format!("{version}{build}"), why);
-    Some(if debug == "True" { found.distorts("install a build without --with-pydebug") } else { found })
+    Some(found.distorts_if(debug == "True", "install a build without --with-pydebug"))
 }
 
 fn node(said: &str) -> Option<Finding> {
@@ -91,11 +91,7 @@ fn node(said: &str) -> Option<Finding> {
     let listed = if options.is_empty() { String::new() } else { format!(", NODE_OPTIONS={options}") };
     let found = Finding::new("node", "Node.js", format!("{version}{listed}"), why);
     let watched = ["--inspect", "--prof", "--cpu-prof"].iter().any(|option| options.contains(option));
-    Some(if debug == "true" || watched {
-        found.distorts("unset NODE_OPTIONS; install a release build")
-    } else {
-        found
-    })
+    Some(found.distorts_if(debug == "true" || watched, "unset NODE_OPTIONS; install a release build"))
 }
 
 #[cfg(test)]

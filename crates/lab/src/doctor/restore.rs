@@ -46,35 +46,11 @@ pub struct Done {
     pub left: Vec<String>,
 }
 
-/// Why nothing was done: a sentence.
-#[derive(Debug, thiserror::Error)]
-pub enum RestoreError {
-    /// The kernel's settings are root's.
-    #[error("{} may not be written: settings of the kernel are root's. Run `sudo prony doctor {flag}`.", path.display())]
-    NotRoot {
-        /// The first that was tried.
-        path: PathBuf,
-        /// What was asked for.
-        flag: &'static str,
-    },
-    /// The memory could not be written or read.
-    #[error("{}: {why}.", path.display())]
-    Memory {
-        /// The file.
-        path: PathBuf,
-        /// What the system or the reader said.
-        why: String,
-    },
-    /// There is no memory.
-    #[error("Nothing is to be put back: `prony doctor --apply` has changed nothing from this folder.")]
-    Nothing,
-}
-
 /// Writes the settings of what distorts, and remembers what was there.
 ///
 /// # Errors
-/// When they may not be written, or nothing could be remembered; nothing is changed then.
-pub fn apply(tree: &Tree, findings: &[Finding], root: &Path, boot_id: &str) -> Result<Done, RestoreError> {
+/// A sentence, when they may not be written, or nothing could be remembered; nothing is changed then.
+pub fn apply(tree: &Tree, findings: &[Finding], root: &Path, boot_id: &str) -> Result<Done, String> {
     let settings: Vec<_> = findings.iter().flat_map(|finding| &finding.settings).collect();
     let mut done = Done::default();
     let mut memory = match read(root)? {
@@ -119,9 +95,10 @@ pub fn apply(tree: &Tree, findings: &[Finding], root: &Path, boot_id: &str) -> R
 /// Puts back what was there before `--apply`; what somebody changed since is left as it is.
 ///
 /// # Errors
-/// When there is nothing to put back, or it may not be written.
-pub fn restore(tree: &Tree, root: &Path, boot_id: &str) -> Result<Done, RestoreError> {
-    let Some(memory) = read(root)? else { return Err(RestoreError::Nothing) };
+/// A sentence, when there is nothing to put back, or it may not be written.
+pub fn restore(tree: &Tree, root: &Path, boot_id: &str) -> Result<Done, String> {
+    let memory = read(root)?
+        .ok_or("Nothing is to be put back: `prony doctor --apply` has changed nothing from this folder.")?;
     let mut done = Done::default();
     if memory.boot_id != boot_id {
         remove(root)?;
@@ -175,45 +152,51 @@ fn is_allowed(path: &Path) -> bool {
 }
 
 /// Opened and not written to.
-fn may_write(tree: &Tree, path: &Path, flag: &'static str) -> Result<(), RestoreError> {
+fn may_write(tree: &Tree, path: &Path, flag: &str) -> Result<(), String> {
     match fs::OpenOptions::new().write(true).open(tree.place(path)) {
         Err(why)
             if matches!(why.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem) =>
         {
-            Err(RestoreError::NotRoot { path: path.to_owned(), flag })
+            let path = path.display();
+            Err(format!(
+                "{path} may not be written: settings of the kernel are root's. Run `sudo prony doctor {flag}`."
+            ))
         }
         _ => Ok(()),
     }
 }
 
-fn read(root: &Path) -> Result<Option<Memory>, RestoreError> {
+fn read(root: &Path) -> Result<Option<Memory>, String> {
     let path = root.join(FILE);
-    let refused = |why: String| RestoreError::Memory { path: path.clone(), why };
-    match fs::read(&path) {
-        Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(why) => Err(refused(why.to_string())),
-        Ok(text) => match serde_json::from_slice::<Memory>(&text) {
-            Ok(memory) if memory.schema == SCHEMA => Ok(Some(memory)),
-            Ok(memory) => {
-                Err(refused(format!("its schema {:?} is not known to this version", memory.schema)))
-            }
-            Err(why) => Err(refused(format!("it is damaged ({why}); look at it by hand, then remove it"))),
-        },
+    let text = match fs::read(&path) {
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
+        read => read.map_err(refused(&path))?,
+    };
+    let path = path.display();
+    match serde_json::from_slice::<Memory>(&text) {
+        Ok(memory) if memory.schema == SCHEMA => Ok(Some(memory)),
+        Ok(memory) => Err(format!("{path}: its schema {:?} is not known to this version.", memory.schema)),
+        Err(why) => Err(format!("{path}: it is damaged ({why}); look at it by hand, then remove it.")),
     }
 }
 
 /// Whole or not at all.
-fn write(root: &Path, memory: &Memory) -> Result<(), RestoreError> {
+fn write(root: &Path, memory: &Memory) -> Result<(), String> {
     let path = root.join(FILE);
     let unfinished = path.with_extension("json.new");
     let text = serde_json::to_vec_pretty(memory).unwrap_or_default();
     fs::create_dir_all(root)
         .and_then(|()| fs::write(&unfinished, text))
         .and_then(|()| fs::rename(&unfinished, &path))
-        .map_err(|why| RestoreError::Memory { path, why: why.to_string() })
+        .map_err(refused(&path))
 }
 
-fn remove(root: &Path) -> Result<(), RestoreError> {
+fn remove(root: &Path) -> Result<(), String> {
     let path = root.join(FILE);
-    fs::remove_file(&path).map_err(|why| RestoreError::Memory { path, why: why.to_string() })
+    fs::remove_file(&path).map_err(refused(&path))
+}
+
+/// What is said where the memory cannot be read, written or removed.
+fn refused(path: &Path) -> impl Fn(io::Error) -> String {
+    move |why| format!("{}: {why}.", path.display())
 }

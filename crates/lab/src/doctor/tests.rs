@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::cpu::distorts;
-use super::restore::{FILE, RestoreError, apply, restore};
+use super::restore::{FILE, apply, restore};
 use super::*;
 
 /// A machine of these files.
@@ -220,7 +220,7 @@ fn restore_puts_back_exactly_what_was_there_and_no_more() {
     assert_eq!(machine.get(GOVERNOR), "schedutil\n");
     assert_eq!(machine.get("/proc/sys/net/ipv4/tcp_tw_reuse"), "1\n");
     assert!(!root.join(FILE).exists());
-    assert!(matches!(restore(&tree, &root, "boot"), Err(RestoreError::Nothing)));
+    assert!(restore(&tree, &root, "boot").unwrap_err().starts_with("Nothing is to be put back"));
 }
 
 /// What is remembered is a setting's text without the line's end.
@@ -256,11 +256,8 @@ fn a_restore_file_of_another_boot_or_with_forged_paths_changes_nothing() {
         assert_eq!(machine.get("/etc/precious"), "whole");
     }
     fs::write(root.join(FILE), "{\"schema\":").unwrap();
-    assert!(restore(&tree, &root, "boot").unwrap_err().to_string().contains("damaged"));
-    assert!(matches!(
-        apply(&tree, &examine(&tree, &asked()), &root, "boot"),
-        Err(RestoreError::Memory { .. })
-    ));
+    assert!(restore(&tree, &root, "boot").unwrap_err().contains("damaged"));
+    assert!(apply(&tree, &examine(&tree, &asked()), &root, "boot").unwrap_err().contains("damaged"));
 }
 
 /// As root every file may be written, so the refusal is tested where this user is not root.
@@ -275,6 +272,6 @@ fn without_permission_nothing_is_changed_and_sudo_is_named() {
         return;
     }
     let refused = apply(&machine.tree(), &examine(&machine.tree(), &asked()), &root, "boot").unwrap_err();
-    assert!(refused.to_string().contains("sudo prony doctor --apply"), "{refused}");
+    assert!(refused.contains("sudo prony doctor --apply"), "{refused}");
     assert!(!root.join(FILE).exists());
 }

@@ -17,12 +17,11 @@ pub(super) fn searched_for(
     let Some(text) = &raw.capacity else { return Ok(None) };
     let key = [path, &["capacity"]].concat();
     for (name, given) in [("rate", raw.rate.is_some()), ("stages", raw.stages.is_some())] {
-        if given {
-            return file.refuse(
-                &[path, &[name]].concat(),
-                format!("a search for a capacity finds its own rates: remove {name:?} or \"capacity\"."),
-            );
-        }
+        file.refuse_if(
+            given,
+            &[path, &[name]].concat(),
+            format!("a search for a capacity finds its own rates: remove {name:?} or \"capacity\"."),
+        )?;
     }
     if text.trim() == "default" {
         return Ok(Some(Vec::new()));
@@ -72,13 +71,11 @@ pub(super) fn check_shares(
                 && p.group.as_deref() == Some(share.of.plan.as_str())
                 && p.load.connections == plan.load.connections
         };
-        if !plans.iter().any(finds) {
-            let why = format!(
-                "{} needs a plan named {:?} with \"capacity\" and {} connections: write one.",
-                plan.name, share.of.plan, plan.load.connections
-            );
-            return file.refuse(&["plan"], why);
-        }
+        let why = format!(
+            "{} needs a plan named {:?} with \"capacity\" and {} connections: write one.",
+            plan.name, share.of.plan, plan.load.connections
+        );
+        file.refuse_if(!plans.iter().any(finds), &["plan"], why)?;
     }
     Ok(())
 }

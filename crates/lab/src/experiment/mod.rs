@@ -19,16 +19,14 @@ use prony_model::target::Target;
 
 use crate::check::{CustomCheck, Route};
 use crate::toml_file::{TomlError, TomlFile, suggest};
-use prony_model::units::show_duration;
+use prony_model::units::{DurationValue, show_duration};
 
 mod capacities;
-mod error;
 mod labels;
 mod published;
 mod raw;
 mod read;
 
-pub(crate) use error::ExperimentError;
 pub use published::parse as parse_published;
 
 /// The schema's name; another number is another format.
@@ -254,10 +252,11 @@ fn plan_name(
 }
 
 /// A `[scale.NAME]`: the same experiment, shorter.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Scale {
-    duration: Option<Duration>,
-    warmup: Option<Duration>,
+    duration: Option<DurationValue>,
+    warmup: Option<DurationValue>,
     blocks: Option<Blocks>,
     only: Option<Vec<String>>,
 }
@@ -267,40 +266,42 @@ impl Experiment {
     /// in `.toml`, else the name of an embedded one.
     ///
     /// # Errors
-    /// When there is none, or it is wrong.
-    pub fn find(name_or_path: &str) -> Result<Experiment, ExperimentError> {
+    /// A sentence, when there is none, or it is wrong.
+    pub fn find(name_or_path: &str) -> Result<Experiment, String> {
+        let path = Path::new(name_or_path);
         if name_or_path.contains('/') || name_or_path.ends_with(".toml") {
-            let path = Path::new(name_or_path);
-            let read = |path: &Path| {
-                std::fs::read_to_string(path).map_err(|source| ExperimentError::Read {
-                    path: path.display().to_string(),
-                    source,
-                    known: Experiment::names().join(", "),
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+            let read = |file: &Path| {
+                std::fs::read_to_string(file).map_err(|why| {
+                    let (file, known) = (file.display(), Experiment::names().join(", "));
+                    format!("{file} cannot be read: {why}. Check the path, or name an embedded experiment: {known}.")
                 })
             };
-            let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-            let mut experiment = Experiment::parse(&stem, name_or_path, &read(path)?)?;
-            if let Some(published) = experiment.published_path.clone() {
-                let file = path.parent().unwrap_or(Path::new("")).join(published);
-                experiment.published = Some(published::parse(&file.display().to_string(), &read(&file)?)?);
-            }
-            return Ok(experiment);
+            return Experiment::with_published(&stem, path, &read);
         }
-        let file = format!("{name_or_path}.toml");
-        let embedded = |file: &str| EMBEDDED.get_file(file).and_then(include_dir::File::contents_utf8);
-        let Some(text) = embedded(&file) else {
-            return Err(ExperimentError::Unknown {
-                name: name_or_path.to_owned(),
-                hint: suggest(name_or_path, Experiment::names()),
-            });
+        let read = |file: &Path| {
+            let embedded = EMBEDDED.get_file(file).and_then(include_dir::File::contents_utf8);
+            embedded.map(str::to_owned).ok_or_else(|| {
+                let hint = suggest(name_or_path, Experiment::names());
+                format!("There is no experiment {name_or_path:?}: {hint} A path holds a / or ends in .toml.")
+            })
         };
-        let mut experiment = Experiment::parse(name_or_path, &file, text)?;
-        if let Some(file) = experiment.published_path.clone() {
-            let text = embedded(&file).ok_or_else(|| ExperimentError::Unknown {
-                name: file.clone(),
-                hint: "the file that \"published\" names is not in this binary.".to_owned(),
-            })?;
-            experiment.published = Some(published::parse(&file, text)?);
+        Experiment::with_published(name_or_path, Path::new(&format!("{name_or_path}.toml")), &read)
+    }
+
+    /// Reads an experiment's file, and the one that it names as published beside it.
+    fn with_published(
+        name: &str,
+        path: &Path,
+        read: &dyn Fn(&Path) -> Result<String, String>,
+    ) -> Result<Experiment, String> {
+        let said = |why: TomlError| why.to_string();
+        let mut experiment =
+            Experiment::parse(name, &path.display().to_string(), &read(path)?).map_err(said)?;
+        if let Some(published) = &experiment.published_path {
+            let file = path.with_file_name(published);
+            experiment.published =
+                Some(published::parse(&file.display().to_string(), &read(&file)?).map_err(said)?);
         }
         Ok(experiment)
     }
@@ -372,11 +373,11 @@ impl Experiment {
     /// The experiment at one of its scales.
     ///
     /// # Errors
-    /// When it has no scale of this name.
-    pub fn scaled(&self, name: &str) -> Result<Experiment, ExperimentError> {
+    /// A sentence, when it has no scale of this name.
+    pub fn scaled(&self, name: &str) -> Result<Experiment, String> {
         let Some(scale) = self.scales.get(name) else {
             let hint = suggest(name, self.scales.keys().map(String::as_str));
-            return Err(ExperimentError::Name(format!("{:?} has no [scale.{name}]: {hint}", self.name)));
+            return Err(format!("{:?} has no [scale.{name}]: {hint}", self.name));
         };
         let mut scaled = self.clone();
         if let Some(only) = &scale.only {
@@ -384,8 +385,8 @@ impl Experiment {
         }
         scaled.blocks = scale.blocks.unwrap_or(self.blocks);
         for plan in &mut scaled.plans {
-            plan.load.warmup = scale.warmup.unwrap_or(plan.load.warmup);
-            if let Some(duration) = scale.duration {
+            plan.load.warmup = scale.warmup.map_or(plan.load.warmup, |warmup| warmup.0);
+            if let Some(DurationValue(duration)) = scale.duration {
                 plan.rescale(duration);
             }
         }
@@ -402,14 +403,14 @@ impl Experiment {
     /// Keeps only the plans of these names; a sweep's given name keeps all of it.
     ///
     /// # Errors
-    /// When there is no plan of a name.
-    pub fn keep_plans(&mut self, names: &[String]) -> Result<(), ExperimentError> {
+    /// A sentence, when there is no plan of a name.
+    pub fn keep_plans(&mut self, names: &[String]) -> Result<(), String> {
         let is =
             |plan: &ExperimentPlan, name: &String| plan.name == *name || plan.group.as_ref() == Some(name);
         for name in names {
             if !self.plans.iter().any(|plan| is(plan, name)) {
                 let hint = suggest(name, self.plans.iter().map(|p| p.name.as_str()));
-                return Err(ExperimentError::Name(format!("{:?} has no plan {name:?}: {hint}", self.name)));
+                return Err(format!("{:?} has no plan {name:?}: {hint}", self.name));
             }
         }
         self.plans.retain(|plan| names.iter().any(|name| is(plan, name)));

@@ -50,12 +50,10 @@ pub fn parse(file: &str, text: &str) -> Result<Published, TomlError> {
     let file = TomlFile { name: file, text };
     let table: Table = file.parse()?;
     let schema = text_of(file, &table, &[], "schema")?;
-    if schema != SCHEMA {
-        return Err(file.error(
-            &["schema"],
-            format!("the schema is {schema:?} and this Prony reads {SCHEMA:?}: use the version it was written for."),
-        ));
-    }
+    let why = format!(
+        "the schema is {schema:?} and this Prony reads {SCHEMA:?}: use the version it was written for."
+    );
+    file.refuse_if(schema != SCHEMA, &["schema"], why)?;
     let connections =
         table.get("connections").map(|v| connections_of(file, v, &["connections"])).transpose()?;
     let workers = table.get("workers").map(|v| workers_of(file, v, &["workers"])).transpose()?;
@@ -71,11 +69,11 @@ pub fn parse(file: &str, text: &str) -> Result<Published, TomlError> {
             ("conclusion", _) => published.conclusions = conclusions(file, value)?,
             ("differences", Value::Array(list)) => published.differences = list.iter().map(fact).collect(),
             (_, Value::Table(_)) => {
-                return Err(file.error(&[key], format!("there is no table [{key}] in a published file.")));
+                return file.refuse(&[key], format!("there is no table [{key}] in a published file."));
             }
             (_, Value::Array(list)) if list.iter().any(Value::is_table) => {
                 let hint = suggest(key, ["row", "conclusion"]);
-                return Err(file.error(&[key], format!("there is no [[{key}]] in a published file: {hint}")));
+                return file.refuse(&[key], format!("there is no [[{key}]] in a published file: {hint}"));
             }
             _ => {
                 published.facts.insert(key.clone(), fact(value));
@@ -125,7 +123,7 @@ fn rows(
                 "{} has {before} workers in one row and {count} in another: a server is told one number of them.",
                 row.candidate
             );
-            return Err(file.error(&["row", &at], why));
+            return file.refuse(&["row", &at], why);
         }
         rows.push(row);
     }
@@ -163,7 +161,7 @@ fn row(
                 let others = ["name", "candidate", "connections", "rate_per_s", "doubt", "workers"];
                 let known = FIGURES.map(|(key, ..)| key).into_iter().chain(REMARKS).chain(others);
                 let hint = suggest(key, known);
-                return Err(file.error(&key_path, format!("there is no {key:?} in [[row]]: {hint}")));
+                return file.refuse(&key_path, format!("there is no {key:?} in [[row]]: {hint}"));
             }
         }
     }
@@ -192,9 +190,8 @@ fn conclusion(file: TomlFile<'_>, at: &str, table: &Table) -> Result<Conclusion,
     let path = ["conclusion", at];
     if let Some(key) = table.keys().find(|key| !["text", "claim", "at"].contains(&key.as_str())) {
         let hint = suggest(key, ["text", "claim", "at"]);
-        return Err(
-            file.error(&["conclusion", at, key], format!("there is no {key:?} in [[conclusion]]: {hint}"))
-        );
+        return file
+            .refuse(&["conclusion", at, key], format!("there is no {key:?} in [[conclusion]]: {hint}"));
     }
     let claim = text_of(file, table, &path, "claim")?;
     Claim::parse(&claim).map_err(|why| file.error(&["conclusion", at, "claim"], why.to_string()))?;
@@ -202,7 +199,7 @@ fn conclusion(file: TomlFile<'_>, at: &str, table: &Table) -> Result<Conclusion,
         None => At::default(),
         Some(Value::Table(plans)) => at_plans(file, at, plans)?,
         Some(_) => {
-            return Err(file.error(&["conclusion", at, "at"], "write \"at\" as { connections = 100 }."));
+            return file.refuse(&["conclusion", at, "at"], "write \"at\" as { connections = 100 }.");
         }
     };
     Ok(Conclusion { text: text_of(file, table, &path, "text")?, claim, at: plans })
@@ -219,7 +216,7 @@ fn at_plans(file: TomlFile<'_>, at: &str, plans: &Table) -> Result<At, TomlError
                 "rate" => read.rates.push(at_rate(file, value, &path)?),
                 _ => {
                     let hint = suggest(key, ["connections", "rate"]);
-                    return Err(file.error(&path, format!("there is no {key:?} in \"at\": {hint}")));
+                    return file.refuse(&path, format!("there is no {key:?} in \"at\": {hint}"));
                 }
             }
         }

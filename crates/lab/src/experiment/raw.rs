@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserialize, Deserializer, IntoDeserializer, MapAccess, Visitor};
 
-use super::{Blocks, WorkerPolicy};
+use super::{Blocks, Scale, WorkerPolicy};
 use crate::check::{CustomCheck, Route};
 use prony_model::options::LoadOptions;
 use prony_model::units::DurationValue;
@@ -31,21 +31,11 @@ pub(super) struct RawExperiment {
     #[serde(default)]
     pub(super) plan: Vec<LoadOptions>,
     #[serde(default)]
-    pub(super) scale: BTreeMap<String, RawScale>,
+    pub(super) scale: BTreeMap<String, Scale>,
     pub(super) published: Option<String>,
     pub(super) precision: Option<String>,
     #[serde(default)]
     pub(super) check: Vec<CustomCheck>,
-}
-
-/// `[scale.NAME]`.
-#[derive(Debug, Clone, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RawScale {
-    pub(super) duration: Option<DurationValue>,
-    pub(super) warmup: Option<DurationValue>,
-    pub(super) blocks: Option<Blocks>,
-    pub(super) only: Option<Vec<String>>,
 }
 
 impl<'de> Deserialize<'de> for Blocks {

@@ -10,7 +10,7 @@ use prony_model::units::{DurationValue, OneOrMany, RateValue, show_duration};
 use prony_model::{Plan, Target};
 
 use super::capacities::{check_shares, searched_for, share_of};
-use super::raw::{RawExperiment, RawScale};
+use super::raw::RawExperiment;
 use super::{
     BLOCKS_MAX, Blocks, CONNECTIONS_MAX, CORES_MAX, DURATION_MAX, Experiment, ExperimentPlan, SCHEMA, Scale,
     THREADS_MAX, TRIALS_MAX, TomlError, TomlFile, WorkerPolicy, plan_name, suggest,
@@ -22,11 +22,9 @@ const SWEEP_MAX: usize = 100;
 
 /// Whether a number is from 1 to the most there may be.
 fn in_range(file: TomlFile<'_>, path: &[&str], value: u32, most: u32) -> Result<(), TomlError> {
-    if (1..=most).contains(&value) {
-        return Ok(());
-    }
     let key = path.last().copied().unwrap_or_default();
-    file.refuse(path, format!("{key:?} is {value}: write a number from 1 to {most}."))
+    let why = format!("{key:?} is {value}: write a number from 1 to {most}.");
+    file.refuse_if(!(1..=most).contains(&value), path, why)
 }
 
 /// Checks everything and unrolls the sweeps.
@@ -35,63 +33,51 @@ pub(super) fn experiment(
     file: TomlFile<'_>,
     raw: RawExperiment,
 ) -> Result<Experiment, TomlError> {
-    if raw.schema != SCHEMA {
-        return file.refuse(
-            &["schema"],
-            format!(
-                "the schema is {:?} and this Prony reads {SCHEMA:?}: use the version it was written for.",
-                raw.schema
-            ),
-        );
-    }
+    file.refuse_if(
+        raw.schema != SCHEMA,
+        &["schema"],
+        format!(
+            "the schema is {:?} and this Prony reads {SCHEMA:?}: use the version it was written for.",
+            raw.schema
+        ),
+    )?;
     if let Some(path) = &raw.published {
         check_published(file, path)?;
     }
     validate_checks(file, &raw.check)?;
-    if raw.route.is_some() && !raw.check.is_empty() {
-        return file.refuse(
-            &["route"],
-            "\"route\" says which part of the contract is loaded, and [[check]] replaces the contract: remove one.",
-        );
-    }
+    let why = "\"route\" says which part of the contract is loaded, and [[check]] replaces the contract: remove \
+               one.";
+    file.refuse_if(raw.route.is_some() && !raw.check.is_empty(), &["route"], why)?;
     check_candidates(file, &raw)?;
     let server_cores = raw.server_cores.unwrap_or(1);
     in_range(file, &["server_cores"], server_cores, CORES_MAX)?;
     if let Some(WorkerPolicy::Fixed(workers)) = raw.workers {
         in_range(file, &["workers"], workers, CORES_MAX)?;
     }
-    if raw.workers == Some(WorkerPolicy::Source) && raw.published.is_none() {
-        return file.refuse(
-            &["workers"],
-            "workers = \"source\" needs a \"published\" whose rows say how many workers each server had: name one, or \
-             write a number or \"server_cores\".",
-        );
-    }
+    let why = "workers = \"source\" needs a \"published\" whose rows say how many workers each server had: name one, or \
+               write a number or \"server_cores\".";
+    file.refuse_if(raw.workers == Some(WorkerPolicy::Source) && raw.published.is_none(), &["workers"], why)?;
     let route = raw.route.unwrap_or(Route::Text);
-    if !matches!(route, Route::Text | Route::Json) {
-        let why =
-            format!("the route {:?} is checked but not loaded: write \"text\" or \"json\".", route.as_str());
-        return file.refuse(&["route"], why);
-    }
+    let why = format!("the route \"{route}\" is checked but not loaded: write \"text\" or \"json\".");
+    file.refuse_if(!matches!(route, Route::Text | Route::Json), &["route"], why)?;
     let precision = precision(file, raw.precision.as_deref(), raw.blocks)?;
     let usual = if precision.is_some() { Blocks::ADAPTIVE } else { Blocks { min: 5, max: 5 } };
     let blocks = raw.blocks.unwrap_or(usual);
     check_blocks(file, &["blocks"], blocks)?;
     let budget = raw.budget.map(|b| b.0);
-    if budget.is_some_and(|b| b.is_zero()) {
-        return file
-            .refuse(&["budget"], "a \"budget\" of 0 allows no trial: write how long the run may take, 30m.");
-    }
+    file.refuse_if(
+        budget.is_some_and(|b| b.is_zero()),
+        &["budget"],
+        "a \"budget\" of 0 allows no trial: write how long the run may take, 30m.",
+    )?;
     let tls = raw.candidates.iter().any(|label| speaks_tls(label));
     let plans = plans(file, &raw.load, &raw.plan, tls)?;
     check_shares(file, &raw.candidates, &plans)?;
     let trials = raw.candidates.len() as u64 * plans.len() as u64 * u64::from(blocks.max);
-    if trials > TRIALS_MAX {
-        return file.refuse(
-            &["blocks"],
-            format!("the experiment has {trials} trials, more than {TRIALS_MAX}: take fewer plans, candidates or blocks."),
-        );
-    }
+    let why = format!(
+        "the experiment has {trials} trials, more than {TRIALS_MAX}: take fewer plans, candidates or blocks."
+    );
+    file.refuse_if(trials > TRIALS_MAX, &["blocks"], why)?;
     let experiment = Experiment {
         name: name.to_owned(),
         text: file.text.to_owned(),
@@ -109,60 +95,45 @@ pub(super) fn experiment(
         precision,
         published_path: raw.published,
         checks: raw.check,
-        scales: raw
-            .scale
-            .iter()
-            .map(|(name, raw)| Ok((name.clone(), scale(file, name, raw)?)))
-            .collect::<Result<_, _>>()?,
+        scales: raw.scale,
     };
+    experiment.scales.iter().try_for_each(|(name, scale)| check_scale(file, name, scale))?;
     for name in experiment.scales.keys() {
-        if let Err(why) = experiment.scaled(name) {
-            return file.refuse(&["scale", name, "only"], why.to_string());
-        }
+        experiment.scaled(name).map_err(|why| file.error(&["scale", name, "only"], why))?;
     }
     Ok(experiment)
 }
 
 fn check_candidates(file: TomlFile<'_>, raw: &RawExperiment) -> Result<(), TomlError> {
-    if raw.candidates.is_empty() {
-        return file.refuse(
-            &["candidates"],
-            "\"candidates\" is empty: name at least one, as `prony servers list` does.",
-        );
-    }
+    file.refuse_if(
+        raw.candidates.is_empty(),
+        &["candidates"],
+        "\"candidates\" is empty: name at least one, as `prony servers list` does.",
+    )?;
     for (at, candidate) in raw.candidates.iter().enumerate() {
-        if candidate.trim().is_empty() {
-            return file.refuse(&["candidates"], "a candidate's name is empty: remove it.");
-        }
-        if raw.candidates[..at].contains(candidate) {
-            return file.refuse(
-                &["candidates"],
-                format!("{candidate:?} is named twice: each candidate runs once a block."),
-            );
-        }
+        file.refuse_if(
+            candidate.trim().is_empty(),
+            &["candidates"],
+            "a candidate's name is empty: remove it.",
+        )?;
+        file.refuse_if(
+            raw.candidates[..at].contains(candidate),
+            &["candidates"],
+            format!("{candidate:?} is named twice: each candidate runs once a block."),
+        )?;
     }
-    match &raw.baseline {
-        Some(baseline) if !raw.candidates.contains(baseline) => {
-            let hint = suggest(baseline, raw.candidates.iter().map(String::as_str));
-            file.refuse(
-                &["baseline"],
-                format!("the baseline {baseline:?} is not among the candidates: {hint}"),
-            )
-        }
-        _ => Ok(()),
-    }
+    let Some(baseline) = &raw.baseline else { return Ok(()) };
+    let hint = suggest(baseline, raw.candidates.iter().map(String::as_str));
+    let why = format!("the baseline {baseline:?} is not among the candidates: {hint}");
+    file.refuse_if(!raw.candidates.contains(baseline), &["baseline"], why)
 }
 
 /// The file must lie beside the experiment or below it: an experiment is a text that travels.
 fn check_published(file: TomlFile<'_>, path: &str) -> Result<(), TomlError> {
     let plain = |part: std::path::Component<'_>| matches!(part, std::path::Component::Normal(_));
-    if path.ends_with(".toml") && std::path::Path::new(path).components().all(plain) {
-        return Ok(());
-    }
-    file.refuse(
-        &["published"],
-        format!("{path:?} is no path to a .toml file beside this one: write \"published/NAME.toml\"."),
-    )
+    let beside = path.ends_with(".toml") && std::path::Path::new(path).components().all(plain);
+    let why = format!("{path:?} is no path to a .toml file beside this one: write \"published/NAME.toml\".");
+    file.refuse_if(!beside, &["published"], why)
 }
 
 /// `2%`, and blocks that leave it something to decide.
@@ -172,10 +143,8 @@ fn precision(
     blocks: Option<Blocks>,
 ) -> Result<Option<f64>, TomlError> {
     let Some(text) = text else { return Ok(None) };
-    let share = match prony_model::units::parse_precision(text) {
-        Ok(share) => share,
-        Err(why) => return file.refuse(&["precision"], why.to_string()),
-    };
+    let share = prony_model::units::parse_precision(text)
+        .map_err(|why| file.error(&["precision"], why.to_string()))?;
     if let Some(Blocks { min, max }) = blocks.filter(|b| b.min == b.max) {
         return file.refuse(
             &["blocks"],
@@ -193,10 +162,11 @@ fn precision(
 fn check_blocks(file: TomlFile<'_>, path: &[&str], blocks: Blocks) -> Result<(), TomlError> {
     in_range(file, path, blocks.max, BLOCKS_MAX)?;
     in_range(file, path, blocks.min, BLOCKS_MAX)?;
-    if blocks.min > blocks.max {
-        return file
-            .refuse(path, format!("min = {} is more than max = {}: swap them.", blocks.min, blocks.max));
-    }
+    file.refuse_if(
+        blocks.min > blocks.max,
+        path,
+        format!("min = {} is more than max = {}: swap them.", blocks.min, blocks.max),
+    )?;
     Ok(())
 }
 
@@ -206,12 +176,11 @@ fn plans(
     raw: &[LoadOptions],
     tls: bool,
 ) -> Result<Vec<ExperimentPlan>, TomlError> {
-    if load.name.is_some() {
-        return file.refuse(
-            &["load", "name"],
-            "[load] holds the defaults of all plans and has no name: name a [[plan]].",
-        );
-    }
+    file.refuse_if(
+        load.name.is_some(),
+        &["load", "name"],
+        "[load] holds the defaults of all plans and has no name: name a [[plan]].",
+    )?;
     check_plan(file, &["load"], load)?;
     let mut plans: Vec<ExperimentPlan> = Vec::new();
     if raw.is_empty() {
@@ -222,12 +191,11 @@ fn plans(
         let path = ["plan", number.as_str()];
         check_plan(file, &path, raw)?;
         for plan in sweep(file, &path, load, raw, tls)? {
-            if plans.iter().any(|p| p.name == plan.name) {
-                return file.refuse(
-                    &path,
-                    format!("two plans are called {:?}: give one of them another \"name\".", plan.name),
-                );
-            }
+            file.refuse_if(
+                plans.iter().any(|p| p.name == plan.name),
+                &path,
+                format!("two plans are called {:?}: give one of them another \"name\".", plan.name),
+            )?;
             plans.push(plan);
         }
     }
@@ -239,21 +207,19 @@ fn check_plan(file: TomlFile<'_>, path: &[&str], raw: &LoadOptions) -> Result<()
     let key = |name| [path, &[name]].concat();
     if let Some(name) = &raw.name {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-        if name.is_empty() || name.len() > 40 || !name.chars().all(plain) {
-            return file.refuse(
-                &key("name"),
-                format!("{name:?} is no plan's name: write 1 to 40 letters, digits, -, _ or dots."),
-            );
-        }
+        file.refuse_if(
+            name.is_empty() || name.len() > 40 || !name.chars().all(plain),
+            &key("name"),
+            format!("{name:?} is no plan's name: write 1 to 40 letters, digits, -, _ or dots."),
+        )?;
     }
-    if raw.seed.is_some() {
-        return file.refuse(&key("seed"), "the seed is the experiment's: write it above the plans.");
-    }
-    if raw.unix.is_some() {
-        let why =
-            "a server is checked at its own port, and a socket would be loaded instead of it: remove it.";
-        return file.refuse(&key("unix"), why);
-    }
+    file.refuse_if(
+        raw.seed.is_some(),
+        &key("seed"),
+        "the seed is the experiment's: write it above the plans.",
+    )?;
+    let why = "a server is checked at its own port, and a socket would be loaded instead of it: remove it.";
+    file.refuse_if(raw.unix.is_some(), &key("unix"), why)?;
     check_sweep(file, &key("connections"), raw.connections.as_ref())?;
     check_sweep(file, &key("rate"), raw.rate.as_ref())?;
     if let Some(connections) = &raw.connections {
@@ -277,27 +243,19 @@ fn check_sweep<T: Copy>(
 ) -> Result<(), TomlError> {
     let count = list.map_or(1, |list| list.values().0.len());
     let key = path.last().copied().unwrap_or_default();
-    match count {
-        0 => file.refuse(path, format!("{key:?} is an empty list: write a value, or several to sweep over.")),
-        n if n > SWEEP_MAX => {
-            file.refuse(path, format!("{key:?} has {n} values: a sweep takes at most {SWEEP_MAX}."))
-        }
-        _ => Ok(()),
-    }
+    let why = format!("{key:?} is an empty list: write a value, or several to sweep over.");
+    file.refuse_if(count == 0, path, why)?;
+    let why = format!("{key:?} has {count} values: a sweep takes at most {SWEEP_MAX}.");
+    file.refuse_if(count > SWEEP_MAX, path, why)
 }
 
 fn positive(file: TomlFile<'_>, path: &[&str], value: Option<DurationValue>) -> Result<(), TomlError> {
     let key = path.last().copied().unwrap_or_default();
-    match value {
-        Some(DurationValue(d)) if d.is_zero() => {
-            file.refuse(path, format!("{key:?} is 0: write at least \"1ms\"."))
-        }
-        // The reader of durations keeps this already; the limit is the engine's.
-        Some(DurationValue(d)) if d > DURATION_MAX => {
-            file.refuse(path, format!("{key:?} is {}: a load may last a day at most.", show_duration(d)))
-        }
-        _ => Ok(()),
-    }
+    let Some(DurationValue(d)) = value else { return Ok(()) };
+    file.refuse_if(d.is_zero(), path, format!("{key:?} is 0: write at least \"1ms\"."))?;
+    // The reader of durations keeps this already; the limit is the engine's.
+    let why = format!("{key:?} is {}: a load may last a day at most.", show_duration(d));
+    file.refuse_if(d > DURATION_MAX, path, why)
 }
 
 /// The product of a plan's lists.
@@ -404,29 +362,24 @@ fn check_headers(
     raw: &LoadOptions,
 ) -> Result<(), TomlError> {
     for (own, options) in [(path, raw), (&["load"][..], load)] {
-        let headers = options.headers.iter().flatten();
-        if let Some(why) =
-            headers.clone().find_map(|h| written_secret(&h.name, h.value.as_deref().unwrap_or_default()))
-        {
+        let mut headers = options.headers.iter().flatten();
+        let secret = headers.find_map(|h| written_secret(&h.name, h.value.as_deref().unwrap_or_default()));
+        if let Some(why) = secret {
             return file.refuse(&[own, &["headers"]].concat(), why);
         }
     }
     Ok(())
 }
 
-fn scale(file: TomlFile<'_>, name: &str, raw: &RawScale) -> Result<Scale, TomlError> {
-    positive(file, &["scale", name, "duration"], raw.duration)?;
-    if let Some(blocks) = raw.blocks {
+fn check_scale(file: TomlFile<'_>, name: &str, scale: &Scale) -> Result<(), TomlError> {
+    positive(file, &["scale", name, "duration"], scale.duration)?;
+    if let Some(blocks) = scale.blocks {
         check_blocks(file, &["scale", name, "blocks"], blocks)?;
     }
-    if raw.only.as_ref().is_some_and(Vec::is_empty) {
-        return file
-            .refuse(&["scale", name, "only"], "\"only\" is empty: name the plans to keep, or remove it.");
-    }
-    Ok(Scale {
-        duration: raw.duration.map(|d| d.0),
-        warmup: raw.warmup.map(|d| d.0),
-        blocks: raw.blocks,
-        only: raw.only.clone(),
-    })
+    file.refuse_if(
+        scale.only.as_ref().is_some_and(Vec::is_empty),
+        &["scale", name, "only"],
+        "\"only\" is empty: name the plans to keep, or remove it.",
+    )?;
+    Ok(())
 }

@@ -87,7 +87,7 @@ fn a_scale_shortens_durations_and_blocks_and_selects_plans() {
     assert_eq!(names(&short), ["knee-c1", "knee-c2"]);
     assert_eq!(short.blocks, Blocks { min: 2, max: 2 });
     assert!(short.plans.iter().all(|p| p.load_time() == Duration::from_secs(1)));
-    assert!(e.scaled("shrot").unwrap_err().to_string().contains("did you mean \"short\""));
+    assert!(e.scaled("shrot").unwrap_err().contains("did you mean \"short\""));
     assert!(said("[[plan]]\nname = \"knee\"\n[scale.short]\nonly = [\"kne\"]\n").contains("knee"));
 }
 
@@ -176,9 +176,9 @@ fn an_experiment_needs_candidates_each_named_once() {
 
 #[test]
 fn an_unknown_name_gets_the_nearest() {
-    let said = Experiment::find("quickstrat").unwrap_err().to_string();
+    let said = Experiment::find("quickstrat").unwrap_err();
     assert!(said.contains("did you mean \"quickstart\""), "{said}");
-    let said = Experiment::find("./nowhere.toml").unwrap_err().to_string();
+    let said = Experiment::find("./nowhere.toml").unwrap_err();
     assert!(said.contains("./nowhere.toml cannot be read"), "{said}");
 }
 

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use super::spec::{ContainerSpec, LaunchContext, LaunchError, LaunchSpec, ProcessSpec};
+use super::native::not_rendered;
+use super::spec::{ContainerSpec, LaunchContext, LaunchSpec, ProcessSpec};
 use crate::candidate::{Candidate, Layout};
 use crate::catalogue::Values;
 use crate::container::{Engine, LABEL, limits};
@@ -38,10 +39,11 @@ pub(super) fn launch(
     layout: &Layout,
     context: &LaunchContext,
     values: &Values,
-) -> Result<LaunchSpec, LaunchError> {
-    let label = candidate.label().to_owned();
+) -> Result<LaunchSpec, String> {
     let (Some(server), Some(image)) = (candidate.server(), candidate.run_image()) else {
-        return Err(LaunchError::NoImage { label });
+        return Err(format!(
+            "{candidate} has no image: put a Dockerfile beside its server.toml, or name an image there."
+        ));
     };
     let name = container_name(&context.run_dir);
     let start = &server.recipe.start;
@@ -67,11 +69,7 @@ pub(super) fn launch(
     let work = layout.context(&server.name);
     if !start.command.is_empty() {
         let script = context.run_dir.join(SCRIPT);
-        fs::write(&script, script_of(candidate, values)).map_err(|error| LaunchError::Template {
-            label: label.clone(),
-            path: script.clone(),
-            error,
-        })?;
+        fs::write(&script, script_of(candidate, values)).map_err(not_rendered(candidate, &script))?;
         if !image.built {
             add(&["--volume", &format!("{}:{WORK}:ro", work.display())]);
         }
@@ -80,7 +78,7 @@ pub(super) fn launch(
         add(&[&image.reference]);
     }
     Ok(LaunchSpec {
-        label,
+        label: candidate.label().to_owned(),
         processes: vec![ProcessSpec { argv, wait_for: None }],
         cwd: work,
         env: Vec::new(),

@@ -2,32 +2,52 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::process::geteuid;
 
-use super::spec::{LaunchContext, LaunchError, LaunchSpec, ProcessSpec};
+use super::spec::{LaunchContext, LaunchSpec, ProcessSpec};
 use super::{certificate, container};
 use crate::candidate::{Candidate, Layout};
-use crate::catalogue::{Server, Values};
+use crate::catalogue::{Piece, Server, Values, pieces};
 use crate::programs::{find_command, search_path};
 
 /// How long a user's own command may take to answer: it may compile something first.
 const COMMAND_READY_TIMEOUT: Duration = Duration::from_secs(30);
 
-pub(super) fn launch(
-    candidate: &Candidate,
-    layout: &Layout,
-    context: &LaunchContext,
-) -> Result<LaunchSpec, LaunchError> {
-    match candidate.server() {
-        Some(server) => of_recipe(candidate, server, layout, context),
-        None if candidate.as_url().is_some() => {
-            Err(LaunchError::NotOurs { label: candidate.label().to_owned() })
+impl Candidate {
+    /// Its processes, ready to be started: copies the recipe's folder if it has changed, and renders
+    /// the templates into the run's folder.
+    ///
+    /// # Errors
+    /// A sentence, if a file cannot be read or written, or nothing is to be started because it is a URL.
+    pub(crate) fn launch(&self, layout: &Layout, context: &LaunchContext) -> Result<LaunchSpec, String> {
+        match self.server() {
+            Some(server) => of_recipe(self, server, layout, context),
+            None if self.as_url().is_some() => {
+                Err(format!("{self} is a URL: it is loaded where it runs, not started."))
+            }
+            None => Ok(of_command(self, context)),
         }
-        None => Ok(of_command(candidate, context)),
     }
+
+    /// Whether a certificate is to be made for each of its starts: it speaks TLS, and takes `{cert}` for it.
+    pub(crate) fn takes_certificate(&self) -> bool {
+        self.tls() && self.command_line().is_none_or(|command| pieces(command).contains(&Piece::Name("cert")))
+    }
+
+    /// The Unix socket that it listens on in this start; `None`: it listens on the port.
+    pub(crate) fn socket(&self, context: &LaunchContext) -> Option<PathBuf> {
+        self.unix().map(|path| PathBuf::from(of_context(context).replace(path)))
+    }
+}
+
+/// What is said of a template, or of what it was to become, where that cannot be read or written.
+pub(super) fn not_rendered(candidate: &Candidate, path: &Path) -> impl Fn(io::Error) -> String {
+    let template = format!("{candidate} cannot be started: the template {}", path.display());
+    move |why| format!("{template} cannot be rendered: {why}.")
 }
 
 fn of_command(candidate: &Candidate, context: &LaunchContext) -> LaunchSpec {
@@ -52,20 +72,17 @@ fn of_recipe(
     server: &Server,
     layout: &Layout,
     context: &LaunchContext,
-) -> Result<LaunchSpec, LaunchError> {
+) -> Result<LaunchSpec, String> {
     let work = match candidate.engine() {
         Some(_) => layout.context(&server.name),
         None => layout.work(&server.name),
     };
-    let label = || candidate.label().to_owned();
-    server.materialise(&work).map_err(|error| LaunchError::Files { label: label(), error })?;
+    server.materialise(&work).map_err(|why| format!("{candidate} cannot be started: {why}"))?;
     let values = values(candidate, layout, context);
     for name in &server.recipe.start.templates {
         let (from, to) = (work.join(name), context.run_dir.join(name));
-        let error =
-            |path: &Path, error| LaunchError::Template { label: label(), path: path.to_owned(), error };
-        let text = fs::read_to_string(&from).map_err(|e| error(&from, e))?;
-        fs::write(&to, values.replace(&text)).map_err(|e| error(&to, e))?;
+        let text = fs::read_to_string(&from).map_err(not_rendered(candidate, &from))?;
+        fs::write(&to, values.replace(&text)).map_err(not_rendered(candidate, &to))?;
     }
     if let Some(engine) = candidate.engine() {
         return container::launch(candidate, engine, layout, context, &values);
@@ -81,7 +98,7 @@ fn of_recipe(
         .collect();
     processes.push(ProcessSpec { argv: argv(&values, &server.recipe.start.command), wait_for: None });
     Ok(LaunchSpec {
-        label: label(),
+        label: candidate.label().to_owned(),
         processes,
         cwd: work,
         env: env(candidate).into_iter().map(|(k, v)| (k, values.replace(&v))).collect(),

@@ -7,8 +7,6 @@ use std::time::Duration;
 use prony_host::cpus::show_list;
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue::MaterialiseError;
-
 /// What the catalogue is told about one start.
 #[derive(Debug, Clone)]
 pub(crate) struct LaunchContext {
@@ -19,41 +17,6 @@ pub(crate) struct LaunchContext {
     /// A fresh, empty, private folder for sockets, pid files, configurations and logs;
     /// removed after the stop.
     pub(crate) run_dir: PathBuf,
-}
-
-/// Why a candidate cannot be started.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum LaunchError {
-    /// Its folder could not be copied.
-    #[error("{label} cannot be started: {error}")]
-    Files {
-        /// The candidate.
-        label: String,
-        /// Why not.
-        error: MaterialiseError,
-    },
-    /// A template could not be rendered.
-    #[error("{label} cannot be started: the template {} cannot be rendered: {error}.", path.display())]
-    Template {
-        /// The candidate.
-        label: String,
-        /// The template, or what it was to become.
-        path: PathBuf,
-        /// Why not.
-        error: std::io::Error,
-    },
-    /// There is no image to run.
-    #[error("{label} has no image: put a Dockerfile beside its server.toml, or name an image there.")]
-    NoImage {
-        /// The candidate.
-        label: String,
-    },
-    /// It is a URL.
-    #[error("{label} is a URL: it is loaded where it runs, not started.")]
-    NotOurs {
-        /// The candidate.
-        label: String,
-    },
 }
 
 /// A server's processes, ready to be started in order. Travels to the guard as JSON.

@@ -11,25 +11,28 @@ use crate::programs::{Captured, capture};
 const TIMEOUT: Duration = Duration::from_secs(5);
 const LINE_CHARS_MAX: usize = 200;
 
-pub(super) fn ask(candidate: &Candidate, layout: &Layout) -> Option<String> {
-    let server = candidate.server()?;
-    let command = &server.recipe.version.as_ref()?.command;
-    // Nothing runs while it is asked; validation has seen to it that only these are not needed.
-    let context = LaunchContext {
-        address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-        workers: 1,
-        run_dir: std::env::temp_dir(),
-    };
-    let values = native::values(candidate, layout, &context);
-    if let Some(engine) = candidate.engine() {
-        return first_line(&container::ask_version(candidate, engine, &values)?);
+impl Candidate {
+    /// The first line that its version command prints, within 5 s; `None` if there is none.
+    pub(crate) fn version(&self, layout: &Layout) -> Option<String> {
+        let server = self.server()?;
+        let command = &server.recipe.version.as_ref()?.command;
+        // Nothing runs while it is asked; validation has seen to it that only these are not needed.
+        let context = LaunchContext {
+            address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            workers: 1,
+            run_dir: std::env::temp_dir(),
+        };
+        let values = native::values(self, layout, &context);
+        if let Some(engine) = self.engine() {
+            return first_line(&container::ask_version(self, engine, &values)?);
+        }
+        let work = layout.work(&server.name);
+        server.materialise(&work).ok()?;
+        let env: Vec<(String, String)> =
+            native::env(self).into_iter().map(|(k, v)| (k, values.replace(&v))).collect();
+        let captured = capture(&native::argv(&values, command), &work, &env, TIMEOUT)?;
+        first_line(&captured)
     }
-    let work = layout.work(&server.name);
-    server.materialise(&work).ok()?;
-    let env: Vec<(String, String)> =
-        native::env(candidate).into_iter().map(|(k, v)| (k, values.replace(&v))).collect();
-    let captured = capture(&native::argv(&values, command), &work, &env, TIMEOUT)?;
-    first_line(&captured)
 }
 
 /// The first line that is not empty, of stdout or else of stderr (nginx and older Javas).

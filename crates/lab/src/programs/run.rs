@@ -14,7 +14,7 @@ use prony_host::process;
 const POLL: Duration = Duration::from_millis(10);
 const CAPTURED_BYTES_MAX: u64 = 4 << 10;
 /// As much of a log as is looked at for its last lines.
-const TAIL_BYTES: u64 = 8 << 10;
+const TAIL_BYTES: u64 = 16 << 10;
 
 /// What a short command printed.
 #[derive(Debug, Default)]
@@ -108,8 +108,9 @@ impl Run<'_> {
             Some(status) => format!("`{line}` failed ({status})"),
             None => format!("`{line}` did not end within {} s", self.timeout.as_secs()),
         };
-        let tail = last_lines(self.log, begins, 8);
-        let tail = if tail.is_empty() { String::new() } else { format!("\n{tail}") };
+        let plain = |line: &str| line.chars().filter(|c| !c.is_control()).collect();
+        let tail: String =
+            last_lines(self.log, begins, 8, plain).iter().map(|line| format!("\n{line}")).collect();
         Err(format!("{why}; the whole output is in {}:{tail}", self.log.display()))
     }
 }
@@ -133,8 +134,13 @@ fn wait(child: &mut Child, deadline: Instant) -> Option<ExitStatus> {
     }
 }
 
-/// The last lines of a log from `begins` on, without control characters.
-fn last_lines(log: &Path, begins: u64, lines_max: usize) -> String {
+/// The last lines of a log from `begins` on that are not blank, each `shown` so; none where it cannot be read.
+pub(crate) fn last_lines(
+    log: &Path,
+    begins: u64,
+    lines_max: usize,
+    shown: impl Fn(&str) -> String,
+) -> Vec<String> {
     let read = || -> std::io::Result<Vec<u8>> {
         let mut file = fs::File::open(log)?;
         let length = file.metadata()?.len();
@@ -143,11 +149,12 @@ fn last_lines(log: &Path, begins: u64, lines_max: usize) -> String {
         file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
         Ok(bytes)
     };
-    let text = read().unwrap_or_default();
-    let text: String =
-        String::from_utf8_lossy(&text).chars().filter(|c| *c == '\n' || !c.is_control()).collect();
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    lines[lines.len().saturating_sub(lines_max)..].join("\n")
+    let bytes = read().unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let is_blank = |line: &str| line.trim().is_empty();
+    let lines = text.lines().filter(|line| !is_blank(line)).map(shown);
+    let lines: Vec<String> = lines.filter(|line| !is_blank(line)).collect();
+    lines[lines.len().saturating_sub(lines_max)..].to_vec()
 }
 
 #[cfg(test)]

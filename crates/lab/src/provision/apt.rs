@@ -9,8 +9,9 @@ use std::time::{Duration, SystemTime};
 use super::policy::Policy;
 use rustix::process::geteuid;
 
+use super::install::timed;
 use super::services::{Enabled, disable_new};
-use super::{InstallError, Progress, packages};
+use super::{Progress, packages};
 use crate::programs::{Run, find_command};
 
 /// Lists older than this name versions that the archive may no longer have.
@@ -86,7 +87,7 @@ pub(super) fn install(
     of: &[(String, Vec<String>)],
     log: &Path,
     on_progress: &mut dyn FnMut(Progress),
-) -> BTreeMap<String, InstallError> {
+) -> BTreeMap<String, String> {
     let mut wanted: Vec<&str> = of.iter().flat_map(|(_, p)| p.iter().map(String::as_str)).collect();
     wanted.sort_unstable();
     wanted.dedup();
@@ -95,7 +96,7 @@ pub(super) fn install(
     }
     let all = |why: &str| {
         let lacking = of.iter().filter(|(_, packages)| !packages.is_empty());
-        lacking.map(|(label, _)| (label.clone(), InstallError(why.to_owned()))).collect()
+        lacking.map(|(label, _)| (label.clone(), why.to_owned())).collect()
     };
     if find_command("apt-get").is_none() {
         return all(&format!(
@@ -141,7 +142,7 @@ fn install_guarded(
     wanted: &[&str],
     root: &Root,
     on_progress: &mut dyn FnMut(Progress),
-) -> BTreeMap<String, InstallError> {
+) -> BTreeMap<String, String> {
     if lists_are_old() {
         // A source of many may be unreachable: what the others have is enough, or apt-get install says so.
         if let Err(why) = timed("apt-get update", on_progress, || {
@@ -170,18 +171,10 @@ fn install_guarded(
         // One alone has just failed; it would again.
         let result = if lacking.len() == 1 { Err(why.clone()) } else { apt_get(&packages, on_progress) };
         if let Err(why) = result {
-            errors.insert(label.clone(), InstallError(why));
+            errors.insert(label.clone(), why);
         }
     }
     errors
-}
-
-fn timed(
-    what: &str,
-    on_progress: &mut dyn FnMut(Progress),
-    run: impl FnOnce() -> Result<(), String>,
-) -> Result<(), String> {
-    super::install::timed(what.to_owned(), on_progress, run)
 }
 
 fn lists_are_old() -> bool {

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use super::{InstallError, InstallPlan, Progress, apt};
+use super::{InstallPlan, Progress, apt};
 use crate::candidate::{Candidate, Layout};
 use crate::container;
 
 /// Carries out a plan for these candidates (those it was made for); for each, in the plan's order,
-/// whether it can now be started. `cancelled` is asked between steps: what is under way ends
+/// whether it can now be started, or a sentence with the next step. `cancelled` is asked between steps: what is under way ends
 /// first (the terminal's Ctrl-C reaches it too), what is left is not begun.
 pub fn install(
     plan: &InstallPlan,
@@ -16,11 +16,11 @@ pub fn install(
     layout: &Layout,
     cancelled: &dyn Fn() -> bool,
     on_progress: &mut dyn FnMut(Progress),
-) -> Vec<(String, Result<(), InstallError>)> {
-    let mut errors: BTreeMap<String, InstallError> = BTreeMap::new();
+) -> Vec<(String, Result<(), String>)> {
+    let mut errors: BTreeMap<String, String> = BTreeMap::new();
     for (label, missing) in &plan.unmendable {
         let why = format!("{} is missing: {}", missing.what, missing.mend);
-        errors.entry(label.clone()).or_insert(InstallError(why));
+        errors.entry(label.clone()).or_insert(why);
     }
     // Nothing is installed for those that will not run anyway.
     let of: Vec<_> = plan.apt_of.iter().filter(|(label, _)| !errors.contains_key(label)).cloned().collect();
@@ -40,48 +40,43 @@ pub fn install(
             break;
         }
         let what = format!("{}: {}", step.server, step.kind.describe());
-        if let Err(why) = timed(what, on_progress, || step.run(layout)) {
+        if let Err(why) = timed(&what, on_progress, || step.run(layout)) {
             for label in &step.labels {
-                errors.entry(label.clone()).or_insert_with(|| InstallError(why.clone()));
+                errors.entry(label.clone()).or_insert_with(|| why.clone());
             }
         }
     }
     // What is missing still, though every step went well: a package that does not bring what its recipe expects.
     for candidate in candidates.iter().filter(|c| plan.labels.iter().any(|label| label == c.label())) {
-        if let super::Status::Missing(missing) = super::status(candidate, layout)
-            && let Some(first) = missing.first()
-        {
+        if let Some(first) = super::missing(candidate, layout).first() {
             let label = candidate.label().to_owned();
             let why = format!("{} is still missing after the installation: {}", first.what, first.mend);
-            errors.entry(label).or_insert(InstallError(why));
+            errors.entry(label).or_insert(why);
         }
     }
     plan.labels.iter().map(|label| (label.clone(), errors.remove(label).map_or(Ok(()), Err))).collect()
 }
 
-fn copy(candidate: &Candidate, layout: &Layout) -> Result<(), InstallError> {
+fn copy(candidate: &Candidate, layout: &Layout) -> Result<(), String> {
     let Some(server) = candidate.server() else { return Ok(()) };
     match candidate.engine() {
-        Some(_) => container::context(server, &layout.context(&server.name)).map_err(InstallError),
-        None => {
-            let copied = server.materialise(&layout.work(&server.name));
-            copied.map(drop).map_err(|e| InstallError(e.to_string()))
-        }
+        Some(_) => container::context(server, &layout.context(&server.name)),
+        None => server.materialise(&layout.work(&server.name)).map(drop),
     }
 }
 
 /// Says that something begins, does it, and says how long it took.
 pub(super) fn timed(
-    what: String,
+    what: &str,
     on_progress: &mut dyn FnMut(Progress),
     run: impl FnOnce() -> Result<(), String>,
 ) -> Result<(), String> {
-    on_progress(Progress::Started(what.clone()));
+    on_progress(Progress::Started(what.to_owned()));
     let started = Instant::now();
     let result = run();
     on_progress(match &result {
-        Ok(()) => Progress::Finished(what, started.elapsed()),
-        Err(_) => Progress::Failed(what),
+        Ok(()) => Progress::Finished(what.to_owned(), started.elapsed()),
+        Err(_) => Progress::Failed(what.to_owned()),
     });
     result
 }

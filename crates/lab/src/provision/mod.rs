@@ -29,15 +29,6 @@ pub(crate) use steps::{Step, StepKind, from_local_sources};
 /// Nothing of it was installed by anybody that Prony knows: its programs were there.
 const FOUND: &str = "found on PATH";
 
-/// Whether a candidate can be started.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Status {
-    /// Everything is there.
-    Installed,
-    /// This is not.
-    Missing(Vec<Missing>),
-}
-
 /// Something that a candidate needs and that is not there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
@@ -62,11 +53,6 @@ pub struct InstallPlan {
     pub(crate) labels: Vec<String>,
 }
 
-/// Why a candidate could not be installed: a sentence with the next step.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct InstallError(pub String);
-
 /// What an installation is doing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress {
@@ -80,9 +66,9 @@ pub enum Progress {
     Note(String),
 }
 
-/// What of a candidate is missing. Milliseconds if it is installed.
-pub fn status(candidate: &Candidate, layout: &Layout) -> Status {
-    let Some(server) = candidate.server() else { return Status::Installed };
+/// What of a candidate is missing: nothing where it can be started. Milliseconds if it is installed.
+pub fn missing(candidate: &Candidate, layout: &Layout) -> Vec<Missing> {
+    let Some(server) = candidate.server() else { return Vec::new() };
     let needs = needs(candidate, layout);
     let runtime = candidate.engine().map(|engine| format!(" --runtime {}", engine.name)).unwrap_or_default();
     let install = format!("prony servers install {}{runtime}", candidate.label());
@@ -99,7 +85,7 @@ pub fn status(candidate: &Candidate, layout: &Layout) -> Status {
     missing.extend(
         steps.map(|what| Missing { what: format!("{what} of {}", server.name), mend: install.clone() }),
     );
-    if missing.is_empty() { Status::Installed } else { Status::Missing(missing) }
+    missing
 }
 
 /// Where what an installed candidate consists of came from, in the word of its record.

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::apt::Root;
+use super::tool::not_written;
 use crate::programs::capture;
 
 const POLICY: &str = "/usr/sbin/policy-rc.d";
@@ -36,9 +37,13 @@ impl Policy<'_> {
         }
         // From here on the guard puts back what was there, also if the next step fails.
         let policy = Policy { access, ours: true };
-        let mut script = Script::new().map_err(|e| format!("A temporary file cannot be written: {e}."))?;
-        script.write(&format!("#!/bin/sh\n{MARK}\nexit {FORBIDDEN}\n"))?;
-        access.run("install", &["-m", "755", &script.path, POLICY])?;
+        let mut script = tempfile::Builder::new()
+            .prefix("prony-policy-")
+            .tempfile()
+            .map_err(|e| format!("A temporary file cannot be written: {e}."))?;
+        let written = write!(script, "#!/bin/sh\n{MARK}\nexit {FORBIDDEN}\n");
+        written.map_err(not_written(script.path()))?;
+        access.run("install", &["-m", "755", &script.path().to_string_lossy(), POLICY])?;
         if !forbids() {
             return Err(format!("{POLICY} does not keep services from starting: nothing was installed."));
         }
@@ -63,30 +68,4 @@ fn forbids() -> bool {
     let argv = [POLICY, "prony-probe", "start"].map(String::from);
     let answer = capture(&argv, Path::new("/"), &[], Duration::from_secs(5));
     answer.and_then(|a| a.code) == Some(FORBIDDEN)
-}
-
-/// A file of our own that is installed as root, and removed.
-struct Script {
-    path: String,
-    file: fs::File,
-}
-
-impl Script {
-    fn new() -> std::io::Result<Script> {
-        let path = std::env::temp_dir().join(format!("prony-policy-{}", std::process::id()));
-        // create_new: somebody else's file or link of this name is not written through.
-        let _ = fs::remove_file(&path);
-        let file = fs::File::create_new(&path)?;
-        Ok(Script { path: path.to_string_lossy().into_owned(), file })
-    }
-
-    fn write(&mut self, text: &str) -> Result<(), String> {
-        self.file.write_all(text.as_bytes()).map_err(|e| format!("{} cannot be written: {e}.", self.path))
-    }
-}
-
-impl Drop for Script {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
-    }
 }

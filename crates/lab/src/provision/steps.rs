@@ -9,7 +9,7 @@ use prony_model::fnv::hash_of;
 use super::tool::{Origin, not_written, tool};
 use super::{composer, download, mix, pecl, python};
 use crate::candidate::{Candidate, Layout};
-use crate::catalogue::{Download, Pecl, Requires};
+use crate::catalogue::{Download, Pecl, Requires, Server};
 use crate::container::Image;
 use crate::programs::Run;
 
@@ -116,13 +116,7 @@ impl StepKind {
 /// The steps that a candidate still needs.
 pub(super) fn pending(candidate: &Candidate, requires: &Requires, layout: &Layout) -> Vec<Step> {
     let Some(server) = candidate.server() else { return Vec::new() };
-    let step = |dir: PathBuf, kind: StepKind, stamp: u64| Step {
-        labels: vec![candidate.label().to_owned()],
-        server: server.name.clone(),
-        dir,
-        kind,
-        stamp,
-    };
+    let step = |dir, kind, stamp| Step::of(candidate, server, dir, kind, stamp);
     let mut steps = Vec::new();
     if requires.needs_venv() {
         let wanted = requires.pip.iter().chain(requires.python.iter()).map(String::as_bytes);
@@ -163,17 +157,15 @@ pub(super) fn pending(candidate: &Candidate, requires: &Requires, layout: &Layou
 pub(super) fn pending_image(candidate: &Candidate, layout: &Layout) -> Vec<Step> {
     let Some(server) = candidate.server() else { return Vec::new() };
     let image = candidate.run_image().filter(|image| !image.exists());
-    let step = |image| Step {
-        labels: vec![candidate.label().to_owned()],
-        server: server.name.clone(),
-        dir: layout.context(&server.name),
-        kind: StepKind::Image(image),
-        stamp: 0,
-    };
-    image.into_iter().map(step).collect()
+    let dir = || layout.context(&server.name);
+    image.map(|image| Step::of(candidate, server, dir(), StepKind::Image(image), 0)).into_iter().collect()
 }
 
 impl Step {
+    fn of(candidate: &Candidate, server: &Server, dir: PathBuf, kind: StepKind, stamp: u64) -> Step {
+        Step { labels: vec![candidate.label().to_owned()], server: server.name.clone(), dir, kind, stamp }
+    }
+
     fn stamp_path(&self) -> PathBuf {
         match self.kind {
             StepKind::Venv { .. } => self.dir.join(VENV_STAMP),

@@ -8,6 +8,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use prony_host::process::{self, Identity};
+use serde::{Deserialize, Serialize};
 
 use crate::launch::{LaunchSpec, run_dir};
 use crate::sample::{Cgroup, Watched, memory};
@@ -95,8 +96,15 @@ pub(crate) struct Death {
     pub(crate) log_tail: Vec<String>,
 }
 
+impl Death {
+    /// The whole sentence, of a candidate under load.
+    pub(crate) fn said(&self, candidate: &str) -> String {
+        format!("{candidate} {} while it was loaded.{}", self.how, error::wrote(&self.log_tail))
+    }
+}
+
 /// How a stop went.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct StopReport {
     /// Whether a process ignored SIGTERM and needed SIGKILL.
     pub(crate) killed: bool,
@@ -283,9 +291,7 @@ impl Running {
                 };
                 self.ended.get_or_insert((process, how));
             }
-            GuardEvent::Stopped { killed, leftovers } => {
-                self.stopped = Some(StopReport { killed, leftovers });
-            }
+            GuardEvent::Stopped(report) => self.stopped = Some(report),
         }
     }
 

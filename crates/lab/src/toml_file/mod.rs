@@ -74,6 +74,16 @@ impl TomlFile<'_> {
         Err(self.error(path, message))
     }
 
+    /// The same, where this is so.
+    pub(crate) fn refuse_if(
+        self,
+        is_so: bool,
+        path: &[&str],
+        message: impl Into<String>,
+    ) -> Result<(), TomlError> {
+        if is_so { self.refuse(path, message) } else { Ok(()) }
+    }
+
     fn error_at(self, offset: usize, message: String) -> TomlError {
         let before = self.text.as_bytes().iter().take(offset);
         let line = before.filter(|byte| **byte == b'\n').count() + 1;

@@ -142,7 +142,7 @@ fn install(candidates: &[Candidate], layout: &Layout, yes: bool, printer: &Print
         });
     }
     let failed: Vec<String> =
-        results.iter().filter_map(|(_, result)| result.as_ref().err().map(ToString::to_string)).collect();
+        results.iter().filter_map(|(_, result)| result.as_ref().err().cloned()).collect();
     printer.out(&format!("{} of {} installed", results.len() - failed.len(), results.len()));
     if failed.is_empty() {
         return Ok(());

@@ -79,8 +79,9 @@ impl Watch {
                 let now = RunningTrial { load, block: planned.block, index: planned.index };
                 metrics.snapshot(Some(now), snapshot);
             }
-            BenchEvent::TrialEnded { figures, .. } => {
-                metrics.trial_ends(figures.map_or("failed", |f| f.validity.into()));
+            BenchEvent::TrialEnded { result, .. } => {
+                let trial = result.trial.as_ref();
+                metrics.trial_ends(trial.map_or("failed", |trial| trial.verdict.validity.into()));
             }
             BenchEvent::Note(_) | BenchEvent::TrialBegins { .. } => {}
         }
@@ -99,13 +100,16 @@ impl Watch {
                 broadcast.trial_runs(planned.index, nanoseconds(*load_time));
                 broadcast.snapshot(snapshot);
             }
-            BenchEvent::TrialEnded { result, figures, left, .. } => broadcast.trial_ends(LiveEnd {
-                index: result.planned.index,
-                requests_per_s: figures.map(|f| f.requests_per_s),
-                p99_ns: figures.and_then(|f| f.p99_ns),
-                validity: figures.map_or("failed".to_owned(), |f| f.validity.to_string()),
-                left_ns: left.map(nanoseconds),
-            }),
+            BenchEvent::TrialEnded { result, left, .. } => {
+                let trial = result.trial.as_ref();
+                broadcast.trial_ends(LiveEnd {
+                    index: result.planned.index,
+                    requests_per_s: trial.map(|trial| trial.throughput.requests_per_s.point),
+                    p99_ns: trial.and_then(|trial| trial.latency.response.p99_ns),
+                    validity: trial.map_or("failed".to_owned(), |trial| trial.verdict.validity.to_string()),
+                    left_ns: left.map(nanoseconds),
+                });
+            }
             BenchEvent::Begun { .. } | BenchEvent::Note(_) | BenchEvent::TrialBegins { .. } => {}
         }
     }

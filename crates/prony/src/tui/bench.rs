@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use prony_lab::bench::{BenchEvent, BenchSetup, Figures};
+use prony_lab::bench::{BenchEvent, BenchSetup};
 use prony_model::plan_record::{PlanRecord, nanoseconds};
 use prony_model::run_log::{PlannedTrial, TrialResult};
-use prony_model::trial::{Bound, Outcome, Validity};
+use prony_model::trial::{Bound, Outcome, Trial, Validity};
 use prony_report::format;
 
 use super::canvas::Canvas;
@@ -54,13 +54,13 @@ impl Mark {
         }
     }
 
-    fn of(figures: Option<&Figures>) -> Mark {
-        match figures {
-            None => Mark::Invalid,
-            Some(f) if f.validity == Validity::Invalid || f.outcome == Outcome::Broken => Mark::Invalid,
-            Some(f) if f.bound == Bound::Lower => Mark::LowerBound,
-            Some(f) if f.validity == Validity::Suspect => Mark::Suspect,
-            Some(_) => Mark::Valid,
+    fn of(trial: Option<&Trial>) -> Mark {
+        let Some(trial) = trial else { return Mark::Invalid };
+        match (trial.verdict.validity, trial.outcome, trial.throughput.bound) {
+            (Validity::Invalid, ..) | (_, Outcome::Broken, _) => Mark::Invalid,
+            (.., Bound::Lower) => Mark::LowerBound,
+            (Validity::Suspect, ..) => Mark::Suspect,
+            (Validity::Valid, ..) => Mark::Valid,
         }
     }
 }
@@ -109,7 +109,7 @@ impl BenchState {
         let plans = header.plans.iter().map(|plan| plan.name.clone()).collect();
         let mut state = BenchState::planned(&header.title, candidates, plans, &header.order);
         for result in results.iter().filter(|result| !result.trial.as_ref().is_some_and(|t| t.interrupted)) {
-            state.take_result(result, Figures::of(result).as_ref());
+            state.take_result(result);
         }
         state.records = Arc::new(header.plans.into_iter().map(|plan| (plan.name, plan.plan)).collect());
         state
@@ -167,10 +167,10 @@ impl BenchState {
                     load.take(snapshot);
                 }
             }
-            BenchEvent::TrialEnded { result, figures, done, remaining, elapsed, left } => {
+            BenchEvent::TrialEnded { result, done, remaining, elapsed, left } => {
                 (self.done, self.remaining, self.elapsed) = (*done, *remaining, *elapsed);
                 self.left = left.map(|left| (left, *elapsed));
-                self.end(result, figures.as_ref());
+                self.end(result);
             }
         }
     }
@@ -180,19 +180,19 @@ impl BenchState {
         self.running = Some((planned.clone(), None));
     }
 
-    fn take_result(&mut self, result: &TrialResult, figures: Option<&Figures>) -> Mark {
-        let mark = Mark::of(figures);
+    fn take_result(&mut self, result: &TrialResult) -> Mark {
+        let mark = Mark::of(result.trial.as_ref());
         self.mark(&result.planned, mark);
-        if let (Some(cell), Some(figures)) = (self.cell(&result.planned), figures) {
-            Arc::make_mut(&mut self.lasts)[cell] = Some(figures.requests_per_s);
+        if let (Some(cell), Some(trial)) = (self.cell(&result.planned), &result.trial) {
+            Arc::make_mut(&mut self.lasts)[cell] = Some(trial.throughput.requests_per_s.point);
         }
         mark
     }
 
-    fn end(&mut self, result: &TrialResult, figures: Option<&Figures>) {
-        let mark = self.take_result(result, figures);
+    fn end(&mut self, result: &TrialResult) {
+        let mark = self.take_result(result);
         self.running = None;
-        let line = line(result, figures);
+        let line = line(result);
         let remaining = self.remaining;
         self.emit(format!("{:>4}/{remaining}  {line}", self.done), mark == Mark::Invalid);
     }
@@ -277,23 +277,25 @@ pub(super) fn who(planned: &PlannedTrial) -> String {
 }
 
 /// A finished trial in a line.
-fn line(result: &TrialResult, figures: Option<&Figures>) -> String {
+fn line(result: &TrialResult) -> String {
     let who = who(&result.planned);
-    let Some(f) = figures else {
+    let Some(trial) = &result.trial else {
         let why = result.failure.as_deref().unwrap_or("nothing was measured");
         return format!("{who}: {why}");
     };
-    let bound = if f.bound == Bound::Lower { "≥ " } else { "" };
-    let p99 = f.p99_ns.map_or("–".to_owned(), |ns| format::duration(ns as f64));
-    let failed =
-        if f.failed > 0 { format!(", {} failed", format::thousands(f.failed)) } else { String::new() };
-    let verdict = match f.validity {
+    let bound = if trial.throughput.bound == Bound::Lower { "≥ " } else { "" };
+    let p99 = trial.latency.response.p99_ns.map_or("–".to_owned(), |ns| format::duration(ns as f64));
+    let failed = match trial.requests.failed {
+        0 => String::new(),
+        failed => format!(", {} failed", format::thousands(failed)),
+    };
+    let verdict = match trial.verdict.validity {
         Validity::Valid => "",
         Validity::Suspect => ", SUSPECT",
         Validity::Invalid => ", INVALID",
     };
     format!(
         "{who}: {bound}{} req/s, p99 {p99}{failed}{verdict}",
-        format::thousands(f.requests_per_s.round() as u64)
+        format::thousands(trial.throughput.requests_per_s.point.round() as u64)
     )
 }

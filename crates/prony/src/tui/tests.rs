@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
-use prony_lab::bench::{BenchEvent, Figures};
+use prony_analysis::testing::{closed_plan, healthy};
+use prony_analysis::trial::judge;
+use prony_lab::bench::BenchEvent;
 use prony_lab::capacity::{CapacityEvent, CapacityPlan};
 use prony_load::{LastSecond, Snapshot, SoFar};
 use prony_model::capacity::Probe;
 use prony_model::histogram::Histogram;
+use prony_model::host::Host;
+use prony_model::observed::Observed;
 use prony_model::plan::Arrivals;
 use prony_model::rate::Rate;
 use prony_model::run_log::{PlannedTrial, TrialResult};
@@ -177,28 +181,23 @@ fn experiment(candidates: usize, blocks: u32, done: usize) -> BenchState {
     let mut bench = BenchState::planned(title, names, plans, &order);
     let log = std::path::Path::new("runs/r.jsonl");
     bench.on_event(&BenchEvent::Begun { log, total, remaining: total });
+    let judged = judge(&Observed::of(healthy(1, 100), closed_plan()), &Host::default());
     for (i, planned) in order.iter().take(done).enumerate() {
         let elapsed = Duration::from_secs(i as u64 * 5);
         let (n, left) = (i as u32, Duration::from_secs(u64::from(total - i as u32) * 5));
         bench.on_event(&BenchEvent::TrialBegins { planned, done: n, remaining: total, elapsed });
-        let per_s = 9_000.0 + (i * 7_919 % 12_000) as f64;
-        let figures = Figures {
-            requests_per_s: per_s,
-            bound: if i % 23 == 7 { Bound::Lower } else { Bound::Exact },
-            p50_ns: Some(4_000_000),
-            p99_ns: Some(8_900_000),
-            failed: if i == 111 { 12 } else { 0 },
-            outcome: Outcome::Carried,
-            validity: if i % 31 == 12 { Validity::Suspect } else { Validity::Valid },
-            cpu_per_request_ns: None,
-            peak_memory_bytes: None,
-        };
-        let figures = (i % 41 != 20).then_some(figures);
-        let failure = figures.is_none().then(|| "it did not listen within 30 s".to_owned());
-        let result =
-            TrialResult { planned: planned.clone(), trial: None, server: None, failure, capacity: None };
+        let mut trial = judged.clone();
+        trial.throughput.requests_per_s.point = 9_000.0 + (i * 7_919 % 12_000) as f64;
+        trial.throughput.bound = if i % 23 == 7 { Bound::Lower } else { Bound::Exact };
+        trial.latency.response.p99_ns = Some(8_900_000);
+        trial.requests.failed = if i == 111 { 12 } else { 0 };
+        trial.outcome = Outcome::Carried;
+        trial.verdict.validity = if i % 31 == 12 { Validity::Suspect } else { Validity::Valid };
+        let trial = (i % 41 != 20).then_some(trial);
+        let failure = trial.is_none().then(|| "it did not listen within 30 s".to_owned());
+        let result = TrialResult { planned: planned.clone(), trial, server: None, failure, capacity: None };
         let (done, remaining, left) = (n + 1, total, Some(left));
-        bench.on_event(&BenchEvent::TrialEnded { result: &result, figures, done, remaining, elapsed, left });
+        bench.on_event(&BenchEvent::TrialEnded { result: &result, done, remaining, elapsed, left });
     }
     if let Some(planned) = order.get(done) {
         let elapsed = Duration::from_secs(done as u64 * 5);

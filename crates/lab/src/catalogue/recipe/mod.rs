@@ -4,7 +4,6 @@
 //! not applied, and a figure of something else than its label says.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -13,13 +12,10 @@ use crate::check::{CustomCheck, Route};
 use crate::toml_file::{TomlError, TomlFile};
 
 mod python;
-mod raw;
 mod read;
 mod requires;
 mod validate;
 mod variables;
-
-use raw::Raw;
 
 pub(crate) use python::Constraint;
 pub(crate) use requires::{Download, Pecl, Requires};
@@ -29,9 +25,16 @@ pub(crate) use variables::{Piece, Values, Var, pieces};
 /// What a recipe's `schema` must say.
 pub(crate) const SCHEMA: &str = "prony.server/1";
 
+/// What a recipe must say; that of an image may leave all of it out.
+const REQUIRED: [&str; 8] =
+    ["schema", "title", "language", "kind", "routes", "processes", "keepalive", "start"];
+
 /// One server of the catalogue, as its `server.toml` describes it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Recipe {
+    /// [`SCHEMA`].
+    schema: String,
     /// What people call it.
     pub title: String,
     /// The language of its applications.
@@ -55,12 +58,15 @@ pub struct Recipe {
     /// How it is started.
     pub start: Start,
     /// Processes that must run before it, in order.
+    #[serde(rename = "helper")]
     pub(crate) helpers: Vec<Helper>,
     /// How its version is asked for.
     pub(crate) version: Option<VersionCommand>,
     /// Its axes in the order of the file; the first value of each is the default.
+    #[serde(deserialize_with = "read::axes")]
     pub axes: Vec<Axis>,
     /// Its own checks, which replace the contract's routes when there are any.
+    #[serde(rename = "check")]
     pub(crate) checks: Vec<CustomCheck>,
     /// The image it runs in, or that its Dockerfile begins with: it then runs in containers only.
     pub image: Option<String>,
@@ -70,9 +76,10 @@ pub struct Recipe {
     pub(crate) recycles: bool,
 }
 
-/// What sort of server it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+/// What sort of server it is. Its name is the word in recipes and reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Kind {
     /// A general web server, with or without an application behind it.
     WebServer,
@@ -83,6 +90,7 @@ pub enum Kind {
     /// Starts and feeds worker processes of the language.
     ProcessManager,
     /// Serves one language's applications.
+    #[default]
     AppServer,
     /// The development server that comes with a language or framework.
     BuiltIn,
@@ -90,32 +98,12 @@ pub enum Kind {
     Runtime,
 }
 
-impl Kind {
-    /// The word in recipes and reports.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Kind::WebServer => "web-server",
-            Kind::EventLoop => "event-loop",
-            Kind::Extension => "extension",
-            Kind::ProcessManager => "process-manager",
-            Kind::AppServer => "app-server",
-            Kind::BuiltIn => "built-in",
-            Kind::Runtime => "runtime",
-        }
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 /// Whether a server can use more than one worker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Processes {
     /// One, whatever is asked.
+    #[default]
     Single,
     /// As many as `{workers}` says.
     Workers,
@@ -138,12 +126,14 @@ pub struct Start {
     ready_timeout_s: u32,
 }
 
-impl Start {
-    /// Whatever the image does by itself.
-    fn of_image() -> Start {
+/// Whatever an image does by itself.
+impl Default for Start {
+    fn default() -> Start {
         Start { command: Vec::new(), env: BTreeMap::new(), templates: Vec::new(), ready_timeout_s: 30 }
     }
+}
 
+impl Start {
     /// How long until it must answer.
     pub fn ready_timeout(&self) -> Duration {
         Duration::from_secs(self.ready_timeout_s.into())
@@ -210,9 +200,33 @@ impl Recipe {
     /// A sentence with file, line and key for the first thing that is wrong.
     pub fn parse(file: &str, text: &str) -> Result<Recipe, TomlError> {
         let file = TomlFile { name: file, text };
-        let (schema, recipe) = file.parse::<Raw>()?.complete(file)?;
-        validate::validate(file, &schema, &recipe)?;
+        let mut recipe: Recipe = file.parse()?;
+        recipe.complete(file)?;
+        validate::validate(file, &recipe)?;
         Ok(recipe)
+    }
+
+    /// An image with a port may leave out the rest: it is then asked for `/`, and nothing is said of it.
+    fn complete(&mut self, file: TomlFile<'_>) -> Result<(), TomlError> {
+        let given: toml::Table = file.parse()?;
+        let is_missing = |key: &str| !given.contains_key(key);
+        let Some(image) = &self.image else {
+            let first = REQUIRED.into_iter().find(|key| is_missing(key));
+            return first.map_or(Ok(()), |key| file.refuse(&[], format!("the file has no {key:?}: add it.")));
+        };
+        for (key, text, usual) in [
+            ("schema", &mut self.schema, SCHEMA),
+            ("title", &mut self.title, image.as_str()),
+            ("language", &mut self.language, "any"),
+        ] {
+            if is_missing(key) {
+                usual.clone_into(text);
+            }
+        }
+        if self.routes.is_empty() && self.checks.is_empty() {
+            self.checks.push(CustomCheck::answers("/"));
+        }
+        Ok(())
     }
 }
 

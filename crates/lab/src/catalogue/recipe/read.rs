@@ -1,12 +1,31 @@
-//! The two parts of a recipe whose form serde cannot derive.
+//! The parts of a recipe whose form serde cannot derive.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use toml::Spanned;
 
-use super::AxisValue;
 use super::variables::Var;
+use super::{Axis, AxisValue};
+
+type InOrder<T> = BTreeMap<Spanned<String>, T>;
+
+/// `[axes]`, in the order of the file: the first value of an axis is its default.
+pub(super) fn axes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Axis>, D::Error> {
+    let axes = InOrder::<InOrder<AxisValue>>::deserialize(deserializer)?;
+    Ok(in_file_order(axes, |name, values| Axis {
+        name,
+        values: in_file_order(values, |name, value| AxisValue { name, ..value }),
+    }))
+}
+
+fn in_file_order<T, U>(table: InOrder<T>, make: impl Fn(String, T) -> U) -> Vec<U> {
+    let mut entries: Vec<(Spanned<String>, T)> = table.into_iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    entries.into_iter().map(|(key, value)| make(key.into_inner(), value)).collect()
+}
 
 impl<'de> Deserialize<'de> for Var {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

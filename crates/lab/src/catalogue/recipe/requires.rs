@@ -161,41 +161,32 @@ impl Requires {
 
 /// Everything here becomes an argument of a package manager: nothing may look like an option.
 pub(super) fn validate(file: TomlFile<'_>, path: &[&str], requires: &Requires) -> Result<(), TomlError> {
-    let refuse =
-        |key: &str, i: usize, message: String| file.refuse(&[path, &[key, &i.to_string()]].concat(), message);
+    let refuse_if = |wrong: bool, key: &str, i: usize, message: String| {
+        file.refuse_if(wrong, &[path, &[key, &i.to_string()]].concat(), message)
+    };
     for (key, packages) in [("apt", &requires.apt), ("apt_build", &requires.apt_build)] {
         for (i, package) in packages.iter().enumerate() {
             let valid = package.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
                 && package
                     .bytes()
                     .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"+.-".contains(&b));
-            if !valid {
-                return refuse(key, i, format!("{package:?} is no name of a Debian package."));
-            }
+            refuse_if(!valid, key, i, format!("{package:?} is no name of a Debian package."))?;
         }
     }
     for (i, command) in requires.commands.iter().enumerate() {
-        if command.is_empty() || command.contains(['/', '\0']) || command.starts_with('-') {
-            return refuse(
-                "commands",
-                i,
-                format!("{command:?} must be the name of a program, without a path."),
-            );
-        }
+        let wrong = command.is_empty() || command.contains(['/', '\0']) || command.starts_with('-');
+        let why = format!("{command:?} must be the name of a program, without a path.");
+        refuse_if(wrong, "commands", i, why)?;
     }
     for (i, pin) in requires.pip.iter().enumerate() {
         let name_ends = pin.split_once("==");
         let valid = pin.starts_with(|c: char| c.is_ascii_alphanumeric())
             && !pin.contains(char::is_control)
             && name_ends.is_some_and(|(name, version)| !name.is_empty() && !version.is_empty());
-        if !valid {
-            return refuse("pip", i, format!("{pin:?} is not pinned: write NAME==VERSION."));
-        }
+        refuse_if(!valid, "pip", i, format!("{pin:?} is not pinned: write NAME==VERSION."))?;
     }
-    if let Some(constraint) = &requires.python
-        && let Err(why) = Constraint::parse(constraint)
-    {
-        return file.refuse(&[path, &["python"]].concat(), why);
+    if let Some(constraint) = &requires.python {
+        Constraint::parse(constraint).map_err(|why| file.error(&[path, &["python"]].concat(), why))?;
     }
     pecl(file, path, requires)?;
     downloads(file, path, requires)
@@ -214,9 +205,11 @@ fn pecl(file: TomlFile<'_>, path: &[&str], requires: &Requires) -> Result<(), To
                 ),
             );
         };
-        if seen.iter().any(|known| known.name == entry.name) {
-            return file.refuse(&path, format!("{:?} is named twice: keep one of them.", entry.name));
-        }
+        file.refuse_if(
+            seen.iter().any(|known| known.name == entry.name),
+            &path,
+            format!("{:?} is named twice: keep one of them.", entry.name),
+        )?;
         seen.push(entry);
     }
     Ok(())
@@ -225,32 +218,22 @@ fn pecl(file: TomlFile<'_>, path: &[&str], requires: &Requires) -> Result<(), To
 /// What is fetched ends up as a program that is run: from where and what must be beyond doubt.
 fn downloads(file: TomlFile<'_>, path: &[&str], requires: &Requires) -> Result<(), TomlError> {
     for (i, download) in requires.download.iter().enumerate() {
-        let refuse = |key: &str, message: String| {
-            file.refuse(&[path, &["download", &i.to_string(), key]].concat(), message)
+        let refuse_if = |wrong: bool, key: &str, message: &str| {
+            file.refuse_if(wrong, &[path, &["download", &i.to_string(), key]].concat(), message)
         };
-        let printable = download.url.bytes().all(|b| b.is_ascii_graphic());
-        let name = download.file_name();
-        if !download.url.starts_with("https://") || !printable || !is_plain(name) {
-            return refuse("url", format!("{:?} must be an https:// URL of a file.", download.url));
-        }
+        let Download { url, sha256, exe, unpack, .. } = download;
+        let is_url = url.starts_with("https://") && url.bytes().all(|b| b.is_ascii_graphic());
+        let is_file = is_url && is_plain(download.file_name());
+        refuse_if(!is_file, "url", &format!("{url:?} must be an https:// URL of a file."))?;
         let hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
-        if download.sha256.len() != 64 || !download.sha256.bytes().all(hex) {
-            return refuse(
-                "sha256",
-                "sha256 must be 64 lower-case hexadecimal digits, as sha256sum prints them.".to_owned(),
-            );
-        }
-        if !download.unpack && download.exe.is_none() {
-            return refuse(
-                "url",
-                "the file is neither a program nor an archive: write exe = \"NAME\" or unpack = true."
-                    .to_owned(),
-            );
-        }
-        if let Some(exe) = &download.exe
-            && !exe.split('/').all(is_plain)
-        {
-            return refuse("exe", format!("{exe:?} must be a path inside {{opt}}."));
+        let is_hash = sha256.len() == 64 && sha256.bytes().all(hex);
+        let why = "sha256 must be 64 lower-case hexadecimal digits, as sha256sum prints them.";
+        refuse_if(!is_hash, "sha256", why)?;
+        let why = "the file is neither a program nor an archive: write exe = \"NAME\" or unpack = true.";
+        refuse_if(!unpack && exe.is_none(), "url", why)?;
+        if let Some(exe) = exe {
+            let why = format!("{exe:?} must be a path inside {{opt}}.");
+            refuse_if(!exe.split('/').all(is_plain), "exe", &why)?;
         }
     }
     Ok(())

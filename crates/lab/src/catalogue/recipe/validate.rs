@@ -11,92 +11,82 @@ const READY_TIMEOUT_S_MAX: u64 = 600;
 /// What has a meaning of its own in a value of an axis.
 const OWN_WORDS: [&str; 5] = ["env", "requires", "keepalive", "processes", "image"];
 
-pub(super) fn validate(file: TomlFile<'_>, schema: &str, recipe: &Recipe) -> Result<(), TomlError> {
-    if schema != SCHEMA {
-        return file
-            .refuse(&["schema"], format!("schema {schema:?} is not known: this version reads {SCHEMA:?}."));
-    }
+pub(super) fn validate(file: TomlFile<'_>, recipe: &Recipe) -> Result<(), TomlError> {
+    let schema = &recipe.schema;
+    file.refuse_if(
+        schema != SCHEMA,
+        &["schema"],
+        format!("schema {schema:?} is not known: this version reads {SCHEMA:?}."),
+    )?;
     for (key, text) in [("title", &recipe.title), ("language", &recipe.language)] {
-        if text.trim().is_empty() {
-            return file.refuse(&[key], format!("{key:?} is empty."));
-        }
+        file.refuse_if(text.trim().is_empty(), &[key], format!("{key:?} is empty."))?;
     }
-    if recipe.routes.is_empty() && recipe.checks.is_empty() {
-        return file.refuse(
-            &["routes"],
-            "routes is empty: name at least \"text\", or describe checks of your own as [[check]].",
-        );
-    }
+    file.refuse_if(
+        recipe.routes.is_empty() && recipe.checks.is_empty(),
+        &["routes"],
+        "routes is empty: name at least \"text\", or describe checks of your own as [[check]].",
+    )?;
     validate_checks(file, &recipe.checks)?;
     image(file, recipe)?;
     vars(file, recipe)?;
     commands(file, recipe)?;
     let timeout = recipe.start.ready_timeout().as_secs();
-    if timeout == 0 || timeout > READY_TIMEOUT_S_MAX {
-        return file.refuse(
-            &["start", "ready_timeout_s"],
-            format!("ready_timeout_s must be between 1 and {READY_TIMEOUT_S_MAX}, found {timeout}."),
-        );
-    }
+    file.refuse_if(
+        timeout == 0 || timeout > READY_TIMEOUT_S_MAX,
+        &["start", "ready_timeout_s"],
+        format!("ready_timeout_s must be between 1 and {READY_TIMEOUT_S_MAX}, found {timeout}."),
+    )?;
     for (i, template) in recipe.start.templates.iter().enumerate() {
-        if template.is_empty() || template.contains('/') || template == ".." {
-            return file.refuse(
-                &["start", "templates", &i.to_string()],
-                format!("template {template:?} must be the name of a file beside server.toml."),
-            );
-        }
+        file.refuse_if(
+            template.is_empty() || template.contains('/') || template == "..",
+            &["start", "templates", &i.to_string()],
+            format!("template {template:?} must be the name of a file beside server.toml."),
+        )?;
     }
     requires(file, &["requires"], &recipe.requires)?;
     axes(file, recipe)
 }
 
 fn image(file: TomlFile<'_>, recipe: &Recipe) -> Result<(), TomlError> {
-    let is_image = |name: &str| {
-        name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.bytes().all(|b| b.is_ascii_graphic())
+    let check = |path: &[&str], image: &str| {
+        let is_image = image.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && image.bytes().all(|b| b.is_ascii_graphic());
+        file.refuse_if(!is_image, path, format!("{image:?} is no name of an image: write NAME:TAG."))
     };
-    if let Some(image) = recipe.image.as_deref().filter(|image| !is_image(image)) {
-        return file.refuse(&["image"], format!("{image:?} is no name of an image: write NAME:TAG."));
-    }
-    for (axis, value) in recipe.axes.iter().flat_map(|axis| axis.values.iter().map(move |v| (axis, v))) {
-        if let Some(image) = value.image.as_deref().filter(|image| !is_image(image)) {
-            let path = ["axes", &axis.name, &value.name, "image"];
-            return file.refuse(&path, format!("{image:?} is no name of an image: write NAME:TAG."));
+    recipe.image.iter().try_for_each(|image| check(&["image"], image))?;
+    for axis in &recipe.axes {
+        for (value, image) in axis.values.iter().filter_map(|value| Some((value, value.image.as_ref()?))) {
+            check(&["axes", &axis.name, &value.name, "image"], image)?;
         }
     }
-    match (&recipe.image, recipe.port) {
-        (_, Some(0)) => file.refuse(&["port"], "port must be between 1 and 65535, found 0."),
-        (None, Some(_)) => {
-            file.refuse(&["port"], "port goes with image: other servers are told {port} in [start].")
-        }
-        (Some(_), None) if recipe.start.command.is_empty() => file.refuse(
-            &["image"],
-            "the image needs a port: write port = 8080, on which it listens, or a [start] with {port}.",
-        ),
-        _ => Ok(()),
-    }
+    let (image, port) = (recipe.image.is_some(), recipe.port);
+    file.refuse_if(port == Some(0), &["port"], "port must be between 1 and 65535, found 0.")?;
+    let why = "port goes with image: other servers are told {port} in [start].";
+    file.refuse_if(!image && port.is_some(), &["port"], why)?;
+    let why = "the image needs a port: write port = 8080, on which it listens, or a [start] with {port}.";
+    file.refuse_if(image && port.is_none() && recipe.start.command.is_empty(), &["image"], why)
 }
 
 fn vars(file: TomlFile<'_>, recipe: &Recipe) -> Result<(), TomlError> {
     for (name, value) in &recipe.vars {
         let path = ["vars", name.as_str()];
-        if !is_name(name) {
-            return file.refuse(
-                &path,
-                format!(
-                    "{name:?} is no name for a variable: write a lower-case letter, then letters, digits and _."
-                ),
-            );
-        }
-        if BUILT_IN.iter().any(|(known, _)| known == name) {
-            return file
-                .refuse(&path, format!("{{{name}}} is a variable of every recipe: choose another name."));
-        }
-        if OWN_WORDS.contains(&name.as_str()) {
-            return file.refuse(
-                &path,
-                format!("{name:?} has its own meaning in a value of an axis: choose another name."),
-            );
-        }
+        file.refuse_if(
+            !is_name(name),
+            &path,
+            format!(
+                "{name:?} is no name for a variable: write a lower-case letter, then letters, digits and _."
+            ),
+        )?;
+        file.refuse_if(
+            BUILT_IN.iter().any(|(known, _)| known == name),
+            &path,
+            format!("{{{name}}} is a variable of every recipe: choose another name."),
+        )?;
+        file.refuse_if(
+            OWN_WORDS.contains(&name.as_str()),
+            &path,
+            format!("{name:?} has its own meaning in a value of an axis: choose another name."),
+        )?;
         var_value(file, &path, value)?;
     }
     Ok(())
@@ -109,21 +99,25 @@ fn var_value(file: TomlFile<'_>, path: &[&str], value: &Var) -> Result<(), TomlE
         Var::One(text) => std::slice::from_ref(text),
         Var::Many(texts) => texts,
     };
-    texts.iter().try_for_each(|text| known_names(file, path, text, &known, recipe_has_no_lists))
+    // None of the built-in ones is a list.
+    texts.iter().try_for_each(|text| known_names(file, path, text, &known, |_| false))
 }
 
-fn recipe_has_no_lists(_: &str) -> bool {
-    false
+/// The names of all variables of a recipe, and whether one is a list.
+fn variables(recipe: &Recipe) -> (Vec<&str>, impl Fn(&str) -> bool + Copy) {
+    let declared = recipe.vars.keys().map(String::as_str);
+    let known = BUILT_IN.iter().map(|(name, _)| *name).chain(declared).collect();
+    (known, move |name: &str| matches!(recipe.vars.get(name), Some(Var::Many(_))))
 }
 
 fn commands(file: TomlFile<'_>, recipe: &Recipe) -> Result<(), TomlError> {
-    let declared = recipe.vars.keys().map(String::as_str);
-    let known: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).chain(declared).collect();
-    let is_list = |name: &str| matches!(recipe.vars.get(name), Some(Var::Many(_)));
+    let (known, is_list) = variables(recipe);
     let check = |path: &[&str], command: &[String], known: &[&str]| -> Result<(), TomlError> {
-        if command.first().is_none_or(|program| program.trim().is_empty()) {
-            return file.refuse(path, "the command is empty: name a program.");
-        }
+        file.refuse_if(
+            command.first().is_none_or(|program| program.trim().is_empty()),
+            path,
+            "the command is empty: name a program.",
+        )?;
         for (i, argument) in command.iter().enumerate() {
             let i = i.to_string();
             let path = [path, &[i.as_str()]].concat();
@@ -162,9 +156,11 @@ fn env(
 ) -> Result<(), TomlError> {
     for (name, value) in env {
         let path = [path, &[name.as_str()]].concat();
-        if name.is_empty() || name.contains(['=', '\0']) {
-            return file.refuse(&path, format!("{name:?} cannot be the name of an environment variable."));
-        }
+        file.refuse_if(
+            name.is_empty() || name.contains(['=', '\0']),
+            &path,
+            format!("{name:?} cannot be the name of an environment variable."),
+        )?;
         known_names(file, &path, value, known, is_list)?;
     }
     Ok(())
@@ -177,21 +173,18 @@ fn known_names(
     known: &[&str],
     misplaced_list: impl Fn(&str) -> bool,
 ) -> Result<(), TomlError> {
-    if text.contains('\0') {
-        return file.refuse(path, "a NUL byte cannot stand in a command or an environment.");
-    }
+    file.refuse_if(text.contains('\0'), path, "a NUL byte cannot stand in a command or an environment.")?;
     for piece in pieces(text) {
         let Piece::Name(name) = piece else { continue };
         if !known.contains(&name) {
             let suggestion = suggest(name, known.iter().copied());
             return file.refuse(path, format!("unknown variable {{{name}}}: {suggestion}"));
         }
-        if misplaced_list(name) {
-            return file.refuse(
-                path,
-                format!("{{{name}}} is a list: it must be an argument of its own, not part of {text:?}."),
-            );
-        }
+        file.refuse_if(
+            misplaced_list(name),
+            path,
+            format!("{{{name}}} is a list: it must be an argument of its own, not part of {text:?}."),
+        )?;
     }
     Ok(())
 }
@@ -199,9 +192,7 @@ fn known_names(
 fn axes(file: TomlFile<'_>, recipe: &Recipe) -> Result<(), TomlError> {
     for axis in &recipe.axes {
         let path = ["axes", axis.name.as_str()];
-        if axis.values.is_empty() {
-            return file.refuse(&path, format!("axis {:?} has no values.", axis.name));
-        }
+        file.refuse_if(axis.values.is_empty(), &path, format!("axis {:?} has no values.", axis.name))?;
         label_word(file, &path, &axis.name)?;
         for value in &axis.values {
             let path = ["axes", axis.name.as_str(), value.name.as_str()];
@@ -224,29 +215,24 @@ fn axis_value(
             let suggestion = suggest(name, recipe.vars.keys().map(String::as_str).chain(OWN_WORDS));
             return file.refuse(&path, format!("{name:?} is no variable that [vars] declares: {suggestion}"));
         };
-        match (declared, set) {
-            (Var::One(_), Var::Many(_)) => {
-                return file.refuse(&path, format!("{name:?} must be a text in quotes, as in [vars]."));
-            }
-            (Var::Many(_), Var::One(_)) => {
-                return file.refuse(&path, format!("{name:?} must be a list, as in [vars]."));
-            }
-            _ => var_value(file, &path, set)?,
-        }
+        let form = match (declared, set) {
+            (Var::One(_), Var::Many(_)) => Some("a text in quotes"),
+            (Var::Many(_), Var::One(_)) => Some("a list"),
+            _ => None,
+        };
+        let why = format!("{name:?} must be {}, as in [vars].", form.unwrap_or_default());
+        file.refuse_if(form.is_some(), &path, why)?;
+        var_value(file, &path, set)?;
     }
-    let declared = recipe.vars.keys().map(String::as_str);
-    let known: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).chain(declared).collect();
-    let is_list = |name: &str| matches!(recipe.vars.get(name), Some(Var::Many(_)));
+    let (known, is_list) = variables(recipe);
     env(file, &[&path[..], &["env"]].concat(), &value.env, &known, is_list)?;
     requires(file, &[&path[..], &["requires"]].concat(), &value.requires)
 }
 
 /// Words that stand in labels keep clear of the signs that separate them.
 fn label_word(file: TomlFile<'_>, path: &[&str], word: &str) -> Result<(), TomlError> {
-    if is_label_word(word) {
-        return Ok(());
-    }
-    file.refuse(path, format!("{word:?} cannot stand in a label: use letters, digits, '.', '_' and '-'."))
+    let why = format!("{word:?} cannot stand in a label: use letters, digits, '.', '_' and '-'.");
+    file.refuse_if(!is_label_word(word), path, why)
 }
 
 /// Whether a word can be a server's, an axis' or a value's name.

@@ -17,6 +17,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{getpid, set_child_subreaper, setsid};
 use serde::{Deserialize, Serialize};
 
+use super::StopReport;
 use crate::launch::LaunchSpec;
 use crate::sample::Cgroup;
 use crate::sys;
@@ -96,12 +97,7 @@ pub(crate) enum GuardEvent {
         detached: bool,
     },
     /// All processes have ended; the guard's last word.
-    Stopped {
-        /// Whether any needed SIGKILL.
-        killed: bool,
-        /// Processes that outlived SIGKILL, `1234 (nginx)`.
-        leftovers: Vec<String>,
-    },
+    Stopped(StopReport),
 }
 
 /// The guard's whole life. To be called as first thing by the binary when its

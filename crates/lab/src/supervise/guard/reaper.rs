@@ -18,6 +18,7 @@ use super::{
 };
 use crate::launch::{ContainerSpec, ProcessSpec, run_dir};
 use crate::sample::{Cgroup, CgroupVersion, memory};
+use crate::supervise::StopReport;
 use crate::sys;
 
 /// How often a path that is waited for is looked at.
@@ -142,7 +143,7 @@ impl Reaper {
             cgroup.remove();
         }
         run_dir::remove(&self.order.spec.run_dir);
-        tell(&stopped);
+        tell(&GuardEvent::Stopped(stopped));
     }
 
     fn start_what_may_start(&mut self) {
@@ -236,7 +237,7 @@ impl Reaper {
     ///
     /// Of a container only the engine's client is told, which hands it on: the engine's monitor, told itself, ends
     /// without leaving the exit code for which the client then waits (podman 4.3: every second stop took the 3 s).
-    fn stop(&mut self) -> GuardEvent {
+    fn stop(&mut self) -> StopReport {
         let me = std::process::id();
         let kill_at = Instant::now() + self.order.stop_timeout;
         let give_up_at = kill_at + KILL_TIMEOUT;
@@ -252,14 +253,14 @@ impl Reaper {
             };
             // Without children there is nothing to wait for, which is an error to the kernel.
             if children.is_err() {
-                return GuardEvent::Stopped { killed, leftovers: Vec::new() };
+                return StopReport { killed, leftovers: Vec::new() };
             }
             let living: Vec<ProcessStat> =
                 process::descendants(me).into_iter().filter(|p| !p.is_zombie).collect();
             let now = Instant::now();
             if now >= give_up_at {
                 let leftovers = living.iter().map(|p| format!("{} ({})", p.pid, p.name)).collect();
-                return GuardEvent::Stopped { killed, leftovers };
+                return StopReport { killed, leftovers };
             }
             for process in living.iter().map(ProcessStat::identity) {
                 if now >= kill_at {

@@ -2,7 +2,7 @@
 
 use prony_lab::candidate::{Candidate, Layout};
 use prony_lab::catalogue::{Catalogue, DOCKERFILE, Server, Verified};
-use prony_lab::provision::{self, Status};
+use prony_lab::provision;
 use prony_report::json::pretty;
 use serde_json::{Value, json};
 
@@ -14,10 +14,7 @@ pub(super) fn text(catalogue: &Catalogue, layout: &Layout) -> String {
     )];
     for (name, server) in &catalogue.servers {
         let Ok(candidate) = Candidate::parse(name, catalogue) else { continue };
-        let status = match provision::status(&candidate, layout) {
-            Status::Installed => "installed",
-            Status::Missing(_) => "–",
-        };
+        let status = if provision::missing(&candidate, layout).is_empty() { "installed" } else { "–" };
         let axes: Vec<String> = server
             .recipe
             .axes
@@ -55,8 +52,8 @@ pub(super) fn json(catalogue: &Catalogue, layout: &Layout) -> String {
             Some(json!({
                 "server": name,
                 "language": server.recipe.language,
-                "kind": server.recipe.kind.as_str(),
-                "installed": provision::status(&candidate, layout) == Status::Installed,
+                "kind": server.recipe.kind,
+                "installed": provision::missing(&candidate, layout).is_empty(),
                 "image": server.recipe.image,
                 "dockerfile": server.has_file(DOCKERFILE),
                 "registries": registries(server),

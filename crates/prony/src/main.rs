@@ -13,6 +13,7 @@ mod tui;
 mod web;
 
 use std::process::ExitCode;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use clap::Parser;
 
@@ -55,6 +56,11 @@ fn parsed(printer: &Printer) -> Cli {
         printer.note(shown.trim_end());
         std::process::exit(error.exit_code())
     })
+}
+
+/// What a mutex guards; a thread that panicked with it left nothing half done.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn run(cli: Cli, printer: &Printer) -> Result<(), Failure> {

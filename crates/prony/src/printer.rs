@@ -2,16 +2,17 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "every other module prints by this one")]
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use prony_report::terminal::TerminalOptions;
+
+use crate::locked;
 
 /// Writes what users see.
 #[derive(Debug)]
 pub(crate) struct Printer {
     color: bool,
-    stderr_is_terminal: bool,
     /// The last notes.
     notes: Mutex<Vec<String>>,
     /// A result could not be written.
@@ -26,15 +27,9 @@ impl Printer {
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
         Printer {
             color: io::stdout().is_terminal() && !no_color,
-            stderr_is_terminal: io::stderr().is_terminal(),
             notes: Mutex::default(),
             lost: AtomicBool::new(false),
         }
-    }
-
-    /// Whether results may be coloured.
-    pub(crate) fn color(&self) -> bool {
-        self.color
     }
 
     /// How the terminal's views are laid out.
@@ -63,7 +58,7 @@ impl Printer {
     pub(crate) fn note(&self, text: &str) {
         // With a closed stderr there is no place for an error.
         let _ = writeln!(io::stderr(), "{text}");
-        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut notes = locked(&self.notes);
         notes.push(text.to_owned());
         if notes.len() > NOTES_MAX {
             notes.remove(0);
@@ -72,7 +67,7 @@ impl Printer {
 
     /// The last notes, for a view that hides what stands on the terminal.
     pub(crate) fn notes(&self) -> Vec<String> {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        locked(&self.notes).clone()
     }
 
     /// Progress, as it is: with its own line breaks.
@@ -88,7 +83,7 @@ impl Printer {
 
     /// Asks a question to be answered with yes; without a terminal the answer is no.
     pub(crate) fn confirm(&self, question: &str) -> bool {
-        if !(io::stdin().is_terminal() && self.stderr_is_terminal) {
+        if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
             return false;
         }
         let _ = write!(io::stderr(), "{question} [y/N] ");

@@ -5,90 +5,65 @@ use std::collections::BTreeSet;
 use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
 use prony_analysis::figure::Figure;
 use prony_analysis::published::PublishedFigures;
-use prony_model::Trial;
 use prony_model::export::field;
+use prony_model::{Estimate, Trial};
 
-const TRIAL_COLUMNS: [&str; 14] = [
-    "name",
-    "started_at",
-    "url",
-    "connections",
-    "rate_per_s",
-    "requests_per_s",
-    "response_p50_ns",
-    "response_p99_ns",
-    "service_p50_ns",
-    "service_p99_ns",
-    "completed",
-    "failed",
-    "validity",
-    "reasons",
+/// What a column holds of a trial.
+type OfTrial = fn(&Trial) -> String;
+
+/// The columns of a trial of `prony load`, after its name.
+const TRIAL_COLUMNS: [(&str, OfTrial); 13] = [
+    ("started_at", |t| t.started_at.clone()),
+    ("url", |t| t.target.url.clone()),
+    ("connections", |t| t.plan.connections.to_string()),
+    ("rate_per_s", |t| optional(t.plan.rate_per_s)),
+    ("requests_per_s", |t| t.throughput.requests_per_s.point.to_string()),
+    ("response_p50_ns", |t| optional(t.latency.response.p50_ns)),
+    ("response_p99_ns", |t| optional(t.latency.response.p99_ns)),
+    ("service_p50_ns", |t| optional(t.latency.service.p50_ns)),
+    ("service_p99_ns", |t| optional(t.latency.service.p99_ns)),
+    ("completed", |t| t.requests.completed.to_string()),
+    ("failed", |t| t.requests.failed.to_string()),
+    ("validity", |t| t.verdict.validity.to_string()),
+    ("reasons", |t| codes(t.verdict.reasons.iter().map(|reason| &reason.code))),
 ];
 
 /// One line per trial of `prony load`, after a line of column names; otherwise
 /// as [`experiment`].
 pub fn trials(trials: &[(String, Trial)]) -> String {
-    let head = line(&TRIAL_COLUMNS.map(str::to_owned));
-    let lines = trials.iter().map(|(name, trial)| line(&trial_fields(name, trial)));
-    std::iter::once(head).chain(lines).collect()
+    let head = line(["name"].into_iter().chain(TRIAL_COLUMNS.map(|(column, _)| column)));
+    let fields = |trial| TRIAL_COLUMNS.map(|(_, of)| of(trial));
+    let lines = trials.iter().map(|(name, trial)| line([name.clone()].into_iter().chain(fields(trial))));
+    [head].into_iter().chain(lines).collect()
 }
 
-fn trial_fields(name: &str, t: &Trial) -> [String; TRIAL_COLUMNS.len()] {
-    let whole = |value: Option<u64>| value.map_or(String::new(), |v| v.to_string());
-    let codes: Vec<&str> = t.verdict.reasons.iter().map(|r| r.code.as_str()).collect();
-    [
-        name.to_owned(),
-        t.started_at.clone(),
-        t.target.url.clone(),
-        t.plan.connections.to_string(),
-        t.plan.rate_per_s.map_or(String::new(), |rate| rate.to_string()),
-        t.throughput.requests_per_s.point.to_string(),
-        whole(t.latency.response.p50_ns),
-        whole(t.latency.response.p99_ns),
-        whole(t.latency.service.p50_ns),
-        whole(t.latency.service.p99_ns),
-        t.requests.completed.to_string(),
-        t.requests.failed.to_string(),
-        t.verdict.validity.to_string(),
-        codes.join(" "),
-    ]
+/// What a column holds of a plan's row.
+type OfRow = Box<dyn Fn(&PlanAnalysis, &Row) -> String>;
+
+/// A column of a run: its name, and what it holds.
+struct Column {
+    name: String,
+    value: OfRow,
 }
 
-/// A column of a run.
-enum Column {
-    /// A name, and what it holds.
-    Plain(&'static str, fn(&PlanAnalysis, &Row) -> String),
-    /// A figure's estimate.
-    Point(Figure),
-    /// The lower end of its interval.
-    Low(Figure),
-    /// The upper end.
-    High(Figure),
-    /// What a percentile that is censored is longer than.
-    Censored(Figure),
+fn column(name: &str, value: impl Fn(&PlanAnalysis, &Row) -> String + 'static) -> Column {
+    Column { name: name.to_owned(), value: Box::new(value) }
 }
 
-impl Column {
-    fn name(&self) -> String {
-        match self {
-            Column::Plain(name, _) => (*name).to_owned(),
-            Column::Point(figure) => figure.field.to_owned(),
-            Column::Low(figure) => end_of_interval(figure.field, "ci_low"),
-            Column::High(figure) => end_of_interval(figure.field, "ci_high"),
-            Column::Censored(figure) => format!("{figure}_censored_at_ns"),
-        }
-    }
+/// A figure's estimate.
+fn point(figure: Figure) -> Column {
+    of_estimate(figure, figure.field, |estimate| Some(estimate.point))
+}
 
-    fn value(&self, plan: &PlanAnalysis, row: &Row) -> String {
-        let estimate = |figure: &Figure| row.figures[*figure].estimate.as_ref();
-        match self {
-            Column::Plain(_, of) => of(plan, row),
-            Column::Point(figure) => optional(estimate(figure).map(|e| e.point)),
-            Column::Low(figure) => optional(estimate(figure).and_then(|e| e.ci_low)),
-            Column::High(figure) => optional(estimate(figure).and_then(|e| e.ci_high)),
-            Column::Censored(figure) => optional(row.figures[*figure].censored_at_ns),
-        }
-    }
+/// A figure's estimate, and the ends of its interval.
+fn whole(figure: Figure) -> [Column; 3] {
+    let [low, high] = ["ci_low", "ci_high"].map(|end| end_of_interval(figure.field, end));
+    let (low, high) = (of_estimate(figure, &low, |e| e.ci_low), of_estimate(figure, &high, |e| e.ci_high));
+    [point(figure), low, high]
+}
+
+fn of_estimate(figure: Figure, name: &str, of: fn(&Estimate) -> Option<f64>) -> Column {
+    column(name, move |_, row| optional(row.figures[figure].estimate.as_ref().and_then(of)))
 }
 
 /// `p50_ns` to `p50_ci_low_ns`: the unit stays at the end.
@@ -99,44 +74,43 @@ fn end_of_interval(field: &str, end: &str) -> String {
 
 /// All columns of a run. What came later stands at the end: readers may go by position.
 fn columns() -> Vec<Column> {
-    use Column::{Censored, High, Low, Plain, Point};
     let mut columns = vec![
-        Plain("plan", |plan, _| plan.name.clone()),
-        Plain("candidate", |_, row| row.candidate.clone()),
-        Plain("title", |_, row| row.title.clone()),
-        Plain("language", |_, row| row.language.clone().unwrap_or_default()),
-        Plain("kind", |_, row| row.kind.clone().unwrap_or_default()),
-        Plain("version", |_, row| row.version.clone().unwrap_or_default()),
-        Plain("workers", |_, row| optional(row.workers)),
-        Plain("keepalive", |_, row| row.keepalive.to_string()),
-        Plain("rank_best", |_, row| optional(row.rank().map(|rank| rank.0))),
-        Plain("rank_worst", |_, row| optional(row.rank().map(|rank| rank.1))),
+        column("plan", |plan, _| plan.name.clone()),
+        column("candidate", |_, row| row.candidate.clone()),
+        column("title", |_, row| row.title.clone()),
+        column("language", |_, row| row.language.clone().unwrap_or_default()),
+        column("kind", |_, row| row.kind.clone().unwrap_or_default()),
+        column("version", |_, row| row.version.clone().unwrap_or_default()),
+        column("workers", |_, row| optional(row.workers)),
+        column("keepalive", |_, row| row.keepalive.to_string()),
+        column("rank_best", |_, row| optional(row.rank().map(|rank| rank.0))),
+        column("rank_worst", |_, row| optional(row.rank().map(|rank| rank.1))),
     ];
-    let whole = |figure| [Point(figure), Low(figure), High(figure)];
     columns.extend(whole(Figure::THROUGHPUT));
     columns.extend([
-        Plain("lower_bound", |_, row| row.lower_bound().to_string()),
-        Plain("ratio", |_, row| optional(row.ratio.as_ref().map(|e| e.point))),
-        Plain("ratio_ci_low", |_, row| optional(row.ratio.as_ref().and_then(|e| e.ci_low))),
-        Plain("ratio_ci_high", |_, row| optional(row.ratio.as_ref().and_then(|e| e.ci_high))),
+        column("lower_bound", |_, row| row.lower_bound().to_string()),
+        column("ratio", |_, row| optional(row.ratio.as_ref().map(|e| e.point))),
+        column("ratio_ci_low", |_, row| optional(row.ratio.as_ref().and_then(|e| e.ci_low))),
+        column("ratio_ci_high", |_, row| optional(row.ratio.as_ref().and_then(|e| e.ci_high))),
     ]);
     columns.extend(whole(Figure::P50));
     columns.extend(whole(Figure::P99));
-    columns.push(Censored(Figure::P99));
+    // What a censored percentile is longer than.
+    columns.push(column("p99_censored_at_ns", |_, row| optional(row.figures[Figure::P99].censored_at_ns)));
     columns.extend(whole(Figure::CPU_PER_REQUEST));
-    columns.extend([Point(Figure::MEMORY), Point(Figure::STARTUP)]);
+    columns.extend([point(Figure::MEMORY), point(Figure::STARTUP)]);
     columns.extend([
-        Plain("completed", |_, row| row.completed.to_string()),
-        Plain("failed", |_, row| row.failed.to_string()),
-        Plain("trials", |_, row| row.trials.to_string()),
-        Plain("counted", |_, row| row.counted.to_string()),
-        Plain("overloaded", |_, row| row.overloaded.to_string()),
-        Plain("broken", |_, row| row.broken.to_string()),
-        Plain("reasons", |_, row| row.reasons.iter().map(|r| r.code.as_str()).collect::<Vec<_>>().join(" ")),
+        column("completed", |_, row| row.completed.to_string()),
+        column("failed", |_, row| row.failed.to_string()),
+        column("trials", |_, row| row.trials.to_string()),
+        column("counted", |_, row| row.counted.to_string()),
+        column("overloaded", |_, row| row.overloaded.to_string()),
+        column("broken", |_, row| row.broken.to_string()),
+        column("reasons", |_, row| codes(row.reasons.iter().map(|reason| &reason.code))),
     ]);
     columns.extend(whole(Figure::REQUESTS_PER_CPU));
     columns.extend(whole(Figure::MEMORY_GROWTH));
-    let known: Vec<String> = columns.iter().map(Column::name).collect();
+    let known: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
     columns.extend(
         Figure::all().filter(|figure| !known.iter().any(|name| name == figure.field)).flat_map(whole),
     );
@@ -152,27 +126,31 @@ fn columns() -> Vec<Column> {
 pub fn experiment(analysis: &ExperimentAnalysis) -> String {
     let theirs = published(analysis);
     let columns = columns();
-    let mut names: Vec<String> = columns.iter().map(Column::name).collect();
+    let mut names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
     if let Some(figures) = &theirs {
         names
             .extend(["name", "ratio", "doubt"].iter().chain(figures).map(|name| format!("published_{name}")));
     }
-    let mut text = line(&names);
+    let mut text = line(names);
     for plan in &analysis.plans {
         for row in &plan.rows {
-            let mut fields: Vec<String> = columns.iter().map(|column| column.value(plan, row)).collect();
+            let mut fields: Vec<String> = columns.iter().map(|column| (column.value)(plan, row)).collect();
             if let Some(figures) = &theirs {
                 fields.extend(published_fields(row.published.as_ref(), figures));
             }
-            text.push_str(&line(&fields));
+            text.push_str(&line(fields));
         }
     }
     text
 }
 
-fn line(fields: &[String]) -> String {
-    let quoted: Vec<_> = fields.iter().map(|text| field(text)).collect();
+fn line(fields: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    let quoted: Vec<String> = fields.into_iter().map(|text| field(text.as_ref()).into_owned()).collect();
     format!("{}\r\n", quoted.join(","))
+}
+
+fn codes<'a>(codes: impl Iterator<Item = &'a String>) -> String {
+    codes.map(String::as_str).collect::<Vec<_>>().join(" ")
 }
 
 /// The names of the figures that a source printed; `None` where there is no source.

@@ -41,13 +41,20 @@ pub fn rate(per_s: f64) -> String {
 
 /// A short figure for axes and ranges: `850`, `13.6k`, `2M`.
 pub fn si(value: f64) -> String {
-    let (scaled, suffix) = match value.abs() {
-        v if v >= 999.5e6 => (value / 1e9, "G"),
-        v if v >= 999.5e3 => (value / 1e6, "M"),
-        v if v >= 999.5 => (value / 1e3, "k"),
-        _ => (value, ""),
-    };
-    format!("{}{suffix}", trimmed(&significant(scaled, 3)))
+    let (scale, suffix) = unit_of(value, [(1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G")]);
+    format!("{}{suffix}", trimmed(&significant(value / scale, 3)))
+}
+
+/// The unit that suits a value, with its scale: chosen after rounding, so that 999.6 µs is 1.00 ms.
+fn unit_of(value: f64, units: [(f64, &'static str); 4]) -> (f64, &'static str) {
+    units.into_iter().find(|(scale, _)| value.abs() / scale < 999.5).unwrap_or(units[3])
+}
+
+/// A value in the unit that suits it: whole in the smallest, else to three digits.
+fn scaled(value: f64, units: [(f64, &'static str); 4]) -> (String, &'static str) {
+    let (scale, unit) = unit_of(value, units);
+    let figure = if scale == 1.0 { fixed(value, 0) } else { significant(value / scale, 3) };
+    (figure, unit)
 }
 
 /// A text of a figure without zeros at its end: `2.00` is `2`.
@@ -67,27 +74,19 @@ pub fn percent(fraction: f64) -> String {
     }
 }
 
-const UNITS: [(f64, &str); 4] = [(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")];
+const DURATIONS: [(f64, &str); 4] = [(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")];
 
 /// Nanoseconds to three significant digits in the unit that suits them:
 /// `850 ns`, `5.70 µs`, `6.98 ms`, `12.3 s`.
 pub fn duration(ns: f64) -> String {
-    let (figure, unit) = split_duration(ns);
+    let (figure, unit) = scaled(ns, DURATIONS);
     format!("{figure} {unit}")
 }
 
 /// [`duration`] without zeros at the end: `2 s`, `0.5 ms`. For bounds and axes.
 pub fn short_duration(ns: f64) -> String {
-    let (figure, unit) = split_duration(ns);
+    let (figure, unit) = scaled(ns, DURATIONS);
     format!("{} {unit}", trimmed(&figure))
-}
-
-fn split_duration(ns: f64) -> (String, &'static str) {
-    // Chosen after rounding, so that 999.6 µs is 1.00 ms.
-    let fits = |scale: f64| ns.abs() / scale < 999.5;
-    let (scale, unit) = UNITS.into_iter().find(|(scale, _)| fits(*scale)).unwrap_or(UNITS[3]);
-    let figure = if scale == 1.0 { fixed(ns, 0) } else { significant(ns / scale, 3) };
-    (figure, unit)
 }
 
 /// Nanoseconds as milliseconds without the unit, for a column of them: three
@@ -126,13 +125,8 @@ pub fn elapsed(ns: u64) -> String {
 
 /// Bytes in decimal units: `812 B`, `49.6 MB`.
 pub fn bytes(bytes: f64) -> String {
-    let (scaled, unit) = match bytes.abs() {
-        b if b >= 999.5e6 => (bytes / 1e9, "GB"),
-        b if b >= 999.5e3 => (bytes / 1e6, "MB"),
-        b if b >= 999.5 => (bytes / 1e3, "kB"),
-        _ => return format!("{} B", fixed(bytes, 0)),
-    };
-    format!("{} {unit}", significant(scaled, 3))
+    let (figure, unit) = scaled(bytes, [(1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB")]);
+    format!("{figure} {unit}")
 }
 
 /// The eight heights of a sparkline.
@@ -160,10 +154,15 @@ pub fn truncate(text: &str, width: usize) -> String {
     cut
 }
 
-/// The words of a text in lines of at most so many characters; a longer word has a line of its own.
+/// The words of a text in lines of at most so many characters.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+    filled(text.split_whitespace(), width)
+}
+
+/// Words in lines of at most so many characters; a longer word has a line of its own.
+pub(crate) fn filled<'a>(words: impl Iterator<Item = &'a str>, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
+    for word in words {
         match lines.last_mut() {
             Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
                 line.push(' ');

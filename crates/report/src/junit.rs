@@ -5,14 +5,12 @@
 //! a plan, `testcase` with at most one `failure` or `skipped`, and the figures
 //! as `system-out`. Names, messages and figures come from outside and are escaped.
 
-use std::collections::BTreeMap;
-
-use prony_model::run_log::{RunLog, TrialResult};
+use prony_model::run_log::{PlannedTrial, RunLog, TrialResult};
 use prony_model::slo::Decision;
-use prony_model::trial::{Outcome, Validity};
+use prony_model::trial::{Outcome, Reason, Validity};
 
-use crate::format;
-use crate::words;
+use crate::page::shell::escape;
+use crate::{format, words};
 
 /// Trials whose figures are written out in a case; of the others there is the number.
 const TRIALS_MAX: usize = 50;
@@ -22,13 +20,8 @@ const TRIALS_MAX: usize = 50;
 /// A case fails where a trial of it is invalid, was not measured, ended broken, or missed a threshold; it is
 /// skipped where the candidate was, or where no trial of it ran. An overload is a finding and does not fail.
 pub fn run(log: &RunLog) -> String {
-    let mut cells: BTreeMap<(&str, &str), Vec<&TrialResult>> = BTreeMap::new();
-    for result in &log.results {
-        // A trial that was interrupted and run again counts once.
-        let of_cell = cells.entry((&result.planned.plan, &result.planned.candidate)).or_default();
-        of_cell.retain(|earlier| earlier.planned.index != result.planned.index);
-        of_cell.push(result);
-    }
+    // A trial that was interrupted and run again counts once.
+    let last = log.last_results();
     let header = &log.header;
     let plans = in_order(
         header.plans.iter().map(|p| p.name.as_str()),
@@ -41,10 +34,11 @@ pub fn run(log: &RunLog) -> String {
     let mut suites = Vec::new();
     for plan in &plans {
         let case = |candidate: &&str| {
-            let results = cells.get(&(*plan, *candidate)).map_or(&[][..], Vec::as_slice);
+            let is_it = |p: &PlannedTrial| p.plan == *plan && p.candidate == **candidate;
+            let results: Vec<&TrialResult> = last.values().copied().filter(|r| is_it(&r.planned)).collect();
             // Of `prony load` not every URL was loaded under every plan: what was never meant is no case.
-            let planned = header.order.iter().any(|p| p.plan == *plan && p.candidate == **candidate);
-            (planned || !results.is_empty()).then(|| Case::of(candidate, results))
+            let planned = header.order.iter().any(is_it);
+            (planned || !results.is_empty()).then(|| Case::of(candidate, &results))
         };
         let mut cases: Vec<Case> = candidates.iter().filter_map(case).collect();
         cases.extend(header.skipped.iter().map(|s| Case::skipped(&s.candidate, s.reason_and_fix())));
@@ -59,72 +53,55 @@ fn in_order<'a>(first: impl Iterator<Item = &'a str>, more: impl Iterator<Item =
     first.chain(more).filter(|name| seen.insert(*name)).collect()
 }
 
-/// What became of a case, unless it passed.
-#[derive(Debug)]
-enum CaseResult {
-    Passed,
-    /// Why, a line for each; the first word is the kind of the first.
-    Failed(&'static str, Vec<String>),
-    Skipped(String),
-}
-
-#[derive(Debug)]
+/// A candidate under a plan; it passes where there are no failures and it is not skipped.
+#[derive(Debug, Default)]
 struct Case {
     name: String,
     time_ns: u64,
-    result: CaseResult,
+    /// Why it fails, each with its kind: the first one's is the case's.
+    failures: Vec<(&'static str, String)>,
+    /// Why it is skipped, if it is.
+    skipped: Option<String>,
     out: Vec<String>,
 }
 
 impl Case {
     fn skipped(name: &str, why: String) -> Case {
-        Case { name: name.to_owned(), time_ns: 0, result: CaseResult::Skipped(why), out: Vec::new() }
+        Case { name: name.to_owned(), skipped: Some(why), ..Case::default() }
     }
 
     fn of(name: &str, results: &[&TrialResult]) -> Case {
         if results.is_empty() {
             return Case::skipped(name, "No trial of it ran: the run ended before it.".to_owned());
         }
-        let mut failures: Vec<(&'static str, String)> = Vec::new();
-        let mut out = Vec::new();
-        let mut time_ns: u64 = 0;
-        for result in results {
-            let who = format!("block {}", result.planned.block + 1);
-            let Some(trial) = &result.trial else {
-                let why = result.failure.as_deref().unwrap_or("nothing was measured");
-                failures.push(("not_measured", format!("{who}: {why}")));
-                continue;
-            };
-            time_ns = time_ns.saturating_add(trial.window.warmup_ns).saturating_add(trial.window.duration_ns);
-            out.push(format!("{who}: {}", words::trial_line(trial)));
-            if trial.verdict.validity == Validity::Invalid {
-                let why: Vec<String> = trial
-                    .verdict
-                    .reasons
-                    .iter()
-                    .map(|r| format!("{}: {}", words::code(&r.code), r.detail))
-                    .collect();
-                failures.push(("invalid", format!("{who}: INVALID: {}", why.join("; "))));
-            }
-            if trial.outcome == Outcome::Broken {
-                let r = &trial.requests;
-                let ended = format::thousands(r.failed + r.completed);
-                failures.push((
-                    "broken",
-                    format!("{who}: BROKEN: {} of {ended} requests failed", format::thousands(r.failed)),
-                ));
-            }
-            for held in trial.slo.iter().filter(|held| held.decision == Decision::Missed) {
-                failures.push(("threshold", format!("{who}: MISSED {}: {}", held.slo, held.seen)));
-            }
-        }
-        let result = match failures.first() {
-            None => CaseResult::Passed,
-            Some((kind, _)) => {
-                CaseResult::Failed(kind, failures.iter().map(|(_, line)| line.clone()).collect())
-            }
+        let mut case = Case { name: name.to_owned(), ..Case::default() };
+        results.iter().for_each(|result| case.take(result));
+        case
+    }
+
+    /// Takes a trial in.
+    fn take(&mut self, result: &TrialResult) {
+        let who = format!("block {}", result.planned.block + 1);
+        let Some(trial) = &result.trial else {
+            let why = result.failure.as_deref().unwrap_or("nothing was measured");
+            return self.failures.push(("not_measured", format!("{who}: {why}")));
         };
-        Case { name: name.to_owned(), time_ns, result, out }
+        let time_ns = trial.window.warmup_ns.saturating_add(trial.window.duration_ns);
+        self.time_ns = self.time_ns.saturating_add(time_ns);
+        self.out.push(format!("{who}: {}", words::trial_line(trial)));
+        if trial.verdict.validity == Validity::Invalid {
+            let why = |reason: &Reason| format!("{}: {}", words::code(&reason.code), reason.detail);
+            let why: Vec<String> = trial.verdict.reasons.iter().map(why).collect();
+            self.failures.push(("invalid", format!("{who}: INVALID: {}", why.join("; "))));
+        }
+        if trial.outcome == Outcome::Broken {
+            let ended = format::thousands(trial.requests.failed + trial.requests.completed);
+            let failed = format::thousands(trial.requests.failed);
+            self.failures.push(("broken", format!("{who}: BROKEN: {failed} of {ended} requests failed")));
+        }
+        for held in trial.slo.iter().filter(|held| held.decision == Decision::Missed) {
+            self.failures.push(("threshold", format!("{who}: MISSED {}: {}", held.slo, held.seen)));
+        }
     }
 }
 
@@ -148,8 +125,8 @@ fn document(log: &RunLog, suites: &[(&str, Vec<Case>)]) -> String {
 }
 
 fn counts(cases: &[&Case]) -> String {
-    let failed = cases.iter().filter(|c| matches!(c.result, CaseResult::Failed(..))).count();
-    let skipped = cases.iter().filter(|c| matches!(c.result, CaseResult::Skipped(_))).count();
+    let failed = cases.iter().filter(|case| !case.failures.is_empty()).count();
+    let skipped = cases.iter().filter(|case| case.skipped.is_some()).count();
     let time_ns = cases.iter().fold(0_u64, |sum, c| sum.saturating_add(c.time_ns));
     format!(
         " tests=\"{}\" failures=\"{failed}\" errors=\"0\" skipped=\"{skipped}\" time=\"{:.3}\"",
@@ -165,28 +142,27 @@ fn push(out: &mut String, case: &Case, class: &str) {
         escaped(&case.name),
         case.time_ns as f64 / 1e9
     ));
-    let lines = |lines: &[String]| {
-        let mut shown: Vec<String> = lines.iter().take(TRIALS_MAX).map(|line| escaped(line)).collect();
-        if lines.len() > TRIALS_MAX {
-            shown.push(format!("… and {} more", lines.len() - TRIALS_MAX));
-        }
-        shown.join("\n")
-    };
-    match &case.result {
-        CaseResult::Passed => {}
-        CaseResult::Failed(kind, why) => {
-            let first = why.first().map(|line| escaped(line)).unwrap_or_default();
-            out.push_str(&format!(
-                "      <failure type=\"{kind}\" message=\"{first}\">{}</failure>\n",
-                lines(why)
-            ));
-        }
-        CaseResult::Skipped(why) => out.push_str(&format!("      <skipped message=\"{}\"/>\n", escaped(why))),
+    if let Some((kind, first)) = case.failures.first() {
+        let (first, all) = (escaped(first), lines(case.failures.iter().map(|(_, why)| why)));
+        out.push_str(&format!("      <failure type=\"{kind}\" message=\"{first}\">{all}</failure>\n"));
+    }
+    if let Some(why) = &case.skipped {
+        out.push_str(&format!("      <skipped message=\"{}\"/>\n", escaped(why)));
     }
     if !case.out.is_empty() {
-        out.push_str(&format!("      <system-out>{}</system-out>\n", lines(&case.out)));
+        out.push_str(&format!("      <system-out>{}</system-out>\n", lines(case.out.iter())));
     }
     out.push_str("    </testcase>\n");
+}
+
+/// The first lines, and how many more there are.
+fn lines<'a>(lines: impl ExactSizeIterator<Item = &'a String>) -> String {
+    let more = lines.len().saturating_sub(TRIALS_MAX);
+    let mut shown: Vec<String> = lines.take(TRIALS_MAX).map(|line| escaped(line)).collect();
+    if more > 0 {
+        shown.push(format!("… and {more} more"));
+    }
+    shown.join("\n")
 }
 
 /// Seconds without a zone, as the schemas that readers share have it; `None` of what is no RFC 3339 time.
@@ -204,19 +180,7 @@ fn stamp(created_at: &str) -> Option<&str> {
 /// A text as character data or an attribute's value. What XML 1.0 does not have (2.2: control characters,
 /// U+FFFE, U+FFFF) becomes U+FFFD.
 fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in format::printable(text).chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&apos;"),
-            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
+    escape(text).replace('\'', "&apos;").replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }
 
 #[cfg(test)]

@@ -3,10 +3,12 @@
 //! Labels, messages and URLs come from outside: they are shown as text, and
 //! never become a table cell, a tag, a link or a mention.
 
+use std::fmt::Display;
+
 use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
 use prony_analysis::figure::Figure;
 use prony_model::slo::SloRecord;
-use prony_model::trial::{Outcome, Trial};
+use prony_model::trial::Trial;
 
 use crate::format;
 use crate::words::{self, WITHHELD};
@@ -68,12 +70,10 @@ fn thresholds(slos: &[SloRecord]) -> String {
         return String::new();
     }
     let mut out = "\n".to_owned();
-    push_row(&mut out, ["threshold", "", "measured", "to decide it"].map(str::to_owned).into_iter());
-    push_row(&mut out, [":---"; 4].map(str::to_owned).into_iter());
+    push_head(&mut out, ["threshold", "", "measured", "to decide it"], |_| true);
     for slo in slos {
         let to_decide = slo.to_decide.as_deref().map(text).unwrap_or_default();
-        let cells = [code(&slo.slo), format!("**{}**", slo.decision), text(&slo.seen), to_decide];
-        push_row(&mut out, cells.into_iter());
+        push_row(&mut out, [code(&slo.slo), format!("**{}**", slo.decision), text(&slo.seen), to_decide]);
     }
     out
 }
@@ -82,16 +82,12 @@ fn thresholds(slos: &[SloRecord]) -> String {
 fn published(out: &mut String, analysis: &ExperimentAnalysis) {
     let Some(published) = &analysis.published else { return };
     out.push_str(&format!("\n#### {} claims\n\n{}\n\n", text(&published.source), text(&published.method)));
-    push_row(out, ["claim", "published", "", "measured"].map(str::to_owned).into_iter());
-    push_row(out, [":---", "---:", ":---", "---:"].map(str::to_owned).into_iter());
+    push_head(out, ["claim", "published", "", "measured"], |column| column % 2 == 0);
     for judged in &published.conclusions {
         let why = words::judged_why(judged).map(|why| format!(" ({why})")).unwrap_or_default();
         let claim = text(&format!("{}{why}", judged.text));
         let word = judged.judgement.word().to_owned();
-        push_row(
-            out,
-            [claim, words::judged_published(judged), word, words::judged_measured(judged)].into_iter(),
-        );
+        push_row(out, [claim, words::judged_published(judged), word, words::judged_measured(judged)]);
     }
     let mut notes: Vec<String> = published.agreement.iter().map(words::agreement).collect();
     notes.extend(
@@ -114,24 +110,19 @@ fn host_line(host: &prony_model::host::Host) -> String {
 }
 
 fn plan_table(out: &mut String, analysis: &ExperimentAnalysis, plan: &PlanAnalysis) {
-    let baseline = analysis.baseline.as_deref().map(|b| format!("× {}", text(b)));
     out.push_str(&format!("\n#### {}: {}\n\n", text(&plan.name), text(&plan.describe)));
     if let Some(workers) = words::workers(plan) {
         out.push_str(&format!("Workers: {}\n\n", text(&workers)));
     }
-    let mut head = vec!["rank", "server", "req/s", "95 %"];
-    head.extend(baseline.as_deref());
-    let there = words::published_columns(analysis, plan);
-    let theirs: Vec<String> = there.iter().map(|column| text(&column.head)).collect();
-    head.extend(theirs.iter().map(String::as_str));
-    head.extend(figures().map(|figure| figure.head));
-    head.extend(["failed", "trials"]);
-    push_row(out, head.iter().map(|h| (*h).to_owned()));
-    // Texts to the left, figures to the right.
-    push_row(out, (0..head.len()).map(|i| if i == 1 { ":---".to_owned() } else { "---:".to_owned() }));
+    let mut head = ["rank", "server", "req/s", "95 %"].map(str::to_owned).to_vec();
+    head.extend(analysis.baseline.as_deref().map(|baseline| format!("× {}", text(baseline))));
+    let theirs = words::published_columns(analysis, plan);
+    head.extend(theirs.iter().map(|column| text(&column.head)));
+    head.extend(figures().map(|figure| figure.head).chain(["failed", "trials"]).map(str::to_owned));
+    push_head(out, head, |column| column == 1);
     for (i, row) in plan.rows.iter().enumerate() {
-        let theirs = there.iter().map(|column| column.cells.get(i).cloned().flatten()).collect();
-        push_row(out, cells(row, baseline.is_some(), theirs).into_iter());
+        let theirs = theirs.iter().map(|column| column.cells.get(i).cloned().flatten()).collect();
+        push_row(out, cells(row, analysis.baseline.is_some(), theirs));
     }
     let shared =
         words::shared_remarks(&plan.rows).into_iter().map(|(_, remark)| format!("- {}\n", text(&remark)));
@@ -170,13 +161,7 @@ fn cells(row: &Row, ratio: bool, theirs: Vec<Option<String>>) -> Vec<String> {
 pub fn trial(trial: &Trial) -> String {
     let lead = text(&words::lead(trial, true).join(", "));
     let failed = format::thousands(trial.requests.failed);
-    let mut state = words::validity(trial.verdict.validity).to_owned();
-    if trial.outcome != Outcome::Carried {
-        state = format!("{}, {state}", words::outcome(trial.outcome));
-    }
-    if trial.interrupted {
-        state.push_str(", INTERRUPTED");
-    }
+    let state = words::state(trial).join(", ");
     let mut out = format!("**{lead}, {failed} failed** – {state}\n\n{}\n\n", text(&words::plan_line(trial)));
     percentiles(&mut out, trial);
     by_request(&mut out, trial);
@@ -204,7 +189,8 @@ pub fn trial(trial: &Trial) -> String {
 fn percentiles(out: &mut String, trial: &Trial) {
     let fields = words::shown_percentiles(trial, &prony_model::trial::PERCENTILES.map(|(field, _)| field));
     let names = fields.iter().map(|field| words::percentile(field));
-    push_head(out, ["ms".to_owned()].into_iter().chain(names).chain(["max".to_owned()]));
+    let head = ["ms".to_owned()].into_iter().chain(names).chain(["max".to_owned()]);
+    push_head(out, head, |column| column == 0);
     let latency = &trial.latency;
     let named = [("response", Some(&latency.response)), ("service", Some(&latency.service))];
     let client = [("client delay", latency.client_delay.as_ref())];
@@ -213,7 +199,7 @@ fn percentiles(out: &mut String, trial: &Trial) {
         let mut cells = vec![format!("{name}{}", words::figure_mark(trial, name))];
         cells.extend(fields.iter().map(|field| text(&words::percentile_cell(summary, field))));
         cells.push(words::milliseconds_cell(summary.max_ns));
-        push_row(out, cells.into_iter());
+        push_row(out, cells);
     }
 }
 
@@ -224,7 +210,8 @@ fn by_request(out: &mut String, trial: &Trial) {
         return;
     }
     out.push('\n');
-    push_head(out, ["request, ms".to_owned()].into_iter().chain(words::request_head()));
+    let head = ["request, ms".to_owned()].into_iter().chain(words::request_head());
+    push_head(out, head, |column| column == 0);
     for target in all.iter().take(REQUESTS_MAX) {
         let cells = std::iter::once(target.request.clone()).chain(words::request_cells(trial, target));
         push_row(out, cells.map(|cell| text(&cell)));
@@ -235,20 +222,20 @@ fn by_request(out: &mut String, trial: &Trial) {
     }
 }
 
-/// A table's head: the first column is text, the others are figures.
-fn push_head(out: &mut String, cells: impl Iterator<Item = String>) {
-    let cells: Vec<String> = cells.collect();
-    let columns = cells.len();
-    push_row(out, cells.into_iter());
-    push_row(out, (0..columns).map(|i| if i == 0 { ":---".to_owned() } else { "---:".to_owned() }));
+/// A table's head, over columns of text, which are aligned to the left, and of figures, to the right.
+fn push_head<T: Display>(
+    out: &mut String,
+    cells: impl IntoIterator<Item = T>,
+    is_text: impl Fn(usize) -> bool,
+) {
+    let cells: Vec<T> = cells.into_iter().collect();
+    push_row(out, &cells);
+    push_row(out, (0..cells.len()).map(|column| if is_text(column) { ":---" } else { "---:" }));
 }
 
-fn push_row(out: &mut String, cells: impl Iterator<Item = String>) {
-    out.push('|');
-    for cell in cells {
-        out.push_str(&format!(" {cell} |"));
-    }
-    out.push('\n');
+fn push_row<T: Display>(out: &mut String, cells: impl IntoIterator<Item = T>) {
+    let cells: String = cells.into_iter().map(|cell| format!(" {cell} |")).collect();
+    out.push_str(&format!("|{cells}\n"));
 }
 
 /// A text from outside as Markdown that shows exactly it. `@name` would call

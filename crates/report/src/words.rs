@@ -6,7 +6,7 @@ use prony_model::Estimate;
 use prony_model::command::stage;
 use prony_model::plan_record::TargetsRecord;
 use prony_model::target::path_of;
-use prony_model::trial::{Bound, Clock, Effect, Outcome, Summary, TargetFigures, Trial, Validity};
+use prony_model::trial::{Bound, Clock, Effect, Outcome, Summary, TargetFigures, Trial};
 
 use crate::format;
 
@@ -19,30 +19,24 @@ pub(crate) use history::{
     ChangeWord, change, change_size, change_word, history_headline, minute, series_verdict, short_commit,
 };
 pub(crate) use published::{
-    PublishedColumn, agreement, facts, judged_measured, judged_published, judged_value, judged_why,
-    not_measured, published_columns, spread, workers,
+    PublishedColumn, agreement, facts, judged_interval, judged_measured, judged_published, judged_value,
+    judged_why, not_measured, published_columns, spread, workers,
 };
 pub(crate) use remarks::{own_remarks, row_remarks, shared_remarks};
 
 /// Where a figure is withheld.
 pub(crate) const WITHHELD: &str = "–";
 
-/// The verdict's word.
-pub(crate) fn validity(validity: Validity) -> &'static str {
-    match validity {
-        Validity::Valid => "VALID",
-        Validity::Suspect => "SUSPECT",
-        Validity::Invalid => "INVALID",
-    }
+/// An outcome or a verdict as a word that stands out.
+pub(crate) fn loud(word: impl Into<&'static str>) -> String {
+    word.into().to_uppercase()
 }
 
-/// The outcome's word.
-pub(crate) fn outcome(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Carried => "CARRIED",
-        Outcome::Overloaded => "OVERLOADED",
-        Outcome::Broken => "BROKEN",
-    }
+/// What became of a trial: its outcome where that is a finding, its verdict, and whether it was ended early.
+pub(crate) fn state(trial: &Trial) -> Vec<String> {
+    let outcome = (trial.outcome != Outcome::Carried).then(|| loud(trial.outcome));
+    let interrupted = trial.interrupted.then(|| "INTERRUPTED".to_owned());
+    [outcome, Some(loud(trial.verdict.validity)), interrupted].into_iter().flatten().collect()
 }
 
 /// `not_steady` for people.
@@ -167,14 +161,6 @@ pub(crate) fn percentile_cell(summary: &Summary, field: &str) -> String {
     }
 }
 
-/// A percentile of a summary with its unit: `6.98 ms`, `–`, `> 2 s`.
-pub(crate) fn percentile_text(summary: &Summary, field: &str) -> String {
-    match summary.percentile(field) {
-        Some(ns) => format::duration(ns as f64),
-        None => percentile_cell(summary, field),
-    }
-}
-
 /// `≥ 13,870`, without a unit.
 pub(crate) fn throughput(trial: &Trial) -> String {
     let bound = if trial.throughput.bound == Bound::Lower { "≥ " } else { "" };
@@ -188,9 +174,11 @@ pub(crate) fn lead(trial: &Trial, marks: bool) -> Vec<String> {
     let throughput_mark = mark(figure_mark(trial, "throughput"));
     let pm = spaced_plus_minus(&trial.throughput.requests_per_s);
     let (_, summary) = headline(trial);
-    let percentile = |field| {
-        let mark = summary.percentile(field).map_or("", |_| mark(headline_mark(trial)));
-        format!("{} {}{mark}", percentile(field), percentile_text(summary, field))
+    let percentile = |field| match summary.percentile(field) {
+        Some(ns) => {
+            format!("{} {}{}", percentile(field), format::duration(ns as f64), mark(headline_mark(trial)))
+        }
+        None => format!("{} {}", percentile(field), percentile_cell(summary, field)),
     };
     let throughput = format!("{}{throughput_mark} req/s{pm}", throughput(trial));
     [throughput].into_iter().chain(["p50_ns", "p99_ns"].map(percentile)).collect()
@@ -200,13 +188,7 @@ pub(crate) fn lead(trial: &Trial, marks: bool) -> Vec<String> {
 pub(crate) fn trial_line(trial: &Trial) -> String {
     let mut parts = lead(trial, false);
     parts.push(format!("{} failed", format::thousands(trial.requests.failed)));
-    if trial.outcome != Outcome::Carried {
-        parts.push(outcome(trial.outcome).to_owned());
-    }
-    parts.push(validity(trial.verdict.validity).to_owned());
-    if trial.interrupted {
-        parts.push("INTERRUPTED".to_owned());
-    }
+    parts.extend(state(trial));
     parts.join(", ")
 }
 

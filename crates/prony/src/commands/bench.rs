@@ -42,8 +42,9 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
     let interrupt = interrupt::of_a_run()?;
     let _lock = lock(&setup, arguments, &interrupt, printer)?;
     let cpus = &setup.pins.client;
-    let watch = Watch::start(arguments.web.as_deref(), || watch::bench_head(&setup), cpus, printer)?
-        .and_metrics(arguments.metrics.as_deref(), || watch::bench_rates(&setup), cpus, printer)?;
+    let web = arguments.web.as_deref().map(|listen| (listen, watch::bench_head(&setup)));
+    let metrics = arguments.metrics.as_deref().map(|listen| (listen, watch::bench_rates(&setup)));
+    let watch = Watch::start(web, metrics, cpus, printer)?;
     let mode = ProgressMode::here(arguments.quiet, arguments.plain);
     let mut live = Live::start(mode, BenchState::of(&setup, mode == ProgressMode::Screen), cpus, printer);
     let mut on_event = |event: &BenchEvent<'_>| {
@@ -117,7 +118,7 @@ fn conclude(
             share * 100.0
         );
     }
-    match page::report(&log) {
+    match page::report(&log, None) {
         Ok(html) => {
             let path = html_path(&outcome.log.to_string_lossy());
             write_file(&path, &html)?;
@@ -127,16 +128,17 @@ fn conclude(
     }
     printer.out(&made);
     watch.end(Ok(&log));
-    match outcome.end {
-        End::Interrupted => {
-            printer.note(&format!("Interrupted. Continue with: {}", setup::resume_command(setup)));
-            Err(Failure::code(INTERRUPTED))
-        }
-        End::Finished | End::BudgetSpent | End::PrecisionReached
-            if analysis.trials.valid + analysis.trials.lower_bound + analysis.trials.suspect == 0 =>
-        {
-            Err(Failure::not_measured("Nothing valid was measured: see the reasons above or in the run log."))
-        }
-        End::Finished | End::BudgetSpent | End::PrecisionReached => Ok(log),
+    if outcome.end == End::Interrupted {
+        printer.note(&format!(
+            "Interrupted. Continue with: {} --resume {}",
+            setup.reproduce,
+            setup.log.display()
+        ));
+        return Err(Failure::code(INTERRUPTED));
     }
+    if analysis.trials.valid + analysis.trials.lower_bound + analysis.trials.suspect == 0 {
+        let why = "Nothing valid was measured: see the reasons above or in the run log.";
+        return Err(Failure::not_measured(why));
+    }
+    Ok(log)
 }

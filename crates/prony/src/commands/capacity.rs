@@ -123,11 +123,8 @@ pub(super) fn capacity_plan(arguments: &CapacityArguments, target: Target) -> Re
 }
 
 fn publish(arguments: &CapacityArguments, report: &CapacityReport, printer: &Printer) -> Result<(), Failure> {
-    if let Some(path) = &arguments.json {
-        write_json(path, report, printer)?;
-        if path == "-" {
-            return Ok(());
-        }
+    if write_json(arguments.json.as_deref(), report, printer)? {
+        return Ok(());
     }
     let target = arguments.url.is_none().then(String::new);
     let options = TerminalOptions { target, ..printer.options() };

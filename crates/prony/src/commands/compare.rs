@@ -86,11 +86,8 @@ fn failure(error: ComparisonError) -> Failure {
 }
 
 fn conditions(texts: &[String]) -> Result<Vec<FailIf>, Failure> {
-    let mut all = Vec::new();
-    for text in texts {
-        all.extend(fail_if::parse(text).map_err(|e| Failure::usage(format!("--fail-if {e}")))?);
-    }
-    Ok(all)
+    let parse = |text| fail_if::parse(text).map_err(|e| Failure::usage(format!("--fail-if {e}")));
+    Ok(texts.iter().map(|text| parse(text)).collect::<Result<Vec<_>, _>>()?.concat())
 }
 
 /// `throughput=1%`: above 0, below 100 %.

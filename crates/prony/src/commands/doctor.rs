@@ -7,7 +7,7 @@ mod text;
 use std::thread;
 use std::time::Duration;
 
-use prony_host::pins::{self, Pins};
+use prony_host::pins;
 use prony_lab::doctor::restore::{self, Done};
 use prony_lab::doctor::{Asked, Finding, Tree, Watch, examine, programs, sorted};
 use prony_model::host::Host;
@@ -47,7 +47,13 @@ pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<(), 
         return Ok(());
     }
     let pins = pins::split(&host.cpus_allowed, 1).map_err(Failure::usage)?;
-    let asked = asked(&host, &pins);
+    let asked = Asked {
+        server_cpus: pins.server.clone(),
+        client_cpus: pins.client.clone(),
+        open_files: (host.open_files_soft, host.open_files_hard),
+        virtualisation: host.virtualisation.clone(),
+        debug_build: cfg!(debug_assertions),
+    };
     if arguments.apply {
         let done = restore::apply(&tree, &examine(&tree, &asked), layout.root(), &host.boot_id)
             .map_err(Failure::usage)?;
@@ -63,26 +69,13 @@ pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<(), 
         true => Err("skipped by --quick".to_owned()),
         false => measure::measure(&layout, &host, &pins, printer),
     };
-    let (measured, not_measured) = match measured {
-        Ok(measured) => (Some(measured), None),
-        Err(why) => (None, Some(why)),
-    };
-    let report = Report { schema: SCHEMA, host, findings, measured, not_measured };
+    let not_measured = measured.as_ref().err().cloned();
+    let report = Report { schema: SCHEMA, host, findings, measured: measured.ok(), not_measured };
     printer.out(&match arguments.format {
         DoctorFormat::Text => text::text(&report),
         DoctorFormat::Json => json::pretty(&report),
     });
     Ok(())
-}
-
-fn asked(host: &Host, pins: &Pins) -> Asked {
-    Asked {
-        server_cpus: pins.server.clone(),
-        client_cpus: pins.client.clone(),
-        open_files: (host.open_files_soft, host.open_files_hard),
-        virtualisation: host.virtualisation.clone(),
-        debug_build: cfg!(debug_assertions),
-    }
 }
 
 /// What was changed on the host: no part of the findings, which may go to a program.

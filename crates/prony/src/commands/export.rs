@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
 use prony_model::Trial;
 use prony_model::export::{ExportError, csv, hgrm, hlog, jtl, openmetrics};
 use prony_model::plan::{Arrivals, SAMPLES_MAX};
@@ -19,7 +20,7 @@ const CLOSED_SAMPLES: u64 = 5_000_000;
 /// A list of requests is long: it is written in pieces of this size.
 const BUFFER_BYTES: usize = 1 << 20;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Kind {
     Hgrm,
     Hlog,
@@ -28,25 +29,21 @@ enum Kind {
     Openmetrics,
 }
 
-const KINDS: [(&str, Kind); 5] = [
-    ("hgrm", Kind::Hgrm),
-    ("hlog", Kind::Hlog),
-    ("jtl", Kind::Jtl),
-    ("csv", Kind::Csv),
-    ("openmetrics", Kind::Openmetrics),
-];
-
 /// What is exported, and where to.
 #[derive(Debug, Default)]
 pub(crate) struct Exports(Vec<(Kind, String)>);
 
 impl Exports {
     /// Reads the flags and checks that their files can be written, so
-    /// that no load is lost for a missing folder. `others` are the files that
-    /// the command writes besides.
-    pub(crate) fn parse(texts: &[String], others: &[&str]) -> Result<Exports, Failure> {
+    /// that no load is lost for a missing folder, and that they are others than those of the `result` and of the `log`.
+    pub(crate) fn parse(
+        texts: &[String],
+        result: Option<&str>,
+        log: Option<&str>,
+    ) -> Result<Exports, Failure> {
+        apart(result, log)?;
         let mut exports = Vec::new();
-        let mut seen: Vec<PathBuf> = others.iter().map(|path| identity(path)).collect();
+        let mut seen: Vec<PathBuf> = result.into_iter().chain(log).map(identity).collect();
         for text in texts {
             let (kind, path) = kind_and_path(text)?;
             let identity = identity(path);
@@ -103,14 +100,14 @@ impl Exports {
 }
 
 fn kind_and_path(text: &str) -> Result<(Kind, &str), Failure> {
-    let names: Vec<&str> = KINDS.iter().map(|(name, _)| *name).collect();
-    let names = names.join(", ");
+    let names = Kind::value_variants().iter().filter_map(Kind::to_possible_value);
+    let names = names.map(|value| value.get_name().to_owned()).collect::<Vec<_>>().join(", ");
     let Some((name, path)) = text.split_once('=') else {
         return Err(Failure::usage(format!(
             "--export {text:?} names no file: write --export KIND=FILE, where KIND is one of {names}."
         )));
     };
-    let Some((_, kind)) = KINDS.iter().find(|(known, _)| *known == name) else {
+    let Ok(kind) = Kind::from_str(name, false) else {
         return Err(Failure::usage(format!(
             "--export {text:?}: {name:?} is not a format of --export: write one of {names}."
         )));
@@ -120,12 +117,12 @@ fn kind_and_path(text: &str) -> Result<(Kind, &str), Failure> {
             "--export {text:?} needs a file, since standard output is for the result: write --export {name}=FILE."
         )));
     }
-    Ok((*kind, path))
+    Ok((kind, path))
 }
 
 /// Checks that the result (`-` is no file) and the run log, whose folder is made if need be, can be written, and are not
 /// the same file.
-pub(crate) fn apart(result: Option<&str>, log: Option<&str>) -> Result<(), Failure> {
+fn apart(result: Option<&str>, log: Option<&str>) -> Result<(), Failure> {
     let result = result.filter(|path| *path != "-");
     let folder_is_there = |path: &&str| {
         Path::new(path).parent().is_none_or(|folder| folder.as_os_str().is_empty() || folder.exists())

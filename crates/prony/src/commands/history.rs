@@ -47,7 +47,19 @@ pub(crate) fn run(arguments: &HistoryArguments, printer: &Printer) -> Result<(),
     for history in &mut histories {
         only::keep(&mut history.series, &arguments.only, |s| (&s.candidate, &s.plan), "these runs")?;
     }
-    show(arguments, &histories, printer)
+    let Some(history) = histories.first() else { return Ok(()) };
+    let text = match arguments.format {
+        HistoryFormat::Json => json::pretty(history),
+        HistoryFormat::Terminal => terminal::history(history, &printer.options()),
+        HistoryFormat::Html => {
+            let from =
+                HistoryFrom { histories: &histories, folder: &arguments.folder, href: &|_| None, home: None };
+            page::history(&from).map_err(Failure::usage)?
+        }
+    };
+    // A page is a file, as in `prony report`.
+    let page = (arguments.format == HistoryFormat::Html).then_some(PAGE);
+    write_output(&text, arguments.output.as_deref().or(page), "History", printer)
 }
 
 /// What a run log has of each figure.
@@ -69,21 +81,6 @@ pub(crate) fn histories(
         }
     }
     figures.iter().zip(runs).map(|(figure, runs)| history::history(runs, *figure, left_out.clone())).collect()
-}
-
-fn show(arguments: &HistoryArguments, histories: &[History], printer: &Printer) -> Result<(), Failure> {
-    let Some(history) = histories.first() else { return Ok(()) };
-    let text = match arguments.format {
-        HistoryFormat::Json => json::pretty(history),
-        HistoryFormat::Terminal => terminal::history(history, &printer.options()),
-        HistoryFormat::Html => {
-            let from = HistoryFrom { histories, folder: &arguments.folder, href: &|_| None, home: None };
-            page::history(&from).map_err(Failure::usage)?
-        }
-    };
-    // A page is a file, as in `prony report`.
-    let page = (arguments.format == HistoryFormat::Html).then_some(PAGE);
-    write_output(&text, arguments.output.as_deref().or(page), "History", printer)
 }
 
 /// The folder's run logs by name, and a remark on those too many.

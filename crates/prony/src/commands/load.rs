@@ -21,7 +21,7 @@ use prony_report::command::command;
 use prony_report::terminal::{self, TerminalOptions};
 
 use super::embedded::Embedded;
-use super::export::{self, Exports};
+use super::export::Exports;
 use super::logs::Log;
 use super::watch::{self, Watch};
 use super::{plan, thresholds, write_json};
@@ -38,10 +38,7 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     let mut plan =
         plan::plan(&arguments.plan, &arguments.redact, given.or_else(|| embeds.then(plan::placeholder)))?;
     plan::pin(&mut plan, arguments.pin.as_deref())?;
-    let others: Vec<&str> =
-        [&arguments.json, &arguments.output].into_iter().flatten().map(String::as_str).collect();
-    export::apart(arguments.json.as_deref(), arguments.output.as_deref())?;
-    let exports = Exports::parse(&arguments.export, &others)?;
+    let exports = Exports::parse(&arguments.export, arguments.json.as_deref(), arguments.output.as_deref())?;
     let slos = thresholds::parse(&arguments.slo)?;
     plan.samples_max = exports.samples_max(&plan);
     let mut log = arguments.output.as_deref().map(|path| Log::open(path, "load", printer)).transpose()?;
@@ -59,19 +56,14 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     }
     let control = interrupt::control()?;
     let embedded = embeds.then(|| Embedded::start_for(&mut plan)).transpose()?;
-    let cpus = plan.cpus.clone();
     let context = LoadContext::new(arguments, &plan, &control, &slos, printer);
     if let Some(times) = times {
         return repeat::run(times, &context, log.as_mut());
     }
-    let watch = Watch::start(
-        arguments.web.as_deref(),
-        || watch::load_head(&plan, &arguments.redact),
-        &cpus,
-        printer,
-    )?
-    .and_metrics(arguments.metrics.as_deref(), || watch::load_rate(&plan), &cpus, printer)?;
-    let measured = context.measure("", &mut |snapshot| watch.snapshot(snapshot));
+    let web = arguments.web.as_deref().map(|listen| (listen, watch::load_head(&plan, &arguments.redact)));
+    let metrics = arguments.metrics.as_deref().map(|listen| (listen, watch::load_rate(&plan)));
+    let watch = Watch::start(web, metrics, &plan.cpus, printer)?;
+    let measured = context.measure("", &mut |snapshot| watch.snapshot(None, snapshot));
     let (observed, trial) = match measured {
         Ok(measured) => measured,
         Err(why) => {
@@ -186,8 +178,7 @@ impl<'a> LoadContext<'a> {
             failure: None,
             capacity: None,
         };
-        let results = (0..).zip(trials).map(result).collect();
-        Some(RunLog { header, results, events: Vec::new(), unfinished: Vec::new(), truncated: false })
+        Some(RunLog::of(header, (0..).zip(trials).map(result).collect()))
     }
 
     fn append(&self, log: &mut Log, observed: Observed, trial: &Trial) -> Result<(), Failure> {
@@ -228,7 +219,7 @@ fn publish(arguments: &LoadArguments, trial: &Trial, printer: &Printer) -> Resul
             printer.out(&terminal::trial(trial, &options));
         }
     }
-    arguments.json.as_deref().map_or(Ok(()), |path| write_json(path, trial, printer))
+    write_json(arguments.json.as_deref(), trial, printer).map(drop)
 }
 
 fn is_embedded(arguments: &LoadArguments) -> bool {

@@ -60,19 +60,19 @@ pub(crate) fn write_output(
     Ok(())
 }
 
-/// Writes a result as JSON to a file, or for `-` to standard output.
-pub(crate) fn write_json(path: &str, result: &impl Serialize, printer: &Printer) -> Result<(), Failure> {
-    let text = json::pretty(result);
-    if path != "-" {
-        return write_file(path, &text);
+/// Writes a result as JSON where `--json` says: to a file, or for `-` to standard output, where nothing else is printed
+/// then. Whether it was that.
+pub(crate) fn write_json(
+    path: Option<&str>,
+    result: &impl Serialize,
+    printer: &Printer,
+) -> Result<bool, Failure> {
+    match path {
+        Some("-") => printer.out(&json::pretty(result)),
+        Some(path) => write_file(path, &json::pretty(result))?,
+        None => {}
     }
-    printer.out(&text);
-    Ok(())
-}
-
-/// CPUs for people: `0,2`.
-pub(crate) fn cpu_list(cpus: &[u32]) -> String {
-    cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
+    Ok(path == Some("-"))
 }
 
 /// Reads `0,2-3` as CPUs that this process may use.
@@ -83,7 +83,7 @@ pub(crate) fn parse_cpus(text: &str) -> Result<Vec<u32>, Failure> {
     if let Some(missing) = cpus.iter().find(|cpu| !allowed.contains(cpu)) {
         return Err(Failure::usage(format!(
             "--pin {text:?}: this process may not use CPU {missing}, only {}.",
-            cpu_list(&allowed)
+            cpus::show_list(&allowed)
         )));
     }
     Ok(cpus)

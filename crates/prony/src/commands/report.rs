@@ -75,7 +75,7 @@ pub(crate) fn html_path(run: &str) -> String {
 /// A run log in a format. Trials of `prony load` have no ranking and are shown one by one.
 fn render(log: &RunLog, format: ReportFormat, options: TerminalOptions) -> Result<String, Failure> {
     match format {
-        ReportFormat::Html => return page::report(log).map_err(Failure::usage),
+        ReportFormat::Html => return page::report(log, None).map_err(Failure::usage),
         ReportFormat::Junit => return Ok(junit::run(log)),
         ReportFormat::OpenMetrics => return Ok(openmetrics::run(log)),
         ReportFormat::Trials => return Ok(json::results(log)),

@@ -7,7 +7,7 @@ use crate::cli::ServeArguments;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::printer::Printer;
-use crate::web::{RunIndex, Server, Site};
+use crate::web::{self, RunIndex, Site};
 
 /// Where `prony bench` leaves its run logs.
 const RUNS: &str = "runs";
@@ -15,8 +15,8 @@ const RUNS: &str = "runs";
 pub(crate) fn run(arguments: &ServeArguments, printer: &Printer) -> Result<(), Failure> {
     let run_index = run_index(&arguments.runs)?;
     let mut signals = interrupt::signals()?;
-    let server = Server::start(&arguments.listen, Site::Runs(run_index), &[])?;
-    printer.out(&format!("{}  (Ctrl-C ends)", server.url));
+    let url = web::start(&arguments.listen, Site::Runs(run_index), &[])?;
+    printer.out(&format!("{url}  (Ctrl-C ends)"));
     // What ends it is no failure: nothing was under way.
     let _ = signals.forever().next();
     Ok(())

@@ -15,12 +15,8 @@ pub(crate) fn parse(texts: &[String]) -> Result<Vec<Slo>, Failure> {
 
 /// Exit code 1 where one was missed; with `strict` also where one is undecided.
 pub(crate) fn conclude(slos: &[SloRecord], strict: bool) -> Result<(), Failure> {
-    let fails = |slo: &SloRecord| match slo.decision {
-        Decision::Met => false,
-        Decision::Undecided => strict,
-        Decision::Missed => true,
-    };
-    if slos.iter().any(fails) { Err(Failure::code(MISSED)) } else { Ok(()) }
+    let fails = |decision| decision == Decision::Missed || (strict && decision == Decision::Undecided);
+    if slos.iter().any(|slo| fails(slo.decision)) { Err(Failure::code(MISSED)) } else { Ok(()) }
 }
 
 /// Prints the thresholds' decisions per candidate and plan, after everything else of a run.

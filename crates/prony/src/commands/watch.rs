@@ -8,14 +8,14 @@ use prony_lab::bench::{BenchEvent, BenchSetup};
 use prony_load::Snapshot;
 use prony_model::Plan;
 use prony_model::plan_record::nanoseconds;
-use prony_model::run_log::RunLog;
+use prony_model::run_log::{PlannedTrial, RunLog};
 use prony_report::page;
 use prony_report::page::live::{LiveEnd, LiveHead, LiveTrial};
 
 use crate::commands::reproduce;
 use crate::failure::Failure;
 use crate::printer::Printer;
-use crate::web::{Broadcast, LoadId, Metrics, RunningTrial, Server, Site};
+use crate::web::{self, Broadcast, Metrics, Site};
 
 /// A page that watched has this long to load its report: a second is enough, but a busy machine's browser and the
 /// server's threads, which have the lowest priority, may wait for a CPU.
@@ -28,96 +28,85 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Listens where `--web` says, and prints where; nothing without it. The server's threads run on `cpus`.
+    /// Listens where `--web` and `--metrics` say, and prints where; nothing without them. `rates` are the plans' offered
+    /// rates, by name. The servers' threads run on `cpus`.
     pub(crate) fn start(
-        listen: Option<&str>,
-        head: impl FnOnce() -> LiveHead,
+        web: Option<(&str, LiveHead)>,
+        metrics: Option<(&str, BTreeMap<String, f64>)>,
         cpus: &[u32],
         printer: &Printer,
     ) -> Result<Watch, Failure> {
-        let Some(listen) = listen else { return Ok(Watch { broadcast: None, metrics: None }) };
-        let broadcast = Broadcast::new(head());
-        let server = Server::start(listen, Site::Live(Arc::clone(&broadcast)), cpus)?;
-        printer.note(&format!("Live page: {}", server.url));
-        Ok(Watch { broadcast: Some(broadcast), metrics: None })
-    }
-
-    /// Also serves metrics where `--metrics` says, and prints where; `rates` are the plans' offered rates, by name.
-    pub(crate) fn and_metrics(
-        self,
-        listen: Option<&str>,
-        rates: impl FnOnce() -> BTreeMap<String, f64>,
-        cpus: &[u32],
-        printer: &Printer,
-    ) -> Result<Watch, Failure> {
-        let Some(listen) = listen else { return Ok(self) };
-        // A port alone is this machine's.
-        let port = listen.strip_prefix(':').unwrap_or(listen);
-        let address = port.parse::<u16>().map_or(listen.to_owned(), |port| format!("127.0.0.1:{port}"));
-        let metrics = Metrics::new(rates());
-        let server = Server::start(&address, Site::Metrics(Arc::clone(&metrics)), cpus)?;
-        printer.note(&format!("Metrics: {}metrics", server.url));
-        Ok(Watch { metrics: Some(metrics), ..self })
-    }
-
-    /// A `load`'s snapshot.
-    pub(crate) fn snapshot(&self, snapshot: &Snapshot) {
-        if let Some(broadcast) = self.broadcast() {
-            broadcast.snapshot(snapshot);
+        let mut watch = Watch { broadcast: None, metrics: None };
+        if let Some((listen, head)) = web {
+            let broadcast = Broadcast::new(head);
+            let url = web::start(listen, Site::Live(Arc::clone(&broadcast)), cpus)?;
+            printer.note(&format!("Live page: {url}"));
+            watch.broadcast = Some(broadcast);
         }
-        if let Some(metrics) = &self.metrics {
-            metrics.snapshot(None, snapshot);
+        if let Some((listen, rates)) = metrics {
+            // A port alone is this machine's.
+            let port = listen.strip_prefix(':').unwrap_or(listen);
+            let address = port.parse::<u16>().map_or(listen.to_owned(), |port| format!("127.0.0.1:{port}"));
+            let metrics = Metrics::new(rates);
+            let url = web::start(&address, Site::Metrics(Arc::clone(&metrics)), cpus)?;
+            printer.note(&format!("Metrics: {url}metrics"));
+            watch.metrics = Some(metrics);
         }
-    }
-
-    fn update_metrics(&self, event: &BenchEvent<'_>) {
-        let Some(metrics) = &self.metrics else { return };
-        match event {
-            BenchEvent::Begun { remaining, .. } => metrics.begun(u64::from(*remaining)),
-            BenchEvent::Load { planned, snapshot, .. } => {
-                let load = LoadId { candidate: planned.candidate.clone(), plan: planned.plan.clone() };
-                let now = RunningTrial { load, block: planned.block, index: planned.index };
-                metrics.snapshot(Some(now), snapshot);
-            }
-            BenchEvent::TrialEnded { result, .. } => {
-                let trial = result.trial.as_ref();
-                metrics.trial_ends(trial.map_or("failed", |trial| trial.verdict.validity.into()));
-            }
-            BenchEvent::Note(_) | BenchEvent::TrialBegins { .. } => {}
-        }
+        Ok(watch)
     }
 
     pub(crate) fn broadcast(&self) -> Option<&Broadcast> {
         self.broadcast.as_deref()
     }
 
+    /// A load's snapshot; in an experiment, which trial's it is.
+    pub(crate) fn snapshot(&self, of: Option<&PlannedTrial>, snapshot: &Snapshot) {
+        if let Some(broadcast) = &self.broadcast {
+            broadcast.snapshot(snapshot);
+        }
+        if let Some(metrics) = &self.metrics {
+            metrics.snapshot(of, snapshot);
+        }
+    }
+
     /// An event of a `bench`.
     pub(crate) fn on_event(&self, event: &BenchEvent<'_>) {
-        self.update_metrics(event);
-        let Some(broadcast) = self.broadcast() else { return };
         match event {
+            BenchEvent::Begun { remaining, .. } => {
+                if let Some(metrics) = &self.metrics {
+                    metrics.begun(u64::from(*remaining));
+                }
+            }
             BenchEvent::Load { planned, snapshot, load_time } => {
-                broadcast.trial_runs(planned.index, nanoseconds(*load_time));
-                broadcast.snapshot(snapshot);
+                if let Some(broadcast) = &self.broadcast {
+                    broadcast.trial_runs(planned.index, nanoseconds(*load_time));
+                }
+                self.snapshot(Some(planned), snapshot);
             }
             BenchEvent::TrialEnded { result, left, .. } => {
                 let trial = result.trial.as_ref();
-                broadcast.trial_ends(LiveEnd {
-                    index: result.planned.index,
-                    requests_per_s: trial.map(|trial| trial.throughput.requests_per_s.point),
-                    p99_ns: trial.and_then(|trial| trial.latency.response.p99_ns),
-                    validity: trial.map_or("failed".to_owned(), |trial| trial.verdict.validity.to_string()),
-                    left_ns: left.map(nanoseconds),
-                });
+                let validity: &'static str = trial.map_or("failed", |trial| trial.verdict.validity.into());
+                if let Some(metrics) = &self.metrics {
+                    metrics.trial_ends(validity);
+                }
+                if let Some(broadcast) = &self.broadcast {
+                    broadcast.trial_ends(LiveEnd {
+                        index: result.planned.index,
+                        requests_per_s: trial.map(|trial| trial.throughput.requests_per_s.point),
+                        p99_ns: trial.and_then(|trial| trial.latency.response.p99_ns),
+                        validity: validity.to_owned(),
+                        left_ns: left.map(nanoseconds),
+                    });
+                }
             }
-            BenchEvent::Begun { .. } | BenchEvent::Note(_) | BenchEvent::TrialBegins { .. } => {}
+            BenchEvent::Note(_) | BenchEvent::TrialBegins { .. } => {}
         }
     }
 
     /// The run is over: pages that watch get the report of this log.
     pub(crate) fn end(&self, log: Result<&RunLog, String>) {
         let Some(broadcast) = self.broadcast() else { return };
-        broadcast.done(log.and_then(|log| page::report(log).map_err(|e| e.to_string())));
+        broadcast.done(log.and_then(|log| page::report(log, None).map_err(|e| e.to_string())));
         broadcast.wait_for_pages(REPORT_TIME);
     }
 }

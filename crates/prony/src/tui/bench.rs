@@ -32,26 +32,19 @@ pub(super) enum Mark {
 }
 
 impl Mark {
-    pub(super) fn symbol(self) -> &'static str {
+    pub(super) fn symbol_and_name(self) -> (&'static str, &'static str) {
         match self {
-            Mark::Pending => "·",
-            Mark::Running => "▶",
-            Mark::Valid => "■",
-            Mark::LowerBound => "≥",
-            Mark::Suspect => "?",
-            Mark::Invalid => "✗",
+            Mark::Pending => ("·", "pending"),
+            Mark::Running => ("▶", "running"),
+            Mark::Valid => ("■", "valid"),
+            Mark::LowerBound => ("≥", "lower bound"),
+            Mark::Suspect => ("?", "suspect"),
+            Mark::Invalid => ("✗", "invalid"),
         }
     }
 
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Mark::Pending => "pending",
-            Mark::Running => "running",
-            Mark::Valid => "valid",
-            Mark::LowerBound => "lower bound",
-            Mark::Suspect => "suspect",
-            Mark::Invalid => "invalid",
-        }
+    pub(super) fn symbol(self) -> &'static str {
+        self.symbol_and_name().0
     }
 
     fn of(trial: Option<&Trial>) -> Mark {
@@ -251,8 +244,8 @@ impl BenchState {
 impl View for BenchState {
     const LOGS: bool = true;
 
-    fn draw(&self, now: Duration, canvas: &mut Canvas<'_>, notes: &[String], foot: &str) {
-        bench_view::draw(self, now, canvas, notes, foot);
+    fn draw(&self, now: Duration, canvas: &mut Canvas<'_>) {
+        bench_view::draw(self, now, canvas);
     }
 
     fn line(&self) -> String {

@@ -9,7 +9,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::bench::{BenchState, Mark, who};
-use super::canvas::{Canvas, Theme, cut, joined};
+use super::canvas::{Canvas, Theme, cut, flow};
 use super::load_view;
 
 /// Labels of candidates take at most so many columns; on narrow screens a third.
@@ -24,14 +24,13 @@ const SPACED: usize = 18;
 const RUNNING_MIN: usize = 4;
 
 /// The whole screen of an experiment.
-pub(super) fn draw(bench: &BenchState, now: Duration, canvas: &mut Canvas<'_>, notes: &[String], foot: &str) {
+pub(super) fn draw(bench: &BenchState, now: Duration, canvas: &mut Canvas<'_>) {
     head(bench, now, canvas);
-    let below = notes.len() + 1;
     let spaced = canvas.height() >= SPACED;
     let blanks = if spaced { 2 } else { 0 };
     // The names of plans, the legend, and the trial that runs; candidates take what is left.
     let others = 1 + legend_rows(canvas) + RUNNING_MIN;
-    let rows = canvas.left().saturating_sub(below + blanks + others);
+    let rows = canvas.left().saturating_sub(blanks + others);
     if spaced {
         canvas.skip();
     }
@@ -40,9 +39,8 @@ pub(super) fn draw(bench: &BenchState, now: Duration, canvas: &mut Canvas<'_>, n
     if spaced {
         canvas.skip();
     }
-    running(bench, canvas, below);
-    recent(bench, canvas, below);
-    load_view::feet(canvas, notes, foot);
+    running(bench, canvas);
+    recent(bench, canvas);
 }
 
 fn head(bench: &BenchState, now: Duration, canvas: &mut Canvas<'_>) {
@@ -219,19 +217,17 @@ fn legend(bench: &BenchState, canvas: &mut Canvas<'_>) {
     let tally = bench.tally();
     let pieces = order.into_iter().filter_map(|mark| {
         let count = tally.get(&mark)?;
-        let symbol = Span::styled(mark.symbol(), style_of(mark, theme));
-        Some(vec![
-            symbol,
-            Span::styled(format!(" {} {}", format::thousands(*count as u64), mark.name()), Theme::dim()),
-        ])
+        let (symbol, name) = mark.symbol_and_name();
+        let counted = format!(" {} {name}", format::thousands(*count as u64));
+        Some(vec![Span::styled(symbol, style_of(mark, theme)), Span::styled(counted, Theme::dim())])
     });
     // No dots between marks: one of them is a dot.
-    let lines = joined(pieces, "  ", canvas.width(), legend_rows(canvas));
+    let lines = flow(pieces, "  ", canvas.width(), legend_rows(canvas));
     lines.into_iter().for_each(|line| canvas.line(line));
 }
 
 /// The trial in progress.
-fn running(bench: &BenchState, canvas: &mut Canvas<'_>, below: usize) {
+fn running(bench: &BenchState, canvas: &mut Canvas<'_>) {
     let Some((planned, load)) = &bench.running else {
         let words = if bench.done == 0 { "preparing" } else { "between two trials" };
         canvas.line(Span::styled(words, Theme::dim()));
@@ -246,12 +242,12 @@ fn running(bench: &BenchState, canvas: &mut Canvas<'_>, below: usize) {
         return;
     };
     canvas.ends(name, Span::styled(load_view::passed(load), Theme::dim()));
-    load_view::body_or_facts(load, canvas, below);
+    load_view::body_or_facts(load, canvas);
 }
 
 /// The last messages, where rows are left.
-fn recent(bench: &BenchState, canvas: &mut Canvas<'_>, below: usize) {
-    let rows = canvas.left().saturating_sub(below + 1);
+fn recent(bench: &BenchState, canvas: &mut Canvas<'_>) {
+    let rows = canvas.left().saturating_sub(1);
     let lines = &bench.recent[bench.recent.len().saturating_sub(rows)..];
     if rows > 0 && !lines.is_empty() {
         canvas.skip();

@@ -61,6 +61,8 @@ pub(crate) struct Canvas<'a> {
     buffer: &'a mut Buffer,
     area: Rect,
     row: u16,
+    /// Rows at the end that are kept for something else.
+    pub(super) kept: usize,
     pub(super) theme: Theme,
 }
 
@@ -70,7 +72,7 @@ impl<'a> Canvas<'a> {
         let area = area.intersection(buffer.area);
         let margin = u16::from(area.width > 2);
         let area = Rect { x: area.x + margin, width: area.width - 2 * margin, ..area };
-        Canvas { buffer, area, row: 0, theme }
+        Canvas { buffer, area, row: 0, kept: 0, theme }
     }
 
     /// Columns there are.
@@ -83,9 +85,9 @@ impl<'a> Canvas<'a> {
         usize::from(self.area.height)
     }
 
-    /// Rows still free.
+    /// Rows still free, but for those kept.
     pub(super) fn left(&self) -> usize {
-        usize::from(self.area.height.saturating_sub(self.row))
+        usize::from(self.area.height.saturating_sub(self.row)).saturating_sub(self.kept)
     }
 
     /// Writes a row; one without room is dropped, and what is too long is cut.
@@ -155,17 +157,11 @@ pub(super) fn cut(line: Line<'_>, width: usize) -> Line<'_> {
     Line::from(spans).style(style)
 }
 
-/// Pieces in rows of at most so many columns, with a dot between them; at most so many rows.
-pub(super) fn flow<'a>(
-    pieces: impl IntoIterator<Item = Vec<Span<'a>>>,
-    width: usize,
-    rows: usize,
-) -> Vec<Line<'a>> {
-    joined(pieces, " · ", width, rows)
-}
+/// Between pieces of a row.
+pub(super) const DOT: &str = " · ";
 
-/// The same with something else between them; a piece is never broken.
-pub(super) fn joined<'a>(
+/// Pieces in rows of at most so many columns, with this between them; at most so many rows. A piece is never broken.
+pub(super) fn flow<'a>(
     pieces: impl IntoIterator<Item = Vec<Span<'a>>>,
     between: &'static str,
     width: usize,
@@ -232,9 +228,9 @@ mod tests {
     #[test]
     fn pieces_are_wrapped_into_rows() {
         let piece = |text: &'static str| vec![Span::raw(text)];
-        let rows = flow([piece("one"), piece("two"), piece("three four")], 11, 9);
+        let rows = flow([piece("one"), piece("two"), piece("three four")], DOT, 11, 9);
         assert_eq!(rows.iter().map(Line::to_string).collect::<Vec<_>>(), ["one · two", "three four"]);
-        assert_eq!(flow([piece("one"), piece("two")], 3, 1).len(), 1);
+        assert_eq!(flow([piece("one"), piece("two")], DOT, 3, 1).len(), 1);
         assert_eq!(cut(Line::from("abcdef"), 4).to_string(), "abc…");
     }
 }

@@ -83,8 +83,32 @@ impl CapacityState {
 }
 
 impl View for CapacityState {
-    fn draw(&self, _: Duration, canvas: &mut Canvas<'_>, notes: &[String], foot: &str) {
-        draw(self, canvas, notes, foot);
+    fn draw(&self, _: Duration, canvas: &mut Canvas<'_>) {
+        let left = self.left_ns().map_or(String::new(), |ns| format!("at most {} left", format::elapsed(ns)));
+        let title = Line::styled(self.load.title.clone(), Theme::strong());
+        canvas.ends(title, Line::styled(left, Theme::strong()));
+        canvas.ends(bracket(self, canvas.theme), Line::styled(self.slo.clone(), Theme::dim()));
+        if canvas.height() >= 18 {
+            canvas.skip();
+        }
+        // Probes and the load share what is left; the load's plots come first.
+        let room = canvas.left();
+        // The load has a title and a free row above its plots, and one below.
+        let of_probes =
+            (self.probes.len() + 2).min(room.saturating_sub(load_view::PLOTS_MIN + 3)).max(room.min(3));
+        probes(self, canvas, of_probes);
+        let rate = self.load.offered.rate_at(0);
+        let phase = match self.probing {
+            true => self.phase,
+            false if self.probes.is_empty() => "closed loop",
+            false => "between two probes",
+        };
+        let mut now = vec![Span::styled("▶ ", canvas.theme.rate()), Span::styled(phase, Theme::strong())];
+        if let Some(rate) = rate.filter(|_| self.probing) {
+            now.push(Span::raw(format!(" at {}/s", format::rate(rate))));
+        }
+        canvas.ends(Line::from(now), Line::styled(load_view::passed(&self.load), Theme::dim()));
+        load_view::body_or_facts(&self.load, canvas);
     }
 
     fn line(&self) -> String {
@@ -97,38 +121,6 @@ impl View for CapacityState {
     fn messages(&mut self) -> Vec<Message> {
         std::mem::take(&mut self.messages)
     }
-}
-
-/// The whole screen of a search.
-fn draw(search: &CapacityState, canvas: &mut Canvas<'_>, notes: &[String], foot: &str) {
-    let left = search.left_ns().map_or(String::new(), |ns| format!("at most {} left", format::elapsed(ns)));
-    let title = Line::styled(search.load.title.clone(), Theme::strong());
-    canvas.ends(title, Line::styled(left, Theme::strong()));
-    canvas.ends(bracket(search, canvas.theme), Line::styled(search.slo.clone(), Theme::dim()));
-    if canvas.height() >= 18 {
-        canvas.skip();
-    }
-    let below = notes.len() + 1;
-    // Probes and the load share what is left; the load's plots come first.
-    let room = canvas.left().saturating_sub(below);
-    // The load has a title and a free row above its plots, and one below.
-    let of_probes =
-        (search.probes.len() + 2).min(room.saturating_sub(load_view::PLOTS_MIN + 3)).max(room.min(3));
-    probes(search, canvas, of_probes);
-    let rate =
-        search.load.offered.rate_at(0).map_or(String::new(), |rate| format!(" at {}/s", format::rate(rate)));
-    let phase = match search.probing {
-        true => search.phase,
-        false if search.probes.is_empty() => "closed loop",
-        false => "between two probes",
-    };
-    let mut now = vec![Span::styled("▶ ", canvas.theme.rate()), Span::styled(phase, Theme::strong())];
-    if search.probing {
-        now.push(Span::raw(rate));
-    }
-    canvas.ends(Line::from(now), Line::styled(load_view::passed(&search.load), Theme::dim()));
-    load_view::body_or_facts(&search.load, canvas, below);
-    load_view::feet(canvas, notes, foot);
 }
 
 fn bracket(search: &CapacityState, theme: Theme) -> Line<'static> {

@@ -11,9 +11,7 @@ use prony_model::plan::{Arrivals, Work};
 use prony_model::plan_record::{PlanRecord, nanoseconds};
 use prony_report::format;
 
-use super::canvas::Canvas;
 use super::timeline::Timeline;
-use super::{View, load_view};
 
 /// The load that is offered over time.
 #[derive(Debug, Clone, Default)]
@@ -177,34 +175,6 @@ impl LoadState {
     /// `warm-up`, or nothing.
     pub(super) fn phase(&self) -> &'static str {
         if self.now.in_window || self.now.elapsed_ns >= self.warmup_ns { "" } else { "warm-up" }
-    }
-}
-
-impl View for LoadState {
-    fn draw(&self, _: Duration, canvas: &mut Canvas<'_>, notes: &[String], foot: &str) {
-        load_view::draw(self, canvas, notes, foot);
-    }
-
-    /// `12.0 s · 13,870 req/s · …`.
-    fn line(&self) -> String {
-        let now = &self.now;
-        let total = self.total_ns.map_or(String::new(), |ns| format!(" of {}", format::seconds(ns)));
-        let mut parts = vec![format!("{}{total}", format::seconds(now.elapsed_ns))];
-        if !self.phase().is_empty() {
-            parts.push(self.phase().to_owned());
-        }
-        if let Some(rate) = self.timeline.rate_now() {
-            let offered = self.offered.rate_at(now.elapsed_ns);
-            let of = offered.map_or(String::new(), |rate| format!(" of {}", format::rate(rate)));
-            parts.push(format!("{}{of} req/s", format::rate(rate)));
-        }
-        if let Some(p99) = now.last_second.and_then(|second| second.p99_ns) {
-            parts.push(format!("p99 {}", format::duration(p99 as f64)));
-        }
-        if now.failed > 0 {
-            parts.push(format!("{} failed", format::thousands(now.failed)));
-        }
-        parts.join(" · ")
     }
 }
 

@@ -1,15 +1,17 @@
 //! A load on the screen: its progress, its rate against the offered one, its
 //! latency, and whether the client keeps up. Pure: a state in, characters out.
 
+use std::time::Duration;
+
 use prony_analysis::verdict::BUSY_MAX;
 use prony_load::so_far::Quantile;
 use prony_report::format;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::bars;
-use super::canvas::{Canvas, Theme, figure, flow};
+use super::canvas::{Canvas, DOT, Theme, figure, flow};
 use super::load::{LoadState, Offered};
+use super::{View, bars};
 
 /// Where plots begin: room for `13.9k ┤`.
 const GUTTER: usize = 7;
@@ -22,11 +24,33 @@ const TALL: usize = 18;
 /// The percentiles' table: three columns.
 const TABLE: usize = 30;
 
-/// The whole screen of a load.
-pub(super) fn draw(load: &LoadState, canvas: &mut Canvas<'_>, notes: &[String], foot: &str) {
-    head(load, canvas);
-    body(load, canvas, notes.len() + 1);
-    feet(canvas, notes, foot);
+impl View for LoadState {
+    fn draw(&self, _: Duration, canvas: &mut Canvas<'_>) {
+        head(self, canvas);
+        body(self, canvas);
+    }
+
+    /// `12.0 s · 13,870 req/s · …`.
+    fn line(&self) -> String {
+        let now = &self.now;
+        let total = self.total_ns.map_or(String::new(), |ns| format!(" of {}", format::seconds(ns)));
+        let mut parts = vec![format!("{}{total}", format::seconds(now.elapsed_ns))];
+        if !self.phase().is_empty() {
+            parts.push(self.phase().to_owned());
+        }
+        if let Some(rate) = self.timeline.rate_now() {
+            let offered = self.offered.rate_at(now.elapsed_ns);
+            let of = offered.map_or(String::new(), |rate| format!(" of {}", format::rate(rate)));
+            parts.push(format!("{}{of} req/s", format::rate(rate)));
+        }
+        if let Some(p99) = now.last_second.and_then(|second| second.p99_ns) {
+            parts.push(format!("p99 {}", format::duration(p99 as f64)));
+        }
+        if now.failed > 0 {
+            parts.push(format!("{} failed", format::thousands(now.failed)));
+        }
+        parts.join(" · ")
+    }
 }
 
 fn head(load: &LoadState, canvas: &mut Canvas<'_>) {
@@ -56,33 +80,22 @@ pub(super) fn passed(load: &LoadState) -> String {
     }
 }
 
-/// The last rows: the notes printed before the view, and the keys.
-pub(super) fn feet(canvas: &mut Canvas<'_>, notes: &[String], foot: &str) {
-    let room = canvas.left().saturating_sub(1);
-    let notes = &notes[..notes.len().min(room)];
-    canvas.skip_to_last(notes.len() + 1);
-    for note in notes {
-        canvas.line(Span::raw(format::truncate(&format::printable(note), canvas.width())));
-    }
-    canvas.line(Span::styled(format::truncate(foot, canvas.width()), Theme::dim()));
-}
-
 /// Rows that plots need.
 pub(super) const PLOTS_MIN: usize = 9;
 
-/// Plots and figures in the rows that are left but for so many; without plots where they have no room.
-pub(super) fn body_or_facts(load: &LoadState, canvas: &mut Canvas<'_>, below: usize) {
-    if canvas.left().saturating_sub(below) >= PLOTS_MIN {
-        return body(load, canvas, below);
+/// Plots and figures in the rows that are left; without plots where they have no room.
+pub(super) fn body_or_facts(load: &LoadState, canvas: &mut Canvas<'_>) {
+    if canvas.left() >= PLOTS_MIN {
+        return body(load, canvas);
     }
     rate(load, canvas);
-    let rows = canvas.left().saturating_sub(below);
+    let rows = canvas.left();
     facts(load, canvas.theme, canvas.width()).into_iter().take(rows).for_each(|line| canvas.line(line));
 }
 
-/// A load's plots and figures in the rows that are left but for so many.
-fn body(load: &LoadState, canvas: &mut Canvas<'_>, below: usize) {
-    let room = canvas.left().saturating_sub(below);
+/// A load's plots and figures in the rows that are left.
+fn body(load: &LoadState, canvas: &mut Canvas<'_>) {
+    let room = canvas.left();
     let wide = canvas.width() >= WIDE;
     let mut facts = facts(load, canvas.theme, canvas.width());
     // Rate, axis and facts always; then the latency, then as large plots as there is room for.
@@ -114,7 +127,7 @@ fn body(load: &LoadState, canvas: &mut Canvas<'_>, below: usize) {
     } else {
         percentiles_in_two_rows(load, canvas);
         if distribution >= 3 {
-            draw_distribution(load, canvas, 0, distribution);
+            draw_distribution(load, canvas, distribution);
         }
     }
     if blanks > 1 {
@@ -153,9 +166,6 @@ fn rate(load: &LoadState, canvas: &mut Canvas<'_>) {
 
 /// Throughput over time; the dotted row is the offered rate.
 fn rate_bars(load: &LoadState, canvas: &mut Canvas<'_>, rows: usize) {
-    if rows == 0 {
-        return;
-    }
     let width = canvas.width().saturating_sub(GUTTER);
     let values = load.timeline.rates(width, load.axis_ns());
     let highest = values.iter().flatten().copied().fold(0.0, f64::max);
@@ -166,9 +176,6 @@ fn rate_bars(load: &LoadState, canvas: &mut Canvas<'_>, rows: usize) {
 
 /// The highest 99th percentile of each moment.
 fn p99_bars(load: &LoadState, canvas: &mut Canvas<'_>, rows: usize) {
-    if rows == 0 {
-        return;
-    }
     let width = canvas.width().saturating_sub(GUTTER);
     let values = load.timeline.p99s(width, load.axis_ns());
     let top = bars::round_up(values.iter().flatten().copied().fold(0.0, f64::max));
@@ -187,6 +194,9 @@ fn plot(
     [label, name]: [&str; 2],
     style: Style,
 ) {
+    if rows == 0 {
+        return;
+    }
     let count = u16::try_from(rows).unwrap_or(u16::MAX);
     let dashed = (level > 0.0).then(|| rows.saturating_sub((level / top * rows as f64).ceil() as usize));
     for (row, line) in bars::columns(values, top, count).into_iter().enumerate() {
@@ -301,12 +311,11 @@ fn bars_of(load: &LoadState, width: usize, rows: usize) -> Vec<String> {
     lines
 }
 
-fn draw_distribution(load: &LoadState, canvas: &mut Canvas<'_>, column: usize, rows: usize) {
-    let lines = bars_of(load, canvas.width().saturating_sub(column), rows);
+fn draw_distribution(load: &LoadState, canvas: &mut Canvas<'_>, rows: usize) {
+    let lines = bars_of(load, canvas.width(), rows);
     for row in 0..rows {
         let style = if row + 1 == rows { Theme::dim() } else { canvas.theme.latency() };
-        canvas.line_at(column, Span::styled(lines.get(row).cloned().unwrap_or_default(), style));
-        canvas.skip();
+        canvas.line(Span::styled(lines.get(row).cloned().unwrap_or_default(), style));
     }
 }
 
@@ -337,17 +346,17 @@ fn facts(load: &LoadState, theme: Theme, width: usize) -> Vec<Line<'static>> {
         let kind = kind.replace('_', " ");
         vec![Span::raw(format!("{kind} ")), Span::styled(format::thousands(count), theme.bad())]
     });
-    let kinds = flow(kinds, width, 2);
+    let kinds = flow(kinds, DOT, width, 2);
     if width < NARROW {
         counted.extend(health(load, theme));
-        let mut lines = flow(counted, width, 4);
+        let mut lines = flow(counted, DOT, width, 4);
         let second = lines.len().min(1);
         drop(lines.splice(second..second, kinds));
         return lines;
     }
-    let mut lines = flow(counted, width, 2);
+    let mut lines = flow(counted, DOT, width, 2);
     lines.extend(kinds);
-    lines.extend(flow(health(load, theme), width, 2));
+    lines.extend(flow(health(load, theme), DOT, width, 2));
     lines
 }
 

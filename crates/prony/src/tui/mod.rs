@@ -24,7 +24,9 @@ mod timeline;
 
 use std::time::{Duration, Instant};
 
+use prony_report::format;
 use ratatui::buffer::Buffer;
+use ratatui::text::Span;
 
 pub(crate) use bench::{BenchState, Message};
 use canvas::{Canvas, Theme};
@@ -43,7 +45,7 @@ pub(crate) trait View: Clone + Send + Sync + 'static {
     const LOGS: bool = false;
 
     /// Draws its state, so long after it began.
-    fn draw(&self, now: Duration, canvas: &mut Canvas<'_>, notes: &[String], foot: &str);
+    fn draw(&self, now: Duration, canvas: &mut Canvas<'_>);
 
     /// Its state in a line.
     fn line(&self) -> String;
@@ -54,15 +56,7 @@ pub(crate) trait View: Clone + Send + Sync + 'static {
     }
 }
 
-/// How a view is drawn.
-#[derive(Debug, Clone)]
-struct Setting {
-    color: bool,
-    /// Notes that were printed before the view hid them.
-    notes: Vec<String>,
-}
-
-/// Draws a view into a buffer; pure.
+/// Draws a view into a buffer, and below it the notes that were printed before it hid them, and the keys; pure.
 fn draw<V: View>(view: &V, now: Duration, ending: bool, notes: &[String], buffer: &mut Buffer, theme: Theme) {
     let area = buffer.area;
     let foot = match (ending, area.width < 60) {
@@ -73,7 +67,16 @@ fn draw<V: View>(view: &V, now: Duration, ending: bool, notes: &[String], buffer
     };
     // Few rows are better spent on figures.
     let notes = &notes[notes.len().saturating_sub(usize::from(area.height / 8))..];
-    view.draw(now, &mut Canvas::new(buffer, area, theme), notes, foot);
+    let mut canvas = Canvas::new(buffer, area, theme);
+    canvas.kept = notes.len() + 1;
+    view.draw(now, &mut canvas);
+    canvas.kept = 0;
+    let notes = &notes[..notes.len().min(canvas.left().saturating_sub(1))];
+    canvas.skip_to_last(notes.len() + 1);
+    for note in notes {
+        canvas.line(Span::raw(format::truncate(&format::printable(note), canvas.width())));
+    }
+    canvas.line(Span::styled(format::truncate(foot, canvas.width()), Theme::dim()));
 }
 
 /// Something that runs, and how its progress is shown until this is dropped.
@@ -98,25 +101,21 @@ impl<'a, V: View> Live<'a, V> {
         Live { view, printer, painter: None, awaited, plain, began: Instant::now(), kept: Vec::new() }
     }
 
-    fn draw_on(&mut self, cpus: &[u32]) {
-        let setting = Setting { color: self.printer.color(), notes: self.printer.notes() };
-        self.painter = Painter::start(self.view.clone(), setting, cpus).ok();
-        if self.painter.is_none() {
-            self.plain = Plain::new(ProgressMode::OneLine, V::LOGS);
-        }
-    }
-
     /// Changes its state, and shows the new one.
     pub(crate) fn update(&mut self, change: impl FnOnce(&mut V)) {
         change(&mut self.view);
         if let Some(cpus) = self.awaited.take() {
-            self.draw_on(&cpus);
+            let theme = Theme::new(self.printer.options().color);
+            self.painter = Painter::start(self.view.clone(), theme, self.printer.notes(), &cpus).ok();
+            if self.painter.is_none() {
+                self.plain = Plain::new(ProgressMode::OneLine, V::LOGS);
+            }
         }
         let messages = self.view.messages();
         if let Some(painter) = &self.painter {
             self.kept
                 .extend(messages.into_iter().filter(|message| message.stays).map(|message| message.text));
-            painter.publish(&self.view);
+            painter.shared.publish(&self.view);
             return;
         }
         for message in messages {

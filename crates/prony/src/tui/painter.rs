@@ -4,7 +4,7 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,10 +15,10 @@ use ratatui::crossterm::queue;
 use ratatui::crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate};
 use ratatui::layout::Rect;
 
+use super::View;
 use super::canvas::Theme;
 use super::screen::{self, Keys};
-use super::{Setting, View};
-use crate::interrupt;
+use crate::{interrupt, locked};
 
 /// Between two frames: nobody reads what changes faster.
 pub(super) const FRAME_EVERY: Duration = Duration::from_millis(250);
@@ -28,15 +28,10 @@ const LARGEST: (u16, u16) = (160, 50);
 /// When something periodic is due: pure.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Pace {
-    next: Duration,
+    pub(super) next: Duration,
 }
 
 impl Pace {
-    /// Due first after so long.
-    pub(super) fn after(next: Duration) -> Pace {
-        Pace { next }
-    }
-
     /// How long nothing is to be done.
     pub(super) fn wait(self, now: Duration) -> Duration {
         self.next.saturating_sub(now)
@@ -53,15 +48,12 @@ impl Pace {
 }
 
 /// The last frame, and what makes the next one of it.
+#[derive(Default)]
 pub(super) struct Frames {
     shown: Buffer,
 }
 
 impl Frames {
-    pub(super) fn new() -> Frames {
-        Frames { shown: Buffer::empty(Rect::ZERO) }
-    }
-
     /// The bytes that turn what is shown into what `draw` draws on so many columns and rows.
     pub(super) fn frame(
         &mut self,
@@ -87,7 +79,7 @@ impl Frames {
 
 /// What the run and the drawing thread share.
 #[derive(Debug)]
-struct Shared<V> {
+pub(super) struct Shared<V> {
     newest: Mutex<Arc<V>>,
     over: AtomicBool,
 }
@@ -95,7 +87,7 @@ struct Shared<V> {
 impl<V: Clone> Shared<V> {
     /// Replaces the newest state, unless the drawing thread is just taking the one before: it runs below
     /// everything else, and waiting for it could take long. The next update comes in a tenth of a second.
-    fn publish(&self, view: &V) {
+    pub(super) fn publish(&self, view: &V) {
         if let Ok(mut newest) = self.newest.try_lock() {
             *newest = Arc::new(view.clone());
         }
@@ -105,7 +97,7 @@ impl<V: Clone> Shared<V> {
 /// A view that is on the screen; the terminal is restored when this is dropped.
 #[derive(Debug)]
 pub(super) struct Painter<V> {
-    shared: Arc<Shared<V>>,
+    pub(super) shared: Arc<Shared<V>>,
 }
 
 impl<V: View> Painter<V> {
@@ -113,7 +105,7 @@ impl<V: View> Painter<V> {
     ///
     /// # Errors
     /// When the terminal cannot be taken, or no thread can be begun: it is as it was then.
-    pub(super) fn start(view: V, setting: Setting, cpus: &[u32]) -> io::Result<Painter<V>> {
+    pub(super) fn start(view: V, theme: Theme, notes: Vec<String>, cpus: &[u32]) -> io::Result<Painter<V>> {
         let shared = Arc::new(Shared { newest: Mutex::new(Arc::new(view)), over: AtomicBool::new(false) });
         screen::enter().inspect_err(|_| screen::restore())?;
         let painter = Painter { shared: Arc::clone(&shared) };
@@ -122,15 +114,10 @@ impl<V: View> Painter<V> {
             .name("prony-view".to_owned())
             .spawn(move || {
                 cpus::enter_background(&cpus);
-                paint(&shared, &setting);
+                paint(&shared, theme, &notes);
             })
             .inspect_err(|_| screen::restore())?;
         Ok(painter)
-    }
-
-    /// Publishes the run's state for the next frame.
-    pub(super) fn publish(&self, view: &V) {
-        self.shared.publish(view);
     }
 }
 
@@ -142,12 +129,11 @@ impl<V> Drop for Painter<V> {
     }
 }
 
-fn paint<V: View>(shared: &Shared<V>, setting: &Setting) {
+fn paint<V: View>(shared: &Shared<V>, theme: Theme, notes: &[String]) {
     let began = Instant::now();
     let mut keys = Keys::new();
     let mut pace = Pace::default();
-    let mut frames = Frames::new();
-    let theme = Theme::new(setting.color);
+    let mut frames = Frames::default();
     let mut asked = false;
     loop {
         let typed = keys.wait(pace.wait(began.elapsed()));
@@ -162,10 +148,10 @@ fn paint<V: View>(shared: &Shared<V>, setting: &Setting) {
         if !pace.due(began.elapsed(), FRAME_EVERY) {
             continue;
         }
-        let view = Arc::clone(&shared.newest.lock().unwrap_or_else(PoisonError::into_inner));
+        let view = Arc::clone(&locked(&shared.newest));
         let Some(size) = screen::size() else { continue };
         let frame = frames.frame(size, |buffer| {
-            super::draw(view.as_ref(), began.elapsed(), interrupt::asked(), &setting.notes, buffer, theme);
+            super::draw(view.as_ref(), began.elapsed(), interrupt::asked(), notes, buffer, theme);
         });
         // A terminal that cannot be written to is gone.
         if !frame.is_ok_and(|frame| screen::show(&frame)) {

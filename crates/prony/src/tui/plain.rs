@@ -24,7 +24,7 @@ const ERASE: &str = "\r\x1b[K";
 impl Plain {
     pub(super) fn new(mode: ProgressMode, logs: bool) -> Plain {
         // The first figures come after a moment.
-        Plain { mode, logs, pace: Pace::after(Duration::from_secs(1)), shown: false }
+        Plain { mode, logs, pace: Pace { next: Duration::from_secs(1) }, shown: false }
     }
 
     /// What is to be written for a message.

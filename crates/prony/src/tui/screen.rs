@@ -7,7 +7,7 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::panic;
-use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Mutex, Once};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -22,16 +22,14 @@ use rustix::termios::{
     tcsetattr,
 };
 
+use crate::locked;
+
 /// The terminal's mode as it was, while the view has the terminal.
 static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 /// Held while a frame is written, so that none comes after the terminal was restored.
 static WRITING: Mutex<()> = Mutex::new(());
 /// A terminal that accepts no bytes for so long is restored without leaving the alternate screen.
 const PATIENCE: Duration = Duration::from_millis(500);
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Columns and rows of stderr's terminal.
 pub(super) fn size() -> Option<(u16, u16)> {
@@ -136,9 +134,8 @@ impl Keys {
         let mut waited_for = [PollFd::new(&stdin, PollFlags::IN)];
         match poll(&mut waited_for, Some(&timeout)) {
             Ok(1..) => {}
-            Ok(0) => return Vec::new(),
-            // A signal: the caller looks at its clock.
-            Err(_) => return Vec::new(),
+            // Nothing was typed; or a signal: the caller looks at its clock.
+            Ok(0) | Err(_) => return Vec::new(),
         }
         let mut typed = [0; 64];
         match rustix::io::read(&stdin, &mut typed) {

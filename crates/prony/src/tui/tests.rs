@@ -350,7 +350,7 @@ fn a_frame_writes_only_what_changed() {
         frames.frame(size, |buffer| draw(load, Duration::ZERO, false, &[], buffer, theme)).unwrap()
     };
     for (size, first_max, next_max) in [((80, 24), 8_000, 2_500), ((160, 50), 16_000, 5_000)] {
-        let mut frames = Frames::new();
+        let mut frames = Frames::default();
         let mut load = steady();
         let first = draw_load(&mut frames, &load, size);
         assert!(first.len() <= first_max, "{size:?}: {}", first.len());
@@ -366,9 +366,9 @@ fn a_frame_writes_only_what_changed() {
         assert!(next.len() <= next_max, "{size:?}: {}", next.len());
     }
     // However large the terminal, the view is not.
-    let mut frames = Frames::new();
+    let mut frames = Frames::default();
     let most = draw_load(&mut frames, &steady(), (160, 50)).len();
-    assert_eq!(draw_load(&mut Frames::new(), &steady(), (1_000, 400)).len(), most);
+    assert_eq!(draw_load(&mut Frames::default(), &steady(), (1_000, 400)).len(), most);
     // Another size is drawn anew, on a screen that is erased.
     let resized = draw_load(&mut frames, &steady(), (100, 30));
     assert!(String::from_utf8_lossy(&resized).contains("\x1b[2J"));
@@ -377,7 +377,7 @@ fn a_frame_writes_only_what_changed() {
 #[test]
 fn without_colour_no_colour_codes_are_written() {
     let bytes = |color| {
-        let mut frames = Frames::new();
+        let mut frames = Frames::default();
         let draw_it =
             |buffer: &mut _| draw(&overloaded(), Duration::ZERO, false, &[], buffer, Theme::new(color));
         String::from_utf8(frames.frame((80, 24), draw_it).unwrap()).unwrap()

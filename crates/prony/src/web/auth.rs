@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::net::SocketAddr;
 
+use super::http::Request;
+
 /// Bytes of a token: 128 bits cannot be guessed.
 const TOKEN_BYTES: usize = 16;
 
@@ -48,33 +50,29 @@ impl Auth {
         self.token.as_deref()
     }
 
-    fn cookie_name(&self) -> String {
-        // Cookies are shared by all ports of a host.
-        format!("prony-{}", self.port)
-    }
-
     /// Decides by the request's Host and Cookie headers and its query.
-    pub(super) fn admit(&self, host: Option<&str>, cookies: &[&str], query: &str) -> Admission {
+    pub(super) fn admit(&self, request: &Request) -> Admission {
         if self.open {
             return Admission::Admitted;
         }
         let Some(token) = &self.token else {
             // A name that resolves to 127.0.0.1 is a foreign page's way in (DNS rebinding).
-            return if host.is_some_and(|host| self.is_loopback_name(host)) {
+            return if request.host.as_ref().is_some_and(|host| self.is_loopback_name(host)) {
                 Admission::Admitted
             } else {
                 Admission::Refused("This server is for requests to 127.0.0.1 or localhost only.")
             };
         };
-        let name = self.cookie_name();
-        let shown = cookies.iter().flat_map(|line| line.split(';')).filter_map(|pair| {
+        // Cookies are shared by all ports of a host.
+        let name = format!("prony-{}", self.port);
+        let shown = request.cookies.iter().flat_map(|line| line.split(';')).filter_map(|pair| {
             let (key, value) = pair.trim().split_once('=')?;
             (key == name).then_some(value)
         });
         if shown.into_iter().any(|value| same(value, token)) {
             return Admission::Admitted;
         }
-        let given = query.split('&').find_map(|pair| pair.strip_prefix("token="));
+        let given = request.query.split('&').find_map(|pair| pair.strip_prefix("token="));
         if given.is_some_and(|value| same(value, token)) {
             return Admission::SetCookie(format!("{name}={token}; Path=/; HttpOnly; SameSite=Strict"));
         }
@@ -107,25 +105,34 @@ mod tests {
         Auth::new(address.parse().unwrap()).unwrap()
     }
 
+    fn admitted(auth: &Auth, host: Option<&str>, cookies: &[&str], query: &str) -> Admission {
+        let cookies = cookies.iter().map(|cookie| (*cookie).to_owned()).collect();
+        let (host, query) = (host.map(str::to_owned), query.to_owned());
+        auth.admit(&Request { host, cookies, query, ..Request::default() })
+    }
+
     #[test]
     fn a_loopback_server_admits_only_loopback_host_names() {
         let auth = auth("127.0.0.1:4000");
         for host in ["127.0.0.1:4000", "localhost:4000", "LOCALHOST", "[::1]:4000"] {
-            assert_eq!(auth.admit(Some(host), &[], ""), Admission::Admitted, "{host}");
+            assert_eq!(admitted(&auth, Some(host), &[], ""), Admission::Admitted, "{host}");
         }
         for host in
             [Some("evil.example:4000"), Some("127.0.0.1.evil.example"), Some(""), Some("localhost:80"), None]
         {
-            assert!(matches!(auth.admit(host, &[], ""), Admission::Refused(_)), "{host:?}");
+            assert!(matches!(admitted(&auth, host, &[], ""), Admission::Refused(_)), "{host:?}");
         }
     }
 
     #[test]
     fn metrics_on_loopback_admit_only_loopback_host_names_and_elsewhere_everybody() {
         let of = |address: &str| Auth::for_metrics(address.parse().unwrap());
-        assert!(matches!(of("127.0.0.1:4000").admit(Some("evil.example"), &[], ""), Admission::Refused(_)));
-        assert_eq!(of("127.0.0.1:4000").admit(Some("127.0.0.1:4000"), &[], ""), Admission::Admitted);
-        assert_eq!(of("0.0.0.0:4000").admit(Some("prometheus.example"), &[], ""), Admission::Admitted);
+        assert!(matches!(
+            admitted(&of("127.0.0.1:4000"), Some("evil.example"), &[], ""),
+            Admission::Refused(_)
+        ));
+        assert_eq!(admitted(&of("127.0.0.1:4000"), Some("127.0.0.1:4000"), &[], ""), Admission::Admitted);
+        assert_eq!(admitted(&of("0.0.0.0:4000"), Some("prometheus.example"), &[], ""), Admission::Admitted);
     }
 
     #[test]
@@ -134,14 +141,15 @@ mod tests {
         let token = auth.token().unwrap().to_owned();
         assert_eq!(token.len(), 32);
         for query in ["", "token=", "token=1", "x=token"] {
-            assert!(matches!(auth.admit(Some("h"), &[], query), Admission::Refused(_)), "{query}");
+            assert!(matches!(admitted(&auth, Some("h"), &[], query), Admission::Refused(_)), "{query}");
         }
-        let Admission::SetCookie(cookie) = auth.admit(Some("h"), &[], &format!("a=1&token={token}")) else {
+        let Admission::SetCookie(cookie) = admitted(&auth, Some("h"), &[], &format!("a=1&token={token}"))
+        else {
             panic!("the token is right");
         };
         assert!(cookie.contains("HttpOnly; SameSite=Strict"));
         let pair = cookie.split(';').next().unwrap();
-        assert_eq!(auth.admit(Some("h"), &[&format!("x=1; {pair}")], ""), Admission::Admitted);
-        assert!(matches!(auth.admit(None, &["prony-4000=0"], ""), Admission::Refused(_)));
+        assert_eq!(admitted(&auth, Some("h"), &[&format!("x=1; {pair}")], ""), Admission::Admitted);
+        assert!(matches!(admitted(&auth, None, &["prony-4000=0"], ""), Admission::Refused(_)));
     }
 }

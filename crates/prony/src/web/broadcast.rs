@@ -2,11 +2,13 @@
 //! each page's thread fetches them four times a second. The run never waits
 //! for a page, and wakes none: an event costs it a lock that is never held for long.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use prony_load::Snapshot;
 use prony_report::page::live::{LiveEnd, LiveEvent, LiveHead, LivePoint};
+
+use crate::locked;
 
 /// Updates come this often, and at first a point of the plots.
 const UPDATE_EVERY_NS: u64 = 250_000_000;
@@ -16,7 +18,7 @@ const POINTS_MAX: usize = 1_000;
 /// What happened so far, and the report when there is one.
 #[derive(Debug, Default)]
 pub(crate) struct Broadcast {
-    head: LiveHead,
+    pub(super) head: LiveHead,
     state: Mutex<State>,
 }
 
@@ -97,17 +99,9 @@ impl Broadcast {
         Arc::new(Broadcast { head, ..Broadcast::default() })
     }
 
-    pub(super) fn head(&self) -> &LiveHead {
-        &self.head
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// A load's snapshot; of ten a second, four become updates.
     pub(crate) fn snapshot(&self, snapshot: &Snapshot) {
-        let mut state = self.state();
+        let mut state = locked(&self.state);
         let before = state.points.now.unwrap_or_default();
         let since_ns = snapshot.elapsed_ns.saturating_sub(before.elapsed_ns);
         // A tick that comes a little early is as good.
@@ -133,7 +127,7 @@ impl Broadcast {
 
     /// A trial of an experiment runs: where it is another than before, it begins.
     pub(crate) fn trial_runs(&self, index: u32, total_ns: u64) {
-        let mut state = self.state();
+        let mut state = locked(&self.state);
         let begins = LiveEvent::TrialBegins { index, total_ns };
         if state.begun.as_ref() != Some(&begins) {
             state.points = Points::default();
@@ -144,12 +138,12 @@ impl Broadcast {
 
     /// A trial of an experiment ended.
     pub(crate) fn trial_ends(&self, end: LiveEnd) {
-        self.state().ends.push(LiveEvent::TrialEnds(end));
+        locked(&self.state).ends.push(LiveEvent::TrialEnds(end));
     }
 
     /// The run is over; `Err` is why there is no report, a sentence.
     pub(crate) fn done(&self, report: Result<String, String>) {
-        let mut state = self.state();
+        let mut state = locked(&self.state);
         let sentence = report.as_ref().err().cloned().unwrap_or_default();
         state.done = Some(LiveEvent::Done { report: report.is_ok(), sentence });
         state.report = report.ok().map(Arc::from);
@@ -161,7 +155,7 @@ impl Broadcast {
     pub(crate) fn wait_for_pages(&self, longest: Duration) {
         let until = Instant::now() + longest;
         loop {
-            let state = self.state();
+            let state = locked(&self.state);
             let waiting = if state.report.is_some() {
                 state.served < state.watching_at_end
             } else {
@@ -177,23 +171,23 @@ impl Broadcast {
 
     /// The report, once the run is over.
     pub(super) fn report(&self) -> Option<Arc<str>> {
-        self.state().report.clone()
+        locked(&self.state).report.clone()
     }
 
     /// A page has loaded the whole report.
     pub(super) fn served(&self) {
-        self.state().served += 1;
+        locked(&self.state).served += 1;
     }
 
     pub(super) fn watch(&self, more: bool) {
-        let mut state = self.state();
+        let mut state = locked(&self.state);
         state.watching = if more { state.watching + 1 } else { state.watching.saturating_sub(1) };
     }
 
     /// What a page has not been sent, as JSON: a list of everything so far, or one
     /// event a line; and whether that was the last.
     pub(super) fn updates(&self, sent: &mut Sent) -> (Vec<String>, bool) {
-        let state = self.state();
+        let state = locked(&self.state);
         let mut events: Vec<LiveEvent> = Vec::new();
         let restart = sent.epoch != Some(state.epoch);
         if restart {
@@ -275,11 +269,11 @@ mod tests {
             // Twice as many a second from the middle on.
             let completed = 100 * i + 100 * i.saturating_sub(10_000);
             broadcast.snapshot(&Snapshot { completed, last_second: Some(second), ..at(i * 250) });
-            let points = &broadcast.state().points;
+            let points = &locked(&broadcast.state).points;
             assert!(points.whole.len() <= POINTS_MAX);
             assert!(points.whole.iter().all(|point| point.of == 1 << points.doubled), "at {i}");
         }
-        let points = &broadcast.state().points.whole;
+        let points = &locked(&broadcast.state).points.whole;
         let width = u64::from(points[0].of);
         assert!(points.len() as u64 == 20_000 / width && width > 1, "{}", points.len());
         for (k, point) in (1..).zip(points) {

@@ -2,6 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The longest head that is read.
@@ -89,10 +90,10 @@ pub(super) fn parse(bytes: &[u8]) -> Option<Result<Request, Refusal>> {
 }
 
 /// A response's status, its own headers and its body.
-pub(super) struct Response<'a> {
+pub(super) struct Response {
     pub(super) status: u16,
     pub(super) headers: Vec<(&'static str, String)>,
-    pub(super) body: &'a [u8],
+    pub(super) body: Arc<str>,
 }
 
 /// The head of every response: nothing is stored, framed, sniffed or sent as a referrer.
@@ -120,13 +121,13 @@ fn head(status: u16, headers: &[(&str, String)]) -> String {
 }
 
 /// Writes a response, within its time.
-pub(super) fn respond(stream: &mut TcpStream, response: &Response<'_>, head_only: bool) -> io::Result<()> {
+pub(super) fn respond(stream: &mut TcpStream, response: &Response, head_only: bool) -> io::Result<()> {
     let mut headers = response.headers.clone();
     headers.push(("Content-Length", response.body.len().to_string()));
     let until = Instant::now() + RESPONSE_TIME;
     write_until(stream, head(response.status, &headers).as_bytes(), until)?;
     if !head_only {
-        write_until(stream, response.body, until)?;
+        write_until(stream, response.body.as_bytes(), until)?;
     }
     stream.shutdown(std::net::Shutdown::Write)?;
     // What was sent to us and not read would make the close a reset, which can overtake the response.

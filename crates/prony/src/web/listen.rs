@@ -12,7 +12,7 @@ use prony_report::page::{self, live};
 
 use super::auth::{Admission, Auth};
 use super::broadcast::{Broadcast, Sent};
-use super::http::{self, Refusal, Request, Response};
+use super::http::{self, Refusal, Response};
 use super::metrics::Metrics;
 use super::run_index::RunIndex;
 use crate::failure::Failure;
@@ -36,57 +36,43 @@ pub(crate) enum Site {
     Metrics(Arc<Metrics>),
 }
 
-impl Site {
-    fn name(&self) -> &'static str {
-        if matches!(self, Site::Metrics(_)) { "--metrics" } else { "The web page" }
-    }
-}
-
-/// A listening server; its threads end with the process.
-#[derive(Debug)]
-pub(crate) struct Server {
-    /// What to open.
-    pub(crate) url: String,
-}
-
 struct Shared {
     site: Site,
     auth: Auth,
     active: AtomicUsize,
 }
 
-impl Server {
-    /// Listens on `listen` (`127.0.0.1:0`); all threads run on `cpus` (empty: anywhere) with the lowest priority.
-    pub(crate) fn start(listen: &str, site: Site, cpus: &[u32]) -> Result<Server, Failure> {
-        let metrics = matches!(site, Site::Metrics(_));
-        if !metrics {
-            page::available().map_err(Failure::usage)?;
-        }
-        let name = site.name();
-        let refused = |why: io::Error| {
-            Failure::usage(format!(
-                "{name} cannot listen on {listen}: {why}. Give an address and a port that is free, such as \
-                 127.0.0.1:0."
-            ))
-        };
-        let wanted: SocketAddr = listen.parse().map_err(|_| {
-            Failure::usage(format!(
-                "{listen:?} is not an address to listen on: write 127.0.0.1:8080, or port 0 for any free one."
-            ))
-        })?;
-        let listener = TcpListener::bind(wanted).map_err(refused)?;
-        let address = listener.local_addr().map_err(refused)?;
-        let auth = if metrics { Auth::for_metrics(address) } else { Auth::new(address).map_err(refused)? };
-        let token = auth.token().map_or(String::new(), |token| format!("?token={token}"));
-        let shared = Arc::new(Shared { site, auth, active: AtomicUsize::new(0) });
-        let cpus = cpus.to_vec();
-        spawn(move || {
-            prony_host::cpus::enter_background(&cpus);
-            accept(&listener, &shared);
-        })
-        .map_err(refused)?;
-        Ok(Server { url: format!("http://{address}/{token}") })
+/// Listens on `listen` (`127.0.0.1:0`) until the process ends; all threads run on `cpus` (empty: anywhere) with the lowest
+/// priority. The URL to open.
+pub(crate) fn start(listen: &str, site: Site, cpus: &[u32]) -> Result<String, Failure> {
+    let metrics = matches!(site, Site::Metrics(_));
+    if !metrics {
+        page::available().map_err(Failure::usage)?;
     }
+    let name = if metrics { "--metrics" } else { "The web page" };
+    let refused = |why: io::Error| {
+        Failure::usage(format!(
+            "{name} cannot listen on {listen}: {why}. Give an address and a port that is free, such as \
+             127.0.0.1:0."
+        ))
+    };
+    let wanted: SocketAddr = listen.parse().map_err(|_| {
+        Failure::usage(format!(
+            "{listen:?} is not an address to listen on: write 127.0.0.1:8080, or port 0 for any free one."
+        ))
+    })?;
+    let listener = TcpListener::bind(wanted).map_err(refused)?;
+    let address = listener.local_addr().map_err(refused)?;
+    let auth = if metrics { Auth::for_metrics(address) } else { Auth::new(address).map_err(refused)? };
+    let token = auth.token().map_or(String::new(), |token| format!("?token={token}"));
+    let shared = Arc::new(Shared { site, auth, active: AtomicUsize::new(0) });
+    let cpus = cpus.to_vec();
+    spawn(move || {
+        prony_host::cpus::enter_background(&cpus);
+        accept(&listener, &shared);
+    })
+    .map_err(refused)?;
+    Ok(format!("http://{address}/{token}"))
 }
 
 fn spawn(run: impl FnOnce() + Send + 'static) -> io::Result<()> {
@@ -117,92 +103,78 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
 }
 
 fn serve(stream: &mut TcpStream, shared: &Shared) {
-    let Some(request) = http::read(stream) else { return };
-    let (request, refusal) = match request {
-        Ok(request) => match shared.auth.admit(
-            request.host.as_deref(),
-            &request.cookies.iter().map(String::as_str).collect::<Vec<_>>(),
-            &request.query,
-        ) {
-            Admission::Admitted => (request, None),
-            Admission::SetCookie(cookie) => {
-                let headers = vec![
-                    ("Set-Cookie", cookie),
-                    ("Location", format!("/{}", request.path.trim_start_matches('/'))),
-                ];
-                // A client that left meanwhile misses nothing.
-                let _ = http::respond(stream, &Response { status: 303, headers, body: b"" }, false);
+    let Some(read) = http::read(stream) else { return };
+    let head_only = read.as_ref().is_ok_and(|request| request.head_only);
+    let response = match read.map(|request| (shared.auth.admit(&request), request)) {
+        Err(Refusal(status, why)) => text(status, why),
+        Ok((Admission::Refused(why), _)) => text(403, why),
+        Ok((Admission::SetCookie(cookie), request)) => {
+            let location = format!("/{}", request.path.trim_start_matches('/'));
+            let headers = vec![("Set-Cookie", cookie), ("Location", location)];
+            Response { status: 303, headers, body: "".into() }
+        }
+        Ok((Admission::Admitted, request)) => match (&shared.site, request.path.as_str()) {
+            (Site::Live(broadcast), "/events") if !head_only => {
+                // A page that is gone misses nothing.
+                let _ = events(stream, broadcast);
                 return;
             }
-            Admission::Refused(why) => (request, Some(Refusal(403, why))),
+            (Site::Live(broadcast), "/report") => {
+                let early = || text(404, "The report is available when the run is over.");
+                let report = broadcast.report();
+                let response = report.clone().map_or_else(early, |report| page(Ok(report)));
+                if http::respond(stream, &response, head_only).is_ok() && report.is_some() {
+                    broadcast.served();
+                }
+                return;
+            }
+            (site, path) => route(site, path),
         },
-        Err(refusal) => (Request::default(), Some(refusal)),
     };
     // A client that cannot be reached cannot be told so.
-    let _ = match refusal {
-        Some(Refusal(status, why)) => send_text(stream, status, why, request.head_only),
-        None => route(stream, &request, &shared.site),
-    };
+    let _ = http::respond(stream, &response, head_only);
 }
 
-fn route(stream: &mut TcpStream, request: &Request, site: &Site) -> io::Result<()> {
-    let head_only = request.head_only;
-    match (site, request.path.as_str()) {
-        (Site::Live(broadcast), "/") => {
-            page(stream, live::live(broadcast.head()).map_err(|e| e.to_string()), head_only)
-        }
-        (Site::Live(broadcast), "/events") if !head_only => events(stream, broadcast),
-        (Site::Live(broadcast), "/report") => match broadcast.report() {
-            Some(report) => {
-                send_page(stream, &report, head_only)?;
-                broadcast.served();
-                Ok(())
-            }
-            None => send_text(stream, 404, "The report is available when the run is over.", head_only),
-        },
-        (Site::Runs(run_index), "/") => page(stream, run_index.list(), head_only),
-        (Site::Runs(run_index), "/history") => page(stream, run_index.history(), head_only),
+fn route(site: &Site, path: &str) -> Response {
+    let nothing = || text(404, "There is no such page.");
+    match (site, path) {
+        (Site::Live(broadcast), "/") => page(live::live(&broadcast.head).map_err(|e| e.to_string())),
+        (Site::Live(_), _) => nothing(),
+        (Site::Runs(run_index), "/") => page(run_index.list()),
+        (Site::Runs(run_index), "/history") => page(run_index.history()),
         (Site::Runs(run_index), path) => {
             let number = path.strip_prefix("/runs/").and_then(|n| n.parse::<usize>().ok());
-            match number.and_then(|n| run_index.report(n)) {
-                Some(report) => page(stream, report, head_only),
-                None => send_text(stream, 404, "There is no such page.", head_only),
-            }
+            number.and_then(|n| run_index.report(n)).map_or_else(nothing, page)
         }
         (Site::Metrics(metrics), "/metrics") => {
             let headers = vec![("Content-Type", CONTENT_TYPE.to_owned())];
-            let body = metrics.text();
-            http::respond(stream, &Response { status: 200, headers, body: body.as_bytes() }, head_only)
+            Response { status: 200, headers, body: metrics.text().into() }
         }
-        (Site::Metrics(_), _) => send_text(stream, 404, "The metrics are at /metrics.", head_only),
-        _ => send_text(stream, 404, "There is no such page.", head_only),
+        (Site::Metrics(_), _) => text(404, "The metrics are at /metrics."),
     }
 }
 
-fn page(stream: &mut TcpStream, html: Result<String, String>, head_only: bool) -> io::Result<()> {
-    match html {
-        Ok(html) => send_page(stream, &html, head_only),
-        Err(why) => send_text(stream, 500, &why, head_only),
-    }
-}
-
-/// A page with its policy as a header, too, where `frame-ancestors` takes effect.
-fn send_page(stream: &mut TcpStream, html: &str, head_only: bool) -> io::Result<()> {
+/// A page with its policy as a header, too, where `frame-ancestors` takes effect; or why there is none.
+fn page(html: Result<impl Into<Arc<str>>, String>) -> Response {
+    let body = match html {
+        Ok(html) => html.into(),
+        Err(why) => return text(500, &why),
+    };
     let policy = page::shell::App::embedded().map_or_else(
         |_| "default-src 'none'".to_owned(),
         |app| app.policy(&format!("{}; frame-ancestors 'none'", page::POLICY_LIVE)),
     );
     let headers =
         vec![("Content-Type", "text/html; charset=utf-8".to_owned()), ("Content-Security-Policy", policy)];
-    http::respond(stream, &Response { status: 200, headers, body: html.as_bytes() }, head_only)
+    Response { status: 200, headers, body }
 }
 
-fn send_text(stream: &mut TcpStream, status: u16, text: &str, head_only: bool) -> io::Result<()> {
+fn text(status: u16, text: &str) -> Response {
     let headers = vec![
         ("Content-Type", "text/plain; charset=utf-8".to_owned()),
         ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'".to_owned()),
     ];
-    http::respond(stream, &Response { status, headers, body: text.as_bytes() }, head_only)
+    Response { status, headers, body: text.into() }
 }
 
 /// Sends a page the events until the run is over or the page is gone.

@@ -5,26 +5,19 @@
 //! is a text made of the last snapshot.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use prony_load::Snapshot;
 use prony_model::openmetrics::{Kind, Text};
+use prony_model::run_log::PlannedTrial;
+
+use crate::locked;
 
 /// What a load's samples are labelled with; empty texts in `prony load`, which has only one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct LoadId {
-    pub(crate) candidate: String,
-    pub(crate) plan: String,
-}
-
-/// The trial of an experiment that runs.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct RunningTrial {
-    pub(crate) load: LoadId,
-    /// From 0.
-    pub(crate) block: u32,
-    /// Its number in the run, from 0.
-    pub(crate) index: u32,
+struct LoadId {
+    candidate: String,
+    plan: String,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -36,7 +29,8 @@ struct Counts {
 
 #[derive(Debug, Default)]
 struct State {
-    now: Option<RunningTrial>,
+    /// The trial of an experiment that runs.
+    now: Option<PlannedTrial>,
     snapshot: Option<Snapshot>,
     /// Of loads that ended.
     before: BTreeMap<LoadId, Counts>,
@@ -59,35 +53,31 @@ impl Metrics {
         Arc::new(Metrics { rates, ..Metrics::default() })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// How many trials there are to run.
     pub(crate) fn begun(&self, trials: u64) {
-        self.state().trials_to_run = Some(trials);
+        locked(&self.state).trials_to_run = Some(trials);
     }
 
     /// A load's snapshot; in an experiment, which trial's it is.
-    pub(crate) fn snapshot(&self, of: Option<RunningTrial>, snapshot: &Snapshot) {
-        let mut state = self.state();
-        if state.now != of {
+    pub(crate) fn snapshot(&self, of: Option<&PlannedTrial>, snapshot: &Snapshot) {
+        let mut state = locked(&self.state);
+        if state.now.as_ref() != of {
             state.close();
-            state.now = of;
+            state.now = of.cloned();
         }
         state.snapshot = Some(*snapshot);
     }
 
     /// A trial of an experiment ended, `valid`, `suspect`, `invalid` or `failed`.
     pub(crate) fn trial_ends(&self, validity: &'static str) {
-        let mut state = self.state();
+        let mut state = locked(&self.state);
         state.close();
         *state.ended.entry(validity).or_default() += 1;
     }
 
     /// The text at this instant.
     pub(super) fn text(&self) -> String {
-        let state = self.state();
+        let state = locked(&self.state);
         let mut text = Text::new();
         text.family("prony_build", Kind::Info, "", "The load generator.");
         text.sample(&[("version", env!("CARGO_PKG_VERSION"))], true);
@@ -99,18 +89,24 @@ impl Metrics {
 }
 
 impl State {
+    /// Which load the snapshot is of.
+    fn load(&self) -> LoadId {
+        let of = |now: &PlannedTrial| LoadId { candidate: now.candidate.clone(), plan: now.plan.clone() };
+        self.now.as_ref().map(of).unwrap_or_default()
+    }
+
     /// The current load is over: what it counted stays.
     fn close(&mut self) {
         let Some(snapshot) = self.snapshot.take() else { return };
-        let load = self.now.take().map(|now| now.load).unwrap_or_default();
+        let load = self.load();
+        self.now = None;
         self.before.entry(load).or_default().add(&snapshot);
     }
 
     fn counters(&self, text: &mut Text) {
         let mut all = self.before.clone();
         if let Some(snapshot) = &self.snapshot {
-            let load = self.now.as_ref().map(|now| now.load.clone()).unwrap_or_default();
-            all.entry(load).or_default().add(snapshot);
+            all.entry(self.load()).or_default().add(snapshot);
         }
         text.family("prony_requests", Kind::Counter, "", "Finished requests, warm-up included, by result.");
         for (load, counts) in &all {
@@ -134,13 +130,13 @@ impl State {
         if let Some(now) = &self.now {
             text.family("prony_trial_under_way", Kind::Info, "", "The trial in progress.");
             let (block, index) = (now.block.to_string(), now.index.to_string());
-            text.sample(&now.load.labels(&[("block", &block), ("trial", &index)]), true);
+            text.sample(&self.load().labels(&[("block", &block), ("trial", &index)]), true);
         }
     }
 
     fn gauges(&self, text: &mut Text, rates: &BTreeMap<String, f64>) {
         let Some(snapshot) = &self.snapshot else { return };
-        let load = self.now.as_ref().map(|now| now.load.clone()).unwrap_or_default();
+        let load = self.load();
         let labels = load.labels(&[]);
         let mut gauge = |name: &str, unit: &str, help: &str, value: Option<f64>| {
             text.family(name, Kind::Gauge, unit, help);
@@ -211,9 +207,9 @@ mod tests {
         }
     }
 
-    fn trial(index: u32, candidate: &str) -> Option<RunningTrial> {
-        let load = LoadId { candidate: candidate.to_owned(), plan: "r100".to_owned() };
-        Some(RunningTrial { load, block: index, index })
+    fn trial(index: u32, candidate: &str) -> PlannedTrial {
+        let (candidate, plan) = (candidate.to_owned(), "r100".to_owned());
+        PlannedTrial { index, block: index, candidate, plan, duet: None }
     }
 
     #[test]
@@ -240,14 +236,14 @@ mod tests {
     fn counters_never_decrease_from_trial_to_trial() {
         let metrics = Metrics::new(BTreeMap::new());
         metrics.begun(3);
-        metrics.snapshot(trial(0, "a"), &at(40, 2));
+        metrics.snapshot(Some(&trial(0, "a")), &at(40, 2));
         metrics.trial_ends("valid");
         let between = metrics.text();
         assert!(between.contains("{candidate=\"a\",plan=\"r100\",result=\"completed\"} 40\n"), "{between}");
         assert!(!between.contains("in_flight"), "nothing runs: {between}");
-        metrics.snapshot(trial(1, "b"), &at(5, 0));
+        metrics.snapshot(Some(&trial(1, "b")), &at(5, 0));
         // A trial without an end event, as after an error, is not lost either.
-        metrics.snapshot(trial(2, "a"), &at(1, 1));
+        metrics.snapshot(Some(&trial(2, "a")), &at(1, 1));
         let text = metrics.text();
         for line in [
             "prony_requests_total{candidate=\"a\",plan=\"r100\",result=\"completed\"} 41\n",

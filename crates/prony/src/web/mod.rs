@@ -15,6 +15,6 @@ mod metrics;
 mod run_index;
 
 pub(crate) use broadcast::Broadcast;
-pub(crate) use listen::{Server, Site};
-pub(crate) use metrics::{LoadId, Metrics, RunningTrial};
+pub(crate) use listen::{Site, start};
+pub(crate) use metrics::Metrics;
 pub(crate) use run_index::RunIndex;

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::SystemTime;
 
 use prony_analysis::figure::Figure;
@@ -14,6 +14,7 @@ use prony_report::page::live::{self, RunEntry};
 use prony_report::page::{self, HistoryFrom};
 
 use crate::commands::history as folder;
+use crate::locked;
 
 /// Where the history is, beside the list.
 const HISTORY: &str = "history";
@@ -53,7 +54,7 @@ impl RunIndex {
 
     /// One reader at a time, so that one run log at a time is in memory.
     fn state(&self) -> MutexGuard<'_, State> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = locked(&self.state);
         for path in self.folders.iter().filter_map(|f| folder::files(f).ok()).flat_map(|(files, _)| files) {
             if !state.files.contains(&path) {
                 state.files.push(path);
@@ -91,7 +92,7 @@ impl RunIndex {
     pub(crate) fn report(&self, number: usize) -> Option<Result<String, String>> {
         let path = self.file(number)?;
         let log = folder::read(&path).map_err(|why| format!("{}: {why}", path.display()));
-        Some(log.and_then(|log| page::served(&log, HOME).map_err(|e| e.to_string())))
+        Some(log.and_then(|log| page::report(&log, Some(HOME)).map_err(|e| e.to_string())))
     }
 
     /// The history of all of them.
@@ -136,25 +137,13 @@ fn known(path: &Path, length: u64, changed: Option<SystemTime>) -> Known {
     let file = path.display().to_string();
     let (entry, figures) = match folder::read(path) {
         Ok(log) => (live::entry(&log, &file, String::new()), folder::figures_of(&log, &file, &figures())),
-        Err(why) => (failed(file, why.clone()), Err(why)),
+        Err(why) => (RunEntry { file, failure: Some(why.clone()), ..RunEntry::default() }, Err(why)),
     };
     Known { length, changed, entry, figures }
 }
 
 fn figures() -> Vec<Figure> {
     history::figures().collect()
-}
-
-fn failed(file: String, why: String) -> RunEntry {
-    RunEntry {
-        href: String::new(),
-        file,
-        title: String::new(),
-        headline: String::new(),
-        created_at: String::new(),
-        trials: String::new(),
-        failure: Some(why),
-    }
 }
 
 #[cfg(test)]

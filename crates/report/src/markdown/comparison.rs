@@ -3,7 +3,7 @@
 use prony_analysis::compare::Finding;
 use prony_analysis::comparison::{Comparison, FigureComparison};
 
-use super::{code, push_row, text};
+use super::{code, push_head, push_row, text};
 use crate::words::comparison as words;
 
 /// A comparison as a comment on a pull request: the answer, a table per plan, what qualifies it.
@@ -25,9 +25,7 @@ pub(super) fn below(comparison: &Comparison) -> String {
         let amount = words::amount(plan, comparison);
         out.push_str(&format!("\n{}: {} · {amount}\n\n", text(&plan.name), text(&plan.describe)));
         let head = ["", &text(&a), &text(&b), "change", "95 %", "A/A", "verdict"];
-        push_row(&mut out, head.iter().map(|h| (*h).to_owned()));
-        let lean = [":---", "---:", "---:", "---:", "---:", "---:", ":---"];
-        push_row(&mut out, lean.iter().map(|l| (*l).to_owned()));
+        push_head(&mut out, head, |column| column == 0 || column == 6);
         for found in &plan.figures {
             push_row(&mut out, words::cells(found).into_iter().chain([verdict(found, comparison.paired)]));
         }

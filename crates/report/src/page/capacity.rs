@@ -80,9 +80,6 @@ pub(super) fn capacities(
     results: &[&TrialResult],
     names: &Names,
 ) -> (Vec<Capacity>, Vec<Chunk>) {
-    if results.iter().all(|r| r.capacity.is_none()) {
-        return (Vec::new(), Vec::new());
-    }
     let (mut heads, mut chunks) = (Vec::new(), Vec::new());
     for (plan, name) in names.plans.iter().enumerate() {
         let searches: Vec<Search> =

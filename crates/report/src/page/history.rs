@@ -132,7 +132,7 @@ struct LevelRow {
 pub fn history(from: &HistoryFrom<'_>) -> Result<String, NoPage> {
     let app = App::embedded()?;
     let (data, chunks) = data(from);
-    Ok(app.file("History · Prony", &data, &chunks))
+    Ok(app.file("History · Prony", &data, "", &chunks))
 }
 
 /// The page's data as JSON, and its chunks.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Page;
-use super::shell::{App, NoPage};
+use super::shell::{App, NoPage, POLICY_LIVE};
 
 /// What a run that goes on is about, known before it begins.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
@@ -139,7 +139,7 @@ pub struct LiveEnd {
 }
 
 /// A run log in a list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct RunEntry {
     /// Where its report is.
     pub href: String,
@@ -162,7 +162,7 @@ pub struct RunEntry {
 /// # Errors
 /// When this Prony was built without the front end.
 pub fn live(head: &LiveHead) -> Result<String, NoPage> {
-    Ok(App::embedded()?.live("Prony, live", &Page::Live { live: head }.json()))
+    Ok(App::embedded()?.file("Prony, live", &Page::Live { live: head }.json(), POLICY_LIVE, &[]))
 }
 
 /// The page that lists run logs, with a link to their history where there is one.
@@ -170,7 +170,8 @@ pub fn live(head: &LiveHead) -> Result<String, NoPage> {
 /// # Errors
 /// When this Prony was built without the front end.
 pub fn runs(entries: &[RunEntry], history: Option<&str>) -> Result<String, NoPage> {
-    Ok(App::embedded()?.live("Runs · Prony", &Page::Runs { runs: entries, history }.json()))
+    let data = Page::Runs { runs: entries, history }.json();
+    Ok(App::embedded()?.file("Runs · Prony", &data, POLICY_LIVE, &[]))
 }
 
 /// A run log as a line of the list.

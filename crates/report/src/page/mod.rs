@@ -71,26 +71,19 @@ impl Page<'_> {
     }
 }
 
-/// A run log as one self-contained HTML file.
+/// A run log as one self-contained HTML file; `home` is where a server that shows it has a list of runs, relative to the
+/// page.
 ///
 /// # Errors
 /// When this Prony was built without the front end.
-pub fn report(log: &RunLog) -> Result<String, NoPage> {
-    Ok(file(&shell::App::embedded()?, log, None))
-}
-
-/// The same on a server that has a list of runs at `home`, relative to the page.
-///
-/// # Errors
-/// When this Prony was built without the front end.
-pub fn served(log: &RunLog, home: &str) -> Result<String, NoPage> {
-    Ok(file(&shell::App::embedded()?, log, Some(home)))
+pub fn report(log: &RunLog, home: Option<&str>) -> Result<String, NoPage> {
+    Ok(file(&shell::App::embedded()?, log, home))
 }
 
 fn file(app: &shell::App<'_>, log: &RunLog, home: Option<&str>) -> String {
     let (mut data, chunks) = assemble::page(log);
     data.home = home.map(str::to_owned);
-    app.file(&format!("{} · Prony", data.head.headline), &Page::Run(&data).json(), &chunks)
+    app.file(&format!("{} · Prony", data.head.headline), &Page::Run(&data).json(), "", &chunks)
 }
 
 /// Whether pages can be made.

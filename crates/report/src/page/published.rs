@@ -76,7 +76,7 @@ fn conclusion(judged: &Judged, source: &str) -> Conclusion {
         verdict: verdict(judged.judgement),
         source: source.to_owned(),
         rule: judged.claim.clone(),
-        interval: judged.here.as_ref().and_then(|e| interval(e, judged)),
+        interval: words::judged_interval(judged),
         why: words::judged_why(judged),
         plans: if judged.plans.len() > 1 { judged.plans.iter().map(under).collect() } else { Vec::new() },
     }
@@ -84,11 +84,6 @@ fn conclusion(judged: &Judged, source: &str) -> Conclusion {
 
 fn verdict(judgement: Judgement) -> String {
     judgement.word().to_lowercase()
-}
-
-fn interval(estimate: &Estimate, judged: &Judged) -> Option<String> {
-    let [low, high] = [estimate.ci_low?, estimate.ci_high?].map(|end| words::judged_value(judged, end));
-    Some(format!("95 %: {low} to {high}"))
 }
 
 fn source(

@@ -4,19 +4,12 @@
 use super::data::Chunk;
 
 /// Why there is no page: a sentence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "This prony was built without its web page, which needs Node 20 to be built: run `make build` where it is installed, \
+     or take another --format."
+)]
 pub struct NoPage;
-
-impl std::fmt::Display for NoPage {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(
-            "This prony was built without its web page, which needs Node 20 to be built: run `make build` where \
-             it is installed, or take another --format.",
-        )
-    }
-}
-
-impl std::error::Error for NoPage {}
 
 /// The front end, as built.
 #[derive(Debug, Clone, Copy)]
@@ -59,17 +52,10 @@ impl App<'_> {
         )
     }
 
-    /// A report: `data` is JSON; chunks stand after the script, so that the first view waits for none.
-    pub(super) fn file(&self, title: &str, data: &str, chunks: &[Chunk]) -> String {
-        self.html(title, data, &self.policy(""), chunks)
-    }
-
-    /// The live page, or the list of runs.
-    pub(super) fn live(&self, title: &str, data: &str) -> String {
-        self.html(title, data, &self.policy(POLICY_LIVE), &[])
-    }
-
-    fn html(&self, title: &str, data: &str, policy: &str, chunks: &[Chunk]) -> String {
+    /// The file: `data` is JSON; `beside` is what its policy allows beside a report's; chunks stand after the script, so
+    /// that the first view waits for none.
+    pub(super) fn file(&self, title: &str, data: &str, beside: &str, chunks: &[Chunk]) -> String {
+        let policy = self.policy(beside);
         let (title, data) = (escape(title), script_safe(data));
         let version = escape(&prony_model::Tool::this().version);
         let (style, script) = (self.style, self.script);
@@ -98,7 +84,7 @@ impl App<'_> {
 }
 
 /// Text that stays text between tags and in quotes.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     crate::format::printable(text)
         .replace('&', "&amp;")
         .replace('<', "&lt;")

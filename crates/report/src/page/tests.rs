@@ -39,7 +39,7 @@ fn a_page_loads_nothing_and_runs_one_script() {
     for load in ["src=", "href=\"http", "href=\"//", "url(", "@import", "connect-src"] {
         assert!(!page.contains(load), "the page has {load}");
     }
-    assert!(APP.live("t", "{}").contains("connect-src 'self'"));
+    assert!(APP.file("t", "{}", POLICY_LIVE, &[]).contains("connect-src 'self'"));
 }
 
 #[test]
@@ -406,7 +406,7 @@ fn a_historys_points_are_in_chunks_and_its_changes_in_the_head() {
     let href = |file: &str| Some(format!("runs/{}", file.len()));
     let from = HistoryFrom { histories: &histories, folder: "runs", href: &href, home: None };
     let (json, chunks) = history::data(&from);
-    let page = APP.file("History", &json, &chunks);
+    let page = APP.file("History", &json, "", &chunks);
     let data = data(&page);
     assert_eq!((&data["kind"], &data["history"]["runs"]), (&"history".into(), &10.into()));
     let series = data["history"]["series"].as_array().unwrap();

@@ -28,9 +28,9 @@ pub(super) fn table(trial: &Trial, width: usize) -> Vec<String> {
 }
 
 fn build(trial: &Trial, all: &[&TargetFigures], name_width: usize) -> Vec<String> {
-    let columns =
-        [Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right];
-    let mut table = Table::new(&columns.map(|align| (align, if align == Align::Left { 3 } else { 7 })));
+    let mut columns = vec![(Align::Left, 3)];
+    columns.extend([(Align::Right, 7); 6]);
+    let mut table = Table::new(&columns);
     let mut head = vec![format::truncate("slowest, ms", name_width)];
     head.extend(words::request_head());
     table.row(head);

@@ -6,7 +6,7 @@ use prony_model::target::path_of;
 use prony_model::trial::Bound;
 
 use super::table::{Align, Table};
-use super::{Ink, TerminalOptions, next, push_table, push_wrapped};
+use super::{Ink, Lines, TerminalOptions, next};
 use crate::{command, format, words};
 
 /// Rows of the plot of latency against load.
@@ -21,33 +21,34 @@ pub fn capacity(
     interrupted: bool,
     options: &TerminalOptions,
 ) -> String {
-    let ink = options.ink();
-    let width = options.width();
-    let mut out = format!("{}\n", answer(found, interrupted, ink));
+    let mut out = Lines::new(options);
+    answer(&mut out, found, interrupted);
     let lead = format!(
         "{} {} · {} · {} · SLO: {}",
         plan.method,
-        format::printable(path_of(&plan.url)),
+        path_of(&plan.url),
         format::count(plan.connections.into(), "connection", "connections"),
         format::count(found.probes.len() as u64, "probe", "probes"),
-        format::printable(&found.slo)
+        found.slo
     );
-    push_wrapped(&mut out, "", &lead, width, |line| ink.dim(line));
-    out.push('\n');
-    table(&mut out, &found.probes, ink);
-    plot(&mut out, &found.probes, width, ink);
-    if let Some(why) = confirmed(&found.probes).and_then(|probe| probe.undecided.as_deref()) {
-        push_wrapped(&mut out, " ? ", &format::printable(why), width, |line| ink.warn(line));
+    out.wrapped("", &lead, Ink::DIM);
+    out.line("");
+    table(&mut out, &found.probes);
+    plot(&mut out, &found.probes);
+    // The confirmation that the answer rests on is the last one.
+    let confirmation = found.probes.iter().rfind(|probe| probe.phase == "confirmation" && probe.sustained);
+    if let Some(why) = confirmation.and_then(|probe| probe.undecided.as_deref()) {
+        out.wrapped(" ? ", why, Ink::WARN);
     }
     if found.confirmed == Some(false) && !interrupted {
         let text = "short probes passed, and no confirmation of three times their length did: the capacity varies, or only \
                     longer probes (-d) show it";
-        push_wrapped(&mut out, " ? ", text, width, |line| ink.warn(line));
+        out.wrapped(" ? ", text, Ink::WARN);
     }
     if found.recovers == Some(false) {
         let text = "right after an overload this rate is not sustained: the server recovers slowly, so that a spike of \
                     load has effects after its end";
-        push_wrapped(&mut out, " ! ", text, width, str::to_owned);
+        out.wrapped(" ! ", text, Ink::PLAIN);
     }
     if let Some(estimate) = &found.capacity_per_s {
         let load = PlanRecord {
@@ -58,48 +59,46 @@ pub fn capacity(
         };
         let url = options.target.as_deref().unwrap_or(&plan.url);
         let words = command::next(&load, address, url);
-        next::push(&mut out, &[words], width, ink);
+        next::push(&mut out, &[words]);
     }
-    out
+    out.text
 }
 
-/// The confirmation that the answer rests on, the last one.
-fn confirmed(probes: &[Probe]) -> Option<&Probe> {
-    probes.iter().rfind(|probe| probe.phase == "confirmation" && probe.sustained)
-}
-
-fn answer(found: &CapacityRecord, interrupted: bool, ink: Ink) -> String {
+fn answer(out: &mut Lines, found: &CapacityRecord, interrupted: bool) {
     let interrupted = if interrupted { "  INTERRUPTED" } else { "" };
+    let say = |out: &mut Lines, ink, text: &str, beside: &str| {
+        out.line(&format!("{}{beside}{interrupted}", out.paint(ink, text)));
+    };
     if let Some(why) = &found.void {
-        return format!("{}{interrupted}", ink.bad(&format!("aborted: {}", format::printable(why))));
+        return say(out, Ink::BAD, &format!("aborted: {}", format::printable(why)), "");
     }
     let Some(estimate) = &found.capacity_per_s else {
-        let lowest = found.probes.iter().map(|p| p.rate_per_s).reduce(f64::min);
-        let text = lowest.map_or_else(
-            || "no probe was made".to_owned(),
-            |rate| format!("not even {} req/s is sustained", format::rate(rate)),
-        );
-        return format!("{}{interrupted}", ink.bad(&text));
+        let lowest = found.probes.iter().map(|p| p.rate_per_s).reduce(f64::min).map(format::rate);
+        let text = lowest.map(|rate| format!("not even {rate} req/s is sustained"));
+        return say(out, Ink::BAD, &text.unwrap_or_else(|| "no probe was made".to_owned()), "");
     };
     let rate = format::rate(estimate.point);
+    let unconfirmed = found.confirmed == Some(false);
     if found.bound == Bound::Lower {
-        let confirmed = if found.confirmed == Some(false) { ", not confirmed" } else { " sustained" };
+        let confirmed = if unconfirmed { ", not confirmed" } else { " sustained" };
         let text = format!("≥ {rate} req/s{confirmed}: the client was the limit, not the server");
-        return format!("{}{interrupted}", ink.warn(&text));
+        return say(out, Ink::WARN, &text, "");
     }
     let failed = estimate.ci_high.map(|high| format!("; {} is not", format::rate(high))).unwrap_or_default();
-    if found.confirmed == Some(false) {
-        return format!("{}{failed}{interrupted}", ink.warn(&format!("about {rate} req/s, not confirmed")));
+    match unconfirmed {
+        true => say(out, Ink::WARN, &format!("about {rate} req/s, not confirmed"), &failed),
+        false => say(out, Ink::BOLD, &format!("{rate} req/s sustained"), &failed),
     }
-    format!("{}{failed}{interrupted}", ink.bold(&format!("{rate} req/s sustained")))
 }
 
 /// Every probe, by rate: the offered rate, the completed one, and latencies.
-fn table(out: &mut String, probes: &[Probe], ink: Ink) {
+fn table(out: &mut Lines, probes: &[Probe]) {
     use Align::{Left, Right};
     let mut table = Table::new(&[(Left, 2), (Right, 10), (Right, 10), (Right, 9), (Right, 9), (Left, 0)]);
     table.row(["", "req/s", "completed", "p50 ms", "p99 ms", " "].map(str::to_owned).to_vec());
-    for probe in by_rate(probes) {
+    let mut by_rate: Vec<&Probe> = probes.iter().collect();
+    by_rate.sort_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
+    for probe in by_rate {
         let mark = if probe.sustained { "✓" } else { "✗" };
         let why = match (probe.sustained, probe.phase.as_str()) {
             (true, phase @ ("confirmation" | "descending")) => phase.to_owned(),
@@ -115,20 +114,14 @@ fn table(out: &mut String, probes: &[Probe], ink: Ink) {
             format::truncate(&why, 34),
         ]);
     }
-    push_table(out, &table.lines(), ink);
-}
-
-fn by_rate(probes: &[Probe]) -> Vec<&Probe> {
-    let mut sorted: Vec<&Probe> = probes.iter().collect();
-    sorted.sort_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
-    sorted
+    out.table(&table.lines());
 }
 
 /// Points of the plot at least.
 const POINTS_MIN: usize = 3;
 
 /// p99 against the offered rate, both logarithmic; p50 where more than half of the probes have no p99.
-fn plot(out: &mut String, probes: &[Probe], width: usize, ink: Ink) {
+fn plot(out: &mut Lines, probes: &[Probe]) {
     let points_of = |figure: fn(&Probe) -> Option<u64>| -> Vec<(f64, f64, bool)> {
         let probes = probes.iter().filter(|p| p.rate_per_s > 0.0);
         probes
@@ -146,7 +139,7 @@ fn plot(out: &mut String, probes: &[Probe], width: usize, ink: Ink) {
     if points.len() < POINTS_MIN || right - left < 1e-9 || top - bottom < 1e-9 {
         return;
     }
-    let columns = width.saturating_sub(14).clamp(20, 100);
+    let columns = out.width.saturating_sub(14).clamp(20, 100);
     let mut grid = vec![vec![' '; columns]; PLOT_ROWS];
     let place = |value: f64, low: f64, high: f64, cells: usize| {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to cells - 1")]
@@ -157,7 +150,7 @@ fn plot(out: &mut String, probes: &[Probe], width: usize, ink: Ink) {
         let row = PLOT_ROWS - 1 - place(*y, bottom, top, PLOT_ROWS);
         grid[row][place(*x, left, right, columns)] = if *sustained { '●' } else { '×' };
     }
-    out.push('\n');
+    out.line("");
     for (i, row) in grid.iter().enumerate() {
         let label = match i {
             0 => format::short_duration(top.exp()),
@@ -165,12 +158,11 @@ fn plot(out: &mut String, probes: &[Probe], width: usize, ink: Ink) {
             _ => String::new(),
         };
         let line: String = row.iter().collect();
-        out.push_str(&format!(" {label:>9} │{}\n", line.trim_end()));
+        out.line(&format!(" {label:>9} │{}", line.trim_end()));
     }
     let (low, high) = (format::rate(left.exp()), format::rate(right.exp()));
     let gap = columns.saturating_sub(low.chars().count() + high.chars().count());
-    out.push_str(&ink.dim(&format!(" {name:>9} └{low}{}{high}", " ".repeat(gap))));
-    out.push('\n');
+    out.line(&out.paint(Ink::DIM, &format!(" {name:>9} └{low}{}{high}", " ".repeat(gap))));
 }
 
 #[cfg(test)]
@@ -219,9 +211,9 @@ mod tests {
     #[test]
     fn a_plot_shows_a_single_percentile() {
         let plotted = |probes: &[Probe]| {
-            let mut out = String::new();
-            plot(&mut out, probes, 80, TerminalOptions::default().ink());
-            out
+            let mut out = Lines::new(&TerminalOptions::default());
+            plot(&mut out, probes);
+            out.text
         };
         let mut probes: Vec<Probe> = (1..=4).map(|n| probe(100.0 * f64::from(n), 1_000, None)).collect();
         probes.push(probe(500.0, 2_000, Some(9_000_000)));

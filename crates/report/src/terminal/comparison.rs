@@ -4,87 +4,71 @@ use prony_analysis::compare::Finding;
 use prony_analysis::comparison::{Comparison, FigureComparison, PlanComparison};
 
 use super::table::{Align, Table};
-use super::{Ink, TerminalOptions, push_table, push_wrapped};
+use super::{Ink, Lines, TerminalOptions};
 use crate::format;
 use crate::words::comparison as words;
 
 /// A comparison: the answer in the first line, a table per plan, what qualifies it, what to do next.
 pub fn comparison(comparison: &Comparison, options: &TerminalOptions) -> String {
-    let (ink, width) = (options.ink(), options.width());
-    let mut out = String::new();
-    push_wrapped(&mut out, "", &format::printable(&comparison.headline), width, |line| ink.bold(line));
-    out.push_str(&below(comparison, options));
-    out
+    let mut out = Lines::new(options);
+    out.wrapped("", &comparison.headline, Ink::BOLD);
+    below(&mut out, comparison);
+    out.text
 }
 
 /// All of a comparison but its first line.
-pub(super) fn below(comparison: &Comparison, options: &TerminalOptions) -> String {
-    let (ink, width) = (options.ink(), options.width());
-    let mut out = String::new();
+pub(super) fn below(out: &mut Lines, comparison: &Comparison) {
     for plan in &comparison.plans {
-        out.push('\n');
+        out.line("");
         let amount = words::amount(plan, comparison);
-        let head = format!("{}: {} · {amount}", plan.name, plan.describe);
-        push_wrapped(&mut out, " ", &format::printable(&head), width, |line| ink.dim(line));
-        table(&mut out, plan, comparison, ink);
+        out.wrapped(" ", &format!("{}: {} · {amount}", plan.name, plan.describe), Ink::DIM);
+        table(out, plan, comparison);
         for found in &plan.figures {
             if let Some(why) = &found.why {
-                let why = format!("{}: {}", found.figure, format::printable(why));
-                push_wrapped(&mut out, " – ", &why, width, str::to_owned);
+                out.wrapped(" – ", &format!("{}: {why}", found.figure), Ink::PLAIN);
             }
         }
     }
-    out.push('\n');
+    out.line("");
     for difference in &comparison.not_comparable {
-        let text = format!("NOT COMPARABLE, compared because of --force: {}", format::printable(difference));
-        push_wrapped(&mut out, " ✗ ", &text, width, |line| ink.bad(line));
+        let text = format!("NOT COMPARABLE, compared because of --force: {difference}");
+        out.wrapped(" ✗ ", &text, Ink::BAD);
     }
-    for note in &comparison.notes {
-        push_wrapped(&mut out, " · ", &format::printable(note), width, |line| ink.warn(line));
-    }
-    push_wrapped(&mut out, " ", &comparison.method, width, |line| ink.dim(line));
-    push_wrapped(&mut out, " ", words::legend(comparison), width, |line| ink.dim(line));
+    comparison.notes.iter().for_each(|note| out.wrapped(" · ", note, Ink::WARN));
+    out.wrapped(" ", &comparison.method, Ink::DIM);
+    out.wrapped(" ", words::legend(comparison), Ink::DIM);
     if let Some(next) = &comparison.next {
-        out.push_str(&format!(" Next  {}\n", ink.bold(&format::printable(next))));
+        out.line(&format!(" Next  {}", out.paint(Ink::BOLD, &format::printable(next))));
     }
-    out
 }
 
-fn table(out: &mut String, plan: &PlanComparison, comparison: &Comparison, ink: Ink) {
+fn table(out: &mut Lines, plan: &PlanComparison, comparison: &Comparison) {
     let (a, b) = words::sides(comparison);
     let name = |label: &str| format::truncate(&format::printable(label), 16);
     let right = (Align::Right, 8);
     let columns = [(Align::Left, 12), right, right, right, right, right, (Align::Left, 12)];
     let mut table = Table::new(&columns);
-    table.row(vec![
-        String::new(),
-        name(&a),
-        name(&b),
-        "change".into(),
-        "95 %".into(),
-        "A/A".into(),
-        String::new(),
-    ]);
+    table.row(["", &name(&a), &name(&b), "change", "95 %", "A/A", ""].map(str::to_owned).to_vec());
     for found in &plan.figures {
         let verdict = words::verdict(found, comparison.paired);
         table.row(words::cells(found).into_iter().chain([verdict]).collect());
     }
     let mut lines = table.lines();
     for (line, found) in lines.iter_mut().skip(1).zip(&plan.figures) {
-        *line = painted(line, found, comparison.paired, ink);
+        *line = painted(out, line, found, comparison.paired);
     }
-    push_table(out, &lines, ink);
+    out.table(&lines);
 }
 
 /// The line with its verdict coloured; the verdict is the line's last cell.
-fn painted(line: &str, found: &FigureComparison, paired: bool, ink: Ink) -> String {
+fn painted(out: &Lines, line: &str, found: &FigureComparison, paired: bool) -> String {
     let verdict = words::verdict(found, paired);
     let Some(rest) = line.strip_suffix(&verdict) else { return line.to_owned() };
-    let verdict = match found.finding {
-        Some(Finding::Faster) => ink.good(&verdict),
-        Some(Finding::Slower) => ink.bad(&verdict),
-        Some(Finding::Equivalent) => verdict,
-        Some(Finding::Inconclusive) | None => ink.warn(&verdict),
+    let ink = match found.finding {
+        Some(Finding::Faster) => Ink::GOOD,
+        Some(Finding::Slower) => Ink::BAD,
+        Some(Finding::Equivalent) => Ink::PLAIN,
+        Some(Finding::Inconclusive) | None => Ink::WARN,
     };
-    format!("{rest}{verdict}")
+    format!("{rest}{}", out.paint(ink, &verdict))
 }

@@ -7,7 +7,7 @@ use prony_model::trial::Effect;
 use super::comparison;
 use super::published::published;
 use super::table::{Align, Table};
-use super::{TerminalOptions, push_table, push_wrapped};
+use super::{Ink, Lines, TerminalOptions};
 use crate::format;
 use crate::words::{self, PublishedColumn, WITHHELD};
 
@@ -21,65 +21,69 @@ const BASELINE_WIDTH: usize = 12;
 /// what did not run and how to fix that, and the command that reproduces it.
 /// Every line ends in a newline.
 pub fn experiment(analysis: &ExperimentAnalysis, options: &TerminalOptions) -> String {
-    let ink = options.ink();
-    let width = options.width();
-    let mut out = String::new();
-    push_wrapped(&mut out, "", &format::printable(&analysis.headline), width, |line| ink.bold(line));
-    push_wrapped(&mut out, "", &words::trial_counts(analysis), width, str::to_owned);
-    push_wrapped(&mut out, "", &words::conditions(analysis), width, |line| ink.dim(line));
-    for plan in &analysis.plans {
-        plan_table(&mut out, analysis, plan, options);
-    }
-    published(&mut out, analysis, options);
+    let mut out = Lines::new(options);
+    out.wrapped("", &analysis.headline, Ink::BOLD);
+    out.wrapped("", &words::trial_counts(analysis), Ink::PLAIN);
+    out.wrapped("", &words::conditions(analysis), Ink::DIM);
+    analysis.plans.iter().for_each(|plan| plan_table(&mut out, analysis, plan));
+    published(&mut out, analysis);
     if let Some(duet) = &analysis.duet {
-        out.push_str(&comparison::below(duet, options));
+        comparison::below(&mut out, duet);
     }
-    out.push('\n');
+    out.line("");
     if let Some(spread) = words::spread(analysis) {
-        push_wrapped(&mut out, " ", &spread, width, str::to_owned);
+        out.wrapped(" ", &spread, Ink::PLAIN);
     }
     for skipped in &analysis.skipped {
         let lead = format!(" skipped  {}  ", format::truncate(&format::printable(&skipped.candidate), 24));
-        push_wrapped(&mut out, &lead, &format::printable(&skipped.reason), width, str::to_owned);
+        out.wrapped(&lead, &skipped.reason, Ink::PLAIN);
         if let Some(mend) = &skipped.mend {
             // On a line of its own, whole, so that it can be copied.
-            out.push_str(&format!("          {}\n", ink.bold(&format::printable(mend))));
+            out.line(&format!("          {}", out.paint(Ink::BOLD, &format::printable(mend))));
         }
     }
-    for note in &analysis.notes {
-        push_wrapped(&mut out, " note  ", &format::printable(note), width, str::to_owned);
-    }
-    push_wrapped(&mut out, " ± ", &format::printable(&analysis.interval_method), width, |line| {
-        ink.dim(line)
-    });
-    out.push_str(&format!(" Reproduce  {}\n", ink.bold(&format::printable(&analysis.reproduce))));
-    out
+    analysis.notes.iter().for_each(|note| out.wrapped(" note  ", note, Ink::PLAIN));
+    out.wrapped(" ± ", &analysis.interval_method, Ink::DIM);
+    let reproduce = format::printable(&analysis.reproduce);
+    out.line(&format!(" Reproduce  {}", out.paint(Ink::BOLD, &reproduce)));
+    out.text
 }
 
-fn plan_table(
-    out: &mut String,
-    analysis: &ExperimentAnalysis,
-    plan: &PlanAnalysis,
-    options: &TerminalOptions,
-) {
-    let ink = options.ink();
-    let name = format::printable(&plan.name);
-    let lead = format!(" {name}  ");
-    out.push('\n');
-    push_wrapped(out, &lead, &format::printable(&plan.describe), options.width(), str::to_owned);
+fn plan_table(out: &mut Lines, analysis: &ExperimentAnalysis, plan: &PlanAnalysis) {
+    out.line("");
+    out.wrapped(&format!(" {}  ", format::printable(&plan.name)), &plan.describe, Ink::PLAIN);
     if let Some(workers) = words::workers(plan) {
-        push_wrapped(out, " workers: ", &workers, options.width(), |line| ink.dim(line));
+        out.wrapped(" workers: ", &workers, Ink::DIM);
     }
     let theirs = words::published_columns(analysis, plan);
     // One of them has room beside ours.
     let (beside, below) = theirs.split_at(theirs.len().min(1));
-    let columns = Columns::of(analysis, plan, beside.first(), options.width());
-    let room = columns.room(options.width());
-    let mut table = columns.table();
-    for (i, row) in plan.rows.iter().enumerate() {
-        table.row(columns.cells(i, row, room));
+    let columns_to = |baseline: &str| columns(analysis, plan, beside.first(), baseline);
+    // What the other columns leave to the label.
+    let room = |columns: &[Column]| {
+        let others: usize = columns.iter().map(|column| column.reserved).sum();
+        out.width.saturating_sub(others + 1).clamp(LABEL_MIN, LABEL_MAX)
+    };
+    let baseline = format::printable(analysis.baseline.as_deref().unwrap_or_default());
+    let mut columns = columns_to(&format::truncate(&baseline, BASELINE_WIDTH));
+    let longest = plan.rows.iter().map(|row| row.candidate.chars().count()).max().unwrap_or(0);
+    // A baseline's name is in its own row, too: labels cut short are worse.
+    if room(&columns) < longest.min(LABEL_MAX) {
+        columns = columns_to("base");
     }
-    push_table(out, &table.lines(), ink);
+    let room = room(&columns);
+    let label = |row: &Row| format::truncate(&format::printable(&row.candidate), room);
+    let labels = plan.rows.iter().map(label).collect();
+    columns.insert(
+        2,
+        Column { head: "server".to_owned(), align: Align::Left, least: 0, reserved: 0, cells: labels },
+    );
+    let mut table = Table::new(&columns.iter().map(|c| (c.align, c.least)).collect::<Vec<_>>());
+    table.row(columns.iter().map(|column| column.head.clone()).collect());
+    for i in 0..plan.rows.len() {
+        table.row(columns.iter().map(|column| column.cells[i].clone()).collect());
+    }
+    out.table(&table.lines());
     for column in below {
         let figures: Vec<String> = plan
             .rows
@@ -88,123 +92,78 @@ fn plan_table(
             .filter_map(|(row, cell)| Some(format!("{} {}", row.candidate, cell.as_ref()?)))
             .collect();
         let lead = format!(" {}  ", format::printable(&column.head));
-        push_wrapped(out, &lead, &format::printable(&figures.join(", ")), options.width(), str::to_owned);
+        out.wrapped(&lead, &figures.join(", "), Ink::PLAIN);
     }
     for (mark, text) in words::shared_remarks(&plan.rows) {
-        push_wrapped(out, &format!(" {mark} "), &text, options.width(), str::to_owned);
+        out.wrapped(&format!(" {mark} "), &text, Ink::PLAIN);
     }
     for row in &plan.rows {
         let remarks = words::own_remarks(row, &plan.rows);
         if !remarks.is_empty() {
-            let label = format::truncate(&format::printable(&row.candidate), room);
-            let text = format!("{label}: {}", remarks.join("; "));
+            let text = format!("{}: {}", label(row), remarks.join("; "));
             let mark = match words::row_mark(row) {
                 "" => words::effect_mark(Effect::Note),
                 mark => mark,
             };
-            push_wrapped(out, &format!(" {mark} "), &text, options.width(), str::to_owned);
+            out.wrapped(&format!(" {mark} "), &text, Ink::PLAIN);
         }
     }
 }
 
-/// The columns that have anything in them.
-#[derive(Debug, Clone)]
-struct Columns<'a> {
-    /// The head of the ratios to the baseline.
-    ratio: Option<String>,
-    /// What the source printed.
-    published: Option<&'a PublishedColumn>,
-    /// Further figures with their columns' heads and widths.
-    figures: Vec<(Figure, (&'static str, usize))>,
+/// A column of a plan's table.
+struct Column {
+    head: String,
+    align: Align,
+    /// The least width, its gap to the left included.
+    least: usize,
+    /// The width that the label has to leave to it.
+    reserved: usize,
+    /// One for each row of the plan.
+    cells: Vec<String>,
 }
 
-impl<'a> Columns<'a> {
-    fn of(
-        analysis: &ExperimentAnalysis,
-        plan: &PlanAnalysis,
-        published: Option<&'a PublishedColumn>,
-        width: usize,
-    ) -> Columns<'a> {
-        let baseline = analysis.baseline.as_deref().filter(|_| plan.rows.iter().any(|r| r.ratio.is_some()));
-        let head = |baseline| format!("× {}", format::truncate(&format::printable(baseline), BASELINE_WIDTH));
-        let mut columns = Columns {
-            ratio: baseline.map(head),
-            published,
-            figures: Figure::all()
-                .filter(|figure| {
-                    figure.quantile().is_some()
-                        || plan.rows.iter().any(|r| r.figures[*figure].estimate.is_some())
-                })
-                .filter_map(|figure| Some((figure, figure.terminal_column?)))
-                .collect(),
-        };
-        // A baseline's name is in its own row, too: labels cut short are worse.
-        let longest = plan.rows.iter().map(|row| row.candidate.chars().count()).max().unwrap_or(0);
-        if columns.ratio.is_some() && columns.room(width) < longest.min(LABEL_MAX) {
-            columns.ratio = Some("× base".to_owned());
-        }
-        columns
-    }
-
-    /// What the other columns leave to the label.
-    fn room(&self, width: usize) -> usize {
-        width.saturating_sub(self.width() + 1).clamp(LABEL_MIN, LABEL_MAX)
-    }
-
-    /// The columns without the label: rank, mark, req/s, ±, × baseline, the source's, further figures.
-    fn width(&self) -> usize {
-        6 + 2
-            + 10
-            + 7
-            + self.ratio.as_ref().map_or(0, |head| (head.chars().count() + 1).max(8))
-            + self.published.map_or(0, |column| published_width(column).max(8))
-            + self.figures.iter().map(|(_, (_, width))| width).sum::<usize>()
-    }
-
-    fn table(&self) -> Table {
-        use Align::{Left, Right};
-        let mut columns = vec![(Left, 6), (Left, 2), (Left, 0), (Right, 10), (Right, 7)];
-        let mut head = ["rank", "", "server", "req/s", "±"].map(str::to_owned).to_vec();
-        if let Some(ratio) = &self.ratio {
-            columns.push((Right, 7));
-            head.push(ratio.clone());
-        }
-        if let Some(column) = self.published {
-            columns.push((Right, 8));
-            head.push(format::printable(&column.head));
-        }
-        for (_, (name, width)) in &self.figures {
-            columns.push((Right, *width));
-            head.push((*name).to_owned());
-        }
-        let mut table = Table::new(&columns);
-        table.row(head);
-        table
-    }
-
-    /// The cells of the plan's i-th row.
-    fn cells(&self, i: usize, row: &Row, room: usize) -> Vec<String> {
-        let pm = row
-            .throughput()
-            .map_or_else(String::new, |e| words::half_width(e).unwrap_or_else(|| WITHHELD.to_owned()));
-        let figure = |figure: Option<String>| figure.unwrap_or_else(|| WITHHELD.to_owned());
-        let label = format::truncate(&format::printable(&row.candidate), room);
+/// The columns that have anything in them, without the label's; `baseline` is its name in the head of its ratios.
+fn columns(
+    analysis: &ExperimentAnalysis,
+    plan: &PlanAnalysis,
+    published: Option<&PublishedColumn>,
+    baseline: &str,
+) -> Vec<Column> {
+    use Align::{Left, Right};
+    let or_withheld = |cell: Option<String>| cell.unwrap_or_else(|| WITHHELD.to_owned());
+    let column = |head: &str, align, least, cell: &dyn Fn(&Row) -> Option<String>| {
+        let cells = plan.rows.iter().map(|row| or_withheld(cell(row))).collect();
+        Column { head: head.to_owned(), align, least, reserved: least, cells }
+    };
+    let mut columns = vec![
+        column("rank", Left, 6, &|row| Some(words::rank(row))),
         // The figure itself has this one.
-        let mark = words::row_mark(row).trim_start_matches('≥');
-        let mut cells = vec![words::rank(row), mark.to_owned(), label];
-        cells.extend([words::row_rate(row), pm]);
-        if self.ratio.is_some() {
-            cells.push(figure(row.ratio.as_ref().map(words::ratio)));
-        }
-        if let Some(column) = self.published {
-            cells.push(figure(column.cells.get(i).cloned().flatten()));
-        }
-        cells.extend(self.figures.iter().map(|(figure, _)| words::row_figure(row, *figure)));
-        cells
+        column("", Left, 2, &|row| Some(words::row_mark(row).trim_start_matches('≥').to_owned())),
+        column("req/s", Right, 10, &|row| Some(words::row_rate(row))),
+        column("±", Right, 7, &|row| row.throughput().map_or(Some(String::new()), words::half_width)),
+    ];
+    if analysis.baseline.is_some() && plan.rows.iter().any(|row| row.ratio.is_some()) {
+        let ratios = column(&format!("× {baseline}"), Right, 7, &|row| row.ratio.as_ref().map(words::ratio));
+        columns.push(Column { reserved: (ratios.head.chars().count() + 1).max(8), ..ratios });
     }
-}
-
-fn published_width(column: &PublishedColumn) -> usize {
-    let cells = column.cells.iter().flatten().map(|cell| cell.chars().count());
-    cells.chain([column.head.chars().count()]).max().unwrap_or(0) + 1
+    if let Some(theirs) = published {
+        let longest =
+            theirs.cells.iter().flatten().chain([&theirs.head]).map(|cell| cell.chars().count()).max();
+        columns.push(Column {
+            head: format::printable(&theirs.head),
+            align: Right,
+            least: 8,
+            reserved: (longest.unwrap_or(0) + 1).max(8),
+            cells: theirs.cells.iter().cloned().map(or_withheld).collect(),
+        });
+    }
+    for figure in Figure::all() {
+        let measured = plan.rows.iter().any(|row| row.figures[figure].estimate.is_some());
+        if let Some((head, width)) =
+            figure.terminal_column.filter(|_| measured || figure.quantile().is_some())
+        {
+            columns.push(column(head, Right, width, &|row| Some(words::row_figure(row, figure))));
+        }
+    }
+    columns
 }

@@ -25,6 +25,8 @@ pub use repeat::repeat;
 pub use slo::thresholds;
 pub use trial::trial;
 
+use crate::format;
+
 /// How a terminal view is laid out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TerminalOptions {
@@ -45,73 +47,61 @@ impl Default for TerminalOptions {
     }
 }
 
-impl TerminalOptions {
-    fn width(&self) -> usize {
-        self.width.max(40)
-    }
+/// An ANSI colour; never the only thing that tells two figures apart.
+#[derive(Debug, Clone, Copy)]
+struct Ink(&'static str);
 
-    fn ink(&self) -> Ink {
-        Ink { color: self.color }
-    }
+impl Ink {
+    const PLAIN: Ink = Ink("");
+    const BOLD: Ink = Ink("1");
+    const DIM: Ink = Ink("2");
+    const GOOD: Ink = Ink("1;32");
+    const WARN: Ink = Ink("1;33");
+    const BAD: Ink = Ink("1;31");
 }
 
-/// Puts ANSI colour around finished text, so that it never counts in the layout.
-#[derive(Debug, Clone, Copy)]
-struct Ink {
+/// The lines of a view: within a width, and coloured where that is asked for. Every one ends in a newline.
+struct Lines {
+    text: String,
+    width: usize,
     color: bool,
 }
 
-impl Ink {
-    fn wrap(self, code: &str, text: &str) -> String {
-        if self.color && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+impl Lines {
+    fn new(options: &TerminalOptions) -> Lines {
+        Lines { text: String::new(), width: options.width.max(40), color: options.color }
     }
 
-    fn bold(self, text: &str) -> String {
-        self.wrap("1", text)
+    /// Puts colour around a finished text, so that it never counts in the layout.
+    fn paint(&self, ink: Ink, text: &str) -> String {
+        let bare = !self.color || text.is_empty() || ink.0.is_empty();
+        if bare { text.to_owned() } else { format!("\x1b[{}m{text}\x1b[0m", ink.0) }
     }
 
-    fn dim(self, text: &str) -> String {
-        self.wrap("2", text)
+    /// Adds a line as it is; an empty one sets apart what follows.
+    fn line(&mut self, line: &str) {
+        self.text.extend([line, "\n"]);
     }
 
-    fn good(self, text: &str) -> String {
-        self.wrap("1;32", text)
-    }
-
-    fn warn(self, text: &str) -> String {
-        self.wrap("1;33", text)
-    }
-
-    fn bad(self, text: &str) -> String {
-        self.wrap("1;31", text)
-    }
-}
-
-/// Adds a table's lines, the first one dim.
-fn push_table(out: &mut String, lines: &[String], ink: Ink) {
-    for (i, line) in lines.iter().enumerate() {
-        out.push_str(&if i == 0 { ink.dim(line) } else { line.clone() });
-        out.push('\n');
-    }
-}
-
-/// Adds a text in lines of the width, the first behind `lead`, the others indented as far
-/// (but no further than [`HANG_MAX`]).
-fn push_wrapped(out: &mut String, lead: &str, text: &str, width: usize, ink: impl Fn(&str) -> String) {
-    const HANG_MAX: usize = 10;
-    let lead_width = lead.chars().count();
-    let indent = lead_width.min(HANG_MAX);
-    // Characters that stand for the lead's overhang, so that the first line breaks earlier than the rest.
-    let overhang = "\u{1}".repeat(lead_width - indent);
-    let lines = crate::format::wrap(&format!("{overhang}{text}"), width.saturating_sub(indent));
-    for (i, line) in lines.iter().enumerate() {
-        let line = line.trim_start_matches('\u{1}');
-        if i == 0 {
-            out.push_str(lead);
-        } else {
-            out.push_str(&" ".repeat(indent));
+    /// Adds a table's lines, the first one dim.
+    fn table(&mut self, lines: &[String]) {
+        for (i, line) in lines.iter().enumerate() {
+            self.line(&self.paint(if i == 0 { Ink::DIM } else { Ink::PLAIN }, line));
         }
-        out.push_str(&ink(line));
-        out.push('\n');
+    }
+
+    /// Adds a text, made safe to show, in lines of the width, the first behind `lead`, the others indented as far
+    /// (but no further than [`HANG_MAX`]).
+    fn wrapped(&mut self, lead: &str, text: &str, ink: Ink) {
+        const HANG_MAX: usize = 10;
+        let lead_width = lead.chars().count();
+        let indent = lead_width.min(HANG_MAX);
+        // Characters that stand for the lead's overhang, so that the first line breaks earlier than the rest.
+        let overhang = "\u{1}".repeat(lead_width - indent);
+        let text = format!("{overhang}{}", format::printable(text));
+        for (i, line) in format::wrap(&text, self.width.saturating_sub(indent)).iter().enumerate() {
+            let before = if i == 0 { lead.to_owned() } else { " ".repeat(indent) };
+            self.line(&format!("{before}{}", self.paint(ink, line.trim_start_matches('\u{1}'))));
+        }
     }
 }

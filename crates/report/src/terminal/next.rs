@@ -3,8 +3,8 @@
 use prony_model::plan_record::PlanRecord;
 use prony_model::trial::{Bound, Outcome, Trial, Validity};
 
-use super::Ink;
-use crate::{command, words};
+use super::{Ink, Lines};
+use crate::{command, format, words};
 
 const LABEL: &str = " Next  ";
 const INDENT: &str = "       ";
@@ -74,29 +74,21 @@ fn next_load(trial: &Trial, target: Option<&str>) -> Option<Vec<String>> {
 }
 
 /// Commands in bold, one below the other.
-pub(super) fn push(out: &mut String, commands: &[Vec<String>], width: usize, ink: Ink) {
+pub(super) fn push(out: &mut Lines, commands: &[Vec<String>]) {
     for (i, command) in commands.iter().enumerate() {
-        push_command(out, if i == 0 { LABEL } else { INDENT }, command, width, ink);
+        push_command(out, if i == 0 { LABEL } else { INDENT }, command);
     }
 }
 
 /// A command in as many lines of a shell as the width asks for.
-fn push_command(out: &mut String, label: &str, words: &[String], width: usize, ink: Ink) {
-    let mut lines: Vec<String> = Vec::new();
-    for word in words {
-        match lines.last_mut() {
-            // Room for a space before it and for ` \` behind.
-            Some(line) if INDENT.len() + line.chars().count() + word.chars().count() + 3 <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.clone()),
-        }
-    }
+fn push_command(out: &mut Lines, label: &str, words: &[String]) {
+    // Room for ` \` behind.
+    let lines = format::filled(words.iter().map(String::as_str), out.width - INDENT.len() - 2);
     let last = lines.len().saturating_sub(1);
     for (at, line) in lines.iter().enumerate() {
         let before = if at == 0 { label } else { INDENT };
-        out.push_str(&format!("{before}{}{}\n", ink.bold(line), if at < last { " \\" } else { "" }));
+        let behind = if at < last { " \\" } else { "" };
+        out.line(&format!("{before}{}{behind}", out.paint(Ink::BOLD, line)));
     }
 }
 
@@ -118,9 +110,9 @@ mod tests {
     fn a_long_command_is_continued_with_backslashes() {
         let words = ["prony load", "http://h/", "-c 100", "-H 'A: b c'"].map(str::to_owned);
         let written = |width: usize| {
-            let mut out = String::new();
-            push_command(&mut out, " Next  ", &words, width, TerminalOptions::default().ink());
-            out
+            let mut out = Lines::new(&TerminalOptions { width, ..TerminalOptions::default() });
+            push_command(&mut out, " Next  ", &words);
+            out.text
         };
         assert_eq!(written(80), " Next  prony load http://h/ -c 100 -H 'A: b c'\n");
         assert_eq!(written(40), " Next  prony load http://h/ -c 100 \\\n       -H 'A: b c'\n");

@@ -26,11 +26,7 @@ pub(super) fn latency(trial: &Trial, width: usize) -> Vec<String> {
         if both { vec![(&response, 'o'), (&service, '*')] } else { vec![(&service, '*')] };
     let points = curves.iter().map(|(curve, _)| curve.len()).max().unwrap_or(0);
     let values = curves.iter().flat_map(|(curve, _)| curve.iter().copied()).filter(|ns| *ns > 0);
-    let Some((low, high)) = values.fold(None, |ends: Option<(u64, u64)>, v| {
-        Some(ends.map_or((v, v), |(low, high)| (low.min(v), high.max(v))))
-    }) else {
-        return Vec::new();
-    };
+    let (Some(low), Some(high)) = (values.clone().min(), values.max()) else { return Vec::new() };
     if points < POINTS_MIN {
         return Vec::new();
     }

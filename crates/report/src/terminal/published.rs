@@ -3,7 +3,7 @@
 use prony_analysis::conclusions::{Judged, Judgement};
 use prony_analysis::experiment::ExperimentAnalysis;
 
-use super::{Ink, TerminalOptions, push_wrapped};
+use super::{Ink, Lines};
 use crate::format;
 use crate::words;
 
@@ -13,61 +13,52 @@ const TAIL_WIDTH: usize = 21;
 const PUBLISHED_WIDTH: usize = 9;
 
 /// The source's claims, judged, and how far its ranking agrees with the measured one. Nothing without a source.
-pub(super) fn published(out: &mut String, analysis: &ExperimentAnalysis, options: &TerminalOptions) {
+pub(super) fn published(out: &mut Lines, analysis: &ExperimentAnalysis) {
     let Some(published) = &analysis.published else { return };
-    let ink = options.ink();
-    let width = options.width();
-    out.push('\n');
+    out.line("");
     let title = format!("{} claims", format::printable(&published.source));
     let column = published.conclusions.iter().map(|judged| words::judged_published(judged).chars().count());
     let column = column.max().unwrap_or(0).max(PUBLISHED_WIDTH);
-    let room = width.saturating_sub(column + TAIL_WIDTH + 1).max(20);
-    out.push_str(&ink.dim(&format!(
-        " {:<room$} {:>column$}  {:<9} {}",
-        format::truncate(&title, room),
-        "published",
-        "",
-        "measured"
-    )));
-    out.push('\n');
+    let room = out.width.saturating_sub(column + TAIL_WIDTH + 1).max(20);
+    let title = format::truncate(&title, room);
+    let head = format!(" {title:<room$} {:>column$}  {:<9} measured", "published", "");
+    out.line(&out.paint(Ink::DIM, &head));
     for judged in &published.conclusions {
-        claim(out, judged, (room, column), width, ink);
+        claim(out, judged, room, column);
     }
     for agreement in &published.agreement {
-        push_wrapped(out, " ", &words::agreement(agreement), width, str::to_owned);
+        out.wrapped(" ", &words::agreement(agreement), Ink::PLAIN);
     }
     for doubt in &published.doubts {
-        let text = format!("{}: {}", format::printable(&doubt.candidate), format::printable(&doubt.reason));
-        push_wrapped(out, " doubtful  ", &text, width, |line| ink.dim(line));
+        out.wrapped(" doubtful  ", &format!("{}: {}", doubt.candidate, doubt.reason), Ink::DIM);
     }
-    push_wrapped(out, " method  ", &format::printable(&published.method), width, |line| ink.dim(line));
+    out.wrapped(" method  ", &published.method, Ink::DIM);
     if let Some(facts) = words::facts(published) {
-        push_wrapped(out, " facts  ", &facts, width, |line| ink.dim(line));
+        out.wrapped(" facts  ", &facts, Ink::DIM);
     }
     if let Some(missing) = words::not_measured(published) {
-        push_wrapped(out, " not measured here  ", &missing, width, |line| ink.dim(line));
+        out.wrapped(" not measured here  ", &missing, Ink::DIM);
     }
 }
 
-fn claim(out: &mut String, judged: &Judged, (room, column): (usize, usize), width: usize, ink: Ink) {
+fn claim(out: &mut Lines, judged: &Judged, room: usize, column: usize) {
     let lines = format::wrap(&format::printable(&judged.text), room);
     for (i, line) in lines.iter().enumerate() {
         if i > 0 {
-            out.push_str(&format!("   {line}\n"));
+            out.line(&format!("   {line}"));
             continue;
         }
-        let word = format!("{:<9}", judged.judgement.word());
-        let word = match judged.judgement {
-            Judgement::Holds => ink.good(&word),
-            Judgement::Fails => ink.bad(&word),
-            Judgement::Undecided => ink.warn(&word),
+        let ink = match judged.judgement {
+            Judgement::Holds => Ink::GOOD,
+            Judgement::Fails => Ink::BAD,
+            Judgement::Undecided => Ink::WARN,
         };
+        let word = out.paint(ink, &format!("{:<9}", judged.judgement.word()));
         let published = words::judged_published(judged);
         let measured = words::judged_measured(judged);
-        out.push_str(format!(" {line:<room$} {published:>column$}  {word} {measured}").trim_end());
-        out.push('\n');
+        out.line(format!(" {line:<room$} {published:>column$}  {word} {measured}").trim_end());
     }
     if let Some(why) = words::judged_why(judged) {
-        push_wrapped(out, "   ", &why, width, |line| ink.dim(line));
+        out.wrapped("   ", &why, Ink::DIM);
     }
 }

@@ -3,14 +3,13 @@
 use prony_analysis::repeat::Repeat;
 use prony_model::Estimate;
 
-use super::{TerminalOptions, push_wrapped};
+use super::{Ink, Lines, TerminalOptions};
 use crate::format;
 use crate::words::{self, WITHHELD};
 
 /// The estimate over all trials, below the lines of each. Every line ends in a newline.
 pub fn repeat(repeat: &Repeat, options: &TerminalOptions) -> String {
-    let (ink, width) = (options.ink(), options.width());
-    let mut out = String::new();
+    let mut out = Lines::new(options);
     let mut parts = Vec::new();
     if let Some(throughput) = &repeat.requests_per_s {
         let bound = if repeat.lower_bound { "≥ " } else { "" };
@@ -29,22 +28,23 @@ pub fn repeat(repeat: &Repeat, options: &TerminalOptions) -> String {
     } else {
         format!("{} of {trials} count", repeat.counted)
     });
-    match ["    ", "  "].map(|gap| parts.join(gap)).into_iter().find(|line| line.chars().count() <= width) {
-        Some(line) => out.push_str(&format!("{}\n", ink.bold(&line))),
-        None => push_wrapped(&mut out, "", &parts.join(" · "), width, |line| ink.bold(line)),
+    let lines = ["    ", "  "].map(|gap| parts.join(gap));
+    match lines.iter().find(|line| line.chars().count() <= out.width) {
+        Some(line) => out.line(&out.paint(Ink::BOLD, line)),
+        None => out.wrapped("", &parts.join(" · "), Ink::BOLD),
     }
     if repeat.overloaded > 0 {
         let text = format!(
             "{} overloaded: their response times grow with the window and are not averaged",
             format::count(repeat.overloaded.into(), "trial was", "trials were")
         );
-        push_wrapped(&mut out, " ! ", &text, width, |line| ink.warn(line));
+        out.wrapped(" ! ", &text, Ink::WARN);
     }
     if repeat.counted == 1 {
-        push_wrapped(&mut out, " – ", "one trial has no interval", width, str::to_owned);
+        out.wrapped(" – ", "one trial has no interval", Ink::PLAIN);
     }
-    push_wrapped(&mut out, " ± ", repeat.interval_method, width, |line| ink.dim(line));
-    out
+    out.wrapped(" ± ", repeat.interval_method, Ink::DIM);
+    out.text
 }
 
 fn time(estimate: Option<&Estimate>, censored_at_ns: Option<u64>) -> String {

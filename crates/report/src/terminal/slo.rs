@@ -2,34 +2,31 @@
 
 use prony_model::slo::{Decision, SloRecord};
 
-use super::{Ink, TerminalOptions, push_wrapped};
-use crate::format;
+use super::{Ink, Lines, TerminalOptions};
 
 /// A line per threshold: its decision, the threshold, what was measured, and what would decide it.
 pub fn thresholds(slos: &[SloRecord], options: &TerminalOptions) -> String {
-    let mut out = String::new();
-    push(&mut out, slos, options.width(), options.ink());
-    out
+    let mut out = Lines::new(options);
+    push(&mut out, slos);
+    out.text
 }
 
-pub(super) fn push(out: &mut String, slos: &[SloRecord], width: usize, ink: Ink) {
+pub(super) fn push(out: &mut Lines, slos: &[SloRecord]) {
     let longest = slos.iter().map(|slo| slo.slo.chars().count()).max().unwrap_or(0).min(24);
     for slo in slos {
-        let word = format!("{:<9}", slo.decision);
-        let word = match slo.decision {
-            Decision::Met => ink.good(&word),
-            Decision::Missed => ink.bad(&word),
-            Decision::Undecided => ink.warn(&word),
+        let ink = match slo.decision {
+            Decision::Met => Ink::GOOD,
+            Decision::Missed => Ink::BAD,
+            Decision::Undecided => Ink::WARN,
         };
-        let name = format::printable(&slo.slo);
-        let text = format!("{name:<longest$}  {}", format::printable(&slo.seen));
-        // The word is written by itself, so that colour never counts in the layout.
-        let mut lines = String::new();
-        push_wrapped(&mut lines, &" ".repeat(12), &text, width, str::to_owned);
-        out.push_str(&format!(" {word}  {}", lines.trim_start()));
+        let lead = format!(" {:<9}  ", slo.decision);
+        let begins = out.text.len();
+        out.wrapped(&lead, &format!("{:<longest$}  {}", slo.slo, slo.seen), Ink::PLAIN);
+        // Painted afterwards, so that colour never counts in the layout.
+        let painted = format!(" {}  ", out.paint(ink, &lead[1..10]));
+        out.text.replace_range(begins..begins + lead.len(), &painted);
         if let Some(what) = &slo.to_decide {
-            let what = format!("to decide it: {}", format::printable(what));
-            push_wrapped(out, "   → ", &what, width, str::to_owned);
+            out.wrapped("   → ", &format!("to decide it: {what}"), Ink::PLAIN);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use prony_model::trial::{Effect, Outcome, Trial, Validity};
 
-use super::{Ink, TerminalOptions, by_request, latency, next, plot, push_table, push_wrapped, slo};
+use super::{Ink, Lines, TerminalOptions, by_request, latency, next, plot, slo};
 use crate::{format, words};
 
 /// Bars in the sparkline at most; longer windows are drawn in as many equal parts.
@@ -12,75 +12,65 @@ const SPARKS: usize = 30;
 /// the counts of requests, the verdict's reasons and the next commands.
 /// Every line ends in a newline.
 pub fn trial(trial: &Trial, options: &TerminalOptions) -> String {
-    let ink = options.ink();
-    let width = options.width();
-    let mut out = String::new();
-    first_line(&mut out, trial, width, ink);
-    push_wrapped(&mut out, "", &words::plan_line(trial), width, |line| ink.dim(line));
-    out.push('\n');
+    let mut out = Lines::new(options);
+    first_line(&mut out, trial);
+    out.wrapped("", &words::plan_line(trial), Ink::DIM);
+    out.line("");
     if trial.requests.completed > 0 {
-        push_table(&mut out, &latency::table(trial, width), ink);
+        out.table(&latency::table(trial, out.width));
     }
     if let Some(line) = spark_line(trial) {
-        push_line(&mut out, &line);
+        out.line(&line);
     }
     if options.plot {
-        plot::latency(trial, width).iter().for_each(|line| push_line(&mut out, line));
+        plot::latency(trial, out.width).iter().for_each(|line| out.line(line));
     }
-    out.push('\n');
-    let requests = by_request::table(trial, width);
-    push_table(&mut out, &requests, ink);
+    out.line("");
+    let requests = by_request::table(trial, out.width);
+    out.table(&requests);
     if !requests.is_empty() {
-        out.push('\n');
+        out.line("");
     }
-    counts(&mut out, trial, width);
-    costs(&mut out, trial, width);
-    errors(&mut out, trial, width, ink);
-    reasons(&mut out, trial, width, ink);
-    slo::push(&mut out, &trial.slo, width, ink);
-    next::push(&mut out, &next::after(trial, options.target.as_deref()), width, ink);
-    out
-}
-
-fn push_line(out: &mut String, line: &str) {
-    out.push_str(line);
-    out.push('\n');
+    counts(&mut out, trial);
+    costs(&mut out, trial);
+    errors(&mut out, trial);
+    reasons(&mut out, trial);
+    slo::push(&mut out, &trial.slo);
+    next::push(&mut out, &next::after(trial, options.target.as_deref()));
+    out.text
 }
 
 /// The answer.
-fn first_line(out: &mut String, trial: &Trial, width: usize, ink: Ink) {
-    let verdict = match (trial.verdict.validity, trial.interrupted) {
-        (v, false) => words::validity(v).to_owned(),
-        (v, true) => format!("{}, INTERRUPTED", words::validity(v)),
-    };
-    let colored = |text: &str| match trial.verdict.validity {
-        Validity::Valid if trial.interrupted => ink.warn(text),
-        Validity::Valid => ink.good(text),
-        Validity::Suspect => ink.warn(text),
-        Validity::Invalid => ink.bad(text),
+fn first_line(out: &mut Lines, trial: &Trial) {
+    let state = words::state(trial);
+    let ink = match trial.verdict.validity {
+        Validity::Valid if trial.interrupted => Ink::WARN,
+        Validity::Valid => Ink::GOOD,
+        Validity::Suspect => Ink::WARN,
+        Validity::Invalid => Ink::BAD,
     };
     if trial.outcome == Outcome::Carried {
         let mut parts = answer(trial);
+        let verdict = state.join(", ");
         let plain = parts.join("    ").chars().count() + 4 + verdict.chars().count();
-        let gap = if plain <= width { "    " } else { "  " };
-        parts[0] = ink.bold(&parts[0]);
-        parts.push(colored(&verdict));
-        push_line(out, &parts.join(gap));
+        let gap = if plain <= out.width { "    " } else { "  " };
+        parts[0] = out.paint(Ink::BOLD, &parts[0]);
+        parts.push(out.paint(ink, &verdict));
+        out.line(&parts.join(gap));
         return;
     }
-    let outcome = words::outcome(trial.outcome);
+    let outcome = words::loud(trial.outcome);
+    let doubt: String = state.iter().skip(1).map(|word| format!(", {word}")).collect();
     // A finding that can be trusted needs no more than its name.
-    let doubt = if verdict == "VALID" { String::new() } else { format!(", {verdict}") };
-    let lead = format!("{outcome}{doubt}  ");
+    let doubt = if doubt == ", VALID" { String::new() } else { doubt };
     let finding = finding(trial);
-    let one_line = lead.chars().count() + finding.chars().count() <= width;
-    out.push_str(&ink.bad(outcome));
-    out.push_str(&colored(&doubt));
+    let one_line = format!("{outcome}{doubt}  {finding}").chars().count() <= out.width;
+    let lead = format!("{}{}", out.paint(Ink::BAD, &outcome), out.paint(ink, &doubt));
     if one_line {
-        push_line(out, &format!("  {}", ink.bold(&finding)));
+        out.line(&format!("{lead}  {}", out.paint(Ink::BOLD, &finding)));
     } else {
-        out.push('\n');
-        push_wrapped(out, "", &finding, width, |line| ink.bold(line));
+        out.line(&lead);
+        out.wrapped("", &finding, Ink::BOLD);
     }
 }
 
@@ -161,7 +151,7 @@ fn rates(trial: &Trial) -> Vec<f64> {
 }
 
 /// The requests by what became of them. In open arrivals the whole sum, since what was not sent matters there.
-fn counts(out: &mut String, trial: &Trial, width: usize) {
+fn counts(out: &mut Lines, trial: &Trial) {
     let r = &trial.requests;
     let n = format::thousands;
     let status: Vec<String> = trial
@@ -172,11 +162,11 @@ fn counts(out: &mut String, trial: &Trial, width: usize) {
     if trial.plan.rate_per_s.is_none() {
         let ends = format!("failed {}   in flight at the end {}", n(r.failed), n(r.in_flight));
         let line = format!(" completed {}   {}   {ends}", n(r.completed), status.join("   "));
-        if !status.is_empty() && line.chars().count() <= width {
-            push_line(out, &line);
+        if !status.is_empty() && line.chars().count() <= out.width {
+            out.line(&line);
             return;
         }
-        push_line(out, &format!(" completed {}   {ends}", n(r.completed)));
+        out.line(&format!(" completed {}   {ends}", n(r.completed)));
     } else {
         let carried_in =
             if r.carried_in > 0 { format!(" + carried over {}", n(r.carried_in)) } else { String::new() };
@@ -188,15 +178,15 @@ fn counts(out: &mut String, trial: &Trial, width: usize) {
             n(r.in_flight),
             n(r.never_sent)
         );
-        push_wrapped(out, " ", &line, width, str::to_owned);
+        out.wrapped(" ", &line, Ink::PLAIN);
     }
     if !status.is_empty() {
-        push_wrapped(out, " by status  ", &status.join(", "), width, str::to_owned);
+        out.wrapped(" by status  ", &status.join(", "), Ink::PLAIN);
     }
 }
 
 /// The bytes read and sent, and the client's CPU time.
-fn costs(out: &mut String, trial: &Trial, width: usize) {
+fn costs(out: &mut Lines, trial: &Trial) {
     let window_ns = trial.window.duration_ns as f64;
     let carried =
         |per_s: f64| format!("{} ({}/s)", format::bytes(per_s * window_ns / 1e9), format::bytes(per_s));
@@ -208,9 +198,9 @@ fn costs(out: &mut String, trial: &Trial, width: usize) {
     if let Some(ns) = trial.client.cpu_per_request_ns {
         client.push(format!("{} per request", format::duration(ns as f64)));
     }
-    push_wrapped(out, " ", &format!("read {}, sent {}", carried(read), carried(sent)), width, str::to_owned);
+    out.wrapped(" ", &format!("read {}, sent {}", carried(read), carried(sent)), Ink::PLAIN);
     if !client.is_empty() {
-        push_wrapped(out, " ", &format!("client {}", client.join(", ")), width, str::to_owned);
+        out.wrapped(" ", &format!("client {}", client.join(", ")), Ink::PLAIN);
     }
     if let Some(tls) = &trial.tls {
         let agreed: Vec<&str> =
@@ -218,29 +208,21 @@ fn costs(out: &mut String, trial: &Trial, width: usize) {
         let full = format::count(tls.handshakes_full, "full handshake", "full handshakes");
         let line =
             format!("{} · {full}, {} resumed", agreed.join(", "), format::thousands(tls.handshakes_resumed));
-        push_wrapped(out, " ", &format::printable(&line), width, str::to_owned);
+        out.wrapped(" ", &line, Ink::PLAIN);
     }
     if trial.client.stamps_rejected > 0 {
         let n = format::count(trial.client.stamps_rejected, "read", "reads");
-        push_wrapped(
-            out,
-            " ",
-            &format!("{n} had no plausible kernel timestamp: Prony's own clock was used"),
-            width,
-            str::to_owned,
-        );
+        let line = format!("{n} had no plausible kernel timestamp: Prony's own clock was used");
+        out.wrapped(" ", &line, Ink::PLAIN);
     }
 }
 
 /// Failed requests by kind, the most frequent first, each with its first message.
-fn errors(out: &mut String, trial: &Trial, width: usize, ink: Ink) {
+fn errors(out: &mut Lines, trial: &Trial) {
     if trial.errors.is_empty() {
         return;
     }
-    push_line(
-        out,
-        &format!(" failed {} ({})", format::thousands(trial.requests.failed), failed_share(trial)),
-    );
+    out.line(&format!(" failed {} ({})", format::thousands(trial.requests.failed), failed_share(trial)));
     let mut kinds: Vec<_> = trial.errors.iter().collect();
     kinds.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
     let name_width = kinds.iter().map(|(kind, _)| kind.chars().count()).max().unwrap_or(0).min(24);
@@ -248,25 +230,20 @@ fn errors(out: &mut String, trial: &Trial, width: usize, ink: Ink) {
         let name = format::truncate(&words::code(kind), name_width);
         let lead = format!("   {name:<name_width$}  {:>9}  ", format::thousands(*count));
         let first = trial.first_errors.get(kind).map(|m| format::printable(m)).unwrap_or_default();
-        let room = width.saturating_sub(lead.chars().count()).max(20);
-        push_line(out, format!("{lead}{}", ink.dim(&format::truncate(&first, room))).trim_end());
+        let room = out.width.saturating_sub(lead.chars().count()).max(20);
+        let first = out.paint(Ink::DIM, &format::truncate(&first, room));
+        out.line(format!("{lead}{first}").trim_end());
     }
 }
 
 /// Why figures are marked, and what to do about it.
-fn reasons(out: &mut String, trial: &Trial, width: usize, ink: Ink) {
+fn reasons(out: &mut Lines, trial: &Trial) {
     let estimate = &trial.throughput.requests_per_s;
     if let Some(why) = estimate.no_interval.as_deref().filter(|_| trial.requests.completed > 0) {
-        push_wrapped(
-            out,
-            " – ",
-            &format!("no interval for req/s: {}", format::printable(why)),
-            width,
-            str::to_owned,
-        );
+        out.wrapped(" – ", &format!("no interval for req/s: {why}"), Ink::PLAIN);
     }
     if let Some(line) = latency::withheld(trial) {
-        push_wrapped(out, " – ", &line, width, str::to_owned);
+        out.wrapped(" – ", &line, Ink::PLAIN);
     }
     let mut reasons: Vec<_> = trial.verdict.reasons.iter().collect();
     reasons.sort_by_key(|r| std::cmp::Reverse(r.effect));
@@ -277,14 +254,15 @@ fn reasons(out: &mut String, trial: &Trial, width: usize, ink: Ink) {
         } else {
             format!(" ({})", reason.affects.iter().map(|a| words::code(a)).collect::<Vec<_>>().join(", "))
         };
-        let text = format!("{}{touched}: {}", words::code(&reason.code), format::printable(&reason.detail));
-        push_wrapped(out, &format!(" {mark} "), &text, width, |line| match reason.effect {
-            Effect::Invalid => ink.bad(line),
-            Effect::Suspect => ink.warn(line),
-            Effect::Note | Effect::Withheld | Effect::LowerBound => line.to_owned(),
-        });
+        let text = format!("{}{touched}: {}", words::code(&reason.code), reason.detail);
+        let ink = match reason.effect {
+            Effect::Invalid => Ink::BAD,
+            Effect::Suspect => Ink::WARN,
+            Effect::Note | Effect::Withheld | Effect::LowerBound => Ink::PLAIN,
+        };
+        out.wrapped(&format!(" {mark} "), &text, ink);
         if !reason.advice.is_empty() {
-            push_wrapped(out, "   → ", &format::printable(&reason.advice), width, str::to_owned);
+            out.wrapped("   → ", &reason.advice, Ink::PLAIN);
         }
     }
 }

@@ -39,19 +39,16 @@ pub(crate) fn change(change: &Change) -> String {
         (_, Some(after)) => format!(", at {}", short_commit(after)),
         _ => String::new(),
     };
-    format!("since {}: {}{}{commits}", minute(&change.at), change_size(change), change_interval(change))
+    let interval = match (change.ratio.ci_low, change.ratio.ci_high) {
+        (Some(low), Some(high)) => format!(" (95 %: {} to {})", signed(low), signed(high)),
+        _ => String::new(),
+    };
+    format!("since {}: {}{interval}{commits}", minute(&change.at), change_size(change))
 }
 
 /// `−20 %`.
 pub(crate) fn change_size(change: &Change) -> String {
     signed(change.ratio.point)
-}
-
-fn change_interval(change: &Change) -> String {
-    match (change.ratio.ci_low, change.ratio.ci_high) {
-        (Some(low), Some(high)) => format!(" (95 %: {} to {})", signed(low), signed(high)),
-        _ => String::new(),
-    }
 }
 
 /// The verdict on a series: `2 changes`, `no change found`, …

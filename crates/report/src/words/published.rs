@@ -142,16 +142,20 @@ pub(crate) fn judged_measured(judged: &Judged) -> String {
     judged.here.as_ref().map_or_else(String::new, |e| judged_value(judged, e.point))
 }
 
+/// The 95 % interval of that figure.
+pub(crate) fn judged_interval(judged: &Judged) -> Option<String> {
+    let here = judged.here.as_ref()?;
+    let [low, high] = [here.ci_low?, here.ci_high?].map(|end| judged_value(judged, end));
+    Some(format!("95 %: {low} to {high}"))
+}
+
 /// Why a claim is judged so, where the figures do not show it: what is undecided, and where plans differ.
 pub(crate) fn judged_why(judged: &Judged) -> Option<String> {
     let plans = conclusions::by_plan(judged);
     let why =
         judged.why.clone().filter(|_| judged.judgement == Judgement::Undecided || judged.here.is_none());
-    let interval = judged.here.as_ref().filter(|_| why.is_none() && judged.judgement == Judgement::Undecided);
-    let interval = interval.and_then(|e| {
-        let [low, high] = [e.ci_low?, e.ci_high?].map(|end| judged_value(judged, end));
-        Some(format!("95 %: {low} to {high}"))
-    });
+    let undecided = why.is_none() && judged.judgement == Judgement::Undecided;
+    let interval = judged_interval(judged).filter(|_| undecided);
     let parts: Vec<String> = [plans, why, interval].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| format::printable(&parts.join("; ")))
 }

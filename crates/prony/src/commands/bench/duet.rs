@@ -20,25 +20,19 @@ pub(super) fn places(
     pins: Option<&Pins>,
     resumed: Option<&RunLog>,
 ) -> Result<Option<CpuHalves>, Failure> {
-    match resumed.map(|log| log.header.duet.as_ref()) {
-        Some(None) if arguments.duet => {
+    let places = match (resumed.map(|log| log.header.duet.as_ref()), pins) {
+        (Some(None), _) if arguments.duet => {
             return Err(Failure::usage(
                 "--duet does not go with --resume, unless the run was begun with it: its candidates ran in turn. \
                  Leave it out, or begin a new run.",
             ));
         }
-        Some(None) => return Ok(None),
+        (Some(None), _) => return Ok(None),
+        (None, _) if !arguments.duet => return Ok(None),
         // Other pins than the run was begun with are refused where the log is opened.
-        Some(Some(before)) => {
-            let places = pins.map_or_else(|| Ok(CpuHalves::of_record(before)), CpuHalves::of_pins);
-            return places.map(Some).map_err(Failure::usage);
-        }
-        None if !arguments.duet => return Ok(None),
-        None => {}
-    }
-    let places = match pins {
-        Some(pins) => CpuHalves::of_pins(pins),
-        None => CpuHalves::of(&prony_host::cpus::allowed(), experiment.server_cores),
+        (_, Some(pins)) => CpuHalves::of_pins(pins),
+        (Some(Some(before)), None) => Ok(CpuHalves::of_record(before)),
+        (None, None) => CpuHalves::of(&prony_host::cpus::allowed(), experiment.server_cores),
     };
     places.map(Some).map_err(Failure::usage)
 }

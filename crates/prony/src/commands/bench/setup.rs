@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use prony_host::cpus::{allowed, show_list};
 use prony_host::pins::{self, Pins};
 use prony_lab::bench::{BenchCandidate, BenchSetup, CpuHalves, resolve};
 use prony_lab::experiment::{Blocks, CORES_MAX, Experiment, WorkerPolicy};
@@ -15,13 +16,14 @@ use prony_report::format::count;
 use super::{adaptive, candidates, duet};
 use crate::cli::BenchArguments;
 use crate::commands::servers::{catalogue, engine, layout, native_memory};
-use crate::commands::{cpu_list, parse_cpus, plan, reproduce};
+use crate::commands::{parse_cpus, plan, reproduce};
 use crate::failure::Failure;
 use crate::printer::Printer;
 
 /// Everything that a run needs, from the command line, or from the log that is resumed.
 pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<BenchSetup, Failure> {
-    let resumed = resumed_log(arguments)?;
+    let (resumed, before) = resumed_log(arguments)?.unzip();
+    let before = before.as_ref();
     let layout = layout()?;
     let (mut experiment, mut candidates, skipped, baseline) = if arguments.candidates.is_empty() {
         if let Some(option) = arguments.plan.given().into_iter().find(|option| option != "seed") {
@@ -31,7 +33,7 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
                 plan::flag(&option)
             )));
         }
-        let mut experiment = experiment(arguments, resumed.as_ref().map(|(_, log)| log))?;
+        let mut experiment = experiment(arguments, before)?;
         filter(&mut experiment, arguments)?;
         experiment.hide_headers(&arguments.redact);
         let engine = engine(&arguments.runtime.runtime, arguments.runtime.memory.as_deref())?;
@@ -74,7 +76,7 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
         experiment.blocks = Blocks { min: blocks, max: blocks };
     }
     adaptive::adapt(&mut experiment, arguments)?;
-    if let Some((_, log)) = &resumed {
+    if let Some(log) = before {
         if arguments.blocks.is_some_and(|blocks| blocks != log.header.blocks) {
             return Err(Failure::usage(format!(
                 "--blocks does not go with --resume: the order of all {} blocks was drawn when the run began. \
@@ -91,19 +93,15 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
     if let Some(seed) = arguments.plan.seed {
         experiment.seed = seed;
     }
-    let log = match &resumed {
-        Some((path, _)) => path.clone(),
-        None => arguments.output.as_ref().map_or_else(|| default_log(&experiment.name), PathBuf::from),
-    };
-    let before = resumed.as_ref().map(|(_, log)| log);
+    let log = resumed.or_else(|| arguments.output.as_ref().map(PathBuf::from));
+    let log = log.unwrap_or_else(|| default_log(&experiment.name));
     let (pins, places) = cpus_of(arguments, &experiment, &candidates, before)?;
     Ok(BenchSetup {
-        reproduce: resumed
-            .as_ref()
-            .map_or_else(|| reproduce::own(&arguments.redact), |(_, l)| l.header.reproduce.clone()),
+        reproduce: before
+            .map_or_else(|| reproduce::own(&arguments.redact), |log| log.header.reproduce.clone()),
         supervision: Supervision::new(layout.root(), &pins.client, memory_bytes),
         host: prony_host::read(),
-        resume: resumed.is_some(),
+        resume: before.is_some(),
         experiment,
         candidates,
         skipped,
@@ -141,10 +139,7 @@ fn cpus_of(
         (None, Some(log)) => {
             Pins { server: log.header.server_cpus.clone(), client: log.header.client_cpus.clone() }
         }
-        (None, None) => {
-            let allowed = prony_host::cpus::allowed();
-            pins::split(&allowed, experiment.server_cores).map_err(Failure::usage)?
-        }
+        (None, None) => pins::split(&allowed(), experiment.server_cores).map_err(Failure::usage)?,
     };
     Ok((pins, None))
 }
@@ -191,9 +186,8 @@ fn experiment(arguments: &BenchArguments, resumed: Option<&RunLog>) -> Result<Ex
 
 /// `--only` and `--skip` name candidates or plans.
 fn filter(experiment: &mut Experiment, arguments: &BenchArguments) -> Result<(), Failure> {
-    let is_candidate = |experiment: &Experiment, name: &String| experiment.candidates.contains(name);
     let (only_candidates, only_plans): (Vec<String>, Vec<String>) =
-        arguments.only.iter().cloned().partition(|name| is_candidate(experiment, name));
+        arguments.only.iter().cloned().partition(|name| experiment.candidates.contains(name));
     if !only_plans.is_empty() {
         experiment.keep_plans(&only_plans).map_err(|e| {
             Failure::usage(format!("--only: {e} Its candidates are {}.", experiment.candidates.join(", ")))
@@ -266,11 +260,6 @@ fn given_pins(arguments: &BenchArguments) -> Result<Option<Pins>, Failure> {
     Ok(Some(pins))
 }
 
-/// The line that continues the run.
-pub(super) fn resume_command(setup: &BenchSetup) -> String {
-    format!("{} --resume {}", setup.reproduce, setup.log.display())
-}
-
 /// What `--dry-run` prints.
 pub(super) fn forecast(setup: &BenchSetup, arguments: &BenchArguments) -> Result<String, Failure> {
     let experiment = &setup.experiment;
@@ -309,7 +298,7 @@ pub(super) fn forecast(setup: &BenchSetup, arguments: &BenchArguments) -> Result
         None if candidates == 0 => {}
         None => lines.push(adaptive::forecast(experiment, &forecast, arguments)?),
     }
-    let cpus = |cpus: &[u32]| if cpus.is_empty() { "any".to_owned() } else { cpu_list(cpus) };
+    let cpus = |cpus: &[u32]| if cpus.is_empty() { "any".to_owned() } else { show_list(cpus) };
     lines.push(format!(
         "seed {} · server CPUs {} · client CPUs {}",
         experiment.seed,

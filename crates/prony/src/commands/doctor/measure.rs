@@ -1,7 +1,6 @@
 //! The client's highest rate and lowest latency against the reference server, and how far two
 //! identical servers seem to differ on this host: short benches of the embedded target.
 
-use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use prony_analysis::experiment::analyse;
@@ -139,7 +138,8 @@ fn bench(
     let first = plans.next().ok_or("Not measured: there is no plan.")?;
     let mut experiment = Experiment::of_candidates(labels, first, blocks, 1);
     experiment.plans.extend(plans);
-    let log = std::env::temp_dir().join(format!("prony-doctor-{}-{}.jsonl", std::process::id(), names.len()));
+    let folder = tempfile::tempdir().map_err(|e| format!("Not measured: {e}."))?;
+    let log = folder.path().join("doctor.jsonl");
     let setup = BenchSetup {
         experiment,
         candidates: names.iter().map(candidate).collect::<Result<_, String>>()?,
@@ -154,17 +154,7 @@ fn bench(
         supervision: Supervision::new(layout.root(), &pins.client, None),
         duet: None,
     };
-    let _removed = Removed(&log);
     prony_lab::bench::run(&setup, &prony_load::run, &Interrupt::new(), &mut |_| ())
         .map_err(|why| format!("Not measured: {why}"))?;
     prony_analysis::run_log::read(&log).map_err(|why| format!("Not measured: {why}"))
-}
-
-/// A file that is gone when this is.
-struct Removed<'a>(&'a Path);
-
-impl Drop for Removed<'_> {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(self.0);
-    }
 }

@@ -1,6 +1,6 @@
 //! The doctor's findings as people read them.
 
-use prony_lab::doctor::{Finding, State};
+use prony_lab::doctor::State;
 use prony_report::format::{count, duration, rate, significant};
 
 use super::Report;
@@ -30,7 +30,7 @@ pub(super) fn text(report: &Report) -> String {
         }
     }
     lines.push(String::new());
-    lines.extend(of(State::Good).map(good));
+    lines.extend(of(State::Good).map(|finding| format!(" ✓ {}: {}", finding.what, finding.value)));
     lines.push(String::new());
     match (&report.measured, &report.not_measured) {
         (Some(measured), _) => lines.extend(figures(measured)),
@@ -38,10 +38,6 @@ pub(super) fn text(report: &Report) -> String {
         (None, None) => {}
     }
     lines.join("\n")
-}
-
-fn good(finding: &Finding) -> String {
-    format!(" ✓ {}: {}", finding.what, finding.value)
 }
 
 fn figures(m: &Measured) -> Vec<String> {

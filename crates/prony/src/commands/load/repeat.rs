@@ -98,11 +98,8 @@ fn print_line((nth, times): (u32, u32), trial: &Trial, context: &LoadContext<'_>
 
 fn publish(repeat: &Repeat, context: &LoadContext<'_>) -> Result<(), Failure> {
     let (arguments, printer) = (context.arguments, context.printer);
-    if let Some(path) = &arguments.json {
-        write_json(path, repeat, printer)?;
-        if path == "-" {
-            return Ok(());
-        }
+    if write_json(arguments.json.as_deref(), repeat, printer)? {
+        return Ok(());
     }
     let text = terminal::repeat(repeat, &printer.options());
     if arguments.quiet {

@@ -188,7 +188,6 @@ impl<'a> Reader<'a> {
                 self.expect("<=")?;
                 let places = self.number().filter(|n| *n >= 1.0 && n.fract() == 0.0 && *n <= 1e6);
                 let at_most = places.ok_or("write rank(candidate) <= 3.")?;
-                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to 1e6")]
                 return Ok(Claim::Rank { candidate, at_most: at_most as u32 });
             }
             _ => self.rest = start,

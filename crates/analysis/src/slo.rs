@@ -220,7 +220,6 @@ fn time(limit: &str) -> Result<u64, String> {
     let units = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 6e10)];
     let number = units.iter().find_map(|(unit, ns)| Some(positive(limit.strip_suffix(unit)?)? * ns));
     let ns = number.filter(|ns| (1.0..=3.6e12).contains(ns));
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to 3.6e12, checked above")]
     ns.map(|ns| ns.round() as u64).ok_or_else(|| format!("{limit:?} is no time up to an hour."))
 }
 

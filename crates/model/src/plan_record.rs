@@ -198,8 +198,7 @@ impl PlanRecord {
     }
 }
 
-/// Millionths of requests per second, as stages have them.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a float's cast saturates")]
+/// Millionths of requests per second, as stages have them; a float's cast saturates.
 fn micro_per_s(per_s: f64) -> u64 {
     (per_s * 1e6).round() as u64
 }
@@ -211,7 +210,7 @@ fn fingerprint(bytes: &[u8]) -> String {
     format!("{:08x}", (hash >> 32) ^ (hash & 0xffff_ffff))
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a rate is at most 1e14 millionths, exact in an f64")]
+/// The stages. A rate is at most 1e14 millionths, exact in an f64.
 fn stages(arrivals: &Arrivals) -> Vec<StageRecord> {
     let of_rate = matches!(arrivals, Arrivals::RateStages(_));
     let record = |stage: &Stage| StageRecord {

@@ -60,7 +60,6 @@ fn from_nanoseconds(ns: f64, text: &str) -> Result<Duration, UnitError> {
     if ns > DURATION_MAX.as_secs_f64() * 1e9 {
         return Err(UnitError(format!("{text:?} is longer than a day: write at most 24h.")));
     }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to a day, checked above")]
     Ok(Duration::from_nanos(ns.round() as u64))
 }
 
@@ -247,12 +246,10 @@ impl<T> Visitor<'_> for TextOrNumber<T> {
         (self.text)(text).map_err(E::custom)
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "far beyond any duration or rate that is accepted")]
     fn visit_u64<E: de::Error>(self, number: u64) -> Result<T, E> {
         (self.number)(number as f64).map_err(E::custom)
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "far beyond any duration or rate that is accepted")]
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<T, E> {
         (self.number)(number as f64).map_err(E::custom)
     }

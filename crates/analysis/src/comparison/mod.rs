@@ -148,7 +148,6 @@ pub struct FigureComparison {
     pub why: Option<String>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 fn by_name<S: serde::Serializer>(figure: &Figure, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(figure.name)
 }

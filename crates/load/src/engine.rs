@@ -106,7 +106,7 @@ pub fn run(
     let threads: Vec<JoinHandle<()>> = hands.into_iter().map(|hand| hand.thread).collect();
     for thread in threads {
         if thread.join().is_err() {
-            return Err(panicked());
+            return Err(PANICKED);
         }
     }
     let listed = listed(plan, shared.list.as_deref());
@@ -122,9 +122,8 @@ fn listed(plan: &Plan, prepared: Option<&Prepared>) -> Vec<(String, u64)> {
     (0..).zip(&list.requests).map(|(number, request)| (request.name(), length(number))).collect()
 }
 
-fn panicked() -> LoadError {
-    LoadError::Internal("a worker thread panicked: please report this".to_owned())
-}
+/// What a panic in a worker is to who applies the load.
+const PANICKED: LoadError = LoadError::Internal("a worker thread panicked");
 
 /// The limit of open files, if the plan's connections fit into it.
 fn check_open_files(plan: &Plan) -> Result<u64, LoadError> {
@@ -294,12 +293,10 @@ fn conduct(
             Ok(FromWorker::Done(worker, result)) => {
                 books[worker] = Some(result.map_err(|e| LoadError::System("running the event loop", e))?);
             }
-            Ok(FromWorker::Panicked) => return Err(panicked()),
+            Ok(FromWorker::Panicked) => return Err(PANICKED),
             Ok(FromWorker::Ready(_)) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(LoadError::Internal(
-                    "a worker ended without its books: please report this".to_owned(),
-                ));
+                return Err(LoadError::Internal("a worker ended without its books"));
             }
         }
         cpu.look(edges);
@@ -352,11 +349,9 @@ fn wait_until_ready(
                 first_failure = first_failure.or(ready.first_failure);
             }
             Ok(FromWorker::Ready(Err(e))) => return Err(LoadError::System("preparing a worker", e)),
-            Ok(FromWorker::Panicked) => return Err(panicked()),
+            Ok(FromWorker::Panicked) => return Err(PANICKED),
             Ok(FromWorker::Done(..)) | Err(_) => {
-                return Err(LoadError::Internal(
-                    "a worker ended before it began: please report this".to_owned(),
-                ));
+                return Err(LoadError::Internal("a worker ended before it began"));
             }
         }
     }

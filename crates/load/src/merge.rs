@@ -62,12 +62,10 @@ pub(crate) fn measurement(parts: Parts<'_>) -> Measurement {
         series: parts.series.finish(window_end_ns.saturating_sub(window_start_ns)),
         bins: Bins::default(),
         client: ClientCost {
-            cpu_ns: 0,
             process_cpu_ns: parts.process_cpu_ns,
             threads: parts.plan.threads,
             max_rss_bytes: parts.max_rss_bytes,
-            stamps_rejected: 0,
-            waits: Waits::default(),
+            ..ClientCost::default()
         },
         clock: if parts.books.iter().all(|b| b.kernel_clock) {
             ReceiveClock::Kernel

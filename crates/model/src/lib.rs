@@ -10,6 +10,7 @@ mod capacity_log;
 pub mod client;
 pub mod command;
 pub mod duet;
+mod error;
 pub mod estimate;
 pub mod export;
 pub mod fnv;
@@ -38,6 +39,7 @@ pub mod tls;
 pub mod trial;
 pub mod units;
 
+pub use error::PlanError;
 pub use estimate::Estimate;
 pub use measurement::Measurement;
 pub use plan::Plan;

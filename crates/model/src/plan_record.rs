@@ -1,7 +1,6 @@
 //! The effective plan of a trial as it is stored: defaults filled in, secrets out.
 
 use crate::fnv::fnv1a;
-use crate::list::TargetList;
 use crate::plan::{Arrivals, Plan};
 use crate::rate::{Rate, Stage};
 use crate::tls::ALPN;
@@ -83,17 +82,6 @@ pub struct TargetsRecord {
     pub order: String,
     /// Of the lines in their order, in hexadecimal: FNV-1a, 64 bits.
     pub fingerprint: String,
-}
-
-impl From<&TargetList> for TargetsRecord {
-    fn from(list: &TargetList) -> TargetsRecord {
-        TargetsRecord {
-            lines: list.lines.len() as u64,
-            requests: list.requests.len() as u64,
-            order: list.order.to_string(),
-            fingerprint: format!("{:016x}", list.fingerprint()),
-        }
-    }
 }
 
 /// A stage: a linear change from the level before, 0 at first, to its own.
@@ -193,7 +181,12 @@ impl PlanRecord {
                 alpn: ALPN.to_owned(),
                 client_certificate: plan.tls.identity.is_some(),
             }),
-            targets: plan.work.list().map(Into::into),
+            targets: plan.work.list().map(|list| TargetsRecord {
+                lines: list.lines.len() as u64,
+                requests: list.requests.len() as u64,
+                order: list.order.to_string(),
+                fingerprint: format!("{:016x}", list.fingerprint()),
+            }),
         }
     }
 }

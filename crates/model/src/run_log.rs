@@ -73,8 +73,8 @@ impl Line {
     }
 }
 
-/// Says what a result means in the run log of this header; in a sentence where it cannot be what was observed.
-pub type Judge<'a> = &'a (dyn Fn(&Header, RawResult) -> Result<TrialResult, String> + Sync);
+/// Says what a result means in a run log of this machine; in a sentence where it cannot be what was observed.
+pub type Judge<'a> = &'a (dyn Fn(&Host, RawResult) -> Result<TrialResult, String> + Sync);
 
 /// What a run is going to do, and on what.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]

@@ -9,8 +9,8 @@ use rustls::pki_types::ServerName;
 use rustls::{CipherSuite, ClientConfig, Error, RootCertStore};
 
 use super::verify::Verifier;
-use prony_model::plan::{Plan, PlanError};
 use prony_model::tls::{ALPN, Verify};
+use prony_model::{Plan, PlanError};
 
 /// Sessions that a worker remembers. rustls keeps up to 8 tickets of one
 /// server, newest first, and a plan has one server.

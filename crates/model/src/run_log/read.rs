@@ -9,6 +9,7 @@ use std::path::Path;
 
 use super::wrong::{check_schema, first_line_is_wrong};
 use super::{Event, Header, Judge, LINE_MAX_BYTES, Line, PlannedTrial, RunLog, RunLogError, TrialResult};
+use crate::host::Host;
 use crate::printable::printable;
 
 /// Lines that are read before they are parsed, and their bytes: work for every CPU in bounded memory.
@@ -51,7 +52,7 @@ impl RunLog {
             if batch.is_empty() {
                 return Ok(log);
             }
-            let entries = in_parallel(&batch, |line| Entry::of(&line.text, &log.header, judge));
+            let entries = in_parallel(&batch, |line| Entry::of(&line.text, &log.header.host, judge));
             for (line, entry) in batch.iter().zip(entries) {
                 match entry {
                     Ok(entry) => log.take(entry),
@@ -159,11 +160,11 @@ enum Wrong {
 }
 
 impl Entry {
-    fn of(text: &[u8], header: &Header, judge: Judge<'_>) -> Result<Entry, Wrong> {
+    fn of(text: &[u8], host: &Host, judge: Judge<'_>) -> Result<Entry, Wrong> {
         Ok(match Line::read(text).map_err(Wrong::Unreadable)? {
             Line::Header(_) => Entry::Header,
             Line::TrialStart(start) => Entry::TrialStart(start.planned),
-            Line::Result(raw) => Entry::Result(Box::new(judge(header, raw).map_err(Wrong::Unjudgeable)?)),
+            Line::Result(raw) => Entry::Result(Box::new(judge(host, raw).map_err(Wrong::Unjudgeable)?)),
             Line::Event(event) => Entry::Event(event),
         })
     }

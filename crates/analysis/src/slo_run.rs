@@ -2,8 +2,7 @@
 
 use prony_model::run_log::RunLog;
 
-use crate::analyse::{candidates, plan_names};
-use crate::cell::{Cell, counted};
+use crate::cell::{Cell, candidates, counted, plan_names};
 use crate::figures::percentile;
 use crate::numbers::{real, rounded};
 use crate::slo::{Decision, Slo, SloRecord};

@@ -10,8 +10,7 @@ use prony_model::run_log::RunLog;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::analyse::plan_names;
-use crate::cell::{Cell, counted};
+use crate::cell::{Cell, counted, plan_names};
 use crate::compare::{Finding, Rule};
 use crate::figure::Figure;
 use crate::numbers::count;

@@ -12,9 +12,10 @@ use serde::Serialize;
 
 use crate::cell::Results;
 use crate::claim::{Claim, Quantity, Side, Term};
-use crate::experiment::PlanAnalysis;
 use crate::figure::Figure;
+use crate::row::PlanAnalysis;
 use crate::text::list;
+pub(crate) use printed::rows_under;
 use printed::{Printed, printed};
 
 mod evidence;

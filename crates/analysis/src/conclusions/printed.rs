@@ -5,7 +5,6 @@ use prony_model::run_log::NamedPlan;
 
 use crate::claim::{Claim, FigureTerm, Quantity, Side, Term};
 use crate::numbers::real_len;
-use crate::published::{is_under, rows_under};
 
 /// A figure that a source printed, or that two of its figures make.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -74,4 +73,20 @@ fn rank(candidate: &str, plan: &NamedPlan, published: &Published) -> Option<Prin
     let mine = rate(own)?;
     let before = rows_under(published, plan).filter_map(rate).filter(|rate| *rate > mine).count();
     Some(Printed { value: real_len(before + 1), at_least: false, doubted: own.doubt.is_some() })
+}
+
+/// Whether a row of a source is under a plan of ours, or under one like it with so many connections.
+fn is_under(row: &PublishedRow, plan: &NamedPlan, connections: u32) -> bool {
+    plan.share.is_none()
+        && plan.capacity.is_none()
+        && row.connections.is_none_or(|c| c == connections)
+        && row.rate_per_s == plan.plan.rate_per_s
+}
+
+/// The rows that a source has under a plan.
+pub(crate) fn rows_under<'a>(
+    published: &'a Published,
+    plan: &'a NamedPlan,
+) -> impl Iterator<Item = &'a PublishedRow> {
+    published.rows.iter().filter(|row| is_under(row, plan, plan.plan.connections))
 }

@@ -1,6 +1,7 @@
 //! A run log as the page's data.
 
-use prony_analysis::experiment::{ExperimentAnalysis, Row, analyse};
+use prony_analysis::analyse;
+use prony_analysis::experiment::{ExperimentAnalysis, Row};
 use prony_analysis::figure::Figure;
 use prony_analysis::plot_data::quantiles;
 use prony_model::Tool;

@@ -15,25 +15,8 @@ use crate::plan_record::nanoseconds;
 use crate::target::path_of;
 use crate::trial::Trial;
 
-const COLUMNS: [&str; 17] = [
-    "timeStamp",
-    "elapsed",
-    "label",
-    "responseCode",
-    "responseMessage",
-    "threadName",
-    "dataType",
-    "success",
-    "failureMessage",
-    "bytes",
-    "sentBytes",
-    "grpThreads",
-    "allThreads",
-    "URL",
-    "Latency",
-    "IdleTime",
-    "Connect",
-];
+const COLUMNS: &str = "timeStamp,elapsed,label,responseCode,responseMessage,threadName,dataType,success,\
+                       failureMessage,bytes,sentBytes,grpThreads,allThreads,URL,Latency,IdleTime,Connect";
 
 /// What JMeter puts before the reason where there was no answer with a status;
 /// tools that read its logs look for it.
@@ -44,7 +27,7 @@ const NO_STATUS: &str = "Non HTTP response code: ";
 /// # Errors
 /// When writing fails.
 pub fn write(trial: &Trial, measured: &Measurement, out: &mut dyn Write) -> Result<(), ExportError> {
-    writeln!(out, "{}", COLUMNS.join(","))?;
+    writeln!(out, "{COLUMNS}")?;
     let started_ns = nanoseconds(measured.started_at.duration_since(UNIX_EPOCH).unwrap_or_default());
     let whole = (format!("{} {}", trial.plan.method, path_of(&trial.target.url)), measured.request_bytes);
     // A list's target is its server, whose URL ends in the path `/`.

@@ -1,6 +1,7 @@
 //! From one raw measurement to the stored trial: estimates, summaries, verdict.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, UNIX_EPOCH};
 
 use prony_model::histogram::SparseHistogram;
 use prony_model::host::Host;
@@ -63,7 +64,7 @@ pub fn judge(observed: &Observed, host: &Host) -> Trial {
         schema: SCHEMA.to_owned(),
         tool: observed.tool.clone(),
         judged_by: Some(Tool::this().version).filter(|version| *version != observed.tool.version),
-        started_at: rfc3339(m.started_at),
+        started_at: rfc3339(UNIX_EPOCH + Duration::from_nanos(m.started_at_ns)),
         interrupted: observed.interrupted(),
         target: TargetRecord { url: plan.url.clone(), address: m.address.clone() },
         plan: plan.clone(),

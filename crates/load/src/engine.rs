@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::audit;
 use crate::books::{ClosedBooks, Edges, SecondPart, SecondSink};
@@ -28,7 +28,7 @@ use crate::tls;
 use crate::turns::Turns;
 use crate::worker::{Preconnected, Shared, Source, Worker};
 use prony_model::histogram::Histogram;
-use prony_model::measurement::Measurement;
+use prony_model::measurement::{ClientCost, Measurement};
 use prony_model::plan::{Arrivals, Plan};
 use prony_model::plan_record::nanoseconds;
 
@@ -275,7 +275,8 @@ fn conduct(
         None => sys::now_ns() + START_AHEAD_NS,
         Some(gate) => gate.pass(&|| control.stop_asked()).ok_or(LoadError::Interrupted)?,
     };
-    let started_at = SystemTime::now() + Duration::from_nanos(start_ns.saturating_sub(sys::now_ns()));
+    let now_since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let started_at_ns = nanoseconds(now_since_1970) + start_ns.saturating_sub(sys::now_ns());
     let window_start = start_ns + nanoseconds(plan.warmup);
     let window_end = plan.stop.duration.map_or(u64::MAX, |duration| window_start + nanoseconds(duration));
     let edges = Edges { start_ns: window_start, end_ns: window_end };
@@ -317,17 +318,16 @@ fn conduct(
         series.add(part, |_, _| {});
     }
     let closed: Vec<ClosedBooks> = books.into_iter().flatten().collect();
-    let measurement = merge::measurement(merge::Parts {
-        plan,
+    let (process_cpu_ns, max_rss_bytes) = (cpu.window_ns(), sys::max_rss_bytes());
+    let whole = Measurement {
+        started_at_ns,
         address: endpoint.to_string(),
-        started_at,
         schedule_start_ns: start_ns,
         interrupted: merge::was_interrupted(control.stop_asked(), &closed, window_end),
-        books: closed,
-        series,
-        process_cpu_ns: cpu.window_ns(),
-        max_rss_bytes: sys::max_rss_bytes(),
-    });
+        client: ClientCost { process_cpu_ns, max_rss_bytes, ..ClientCost::default() },
+        ..Measurement::default()
+    };
+    let measurement = merge::measurement(whole, plan, closed, series);
     if measurement.window_end_ns <= measurement.window_start_ns {
         return Err(if measurement.interrupted { LoadError::Interrupted } else { LoadError::WarmUpTookAll });
     }

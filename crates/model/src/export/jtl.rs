@@ -104,7 +104,7 @@ mod tests {
             started_at_ns: 1_795_262_400_000_000_000,
             schedule_start_ns: 100 * S,
             request_bytes: 38,
-            ..testing::measurement()
+            ..Measurement::default()
         };
         let mut bytes = Vec::new();
         write(trial, &measured, &mut bytes).unwrap();

@@ -287,14 +287,8 @@ impl<'a> Reader<'a> {
     }
 
     fn outcome(&mut self) -> Result<Outcome, String> {
-        match self.word() {
-            Some("carried") => Ok(Outcome::Carried),
-            Some("overloaded") => Ok(Outcome::Overloaded),
-            Some("broken") => Ok(Outcome::Broken),
-            other => {
-                Err(format!("{:?} is no outcome: carried, overloaded or broken.", other.unwrap_or_default()))
-            }
-        }
+        let word = self.word().unwrap_or_default();
+        word.parse().map_err(|_| format!("{word:?} is no outcome: carried, overloaded or broken."))
     }
 
     /// Letters, digits and underscores; `None`, and nothing taken, where there are none.

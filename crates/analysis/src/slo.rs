@@ -7,7 +7,7 @@ use std::fmt;
 use prony_model::histogram::highest_ns;
 pub use prony_model::slo::{Decision, SloRecord};
 use prony_model::trial::{Bound, Outcome, PERCENTILES, Reason, Summary, Trial};
-use prony_model::units::plain_number;
+use prony_model::units::{multiple, plain_number};
 use prony_stats::CONFIDENCE;
 use prony_stats::batch::design_effect;
 use prony_stats::order::{Quantile, interval_ranks};
@@ -206,14 +206,9 @@ fn share(limit: &str) -> Result<f64, String> {
 }
 
 fn rate(limit: &str) -> Result<f64, String> {
-    let number = limit.strip_suffix("/s").unwrap_or(limit);
-    let (digits, factor) = match number.strip_suffix(['k', 'K']) {
-        Some(digits) => (digits, 1e3),
-        None => number.strip_suffix('M').map_or((number, 1.0), |digits| (digits, 1e6)),
-    };
-    positive(digits)
-        .map(|n| n * factor)
-        .ok_or_else(|| format!("{limit:?} is no number of requests per second."))
+    let (digits, factor) = multiple(limit.strip_suffix("/s").unwrap_or(limit));
+    let per_s = positive(digits).map(|n| n * f64::from(factor));
+    per_s.ok_or_else(|| format!("{limit:?} is no number of requests per second."))
 }
 
 fn time(limit: &str) -> Result<u64, String> {
@@ -278,7 +273,8 @@ fn waits_for_client(trial: &Trial) -> bool {
     saturated && trial.plan.rate_per_s.is_some()
 }
 
-fn by_interval(low: u64, high: u64, limit: u64) -> Decision {
+/// Whether a figure is below a limit, by its interval.
+pub(crate) fn by_interval<T: PartialOrd>(low: T, high: T, limit: T) -> Decision {
     if high < limit {
         Decision::Met
     } else if low >= limit {

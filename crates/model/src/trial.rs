@@ -161,7 +161,7 @@ pub struct Window {
 /// What became of the load: a finding, not an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-#[derive(strum::Display, strum::IntoStaticStr, strum::VariantNames)]
+#[derive(strum::Display, strum::EnumString, strum::IntoStaticStr, strum::VariantNames)]
 #[strum(serialize_all = "lowercase")]
 pub enum Outcome {
     /// The load was carried.

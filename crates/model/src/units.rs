@@ -66,6 +66,15 @@ pub fn plain_number(text: &str) -> Option<f64> {
     text.parse().ok().filter(|_| plain)
 }
 
+/// A number without the `k` or `M` behind it, and what that multiplies it by.
+pub fn multiple(text: &str) -> (&str, u32) {
+    match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1_000),
+        Some((at, 'M')) => (&text[..at], 1_000_000),
+        _ => (text, 1),
+    }
+}
+
 /// Reads a rate: `5k`, `20k/s`, `1.5M`, `2.5/s`, `300`; requests per second.
 ///
 /// # Errors
@@ -78,13 +87,9 @@ pub fn parse_rate(text: &str) -> Result<Rate, PlanError> {
         )));
     }
     let number = compact.strip_suffix("/s").unwrap_or(compact).trim_end();
-    let (number, factor) = match number.char_indices().last() {
-        Some((at, 'k' | 'K')) => (&number[..at], 1e3),
-        Some((at, 'M')) => (&number[..at], 1e6),
-        _ => (number, 1.0),
-    };
+    let (number, factor) = multiple(number);
     match plain_number(number) {
-        Some(value) => rate_per_s(value * factor, text),
+        Some(value) => rate_per_s(value * f64::from(factor), text),
         _ if number.starts_with('-') => rate_per_s(-1.0, text),
         _ => Err(PlanError(format!("{text:?} is not a rate: write requests per second, 500, 5k or 2.5/s."))),
     }
@@ -382,15 +387,11 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for OneOrManyVisitor<T> {
 /// # Errors
 /// What to write instead.
 pub fn count<N: TryFrom<u64>>(text: &str) -> Result<N, String> {
-    let (number, factor) = match text.char_indices().last() {
-        Some((at, 'k' | 'K')) => (&text[..at], 1_000),
-        Some((at, 'M')) => (&text[..at], 1_000_000),
-        _ => (text, 1),
-    };
+    let (number, factor) = multiple(text);
     if number.is_empty() || !number.bytes().all(|b| b.is_ascii_digit()) {
         return Err("write a whole number, 500, 10k or 2M".to_owned());
     }
-    let value = number.parse::<u64>().ok().and_then(|n| n.checked_mul(factor));
+    let value = number.parse::<u64>().ok().and_then(|n| n.checked_mul(factor.into()));
     value.and_then(|n| N::try_from(n).ok()).ok_or_else(|| "it is too large".to_owned())
 }
 

@@ -1,8 +1,8 @@
 //! The window second by second, as CSV (RFC 4180).
 
-use std::io::Write;
+use std::io::{self, Write};
 
-use super::{ExportError, wall_clock};
+use super::wall_clock;
 use crate::rfc3339;
 use crate::trial::Trial;
 
@@ -14,7 +14,7 @@ const COLUMNS: &str =
 ///
 /// # Errors
 /// When the trial has no start that is a time, or writing fails.
-pub fn write(trial: &Trial, out: &mut dyn Write) -> Result<(), ExportError> {
+pub fn write(trial: &Trial, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{COLUMNS}\r\n")?;
     let whole = |value: Option<u64>| value.map_or(String::new(), |v| v.to_string());
     for second in &trial.series {

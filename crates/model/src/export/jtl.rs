@@ -6,9 +6,9 @@
 //! is left empty. JMeter counts in whole milliseconds, and so does the log.
 
 use std::borrow::Cow;
-use std::io::Write;
+use std::io::{self, Write};
 
-use super::{ExportError, field};
+use super::field;
 use crate::measurement::{ErrorKind, Measurement, Sample};
 use crate::target::path_of;
 use crate::trial::Trial;
@@ -24,7 +24,7 @@ const NO_STATUS: &str = "Non HTTP response code: ";
 ///
 /// # Errors
 /// When writing fails.
-pub fn write(trial: &Trial, measured: &Measurement, out: &mut dyn Write) -> Result<(), ExportError> {
+pub fn write(trial: &Trial, measured: &Measurement, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{COLUMNS}")?;
     let whole = (format!("{} {}", trial.plan.method, path_of(&trial.target.url)), measured.request_bytes);
     // A list's target is its server, whose URL ends in the path `/`.

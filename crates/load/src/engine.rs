@@ -331,7 +331,7 @@ fn conduct(
     if measurement.window_end_ns <= measurement.window_start_ns {
         return Err(if measurement.interrupted { LoadError::Interrupted } else { LoadError::WarmUpTookAll });
     }
-    Ok(audit::audited(measurement, plan))
+    Ok(Measurement { broken_identities: audit::broken(&measurement, plan), ..measurement })
 }
 
 fn wait_until_ready(

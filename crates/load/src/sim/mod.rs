@@ -127,7 +127,8 @@ impl Case {
         };
         let measurement = merge::measurement(whole, &self.plan, books, series);
         played.measurement = if measurement.window_end_ns > measurement.window_start_ns {
-            Ok(audit::audited(measurement, &self.plan))
+            let broken_identities = audit::broken(&measurement, &self.plan);
+            Ok(Measurement { broken_identities, ..measurement })
         } else if measurement.interrupted {
             Err(LoadError::Interrupted)
         } else {

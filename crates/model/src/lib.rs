@@ -65,6 +65,11 @@ impl Tool {
     }
 }
 
+/// Whether it says nothing, so that JSON leaves it out.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
 /// A wall-clock instant as RFC 3339 text in UTC, to the millisecond.
 pub fn rfc3339(at: std::time::SystemTime) -> String {
     match jiff::Timestamp::try_from(at) {

@@ -40,7 +40,7 @@ pub struct Observed {
     #[serde(default, skip_serializing_if = "ServerLife::is_uneventful")]
     pub life: ServerLife,
     /// What its place in a duet shared.
-    #[serde(default, skip_serializing_if = "DuetShared::is_nothing")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub shared: DuetShared,
     /// Thresholds that were asked for, as they were written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

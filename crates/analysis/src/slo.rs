@@ -274,7 +274,7 @@ fn waits_for_client(trial: &Trial) -> bool {
 }
 
 /// Whether a figure is below a limit, by its interval.
-pub(crate) fn by_interval<T: PartialOrd>(low: T, high: T, limit: T) -> Decision {
+pub(crate) fn by_interval<T: PartialOrd + Copy>(low: T, high: T, limit: T) -> Decision {
     if high < limit {
         Decision::Met
     } else if low >= limit {

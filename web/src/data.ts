@@ -229,6 +229,7 @@ export interface Detail {
   reproduce: string;
   requests: RequestCounts;
   run_total: RunTotal;
+  sent_bytes_per_s: number;
   server: Server | null;
   started_at: string;
   status: [string, number][];
@@ -612,7 +613,7 @@ export interface PlanRecord {
   expect_body: boolean;
   /** The status expected; `None`: any 2xx or 3xx. */
   expect_status: number | null;
-  /** Headers as given, secrets redacted. */
+  /** Headers as given; of a secret `@env:NAME` or `[redacted]`. */
   headers: [string, string][];
   /** Whether connections serve more than one request. */
   keepalive: boolean;
@@ -976,6 +977,8 @@ export interface Source {
   agreement: string[];
   /** The figures that any of its rows has, in the order of a table. */
   columns: SourceColumn[];
+  /** What in its method makes its figures others than ours. */
+  differences: string[];
   /** Rows of its that are doubted: candidate and reason. */
   doubts: [string, string][];
   /** What it says besides: key and text. */

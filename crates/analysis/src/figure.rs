@@ -149,7 +149,7 @@ const fn percentile(
 }
 
 /// Every figure, in the order of a view.
-pub static FIGURES: [Entry; 16] = [
+pub static FIGURES: [Entry; 17] = [
     Entry {
         name: "throughput",
         field: "requests_per_s",
@@ -186,6 +186,7 @@ pub static FIGURES: [Entry; 16] = [
     },
     percentile(["p999", "p999_ns", "p99.9", "p99.9 ms"], Some(("p999_ms", 1e6))),
     percentile(["p9999", "p9999_ns", "p99.99", "p99.99 ms"], Some(("p9999_ms", 1e6))),
+    percentile(["p99999", "p99999_ns", "p99.999", "p99.999 ms"], Some(("p99999_ms", 1e6))),
     Entry {
         name: "mean",
         field: "mean_ns",

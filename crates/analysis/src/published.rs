@@ -23,6 +23,9 @@ pub struct PublishedAnalysis {
     pub source: String,
     /// How its figures were obtained.
     pub method: String,
+    /// What in its method makes its figures others than ours.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub differences: Vec<String>,
     /// What it says besides.
     pub facts: BTreeMap<String, String>,
     /// How far its order agrees with ours, per plan that has at least four rows of both.
@@ -108,6 +111,7 @@ pub(crate) fn analyse(published: &Published, evidence: &Evidence<'_>) -> Publish
     PublishedAnalysis {
         source: published.source.clone(),
         method: published.method.clone(),
+        differences: published.differences.clone(),
         facts: published.facts.clone(),
         agreement: plans.iter().filter_map(agreement).collect(),
         conclusions: judge(published, evidence),

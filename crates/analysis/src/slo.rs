@@ -190,6 +190,7 @@ fn percentile(name: &str) -> Option<(&'static str, f64)> {
         "median" => "p50",
         "p99.9" => "p999",
         "p99.99" => "p9999",
+        "p99.999" => "p99999",
         name => name,
     };
     PERCENTILES.into_iter().find(|(field, _)| field.strip_suffix("_ns") == Some(name))

@@ -33,6 +33,7 @@ pub(crate) fn throughput(
         },
         bound,
         read_bytes_per_s: per_s(m.read_bytes),
+        sent_bytes_per_s: per_s(m.sent_bytes),
         offered_per_s: match &arrivals {
             Arrivals::Closed | Arrivals::ConnectionStages(_) => None,
             Arrivals::Constant(rate) | Arrivals::Poisson(rate) => Some(rate.as_per_s()),

@@ -66,6 +66,7 @@ pub(crate) struct Books {
     resolved_before_window: u64,
     window: RequestCounts,
     pub(crate) read_bytes: u64,
+    pub(crate) sent_bytes: u64,
     stamps_rejected: u64,
     kernel_clock: bool,
     status: Box<[u64; STATUS_MAX]>,
@@ -119,6 +120,7 @@ impl Books {
             resolved_before_window: 0,
             window: RequestCounts::default(),
             read_bytes: 0,
+            sent_bytes: 0,
             stamps_rejected: 0,
             kernel_clock,
             status: Box::new([0; STATUS_MAX]),
@@ -304,6 +306,13 @@ impl Books {
         }
     }
 
+    /// Bytes of requests were written.
+    pub(crate) fn wrote(&mut self, bytes: usize) {
+        if self.phase == Phase::Window {
+            self.sent_bytes += bytes as u64;
+        }
+    }
+
     /// Bytes were read.
     pub(crate) fn read(&mut self, bytes: usize) {
         if self.phase == Phase::Window {
@@ -457,6 +466,7 @@ impl Books {
             run: self.run,
             window: self.window,
             read_bytes: self.read_bytes,
+            sent_bytes: self.sent_bytes,
             stamps_rejected: self.stamps_rejected,
             kernel_clock: self.kernel_clock,
             status: (0u16..).zip(self.status.iter().copied()).filter(|(_, count)| *count > 0).collect(),

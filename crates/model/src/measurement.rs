@@ -43,6 +43,9 @@ pub struct Measurement {
     pub run_total: RunTotal,
     /// Bytes read in the window, heads included.
     pub read_bytes: u64,
+    /// Bytes of requests written in the window, heads included.
+    #[serde(default)]
+    pub sent_bytes: u64,
     /// Answers in the window by status, right ones and wrong ones.
     pub status: BTreeMap<u16, u64>,
     /// Failed requests of the window by kind.

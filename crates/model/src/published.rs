@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Figures that a source may print, in the order of a table: the key, whose end is the unit, the title, and the unit.
-pub const FIGURES: [(&str, &str, &str); 18] = [
+pub const FIGURES: [(&str, &str, &str); 19] = [
     ("requests_per_s", "Throughput", "req/s"),
     ("peak_requests_per_s", "Peak throughput", "req/s"),
     ("p50_ms", "p50", "ms"),
@@ -16,6 +16,7 @@ pub const FIGURES: [(&str, &str, &str); 18] = [
     ("p99_ms", "p99", "ms"),
     ("p999_ms", "p99.9", "ms"),
     ("p9999_ms", "p99.99", "ms"),
+    ("p99999_ms", "p99.999", "ms"),
     ("max_ms", "Max", "ms"),
     ("mean_ms", "Mean", "ms"),
     ("stdev_ms", "Deviation", "ms"),
@@ -41,6 +42,9 @@ pub struct Published {
     /// What it concluded.
     #[serde(default)]
     pub conclusions: Vec<Conclusion>,
+    /// What in its method makes its figures others than ours, in sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub differences: Vec<String>,
     /// What it says besides and nothing is computed from: text by key.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, String>,

@@ -191,6 +191,9 @@ pub struct Throughput {
     pub bound: Bound,
     /// Bytes read per second, heads included.
     pub read_bytes_per_s: f64,
+    /// Bytes of requests sent per second, heads included.
+    #[serde(default)]
+    pub sent_bytes_per_s: f64,
     /// Requests per second that were due; `None` in closed arrivals.
     pub offered_per_s: Option<f64>,
 }
@@ -223,7 +226,7 @@ pub enum Clock {
 }
 
 /// The names of the percentiles every summary has, with their quantiles.
-pub const PERCENTILES: [(&str, f64); 7] = [
+pub const PERCENTILES: [(&str, f64); 8] = [
     ("p50_ns", 0.50),
     ("p75_ns", 0.75),
     ("p90_ns", 0.90),
@@ -231,6 +234,7 @@ pub const PERCENTILES: [(&str, f64); 7] = [
     ("p99_ns", 0.99),
     ("p999_ns", 0.999),
     ("p9999_ns", 0.9999),
+    ("p99999_ns", 0.99999),
 ];
 
 /// A distribution of durations, summarised.
@@ -256,6 +260,8 @@ pub struct Summary {
     pub p99_ns: Option<u64>,
     pub p999_ns: Option<u64>,
     pub p9999_ns: Option<u64>,
+    #[serde(default)]
+    pub p99999_ns: Option<u64>,
     /// The longest among completed requests.
     pub max_ns: Option<u64>,
     /// 95 % intervals of the percentiles, and of the mean of response, by field name.
@@ -279,15 +285,15 @@ pub struct Summary {
 impl Summary {
     /// The percentile of this field name (see [`PERCENTILES`]).
     pub fn percentile(&self, field: &str) -> Option<u64> {
-        let Summary { p50_ns, p75_ns, p90_ns, p95_ns, p99_ns, p999_ns, p9999_ns, .. } = self;
-        let values = [p50_ns, p75_ns, p90_ns, p95_ns, p99_ns, p999_ns, p9999_ns];
+        let Summary { p50_ns, p75_ns, p90_ns, p95_ns, p99_ns, p999_ns, p9999_ns, p99999_ns, .. } = self;
+        let values = [p50_ns, p75_ns, p90_ns, p95_ns, p99_ns, p999_ns, p9999_ns, p99999_ns];
         *PERCENTILES.iter().zip(values).find(|((name, _), _)| *name == field)?.1
     }
 
     /// Sets the percentile of this field name; other names are ignored.
     pub fn set_percentile(&mut self, field: &str, value: Option<u64>) {
-        let Summary { p50_ns, p75_ns, p90_ns, p95_ns, p99_ns, p999_ns, p9999_ns, .. } = self;
-        let values = [p50_ns, p75_ns, p90_ns, p95_ns, p99_ns, p999_ns, p9999_ns];
+        let Summary { p50_ns, p75_ns, p90_ns, p95_ns, p99_ns, p999_ns, p9999_ns, p99999_ns, .. } = self;
+        let values = [p50_ns, p75_ns, p90_ns, p95_ns, p99_ns, p999_ns, p9999_ns, p99999_ns];
         let named = PERCENTILES.iter().zip(values).find(|((name, _), _)| *name == field);
         named.into_iter().for_each(|(_, own)| *own = value);
     }

@@ -97,6 +97,7 @@ fn published(out: &mut String, analysis: &ExperimentAnalysis) {
     notes.extend(
         published.doubts.iter().map(|doubt| format!("Doubted: {}: {}", doubt.candidate, doubt.reason)),
     );
+    notes.extend(published.differences.iter().map(|why| format!("Different there: {why}")));
     notes.extend(words::facts(published).map(|facts| format!("Facts: {facts}")));
     notes.extend(words::not_measured(published).map(|missing| format!("Not measured here: {missing}")));
     if !notes.is_empty() {
@@ -201,18 +202,16 @@ pub fn trial(trial: &Trial) -> String {
 }
 
 fn percentiles(out: &mut String, trial: &Trial) {
-    let fields = prony_model::trial::PERCENTILES.map(|(field, _)| field);
-    push_head(
-        out,
-        ["ms".to_owned()].into_iter().chain(fields.map(words::percentile)).chain(["max".to_owned()]),
-    );
+    let fields = words::shown_percentiles(trial, &prony_model::trial::PERCENTILES.map(|(field, _)| field));
+    let names = fields.iter().map(|field| words::percentile(field));
+    push_head(out, ["ms".to_owned()].into_iter().chain(names).chain(["max".to_owned()]));
     let latency = &trial.latency;
     let named = [("response", Some(&latency.response)), ("service", Some(&latency.service))];
     let client = [("client delay", latency.client_delay.as_ref())];
     for (name, summary) in named.into_iter().chain(client) {
         let Some(summary) = summary else { continue };
         let mut cells = vec![format!("{name}{}", words::figure_mark(trial, name))];
-        cells.extend(fields.map(|field| text(&words::percentile_cell(summary, field))));
+        cells.extend(fields.iter().map(|field| text(&words::percentile_cell(summary, field))));
         cells.push(words::milliseconds_cell(summary.max_ns));
         push_row(out, cells.into_iter());
     }

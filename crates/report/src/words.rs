@@ -79,6 +79,13 @@ pub(crate) fn percentile(field: &str) -> String {
     }
 }
 
+/// Of these percentiles those that a trial's table has: p99.999 only where the trial has samples enough for it.
+pub(crate) fn shown_percentiles(trial: &Trial, all: &[&'static str]) -> Vec<&'static str> {
+    let head = headline(trial).1;
+    let has = |field: &&str| *field != "p99999_ns" || head.percentile(field).is_some();
+    all.iter().copied().filter(has).collect()
+}
+
 /// The summary that a trial's first line shows, with its name. In closed
 /// arrivals on kept connections no request waits before it is sent, so
 /// response time is service time, and is called so.

@@ -25,8 +25,8 @@ export const about: Page = {
     );
     if (data.experiment) {
       root.append(h("section", { class: "card" }, h("h2", null, "Candidates"), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Candidates" }, h("table", { class: "data" },
-        h("thead", null, h("tr", null, ["Candidate", "Title", "Language", "Kind", "Settings", "Workers", "Version"].map((c) => h("th", { scope: "col" }, c)))),
-        h("tbody", null, data.candidates.map((c) => h("tr", null, h("th", { scope: "row" }, c.label), [c.title, c.language, c.kind, c.axes?.map(({ axis, value }) => `${axis}: ${value}`).join(", ") || c.settings.join(", ") || "defaults", c.workers, c.version].map((v) => h("td", null, v ?? "–")))))))));
+        h("thead", null, h("tr", null, ["Candidate", "Title", "Language", "Kind", "Settings", "Cores", "Workers", "Version"].map((c) => h("th", { scope: "col" }, c)))),
+        h("tbody", null, data.candidates.map((c) => h("tr", null, h("th", { scope: "row" }, c.label), [c.title, c.language, c.kind, c.axes?.map(({ axis, value }) => `${axis}: ${value}`).join(", ") || c.settings.join(", ") || "defaults", head.server_cpus.length || null, c.workers, c.version].map((v) => h("td", null, v ?? "–")))))))));
     }
     const notes = data.notes;
     if (notes.length > 0) root.append(h("section", { class: "card" }, h("h2", null, "Notes of the run"), h("ul", { class: "reasons" }, notes.map((n) => h("li", null, n)))));

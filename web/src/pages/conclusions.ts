@@ -35,6 +35,7 @@ export function conclusions(context: Context): HTMLElement | null {
         h("td", null, c.there),
         h("td", null, c.here, c.interval ? h("small", null, c.interval) : null),
         h("td", null, judged(c.verdict), c.why ? h("small", null, c.why) : null, byPlan(c))))))) : null,
+    source && source.differences.length > 0 ? h("div", null, h("h3", null, "What in its method makes the difference"), h("ul", { class: "reasons" }, source.differences.map((said) => h("li", null, said)))) : null,
     source && source.agreement.length > 0 ? h("div", null, h("h3", null, "Do both orders agree?"), h("ul", { class: "reasons" }, source.agreement.map((said) => h("li", null, said)))) : null,
     source && source.doubts.length > 0 ? h("div", null, h("h3", null, "Figures of the source in doubt"), h("ul", { class: "reasons" }, source.doubts.map(([who, why]) => h("li", null, h("b", null, who), `: ${why}`)))) : null,
     sourceTable(context),

@@ -63,7 +63,7 @@ function sheet(data: RunData, c: Chosen, open: boolean): HTMLElement {
     d.reasons.length > 0 ? reasonList(d.reasons.map((reason) => ({ title: `${words(reason.code)} (${words(reason.effect)}: ${reason.affects.join(", ")})`, detail: reason.detail, advice: reason.advice }))) : h("p", { class: "note" }, "No verdict touches a figure of this trial."),
     times(c.name, d.summaries),
     h("h3", null, "Requests"),
-    facts([["Carried in", thousands(r.carried_in)], ["Due", thousands(r.scheduled)], ["Answered", thousands(r.completed)], ["Failed", thousands(r.failed)], ["In flight at the end", thousands(r.in_flight)], ["Never sent", thousands(r.never_sent)], ["By status", d.status.map(([code, n]) => `${code}: ${thousands(n)}`).join(", ")], ["Read", `${bytes(d.read_bytes_per_s)}/s`], ["Sent in all, warm-up included", thousands(d.run_total.sent)], ["Connections made", thousands(d.run_total.connections)]]),
+    facts([["Carried in", thousands(r.carried_in)], ["Due", thousands(r.scheduled)], ["Answered", thousands(r.completed)], ["Failed", thousands(r.failed)], ["In flight at the end", thousands(r.in_flight)], ["Never sent", thousands(r.never_sent)], ["By status", d.status.map(([code, n]) => `${code}: ${thousands(n)}`).join(", ")], ["Read", `${bytes(d.read_bytes_per_s)}/s`], ["Sent", `${bytes(d.sent_bytes_per_s)}/s`], ["Sent in all, warm-up included", thousands(d.run_total.sent)], ["Connections made", thousands(d.run_total.connections)]]),
     d.errors.length > 0 ? h("ul", { class: "reasons" }, d.errors.map(([kind, n, first]) => h("li", null, `${thousands(n)} × `, h("b", null, kind), first ? `: ${first}` : ""))) : null,
     d.targets?.length ? targets(c.name, d.targets) : null,
     h("h3", null, "Server and client"),

@@ -156,7 +156,8 @@ pub(super) fn may_resume(log: &RunLog, setup: &BenchSetup) -> Result<(), String>
                  or begin a new run."
             ));
         }
-        if known.is_some_and(|known| known.settings != candidate_record(now, setup).settings) {
+        let is_command = now.candidate.server().is_none();
+        if is_command && known.is_some_and(|known| known.settings != candidate_record(now, setup).settings) {
             return Err(format!(
                 "{label} had other settings: give the --https and --unix that it was begun with, or begin a new run."
             ));

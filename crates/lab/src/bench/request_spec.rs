@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use prony_load::dial::Dialer;
 use prony_model::plan::Expect;
-use prony_model::tls::Tls;
+use prony_model::tls::{Roots, Tls, Verify};
 use prony_model::{Plan, Secret, Target};
 
 use crate::candidate::Candidate;
@@ -18,6 +18,24 @@ pub(super) struct Place {
     /// The Unix socket instead of the target's host and port.
     pub(super) unix: Option<PathBuf>,
     pub(super) dialer: Dialer,
+    /// The certificate that was made for it.
+    certificate: Option<Roots>,
+}
+
+impl Place {
+    /// A load of it: over its socket, and trusting its certificate.
+    pub(super) fn reached_by(&self, load: Plan) -> Plan {
+        let tls = trusting(&load.tls, self.certificate.as_ref());
+        Plan { target: self.target.clone(), unix: self.unix.clone(), tls, ..load }
+    }
+}
+
+/// How TLS is spoken with a server for which this certificate was made: it is trusted, unless the plan says whom to trust.
+fn trusting(asked: &Tls, certificate: Option<&Roots>) -> Tls {
+    match (certificate, &asked.verify) {
+        (Some(roots), Verify::System) => Tls { verify: Verify::Roots(roots.clone()), ..asked.clone() },
+        _ => asked.clone(),
+    }
 }
 
 /// What is asked of one candidate.
@@ -40,10 +58,13 @@ impl RequestSpec {
     /// Of a candidate of an experiment: of a server of the catalogue the experiment's route or checks, of a command
     /// what the plans say, and of a URL that of its path.
     pub(super) fn of(candidate: &Candidate, experiment: &Experiment) -> RequestSpec {
-        let plan = experiment.plans.first().filter(|_| candidate.server().is_none());
-        let Some(ExperimentPlan { load, .. }) = plan else {
+        let Some(ExperimentPlan { load, .. }) = experiment.plans.first() else {
             return RequestSpec::of_server(candidate, experiment.route, &experiment.checks);
         };
+        if candidate.server().is_some() {
+            let spec = RequestSpec::of_server(candidate, experiment.route, &experiment.checks);
+            return RequestSpec { tls: load.tls.clone(), ..spec };
+        }
         let mut expectation = candidate.expectation();
         let own = expectation.custom.first().map(|check| check.method_and_path().1.to_owned());
         let path = own.filter(|_| candidate.as_url().is_some()).unwrap_or_else(|| load.target.path.clone());
@@ -77,10 +98,16 @@ impl RequestSpec {
     ///
     /// # Errors
     /// A sentence, where its name has no address or a certificate of the plan cannot be used.
-    pub(super) fn place(&self, target: Target, unix: Option<PathBuf>) -> Result<Place, String> {
-        let plan = Plan { unix: unix.clone(), tls: self.tls.clone(), ..Plan::closed(target.clone()) };
+    pub(super) fn place(
+        &self,
+        target: Target,
+        unix: Option<PathBuf>,
+        certificate: Option<Roots>,
+    ) -> Result<Place, String> {
+        let tls = trusting(&self.tls, certificate.as_ref());
+        let plan = Plan { unix: unix.clone(), tls, ..Plan::closed(target.clone()) };
         let dialer = Dialer::of(&plan).map_err(|why| why.to_string())?;
-        Ok(Place { target, unix, dialer })
+        Ok(Place { target, unix, dialer, certificate })
     }
 
     /// A plan aimed at a target, with the headers of the check that it asks again and again; the plan's own come first.

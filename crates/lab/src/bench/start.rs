@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::request_spec::{Place, RequestSpec};
 use crate::candidate::{Candidate, Layout};
-use crate::launch::{LaunchContext, run_dir};
+use crate::launch::{LaunchContext, certificate, run_dir};
 use crate::supervise::{Running, StartErrorKind, Supervision, port_of};
 
 /// How long a socket's listener is waited for where there should be none.
@@ -36,7 +36,8 @@ pub(super) fn start(
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let context = LaunchContext { address, workers, run_dir: run_dir::create().map_err(NotUp::RunDir)? };
     let ready_to_start = || {
-        let place = spec.place(spec.target(port, candidate.tls()), candidate.socket(&context))?;
+        let made = candidate.takes_certificate().then(|| certificate::make(&context.run_dir)).transpose()?;
+        let place = spec.place(spec.target(port, candidate.tls()), candidate.socket(&context), made)?;
         nobody_listens(&place)?;
         Ok((place, candidate.launch(layout, &context).map_err(|why| why.to_string())?))
     };

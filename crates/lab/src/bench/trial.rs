@@ -111,7 +111,7 @@ impl Runner<'_> {
         let spec = &self.states[trial.number].spec;
         let (running, place) = match candidate.as_url() {
             Some(url) => {
-                let there = spec.place(url.clone(), trial.plan.load.unix.clone());
+                let there = spec.place(url.clone(), trial.plan.load.unix.clone(), None);
                 let there = there.and_then(|place| spec.ready(&place).map(|()| place));
                 (None, there.map_err(Ended::NotStarted)?)
             }
@@ -133,8 +133,8 @@ impl Runner<'_> {
             }
         }
         let spec = &self.states[trial.number].spec;
-        let mut load = spec.plan(trial.plan, place.target, &pins.client, setup.experiment.seed);
-        load.unix = place.unix;
+        let load = spec.plan(trial.plan, place.target.clone(), &pins.client, setup.experiment.seed);
+        let load = place.reached_by(load);
         let side = Side {
             setup,
             candidate: candidate.label(),

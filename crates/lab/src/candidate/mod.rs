@@ -120,7 +120,7 @@ impl Candidate {
     }
 
     /// A command of the user's own. It is run as `sh -c COMMAND` in the current folder with
-    /// `{port}`, `{host}`, `{workers}` and `{run}` replaced, so that quotes, variables and pipes mean what
+    /// `{port}`, `{host}`, `{workers}`, `{run}`, `{cert}` and `{key}` replaced, so that quotes, variables and pipes mean what
     /// they do in a shell; `${port}` stays the shell's. No `exec` is put before it, which would break
     /// `A=1 server` and `cd x && server`: the shell's own process is ended with the rest.
     ///
@@ -210,10 +210,18 @@ impl Candidate {
         }
     }
 
+    /// The shell command, if it is one.
+    pub(crate) fn command_line(&self) -> Option<&str> {
+        match &self.origin {
+            Origin::Command { command, .. } => Some(command),
+            Origin::Recipe { .. } | Origin::Url { .. } => None,
+        }
+    }
+
     /// Whether it speaks TLS.
     pub fn tls(&self) -> bool {
         match &self.origin {
-            Origin::Recipe { .. } => false,
+            Origin::Recipe { .. } => self.chosen_values().any(|value| value.tls),
             Origin::Command { listens, .. } => listens.tls,
             Origin::Url { target, .. } => target.tls,
         }

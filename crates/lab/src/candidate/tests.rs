@@ -179,6 +179,10 @@ fn a_command_may_listen_on_a_socket_in_its_own_folder_and_speak_tls() {
     let command = Candidate::command("mine", "./s {run}/8123.sock", listens).unwrap();
     assert_eq!(command.socket(&context(dir.path())), Some(dir.path().join("8123.sock")));
     assert_eq!(command.settings(), [("tls", "on"), ("unix", "{run}/{port}.sock")]);
+    // It has a certificate of its own where it does not ask for one.
+    assert!(!command.takes_certificate());
+    let asking = |tls| Candidate::command("a", "./s {port} {cert}", Listens { tls, unix: None }).unwrap();
+    assert!(asking(true).takes_certificate() && !asking(false).takes_certificate());
 }
 
 /// How many processes or threads of PHP the catalogue's own `label` starts where three workers are asked for: the

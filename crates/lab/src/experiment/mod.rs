@@ -174,9 +174,11 @@ impl ExperimentPlan {
         format!("{} connection{plural}, {arrivals}, {asked}{keepalive}, {until}{warmup}", load.connections)
     }
 
-    /// Makes the load last so long: stages keep their shape.
-    fn shorten(&mut self, duration: Duration) {
+    /// Makes the load last so long: stages keep their shape, and a search's probes are not made longer.
+    fn rescale(&mut self, duration: Duration) {
         let load = &mut self.load;
+        let probe = load.stop.duration.filter(|_| self.capacity.is_some());
+        let duration = duration.min(probe.unwrap_or(duration));
         let whole: Duration = load.arrivals.stages().unwrap_or_default().iter().map(|s| s.duration).sum();
         if let Arrivals::RateStages(stages) | Arrivals::ConnectionStages(stages) = &mut load.arrivals
             && !whole.is_zero()
@@ -383,7 +385,7 @@ impl Experiment {
         for plan in &mut scaled.plans {
             plan.load.warmup = scale.warmup.unwrap_or(plan.load.warmup);
             if let Some(duration) = scale.duration {
-                plan.shorten(duration);
+                plan.rescale(duration);
             }
         }
         Ok(scaled)

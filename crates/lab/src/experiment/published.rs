@@ -69,6 +69,7 @@ pub fn parse(file: &str, text: &str) -> Result<Published, TomlError> {
             ("schema" | "source" | "method", _) => {}
             ("row", _) => published.rows = rows(file, value, connections, workers)?,
             ("conclusion", _) => published.conclusions = conclusions(file, value)?,
+            ("differences", Value::Array(list)) => published.differences = list.iter().map(fact).collect(),
             (_, Value::Table(_)) => {
                 return Err(file.error(&[key], format!("there is no table [{key}] in a published file.")));
             }

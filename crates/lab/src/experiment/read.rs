@@ -81,7 +81,8 @@ pub(super) fn experiment(
         return file
             .refuse(&["budget"], "a \"budget\" of 0 allows no trial: write how long the run may take, 30m.");
     }
-    let plans = plans(file, &raw.load, &raw.plan)?;
+    let tls = raw.candidates.iter().any(|label| speaks_tls(label));
+    let plans = plans(file, &raw.load, &raw.plan, tls)?;
     check_shares(file, &raw.candidates, &plans)?;
     let trials = raw.candidates.len() as u64 * plans.len() as u64 * u64::from(blocks.max);
     if trials > TRIALS_MAX {
@@ -202,6 +203,7 @@ fn plans(
     file: TomlFile<'_>,
     load: &LoadOptions,
     raw: &[LoadOptions],
+    tls: bool,
 ) -> Result<Vec<ExperimentPlan>, TomlError> {
     if load.name.is_some() {
         return file.refuse(
@@ -212,13 +214,13 @@ fn plans(
     check_plan(file, &["load"], load)?;
     let mut plans: Vec<ExperimentPlan> = Vec::new();
     if raw.is_empty() {
-        plans.extend(sweep(file, &["load"], load, load)?); // [load] alone is a plan
+        plans.extend(sweep(file, &["load"], load, load, tls)?); // [load] alone is a plan
     }
     for (number, raw) in raw.iter().enumerate() {
         let number = number.to_string();
         let path = ["plan", number.as_str()];
         check_plan(file, &path, raw)?;
-        for plan in sweep(file, &path, load, raw)? {
+        for plan in sweep(file, &path, load, raw, tls)? {
             if plans.iter().any(|p| p.name == plan.name) {
                 return file.refuse(
                     &path,
@@ -303,6 +305,7 @@ fn sweep(
     path: &[&str],
     load: &LoadOptions,
     raw: &LoadOptions,
+    tls: bool,
 ) -> Result<Vec<ExperimentPlan>, TomlError> {
     check_headers(file, path, load, raw)?;
     let capacity = searched_for(file, path, raw)?;
@@ -316,12 +319,12 @@ fn sweep(
             _ => None,
         };
         for count in &counts {
-            let load = match one_load(&meant, *count, rate) {
+            let load = match one_load(&meant, *count, rate, tls) {
                 Ok(load) => load,
                 Err(why) => {
                     // The key without which it could be run is the one that is wrong.
                     let could = |key: &String| {
-                        one_load(&with_defaults(load, &raw.without(key)), *count, rate).is_ok()
+                        one_load(&with_defaults(load, &raw.without(key)), *count, rate, tls).is_ok()
                     };
                     let key = raw.given().into_iter().find(could);
                     let key: Vec<&str> = key.iter().map(String::as_str).collect();
@@ -357,13 +360,14 @@ fn one_load(
     meant: &LoadOptions,
     connections: Option<u32>,
     rate: Option<RateValue>,
+    tls: bool,
 ) -> Result<Plan, PlanError> {
     let rate = rate.and_then(|rate| match rate {
         RateValue::Share(_) => Rate::per_s(1.0).map(RateValue::PerS), // until its capacity is known
         RateValue::PerS(_) => Some(rate),
     });
     let (connections, rate) = (connections.map(OneOrMany::One), rate.map(OneOrMany::One));
-    LoadOptions { connections, rate, ..meant.clone() }.plan(Some(nowhere()), &read_file)
+    LoadOptions { connections, rate, ..meant.clone() }.plan(Some(nowhere(tls)), &read_file)
 }
 
 /// What a sweep goes through; one load with the default where nothing is given.
@@ -375,8 +379,13 @@ fn values<T: Copy>(given: Option<&OneOrMany<T>>) -> (Vec<Option<T>>, bool) {
 }
 
 /// Where a plan is aimed until it has a server.
-fn nowhere() -> Target {
-    Target { host: "127.0.0.1".to_owned(), port: 80, path: "/".to_owned(), userinfo: None, tls: false }
+fn nowhere(tls: bool) -> Target {
+    Target { host: "127.0.0.1".to_owned(), port: 80, path: "/".to_owned(), userinfo: None, tls }
+}
+
+/// Whether a candidate's label chooses the setting `tls`.
+fn speaks_tls(label: &str) -> bool {
+    label.split([':', '+']).skip(1).any(|setting| matches!(setting.trim(), "tls" | "tls=yes"))
 }
 
 /// A file that a plan names; its path is seen from the folder that Prony was started in, as a flag's is.

@@ -218,6 +218,19 @@ fn a_shorter_scale_keeps_the_proportions_of_stages() {
 }
 
 #[test]
+fn a_longer_scale_leaves_the_probes_of_a_search_as_they_are() {
+    let e = read(
+        "[load]\nduration = \"2s\"\n[[plan]]\n[[plan]]\nname = \"knee\"\ncapacity = \"p99<50ms\"\n\
+         [scale.full]\nduration = \"30s\"\n[scale.short]\nduration = \"1s\"\n",
+    );
+    let durations = |scale: &str| {
+        let scaled = e.as_ref().unwrap().scaled(scale).unwrap();
+        scaled.plans.iter().map(|plan| plan.load.stop.duration.unwrap().as_secs()).collect::<Vec<_>>()
+    };
+    assert_eq!((durations("full"), durations("short")), (vec![30, 2], vec![1, 1]));
+}
+
+#[test]
 fn impossible_stages_arrivals_and_paths_are_refused() {
     for (rest, line, words) in [
         ("[[plan]]\nstages = []", 4, "load nothing"),
@@ -241,7 +254,7 @@ fn impossible_stages_arrivals_and_paths_are_refused() {
 #[test]
 fn every_source_is_read_with_its_rows_and_conclusions() {
     for (name, rows, conclusions) in [
-        ("aerys-2017", 8, 14),
+        ("aerys-2017", 8, 18),
         ("app-servers-2018", 12, 5),
         ("reactphp-ramp-2019", 1, 3),
         ("php8-jit-2020", 32, 3),
@@ -250,6 +263,7 @@ fn every_source_is_read_with_its_rows_and_conclusions() {
         let experiment = Experiment::find(name).unwrap_or_else(|e| panic!("{e}"));
         let published = experiment.published.as_ref().unwrap();
         assert_eq!((published.rows.len(), published.conclusions.len()), (rows, conclusions), "{name}");
+        assert!(published.differences.len() >= 4, "{name} says too little of its method");
         for row in &published.rows {
             assert!(experiment.candidates.contains(&row.candidate), "{name} lacks {}", row.candidate);
             let at = |plan: &ExperimentPlan| {

@@ -4,7 +4,9 @@
 use std::path::PathBuf;
 
 use crate::candidate::{Candidate, Layout};
+use crate::catalogue::{Piece, pieces};
 
+pub(crate) mod certificate;
 mod container;
 mod native;
 pub(crate) mod run_dir;
@@ -23,6 +25,11 @@ impl Candidate {
     /// If a file cannot be read or written, or nothing is to be started because it is a URL.
     pub(crate) fn launch(&self, layout: &Layout, context: &LaunchContext) -> Result<LaunchSpec, LaunchError> {
         native::launch(self, layout, context)
+    }
+
+    /// Whether a certificate is to be made for each of its starts: it speaks TLS, and takes `{cert}` for it.
+    pub(crate) fn takes_certificate(&self) -> bool {
+        self.tls() && self.command_line().is_none_or(|command| pieces(command).contains(&Piece::Name("cert")))
     }
 
     /// The Unix socket that it listens on in this start; `None`: it listens on the port.

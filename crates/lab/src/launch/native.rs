@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use rustix::process::geteuid;
 
-use super::container;
 use super::spec::{LaunchContext, LaunchError, LaunchSpec, ProcessSpec};
+use super::{certificate, container};
 use crate::candidate::{Candidate, Layout};
 use crate::catalogue::{Server, Values};
 use crate::programs::{find_command, search_path};
@@ -30,9 +30,8 @@ pub(super) fn launch(
     }
 }
 
-/// A command is its own title.
 fn of_command(candidate: &Candidate, context: &LaunchContext) -> LaunchSpec {
-    let command = of_context(context).replace(candidate.title());
+    let command = of_context(context).replace(candidate.command_line().unwrap_or_default());
     LaunchSpec {
         label: candidate.label().to_owned(),
         processes: vec![ProcessSpec {
@@ -146,6 +145,8 @@ pub(super) fn of_context(context: &LaunchContext) -> Values {
     values.set("port", context.address.port().to_string());
     values.set("workers", context.workers.to_string());
     values.set("run", context.run_dir.to_string_lossy());
+    values.set("cert", context.run_dir.join(certificate::CERTIFICATE).to_string_lossy());
+    values.set("key", context.run_dir.join(certificate::KEY).to_string_lossy());
     values
 }
 

@@ -16,6 +16,7 @@ pub(crate) struct ClosedBooks {
     pub(crate) run: RunTotal,
     pub(crate) window: RequestCounts,
     pub(crate) read_bytes: u64,
+    pub(crate) sent_bytes: u64,
     pub(crate) stamps_rejected: u64,
     pub(crate) kernel_clock: bool,
     pub(crate) status: Vec<(u16, u64)>,

@@ -105,6 +105,8 @@ impl Differences<'_> {
         let (bytes, rejected) =
             (reads().map(|r| r.bytes as u64).sum(), reads().filter(|r| r.rejected).count());
         self.same("read bytes", self.books.read_bytes, bytes);
+        let writes = self.truth.writes.iter().filter(|(at_ns, _)| self.in_window(*at_ns));
+        self.same("sent bytes", self.books.sent_bytes, writes.map(|(_, bytes)| *bytes as u64).sum());
         self.same("stamps rejected", self.books.stamps_rejected, rejected as u64);
     }
 

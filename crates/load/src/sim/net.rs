@@ -264,6 +264,7 @@ impl World {
                 self.schedule(self.now_ns + after, handle, Event::Room);
             }
         }
+        self.truth.writes.push((stamp, count));
         let (mut left, mut at) = (count, first);
         while left > 0 {
             let length = self.length(&self.pending[slot][at]);

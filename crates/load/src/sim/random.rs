@@ -286,7 +286,7 @@ fn fingerprint(m: &Measurement) -> String {
     format!(
         "{:?}",
         (
-            (&m.requests, &m.run_total, m.read_bytes, &m.status, &m.errors, &m.bins),
+            (&m.requests, &m.run_total, m.read_bytes, m.sent_bytes, &m.status, &m.errors, &m.bins),
             (&m.series, histograms, &m.workers, &m.client, m.window_end_ns, m.interrupted),
         )
     )

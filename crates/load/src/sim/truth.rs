@@ -94,6 +94,8 @@ pub(super) struct Truth {
     pub(super) begun: u64,
     pub(super) fates: Vec<Fate>,
     pub(super) reads: Vec<Read>,
+    /// Bytes that were taken of requests, and when.
+    pub(super) writes: Vec<(u64, usize)>,
     pub(super) established: u64,
 }
 
@@ -121,6 +123,7 @@ impl Truth {
             begun: 0,
             fates: Vec::new(),
             reads: Vec::new(),
+            writes: Vec::new(),
             established: 0,
         }
     }

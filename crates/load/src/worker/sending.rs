@@ -99,6 +99,7 @@ impl<N: Net> Worker<N> {
         }
         match self.net.send(slot.handle, bytes) {
             Ok(count) => {
+                books.wrote(count);
                 let end = slot.written + count;
                 let (whole, touched) = (end / length, end.div_ceil(length));
                 let begun_before = usize::from(slot.written > 0);
@@ -144,6 +145,7 @@ impl<N: Net> Worker<N> {
         }
         match self.net.send(slot.handle, bytes) {
             Ok(mut count) => {
+                books.wrote(count);
                 while count > 0 {
                     let times = &mut slot.pending[at];
                     if slot.written == 0 {

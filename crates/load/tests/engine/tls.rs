@@ -66,6 +66,7 @@ fn the_ledger_and_the_books_agree_to_the_request() {
         assert_eq!(seen(&m).full + seen(&m).resumed, connected);
         // Five bytes of body and the head: plaintext is counted, not records.
         assert_eq!(m.read_bytes, requests * HELLO.len() as u64);
+        assert_eq!(m.sent_bytes, requests * m.request_bytes);
         let waited = m.latency.parts().connect_wait.max();
         assert_eq!(waited > 0, !keepalive, "a request waits for its own handshake only: {waited}");
     }

@@ -13,7 +13,8 @@ impl Measurement {
     pub fn check(&self) -> Result<(), String> {
         let (r, t, c) = (&self.requests, &self.run_total, &self.client);
         let fates = [r.carried_in, r.scheduled, r.sent, r.completed, r.failed, r.in_flight, r.never_sent];
-        let totals = [t.sent, t.completed, t.connections, self.read_bytes, self.latency.first_bytes_upper];
+        let bytes = [self.read_bytes, self.sent_bytes];
+        let totals = [t.sent, t.completed, t.connections, self.latency.first_bytes_upper];
         let instants = [self.schedule_start_ns, self.window_start_ns, self.window_end_ns, self.bins.width_ns];
         let client = [c.cpu_ns, c.process_cpu_ns, c.max_rss_bytes, c.stamps_rejected];
         let bins =
@@ -33,6 +34,7 @@ impl Measurement {
         let mut all = fates
             .into_iter()
             .chain(totals)
+            .chain(bytes)
             .chain(instants)
             .chain(client)
             .chain(self.status.values().copied())

@@ -21,8 +21,8 @@ pub(crate) struct BenchArguments {
     /// `/api/items`; a URL has its own [default: /]
     #[arg(long, value_name = "PATH", conflicts_with = "experiment")]
     pub(crate) path: Option<String>,
-    /// Every --candidate COMMAND speaks TLS on {port}: its certificate, for 127.0.0.1, is checked as for an https://
-    /// URL (--cacert, -k)
+    /// Every --candidate COMMAND speaks TLS on {port}: with the certificate {cert} and its {key}, made for each start, or
+    /// with one of its own for 127.0.0.1 (--cacert, -k)
     #[arg(long, conflicts_with = "experiment")]
     pub(crate) https: bool,
     /// CPU cores of each server [default: the experiment's, else 1]

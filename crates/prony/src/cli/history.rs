@@ -8,7 +8,7 @@ pub(crate) struct HistoryArguments {
     /// A folder of run logs (*.jsonl)
     #[arg(default_value = "runs")]
     pub(crate) folder: String,
-    /// The figure: throughput, p50, p75, p90, p95, p99, p999, p9999, mean, cpu (per request), memory or startup
+    /// The figure: throughput, p50, p75, p90, p95, p99, p999, p9999, p99999, mean, cpu (per request), memory or startup
     #[arg(long, value_name = "NAME", default_value = "throughput")]
     pub(crate) figure: String,
     /// Only these candidates or plans (repeatable)

@@ -53,6 +53,20 @@ fn commands_that_speak_tls_are_checked_and_loaded_over_tls() {
 }
 
 #[test]
+fn a_certificate_made_for_a_command_is_trusted_unless_another_is_named() {
+    let world = world();
+    let tls = ["--candidate", "a=python3 listens.py tls {port} {cert} {key}", "--https"];
+    let said = bench(&world, &tls);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let results = world.lines("r.jsonl", "result");
+    assert_eq!(results[0]["trial"]["requests"]["completed"], 40);
+    assert_eq!(results[0]["trial"]["plan"]["tls"]["verify"], "cacert");
+    std::fs::remove_file(world.path("r.jsonl")).unwrap();
+    let said = bench(&world, &[&tls[..], &["--cacert", "cert.pem"]].concat());
+    assert_ne!(said.code, Some(0), "{said:?}");
+}
+
+#[test]
 fn commands_on_unix_sockets_are_checked_and_loaded_there() {
     let world = world();
     let command = |name: &str| format!("{name}=python3 listens.py unix {{run}}/app.sock");

@@ -32,6 +32,7 @@ pub(super) struct Detail<'a> {
     requests: RequestCounts,
     run_total: RunTotal,
     read_bytes_per_s: f64,
+    sent_bytes_per_s: f64,
     summaries: Vec<SummaryRow<'a>>,
     status: Vec<(&'a str, u64)>,
     errors: Vec<(String, u64, &'a str)>,
@@ -112,6 +113,7 @@ pub(super) fn detail(result: &TrialResult) -> Option<Detail<'_>> {
         requests: trial.requests,
         run_total: trial.run_total,
         read_bytes_per_s: pack::six_digits(trial.throughput.read_bytes_per_s),
+        sent_bytes_per_s: pack::six_digits(trial.throughput.sent_bytes_per_s),
         summaries: summaries(trial),
         status: trial.status.iter().map(|(status, n)| (status.as_str(), *n)).collect(),
         errors: trial

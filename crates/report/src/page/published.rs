@@ -103,6 +103,7 @@ fn source(
         name: published.source.clone(),
         method: published.method.clone(),
         agreement: published.agreement.iter().map(words::agreement).collect(),
+        differences: published.differences.iter().map(|why| format::printable(why)).collect(),
         doubts: published.doubts.iter().map(|d| (d.candidate.clone(), d.reason.clone())).collect(),
         not_here: published.not_here.clone(),
         rows: printed.iter().flat_map(|row| source_rows(analysis, names, &columns, row)).collect(),

@@ -218,6 +218,7 @@ pub(super) fn published() -> Published {
             conclusion("PHP-PM is slow", "throughput(php-pm) < throughput(nginx-fpm)"),
         ],
         facts: Default::default(),
+        differences: vec!["One run there.".into()],
     }
 }
 

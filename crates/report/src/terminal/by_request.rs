@@ -71,7 +71,8 @@ mod tests {
          … 3 more requests, none slower on average: --json has all
 
          completed 416,100   200: 416,100   failed 0   in flight at the end 100
-         read 49.6 MB (1.65 MB/s) · client 7.9 % of one core, 5.70 µs per request
+         read 49.6 MB (1.65 MB/s), sent 16.5 MB (551 kB/s)
+         client 7.9 % of one core, 5.70 µs per request
          – p99.99 needs 100 samples beyond it and has 42: use -d 75s
          Next  prony load http://127.0.0.1:8080/ -c 100 -R 10000 --seed 7 -d 30s \
                --targets FILE --shuffle

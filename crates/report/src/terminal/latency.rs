@@ -7,26 +7,27 @@ use crate::format;
 use crate::words;
 
 /// The percentiles shown; the others are in the JSON.
-pub(super) const SHOWN: [&str; 5] = ["p50_ns", "p90_ns", "p99_ns", "p999_ns", "p9999_ns"];
+const SHOWN: [&str; 6] = ["p50_ns", "p90_ns", "p99_ns", "p999_ns", "p9999_ns", "p99999_ns"];
 
 /// The table's lines.
 pub(super) fn table(trial: &Trial, width: usize) -> Vec<String> {
+    let shown = words::shown_percentiles(trial, &SHOWN);
     let build = |column: usize, notes: bool| {
         let mut columns = vec![(Align::Left, 9)];
-        columns.extend([(Align::Right, column); SHOWN.len() + 2]);
+        columns.extend(vec![(Align::Right, column); shown.len() + 2]);
         columns.push((Align::Left, 0));
         let mut table = Table::new(&columns);
         let mut head = vec!["ms".to_owned()];
-        head.extend(SHOWN.map(words::percentile));
+        head.extend(shown.iter().map(|field| words::percentile(field)));
         head.extend(["max".to_owned(), "mean".to_owned()]);
         table.row(head);
         for (i, row) in rows(trial).into_iter().enumerate() {
-            let mut cells = cells(&row, notes);
+            let mut cells = cells(&row, &shown, notes);
             let mark =
                 if i == 0 { words::headline_mark(trial) } else { words::figure_mark(trial, row.field) };
             cells[0].push_str(mark);
             table.row(cells);
-            if let (0, Some(widths)) = (i, half_widths(row.summary)) {
+            if let (0, Some(widths)) = (i, half_widths(row.summary, &shown)) {
                 table.row(widths);
             }
         }
@@ -73,9 +74,9 @@ fn rows(trial: &Trial) -> Vec<TableRow<'_>> {
     rows
 }
 
-fn cells(row: &TableRow<'_>, notes: bool) -> Vec<String> {
+fn cells(row: &TableRow<'_>, shown: &[&str], notes: bool) -> Vec<String> {
     let mut cells = vec![row.label.to_owned()];
-    cells.extend(SHOWN.map(|field| words::percentile_cell(row.summary, field)));
+    cells.extend(shown.iter().map(|field| words::percentile_cell(row.summary, field)));
     cells.extend([row.summary.max_ns, row.summary.mean_ns].map(words::milliseconds_cell));
     if notes {
         cells.push(format!(" {}", row.note));
@@ -84,7 +85,7 @@ fn cells(row: &TableRow<'_>, notes: bool) -> Vec<String> {
 }
 
 /// Half the width of each percentile's 95 % interval, and of the mean's; `None` when there is none.
-fn half_widths(summary: &Summary) -> Option<Vec<String>> {
+fn half_widths(summary: &Summary, shown: &[&str]) -> Option<Vec<String>> {
     if summary.ci95.is_empty() {
         return None;
     }
@@ -95,7 +96,7 @@ fn half_widths(summary: &Summary) -> Option<Vec<String>> {
         _ => String::new(),
     };
     let mut cells = vec!["  95 % ±".to_owned()];
-    cells.extend(SHOWN.map(|field| half(summary.percentile(field), field)));
+    cells.extend(shown.iter().map(|field| half(summary.percentile(field), field)));
     if summary.ci95.contains_key("mean_ns") {
         cells.extend([String::new(), half(summary.mean_ns, "mean_ns")]);
     }
@@ -111,10 +112,10 @@ pub(super) fn withheld(trial: &Trial) -> Option<String> {
             format!("use longer stages, {} in total", format::flag_seconds(needs_ns + trial.window.warmup_ns))
         }
     };
-    let missing: Vec<(&str, u64)> = SHOWN
-        .iter()
+    let missing: Vec<(&str, u64)> = words::shown_percentiles(trial, &SHOWN)
+        .into_iter()
         .filter(|field| summary.percentile(field).is_none())
-        .filter_map(|field| Some((*field, *summary.needs_duration_ns.get(*field)?)))
+        .filter_map(|field| Some((field, *summary.needs_duration_ns.get(field)?)))
         .collect();
     match missing.as_slice() {
         [] => None,

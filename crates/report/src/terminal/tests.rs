@@ -25,7 +25,8 @@ fn a_valid_trial_in_closed_arrivals() {
      req/s  ▇▇▇▇▇▇▇▇▇▇▇▇▇█▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇   13.6k – 14.1k per second, steady
 
      completed 416,100   200: 416,100   failed 0   in flight at the end 100
-     read 49.6 MB (1.65 MB/s) · client 7.9 % of one core, 5.70 µs per request
+     read 49.6 MB (1.65 MB/s), sent 16.5 MB (551 kB/s)
+     client 7.9 % of one core, 5.70 µs per request
      – p99.99 needs 100 samples beyond it and has 42: use -d 75s
      Next  prony load http://127.0.0.1:8080/ -c 100 -R 10000 -d 30s
            prony capacity http://127.0.0.1:8080/ -c 100 --slo 'p99<20ms'
@@ -75,7 +76,8 @@ fn an_overloaded_trial_in_open_arrivals() {
 
      due 630,000 = completed 596,400 + failed 0 + in flight 500 + never sent 33,100
      by status  200: 596,400
-     read 49.6 MB (1.65 MB/s) · client 7.9 % of one core, 5.70 µs per request
+     read 49.6 MB (1.65 MB/s), sent 16.5 MB (551 kB/s)
+     client 7.9 % of one core, 5.70 µs per request
      · overload: the wait for a connection grew 53 ms a second, to 1.57 s at the end
        → Ask for a rate that it carries, or give it more connections.
      Next  prony load http://127.0.0.1:8080/ -c 500 -R 18000 -d 30s
@@ -94,7 +96,8 @@ fn a_broken_trial() {
 
      completed 940   failed 51,200   in flight at the end 100
      by status  200: 940, 502: 48,000
-     read 117 kB (3.90 kB/s) · client 7.9 % of one core, 5.70 µs per request
+     read 117 kB (3.90 kB/s), sent 39.0 kB (1.30 kB/s)
+     client 7.9 % of one core, 5.70 µs per request
      failed 51,200 (98 %)
        unexpected status     48,000  502 Bad Gateway�[2J
        reset                  3,200  Connection reset by peer (os error 104)
@@ -119,7 +122,8 @@ fn a_suspect_trial_shows_its_reasons_and_advice() {
      req/s  ▇▇▇█   13.9k – 14.1k per second, not steady
 
      completed 416,100   200: 416,100   failed 0   in flight at the end 100
-     read 6.94 MB (1.65 MB/s) · client 56 % of one core, 5.70 µs per request
+     read 6.94 MB (1.65 MB/s), sent 2.31 MB (551 kB/s)
+     client 56 % of one core, 5.70 µs per request
      – fewer than 100 samples beyond p99 (use -d 12s), p99.9 (use -d 120s), p99.99
        (use -d 1200s)
      ? not steady (service, throughput): throughput drifted −7.2 % over the window

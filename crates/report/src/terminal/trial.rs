@@ -195,20 +195,23 @@ fn counts(out: &mut String, trial: &Trial, width: usize) {
     }
 }
 
-/// The bytes read, and the client's CPU time.
+/// The bytes read and sent, and the client's CPU time.
 fn costs(out: &mut String, trial: &Trial, width: usize) {
     let window_ns = trial.window.duration_ns as f64;
-    let per_s = trial.throughput.read_bytes_per_s;
-    let total = format::bytes(per_s * window_ns / 1e9);
-    let mut line = format!("read {total} ({}/s)", format::bytes(per_s));
+    let carried =
+        |per_s: f64| format!("{} ({}/s)", format::bytes(per_s * window_ns / 1e9), format::bytes(per_s));
+    let (read, sent) = (trial.throughput.read_bytes_per_s, trial.throughput.sent_bytes_per_s);
+    let mut client = Vec::new();
     if window_ns > 0.0 {
-        let share = format::percent(trial.client.cpu_ns as f64 / window_ns);
-        line.push_str(&format!(" · client {share} of one core"));
+        client.push(format!("{} of one core", format::percent(trial.client.cpu_ns as f64 / window_ns)));
     }
     if let Some(ns) = trial.client.cpu_per_request_ns {
-        line.push_str(&format!(", {} per request", format::duration(ns as f64)));
+        client.push(format!("{} per request", format::duration(ns as f64)));
     }
-    push_wrapped(out, " ", &line, width, str::to_owned);
+    push_wrapped(out, " ", &format!("read {}, sent {}", carried(read), carried(sent)), width, str::to_owned);
+    if !client.is_empty() {
+        push_wrapped(out, " ", &format!("client {}", client.join(", ")), width, str::to_owned);
+    }
     if let Some(tls) = &trial.tls {
         let agreed: Vec<&str> =
             [&tls.cipher, &tls.key_exchange].into_iter().flatten().map(String::as_str).collect();

@@ -199,6 +199,8 @@ pub struct AxisValue {
     pub(crate) processes: Option<Processes>,
     /// Replaces the server's.
     pub(crate) image: Option<String>,
+    /// Whether the server speaks TLS on its port, with the certificate `{cert}` and its `{key}`.
+    pub(crate) tls: bool,
 }
 
 impl Recipe {

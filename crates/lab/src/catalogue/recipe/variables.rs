@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 /// The variables that every recipe has, with what they are.
-pub(super) const BUILT_IN: [(&str, &str); 10] = [
+pub(super) const BUILT_IN: [(&str, &str); 12] = [
     ("host", "the address to listen on"),
     ("port", "the port to listen on"),
     ("workers", "how many worker processes or threads to use"),
@@ -17,6 +17,8 @@ pub(super) const BUILT_IN: [(&str, &str); 10] = [
     ("unprivileged_user", "a user without rights, if Prony is root; else the same as user"),
     ("ext", "the folder of the PHP extensions that pecl names"),
     ("opt", "the folder of what download brings"),
+    ("cert", "a certificate for 127.0.0.1, PEM, made for each start of a server that speaks TLS"),
+    ("key", "the key of that certificate, PEM"),
 ];
 
 /// A variable's value: one argument, or several.

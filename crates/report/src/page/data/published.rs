@@ -73,6 +73,8 @@ pub(crate) struct Source {
     pub agreement: Vec<String>,
     /// Rows of its that are doubted: candidate and reason.
     pub doubts: Vec<(String, String)>,
+    /// What in its method makes its figures others than ours.
+    pub differences: Vec<String>,
     /// Candidates of its tables without a figure here.
     pub not_here: Vec<String>,
     /// The figures that any of its rows has, in the order of a table.

@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 
 use prony_model::Tool;
-use prony_model::run_log::{CandidateRecord, NamedPlan, PlannedTrial, RunLog, TrialResult};
+use prony_model::run_log::{NamedPlan, PlannedTrial, RunLog, TrialResult};
 use prony_model::trial::Validity;
 
-use crate::cell::{Cell, Results, cells};
+use crate::cell::{Cell, Results, blocks_planned, candidates, cells, plan_names, planned};
 use crate::comparison::{Comparison, Options, choose_in, compare_parts};
 use crate::conclusions::Evidence;
-use crate::experiment::{ExperimentAnalysis, PlanAnalysis, Row, TrialCounts};
+use crate::experiment::{ExperimentAnalysis, TrialCounts};
 use crate::figure::Figure;
 use crate::figures;
 use crate::headline::headline;
 use crate::published;
-use crate::row::row;
+use crate::row::{PlanAnalysis, Row, row};
 use crate::text::list;
 
 const SCHEMA: &str = "prony.analysis/1";
@@ -83,26 +83,6 @@ fn duet(log: &RunLog) -> Option<Comparison> {
     compare_parts(a, b, &Options::default()).ok()
 }
 
-/// The order's trials and those that were run beyond it (`load -o` has no order), by index.
-fn planned<'a>(log: &'a RunLog, results: &Results<'a>) -> BTreeMap<u32, &'a PlannedTrial> {
-    let beyond = results.iter().map(|(index, result)| (*index, &result.planned));
-    let blocks = blocks_planned(log);
-    let order = log.header.order.iter().filter(|p| p.block < blocks);
-    order.map(|p| (p.index, p)).chain(beyond).collect()
-}
-
-/// Blocks that were meant to run: those of the order, or as many as its precision took.
-fn blocks_planned(log: &RunLog) -> u32 {
-    let last = log.events.iter().rev().find(|e| {
-        matches!(e.what.as_str(), "interrupted" | "finished" | "budget_spent" | "precision_reached")
-    });
-    let begun = log.results.iter().map(|r| r.planned.block + 1).max();
-    match (last, begun) {
-        (Some(last), Some(begun)) if last.what == "precision_reached" => begun.min(log.header.blocks),
-        _ => u32::MAX,
-    }
-}
-
 fn trial_counts(log: &RunLog, results: &Results<'_>) -> TrialCounts {
     let mut counts = TrialCounts::default();
     for index in planned(log, results).keys() {
@@ -122,17 +102,6 @@ fn trial_counts(log: &RunLog, results: &Results<'_>) -> TrialCounts {
         *slot += 1;
     }
     counts
-}
-
-/// The header's plans in their order, then any that only trials name.
-pub(crate) fn plan_names(log: &RunLog, results: &Results<'_>) -> Vec<String> {
-    let mut names: Vec<String> = log.header.plans.iter().map(|p| p.name.clone()).collect();
-    for planned in planned(log, results).values() {
-        if !names.contains(&planned.plan) {
-            names.push(planned.plan.clone());
-        }
-    }
-    names
 }
 
 fn plan_analysis(log: &RunLog, results: &Results<'_>, plan: &str, baseline: Option<&str>) -> PlanAnalysis {
@@ -181,20 +150,6 @@ fn spread_at_20_ms(log: &RunLog, plan: &str, rows: &[Row]) -> Option<f64> {
     let least = costs.iter().copied().reduce(f64::min)?;
     let most = costs.iter().copied().reduce(f64::max)?;
     (costs.len() > 1).then_some(most / least - 1.0)
-}
-
-/// The candidates that the plan has trials of, planned or run, in the header's order.
-pub(crate) fn candidates(log: &RunLog, results: &Results<'_>, plan: &str) -> Vec<CandidateRecord> {
-    let planned = planned(log, results);
-    let mut labels: Vec<&str> = Vec::new();
-    for p in planned.values().filter(|p| p.plan == plan) {
-        if !labels.contains(&p.candidate.as_str()) {
-            labels.push(&p.candidate);
-        }
-    }
-    let known = log.header.candidates.iter().filter(|c| labels.contains(&c.label.as_str())).cloned();
-    let unknown = labels.iter().filter(|label| log.header.candidates.iter().all(|c| c.label != **label));
-    known.chain(unknown.map(|label| CandidateRecord::named(label))).collect()
 }
 
 /// First trial's start to last trial's end, by the wall clock; pauses before a resume are in it. A search's trial is

@@ -1,10 +1,10 @@
-//! One trial of a run as statistics take it: its place, its figures, and whether it counts; and what the trials of one
-//! candidate are by block.
+//! One trial of a run as statistics take it: its place, its figures, and whether it counts; which plans and candidates a
+//! run has trials of; and what the trials of one candidate are by block.
 
 use std::collections::BTreeMap;
 
 use prony_model::capacity::CapacityRecord;
-use prony_model::run_log::{PlannedTrial, TrialResult};
+use prony_model::run_log::{CandidateRecord, PlannedTrial, RunLog, TrialResult};
 use prony_model::server::ServerSamples;
 use prony_model::trial::{Bound, Outcome, Trial};
 
@@ -55,6 +55,51 @@ impl<'a> Cell<'a> {
     pub(crate) fn counts(&self) -> bool {
         self.trial.counts()
     }
+}
+
+/// The order's trials and those that were run beyond it (`load -o` has no order), by index.
+pub(crate) fn planned<'a>(log: &'a RunLog, results: &Results<'a>) -> BTreeMap<u32, &'a PlannedTrial> {
+    let beyond = results.iter().map(|(index, result)| (*index, &result.planned));
+    let blocks = blocks_planned(log);
+    let order = log.header.order.iter().filter(|p| p.block < blocks);
+    order.map(|p| (p.index, p)).chain(beyond).collect()
+}
+
+/// Blocks that were meant to run: those of the order, or as many as its precision took.
+pub(crate) fn blocks_planned(log: &RunLog) -> u32 {
+    let last = log.events.iter().rev().find(|e| {
+        matches!(e.what.as_str(), "interrupted" | "finished" | "budget_spent" | "precision_reached")
+    });
+    let begun = log.results.iter().map(|r| r.planned.block + 1).max();
+    match (last, begun) {
+        (Some(last), Some(begun)) if last.what == "precision_reached" => begun.min(log.header.blocks),
+        _ => u32::MAX,
+    }
+}
+
+/// The header's plans in their order, then any that only trials name.
+pub(crate) fn plan_names(log: &RunLog, results: &Results<'_>) -> Vec<String> {
+    let mut names: Vec<String> = log.header.plans.iter().map(|p| p.name.clone()).collect();
+    for planned in planned(log, results).values() {
+        if !names.contains(&planned.plan) {
+            names.push(planned.plan.clone());
+        }
+    }
+    names
+}
+
+/// The candidates that the plan has trials of, planned or run, in the header's order.
+pub(crate) fn candidates(log: &RunLog, results: &Results<'_>, plan: &str) -> Vec<CandidateRecord> {
+    let planned = planned(log, results);
+    let mut labels: Vec<&str> = Vec::new();
+    for p in planned.values().filter(|p| p.plan == plan) {
+        if !labels.contains(&p.candidate.as_str()) {
+            labels.push(&p.candidate);
+        }
+    }
+    let known = log.header.candidates.iter().filter(|c| labels.contains(&c.label.as_str())).cloned();
+    let unknown = labels.iter().filter(|label| log.header.candidates.iter().all(|c| c.label != **label));
+    known.chain(unknown.map(|label| CandidateRecord::named(label))).collect()
 }
 
 /// The measured trials of a candidate under a plan, in block order.

@@ -20,8 +20,8 @@ const LENGTH_MAX: usize = 1_000;
 pub enum Claim {
     /// Two sides compared.
     Compared {
-        /// The left side: one term.
-        left: Term,
+        /// The left side.
+        left: FigureTerm,
         /// How they compare.
         relation: Relation,
         /// The right side.
@@ -71,25 +71,27 @@ pub enum Term {
     /// A number, in the figure's own unit on the other side.
     Number(f64),
     /// A figure.
-    Figure {
-        /// What it is multiplied by.
-        factor: f64,
-        /// Which figure.
-        quantity: Quantity,
-        /// Whose.
-        candidate: String,
-        /// In the plan with so many connections, not in the claim's own.
-        connections: Option<u32>,
-    },
+    Figure(FigureTerm),
+}
+
+/// A candidate's figure times a number.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FigureTerm {
+    /// What it is multiplied by.
+    pub factor: f64,
+    /// Which figure.
+    pub quantity: Quantity,
+    /// Whose.
+    pub candidate: String,
+    /// In the plan with so many connections, not in the claim's own.
+    pub connections: Option<u32>,
 }
 
 impl Term {
     fn times(self, by: f64) -> Term {
         match self {
             Term::Number(number) => Term::Number(number * by),
-            Term::Figure { factor, quantity, candidate, connections } => {
-                Term::Figure { factor: factor * by, quantity, candidate, connections }
-            }
+            Term::Figure(figure) => Term::Figure(FigureTerm { factor: figure.factor * by, ..figure }),
         }
     }
 }
@@ -188,7 +190,6 @@ impl<'a> Reader<'a> {
                 self.expect("<=")?;
                 let places = self.number().filter(|n| *n >= 1.0 && n.fract() == 0.0 && *n <= 1e6);
                 let at_most = places.ok_or("write rank(candidate) <= 3.")?;
-                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to 1e6")]
                 return Ok(Claim::Rank { candidate, at_most: at_most as u32 });
             }
             _ => self.rest = start,
@@ -196,9 +197,9 @@ impl<'a> Reader<'a> {
         let left = self.term()?;
         let relation = self.relation()?;
         let right = self.side()?;
-        if matches!(left, Term::Number(_)) {
+        let Term::Figure(left) = left else {
             return Err("its left side must be a figure, throughput(candidate).".to_owned());
-        }
+        };
         Ok(Claim::Compared { left, relation, right })
     }
 
@@ -237,7 +238,7 @@ impl<'a> Reader<'a> {
         let quantity =
             Quantity::named(name).ok_or_else(|| format!("there is no figure {name:?}: {}", known()))?;
         let (candidate, connections) = self.candidate()?;
-        Ok(Term::Figure { factor, quantity, candidate, connections })
+        Ok(Term::Figure(FigureTerm { factor, quantity, candidate, connections }))
     }
 
     /// `(CANDIDATE)` or `(CANDIDATE @ N)`.
@@ -286,14 +287,8 @@ impl<'a> Reader<'a> {
     }
 
     fn outcome(&mut self) -> Result<Outcome, String> {
-        match self.word() {
-            Some("carried") => Ok(Outcome::Carried),
-            Some("overloaded") => Ok(Outcome::Overloaded),
-            Some("broken") => Ok(Outcome::Broken),
-            other => {
-                Err(format!("{:?} is no outcome: carried, overloaded or broken.", other.unwrap_or_default()))
-            }
-        }
+        let word = self.word().unwrap_or_default();
+        word.parse().map_err(|_| format!("{word:?} is no outcome: carried, overloaded or broken."))
     }
 
     /// Letters, digits and underscores; `None`, and nothing taken, where there are none.
@@ -336,9 +331,9 @@ impl<'a> Reader<'a> {
 mod tests {
     use super::*;
 
-    fn figure(name: &str, candidate: &str) -> Term {
+    fn figure(name: &str, candidate: &str) -> FigureTerm {
         let quantity = Quantity::named(name).unwrap();
-        Term::Figure { factor: 1.0, quantity, candidate: candidate.to_owned(), connections: None }
+        FigureTerm { factor: 1.0, quantity, candidate: candidate.to_owned(), connections: None }
     }
 
     #[test]
@@ -346,16 +341,14 @@ mod tests {
         let claim = Claim::parse("throughput(a:x+y) < 0.95 * throughput(b)").unwrap();
         let Claim::Compared { left, relation, right } = claim else { panic!("{claim:?}") };
         assert_eq!((left, relation), (figure("throughput", "a:x+y"), Relation::Less));
-        assert!(matches!(right, Side::One(Term::Figure { factor, .. }) if factor == 0.95));
+        assert!(matches!(right, Side::One(Term::Figure(b)) if b.factor == 0.95));
         let claim = Claim::parse("throughput(a @ 1000)<0.5*throughput( a@100 )").unwrap();
-        let Claim::Compared { left: Term::Figure { connections, .. }, .. } = claim else {
-            panic!("{claim:?}")
-        };
-        assert_eq!(connections, Some(1000));
+        let Claim::Compared { left, .. } = claim else { panic!("{claim:?}") };
+        assert_eq!(left.connections, Some(1000));
         let claim = Claim::parse("p99(a) ~ 1.5 * max(p99(b), 2 * p99(c))").unwrap();
         let Claim::Compared { right: Side::Max(terms), .. } = claim else { panic!("{claim:?}") };
         let factors: Vec<f64> =
-            terms.iter().map(|t| if let Term::Figure { factor, .. } = t { *factor } else { 0.0 }).collect();
+            terms.iter().map(|t| if let Term::Figure(figure) = t { figure.factor } else { 0.0 }).collect();
         assert_eq!(factors, [1.5, 3.0]);
         assert_eq!(
             Claim::parse("memory_growth(a) > 0").unwrap(),

@@ -3,10 +3,39 @@
 use prony_model::histogram::SparseHistogram;
 use prony_model::server::{SampleColumns, ServerSamples};
 use prony_model::trial::{SeriesPoint, Trial};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use crate::experiment::{CurvePoint, TrialSeries};
 use crate::numbers::real;
 use crate::plot_data::curve;
+
+/// A point of a latency-by-percentile curve.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct CurvePoint {
+    /// 0 to 1.
+    pub quantile: f64,
+    /// Nanoseconds.
+    pub value_ns: u64,
+}
+
+/// A trial over time.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct TrialSeries {
+    /// Its block.
+    pub block: u32,
+    /// Its validity, as in JSON.
+    pub validity: String,
+    /// From the window's start, per point.
+    pub at_ns: Vec<u64>,
+    /// Completed requests per second, per point.
+    pub requests_per_s: Vec<f64>,
+    /// 99th percentile of response, per point, where it has one.
+    pub p99_ns: Vec<Option<u64>>,
+    /// Server CPU in cores in use, per server sample: (from window start in ns, cores).
+    pub server_cores: Vec<(i64, f64)>,
+    /// Server memory in bytes, per server sample.
+    pub server_memory_bytes: Vec<(i64, u64)>,
+}
 
 /// Where the curve has points.
 const QUANTILES: [f64; 24] = [

@@ -402,7 +402,7 @@ pub struct FigureValue {
     pub at_least: bool,
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "what an entry's function returns")]
+/// What an entry's function returns.
 fn exact(value: f64) -> Option<FigureValue> {
     Some(FigureValue { value, at_least: false })
 }

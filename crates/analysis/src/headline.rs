@@ -4,7 +4,7 @@ use prony_model::Trial;
 use prony_model::plan_record::PlanRecord;
 use prony_model::run_log::RunLog;
 
-use crate::experiment::{PlanAnalysis, Row};
+use crate::row::{PlanAnalysis, Row};
 use crate::text::{digits, percent, ratio, shortened};
 
 /// The first plan's answer: who leads and by how much, or who carries the rate.

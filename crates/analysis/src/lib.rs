@@ -1,7 +1,7 @@
 //! Records in, judgements out: estimates, verdicts, rankings. Pure: no clock, no file, no terminal.
 //!
 //! [`trial::judge`] turns one raw measurement into a trial with its verdict, [`run_log::read`] does it for all of a run
-//! log; [`experiment::analyse`] turns that into what the views show.
+//! log; [`analyse()`] turns that into what the views show.
 
 mod analyse;
 mod batches;
@@ -38,3 +38,5 @@ mod throughput;
 pub mod trial;
 mod usage;
 pub mod verdict;
+
+pub use analyse::analyse;

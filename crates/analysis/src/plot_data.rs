@@ -204,7 +204,6 @@ fn series(trial: &Trial) -> Series {
 }
 
 /// The number of the logarithmic range that a duration falls in.
-#[expect(clippy::cast_possible_truncation, reason = "the logarithm of at most an hour")]
 fn range_of(ns: u64, a_decade: f64) -> i32 {
     (real(ns.max(1)).log10() * a_decade).floor() as i32
 }

@@ -3,17 +3,18 @@
 use std::collections::BTreeMap;
 
 use prony_model::Estimate;
-use prony_model::published::{Published, PublishedRow};
+use prony_model::published::Published;
 use prony_model::run_log::NamedPlan;
 use prony_stats::CONFIDENCE;
 use prony_stats::correlation::kendall_tau_b;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::conclusions::{Evidence, Judged, judge};
-use crate::experiment::PlanAnalysis;
+use crate::conclusions::{Evidence, Judged, judge, rows_under};
 use crate::figure::Figure;
 use crate::numbers::count;
+use crate::row::PlanAnalysis;
+pub use crate::row::PublishedFigures;
 
 /// A source beside this run.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -59,19 +60,6 @@ pub struct Doubt {
     pub reason: String,
 }
 
-/// What a source printed for a row of ours.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct PublishedFigures {
-    /// The source's word for the candidate.
-    pub name: String,
-    /// Its figures, by name with their unit.
-    pub figures: BTreeMap<String, f64>,
-    /// Its throughput over that of its row of our baseline; `None` where either is missing or doubted.
-    pub ratio: Option<f64>,
-    /// Why the row is doubted.
-    pub doubt: Option<String>,
-}
-
 /// A figure of a source over that of another row of its, by the figure's name; `None` where either is
 /// missing, doubted or not above 0.
 pub fn ratio(row: &PublishedFigures, baseline: &PublishedFigures, figure: &str) -> Option<f64> {
@@ -79,22 +67,6 @@ pub fn ratio(row: &PublishedFigures, baseline: &PublishedFigures, figure: &str) 
         row.figures.get(figure).copied().filter(|value| *value > 0.0 && row.doubt.is_none())
     };
     Some(trusted(row)? / trusted(baseline)?)
-}
-
-/// Whether a row of a source is under a plan of ours, or under one like it with so many connections.
-pub(crate) fn is_under(row: &PublishedRow, plan: &NamedPlan, connections: u32) -> bool {
-    plan.share.is_none()
-        && plan.capacity.is_none()
-        && row.connections.is_none_or(|c| c == connections)
-        && row.rate_per_s == plan.plan.rate_per_s
-}
-
-/// The rows that a source has under a plan.
-pub(crate) fn rows_under<'a>(
-    published: &'a Published,
-    plan: &'a NamedPlan,
-) -> impl Iterator<Item = &'a PublishedRow> {
-    published.rows.iter().filter(|row| is_under(row, plan, plan.plan.connections))
 }
 
 /// Sets the source's figures into the rows.

@@ -2,14 +2,122 @@
 
 use std::collections::BTreeMap;
 
+use prony_model::Estimate;
 use prony_model::run_log::CandidateRecord;
-use prony_model::trial::{Outcome, Trial};
+use prony_model::trial::{Effect, Outcome, Trial};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::cell::Cell;
-use crate::curve::{latency_curve, series};
-use crate::experiment::{Row, RowReason};
+use crate::curve::{CurvePoint, TrialSeries, latency_curve, series};
+use crate::figure::Figure;
 use crate::figures::Figures;
 use crate::numbers::count;
+
+/// One plan's ranking.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct PlanAnalysis {
+    /// The plan's name.
+    pub name: String,
+    /// `100 connections, closed loop, GET /`.
+    pub describe: String,
+    /// Candidates, best throughput first; those without a figure last.
+    pub rows: Vec<Row>,
+    /// How much more the fastest would carry than the slowest if each request took 20 ms of the
+    /// servers' CPUs besides, as a share: what the choice is worth to an application that works.
+    /// `None` at a rate, and below two candidates whose CPU time is known.
+    pub spread_at_20_ms: Option<f64>,
+}
+
+/// One candidate under one plan.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Row {
+    /// The candidate's label.
+    pub candidate: String,
+    /// The server's title.
+    pub title: String,
+    /// Language, where known.
+    pub language: Option<String>,
+    /// Kind of server, where known.
+    pub kind: Option<String>,
+    /// The server's own word for its version.
+    pub version: Option<String>,
+    /// Workers it was told to use.
+    pub workers: Option<u32>,
+    /// Whether its connections serve more than one request.
+    pub keepalive: bool,
+    /// Its figures, each a field named by the table of figures.
+    #[serde(flatten)]
+    pub figures: Figures,
+    /// Throughput over the baseline's, paired within blocks.
+    pub ratio: Option<Estimate>,
+    /// Failed requests over all counted trials.
+    pub failed: u64,
+    /// Completed requests over all counted trials.
+    pub completed: u64,
+    /// Trials with a result.
+    pub trials: u32,
+    /// Trials that count.
+    pub counted: u32,
+    /// Trials whose outcome was `overloaded`.
+    pub overloaded: u32,
+    /// Trials whose outcome was `broken`.
+    pub broken: u32,
+    /// Each verdict's code seen, with the number of trials and one detail.
+    pub reasons: Vec<RowReason>,
+    /// Response time by percentile, trials merged for display (not for inference).
+    pub latency_curve: Vec<CurvePoint>,
+    /// Each trial over time.
+    pub series: Vec<TrialSeries>,
+    /// What the source printed for this candidate under this load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published: Option<PublishedFigures>,
+}
+
+impl Row {
+    /// The best and the worst place it may hold by throughput; `None` without a figure.
+    pub fn rank(&self) -> Option<(u32, u32)> {
+        self.figures[Figure::THROUGHPUT].rank
+    }
+
+    /// Completed requests per second.
+    pub fn throughput(&self) -> Option<&Estimate> {
+        self.figures[Figure::THROUGHPUT].estimate.as_ref()
+    }
+
+    /// Whether any counted trial's throughput is a lower bound: print `≥`.
+    pub fn lower_bound(&self) -> bool {
+        self.figures[Figure::THROUGHPUT].lower_bound
+    }
+}
+
+/// A verdict's code in a row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RowReason {
+    /// The code.
+    pub code: String,
+    /// How many trials had it.
+    pub trials: u32,
+    /// The worst that it does to a figure.
+    pub effect: Effect,
+    /// The first one's detail.
+    pub detail: String,
+    /// The advice.
+    pub advice: String,
+}
+
+/// What a source printed for a row of ours.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct PublishedFigures {
+    /// The source's word for the candidate.
+    pub name: String,
+    /// Its figures, by name with their unit.
+    pub figures: BTreeMap<String, f64>,
+    /// Its throughput over that of its row of our baseline; `None` where either is missing or doubted.
+    pub ratio: Option<f64>,
+    /// Why the row is doubted.
+    pub doubt: Option<String>,
+}
 
 /// The candidate's row, not ranked yet. `cells` are all its trials, in block order; with `widened`, intervals are those
 /// of a run that stopped by its precision.

@@ -4,7 +4,7 @@ use std::io::BufRead;
 use std::path::Path;
 
 use prony_model::host::Host;
-use prony_model::run_log::{Header, RawResult, RunLog, RunLogError, TrialResult};
+use prony_model::run_log::{RawResult, RunLog, RunLogError, TrialResult};
 
 use crate::slo::{Slo, hold_all};
 use crate::trial::judge;
@@ -14,7 +14,7 @@ use crate::trial::judge;
 /// # Errors
 /// As [`RunLog::read`].
 pub fn read(path: &Path) -> Result<RunLog, RunLogError> {
-    RunLog::read(path, &judge_line)
+    RunLog::read(path, &judge_result)
 }
 
 /// The same from anything; `path` is what errors call it.
@@ -22,11 +22,7 @@ pub fn read(path: &Path) -> Result<RunLog, RunLogError> {
 /// # Errors
 /// As [`RunLog::read`].
 pub fn read_from(reader: impl BufRead, path: &Path) -> Result<RunLog, RunLogError> {
-    RunLog::read_from(reader, path, &judge_line)
-}
-
-fn judge_line(header: &Header, raw: RawResult) -> Result<TrialResult, String> {
-    judge_result(&header.host, raw)
+    RunLog::read_from(reader, path, &judge_result)
 }
 
 /// What a result means, on this machine unless it names another.

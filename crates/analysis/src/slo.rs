@@ -7,7 +7,7 @@ use std::fmt;
 use prony_model::histogram::highest_ns;
 pub use prony_model::slo::{Decision, SloRecord};
 use prony_model::trial::{Bound, Outcome, PERCENTILES, Reason, Summary, Trial};
-use prony_model::units::plain_number;
+use prony_model::units::{multiple, plain_number};
 use prony_stats::CONFIDENCE;
 use prony_stats::batch::design_effect;
 use prony_stats::order::{Quantile, interval_ranks};
@@ -207,21 +207,15 @@ fn share(limit: &str) -> Result<f64, String> {
 }
 
 fn rate(limit: &str) -> Result<f64, String> {
-    let number = limit.strip_suffix("/s").unwrap_or(limit);
-    let (digits, factor) = match number.strip_suffix(['k', 'K']) {
-        Some(digits) => (digits, 1e3),
-        None => number.strip_suffix('M').map_or((number, 1.0), |digits| (digits, 1e6)),
-    };
-    positive(digits)
-        .map(|n| n * factor)
-        .ok_or_else(|| format!("{limit:?} is no number of requests per second."))
+    let (digits, factor) = multiple(limit.strip_suffix("/s").unwrap_or(limit));
+    let per_s = positive(digits).map(|n| n * f64::from(factor));
+    per_s.ok_or_else(|| format!("{limit:?} is no number of requests per second."))
 }
 
 fn time(limit: &str) -> Result<u64, String> {
     let units = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 6e10)];
     let number = units.iter().find_map(|(unit, ns)| Some(positive(limit.strip_suffix(unit)?)? * ns));
     let ns = number.filter(|ns| (1.0..=3.6e12).contains(ns));
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to 3.6e12, checked above")]
     ns.map(|ns| ns.round() as u64).ok_or_else(|| format!("{limit:?} is no time up to an hour."))
 }
 
@@ -280,7 +274,8 @@ fn waits_for_client(trial: &Trial) -> bool {
     saturated && trial.plan.rate_per_s.is_some()
 }
 
-fn by_interval(low: u64, high: u64, limit: u64) -> Decision {
+/// Whether a figure is below a limit, by its interval.
+pub(crate) fn by_interval<T: PartialOrd + Copy>(low: T, high: T, limit: T) -> Decision {
     if high < limit {
         Decision::Met
     } else if low >= limit {

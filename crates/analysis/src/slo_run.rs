@@ -2,11 +2,10 @@
 
 use prony_model::run_log::RunLog;
 
-use crate::analyse::{candidates, plan_names};
-use crate::cell::{Cell, counted};
+use crate::cell::{Cell, candidates, counted, plan_names};
 use crate::figures::percentile;
 use crate::numbers::{real, rounded};
-use crate::slo::{Decision, Slo, SloRecord};
+use crate::slo::{Decision, Slo, SloRecord, by_interval};
 use crate::text::{duration, list};
 
 /// A threshold held against one candidate under one plan.
@@ -45,12 +44,7 @@ fn over_trials(slo: &Slo, cells: &[Cell<'_>]) -> Option<SloRecord> {
     let (field, _, limit_ns) = slo.response_percentile()?;
     let estimate = percentile(cells, field).0?;
     let (low, high) = (estimate.ci_low?, estimate.ci_high?);
-    let limit = real(limit_ns);
-    let decision = match () {
-        () if high < limit => Decision::Met,
-        () if low >= limit => Decision::Missed,
-        () => Decision::Undecided,
-    };
+    let decision = by_interval(low, high, real(limit_ns));
     let [point, low, high] = [estimate.point, low, high].map(|ns| duration(rounded(ns.floor())));
     Some(SloRecord {
         slo: slo.to_string(),

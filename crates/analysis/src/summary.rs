@@ -8,8 +8,6 @@
 //! answer, however quickly it was refused. Percentiles of survivors only would
 //! get better as a server gets worse.
 
-use std::collections::BTreeMap;
-
 use prony_model::histogram::{SparseHistogram, highest_ns, lowest_ns};
 use prony_model::measurement::Censored;
 use prony_model::trial::{Clock, PERCENTILES, Summary};
@@ -131,20 +129,9 @@ pub(crate) fn summarise(
         mean_ns: some(rounded(mean)),
         stdev_ns: some(rounded(deviation)),
         min_ns: some(completed.min()),
-        p50_ns: None,
-        p75_ns: None,
-        p90_ns: None,
-        p95_ns: None,
-        p99_ns: None,
-        p999_ns: None,
-        p9999_ns: None,
-        p99999_ns: None,
         max_ns: some(completed.max()),
-        ci95: BTreeMap::new(),
-        censored_at_ns: BTreeMap::new(),
-        needs_duration_ns: BTreeMap::new(),
-        design_effect: BTreeMap::new(),
         hdr: completed.clone(),
+        ..Summary::default()
     };
     for (name, quantile) in PERCENTILES {
         if let Some(quantile) = Quantile::new(quantile) {

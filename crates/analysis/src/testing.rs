@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used, clippy::cast_precision_loss, reason = "made of constants, for tests")]
 
 use std::collections::BTreeMap;
-use std::time::{Duration, SystemTime};
 
 use prony_model::histogram::{Histogram, SparseHistogram};
 use prony_model::host::HostWindow;
@@ -84,7 +83,7 @@ pub fn healthy(seconds: u64, per_s: u64) -> Measurement {
         Bin { completed, response_sum_ns, failed: 0, dispatched: completed, connection_wait_sum_ns: 0 }
     });
     Measurement {
-        started_at: SystemTime::UNIX_EPOCH + Duration::from_secs(1_750_000_000),
+        started_at_ns: 1_750_000_000_000_000_000,
         address: "127.0.0.1:8080".to_owned(),
         schedule_start_ns: 4 * S,
         window_start_ns: 5 * S,

@@ -1,6 +1,7 @@
 //! From one raw measurement to the stored trial: estimates, summaries, verdict.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, UNIX_EPOCH};
 
 use prony_model::histogram::SparseHistogram;
 use prony_model::host::Host;
@@ -19,7 +20,7 @@ use crate::numbers::{real, real_len};
 use crate::steady::drifts;
 use crate::summary::{BEYOND_MIN, OrderStatistics, summarise};
 use crate::throughput::throughput;
-use crate::verdict::{Facts, busiest_worker, client_was_the_limit, verdict};
+use crate::verdict::{BUSY_MAX, Facts, busiest_worker, verdict};
 
 /// The share of ended requests that may fail before a trial is `broken`.
 const BROKEN_SHARE: f64 = 0.5;
@@ -41,7 +42,9 @@ pub fn judge(observed: &Observed, host: &Host) -> Trial {
     let window = WindowParts::of(m);
     let latency = latencies(observed, &parts, &ranked, window_ns, &window);
     let server_saturated = server_saturated(observed, window_ns);
-    let limited = client_was_the_limit(m, window_ns, observed.embedded_target, server_saturated);
+    let client_limits = !observed.embedded_target
+        && server_saturated != Some(true)
+        && busiest_worker(m, window_ns) >= BUSY_MAX;
     // Stages change by plan.
     let drifts =
         if arrivals.stages().is_some() { Vec::new() } else { drifts(m, window_ns, growth.is_some()) };
@@ -53,6 +56,7 @@ pub fn judge(observed: &Observed, host: &Host) -> Trial {
         parts: &parts,
         window_ns,
         server_saturated,
+        client_limits,
         outcome,
         response: &latency.response,
         growth,
@@ -63,7 +67,7 @@ pub fn judge(observed: &Observed, host: &Host) -> Trial {
         schema: SCHEMA.to_owned(),
         tool: observed.tool.clone(),
         judged_by: Some(Tool::this().version).filter(|version| *version != observed.tool.version),
-        started_at: rfc3339(m.started_at),
+        started_at: rfc3339(UNIX_EPOCH + Duration::from_nanos(m.started_at_ns)),
         interrupted: observed.interrupted(),
         target: TargetRecord { url: plan.url.clone(), address: m.address.clone() },
         plan: plan.clone(),
@@ -75,7 +79,7 @@ pub fn judge(observed: &Observed, host: &Host) -> Trial {
         outcome,
         requests: m.requests,
         run_total: m.run_total,
-        throughput: throughput(m, plan, &window, if limited { Bound::Lower } else { Bound::Exact }),
+        throughput: throughput(m, plan, &window, if client_limits { Bound::Lower } else { Bound::Exact }),
         latency,
         status: m.status.iter().map(|(status, count)| (status.to_string(), *count)).collect(),
         errors: m.errors.iter().map(|(kind, tally)| (kind.name().to_owned(), tally.count)).collect(),

@@ -160,6 +160,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) window_ns: u64,
     /// Whether the server used its cores up; `None` where nobody looked.
     pub(crate) server_saturated: Option<bool>,
+    /// Whether a worker had no room left and nothing says that the server was the limit.
+    pub(crate) client_limits: bool,
     pub(crate) outcome: Outcome,
     pub(crate) response: &'a Summary,
     pub(crate) growth: Option<Growth>,
@@ -249,23 +251,13 @@ fn ports_exhausted(f: &Facts<'_>) -> Option<Reason> {
     )
 }
 
-/// Whether a worker had no room left and nothing says that the server was the limit.
-pub(crate) fn client_was_the_limit(
-    m: &Measurement,
-    window_ns: u64,
-    embedded_target: bool,
-    server_saturated: Option<bool>,
-) -> bool {
-    !embedded_target && server_saturated != Some(true) && busiest_worker(m, window_ns) >= BUSY_MAX
-}
-
 /// The largest share of the window that a worker spent outside `epoll_wait`, 0 to 1.
 pub(crate) fn busiest_worker(m: &Measurement, window_ns: u64) -> f64 {
     m.workers.iter().map(|w| share(w.busy_ns, window_ns)).fold(0.0, f64::max).min(1.0)
 }
 
 fn client_saturated(f: &Facts<'_>) -> Option<Reason> {
-    client_was_the_limit(f.m, f.window_ns, f.o.embedded_target, f.server_saturated).then(|| {
+    f.client_limits.then(|| {
         let server = match f.server_saturated {
             Some(_) => " while the server had CPU to spare",
             None => "",
@@ -282,8 +274,7 @@ fn client_saturated(f: &Facts<'_>) -> Option<Reason> {
 
 /// Answers that wait for a busy client are stamped by the kernel when they arrive, and by Prony when it gets to them.
 fn client_queue(f: &Facts<'_>) -> Option<Reason> {
-    let limited = client_was_the_limit(f.m, f.window_ns, f.o.embedded_target, f.server_saturated);
-    (limited && f.m.clock == ReceiveClock::User).then(|| {
+    (f.client_limits && f.m.clock == ReceiveClock::User).then(|| {
         Code::ClientQueue.reason(format!(
             "answers were stamped by Prony's own clock, and a worker was busy for {} of the window: times include the \
              client's own queue",

@@ -9,13 +9,8 @@ use prony_model::measurement::{Censored, ErrorKind, Measurement, Parts, RequestF
 use prony_model::plan::Plan;
 use prony_model::plan_record::nanoseconds;
 
-/// The measurement with the identities that it breaks, if any.
-pub(crate) fn audited(mut measurement: Measurement, plan: &Plan) -> Measurement {
-    measurement.broken_identities = broken(&measurement, plan);
-    measurement
-}
-
-fn broken(m: &Measurement, plan: &Plan) -> Vec<String> {
+/// The identities that a measurement breaks, as sentences.
+pub(crate) fn broken(m: &Measurement, plan: &Plan) -> Vec<String> {
     let mut broken = Vec::new();
     let mut equal = |what: &str, left: u64, right: u64| {
         if left != right {

@@ -13,25 +13,21 @@ use prony_model::measurement::ErrorKind;
 /// by all before it comes, so that all windows end at the same instant.
 pub(crate) const STOP_AHEAD_NS: u64 = 150_000_000;
 
-const NOT_ASKED: u64 = u64::MAX;
+/// No instant of the workers' clock.
+const NOT_ASKED: u64 = 0;
 
 /// Ends a load early. Clones end the same load.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Control {
+    /// [`NOT_ASKED`] until somebody asks.
     stop_at_ns: Arc<AtomicU64>,
     gate: Option<Arc<Gate>>,
-}
-
-impl Default for Control {
-    fn default() -> Control {
-        Control::new()
-    }
 }
 
 impl Control {
     /// A control that has not been asked anything.
     pub fn new() -> Control {
-        Control { stop_at_ns: Arc::new(AtomicU64::new(NOT_ASKED)), gate: None }
+        Control::default()
     }
 
     /// The control of several loads, each to be given a clone in a thread of its own: their

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -53,7 +53,7 @@ impl Dialer {
     ///
     /// # Errors
     /// What the system or TLS said; of several addresses, of the first.
-    pub fn connect(&self, timeout: Duration) -> io::Result<Connection> {
+    pub fn connect(&self, timeout: Duration) -> io::Result<Box<dyn Connection>> {
         match &self.place {
             Place::Unix(path) => self.over(connect_unix(path, timeout)?, timeout),
             Place::Tcp(addresses) => {
@@ -67,17 +67,12 @@ impl Dialer {
         }
     }
 
-    fn over<S>(&self, socket: S, timeout: Duration) -> io::Result<Connection>
-    where
-        S: AsFd + Read + Write + Send + fmt::Debug + 'static,
-    {
-        let same = socket.as_fd().try_clone_to_owned()?;
-        set_timeout(&same, timeout)?;
-        let stream: Box<dyn Stream> = match &self.tls {
+    fn over(&self, socket: impl Connection + 'static, timeout: Duration) -> io::Result<Box<dyn Connection>> {
+        socket.set_timeout(timeout)?;
+        Ok(match &self.tls {
             None => Box::new(socket),
             Some(setup) => Box::new(setup.connect(socket)?),
-        };
-        Ok(Connection { stream, socket: same })
+        })
     }
 }
 
@@ -93,57 +88,33 @@ impl fmt::Display for Dialer {
 /// A Unix socket's listener with a full queue would hold up a connect for ever.
 fn connect_unix(path: &Path, timeout: Duration) -> io::Result<UnixStream> {
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-    set_timeout(&socket, timeout)?;
+    set_timeout(socket.as_fd(), timeout)?;
     connect(&socket, &SocketAddrUnix::new(path)?)?;
     Ok(socket.into())
 }
 
 /// Of a zero the system would make no limit at all.
-fn set_timeout(socket: &OwnedFd, timeout: Duration) -> io::Result<()> {
+fn set_timeout(socket: BorrowedFd<'_>, timeout: Duration) -> io::Result<()> {
     let timeout = Some(timeout.max(Duration::from_millis(1)));
     sockopt::set_socket_timeout(socket, sockopt::Timeout::Recv, timeout)?;
     Ok(sockopt::set_socket_timeout(socket, sockopt::Timeout::Send, timeout)?)
 }
 
-trait Stream: Read + Write + Send + fmt::Debug {}
-
-impl<S: Read + Write + Send + fmt::Debug> Stream for S {}
-
-/// A connection of a [`Dialer`].
-#[derive(Debug)]
-pub struct Connection {
-    /// With TLS, where it is spoken.
-    stream: Box<dyn Stream>,
-    /// The socket below it.
-    socket: OwnedFd,
-}
-
-impl Connection {
+/// A connection of a [`Dialer`]: a socket, with TLS over it where it is spoken.
+///
+/// A read gives 0 where the other end said that there is no more. With TLS a connection that ends without that is
+/// `UnexpectedEof`.
+pub trait Connection: AsFd + Read + Write + Send + fmt::Debug {
     /// Lets each read and each write take so long at most; what takes longer ends with `WouldBlock`.
     ///
     /// # Errors
     /// When the system refuses.
-    pub fn set_timeout(&self, timeout: Duration) -> io::Result<()> {
-        set_timeout(&self.socket, timeout)
+    fn set_timeout(&self, timeout: Duration) -> io::Result<()> {
+        set_timeout(self.as_fd(), timeout)
     }
 }
 
-impl Read for Connection {
-    /// 0: the other end said that there is no more. With TLS a connection that ends without that is `UnexpectedEof`.
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.stream.read(buffer)
-    }
-}
-
-impl Write for Connection {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.stream.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.stream.flush()
-    }
-}
+impl<S: AsFd + Read + Write + Send + fmt::Debug> Connection for S {}
 
 #[cfg(test)]
 mod tests {

@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
 use crate::error::LoadError;
-use prony_model::plan::{Plan, PlanError};
+use prony_model::{Plan, PlanError};
 
 /// The other end of every connection.
 #[derive(Debug, Clone, PartialEq, Eq)]

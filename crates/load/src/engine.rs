@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::audit;
 use crate::books::{ClosedBooks, Edges, SecondPart, SecondSink};
@@ -28,7 +28,7 @@ use crate::tls;
 use crate::turns::Turns;
 use crate::worker::{Preconnected, Shared, Source, Worker};
 use prony_model::histogram::Histogram;
-use prony_model::measurement::Measurement;
+use prony_model::measurement::{ClientCost, Measurement};
 use prony_model::plan::{Arrivals, Plan};
 use prony_model::plan_record::nanoseconds;
 
@@ -106,7 +106,7 @@ pub fn run(
     let threads: Vec<JoinHandle<()>> = hands.into_iter().map(|hand| hand.thread).collect();
     for thread in threads {
         if thread.join().is_err() {
-            return Err(panicked());
+            return Err(PANICKED);
         }
     }
     let listed = listed(plan, shared.list.as_deref());
@@ -122,9 +122,8 @@ fn listed(plan: &Plan, prepared: Option<&Prepared>) -> Vec<(String, u64)> {
     (0..).zip(&list.requests).map(|(number, request)| (request.name(), length(number))).collect()
 }
 
-fn panicked() -> LoadError {
-    LoadError::Internal("a worker thread panicked: please report this".to_owned())
-}
+/// What a panic in a worker is to who applies the load.
+const PANICKED: LoadError = LoadError::Internal("a worker thread panicked");
 
 /// The limit of open files, if the plan's connections fit into it.
 fn check_open_files(plan: &Plan) -> Result<u64, LoadError> {
@@ -276,7 +275,8 @@ fn conduct(
         None => sys::now_ns() + START_AHEAD_NS,
         Some(gate) => gate.pass(&|| control.stop_asked()).ok_or(LoadError::Interrupted)?,
     };
-    let started_at = SystemTime::now() + Duration::from_nanos(start_ns.saturating_sub(sys::now_ns()));
+    let now_since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let started_at_ns = nanoseconds(now_since_1970) + start_ns.saturating_sub(sys::now_ns());
     let window_start = start_ns + nanoseconds(plan.warmup);
     let window_end = plan.stop.duration.map_or(u64::MAX, |duration| window_start + nanoseconds(duration));
     let edges = Edges { start_ns: window_start, end_ns: window_end };
@@ -294,12 +294,10 @@ fn conduct(
             Ok(FromWorker::Done(worker, result)) => {
                 books[worker] = Some(result.map_err(|e| LoadError::System("running the event loop", e))?);
             }
-            Ok(FromWorker::Panicked) => return Err(panicked()),
+            Ok(FromWorker::Panicked) => return Err(PANICKED),
             Ok(FromWorker::Ready(_)) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(LoadError::Internal(
-                    "a worker ended without its books: please report this".to_owned(),
-                ));
+                return Err(LoadError::Internal("a worker ended without its books"));
             }
         }
         cpu.look(edges);
@@ -320,21 +318,20 @@ fn conduct(
         series.add(part, |_, _| {});
     }
     let closed: Vec<ClosedBooks> = books.into_iter().flatten().collect();
-    let measurement = merge::measurement(merge::Parts {
-        plan,
+    let (process_cpu_ns, max_rss_bytes) = (cpu.window_ns(), sys::max_rss_bytes());
+    let whole = Measurement {
+        started_at_ns,
         address: endpoint.to_string(),
-        started_at,
         schedule_start_ns: start_ns,
         interrupted: merge::was_interrupted(control.stop_asked(), &closed, window_end),
-        books: closed,
-        series,
-        process_cpu_ns: cpu.window_ns(),
-        max_rss_bytes: sys::max_rss_bytes(),
-    });
+        client: ClientCost { process_cpu_ns, max_rss_bytes, ..ClientCost::default() },
+        ..Measurement::default()
+    };
+    let measurement = merge::measurement(whole, plan, closed, series);
     if measurement.window_end_ns <= measurement.window_start_ns {
         return Err(if measurement.interrupted { LoadError::Interrupted } else { LoadError::WarmUpTookAll });
     }
-    Ok(audit::audited(measurement, plan))
+    Ok(Measurement { broken_identities: audit::broken(&measurement, plan), ..measurement })
 }
 
 fn wait_until_ready(
@@ -352,11 +349,9 @@ fn wait_until_ready(
                 first_failure = first_failure.or(ready.first_failure);
             }
             Ok(FromWorker::Ready(Err(e))) => return Err(LoadError::System("preparing a worker", e)),
-            Ok(FromWorker::Panicked) => return Err(panicked()),
+            Ok(FromWorker::Panicked) => return Err(PANICKED),
             Ok(FromWorker::Done(..)) | Err(_) => {
-                return Err(LoadError::Internal(
-                    "a worker ended before it began: please report this".to_owned(),
-                ));
+                return Err(LoadError::Internal("a worker ended before it began"));
             }
         }
     }

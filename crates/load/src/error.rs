@@ -4,8 +4,8 @@
 use std::fmt;
 use std::io;
 
+use prony_model::PlanError;
 use prony_model::measurement::ErrorKind;
-use prony_model::plan::PlanError;
 
 /// Why a load could not be applied: a sentence for the user.
 #[derive(Debug, thiserror::Error)]
@@ -59,8 +59,8 @@ pub enum LoadError {
     #[error("The system refused while {0}: {1}.")]
     System(&'static str, io::Error),
     /// A fault of Prony's own.
-    #[error("{0}")]
-    Internal(String),
+    #[error("{0}: please report this")]
+    Internal(&'static str),
 }
 
 impl LoadError {

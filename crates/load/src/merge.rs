@@ -1,30 +1,15 @@
 //! Puts the workers' books together.
 
 use std::collections::BTreeMap;
-use std::time::SystemTime;
 
 use crate::books::ClosedBooks;
 use crate::by_request::ByRequest;
 use crate::series::Series;
 use prony_model::measurement::{
-    Bin, Bins, ClientCost, ErrorKind, ErrorTally, Latency, Measurement, ReceiveClock, RequestCounts,
-    RunTotal, Sample, Waits,
+    Bin, Bins, ErrorKind, ErrorTally, Measurement, ReceiveClock, RequestCounts, Sample, Waits,
 };
 use prony_model::plan::Plan;
 use prony_model::plan_record::nanoseconds;
-
-/// Everything a measurement is made of.
-pub(crate) struct Parts<'a> {
-    pub(crate) plan: &'a Plan,
-    pub(crate) address: String,
-    pub(crate) started_at: SystemTime,
-    pub(crate) schedule_start_ns: u64,
-    pub(crate) interrupted: bool,
-    pub(crate) books: Vec<ClosedBooks>,
-    pub(crate) series: Series,
-    pub(crate) process_cpu_ns: u64,
-    pub(crate) max_rss_bytes: u64,
-}
 
 /// Whether somebody's stop ended the load before its plan did. Where a worker's count is reached
 /// and all of it answered, a stop that came meanwhile has cut nothing of it.
@@ -32,60 +17,35 @@ pub(crate) fn was_interrupted(stop_asked: bool, books: &[ClosedBooks], window_en
     stop_asked && books.iter().any(|b| !b.all_done && b.edges.end_ns < window_end_ns)
 }
 
-/// One measurement of all workers.
-pub(crate) fn measurement(parts: Parts<'_>) -> Measurement {
+/// One measurement of all workers: `whole` is what is known of the load without their books.
+pub(crate) fn measurement(
+    whole: Measurement,
+    plan: &Plan,
+    books: Vec<ClosedBooks>,
+    series: Series,
+) -> Measurement {
     // A worker whose share was answered within the warm-up has a window of its own, without length.
-    let planned_start = parts.schedule_start_ns.saturating_add(nanoseconds(parts.plan.warmup));
-    let window_start_ns = match parts.interrupted {
-        true => parts.books.iter().map(|b| b.edges.start_ns).min().unwrap_or(planned_start),
+    let planned_start = whole.schedule_start_ns.saturating_add(nanoseconds(plan.warmup));
+    let window_start_ns = match whole.interrupted {
+        true => books.iter().map(|b| b.edges.start_ns).min().unwrap_or(planned_start),
         false => planned_start,
     };
-    let window_end_ns = parts.books.iter().map(|b| b.edges.end_ns).max().unwrap_or(0);
-    let planned_end = parts.plan.stop.duration.map(|duration| window_start_ns + nanoseconds(duration));
-    let ended_by_count = parts.plan.stop.requests.is_some()
-        && !parts.interrupted
-        && planned_end.is_none_or(|planned| window_end_ns < planned);
+    let window_end_ns = books.iter().map(|b| b.edges.end_ns).max().unwrap_or(0);
+    let planned_end = plan.stop.duration.map(|duration| window_start_ns + nanoseconds(duration));
+    let by_kernel = books.iter().all(|b| b.kernel_clock);
     let mut merged = Measurement {
-        started_at: parts.started_at,
-        address: parts.address,
-        schedule_start_ns: parts.schedule_start_ns,
         window_start_ns,
         window_end_ns,
-        interrupted: parts.interrupted,
-        ended_by_count,
-        requests: RequestCounts::default(),
-        run_total: RunTotal::default(),
-        read_bytes: 0,
-        sent_bytes: 0,
-        status: BTreeMap::new(),
-        errors: BTreeMap::new(),
-        latency: Latency::default(),
-        series: parts.series.finish(window_end_ns.saturating_sub(window_start_ns)),
-        bins: Bins::default(),
-        client: ClientCost {
-            cpu_ns: 0,
-            process_cpu_ns: parts.process_cpu_ns,
-            threads: parts.plan.threads,
-            max_rss_bytes: parts.max_rss_bytes,
-            stamps_rejected: 0,
-            waits: Waits::default(),
-        },
-        clock: if parts.books.iter().all(|b| b.kernel_clock) {
-            ReceiveClock::Kernel
-        } else {
-            ReceiveClock::User
-        },
-        workers: Vec::new(),
-        broken_identities: Vec::new(),
-        samples: Vec::new(),
-        samples_dropped: 0,
-        request_bytes: 0,
-        tls: None,
-        by_request: Vec::new(),
-        listed: Vec::new(),
+        ended_by_count: plan.stop.requests.is_some()
+            && !whole.interrupted
+            && planned_end.is_none_or(|planned| window_end_ns < planned),
+        series: series.finish(window_end_ns.saturating_sub(window_start_ns)),
+        clock: if by_kernel { ReceiveClock::Kernel } else { ReceiveClock::User },
+        ..whole
     };
+    merged.client.threads = plan.threads;
     let mut by_request: Option<Box<ByRequest>> = None;
-    for mut books in parts.books {
+    for mut books in books {
         match (&mut by_request, books.by_request.take()) {
             (Some(sum), Some(from)) => sum.add(&from),
             (sum, from) => *sum = sum.take().or(from),
@@ -93,10 +53,10 @@ pub(crate) fn measurement(parts: Parts<'_>) -> Measurement {
         add_books(&mut merged, books);
     }
     merged.bins = Bins::of(merged.bins.each);
-    if let (Some(by_request), Some(list)) = (by_request, parts.plan.work.list()) {
+    if let (Some(by_request), Some(list)) = (by_request, plan.work.list()) {
         merged.by_request = by_request.figures(list);
     }
-    if parts.plan.threads > 1 {
+    if plan.threads > 1 {
         merged.samples.sort_unstable_by_key(Sample::end_ns);
     }
     merged

@@ -3,7 +3,7 @@
 use crate::request;
 use crate::turns::line_of;
 use prony_model::list::Order;
-use prony_model::plan::{Plan, PlanError};
+use prony_model::{Plan, PlanError};
 
 /// The most that all requests of a list may take together, each with its headers and body: with the
 /// largest list that is half a kilobyte each.

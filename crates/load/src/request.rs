@@ -1,8 +1,9 @@
 //! The request's bytes, built once before the clock starts.
 
-use prony_model::plan::{Plan, PlanError};
-use prony_model::request::{basic, check_header, check_method};
+use prony_model::request::{check_header, check_method};
 use prony_model::secret::Secret;
+use prony_model::target::basic;
+use prony_model::{Plan, PlanError};
 
 /// The request as it goes over the wire, the same for every request of a plan without a list.
 ///

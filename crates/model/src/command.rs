@@ -54,42 +54,37 @@ fn words(program: &str, plan: &PlanRecord, address: &str, url: &str, also: Optio
     words
 }
 
+/// Of words, each beside whether it is to be said, those that are.
+fn said(words: impl IntoIterator<Item = (bool, String)>) -> Vec<String> {
+    words.into_iter().filter(|(is_said, _)| *is_said).map(|(_, word)| word).collect()
+}
+
 /// How much, when and how long.
 fn load(plan: &PlanRecord) -> Vec<String> {
-    let mut words = Vec::new();
     // Stages of connections say how many themselves, and -c beside them is refused.
-    if plan.stages.iter().all(|stage| stage.to_connections.is_none()) {
-        words.push(format!("-c {}", plan.connections));
-    }
-    if plan.threads != 1 {
-        words.push(format!("-t {}", plan.threads));
-    }
-    if let Some(rate) = plan.rate_per_s {
-        words.push(format!("-R {rate}"));
-    }
-    if plan.arrivals == "poisson" {
-        words.push("--arrivals poisson".to_owned());
-    }
-    if plan.arrivals == "poisson" || plan.targets.as_ref().is_some_and(|list| list.order == SHUFFLED) {
-        words.push(format!("--seed {}", plan.seed));
-    }
+    let of_connections = plan.stages.iter().any(|stage| stage.to_connections.is_some());
+    let poisson = plan.arrivals == "poisson";
+    let shuffled = plan.targets.as_ref().is_some_and(|list| list.order == SHUFFLED);
+    let mut words = said([
+        (!of_connections, format!("-c {}", plan.connections)),
+        (plan.threads != 1, format!("-t {}", plan.threads)),
+    ]);
+    words.extend(plan.rate_per_s.map(|rate| format!("-R {rate}")));
+    words.extend(said([
+        (poisson, "--arrivals poisson".to_owned()),
+        (poisson || shuffled, format!("--seed {}", plan.seed)),
+    ]));
     words.extend(plan.stages.iter().map(|s| format!("--stage {}", stage(s))));
-    if let Some(n) = plan.requests {
-        words.push(format!("-n {n}"));
-    }
-    if plan.stages.is_empty() {
-        words.extend(plan.duration_ns.map(|ns| format!("-d {}", time(ns))));
-    }
+    words.extend(plan.requests.map(|n| format!("-n {n}")));
+    let window_ns = plan.duration_ns.filter(|_| plan.stages.is_empty());
+    words.extend(window_ns.map(|ns| format!("-d {}", time(ns))));
     words
 }
 
 /// What is asked, and what answer is right.
 fn request(plan: &PlanRecord) -> Vec<String> {
-    let mut words = Vec::new();
     let usual = if plan.body_bytes > 0 { "POST" } else { "GET" };
-    if plan.method != usual {
-        words.push(format!("-m {}", quoted(&plan.method)));
-    }
+    let mut words = said([(plan.method != usual, format!("-m {}", quoted(&plan.method)))]);
     for (name, value) in &plan.headers {
         if value != REDACTED {
             words.push(format!("-H {}", quoted(&format!("{name}: {value}"))));
@@ -101,67 +96,37 @@ fn request(plan: &PlanRecord) -> Vec<String> {
             words.push(format!("--redact {}", quoted(name)));
         }
     }
-    if plan.body_bytes > 0 {
-        words.push("-b @BODY".to_owned());
-    }
-    if let Some(list) = &plan.targets {
-        words.push(
-            if list.order == SHUFFLED { "--targets FILE --shuffle" } else { "--targets FILE" }.to_owned(),
-        );
-    }
-    if let Some(status) = plan.expect_status {
-        words.push(format!("--expect-status {status}"));
-    }
-    if plan.expect_body {
-        words.push("--expect-body @EXPECTED".to_owned());
-    }
+    let order = plan.targets.as_ref().map(|list| if list.order == SHUFFLED { " --shuffle" } else { "" });
+    words.extend(said([(plan.body_bytes > 0, "-b @BODY".to_owned())]));
+    words.extend(order.map(|order| format!("--targets FILE{order}")));
+    words.extend(plan.expect_status.map(|status| format!("--expect-status {status}")));
+    words.extend(said([(plan.expect_body, "--expect-body @EXPECTED".to_owned())]));
     words
 }
 
 /// How the client goes about it.
 fn client(plan: &PlanRecord) -> Vec<String> {
-    let mut words = Vec::new();
-    if plan.timeout_ns != 10_000_000_000 {
-        words.push(format!("--timeout {}", time(plan.timeout_ns)));
-    }
-    if !plan.keepalive {
-        words.push("--no-keepalive".to_owned());
-    }
-    if plan.pipeline > 1 {
-        words.push(format!("-p {}", plan.pipeline));
-    }
-    if plan.spin {
-        words.push("--spin".to_owned());
-    }
-    if plan.user_clock {
-        words.push("--user-clock".to_owned());
-    }
-    if !plan.sources.is_empty() {
-        words.push(format!("--source {}", quoted(&plan.sources.join(","))));
-    }
-    if !plan.cpus.is_empty() {
-        let cpus: Vec<String> = plan.cpus.iter().map(ToString::to_string).collect();
-        words.push(format!("--pin {}", cpus.join(",")));
-    }
-    words
+    let cpus: Vec<String> = plan.cpus.iter().map(ToString::to_string).collect();
+    said([
+        (plan.timeout_ns != 10_000_000_000, format!("--timeout {}", time(plan.timeout_ns))),
+        (!plan.keepalive, "--no-keepalive".to_owned()),
+        (plan.pipeline > 1, format!("-p {}", plan.pipeline)),
+        (plan.spin, "--spin".to_owned()),
+        (plan.user_clock, "--user-clock".to_owned()),
+        (!plan.sources.is_empty(), format!("--source {}", quoted(&plan.sources.join(",")))),
+        (!plan.cpus.is_empty(), format!("--pin {}", cpus.join(","))),
+    ])
 }
 
 /// How TLS is spoken.
 fn tls(plan: &PlanRecord) -> Vec<String> {
     let Some(tls) = &plan.tls else { return Vec::new() };
-    let mut words = Vec::new();
-    match tls.verify.as_str() {
-        "none" => words.push("-k".to_owned()),
-        "cacert" => words.push("--cacert FILE".to_owned()),
-        _ => {}
-    }
-    if tls.client_certificate {
-        words.push("--cert FILE".to_owned());
-    }
-    if tls.resumption == "off" {
-        words.push("--tls-resumption off".to_owned());
-    }
-    words
+    said([
+        (tls.verify == "none", "-k".to_owned()),
+        (tls.verify == "cacert", "--cacert FILE".to_owned()),
+        (tls.client_certificate, "--cert FILE".to_owned()),
+        (tls.resumption == "off", "--tls-resumption off".to_owned()),
+    ])
 }
 
 /// `30s:20000/s`, `60s:5000c`, as `--stage` takes it.

@@ -47,13 +47,6 @@ pub enum DuetShared {
     Servers,
 }
 
-impl DuetShared {
-    /// Whether nothing is shared.
-    pub(crate) fn is_nothing(&self) -> bool {
-        *self == DuetShared::Nothing
-    }
-}
-
 /// Both places, in a run log's header.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DuetRecord {

@@ -65,12 +65,6 @@ pub fn middle_ns(bucket: u64) -> u64 {
 
 /// The bucket that has the nearest rank of a quantile from 0 to 1; `None` of no values.
 fn bucket_at_quantile(buckets: impl Iterator<Item = (u64, u64)>, len: u64, quantile: f64) -> Option<u64> {
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a count of requests times at most 1"
-    )]
     let rank = ((quantile.clamp(0.0, 1.0) * len as f64).ceil() as u64).max(1);
     let mut below = 0u64;
     buckets.into_iter().find_map(|(bucket, count)| {
@@ -319,7 +313,6 @@ impl SparseHistogram {
     }
 
     /// The mean and the standard deviation in nanoseconds; 0 without any.
-    #[expect(clippy::cast_precision_loss, reason = "nanoseconds of an hour are exact in an f64")]
     pub fn moments(&self) -> (f64, f64) {
         if self.is_empty() {
             return (0.0, 0.0);

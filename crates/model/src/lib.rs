@@ -10,6 +10,7 @@ mod capacity_log;
 pub mod client;
 pub mod command;
 pub mod duet;
+mod error;
 pub mod estimate;
 pub mod export;
 pub mod fnv;
@@ -38,6 +39,7 @@ pub mod tls;
 pub mod trial;
 pub mod units;
 
+pub use error::PlanError;
 pub use estimate::Estimate;
 pub use measurement::Measurement;
 pub use plan::Plan;
@@ -61,6 +63,11 @@ impl Tool {
     pub fn this() -> Tool {
         Tool { name: "prony".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
     }
+}
+
+/// Whether it says nothing, so that JSON leaves it out.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// A wall-clock instant as RFC 3339 text in UTC, to the millisecond.

@@ -19,11 +19,11 @@ pub use latency::{Censored, Latency, Parts};
 /// The result of one load.
 ///
 /// The single requests of an export ([`Measurement::samples`]) are not in a run log.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Measurement {
-    /// The wall clock when the first request could be sent; in a run log in nanoseconds since 1970.
-    #[serde(with = "since_epoch")]
-    pub started_at: std::time::SystemTime,
+    /// The wall clock, since 1970, when the first request could be sent.
+    #[serde(rename = "started_at")]
+    pub started_at_ns: u64,
     /// The address that was connected to.
     pub address: String,
     /// CLOCK_MONOTONIC at the first instant of the schedule.
@@ -119,11 +119,12 @@ pub struct RunTotal {
 }
 
 /// By whose clock the arrival of answers is stamped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReceiveClock {
     /// The kernel's receive stamps (SO_TIMESTAMPING, software). A stamp that
     /// is missing or not plausible is replaced by the user clock, and counted.
+    #[default]
     Kernel,
     /// Prony's reading of the clock when it had read the bytes.
     User,
@@ -210,22 +211,9 @@ pub struct TlsAgreed {
 }
 
 /// Why a request failed.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    strum::Display,
-    strum::IntoStaticStr,
-    VariantArray,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[derive(strum::Display, strum::IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum ErrorKind {
     /// Nobody listens at the address.
@@ -363,21 +351,5 @@ impl Waits {
             Waits::Pwait2 => "epoll_pwait2",
             Waits::Timerfd => "timerfd",
         }
-    }
-}
-
-/// An instant of the wall clock as nanoseconds since 1970; what is before is 1970.
-mod since_epoch {
-    use std::time::{Duration, SystemTime};
-
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(at: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
-        let since = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        crate::plan_record::nanoseconds(since).serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SystemTime, D::Error> {
-        Ok(SystemTime::UNIX_EPOCH + Duration::from_nanos(u64::deserialize(deserializer)?))
     }
 }

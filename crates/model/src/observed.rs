@@ -12,7 +12,7 @@ use crate::plan_record::PlanRecord;
 use crate::server::ServerSamples;
 
 /// One load with all that was seen beside it. `prony_analysis::trial::judge` makes a trial of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Observed {
     /// What measured it.
     pub tool: Tool,
@@ -40,7 +40,7 @@ pub struct Observed {
     #[serde(default, skip_serializing_if = "ServerLife::is_uneventful")]
     pub life: ServerLife,
     /// What its place in a duet shared.
-    #[serde(default, skip_serializing_if = "DuetShared::is_nothing")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub shared: DuetShared,
     /// Thresholds that were asked for, as they were written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -55,19 +55,7 @@ impl Observed {
 
     /// Of a measurement of a plan, with nothing else seen.
     pub fn of(measurement: Measurement, plan: PlanRecord) -> Observed {
-        Observed {
-            tool: Tool::this(),
-            plan,
-            host: None,
-            measurement,
-            host_window: None,
-            client_columns: None,
-            embedded_target: false,
-            server: None,
-            life: ServerLife::default(),
-            shared: DuetShared::Nothing,
-            slo: Vec::new(),
-        }
+        Observed { tool: Tool::this(), plan, measurement, ..Observed::default() }
     }
 }
 

@@ -6,29 +6,17 @@ mod meaning;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::str::FromStr;
-use std::time::Duration;
 
 use serde::de::Deserializer;
-use serde::ser::{SerializeMap, Serializer};
+use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::meaning::default_warmup;
-use crate::plan::{Arrivals, PlanError};
+use crate::error::PlanError;
+use crate::plan::Arrivals;
 use crate::secret::Secret;
 #[cfg(feature = "flags")]
 use crate::units::count;
 use crate::units::{DurationValue, OneOrMany, RateValue, parse_stages};
-
-/// Connections of a closed loop unless said otherwise.
-pub(crate) const CONNECTIONS_CLOSED: u32 = 50;
-/// Connections at a rate unless said otherwise: so many that the server, and not their number, is the limit.
-pub const CONNECTIONS_AT_A_RATE: u32 = 100;
-/// The window unless something else ends the load.
-pub const DURATION: Duration = Duration::from_secs(10);
-/// How long a request or a connect may take unless said otherwise.
-pub const TIMEOUT: Duration = Duration::from_secs(10);
-/// The seed unless one is given.
-pub(crate) const SEED: u64 = 1;
 
 /// The options of a load. What was not given is `None`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -181,15 +169,11 @@ impl Header {
 
 /// Headers as a table of a file: names to values.
 mod header_table {
-    use super::{BTreeMap, Deserialize, Deserializer, Header, SerializeMap, Serializer};
+    use super::{BTreeMap, Deserialize, Deserializer, Header, Serializer};
 
     pub(super) fn serialize<S: Serializer>(given: &Option<Vec<Header>>, to: S) -> Result<S::Ok, S::Error> {
         let Some(headers) = given else { return to.serialize_none() };
-        let mut map = to.serialize_map(Some(headers.len()))?;
-        for header in headers {
-            map.serialize_entry(&header.name, &header.value)?;
-        }
-        map.end()
+        to.collect_map(headers.iter().map(|header| (&header.name, &header.value)))
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<Header>>, D::Error> {

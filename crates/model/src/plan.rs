@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::error::{PlanError, wrong};
 use crate::list::TargetList;
-use crate::options;
 use crate::rate::{Rate, Stage};
 use crate::secret::Secret;
 use crate::target::Target;
@@ -34,6 +34,24 @@ pub const THREADS_MAX: u32 = 256;
 
 /// The most single requests that a plan may keep: 400 MB of them.
 pub const SAMPLES_MAX: u64 = 10_000_000;
+
+/// Connections of a closed loop unless said otherwise.
+pub(crate) const CONNECTIONS_CLOSED: u32 = 50;
+/// Connections at a rate unless said otherwise: so many that the server, and not their number, is the limit.
+pub const CONNECTIONS_AT_A_RATE: u32 = 100;
+/// The window unless something else ends the load.
+pub const DURATION: Duration = Duration::from_secs(10);
+/// The longest warm-up by default.
+const WARMUP_MAX: Duration = Duration::from_secs(3);
+/// How long a request or a connect may take unless said otherwise.
+pub const TIMEOUT: Duration = Duration::from_secs(10);
+/// The seed unless one is given.
+pub(crate) const SEED: u64 = 1;
+
+/// The warm-up where none is given: a tenth of the window, at most 3 s.
+pub(crate) fn default_warmup(duration: Duration) -> Duration {
+    (duration / 10).min(WARMUP_MAX)
+}
 
 /// Everything that defines a load.
 #[derive(Debug, Clone, PartialEq)]
@@ -199,34 +217,24 @@ impl Expect {
     }
 }
 
-/// Why a plan cannot be run: a sentence for the user.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct PlanError(pub String);
-
-/// Refuses a plan in a sentence.
-pub(crate) fn wrong<T>(sentence: impl Into<String>) -> Result<T, PlanError> {
-    Err(PlanError(sentence.into()))
-}
-
 impl Plan {
-    /// A closed load with every default (see [`options`]).
+    /// A closed load with every default.
     pub fn closed(target: Target) -> Plan {
         Plan {
             target,
             work: Work::Request("GET".to_owned()),
             headers: Vec::new(),
             body: Vec::new(),
-            connections: options::CONNECTIONS_CLOSED,
+            connections: CONNECTIONS_CLOSED,
             threads: 1,
             arrivals: Arrivals::Closed,
-            stop: Stop { duration: Some(options::DURATION), requests: None },
-            warmup: options::default_warmup(options::DURATION),
-            timeout: options::TIMEOUT,
+            stop: Stop { duration: Some(DURATION), requests: None },
+            warmup: default_warmup(DURATION),
+            timeout: TIMEOUT,
             keepalive: true,
             expect: Expect::default(),
             cpus: Vec::new(),
-            seed: options::SEED,
+            seed: SEED,
             pipeline: 1,
             spin: false,
             user_clock: false,

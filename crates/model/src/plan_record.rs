@@ -1,7 +1,6 @@
 //! The effective plan of a trial as it is stored: defaults filled in, secrets out.
 
 use crate::fnv::fnv1a;
-use crate::list::TargetList;
 use crate::plan::{Arrivals, Plan};
 use crate::rate::{Rate, Stage};
 use crate::tls::ALPN;
@@ -10,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// A plan, as JSON has it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct PlanRecord {
     /// The URL without userinfo.
     pub url: String,
@@ -83,17 +82,6 @@ pub struct TargetsRecord {
     pub order: String,
     /// Of the lines in their order, in hexadecimal: FNV-1a, 64 bits.
     pub fingerprint: String,
-}
-
-impl From<&TargetList> for TargetsRecord {
-    fn from(list: &TargetList) -> TargetsRecord {
-        TargetsRecord {
-            lines: list.lines.len() as u64,
-            requests: list.requests.len() as u64,
-            order: list.order.to_string(),
-            fingerprint: format!("{:016x}", list.fingerprint()),
-        }
-    }
 }
 
 /// A stage: a linear change from the level before, 0 at first, to its own.
@@ -193,13 +181,17 @@ impl PlanRecord {
                 alpn: ALPN.to_owned(),
                 client_certificate: plan.tls.identity.is_some(),
             }),
-            targets: plan.work.list().map(Into::into),
+            targets: plan.work.list().map(|list| TargetsRecord {
+                lines: list.lines.len() as u64,
+                requests: list.requests.len() as u64,
+                order: list.order.to_string(),
+                fingerprint: format!("{:016x}", list.fingerprint()),
+            }),
         }
     }
 }
 
-/// Millionths of requests per second, as stages have them.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a float's cast saturates")]
+/// Millionths of requests per second, as stages have them; a float's cast saturates.
 fn micro_per_s(per_s: f64) -> u64 {
     (per_s * 1e6).round() as u64
 }
@@ -211,7 +203,7 @@ fn fingerprint(bytes: &[u8]) -> String {
     format!("{:08x}", (hash >> 32) ^ (hash & 0xffff_ffff))
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a rate is at most 1e14 millionths, exact in an f64")]
+/// The stages. A rate is at most 1e14 millionths, exact in an f64.
 fn stages(arrivals: &Arrivals) -> Vec<StageRecord> {
     let of_rate = matches!(arrivals, Arrivals::RateStages(_));
     let record = |stage: &Stage| StageRecord {

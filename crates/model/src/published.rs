@@ -96,7 +96,7 @@ pub struct Conclusion {
     /// As a claim on figures: `throughput(a) > 1.2 * throughput(b)` (docs/replications.md).
     pub claim: String,
     /// The plans that it is about; without any, all of them.
-    #[serde(default, skip_serializing_if = "At::is_everywhere")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub at: At,
 }
 
@@ -109,13 +109,6 @@ pub struct At {
     /// Plans with one of these rates; empty: any.
     #[serde(default)]
     pub rates: Vec<AtRate>,
-}
-
-impl At {
-    /// Whether every plan is meant.
-    fn is_everywhere(&self) -> bool {
-        self.connections.is_empty() && self.rates.is_empty()
-    }
 }
 
 /// A rate that a conclusion is about.

@@ -23,17 +23,11 @@ impl Rate {
         if !(per_s > 0.0 && per_s <= Rate::MAX_PER_S) {
             return None;
         }
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "checked above: 0 < per_s <= 1e8"
-        )]
         let micro_per_s = (per_s * 1e6).round() as u64;
         (micro_per_s > 0).then_some(Rate { micro_per_s })
     }
 
-    /// Requests per second.
-    #[expect(clippy::cast_precision_loss, reason = "at most 1e14, exact in an f64")]
+    /// Requests per second: at most 1e14 millionths, exact in an f64.
     pub fn as_per_s(self) -> f64 {
         self.micro_per_s as f64 / 1e6
     }

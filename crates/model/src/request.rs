@@ -1,16 +1,7 @@
 //! What may stand in a request: its method and its headers.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-
-use crate::plan::{PlanError, wrong};
-use crate::secret::Secret;
+use crate::error::{PlanError, wrong};
 use crate::target::without_userinfo;
-
-/// What `Authorization` says of a URL's user and password (RFC 7617).
-pub fn basic(userinfo: &Secret) -> String {
-    format!("Basic {}", STANDARD.encode(userinfo.value()))
-}
 
 /// Whether it can stand in a request line.
 ///

@@ -10,8 +10,8 @@ mod read;
 mod write;
 mod wrong;
 
-use std::io;
-use std::path::PathBuf;
+use std::fmt::Display;
+use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -73,8 +73,8 @@ impl Line {
     }
 }
 
-/// Says what a result means in the run log of this header; in a sentence where it cannot be what was observed.
-pub type Judge<'a> = &'a (dyn Fn(&Header, RawResult) -> Result<TrialResult, String> + Sync);
+/// Says what a result means in a run log of this machine; in a sentence where it cannot be what was observed.
+pub type Judge<'a> = &'a (dyn Fn(&Host, RawResult) -> Result<TrialResult, String> + Sync);
 
 /// What a run is going to do, and on what.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -331,33 +331,17 @@ pub struct RunLog {
     pub truncated: bool,
 }
 
-/// Why a run log could not be read or written: a sentence.
+/// Why a run log could not be read or written: the file, with the line where one is wrong, and the reason.
 #[derive(Debug, thiserror::Error)]
-pub enum RunLogError {
-    /// The file system refused.
-    #[error("{path}: {source}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// A line is not what it should be.
-    #[error("{path}:{line}: this is not a line of a run log: {why}")]
-    Line {
-        /// The file.
-        path: PathBuf,
-        /// From 1.
-        line: usize,
-        /// The reason.
-        why: String,
-    },
-    /// Not a run log, or of another version.
-    #[error("{path}: {why}")]
-    Schema {
-        /// The file.
-        path: PathBuf,
-        /// The reason and what to do.
-        why: String,
-    },
+#[error("{place}: {why}")]
+pub struct RunLogError {
+    place: String,
+    why: String,
+}
+
+impl RunLogError {
+    /// Of a file as a whole: what the file system said, or what to do.
+    pub fn new(path: &Path, why: impl Display) -> RunLogError {
+        RunLogError { place: path.display().to_string(), why: why.to_string() }
+    }
 }

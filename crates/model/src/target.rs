@@ -1,5 +1,9 @@
 //! The URL that is loaded, checked.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::error::{PlanError, wrong};
 use crate::secret::Secret;
 
 /// What is loaded: one `http://` or `https://` URL, in parts.
@@ -17,18 +21,12 @@ pub struct Target {
     pub tls: bool,
 }
 
-/// Why a text is not a target: a sentence for the user.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct TargetError(pub String);
-
 impl Target {
     /// Reads a URL.
     ///
     /// # Errors
     /// A sentence that names the URL, what is wrong with it and what to write instead.
-    pub fn parse(url: &str) -> Result<Target, TargetError> {
-        let wrong = |why: String| Err(TargetError(why));
+    pub fn parse(url: &str) -> Result<Target, PlanError> {
         let Some((scheme, rest)) = url.split_once("://") else {
             let url = without_userinfo(url);
             return wrong(format!("{url:?} has no scheme: write http://{}", url.escape_debug()));
@@ -57,13 +55,13 @@ impl Target {
             Some(_) => path.to_owned(),
         };
         if !path.is_ascii() {
-            return wrong("The URL's path holds a character outside ASCII: percent-encode it.".to_owned());
+            return wrong("The URL's path holds a character outside ASCII: percent-encode it.");
         }
         let (userinfo, host_port) = match authority.rsplit_once('@') {
             Some((userinfo, host_port)) => (Some(Secret::hidden(userinfo)), host_port),
             None => (None, authority),
         };
-        let (host, port) = split_host_port(host_port).map_err(TargetError)?;
+        let (host, port) = split_host_port(host_port).map_err(PlanError)?;
         let port = port.unwrap_or(default_port(tls));
         Ok(Target { host, port, path, userinfo, tls })
     }
@@ -82,12 +80,17 @@ impl Target {
 
     /// What the Authorization header says of its userinfo (RFC 7617), if it has one.
     pub fn authorization(&self) -> Option<Secret> {
-        self.userinfo.as_ref().map(|userinfo| Secret::hidden(crate::request::basic(userinfo)))
+        self.userinfo.as_ref().map(|userinfo| Secret::hidden(basic(userinfo)))
     }
 
     fn bracketed_host(&self) -> String {
         if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() }
     }
+}
+
+/// What `Authorization` says of a URL's user and password (RFC 7617).
+pub fn basic(userinfo: &Secret) -> String {
+    format!("Basic {}", STANDARD.encode(userinfo.value()))
 }
 
 /// The port of a URL that names none (RFC 9110, sections 4.2.1 and 4.2.2).

@@ -58,8 +58,8 @@ impl Roots {
     /// All certificates of a PEM text.
     ///
     /// # Errors
-    /// What is wrong with the text, for a sentence that names where it came from.
-    pub fn from_pem(pem: &[u8]) -> Result<Roots, PemError> {
+    /// What is wrong with the text: the second half of a sentence that names where it came from.
+    pub fn from_pem(pem: &[u8]) -> Result<Roots, String> {
         certificates(pem).map(|list| Roots(Arc::new(list)))
     }
 
@@ -109,44 +109,39 @@ impl fmt::Debug for Identity {
     }
 }
 
-/// What is wrong with a PEM text: the second half of a sentence.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct PemError(pub String);
-
-/// Which text of an [`Identity`] is wrong, and how.
+/// Which PEM text of an [`Identity`] is wrong, and how: the second half of a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IdentityError {
     /// The certificates.
-    Chain(PemError),
+    Chain(String),
     /// The key.
-    Key(PemError),
+    Key(String),
 }
 
-fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, PemError> {
+fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
     let list: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     match list {
-        Ok(list) if list.is_empty() => Err(PemError(
+        Ok(list) if list.is_empty() => Err(
             "it holds no certificate in PEM form (-----BEGIN CERTIFICATE-----); a DER file becomes one by \
              `openssl x509 -inform der -in FILE`"
                 .to_owned(),
-        )),
+        ),
         Ok(list) => Ok(list),
-        Err(e) => Err(PemError(format!("its PEM form is broken: {e}"))),
+        Err(e) => Err(format!("its PEM form is broken: {e}")),
     }
 }
 
-fn private_key(pem: &[u8]) -> Result<PrivateKeyDer<'static>, PemError> {
+fn private_key(pem: &[u8]) -> Result<PrivateKeyDer<'static>, String> {
     const ENCRYPTED: &[&[u8]] = &[b"-----BEGIN ENCRYPTED PRIVATE KEY-----", b"Proc-Type: 4,ENCRYPTED"];
     if ENCRYPTED.iter().any(|mark| pem.windows(mark.len()).any(|w| w == *mark)) {
-        return Err(PemError(
+        return Err(
             "its key is encrypted, and a load cannot ask for a passphrase: write it in the clear with `openssl \
              pkey -in FILE -out PLAIN`"
                 .to_owned(),
-        ));
+        );
     }
     PrivateKeyDer::from_pem_slice(pem)
-        .map_err(|_| PemError("it holds no private key in PEM form (-----BEGIN PRIVATE KEY-----)".to_owned()))
+        .map_err(|_| "it holds no private key in PEM form (-----BEGIN PRIVATE KEY-----)".to_owned())
 }
 
 #[cfg(test)]
@@ -156,17 +151,17 @@ mod tests {
     #[test]
     fn texts_without_a_certificate_are_refused() {
         for text in ["", "hello", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"] {
-            assert!(Roots::from_pem(text.as_bytes()).unwrap_err().0.contains("no certificate"), "{text}");
+            assert!(Roots::from_pem(text.as_bytes()).unwrap_err().contains("no certificate"), "{text}");
         }
         let broken = "-----BEGIN CERTIFICATE-----\n!!\n-----END CERTIFICATE-----\n";
-        assert!(Roots::from_pem(broken.as_bytes()).unwrap_err().0.contains("broken"));
+        assert!(Roots::from_pem(broken.as_bytes()).unwrap_err().contains("broken"));
     }
 
     #[test]
     fn keys_that_cannot_be_used_are_told_apart() {
         let certificate = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
         let key = |text: &str| match Identity::from_pem(certificate.as_bytes(), text.as_bytes()) {
-            Err(IdentityError::Key(PemError(why))) => why,
+            Err(IdentityError::Key(why)) => why,
             other => panic!("{other:?}"),
         };
         assert!(key(certificate).contains("no private key"));

@@ -159,20 +159,9 @@ pub struct Window {
 }
 
 /// What became of the load: a finding, not an error.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-    strum::Display,
-    strum::IntoStaticStr,
-    strum::VariantNames,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[derive(strum::Display, strum::EnumString, strum::IntoStaticStr, strum::VariantNames)]
 #[strum(serialize_all = "lowercase")]
 pub enum Outcome {
     /// The load was carried.
@@ -224,10 +213,11 @@ pub struct Latencies {
 }
 
 /// By whose clock an answer's bytes are stamped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
     /// The kernel's receive stamps.
+    #[default]
     Kernel,
     /// The kernel's, where a coalesced segment carries the last one's.
     KernelUpper,
@@ -248,7 +238,8 @@ pub const PERCENTILES: [(&str, f64); 8] = [
 ];
 
 /// A distribution of durations, summarised.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "the percentiles are as p50_ns")]
 pub struct Summary {
     /// Whose clock.
     pub clock: Clock,
@@ -263,20 +254,13 @@ pub struct Summary {
     /// The median. A percentile is `None` when it is withheld (too few samples beyond it)
     /// or censored (its rank falls among requests that were never answered).
     pub p50_ns: Option<u64>,
-    #[expect(missing_docs, reason = "as p50_ns")]
     pub p75_ns: Option<u64>,
-    #[expect(missing_docs, reason = "as p50_ns")]
     pub p90_ns: Option<u64>,
-    #[expect(missing_docs, reason = "as p50_ns")]
     pub p95_ns: Option<u64>,
-    #[expect(missing_docs, reason = "as p50_ns")]
     pub p99_ns: Option<u64>,
-    #[expect(missing_docs, reason = "as p50_ns")]
     pub p999_ns: Option<u64>,
-    #[expect(missing_docs, reason = "as p50_ns")]
     pub p9999_ns: Option<u64>,
     #[serde(default)]
-    #[expect(missing_docs, reason = "as p50_ns")]
     pub p99999_ns: Option<u64>,
     /// The longest among completed requests.
     pub max_ns: Option<u64>,
@@ -301,32 +285,17 @@ pub struct Summary {
 impl Summary {
     /// The percentile of this field name (see [`PERCENTILES`]).
     pub fn percentile(&self, field: &str) -> Option<u64> {
-        match field {
-            "p50_ns" => self.p50_ns,
-            "p75_ns" => self.p75_ns,
-            "p90_ns" => self.p90_ns,
-            "p95_ns" => self.p95_ns,
-            "p99_ns" => self.p99_ns,
-            "p999_ns" => self.p999_ns,
-            "p9999_ns" => self.p9999_ns,
-            "p99999_ns" => self.p99999_ns,
-            _ => None,
-        }
+        let Summary { p50_ns, p75_ns, p90_ns, p95_ns, p99_ns, p999_ns, p9999_ns, p99999_ns, .. } = self;
+        let values = [p50_ns, p75_ns, p90_ns, p95_ns, p99_ns, p999_ns, p9999_ns, p99999_ns];
+        *PERCENTILES.iter().zip(values).find(|((name, _), _)| *name == field)?.1
     }
 
     /// Sets the percentile of this field name; other names are ignored.
     pub fn set_percentile(&mut self, field: &str, value: Option<u64>) {
-        match field {
-            "p50_ns" => self.p50_ns = value,
-            "p75_ns" => self.p75_ns = value,
-            "p90_ns" => self.p90_ns = value,
-            "p95_ns" => self.p95_ns = value,
-            "p99_ns" => self.p99_ns = value,
-            "p999_ns" => self.p999_ns = value,
-            "p9999_ns" => self.p9999_ns = value,
-            "p99999_ns" => self.p99999_ns = value,
-            _ => {}
-        }
+        let Summary { p50_ns, p75_ns, p90_ns, p95_ns, p99_ns, p999_ns, p9999_ns, p99999_ns, .. } = self;
+        let values = [p50_ns, p75_ns, p90_ns, p95_ns, p99_ns, p999_ns, p9999_ns, p99999_ns];
+        let named = PERCENTILES.iter().zip(values).find(|((name, _), _)| *name == field);
+        named.into_iter().for_each(|(_, own)| *own = value);
     }
 }
 
@@ -396,22 +365,9 @@ pub struct Verdict {
 }
 
 /// The verdict in a word.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-    strum::Display,
-    strum::IntoStaticStr,
-    strum::VariantNames,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[derive(strum::Display, strum::IntoStaticStr, strum::VariantNames)]
 #[strum(serialize_all = "lowercase")]
 pub enum Validity {
     /// Every figure printed stands.

@@ -6,15 +6,12 @@ use std::marker::PhantomData;
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::error::PlanError;
 use crate::plan::{Arrivals, DURATION_MAX};
 use crate::rate::{Rate, Stage};
+use serde::de::value::SeqAccessDeserializer;
 use serde::de::{self, Deserialize, Deserializer, IntoDeserializer, SeqAccess, Visitor};
 use serde::{Serialize, Serializer};
-
-/// Why a text is not a duration or a rate: a sentence for the user.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct UnitError(pub String);
 
 /// The units of a duration, in nanoseconds.
 const DURATION_UNITS: [(&str, f64); 6] =
@@ -25,8 +22,8 @@ const DURATION_UNITS: [(&str, f64); 6] =
 ///
 /// # Errors
 /// A sentence with the text and what to write instead.
-pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
-    let wrong = || UnitError(format!("{text:?} is not a duration: write 30s, 500ms or 1m30s."));
+pub fn parse_duration(text: &str) -> Result<Duration, PlanError> {
+    let wrong = || PlanError(format!("{text:?} is not a duration: write 30s, 500ms or 1m30s."));
     let compact = text.trim().replace('µ', "u").to_ascii_lowercase();
     if compact.is_empty() {
         return Err(wrong());
@@ -53,14 +50,13 @@ pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
     from_nanoseconds(total_ns, text)
 }
 
-fn from_nanoseconds(ns: f64, text: &str) -> Result<Duration, UnitError> {
+fn from_nanoseconds(ns: f64, text: &str) -> Result<Duration, PlanError> {
     if ns.is_nan() || ns < 0.0 {
-        return Err(UnitError(format!("{text:?} is not a duration: it must be 0 or more.")));
+        return Err(PlanError(format!("{text:?} is not a duration: it must be 0 or more.")));
     }
     if ns > DURATION_MAX.as_secs_f64() * 1e9 {
-        return Err(UnitError(format!("{text:?} is longer than a day: write at most 24h.")));
+        return Err(PlanError(format!("{text:?} is longer than a day: write at most 24h.")));
     }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to a day, checked above")]
     Ok(Duration::from_nanos(ns.round() as u64))
 }
 
@@ -70,33 +66,38 @@ pub fn plain_number(text: &str) -> Option<f64> {
     text.parse().ok().filter(|_| plain)
 }
 
+/// A number without the `k` or `M` behind it, and what that multiplies it by.
+pub fn multiple(text: &str) -> (&str, u32) {
+    match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1_000),
+        Some((at, 'M')) => (&text[..at], 1_000_000),
+        _ => (text, 1),
+    }
+}
+
 /// Reads a rate: `5k`, `20k/s`, `1.5M`, `2.5/s`, `300`; requests per second.
 ///
 /// # Errors
 /// A sentence with the text and what to write instead.
-pub fn parse_rate(text: &str) -> Result<Rate, UnitError> {
+pub fn parse_rate(text: &str) -> Result<Rate, PlanError> {
     let compact = text.trim();
     if compact.ends_with('%') {
-        return Err(UnitError(format!(
+        return Err(PlanError(format!(
             "{text:?} is a share, and of what is not said here: write requests per second, 5k."
         )));
     }
     let number = compact.strip_suffix("/s").unwrap_or(compact).trim_end();
-    let (number, factor) = match number.char_indices().last() {
-        Some((at, 'k' | 'K')) => (&number[..at], 1e3),
-        Some((at, 'M')) => (&number[..at], 1e6),
-        _ => (number, 1.0),
-    };
+    let (number, factor) = multiple(number);
     match plain_number(number) {
-        Some(value) => rate_per_s(value * factor, text),
+        Some(value) => rate_per_s(value * f64::from(factor), text),
         _ if number.starts_with('-') => rate_per_s(-1.0, text),
-        _ => Err(UnitError(format!("{text:?} is not a rate: write requests per second, 500, 5k or 2.5/s."))),
+        _ => Err(PlanError(format!("{text:?} is not a rate: write requests per second, 500, 5k or 2.5/s."))),
     }
 }
 
-fn rate_per_s(per_s: f64, text: &str) -> Result<Rate, UnitError> {
+fn rate_per_s(per_s: f64, text: &str) -> Result<Rate, PlanError> {
     Rate::per_s(per_s).ok_or_else(|| {
-        UnitError(format!(
+        PlanError(format!(
             "A rate of {text:?} cannot be driven: write more than 0 and at most {:.0} requests per second.",
             Rate::MAX_PER_S
         ))
@@ -136,13 +137,13 @@ pub fn show_duration(duration: Duration) -> String {
 ///
 /// # Errors
 /// A sentence with the stage that is wrong and what to write instead.
-pub(crate) fn parse_stages<T: AsRef<str>>(texts: &[T]) -> Result<Arrivals, UnitError> {
+pub(crate) fn parse_stages<T: AsRef<str>>(texts: &[T]) -> Result<Arrivals, PlanError> {
     let stages = texts.iter().map(|text| stage(text.as_ref())).collect::<Result<Vec<_>, _>>()?;
     let of_connections = stages.iter().filter(|(_, of_connections)| *of_connections).count();
     let all = || stages.iter().map(|(stage, _)| *stage).collect();
     match of_connections {
         0 => Ok(Arrivals::RateStages(all())),
-        n if n < stages.len() => Err(UnitError(
+        n if n < stages.len() => Err(PlanError(
             "Some stages are of a rate and some of connections: one load follows one of them.".to_owned(),
         )),
         _ => Ok(Arrivals::ConnectionStages(all())),
@@ -150,9 +151,9 @@ pub(crate) fn parse_stages<T: AsRef<str>>(texts: &[T]) -> Result<Arrivals, UnitE
 }
 
 /// A stage, and whether it is of connections.
-fn stage(text: &str) -> Result<(Stage, bool), UnitError> {
+fn stage(text: &str) -> Result<(Stage, bool), PlanError> {
     let wrong = |why: &str| {
-        UnitError(format!(
+        PlanError(format!(
             "The stage {text:?}: {why}: write 30s:20k/s for a rate, 60s:5000c for connections."
         ))
     };
@@ -190,11 +191,11 @@ impl Share {
     ///
     /// # Errors
     /// A sentence with the text and what to write instead.
-    pub fn parse(text: &str) -> Result<Share, UnitError> {
+    pub fn parse(text: &str) -> Result<Share, PlanError> {
         let number = text.trim().strip_suffix('%').map(str::trim_end);
         let share = number.and_then(plain_number).map(|n| n / 100.0);
         share.filter(|share| *share > 0.0 && *share <= Share::MAX).map(Share).ok_or_else(|| {
-            UnitError(format!(
+            PlanError(format!(
                 "{text:?} is not a share: write 50%, above 0 and at most {:.0}%.",
                 Share::MAX * 100.0
             ))
@@ -211,9 +212,9 @@ impl Share {
 ///
 /// # Errors
 /// A sentence with the text and what to write instead.
-pub fn parse_precision(text: &str) -> Result<f64, UnitError> {
+pub fn parse_precision(text: &str) -> Result<f64, PlanError> {
     let share = Share::parse(text).ok().map(Share::as_ratio).filter(|share| (0.001..=0.5).contains(share));
-    share.ok_or_else(|| UnitError(format!("{text:?} is not a precision: write 2%, from 0.1% to 50%.")))
+    share.ok_or_else(|| PlanError(format!("{text:?} is not a precision: write 2%, from 0.1% to 50%.")))
 }
 
 /// A duration in a TOML file: a text or a number of seconds.
@@ -232,8 +233,8 @@ pub enum RateValue {
 /// Reads a text or a number, each through its own function.
 struct TextOrNumber<T> {
     expecting: &'static str,
-    text: fn(&str) -> Result<T, UnitError>,
-    number: fn(f64) -> Result<T, UnitError>,
+    text: fn(&str) -> Result<T, PlanError>,
+    number: fn(f64) -> Result<T, PlanError>,
 }
 
 impl<T> Visitor<'_> for TextOrNumber<T> {
@@ -247,12 +248,10 @@ impl<T> Visitor<'_> for TextOrNumber<T> {
         (self.text)(text).map_err(E::custom)
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "far beyond any duration or rate that is accepted")]
     fn visit_u64<E: de::Error>(self, number: u64) -> Result<T, E> {
         (self.number)(number as f64).map_err(E::custom)
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "far beyond any duration or rate that is accepted")]
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<T, E> {
         (self.number)(number as f64).map_err(E::custom)
     }
@@ -263,9 +262,9 @@ impl<T> Visitor<'_> for TextOrNumber<T> {
 }
 
 impl FromStr for DurationValue {
-    type Err = UnitError;
+    type Err = PlanError;
 
-    fn from_str(text: &str) -> Result<DurationValue, UnitError> {
+    fn from_str(text: &str) -> Result<DurationValue, PlanError> {
         parse_duration(text).map(DurationValue)
     }
 }
@@ -302,9 +301,9 @@ impl<'de> Deserialize<'de> for RateValue {
 }
 
 impl FromStr for RateValue {
-    type Err = UnitError;
+    type Err = PlanError;
 
-    fn from_str(text: &str) -> Result<RateValue, UnitError> {
+    fn from_str(text: &str) -> Result<RateValue, PlanError> {
         parse_rate(text).map(RateValue::PerS)
     }
 }
@@ -378,12 +377,8 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for OneOrManyVisitor<T> {
         T::deserialize(value.into_deserializer()).map(OneOrMany::One)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<OneOrMany<T>, A::Error> {
-        let mut values = Vec::new();
-        while let Some(value) = list.next_element()? {
-            values.push(value);
-        }
-        Ok(OneOrMany::Many(values))
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<OneOrMany<T>, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(list)).map(OneOrMany::Many)
     }
 }
 
@@ -392,15 +387,11 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for OneOrManyVisitor<T> {
 /// # Errors
 /// What to write instead.
 pub fn count<N: TryFrom<u64>>(text: &str) -> Result<N, String> {
-    let (number, factor) = match text.char_indices().last() {
-        Some((at, 'k' | 'K')) => (&text[..at], 1_000),
-        Some((at, 'M')) => (&text[..at], 1_000_000),
-        _ => (text, 1),
-    };
+    let (number, factor) = multiple(text);
     if number.is_empty() || !number.bytes().all(|b| b.is_ascii_digit()) {
         return Err("write a whole number, 500, 10k or 2M".to_owned());
     }
-    let value = number.parse::<u64>().ok().and_then(|n| n.checked_mul(factor));
+    let value = number.parse::<u64>().ok().and_then(|n| n.checked_mul(factor.into()));
     value.and_then(|n| N::try_from(n).ok()).ok_or_else(|| "it is too large".to_owned())
 }
 

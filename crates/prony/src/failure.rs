@@ -50,8 +50,8 @@ impl From<LoadError> for Failure {
     }
 }
 
-impl From<prony_model::units::UnitError> for Failure {
-    fn from(error: prony_model::units::UnitError) -> Failure {
+impl From<prony_model::PlanError> for Failure {
+    fn from(error: prony_model::PlanError) -> Failure {
         Failure::usage(error)
     }
 }

@@ -55,7 +55,6 @@ pub fn lag1_autocorrelation(values: &[f64]) -> Option<f64> {
 ///
 /// Source: Kish (1965), *Survey Sampling*, 8.2 (deff); Cochran (1977),
 /// *Sampling Techniques*, 3.12 (the variance of a ratio over clusters).
-#[expect(clippy::cast_precision_loss, reason = "counts of samples, far below 2^53")]
 pub fn design_effect(clusters: &[(u64, u64)]) -> Option<f64> {
     let filled: Vec<(f64, f64)> = clusters
         .iter()

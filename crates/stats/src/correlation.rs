@@ -63,13 +63,7 @@ pub fn kendall_tau_b(x: &[f64], y: &[f64], confidence: f64) -> Option<Tau> {
 
 /// −1, 0 or 1; of a difference that overflows, its sign.
 fn sign(difference: f64) -> f64 {
-    if difference > 0.0 {
-        1.0
-    } else if difference < 0.0 {
-        -1.0
-    } else {
-        0.0
-    }
+    if difference == 0.0 { 0.0 } else { difference.signum() }
 }
 
 #[cfg(test)]

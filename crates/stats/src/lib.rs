@@ -28,7 +28,6 @@ pub use interval::Interval;
 pub const CONFIDENCE: f64 = 0.95;
 
 /// A count as a float. Counts here are of samples, far below 2⁵³, where this is exact.
-#[expect(clippy::cast_precision_loss, reason = "counts of samples are far below 2^53")]
 pub(crate) fn real(count: usize) -> f64 {
     count as f64
 }

@@ -19,13 +19,11 @@ impl Quantile {
         if !(0.0..=1.0).contains(&quantile) {
             return None;
         }
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked above: 0 to 1")]
         let millionths = (quantile * 1e6).round() as u64;
         Some(Quantile { millionths })
     }
 
     /// The quantile as a fraction.
-    #[expect(clippy::cast_precision_loss, reason = "at most 1e6")]
     pub fn fraction(self) -> f64 {
         self.millionths as f64 / 1e6
     }
@@ -47,7 +45,6 @@ impl Quantile {
     }
 
     /// How many values are expected beyond it: `n(1 − q)`.
-    #[expect(clippy::cast_precision_loss, reason = "a display figure")]
     pub fn beyond(self, n: u64) -> f64 {
         n as f64 * ((MILLION - self.millionths) as f64) / 1e6
     }
@@ -81,7 +78,6 @@ pub fn interval_ranks(n: u64, quantile: Quantile, confidence: f64) -> Option<(u6
 /// first term of the sum, above e⁻⁵⁵⁵, still is a normal float.
 pub const EXACT_MAX: f64 = 400.0;
 
-#[expect(clippy::cast_precision_loss, reason = "n is a count of samples, far below 2^53")]
 fn lower_half_ranks(n: u64, q: f64, confidence: f64) -> (u64, u64) {
     if n as f64 * q <= EXACT_MAX {
         exact_ranks(n, q, (1.0 - confidence) / 2.0)
@@ -91,7 +87,6 @@ fn lower_half_ranks(n: u64, q: f64, confidence: f64) -> (u64, u64) {
 }
 
 /// The largest j with P(B ≤ j−1) ≤ tail and the smallest k with P(B ≤ k−1) ≥ 1 − tail.
-#[expect(clippy::cast_precision_loss, reason = "n is a count of samples, far below 2^53")]
 fn exact_ranks(n: u64, q: f64, tail: f64) -> (u64, u64) {
     let odds = q / (1.0 - q);
     let mut mass = (n as f64 * (-q).ln_1p()).exp(); // P(B = 0)
@@ -110,11 +105,7 @@ fn exact_ranks(n: u64, q: f64, tail: f64) -> (u64, u64) {
     (j, n + 1)
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "0 < nq ± 2√nq < 2^53, for nq > 400"
-)]
+/// Of nq > 400, so that 0 < nq ± 2√nq < 2^53.
 fn normal_ranks(n: f64, q: f64, confidence: f64) -> (u64, u64) {
     let spread = normal_two_sided(confidence) * (n * q * (1.0 - q)).sqrt();
     ((n * q - spread).floor() as u64, (n * q + spread).ceil() as u64 + 1)

@@ -207,9 +207,7 @@ impl Search {
     pub fn probes_left(&self) -> u32 {
         let between = |low: f64, high: f64| {
             let halves = ((high / low).ln() / self.plan.resolution.ln_1p()).max(1.0).log2().ceil();
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a logarithm")]
-            let halves = halves.max(0.0) as u32;
-            halves
+            halves.max(0.0) as u32
         };
         let end = u32::from(!self.confirmed) + u32::from(self.recovers.is_none());
         match (self.passed, self.failed) {

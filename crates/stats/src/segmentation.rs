@@ -97,11 +97,6 @@ pub fn step(before: &[f64], after: &[f64], confidence: f64) -> Option<Interval> 
 
 /// Intervals [from, to) of at least twice [`SIDE_MIN`]: layers whose lengths shrink by √½, each of evenly
 /// spread intervals that overlap by half or more.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "within 0 and the series' length, at most 1,000"
-)]
 fn seeded(n: usize) -> Vec<(usize, usize)> {
     let mut all = vec![(0, n)];
     let mut shrunk = 1.0;

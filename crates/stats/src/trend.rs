@@ -73,11 +73,6 @@ fn median_of_sorted(sorted: &[f64]) -> f64 {
 
 /// Where the interval's ends stand among the sorted slopes, from 0: ranks
 /// `(N − C)/2` and `(N + C)/2 + 1` from 1, rounded to the nearest.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "clamped to 0..count, at most 19,900"
-)]
 fn interval_indices(count: usize, points: &[(f64, f64)], confidence: f64, inflation: f64) -> (usize, usize) {
     let c = normal_two_sided(confidence) * (kendall_variance(points) * inflation).sqrt();
     let last = count - 1;

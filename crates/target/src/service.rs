@@ -77,9 +77,3 @@ impl Service {
         outbox.write_to(stream, before_ns, clock, &mut book)
     }
 }
-
-/// How many event loops a configuration gets: a capacity is one queue, and one loop is the simplest way to keep the
-/// order of arrivals.
-pub(crate) fn threads(config: &Config) -> usize {
-    if config.capacity_per_s.is_some() { 1 } else { config.threads }
-}

@@ -11,7 +11,7 @@ use thiserror::Error;
 use crate::config::{Config, ConfigError};
 use crate::ledger::{Books, Ledger};
 use crate::server::{Server, Signal};
-use crate::service::{self, Service};
+use crate::service::Service;
 use crate::sys::{self, Stamps};
 use crate::truth::Stalls;
 
@@ -71,7 +71,9 @@ impl Target {
     /// When the configuration cannot be carried out, the address cannot be had, or the kernel refuses threads.
     pub fn start(config: &Config) -> Result<Target, StartError> {
         config.check()?;
-        let listeners = listeners(config.address, service::threads(config))
+        // A capacity is one queue, and one loop is the simplest way to keep the order of arrivals.
+        let threads = if config.capacity_per_s.is_some() { 1 } else { config.threads };
+        let listeners = listeners(config.address, threads)
             .map_err(|source| StartError::Listen { address: config.address, source })?;
         let address = listeners[0].local_addr()?;
         let started_ns = sys::now_ns();

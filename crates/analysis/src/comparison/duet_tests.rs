@@ -235,7 +235,7 @@ fn blocks_and_seconds_that_are_not_whole_are_left_out_and_said() {
 
 #[test]
 fn the_headline_of_a_duets_report_is_that_of_its_comparison() {
-    let analysis = crate::experiment::analyse(&duet(&template(), Machine { slower: 0.3, ..USUAL }, 9));
+    let analysis = crate::analyse(&duet(&template(), Machine { slower: 0.3, ..USUAL }, 9));
     assert!(analysis.headline.starts_with("b is slower than a: "), "{}", analysis.headline);
     assert_eq!(analysis.duet.unwrap().plans[0].blocks, 5);
     assert_eq!((analysis.plans[0].rows.len(), analysis.plans[0].rows[0].trials), (2, 10));

@@ -10,8 +10,7 @@ use prony_model::run_log::RunLog;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::analyse::plan_names;
-use crate::cell::{Cell, counted};
+use crate::cell::{Cell, counted, plan_names};
 use crate::compare::{Finding, Rule};
 use crate::figure::Figure;
 use crate::numbers::count;
@@ -148,7 +147,6 @@ pub struct FigureComparison {
     pub why: Option<String>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 fn by_name<S: serde::Serializer>(figure: &Figure, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(figure.name)
 }

@@ -12,7 +12,7 @@ use prony_stats::interval::{Interval, mean, mean_interval};
 use super::interval::{judge_interval, margin, ratio_finding};
 use super::{Evidence, Judgement};
 use crate::cell::{ByBlock, Cell, counted};
-use crate::claim::{Claim, Quantity, Relation, Side, Term};
+use crate::claim::{Claim, FigureTerm, Quantity, Relation, Side, Term};
 use crate::figure::{Figure, FigureValue};
 use crate::numbers::estimate;
 
@@ -79,7 +79,7 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    fn compared(&self, left: &Term, relation: Relation, right: &Side, plan: &NamedPlan) -> Finding {
+    fn compared(&self, left: &FigureTerm, relation: Relation, right: &Side, plan: &NamedPlan) -> Finding {
         let mut found = Vec::new();
         for term in right.terms() {
             found.push(self.pair(left, relation, term, plan));
@@ -91,7 +91,7 @@ impl<'a> Evidence<'a> {
         let judgement = if every { Judgement::all(each) } else { Judgement::any(each) };
         // Of those that decide, the one that the claim names: the largest, or the smallest.
         let size = |at: &usize| match (&right.terms()[*at], &found[*at].here) {
-            (Term::Figure { factor, .. }, Some(here)) => Some(factor / here.point),
+            (Term::Figure(of), Some(here)) => Some(of.factor / here.point),
             _ => None,
         };
         let deciding = (0..found.len()).filter(|at| found[*at].judgement == judgement);
@@ -108,10 +108,8 @@ impl<'a> Evidence<'a> {
     }
 
     /// One term against another.
-    fn pair(&self, left: &Term, relation: Relation, right: &Term, plan: &NamedPlan) -> Finding {
-        let Term::Figure { factor, quantity, candidate, .. } = left else {
-            return Finding::undecided("its left side is no figure");
-        };
+    fn pair(&self, left: &FigureTerm, relation: Relation, right: &Term, plan: &NamedPlan) -> Finding {
+        let FigureTerm { factor, quantity, candidate, .. } = left;
         let a = match self.by_block(left, plan) {
             Ok(values) => values,
             Err(finding) => return finding,
@@ -128,7 +126,8 @@ impl<'a> Evidence<'a> {
                     judge_interval(relation, &around_zero, 0.0, (-margin, margin), (a.at_least, false));
                 Finding { judgement, here: Some(estimate(i)), why: None }
             }
-            Term::Figure { factor: by, candidate: other, .. } => {
+            Term::Figure(right) => {
+                let (by, other) = (right.factor, &right.candidate);
                 let b = match self.by_block(right, plan) {
                     Ok(values) => values,
                     Err(finding) => return finding,
@@ -146,10 +145,8 @@ impl<'a> Evidence<'a> {
     }
 
     /// A term's figure by block, or why there is none.
-    fn by_block(&self, term: &Term, plan: &NamedPlan) -> Result<ByBlock, Finding> {
-        let Term::Figure { quantity, candidate, connections, .. } = term else {
-            return Err(Finding::undecided("it is no figure"));
-        };
+    fn by_block(&self, term: &FigureTerm, plan: &NamedPlan) -> Result<ByBlock, Finding> {
+        let FigureTerm { quantity, candidate, connections, .. } = term;
         let plan = match connections {
             None => plan,
             Some(count) => self
@@ -218,6 +215,7 @@ fn without_figure(candidate: &str, plan: &NamedPlan, trials: usize, figure: Figu
 }
 
 fn names_connections(claim: &Claim) -> bool {
-    let named = |term: &Term| matches!(term, Term::Figure { connections: Some(_), .. });
-    matches!(claim, Claim::Compared { left, right, .. } if named(left) && right.terms().iter().all(named))
+    let named = |term: &Term| matches!(term, Term::Figure(FigureTerm { connections: Some(_), .. }));
+    matches!(claim, Claim::Compared { left, right, .. }
+        if left.connections.is_some() && right.terms().iter().all(named))
 }

@@ -12,9 +12,10 @@ use serde::Serialize;
 
 use crate::cell::Results;
 use crate::claim::{Claim, Quantity, Side, Term};
-use crate::experiment::PlanAnalysis;
 use crate::figure::Figure;
+use crate::row::PlanAnalysis;
 use crate::text::list;
+pub(crate) use printed::rows_under;
 use printed::{Printed, printed};
 
 mod evidence;
@@ -23,7 +24,7 @@ mod printed;
 mod rank;
 
 /// What became of a claim.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Judgement {
     /// The interval is wholly on the side that the claim says.
@@ -31,6 +32,7 @@ pub enum Judgement {
     /// It is wholly on the other side.
     Fails,
     /// It is on both, or there is none.
+    #[default]
     Undecided,
 }
 
@@ -53,34 +55,22 @@ impl Judgement {
     }
 
     /// What holds only where all hold, and fails where any fails.
-    fn all(all: impl IntoIterator<Item = Judgement>) -> Judgement {
-        let mut together = None;
-        for one in all {
-            together = Some(match (together, one) {
-                (Some(Judgement::Fails), _) | (_, Judgement::Fails) => Judgement::Fails,
-                (None | Some(Judgement::Holds), Judgement::Holds) => Judgement::Holds,
-                _ => Judgement::Undecided,
-            });
-        }
-        together.unwrap_or(Judgement::Undecided)
+    fn all(each: impl Iterator<Item = Judgement>) -> Judgement {
+        let each: Vec<Judgement> = each.collect();
+        let all_hold = !each.is_empty() && each.iter().all(|one| *one == Judgement::Holds);
+        Judgement::of(all_hold, each.contains(&Judgement::Fails))
     }
 
     /// What holds where any holds, and fails only where all fail.
-    fn any(all: impl IntoIterator<Item = Judgement>) -> Judgement {
-        Judgement::all(all.into_iter().map(Judgement::reversed)).reversed()
-    }
-
-    fn reversed(self) -> Judgement {
-        match self {
-            Judgement::Holds => Judgement::Fails,
-            Judgement::Fails => Judgement::Holds,
-            Judgement::Undecided => Judgement::Undecided,
-        }
+    fn any(each: impl Iterator<Item = Judgement>) -> Judgement {
+        let each: Vec<Judgement> = each.collect();
+        let all_fail = !each.is_empty() && each.iter().all(|one| *one == Judgement::Fails);
+        Judgement::of(each.contains(&Judgement::Holds), all_fail)
     }
 }
 
 /// A conclusion of the source, judged.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Judged {
     /// The source's words.
     pub text: String,
@@ -134,19 +124,8 @@ pub(crate) fn judge(published: &Published, evidence: &Evidence<'_>) -> Vec<Judge
 }
 
 fn judged(conclusion: &Conclusion, published: &Published, evidence: &Evidence<'_>) -> Judged {
-    let mut judged = Judged {
-        text: conclusion.text.clone(),
-        claim: conclusion.claim.clone(),
-        judgement: Judgement::Undecided,
-        published: None,
-        published_at_least: false,
-        published_doubted: false,
-        here: None,
-        is_ratio: false,
-        figure: None,
-        plans: Vec::new(),
-        why: None,
-    };
+    let mut judged =
+        Judged { text: conclusion.text.clone(), claim: conclusion.claim.clone(), ..Judged::default() };
     // Claims were read when the experiment was; a log may have been written by hand.
     let claim = match Claim::parse(&conclusion.claim) {
         Ok(claim) => claim,
@@ -191,7 +170,7 @@ fn judged(conclusion: &Conclusion, published: &Published, evidence: &Evidence<'_
 }
 
 fn is_ratio(claim: &Claim) -> bool {
-    matches!(claim, Claim::Compared { right, .. } if right.terms().iter().any(|t| matches!(t, Term::Figure { .. })))
+    matches!(claim, Claim::Compared { right, .. } if right.terms().iter().any(|t| matches!(t, Term::Figure(_))))
 }
 
 impl Side {
@@ -207,7 +186,7 @@ impl Claim {
     /// What it speaks about first: searches are other plans than loads.
     fn quantity(&self) -> Quantity {
         match self {
-            Claim::Compared { left: Term::Figure { quantity, .. }, .. } => *quantity,
+            Claim::Compared { left, .. } => left.quantity,
             _ => Quantity::Trial(Figure::THROUGHPUT),
         }
     }

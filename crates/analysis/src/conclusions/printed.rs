@@ -3,9 +3,8 @@
 use prony_model::published::{Published, PublishedRow};
 use prony_model::run_log::NamedPlan;
 
-use crate::claim::{Claim, Quantity, Side, Term};
+use crate::claim::{Claim, FigureTerm, Quantity, Side, Term};
 use crate::numbers::real_len;
-use crate::published::{is_under, rows_under};
 
 /// A figure that a source printed, or that two of its figures make.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,8 +36,11 @@ pub(super) fn printed(claim: &Claim, plan: &NamedPlan, published: &Published) ->
         Claim::Compared { left, right, .. } => {
             let (_, left) = figure(left, plan, published)?;
             // All of them: the largest of some need not be the largest.
-            let all: Option<Vec<(f64, Printed)>> =
-                right.terms().iter().map(|term| figure(term, plan, published)).collect();
+            let each = right.terms().iter().map(|term| match term {
+                Term::Figure(term) => figure(term, plan, published),
+                Term::Number(_) => None,
+            });
+            let all: Option<Vec<(f64, Printed)>> = each.collect();
             let all = all?.into_iter();
             let size = |(by, printed): &(f64, Printed)| by * printed.value;
             let of = match right {
@@ -53,16 +55,15 @@ pub(super) fn printed(claim: &Claim, plan: &NamedPlan, published: &Published) ->
 }
 
 /// A term's factor and its figure, in our unit.
-fn figure(term: &Term, plan: &NamedPlan, published: &Published) -> Option<(f64, Printed)> {
-    let Term::Figure { factor, quantity, candidate, connections } = term else { return None };
-    let Quantity::Trial(of) = quantity else { return None };
+fn figure(term: &FigureTerm, plan: &NamedPlan, published: &Published) -> Option<(f64, Printed)> {
+    let Quantity::Trial(of) = term.quantity else { return None };
     let (name, unit) = of.published?;
-    let connections = connections.unwrap_or(plan.plan.connections);
-    let is_it = |row: &&PublishedRow| row.candidate == *candidate && is_under(row, plan, connections);
+    let connections = term.connections.unwrap_or(plan.plan.connections);
+    let is_it = |row: &&PublishedRow| row.candidate == term.candidate && is_under(row, plan, connections);
     let row = published.rows.iter().find(is_it)?;
     let value = row.figure(name)? * unit;
     let at_least = name.ends_with("_at_least");
-    Some((*factor, Printed { value, at_least, doubted: row.doubt.is_some() }))
+    Some((term.factor, Printed { value, at_least, doubted: row.doubt.is_some() }))
 }
 
 /// The place by throughput among all rows that the source printed of it, those in doubt among them.
@@ -72,4 +73,20 @@ fn rank(candidate: &str, plan: &NamedPlan, published: &Published) -> Option<Prin
     let mine = rate(own)?;
     let before = rows_under(published, plan).filter_map(rate).filter(|rate| *rate > mine).count();
     Some(Printed { value: real_len(before + 1), at_least: false, doubted: own.doubt.is_some() })
+}
+
+/// Whether a row of a source is under a plan of ours, or under one like it with so many connections.
+fn is_under(row: &PublishedRow, plan: &NamedPlan, connections: u32) -> bool {
+    plan.share.is_none()
+        && plan.capacity.is_none()
+        && row.connections.is_none_or(|c| c == connections)
+        && row.rate_per_s == plan.plan.rate_per_s
+}
+
+/// The rows that a source has under a plan.
+pub(crate) fn rows_under<'a>(
+    published: &'a Published,
+    plan: &'a NamedPlan,
+) -> impl Iterator<Item = &'a PublishedRow> {
+    published.rows.iter().filter(|row| is_under(row, plan, plan.plan.connections))
 }

@@ -7,12 +7,11 @@ use prony_model::run_log::NamedPlan;
 use prony_stats::interval::geometric_mean;
 
 use super::evidence::Finding;
-use super::{Evidence, Judgement};
+use super::{Evidence, Judgement, rows_under};
 use crate::cell::ByBlock;
-use crate::experiment::Row;
 use crate::numbers::count;
-use crate::published::rows_under;
 use crate::ranking::ranks;
+use crate::row::Row;
 
 impl Evidence<'_> {
     /// `rank(candidate) <= at_most` under a plan.

@@ -4,7 +4,7 @@ use prony_model::published::{At, AtRate, KneeOf, PublishedRow};
 use prony_model::run_log::{ShareOf, Skipped};
 
 use super::*;
-use crate::experiment::analyse;
+use crate::analyse;
 use crate::testing::run::Log;
 
 fn concluded(claim: &str, at: At) -> Published {

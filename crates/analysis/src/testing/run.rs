@@ -9,7 +9,8 @@ use prony_model::server::{SampleColumns, ServerSamples};
 use prony_model::trial::Trial;
 
 use super::{closed_plan, healthy};
-use crate::experiment::{ExperimentAnalysis, analyse};
+use crate::analyse;
+use crate::experiment::ExperimentAnalysis;
 use crate::trial::judge;
 
 /// Builds run logs: candidates × one plan × blocks, with each trial's rate given.

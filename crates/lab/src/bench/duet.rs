@@ -71,7 +71,7 @@ impl Runner<'_> {
             let left = left.run(load, left_plan, &control, &mut |snapshot: &Snapshot| {
                 tell(&BenchEvent::Load { planned, snapshot, load_time });
             });
-            let fault = || LoadError::Internal("a load's thread panicked: please report this".to_owned());
+            let fault = || LoadError::Internal("a load's thread panicked");
             (left, beside.join().unwrap_or_else(|_| Loaded::nothing(fault())))
         })
     }

@@ -78,7 +78,7 @@ impl Runner<'_> {
     ) -> Result<Ended, BenchError> {
         let wanted = CapacityPlan {
             slos: slos.to_vec(),
-            probe: load.stop.duration.unwrap_or(prony_model::options::DURATION),
+            probe: load.stop.duration.unwrap_or(prony_model::plan::DURATION),
             resolution: RESOLUTION,
             start: None,
             load,

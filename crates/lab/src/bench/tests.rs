@@ -398,7 +398,7 @@ fn a_full_disk_ends_the_run_with_the_server_down() {
             return Ok(());
         }
         let source = std::io::Error::from(std::io::ErrorKind::StorageFull);
-        Err(RunLogError::Io { path: "run.jsonl".into(), source })
+        Err(RunLogError::new(Path::new("run.jsonl"), source))
     };
     let order = header(&setup).order;
     let (interrupt, mut tell) = (Interrupt::new(), |_: &BenchEvent<'_>| ());

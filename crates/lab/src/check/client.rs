@@ -78,7 +78,7 @@ pub(super) enum Fault {
 
 /// One connection, and a transcript of what went over it.
 pub(super) struct Connection {
-    stream: dial::Connection,
+    stream: Box<dyn dial::Connection>,
     wire: String,
 }
 

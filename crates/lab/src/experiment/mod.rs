@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use include_dir::{Dir, include_dir};
 use prony_analysis::slo::Slo;
-use prony_model::options;
-use prony_model::plan::{Arrivals, CONNECTIONS_MAX, DURATION_MAX, Expect, Plan, THREADS_MAX, Work};
+use prony_model::plan::{Arrivals, CONNECTIONS_MAX, DURATION, DURATION_MAX, Expect, Plan, THREADS_MAX, Work};
 use prony_model::published::Published;
 use prony_model::rate::Rate;
 use prony_model::run_log::ShareOf;
@@ -197,7 +196,7 @@ impl ExperimentPlan {
         // A search lasts as long as about so many probes: a dozen or more, some ended early, the first of a
         // threshold on p99 lengthened, and up to five confirmations of three probes' length.
         const PROBES: u32 = 30;
-        let window = self.load.stop.duration.unwrap_or(options::DURATION);
+        let window = self.load.stop.duration.unwrap_or(DURATION);
         if self.capacity.is_some() { window * PROBES } else { self.load.warmup + window }
     }
 }

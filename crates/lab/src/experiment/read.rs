@@ -4,10 +4,9 @@ use std::fs::File;
 use std::io::Read;
 
 use prony_model::options::LoadOptions;
-use prony_model::plan::PlanError;
 use prony_model::rate::Rate;
 use prony_model::units::{DurationValue, OneOrMany, RateValue, show_duration};
-use prony_model::{Plan, Target};
+use prony_model::{Plan, PlanError, Target};
 
 use super::capacities::{check_shares, searched_for, share_of};
 use super::raw::RawExperiment;

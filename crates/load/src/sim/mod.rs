@@ -35,7 +35,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use crate::audit;
 use crate::books::{ClosedBooks, Edges, SecondSink};
@@ -119,19 +119,16 @@ impl Case {
             played.worlds.push(world);
             books.push(closed);
         }
-        let measurement = merge::measurement(merge::Parts {
-            plan: &self.plan,
+        let whole = Measurement {
             address: "simulated".to_owned(),
-            started_at: SystemTime::UNIX_EPOCH,
             schedule_start_ns: start_ns,
             interrupted: merge::was_interrupted(stop_asked, &books, window_end),
-            books,
-            series,
-            process_cpu_ns: 0,
-            max_rss_bytes: 0,
-        });
+            ..Measurement::default()
+        };
+        let measurement = merge::measurement(whole, &self.plan, books, series);
         played.measurement = if measurement.window_end_ns > measurement.window_start_ns {
-            Ok(audit::audited(measurement, &self.plan))
+            let broken_identities = audit::broken(&measurement, &self.plan);
+            Ok(Measurement { broken_identities, ..measurement })
         } else if measurement.interrupted {
             Err(LoadError::Interrupted)
         } else {

@@ -1,6 +1,7 @@
 //! One blocking connection over TLS.
 
 use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
 
 use rustls::{ClientConnection, Error, StreamOwned};
 
@@ -23,6 +24,12 @@ impl Setup {
             moved.map_err(|e| failure::during_handshake(&told(e)))?;
         }
         Ok(Blocking(stream))
+    }
+}
+
+impl<S: Read + Write + AsFd> AsFd for Blocking<S> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.sock.as_fd()
     }
 }
 

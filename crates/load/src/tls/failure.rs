@@ -75,9 +75,6 @@ fn certificate(why: &CertificateError) -> String {
             "the server's certificate is not valid before {} days from now: is the clock right?",
             ago(time.as_secs(), not_before.as_secs())
         ),
-        CertificateError::NotValidYet => {
-            "the server's certificate is not valid yet: is the clock right?".to_owned()
-        }
         CertificateError::NotValidForNameContext { expected, presented } => {
             let name = expected.to_str();
             if presented.is_empty() {
@@ -85,9 +82,6 @@ fn certificate(why: &CertificateError) -> String {
             }
             let names: Vec<&str> = presented.iter().map(|name| bare(name)).collect();
             format!("the server's certificate is for {}, not for {name}", names.join(", "))
-        }
-        CertificateError::NotValidForName => {
-            "the server's certificate is for another name than the URL's".to_owned()
         }
         CertificateError::BadSignature => {
             "the signature on the server's certificate or handshake is wrong: is the issuer that is trusted the \

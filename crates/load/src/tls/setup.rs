@@ -8,9 +8,9 @@ use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::ServerName;
 use rustls::{CipherSuite, ClientConfig, Error, RootCertStore};
 
-use super::verify::{Given, Unverified};
-use prony_model::plan::{Plan, PlanError};
+use super::verify::Verifier;
 use prony_model::tls::{ALPN, Verify};
+use prony_model::{Plan, PlanError};
 
 /// Sessions that a worker remembers. rustls keeps up to 8 tickets of one
 /// server, newest first, and a plan has one server.
@@ -102,7 +102,7 @@ fn verifier(
     Ok(match verify {
         Verify::Nothing => {
             let schemes = provider.signature_verification_algorithms.supported_schemes();
-            Arc::new(Unverified { schemes })
+            Arc::new(Verifier::Anybody { schemes })
         }
         Verify::System => webpki(system_roots()?)?,
         Verify::Roots(given) => {
@@ -112,7 +112,7 @@ fn verifier(
                     PlanError(format!("A certificate of --cacert cannot be read as one of X.509: {e}."))
                 })?;
             }
-            Arc::new(Given { webpki: webpki(roots)?, roots: given.clone() })
+            Arc::new(Verifier::Given { webpki: webpki(roots)?, roots: given.clone() })
         }
     })
 }

@@ -10,63 +10,26 @@ use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 
 use prony_model::tls::Roots;
 
-/// Takes whoever answers (`-k`). Not even the handshake's signature is
-/// checked: without a certificate that means something it proves nothing, and
-/// certificates that rustls cannot read (version 1, say) pass too.
+/// Who is taken for the server.
 #[derive(Debug)]
-pub(super) struct Unverified {
-    /// What the server may sign with: all that could be checked.
-    pub(super) schemes: Vec<SignatureScheme>,
+pub(super) enum Verifier {
+    /// Whoever answers (`-k`). Not even the handshake's signature is
+    /// checked: without a certificate that means something it proves nothing, and
+    /// certificates that rustls cannot read (version 1, say) pass too.
+    Anybody {
+        /// What the server may sign with: all that could be checked.
+        schemes: Vec<SignatureScheme>,
+    },
+    /// Who passes the check against given roots, and a server whose certificate is itself one of them.
+    ///
+    /// `openssl req -x509`, with which most test certificates are made, marks
+    /// them as authorities, and rustls refuses a server that shows an authority's
+    /// certificate. Who names that very certificate by `--cacert` trusts it, as
+    /// curl does; its name and its dates are checked all the same.
+    Given { webpki: Arc<WebPkiServerVerifier>, roots: Roots },
 }
 
-impl ServerCertVerifier for Unverified {
-    fn verify_server_cert(
-        &self,
-        _end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _message: &[u8],
-        _cert: &CertificateDer<'_>,
-        _dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        _message: &[u8],
-        _cert: &CertificateDer<'_>,
-        _dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.schemes.clone()
-    }
-}
-
-/// Checks against given roots, and takes a server whose certificate is itself one of them.
-///
-/// `openssl req -x509`, with which most test certificates are made, marks
-/// them as authorities, and rustls refuses a server that shows an authority's
-/// certificate. Who names that very certificate by `--cacert` trusts it, as
-/// curl does; its name and its dates are checked all the same.
-#[derive(Debug)]
-pub(super) struct Given {
-    pub(super) webpki: Arc<WebPkiServerVerifier>,
-    pub(super) roots: Roots,
-}
-
-impl ServerCertVerifier for Given {
+impl ServerCertVerifier for Verifier {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -75,13 +38,12 @@ impl ServerCertVerifier for Given {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        let verdict =
-            self.webpki.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
+        let Verifier::Given { webpki, roots } = self else { return Ok(ServerCertVerified::assertion()) };
         // webpki looks at the dates before it asks for what a certificate is, which is among the
         // `Other` errors; so what is refused by one of these, and can be read, is within its dates.
-        match verdict {
+        match webpki.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
             Err(Error::InvalidCertificate(CertificateError::Other(_)))
-                if self.roots.certificates().iter().any(|root| root == end_entity) =>
+                if roots.certificates().iter().any(|root| root == end_entity) =>
             {
                 verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
                 Ok(ServerCertVerified::assertion())
@@ -96,7 +58,10 @@ impl ServerCertVerifier for Given {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.webpki.verify_tls12_signature(message, cert, dss)
+        match self {
+            Verifier::Anybody { .. } => Ok(HandshakeSignatureValid::assertion()),
+            Verifier::Given { webpki, .. } => webpki.verify_tls12_signature(message, cert, dss),
+        }
     }
 
     fn verify_tls13_signature(
@@ -105,10 +70,16 @@ impl ServerCertVerifier for Given {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.webpki.verify_tls13_signature(message, cert, dss)
+        match self {
+            Verifier::Anybody { .. } => Ok(HandshakeSignatureValid::assertion()),
+            Verifier::Given { webpki, .. } => webpki.verify_tls13_signature(message, cert, dss),
+        }
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.webpki.supported_verify_schemes()
+        match self {
+            Verifier::Anybody { schemes } => schemes.clone(),
+            Verifier::Given { webpki, .. } => webpki.supported_verify_schemes(),
+        }
     }
 }

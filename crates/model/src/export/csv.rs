@@ -1,31 +1,21 @@
 //! The window second by second, as CSV (RFC 4180).
 
-use std::io::Write;
+use std::io::{self, Write};
 
-use super::{ExportError, wall_clock};
+use super::wall_clock;
 use crate::rfc3339;
 use crate::trial::Trial;
 
-const COLUMNS: [&str; 10] = [
-    "at_s",
-    "length_s",
-    "completed",
-    "failed",
-    "connections",
-    "requests_per_s",
-    "p50_ns",
-    "p99_ns",
-    "max_ns",
-    "starts_at",
-];
+const COLUMNS: &str =
+    "at_s,length_s,completed,failed,connections,requests_per_s,p50_ns,p99_ns,max_ns,starts_at";
 
 /// Writes a line of names and a line per entry of the series. A percentile
 /// that the trial withholds is an empty field.
 ///
 /// # Errors
 /// When the trial has no start that is a time, or writing fails.
-pub fn write(trial: &Trial, out: &mut dyn Write) -> Result<(), ExportError> {
-    write!(out, "{}\r\n", COLUMNS.join(","))?;
+pub fn write(trial: &Trial, out: &mut dyn Write) -> io::Result<()> {
+    write!(out, "{COLUMNS}\r\n")?;
     let whole = |value: Option<u64>| value.map_or(String::new(), |v| v.to_string());
     for second in &trial.series {
         let length_s = seconds(second.length_ns);

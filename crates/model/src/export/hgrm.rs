@@ -6,12 +6,11 @@
 //! and a footer. Values are milliseconds, the plotter's default unit, with six
 //! decimals, so that nothing of a nanosecond is lost (wrk2 prints three).
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use crate::histogram::SparseHistogram;
 use crate::measurement::RequestCounts;
 
-use super::ExportError;
 use crate::hdr;
 use crate::trial::Trial;
 
@@ -26,7 +25,7 @@ const SUB_BUCKETS: u32 = 2048;
 ///
 /// # Errors
 /// When writing fails.
-pub fn write(trials: &[&Trial], out: &mut dyn Write) -> Result<(), ExportError> {
+pub fn write(trials: &[&Trial], out: &mut dyn Write) -> io::Result<()> {
     let mut all = SparseHistogram::default();
     trials.iter().for_each(|trial| all.add(&trial.latency.response.hdr));
     let histogram = hdr::to_hdr(&all);

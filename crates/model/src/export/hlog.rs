@@ -9,7 +9,7 @@ use std::time::Duration;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::IntervalLogWriterBuilder;
 
-use super::{ExportError, wall_clock};
+use super::wall_clock;
 use crate::hdr;
 use crate::trial::Trial;
 
@@ -27,13 +27,11 @@ const MAX_DIVISOR: f64 = 1e6;
 ///
 /// # Errors
 /// When a trial's start is no time, or writing fails.
-pub fn write(trials: &[&Trial], out: &mut dyn Write) -> Result<(), ExportError> {
+pub fn write(trials: &[&Trial], out: &mut dyn Write) -> io::Result<()> {
     let mut out = out;
     let mut serializer = V2DeflateSerializer::new();
-    let mut placed = trials
-        .iter()
-        .map(|trial| Ok((wall_clock(trial, 0)?, *trial)))
-        .collect::<Result<Vec<_>, ExportError>>()?;
+    let mut placed =
+        trials.iter().map(|trial| Ok((wall_clock(trial, 0)?, *trial))).collect::<io::Result<Vec<_>>>()?;
     placed.sort_by_key(|(at, _)| *at);
     let Some((start, first)) = placed.first().copied() else { return Ok(()) };
     IntervalLogWriterBuilder::new()

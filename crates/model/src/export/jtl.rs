@@ -6,34 +6,15 @@
 //! is left empty. JMeter counts in whole milliseconds, and so does the log.
 
 use std::borrow::Cow;
-use std::io::Write;
-use std::time::UNIX_EPOCH;
+use std::io::{self, Write};
 
-use super::{ExportError, field};
+use super::field;
 use crate::measurement::{ErrorKind, Measurement, Sample};
-use crate::plan_record::nanoseconds;
 use crate::target::path_of;
 use crate::trial::Trial;
 
-const COLUMNS: [&str; 17] = [
-    "timeStamp",
-    "elapsed",
-    "label",
-    "responseCode",
-    "responseMessage",
-    "threadName",
-    "dataType",
-    "success",
-    "failureMessage",
-    "bytes",
-    "sentBytes",
-    "grpThreads",
-    "allThreads",
-    "URL",
-    "Latency",
-    "IdleTime",
-    "Connect",
-];
+const COLUMNS: &str = "timeStamp,elapsed,label,responseCode,responseMessage,threadName,dataType,success,\
+                       failureMessage,bytes,sentBytes,grpThreads,allThreads,URL,Latency,IdleTime,Connect";
 
 /// What JMeter puts before the reason where there was no answer with a status;
 /// tools that read its logs look for it.
@@ -43,16 +24,15 @@ const NO_STATUS: &str = "Non HTTP response code: ";
 ///
 /// # Errors
 /// When writing fails.
-pub fn write(trial: &Trial, measured: &Measurement, out: &mut dyn Write) -> Result<(), ExportError> {
-    writeln!(out, "{}", COLUMNS.join(","))?;
-    let started_ns = nanoseconds(measured.started_at.duration_since(UNIX_EPOCH).unwrap_or_default());
+pub fn write(trial: &Trial, measured: &Measurement, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{COLUMNS}")?;
     let whole = (format!("{} {}", trial.plan.method, path_of(&trial.target.url)), measured.request_bytes);
     // A list's target is its server, whose URL ends in the path `/`.
     let server = trial.target.url.trim_end_matches('/');
     let threads = trial.plan.connections;
     for sample in &measured.samples {
         let due_ns = sample.intended_ns.saturating_sub(measured.schedule_start_ns);
-        let time_stamp = started_ns.saturating_add(due_ns) / 1_000_000;
+        let time_stamp = measured.started_at_ns.saturating_add(due_ns) / 1_000_000;
         let elapsed = rounded(sample.response_ns, 1_000_000);
         let worker = u32::from(sample.worker) + 1;
         let listed = measured.listed.get(sample.request as usize);
@@ -96,7 +76,6 @@ fn rounded(value: u64, unit: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::export::testing;
-    use std::time::Duration;
 
     const S: u64 = 1_000_000_000;
 
@@ -122,10 +101,10 @@ mod tests {
         let measured = Measurement {
             listed: listed.to_vec(),
             samples: samples.to_vec(),
-            started_at: UNIX_EPOCH + Duration::from_millis(1_795_262_400_000),
+            started_at_ns: 1_795_262_400_000_000_000,
             schedule_start_ns: 100 * S,
             request_bytes: 38,
-            ..testing::measurement()
+            ..Measurement::default()
         };
         let mut bytes = Vec::new();
         write(trial, &measured, &mut bytes).unwrap();

@@ -19,21 +19,14 @@ use std::time::{Duration, SystemTime};
 
 use crate::trial::Trial;
 
-/// Why a trial could not be exported.
-#[derive(Debug, thiserror::Error)]
-pub enum ExportError {
-    /// The trial has no start that is a time.
-    #[error("{0:?} is not a time as RFC 3339 has it, and the trial is said to have started then")]
-    StartedAt(String),
-    /// Writing failed.
-    #[error(transparent)]
-    Io(#[from] io::Error),
-}
-
 /// The wall clock at an instant of the window, to the millisecond in which trials state their start.
-fn wall_clock(trial: &Trial, at_ns: u64) -> Result<SystemTime, ExportError> {
-    let started: jiff::Timestamp =
-        trial.started_at.parse().map_err(|_| ExportError::StartedAt(trial.started_at.clone()))?;
+fn wall_clock(trial: &Trial, at_ns: u64) -> io::Result<SystemTime> {
+    let started: jiff::Timestamp = trial.started_at.parse().map_err(|_| {
+        io::Error::other(format!(
+            "{:?} is not a time as RFC 3339 has it, and the trial is said to have started then",
+            trial.started_at
+        ))
+    })?;
     Ok(SystemTime::from(started) + Duration::from_nanos(trial.window.warmup_ns) + Duration::from_nanos(at_ns))
 }
 

@@ -4,11 +4,10 @@
 //! What is withheld there has no sample here.
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{self, Write};
 
 use strum::VariantNames;
 
-use super::ExportError;
 use crate::openmetrics::{Kind, Text, Value};
 use crate::run_log::{RunLog, TrialResult};
 use crate::server::ServerSamples;
@@ -18,10 +17,9 @@ use crate::trial::{Bound, Outcome, PERCENTILES, Summary, Trial, Validity};
 ///
 /// # Errors
 /// When writing fails.
-pub fn write(trial: &Trial, out: &mut dyn Write) -> Result<(), ExportError> {
+pub fn write(trial: &Trial, out: &mut dyn Write) -> io::Result<()> {
     let alone = Labelled { labels: Vec::new(), trial: Some(trial), server: None };
-    out.write_all(text(&[alone]).as_bytes())?;
-    Ok(())
+    out.write_all(text(&[alone]).as_bytes())
 }
 
 /// All trials of a run log, each by `experiment`, `candidate`, `plan`, `block` and `trial` (its number, from 0).

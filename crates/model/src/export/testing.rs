@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::histogram::SparseHistogram;
-use crate::measurement::{Bins, ClientCost, Latency, Measurement, ReceiveClock, RequestCounts, RunTotal};
+use crate::measurement::{RequestCounts, RunTotal};
 use crate::{Plan, Target};
 
 use crate::host::Host;
@@ -15,38 +15,6 @@ use crate::trial::{
 use crate::{Estimate, Tool};
 
 const S: u64 = 1_000_000_000;
-
-/// A measurement of nothing.
-pub(crate) fn measurement() -> Measurement {
-    Measurement {
-        started_at: std::time::UNIX_EPOCH,
-        address: String::new(),
-        schedule_start_ns: 0,
-        window_start_ns: 0,
-        window_end_ns: 0,
-        interrupted: false,
-        ended_by_count: false,
-        requests: RequestCounts::default(),
-        run_total: RunTotal::default(),
-        read_bytes: 0,
-        sent_bytes: 0,
-        status: BTreeMap::new(),
-        errors: BTreeMap::new(),
-        latency: Latency::default(),
-        series: Vec::new(),
-        bins: Bins::default(),
-        clock: ReceiveClock::User,
-        client: ClientCost::default(),
-        workers: Vec::new(),
-        broken_identities: Vec::new(),
-        samples: Vec::new(),
-        samples_dropped: 0,
-        request_bytes: 0,
-        tls: None,
-        by_request: Vec::new(),
-        listed: Vec::new(),
-    }
-}
 
 /// A trial with a second for each list of response times in nanoseconds,
 /// on 8 connections, from noon on with a warm-up of 1.5 s.

@@ -4,17 +4,17 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{
-    CONNECTIONS_AT_A_RATE, CONNECTIONS_CLOSED, DURATION, Header, LoadOptions, ReadFile, SEED, TIMEOUT,
-};
+use super::{Header, LoadOptions, ReadFile};
+use crate::error::{PlanError, wrong};
 use crate::list::{Order, TargetList};
-use crate::plan::{Arrivals, Expect, Plan, PlanError, Stop, Work, wrong};
+use crate::plan::{
+    Arrivals, CONNECTIONS_AT_A_RATE, CONNECTIONS_CLOSED, DURATION, Expect, Plan, SEED, Stop, TIMEOUT, Work,
+    default_warmup,
+};
 use crate::target::Target;
-use crate::tls::{Identity, IdentityError, PemError, Roots, Tls, Verify};
+use crate::tls::{Identity, IdentityError, Roots, Tls, Verify};
 use crate::units::{OneOrMany, RateValue, most_connections, parse_stages};
 
-/// The longest warm-up by default.
-const WARMUP_MAX: Duration = Duration::from_secs(3);
 /// Each has tens of thousands of ports.
 const SOURCES_MAX: usize = 1024;
 /// The largest body that is read from a file, for a request or to compare with; the largest list, too.
@@ -86,7 +86,7 @@ impl LoadOptions {
                     "{flag} does not go with --stage: the stages say how long and how much."
                 ));
             }
-            let arrivals = parse_stages(stages).map_err(|why| PlanError(why.0))?;
+            let arrivals = parse_stages(stages)?;
             if matches!(arrivals, Arrivals::ConnectionStages(_)) && self.connections.is_some() {
                 return wrong("-c does not go with stages of connections: the stages say how many.");
             }
@@ -158,9 +158,8 @@ impl LoadOptions {
                 "{flag} is for https:// targets, and none is loaded here: leave it out.{ab}"
             ));
         }
-        let unusable = |flag: &str, path: &str, why: &PemError| {
-            PlanError(format!("{flag} {path} cannot be used: {why}."))
-        };
+        let unusable =
+            |flag: &str, path: &str, why: &str| PlanError(format!("{flag} {path} cannot be used: {why}."));
         let verify = match &self.cacert {
             Some(_) if insecure => {
                 return wrong("-k checks no certificate and --cacert says which to trust: give one of them.");
@@ -219,11 +218,6 @@ fn ending(
     let duration = duration.or((requests.is_none()).then_some(DURATION));
     let warmup = warmup.or(duration.map(default_warmup)).unwrap_or_default();
     (Stop { duration, requests }, warmup)
-}
-
-/// The warm-up where none is given: a tenth of the window, at most 3 s.
-pub(crate) fn default_warmup(duration: Duration) -> Duration {
-    (duration / 10).min(WARMUP_MAX)
 }
 
 /// A file's bytes, or a sentence.

@@ -1,6 +1,8 @@
+use std::time::Duration;
+
 use super::meaning::sources;
 use super::*;
-use crate::plan::Plan;
+use crate::plan::{DURATION, Plan};
 use crate::target::Target;
 use crate::tls::{Tls, Verify};
 

@@ -9,10 +9,10 @@ use super::RunLogError;
 /// Refuses a file that another process writes; until it is closed, others are refused.
 pub(super) fn alone(file: &File, path: &Path) -> Result<(), RunLogError> {
     match file.try_lock() {
-        Err(TryLockError::WouldBlock) => Err(RunLogError::Schema {
-            path: path.to_owned(),
-            why: "another prony is writing it: wait for its end, or give -o another name".to_owned(),
-        }),
+        Err(TryLockError::WouldBlock) => {
+            let why = "another prony is writing it: wait for its end, or give -o another name";
+            Err(RunLogError::new(path, why))
+        }
         // A file system without locks.
         Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
     }

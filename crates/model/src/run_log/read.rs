@@ -9,6 +9,7 @@ use std::path::Path;
 
 use super::wrong::{check_schema, first_line_is_wrong};
 use super::{Event, Header, Judge, LINE_MAX_BYTES, Line, PlannedTrial, RunLog, RunLogError, TrialResult};
+use crate::host::Host;
 use crate::printable::printable;
 
 /// Lines that are read before they are parsed, and their bytes: work for every CPU in bounded memory.
@@ -22,7 +23,7 @@ impl RunLog {
     /// When it cannot be read, is not a run log, is of another schema, or has
     /// a broken line before its last.
     pub fn read(path: &Path, judge: Judge<'_>) -> Result<RunLog, RunLogError> {
-        let file = File::open(path).map_err(|source| RunLogError::Io { path: path.to_owned(), source })?;
+        let file = File::open(path).map_err(|why| RunLogError::new(path, why))?;
         RunLog::read_from(BufReader::new(file), path, judge)
     }
 
@@ -31,27 +32,27 @@ impl RunLog {
     /// # Errors
     /// As [`RunLog::read`].
     pub fn read_from(reader: impl BufRead, path: &Path, judge: Judge<'_>) -> Result<RunLog, RunLogError> {
-        let schema = |why: String| RunLogError::Schema { path: path.to_owned(), why };
+        let no_log = |why: String| RunLogError::new(path, why);
         let mut lines = Lines { reader, path, number: 0 };
         let Some(first) = lines.next()? else {
-            return Err(schema("the file is empty: nothing was recorded".to_owned()));
+            return Err(no_log("the file is empty: nothing was recorded".to_owned()));
         };
         let mut log = match Line::read(&first.text) {
             Ok(Line::Header(header)) => {
-                check_schema(&header.schema).map_err(schema)?;
+                check_schema(&header.schema).map_err(no_log)?;
                 RunLog::of(header, Vec::new())
             }
             Ok(_) => {
-                return Err(schema("its first line is not a header: this is not a run log".to_owned()));
+                return Err(no_log("its first line is not a header: this is not a run log".to_owned()));
             }
-            Err(why) => return Err(schema(first_line_is_wrong(&first.text, &why))),
+            Err(why) => return Err(no_log(first_line_is_wrong(&first.text, &why))),
         };
         loop {
             let batch = lines.batch()?;
             if batch.is_empty() {
                 return Ok(log);
             }
-            let entries = in_parallel(&batch, |line| Entry::of(&line.text, &log.header, judge));
+            let entries = in_parallel(&batch, |line| Entry::of(&line.text, &log.header.host, judge));
             for (line, entry) in batch.iter().zip(entries) {
                 match entry {
                     Ok(entry) => log.take(entry),
@@ -106,7 +107,8 @@ struct RawLine {
 
 impl RawLine {
     fn wrong(&self, path: &Path, why: &str) -> RunLogError {
-        RunLogError::Line { path: path.to_owned(), line: self.number, why: printable(why) }
+        let place = format!("{}:{}", path.display(), self.number);
+        RunLogError { place, why: format!("this is not a line of a run log: {}", printable(why)) }
     }
 }
 
@@ -119,9 +121,9 @@ struct Lines<'a, R> {
 
 impl<R: BufRead> Lines<'_, R> {
     fn next(&mut self) -> Result<Option<RawLine>, RunLogError> {
-        let io = |source| RunLogError::Io { path: self.path.to_owned(), source };
         let mut text = Vec::new();
-        let read = self.reader.by_ref().take(LINE_MAX_BYTES).read_until(b'\n', &mut text).map_err(io)?;
+        let read = self.reader.by_ref().take(LINE_MAX_BYTES).read_until(b'\n', &mut text);
+        let read = read.map_err(|why| RunLogError::new(self.path, why))?;
         self.number += 1;
         let whole = text.last() == Some(&b'\n');
         let line = RawLine { number: self.number, text, whole };
@@ -158,11 +160,11 @@ enum Wrong {
 }
 
 impl Entry {
-    fn of(text: &[u8], header: &Header, judge: Judge<'_>) -> Result<Entry, Wrong> {
+    fn of(text: &[u8], host: &Host, judge: Judge<'_>) -> Result<Entry, Wrong> {
         Ok(match Line::read(text).map_err(Wrong::Unreadable)? {
             Line::Header(_) => Entry::Header,
             Line::TrialStart(start) => Entry::TrialStart(start.planned),
-            Line::Result(raw) => Entry::Result(Box::new(judge(header, raw).map_err(Wrong::Unjudgeable)?)),
+            Line::Result(raw) => Entry::Result(Box::new(judge(host, raw).map_err(Wrong::Unjudgeable)?)),
             Line::Event(event) => Entry::Event(event),
         })
     }

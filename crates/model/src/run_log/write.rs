@@ -24,20 +24,17 @@ impl RunLogWriter {
     /// # Errors
     /// When the file exists or cannot be written.
     pub fn create(path: &Path, header: &Header) -> Result<RunLogWriter, RunLogError> {
-        let io = |source| RunLogError::Io { path: path.to_owned(), source };
+        let io = |why: io::Error| RunLogError::new(path, why);
         if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder).map_err(io)?;
         }
-        let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(|source| {
-            if source.kind() == io::ErrorKind::AlreadyExists {
-                RunLogError::Schema {
-                    path: path.to_owned(),
-                    why: "the file exists already: give -o another name, or go on with a bench by --resume"
-                        .to_owned(),
-                }
-            } else {
-                io(source)
-            }
+        let opened = OpenOptions::new().write(true).create_new(true).open(path);
+        let file = opened.map_err(|why| match why.kind() {
+            io::ErrorKind::AlreadyExists => RunLogError::new(
+                path,
+                "the file exists already: give -o another name, or go on with a bench by --resume",
+            ),
+            _ => io(why),
         })?;
         alone(&file, path)?;
         let mut writer = RunLogWriter { file, path: path.to_owned(), host: header.host.clone() };
@@ -51,7 +48,7 @@ impl RunLogWriter {
     /// # Errors
     /// When it cannot be opened, read or written.
     pub fn open(path: &Path) -> Result<RunLogWriter, RunLogError> {
-        let io = |source| RunLogError::Io { path: path.to_owned(), source };
+        let io = |why: io::Error| RunLogError::new(path, why);
         let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(io)?;
         alone(&file, path)?;
         let whole = end_of_last_whole_line(&mut file).map_err(io)?;
@@ -59,10 +56,8 @@ impl RunLogWriter {
         file.seek(SeekFrom::Start(0)).map_err(io)?;
         let mut first = Vec::new();
         BufReader::new(&file).take(LINE_MAX_BYTES).read_until(b'\n', &mut first).map_err(io)?;
-        let header: Header = serde_json::from_slice(&first).map_err(|why| RunLogError::Schema {
-            path: path.to_owned(),
-            why: first_line_is_wrong(&first, &why),
-        })?;
+        let header: Header = serde_json::from_slice(&first)
+            .map_err(|why| RunLogError::new(path, first_line_is_wrong(&first, &why)))?;
         file.seek(SeekFrom::End(0)).map_err(io)?;
         Ok(RunLogWriter { file, path: path.to_owned(), host: header.host })
     }
@@ -74,21 +69,20 @@ impl RunLogWriter {
     /// # Errors
     /// When the file system refuses, `No space left on device` among others.
     pub fn append(&mut self, mut line: Line) -> Result<(), RunLogError> {
-        let io = |source| RunLogError::Io { path: self.path.clone(), source };
+        let io = |why: io::Error| RunLogError::new(&self.path, why);
         if let Line::Result(RawResult { observed: Some(observed), .. }) = &mut line
             && observed.host.as_ref() == Some(&self.host)
         {
             observed.host = None;
         }
-        let mut text = serde_json::to_string(&line)
-            .map_err(|e| RunLogError::Schema { path: self.path.clone(), why: e.to_string() })?;
+        let mut text = serde_json::to_string(&line).map_err(|why| io(why.into()))?;
         text.push('\n');
         let before = self.file.stream_position().map_err(io)?;
         let written = self.file.write_all(text.as_bytes()).and_then(|()| self.file.sync_data());
-        if let Err(source) = written {
+        if let Err(why) = written {
             // Best effort: the reader drops a half line at the end anyway.
             let _ = self.file.set_len(before).and_then(|()| self.file.seek(SeekFrom::Start(before)));
-            return Err(io(source));
+            return Err(io(why));
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ mod setup;
 use std::path::Path;
 use std::time::SystemTime;
 
-use prony_analysis::experiment::analyse;
+use prony_analysis::analyse;
 use prony_host::bench_lock::{self, BenchLock, LockError};
 use prony_lab::bench::{BenchError, BenchEvent, BenchOutcome, BenchSetup, End};
 use prony_load::Interrupt;

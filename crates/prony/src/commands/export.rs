@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use prony_model::Trial;
-use prony_model::export::{ExportError, csv, hgrm, hlog, jtl, openmetrics};
+use prony_model::export::{csv, hgrm, hlog, jtl, openmetrics};
 use prony_model::plan::{Arrivals, SAMPLES_MAX};
 use prony_model::{Measurement, Plan};
 use prony_report::format::thousands;
@@ -165,7 +165,7 @@ fn probe(path: &str) -> io::Result<()> {
     }
 }
 
-fn write_one(kind: Kind, path: &str, trial: &Trial, m: &Measurement) -> Result<(), ExportError> {
+fn write_one(kind: Kind, path: &str, trial: &Trial, m: &Measurement) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(BUFFER_BYTES, File::create(path)?);
     match kind {
         Kind::Hgrm => hgrm::write(&[trial], &mut out)?,

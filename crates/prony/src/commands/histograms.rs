@@ -1,10 +1,9 @@
 //! `prony report --format hgrm|hlog`: the histograms that a run log has, in other tools' formats.
 
 use std::collections::BTreeSet;
-use std::io::Write;
+use std::io::{self, Write};
 
 use prony_model::Trial;
-use prony_model::export::ExportError;
 use prony_model::run_log::{RunLog, TrialResult};
 use prony_report::format::{count, printable};
 
@@ -14,7 +13,7 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 
 /// A writer of `prony_model::export`, over trials of one kind.
-type Writer = fn(&[&Trial], &mut dyn Write) -> Result<(), ExportError>;
+type Writer = fn(&[&Trial], &mut dyn Write) -> io::Result<()>;
 
 /// The trials of one candidate under one plan, written. Those that count are taken together; where there is
 /// but one, it is taken whatever it is.

@@ -12,8 +12,7 @@ use crate::printer::Printer;
 /// Reads a run log, or a search as one.
 pub(crate) fn read(path: &Path) -> Result<RunLog, RunLogError> {
     run_log::read(path).or_else(|why| {
-        // A file of that kind is no run log by its first line, whatever else it is.
-        let search = matches!(why, RunLogError::Schema { .. }).then(|| CapacityReport::read(path)).flatten();
+        let search = CapacityReport::read(path);
         search.map(|report| report.run_log(&report.target.url)).ok_or(why)
     })
 }

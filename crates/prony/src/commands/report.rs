@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use prony_analysis::experiment::analyse;
+use prony_analysis::analyse;
 use prony_model::Trial;
 use prony_model::export::{hgrm, hlog, openmetrics};
 use prony_model::run_log::{RunLog, TrialResult};

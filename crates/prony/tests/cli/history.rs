@@ -1,7 +1,5 @@
 //! `prony history`: many run logs, one figure.
 
-use std::time::{Duration, SystemTime};
-
 use prony_analysis::testing::carried;
 use serde_json::Value;
 
@@ -31,8 +29,7 @@ fn world() -> World {
         let plan = serde_json::from_value(result["observed"]["plan"].take()).unwrap();
         let rate = if day < 6 { 5_000.0 } else { 3_500.0 } + f64::from(day % 3);
         let mut made = carried(plan, rate, Some(1_000_000));
-        made.measurement.started_at =
-            SystemTime::UNIX_EPOCH + Duration::from_secs(FIRST_S + 86_400 * u64::from(day));
+        made.measurement.started_at_ns = (FIRST_S + 86_400 * u64::from(day)) * 1_000_000_000;
         result["observed"] = serde_json::to_value(made).unwrap();
         world.write(&format!("runs/{day:02}.jsonl"), &format!("{header}\n{result}\n"));
     }

@@ -162,8 +162,8 @@ fn set_figures(result: &mut Value, (rate_per_s, p50_ns): (f64, u64)) {
         columns: SampleColumns::default(),
         ..server
     });
-    let started_at = before.measurement.started_at;
-    let measurement = Measurement { started_at, ..made.measurement.clone() };
+    let started_at_ns = before.measurement.started_at_ns;
+    let measurement = Measurement { started_at_ns, ..made.measurement.clone() };
     result["observed"] = serde_json::to_value(Observed { server, measurement, ..made }).unwrap();
 }
 

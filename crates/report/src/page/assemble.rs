@@ -1,30 +1,16 @@
 //! A run log as the page's data.
 
-use prony_analysis::experiment::{ExperimentAnalysis, Row, analyse};
+use prony_analysis::analyse;
+use prony_analysis::experiment::{ExperimentAnalysis, Row};
 use prony_analysis::figure::Figure;
 use prony_analysis::plot_data::quantiles;
 use prony_model::Tool;
 use prony_model::run_log::{RunLog, Setting, TrialResult};
 
 use super::data::{Candidate, Cell, CellReason, CellVerdict, Chunk, FigureHead, Head, PlanHead, RunData};
+use super::names::Names;
 use super::{capacity, detail, duet, pack, published, ranking, sweep, trial_head};
 use crate::words;
-
-/// The names of candidates and plans, whose indices the page's rows refer to.
-pub(super) struct Names {
-    pub(super) candidates: Vec<String>,
-    pub(super) plans: Vec<String>,
-}
-
-impl Names {
-    pub(super) fn candidate(&self, label: &str) -> Option<usize> {
-        self.candidates.iter().position(|c| c == label)
-    }
-
-    pub(super) fn plan(&self, name: &str) -> Option<usize> {
-        self.plans.iter().position(|p| p == name)
-    }
-}
 
 /// The page's data, and its parts that are unpacked when they are looked at.
 pub(super) fn page(log: &RunLog) -> (RunData, Vec<Chunk>) {

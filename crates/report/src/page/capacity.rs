@@ -7,8 +7,8 @@ use prony_model::trial::Bound;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::assemble::Names;
 use super::data::{Capacity, CapacityRow, Chunk, Short};
+use super::names::Names;
 use super::pack;
 use crate::format;
 

@@ -5,8 +5,8 @@ use prony_analysis::comparison::{Comparison, FigureComparison, is_at_least};
 use prony_analysis::figure::Figure;
 use prony_model::Estimate;
 
-use super::assemble::Names;
 use super::data::{Duet, DuetRow, DuetSide};
+use super::names::Names;
 use super::pack;
 use crate::words::comparison as words;
 

@@ -176,7 +176,7 @@ pub fn runs(entries: &[RunEntry], history: Option<&str>) -> Result<String, NoPag
 
 /// A run log as a line of the list.
 pub fn entry(log: &prony_model::run_log::RunLog, file: &str, href: String) -> RunEntry {
-    let analysis = prony_analysis::experiment::analyse(log);
+    let analysis = prony_analysis::analyse(log);
     let experiment = !log.header.one_by_one;
     RunEntry {
         href,

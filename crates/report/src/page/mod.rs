@@ -12,6 +12,7 @@ mod detail;
 mod duet;
 mod history;
 pub mod live;
+mod names;
 mod pack;
 mod published;
 mod ranking;

@@ -8,8 +8,8 @@ use prony_model::Estimate;
 use prony_model::published::{FIGURES, PublishedRow};
 use prony_model::run_log::RunLog;
 
-use super::assemble::Names;
 use super::data::{Conclusion, ConclusionUnder, Published, Source, SourceColumn, SourceFigure, SourceRow};
+use super::names::Names;
 use super::pack;
 use crate::{format, words};
 

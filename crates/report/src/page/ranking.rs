@@ -7,8 +7,8 @@ use prony_model::trial::Effect;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::assemble::Names;
 use super::data::{Chunk, Ranking, RankingRow, Short};
+use super::names::Names;
 use super::pack;
 
 /// A plan's ratios, the chunk `r` + plan: per figure, per row, over each baseline. `null` where there is none.

@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use prony_model::plan_record::PlanRecord;
 use prony_model::run_log::{RunLog, TrialResult};
 
-use super::assemble::Names;
 use super::data::{Against, Sweep, SweepPoint};
+use super::names::Names;
 use crate::format;
 
 /// What a plan is, apart: rates and connections stand beside the rest, so that plans that differ in

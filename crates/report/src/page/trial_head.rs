@@ -4,8 +4,8 @@ use prony_model::Estimate;
 use prony_model::run_log::TrialResult;
 use prony_model::trial::{Bound, Outcome, Trial, Validity};
 
-use super::assemble::Names;
 use super::data::TrialHead;
+use super::names::Names;
 use super::pack;
 use crate::words;
 

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use prony_analysis::experiment::analyse;
+use prony_analysis::analyse;
 use prony_host::bench_lock;
 use prony_host::pins::Pins;
 use prony_lab::bench::{BenchCandidate, BenchSetup};

@@ -225,7 +225,7 @@ mod tests {
         let text =
             trials(&[("a, b".to_owned(), fixtures::closed()), ("c".to_owned(), fixtures::overloaded())]);
         let lines: Vec<&str> = text.split_terminator("\r\n").collect();
-        assert_eq!((lines.len(), lines[0].split(',').count()), (3, TRIAL_COLUMNS.len()));
+        assert_eq!((lines.len(), lines[0].split(',').count()), (3, 1 + TRIAL_COLUMNS.len()));
         assert!(lines[1].starts_with("\"a, b\",") && lines[1].contains(",valid,"), "{}", lines[1]);
     }
 

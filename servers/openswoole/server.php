@@ -10,7 +10,8 @@ use OpenSwoole\Http\Server;
 
 const MODES = ['pool' => Server::POOL_MODE, 'simple' => Server::SIMPLE_MODE];
 
-[, $host, $port, $mode, $workers, $opt, $run] = $argv;
+// With TLS a certificate and its key are named, too.
+[, $host, $port, $mode, $workers, $opt, $run, $cert, $key] = $argv + [7 => null, 8 => null];
 
 /** `$n` steps of a linear congruential generator: pure arithmetic, the same in every language here. */
 function work(int $n): string
@@ -94,7 +95,7 @@ if (opt_in_force() !== $opt) {
     refuse("The setting opt=$opt is not in force, opt=" . opt_in_force() . ' is.');
 }
 
-$server = new Server($host, (int) $port, MODES[$mode]);
+$server = new Server($host, (int) $port, MODES[$mode], Constant::SOCK_TCP | ($cert === null ? 0 : Constant::SSL));
 if ($server->mode !== MODES[$mode]) {
     refuse("OpenSwoole did not take the mode $mode.");
 }
@@ -109,5 +110,8 @@ $server->set([
     'pid_file' => "$run/openswoole.pid",
     'upload_tmp_dir' => $run,
 ]);
+if ($cert !== null) {
+    $server->set(['ssl_cert_file' => $cert, 'ssl_key_file' => $key]);
+}
 $server->on('request', handle(...));
 $server->start();

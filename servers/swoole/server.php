@@ -9,7 +9,8 @@ use Swoole\Http\Server;
 
 const MODES = ['base' => SWOOLE_BASE, 'process' => SWOOLE_PROCESS];
 
-[, $host, $port, $mode, $workers, $opt, $run] = $argv;
+// With TLS a certificate and its key are named, too.
+[, $host, $port, $mode, $workers, $opt, $run, $cert, $key] = $argv + [7 => null, 8 => null];
 
 /** `$n` steps of a linear congruential generator: pure arithmetic, the same in every language here. */
 function work(int $n): string
@@ -93,7 +94,7 @@ if (opt_in_force() !== $opt) {
     refuse("The setting opt=$opt is not in force, opt=" . opt_in_force() . ' is.');
 }
 
-$server = new Server($host, (int) $port, MODES[$mode]);
+$server = new Server($host, (int) $port, MODES[$mode], SWOOLE_SOCK_TCP | ($cert === null ? 0 : SWOOLE_SSL));
 if ($server->mode !== MODES[$mode]) {
     refuse("Swoole did not take the mode $mode.");
 }
@@ -108,5 +109,8 @@ $server->set([
     'pid_file' => "$run/swoole.pid",
     'upload_tmp_dir' => $run,
 ]);
+if ($cert !== null) {
+    $server->set(['ssl_cert_file' => $cert, 'ssl_key_file' => $key]);
+}
 $server->on('request', handle(...));
 $server->start();

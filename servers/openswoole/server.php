@@ -99,7 +99,8 @@ $server = new Server($host, (int) $port, MODES[$mode], Constant::SOCK_TCP | ($ce
 if ($server->mode !== MODES[$mode]) {
     refuse("OpenSwoole did not take the mode $mode.");
 }
-$server->set([
+$tls = $cert === null ? [] : ['ssl_cert_file' => $cert, 'ssl_key_file' => $key];
+$server->set($tls + [
     'worker_num' => (int) $workers,
     // Threads that read and write sockets for the workers: there are none in simple mode.
     'reactor_num' => (int) $workers,
@@ -110,8 +111,5 @@ $server->set([
     'pid_file' => "$run/openswoole.pid",
     'upload_tmp_dir' => $run,
 ]);
-if ($cert !== null) {
-    $server->set(['ssl_cert_file' => $cert, 'ssl_key_file' => $key]);
-}
 $server->on('request', handle(...));
 $server->start();

@@ -98,7 +98,8 @@ $server = new Server($host, (int) $port, MODES[$mode], SWOOLE_SOCK_TCP | ($cert 
 if ($server->mode !== MODES[$mode]) {
     refuse("Swoole did not take the mode $mode.");
 }
-$server->set([
+$tls = $cert === null ? [] : ['ssl_cert_file' => $cert, 'ssl_key_file' => $key];
+$server->set($tls + [
     'worker_num' => (int) $workers,
     // Threads that read and write sockets for the workers: there are none in base mode.
     'reactor_num' => (int) $workers,
@@ -109,8 +110,5 @@ $server->set([
     'pid_file' => "$run/swoole.pid",
     'upload_tmp_dir' => $run,
 ]);
-if ($cert !== null) {
-    $server->set(['ssl_cert_file' => $cert, 'ssl_key_file' => $key]);
-}
 $server->on('request', handle(...));
 $server->start();

@@ -18,7 +18,8 @@ use function Aerys\initServer;
 require __DIR__ . '/vendor/autoload.php';
 require __DIR__ . '/common.php';
 
-list(, $host, $port, $loop, $opt, $close) = $argv;
+// With TLS a certificate and its key are named, too.
+list(, $host, $port, $loop, $opt, $close, $cert, $key) = $argv + [6 => null, 7 => null];
 
 $drivers = [
     Loop\NativeDriver::class => 'native',
@@ -90,7 +91,10 @@ $options = [
     // As long a queue as the kernel lets it be (somaxconn).
     'socketBacklogSize' => 65535,
 ];
-Loop::run(static function () use ($logger, $host, $port, $options): Generator {
+Loop::run(static function () use ($logger, $host, $port, $options, $cert, $key): Generator {
     $site = (new Host())->expose($host, (int) $port)->use('handle');
+    if ($cert !== null) {
+        $site->encrypt($cert, $key);
+    }
     yield initServer($logger, [$site], $options)->start();
 });

@@ -9,8 +9,10 @@ use Amp\Http\Server\Response;
 use Amp\Http\Server\SocketHttpServer;
 use Amp\Http\Server\Driver\SocketClientFactory;
 use Amp\Socket\BindContext;
+use Amp\Socket\Certificate;
 use Amp\Socket\InternetAddress;
 use Amp\Socket\ResourceServerSocketFactory;
+use Amp\Socket\ServerTlsContext;
 use Composer\InstalledVersions;
 use Psr\Log\AbstractLogger;
 use Psr\Log\LogLevel;
@@ -22,7 +24,8 @@ use function Amp\delay;
 require __DIR__ . '/vendor/autoload.php';
 require __DIR__ . '/common.php';
 
-[, $address, $loop, $opt, $close] = $argv;
+// With TLS a certificate and its key are named, too.
+[, $address, $loop, $opt, $close, $cert, $key] = $argv + [5 => null, 6 => null];
 
 must_be('opt', $opt, opt());
 must_be('loop', $loop, match (EventLoop::getDriver()::class) {
@@ -84,7 +87,11 @@ $logger = new class extends AbstractLogger {
 $server = new SocketHttpServer($logger, new ResourceServerSocketFactory(), new SocketClientFactory($logger));
 // No delay: head and body are two writes, and Nagle with delayed ACK would make 44 ms of each answer.
 // As long a queue as the kernel lets it be (somaxconn).
-$server->expose(InternetAddress::fromString($address), (new BindContext())->withTcpNoDelay()->withBacklog(65535));
+$context = (new BindContext())->withTcpNoDelay()->withBacklog(65535);
+if ($cert !== null) {
+    $context = $context->withTlsContext((new ServerTlsContext())->withDefaultCertificate(new Certificate($cert, $key)));
+}
+$server->expose(InternetAddress::fromString($address), $context);
 $handler = $close === 'yes'
     ? static function (Request $request): Response {
         $response = handle($request);

@@ -1,4 +1,5 @@
-const [host, port, mode, workers] = process.argv.slice(2);
+// With TLS a certificate and its key are named, too.
+const [host, port, mode, workers, cert, key] = process.argv.slice(2);
 
 const hello = () => new Response('Hello, World!', { headers: { 'Content-Type': 'text/plain' } });
 
@@ -43,7 +44,7 @@ if (mode === 'cluster') {
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, end);
   for (let i = 0; i < Number(workers); i++) {
     children.push(
-      Bun.spawn([process.execPath, import.meta.path, host, port, 'shared'], {
+      Bun.spawn([process.execPath, import.meta.path, host, port, 'shared', workers, ...(cert ? [cert, key] : [])], {
         stdout: 'inherit',
         stderr: 'inherit',
         // A lost worker would bend the figures in silence: end the whole server instead.
@@ -57,6 +58,7 @@ if (mode === 'cluster') {
     port: Number(port),
     // In a cluster the kernel deals the connections out.
     reusePort: mode === 'shared',
+    tls: cert ? { cert: Bun.file(cert), key: Bun.file(key) } : undefined,
     development: false,
     // By default a connection that is silent for 10 s is closed: a /sleep, or a slow client.
     idleTimeout: 255,

@@ -1,9 +1,12 @@
 'use strict';
 
 const cluster = require('node:cluster');
+const fs = require('node:fs');
+const https = require('node:https');
 const express = require('express');
 
-const [host, port, mode, workers] = process.argv.slice(2);
+// With TLS a certificate and its key are named, too.
+const [host, port, mode, workers, cert, key] = process.argv.slice(2);
 
 function number(request, key, otherwise) {
   const value = request.query[key];
@@ -31,8 +34,9 @@ function serve() {
     response.type('application/octet-stream').send(request.body ?? Buffer.alloc(0));
   });
 
+  const server = cert ? https.createServer({ cert: fs.readFileSync(cert), key: fs.readFileSync(key) }, app) : app;
   // As long a queue as the kernel lets it be (somaxconn): with 511 a burst of connections waits a second.
-  app.listen({ host, port: Number(port), backlog: 65535 });
+  server.listen({ host, port: Number(port), backlog: 65535 });
 }
 
 if (mode === 'cluster' && cluster.isPrimary) {

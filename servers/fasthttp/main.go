@@ -19,14 +19,17 @@ type greeting struct {
 }
 
 func main() {
-	if len(os.Args) != 2 {
-		log.Fatal("usage: server HOST:PORT | --version")
+	if len(os.Args) != 2 && len(os.Args) != 4 {
+		log.Fatal("usage: server HOST:PORT [CERT KEY] | --version")
 	}
 	if os.Args[1] == "--version" {
 		fmt.Printf("fasthttp %s, %s\n", version(), runtime.Version())
 		return
 	}
 	server := &fasthttp.Server{Handler: handle, Name: "fasthttp"}
+	if len(os.Args) == 4 {
+		log.Fatal(server.ListenAndServeTLS(os.Args[1], os.Args[2], os.Args[3]))
+	}
 	log.Fatal(server.ListenAndServe(os.Args[1]))
 }
 

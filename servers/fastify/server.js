@@ -1,9 +1,11 @@
 'use strict';
 
 const cluster = require('node:cluster');
+const fs = require('node:fs');
 const fastify = require('fastify');
 
-const [host, port, mode, workers] = process.argv.slice(2);
+// With TLS a certificate and its key are named, too.
+const [host, port, mode, workers, cert, key] = process.argv.slice(2);
 
 const query = (key) => ({
   schema: { querystring: { type: 'object', properties: { [key]: { type: 'integer', minimum: 0 } } } },
@@ -19,7 +21,8 @@ function work(n) {
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 
 function serve() {
-  const app = fastify(); // its logger is off unless asked for
+  const https = cert ? { cert: fs.readFileSync(cert), key: fs.readFileSync(key) } : null;
+  const app = fastify({ https }); // its logger is off unless asked for
 
   // A schema of the answer is how Fastify is meant to be used: the serializer is made of it, once.
   const greeting = {

@@ -6,6 +6,7 @@ import sys
 from app import app
 
 logging.getLogger("werkzeug").setLevel(logging.ERROR)
-host, port = sys.argv[1:]
+# With TLS a certificate and its key are named, too.
+host, port, *tls_files = sys.argv[1:]
 # A thread per connection, as `flask run` has it.
-app.run(host, int(port), threaded=True, debug=False)
+app.run(host, int(port), threaded=True, debug=False, ssl_context=tuple(tls_files) or None)

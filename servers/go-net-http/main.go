@@ -18,12 +18,15 @@ type greeting struct {
 }
 
 func main() {
-	if len(os.Args) != 2 {
-		log.Fatal("usage: server HOST:PORT | --version")
+	if len(os.Args) != 2 && len(os.Args) != 4 {
+		log.Fatal("usage: server HOST:PORT [CERT KEY] | --version")
 	}
 	if os.Args[1] == "--version" {
 		fmt.Println(runtime.Version())
 		return
+	}
+	if len(os.Args) == 4 {
+		log.Fatal(http.ListenAndServeTLS(os.Args[1], os.Args[2], os.Args[3], http.HandlerFunc(handle)))
 	}
 	log.Fatal(http.ListenAndServe(os.Args[1], http.HandlerFunc(handle)))
 }

@@ -1,9 +1,12 @@
 'use strict';
 
 const cluster = require('node:cluster');
+const fs = require('node:fs');
 const http = require('node:http');
+const https = require('node:https');
 
-const [host, port, mode, workers] = process.argv.slice(2);
+// With TLS a certificate and its key are named, too.
+const [host, port, mode, workers, cert, key] = process.argv.slice(2);
 
 function answer(response, status, type, body) {
   // With its length named the answer is one write; without it Node would send chunks.
@@ -54,6 +57,9 @@ if (mode === 'cluster' && cluster.isPrimary) {
   // A lost worker would bend the figures in silence: end the whole server instead.
   cluster.on('exit', () => process.exit(1));
 } else {
+  const server = cert
+    ? https.createServer({ cert: fs.readFileSync(cert), key: fs.readFileSync(key) }, handle)
+    : http.createServer(handle);
   // As long a queue as the kernel lets it be (somaxconn): with 511 a burst of connections waits a second.
-  http.createServer(handle).listen({ host, port: Number(port), backlog: 65535 });
+  server.listen({ host, port: Number(port), backlog: 65535 });
 }

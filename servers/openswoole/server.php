@@ -10,7 +10,8 @@ use OpenSwoole\Http\Server;
 
 const MODES = ['pool' => Server::POOL_MODE, 'simple' => Server::SIMPLE_MODE];
 
-[, $host, $port, $mode, $workers, $opt, $run] = $argv;
+// With TLS a certificate and its key are named, too.
+[, $host, $port, $mode, $workers, $opt, $run, $cert, $key] = $argv + [7 => null, 8 => null];
 
 /** `$n` steps of a linear congruential generator: pure arithmetic, the same in every language here. */
 function work(int $n): string
@@ -94,11 +95,12 @@ if (opt_in_force() !== $opt) {
     refuse("The setting opt=$opt is not in force, opt=" . opt_in_force() . ' is.');
 }
 
-$server = new Server($host, (int) $port, MODES[$mode]);
+$server = new Server($host, (int) $port, MODES[$mode], Constant::SOCK_TCP | ($cert === null ? 0 : Constant::SSL));
 if ($server->mode !== MODES[$mode]) {
     refuse("OpenSwoole did not take the mode $mode.");
 }
-$server->set([
+$tls = $cert === null ? [] : ['ssl_cert_file' => $cert, 'ssl_key_file' => $key];
+$server->set($tls + [
     'worker_num' => (int) $workers,
     // Threads that read and write sockets for the workers: there are none in simple mode.
     'reactor_num' => (int) $workers,

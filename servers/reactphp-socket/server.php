@@ -14,7 +14,8 @@ use React\Socket\SocketServer;
 require __DIR__ . '/vendor/autoload.php';
 require __DIR__ . '/common.php';
 
-[, $address, $loop, $opt] = $argv;
+// With TLS a certificate and its key are named, too.
+[, $address, $loop, $opt, $cert, $key] = $argv + [4 => null, 5 => null];
 
 must_be('opt', $opt, opt());
 must_be('loop', $loop, match (Loop::get()::class) {
@@ -36,8 +37,9 @@ const PAGE = '<!DOCTYPE html><html><head><title>Hello</title></head><body><h1>He
 $answer = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: " . strlen(PAGE)
     . "\r\nConnection: close\r\n\r\n" . PAGE;
 
+$tls = ['local_cert' => $cert, 'local_pk' => $key];
 // As long a queue as the kernel lets it be (somaxconn); 511 is its own default.
-$server = new SocketServer($address, ['tcp' => ['backlog' => 65535]]);
+$server = new SocketServer($cert === null ? $address : "tls://$address", ['tcp' => ['backlog' => 65535], 'tls' => $tls]);
 $server->on('error', static fn (Throwable $error) => fwrite(STDERR, $error . "\n"));
 $server->on('connection', static function (ConnectionInterface $connection) use ($answer): void {
     $head = '';

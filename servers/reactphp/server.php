@@ -19,7 +19,8 @@ use React\Socket\SocketServer;
 require __DIR__ . '/vendor/autoload.php';
 require __DIR__ . '/common.php';
 
-[, $address, $loop, $opt, $close] = $argv;
+// With TLS a certificate and its key are named, too.
+[, $address, $loop, $opt, $close, $cert, $key] = $argv + [5 => null, 6 => null];
 
 must_be('opt', $opt, opt());
 must_be('loop', $loop, match (Loop::get()::class) {
@@ -78,5 +79,7 @@ if ($close === 'yes') {
 
 $server = new HttpServer(...$handlers);
 $server->on('error', static fn (Throwable $error) => fwrite(STDERR, $error . "\n"));
+$tls = ['local_cert' => $cert, 'local_pk' => $key];
 // As long a queue as the kernel lets it be (somaxconn); 511 is its own default.
-$server->listen(new SocketServer($address, ['tcp' => ['backlog' => 65535]]));
+$socket = new SocketServer($cert === null ? $address : "tls://$address", ['tcp' => ['backlog' => 65535], 'tls' => $tls]);
+$server->listen($socket);

@@ -9,7 +9,8 @@ use Swoole\Http\Server;
 
 const MODES = ['base' => SWOOLE_BASE, 'process' => SWOOLE_PROCESS];
 
-[, $host, $port, $mode, $workers, $opt, $run] = $argv;
+// With TLS a certificate and its key are named, too.
+[, $host, $port, $mode, $workers, $opt, $run, $cert, $key] = $argv + [7 => null, 8 => null];
 
 /** `$n` steps of a linear congruential generator: pure arithmetic, the same in every language here. */
 function work(int $n): string
@@ -93,11 +94,12 @@ if (opt_in_force() !== $opt) {
     refuse("The setting opt=$opt is not in force, opt=" . opt_in_force() . ' is.');
 }
 
-$server = new Server($host, (int) $port, MODES[$mode]);
+$server = new Server($host, (int) $port, MODES[$mode], SWOOLE_SOCK_TCP | ($cert === null ? 0 : SWOOLE_SSL));
 if ($server->mode !== MODES[$mode]) {
     refuse("Swoole did not take the mode $mode.");
 }
-$server->set([
+$tls = $cert === null ? [] : ['ssl_cert_file' => $cert, 'ssl_key_file' => $key];
+$server->set($tls + [
     'worker_num' => (int) $workers,
     // Threads that read and write sockets for the workers: there are none in base mode.
     'reactor_num' => (int) $workers,

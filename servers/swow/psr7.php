@@ -12,12 +12,16 @@ use Swow\SocketException;
 require __DIR__ . '/vendor/autoload.php';
 require __DIR__ . '/contract.php';
 
-[, $host, $port, $opt] = $argv;
+// With TLS a certificate and its key are named, too.
+[, $host, $port, $opt, $cert, $key] = $argv + [4 => null, 5 => null];
 check_settings($opt);
 
-function serve(ServerConnection $connection): void
+function serve(ServerConnection $connection, ?array $tls): void
 {
     try {
+        if ($tls !== null) {
+            $connection->enableCrypto($tls);
+        }
         do {
             $request = $connection->recvHttpRequest();
             $uri = $request->getUri();
@@ -45,10 +49,11 @@ function serve(ServerConnection $connection): void
     }
 }
 
+$tls = $cert === null ? null : ['certificate' => $cert, 'certificate_key' => $key];
 $server = new Server();
 // As long a queue as the kernel lets it be (somaxconn).
 $server->bind($host, (int) $port)->listen(65535);
 while (true) {
     $connection = $server->acceptConnection();
-    Coroutine::run(serve(...), $connection);
+    Coroutine::run(serve(...), $connection, $tls);
 }

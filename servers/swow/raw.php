@@ -8,7 +8,8 @@ use Swow\SocketException;
 
 require __DIR__ . '/contract.php';
 
-[, $host, $port, $opt] = $argv;
+// With TLS a certificate and its key are named, too.
+[, $host, $port, $opt, $cert, $key] = $argv + [4 => null, 5 => null];
 check_settings($opt);
 
 const PHRASES = [200 => 'OK', 404 => 'Not Found'];
@@ -45,13 +46,17 @@ function serve(Socket $connection): void
     }
 }
 
+$tls = $cert === null ? null : ['certificate' => $cert, 'certificate_key' => $key];
 $server = new Socket(Socket::TYPE_TCP);
 // As long a queue as the kernel lets it be (somaxconn).
 $server->bind($host, (int) $port)->listen(65535);
 while (true) {
     $connection = $server->accept();
-    Coroutine::run(static function () use ($connection): void {
+    Coroutine::run(static function () use ($connection, $tls): void {
         try {
+            if ($tls !== null) {
+                $connection->enableCrypto($tls);
+            }
             serve($connection);
         } catch (SocketException) {
             // The client has closed the connection: that is how one ends.

@@ -13,7 +13,8 @@ use Workerman\Worker;
 require __DIR__ . '/vendor/autoload.php';
 require __DIR__ . '/common.php';
 
-[, $address, $workers, $run, $loop, $opt, $close] = $argv;
+// With TLS a certificate and its key are named, too.
+[, $address, $workers, $run, $loop, $opt, $close, $cert, $key] = $argv + [7 => null, 8 => null];
 
 must_be('opt', $opt, opt());
 // Only ext-event is picked up by itself.
@@ -80,7 +81,12 @@ Worker::$pidFile = "$run/workerman.pid";
 Worker::$statusFile = "$run/workerman.status";
 Worker::$logFile = "$run/workerman.log";
 
-$server = new Worker("http://$address", ['socket' => ['backlog' => 65535]]);
+$context = ['socket' => ['backlog' => 65535]];
+if ($cert !== null) {
+    $context['ssl'] = ['local_cert' => $cert, 'local_pk' => $key, 'verify_peer' => false];
+}
+$server = new Worker("http://$address", $context);
+$server->transport = $cert === null ? 'tcp' : 'ssl';
 $server->count = (int) $workers;
 $server->onMessage = handle(...);
 $server->onWorkerStart = static function (): void {

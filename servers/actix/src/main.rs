@@ -1,10 +1,14 @@
 //! The catalogue's actix-web server.
 
+use std::error::Error;
 use std::time::Duration;
 
 use actix_web::http::header::ContentType;
 use actix_web::web::{self, Bytes, Query};
 use actix_web::{App, HttpResponse, HttpServer};
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize)]
@@ -23,17 +27,25 @@ struct Work {
     n: Option<u64>,
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let [address, workers] = args.as_slice() else {
-        return Err("usage: server HOST:PORT WORKERS".into());
+    let (address, workers, tls) = match args.as_slice() {
+        [address, workers] => (address, workers, None),
+        [address, workers, cert, key] => (address, workers, Some(config(cert, key)?)),
+        _ => return Err("usage: server HOST:PORT WORKERS [CERT KEY]".into()),
     };
-    actix_web::rt::System::new().block_on(serve(address, workers.parse()?))?;
+    actix_web::rt::System::new().block_on(serve(address, workers.parse()?, tls))?;
     Ok(())
 }
 
+fn config(cert: &str, key: &str) -> Result<ServerConfig, Box<dyn Error>> {
+    let chain = CertificateDer::pem_file_iter(cert)?.collect::<Result<_, _>>()?;
+    let key = PrivateKeyDer::from_pem_file(key)?;
+    Ok(ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key)?)
+}
+
 /// Each worker is a thread with an event loop; they and a thread that accepts make up the server.
-async fn serve(address: &str, workers: usize) -> std::io::Result<()> {
+async fn serve(address: &str, workers: usize, tls: Option<ServerConfig>) -> std::io::Result<()> {
     let app = || {
         App::new()
             .route("/", web::get().to(text))
@@ -42,13 +54,15 @@ async fn serve(address: &str, workers: usize) -> std::io::Result<()> {
             .route("/work", web::get().to(work))
             .route("/echo", web::post().to(echo))
     };
-    HttpServer::new(app)
+    let server = HttpServer::new(app)
         .workers(workers)
         .backlog(65535) // as long a queue as the kernel lets it be (somaxconn)
-        .shutdown_timeout(1) // it waits for open connections, by default 30 s
-        .bind(address)?
-        .run()
-        .await
+        .shutdown_timeout(1); // it waits for open connections, by default 30 s
+    let server = match tls {
+        None => server.bind(address)?,
+        Some(config) => server.bind_rustls_0_23(address, config)?,
+    };
+    server.run().await
 }
 
 fn plain(body: impl actix_web::body::MessageBody + 'static) -> HttpResponse {

@@ -1,5 +1,6 @@
 //! The catalogue's axum server: a router over hyper, on tokio.
 
+use std::error::Error;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -10,6 +11,8 @@ use axum::response::IntoResponse;
 use axum::routing::{get, post};
 use axum::serve::ListenerExt;
 use axum::{Json, Router};
+use axum_server::accept::NoDelayAcceptor;
+use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpSocket;
 use tokio::runtime::Builder;
@@ -30,20 +33,20 @@ struct Work {
     n: Option<u64>,
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let [address, workers] = args.as_slice() else {
-        return Err("usage: server HOST:PORT WORKERS".into());
+    let [address, workers, tls_files @ ..] = args.as_slice() else {
+        return Err("usage: server HOST:PORT WORKERS [CERT KEY]".into());
     };
     // With one worker the threaded scheduler's hand-overs would only cost.
     let runtime = match workers.parse()? {
         1 => Builder::new_current_thread().enable_all().build()?,
         n => Builder::new_multi_thread().worker_threads(n).enable_all().build()?,
     };
-    runtime.block_on(serve(address.parse()?))
+    runtime.block_on(serve(address.parse()?, tls_files))
 }
 
-async fn serve(address: SocketAddr) -> Result<(), Box<dyn std::error::Error>> {
+async fn serve(address: SocketAddr, tls_files: &[String]) -> Result<(), Box<dyn Error>> {
     let app = Router::new()
         .route("/", get(text))
         .route("/json", get(json))
@@ -54,11 +57,20 @@ async fn serve(address: SocketAddr) -> Result<(), Box<dyn std::error::Error>> {
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     // As long a queue as the kernel lets it be (somaxconn).
-    let listener = socket.listen(65535)?.tap_io(|stream| {
-        // Small answers must not wait for the client's delayed acknowledgements.
-        let _ = stream.set_nodelay(true);
-    });
-    axum::serve(listener, app).await?;
+    let listener = socket.listen(65535)?;
+    // Small answers must not wait for the client's delayed acknowledgements.
+    if let [cert, key] = tls_files {
+        // axum leaves TLS to others; this is the one that its documentation names.
+        let config = RustlsConfig::from_pem_file(cert, key).await?;
+        let acceptor = RustlsAcceptor::new(config).acceptor(NoDelayAcceptor);
+        let server = axum_server::from_tcp(listener.into_std()?)?.acceptor(acceptor);
+        server.serve(app.into_make_service()).await?;
+    } else {
+        let listener = listener.tap_io(|stream| {
+            let _ = stream.set_nodelay(true);
+        });
+        axum::serve(listener, app).await?;
+    }
     Ok(())
 }
 

@@ -6,7 +6,14 @@ defmodule Server do
   def start(_type, _arguments) do
     {:ok, address} = "HOST" |> System.fetch_env!() |> String.to_charlist() |> :inet.parse_address()
     port = "PORT" |> System.fetch_env!() |> String.to_integer()
-    cowboy = {Plug.Cowboy, scheme: :http, plug: Server.Contract, options: Server.Options.of(address, port)}
+
+    {scheme, tls} =
+      case System.fetch_env!("TLS_CERT") do
+        "" -> {:http, []}
+        cert -> {:https, [certfile: cert, keyfile: System.fetch_env!("TLS_KEY")]}
+      end
+
+    cowboy = {Plug.Cowboy, scheme: scheme, plug: Server.Contract, options: Server.Options.of(address, port, tls)}
     Supervisor.start_link([cowboy], strategy: :one_for_one)
   end
 end

@@ -1,7 +1,7 @@
 defmodule Server.Options do
   @moduledoc "Cowboy 2's options: the defaults, without its limits."
 
-  def of(address, port) do
+  def of(address, port, tls) do
     [
       port: port,
       ip: address,
@@ -9,6 +9,6 @@ defmodule Server.Options do
       transport_options: [max_connections: :infinity, socket_opts: [backlog: 65535]],
       # The default, 1000 requests, would close connections in the middle of a trial.
       protocol_options: [max_keepalive: :infinity]
-    ]
+    ] ++ tls
   end
 end

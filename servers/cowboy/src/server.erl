@@ -1,4 +1,4 @@
-%% The catalogue's Erlang server, on Cowboy 2: erl … -s server -extra HOST PORT
+%% The catalogue's Erlang server, on Cowboy 2: erl … -s server -extra HOST PORT [CERT KEY]
 -module(server).
 -behaviour(application).
 
@@ -8,7 +8,12 @@ start() ->
     {ok, _} = application:ensure_all_started(server, permanent).
 
 start(_Type, _Arguments) ->
-    [Host, Port] = init:get_plain_arguments(),
+    [Host, Port | Files] = init:get_plain_arguments(),
+    {Start, Tls} =
+        case Files of
+            [] -> {fun cowboy:start_clear/3, []};
+            [Cert, Key] -> {fun cowboy:start_tls/3, [{certfile, Cert}, {keyfile, Key}]}
+        end,
     {ok, Address} = inet:parse_address(Host),
     Paths = ["/", "/json", "/sleep", "/work", "/echo"],
     Dispatch = cowboy_router:compile([{'_', [{Path, ?MODULE, Path} || Path <- Paths]}]),
@@ -18,6 +23,7 @@ start(_Type, _Arguments) ->
             {port, list_to_integer(Port)},
             %% As long a queue as the kernel lets it be (somaxconn).
             {backlog, 65535}
+            | Tls
         ],
         %% The default, 1024, would leave the others waiting.
         max_connections => infinity
@@ -27,7 +33,7 @@ start(_Type, _Arguments) ->
         %% The default, 1000 requests, would close connections in the middle of a trial.
         max_keepalive => infinity
     },
-    {ok, _} = cowboy:start_clear(contract, Transport, Protocol).
+    {ok, _} = Start(contract, Transport, Protocol).
 
 stop(_State) ->
     ok.

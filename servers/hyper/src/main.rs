@@ -8,30 +8,46 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use serde::Serialize;
+use std::error::Error;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 #[derive(Serialize)]
 struct Greeting {
     message: &'static str,
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let [address, workers] = args.as_slice() else {
-        return Err("usage: server HOST:PORT WORKERS".into());
+    let (address, workers, tls) = match args.as_slice() {
+        [address, workers] => (address, workers, None),
+        [address, workers, cert, key] => (address, workers, Some(acceptor(cert, key)?)),
+        _ => return Err("usage: server HOST:PORT WORKERS [CERT KEY]".into()),
     };
     // With one worker the threaded scheduler's hand-overs would only cost.
     let runtime = match workers.parse()? {
         1 => Builder::new_current_thread().enable_all().build()?,
         n => Builder::new_multi_thread().worker_threads(n).enable_all().build()?,
     };
-    runtime.block_on(serve(address.parse()?))
+    runtime.block_on(serve(address.parse()?, tls))
 }
 
-async fn serve(address: SocketAddr) -> Result<(), Box<dyn std::error::Error>> {
+fn acceptor(cert: &str, key: &str) -> Result<TlsAcceptor, Box<dyn Error>> {
+    let chain = CertificateDer::pem_file_iter(cert)?.collect::<Result<_, _>>()?;
+    let key = PrivateKeyDer::from_pem_file(key)?;
+    let config = ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key)?;
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+async fn serve(address: SocketAddr, tls: Option<TlsAcceptor>) -> Result<(), Box<dyn Error>> {
     let listener = TcpListener::bind(address).await?;
     loop {
         // Out of files, or a client gone before it was accepted: the others are still to be served.
@@ -41,11 +57,20 @@ async fn serve(address: SocketAddr) -> Result<(), Box<dyn std::error::Error>> {
         };
         // Small answers must not wait for the client's delayed acknowledgements.
         let _ = stream.set_nodelay(true);
-        tokio::spawn(async move {
-            // A client that leaves in the middle is an error of its connection, not of the server.
-            let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(handle)).await;
-        });
+        match tls.clone() {
+            None => tokio::spawn(connection(stream)),
+            Some(tls) => tokio::spawn(async move {
+                if let Ok(stream) = tls.accept(stream).await {
+                    connection(stream).await;
+                }
+            }),
+        };
     }
+}
+
+async fn connection(stream: impl AsyncRead + AsyncWrite + Unpin) {
+    // A client that leaves in the middle is an error of its connection, not of the server.
+    let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(handle)).await;
 }
 
 async fn handle(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, hyper::Error> {

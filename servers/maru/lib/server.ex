@@ -6,7 +6,14 @@ defmodule Server do
   def start(_type, _arguments) do
     {:ok, address} = "HOST" |> System.fetch_env!() |> String.to_charlist() |> :inet.parse_address()
 
+    {scheme, tls} =
+      case System.fetch_env!("TLS_CERT") do
+        "" -> {:http, []}
+        cert -> {:https, [certfile: cert, keyfile: System.fetch_env!("TLS_KEY")]}
+      end
+
     options = [
+      scheme: scheme,
       ip: address,
       port: "PORT" |> System.fetch_env!() |> String.to_integer(),
       # As long a queue as the kernel lets it be (somaxconn); by default 16,384 connections.
@@ -15,6 +22,6 @@ defmodule Server do
       protocol_options: [max_keepalive: :infinity]
     ]
 
-    Supervisor.start_link([{Server.Listener, options}], strategy: :one_for_one)
+    Supervisor.start_link([{Server.Listener, options ++ tls}], strategy: :one_for_one)
   end
 end

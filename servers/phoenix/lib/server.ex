@@ -5,18 +5,26 @@ defmodule Server do
   @impl true
   def start(_type, _arguments) do
     {:ok, address} = "HOST" |> System.fetch_env!() |> String.to_charlist() |> :inet.parse_address()
-    listen = [ip: address, port: "PORT" |> System.fetch_env!() |> String.to_integer()]
+
+    {scheme, tls} =
+      case System.fetch_env!("TLS_CERT") do
+        "" -> {:http, []}
+        cert -> {:https, [certfile: cert, keyfile: System.fetch_env!("TLS_KEY")]}
+      end
+
+    listen = [ip: address, port: "PORT" |> System.fetch_env!() |> String.to_integer()] ++ tls
 
     Application.put_env(
       :server,
       Server.Endpoint,
-      [server: true, render_errors: [formats: [json: Server.Errors]]] ++ adapter(System.fetch_env!("ADAPTER"), listen)
+      [server: true, render_errors: [formats: [json: Server.Errors]]] ++
+        adapter(System.fetch_env!("ADAPTER"), scheme, listen)
     )
 
     Supervisor.start_link([Server.Endpoint], strategy: :one_for_one)
   end
 
-  defp adapter("cowboy", listen) do
+  defp adapter("cowboy", scheme, listen) do
     options = [
       # As long a queue as the kernel lets it be (somaxconn); by default 16,384 connections.
       transport_options: [max_connections: :infinity, socket_opts: [backlog: 65535]],
@@ -24,16 +32,16 @@ defmodule Server do
       protocol_options: [max_keepalive: :infinity]
     ]
 
-    [adapter: Phoenix.Endpoint.Cowboy2Adapter, http: listen ++ options]
+    [{:adapter, Phoenix.Endpoint.Cowboy2Adapter}, {scheme, listen ++ options}]
   end
 
-  defp adapter("bandit", listen) do
+  defp adapter("bandit", scheme, listen) do
     options = [
       # A log line for each connection that a client breaks off would be measured, too.
       http_options: [log_protocol_errors: false],
       thousand_island_options: [transport_options: [backlog: 65535], num_connections: :infinity]
     ]
 
-    [adapter: Bandit.PhoenixAdapter, http: listen ++ options]
+    [{:adapter, Bandit.PhoenixAdapter}, {scheme, listen ++ options}]
   end
 end

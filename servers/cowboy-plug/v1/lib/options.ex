@@ -1,7 +1,7 @@
 defmodule Server.Options do
-  @moduledoc "Cowboy 1's options: the defaults, without its limits."
+  @moduledoc "Cowboy 1's options: the defaults, without its limits. Its TLS wants an Erlang/OTP before 24."
 
-  def of(address, port) do
+  def of(address, port, []) do
     [
       port: port,
       ip: address,

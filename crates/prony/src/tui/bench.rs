@@ -11,9 +11,10 @@ use prony_model::run_log::{PlannedTrial, TrialResult};
 use prony_model::trial::{Bound, Outcome, Trial, Validity};
 use prony_report::format;
 
+use super::bench_view;
 use super::canvas::Canvas;
 use super::load::LoadState;
-use super::{View, bench_view};
+use super::view::{Message, View};
 
 /// Lines of trials that a tall screen may show.
 const RECENT_MAX: usize = 12;
@@ -82,14 +83,6 @@ pub(crate) struct BenchState {
     pub(super) recent: Vec<String>,
     /// Messages that have not been taken by [`View::messages`].
     messages: Vec<Message>,
-}
-
-/// A line about something that happened.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Message {
-    pub(crate) text: String,
-    /// Whether it is worth reading after the run: the record and the report have all others.
-    pub(crate) stays: bool,
 }
 
 impl BenchState {

@@ -10,10 +10,10 @@ use prony_report::format;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::bench::Message;
 use super::canvas::{Canvas, Theme, cut};
 use super::load::{LoadState, Offered};
-use super::{View, load_view};
+use super::load_view;
+use super::view::{Message, View};
 
 /// A search so far.
 #[derive(Debug, Clone, Default)]

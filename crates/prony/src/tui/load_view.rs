@@ -9,9 +9,10 @@ use prony_report::format;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
+use super::bars;
 use super::canvas::{Canvas, DOT, Theme, figure, flow};
 use super::load::{LoadState, Offered};
-use super::{View, bars};
+use super::view::View;
 
 /// Where plots begin: room for `13.9k ┤`.
 const GUTTER: usize = 7;

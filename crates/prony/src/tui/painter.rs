@@ -15,9 +15,9 @@ use ratatui::crossterm::queue;
 use ratatui::crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate};
 use ratatui::layout::Rect;
 
-use super::View;
 use super::canvas::Theme;
 use super::screen::{self, Keys};
+use super::view::{View, draw};
 use crate::{interrupt, locked};
 
 /// Between two frames: nobody reads what changes faster.
@@ -151,7 +151,7 @@ fn paint<V: View>(shared: &Shared<V>, theme: Theme, notes: &[String]) {
         let view = Arc::clone(&locked(&shared.newest));
         let Some(size) = screen::size() else { continue };
         let frame = frames.frame(size, |buffer| {
-            super::draw(view.as_ref(), began.elapsed(), interrupt::asked(), notes, buffer, theme);
+            draw(view.as_ref(), began.elapsed(), interrupt::asked(), notes, buffer, theme);
         });
         // A terminal that cannot be written to is gone.
         if !frame.is_ok_and(|frame| screen::show(&frame)) {

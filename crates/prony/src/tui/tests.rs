@@ -21,7 +21,8 @@ use ratatui::backend::TestBackend;
 
 use super::canvas::Theme;
 use super::painter::{FRAME_EVERY, Frames, Pace};
-use super::{BenchState, CapacityState, LoadState, View, draw};
+use super::view::{View, draw};
+use super::{BenchState, CapacityState, LoadState};
 
 const S: u64 = 1_000_000_000;
 

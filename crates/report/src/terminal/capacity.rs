@@ -5,8 +5,9 @@ use prony_model::plan_record::PlanRecord;
 use prony_model::target::path_of;
 use prony_model::trial::Bound;
 
+use super::lines::{Ink, Lines, TerminalOptions};
+use super::next;
 use super::table::{Align, Table};
-use super::{Ink, Lines, TerminalOptions, next};
 use crate::{command, format, words};
 
 /// Rows of the plot of latency against load.

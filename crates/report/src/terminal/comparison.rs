@@ -3,8 +3,8 @@
 use prony_analysis::compare::Finding;
 use prony_analysis::comparison::{Comparison, FigureComparison, PlanComparison};
 
+use super::lines::{Ink, Lines, TerminalOptions};
 use super::table::{Align, Table};
-use super::{Ink, Lines, TerminalOptions};
 use crate::format;
 use crate::words::comparison as words;
 

@@ -5,9 +5,9 @@ use prony_analysis::figure::Figure;
 use prony_model::trial::Effect;
 
 use super::comparison;
+use super::lines::{Ink, Lines, TerminalOptions};
 use super::published::published;
 use super::table::{Align, Table};
-use super::{Ink, Lines, TerminalOptions};
 use crate::format;
 use crate::words::{self, PublishedColumn, WITHHELD};
 

@@ -2,7 +2,7 @@
 
 use prony_analysis::history::{Change, History, HistorySeries, HistoryVerdict, Point};
 
-use super::{Ink, Lines, TerminalOptions};
+use super::lines::{Ink, Lines, TerminalOptions};
 use crate::format;
 use crate::words::{self, ChangeWord};
 

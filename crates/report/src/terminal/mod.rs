@@ -7,6 +7,7 @@ mod comparison;
 mod experiment;
 mod history;
 mod latency;
+mod lines;
 mod next;
 mod plot;
 mod published;
@@ -21,87 +22,7 @@ pub use capacity::capacity;
 pub use comparison::comparison;
 pub use experiment::experiment;
 pub use history::history;
+pub use lines::TerminalOptions;
 pub use repeat::repeat;
 pub use slo::thresholds;
 pub use trial::trial;
-
-use crate::format;
-
-/// How a terminal view is laid out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TerminalOptions {
-    /// Columns; under 40 counts as 40. Commands to copy are never broken, however long.
-    pub width: usize,
-    /// Whether to use ANSI colour. The layout is the same without it.
-    pub color: bool,
-    /// How the target is written in the commands of `Next`: `None` is the
-    /// plan's URL, an empty text the embedded target, which needs none.
-    pub target: Option<String>,
-    /// Whether a trial's latency by percentile is drawn.
-    pub plot: bool,
-}
-
-impl Default for TerminalOptions {
-    fn default() -> TerminalOptions {
-        TerminalOptions { width: 80, color: false, target: None, plot: false }
-    }
-}
-
-/// An ANSI colour; never the only thing that tells two figures apart.
-#[derive(Debug, Clone, Copy)]
-struct Ink(&'static str);
-
-impl Ink {
-    const PLAIN: Ink = Ink("");
-    const BOLD: Ink = Ink("1");
-    const DIM: Ink = Ink("2");
-    const GOOD: Ink = Ink("1;32");
-    const WARN: Ink = Ink("1;33");
-    const BAD: Ink = Ink("1;31");
-}
-
-/// The lines of a view: within a width, and coloured where that is asked for. Every one ends in a newline.
-struct Lines {
-    text: String,
-    width: usize,
-    color: bool,
-}
-
-impl Lines {
-    fn new(options: &TerminalOptions) -> Lines {
-        Lines { text: String::new(), width: options.width.max(40), color: options.color }
-    }
-
-    /// Puts colour around a finished text, so that it never counts in the layout.
-    fn paint(&self, ink: Ink, text: &str) -> String {
-        let bare = !self.color || text.is_empty() || ink.0.is_empty();
-        if bare { text.to_owned() } else { format!("\x1b[{}m{text}\x1b[0m", ink.0) }
-    }
-
-    /// Adds a line as it is; an empty one sets apart what follows.
-    fn line(&mut self, line: &str) {
-        self.text.extend([line, "\n"]);
-    }
-
-    /// Adds a table's lines, the first one dim.
-    fn table(&mut self, lines: &[String]) {
-        for (i, line) in lines.iter().enumerate() {
-            self.line(&self.paint(if i == 0 { Ink::DIM } else { Ink::PLAIN }, line));
-        }
-    }
-
-    /// Adds a text, made safe to show, in lines of the width, the first behind `lead`, the others indented as far
-    /// (but no further than [`HANG_MAX`]).
-    fn wrapped(&mut self, lead: &str, text: &str, ink: Ink) {
-        const HANG_MAX: usize = 10;
-        let lead_width = lead.chars().count();
-        let indent = lead_width.min(HANG_MAX);
-        // Characters that stand for the lead's overhang, so that the first line breaks earlier than the rest.
-        let overhang = "\u{1}".repeat(lead_width - indent);
-        let text = format!("{overhang}{}", format::printable(text));
-        for (i, line) in format::wrap(&text, self.width.saturating_sub(indent)).iter().enumerate() {
-            let before = if i == 0 { lead.to_owned() } else { " ".repeat(indent) };
-            self.line(&format!("{before}{}", self.paint(ink, line.trim_start_matches('\u{1}'))));
-        }
-    }
-}

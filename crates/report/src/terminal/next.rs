@@ -3,7 +3,7 @@
 use prony_model::plan_record::PlanRecord;
 use prony_model::trial::{Bound, Outcome, Trial, Validity};
 
-use super::{Ink, Lines};
+use super::lines::{Ink, Lines};
 use crate::{command, format, words};
 
 const LABEL: &str = " Next  ";

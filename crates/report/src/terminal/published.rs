@@ -3,7 +3,7 @@
 use prony_analysis::conclusions::{Judged, Judgement};
 use prony_analysis::experiment::ExperimentAnalysis;
 
-use super::{Ink, Lines};
+use super::lines::{Ink, Lines};
 use crate::format;
 use crate::words;
 

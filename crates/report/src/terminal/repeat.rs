@@ -3,7 +3,7 @@
 use prony_analysis::repeat::Repeat;
 use prony_model::Estimate;
 
-use super::{Ink, Lines, TerminalOptions};
+use super::lines::{Ink, Lines, TerminalOptions};
 use crate::format;
 use crate::words::{self, WITHHELD};
 

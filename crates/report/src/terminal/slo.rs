@@ -2,7 +2,7 @@
 
 use prony_model::slo::{Decision, SloRecord};
 
-use super::{Ink, Lines, TerminalOptions};
+use super::lines::{Ink, Lines, TerminalOptions};
 
 /// A line per threshold: its decision, the threshold, what was measured, and what would decide it.
 pub fn thresholds(slos: &[SloRecord], options: &TerminalOptions) -> String {

@@ -2,7 +2,8 @@
 
 use prony_model::trial::{Effect, Outcome, Trial, Validity};
 
-use super::{Ink, Lines, TerminalOptions, by_request, latency, next, plot, slo};
+use super::lines::{Ink, Lines, TerminalOptions};
+use super::{by_request, latency, next, plot, slo};
 use crate::{format, words};
 
 /// Bars in the sparkline at most; longer windows are drawn in as many equal parts.

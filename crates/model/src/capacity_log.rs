@@ -39,6 +39,7 @@ impl CapacityReport {
             group: None,
             share: None,
             capacity: Some(kept.clone()),
+            workers: None,
         };
         Header {
             tool: self.tool.clone(),

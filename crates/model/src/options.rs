@@ -2,6 +2,9 @@
 //! `[[plan]]`. One list for both; `meaning` is the one place that makes a plan of them.
 
 mod meaning;
+mod workers;
+
+pub use workers::WorkerPolicy;
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -122,6 +125,9 @@ pub struct LoadOptions {
     /// `default` for no more than that the backlog does not grow.
     #[cfg_attr(feature = "flags", arg(skip))]
     pub capacity: Option<String>,
+    /// Of a plan in a file: how many workers each server is told to use, where that is not the experiment's rule.
+    #[cfg_attr(feature = "flags", arg(skip))]
+    pub workers: Option<WorkerPolicy>,
     /// Of a plan in a file: whose capacity a rate in percent is a share of, `amphp:opcache knee`.
     #[cfg_attr(feature = "flags", arg(skip))]
     pub of: Option<String>,

@@ -223,6 +223,10 @@ pub struct NamedPlan {
     /// The threshold whose highest sustainable rate is searched for, where it is a search: `p99<50ms`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<String>,
+    /// How many workers servers were told to use under it, where that is not the run's rule: a number, `server_cores`, or
+    /// `source` (as many as the published source says, where it does).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workers: Option<String>,
 }
 
 /// A rate as a share of a measured knee.

@@ -56,6 +56,7 @@ impl Log {
                     group: None,
                     share: None,
                     capacity: None,
+                    workers: None,
                 }],
                 order: (0..)
                     .zip(order)

@@ -79,10 +79,15 @@ fn candidate_record(c: &BenchCandidate, setup: &BenchSetup) -> CandidateRecord {
     }
 }
 
-/// Workers that a candidate is told to use.
-pub(super) fn workers(c: &BenchCandidate, setup: &BenchSetup) -> u32 {
+/// Workers that a candidate is told to use, but for plans with a rule of their own.
+fn workers(c: &BenchCandidate, setup: &BenchSetup) -> u32 {
     // Where the source does not say, only servers that can have no more than one run (`resolve`).
     c.candidate.workers(setup.experiment.workers_of(c.candidate.label()).unwrap_or(1))
+}
+
+/// Workers that a candidate is told to use under a plan.
+pub(super) fn workers_under(plan: &ExperimentPlan, c: &BenchCandidate, setup: &BenchSetup) -> u32 {
+    c.candidate.workers(setup.experiment.workers_under(plan, c.candidate.label()).unwrap_or(1))
 }
 
 /// The experiment's plans as they are stored, aimed at a placeholder without a port.
@@ -104,6 +109,7 @@ pub fn named_plans(setup: &BenchSetup) -> Vec<NamedPlan> {
         plan: PlanRecord::of(&aimed(plan)),
         group: plan.group.clone(),
         share: plan.share.clone(),
+        workers: plan.workers.map(|policy| policy.to_string()),
         capacity: plan
             .capacity
             .as_ref()

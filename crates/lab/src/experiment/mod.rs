@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use include_dir::{Dir, include_dir};
 use prony_analysis::slo::Slo;
+pub use prony_model::options::WorkerPolicy;
 use prony_model::plan::{Arrivals, CONNECTIONS_MAX, DURATION, DURATION_MAX, Expect, Plan, THREADS_MAX, Work};
 use prony_model::published::Published;
 use prony_model::rate::Rate;
@@ -78,17 +79,6 @@ pub struct Experiment {
     scales: BTreeMap<String, Scale>,
 }
 
-/// How many workers a server is told to use: the same rule for all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WorkerPolicy {
-    /// This many.
-    Fixed(u32),
-    /// As many as it has cores.
-    ServerCores,
-    /// As many as the published source says that it had.
-    Source,
-}
-
 /// How often everything is repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Blocks {
@@ -117,13 +107,15 @@ pub struct ExperimentPlan {
     pub capacity: Option<Vec<Slo>>,
     /// The rate as a share of a capacity that another plan finds.
     pub share: Option<ShareOf>,
+    /// How many workers servers are told to use under it, where that is not the experiment's rule.
+    pub workers: Option<WorkerPolicy>,
 }
 
 impl ExperimentPlan {
     /// A load under the name that says how much it is: `c50`, `c100-r5000`.
     pub fn of(load: Plan) -> ExperimentPlan {
         let name = plan_name(None, load.connections, false, load.arrivals.rate(), false);
-        ExperimentPlan { name, group: None, load, capacity: None, share: None }
+        ExperimentPlan { name, group: None, load, capacity: None, share: None, workers: None }
     }
 
     /// The load plan, aimed at a target. What the plan itself expects of responses comes before `expect`.
@@ -169,7 +161,15 @@ impl ExperimentPlan {
             Duration::ZERO => String::new(),
             warmup => format!(" after {} warm-up", show_duration(warmup)),
         };
-        format!("{} connection{plural}, {arrivals}, {asked}{keepalive}, {until}{warmup}", load.connections)
+        let workers = match self.workers {
+            None => String::new(),
+            Some(WorkerPolicy::Source) => ", workers as the source had them".to_owned(),
+            Some(policy) => format!(", workers: {policy}"),
+        };
+        format!(
+            "{} connection{plural}, {arrivals}, {asked}{keepalive}, {until}{warmup}{workers}",
+            load.connections
+        )
     }
 
     /// Makes the load last so long: stages keep their shape, and a search's probes are not made longer.
@@ -352,7 +352,17 @@ impl Experiment {
 
     /// How many workers a candidate is to be told to use; `None` where that is the source's to say and it does not.
     pub(crate) fn workers_of(&self, label: &str) -> Option<u32> {
-        match self.workers {
+        self.workers_by(self.workers, label)
+    }
+
+    /// The same under one of the plans: by its own rule, where it has one and that says a number.
+    pub(crate) fn workers_under(&self, plan: &ExperimentPlan, label: &str) -> Option<u32> {
+        let own = plan.workers.and_then(|policy| self.workers_by(policy, label));
+        own.or_else(|| self.workers_of(label))
+    }
+
+    fn workers_by(&self, policy: WorkerPolicy, label: &str) -> Option<u32> {
+        match policy {
             WorkerPolicy::Fixed(workers) => Some(workers),
             WorkerPolicy::ServerCores => Some(self.server_cores),
             WorkerPolicy::Source => self.published.as_ref()?.workers_of(label),

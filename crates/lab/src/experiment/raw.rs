@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::str::FromStr;
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserialize, Deserializer, IntoDeserializer, MapAccess, Visitor};
 
-use super::{Blocks, Scale, WorkerPolicy};
+use super::{Blocks, Scale};
 use crate::check::{CustomCheck, Route};
-use prony_model::options::LoadOptions;
+use prony_model::options::{LoadOptions, WorkerPolicy};
 use prony_model::units::DurationValue;
 
 /// The whole file.
@@ -68,51 +67,5 @@ impl<'de> Visitor<'de> for BlocksVisitor {
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Blocks, A::Error> {
         let table = BlocksTable::deserialize(MapAccessDeserializer::new(map))?;
         Ok(Blocks { min: table.min, max: table.max })
-    }
-}
-
-impl WorkerPolicy {
-    const WORDS: [&'static str; 2] = ["server_cores", "source"];
-
-    fn of_word(word: &str) -> Option<WorkerPolicy> {
-        match word {
-            "server_cores" => Some(WorkerPolicy::ServerCores),
-            "source" => Some(WorkerPolicy::Source),
-            _ => None,
-        }
-    }
-}
-
-impl FromStr for WorkerPolicy {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<WorkerPolicy, String> {
-        let number = || text.parse().ok().map(WorkerPolicy::Fixed);
-        let wrong = || format!("write a number, {}", WorkerPolicy::WORDS.join(" or "));
-        WorkerPolicy::of_word(text).or_else(number).ok_or_else(wrong)
-    }
-}
-
-impl<'de> Deserialize<'de> for WorkerPolicy {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<WorkerPolicy, D::Error> {
-        deserializer.deserialize_any(WorkersVisitor)
-    }
-}
-
-struct WorkersVisitor;
-
-impl Visitor<'_> for WorkersVisitor {
-    type Value = WorkerPolicy;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number of workers, \"server_cores\" or \"source\"")
-    }
-
-    fn visit_i64<E: de::Error>(self, value: i64) -> Result<WorkerPolicy, E> {
-        u32::deserialize(value.into_deserializer()).map(WorkerPolicy::Fixed)
-    }
-
-    fn visit_str<E: de::Error>(self, value: &str) -> Result<WorkerPolicy, E> {
-        WorkerPolicy::of_word(value).ok_or_else(|| E::unknown_variant(value, &WorkerPolicy::WORDS))
     }
 }

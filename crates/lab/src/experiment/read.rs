@@ -50,12 +50,14 @@ pub(super) fn experiment(
     check_candidates(file, &raw)?;
     let server_cores = raw.server_cores.unwrap_or(1);
     in_range(file, &["server_cores"], server_cores, CORES_MAX)?;
-    if let Some(WorkerPolicy::Fixed(workers)) = raw.workers {
-        in_range(file, &["workers"], workers, CORES_MAX)?;
+    let plans_own =
+        raw.plan.iter().enumerate().map(|(number, plan)| (vec!["plan".to_owned(), number.to_string()], plan));
+    let of_plans = [(vec!["load".to_owned()], &raw.load)].into_iter().chain(plans_own);
+    check_workers(file, &["workers"], raw.workers, raw.published.is_some())?;
+    for (path, plan) in of_plans {
+        let path: Vec<&str> = path.iter().map(String::as_str).chain(["workers"]).collect();
+        check_workers(file, &path, plan.workers, raw.published.is_some())?;
     }
-    let why = "workers = \"source\" needs a \"published\" whose rows say how many workers each server had: name one, or \
-               write a number or \"server_cores\".";
-    file.refuse_if(raw.workers == Some(WorkerPolicy::Source) && raw.published.is_none(), &["workers"], why)?;
     let route = raw.route.unwrap_or(Route::Text);
     let why = format!("the route \"{route}\" is checked but not loaded: write \"text\" or \"json\".");
     file.refuse_if(!matches!(route, Route::Text | Route::Json), &["route"], why)?;
@@ -101,6 +103,21 @@ pub(super) fn experiment(
         experiment.scaled(name).map_err(|why| file.error(&["scale", name, "only"], why))?;
     }
     Ok(experiment)
+}
+
+/// A number within bounds, and a source only where there is one.
+fn check_workers(
+    file: TomlFile<'_>,
+    path: &[&str],
+    workers: Option<WorkerPolicy>,
+    published: bool,
+) -> Result<(), TomlError> {
+    if let Some(WorkerPolicy::Fixed(workers)) = workers {
+        in_range(file, path, workers, CORES_MAX)?;
+    }
+    let why = "workers = \"source\" needs a \"published\" whose rows say how many workers each server had: name one, or \
+               write a number or \"server_cores\".";
+    file.refuse_if(workers == Some(WorkerPolicy::Source) && !published, path, why)
 }
 
 fn check_candidates(file: TomlFile<'_>, raw: &RawExperiment) -> Result<(), TomlError> {
@@ -298,7 +315,7 @@ fn sweep(
                 }
             };
             let (group, capacity, share) = (raw.name.clone(), capacity.clone(), share.clone());
-            plans.push(ExperimentPlan { name, group, load, capacity, share });
+            plans.push(ExperimentPlan { name, group, load, capacity, share, workers: meant.workers });
         }
     }
     Ok(plans)

@@ -218,6 +218,23 @@ fn a_shorter_scale_keeps_the_proportions_of_stages() {
 }
 
 #[test]
+fn a_plan_may_have_workers_of_its_own() {
+    let text = "workers = 2\n[[plan]]\nname = \"a\"\n[[plan]]\nname = \"b\"\nworkers = 4\n";
+    let e = read(text).unwrap();
+    let under: Vec<Option<u32>> = e.plans.iter().map(|plan| e.workers_under(plan, "x")).collect();
+    assert_eq!(under, [Some(2), Some(4)]);
+    assert!(e.plans[1].describe("/").ends_with(", workers: 4"), "{}", e.plans[1].describe("/"));
+    let unpublished = "[[plan]]\nworkers = \"source\"\n";
+    assert!(said(unpublished).starts_with("x.toml:4: workers = \"source\" needs"), "{}", said(unpublished));
+    // Where the source does not say, the experiment's rule is left.
+    let mut source = Experiment::find("fast-and-furious-2023").unwrap();
+    source.workers = WorkerPolicy::Fixed(1);
+    let as_made = source.plans.iter().find(|plan| plan.name == "as-made-c100").unwrap();
+    let workers = ["workerman", "php-pm", "nginx-fpm"].map(|label| source.workers_under(as_made, label));
+    assert_eq!(workers, [Some(4), Some(8), Some(1)]);
+}
+
+#[test]
 fn a_longer_scale_leaves_the_probes_of_a_search_as_they_are() {
     let e = read(
         "[load]\nduration = \"2s\"\n[[plan]]\n[[plan]]\nname = \"knee\"\ncapacity = \"p99<50ms\"\n\

@@ -67,6 +67,7 @@ fn cases(folder: &Path) -> Vec<Case> {
         latency: _,
         name: _,
         capacity: _,
+        workers: _,
         of: _,
     } = LoadOptions::default();
     let file = |name: &str| folder.join(name).display().to_string();

@@ -126,6 +126,7 @@ impl<'a> LoadContext<'a> {
                 group: None,
                 share: None,
                 capacity: None,
+                workers: None,
             },
             arguments,
             plan,

@@ -171,7 +171,7 @@ mod tests {
         let arrivals = if rate.is_some() { "constant" } else { "closed" }.to_owned();
         let plan = PlanRecord { connections, rate_per_s: rate, arrivals, ..fixtures::closed().plan };
         let (name, describe) = (name.to_owned(), name.to_owned());
-        NamedPlan { name, describe, plan, group: None, share: None, capacity: None }
+        NamedPlan { name, describe, plan, group: None, share: None, capacity: None, workers: None }
     }
 
     fn found(plans: Vec<NamedPlan>) -> Vec<(Against, String, Vec<f64>)> {

@@ -68,7 +68,7 @@ fn candidate_record(c: &BenchCandidate, setup: &BenchSetup) -> CandidateRecord {
         language: candidate.language().map(str::to_owned),
         kind: candidate.kind().map(|kind| kind.to_string()),
         version: c.version.clone(),
-        workers: told.then(|| workers(c, setup)),
+        workers: told.then(|| workers(c, None, setup)),
         keepalive: candidate.keepalive().unwrap_or(true),
         settings: candidate
             .settings()
@@ -79,15 +79,10 @@ fn candidate_record(c: &BenchCandidate, setup: &BenchSetup) -> CandidateRecord {
     }
 }
 
-/// Workers that a candidate is told to use, but for plans with a rule of their own.
-fn workers(c: &BenchCandidate, setup: &BenchSetup) -> u32 {
+/// Workers that a candidate is told to use, under this plan.
+pub(super) fn workers(c: &BenchCandidate, plan: Option<&ExperimentPlan>, setup: &BenchSetup) -> u32 {
     // Where the source does not say, only servers that can have no more than one run (`resolve`).
-    c.candidate.workers(setup.experiment.workers_of(c.candidate.label()).unwrap_or(1))
-}
-
-/// Workers that a candidate is told to use under a plan.
-pub(super) fn workers_under(plan: &ExperimentPlan, c: &BenchCandidate, setup: &BenchSetup) -> u32 {
-    c.candidate.workers(setup.experiment.workers_under(plan, c.candidate.label()).unwrap_or(1))
+    c.candidate.workers(setup.experiment.workers_of(plan, c.candidate.label()).unwrap_or(1))
 }
 
 /// The experiment's plans as they are stored, aimed at a placeholder without a port.

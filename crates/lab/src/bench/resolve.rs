@@ -66,7 +66,7 @@ pub fn resolve(
             skip(&label, format!("Its recipe has no route {:?}.", route.to_string()), None);
             continue;
         }
-        if candidate.workers(2) > 1 && experiment.workers_of(&label).is_none() {
+        if candidate.workers(2) > 1 && experiment.workers_of(None, &label).is_none() {
             let why = "Its source does not say how many workers it had: write workers = N in its [[row]]s there, or \
                        another \"workers\" in the experiment.";
             skip(&label, why.to_owned(), None);

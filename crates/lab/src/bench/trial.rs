@@ -10,7 +10,7 @@ use prony_model::plan::Arrivals;
 use prony_model::run_log::{PlannedTrial, RawResult};
 use prony_model::units::show_duration;
 
-use super::header::workers_under;
+use super::header::workers;
 use super::loaded::Side;
 use super::request_spec::{self, Place};
 use super::runner::Runner;
@@ -123,7 +123,7 @@ impl Runner<'_> {
         };
         let state = &mut self.states[trial.number];
         if !state.checked {
-            let report = state.spec.check(&place, workers_under(trial.plan, trial.candidate, setup));
+            let report = state.spec.check(&place, workers(trial.candidate, Some(trial.plan), setup));
             if !report.passed() {
                 return Err(Ended::CheckFailed(request_spec::failures(candidate.label(), &report)));
             }
@@ -153,7 +153,7 @@ impl Runner<'_> {
     fn start(&mut self, trial: Trial<'_>, pins: &Pins) -> Result<(Running, Place), Ended> {
         let (setup, candidate) = (self.setup, &trial.candidate.candidate);
         let (workers, cancelled) =
-            (workers_under(trial.plan, trial.candidate, setup), || self.interrupt.asked());
+            (workers(trial.candidate, Some(trial.plan), setup), || self.interrupt.asked());
         let state = &mut self.states[trial.number];
         let by = (&setup.layout, &setup.supervision);
         start(candidate, &state.spec, by, (workers, &pins.server), &cancelled).map_err(|why| match why {

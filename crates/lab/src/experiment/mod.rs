@@ -350,23 +350,15 @@ impl Experiment {
         }
     }
 
-    /// How many workers a candidate is to be told to use; `None` where that is the source's to say and it does not.
-    pub(crate) fn workers_of(&self, label: &str) -> Option<u32> {
-        self.workers_by(self.workers, label)
-    }
-
-    /// The same under one of the plans: by its own rule, where it has one and that says a number.
-    pub(crate) fn workers_under(&self, plan: &ExperimentPlan, label: &str) -> Option<u32> {
-        let own = plan.workers.and_then(|policy| self.workers_by(policy, label));
-        own.or_else(|| self.workers_of(label))
-    }
-
-    fn workers_by(&self, policy: WorkerPolicy, label: &str) -> Option<u32> {
-        match policy {
+    /// How many workers a candidate is to be told to use: by a plan's own rule, where it has one and that says a number, or
+    /// else by the run's. `None` where that is the source's to say and it does not.
+    pub(crate) fn workers_of(&self, plan: Option<&ExperimentPlan>, label: &str) -> Option<u32> {
+        let number = |policy| match policy {
             WorkerPolicy::Fixed(workers) => Some(workers),
             WorkerPolicy::ServerCores => Some(self.server_cores),
             WorkerPolicy::Source => self.published.as_ref()?.workers_of(label),
-        }
+        };
+        plan.and_then(|plan| number(plan.workers?)).or_else(|| number(self.workers))
     }
 
     /// The plans by when they are run: searches that others take their rates from before these.

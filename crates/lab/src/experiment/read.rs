@@ -50,14 +50,7 @@ pub(super) fn experiment(
     check_candidates(file, &raw)?;
     let server_cores = raw.server_cores.unwrap_or(1);
     in_range(file, &["server_cores"], server_cores, CORES_MAX)?;
-    let plans_own =
-        raw.plan.iter().enumerate().map(|(number, plan)| (vec!["plan".to_owned(), number.to_string()], plan));
-    let of_plans = [(vec!["load".to_owned()], &raw.load)].into_iter().chain(plans_own);
-    check_workers(file, &["workers"], raw.workers, raw.published.is_some())?;
-    for (path, plan) in of_plans {
-        let path: Vec<&str> = path.iter().map(String::as_str).chain(["workers"]).collect();
-        check_workers(file, &path, plan.workers, raw.published.is_some())?;
-    }
+    check_workers(file, &["workers"], raw.workers, &raw)?;
     let route = raw.route.unwrap_or(Route::Text);
     let why = format!("the route \"{route}\" is checked but not loaded: write \"text\" or \"json\".");
     file.refuse_if(!matches!(route, Route::Text | Route::Json), &["route"], why)?;
@@ -71,8 +64,7 @@ pub(super) fn experiment(
         &["budget"],
         "a \"budget\" of 0 allows no trial: write how long the run may take, 30m.",
     )?;
-    let tls = raw.candidates.iter().any(|label| speaks_tls(label));
-    let plans = plans(file, &raw.load, &raw.plan, tls)?;
+    let plans = plans(file, &raw)?;
     check_shares(file, &raw.candidates, &plans)?;
     let trials = raw.candidates.len() as u64 * plans.len() as u64 * u64::from(blocks.max);
     let why = format!(
@@ -110,14 +102,14 @@ fn check_workers(
     file: TomlFile<'_>,
     path: &[&str],
     workers: Option<WorkerPolicy>,
-    published: bool,
+    raw: &RawExperiment,
 ) -> Result<(), TomlError> {
     if let Some(WorkerPolicy::Fixed(workers)) = workers {
         in_range(file, path, workers, CORES_MAX)?;
     }
     let why = "workers = \"source\" needs a \"published\" whose rows say how many workers each server had: name one, or \
                write a number or \"server_cores\".";
-    file.refuse_if(workers == Some(WorkerPolicy::Source) && !published, path, why)
+    file.refuse_if(workers == Some(WorkerPolicy::Source) && raw.published.is_none(), path, why)
 }
 
 fn check_candidates(file: TomlFile<'_>, raw: &RawExperiment) -> Result<(), TomlError> {
@@ -186,27 +178,25 @@ fn check_blocks(file: TomlFile<'_>, path: &[&str], blocks: Blocks) -> Result<(),
     Ok(())
 }
 
-fn plans(
-    file: TomlFile<'_>,
-    load: &LoadOptions,
-    raw: &[LoadOptions],
-    tls: bool,
-) -> Result<Vec<ExperimentPlan>, TomlError> {
+fn plans(file: TomlFile<'_>, raw: &RawExperiment) -> Result<Vec<ExperimentPlan>, TomlError> {
+    let (load, tls) = (&raw.load, raw.candidates.iter().any(|label| speaks_tls(label)));
     file.refuse_if(
         load.name.is_some(),
         &["load", "name"],
         "[load] holds the defaults of all plans and has no name: name a [[plan]].",
     )?;
     check_plan(file, &["load"], load)?;
+    check_workers(file, &["load", "workers"], load.workers, raw)?;
     let mut plans: Vec<ExperimentPlan> = Vec::new();
-    if raw.is_empty() {
+    if raw.plan.is_empty() {
         plans.extend(sweep(file, &["load"], load, load, tls)?); // [load] alone is a plan
     }
-    for (number, raw) in raw.iter().enumerate() {
+    for (number, plan) in raw.plan.iter().enumerate() {
         let number = number.to_string();
         let path = ["plan", number.as_str()];
-        check_plan(file, &path, raw)?;
-        for plan in sweep(file, &path, load, raw, tls)? {
+        check_plan(file, &path, plan)?;
+        check_workers(file, &["plan", &number, "workers"], plan.workers, raw)?;
+        for plan in sweep(file, &path, load, plan, tls)? {
             file.refuse_if(
                 plans.iter().any(|p| p.name == plan.name),
                 &path,

@@ -152,13 +152,13 @@ fn the_number_of_workers_may_come_from_the_published_source() {
     assert!(said("workers = \"source\"").contains("needs a \"published\""));
     let text = "schema = \"prony.experiment/1\"\ncandidates = [\"a\"]\nworkers = \"source\"\npublished = \"p.toml\"\n";
     let mut e = Experiment::parse("x", "x.toml", text).unwrap();
-    assert_eq!(e.workers_of("a"), None, "not read yet");
+    assert_eq!(e.workers_of(None, "a"), None, "not read yet");
     let published = "schema = \"prony.published/1\"\nsource = \"S\"\nmethod = \"M\"\n[[row]]\nname = \"A\"\ncandidate = \"a\"\n\
                      workers = 4\n";
     e.published = Some(published::parse("p.toml", published).unwrap());
-    assert_eq!((e.workers_of("a"), e.workers_of("b")), (Some(4), None));
+    assert_eq!((e.workers_of(None, "a"), e.workers_of(None, "b")), (Some(4), None));
     (e.workers, e.server_cores) = (WorkerPolicy::ServerCores, 3);
-    assert_eq!(e.workers_of("b"), Some(3));
+    assert_eq!(e.workers_of(None, "b"), Some(3));
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn a_shorter_scale_keeps_the_proportions_of_stages() {
 fn a_plan_may_have_workers_of_its_own() {
     let text = "workers = 2\n[[plan]]\nname = \"a\"\n[[plan]]\nname = \"b\"\nworkers = 4\n";
     let e = read(text).unwrap();
-    let under: Vec<Option<u32>> = e.plans.iter().map(|plan| e.workers_under(plan, "x")).collect();
+    let under: Vec<Option<u32>> = e.plans.iter().map(|plan| e.workers_of(Some(plan), "x")).collect();
     assert_eq!(under, [Some(2), Some(4)]);
     assert!(e.plans[1].describe("/").ends_with(", workers: 4"), "{}", e.plans[1].describe("/"));
     let unpublished = "[[plan]]\nworkers = \"source\"\n";
@@ -230,7 +230,7 @@ fn a_plan_may_have_workers_of_its_own() {
     let mut source = Experiment::find("fast-and-furious-2023").unwrap();
     source.workers = WorkerPolicy::Fixed(1);
     let as_made = source.plans.iter().find(|plan| plan.name == "as-made-c100").unwrap();
-    let workers = ["workerman", "php-pm", "nginx-fpm"].map(|label| source.workers_under(as_made, label));
+    let workers = ["workerman", "php-pm", "nginx-fpm"].map(|label| source.workers_of(Some(as_made), label));
     assert_eq!(workers, [Some(4), Some(8), Some(1)]);
 }
 
@@ -355,7 +355,7 @@ fn a_label_that_names_a_default_value_becomes_the_label_without_it() {
         ..Published::default()
     });
     let run = e.with_canonical_labels(&Catalogue::load(&[]));
-    assert_eq!((e.workers_of("cowboy"), run.workers_of("cowboy")), (None, Some(4)));
+    assert_eq!((e.workers_of(None, "cowboy"), run.workers_of(None, "cowboy")), (None, Some(4)));
     assert_eq!(run.plans[0].share.as_ref().unwrap().of.candidate, "cowboy");
     let published = run.published.unwrap();
     assert_eq!(

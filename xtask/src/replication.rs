@@ -107,7 +107,7 @@ mod tests {
     fn the_experiment_names_its_candidates() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let candidates = candidates(&root).unwrap();
-        assert_eq!((candidates.len(), candidates[0].as_str()), (14, "nginx-fpm"));
+        assert_eq!((candidates.len(), candidates[0].as_str()), (15, "nginx-fpm"));
         assert!(candidates.contains(&"frankenphp".to_owned()), "{candidates:?}");
     }
 }

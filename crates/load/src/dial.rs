@@ -137,6 +137,7 @@ mod tests {
         );
         let mut connection = dialer.connect(Duration::from_secs(60)).unwrap();
         let (mut other, _) = listener.accept().unwrap();
+        std::fs::remove_file(&path).unwrap();
         connection.write_all(b"ask").unwrap();
         let mut asked = [0; 3];
         other.read_exact(&mut asked).unwrap();

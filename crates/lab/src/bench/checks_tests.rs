@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use prony_load::{Control, Interrupt};
-use prony_model::Plan;
 use prony_model::published::{Published, PublishedRow};
 use prony_model::run_log::RunLog;
+use prony_model::{Plan, Secret};
 
 use super::tests::{assert_nothing_left, quick, read, setup};
 use super::*;
@@ -40,6 +40,7 @@ fn checked(root: &Path, checks: Vec<CustomCheck>) -> (RunLog, Vec<Asked>) {
     setup.experiment.candidates = vec!["lie".to_owned()];
     setup.experiment.baseline = None;
     setup.experiment.checks = checks;
+    setup.experiment.redact = vec!["X-Own".to_owned()];
     let resolved = resolve(&setup.experiment, &catalogue(root), &setup.layout, None).unwrap();
     assert_eq!(resolved.skipped, []);
     setup.candidates = resolved.candidates;
@@ -56,12 +57,19 @@ fn checked(root: &Path, checks: Vec<CustomCheck>) -> (RunLog, Vec<Asked>) {
 fn an_experiments_checks_are_what_is_asked_and_loaded() {
     let root = tempfile::tempdir().unwrap();
     // The contract would refuse it: it answers something else.
-    let check = CustomCheck { status: Some(200), ..CustomCheck::answers("/?a=1") };
+    let own = ("x-own".to_owned(), Secret::of_header("x-own", "s3cret").unwrap());
+    let check = CustomCheck { status: Some(200), headers: vec![own], ..CustomCheck::answers("/?a=1") };
     let (log, asked) = checked(root.path(), vec![check]);
     assert_eq!(asked, [("/?a=1".to_owned(), Some(200), None)]);
     let trial = log.results[0].trial.as_ref().unwrap();
     assert_eq!((trial.requests.completed, trial.requests.failed), (20, 0));
     assert!(log.header.plans[0].describe.contains("GET /?a=1"), "{:?}", log.header.plans);
+    // What is to be redacted is, wherever it came from.
+    let redacted = [("x-own".to_owned(), "[redacted]".to_owned())];
+    assert_eq!(
+        (&log.header.plans[0].plan.headers[..], &trial.plan.headers[..]),
+        (&redacted[..], &redacted[..])
+    );
     assert_nothing_left(root.path());
 }
 

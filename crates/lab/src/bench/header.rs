@@ -95,7 +95,7 @@ pub fn named_plans(setup: &BenchSetup) -> Vec<NamedPlan> {
     let target = Target { host: "127.0.0.1".to_owned(), port: 80, path: path.clone(), userinfo: None, tls };
     let (cpus, seed) = (&setup.pins.client, experiment.seed);
     let aimed = |plan: &ExperimentPlan| match &spec {
-        Some(spec) => spec.plan(plan, target.clone(), cpus, seed),
+        Some(spec) => spec.plan(plan, target.clone(), cpus, experiment),
         None => plan.aimed(target.clone(), Expect::default(), cpus, seed),
     };
     let named = |plan: &ExperimentPlan| NamedPlan {

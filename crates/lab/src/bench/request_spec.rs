@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use prony_load::dial::Dialer;
 use prony_model::plan::Expect;
+use prony_model::secret::hide_headers;
 use prony_model::tls::{Roots, Tls, Verify};
 use prony_model::{Plan, Secret, Target};
 
@@ -111,13 +112,20 @@ impl RequestSpec {
     }
 
     /// A plan aimed at a target, with the headers of the check that it asks again and again; the plan's own come first.
-    pub(super) fn plan(&self, plan: &ExperimentPlan, target: Target, cpus: &[u32], seed: u64) -> Plan {
-        let mut plan = plan.aimed(target, self.expect.clone(), cpus, seed);
+    pub(super) fn plan(
+        &self,
+        plan: &ExperimentPlan,
+        target: Target,
+        cpus: &[u32],
+        experiment: &Experiment,
+    ) -> Plan {
+        let mut plan = plan.aimed(target, self.expect.clone(), cpus, experiment.seed);
         for (name, value) in &self.headers {
             if !plan.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name)) {
                 plan.headers.push((name.clone(), value.clone()));
             }
         }
+        hide_headers(&mut plan.headers, &experiment.redact);
         plan
     }
 

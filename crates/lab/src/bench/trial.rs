@@ -134,7 +134,7 @@ impl Runner<'_> {
             }
         }
         let spec = &self.states[trial.number].spec;
-        let load = spec.plan(trial.plan, place.target.clone(), &pins.client, setup.experiment.seed);
+        let load = spec.plan(trial.plan, place.target.clone(), &pins.client, &setup.experiment);
         let load = place.reached_by(load);
         let side = Side {
             setup,

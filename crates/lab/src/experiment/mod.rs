@@ -14,7 +14,6 @@ use prony_model::plan::{Arrivals, CONNECTIONS_MAX, DURATION, DURATION_MAX, Expec
 use prony_model::published::Published;
 use prony_model::rate::Rate;
 use prony_model::run_log::ShareOf;
-use prony_model::secret::hide_headers;
 use prony_model::target::Target;
 
 use crate::check::{CustomCheck, Route};
@@ -74,6 +73,8 @@ pub struct Experiment {
     pub precision: Option<f64>,
     /// What servers must do instead of the contract; empty: that, or their recipes' own.
     pub(crate) checks: Vec<CustomCheck>,
+    /// Names of headers, in any case, whose values are secret wherever they come from: a plan, a check, a recipe.
+    pub redact: Vec<String>,
     /// Where the file says that is, beside itself.
     published_path: Option<String>,
     scales: BTreeMap<String, Scale>,
@@ -345,6 +346,7 @@ impl Experiment {
             published: None,
             precision: None,
             checks: Vec::new(),
+            redact: Vec::new(),
             published_path: None,
             scales: BTreeMap::new(),
         }
@@ -392,13 +394,6 @@ impl Experiment {
             }
         }
         Ok(scaled)
-    }
-
-    /// Makes the headers of these names, in any case, secret: those of plans and of checks.
-    pub fn hide_headers(&mut self, names: &[String]) {
-        let plans = self.plans.iter_mut().map(|plan| &mut plan.load.headers);
-        let checks = self.checks.iter_mut().map(|check| &mut check.headers);
-        plans.chain(checks).for_each(|headers| hide_headers(headers, names));
     }
 
     /// Keeps only the plans of these names; a sweep's given name keeps all of it.

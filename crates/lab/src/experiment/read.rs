@@ -88,6 +88,7 @@ pub(super) fn experiment(
         precision,
         published_path: raw.published,
         checks: raw.check,
+        redact: Vec::new(),
         scales: raw.scale,
     };
     experiment.scales.iter().try_for_each(|(name, scale)| check_scale(file, name, scale))?;

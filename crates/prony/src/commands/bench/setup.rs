@@ -35,7 +35,7 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
         }
         let mut experiment = experiment(arguments, before)?;
         filter(&mut experiment, arguments)?;
-        experiment.hide_headers(&arguments.redact);
+        experiment.redact.clone_from(&arguments.redact);
         let engine = engine(&arguments.runtime.runtime, arguments.runtime.memory.as_deref())?;
         let catalogue = catalogue(&arguments.servers, printer);
         let resolved = resolve(&experiment, &catalogue, &layout, engine.as_ref()).map_err(Failure::usage)?;

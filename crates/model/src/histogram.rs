@@ -150,6 +150,16 @@ impl Histogram {
     pub fn to_sparse(&self) -> SparseHistogram {
         SparseHistogram::of(self.buckets())
     }
+
+    /// The same, and nothing is counted any more. Where nothing was, its memory is left alone: the kernel has given none.
+    pub fn take(&mut self) -> SparseHistogram {
+        if self.is_empty() {
+            return SparseHistogram::default();
+        }
+        let sparse = self.to_sparse();
+        self.clear();
+        sparse
+    }
 }
 
 /// A histogram to be kept: only the buckets with something in them, two or three bytes each. A second of a load takes a

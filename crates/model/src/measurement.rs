@@ -12,6 +12,7 @@ use crate::histogram::SparseHistogram;
 mod bins;
 mod check;
 mod latency;
+mod sums;
 
 pub use bins::{BIN_NS, BINS_MAX, Bin, Bins};
 pub use latency::{Censored, Latency, Parts};
@@ -152,16 +153,25 @@ pub struct Second {
 pub struct ClientCost {
     /// CPU time of the worker threads.
     pub cpu_ns: u64,
-    /// CPU time of the whole process.
-    pub process_cpu_ns: u64,
-    /// Worker threads.
-    pub threads: u32,
-    /// The process's peak resident memory.
-    pub max_rss_bytes: u64,
     /// Reads whose kernel stamp was missing or not between their request's
     /// sending and their reading; the user clock stands in for it.
     pub stamps_rejected: u64,
-    /// What ended the workers' waits in time.
+    /// The processes whose threads the workers are, by their first worker.
+    pub processes: Vec<ClientProcess>,
+}
+
+/// One process that applies a load.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientProcess {
+    /// The number of its first worker, from 0.
+    pub first_worker: u32,
+    /// Worker threads.
+    pub threads: u32,
+    /// CPU time of the whole process over the window.
+    pub cpu_ns: u64,
+    /// Its peak resident memory.
+    pub max_rss_bytes: u64,
+    /// What ended its workers' waits in time.
     pub waits: Waits,
 }
 
@@ -270,9 +280,9 @@ pub struct ErrorTally {
 
 /// One request that was completed or failed within the window. 40 bytes, so
 /// that five million take 200 MB.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Sample {
-    /// When it was due, CLOCK_MONOTONIC.
+    /// When it was due, since the schedule's start.
     pub intended_ns: u64,
     /// Intended to last byte; of a failed request, to its failure.
     pub response_ns: u64,
@@ -288,7 +298,7 @@ pub struct Sample {
     /// Why it failed; `None`: it was completed.
     pub failure: Option<ErrorKind>,
     /// The worker that sent it, from 0.
-    pub worker: u8,
+    pub worker: u16,
     /// Which request of the plan's list it is; 0 without one.
     pub request: u32,
 }
@@ -296,7 +306,7 @@ pub struct Sample {
 const _: () = assert!(size_of::<Sample>() == 40, "the bound of samples is stated in bytes");
 
 impl Sample {
-    /// When it was resolved, CLOCK_MONOTONIC.
+    /// When it was resolved, since the schedule's start.
     pub fn end_ns(&self) -> u64 {
         self.intended_ns.saturating_add(self.response_ns)
     }
@@ -333,7 +343,7 @@ pub struct RequestFigures {
 }
 
 /// What ends a wait in time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Waits {
     /// `epoll_pwait2`, which takes nanoseconds.

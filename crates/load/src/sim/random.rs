@@ -18,7 +18,7 @@ use prony_model::target::Target;
 use super::answer::{BODY, Deed};
 use super::chance::Chance;
 use super::nature::{ConnectFate, Mischief, Nature, Service, Stamps};
-use super::{Case, Played};
+use super::{Case, Played, shares};
 
 /// Cases played where nobody asks for another number.
 const CASES: u64 = 2_000;
@@ -83,7 +83,9 @@ impl Case {
         let stop_after_ns = chance
             .per_mille(250)
             .then(|| chance.between(0, u64::try_from(length.as_nanos()).unwrap() + 10 * MS));
-        Case { plan, nature, stop_after_ns, linger_max: chance.size(0, 6), idle: Arc::default() }
+        let linger_max = chance.size(0, 6);
+        let in_parts = seed.is_multiple_of(2);
+        Case { plan, nature, stop_after_ns, linger_max, idle: Arc::default(), in_parts }
     }
 }
 
@@ -295,6 +297,7 @@ fn fingerprint(m: &Measurement) -> String {
 /// What must hold in any world.
 fn faults_of(case: &Case, played: &Played) -> Vec<String> {
     let mut faults = played.differences.clone();
+    faults.extend(shares::faults(case, played));
     if let Ok(m) = &played.measurement {
         faults.extend(m.broken_identities.iter().cloned());
         if m.series.iter().map(|s| s.failed).sum::<u64>() != m.requests.failed {
@@ -369,6 +372,7 @@ impl Seen {
             ("lateness", many(&parts.lateness)),
             ("client delays", many(&m.latency.client_delay)),
             ("several seconds", (m.series.len() > 1).into()),
+            ("several parts", played.parts.iter().filter(|parts| parts.len() > 1).count() as u64),
             ("late requests at the end", parts.response.waiting.len() - r.in_flight),
         ] {
             *self.0.entry(what).or_default() += count;

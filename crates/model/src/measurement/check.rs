@@ -16,7 +16,8 @@ impl Measurement {
         let bytes = [self.read_bytes, self.sent_bytes];
         let totals = [t.sent, t.completed, t.connections, self.latency.first_bytes_upper];
         let instants = [self.schedule_start_ns, self.window_start_ns, self.window_end_ns, self.bins.width_ns];
-        let client = [c.cpu_ns, c.process_cpu_ns, c.max_rss_bytes, c.stamps_rejected];
+        let processes = c.processes.iter().flat_map(|p| [p.cpu_ns, p.max_rss_bytes]);
+        let client = processes.chain([c.cpu_ns, c.stamps_rejected]);
         let bins =
             self.bins.each.iter().flat_map(|b| {
                 [b.completed, b.response_sum_ns, b.failed, b.dispatched, b.connection_wait_sum_ns]

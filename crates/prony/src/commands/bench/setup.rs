@@ -129,9 +129,8 @@ fn cpus_of(
     before: Option<&RunLog>,
 ) -> Result<(Pins, Option<CpuHalves>), Failure> {
     let given = given_pins(arguments)?;
-    let places = duet::places(arguments, experiment, given.as_ref(), before)?;
+    let places = duet::places(arguments, experiment, candidates, given.as_ref(), before)?;
     if let Some(places) = places {
-        duet::check(experiment, candidates)?;
         return Ok((places.all(), Some(places)));
     }
     let pins = match (given, before) {

@@ -3,7 +3,9 @@
 //! One small file per guard, written before the guard is told to start
 //! anything and removed when it has ended. A process is known by its pid, its
 //! start time and the machine's boot: only one that all three prove to be ours
-//! is ever sent a signal.
+//! is ever sent a signal. The entries are in a folder that only the effective user
+//! may use (`prony_host::state`) and never in the current one, where anybody's
+//! files may lie: whoever could write one could have any process ended.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::guard::remove_container;
 use crate::launch::{ContainerSpec, run_dir};
+use crate::programs::find_command;
 use crate::sample::Cgroup;
 
 /// How long a guard whose Prony is gone has to end by itself.
@@ -73,19 +76,25 @@ pub(crate) fn remove(root: &Path, guard_pid: u32) {
     let _ = std::fs::remove_file(entry_path(root, guard_pid));
 }
 
-/// Ends and removes what Pronys that are gone have left under `root`
-/// (`.prony`), and says of each what was done. Takes up to ten seconds where a server resists.
+/// Ends and removes what Pronys that are gone have left by the journal below `root`, and says of each what was done.
+/// Takes up to ten seconds where a server resists.
 pub(crate) fn clean_up(root: &Path) -> Vec<String> {
-    let Ok(files) = std::fs::read_dir(folder(root)) else { return Vec::new() };
-    files.flatten().filter_map(|file| clean_entry(&file.path())).collect()
+    clean_up_by(root, &find_command)
 }
 
-fn clean_entry(path: &Path) -> Option<String> {
+fn clean_up_by(root: &Path, engine: &dyn Fn(&str) -> Option<PathBuf>) -> Vec<String> {
+    let Ok(files) = std::fs::read_dir(folder(root)) else { return Vec::new() };
+    files.flatten().filter_map(|file| clean_entry(&file.path(), engine)).collect()
+}
+
+fn clean_entry(path: &Path, engine: &dyn Fn(&str) -> Option<PathBuf>) -> Option<String> {
     if path.extension().is_none_or(|e| e != "json") {
         return None;
     }
     let text = std::fs::read(path).ok()?;
-    let Ok(entry) = serde_json::from_slice::<Entry>(&text) else {
+    let entry = serde_json::from_slice::<Entry>(&text).ok();
+    let is_sound = |entry: &Entry| entry.container.as_ref().is_none_or(|c| c.is_ours(engine));
+    let Some(entry) = entry.filter(is_sound) else {
         let _ = std::fs::remove_file(path);
         return Some(format!(
             "{} could not be read and was removed; nothing was ended for it.",
@@ -192,6 +201,7 @@ mod tests {
     use super::*;
     use crate::launch::run_dir::MARK;
     use crate::sample::CgroupVersion;
+    use crate::supervise::testing;
     use std::process::{Child, Command};
 
     fn sleeper() -> Child {
@@ -250,10 +260,15 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let mut entry = entry(root.path(), gone(), Vec::new());
         let mark = root.path().join("removed");
-        let remove = ["touch", &mark.to_string_lossy()].map(str::to_owned).to_vec();
-        entry.container = Some(ContainerSpec { inspect: Vec::new(), remove, made: None });
+        let container = testing::container(root.path(), &format!("touch {}", mark.display()), None);
+        let engine = container.engine.clone();
+        entry.container = Some(container);
         write(root.path(), &entry).unwrap();
-        assert_eq!(clean_up(root.path()).len(), 1);
+        // Such a program is no engine of this machine's.
+        let cleaned = clean_up(root.path());
+        assert!(cleaned[0].contains("nothing was ended") && !mark.exists(), "{cleaned:?}");
+        write(root.path(), &entry).unwrap();
+        assert_eq!(clean_up_by(root.path(), &|_| Some(engine.clone())).len(), 1);
         assert!(mark.exists());
     }
 

@@ -132,6 +132,8 @@ impl World {
         command.args(arguments).current_dir(self.dir.path()).stdin(Stdio::null());
         // Tests do not take turns with each other, nor with benches of this machine.
         command.env(prony_host::bench_lock::VARIABLE, self.path("turn"));
+        // What one test's Pronys leave is no other test's to clean up.
+        command.env(prony_host::state::VARIABLE, self.path("state"));
         command
     }
 
@@ -147,6 +149,7 @@ impl World {
         let mut command = Command::new("sh");
         command.args(["-c", line]).env("PATH", all).current_dir(self.dir.path()).stdin(Stdio::null());
         command.env(prony_host::bench_lock::VARIABLE, self.path("turn"));
+        command.env(prony_host::state::VARIABLE, self.path("state"));
         command.output().unwrap().into()
     }
 }

@@ -190,7 +190,8 @@ impl Entry {
         }
         let ours = format!("prony-{}", self.guard.pid);
         for cgroup in self.cgroups().filter(|c| c.path.file_name().is_some_and(|n| n == ours.as_str())) {
-            cgroup.pids().into_iter().for_each(|pid| add(Identity::of(pid)));
+            let held = cgroup.pids().into_iter().filter(|pid| cgroup.holds(*pid));
+            held.for_each(|pid| add(Identity::of(pid)));
         }
         living
     }
@@ -296,6 +297,24 @@ mod tests {
         let mut other_boot = entry(root.path(), gone(), vec![Identity::of(stranger.id()).unwrap()]);
         other_boot.boot_id = "of another boot".to_owned();
         write(root.path(), &other_boot).unwrap();
+        assert_eq!(clean_up(root.path()).len(), 1);
+        assert_eq!(stranger.try_wait().unwrap(), None, "it must live");
+        stranger.kill().unwrap();
+        stranger.wait().unwrap();
+    }
+
+    #[test]
+    fn a_process_that_only_a_file_says_to_be_in_our_cgroup_is_never_killed() {
+        let root = tempfile::tempdir().unwrap();
+        let mut stranger = sleeper();
+        let mut entry = entry(root.path(), gone(), Vec::new());
+        let path = root.path().join(format!("prony-{}", entry.guard.pid));
+        std::fs::create_dir(&path).unwrap();
+        std::fs::write(path.join("cgroup.procs"), format!("{}\n", stranger.id())).unwrap();
+        let cgroup = Cgroup { path, version: CgroupVersion::V2 };
+        assert_eq!(cgroup.pids(), [stranger.id()]);
+        entry.cgroup = Some(cgroup);
+        write(root.path(), &entry).unwrap();
         assert_eq!(clean_up(root.path()).len(), 1);
         assert_eq!(stranger.try_wait().unwrap(), None, "it must live");
         stranger.kill().unwrap();

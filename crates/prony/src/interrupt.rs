@@ -36,6 +36,11 @@ pub(crate) fn of_a_run() -> Result<Interrupt, Failure> {
     on_first(Interrupt::new(), Interrupt::ask, end_at_once)
 }
 
+/// The same of a run that ends moments after it was asked, and has a folder to remove then: it is asked once.
+pub(crate) fn of_a_short_run() -> Result<Interrupt, Failure> {
+    on_first(Interrupt::new(), Interrupt::ask, || ())
+}
+
 /// A control of an installation. The second signal ends its step and not this program, which has to put back first what
 /// packages found on the machine.
 pub(crate) fn of_an_installation() -> Result<Control, Failure> {

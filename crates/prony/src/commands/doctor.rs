@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<(), 
     let findings = sorted(findings);
     let measured = match arguments.quick {
         true => Err("skipped by --quick".to_owned()),
-        false => measure::measure(&state, &host, &pins, &interrupt::of_a_run()?, printer),
+        false => measure::measure(&state, &host, &pins, &interrupt::of_a_short_run()?, printer),
     };
     let not_measured = measured.as_ref().err().cloned();
     let report = Report { schema: SCHEMA, host, findings, measured: measured.ok(), not_measured };

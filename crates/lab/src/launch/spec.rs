@@ -128,6 +128,7 @@ mod tests {
         spec.pin(&[1, 3]);
         assert_eq!(spec.processes[0].argv, ["podman", "run", "--cpuset-cpus=1,3", "--rm", "image"]);
     }
+
     #[test]
     fn a_container_of_an_unknown_engine_or_of_another_name_is_not_ours() {
         let find = |name: &str| Some(PathBuf::from(format!("/usr/bin/{name}")));

@@ -176,7 +176,7 @@ pub(super) fn install(
             ));
         }
     };
-    let errors = install_guarded(of, &wanted, &root, on_progress);
+    let errors = install_guarded(of, &wanted, &root, cancelled, on_progress);
     let (disabled, left) = disable_new(&before, &root);
     drop(policy);
     if !disabled.is_empty() {
@@ -198,6 +198,7 @@ fn install_guarded(
     of: &[(String, Vec<String>)],
     wanted: &[&str],
     root: &Root,
+    cancelled: &dyn Fn() -> bool,
     on_progress: &mut dyn FnMut(Progress),
 ) -> BTreeMap<String, String> {
     if lists_are_old() {
@@ -209,6 +210,9 @@ fn install_guarded(
         }
     }
     let apt_get = |packages: &[&str], on_progress: &mut dyn FnMut(Progress)| {
+        if cancelled() {
+            return Err("Interrupted: run the same command again to continue.".to_owned());
+        }
         let arguments = [&INSTALL[..], &["--"], packages].concat();
         timed(&format!("apt-get install {}", packages.join(" ")), on_progress, || {
             root.run_for("apt-get", &arguments, INSTALL_TIMEOUT)
@@ -267,7 +271,8 @@ mod tests {
         assert!(next.is_ok());
         let Some(Progress::Note(words)) = told.first() else { panic!("{told:?}") };
         assert!(told.len() == 1 && words.contains("Another Prony installs packages"), "{told:?}");
-        assert!(turn(&dir.path().join("no"), &|| false, &mut |_| ()).unwrap_err().contains("cannot be opened"));
+        let none = turn(&dir.path().join("no"), &|| false, &mut |_| ());
+        assert!(none.unwrap_err().contains("cannot be opened"));
     }
 
     /// In place of sudo, whose commands Prony may not end, a program that only executes what it is given.
@@ -278,6 +283,7 @@ mod tests {
         let error = root.run_for("sleep", &["600"], Duration::from_millis(50)).unwrap_err();
         assert!(error.contains("`sleep 600` did not end within"), "{error}");
         let log = fs::read_to_string(dir.path().join("apt.log")).unwrap();
-        assert!(log.starts_with("$ /usr/bin/env /usr/bin/timeout --foreground --kill-after=10 0.05 "), "{log}");
+        let limited = "$ /usr/bin/env /usr/bin/timeout --foreground --kill-after=10 0.05 /usr/bin/env ";
+        assert!(log.starts_with(limited), "{log}");
     }
 }

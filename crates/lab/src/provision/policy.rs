@@ -31,6 +31,7 @@ pub(super) struct Policy<'a> {
 impl Policy<'_> {
     /// Puts the switch in place.
     pub(super) fn forbid(access: &Root) -> Result<Policy<'_>, String> {
+        let owner = Identity::of(std::process::id()).ok_or("/proc cannot be read.")?;
         let left_behind = fs::read_to_string(POLICY).is_ok_and(|text| text.contains(MARK));
         if !left_behind && Path::new(POLICY).exists() {
             if forbids() {
@@ -38,7 +39,6 @@ impl Policy<'_> {
             }
             access.run("mv", &["-f", POLICY, SET_ASIDE])?;
         }
-        let owner = Identity::of(std::process::id()).ok_or("/proc cannot be read.")?;
         // From here on the guard puts back what was there, also if the next step fails.
         let policy = Policy { access, ours: true };
         let mut script = tempfile::Builder::new()

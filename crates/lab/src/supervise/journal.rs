@@ -92,9 +92,7 @@ fn clean_entry(path: &Path, engine: &dyn Fn(&str) -> Option<PathBuf>) -> Option<
         return None;
     }
     let text = std::fs::read(path).ok()?;
-    let entry = serde_json::from_slice::<Entry>(&text).ok();
-    let is_sound = |entry: &Entry| entry.container.as_ref().is_none_or(|c| c.is_ours(engine));
-    let Some(entry) = entry.filter(is_sound) else {
+    let Ok(mut entry) = serde_json::from_slice::<Entry>(&text) else {
         let _ = std::fs::remove_file(path);
         return Some(format!(
             "{} could not be read and was removed; nothing was ended for it.",
@@ -105,6 +103,7 @@ fn clean_entry(path: &Path, engine: &dyn Fn(&str) -> Option<PathBuf>) -> Option<
     if same_boot && entry.owner.lives() {
         return None; // another Prony at work
     }
+    let unknown = entry.container.take_if(|container| !container.is_ours(engine));
     let ended = if same_boot { entry.end(GUARD_PATIENCE) } else { Ended::default() };
     let label = &entry.label;
     if !ended.leftovers.is_empty() {
@@ -116,10 +115,14 @@ fn clean_entry(path: &Path, engine: &dyn Fn(&str) -> Option<PathBuf>) -> Option<
         entry.remove_cgroups();
     }
     let _ = std::fs::remove_file(path);
-    Some(match ended.killed {
+    let mut text = match ended.killed {
         0 => format!("An earlier run was cut off while {label} ran; its folder was removed."),
         n => format!("An earlier run was cut off while {label} ran; {n} of its processes were ended."),
-    })
+    };
+    if let Some(container) = unknown {
+        text.push_str(&format!(" Its container {:?} is left: no engine found here made it.", container.name));
+    }
+    Some(text)
 }
 
 /// What became of an entry's processes.
@@ -267,7 +270,8 @@ mod tests {
         write(root.path(), &entry).unwrap();
         // Such a program is no engine of this machine's.
         let cleaned = clean_up(root.path());
-        assert!(cleaned[0].contains("nothing was ended") && !mark.exists(), "{cleaned:?}");
+        assert!(cleaned[0].ends_with("\"prony-test\" is left: no engine found here made it."), "{cleaned:?}");
+        assert!(!mark.exists());
         write(root.path(), &entry).unwrap();
         assert_eq!(clean_up_by(root.path(), &|_| Some(engine.clone())).len(), 1);
         assert!(mark.exists());

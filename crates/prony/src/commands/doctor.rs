@@ -39,9 +39,9 @@ struct Report {
 
 pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<(), Failure> {
     let tree = Tree::of_this_machine();
-    let state = state::folder().map_err(Failure::usage)?;
     let host = prony_host::read();
     if arguments.restore {
+        let state = state::folder().map_err(Failure::usage)?;
         let done = restore::restore(&tree, &state, &host.boot_id).map_err(Failure::usage)?;
         print_changes(&done, "restored", printer);
         return Ok(());
@@ -55,6 +55,7 @@ pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<(), 
         debug_build: cfg!(debug_assertions),
     };
     if arguments.apply {
+        let state = state::folder().map_err(Failure::usage)?;
         let done = restore::apply(&tree, &examine(&tree, &asked), &state, &host.boot_id)
             .map_err(Failure::usage)?;
         print_changes(&done, "set", printer);
@@ -67,7 +68,10 @@ pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<(), 
     let findings = sorted(findings);
     let measured = match arguments.quick {
         true => Err("skipped by --quick".to_owned()),
-        false => measure::measure(&state, &host, &pins, &interrupt::of_a_short_run()?, printer),
+        false => {
+            let interrupt = interrupt::of_a_short_run()?;
+            state::folder().and_then(|state| measure::measure(&state, &host, &pins, &interrupt, printer))
+        }
     };
     let not_measured = measured.as_ref().err().cloned();
     let report = Report { schema: SCHEMA, host, findings, measured: measured.ok(), not_measured };

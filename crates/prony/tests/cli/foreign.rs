@@ -53,8 +53,8 @@ fn a_journal_in_the_current_folder_runs_nothing_and_ends_nobody() {
     let gone = Identity { pid: 4_194_305, start_ticks: 1 };
     let removed = world.path("removed");
     let entry = json!({
-        "guard": gone, "owner": gone, "boot_id": prony_host::boot_id(), "label": "x", "run_dir": world.path("run"),
-        "cgroup": null, "processes": [alive], "memory_cgroup": null,
+        "guard": gone, "owner": gone, "boot_id": prony_host::boot_id(), "label": "x",
+        "run_dir": world.path("run"), "cgroup": null, "processes": [alive], "memory_cgroup": null,
         "container": {
             "inspect": ["true"], "remove": ["touch", removed], "made": null,
             "engine": "/usr/bin/touch", "name": removed,

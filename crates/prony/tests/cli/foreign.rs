@@ -34,7 +34,7 @@ fn is_root() -> bool {
 
 /// A bench of this binary's target, in one short trial.
 fn bench(binary: &str) -> Vec<String> {
-    let candidate = format!("a={binary} target --port {{port}}");
+    let candidate = format!("a={binary} target --port {{port}} --delay 1ms");
     let flags = ["-n", "40", "-c", "4", "--blocks", "1", "-o", "r.jsonl", "-q"];
     let line = [&["bench", "--candidate", &candidate][..], &flags].concat();
     line.into_iter().map(str::to_owned).collect()

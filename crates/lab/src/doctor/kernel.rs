@@ -113,8 +113,8 @@ fn file_of(sysctl: &Sysctl) -> String {
 
 /// How many numbers this file holds, if it is that of a sysctl that is judged here.
 pub(super) fn numbers_in(path: &str) -> Option<usize> {
-    let sysctl = SYSCTLS.iter().find(|sysctl| file_of(sysctl) == path)?;
-    Some(if sysctl.name.ends_with("_range") { 2 } else { 1 })
+    let count = |sysctl: &Sysctl| if sysctl.name.ends_with("_range") { 2 } else { 1 };
+    SYSCTLS.iter().find(|sysctl| file_of(sysctl) == path).map(count)
 }
 
 fn judged(sysctl: &Sysctl, tree: &Tree) -> Option<Finding> {

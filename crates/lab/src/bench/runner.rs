@@ -165,7 +165,7 @@ impl<'a> Runner<'a> {
         if resumed {
             self.event("resumed", format!("{} trials are left.", left.len()))?;
         }
-        for cleaned in supervise::clean_up(self.setup.layout.root()) {
+        for cleaned in supervise::clean_up(&self.setup.supervision.root) {
             self.event("cleaned_up", cleaned)?;
         }
         let at_once = if self.setup.duet.is_some() { 2 } else { 1 };

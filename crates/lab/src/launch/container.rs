@@ -86,8 +86,8 @@ pub(super) fn launch(
         cpus: Vec::new(),
         ready_timeout: start.ready_timeout(),
         container: Some(ContainerSpec {
-            inspect: engine.argv(&["inspect", "--format", "{{.Id}} {{.State.Pid}}", &name]),
-            remove: engine.remove(&name),
+            engine: engine.program.clone(),
+            name,
             made,
         }),
     })

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 mod run;
 
-pub(crate) use run::{Captured, Run, capture, last_lines};
+pub(crate) use run::{Captured, Run, TIMEOUT, capture, end_runs, last_lines};
 
 /// A program, by its name or path: on PATH, or where servers are (`/usr/sbin` is on few users' PATH).
 pub(crate) fn find_command(name: &str) -> Option<PathBuf> {

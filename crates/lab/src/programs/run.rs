@@ -2,8 +2,10 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,6 +17,19 @@ const POLL: Duration = Duration::from_millis(10);
 const CAPTURED_BYTES_MAX: u64 = 4 << 10;
 /// As much of a log as is looked at for its last lines.
 const TAIL_BYTES: u64 = 16 << 10;
+
+/// Ends a command that Prony may not end itself, since it is another user's, and the exit codes by which it says so: of
+/// one that ended when it was told to, and of one that had to be killed.
+pub(crate) const TIMEOUT: &str = "/usr/bin/timeout";
+const TIMED_OUT: [i32; 2] = [124, 137];
+
+/// Whether the steps of an installation are to end now.
+static ENDED: AtomicBool = AtomicBool::new(false);
+
+/// Ends what [`Run::run`] waits for, now and ever after.
+pub(crate) fn end_runs() {
+    ENDED.store(true, Ordering::Relaxed);
+}
 
 /// What a short command printed.
 #[derive(Debug, Default)]
@@ -42,7 +57,7 @@ pub(crate) fn capture(
     let stdout = reader(child.stdout.take());
     let stderr = reader(child.stderr.take());
     let deadline = Instant::now() + timeout;
-    let status = wait(&mut child, deadline)?;
+    let status = wait(&mut child, deadline, || false)?;
     // A grandchild may hold the pipe for longer than its parent lives: the reader is left to it.
     let rest = || deadline.saturating_duration_since(Instant::now()).max(POLL);
     Some(Captured {
@@ -80,17 +95,31 @@ pub(crate) struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Runs it to its end.
+    /// Runs it to its end, or to [`end_runs`].
     ///
     /// # Errors
     /// A sentence with the command, and the last lines it printed.
     pub(crate) fn run(&self) -> Result<(), String> {
+        self.run_unless(|| ENDED.load(Ordering::Relaxed))
+    }
+
+    /// Runs it to its end, or until `over`.
+    ///
+    /// # Errors
+    /// As [`Run::run`].
+    pub(crate) fn run_unless(&self, over: impl Fn() -> bool) -> Result<(), String> {
         let line = &self.name;
         let log_error = |e: std::io::Error| format!("The log {} cannot be written: {e}.", self.log.display());
         if let Some(parent) = self.log.parent() {
             fs::create_dir_all(parent).map_err(log_error)?;
         }
-        let mut log = OpenOptions::new().create(true).append(true).open(self.log).map_err(log_error)?;
+        // Root would write where a link of the folder's owner leads.
+        let mut log = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .custom_flags(libc::O_NOFOLLOW)
+            .open(self.log)
+            .map_err(log_error)?;
         writeln!(log, "$ {}", self.argv.join(" ")).map_err(log_error)?;
         let begins = log.metadata().map_or(0, |m| m.len());
         let (program, arguments) = self.argv.split_first().ok_or("An empty command.")?;
@@ -103,10 +132,14 @@ impl Run<'_> {
             .stderr(log.try_clone().map_err(log_error)?)
             .spawn()
             .map_err(|e| format!("`{line}` cannot be started: {e}."))?;
-        let why = match wait(&mut child, Instant::now() + self.timeout) {
+        let too_long = || format!("`{line}` did not end within {} s", self.timeout.as_secs());
+        let by_timeout = self.argv.iter().any(|word| word == TIMEOUT);
+        let why = match wait(&mut child, Instant::now() + self.timeout, &over) {
             Some(status) if status.success() => return Ok(()),
+            Some(status) if by_timeout && status.code().is_some_and(|c| TIMED_OUT.contains(&c)) => too_long(),
             Some(status) => format!("`{line}` failed ({status})"),
-            None => format!("`{line}` did not end within {} s", self.timeout.as_secs()),
+            None if over() => format!("`{line}` was interrupted"),
+            None => too_long(),
         };
         let plain = |line: &str| line.chars().filter(|c| !c.is_control()).collect();
         let tail: String =
@@ -115,19 +148,22 @@ impl Run<'_> {
     }
 }
 
-/// Waits until the deadline, then ends the child and all that it started.
-fn wait(child: &mut Child, deadline: Instant) -> Option<ExitStatus> {
+/// Waits until the deadline or until it is `over`, then ends the child and all that it started, as far as it may.
+fn wait(child: &mut Child, deadline: Instant, over: impl Fn() -> bool) -> Option<ExitStatus> {
     loop {
         if let Ok(Some(status)) = child.try_wait() {
             return Some(status);
         }
-        if Instant::now() >= deadline {
+        if Instant::now() >= deadline || over() {
             let descendants = process::descendants(child.id());
-            let _ = child.kill();
+            let killed = child.kill();
             for process in descendants {
                 process.identity().kill();
             }
-            let _ = child.wait();
+            // What is another user's may not be killed, and would be waited for without end.
+            if killed.is_ok() {
+                let _ = child.wait();
+            }
             return None;
         }
         thread::sleep(POLL);
@@ -193,6 +229,42 @@ mod tests {
         assert!(error.contains("did not end within 0 s"), "{error}");
         let whole = fs::read_to_string(&log).unwrap();
         assert!(whole.starts_with("$ sh -c echo before\nbefore\n"), "{whole}");
+    }
+
+    fn quiet(argv: Vec<String>, log: &Path) -> Run<'_> {
+        Run { name: "it".to_owned(), argv, cwd: Path::new("/"), env: vec![], log, timeout: PATIENCE }
+    }
+
+    #[test]
+    fn a_command_ends_when_it_is_over_and_with_it_what_it_started() {
+        let dir = tempfile::tempdir().unwrap();
+        let started = dir.path().join("started");
+        let script = format!("sleep 600 & echo $! >{0}.new; mv {0}.new {0}; wait", started.display());
+        let over = || started.exists();
+        let error = quiet(sh(&script), &dir.path().join("log")).run_unless(over).unwrap_err();
+        assert!(error.starts_with("`it` was interrupted; "), "{error}");
+        let sleeper: u32 = fs::read_to_string(&started).unwrap().trim().parse().unwrap();
+        let has_ended = || process::stat(sleeper).is_none_or(|process| process.is_zombie);
+        prony_host::testing::wait_until("its end", has_ended);
+    }
+
+    #[test]
+    fn what_timeout_ended_is_said_not_to_have_ended_in_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let argv = [TIMEOUT, "--kill-after=1", "0.05", "sleep", "600"].map(String::from).to_vec();
+        let error = quiet(argv, &dir.path().join("log")).run().unwrap_err();
+        assert!(error.contains("`it` did not end within"), "{error}");
+    }
+
+    #[test]
+    fn a_link_in_place_of_the_log_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (log, precious) = (dir.path().join("log"), dir.path().join("precious"));
+        fs::write(&precious, "whole").unwrap();
+        std::os::unix::fs::symlink(&precious, &log).unwrap();
+        let error = quiet(sh("echo ran >>precious"), &log).run().unwrap_err();
+        assert!(error.contains("cannot be written"), "{error}");
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "whole");
     }
 
     #[test]

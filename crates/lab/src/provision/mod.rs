@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::candidate::{Candidate, Layout};
-use crate::programs::find_command;
+use crate::programs::{end_runs, find_command};
 
 mod apt;
 mod composer;
@@ -25,6 +25,12 @@ mod tool;
 
 pub use install::install;
 pub(crate) use steps::{Step, StepKind, from_local_sources};
+
+/// Ends the step of an installation that is under way, and every later one as it begins: for a user who asks twice.
+/// Packages that are being installed are waited for all the same, since dpkg is not to be cut short.
+pub fn end_steps() {
+    end_runs();
+}
 
 /// Nothing of it was installed by anybody that Prony knows: its programs were there.
 const FOUND: &str = "found on PATH";

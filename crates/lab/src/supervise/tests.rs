@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::testing::{guard_exe, pid_in, shell_spec, supervision};
+use super::testing::{container, guard_exe, pid_in, shell_spec, supervision};
 use super::*;
 use crate::launch::run_dir::log_path;
 use prony_host::cpus;
@@ -277,9 +277,7 @@ fn a_container_is_removed_by_its_engine_after_the_stop() {
     let root = tempfile::tempdir().unwrap();
     let mut spec = shell_spec(root.path(), &["exec sleep 300"]);
     let mark = root.path().join("removed");
-    let remove = ["touch", &mark.to_string_lossy()].map(str::to_owned).to_vec();
-    let inspect = ["sh", "-c", "echo 0123456789ab $(cat pid)"].map(str::to_owned).to_vec();
-    spec.container = Some(crate::launch::ContainerSpec { inspect, remove, made: None });
+    spec.container = Some(container(root.path(), &format!("touch {}", mark.display()), None));
     let mut running = Running::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
     assert!(!mark.exists());
     // An engine that does not tell the container's pid: what is below the guard is watched.
@@ -294,13 +292,10 @@ fn a_container_that_was_being_made_is_removed_once_it_is_there() {
     let root = tempfile::tempdir().unwrap();
     let said = root.path().join("said");
     let remove = format!("echo asked >>{0}; [ $(wc -l <{0}) -lt 3 ] || echo its-name", said.display());
-    let remove = ["sh", "-c", &remove].map(str::to_owned).to_vec();
-    let inspect = ["sh", "-c", "echo 0123456789ab $(cat pid)"].map(str::to_owned).to_vec();
     let asked = |made: Option<PathBuf>| {
         let _ = std::fs::remove_file(&said);
         let mut spec = shell_spec(root.path(), &["exec sleep 300"]);
-        spec.container =
-            Some(crate::launch::ContainerSpec { inspect: inspect.clone(), remove: remove.clone(), made });
+        spec.container = Some(container(root.path(), &remove, made));
         let mut running = Running::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
         assert_eq!(running.stop(), StopReport::default());
         std::fs::read_to_string(&said).unwrap().lines().count()
@@ -319,9 +314,7 @@ fn a_helper_that_the_engine_leaves_running_is_not_waited_for() {
     let mut spec = shell_spec(root.path(), &["exec sleep 300"]);
     let helper = root.path().join("helper");
     let remove = format!("sleep 600 & echo $! >{0}.new; mv {0}.new {0}", helper.display());
-    let remove = ["sh", "-c", &remove].map(str::to_owned).to_vec();
-    let inspect = ["sh", "-c", "echo 0123456789ab $(cat pid)"].map(str::to_owned).to_vec();
-    spec.container = Some(crate::launch::ContainerSpec { inspect, remove, made: None });
+    spec.container = Some(container(root.path(), &remove, None));
     let mut running = Running::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
     assert_eq!(running.stop(), StopReport::default());
     let helper = pid_in(&helper);
@@ -368,9 +361,7 @@ fn only_the_engine_s_client_gets_the_stop_signal_of_a_container() {
          trap 'touch over; wait; exit 0' TERM; echo $$ >pid.new; mv pid.new pid; wait"
     );
     let mut spec = shell_spec(root.path(), &[&client]);
-    let nothing = vec!["true".to_owned()];
-    spec.container =
-        Some(crate::launch::ContainerSpec { inspect: nothing.clone(), remove: nothing, made: None });
+    spec.container = Some(container(root.path(), "true", None));
     let mut running = Running::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
     pid_in(&root.path().join("run/test/pid"));
     assert_eq!(running.stop(), StopReport::default());

@@ -40,7 +40,8 @@ pub(in crate::supervise) fn remove_container(container: &ContainerSpec, cut_shor
 
 /// Whether the engine removed one: it prints the name of what it removed.
 fn removed(container: &ContainerSpec, give_up_at: Instant) -> bool {
-    let Some((program, arguments)) = container.remove.split_first() else { return true };
+    let command = container.remove();
+    let Some((program, arguments)) = command.split_first() else { return true };
     let quiet = Command::new(program)
         .args(arguments)
         .stdin(Stdio::null())

@@ -34,7 +34,8 @@ pub(super) fn start(
 ) -> Result<(Running, Place), NotUp> {
     let port = port_of(candidate).map_err(NotUp::NotStarted)?;
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let context = LaunchContext { address, workers, run_dir: run_dir::create().map_err(NotUp::RunDir)? };
+    let run_dir = run_dir::create().map_err(NotUp::RunDir)?;
+    let context = LaunchContext { address, workers, run_dir, hidden: Vec::new() };
     let ready_to_start = || {
         let made = candidate.takes_certificate().then(|| certificate::make(&context.run_dir)).transpose()?;
         let place = spec.place(spec.target(port, candidate.tls()), candidate.socket(&context), made)?;

@@ -9,6 +9,7 @@ use crate::toml_file::suggest;
 mod files;
 mod materialise;
 mod recipe;
+mod requirements;
 mod scaffold;
 mod server;
 mod shared;
@@ -17,9 +18,10 @@ mod verified;
 pub use files::DOCKERFILE;
 pub use recipe::Recipe;
 pub(crate) use recipe::{
-    Axis, AxisValue, Constraint, Download, Kind, Pecl, Piece, Processes, Requires, Values, is_label_word,
-    pieces,
+    Axis, AxisValue, CAPABILITIES, Constraint, Download, Kind, Pecl, Piece, Processes, Requires, Values,
+    is_label_word, pieces,
 };
+pub(crate) use requirements::{REQUIREMENTS_LOCK, requirements};
 pub use server::Server;
 pub use verified::Verified;
 

@@ -7,11 +7,11 @@ use std::time::Duration;
 use prony_model::fnv::hash_of;
 
 use super::{Engine, LABEL, limits};
-use crate::catalogue::{DOCKERFILE, Server};
-use crate::programs::Run;
+use crate::catalogue::{DOCKERFILE, REQUIREMENTS_LOCK, Server, requirements};
+use crate::programs::{Run, environment};
 
-/// The Python packages of the recipe and of all its settings, one a line, as pip reads them: so that a Dockerfile
-/// need not say again what server.toml says.
+/// The Python packages of the recipe and of all its settings, one a line, as pip reads them, with their hashes: so that a
+/// Dockerfile need not say again what server.toml says.
 const REQUIREMENTS: &str = "requirements.prony.txt";
 /// On a base image that somebody made by themselves and gave the name of an official one: what it was made from.
 /// What is built on such a base inherits the label, so that no record of it passes for one of the official base.
@@ -42,8 +42,10 @@ pub(crate) fn context(server: &Server, to: &Path) -> Result<(), String> {
     if all.pip.is_empty() {
         return Ok(());
     }
+    let lock = fs::read_to_string(to.join(REQUIREMENTS_LOCK)).ok();
+    let lines = requirements(&all.pip, lock.as_deref())?;
     let path = to.join(REQUIREMENTS);
-    fs::write(&path, all.pip.join("\n") + "\n")
+    fs::write(&path, lines.join("\n") + "\n")
         .map_err(|e| format!("{} cannot be written: {e}.", path.display()))
 }
 
@@ -100,6 +102,7 @@ impl Image {
         }
         let argv = self.engine.argv(&arguments);
         let name = self.describe();
-        Run { name, argv, cwd: Path::new("/"), env: vec![], log, timeout: BUILD_TIMEOUT }.run()
+        // The engine is its user's own program, and hands on to a build nothing but proxies.
+        Run { name, argv, cwd: Path::new("/"), env: environment::own(), log, timeout: BUILD_TIMEOUT }.run()
     }
 }

@@ -17,6 +17,7 @@ mod install;
 mod mix;
 mod packages;
 mod pecl;
+mod pip;
 mod policy;
 mod python;
 mod services;
@@ -153,12 +154,21 @@ impl InstallPlan {
             ));
         }
         for step in &self.steps {
+            let unlocked =
+                step.unlocked.map(|lock| format!(" Only versions are pinned: there is no {lock}."));
             lines.push(format!(
-                "{}: {}, in {}.",
+                "{}: {}, in {}.{}",
                 step.labels.join(", "),
                 step.kind.describe(),
-                step.dir.display()
+                step.dir.display(),
+                unlocked.unwrap_or_default()
             ));
+        }
+        if !self.steps.is_empty() && tool::builds_as_root() {
+            lines.push(
+                "These steps have root's rights: by sudo from a user's account they would have that user's."
+                    .to_owned(),
+            );
         }
         for (label, missing) in &self.unmendable {
             lines.push(format!(

@@ -2,6 +2,8 @@
 
 /// Beside server.toml: each pin with the hashes of all its files, in the form of pip's own requirements.
 pub(crate) const REQUIREMENTS_LOCK: &str = "requirements.lock";
+/// What packages are built with that come as sources only: pip would fetch its own, of whatever content.
+const BUILDERS: [&str; 2] = ["setuptools==", "wheel=="];
 
 /// The pins as pip reads them, one a line, each with its hashes from the lock if there is one.
 ///
@@ -17,6 +19,11 @@ pub(crate) fn requirements(pins: &[String], lock: Option<&str>) -> Result<Vec<St
         Ok(format!("{pin} {}", hashes.join(" ")))
     };
     pins.iter().map(line).collect()
+}
+
+/// Whether a line is one of those that are installed before the others, which are then built with them.
+pub(crate) fn is_builder(line: &str) -> bool {
+    BUILDERS.iter().any(|begin| line.starts_with(begin))
 }
 
 /// The `--hash=…` that follow a pin in a lock.
@@ -60,5 +67,6 @@ mod tests {
             );
         }
         assert_eq!(requirements(&wanted, None).unwrap(), wanted);
+        assert!(is_builder("wheel==1 --hash=sha256:dd") && !is_builder("wheels==1"));
     }
 }

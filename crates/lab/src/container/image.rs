@@ -7,7 +7,7 @@ use std::time::Duration;
 use prony_model::fnv::hash_of;
 
 use super::{Engine, LABEL, limits};
-use crate::catalogue::{DOCKERFILE, REQUIREMENTS_LOCK, Server, requirements};
+use crate::catalogue::{DOCKERFILE, REQUIREMENTS_LOCK, Server, is_builder, requirements};
 use crate::programs::{Run, environment};
 
 /// The Python packages of the recipe and of all its settings, one a line, as pip reads them, with their hashes: so that a
@@ -43,7 +43,13 @@ pub(crate) fn context(server: &Server, to: &Path) -> Result<(), String> {
         return Ok(());
     }
     let lock = fs::read_to_string(to.join(REQUIREMENTS_LOCK)).ok();
-    let lines = requirements(&all.pip, lock.as_deref())?;
+    let mut lines = requirements(&all.pip, lock.as_deref())?;
+    if lock.is_some() {
+        lines.insert(0, "--require-hashes".to_owned());
+        if !lines.iter().any(|line| is_builder(line)) {
+            lines.insert(0, "--only-binary :all:".to_owned());
+        }
+    }
     let path = to.join(REQUIREMENTS);
     fs::write(&path, lines.join("\n") + "\n")
         .map_err(|e| format!("{} cannot be written: {e}.", path.display()))

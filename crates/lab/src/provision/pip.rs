@@ -1,17 +1,9 @@
 //! Python packages, by pip: with their hashes, where the recipe has a lock.
 
-/// What packages are built with that come as sources only: pip would fetch its own, of whatever content.
-const BUILDERS: [&str; 2] = ["setuptools", "wheel"];
 const INSTALL: [&str; 5] = ["-m", "pip", "install", "--disable-pip-version-check", "--no-input"];
 const CHECKED: &str = "--require-hashes";
 /// A package that comes as sources runs code of its own while it is installed, and pip fetches what that needs unchecked.
 const WHEELS: &str = "--only-binary=:all:";
-
-/// Those of the lines that are installed before the others, which are built with them.
-pub(super) fn builders<'a>(requirements: &[&'a str]) -> Vec<&'a str> {
-    let is_builder = |line: &&str| BUILDERS.iter().any(|name| line.starts_with(&format!("{name}==")));
-    requirements.iter().copied().filter(is_builder).collect()
-}
 
 /// What Python is told, one command after the other, to install the requirements of a file; `builders` is the file of
 /// those that come first, if there are any. Of what is locked nothing is installed or built that the lock does not name.
@@ -46,6 +38,5 @@ mod tests {
             ]
         );
         assert_eq!(said(None, false), [format!("{begin} -r r")]);
-        assert_eq!(builders(&["flask==3 --hash=a", "wheel==1 --hash=b", "wheels==1"]), ["wheel==1 --hash=b"]);
     }
 }

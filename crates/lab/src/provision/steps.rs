@@ -9,7 +9,7 @@ use prony_model::fnv::hash_of;
 use super::tool::{Origin, Site, not_written};
 use super::{composer, download, mix, pecl, pip, python};
 use crate::candidate::{Candidate, Layout};
-use crate::catalogue::{Download, Pecl, REQUIREMENTS_LOCK, Requires, Server, requirements};
+use crate::catalogue::{Download, Pecl, REQUIREMENTS_LOCK, Requires, Server, is_builder, requirements};
 use crate::container::Image;
 use crate::programs::Run;
 
@@ -293,7 +293,7 @@ impl Step {
         };
         let all: Vec<&str> = lines.iter().map(String::as_str).collect();
         let file = write("requirements.txt", &all)?;
-        let first = pip::builders(&all);
+        let first: Vec<&str> = all.iter().copied().filter(|line| is_builder(line)).collect();
         let first = (!first.is_empty()).then(|| write("requirements-build.txt", &first)).transpose()?;
         let commands = pip::commands(&file, first.as_deref(), lock.is_some());
         let python = self.dir.join("bin/python");

@@ -89,20 +89,24 @@ pub fn missing(candidate: &Candidate, layout: &Layout) -> Vec<Missing> {
     missing
 }
 
-/// Where what an installed candidate consists of came from, in the word of its record.
-pub fn origin(candidate: &Candidate, layout: &Layout) -> &'static str {
-    let Some(server) = candidate.server() else { return FOUND };
-    if candidate.engine().is_some() {
-        return "image";
+/// Where what an installed candidate consists of came from, in the words of its record.
+pub fn origin(candidate: &Candidate, layout: &Layout) -> String {
+    let Some(server) = candidate.server() else { return FOUND.to_owned() };
+    if let Some(image) = candidate.run_image() {
+        if let Some(base) = image.stand_in() {
+            return format!("image on a base that stands in: {base}");
+        }
+        let digest = image.base_digest(&layout.context(&server.name));
+        return digest.map_or_else(|| "image".to_owned(), |digest| format!("image on {digest}"));
     }
     if from_local_sources(&server.name, layout) {
-        return "local sources";
+        return "local sources".to_owned();
     }
     let requires = candidate.requires();
     // What is not installed as a package has a program from elsewhere that stands in for it.
     let packaged = |apt: &[String]| packages::installed(apt).is_some_and(|installed| !installed.is_empty());
     let apt = !requires.apt.is_empty() && packaged(&requires.apt);
-    if apt || requires.uses_registries() { "registry" } else { FOUND }
+    if apt || requires.uses_registries() { "registry".to_owned() } else { FOUND.to_owned() }
 }
 
 /// What is to be done for these candidates. Looks, and changes nothing.

@@ -57,8 +57,8 @@ fn the_origin_of_a_server_s_packages_is_told() {
     // A program from elsewhere stands in for a package of which dpkg knows nothing.
     bench.add("stood-in", "apt = [\"prony-no-such-package\"]\ncommands = [\"sh\"]", &[]);
     let origin = |label: &str| origin(&bench.parse(label), &bench.layout);
-    assert_eq!((origin("found"), origin("built")), ("found on PATH", "registry"));
-    assert_eq!((origin("stood-in"), origin("found:two")), ("found on PATH", "registry"));
+    assert_eq!([origin("found"), origin("built")], ["found on PATH", "registry"]);
+    assert_eq!([origin("stood-in"), origin("found:two")], ["found on PATH", "registry"]);
     if packages::installed(&["dpkg".to_owned()]).is_some_and(|installed| !installed.is_empty()) {
         bench.add("packaged", "apt = [\"dpkg\"]", &[]);
         assert_eq!(origin("packaged"), "registry");

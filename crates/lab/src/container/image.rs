@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn the_base_that_is_recorded_is_that_of_the_last_stage() {
-        let built = "ARG IMAGE=debian:bookworm-slim\nFROM golang:1.22 AS build\nRUN x\nFROM ${IMAGE}\nRUN y\n";
+        let built = "ARG IMAGE=debian:bookworm-slim\nFROM golang:1.22 AS build\nFROM ${IMAGE}\nRUN y\n";
         assert_eq!(last_base(built, None), Some("debian:bookworm-slim"));
         assert_eq!(last_base(built, Some("ubuntu:24.04@sha256:00")), Some("ubuntu:24.04@sha256:00"));
         assert_eq!(last_base("FROM a AS build\nFROM b\n", Some("c")), Some("b"));

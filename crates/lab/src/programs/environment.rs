@@ -28,16 +28,18 @@ pub(crate) fn of_servers() -> BTreeMap<String, String> {
     with_path(allowed(env::vars_os(), false))
 }
 
-/// What builds a server gets, but for its home: the same, and how registries and toolchains are found.
+/// What builds a server gets, and apt: the same, how registries and toolchains are found, and Prony's own home where none is
+/// given besides.
 pub(crate) fn of_builds() -> BTreeMap<String, String> {
     let mut all = with_path(allowed(env::vars_os(), true));
-    let home = env::var("HOME").unwrap_or_default();
+    let Ok(home) = env::var("HOME") else { return all };
     for (variable, folder) in TOOLCHAINS {
         let path = Path::new(&home).join(folder);
         if path.is_absolute() && path.is_dir() {
             all.entry(variable.to_owned()).or_insert_with(|| path.to_string_lossy().into_owned());
         }
     }
+    all.insert("HOME".to_owned(), home);
     all
 }
 
@@ -87,6 +89,6 @@ mod tests {
         let (servers, builds) = (of_servers(), of_builds());
         assert_eq!(servers["PATH"], builds["PATH"]);
         assert!(servers["PATH"].split(':').any(|dir| dir == "/usr/sbin"), "{}", servers["PATH"]);
-        assert!(!servers.contains_key("HOME") && !builds.contains_key("HOME"));
+        assert!(!servers.contains_key("HOME"));
     }
 }

@@ -11,6 +11,7 @@ use crate::toml_file::suggest;
 mod files;
 mod materialise;
 mod recipe;
+mod requirements;
 mod scaffold;
 mod server;
 mod shared;
@@ -19,9 +20,10 @@ mod verified;
 pub use files::DOCKERFILE;
 pub use recipe::Recipe;
 pub(crate) use recipe::{
-    Axis, AxisValue, Constraint, Download, Kind, Pecl, Piece, Processes, Requires, Values, is_label_word,
-    pieces,
+    Axis, AxisValue, CAPABILITIES, Constraint, Download, Kind, Pecl, Piece, Processes, Requires, Values,
+    is_label_word, pieces,
 };
+pub(crate) use requirements::{REQUIREMENTS_LOCK, is_builder, requirements};
 pub use server::Server;
 pub use verified::Verified;
 

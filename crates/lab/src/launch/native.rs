@@ -1,6 +1,5 @@
 //! From a candidate to processes: variables replaced, templates rendered.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +11,7 @@ use super::spec::{LaunchContext, LaunchSpec, ProcessSpec};
 use super::{certificate, container};
 use crate::candidate::{Candidate, Layout};
 use crate::catalogue::{Piece, Server, Values, pieces};
-use crate::programs::{find_command, search_path};
+use crate::programs::{environment, find_command};
 
 /// How long a user's own command may take to answer: it may compile something first.
 const COMMAND_READY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -60,6 +59,7 @@ fn of_command(candidate: &Candidate, context: &LaunchContext) -> LaunchSpec {
         }],
         cwd: std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
         env: Vec::new(),
+        inherits_all_but: Some(context.hidden.clone()),
         run_dir: context.run_dir.clone(),
         cpus: Vec::new(),
         ready_timeout: COMMAND_READY_TIMEOUT,
@@ -101,7 +101,8 @@ fn of_recipe(
         label: candidate.label().to_owned(),
         processes,
         cwd: work,
-        env: env(candidate).into_iter().map(|(k, v)| (k, values.replace(&v))).collect(),
+        env: env(candidate, &context.run_dir, &values),
+        inherits_all_but: None,
         run_dir: context.run_dir.clone(),
         cpus: Vec::new(),
         ready_timeout: server.recipe.start.ready_timeout(),
@@ -109,17 +110,15 @@ fn of_recipe(
     })
 }
 
-/// The recipe's environment, and over it that of each setting. Scripts find servers as Prony itself
-/// does: users without rights often have no sbin in their PATH.
-pub(super) fn env(candidate: &Candidate) -> BTreeMap<String, String> {
-    let mut env = BTreeMap::new();
-    if let Ok(path) = std::env::join_paths(search_path())
-        && let Ok(path) = path.into_string()
-    {
-        env.insert("PATH".to_owned(), path);
-    }
-    env.extend(candidate.env());
-    env
+/// The whole environment of a recipe's processes: what every server may see, a home that is not the user's, what the
+/// recipe asks for by name, and over it what the recipe and then each setting sets.
+pub(super) fn env(candidate: &Candidate, home: &Path, values: &Values) -> Vec<(String, String)> {
+    let mut env = environment::of_servers();
+    env.insert("HOME".to_owned(), home.to_string_lossy().into_owned());
+    let inherited = candidate.server().into_iter().flat_map(|server| &server.recipe.start.inherit);
+    env.extend(inherited.filter_map(|name| Some((name.clone(), std::env::var(name).ok()?))));
+    env.extend(candidate.env().into_iter().map(|(name, value)| (name, values.replace(&value))));
+    env.into_iter().collect()
 }
 
 /// Programs with their whole path: users without rights often have no sbin in theirs, where servers are.

@@ -19,6 +19,8 @@ pub(crate) struct LaunchContext {
     /// A fresh, empty, private folder for sockets, pid files, configurations and logs;
     /// removed after the stop.
     pub(crate) run_dir: PathBuf,
+    /// Variables of Prony's own environment that a user's own command does not get: those of `@env:`.
+    pub(crate) hidden: Vec<String>,
 }
 
 /// A server's processes, ready to be started in order. Travels to the guard as JSON.
@@ -30,8 +32,12 @@ pub struct LaunchSpec {
     pub(crate) processes: Vec<ProcessSpec>,
     /// The folder the processes start in.
     pub(crate) cwd: PathBuf,
-    /// Set on top of the inherited environment.
+    /// The environment of the processes, or what is set on top of what they inherit.
     pub(crate) env: Vec<(String, String)>,
+    /// Of Prony's own environment they inherit all but these (the user's own command, a container's engine); `None`:
+    /// nothing.
+    #[serde(default)]
+    pub(crate) inherits_all_but: Option<Vec<String>>,
     /// Where stdout and stderr of process i go: `<i>.log`.
     pub(crate) run_dir: PathBuf,
     /// CPUs the processes may use; empty: any.
@@ -117,6 +123,7 @@ mod tests {
             }],
             cwd: PathBuf::new(),
             env: Vec::new(),
+            inherits_all_but: None,
             run_dir: PathBuf::new(),
             cpus: Vec::new(),
             ready_timeout: Duration::ZERO,

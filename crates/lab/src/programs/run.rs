@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 
 use prony_host::process;
 
+use super::environment;
+
 /// A command's end is looked for this often: it takes seconds, and nothing is measured meanwhile.
 const POLL: Duration = Duration::from_millis(10);
 const CAPTURED_BYTES_MAX: u64 = 4 << 10;
@@ -42,7 +44,8 @@ pub(crate) struct Captured {
     pub(crate) code: Option<i32>,
 }
 
-/// Runs a short command; `None` if it cannot be started or does not end in time.
+/// Runs a short command; `None` if it cannot be started or does not end in time. `env` is its whole environment; where
+/// that is empty, Prony's own.
 pub(crate) fn capture(
     argv: &[String],
     cwd: &Path,
@@ -51,6 +54,9 @@ pub(crate) fn capture(
 ) -> Option<Captured> {
     let (program, arguments) = argv.split_first()?;
     let mut command = Command::new(program);
+    if !env.is_empty() {
+        command.env_clear();
+    }
     command.args(arguments).current_dir(cwd).envs(env.iter().cloned());
     let mut child =
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().ok()?;
@@ -88,6 +94,7 @@ pub(crate) struct Run<'a> {
     pub(crate) name: String,
     pub(crate) argv: Vec<String>,
     pub(crate) cwd: &'a Path,
+    /// What it finds in its environment beside what builds may see.
     pub(crate) env: Vec<(String, String)>,
     /// Everything it prints is appended here.
     pub(crate) log: &'a Path,
@@ -126,6 +133,8 @@ impl Run<'_> {
         let mut child = Command::new(program)
             .args(arguments)
             .current_dir(self.cwd)
+            .env_clear()
+            .envs(environment::of_builds())
             .envs(self.env.iter().cloned())
             .stdin(Stdio::null())
             .stdout(log.try_clone().map_err(log_error)?)
@@ -265,6 +274,33 @@ mod tests {
         let error = quiet(sh("echo ran >>precious"), &log).run().unwrap_err();
         assert!(error.contains("cannot be written"), "{error}");
         assert_eq!(fs::read_to_string(&precious).unwrap(), "whole");
+    }
+
+    #[test]
+    fn a_build_sees_what_builds_may_see_and_what_it_is_given() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("install.log");
+        let env = vec![("GIVEN".to_owned(), "value".to_owned())];
+        let (name, argv) = ("env".to_owned(), vec!["/usr/bin/env".to_owned()]);
+        Run { name, argv, cwd: dir.path(), env, log: &log, timeout: PATIENCE }.run().unwrap();
+        let text = fs::read_to_string(&log).unwrap();
+        let lines = text.lines().skip(1);
+        let mut seen: Vec<&str> = lines.filter_map(|line| Some(line.split_once('=')?.0)).collect();
+        let allowed = environment::of_builds();
+        let mut expected: Vec<&str> = allowed.keys().map(String::as_str).chain(["GIVEN"]).collect();
+        seen.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(seen, expected);
+        // What every test process has of cargo, and no build may see.
+        assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some() && !text.contains("CARGO_MANIFEST_DIR"));
+    }
+
+    #[test]
+    fn a_captured_command_has_the_environment_that_it_is_given_and_no_other() {
+        let env = [("GIVEN".to_owned(), "value".to_owned())];
+        let argv = ["/usr/bin/env".to_owned()];
+        let said = capture(&argv, Path::new("/"), &env, PATIENCE).unwrap();
+        assert_eq!(String::from_utf8_lossy(&said.stdout), "GIVEN=value\n");
     }
 
     #[test]

@@ -68,6 +68,26 @@ fn a_server_is_started_and_ended_with_nothing_left() {
 }
 
 #[test]
+fn a_server_s_environment_is_what_it_is_given_and_of_prony_s_own_only_what_it_inherits() {
+    let root = tempfile::tempdir().unwrap();
+    let seen = |inherits_all_but: Option<Vec<String>>| {
+        let mut spec = LaunchSpec { inherits_all_but, ..shell_spec(root.path(), &[""]) };
+        spec.processes[0].argv = ["/bin/sleep", "300"].map(str::to_owned).to_vec();
+        let mut running = Running::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
+        let environ = std::fs::read(format!("/proc/{}/environ", pids(&running)[0])).unwrap();
+        running.stop();
+        String::from_utf8_lossy(&environ).into_owned()
+    };
+    assert_eq!(seen(None), "GIVEN=value\0");
+    // What every test process has of cargo.
+    let all = seen(Some(Vec::new()));
+    assert!(all.contains("GIVEN=value\0") && all.contains("CARGO_MANIFEST_DIR="), "{all}");
+    let less = seen(Some(vec!["CARGO_MANIFEST_DIR".to_owned()]));
+    assert!(less.contains("GIVEN=value\0") && less.contains("PATH="), "{less}");
+    assert!(!less.contains("CARGO_MANIFEST_DIR="), "{less}");
+}
+
+#[test]
 fn a_server_that_ignores_sigterm_is_killed() {
     let root = tempfile::tempdir().unwrap();
     let script = "trap '' TERM INT HUP; echo $$ >pid.new; mv pid.new pid; while :; do sleep 1; done";

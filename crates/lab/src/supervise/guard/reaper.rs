@@ -171,6 +171,16 @@ impl Reaper {
         let (reader, writer) = io::pipe()?;
         let cpus = if self.order.spec.cpus.is_empty() { &self.own_cpus } else { &self.order.spec.cpus };
         let mut command = Command::new(program);
+        match &self.order.spec.inherits_all_but {
+            Some(hidden) => {
+                for name in hidden {
+                    command.env_remove(name);
+                }
+            }
+            None => {
+                command.env_clear();
+            }
+        }
         command
             .args(arguments)
             .envs(self.order.spec.env.iter().map(|(name, value)| (name, value)))

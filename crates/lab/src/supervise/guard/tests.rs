@@ -36,6 +36,7 @@ pub(crate) fn shell_spec(root: &Path, scripts: &[&str]) -> LaunchSpec {
         processes: scripts.iter().map(process).collect(),
         cwd: run_dir.clone(),
         env: vec![("GIVEN".to_owned(), "value".to_owned())],
+        inherits_all_but: Some(Vec::new()),
         run_dir,
         cpus: Vec::new(),
         ready_timeout: PATIENCE,

@@ -133,7 +133,7 @@ pub fn asked_for(name: &str) -> String {
 ///
 /// # Errors
 /// A sentence, where it has no such variable.
-pub(crate) fn from_environment(asker: &str, variable: &str) -> Result<String, String> {
+fn from_environment(asker: &str, variable: &str) -> Result<String, String> {
     let value = std::env::var(variable).map_err(|_| {
         format!(
             "{asker} asks for the variable {variable}, which the environment does not have (or it is not text): set \
@@ -142,6 +142,17 @@ pub(crate) fn from_environment(asker: &str, variable: &str) -> Result<String, St
     })?;
     known::remember_variable(variable, &value);
     Ok(value)
+}
+
+/// A text as somebody wrote it, or what the environment holds of `@env:NAME`, which `asker` (`-b`) asks for.
+///
+/// # Errors
+/// A sentence, where the environment has no such variable.
+pub fn text_or_variable(asker: &str, written: &str) -> Result<String, String> {
+    match written.strip_prefix(ASKED) {
+        Some(variable) => from_environment(asker, variable),
+        None => Ok(written.to_owned()),
+    }
 }
 
 /// A part of a URL with the value of each `@env:NAME` in its place: in a path percent-encoded, so that any value can stand
@@ -220,9 +231,11 @@ pub fn redacted_head(head: &str) -> String {
         // A folded line goes on with the value before it.
         if !line.starts_with([' ', '\t']) {
             let name = line.split_once(':').map_or("", |(name, _)| name);
-            is_secret = is_secret_by_custom(name) && !name.contains(char::is_whitespace);
+            let is_token = name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
+            is_secret = is_token && is_secret_by_custom(name);
             if is_secret {
-                out.push_str(&format!("{name}: {REDACTED}\r\n"));
+                let end = &line[line.trim_end_matches(['\r', '\n']).len()..];
+                out.push_str(&format!("{name}: {REDACTED}{end}"));
             }
         }
         if !is_secret {

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use prony_host::process;
+use prony_model::secret::redacted;
 
 /// A command's end is looked for this often: it takes seconds, and nothing is measured meanwhile.
 const POLL: Duration = Duration::from_millis(10);
@@ -134,7 +135,8 @@ fn wait(child: &mut Child, deadline: Instant) -> Option<ExitStatus> {
     }
 }
 
-/// The last lines of a log from `begins` on that are not blank, each `shown` so; none where it cannot be read.
+/// The last lines of a log from `begins` on that are not blank, each without secrets and `shown` so; none where it cannot
+/// be read.
 pub(crate) fn last_lines(
     log: &Path,
     begins: u64,
@@ -152,7 +154,7 @@ pub(crate) fn last_lines(
     let bytes = read().unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     let is_blank = |line: &str| line.trim().is_empty();
-    let lines = text.lines().filter(|line| !is_blank(line)).map(shown);
+    let lines = text.lines().filter(|line| !is_blank(line)).map(|line| shown(&redacted(line)));
     let lines: Vec<String> = lines.filter(|line| !is_blank(line)).collect();
     lines[lines.len().saturating_sub(lines_max)..].to_vec()
 }

@@ -74,8 +74,8 @@ impl Target {
     pub fn given(url: &str) -> Result<Target, PlanError> {
         let authority = url.find("://").map_or(0, |at| at + 3);
         let path = url[authority..].find(['/', '?', '#']).map_or(url.len(), |at| authority + at);
-        let filled = filled_in(&url[..path], false).and_then(|start| Ok(start + &filled_in(&url[path..], true)?));
-        Target::parse(&filled.map_err(PlanError)?)
+        let server = filled_in(&url[..path], false).map_err(PlanError)?;
+        Target::parse(&(server + &filled_in(&url[path..], true).map_err(PlanError)?))
     }
 
     /// The `Host` header's value.
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn a_url_is_shown_without_the_values_of_secret_parameters() {
         let t = Target::given("http://h/a?api_key=s3&b=c&access_token=@env:PATH").unwrap();
-        assert!(t.path.starts_with("/a?api_key=s3&b=c&access_token=") && !t.path.contains("@env"), "{}", t.path);
+        assert!(t.path.starts_with("/a?api_key=s3&b=c&access_token=%2F") && !t.path.contains("@env"));
         let shown = t.display_url();
         assert_eq!(shown, "http://h/a?api_key=[redacted]&b=c&access_token=@env:PATH");
         let said = Target::parse("h/a?token=s3").unwrap_err().0;

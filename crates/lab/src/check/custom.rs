@@ -127,15 +127,14 @@ impl CustomCheck {
     }
 
     fn json_is(&self, body: &[u8]) -> Result<(), String> {
+        let bounded = |bytes: &[u8]| printable(&without_secrets(bytes), 80);
         let document: Value = serde_json::from_slice(body)
-            .map_err(|why| format!("The body {:?} is no JSON: {why}.", printable(&without_secrets(body), 80)))?;
+            .map_err(|why| format!("The body {:?} is no JSON: {why}.", bounded(body)))?;
         for (path, expected) in &self.json {
             let found = JsonPath::parse(path)?.find(&document).cloned();
             let shown = |value: &Value| {
-                if is_secret_by_custom(path) {
-                    return REDACTED.to_owned();
-                }
-                printable(&without_secrets(value.to_string().as_bytes()), 80)
+                let is_secret = is_secret_by_custom(path);
+                if is_secret { REDACTED.to_owned() } else { bounded(value.to_string().as_bytes()) }
             };
             let wanted = shown(expected);
             match found {
@@ -251,7 +250,8 @@ mod tests {
         assert_eq!((found[0].0.as_str(), found[0].1.value()), ("Cookie", path.as_str()));
         let refused = |check: &str| toml::from_str::<CustomCheck>(check).unwrap_err().to_string();
         assert!(refused("request = \"/?api_key=s3\"").contains("secret by its name"));
-        assert!(refused("request = \"POST /\"\nsend = '{\"password\":\"s3\"}'").contains("write \"@env:NAME\""));
+        let sent = refused("request = \"POST /\"\nsend = '{\"password\":\"s3\"}'");
+        assert!(sent.contains("write \"@env:NAME\""), "{sent}");
         let check: CustomCheck =
             toml::from_str("request = \"POST /?api_key=@env:PATH\"\nsend = \"@env:PATH\"").unwrap();
         assert_eq!(check.send.as_deref(), Some(path.as_bytes()));

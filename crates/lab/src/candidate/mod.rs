@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use prony_model::Target;
 use prony_model::fnv::hash_of;
-use prony_model::secret::{REDACTED, redacted_command};
+use prony_model::secret::{REDACTED, redacted_command, remember_command};
 
 use crate::catalogue::{
     AxisValue, Catalogue, Kind, Piece, Processes, Requires, Server, is_label_word, pieces,
@@ -79,6 +79,7 @@ impl Candidate {
                 "The command of {name:?} has no {{port}}: write {{port}} where it is told what to listen on."
             ));
         }
+        remember_command(command);
         let shown = redacted_command(command);
         let origin = Origin::Command { command: command.to_owned(), shown, listens };
         Ok(Candidate { label: name.to_owned(), origin, engine: None })

@@ -22,7 +22,10 @@ pub(super) fn values(text: &str) -> impl Iterator<Item = Range<usize>> {
             let value = if is_pair { plain_value(bytes, at) } else { json_value(bytes, at) };
             at = value.end.max(at);
             let written = &text[value.clone()];
-            if !written.is_empty() && written != REDACTED && !written.starts_with(ASKED) {
+            // A sentence may go on behind it.
+            let is_redacted = |behind: &str| !behind.contains(char::is_alphanumeric);
+            let is_done = written.strip_prefix(REDACTED).is_some_and(is_redacted) || written.starts_with(ASKED);
+            if !is_done && !written.is_empty() {
                 return Some(value);
             }
         }
@@ -132,6 +135,8 @@ mod tests {
             (r#""GET /?token=s""#, r#""GET /?token=[redacted]""#),
             (r#"{"password":"cut off"#, r#"{"password":"[redacted]"#),
             ("token=", "token="),
+            ("in 'h/?key=[redacted]': write", "in 'h/?key=[redacted]': write"),
+            ("key=[redacted]and-more", "key=[redacted]"),
             ("?token=@env:TOKEN&key=[redacted]", "?token=@env:TOKEN&key=[redacted]"),
             ("http://h:80/ 12:30 \"a\":1 b=2", "http://h:80/ 12:30 \"a\":1 b=2"),
             ("é\"key\":é,", "é\"key\":[redacted],"),

@@ -34,7 +34,7 @@ fn line(arguments: impl Iterator<Item = String>, redact: &[String]) -> String {
     for argument in arguments {
         let shown = without_secret(&argument, redact);
         // A body's file is only named.
-        let has_fields = may_be_body(&before, &argument).is_some_and(|body| !body.starts_with('@'));
+        let has_fields = fields(&before, &argument).is_some_and(|text| !text.starts_with('@'));
         let shown = if has_fields { redacted(&shown) } else { redacted_command(&shown) };
         line.push_str(&format!(" {}", shell_word(&shown)));
         before = argument;
@@ -42,14 +42,16 @@ fn line(arguments: impl Iterator<Item = String>, redact: &[String]) -> String {
     line
 }
 
-/// The body that an argument is, by the flag before it, or may have behind a flag of its own.
-fn may_be_body<'a>(before: &str, argument: &'a str) -> Option<&'a str> {
+/// The body or path that an argument is, by the flag before it, or may have behind a flag of its own.
+fn fields<'a>(before: &str, argument: &'a str) -> Option<&'a str> {
+    const FLAGS: [&str; 3] = ["--body", "--expect-body", "--path"];
     let is_short = |flag: &str| flag.starts_with('-') && !flag.starts_with("--");
-    if matches!(before, "--body" | "--expect-body") || (is_short(before) && before.ends_with('b')) {
+    if FLAGS.contains(&before) || (is_short(before) && before.ends_with('b')) {
         return Some(argument);
     }
-    let behind = ["--body=", "--expect-body=", "-b"].iter().find_map(|flag| argument.strip_prefix(*flag));
-    behind.or(Some(argument).filter(|argument| is_short(argument)))
+    let behind = FLAGS.iter().find_map(|flag| argument.strip_prefix(*flag)?.strip_prefix('='));
+    let short = Some(argument).filter(|argument| is_short(argument));
+    behind.or_else(|| short?.strip_prefix("-b").or(short))
 }
 
 /// A header (`Name: value`, also behind its flag, `-HName: value`) whose value is secret asks for it by the environment.
@@ -92,6 +94,7 @@ mod tests {
             &["--candidate", "a=./run --upstream http://me:s3cret@h/"],
             &["http://h/?api_key=s3cret&b=c", "--candidate=a=http://h/?token=s3cret"],
             &["-b", r#"{"user":"me","password":"s3cret"}"#, "-kb", "token=s3cret", "-kbtoken=s3cret"],
+            &["--path", "/a?key=s3cret", "--path=/a?token=s3cret"],
             &["-btoken=s3cret", "--body=token=s3cret", "--expect-body", r#"{"jwt": "s3cret"}"#],
         ] {
             let line = of(given, &["x-own"]);

@@ -161,8 +161,8 @@ pub(super) fn may_resume(log: &RunLog, setup: &BenchSetup) -> Result<(), String>
         let is_command = now.candidate.server().is_none();
         if let Some(known) = known.filter(|known| is_command && known.title != now.candidate.title()) {
             return Err(format!(
-                "{label} was {} and is {} now: give the --candidate that it was begun with, where {REDACTED} stands its \
-                 secret, or begin a new run.",
+                "{label} was {} and is {} now: give the --candidate that it was begun with (with its secret where \
+                 {REDACTED} stands), or begin a new run.",
                 known.title,
                 now.candidate.title()
             ));

@@ -65,33 +65,37 @@ fn prony(world: &World, words: &[&str]) -> Said {
     world.command(words).env(VARIABLE, MARK).output().unwrap().into()
 }
 
-/// Ways to give it to a load, each with the option that is tried, flags, and the path and query of the URL.
+/// Ways to give it to a load, one at a time, since what is known from one place is hidden in all: the option that is
+/// tried, flags, and the URL with `AT` for the target's address.
 fn ways(given: &World) -> Vec<(&'static str, Vec<String>, String)> {
     given.write("body", MARK);
     given.write("list", &format!("/?token={IN_URL}\n/?a=b\n"));
     let path = |name: &str| given.path(name).display().to_string();
     let json = format!("{{\"user\":\"me\",\"password\":\"{IN_JSON}\"}}");
-    let way = |option, flags: &[&str], path: &str| {
-        (option, flags.iter().map(|flag| (*flag).to_owned()).collect::<Vec<String>>(), path.to_owned())
+    let way = |option, flags: &[&str], url: &str| {
+        (option, flags.iter().map(|flag| (*flag).to_owned()).collect::<Vec<String>>(), url.to_owned())
     };
-    let query = format!("?api_key={IN_URL}&a=b");
-    let echo = format!("echo{query}");
-    let asked = format!("?a=@env:{VARIABLE}&b=c");
     let header = |name: &str| format!("{name}: {MARK}");
+    let (root, echo) = ("http://AT/", "http://AT/echo");
     vec![
-        way("url", &[], &query),
-        way("url", &[], &asked),
-        way("header", &["-H", &header("Authorization"), "-H", &header("X-Auth")], &query),
-        way("header", &["-H", &format!("Cookie: sid={MARK}; a=b"), "-H", "X-Own: @env:PRONY_MARK"], ""),
-        way("header", &["-H", &format!("Authorization: Bearer {MARK}")], ""),
-        way("redact", &["-H", &header("X-Own"), "--redact", "x-own"], ""),
-        way("body", &["-b", &json], &echo),
-        way("body", &["-b", &format!("user=me&password={IN_URL}")], "echo"),
-        way("body", &["-b", "@env:PRONY_MARK"], "echo"),
-        way("body", &["-b", &format!("@{}", path("body"))], "echo"),
-        way("expect-body", &["--expect-body", "@env:PRONY_MARK"], ""),
-        way("expect-body", &["--expect-body", &json], ""),
-        way("targets", &["--targets", &path("list")], ""),
+        way("url", &[], &format!("http://me:{MARK}@AT/")),
+        way("url", &[], &format!("http://AT/?api_key={IN_URL}&a=b")),
+        way("url", &[], &format!("http://AT/?a=@env:{VARIABLE}&b=c")),
+        way("url", &[], &format!("http://me:@env:{VARIABLE}@AT/")),
+        way("header", &["-H", &header("Authorization")], root),
+        way("header", &["-H", &header("X-Auth")], root),
+        way("header", &["-H", &format!("Authorization: Bearer {MARK}")], root),
+        way("header", &["-H", &format!("Cookie: sid={MARK}; a=b")], root),
+        way("header", &["-H", "X-Own: @env:PRONY_MARK"], root),
+        way("redact", &["-H", &header("X-Own"), "--redact", "x-own"], root),
+        way("body", &["-b", &json], echo),
+        way("body", &["-b", &format!("user=me&password={IN_URL}")], echo),
+        way("body", &["-b", "@env:PRONY_MARK"], echo),
+        way("body", &["-b", &format!("@{}", path("body"))], echo),
+        way("expect-body", &["--expect-body", "@env:PRONY_MARK"], root),
+        way("expect-body", &["--expect-body", &json], root),
+        way("targets", &["--targets", &path("list")], root),
+        way("targets", &["--targets", &path("list")], &format!("http://me:{MARK}@AT/")),
     ]
 }
 
@@ -120,9 +124,9 @@ fn every_option_is_known_to_take_a_secret_or_none() {
 fn a_secret_in_any_option_is_written_nowhere() {
     let (given, target) = (World::new(), TargetProcess::start(&[]));
     let mut searched = BTreeSet::new();
-    for (option, flags, path) in ways(&given) {
+    for (option, flags, url) in ways(&given) {
         let world = World::new();
-        let url = format!("http://me:{MARK}@{}/{path}", target.address);
+        let url = url.replace("AT", &target.address.to_string());
         let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
         let tried = |words: &[&str]| {
             let said = prony(&world, &[words, &flags[..]].concat());

@@ -151,10 +151,17 @@ impl PlanRecord {
 
     /// The stored form of a plan.
     pub fn of(plan: &Plan) -> PlanRecord {
+        let mut headers: Vec<(String, String)> =
+            plan.headers.iter().map(|(name, value)| (name.clone(), value.to_string())).collect();
+        // How the user and the password of the URL are sent, which `url` has not.
+        let is_given = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+        if let Some(value) = plan.target.authorization().filter(|_| !is_given) {
+            headers.push(("Authorization".to_owned(), value.to_string()));
+        }
         PlanRecord {
             url: plan.target.display_url(),
             method: plan.work.method().to_owned(),
-            headers: plan.headers.iter().map(|(name, value)| (name.clone(), value.to_string())).collect(),
+            headers,
             body_bytes: plan.body.len() as u64,
             body_fingerprint: (!plan.body.is_empty()).then(|| fingerprint(&plan.body)),
             connections: plan.connections,
@@ -241,6 +248,9 @@ mod tests {
         let text = serde_json::to_string(&PlanRecord::of(&plan)).unwrap();
         assert!(!text.contains("s3") && !text.contains("pw"), "{text}");
         assert!(text.contains("*/*"));
+        plan.headers.clear();
+        let credentials = [("Authorization".to_owned(), "[redacted]".to_owned())];
+        assert_eq!(PlanRecord::of(&plan).headers, credentials, "of the URL");
     }
 
     #[test]

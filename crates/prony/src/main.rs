@@ -48,9 +48,9 @@ fn main() -> ExitCode {
 fn parsed(printer: &Printer) -> Cli {
     Cli::try_parse().unwrap_or_else(|error| {
         let message = error.to_string();
-        // It quotes what was typed.
-        let shown = commands::reproduce::without_userinfo(&message);
-        if shown == message {
+        // It quotes what was typed; a help quotes nothing.
+        let shown = prony_model::secret::redacted(&message);
+        if shown == message || !error.use_stderr() {
             error.exit();
         }
         printer.note(shown.trim_end());

@@ -10,6 +10,7 @@ use prony_model::rfc3339;
 use prony_model::run_log::{
     Event, Found, Line, PlannedTrial, RawResult, RunLogError, RunLogWriter, Sleep, TrialResult, TrialStart,
 };
+use prony_model::secret::redacted;
 use prony_model::units::show_duration;
 
 use super::budget::Budget;
@@ -289,7 +290,7 @@ impl<'a> Runner<'a> {
     fn ended(&mut self, trial: &Trial<'_>, ended: Ended, rest: &[Trial<'_>]) -> Result<bool, BenchError> {
         let planned = trial.planned;
         let failed = |why: &str| RawResult::failed(planned.clone(), why.to_owned());
-        let (raw, goes_on) = match ended {
+        let (mut raw, goes_on) = match ended {
             Ended::Result(result) => (*result, true),
             Ended::Interrupted(Some(result)) => (*result, false),
             Ended::Interrupted(None) => return Ok(false),
@@ -304,6 +305,7 @@ impl<'a> Runner<'a> {
             }
             Ended::Broken(why) => return Err(why),
         };
+        raw.failure = raw.failure.take().map(|why| redacted(&why));
         // What the lab observes is what it can judge; were it not, that is the trial's failure.
         let result =
             judge_result(&self.setup.host, raw.clone()).unwrap_or_else(|why| unjudged(planned.clone(), why));
@@ -377,7 +379,8 @@ impl<'a> Runner<'a> {
     }
 
     fn write_event(&mut self, what: &str, detail: String, found: Option<Found>) -> Result<(), BenchError> {
-        let event = Event { at: rfc3339(SystemTime::now()), what: what.to_owned(), detail, found };
+        let (at, detail) = (rfc3339(SystemTime::now()), redacted(&detail));
+        let event = Event { at, what: what.to_owned(), detail, found };
         self.write(Line::Event(event.clone()))?;
         (self.tell)(&BenchEvent::Note(&event));
         Ok(())

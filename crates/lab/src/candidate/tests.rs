@@ -168,6 +168,14 @@ fn commands_and_urls_are_candidates_too() {
     let spec = command.launch(&layout, &context(dir.path())).unwrap();
     assert_eq!(spec.processes[0].argv, ["/bin/sh", "-c", "A=1 ./s '8123' ${port} | cat"]);
     assert_eq!(spec.inherits_all_but.unwrap(), ["TOKEN"], "the user's own environment, less what @env: names");
+    let secret = "export OWN=redis://me:s3cret@h; printenv OWN PRONY_COMMAND; echo {port}";
+    let secret = Candidate::command("mine", secret, Listens::default()).unwrap();
+    assert_eq!(secret.title(), "export OWN=redis://[redacted]@h; printenv OWN PRONY_COMMAND; echo {port}");
+    let launch = secret.launch(&layout, &context(dir.path())).unwrap();
+    let argv = &launch.processes[0].argv;
+    assert!(!argv.join(" ").contains("s3cret"), "{argv:?}");
+    let said = std::process::Command::new(&argv[0]).args(&argv[1..]).envs(launch.env).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&said.stdout), "redis://me:s3cret@h\n8123\n");
     assert!(spec.cwd.is_absolute());
     assert_eq!((command.keepalive(), command.workers(0), command.kind()), (None, 1, None));
     let error = |e: Result<Candidate, String>| e.unwrap_err();

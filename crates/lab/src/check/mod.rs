@@ -18,7 +18,7 @@ mod parallel;
 mod route;
 
 pub(crate) use contract::{check, ready};
-pub(crate) use custom::{CustomCheck, validate_checks, written_secret};
+pub(crate) use custom::{CustomCheck, validate_checks, written_field, written_secret};
 pub(crate) use route::Route;
 
 /// Every route of text answers this.

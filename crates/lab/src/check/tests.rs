@@ -207,6 +207,41 @@ fn wrong_answers_are_shown_as_they_came() {
 }
 
 #[test]
+fn transcripts_and_sentences_of_failed_checks_hold_no_secrets() {
+    let talkative: Change = |target, _| {
+        let body = format!("{{\"at\":\"{target}\",\"password\":\"s3cret\",\"seen\":\"s3cret-of-a-header\"}}");
+        let length = body.len();
+        let head = format!("HTTP/1.1 500 Oh\r\nSet-Cookie: sid=s3cret\r\nContent-Length: {length}\r\n\r\n");
+        (head + &body).into_bytes()
+    };
+    let header = prony_model::Secret::of_header("Authorization", "s3cret-of-a-header").unwrap();
+    let own = CustomCheck {
+        request: "POST /a?token=s3cret".to_owned(),
+        send: Some(b"{\"secret\":\"s3cret\"}".to_vec()),
+        headers: vec![("Authorization".to_owned(), header)],
+        ..CustomCheck::default()
+    };
+    let here = server(true, talkative);
+    let expectation = ContractExpectation { custom: vec![own.clone()], ..ContractExpectation::default() };
+    let report = check(&here, &expectation);
+    let first = &report.results[0];
+    assert!(!first.passed && first.name == "POST /a?token=[redacted]", "{first:?}");
+    let wire = first.wire.as_deref().unwrap_or_default();
+    for shown in [
+        "> POST /a?token=[redacted] HTTP/1.1\n",
+        "> Authorization: [redacted]\n> (a body of 19 bytes)\n",
+        "< Set-Cookie: [redacted]\n",
+        "< {\"at\":\"/a?token=[redacted]\",\"password\":\"[redacted]\",\"seen\":\"[redacted]\"}\n",
+    ] {
+        assert!(wire.contains(shown), "{shown}: {wire}");
+    }
+    let all = format!("{report:?}");
+    assert!(!all.contains("s3cret"), "{all}");
+    let not_ready = ready(&here, &own, &Expect::default()).unwrap_err();
+    assert_eq!(not_ready, "POST /a?token=[redacted] was answered with status 500.");
+}
+
+#[test]
 fn hostile_answers_fail_the_check_with_a_readable_reason() {
     let hostile: [(Change, &str); 6] = [
         (|_, _| vec![b'x'; 100_000], "The answer is not HTTP/1.1"),

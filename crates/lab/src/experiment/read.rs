@@ -14,7 +14,7 @@ use super::{
     BLOCKS_MAX, Blocks, CONNECTIONS_MAX, CORES_MAX, DURATION_MAX, Experiment, ExperimentPlan, SCHEMA, Scale,
     THREADS_MAX, TRIALS_MAX, TomlError, TomlFile, WorkerPolicy, plan_name, suggest,
 };
-use crate::check::{Route, validate_checks, written_secret};
+use crate::check::{Route, validate_checks, written_field, written_secret};
 
 /// The most values of one sweep.
 const SWEEP_MAX: usize = 100;
@@ -273,7 +273,7 @@ fn sweep(
     raw: &LoadOptions,
     tls: bool,
 ) -> Result<Vec<ExperimentPlan>, TomlError> {
-    check_headers(file, path, load, raw)?;
+    check_secrets(file, path, load, raw)?;
     let capacity = searched_for(file, path, raw)?;
     let meant = with_defaults(load, raw);
     let (rates, swept_r) = values(meant.rate.as_ref());
@@ -362,7 +362,7 @@ fn read_file(path: &str, most: u64) -> Result<Vec<u8>, String> {
 }
 
 /// Run logs keep the file: a secret is not written into it.
-fn check_headers(
+fn check_secrets(
     file: TomlFile<'_>,
     path: &[&str],
     load: &LoadOptions,
@@ -373,6 +373,13 @@ fn check_headers(
         let secret = headers.find_map(|h| written_secret(&h.name, h.value.as_deref().unwrap_or_default()));
         if let Some(why) = secret {
             return file.refuse(&[own, &["headers"]].concat(), why);
+        }
+        for (key, text) in [("body", &options.body), ("expect_body", &options.expect_body)] {
+            // A file is only named.
+            let written = text.as_deref().filter(|text| !text.starts_with('@')).unwrap_or_default();
+            if let Some(why) = written_field(key, written, "\"@FILE\" or \"@env:NAME\"") {
+                return file.refuse(&[own, &[key]].concat(), why);
+            }
         }
     }
     Ok(())

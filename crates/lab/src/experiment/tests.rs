@@ -260,6 +260,9 @@ fn impossible_stages_arrivals_and_paths_are_refused() {
         ("[[plan]]\nshuffle = true", 4, "--targets"),
         ("[[plan]]\ncacert = \"ca.pem\"", 4, "https://"),
         ("[[plan]]\ntargets = \"no/such/list\"", 4, "could not be read"),
+        ("[[plan]]\nheaders = { X-Session = \"s3\" }", 4, "write \"@env:NAME\""),
+        ("[[plan]]\nbody = '{\"password\":\"s3\"}'", 4, "secret by its name"),
+        ("[[plan]]\nexpect_body = \"token=s3\"", 4, "write \"@FILE\" or \"@env:NAME\""),
         ("published = \"../secret.toml\"", 3, "beside this one"),
         ("published = \"/etc/passwd.toml\"", 3, "beside this one"),
     ] {

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use prony_model::secret::{is_secret_by_custom, redacted};
 use rustix::process::geteuid;
 
 use super::native::not_rendered;
@@ -69,9 +70,10 @@ pub(super) fn launch(
     if let Some(memory) = &engine.memory {
         add(&["--memory", memory]);
     }
-    for (key, value) in candidate.env() {
-        add(&["--env", &format!("{key}={}", values.replace(&value))]);
-    }
+    let given = candidate.env().into_iter().map(|(key, value)| (key, values.replace(&value)));
+    let (env, secret): (Vec<_>, Vec<_>) = given.partition(|(key, value)| !is_secret(key, value));
+    env.iter().for_each(|(key, value)| add(&["--env", &format!("{key}={value}")]));
+    secret.iter().for_each(|(key, _)| add(&["--env", key]));
     // Without a value: the client's own, if it has one.
     for name in &start.inherit {
         add(&["--env", name]);
@@ -91,7 +93,7 @@ pub(super) fn launch(
         label: candidate.label().to_owned(),
         processes: vec![ProcessSpec { argv, wait_for: None }],
         cwd: work,
-        env: Vec::new(),
+        env: secret,
         inherits_all_but: Some(
             context.hidden.iter().filter(|name| !start.inherit.contains(name)).cloned().collect(),
         ),
@@ -104,6 +106,11 @@ pub(super) fn launch(
             made,
         }),
     })
+}
+
+/// Whether a variable goes by the engine's own environment: everybody on this machine can read its arguments.
+fn is_secret(key: &str, value: &str) -> bool {
+    is_secret_by_custom(key) || redacted(value) != value
 }
 
 /// Its own word for its version, asked in its image.
@@ -251,6 +258,12 @@ mod tests {
     fn arguments_reach_the_server_as_they_are() {
         assert_eq!(quoted("a b$c"), "'a b$c'");
         assert_eq!(quoted("it's"), r"'it'\''s'");
+    }
+
+    #[test]
+    fn variables_with_secrets_are_no_arguments() {
+        assert!(is_secret("SECRET_KEY_BASE", "a") && is_secret("DATABASE_URL", "postgres://me:s3cret@h"));
+        assert!(!is_secret("THREADS", "4") && !is_secret("OWN", "http://h/a?b=c"));
     }
 
     #[test]

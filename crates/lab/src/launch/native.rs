@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use prony_model::secret::redacted_command;
 use rustix::process::geteuid;
 
 use super::spec::{LaunchContext, LaunchSpec, ProcessSpec};
@@ -15,6 +16,10 @@ use crate::programs::{environment, find_command};
 
 /// How long a user's own command may take to answer: it may compile something first.
 const COMMAND_READY_TIMEOUT: Duration = Duration::from_secs(30);
+/// By what variable a shell is given a command with a secret, and what it does with it.
+const COMMAND: &str = "PRONY_COMMAND";
+const COMMAND_FROM_ENVIRONMENT: &str =
+    "prony_command=$PRONY_COMMAND; unset PRONY_COMMAND; eval \"$prony_command\"";
 
 impl Candidate {
     /// Its processes, ready to be started: copies the recipe's folder if it has changed, and renders
@@ -51,14 +56,20 @@ pub(super) fn not_rendered(candidate: &Candidate, path: &Path) -> impl Fn(io::Er
 
 fn of_command(candidate: &Candidate, context: &LaunchContext) -> LaunchSpec {
     let command = of_context(context).replace(candidate.command_line().unwrap_or_default());
+    // Everybody on this machine can read a process' arguments: a secret goes by the environment, which only its user can.
+    let (script, env) = if redacted_command(&command) == command {
+        (command, Vec::new())
+    } else {
+        (COMMAND_FROM_ENVIRONMENT.to_owned(), vec![(COMMAND.to_owned(), command)])
+    };
     LaunchSpec {
         label: candidate.label().to_owned(),
         processes: vec![ProcessSpec {
-            argv: vec!["/bin/sh".to_owned(), "-c".to_owned(), command],
+            argv: vec!["/bin/sh".to_owned(), "-c".to_owned(), script],
             wait_for: None,
         }],
         cwd: std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
-        env: Vec::new(),
+        env,
         inherits_all_but: Some(context.hidden.clone()),
         run_dir: context.run_dir.clone(),
         cpus: Vec::new(),

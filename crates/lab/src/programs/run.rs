@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use prony_host::process;
+use prony_model::secret::redacted;
 
 use super::environment;
 
@@ -179,7 +180,8 @@ fn wait(child: &mut Child, deadline: Instant, over: impl Fn() -> bool) -> Option
     }
 }
 
-/// The last lines of a log from `begins` on that are not blank, each `shown` so; none where it cannot be read.
+/// The last lines of a log from `begins` on that are not blank, each without secrets and `shown` so; none where it cannot
+/// be read.
 pub(crate) fn last_lines(
     log: &Path,
     begins: u64,
@@ -197,7 +199,7 @@ pub(crate) fn last_lines(
     let bytes = read().unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     let is_blank = |line: &str| line.trim().is_empty();
-    let lines = text.lines().filter(|line| !is_blank(line)).map(shown);
+    let lines = text.lines().filter(|line| !is_blank(line)).map(|line| shown(&redacted(line)));
     let lines: Vec<String> = lines.filter(|line| !is_blank(line)).collect();
     lines[lines.len().saturating_sub(lines_max)..].to_vec()
 }

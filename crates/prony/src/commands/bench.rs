@@ -20,6 +20,7 @@ use prony_report::page;
 use prony_report::terminal;
 
 use super::report::html_path;
+use super::reproduce;
 use super::thresholds;
 use super::watch::{self, Watch};
 use super::write_file;
@@ -30,6 +31,7 @@ use crate::printer::Printer;
 use crate::tui::{BenchState, Live, ProgressMode};
 
 pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), Failure> {
+    reproduce::check_own()?;
     let setup = setup::setup(arguments, printer)?;
     let slos = thresholds::parse(&arguments.slo)?;
     if arguments.dry_run {

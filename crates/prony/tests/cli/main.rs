@@ -25,6 +25,7 @@ mod ports;
 mod repeat;
 mod schema;
 mod search;
+mod secrets;
 mod servers;
 mod signals;
 mod targets;

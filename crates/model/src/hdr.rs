@@ -150,4 +150,19 @@ mod tests {
         V2DeflateSerializer::new().serialize(&wide, &mut bytes).unwrap();
         assert!(decode(&STANDARD.encode(bytes)).unwrap_err().to_string().contains("digits are others"));
     }
+
+    #[test]
+    fn a_compressed_form_within_the_compressed_form_is_refused() {
+        let bytes = STANDARD.decode(encode(&SparseHistogram::of_values([1, 2]))).unwrap();
+        let mut plain = unpacked(&bytes).unwrap();
+        // Its own header would be believed, whatever length that claims.
+        plain[..4].copy_from_slice(&COMPRESSED_COOKIE);
+        let mut packed = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
+        std::io::Write::write_all(&mut packed, &plain).unwrap();
+        let packed = packed.finish().unwrap();
+        let length = u32::try_from(packed.len()).unwrap().to_be_bytes();
+        let text = STANDARD.encode([&COMPRESSED_COOKIE[..], &length, &packed].concat());
+        let said = decode(&text).unwrap_err().to_string();
+        assert!(said.contains("what it unpacks to does not begin as one"), "{said}");
+    }
 }

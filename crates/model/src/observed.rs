@@ -48,7 +48,7 @@ pub struct Observed {
     pub slo: Vec<String>,
 }
 
-/// The most thresholds of a trial.
+/// The most thresholds of a trial, and bytes of each.
 const SLO_MAX: usize = 1_000;
 /// The most CPUs or workers with samples of their own.
 const COLUMNS_MAX: usize = 10_000;
@@ -62,6 +62,7 @@ impl Observed {
         self.plan.check()?;
         self.measurement.check()?;
         few("thresholds", self.slo.len(), SLO_MAX)?;
+        few("bytes in a threshold", self.slo.iter().map(String::len).max().unwrap_or(0), SLO_MAX)?;
         if let Some(client) = &self.client_columns {
             columns(&client.at_ns, &[&client.process_cpu_ns, &client.rss_bytes])?;
             columns_of_each(&client.worker_cpu_ns)?;

@@ -12,7 +12,7 @@ const ORDER_MAX: usize = 100_000;
 const RESULTS_MAX: usize = 200_000;
 /// Rows of a source, and its conclusions: as many as its file may have.
 const PUBLISHED_MAX: usize = 10_000;
-/// Candidates and plans that the header names.
+/// Candidates, and plans that the header names.
 const NAMED_MAX: usize = 10_000;
 /// Bytes of a candidate's or a plan's name, which every view repeats.
 const NAME_MAX_BYTES: usize = 16 << 10;
@@ -62,7 +62,9 @@ impl RunLog {
         for planned in order.iter().chain(results.iter().map(|result| &result.planned)) {
             plans.entry(&planned.plan).or_default().insert(&planned.candidate);
         }
-        let ratios: usize = plans.values().map(|candidates| candidates.len().pow(2)).sum();
+        let candidates: BTreeSet<&str> = plans.values().flatten().copied().collect();
+        few("candidates", candidates.len(), NAMED_MAX)?;
+        let ratios: usize = plans.values().map(|own| own.len().pow(2)).sum();
         few("pairs of candidates", ratios, RATIOS_MAX)?;
         let conclusions = self.header.published.as_ref().map_or(0, |source| source.conclusions.len());
         let looks = plans.len() * (order.len() + results.len()) * (conclusions + 1);

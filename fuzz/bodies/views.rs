@@ -34,8 +34,8 @@ const NUMBERS: [u64; 14] = [
     1_000_000_000,
     1_000_000_001,
     4_294_967_295,
-    1 << 42,
-    (1 << 42) + 1,
+    1 << 44,
+    (1 << 44) + 1,
     1 << 53,
     (1 << 53) + 1,
     (1 << 63) - 1,
@@ -245,7 +245,7 @@ fn histogram(choices: &mut Choices<'_>) -> Value {
     let buckets: Vec<(u64, u64)> = match choices.below(4) {
         0 => Vec::new(),
         1 => (0..33_421).map(|bucket| (bucket, 1)).collect(),
-        2 => vec![(0, 1 << 41), (33_420, 1 << 41)],
+        2 => vec![(0, 1 << 43), (33_420, 1 << 43)],
         _ => vec![(choices.below(33_421) as u64, choices.number().max(1))],
     };
     serde_json::to_value(SparseHistogram::of(buckets.into_iter())).expect("a text")

@@ -25,9 +25,9 @@ pub(crate) const DIGITS: u8 = 3;
 pub const BUCKET_BITS: u32 = 10;
 /// Buckets of a histogram.
 const BUCKETS: usize = 33_421;
-/// The most that a count of a file may be, of requests or of durations: a day at fifty million a second, and a million of
-/// them are exact in 64 bits.
-pub(crate) const COUNT_MAX: u64 = 1 << 42;
+/// The most that a count of a file may be, of requests or of durations: a day at the highest rate has 2^43, and a sum of
+/// those of 200,000 trials is exact in 64 bits.
+pub(crate) const COUNT_MAX: u64 = 1 << 44;
 /// The most bytes that a histogram's text may take, and its packed buckets; a hostile run log must not make us allocate
 /// more. Ours take a tenth.
 const TEXT_MAX_BYTES: usize = 2 << 20;

@@ -12,7 +12,8 @@ const SERIES_MAX: usize = 10_000;
 const LISTED_MAX: usize = 10_000;
 
 impl Measurement {
-    /// Whether its numbers can be a load's, so that sums of them are exact.
+    /// Whether its numbers can be a load's, so that sums of them are exact. A bin's sums of times are not looked at:
+    /// under overload they can be anything, and whoever adds them saturates.
     ///
     /// # Errors
     /// A sentence where it is not: what was read was not written by Prony.
@@ -42,7 +43,6 @@ impl Measurement {
         within(counts, COUNT_MAX)?;
         let bytes = [self.read_bytes, self.sent_bytes, c.max_rss_bytes, self.request_bytes];
         let instants = [self.schedule_start_ns, self.window_start_ns, self.window_end_ns, self.bins.width_ns];
-        let bins = self.bins.each.iter().flat_map(|b| [b.response_sum_ns, b.connection_wait_sum_ns]);
         let workers = self.workers.iter().flat_map(|w| {
             let busy = [w.busy_ns, w.waited_beside_free_ns, w.longest_gap_ns, w.gaps_over_1ms_sum_ns];
             busy.into_iter().chain([w.in_flight_integral_ns >> 16])
@@ -51,7 +51,6 @@ impl Measurement {
             .into_iter()
             .chain(instants)
             .chain([c.cpu_ns, c.process_cpu_ns])
-            .chain(bins)
             .chain(self.series.iter().flat_map(|s| [s.at_ns, s.length_ns]))
             .chain(workers)
             .chain(self.by_request.iter().map(|f| f.read_bytes));

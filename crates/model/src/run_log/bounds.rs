@@ -14,8 +14,9 @@ const RESULTS_MAX: usize = 200_000;
 const PUBLISHED_MAX: usize = 10_000;
 /// Candidates, and plans that the header names.
 const NAMED_MAX: usize = 10_000;
-/// Bytes of a candidate's or a plan's name, which every view repeats.
-const NAME_MAX_BYTES: usize = 16 << 10;
+/// Bytes of a candidate's or a plan's name, which every view repeats: a single load's is its URL, and a command line has
+/// room for so long a one.
+const NAME_MAX_BYTES: usize = 128 << 10;
 /// The highest number of a trial or a block.
 const NUMBER_MAX: u32 = 1_000_000_000;
 /// Ratios of all plans, each of one candidate to another: each takes 80 bytes for each figure.

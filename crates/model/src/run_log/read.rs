@@ -19,11 +19,11 @@ const LINES_MAX: usize = 1_000_000;
 /// are a value that takes up to 60 in memory.
 const VALUES_MAX: usize = 20_000_000;
 /// The most that a line's histograms take unpacked: those of a trial's seconds take 4 MiB, those of a list's requests
-/// as much or twice that.
-const LINE_UNPACKED_MAX: usize = 64 << 20;
-/// The most that all histograms take: this, and for each byte of the log so many. Prony's own take about two.
+/// ten times that where every bucket of theirs is filled.
+const LINE_UNPACKED_MAX: usize = 128 << 20;
+/// The most that all histograms take: this, and for each byte of the log so many. The logs of our tests take up to two.
 const LOG_UNPACKED_MAX: usize = 256 << 20;
-const UNPACKED_PER_BYTE: usize = 4;
+const UNPACKED_PER_BYTE: usize = 8;
 /// Lines that are read before they are parsed, and their bytes: work for every CPU in bounded memory.
 const BATCH_LINES: usize = 64;
 const BATCH_BYTES: usize = 16 << 20;

@@ -10,7 +10,7 @@ use strum::VariantArray;
 use crate::histogram::SparseHistogram;
 
 mod bins;
-mod check;
+pub(crate) mod check;
 mod latency;
 
 pub use bins::{BIN_NS, BINS_MAX, Bin, Bins};

@@ -1,8 +1,8 @@
 //! From the file as written to the experiment as meant: defaults, sweeps, checks.
 
-use std::fs::File;
 use std::io::Read;
 
+use prony_model::foreign_file;
 use prony_model::options::LoadOptions;
 use prony_model::rate::Rate;
 use prony_model::units::{DurationValue, OneOrMany, RateValue, show_duration};
@@ -354,10 +354,11 @@ fn speaks_tls(label: &str) -> bool {
     label.split([':', '+']).skip(1).any(|setting| matches!(setting.trim(), "tls" | "tls=yes"))
 }
 
-/// A file that a plan names; its path is seen from the folder that Prony was started in, as a flag's is.
+/// A file that a plan names; its path is seen from the folder that Prony was started in, as a flag's is. The file that
+/// names it may be somebody else's, so that it is no pipe or device.
 fn read_file(path: &str, most: u64) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes));
+    let read = foreign_file::open(path.as_ref()).and_then(|file| file.take(most).read_to_end(&mut bytes));
     read.map(|_| bytes).map_err(|e| e.to_string())
 }
 

@@ -183,6 +183,14 @@ fn an_unknown_name_gets_the_nearest() {
 }
 
 #[test]
+fn devices_are_no_experiments_and_no_files_of_a_plan() {
+    let said = Experiment::find("/dev/zero").unwrap_err();
+    assert!(said.contains("/dev/zero cannot be read") && said.contains("not a regular file"), "{said}");
+    let said = self::said("[[plan]]\ntargets = \"/dev/zero\"");
+    assert!(said.contains("not a regular file"), "{said}");
+}
+
+#[test]
 fn a_plan_may_have_stages_a_request_count_and_every_other_load_option() {
     let e = read(
         "[[plan]]\nname = \"ramp\"\nstages = [\"60s:5000c\", \"60s:5000c\"]\n\

@@ -79,6 +79,9 @@ pub struct Measurement {
     /// What TLS was agreed on; `None` where it is not spoken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsUse>,
+    /// Heads of answers that were taken although a strict reading refuses them, over the whole run.
+    #[serde(default, skip_serializing_if = "Tolerated::is_nothing")]
+    pub tolerated: Tolerated,
     /// The figures of each request of the plan's list, in its order; empty without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_request: Vec<RequestFigures>,
@@ -186,6 +189,45 @@ pub struct WorkerAudit {
     pub gaps_over_1ms_sum_ns: u64,
 }
 
+/// Heads of answers that a strict reading refuses and that curl and browsers take, by what is unusual in them: one with
+/// two of these counts in both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Tolerated {
+    /// With Content-Length given more than once, in several fields or in a list, always the same.
+    pub repeated_length: u64,
+    /// With Content-Length beside Transfer-Encoding.
+    pub length_beside_coding: u64,
+    /// With a field on several lines.
+    pub folded: u64,
+    /// Longer than 64 KiB.
+    pub long: u64,
+}
+
+impl Tolerated {
+    /// Each count, after its name in JSON.
+    pub fn counts(&self) -> [(&'static str, u64); 4] {
+        [
+            ("repeated_length", self.repeated_length),
+            ("length_beside_coding", self.length_beside_coding),
+            ("folded", self.folded),
+            ("long", self.long),
+        ]
+    }
+
+    /// Whether there was none.
+    pub fn is_nothing(&self) -> bool {
+        *self == Tolerated::default()
+    }
+
+    /// Adds another's counts.
+    pub fn add(&mut self, other: &Tolerated) {
+        self.repeated_length += other.repeated_length;
+        self.length_beside_coding += other.length_beside_coding;
+        self.folded += other.folded;
+        self.long += other.long;
+    }
+}
+
 /// What TLS was agreed on over the whole run, the connects before the clock included.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TlsUse {
@@ -240,6 +282,8 @@ pub enum ErrorKind {
     Tls,
     /// Its connection was given up, because an earlier request of the pipeline had timed out.
     Abandoned,
+    /// The unfinished heads on a worker's connections had taken all the room there is for them.
+    PartialHeads,
 }
 
 impl ErrorKind {

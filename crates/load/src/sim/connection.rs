@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use crate::net::Interest;
-use prony_model::measurement::ErrorKind;
+use prony_model::measurement::{ErrorKind, Tolerated};
 
-use super::answer::Meaning;
+use super::answer::{Answer, Meaning};
 
 /// The connect's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +30,15 @@ pub(super) struct Coming {
     pub(super) body_right: bool,
     /// Whether it leaves the connection to the next one.
     pub(super) keeps: bool,
+    /// What its head counts as, which is whole after so many bytes.
+    pub(super) tolerated: (usize, Tolerated),
+}
+
+impl Coming {
+    pub(super) fn of(answer: &Answer) -> Coming {
+        let Answer { meaning, body_right, keeps, tolerated, .. } = *answer;
+        Coming { meaning, body_right, keeps, tolerated }
+    }
 }
 
 #[derive(Debug)]

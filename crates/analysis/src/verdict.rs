@@ -63,6 +63,7 @@ pub enum Code {
     Overload,
     TooFewSamples,
     ListenOverflow,
+    Tolerated,
     ServerDied,
     ServerRestarted,
     WorkerLost,
@@ -117,6 +118,8 @@ impl Code {
                 "Let the load last longer (-d, or -n)."),
             Code::ListenOverflow => entry("listen_overflow", &["throughput", "response"], Effect::Note,
                 "Raise the server's backlog and net.core.somaxconn, or open fewer connections at once."),
+            Code::Tolerated => entry("tolerated", &[], Effect::Note,
+                "The figures stand; a stricter client or a proxy may refuse such answers, so correct the server's head."),
             Code::ServerDied => entry("server_died", &["throughput", "response", "service"], Effect::Invalid,
                 "Look at its last lines, and load it by hand with `prony load`; the trial does not count."),
             Code::ServerRestarted => entry("server_restarted", &["throughput", "response", "service"], Effect::Invalid,
@@ -186,6 +189,7 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Verdict {
         overload(facts),
         too_few_samples(facts),
         host::listen_overflow(facts),
+        tolerated(facts),
     ];
     let reasons: Vec<Reason> = single.into_iter().flatten().chain(server::reasons(facts)).collect();
     Verdict { validity: validity(&reasons), reasons }
@@ -393,6 +397,24 @@ fn too_few_samples(f: &Facts<'_>) -> Option<Reason> {
             .with("samples_beyond", beyond)
             .with("samples_needed", real(BEYOND_MIN)),
     )
+}
+
+/// What of the answers' heads a strict reading refuses, over the whole run.
+fn tolerated(f: &Facts<'_>) -> Option<Reason> {
+    let words = [
+        "with one Content-Length several times",
+        "with Content-Length beside Transfer-Encoding",
+        "with a header folded over several lines",
+        "with a head over 64 KiB",
+    ];
+    let seen = f.m.tolerated.counts().into_iter().zip(words).filter(|((_, count), _)| *count > 0);
+    let said: Vec<String> = seen.clone().map(|((_, count), words)| format!("{count} {words}")).collect();
+    let reason = Code::Tolerated.reason(format!(
+        "responses that a strict client refuses, and curl and browsers take: {}",
+        said.join(", ")
+    ));
+    (!said.is_empty())
+        .then(|| seen.fold(reason, |reason, ((name, count), _)| reason.with(name, real(count))))
 }
 
 #[cfg(test)]

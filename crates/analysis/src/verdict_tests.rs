@@ -3,7 +3,7 @@
 use prony_model::histogram::SparseHistogram;
 use prony_model::host::Host;
 use prony_model::host::HostWindow;
-use prony_model::measurement::ErrorTally;
+use prony_model::measurement::{ErrorTally, Tolerated};
 use prony_model::server::{SampleColumns, ServerSamples};
 
 use super::*;
@@ -247,6 +247,25 @@ fn listen_overflows_are_noted_where_the_target_is_local() {
     assert_eq!(overflown(0, 1, true), ["listen_overflow"]);
     assert_eq!(overflown(0, 0, true), [""; 0]);
     assert_eq!(overflown(9, 9, false), [""; 0], "it was another server's");
+}
+
+#[test]
+fn heads_that_are_only_tolerated_are_noted_in_words_and_change_no_figure() {
+    let mut m = healthy(10, 2000);
+    assert!(!has(&m, &closed_plan(), Code::Tolerated));
+    let before = judge(&m, &closed_plan(), &Seen::default());
+    m.tolerated = Tolerated { folded: 12, long: 1, ..Tolerated::default() };
+    let mut trial = judge(&m, &closed_plan(), &Seen::default());
+    let reason = trial.verdict.reasons.pop().unwrap();
+    assert_eq!((reason.code.as_str(), reason.effect, reason.affects.len()), ("tolerated", Effect::Note, 0));
+    let said = "12 with a header folded over several lines, 1 with a head over 64 KiB";
+    assert!(reason.detail.ends_with(said), "{}", reason.detail);
+    assert_eq!((reason.values["folded"], reason.values["long"], reason.values.len()), (12.0, 1.0, 2));
+    assert_eq!(trial, before);
+    m.tolerated = Tolerated { repeated_length: 3, length_beside_coding: 4, ..Tolerated::default() };
+    let reason = reasons(&m, &closed_plan(), &Seen::default()).pop().unwrap();
+    let said = "3 with one Content-Length several times, 4 with Content-Length beside Transfer-Encoding";
+    assert!(reason.detail.ends_with(said), "{}", reason.detail);
 }
 
 #[test]

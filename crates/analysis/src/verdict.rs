@@ -63,7 +63,7 @@ pub enum Code {
     Overload,
     TooFewSamples,
     ListenOverflow,
-    Tolerated,
+    ToleratedResponses,
     ServerDied,
     ServerRestarted,
     WorkerLost,
@@ -118,7 +118,7 @@ impl Code {
                 "Let the load last longer (-d, or -n)."),
             Code::ListenOverflow => entry("listen_overflow", &["throughput", "response"], Effect::Note,
                 "Raise the server's backlog and net.core.somaxconn, or open fewer connections at once."),
-            Code::Tolerated => entry("tolerated", &[], Effect::Note,
+            Code::ToleratedResponses => entry("tolerated_responses", &[], Effect::Note,
                 "The figures stand; a stricter client or a proxy may refuse such answers, so correct the server's head."),
             Code::ServerDied => entry("server_died", &["throughput", "response", "service"], Effect::Invalid,
                 "Look at its last lines, and load it by hand with `prony load`; the trial does not count."),
@@ -189,7 +189,7 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Verdict {
         overload(facts),
         too_few_samples(facts),
         host::listen_overflow(facts),
-        tolerated(facts),
+        tolerated_responses(facts),
     ];
     let reasons: Vec<Reason> = single.into_iter().flatten().chain(server::reasons(facts)).collect();
     Verdict { validity: validity(&reasons), reasons }
@@ -400,16 +400,17 @@ fn too_few_samples(f: &Facts<'_>) -> Option<Reason> {
 }
 
 /// What of the answers' heads a strict reading refuses, over the whole run.
-fn tolerated(f: &Facts<'_>) -> Option<Reason> {
+fn tolerated_responses(f: &Facts<'_>) -> Option<Reason> {
     let words = [
         "with one Content-Length several times",
         "with Content-Length beside Transfer-Encoding",
         "with a header folded over several lines",
         "with a head over 64 KiB",
+        "with chunked several times in Transfer-Encoding",
     ];
     let seen = f.m.tolerated.counts().into_iter().zip(words).filter(|((_, count), _)| *count > 0);
     let said: Vec<String> = seen.clone().map(|((_, count), words)| format!("{count} {words}")).collect();
-    let reason = Code::Tolerated.reason(format!(
+    let reason = Code::ToleratedResponses.reason(format!(
         "responses that a strict client refuses, and curl and browsers take: {}",
         said.join(", ")
     ));

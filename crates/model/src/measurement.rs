@@ -192,6 +192,7 @@ pub struct WorkerAudit {
 /// Heads of answers that a strict reading refuses and that curl and browsers take, by what is unusual in them: one with
 /// two of these counts in both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Tolerated {
     /// With Content-Length given more than once, in several fields or in a list, always the same.
     pub repeated_length: u64,
@@ -201,16 +202,19 @@ pub struct Tolerated {
     pub folded: u64,
     /// Longer than 64 KiB.
     pub long: u64,
+    /// With chunked more than once in Transfer-Encoding.
+    pub repeated_chunked: u64,
 }
 
 impl Tolerated {
     /// Each count, after its name in JSON.
-    pub fn counts(&self) -> [(&'static str, u64); 4] {
+    pub fn counts(&self) -> [(&'static str, u64); 5] {
         [
             ("repeated_length", self.repeated_length),
             ("length_beside_coding", self.length_beside_coding),
             ("folded", self.folded),
             ("long", self.long),
+            ("repeated_chunked", self.repeated_chunked),
         ]
     }
 
@@ -225,6 +229,7 @@ impl Tolerated {
         self.length_beside_coding += other.length_beside_coding;
         self.folded += other.folded;
         self.long += other.long;
+        self.repeated_chunked += other.repeated_chunked;
     }
 }
 

@@ -72,6 +72,7 @@ fn the_check_and_a_load_take_and_refuse_the_same_answers() {
         ("Content-Length: 9\r\nTransfer-Encoding: chunked", "2\r\nok\r\n0\r\n\r\n", false, true),
         ("Transfer-Encoding: chunked\r\nContent-Length: 9", "2\r\nok\r\n0\r\n\r\n", false, true),
         ("Transfer-Encoding: identity\r\nContent-Length: 2", "ok", false, true),
+        ("Transfer-Encoding: chunked, chunked", "2\r\nok\r\n0\r\n\r\n", false, true),
         ("Transfer-Encoding: chunked, gzip", "0\r\n\r\n", false, false),
         ("Transfer-Encoding: gzip", "ok", true, true),
         ("X: a\r\n b\r\n\tc\r\nContent-Length:\r\n 2", "ok", false, true),

@@ -21,6 +21,8 @@ pub(super) const LENGTH_BESIDE_CODING: u8 = 2;
 pub(super) const FOLDED: u8 = 4;
 /// It is over 64 KiB.
 pub(super) const LONG: u8 = 8;
+/// Transfer-Encoding has chunked more than once.
+pub(super) const REPEATED_CHUNKED: u8 = 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Body {
@@ -108,12 +110,16 @@ fn head_of(response: &Response<'_, '_>, length: usize, answers_head: bool) -> Re
         } else if field.name.eq_ignore_ascii_case("transfer-encoding") {
             has_codings = true;
             for coding in field.value.split(|b| *b == b',') {
+                let is_chunked = coding.trim_ascii().eq_ignore_ascii_case(b"chunked");
                 if chunked {
-                    return Err(ProtocolError(
-                        "the answer's Transfer-Encoding has chunked before another coding",
-                    ));
+                    if !is_chunked {
+                        return Err(ProtocolError(
+                            "the answer's Transfer-Encoding has chunked before another coding",
+                        ));
+                    }
+                    tolerated |= REPEATED_CHUNKED;
                 }
-                chunked = coding.trim_ascii().eq_ignore_ascii_case(b"chunked");
+                chunked = is_chunked;
             }
         } else if field.name.eq_ignore_ascii_case("connection") {
             for token in field.value.split(|b| *b == b',') {

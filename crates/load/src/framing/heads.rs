@@ -2,7 +2,7 @@
 
 use prony_model::measurement::Tolerated;
 
-use super::head::{FOLDED, Head, LENGTH_BESIDE_CODING, LONG, REPEATED_LENGTH};
+use super::head::{FOLDED, Head, LENGTH_BESIDE_CODING, LONG, REPEATED_CHUNKED, REPEATED_LENGTH};
 use super::{HEAD_MAX_BYTES, NO_ROOM, PARTIAL_KEPT_BYTES, ProtocolError};
 
 /// A longer head is parsed each time.
@@ -12,7 +12,8 @@ const LAST_HEAD_MAX_BYTES: usize = 2 << 10;
 /// longest.
 pub(super) const PARTIAL_MAX_BYTES: usize = 64 << 20;
 
-/// The last head of a worker's answers and what it said, how many were only tolerated, and the room for unfinished ones.
+/// The last head of a worker's answers and what it said, how many were only tolerated, and the room for unfinished
+/// ones.
 ///
 /// A server's answers mostly have the same head, byte for byte, until its Date changes: comparing costs a tenth of
 /// parsing.
@@ -65,6 +66,7 @@ impl Heads {
             (LENGTH_BESIDE_CODING, &mut counted.length_beside_coding),
             (FOLDED, &mut counted.folded),
             (LONG, &mut counted.long),
+            (REPEATED_CHUNKED, &mut counted.repeated_chunked),
         ] {
             *count += u64::from(head.tolerated & what != 0);
         }

@@ -29,6 +29,8 @@ pub(super) enum Deed {
     OtherLengths,
     /// Chunks, and a Content-Length that is none of theirs.
     LengthBesideChunks,
+    /// Chunked, and said twice.
+    ChunkedTwice,
     /// A field on several lines.
     Folded,
     /// A head over 64 KiB.
@@ -211,6 +213,10 @@ impl Answer {
             Deed::LengthBesideChunks => {
                 let seen = Tolerated { length_beside_coding: 1, ..Tolerated::default() };
                 chunked(chance, "Content-Length: 3\r\n").tolerated(seen)
+            }
+            Deed::ChunkedTwice => {
+                let seen = Tolerated { repeated_chunked: 1, ..Tolerated::default() };
+                chunked(chance, "Transfer-Encoding: chunked\r\n").tolerated(seen)
             }
             Deed::Folded => {
                 let seen = Tolerated { folded: 1, ..Tolerated::default() };

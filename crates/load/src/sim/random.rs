@@ -58,10 +58,11 @@ const DEEDS: [Deed; 20] = [
 ];
 
 /// A quarter of the servers have one of these, too.
-const UNUSUAL_DEEDS: [Deed; 5] = [
+const UNUSUAL_DEEDS: [Deed; 6] = [
     Deed::RepeatedLength,
     Deed::OtherLengths,
     Deed::LengthBesideChunks,
+    Deed::ChunkedTwice,
     Deed::Folded,
     Deed::LongHead,
 ];

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use prony_load::{Control, LoadError, Snapshot};
-use prony_model::measurement::WorkerAudit;
+use prony_model::measurement::{Tolerated, WorkerAudit};
 use prony_model::plan::Arrivals;
 use prony_model::rate::Rate;
 use prony_target::{Config, Target};
@@ -114,6 +114,25 @@ fn every_framing_is_read() {
         p.expect.body = Some(b"hello".to_vec());
         let m = run(&p).unwrap();
         assert_eq!((m.requests.completed, m.run_total.connections), (50, connections));
+    }
+}
+
+#[test]
+fn answers_that_browsers_take_are_taken_and_counted_over_all_workers() {
+    let folded: &[u8] = b"HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 5, 5\r\n\r\nhello";
+    let both: &[u8] =
+        b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
+    let none = Tolerated::default();
+    for (answer, tolerated) in [
+        (folded, Tolerated { folded: 50, repeated_length: 50, ..none }),
+        (both, Tolerated { length_beside_coding: 50, ..none }),
+    ] {
+        let mut p = plan(lying::always(answer));
+        (p.threads, p.connections, p.stop.requests) = (2, 4, Some(50));
+        p.expect.body = Some(b"hello".to_vec());
+        let m = run(&p).unwrap();
+        assert_eq!((m.requests.completed, m.requests.failed), (50, 0), "{:?}", m.errors);
+        assert_eq!((m.tolerated, m.run_total.connections), (tolerated, 4));
     }
 }
 

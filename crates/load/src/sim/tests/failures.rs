@@ -45,7 +45,14 @@ fn each_wrong_answer_is_its_kind() {
 
 #[test]
 fn answers_that_browsers_take_are_right_and_counted() {
-    let deeds = [Deed::RepeatedLength, Deed::LengthBesideChunks, Deed::Folded, Deed::LongHead];
+    // In the order of their counts.
+    let deeds = [
+        Deed::RepeatedLength,
+        Deed::LengthBesideChunks,
+        Deed::Folded,
+        Deed::LongHead,
+        Deed::ChunkedTwice,
+    ];
     for (which, deed) in deeds.into_iter().enumerate() {
         let mut nature = Nature::ideal(MS);
         nature.deeds = vec![(deed, 1)];
@@ -55,7 +62,7 @@ fn answers_that_browsers_take_are_right_and_counted() {
         let played = case.play();
         let m = played.sound();
         assert!(m.requests.completed > 1_000 && m.requests.failed == 0, "{deed:?}: {:?}", m.errors);
-        let mut counts = [0; 4];
+        let mut counts = [0; 5];
         counts[which] = m.run_total.completed;
         assert_eq!(m.tolerated.counts().map(|(_, count)| count), counts, "{deed:?}");
         assert_eq!(m.run_total.connections, 4, "{deed:?}: it leaves the connection as any other");

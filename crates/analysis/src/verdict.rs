@@ -414,8 +414,7 @@ fn tolerated_responses(f: &Facts<'_>) -> Option<Reason> {
         "responses that a strict client refuses, and curl and browsers take: {}",
         said.join(", ")
     ));
-    (!said.is_empty())
-        .then(|| seen.fold(reason, |reason, ((name, count), _)| reason.with(name, real(count))))
+    (!said.is_empty()).then(|| seen.fold(reason, |reason, ((name, count), _)| reason.with(name, real(count))))
 }
 
 #[cfg(test)]

@@ -29,6 +29,7 @@ mod signals;
 mod targets;
 mod terminal;
 mod tls;
+mod tolerated;
 mod view;
 mod web;
 mod world;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use prony_model::measurement::{ErrorKind, ErrorTally, Measurement, Parts, ReceiveClock};
+use prony_model::measurement::{ErrorKind, ErrorTally, Measurement, Parts, ReceiveClock, Tolerance};
 use prony_model::observed::Observed;
 use prony_model::plan::Arrivals;
 use prony_model::plan_record::PlanRecord;
@@ -401,20 +401,21 @@ fn too_few_samples(f: &Facts<'_>) -> Option<Reason> {
 
 /// What of the answers' heads a strict reading refuses, over the whole run.
 fn tolerated_responses(f: &Facts<'_>) -> Option<Reason> {
-    let words = [
-        "with one Content-Length several times",
-        "with Content-Length beside Transfer-Encoding",
-        "with a header folded over several lines",
-        "with a head over 64 KiB",
-        "with chunked several times in Transfer-Encoding",
-    ];
-    let seen = f.m.tolerated.counts().into_iter().zip(words).filter(|((_, count), _)| *count > 0);
-    let said: Vec<String> = seen.clone().map(|((_, count), words)| format!("{count} {words}")).collect();
+    let words = |tolerance: Tolerance| match tolerance {
+        Tolerance::RepeatedLength => "one Content-Length several times",
+        Tolerance::LengthBesideCoding => "Content-Length beside Transfer-Encoding",
+        Tolerance::RepeatedChunked => "chunked several times in Transfer-Encoding",
+        Tolerance::Folded => "a header folded over several lines",
+        Tolerance::Long => "a head over 64 KiB",
+    };
+    let seen = &f.m.tolerated;
+    let said: Vec<String> = seen.iter().map(|(why, count)| format!("{count} with {}", words(*why))).collect();
     let reason = Code::ToleratedResponses.reason(format!(
         "responses that a strict client refuses, and curl and browsers take: {}",
         said.join(", ")
     ));
-    (!said.is_empty()).then(|| seen.fold(reason, |reason, ((name, count), _)| reason.with(name, real(count))))
+    (!said.is_empty())
+        .then(|| seen.iter().fold(reason, |reason, (why, count)| reason.with(why.name(), real(*count))))
 }
 
 #[cfg(test)]

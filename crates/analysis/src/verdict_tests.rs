@@ -3,7 +3,7 @@
 use prony_model::histogram::SparseHistogram;
 use prony_model::host::Host;
 use prony_model::host::HostWindow;
-use prony_model::measurement::{ErrorTally, Tolerated};
+use prony_model::measurement::ErrorTally;
 use prony_model::server::{SampleColumns, ServerSamples};
 
 use super::*;
@@ -254,7 +254,7 @@ fn heads_that_are_only_tolerated_are_noted_in_words_and_change_no_figure() {
     let mut m = healthy(10, 2000);
     assert!(!has(&m, &closed_plan(), Code::ToleratedResponses));
     let before = judge(&m, &closed_plan(), &Seen::default());
-    m.tolerated = Tolerated { folded: 12, long: 1, ..Tolerated::default() };
+    m.tolerated = BTreeMap::from([(Tolerance::Folded, 12), (Tolerance::Long, 1)]);
     let mut trial = judge(&m, &closed_plan(), &Seen::default());
     let reason = trial.verdict.reasons.pop().unwrap();
     assert_eq!((reason.code.as_str(), reason.effect), ("tolerated_responses", Effect::Note));
@@ -263,7 +263,7 @@ fn heads_that_are_only_tolerated_are_noted_in_words_and_change_no_figure() {
     assert!(reason.detail.ends_with(said), "{}", reason.detail);
     assert_eq!((reason.values["folded"], reason.values["long"], reason.values.len()), (12.0, 1.0, 2));
     assert_eq!(trial, before);
-    m.tolerated = Tolerated { repeated_length: 3, length_beside_coding: 4, ..Tolerated::default() };
+    m.tolerated = BTreeMap::from([(Tolerance::RepeatedLength, 3), (Tolerance::LengthBesideCoding, 4)]);
     let reason = reasons(&m, &closed_plan(), &Seen::default()).pop().unwrap();
     let said = "3 with one Content-Length several times, 4 with Content-Length beside Transfer-Encoding";
     assert!(reason.detail.ends_with(said), "{}", reason.detail);

@@ -423,4 +423,6 @@ fn chunk_size_byte(
 }
 
 #[cfg(test)]
+mod heads_tests;
+#[cfg(test)]
 mod tests;

@@ -279,7 +279,7 @@ impl<N: Net> Worker<N> {
                 books.close(unresolved.into_iter(), due_before, waits)
             }
         };
-        let tolerated = self.heads.tolerated();
+        let tolerated = self.heads.tolerated().clone();
         ClosedBooks { tls: self.net.tls(), waits: self.net.waits(), all_done, tolerated, ..closed }
     }
 

@@ -79,9 +79,10 @@ pub struct Measurement {
     /// What TLS was agreed on; `None` where it is not spoken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsUse>,
-    /// Heads of answers that were taken although a strict reading refuses them, over the whole run.
-    #[serde(default, skip_serializing_if = "Tolerated::is_nothing")]
-    pub tolerated: Tolerated,
+    /// Heads of answers that were taken although a strict reading refuses them, over the whole run; one with two faults
+    /// counts in both.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tolerated: BTreeMap<Tolerance, u64>,
     /// The figures of each request of the plan's list, in its order; empty without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_request: Vec<RequestFigures>,
@@ -189,47 +190,31 @@ pub struct WorkerAudit {
     pub gaps_over_1ms_sum_ns: u64,
 }
 
-/// Heads of answers that a strict reading refuses and that curl and browsers take, by what is unusual in them: one with
-/// two of these counts in both.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Tolerated {
-    /// With Content-Length given more than once, in several fields or in a list, always the same.
-    pub repeated_length: u64,
-    /// With Content-Length beside Transfer-Encoding.
-    pub length_beside_coding: u64,
-    /// With a field on several lines.
-    pub folded: u64,
-    /// Longer than 64 KiB.
-    pub long: u64,
-    /// With chunked more than once in Transfer-Encoding.
-    pub repeated_chunked: u64,
+/// What of an answer's head a strict reading refuses, and curl and browsers take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[derive(strum::IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
+pub enum Tolerance {
+    /// Content-Length is given more than once, in several fields or in a list, always the same.
+    RepeatedLength,
+    /// Content-Length stands beside Transfer-Encoding.
+    LengthBesideCoding,
+    /// Transfer-Encoding has chunked more than once.
+    RepeatedChunked,
+    /// A field is on several lines.
+    Folded,
+    /// It is longer than 64 KiB.
+    Long,
 }
 
-impl Tolerated {
-    /// Each count, after its name in JSON.
-    pub fn counts(&self) -> [(&'static str, u64); 5] {
-        [
-            ("repeated_length", self.repeated_length),
-            ("length_beside_coding", self.length_beside_coding),
-            ("folded", self.folded),
-            ("long", self.long),
-            ("repeated_chunked", self.repeated_chunked),
-        ]
-    }
+impl Tolerance {
+    /// All of them, in the order of their discriminants.
+    pub const ALL: &[Tolerance] = Tolerance::VARIANTS;
 
-    /// Whether there was none.
-    pub fn is_nothing(&self) -> bool {
-        *self == Tolerated::default()
-    }
-
-    /// Adds another's counts.
-    pub fn add(&mut self, other: &Tolerated) {
-        self.repeated_length += other.repeated_length;
-        self.length_beside_coding += other.length_beside_coding;
-        self.folded += other.folded;
-        self.long += other.long;
-        self.repeated_chunked += other.repeated_chunked;
+    /// Its name in JSON.
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -3,6 +3,7 @@
 use std::mem::MaybeUninit;
 
 use httparse::{Error, Header, ParserConfig, Response, Status};
+use prony_model::measurement::Tolerance;
 
 use super::{HEAD_MAX_BYTES, HEAD_TOO_LONG, ProtocolError};
 
@@ -12,17 +13,6 @@ pub(super) const FIELDS_MAX: usize = 5000;
 const FIELDS_USUAL: usize = 128;
 /// A longer head is counted: nginx and Apache stop at 8 KiB a line.
 const USUAL_BYTES: usize = 64 << 10;
-
-/// Content-Length is given more than once.
-pub(super) const REPEATED_LENGTH: u8 = 1;
-/// Content-Length stands beside Transfer-Encoding.
-pub(super) const LENGTH_BESIDE_CODING: u8 = 2;
-/// A field is on several lines.
-pub(super) const FOLDED: u8 = 4;
-/// It is over 64 KiB.
-pub(super) const LONG: u8 = 8;
-/// Transfer-Encoding has chunked more than once.
-pub(super) const REPEATED_CHUNKED: u8 = 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Body {
@@ -37,8 +27,13 @@ pub(super) struct Head {
     pub(super) status: u16,
     pub(super) keep_alive: bool,
     pub(super) body: Body,
-    /// What of it a strict reading refuses, a bit each.
+    /// What of it a strict reading refuses, as [`bit`]s.
     pub(super) tolerated: u8,
+}
+
+/// The bit that stands for it.
+pub(super) fn bit(tolerance: Tolerance) -> u8 {
+    1 << tolerance as u8
 }
 
 /// Reads a head from the start of `bytes`; `None` while it is not whole.
@@ -67,7 +62,7 @@ fn parse_unusual(bytes: &[u8], answers_head: bool) -> Result<Option<Head>, Proto
     let Status::Complete(length) = parsed.map_err(fault)? else { return Ok(None) };
     let mut head = head_of(&response, length, answers_head)?;
     if bytes[..length].windows(2).any(|two| two == b"\n " || two == b"\n\t") {
-        head.tolerated |= FOLDED;
+        head.tolerated |= bit(Tolerance::Folded);
     }
     Ok(Some(head))
 }
@@ -104,7 +99,7 @@ fn head_of(response: &Response<'_, '_>, length: usize, answers_head: bool) -> Re
                 (None, Some(length)) => content_length = Some(length),
                 (before, _) => {
                     content_length = Some(same_length(before, field.value)?);
-                    tolerated |= REPEATED_LENGTH;
+                    tolerated |= bit(Tolerance::RepeatedLength);
                 }
             }
         } else if field.name.eq_ignore_ascii_case("transfer-encoding") {
@@ -117,7 +112,7 @@ fn head_of(response: &Response<'_, '_>, length: usize, answers_head: bool) -> Re
                             "the answer's Transfer-Encoding has chunked before another coding",
                         ));
                     }
-                    tolerated |= REPEATED_CHUNKED;
+                    tolerated |= bit(Tolerance::RepeatedChunked);
                 }
                 chunked = is_chunked;
             }
@@ -130,13 +125,13 @@ fn head_of(response: &Response<'_, '_>, length: usize, answers_head: bool) -> Re
         }
     }
     if has_codings && content_length.is_some() {
-        tolerated |= LENGTH_BESIDE_CODING;
+        tolerated |= bit(Tolerance::LengthBesideCoding);
     }
     if length > USUAL_BYTES {
         if length > HEAD_MAX_BYTES {
             return Err(HEAD_TOO_LONG);
         }
-        tolerated |= LONG;
+        tolerated |= bit(Tolerance::Long);
     }
     let body = if status < 200 || status == 204 || status == 304 || answers_head {
         Body::Fixed(0)

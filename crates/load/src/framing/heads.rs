@@ -1,8 +1,10 @@
 //! What the framers of one worker share.
 
-use prony_model::measurement::Tolerated;
+use std::collections::BTreeMap;
 
-use super::head::{FOLDED, Head, LENGTH_BESIDE_CODING, LONG, REPEATED_CHUNKED, REPEATED_LENGTH};
+use prony_model::measurement::Tolerance;
+
+use super::head::{Head, bit};
 use super::{HEAD_MAX_BYTES, NO_ROOM, PARTIAL_KEPT_BYTES, ProtocolError};
 
 /// A longer head is parsed each time.
@@ -22,7 +24,7 @@ pub struct Heads {
     last: Vec<u8>,
     said: Option<Head>,
     answers_head: bool,
-    tolerated: Tolerated,
+    tolerated: BTreeMap<Tolerance, u64>,
     /// What unfinished heads take beyond what each connection may keep.
     pub(super) partial_bytes: usize,
 }
@@ -34,9 +36,9 @@ impl Heads {
         Heads { last: Vec::with_capacity(LAST_HEAD_MAX_BYTES), ..Heads::default() }
     }
 
-    /// The heads so far that were only tolerated.
-    pub fn tolerated(&self) -> Tolerated {
-        self.tolerated
+    /// How many heads so far were only tolerated, and why.
+    pub fn tolerated(&self) -> &BTreeMap<Tolerance, u64> {
+        &self.tolerated
     }
 
     /// What the input's head says, if it is the last one again.
@@ -60,15 +62,8 @@ impl Heads {
 
     /// Counts what of a head was only tolerated.
     pub(super) fn count(&mut self, head: &Head) {
-        let counted = &mut self.tolerated;
-        for (what, count) in [
-            (REPEATED_LENGTH, &mut counted.repeated_length),
-            (LENGTH_BESIDE_CODING, &mut counted.length_beside_coding),
-            (FOLDED, &mut counted.folded),
-            (LONG, &mut counted.long),
-            (REPEATED_CHUNKED, &mut counted.repeated_chunked),
-        ] {
-            *count += u64::from(head.tolerated & what != 0);
+        for tolerance in Tolerance::ALL.iter().filter(|tolerance| head.tolerated & bit(**tolerance) != 0) {
+            *self.tolerated.entry(*tolerance).or_default() += 1;
         }
     }
 

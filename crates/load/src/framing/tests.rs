@@ -1,6 +1,7 @@
-use super::heads::PARTIAL_MAX_BYTES;
+use std::collections::BTreeMap;
+
 use super::*;
-use prony_model::measurement::Tolerated;
+use prony_model::measurement::Tolerance;
 use proptest::prelude::*;
 
 /// An answer and what a reader must make of it.
@@ -103,15 +104,15 @@ const LEGAL: &[Case] = &[
 ];
 
 /// Status, body, whether the connection is reusable, and how many bytes were left over.
-type Read = (u16, Vec<u8>, bool, usize);
+pub(super) type Read = (u16, Vec<u8>, bool, usize);
 
 /// Feeds the pieces of an answer to GET to the framer.
-fn read(framer: &mut Framer, pieces: &[&[u8]]) -> Result<Option<Read>, ProtocolError> {
+pub(super) fn read(framer: &mut Framer, pieces: &[&[u8]]) -> Result<Option<Read>, ProtocolError> {
     read_after(&mut Heads::new(), false, framer, pieces)
 }
 
 /// As [`read`], after another head, and to HEAD.
-fn read_after(
+pub(super) fn read_after(
     heads: &mut Heads,
     answers_head: bool,
     framer: &mut Framer,
@@ -145,22 +146,29 @@ fn every_legal_answer_is_read_wherever_it_is_cut_in_two() {
     }
 }
 
-/// What each of these heads counts as: repeated lengths, a length beside a coding, folded, long, chunked repeated.
-const COUNTED: [(&str, [u64; 5]); 9] = [
-    ("Content-Length: 2", [0, 0, 0, 0, 0]),
-    ("Content-Length: 2\r\nContent-Length: 2", [1, 0, 0, 0, 0]),
-    ("Content-Length: 2\r\nContent-Length: 2\r\nContent-Length: 2", [1, 0, 0, 0, 0]),
-    ("Content-Length: 2, 2", [1, 0, 0, 0, 0]),
-    ("Content-Length: 2\r\nTransfer-Encoding: identity", [0, 1, 0, 0, 0]),
-    ("Content-Length: 2\r\nX: a\r\n b\r\n c\r\nY: a\r\n\tb", [0, 0, 1, 0, 0]),
-    ("X:\r\n\ta\r\nContent-Length:\r\n 2,\r\n 2", [1, 0, 1, 0, 0]),
-    ("Content-Length: 2\r\nTransfer-Encoding: identity\r\nContent-Length: 2\r\nX: a\n b", [1, 1, 1, 0, 0]),
-    ("Content-Length: 2\r\nX: a \r\nY:\r\nZ: b", [0, 0, 0, 0, 0]),
+/// Fields, and why a head with these is only tolerated.
+const COUNTED: [(&str, &[Tolerance]); 10] = [
+    ("Content-Length: 2", &[]),
+    ("Content-Length: 2\r\nContent-Length: 2", &[Tolerance::RepeatedLength]),
+    ("Content-Length: 2\r\nContent-Length: 2\r\nContent-Length: 2", &[Tolerance::RepeatedLength]),
+    ("Content-Length: 2, 2", &[Tolerance::RepeatedLength]),
+    ("Content-Length: 2\r\nTransfer-Encoding: identity", &[Tolerance::LengthBesideCoding]),
+    ("Transfer-Encoding: identity\r\nContent-Length: 2", &[Tolerance::LengthBesideCoding]),
+    ("Content-Length: 2\r\nX: a\r\n b\r\n c\r\nY: a\r\n\tb", &[Tolerance::Folded]),
+    (
+        "X:\r\n\ta\r\nContent-Length:\r\n 2,\r\n 2",
+        &[Tolerance::RepeatedLength, Tolerance::Folded],
+    ),
+    (
+        "Content-Length: 2\r\nTransfer-Encoding: identity\r\nContent-Length: 2\r\nX: a\n b",
+        &[Tolerance::RepeatedLength, Tolerance::LengthBesideCoding, Tolerance::Folded],
+    ),
+    ("Content-Length: 2\r\nX: a \r\nY:\r\nZ: b", &[]),
 ];
 
 #[test]
 fn a_head_that_is_only_tolerated_counts_once_wherever_it_is_cut() {
-    for (fields, counts) in COUNTED {
+    for (fields, why) in COUNTED {
         let wire = format!("HTTP/1.1 200 OK\r\n{fields}\r\n\r\nok");
         for at in 0..=wire.len() {
             let (first, rest) = wire.as_bytes().split_at(at);
@@ -168,8 +176,8 @@ fn a_head_that_is_only_tolerated_counts_once_wherever_it_is_cut() {
             for times in 1..=3 {
                 let got = read_after(&mut heads, false, &mut framer, &[first, rest]).unwrap();
                 assert_eq!(got, Some((200, b"ok".to_vec(), true, 0)), "{fields:?} at {at}");
-                let seen = heads.tolerated().counts().map(|(_, count)| count);
-                assert_eq!(seen, counts.map(|count| count * times), "{fields:?} at {at}");
+                let counts: BTreeMap<Tolerance, u64> = why.iter().map(|why| (*why, times)).collect();
+                assert_eq!(*heads.tolerated(), counts, "{fields:?} at {at}");
             }
         }
     }
@@ -196,89 +204,6 @@ fn what_is_refused_is_refused_wherever_it_is_cut() {
     }
 }
 
-/// A head of so many bytes, many fields among them.
-fn head_of_length(length: usize) -> Vec<u8> {
-    let mut head = b"HTTP/1.1 204 No\r\n".to_vec();
-    while head.len() + 100 < length {
-        head.extend_from_slice(b"X-Some-Field: and-a-value-of-this-length-which-is-usual-for-a-cookie\r\n");
-    }
-    head.extend_from_slice(b"X: ");
-    head.resize(length - 4, b'y');
-    head.extend_from_slice(b"\r\n\r\n");
-    head
-}
-
-#[test]
-fn a_head_of_256_kib_is_read_and_none_that_is_longer() {
-    for (length, long) in [(64 << 10, 0), ((64 << 10) + 1, 1), (HEAD_MAX_BYTES, 1)] {
-        let wire = head_of_length(length);
-        assert_eq!(wire.len(), length);
-        for piece in [length, 64 << 10, 16 << 10, 999] {
-            let pieces: Vec<&[u8]> = wire.chunks(piece).collect();
-            let (mut framer, mut heads) = (Framer::new(), Heads::new());
-            let got = read_after(&mut heads, false, &mut framer, &pieces).unwrap();
-            assert_eq!(got, Some((204, Vec::new(), true, 0)), "{length} in pieces of {piece}");
-            assert_eq!(heads.tolerated(), Tolerated { long, ..Tolerated::default() }, "{length}, {piece}");
-            assert_eq!(heads.partial_bytes, 0, "its memory is given back");
-        }
-    }
-    let wire = head_of_length(HEAD_MAX_BYTES + 1);
-    for piece in [wire.len(), 64 << 10, 16 << 10, 999] {
-        let pieces: Vec<&[u8]> = wire.chunks(piece).collect();
-        assert_eq!(read(&mut Framer::new(), &pieces), Err(HEAD_TOO_LONG), "in pieces of {piece}");
-    }
-}
-
-#[test]
-fn unfinished_heads_of_a_worker_share_64_mib() {
-    let wire = head_of_length(HEAD_MAX_BYTES);
-    let part = &wire[..HEAD_MAX_BYTES - 1];
-    let mut heads = Heads::new();
-    let mut framers: Vec<Framer> = Vec::new();
-    let refused = loop {
-        let mut framer = Framer::new();
-        match framer.feed(part, false, &mut heads, &mut |_| {}) {
-            Ok(_) => framers.push(framer),
-            Err(e) => break e,
-        }
-    };
-    assert_eq!((refused.kind(), framers.len()), (ErrorKind::PartialHeads, 260));
-    assert!(refused.0.contains("64 MiB") && heads.partial_bytes <= PARTIAL_MAX_BYTES);
-    let memory: usize = framers.iter().map(|framer| framer.partial.capacity()).sum();
-    assert!(memory <= PARTIAL_MAX_BYTES + framers.len() * PARTIAL_KEPT_BYTES, "{memory}");
-    // Heads of ordinary lengths have room of their own, in pieces too.
-    let mut other = Framer::new();
-    let small = b"HTTP/1.1 204 No\r\nX: y\r\n\r\n";
-    assert!(read_after(&mut heads, false, &mut other, &[&small[..9], &small[9..]]).unwrap().is_some());
-    // One that gets whole, or is given up, makes room for another.
-    let last = &wire[HEAD_MAX_BYTES - 1..];
-    assert!(read_after(&mut heads, false, &mut framers[0], &[last]).unwrap().is_some());
-    assert_eq!(other.feed(part, false, &mut heads, &mut |_| {}), Ok(Progress::More));
-    assert!(Framer::new().feed(part, false, &mut heads, &mut |_| {}).is_err());
-    framers[1].reset(&mut heads);
-    assert_eq!(framers[0].feed(part, false, &mut heads, &mut |_| {}), Ok(Progress::More));
-    for framer in framers.iter_mut().chain([&mut other]) {
-        framer.reset(&mut heads);
-    }
-    assert_eq!(heads.partial_bytes, 0);
-}
-
-#[test]
-fn ordinary_heads_in_pieces_take_memory_once() {
-    let (mut framer, mut heads) = (Framer::new(), Heads::new());
-    let wire = head_of_length(3_000);
-    for piece in [100, 1, 2_999] {
-        let pieces: Vec<&[u8]> = wire.chunks(piece).collect();
-        assert!(read_after(&mut heads, false, &mut framer, &pieces).unwrap().is_some());
-        assert_eq!((framer.partial.capacity(), heads.partial_bytes), (PARTIAL_KEPT_BYTES, 0));
-    }
-    // A body that comes with the head's end is no part of it.
-    let mut wire = b"HTTP/1.1 200 OK\r\nContent-Length: 60000\r\n\r\n".to_vec();
-    wire.resize(wire.len() + 60_000, b'x');
-    assert!(read_after(&mut heads, false, &mut framer, &[&wire[..20], &wire[20..]]).unwrap().is_some());
-    assert_eq!(framer.partial.capacity(), PARTIAL_KEPT_BYTES);
-}
-
 #[test]
 fn header_fields_are_those_of_the_final_head() {
     let wire =
@@ -296,7 +221,6 @@ fn a_field_on_several_lines_is_one_value() {
     let head = Fields::of(wire).unwrap();
     let fields: Vec<(&str, &str)> = head.fields.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
     assert_eq!((fields, head.end), (vec![("A", "b c d"), ("B", "e")], wire.len()));
-    assert_eq!(Fields::of(&head_of_length(HEAD_MAX_BYTES)).unwrap().end, HEAD_MAX_BYTES);
 }
 
 proptest! {

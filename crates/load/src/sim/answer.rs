@@ -1,7 +1,7 @@
 //! Answers as bytes, right ones and wrong ones, and what a client must make of each.
 
 use super::chance::Chance;
-use prony_model::measurement::Tolerated;
+use prony_model::measurement::Tolerance;
 
 /// The body of a right answer.
 pub(super) const BODY: &[u8] = b"Hello, World!\n";
@@ -125,15 +125,14 @@ pub(super) struct Answer {
     pub(super) then: Then,
     /// Whether, by what it says, the connection may carry another.
     pub(super) keeps: bool,
-    /// What its head counts as, which is whole after so many bytes.
-    pub(super) tolerated: (usize, Tolerated),
+    /// Where its head is only tolerated: after how many bytes it is whole, and why.
+    pub(super) tolerated: Option<(usize, Tolerance)>,
 }
 
 impl Answer {
     fn whole(status: u16, bytes: Vec<u8>) -> Answer {
         let meaning = Meaning::Whole { at: bytes.len(), status };
-        let tolerated = Default::default();
-        Answer { bytes, meaning, body_right: true, then: Then::Open, keeps: true, tolerated }
+        Answer { bytes, meaning, body_right: true, then: Then::Open, keeps: true, tolerated: None }
     }
 
     fn then(mut self, then: Then) -> Answer {
@@ -142,9 +141,9 @@ impl Answer {
     }
 
     /// Its head is only tolerated.
-    fn tolerated(mut self, tolerated: Tolerated) -> Answer {
+    fn tolerated(mut self, why: Tolerance) -> Answer {
         let end = self.bytes.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
-        self.tolerated = (end + 4, tolerated);
+        self.tolerated = Some((end + 4, why));
         self
     }
 
@@ -177,7 +176,7 @@ impl Answer {
             body_right: false,
             then: Then::Open,
             keeps: true,
-            tolerated: Default::default(),
+            tolerated: None,
         }
     }
 
@@ -203,29 +202,25 @@ impl Answer {
             Deed::RepeatedLength => {
                 let list = if chance.per_mille(500) { "14" } else { "14,14 , 14" };
                 let more = format!("Content-Length: {list}\r\n");
-                let seen = Tolerated { repeated_length: 1, ..Tolerated::default() };
-                fixed("HTTP/1.1 200 OK", &more, BODY, 200).tolerated(seen)
+                fixed("HTTP/1.1 200 OK", &more, BODY, 200).tolerated(Tolerance::RepeatedLength)
             }
             Deed::OtherLengths => {
                 let bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 14, 15\r\n\r\n".to_vec();
                 Answer { meaning: Meaning::Nonsense { at: bytes.len() }, bytes, ..Answer::junk() }
             }
             Deed::LengthBesideChunks => {
-                let seen = Tolerated { length_beside_coding: 1, ..Tolerated::default() };
-                chunked(chance, "Content-Length: 3\r\n").tolerated(seen)
+                chunked(chance, "Content-Length: 3\r\n").tolerated(Tolerance::LengthBesideCoding)
             }
             Deed::ChunkedTwice => {
-                let seen = Tolerated { repeated_chunked: 1, ..Tolerated::default() };
-                chunked(chance, "Transfer-Encoding: chunked\r\n").tolerated(seen)
+                chunked(chance, "Transfer-Encoding: chunked\r\n").tolerated(Tolerance::RepeatedChunked)
             }
             Deed::Folded => {
-                let seen = Tolerated { folded: 1, ..Tolerated::default() };
-                fixed("HTTP/1.1 200 OK", "X-Long: one\r\n two\r\n\tthree\r\n", BODY, 200).tolerated(seen)
+                let more = "X-Long: one\r\n two\r\n\tthree\r\n";
+                fixed("HTTP/1.1 200 OK", more, BODY, 200).tolerated(Tolerance::Folded)
             }
             Deed::LongHead => {
-                let seen = Tolerated { long: 1, ..Tolerated::default() };
                 let more = format!("X-Long: {}\r\n", "y".repeat(LONG_HEAD_BYTES));
-                fixed("HTTP/1.1 200 OK", &more, BODY, 200).tolerated(seen)
+                fixed("HTTP/1.1 200 OK", &more, BODY, 200).tolerated(Tolerance::Long)
             }
             Deed::StalledHead => {
                 let field = format!("X-Long: {}", "y".repeat(STALLED_HEAD_BYTES));

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::net::Interest;
-use prony_model::measurement::{ErrorKind, Tolerated};
+use prony_model::measurement::{ErrorKind, Tolerance};
 
 use super::answer::{Answer, Meaning};
 
@@ -30,8 +30,8 @@ pub(super) struct Coming {
     pub(super) body_right: bool,
     /// Whether it leaves the connection to the next one.
     pub(super) keeps: bool,
-    /// What its head counts as, which is whole after so many bytes.
-    pub(super) tolerated: (usize, Tolerated),
+    /// Where its head is only tolerated: after how many bytes it is whole, and why.
+    pub(super) tolerated: Option<(usize, Tolerance)>,
 }
 
 impl Coming {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::error::LoadError;
 use prony_model::histogram::SparseHistogram;
 use prony_model::list::{Order, TargetList};
-use prony_model::measurement::{ErrorKind, Measurement};
+use prony_model::measurement::{ErrorKind, Measurement, Tolerance};
 use prony_model::plan::{Arrivals, Plan, Stop, Work};
 use prony_model::rate::{Rate, Stage};
 use prony_model::target::Target;
@@ -302,7 +302,7 @@ fn fingerprint(m: &Measurement) -> String {
         "{:?}",
         (
             (&m.requests, &m.run_total, m.read_bytes, m.sent_bytes, &m.status, &m.errors, &m.bins),
-            (&m.series, histograms, &m.workers, &m.client, m.window_end_ns, m.interrupted, m.tolerated),
+            (&m.series, histograms, &m.workers, &m.client, m.window_end_ns, m.interrupted, &m.tolerated),
         )
     )
 }
@@ -391,8 +391,8 @@ impl Seen {
         for (kind, tally) in &m.errors {
             *self.0.entry(kind.name()).or_default() += tally.count;
         }
-        for (what, count) in m.tolerated.counts() {
-            *self.0.entry(what).or_default() += count;
+        for (tolerance, count) in &m.tolerated {
+            *self.0.entry(tolerance.name()).or_default() += count;
         }
         for (status, name) in [(200, "200"), (404, "404"), (413, "413"), (503, "503")] {
             *self.0.entry(name).or_default() += m.status.get(&status).copied().unwrap_or(0);
@@ -419,6 +419,8 @@ impl Seen {
         // TLS is below the simulated network, and many long heads are a test of their own.
         let elsewhere = [ErrorKind::Tls, ErrorKind::PartialHeads];
         let simulated = ErrorKind::ALL.iter().filter(|kind| !elsewhere.contains(kind));
+        let tolerances = Tolerance::ALL.iter().filter(|tolerance| !self.0.contains_key(tolerance.name()));
+        assert_eq!(tolerances.count(), 0, "never met: {self:?}");
         let kinds = simulated.filter(|kind| !self.0.contains_key(kind.name()));
         assert_eq!(kinds.collect::<Vec<_>>(), Vec::<&ErrorKind>::new(), "never met: {self:?}");
         let rare: Vec<_> = self.0.iter().filter(|(_, count)| **count < 5).collect();

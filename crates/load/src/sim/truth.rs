@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use crate::pace::Schedule;
-use prony_model::measurement::{ErrorKind, Tolerated};
+use prony_model::measurement::{ErrorKind, Tolerance};
 use prony_model::plan::{Expect, Plan};
 use prony_model::plan_record::nanoseconds;
 
@@ -95,7 +95,7 @@ pub(super) struct Truth {
     pub(super) fates: Vec<Fate>,
     pub(super) reads: Vec<Read>,
     /// Heads that were read whole and are only tolerated, and when.
-    pub(super) tolerated: Vec<(u64, Tolerated)>,
+    pub(super) tolerated: Vec<(u64, Tolerance)>,
     /// Bytes that were taken of requests, and when.
     pub(super) writes: Vec<(u64, usize)>,
     pub(super) established: u64,

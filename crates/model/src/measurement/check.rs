@@ -37,7 +37,7 @@ impl Measurement {
             .chain(bytes)
             .chain(instants)
             .chain(client)
-            .chain(self.tolerated.counts().map(|(_, count)| count))
+            .chain(self.tolerated.values().copied())
             .chain(self.status.values().copied())
             .chain(self.errors.values().map(|tally| tally.count))
             .chain(bins)

@@ -51,7 +51,7 @@ fn a_load_says_once_what_of_the_responses_a_strict_client_refuses() {
     assert_eq!(noted["effect"], "note");
     assert_eq!(noted["values"]["folded"], 20.0);
     // Raw, and so in every view that is made of the log.
-    assert!(world.read("r.jsonl").contains("\"tolerated\":{\"repeated_length\":20,"));
+    assert!(world.read("r.jsonl").contains("\"tolerated\":{\"repeated_length\":20,\"folded\":20}"));
     let markdown = world.prony(&["report", "r.jsonl", "--format", "markdown"]);
     assert!(words(&markdown.out).contains(NOTED), "{}", markdown.out);
 }

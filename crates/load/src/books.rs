@@ -486,6 +486,7 @@ impl Books {
             waits: Default::default(),
             all_done: false,
             by_request: self.by_request,
+            tolerated: Default::default(),
         }
     }
 

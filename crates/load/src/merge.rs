@@ -67,6 +67,9 @@ fn add_books(to: &mut Measurement, books: ClosedBooks) {
     to.run_total.sent += books.run.sent;
     to.run_total.completed += books.run.completed;
     to.run_total.connections += books.run.connections;
+    for (tolerance, count) in books.tolerated {
+        *to.tolerated.entry(tolerance).or_default() += count;
+    }
     to.read_bytes += books.read_bytes;
     to.sent_bytes += books.sent_bytes;
     for (status, count) in books.status {

@@ -25,7 +25,7 @@ use crate::books::{Books, ClosedBooks, Edges, SecondSink};
 use crate::control::Control;
 use crate::deadlines::Deadlines;
 use crate::expect::Expected;
-use crate::framing::LastHead;
+use crate::framing::Heads;
 use crate::idle::{Free, Idle};
 use crate::linger::Linger;
 use crate::net::{NO_HANDLE, Net, would_block};
@@ -99,7 +99,7 @@ pub(crate) struct Worker<N: Net> {
     deadlines: Deadlines,
     linger: Linger,
     buffer: Vec<u8>,
-    last_head: LastHead,
+    heads: Heads,
     /// Answers are being taken: what follows from them is written when all are.
     corked: bool,
     /// Whether bodies are dropped unread.
@@ -143,7 +143,7 @@ impl<N: Net> Worker<N> {
             deadlines: Deadlines::new(count, shared.timeout_ns),
             linger: Linger::new(shared.linger_max),
             buffer: vec![0; READ_BUFFER_BYTES],
-            last_head: LastHead::new(),
+            heads: Heads::new(),
             corked: false,
             reads_short: false,
             preconnected: 0,
@@ -279,7 +279,8 @@ impl<N: Net> Worker<N> {
                 books.close(unresolved.into_iter(), due_before, waits)
             }
         };
-        ClosedBooks { tls: self.net.tls(), waits: self.net.waits(), all_done, ..closed }
+        let tolerated = self.heads.tolerated().clone();
+        ClosedBooks { tls: self.net.tls(), waits: self.net.waits(), all_done, tolerated, ..closed }
     }
 
     fn next_wakeup(&self, books: &Books, now: u64) -> u64 {

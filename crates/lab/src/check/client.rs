@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::time::{Duration, Instant};
 
 use prony_load::dial::{self, Dialer};
-use prony_load::framing::{Fields, Framer, LastHead, Progress};
+use prony_load::framing::{Fields, Framer, Heads, Progress};
 use prony_model::Secret;
 use prony_model::secret::{redacted, redacted_head};
 
@@ -207,7 +207,7 @@ pub(super) fn without_secrets(bytes: &[u8]) -> Vec<u8> {
 /// An answer as it comes. What it is and where it ends is the load engine's to say: a server that passes here can be measured.
 struct Answer {
     framer: Framer,
-    last: LastHead,
+    heads: Heads,
     answers_head: bool,
     /// Its first bytes as they came, all of its head among them.
     start: Vec<u8>,
@@ -220,7 +220,7 @@ impl Answer {
     fn to(method: &str) -> Answer {
         Answer {
             framer: Framer::new(),
-            last: LastHead::new(),
+            heads: Heads::new(),
             answers_head: method == "HEAD",
             start: Vec::new(),
             body: Vec::new(),
@@ -235,7 +235,7 @@ impl Answer {
         }
         let body = &mut self.body;
         let mut keep = |bytes: &[u8]| body.extend_from_slice(bytes);
-        let progress = self.framer.feed(piece, self.answers_head, &mut self.last, &mut keep);
+        let progress = self.framer.feed(piece, self.answers_head, &mut self.heads, &mut keep);
         match progress.map_err(|why| Fault::Protocol(why.0.to_owned()))? {
             Progress::Done { consumed, status, reusable } => {
                 self.beyond = piece.len() - consumed;

@@ -103,4 +103,6 @@ pub(crate) fn work(steps: u32) -> String {
 }
 
 #[cfg(test)]
+mod framing_tests;
+#[cfg(test)]
 mod tests;

@@ -1,10 +1,12 @@
 //! A worker's books when its load is over.
 
+use std::collections::BTreeMap;
+
 use super::Edges;
 use crate::by_request::ByRequest;
 use crate::sample::Samples;
 use prony_model::measurement::{
-    Bin, ErrorKind, ErrorTally, Latency, RequestCounts, RunTotal, TlsUse, Waits, WorkerAudit,
+    Bin, ErrorKind, ErrorTally, Latency, RequestCounts, RunTotal, TlsUse, Tolerance, Waits, WorkerAudit,
 };
 
 /// The longest failure message that is kept.
@@ -35,6 +37,8 @@ pub(crate) struct ClosedBooks {
     /// And the worker's.
     pub(crate) waits: Waits,
     pub(crate) by_request: Option<Box<ByRequest>>,
+    /// The worker's as well.
+    pub(crate) tolerated: BTreeMap<Tolerance, u64>,
 }
 
 /// A message, cut where it is too long.

@@ -34,6 +34,7 @@ impl Measurement {
         let counts = fates
             .into_iter()
             .chain(totals)
+            .chain(self.tolerated.values().copied())
             .chain(self.status.values().copied())
             .chain(self.errors.values().map(|tally| tally.count))
             .chain(bins)

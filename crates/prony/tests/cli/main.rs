@@ -31,6 +31,7 @@ mod signals;
 mod targets;
 mod terminal;
 mod tls;
+mod tolerated;
 mod view;
 mod web;
 mod world;

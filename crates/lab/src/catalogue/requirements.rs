@@ -34,7 +34,8 @@ fn hashes<'a>(lock: &'a str, pin: &str) -> Vec<&'a str> {
     let lines = lock.lines().filter(|line| !line.trim_start().starts_with('#'));
     let words = lines.flat_map(str::split_whitespace).filter(|word| *word != "\\");
     let behind = words.skip_while(|word| plain(word.trim_end_matches(';')) != wanted).skip(1);
-    behind.take_while(|word| word.starts_with("--hash=")).collect()
+    let is_hash = |word: &&str| word.starts_with("--hash=");
+    behind.skip_while(|word| !is_hash(word) && !word.contains("==")).take_while(is_hash).collect()
 }
 
 #[cfg(test)]
@@ -42,7 +43,7 @@ mod tests {
     use super::*;
 
     const LOCKED: &str = "# by a tool\nflask==3.1.3 \\\n    --hash=sha256:aa \\\n    --hash=sha256:bb\n\
-        importlib-metadata==8.7.1 --hash=sha256:cc\nwheel==1 --hash=sha256:dd\n";
+        importlib-metadata==8.7.1 ; python_version < \"3.10\" --hash=sha256:cc\nbare==1\nwheel==1 --hash=sha256:dd\n";
 
     fn pins(pins: &[&str]) -> Vec<String> {
         pins.iter().map(ToString::to_string).collect()
@@ -59,7 +60,7 @@ mod tests {
                 "importlib_metadata==8.7.1; python_version<'3.10' --hash=sha256:cc",
             ]
         );
-        for other in ["Flask==3.1.4", "metadata==8.7.1"] {
+        for other in ["Flask==3.1.4", "metadata==8.7.1", "bare==1"] {
             let why = requirements(&pins(&[other]), Some(LOCKED)).unwrap_err();
             assert_eq!(
                 why,

@@ -21,6 +21,8 @@ const NAME_MAX_BYTES: usize = 128 << 10;
 const NUMBER_MAX: u32 = 1_000_000_000;
 /// Ratios of all plans, each of one candidate to another: each takes 80 bytes for each figure.
 const RATIOS_MAX: usize = 2_000_000;
+/// Pairs of a plan and a candidate, those among them that do not run: each may be a case of a report.
+const CASES_MAX: usize = 2_000_000;
 /// Trials that are looked at: all of them for each plan, and again for each conclusion of a source.
 const LOOKS_MAX: usize = 1_000_000_000;
 
@@ -67,6 +69,8 @@ impl RunLog {
         few("candidates", candidates.len(), NAMED_MAX)?;
         let ratios: usize = plans.values().map(|own| own.len().pow(2)).sum();
         few("pairs of candidates", ratios, RATIOS_MAX)?;
+        let named = candidates.len() + self.header.skipped.len();
+        few("plans times candidates", plans.len() * named, CASES_MAX)?;
         let conclusions = self.header.published.as_ref().map_or(0, |source| source.conclusions.len());
         let looks = plans.len() * (order.len() + results.len()) * (conclusions + 1);
         few("trials times plans times conclusions", looks, LOOKS_MAX)

@@ -87,7 +87,7 @@ pub(super) fn parse(bytes: &[u8]) -> Option<Result<Request, Refusal>> {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let mut request =
         Request { path: path.to_owned(), query: query.to_owned(), head_only, ..Request::default() };
-    let (mut navigates, mut to_document) = (false, false);
+    let (mut navigates, mut to_document, mut ahead) = (false, false, false);
     for header in head.headers.iter() {
         let Ok(value) = std::str::from_utf8(header.value) else { continue };
         match header.name.to_ascii_lowercase().as_str() {
@@ -101,12 +101,14 @@ pub(super) fn parse(bytes: &[u8]) -> Option<Result<Request, Refusal>> {
             "sec-fetch-site" => request.foreign |= !matches!(value, "same-origin" | "none"),
             "sec-fetch-mode" => navigates = value == "navigate",
             "sec-fetch-dest" => to_document = value == "document",
+            // Fetched before anybody follows the link.
+            "sec-purpose" => ahead = true,
             "transfer-encoding" => return Some(Err(BODY)),
             "content-length" if value != "0" => return Some(Err(BODY)),
             _ => {}
         }
     }
-    request.foreign &= !(navigates && to_document);
+    request.foreign &= !(navigates && to_document) || ahead;
     Some(Ok(request))
 }
 
@@ -233,6 +235,7 @@ mod tests {
             assert!(of(site, "no-cors", "image") && of(site, "cors", "empty"), "{site}");
             assert!(of(site, "navigate", "iframe") && of(site, "navigate", "embed"), "{site}");
             assert!(!of(site, "navigate", "document"), "a person follows a link: {site}");
+            assert!(of(site, "navigate", "document\r\nSec-Purpose: prefetch"), "{site}");
             assert!(foreign(&format!("Sec-Fetch-Site: {site}\r\n")), "{site}");
         }
         assert!(foreign("Sec-Fetch-Site: cross-site\r\nSec-Fetch-Site: none\r\n"));

@@ -123,7 +123,8 @@ fn experiment(bench: &Value, loads: &[Value]) -> Vec<Value> {
         );
     }
     header["order"] = Value::Array(order);
-    let event = r#"{"type":"event","at":"2026-01-01T00:00:00.000Z","what":"finished","detail":"all","found":null}"#;
+    let event =
+        r#"{"type":"event","at":"2026-01-01T00:00:00.000Z","what":"finished","detail":"all","found":null}"#;
     [header].into_iter().chain(results).chain([parsed(event)]).collect()
 }
 
@@ -313,7 +314,8 @@ fn histories(log: &RunLog, options: &TerminalOptions) {
     let histories: Vec<_> = history::figures().filter_map(of).collect();
     let [first, ..] = histories.as_slice() else { return };
     printable(&terminal::history(first, options));
-    let _ = page::history(&HistoryFrom { histories: &histories, folder: "runs", href: &|_| None, home: None });
+    let _ =
+        page::history(&HistoryFrom { histories: &histories, folder: "runs", href: &|_| None, home: None });
 }
 
 /// Whether nothing in a text steers a terminal.

@@ -16,18 +16,8 @@ pub const REDACTED: &str = "[redacted]";
 /// What begins a value that is taken from the environment; the variable's name follows.
 pub(crate) const ASKED: &str = "@env:";
 /// What has a name with one of these parts, in any case, is secret: a header, a parameter, a field.
-const SECRET_PARTS: [&str; 10] = [
-    "auth",
-    "cookie",
-    "credential",
-    "jwt",
-    "key",
-    "password",
-    "secret",
-    "session",
-    "signature",
-    "token",
-];
+const SECRET_PARTS: [&str; 10] =
+    ["auth", "cookie", "credential", "jwt", "key", "password", "secret", "session", "signature", "token"];
 
 /// A value that may be secret. Only [`Secret::value`] gives it; `Display` and `Debug` write `@env:NAME` for one that the
 /// environment holds, [`REDACTED`] for another secret, and the value itself where it is none.

@@ -167,7 +167,11 @@ fn commands_and_urls_are_candidates_too() {
     let command = Candidate::command("mine", "A=1 ./s '{port}' ${port} | cat", Listens::default()).unwrap();
     let spec = command.launch(&layout, &context(dir.path())).unwrap();
     assert_eq!(spec.processes[0].argv, ["/bin/sh", "-c", "A=1 ./s '8123' ${port} | cat"]);
-    assert_eq!(spec.inherits_all_but.unwrap(), ["TOKEN"], "the user's own environment, less what @env: names");
+    assert_eq!(
+        spec.inherits_all_but.unwrap(),
+        ["TOKEN"],
+        "the user's own environment, less what @env: names"
+    );
     let secret = "export OWN=redis://me:s3cret@h; printenv OWN PRONY_COMMAND; echo {port}";
     let secret = Candidate::command("mine", secret, Listens::default()).unwrap();
     assert_eq!(secret.title(), "export OWN=redis://[redacted]@h; printenv OWN PRONY_COMMAND; echo {port}");

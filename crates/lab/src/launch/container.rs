@@ -100,11 +100,7 @@ pub(super) fn launch(
         run_dir: context.run_dir.clone(),
         cpus: Vec::new(),
         ready_timeout: start.ready_timeout(),
-        container: Some(ContainerSpec {
-            engine: engine.program.clone(),
-            name,
-            made,
-        }),
+        container: Some(ContainerSpec { engine: engine.program.clone(), name, made }),
     })
 }
 

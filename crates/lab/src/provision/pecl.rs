@@ -59,7 +59,11 @@ pub(super) fn build(extension: &Pecl, site: &Site<'_>) -> Result<Origin, String>
     let name = format!("{}.so", extension.name);
     let (from, ext) = (sources.join("modules").join(&name), site.layout.ext(site.server));
     if !from.is_file() {
-        return Err(format!("The sources of {} built no {name}: see {}.", extension.name, site.log.display()));
+        return Err(format!(
+            "The sources of {} built no {name}: see {}.",
+            extension.name,
+            site.log.display()
+        ));
     }
     // Beside a running server's file, not over it.
     let new = ext.join(format!("{name}.new"));

@@ -155,10 +155,7 @@ const COUNTED: [(&str, &[Tolerance]); 10] = [
     ("Content-Length: 2\r\nTransfer-Encoding: identity", &[Tolerance::LengthBesideCoding]),
     ("Transfer-Encoding: identity\r\nContent-Length: 2", &[Tolerance::LengthBesideCoding]),
     ("Content-Length: 2\r\nX: a\r\n b\r\n c\r\nY: a\r\n\tb", &[Tolerance::Folded]),
-    (
-        "X:\r\n\ta\r\nContent-Length:\r\n 2,\r\n 2",
-        &[Tolerance::RepeatedLength, Tolerance::Folded],
-    ),
+    ("X:\r\n\ta\r\nContent-Length:\r\n 2,\r\n 2", &[Tolerance::RepeatedLength, Tolerance::Folded]),
     (
         "Content-Length: 2\r\nTransfer-Encoding: identity\r\nContent-Length: 2\r\nX: a\n b",
         &[Tolerance::RepeatedLength, Tolerance::LengthBesideCoding, Tolerance::Folded],

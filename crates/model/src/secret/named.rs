@@ -24,7 +24,8 @@ pub(super) fn values(text: &str) -> impl Iterator<Item = Range<usize>> {
             let written = &text[value.clone()];
             // A sentence may go on behind it.
             let is_redacted = |behind: &str| !behind.contains(char::is_alphanumeric);
-            let is_done = written.strip_prefix(REDACTED).is_some_and(is_redacted) || written.starts_with(ASKED);
+            let is_done =
+                written.strip_prefix(REDACTED).is_some_and(is_redacted) || written.starts_with(ASKED);
             if !is_done && !written.is_empty() {
                 return Some(value);
             }

@@ -56,8 +56,8 @@ pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<(), 
     };
     if arguments.apply {
         let state = state::folder().map_err(Failure::usage)?;
-        let done = restore::apply(&tree, &examine(&tree, &asked), &state, &host.boot_id)
-            .map_err(Failure::usage)?;
+        let done =
+            restore::apply(&tree, &examine(&tree, &asked), &state, &host.boot_id).map_err(Failure::usage)?;
         print_changes(&done, "set", printer);
     }
     let watch = Watch::begin(&tree);

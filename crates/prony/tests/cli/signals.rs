@@ -49,10 +49,10 @@ fn a_load_can_be_interrupted_at_any_moment() {
 
 /// The processes that this one has started, and what they are.
 fn children(parent: u32) -> Vec<String> {
-    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let entries = fs::read_dir("/proc").unwrap().flatten();
     entries
         .filter_map(|entry| {
-            let status = std::fs::read_to_string(entry.path().join("status")).ok()?;
+            let status = fs::read_to_string(entry.path().join("status")).ok()?;
             let of =
                 status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse::<u32>().ok()?;
             (of == parent).then(|| entry.path().display().to_string())

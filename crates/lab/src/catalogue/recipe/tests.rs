@@ -187,7 +187,10 @@ fn capabilities_and_inherited_variables_are_checked() {
     let with = |line: &str| error("keepalive = true", &format!("keepalive = true\n{line}"));
     let refused = with("capabilities = [\"SETGID\", \"SYS_ADMIN\"]");
     assert!(refused.starts_with("s.toml:10: the capability \"SYS_ADMIN\" cannot be kept: "), "{refused}");
-    assert!(refused.ends_with("nown: CHOWN, DAC_OVERRIDE, KILL, NET_BIND_SERVICE, SETGID, SETUID."), "{refused}");
+    assert!(
+        refused.ends_with("nown: CHOWN, DAC_OVERRIDE, KILL, NET_BIND_SERVICE, SETGID, SETUID."),
+        "{refused}"
+    );
     assert_eq!(
         error("ready_timeout_s = 20", "inherit = [\"DATABASE_URL\", \"A=B\"]"),
         "s.toml:21: \"A=B\" cannot be the name of an environment variable."

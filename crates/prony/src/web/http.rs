@@ -91,11 +91,9 @@ pub(super) fn parse(bytes: &[u8]) -> Option<Result<Request, Refusal>> {
     for header in head.headers.iter() {
         let Ok(value) = std::str::from_utf8(header.value) else { continue };
         match header.name.to_ascii_lowercase().as_str() {
-            "host" => {
-                // Two hosts are an attempt at something.
-                if request.host.replace(value.to_owned()).is_some() {
-                    return Some(Err(Refusal(400, "The request has two Host headers.")));
-                }
+            // Two hosts are an attempt at something.
+            "host" if request.host.replace(value.to_owned()).is_some() => {
+                return Some(Err(Refusal(400, "The request has two Host headers.")));
             }
             "cookie" => request.cookies.push(value.to_owned()),
             "sec-fetch-site" => request.foreign |= !matches!(value, "same-origin" | "none"),

@@ -95,6 +95,7 @@ pub(crate) fn measurement(whole: Measurement, plan: &Plan, mut share: Share, ser
             && planned_end.is_none_or(|planned| window_end_ns < planned),
         requests: share.requests,
         run_total: share.run_total,
+        tolerated: share.tolerated,
         read_bytes: share.read_bytes,
         sent_bytes: share.sent_bytes,
         status: share.status,

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use prony_model::histogram::SparseHistogram;
 use prony_model::measurement::{
-    BIN_NS, Bin, ErrorKind, Latency, RequestCounts, RequestFigures, RunTotal, Sample, TlsAgreed, WorkerAudit,
+    BIN_NS, Bin, ErrorKind, Latency, RequestCounts, RequestFigures, RunTotal, Sample, TlsAgreed, Tolerance,
+    WorkerAudit,
 };
 use prony_model::plan::Plan;
 
@@ -46,6 +47,8 @@ pub struct Share {
     pub requests: RequestCounts,
     /// Counts over the run since the part before.
     pub run_total: RunTotal,
+    /// Responses that a strict client refuses, over the run since the part before.
+    pub tolerated: BTreeMap<Tolerance, u64>,
     /// Bytes read, heads included.
     pub read_bytes: u64,
     /// Bytes of requests written, heads included.
@@ -128,6 +131,9 @@ impl Share {
         self.end_ns = self.end_ns.max(other.end_ns);
         self.requests.add(&other.requests);
         self.run_total.add(&other.run_total);
+        for (tolerance, count) in other.tolerated {
+            *self.tolerated.entry(tolerance).or_default() += count;
+        }
         self.read_bytes += other.read_bytes;
         self.sent_bytes += other.sent_bytes;
         self.connections += other.connections;

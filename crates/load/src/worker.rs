@@ -26,7 +26,7 @@ use crate::books::{Books, Closed, Edges, SecondSink};
 use crate::control::Control;
 use crate::deadlines::Deadlines;
 use crate::expect::Expected;
-use crate::framing::LastHead;
+use crate::framing::Heads;
 use crate::idle::{Free, Idle};
 use crate::linger::Linger;
 use crate::net::{NO_HANDLE, Net, would_block};
@@ -97,7 +97,7 @@ pub(crate) struct Worker<N: Net> {
     deadlines: Deadlines,
     linger: Linger,
     buffer: Vec<u8>,
-    last_head: LastHead,
+    heads: Heads,
     /// Answers are being taken: what follows from them is written when all are.
     corked: bool,
     /// Whether bodies are dropped unread.
@@ -141,7 +141,7 @@ impl<N: Net> Worker<N> {
             deadlines: Deadlines::new(count, shared.timeout_ns),
             linger: Linger::new(shared.linger_max),
             buffer: vec![0; READ_BUFFER_BYTES],
-            last_head: LastHead::new(),
+            heads: Heads::new(),
             corked: false,
             reads_short: false,
             preconnected: 0,
@@ -364,8 +364,8 @@ impl<N: Net> Worker<N> {
 
     /// Brings the books up to an instant.
     fn bring(&mut self, books: &mut Books, to_ns: u64) {
-        let Worker { net, slots, source, turns, start_ns, .. } = self;
-        books.at(to_ns, move || Around { net, slots, source, turns: turns.as_ref(), start_ns: *start_ns });
+        let Worker { net, slots, source, turns, heads, start_ns, .. } = self;
+        books.at(to_ns, move || Around { net, slots, source, turns: turns.as_ref(), heads, start_ns: *start_ns });
     }
 
     /// A place on a slot's connection is free since `since`: for its own next

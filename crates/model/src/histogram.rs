@@ -14,6 +14,8 @@ use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::unpacking;
+
 /// The longest duration, in nanoseconds: an hour. Longer ones count as this.
 pub const HIGH_NS: u64 = 3_600_000_000_000;
 /// Significant decimal digits.
@@ -23,6 +25,9 @@ pub(crate) const DIGITS: u8 = 3;
 pub const BUCKET_BITS: u32 = 10;
 /// Buckets of a histogram.
 const BUCKETS: usize = 33_421;
+/// The most that a count of a file may be, of requests or of durations: a day at the highest rate has 2^43, and a sum of
+/// those of 200,000 trials is exact in 64 bits.
+pub(crate) const COUNT_MAX: u64 = 1 << 44;
 /// The most bytes that a histogram's text may take, and its packed buckets; a hostile run log must not make us allocate
 /// more. Ours take a tenth.
 const TEXT_MAX_BYTES: usize = 2 << 20;
@@ -335,6 +340,11 @@ impl SparseHistogram {
         (mean, variance.sqrt())
     }
 
+    /// It, with its memory taken from what its text may unpack.
+    pub(crate) fn taken(self) -> Result<SparseHistogram, &'static str> {
+        unpacking::take(self.packed.capacity()).map(|()| self)
+    }
+
     fn to_text(&self) -> String {
         let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
         // Writing to a Vec cannot fail.
@@ -351,6 +361,7 @@ impl SparseHistogram {
         let most = TEXT_MAX_BYTES as u64 + 1;
         let read = DeflateDecoder::new(bytes.as_slice()).take(most).read_to_end(&mut packed);
         read.map_err(|_| "a histogram is damaged: it does not decompress")?;
+        packed.shrink_to_fit();
         let len = sound_len(&packed).filter(|_| packed.len() <= TEXT_MAX_BYTES);
         let len = len.ok_or("a histogram is damaged: its buckets are not those of a histogram")?;
         Ok(SparseHistogram { packed, len })
@@ -358,14 +369,14 @@ impl SparseHistogram {
 }
 
 /// The sum of the counts of packed buckets, where they are what [`pack`] could have written: whole numbers, buckets within
-/// bounds, no empty bucket, and a sum within 2^53, so that sums of several are exact wherever they are taken.
+/// bounds, no empty bucket, and a sum within [`COUNT_MAX`], so that sums of several are exact wherever they are taken.
 fn sound_len(packed: &[u8]) -> Option<u64> {
     let (mut rest, mut next, mut len) = (packed.iter(), 0u64, 0u64);
     while !rest.as_slice().is_empty() {
         let (skipped, count) = (number(&mut rest)?, number(&mut rest)?);
         next = next.saturating_add(skipped).saturating_add(1);
         len = len.saturating_add(count);
-        if next > BUCKETS as u64 || count == 0 || len > 1 << 53 {
+        if next > BUCKETS as u64 || count == 0 || len > COUNT_MAX {
             return None;
         }
     }
@@ -381,7 +392,7 @@ impl Serialize for SparseHistogram {
 impl<'de> Deserialize<'de> for SparseHistogram {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<SparseHistogram, D::Error> {
         let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-        SparseHistogram::from_text(&text).map_err(serde::de::Error::custom)
+        SparseHistogram::from_text(&text).and_then(SparseHistogram::taken).map_err(serde::de::Error::custom)
     }
 }
 

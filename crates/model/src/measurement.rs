@@ -10,7 +10,7 @@ use strum::VariantArray;
 use crate::histogram::SparseHistogram;
 
 mod bins;
-mod check;
+pub(crate) mod check;
 mod latency;
 mod sums;
 
@@ -80,6 +80,10 @@ pub struct Measurement {
     /// What TLS was agreed on; `None` where it is not spoken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsUse>,
+    /// Heads of answers that were taken although a strict reading refuses them, over the whole run; one with two faults
+    /// counts in both.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tolerated: BTreeMap<Tolerance, u64>,
     /// The figures of each request of the plan's list, in its order; empty without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_request: Vec<RequestFigures>,
@@ -196,6 +200,34 @@ pub struct WorkerAudit {
     pub gaps_over_1ms_sum_ns: u64,
 }
 
+/// What of an answer's head a strict reading refuses, and curl and browsers take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[derive(strum::IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
+pub enum Tolerance {
+    /// Content-Length is given more than once, in several fields or in a list, always the same.
+    RepeatedLength,
+    /// Content-Length stands beside Transfer-Encoding.
+    LengthBesideCoding,
+    /// Transfer-Encoding has chunked more than once.
+    RepeatedChunked,
+    /// A field is on several lines.
+    Folded,
+    /// It is longer than 64 KiB.
+    Long,
+}
+
+impl Tolerance {
+    /// All of them, in the order of their discriminants.
+    pub const ALL: &[Tolerance] = Tolerance::VARIANTS;
+
+    /// Its name in JSON.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
 /// What TLS was agreed on over the whole run, the connects before the clock included.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TlsUse {
@@ -250,6 +282,8 @@ pub enum ErrorKind {
     Tls,
     /// Its connection was given up, because an earlier request of the pipeline had timed out.
     Abandoned,
+    /// The unfinished heads on a worker's connections had taken all the room there is for them.
+    PartialHeads,
 }
 
 impl ErrorKind {

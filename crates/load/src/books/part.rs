@@ -8,7 +8,7 @@ use crate::by_request::ByRequest;
 use crate::parts::{LatencyRecorder, Times};
 use crate::share::{First, Share, TlsShare, bin_at};
 use prony_model::list::TargetList;
-use prony_model::measurement::{ErrorKind, Latency, RequestCounts, RunTotal, TlsUse, Waits};
+use prony_model::measurement::{ErrorKind, Latency, RequestCounts, RunTotal, TlsUse, Tolerance, Waits};
 
 /// The longest failure message that is kept.
 const MESSAGE_MAX_BYTES: usize = 200;
@@ -26,6 +26,8 @@ pub(crate) trait AtEdge {
     /// Requests due before an instant that were not given a connection: how long they had waited by then, how many had,
     /// and which of the list's they are.
     fn never_sent(&self, at_ns: u64) -> impl Iterator<Item = (u64, u64, u32)>;
+    /// Responses so far that a strict client refuses.
+    fn tolerated(&self) -> &BTreeMap<Tolerance, u64>;
     /// What TLS was agreed on so far, and when first.
     fn tls(&self) -> Option<(TlsUse, u64)>;
 }
@@ -86,7 +88,7 @@ impl Closed {
 }
 
 /// Where a part begins, and what had been counted by then.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Start {
     pub(super) at_ns: u64,
     /// Requests that were due before it.
@@ -95,6 +97,7 @@ pub(super) struct Start {
     pub(super) carried_in: u64,
     pub(super) cpu_ns: u64,
     pub(super) run: RunTotal,
+    pub(super) tolerated: BTreeMap<Tolerance, u64>,
     /// Full and resumed handshakes.
     pub(super) handshakes: (u64, u64),
     /// The window's time outside `epoll_wait`.
@@ -109,7 +112,7 @@ impl Books {
 
     /// The part that ends at `end_ns`, without its durations; begins the next.
     fn cut(&mut self, end_ns: u64, around: &mut impl AtEdge) -> Share {
-        let start = self.part;
+        let start = std::mem::take(&mut self.part);
         for times in around.unresolved() {
             self.audit.overlap_sum_ns += end_ns - times.asked_ns.max(start.at_ns);
             self.parts.waiting(end_ns, times);
@@ -127,6 +130,7 @@ impl Books {
             carried_in: self.in_flight + never_sent,
             cpu_ns: around.cpu_ns(),
             run: self.run,
+            tolerated: around.tolerated().clone(),
             handshakes: tls.as_ref().map_or((0, 0), |(seen, _)| (seen.full, seen.resumed)),
             busy_ns: start.busy_ns + self.audit.busy_ns,
         };
@@ -142,6 +146,7 @@ impl Books {
                 ..std::mem::take(&mut self.window)
             },
             run_total: self.run.since(&start.run),
+            tolerated: since(&self.part.tolerated, &start.tolerated),
             read_bytes: std::mem::take(&mut self.read_bytes),
             sent_bytes: std::mem::take(&mut self.sent_bytes),
             connections: self.connections,
@@ -209,6 +214,12 @@ impl Books {
     pub(crate) fn busy_ns(&self) -> u64 {
         self.part.busy_ns + self.audit.busy_ns
     }
+}
+
+/// How much more often each was counted than before.
+fn since(now: &BTreeMap<Tolerance, u64>, before: &BTreeMap<Tolerance, u64>) -> BTreeMap<Tolerance, u64> {
+    let more = now.iter().map(|(why, count)| (*why, count - before.get(why).copied().unwrap_or(0)));
+    more.filter(|(_, count)| *count > 0).collect()
 }
 
 /// A message, cut where it is too long.

@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use crate::by_request::are_fine;
 use crate::share::Share;
 use prony_model::histogram::SparseHistogram;
-use prony_model::measurement::{BIN_NS, Bin, ErrorKind};
+use prony_model::measurement::{BIN_NS, Bin, ErrorKind, Tolerance};
 
 use super::truth::{Fate, Truth, What, due_ns};
 use super::world::World;
@@ -104,6 +104,11 @@ impl<'a> Differences<'a> {
         self.same("sent − partly written = arrived whole", sent - partly, world.arrived_whole);
         self.same("completed over the run", self.books.run_total.completed, completed);
         self.same("connections over the run", self.books.run_total.connections, self.truth.established);
+        let mut tolerated: BTreeMap<Tolerance, u64> = BTreeMap::new();
+        for (_, why) in self.truth.tolerated.iter().filter(|(at_ns, _)| *at_ns < end) {
+            *tolerated.entry(*why).or_default() += 1;
+        }
+        self.same("heads only tolerated, over the run", self.books.tolerated.clone(), tolerated);
         self.same("every request begun has one fate", begun, self.truth.begun);
         self.same("connections left open", 0, world.open_count());
     }

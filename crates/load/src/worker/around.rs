@@ -1,10 +1,13 @@
 //! What a worker's books ask of it at an edge of the window.
 
+use std::collections::BTreeMap;
+
 use crate::books::AtEdge;
+use crate::framing::Heads;
 use crate::net::Net;
 use crate::parts::Times;
 use crate::turns::Turns;
-use prony_model::measurement::TlsUse;
+use prony_model::measurement::{TlsUse, Tolerance};
 
 use super::slot::Slot;
 use super::source::Source;
@@ -19,6 +22,7 @@ pub(super) struct Around<'a, N> {
     pub(super) slots: &'a [Slot],
     pub(super) source: &'a Source,
     pub(super) turns: Option<&'a Turns>,
+    pub(super) heads: &'a Heads,
     /// The schedule's first instant.
     pub(super) start_ns: u64,
 }
@@ -62,6 +66,10 @@ impl<N: Net> AtEdge for Around<'_, N> {
             });
             Some((at_ns.saturating_sub(due), group, request))
         })
+    }
+
+    fn tolerated(&self) -> &BTreeMap<Tolerance, u64> {
+        self.heads.tolerated()
     }
 
     fn tls(&self) -> Option<(TlsUse, u64)> {

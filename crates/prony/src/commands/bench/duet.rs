@@ -17,28 +17,33 @@ use crate::failure::Failure;
 pub(super) fn places(
     arguments: &BenchArguments,
     experiment: &Experiment,
+    candidates: &[BenchCandidate],
     pins: Option<&Pins>,
     resumed: Option<&RunLog>,
 ) -> Result<Option<CpuHalves>, Failure> {
-    let places = match (resumed.map(|log| log.header.duet.as_ref()), pins) {
-        (Some(None), _) if arguments.duet => {
+    let before = resumed.map(|log| log.header.duet.as_ref());
+    match before {
+        Some(None) if arguments.duet => {
             return Err(Failure::usage(
                 "--duet does not go with --resume, unless the run was begun with it: its candidates ran in turn. \
                  Leave it out, or begin a new run.",
             ));
         }
-        (Some(None), _) => return Ok(None),
-        (None, _) if !arguments.duet => return Ok(None),
+        Some(None) => return Ok(None),
+        None if !arguments.duet => return Ok(None),
+        _ => check(experiment, candidates)?,
+    }
+    let places = match (before.flatten(), pins) {
         // Other pins than the run was begun with are refused where the log is opened.
         (_, Some(pins)) => CpuHalves::of_pins(pins),
-        (Some(Some(before)), None) => Ok(CpuHalves::of_record(before)),
+        (Some(before), None) => Ok(CpuHalves::of_record(before)),
         (None, None) => CpuHalves::of(&prony_host::cpus::allowed(), experiment.server_cores),
     };
     places.map(Some).map_err(Failure::usage)
 }
 
 /// Refuses candidates and plans that cannot run as a duet.
-pub(super) fn check(experiment: &Experiment, candidates: &[BenchCandidate]) -> Result<(), Failure> {
+fn check(experiment: &Experiment, candidates: &[BenchCandidate]) -> Result<(), Failure> {
     let labels: Vec<&str> = candidates.iter().map(|c| c.candidate.label()).collect();
     let [a, b] = candidates else {
         return Err(Failure::usage(format!(

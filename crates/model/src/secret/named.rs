@@ -53,12 +53,13 @@ fn plain_name(text: &str, end: usize) -> &str {
     &text[end - length..end]
 }
 
-/// The name in quotes that ends here, as JSON has it, also within a text of JSON.
+/// The name in quotes that ends here, as JSON has it, also within a text of JSON. A URL in quotes before a colon is none.
 fn quoted_name(text: &str, end: usize) -> &str {
     let before = text[..end].trim_end();
     let Some(quote) = before.chars().next_back().filter(|c| matches!(*c, '"' | '\'')) else { return "" };
     let before = before[..before.len() - 1].trim_end_matches('\\');
-    before.rfind(quote).map_or("", |at| &before[at + 1..])
+    let name = before.rfind(quote).map_or("", |at| &before[at + 1..]);
+    if name.contains(['/', '?', '=', '&']) { "" } else { name }
 }
 
 fn plain_value(bytes: &[u8], from: usize) -> Range<usize> {
@@ -137,6 +138,7 @@ mod tests {
             (r#"{"password":"cut off"#, r#"{"password":"[redacted]"#),
             ("token=", "token="),
             ("in 'h/?key=[redacted]': write", "in 'h/?key=[redacted]': write"),
+            ("in 'h/?key=[redacted]&b=c': write", "in 'h/?key=[redacted]&b=c': write"),
             ("key=[redacted]and-more", "key=[redacted]"),
             ("?token=@env:TOKEN&key=[redacted]", "?token=@env:TOKEN&key=[redacted]"),
             ("http://h:80/ 12:30 \"a\":1 b=2", "http://h:80/ 12:30 \"a\":1 b=2"),

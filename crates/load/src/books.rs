@@ -187,11 +187,6 @@ impl Books {
         self.next_edge_ns = self.next_edge_ns.min(self.edges.end_ns);
     }
 
-    /// The window's end; `u64::MAX` while only a count will set it.
-    pub(crate) fn end_ns(&self) -> u64 {
-        self.edges.end_ns
-    }
-
     #[cold]
     fn cross(&mut self, now_ns: u64, around: &mut impl AtEdge) {
         while now_ns >= self.next_edge_ns && self.phase != Phase::Over {

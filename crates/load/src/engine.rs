@@ -342,8 +342,7 @@ impl Started<'_> {
         let now_since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let started_at_ns = nanoseconds(now_since_1970) + start_ns.saturating_sub(sys::now_ns());
         let window_start = start_ns + nanoseconds(plan.warmup);
-        let window_end =
-            plan.stop.duration.map_or(u64::MAX, |duration| window_start + nanoseconds(duration));
+        let window_end = plan.stop.duration.map_or(u64::MAX, |duration| window_start + nanoseconds(duration));
         let edges = Edges { start_ns: window_start, end_ns: window_end };
         for hand in hands {
             // A worker that is gone is found out below, by its missing books.
@@ -402,7 +401,11 @@ impl Started<'_> {
         };
         let measurement = merge::measurement(known, plan, whole.unwrap_or_default(), series);
         if measurement.window_end_ns <= measurement.window_start_ns {
-            return Err(if measurement.interrupted { LoadError::Interrupted } else { LoadError::WarmUpTookAll });
+            return Err(if measurement.interrupted {
+                LoadError::Interrupted
+            } else {
+                LoadError::WarmUpTookAll
+            });
         }
         Ok(measurement)
     }

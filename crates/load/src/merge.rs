@@ -80,7 +80,8 @@ pub(crate) fn join(sum: &mut Option<Share>, share: Share, joining: fn(&mut Share
 pub(crate) fn measurement(whole: Measurement, plan: &Plan, mut share: Share, series: Series) -> Measurement {
     let start_ns = whole.schedule_start_ns;
     // A worker whose share was answered within the warm-up has a window of its own, without length.
-    let window_start_ns = start_ns + if whole.interrupted { share.start_ns } else { nanoseconds(plan.warmup) };
+    let window_start_ns =
+        start_ns + if whole.interrupted { share.start_ns } else { nanoseconds(plan.warmup) };
     let window_end_ns = start_ns + share.end_ns;
     let planned_end = plan.stop.duration.map(|duration| window_start_ns + nanoseconds(duration));
     // In place, since there may be millions.

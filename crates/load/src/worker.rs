@@ -365,7 +365,14 @@ impl<N: Net> Worker<N> {
     /// Brings the books up to an instant.
     fn bring(&mut self, books: &mut Books, to_ns: u64) {
         let Worker { net, slots, source, turns, heads, start_ns, .. } = self;
-        books.at(to_ns, move || Around { net, slots, source, turns: turns.as_ref(), heads, start_ns: *start_ns });
+        books.at(to_ns, move || Around {
+            net,
+            slots,
+            source,
+            turns: turns.as_ref(),
+            heads,
+            start_ns: *start_ns,
+        });
     }
 
     /// A place on a slot's connection is free since `since`: for its own next

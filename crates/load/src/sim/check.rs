@@ -156,7 +156,8 @@ impl<'a> Differences<'a> {
         let counted = self.books.errors.iter().map(|(kind, failures)| (*kind, failures.count)).collect();
         self.same("failures by kind", counted, kinds);
         self.same("answers by status", self.books.status.clone(), statuses);
-        if let Some((kind, _)) = self.books.errors.iter().find(|(_, failures)| failures.first.what.is_empty()) {
+        if let Some((kind, _)) = self.books.errors.iter().find(|(_, failures)| failures.first.what.is_empty())
+        {
             self.found.push(format!("the first {kind} says nothing"));
         }
     }

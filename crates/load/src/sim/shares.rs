@@ -36,7 +36,9 @@ pub(super) fn faults(case: &Case, played: &Played) -> Vec<String> {
         let seconds = chance.size(1, most.max(1));
         let all: Vec<usize> = (0..played.parts.len()).collect();
         let one = each_then_beside(played, &all, seconds);
-        faults.extend(audit::of_share(&one, &case.plan).into_iter().map(|what| format!("after {seconds} s: {what}")));
+        faults.extend(
+            audit::of_share(&one, &case.plan).into_iter().map(|what| format!("after {seconds} s: {what}")),
+        );
         let mut joined = None;
         for group in partition(chance, all) {
             let share = match chance.per_mille(500) {

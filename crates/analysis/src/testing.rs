@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use prony_model::histogram::{Histogram, SparseHistogram};
 use prony_model::host::HostWindow;
 use prony_model::measurement::{
-    BIN_NS, Bin, Bins, Censored, ClientCost, ClientProcess, Latency, Measurement, Parts, ReceiveClock,
-    RequestCounts, RunTotal, Second, Waits, WorkerAudit,
+    BIN_NS, Bin, Bins, Censored, ClientCost, Latency, Measurement, Parts, ReceiveClock, RequestCounts,
+    RunTotal, Second, Waits, WorkerAudit,
 };
 use prony_model::observed::Observed;
 use prony_model::plan::{Arrivals, Plan};
@@ -107,14 +107,11 @@ pub fn healthy(seconds: u64, per_s: u64) -> Measurement {
         bins: Bins::of(bins.collect()),
         client: ClientCost {
             cpu_ns: completed * 5_000,
+            process_cpu_ns: completed * 6_000,
+            threads: 1,
+            max_rss_bytes: 9 << 20,
             stamps_rejected: 0,
-            processes: vec![ClientProcess {
-                first_worker: 0,
-                threads: 1,
-                cpu_ns: completed * 6_000,
-                max_rss_bytes: 9 << 20,
-                waits: Waits::default(),
-            }],
+            waits: Waits::default(),
         },
         clock: ReceiveClock::User,
         workers: vec![WorkerAudit {

@@ -192,18 +192,17 @@ fn series_point(second: &Second) -> SeriesPoint {
 }
 
 fn client(m: &Measurement, window_ns: u64) -> Client {
-    let processes = &m.client.processes;
     Client {
         cpu_ns: m.client.cpu_ns,
-        process_cpu_ns: processes.iter().map(|p| p.cpu_ns).sum(),
+        process_cpu_ns: m.client.process_cpu_ns,
         cpu_per_request_ns: m.client.cpu_ns.checked_div(m.requests.completed + m.requests.failed),
-        threads: processes.iter().map(|p| p.threads).fold(0, u32::saturating_add),
+        threads: m.client.threads,
         busiest_worker: busiest_worker(m, window_ns),
-        max_rss_bytes: processes.iter().map(|p| p.max_rss_bytes).max().unwrap_or(0),
+        max_rss_bytes: m.client.max_rss_bytes,
         stamps_rejected: m.client.stamps_rejected,
         waited_beside_free: m.workers.iter().map(|w| w.waited_beside_free).sum(),
         waited_beside_free_ns: m.workers.iter().map(|w| w.waited_beside_free_ns).sum(),
-        waits: processes.iter().map(|p| p.waits).max().unwrap_or_default().name().to_owned(),
+        waits: m.client.waits.name().to_owned(),
         columns: None,
     }
 }

@@ -29,7 +29,7 @@ use crate::tls;
 use crate::turns::Turns;
 use crate::worker::{Preconnected, Shared, Source, Worker};
 use prony_model::histogram::Histogram;
-use prony_model::measurement::{ClientCost, ClientProcess, Measurement};
+use prony_model::measurement::{ClientCost, Measurement};
 use prony_model::plan::{Arrivals, Plan};
 use prony_model::plan_record::nanoseconds;
 
@@ -384,19 +384,20 @@ impl Started<'_> {
         }
         cpu.finish();
         self.take_seconds(&mut series);
-        let process = ClientProcess {
-            first_worker: self.shard.first,
+        // Of this process, and of none that loads beside it.
+        let client = ClientCost {
+            process_cpu_ns: cpu.window_ns(),
             threads: self.shard.count,
-            cpu_ns: cpu.window_ns(),
             max_rss_bytes: sys::max_rss_bytes(),
             waits: ends.iter().map(|end| end.waits).max().unwrap_or_default(),
+            ..ClientCost::default()
         };
         let known = Measurement {
             started_at_ns,
             address: self.endpoint.to_string(),
             schedule_start_ns: start_ns,
             interrupted: merge::was_interrupted(control.stop_asked(), &ends, window_end - start_ns),
-            client: ClientCost { processes: vec![process], ..ClientCost::default() },
+            client,
             ..Measurement::default()
         };
         let measurement = merge::measurement(known, plan, whole.unwrap_or_default(), series);

@@ -157,25 +157,16 @@ pub struct Second {
 pub struct ClientCost {
     /// CPU time of the worker threads.
     pub cpu_ns: u64,
+    /// CPU time of the whole process.
+    pub process_cpu_ns: u64,
+    /// Worker threads.
+    pub threads: u32,
+    /// The process's peak resident memory.
+    pub max_rss_bytes: u64,
     /// Reads whose kernel stamp was missing or not between their request's
     /// sending and their reading; the user clock stands in for it.
     pub stamps_rejected: u64,
-    /// The processes whose threads the workers are, by their first worker.
-    pub processes: Vec<ClientProcess>,
-}
-
-/// One process that applies a load.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClientProcess {
-    /// The number of its first worker, from 0.
-    pub first_worker: u32,
-    /// Worker threads.
-    pub threads: u32,
-    /// CPU time of the whole process over the window.
-    pub cpu_ns: u64,
-    /// Its peak resident memory.
-    pub max_rss_bytes: u64,
-    /// What ended its workers' waits in time.
+    /// What ended the workers' waits in time.
     pub waits: Waits,
 }
 

@@ -65,7 +65,7 @@ fn a_load_without_pwait2_is_the_same_load_and_says_so() {
         let refused = load.join().unwrap();
         let usual = crate::run(&plan, &Control::new(), &mut |_| {}).unwrap();
         for (m, waits) in [(refused, Waits::Timerfd), (usual, Waits::Pwait2)] {
-            assert_eq!(m.client.processes[0].waits, waits);
+            assert_eq!(m.client.waits, waits);
             assert_eq!((m.requests.completed, m.requests.failed), (100, 0));
             assert_eq!(m.broken_identities, Vec::<String>::new());
         }

@@ -21,7 +21,6 @@ impl Measurement {
         few("bins", self.bins.each.len(), BINS_MAX)?;
         few("entries in its series", self.series.len(), SERIES_MAX)?;
         few("workers", self.workers.len(), THREADS_MAX as usize)?;
-        few("processes", self.client.processes.len(), THREADS_MAX as usize)?;
         few("requests of a list", self.by_request.len(), LISTED_MAX)?;
         let (r, t, c) = (&self.requests, &self.run_total, &self.client);
         let fates = [r.carried_in, r.scheduled, r.sent, r.completed, r.failed, r.in_flight, r.never_sent];
@@ -43,8 +42,7 @@ impl Measurement {
             .chain(self.workers.iter().map(|w| w.waited_beside_free))
             .chain(listed);
         within(counts, COUNT_MAX)?;
-        let bytes = [self.read_bytes, self.sent_bytes, self.request_bytes];
-        let processes = c.processes.iter().flat_map(|p| [p.cpu_ns, p.max_rss_bytes]);
+        let bytes = [self.read_bytes, self.sent_bytes, c.max_rss_bytes, self.request_bytes];
         let instants = [self.schedule_start_ns, self.window_start_ns, self.window_end_ns, self.bins.width_ns];
         let workers = self.workers.iter().flat_map(|w| {
             let busy = [w.busy_ns, w.waited_beside_free_ns, w.longest_gap_ns, w.gaps_over_1ms_sum_ns];
@@ -53,8 +51,7 @@ impl Measurement {
         let others = bytes
             .into_iter()
             .chain(instants)
-            .chain([c.cpu_ns])
-            .chain(processes)
+            .chain([c.cpu_ns, c.process_cpu_ns])
             .chain(self.series.iter().flat_map(|s| [s.at_ns, s.length_ns]))
             .chain(workers)
             .chain(self.by_request.iter().map(|f| f.read_bytes));

@@ -399,7 +399,7 @@ fn too_few_samples(f: &Facts<'_>) -> Option<Reason> {
     )
 }
 
-/// What of the answers' heads a strict reading refuses, over the whole run.
+/// What of the answers a strict reading refuses, over the whole run.
 fn tolerated_responses(f: &Facts<'_>) -> Option<Reason> {
     let words = |tolerance: Tolerance| match tolerance {
         Tolerance::RepeatedLength => "one Content-Length several times",
@@ -407,6 +407,7 @@ fn tolerated_responses(f: &Facts<'_>) -> Option<Reason> {
         Tolerance::RepeatedChunked => "chunked several times in Transfer-Encoding",
         Tolerance::Folded => "a header folded over several lines",
         Tolerance::Long => "a head over 64 KiB",
+        Tolerance::BareLineFeed => "lines of chunks that end in LF alone",
     };
     let seen = &f.m.tolerated;
     let said: Vec<String> = seen.iter().map(|(why, count)| format!("{count} with {}", words(*why))).collect();

@@ -9,7 +9,7 @@ mod fields;
 mod head;
 mod heads;
 
-use prony_model::measurement::ErrorKind;
+use prony_model::measurement::{ErrorKind, Tolerance};
 
 pub use fields::Fields;
 use head::{Body, Head, parse_head};
@@ -91,6 +91,8 @@ pub struct Framer {
     reusable: bool,
     interim: u8,
     beyond_head: bool,
+    /// A line of the answer's chunks ended in a line feed alone.
+    bare_line_feed: bool,
 }
 
 impl Default for Framer {
@@ -109,6 +111,7 @@ impl Framer {
             reusable: false,
             interim: 0,
             beyond_head: false,
+            bare_line_feed: false,
         }
     }
 
@@ -210,7 +213,7 @@ impl Framer {
                 State::ChunkSize { .. } | State::ChunkEnd { .. } | State::Trailers { .. } => {
                     let Some(byte) = input.get(at) else { return Ok(Progress::More) };
                     at += 1;
-                    if self.chunk_byte(*byte)? {
+                    if self.chunk_byte(*byte, heads)? {
                         return Ok(self.done(at));
                     }
                 }
@@ -329,6 +332,7 @@ impl Framer {
             }
             return Ok(());
         }
+        self.bare_line_feed = false;
         self.status = head.status;
         self.reusable = head.keep_alive && head.body != Body::UntilClose;
         self.state = match head.body {
@@ -340,12 +344,13 @@ impl Framer {
     }
 
     /// Takes one byte between chunks' data; true at the answer's end.
-    fn chunk_byte(&mut self, byte: u8) -> Result<bool, ProtocolError> {
-        self.state = match self.state {
+    fn chunk_byte(&mut self, byte: u8, heads: &mut Heads) -> Result<bool, ProtocolError> {
+        let before = self.state;
+        self.state = match before {
             State::ChunkSize { size, digits, line, part } => chunk_size_byte(byte, size, digits, line, part)?,
             State::ChunkEnd { seen_cr } => match (byte, seen_cr) {
                 (b'\r', false) => State::ChunkEnd { seen_cr: true },
-                (b'\n', true) => State::chunk_size(),
+                (b'\n', _) => State::chunk_size(),
                 _ => return Err(ProtocolError("a chunk is not as long as its size line says")),
             },
             State::Trailers { line, total } => {
@@ -361,6 +366,10 @@ impl Framer {
             }
             other => other,
         };
+        if byte == b'\n' && before.lacks_carriage_return() && !self.bare_line_feed {
+            self.bare_line_feed = true;
+            heads.tolerate(Tolerance::BareLineFeed);
+        }
         Ok(false)
     }
 }
@@ -368,6 +377,15 @@ impl Framer {
 impl State {
     fn chunk_size() -> State {
         State::ChunkSize { size: 0, digits: 0, line: 0, part: SizePart::Digits }
+    }
+
+    /// Whether a line of chunks that ends now has only its line feed. (Of trailers, as of heads, nobody asks for more.)
+    fn lacks_carriage_return(self) -> bool {
+        match self {
+            State::ChunkSize { part, .. } => part != SizePart::AfterCr,
+            State::ChunkEnd { seen_cr } => !seen_cr,
+            _ => false,
+        }
     }
 }
 
@@ -414,10 +432,9 @@ fn chunk_size_byte(
         (SizePart::Digits, b';' | b' ' | b'\t') if digits > 0 => stay(SizePart::Extension),
         (SizePart::Digits, b'\r') if digits > 0 => stay(SizePart::AfterCr),
         (SizePart::Extension, b'\r') => stay(SizePart::AfterCr),
-        (SizePart::Extension, b'\n') => Err(BAD),
+        (_, b'\n') if digits > 0 && size == 0 => Ok(State::Trailers { line: 0, total: 0 }),
+        (_, b'\n') if digits > 0 => Ok(State::ChunkData { left: size }),
         (SizePart::Extension, _) => stay(SizePart::Extension),
-        (SizePart::AfterCr, b'\n') if size == 0 => Ok(State::Trailers { line: 0, total: 0 }),
-        (SizePart::AfterCr, b'\n') => Ok(State::ChunkData { left: size }),
         _ => Err(BAD),
     }
 }

@@ -191,7 +191,7 @@ pub struct WorkerAudit {
     pub gaps_over_1ms_sum_ns: u64,
 }
 
-/// What of an answer's head a strict reading refuses, and curl and browsers take.
+/// What of an answer a strict reading refuses, and curl and browsers take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[derive(strum::IntoStaticStr, VariantArray)]
@@ -205,8 +205,10 @@ pub enum Tolerance {
     RepeatedChunked,
     /// A field is on several lines.
     Folded,
-    /// It is longer than 64 KiB.
+    /// The head is longer than 64 KiB.
     Long,
+    /// Lines of chunks end in a line feed alone.
+    BareLineFeed,
 }
 
 impl Tolerance {

@@ -63,8 +63,13 @@ impl Heads {
     /// Counts what of a head was only tolerated.
     pub(super) fn count(&mut self, head: &Head) {
         for tolerance in Tolerance::ALL.iter().filter(|tolerance| head.tolerated & bit(**tolerance) != 0) {
-            *self.tolerated.entry(*tolerance).or_default() += 1;
+            self.tolerate(*tolerance);
         }
+    }
+
+    /// Counts an answer that was only tolerated.
+    pub(super) fn tolerate(&mut self, why: Tolerance) {
+        *self.tolerated.entry(why).or_default() += 1;
     }
 
     /// Makes room for an unfinished head of this length.

@@ -90,6 +90,12 @@ const LEGAL: &[Case] = &[
         reusable: true,
     },
     Case {
+        wire: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\no\n1;a=b\r\nk\n0\nX: y\n\n",
+        status: 200,
+        body: "ok",
+        reusable: true,
+    },
+    Case {
         wire: "\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
         status: 200,
         body: "ok",
@@ -176,6 +182,27 @@ fn a_head_that_is_only_tolerated_counts_once_wherever_it_is_cut() {
                 let counts: BTreeMap<Tolerance, u64> = why.iter().map(|why| (*why, times)).collect();
                 assert_eq!(*heads.tolerated(), counts, "{fields:?} at {at}");
             }
+        }
+    }
+}
+
+#[test]
+fn an_answer_whose_chunks_lines_lack_carriage_returns_counts_once() {
+    let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    for (chunks, count) in [
+        ("2\r\nok\r\n0\r\n\r\n", 0),
+        ("2\r\nok\r\n0\r\nX: y\n\n", 0),
+        ("2\nok\n0\n\n", 1),
+        ("2;a=b\nok\r\n0\r\n\r\n", 1),
+        ("2\r\nok\n0\r\n\r\n", 1),
+    ] {
+        let wire = format!("{head}{chunks}");
+        let (mut framer, mut heads) = (Framer::new(), Heads::new());
+        for times in 1..=3 {
+            let got = read_after(&mut heads, false, &mut framer, &[wire.as_bytes()]).unwrap();
+            assert_eq!(got, Some((200, b"ok".to_vec(), true, 0)), "{chunks:?}");
+            let counted = heads.tolerated().get(&Tolerance::BareLineFeed).copied();
+            assert_eq!(counted.unwrap_or(0), times * count, "{chunks:?}");
         }
     }
 }

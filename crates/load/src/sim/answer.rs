@@ -31,6 +31,8 @@ pub(super) enum Deed {
     LengthBesideChunks,
     /// Chunked, and said twice.
     ChunkedTwice,
+    /// Chunks whose lines end in a line feed alone.
+    BareChunks,
     /// A field on several lines.
     Folded,
     /// A head over 64 KiB.
@@ -125,7 +127,7 @@ pub(super) struct Answer {
     pub(super) then: Then,
     /// Whether, by what it says, the connection may carry another.
     pub(super) keeps: bool,
-    /// Where its head is only tolerated: after how many bytes it is whole, and why.
+    /// Where it is only tolerated: after how many bytes that is certain, and why.
     pub(super) tolerated: Option<(usize, Tolerance)>,
 }
 
@@ -213,6 +215,15 @@ impl Answer {
             }
             Deed::ChunkedTwice => {
                 chunked(chance, "Transfer-Encoding: chunked\r\n").tolerated(Tolerance::RepeatedChunked)
+            }
+            Deed::BareChunks => {
+                let mut answer = chunked(chance, "").tolerated(Tolerance::BareLineFeed);
+                let head = answer.bytes.windows(4).position(|four| four == b"\r\n\r\n").unwrap() + 4;
+                let mut bytes = answer.bytes[..head].to_vec();
+                bytes.extend(answer.bytes[head..].iter().filter(|byte| **byte != b'\r'));
+                let line = bytes[head..].iter().position(|byte| *byte == b'\n').unwrap();
+                answer.tolerated = Some((head + line + 1, Tolerance::BareLineFeed));
+                Answer { meaning: Meaning::Whole { at: bytes.len(), status: 200 }, bytes, ..answer }
             }
             Deed::Folded => {
                 let more = "X-Long: one\r\n two\r\n\tthree\r\n";

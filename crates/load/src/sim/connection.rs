@@ -30,7 +30,7 @@ pub(super) struct Coming {
     pub(super) body_right: bool,
     /// Whether it leaves the connection to the next one.
     pub(super) keeps: bool,
-    /// Where its head is only tolerated: after how many bytes it is whole, and why.
+    /// Where it is only tolerated: after how many bytes that is certain, and why.
     pub(super) tolerated: Option<(usize, Tolerance)>,
 }
 

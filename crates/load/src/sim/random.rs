@@ -58,11 +58,12 @@ const DEEDS: [Deed; 20] = [
 ];
 
 /// A quarter of the servers have one of these, too.
-const UNUSUAL_DEEDS: [Deed; 6] = [
+const UNUSUAL_DEEDS: [Deed; 7] = [
     Deed::RepeatedLength,
     Deed::OtherLengths,
     Deed::LengthBesideChunks,
     Deed::ChunkedTwice,
+    Deed::BareChunks,
     Deed::Folded,
     Deed::LongHead,
 ];

@@ -50,6 +50,7 @@ fn answers_that_browsers_take_are_right_and_counted() {
         (Deed::RepeatedLength, Tolerance::RepeatedLength),
         (Deed::LengthBesideChunks, Tolerance::LengthBesideCoding),
         (Deed::ChunkedTwice, Tolerance::RepeatedChunked),
+        (Deed::BareChunks, Tolerance::BareLineFeed),
         (Deed::Folded, Tolerance::Folded),
         (Deed::LongHead, Tolerance::Long),
     ] {

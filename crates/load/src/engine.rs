@@ -1,6 +1,8 @@
 //! From a plan to a measurement: resolves, connects, runs the workers, and
 //! puts their books together.
 
+mod process_cpu;
+
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -32,6 +34,8 @@ use prony_model::histogram::Histogram;
 use prony_model::measurement::{ClientCost, Measurement};
 use prony_model::plan::{Arrivals, Plan};
 use prony_model::plan_record::nanoseconds;
+
+use process_cpu::{ProcessCpu, until_next_look};
 
 /// How often the observer is called.
 const OBSERVE_EVERY: Duration = Duration::from_millis(100);
@@ -475,41 +479,4 @@ fn snapshot(hands: &[Hand], start_ns: u64, edges: Edges) -> Snapshot {
         hand.gauge.add_to(&mut snapshot);
     }
     snapshot
-}
-
-/// The process's CPU time at the window's edges, as nearly as the calling thread wakes.
-#[derive(Default)]
-struct ProcessCpu {
-    at_start: Option<u64>,
-    at_end: Option<u64>,
-}
-
-impl ProcessCpu {
-    fn look(&mut self, edges: Edges) {
-        let now = sys::now_ns();
-        if self.at_start.is_none() && now >= edges.start_ns {
-            self.at_start = Some(sys::process_cpu_ns());
-        }
-        if self.at_end.is_none() && now >= edges.end_ns {
-            self.at_end = Some(sys::process_cpu_ns());
-        }
-    }
-
-    fn finish(&mut self) {
-        self.at_end.get_or_insert_with(sys::process_cpu_ns);
-    }
-
-    fn window_ns(&self) -> u64 {
-        match (self.at_start, self.at_end) {
-            (Some(start), Some(end)) => end.saturating_sub(start),
-            _ => 0,
-        }
-    }
-}
-
-fn until_next_look(cpu: &ProcessCpu, edges: Edges) -> Duration {
-    let now = sys::now_ns();
-    let next_edge = if cpu.at_start.is_none() { edges.start_ns } else { edges.end_ns };
-    let to_edge = Duration::from_nanos(next_edge.saturating_sub(now));
-    if to_edge.is_zero() { OBSERVE_EVERY } else { OBSERVE_EVERY.min(to_edge) }
 }

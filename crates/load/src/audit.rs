@@ -104,7 +104,7 @@ fn by_request(
         ("completed", of(|f| f.completed), r.completed),
         ("failed", of(|f| f.failed), r.failed),
         ("unresolved at the end", of(|f| f.waiting), r.in_flight + r.never_sent),
-        ("read bytes", of(|f| f.read_bytes), share.read_bytes),
+        ("read bytes", of(|f| f.read_bytes) + share.protocol_bytes, share.read_bytes),
         ("answers", of(|f| f.status.values().sum()), share.status.values().sum()),
         ("lines", of(|f| f.lines), list.lines.len() as u64),
     ] {

@@ -69,6 +69,7 @@ pub(crate) struct Books {
     part: part::Start,
     window: RequestCounts,
     pub(crate) read_bytes: u64,
+    protocol_bytes: u64,
     pub(crate) sent_bytes: u64,
     stamps_rejected: u64,
     kernel_clock: bool,
@@ -129,6 +130,7 @@ impl Books {
             part: part::Start::default(),
             window: RequestCounts::default(),
             read_bytes: 0,
+            protocol_bytes: 0,
             sent_bytes: 0,
             stamps_rejected: 0,
             kernel_clock,
@@ -294,17 +296,12 @@ impl Books {
         }
     }
 
-    /// A request's first bytes were written.
-    pub(crate) fn sent(&mut self) {
+    /// A request's first bytes were written; of a list, of this one.
+    pub(crate) fn sent(&mut self, request: u32) {
         self.run.sent += 1;
         if self.phase == Phase::Window {
             self.window.sent += 1;
         }
-    }
-
-    /// The same of a request of a list.
-    pub(crate) fn sent_of(&mut self, request: u32) {
-        self.sent();
         if let Some(by_request) = &mut self.by_request {
             by_request.sent(request);
         }
@@ -329,6 +326,14 @@ impl Books {
     pub(crate) fn read(&mut self, bytes: usize) {
         if self.phase == Phase::Window {
             self.read_bytes += bytes as u64;
+        }
+    }
+
+    /// Bytes that [`Books::read`] has counted were of no request.
+    #[cold]
+    pub(crate) fn read_of_none(&mut self, bytes: usize) {
+        if self.phase == Phase::Window {
+            self.protocol_bytes += bytes as u64;
         }
     }
 

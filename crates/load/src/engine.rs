@@ -16,20 +16,19 @@ use crate::control::{Control, Gauge, Snapshot};
 use crate::endpoint::Endpoint;
 use crate::error::LoadError;
 use crate::expect::Expected;
+use crate::http1::{Http1, RequestBytes};
 use crate::idle::Idle;
 use crate::merge::{self, Merge};
 use crate::net::Linux;
 use crate::parts::LatencyRecorder;
-use crate::prepared::Prepared;
-use crate::request;
 use crate::sample::Samples;
 use crate::series::Series;
 use crate::share::{Shard, Share};
 use crate::so_far::SoFar;
 use crate::sys;
 use crate::tls;
-use crate::turns::Turns;
-use crate::worker::{Preconnected, Shared, Source, Worker};
+use crate::turns::{Lines, Turns};
+use crate::worker::{Assignment, Preconnected, Shared, Source, Worker};
 use prony_model::histogram::Histogram;
 use prony_model::measurement::{ClientCost, Measurement};
 use prony_model::plan::{Arrivals, Plan};
@@ -107,16 +106,11 @@ pub fn run_shard(
     let _expected = control.gate().map(crate::gate::Gate::expect);
     plan.check()?;
     let open_files = check_open_files(plan, shard)?;
-    let list = Prepared::of(plan)?.map(Arc::new);
-    let request = if list.is_some() { Vec::new() } else { request::build(plan)? };
-    let request_bytes = request.len() as u64;
+    let requests = Arc::new(RequestBytes::of(plan)?);
     let tls = tls::Setup::of(plan)?;
     let endpoint = Endpoint::of(plan)?;
     let shared = Arc::new(Shared {
-        requests: request.repeat(plan.pipeline as usize),
-        request,
         pipeline: plan.pipeline,
-        answers_head: plan.work.method() == "HEAD",
         spin: plan.spin,
         expect: Expected::of(&plan.expect),
         keepalive: plan.keepalive,
@@ -126,7 +120,7 @@ pub fn run_shard(
         control: control.clone(),
         idle: Arc::new(Idle::of(shard.count)),
         tls,
-        list,
+        list: Lines::of(plan).map(Arc::new),
     });
     let (to_engine, from_workers) = mpsc::channel();
     let (seconds, finished_seconds) = mpsc::channel();
@@ -135,7 +129,7 @@ pub fn run_shard(
     let inlets = Inlets { from_workers, seconds: finished_seconds, parts: finished_parts };
     let mut hands = Vec::new();
     for worker in shard.workers() {
-        hands.push(start_worker(plan, shard, worker, &endpoint, &shared, &outlets)?);
+        hands.push(start_worker(plan, shard, worker, &endpoint, &shared, &requests, &outlets)?);
     }
     drop(outlets);
     let mut take_part = |part: &Share| {
@@ -154,16 +148,15 @@ pub fn run_shard(
             return Err(PANICKED);
         }
     }
-    let listed = listed(plan, shared.list.as_deref());
+    let request_bytes = if plan.work.list().is_none() { requests.length(0) as u64 } else { 0 };
+    let listed = listed(plan, &requests);
     result.map(|measurement| Measurement { request_bytes, listed, ..measurement })
 }
 
 /// What single requests of a list are called, and how long they are; only for those who keep them.
-fn listed(plan: &Plan, prepared: Option<&Prepared>) -> Vec<(String, u64)> {
-    let (Some(list), Some(prepared)) = (plan.work.list().filter(|_| plan.samples_max > 0), prepared) else {
-        return Vec::new();
-    };
-    let length = |request| prepared.bytes(request).len() as u64;
+fn listed(plan: &Plan, requests: &RequestBytes) -> Vec<(String, u64)> {
+    let Some(list) = plan.work.list().filter(|_| plan.samples_max > 0) else { return Vec::new() };
+    let length = |request| requests.length(request) as u64;
     (0..).zip(&list.requests).map(|(number, request)| (request.name(), length(number))).collect()
 }
 
@@ -213,7 +206,7 @@ pub(crate) fn shares(plan: &Plan, worker: u32, of: u32) -> (u32, u64) {
 }
 
 /// The worker's requests of the plan's list.
-pub(crate) fn turns(plan: &Plan, worker: u32, of: u32, list: Option<&Arc<Prepared>>) -> Option<Turns> {
+pub(crate) fn turns(plan: &Plan, worker: u32, of: u32, list: Option<&Arc<Lines>>) -> Option<Turns> {
     let connections = up_to(u64::from(plan.connections), worker, of) as u32;
     let before = plan.stop.requests.map_or(0, |requests| up_to(requests, connections, plan.connections));
     list.map(|list| Turns::of(plan, worker, of, before, list))
@@ -235,6 +228,7 @@ fn start_worker(
     worker: u32,
     endpoint: &Endpoint,
     shared: &Arc<Shared>,
+    requests: &Arc<RequestBytes>,
     outlets: &Outlets,
 ) -> Result<Hand, LoadError> {
     let place = worker - shard.first;
@@ -242,8 +236,9 @@ fn start_worker(
     let (empty, empties) = mpsc::channel();
     let (empty_recorders, recorders) = mpsc::channel();
     let gauge = Arc::new(Gauge::default());
-    let (connections, requests) = shares(plan, worker, shard.of);
-    let source = Source::of(plan, worker, shard.of, requests);
+    let (connections, limit) = shares(plan, worker, shard.of);
+    let source = Source::of(plan, worker, shard.of, limit);
+    let codec = Http1::new(requests);
     let connections = match &source {
         Source::Ramped { users, .. } => u32::try_from(users.slots()).unwrap_or(connections),
         Source::Closed { .. } | Source::Open(_) => connections,
@@ -253,6 +248,7 @@ fn start_worker(
     let preconnects = plan.keepalive && !matches!(plan.arrivals, Arrivals::ConnectionStages(_));
     let samples_max = samples_share(plan, worker, shard.of);
     let turns = turns(plan, worker, shard.of, shared.list.as_ref());
+    let assignment = Assignment { place, connections, source, turns };
     let stamps = !plan.user_clock;
     let (shared, to_engine, worker_gauge) =
         (Arc::clone(shared), outlets.to_engine.clone(), Arc::clone(&gauge));
@@ -272,7 +268,7 @@ fn start_worker(
             Ok(prepared) => prepared,
             Err(e) => return drop(to_engine.send(FromWorker::Ready(Err(e)))),
         };
-        let mut hand = Worker::new(net, shared, worker_gauge, place, connections, source, turns);
+        let mut hand = Worker::new(net, codec, shared, worker_gauge, assignment);
         let ready = if preconnects {
             hand.preconnect()
         } else {

@@ -30,6 +30,14 @@ pub(crate) struct Times {
     pub(crate) request: u32,
 }
 
+impl Times {
+    /// Bytes of its answer were read.
+    #[inline(always)]
+    pub(crate) fn note_bytes(&mut self, count: usize) {
+        self.read_bytes = self.read_bytes.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
+    }
+}
+
 /// The histograms of all parts.
 pub(crate) struct LatencyRecorder {
     /// Requests whose whole time was their service time, with an answer that

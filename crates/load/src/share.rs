@@ -51,6 +51,8 @@ pub struct Share {
     pub tolerated: BTreeMap<Tolerance, u64>,
     /// Bytes read, heads included.
     pub read_bytes: u64,
+    /// Of those, bytes that are no request's: what the protocol itself says. None of HTTP/1.1.
+    pub protocol_bytes: u64,
     /// Bytes of requests written, heads included.
     pub sent_bytes: u64,
     /// Connections open at its end.
@@ -135,6 +137,7 @@ impl Share {
             *self.tolerated.entry(tolerance).or_default() += count;
         }
         self.read_bytes += other.read_bytes;
+        self.protocol_bytes += other.protocol_bytes;
         self.sent_bytes += other.sent_bytes;
         self.connections += other.connections;
         for (status, count) in other.status {

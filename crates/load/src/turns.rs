@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::prepared::Prepared;
 use prony_model::list::Order;
 use prony_model::plan::Plan;
 
@@ -53,10 +52,39 @@ fn mixed(mut word: u64) -> u64 {
     word ^ (word >> 31)
 }
 
+/// The lines of a plan's list and their order, read-only.
+#[derive(Debug)]
+pub(crate) struct Lines {
+    /// The request of each line.
+    requests: Vec<u32>,
+    /// How many different requests there are.
+    different: usize,
+    order: Order,
+    seed: u64,
+}
+
+impl Lines {
+    /// The plan's; `None` where it has no list.
+    pub(crate) fn of(plan: &Plan) -> Option<Lines> {
+        let list = plan.work.list()?;
+        let (requests, different) = (list.lines.clone(), list.requests.len());
+        Some(Lines { requests, different, order: list.order, seed: plan.seed })
+    }
+
+    fn count(&self) -> u64 {
+        self.requests.len() as u64
+    }
+
+    /// The request that the load's request of this number is.
+    fn of_number(&self, number: u64) -> u32 {
+        self.requests[line_of(self.order, self.seed, self.count(), number) as usize]
+    }
+}
+
 /// The requests of one worker, in the order in which it begins them.
 #[derive(Debug, Clone)]
 pub(crate) struct Turns {
-    requests: Arc<Prepared>,
+    lines: Arc<Lines>,
     /// The next one's number.
     number: u64,
     /// From one to the next.
@@ -67,22 +95,27 @@ impl Turns {
     /// Those of `worker` (from 0) of so many. At a rate they are the numbers of its arrivals, w, w + W, … In closed arrivals with a count
     /// they follow on the `before` ones that the workers before it have, so that all together are 0 to n − 1; without
     /// one each worker goes round from an offset of its own.
-    pub(crate) fn of(plan: &Plan, worker: u32, workers: u32, before: u64, requests: &Arc<Prepared>) -> Turns {
+    pub(crate) fn of(plan: &Plan, worker: u32, workers: u32, before: u64, lines: &Arc<Lines>) -> Turns {
         let (worker, workers) = (u64::from(worker), u64::from(workers.max(1)));
         let (number, step) = if plan.arrivals.are_open() {
             (worker, workers)
         } else if plan.stop.requests.is_some() {
             (before, 1)
         } else {
-            let lines = requests.lines();
-            (worker.wrapping_mul(ROUNDS_APART).wrapping_mul(lines) + worker * lines / workers, 1)
+            let count = lines.count();
+            (worker.wrapping_mul(ROUNDS_APART).wrapping_mul(count) + worker * count / workers, 1)
         };
-        Turns { requests: Arc::clone(requests), number, step }
+        Turns { lines: Arc::clone(lines), number, step }
+    }
+
+    /// How many different requests there are.
+    pub(crate) fn different(&self) -> usize {
+        self.lines.different
     }
 
     /// The request of the next one, an index into the list's requests.
     pub(crate) fn peek(&self) -> u32 {
-        self.requests.of_number(self.number)
+        self.lines.of_number(self.number)
     }
 
     /// The same, and goes on.
@@ -100,7 +133,7 @@ impl Turns {
     /// The least number from `count` on that shares no factor with the list's length: of requests so far apart,
     /// no line is left out for good.
     pub(crate) fn coprime(&self, count: u64) -> u64 {
-        let lines = self.requests.lines();
+        let lines = self.lines.count();
         let shares = |mut a: u64, mut b: u64| {
             while b > 0 {
                 (a, b) = (b, a % b);

@@ -23,17 +23,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::books::{Books, Closed, Edges, SecondSink};
+use crate::codec::{Cancelled, Codec};
 use crate::control::Control;
 use crate::deadlines::Deadlines;
 use crate::expect::Expected;
-use crate::framing::Heads;
 use crate::idle::{Free, Idle};
 use crate::linger::Linger;
-use crate::net::{NO_HANDLE, Net, would_block};
-use crate::prepared::Prepared;
+use crate::net::{NO_HANDLE, Net};
+use crate::requests::{Place, Requests};
 use crate::sample::Samples;
 use crate::tls;
-use crate::turns::Turns;
+use crate::turns::{Lines, Turns};
 use prony_model::measurement::ErrorKind;
 
 use around::Around;
@@ -51,19 +51,12 @@ const TICK_NS: u64 = 100_000_000;
 const SPIN_NS: u64 = 150_000;
 /// In the last of it only the clock is looked at: a look at the connections takes about a microsecond.
 const LAST_LOOK_NS: u64 = 2_000;
-/// Requests of a pipeline that differ are put together for one write, so much of them at once.
-const OUTGOING_BYTES: usize = 64 << 10;
 
 /// What all workers of a load share, read-only.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    /// The request's bytes.
-    pub(crate) request: Vec<u8>,
-    /// The same, as often as a connection may carry it at once.
-    pub(crate) requests: Vec<u8>,
+    /// How many requests a connection may carry at once.
     pub(crate) pipeline: u32,
-    /// Whether the method is HEAD, whose answers have no body.
-    pub(crate) answers_head: bool,
     /// Whether workers stay awake before a due instant.
     pub(crate) spin: bool,
     pub(crate) expect: Expected,
@@ -78,15 +71,26 @@ pub(crate) struct Shared {
     pub(crate) idle: Arc<Idle>,
     /// Where TLS is spoken.
     pub(crate) tls: Option<tls::Setup>,
-    /// Where the plan has a list; `request` and `requests` are empty then.
-    pub(crate) list: Option<Arc<Prepared>>,
+    /// Where the plan has a list.
+    pub(crate) list: Option<Arc<Lines>>,
 }
 
-pub(crate) struct Worker<N: Net> {
+/// What one worker is to do.
+pub(crate) struct Assignment {
+    /// Which of this process's workers it is, from 0.
+    pub(crate) place: u32,
+    pub(crate) connections: u32,
+    pub(crate) source: Source,
+    /// Which request of the list the next one is, where the plan has one.
+    pub(crate) turns: Option<Turns>,
+}
+
+pub(crate) struct Worker<N: Net, C: Codec> {
     net: N,
+    codec: C,
     shared: Arc<Shared>,
     gauge: Arc<crate::control::Gauge>,
-    slots: Vec<Slot>,
+    slots: Vec<Slot<C>>,
     source: Source,
     /// Places free for a due request, each with since when, the one free longest first (open arrivals).
     free: Free,
@@ -97,7 +101,6 @@ pub(crate) struct Worker<N: Net> {
     deadlines: Deadlines,
     linger: Linger,
     buffer: Vec<u8>,
-    heads: Heads,
     /// Answers are being taken: what follows from them is written when all are.
     corked: bool,
     /// Whether bodies are dropped unread.
@@ -112,36 +115,34 @@ pub(crate) struct Worker<N: Net> {
     last_resolved_ns: u64,
     /// Which request of the list the next one is, where the plan has one.
     turns: Option<Turns>,
-    /// Room for what a connection's pipeline of them writes at once.
-    outgoing: Vec<u8>,
 }
 
-impl<N: Net> Worker<N> {
+impl<N: Net, C: Codec> Worker<N, C> {
     pub(crate) fn new(
         net: N,
+        codec: C,
         shared: Arc<Shared>,
         gauge: Arc<crate::control::Gauge>,
-        worker: u32,
-        connections: u32,
-        source: Source,
-        turns: Option<Turns>,
-    ) -> Worker<N> {
+        assignment: Assignment,
+    ) -> Worker<N, C> {
+        let Assignment { place, connections, source, turns } = assignment;
         let (count, pipeline) = (connections as usize, shared.pipeline as usize);
         let places = count * pipeline;
+        let deadlines = if C::Requests::IN_ORDER { count } else { places };
         let rests = matches!(source, Source::Ramped { .. });
-        let outgoing = if turns.is_some() && pipeline > 1 { OUTGOING_BYTES } else { 0 };
+        let slot = || Slot { rests, ..Slot::new(codec.connection(), pipeline, &shared.expect) };
         Worker {
             drops_bodies: !shared.expect.checks_body() && net.discards(),
             net,
-            slots: (0..count).map(|_| Slot { rests, ..Slot::new(pipeline, &shared.expect) }).collect(),
+            slots: (0..count).map(|_| slot()).collect(),
+            codec,
             source,
-            free: Free::with_capacity(places, Arc::clone(&shared.idle), worker),
+            free: Free::with_capacity(places, Arc::clone(&shared.idle), place),
             restart: VecDeque::with_capacity(places),
             backing_off: BinaryHeap::with_capacity(places),
-            deadlines: Deadlines::new(count, shared.timeout_ns),
+            deadlines: Deadlines::new(deadlines, shared.timeout_ns),
             linger: Linger::new(shared.linger_max),
             buffer: vec![0; READ_BUFFER_BYTES],
-            heads: Heads::new(),
             corked: false,
             reads_short: false,
             preconnected: 0,
@@ -150,7 +151,6 @@ impl<N: Net> Worker<N> {
             shared,
             gauge,
             turns,
-            outgoing: Vec::with_capacity(outgoing),
         }
     }
 
@@ -168,8 +168,8 @@ impl<N: Net> Worker<N> {
         // Before the clock starts: it allocates some megabytes.
         let mut books = Books::open(start_ns, edges, connected, self.net.stamps(), sink, samples);
         books.run.connections = self.preconnected;
-        if let Some(list) = &self.shared.list {
-            books.count_by_request(list.count());
+        if let Some(turns) = &self.turns {
+            books.count_by_request(turns.different());
         }
         let mut now = self.net.now_ns();
         // Two milliseconds: a stop that is asked for meanwhile is seen after them.
@@ -177,8 +177,7 @@ impl<N: Net> Worker<N> {
             for event in 0..self.net.wait(now, start_ns)? {
                 // An idle connection that the server closed, or on which it (or TLS) spoke unasked.
                 let slot = self.net.token(event) as u32;
-                let read = self.net.recv(self.slots[slot as usize].handle, &mut self.buffer);
-                if !read.is_err_and(|e| would_block(&e)) {
+                if self.read_idle(slot).is_err() {
                     self.drop_connection(&mut books, slot, start_ns);
                 }
             }
@@ -295,19 +294,8 @@ impl<N: Net> Worker<N> {
             books.end_at(stop_at.max(now + 1));
         }
         self.gauge.publish(books);
-        while let Some(slot) = self.deadlines.expired(now) {
-            // In a pipeline, the oldest request's time began after that of one answered since.
-            let since = self.slots[slot as usize].waiting_since_ns;
-            if now.saturating_sub(since) < self.shared.timeout_ns {
-                self.deadlines.start_since(slot, since);
-                continue;
-            }
-            let (kind, what) = match self.slots[slot as usize].state {
-                State::Connecting => (ErrorKind::ConnectTimeout, "connect"),
-                _ => (ErrorKind::RequestTimeout, "request"),
-            };
-            let message = self.timeout_message(what);
-            self.fail(books, slot, now, kind, || message);
+        while let Some(deadline) = self.deadlines.expired(now) {
+            self.on_deadline(books, deadline, now);
         }
         self.linger.expire(now, &mut self.net);
         self.begin_users(books, now);
@@ -318,6 +306,57 @@ impl<N: Net> Worker<N> {
             self.on_free(books, slot, since, stamp);
         }
         self.dispatch_due(books);
+    }
+
+    /// The time of a request is over, or, in a pipeline, may be.
+    fn on_deadline(&mut self, books: &mut Books, deadline: u32, now: u64) {
+        let (index, place) = self.of_deadline(deadline);
+        let slot = &mut self.slots[index as usize];
+        let Some(times) = slot.requests.get(place) else { return self.deadlines.stop(deadline) };
+        // In a pipeline, the oldest request's time began after that of one answered since.
+        let since = slot.runs_since_ns(times);
+        if now.saturating_sub(since) < self.shared.timeout_ns {
+            return self.deadlines.start_since(deadline, since);
+        }
+        if slot.state == State::Connecting {
+            let message = self.timeout_message("connect");
+            return self.fail(books, index, now, ErrorKind::ConnectTimeout, || message);
+        }
+        let cancelled = self.codec.cancel(&mut slot.connection, place);
+        let message = self.timeout_message("request");
+        match cancelled {
+            Cancelled::Connection => self.fail(books, index, now, ErrorKind::RequestTimeout, || message),
+            Cancelled::Request => {
+                self.fail_one(books, index, place, now, ErrorKind::RequestTimeout, || message);
+                self.flush(books, index, now);
+            }
+        }
+    }
+
+    /// Whose deadline this is.
+    fn of_deadline(&self, deadline: u32) -> (u32, Place) {
+        if C::Requests::IN_ORDER {
+            return (deadline, Place(0));
+        }
+        (deadline / self.shared.pipeline, Place(deadline % self.shared.pipeline))
+    }
+
+    /// The deadline that stands for a request.
+    fn deadline_of(&self, index: u32, place: Place) -> u32 {
+        if C::Requests::IN_ORDER { index } else { index * self.shared.pipeline + place.0 }
+    }
+
+    /// The time of all requests on a slot begins (again) at `now`.
+    fn start_time(&mut self, index: u32, now: u64) {
+        let Worker { slots, deadlines, shared, .. } = self;
+        let slot = &mut slots[index as usize];
+        slot.time_from_ns = now;
+        if C::Requests::IN_ORDER {
+            return deadlines.start(index, now);
+        }
+        for (place, _) in slot.requests.iter() {
+            deadlines.start(index * shared.pipeline + place.0, now);
+        }
     }
 
     /// The place that has been free longest of those to begin again, if that was before `end_ns`, and since when.
@@ -364,13 +403,13 @@ impl<N: Net> Worker<N> {
 
     /// Brings the books up to an instant.
     fn bring(&mut self, books: &mut Books, to_ns: u64) {
-        let Worker { net, slots, source, turns, heads, start_ns, .. } = self;
+        let Worker { net, codec, slots, source, turns, start_ns, .. } = self;
         books.at(to_ns, move || Around {
             net,
+            codec,
             slots,
             source,
             turns: turns.as_ref(),
-            heads,
             start_ns: *start_ns,
         });
     }
@@ -381,6 +420,9 @@ impl<N: Net> Worker<N> {
         let retry_at = self.slots[slot as usize].retry_at_ns;
         if retry_at > now {
             self.backing_off.push(Reverse((retry_at, slot)));
+            return;
+        }
+        if self.parks(slot) {
             return;
         }
         let passed = now.saturating_sub(self.start_ns);
@@ -424,6 +466,26 @@ impl<N: Net> Worker<N> {
         }
     }
 
+    /// Whether a place is of no use since its connection may carry no more requests. It waits until it may.
+    fn parks(&mut self, index: u32) -> bool {
+        let slot = &mut self.slots[index as usize];
+        let parks =
+            slot.state == State::Connected && slot.requests.len() >= self.codec.permits(&slot.connection);
+        slot.parked += u32::from(parks);
+        parks
+    }
+
+    /// Places that wait for the connection's permits may try again where there are some, or another connection is to be.
+    fn unpark(&mut self, index: u32, now: u64) {
+        let slot = &mut self.slots[index as usize];
+        if slot.parked > 0
+            && (slot.state != State::Connected || slot.requests.len() < self.codec.permits(&slot.connection))
+        {
+            let parked = std::mem::take(&mut slot.parked) as usize;
+            self.restart.extend(std::iter::repeat_n((index, now), parked));
+        }
+    }
+
     /// Gives due requests to free places, while there are both (open arrivals).
     fn dispatch_due(&mut self, books: &mut Books) {
         loop {
@@ -442,6 +504,9 @@ impl<N: Net> Worker<N> {
             if retry_at > now {
                 // Its connection has failed since it was free: the pause is for all of its places.
                 self.backing_off.push(Reverse((retry_at, slot)));
+                continue;
+            }
+            if self.parks(slot) {
                 continue;
             }
             if let Source::Open(schedule) = &mut self.source {

@@ -148,6 +148,7 @@ impl Books {
             run_total: self.run.since(&start.run),
             tolerated: since(&self.part.tolerated, &start.tolerated),
             read_bytes: std::mem::take(&mut self.read_bytes),
+            protocol_bytes: std::mem::take(&mut self.protocol_bytes),
             sent_bytes: std::mem::take(&mut self.sent_bytes),
             connections: self.connections,
             status: (0u16..).zip(self.status.iter().copied()).filter(|(_, count)| *count > 0).collect(),

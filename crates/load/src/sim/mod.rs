@@ -43,14 +43,14 @@ use crate::control::{Control, Gauge};
 use crate::engine::{shares, turns};
 use crate::error::LoadError;
 use crate::expect::Expected;
+use crate::http1::{Http1, RequestBytes};
 use crate::idle::Idle;
 use crate::merge::{self, Merge};
-use crate::prepared::Prepared;
-use crate::request;
 use crate::sample::Samples;
 use crate::series::Series;
 use crate::share::Share;
-use crate::worker::{Shared, Source, Worker};
+use crate::turns::Lines;
+use crate::worker::{Assignment, Shared, Source, Worker};
 use prony_model::measurement::Measurement;
 use prony_model::plan::{Arrivals, Plan};
 use prony_model::plan_record::nanoseconds;
@@ -170,7 +170,7 @@ impl Played {
 
 /// A worker that is connected and waits for the start.
 struct Hand {
-    worker: Worker<SimNet>,
+    worker: Worker<SimNet, Http1>,
     world: Rc<RefCell<World>>,
     control: Control,
     /// Where the parts of each whole second go, if they are asked for.
@@ -185,13 +185,11 @@ impl Hand {
         let connections = InUse::of(plan, number).map_or(connections, |in_use| in_use.slots() as u32);
         let mut truth = Truth::new(connections as usize, plan, number, requests);
         truth.kernel_clock = case.nature.stamps.is_some();
-        let list = Prepared::of(plan).unwrap().map(Arc::new);
+        let list = Lines::of(plan).map(Arc::new);
         let turns = turns(plan, number, plan.threads, list.as_ref());
-        let requests = match &list {
-            None => vec![request::build(plan).unwrap()],
-            Some(list) => (0..list.count()).map(|i| list.bytes(i as u32).to_vec()).collect(),
-        };
-        let request = if list.is_some() { Vec::new() } else { requests[0].clone() };
+        let bytes = Arc::new(RequestBytes::of(plan).unwrap());
+        let different = plan.work.list().map_or(1, |list| list.requests.len());
+        let requests = (0..different).map(|i| bytes.bytes(i as u32).to_vec()).collect();
         let nature = Nature { seed: case.nature.seed ^ u64::from(number) << 32, ..case.nature.clone() };
         let world = Rc::new(RefCell::new(World::new(nature, requests, truth)));
         world.borrow_mut().turns.clone_from(&turns);
@@ -199,10 +197,7 @@ impl Hand {
         world.borrow_mut().keepalive = plan.keepalive;
         let control = Control::new();
         let shared = Arc::new(Shared {
-            requests: request.repeat(plan.pipeline as usize),
-            request,
             pipeline: plan.pipeline,
-            answers_head: plan.work.method() == "HEAD",
             spin: plan.spin,
             tls: None,
             list,
@@ -215,7 +210,8 @@ impl Hand {
             idle: Arc::clone(&case.idle),
         });
         let gauge = Arc::new(Gauge::default());
-        let mut worker = Worker::new(SimNet::new(&world), shared, gauge, 0, connections, source, turns);
+        let assignment = Assignment { place: 0, connections, source, turns };
+        let mut worker = Worker::new(SimNet::new(&world), Http1::new(&bytes), shared, gauge, assignment);
         if plan.keepalive && !matches!(plan.arrivals, Arrivals::ConnectionStages(_)) {
             worker.preconnect().unwrap();
         }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::books::AtEdge;
-use crate::framing::Heads;
+use crate::codec::Codec;
 use crate::net::Net;
 use crate::parts::Times;
+use crate::requests::Requests;
 use crate::turns::Turns;
 use prony_model::measurement::{TlsUse, Tolerance};
 
@@ -17,23 +18,23 @@ use super::source::Source;
 const WAITS_ENTERED_MAX: u64 = 1_000_000;
 
 /// The parts of a worker that its books ask for.
-pub(super) struct Around<'a, N> {
+pub(super) struct Around<'a, N, C: Codec> {
     pub(super) net: &'a mut N,
-    pub(super) slots: &'a [Slot],
+    pub(super) codec: &'a C,
+    pub(super) slots: &'a [Slot<C>],
     pub(super) source: &'a Source,
     pub(super) turns: Option<&'a Turns>,
-    pub(super) heads: &'a Heads,
     /// The schedule's first instant.
     pub(super) start_ns: u64,
 }
 
-impl<N: Net> AtEdge for Around<'_, N> {
+impl<N: Net, C: Codec> AtEdge for Around<'_, N, C> {
     fn cpu_ns(&mut self) -> u64 {
         self.net.cpu_ns()
     }
 
     fn unresolved(&self) -> impl Iterator<Item = &Times> {
-        self.slots.iter().flat_map(|slot| &slot.pending)
+        self.slots.iter().flat_map(|slot| slot.requests.iter().map(|(_, times)| times))
     }
 
     fn due_before(&self, at_ns: u64) -> Option<u64> {
@@ -69,7 +70,7 @@ impl<N: Net> AtEdge for Around<'_, N> {
     }
 
     fn tolerated(&self) -> &BTreeMap<Tolerance, u64> {
-        self.heads.tolerated()
+        self.codec.tolerated()
     }
 
     fn tls(&self) -> Option<(TlsUse, u64)> {

@@ -5,8 +5,9 @@ use std::cmp::Reverse;
 use std::io;
 
 use crate::books::Books;
-use crate::framing::Progress;
+use crate::codec::{Codec, What};
 use crate::net::{NO_HANDLE, Net, would_block};
+use crate::requests::{Place, Requests};
 use crate::tls;
 use prony_model::measurement::ErrorKind;
 
@@ -45,7 +46,7 @@ struct Read {
     discarded: bool,
 }
 
-impl<N: Net> Worker<N> {
+impl<N: Net, C: Codec> Worker<N, C> {
     /// Takes one event. Once the window is over, nothing that comes counts.
     pub(super) fn on_event(&mut self, books: &mut Books, token: u64) {
         if books.over() || self.linger.on_event(token, &mut self.net, &mut self.buffer) {
@@ -55,9 +56,9 @@ impl<N: Net> Worker<N> {
         let slot = &self.slots[index as usize];
         match slot.state {
             State::Connecting => self.connected(books, index),
-            State::Connected if slot.pending.is_empty() => self.idle_event(books, index),
+            State::Connected if slot.requests.is_empty() => self.idle_event(books, index),
             State::Connected => {
-                if slot.unsent > 0 {
+                if self.codec.has_output(&slot.connection) {
                     let now = self.fresh_stamp(books);
                     if books.over() {
                         return;
@@ -66,7 +67,7 @@ impl<N: Net> Worker<N> {
                 }
                 // An answer may come before the request is whole (413, say).
                 let slot = &self.slots[index as usize];
-                if slot.state == State::Connected && !slot.pending.is_empty() {
+                if slot.state == State::Connected && !slot.requests.is_empty() {
                     self.receive(books, index);
                 }
             }
@@ -91,16 +92,40 @@ impl<N: Net> Worker<N> {
         }
     }
 
-    /// An idle connection became readable: the server closed it, or spoke unasked.
+    /// An idle connection became readable: the server closed it, or spoke unasked; or it has room to write again.
     fn idle_event(&mut self, books: &mut Books, index: u32) {
-        let handle = self.slots[index as usize].handle;
-        if let Err(e) = self.net.recv(handle, &mut self.buffer)
-            && would_block(&e)
-        {
-            return;
+        match self.read_idle(index) {
+            Ok(0) if !self.slots[index as usize].watches_writing => {}
+            Ok(count) => {
+                let now = self.fresh_stamp(books);
+                if books.over() {
+                    return;
+                }
+                books.read(count);
+                books.read_of_none(count);
+                self.unpark(index, now);
+                self.flush(books, index, now);
+            }
+            Err(_) => {
+                let now = self.fresh_stamp(books);
+                self.drop_connection(books, index, now);
+            }
         }
-        let now = self.fresh_stamp(books);
-        self.drop_connection(books, index, now);
+    }
+
+    /// Reads what came on a connection without requests, and gives how many bytes; 0 where there was nothing.
+    ///
+    /// # Errors
+    /// When the connection is over: with the network's error, if it had one.
+    pub(super) fn read_idle(&mut self, index: u32) -> Result<usize, Option<io::Error>> {
+        let slot = &mut self.slots[index as usize];
+        match self.net.recv(slot.handle, &mut self.buffer) {
+            Ok(0) => Err(None),
+            Ok(count) if self.codec.take_unasked(&mut slot.connection, &self.buffer[..count]) => Ok(count),
+            Ok(_) => Err(None),
+            Err(e) if would_block(&e) => Ok(0),
+            Err(e) => Err(Some(e)),
+        }
     }
 
     fn receive(&mut self, books: &mut Books, index: u32) {
@@ -120,6 +145,7 @@ impl<N: Net> Worker<N> {
                 self.corked = true;
                 let now = self.take_answers(books, index, now, &read);
                 self.corked = false;
+                self.unpark(index, now);
                 self.set_wake(index);
                 let slot = &self.slots[index as usize];
                 // What waits for room (perhaps on a new connection, younger than `now`) goes on waiting.
@@ -139,7 +165,7 @@ impl<N: Net> Worker<N> {
         }
         let most = (WAKE_TOTAL_BYTES / self.slots.len() as u64).min(WAKE_MAX_BYTES);
         let slot = &mut self.slots[index as usize];
-        let left = slot.framer.body_left();
+        let left = self.codec.body_left(&slot.connection);
         let late = slot.wakes_at > 1 || (left >= WAKE_LATE_BYTES && most >= WAKE_LATE_BYTES);
         let wakes_at = if late { left.clamp(1, most) as u32 } else { 1 };
         if wakes_at != slot.wakes_at && slot.state == State::Connected {
@@ -151,13 +177,13 @@ impl<N: Net> Worker<N> {
     /// Reads what has arrived, or drops it where it is a body that nobody looks at.
     fn read(&mut self, index: u32) -> io::Result<Read> {
         let slot = &self.slots[index as usize];
-        let droppable = if self.drops_bodies { slot.framer.body_left() } else { 0 };
+        let droppable = if self.drops_bodies { self.codec.body_left(&slot.connection) } else { 0 };
         if droppable >= DISCARD_MIN_BYTES {
             let most = usize::try_from(droppable.min(DISCARD_MAX_BYTES)).unwrap_or(usize::MAX);
             let (count, stamp_ns) = self.net.discard(slot.handle, most)?;
             return Ok(Read { count, stamp_ns, discarded: true });
         }
-        let short = self.reads_short && !slot.framer.in_progress();
+        let short = self.reads_short && !self.codec.in_progress(&slot.connection);
         let most = if short { SHORT_READ_BYTES } else { self.buffer.len() };
         let (count, stamp_ns) = self.net.recv_stamped(slot.handle, &mut self.buffer[..most])?;
         Ok(Read { count, stamp_ns, discarded: false })
@@ -165,23 +191,49 @@ impl<N: Net> Worker<N> {
 
     fn end_of_stream(&mut self, books: &mut Books, index: u32, now: u64) {
         let slot = &mut self.slots[index as usize];
-        if let (Some(status), Some(times)) = (slot.framer.end_of_stream(), slot.pending.front_mut()) {
+        let ended = self.codec.end_of_stream(&mut slot.connection);
+        if let Some((place, status)) = ended
+            && let Some(times) = slot.requests.get_mut(place)
+        {
             // Where the stream's end is the answer's, that is when it was seen.
             times.last_byte_ns = now;
-            self.answered(books, index, now, status, false);
+            self.answered(books, index, place, now, status, false);
         } else {
             self.fail(books, index, now, ErrorKind::ClosedEarly, closed_early);
         }
     }
 
-    /// Takes what was read at `now`: the rest of an answer, or several. Gives the instant to go on with, later than `now`
-    /// where it opened a connection.
+    /// Takes what was read at `now`, step by step: the rest of an answer, or several. Gives the instant to go on with,
+    /// later than `now` where it opened a connection.
     fn take_answers(&mut self, books: &mut Books, index: u32, now: u64, read: &Read) -> u64 {
         let mut at = 0;
         loop {
-            let slot = &mut self.slots[index as usize];
-            let Some(times) = slot.pending.front_mut() else { return now };
-            let begins = !slot.framer.in_progress();
+            let Worker { codec, slots, buffer, shared, .. } = self;
+            let slot = &mut slots[index as usize];
+            let begins = !codec.in_progress(&slot.connection);
+            let step = if read.discarded {
+                codec.skip(&mut slot.connection, read.count)
+            } else {
+                let requests = &mut slot.requests;
+                let input = &buffer[at..read.count];
+                codec.take(&mut slot.connection, input, &mut |place, bytes: &[u8]| {
+                    requests.body(place).take(&shared.expect, bytes);
+                })
+            };
+            let from = at;
+            at += step.used;
+            let asked = step.place.and_then(|place| Some((place, slot.requests.get_mut(place)?)));
+            let Some((place, times)) = asked else {
+                books.read_of_none(step.used);
+                if let What::Broken(kind, reason) = step.what {
+                    self.fail(books, index, now, kind, || reason.to_owned());
+                    return now;
+                }
+                if at == read.count {
+                    return now;
+                }
+                continue;
+            };
             // No byte arrived before those that were read before it.
             let earliest = times.sent_ns.max(times.last_byte_ns);
             times.last_byte_ns = books.arrival(now, earliest, read.stamp_ns);
@@ -189,80 +241,78 @@ impl<N: Net> Worker<N> {
             if first {
                 times.first_byte_ns = times.last_byte_ns;
             }
+            times.head_alone |= first && step.only_head;
             let request = times.request;
-            let (answers_head, listed) = match &self.shared.list {
-                None => (self.shared.answers_head, false),
-                Some(list) => (list.is_head(request), true),
-            };
-            let (body, expected) = (&mut slot.body, &self.shared.expect);
-            let progress = if read.discarded {
-                Ok(slot.framer.skip(read.count))
-            } else {
-                slot.framer.feed(
-                    &self.buffer[at..read.count],
-                    answers_head,
-                    &mut self.heads,
-                    &mut |bytes: &[u8]| body.take(expected, bytes),
-                )
-            };
-            times.head_alone |= first && !slot.framer.went_beyond_head();
-            match progress {
-                Ok(Progress::More) => {
-                    slot.note_bytes(read.count - at);
-                    if listed {
-                        books.read_of(request, read.count - at);
-                    }
-                    self.reads_short = self.drops_bodies && slot.framer.body_left() >= DISCARD_MIN_BYTES;
-                    return now;
+            // What follows an answer that ends the connection, or is too late, counts as its own.
+            let mut bytes = step.used;
+            let goes_on = match step.what {
+                What::Part | What::Failed(..) => {
+                    times.note_bytes(step.used);
+                    true
                 }
-                Ok(Progress::Done { consumed, status, reusable }) => {
-                    let from = at;
-                    at += consumed;
-                    slot.note_bytes(consumed);
+                What::Whole { reusable, .. } => {
+                    times.note_bytes(step.used);
+                    let since_ns = times.asked_ns.max(slot.time_from_ns);
+                    let late = now.saturating_sub(since_ns) >= shared.timeout_ns;
+                    reusable && !(late && C::Requests::IN_ORDER)
+                }
+                What::Broken(..) => false,
+            };
+            if !goes_on {
+                bytes = read.count - from;
+            }
+            if self.turns.is_some() {
+                books.read_of(request, bytes);
+            }
+            let mut later = now;
+            match step.what {
+                What::Part => {
+                    let slot = &self.slots[index as usize];
+                    self.reads_short =
+                        self.drops_bodies && self.codec.body_left(&slot.connection) >= DISCARD_MIN_BYTES;
+                }
+                What::Whole { status, reusable } => {
                     self.reads_short &= !begins;
-                    let is_over = read.discarded || at == read.count;
-                    // Bytes beyond the answer that no request of ours asked for end the connection.
-                    let reusable = reusable && (is_over || slot.touched() > 1);
-                    // So does an answer that is too late.
-                    let goes_on = reusable && !slot.is_late(now, self.shared.timeout_ns);
-                    if listed {
-                        // Those count as its own: each byte that was read is of one request.
-                        books.read_of(request, if goes_on { at } else { read.count } - from);
-                    }
-                    let later = self.answered(books, index, now, status, reusable);
-                    if is_over || !goes_on || books.over() {
-                        return later;
-                    }
+                    later = self.answered(books, index, place, now, status, reusable);
                 }
-                Err(e) => {
-                    books.read_of(request, read.count - at);
-                    self.fail(books, index, now, e.kind(), || e.0.to_owned());
-                    return now;
+                What::Failed(kind, reason) => {
+                    self.fail_one(books, index, place, now, kind, || reason.to_owned());
                 }
+                What::Broken(kind, reason) => self.fail(books, index, now, kind, || reason.to_owned()),
+            }
+            if at == read.count || !goes_on || books.over() {
+                return later;
             }
         }
     }
 
-    /// The oldest request's answer is whole, its last byte read at `now`. Gives the instant to go on with.
-    fn answered(&mut self, books: &mut Books, index: u32, now: u64, status: u16, reusable: bool) -> u64 {
+    /// A request's answer is whole, its last byte read at `now`. Gives the instant to go on with.
+    fn answered(
+        &mut self,
+        books: &mut Books,
+        index: u32,
+        place: Place,
+        now: u64,
+        status: u16,
+        reusable: bool,
+    ) -> u64 {
         let slot = &mut self.slots[index as usize];
+        let Some(times) = slot.requests.get(place) else { return now };
         // The loop may have been kept from seeing in time that the time was over.
-        if slot.is_late(now, self.shared.timeout_ns) {
+        if now.saturating_sub(slot.runs_since_ns(times)) >= self.shared.timeout_ns {
             let message = self.timeout_message("request");
-            self.fail(books, index, now, ErrorKind::RequestTimeout, || message);
+            if C::Requests::IN_ORDER {
+                self.fail(books, index, now, ErrorKind::RequestTimeout, || message);
+            } else {
+                self.fail_one(books, index, place, now, ErrorKind::RequestTimeout, || message);
+            }
             return now;
         }
-        let whole = slot.pending.len() > slot.unsent;
-        let Some(mut times) = slot.pending.pop_front() else { return now };
+        let Some(mut times) = slot.requests.remove(place) else { return now };
         times.status = status;
-        if !whole {
-            // Answered before it was written: what is left of it must not be.
-            slot.unsent -= 1;
-            slot.written = 0;
-        }
         books.answered(status);
         let expect = &self.shared.expect;
-        let body = slot.body.finish(expect);
+        let body = slot.requests.body(place).finish(expect);
         if !expect.accepts_status(status) {
             books.failed(now, &times, ErrorKind::UnexpectedStatus, || format!("status {status}"));
         } else if let Err(length) = body {
@@ -274,11 +324,11 @@ impl<N: Net> Worker<N> {
         }
         slot.failures = 0;
         self.last_resolved_ns = now;
-        match slot.pending.front() {
-            None => self.deadlines.stop(index),
-            Some(next) => slot.waiting_since_ns = next.asked_ns.max(slot.connected_ns),
+        let none_is_left = slot.requests.is_empty();
+        if none_is_left || !C::Requests::IN_ORDER {
+            self.deadlines.stop(self.deadline_of(index, place));
         }
-        let keeps = reusable && whole && self.shared.keepalive;
+        let keeps = reusable && self.shared.keepalive;
         let later = if keeps { now } else { self.let_go(books, index, now) };
         self.on_free(books, index, now, later);
         later
@@ -289,43 +339,66 @@ impl<N: Net> Worker<N> {
     /// with: connecting takes its time.
     fn let_go(&mut self, books: &mut Books, index: u32, now: u64) -> u64 {
         let slot = &mut self.slots[index as usize];
-        let touched = slot.touched();
+        let begun = self.codec.forget_begun(&mut slot.connection);
         let handle = std::mem::replace(&mut slot.handle, NO_HANDLE);
         slot.state = State::Unconnected;
-        slot.written = 0;
         books.connection_closed(now);
         self.linger.take(handle, now, &mut self.net, &mut self.buffer);
-        self.fail_touched(books, index, now, touched);
+        self.fail_begun(books, index, now, begun);
+        self.unpark(index, now);
         let slot = &mut self.slots[index as usize];
-        let Some(oldest) = slot.pending.front_mut() else { return now };
+        let Some(oldest) = slot.requests.first().and_then(|place| slot.requests.get_mut(place)) else {
+            return now;
+        };
         // Those that were never written are sent, and their time begins, with their own connect.
         oldest.sent_ns = 0;
-        slot.waiting_since_ns = now;
-        self.deadlines.start(index, now);
+        self.start_time(index, now);
         self.connect(books, index, now);
         self.fresh_stamp(books)
     }
 
-    /// Requests that were written, if only partly, behind the answer that ended the connection have failed.
-    fn fail_touched(&mut self, books: &mut Books, index: u32, now: u64, touched: usize) {
-        for _ in 0..touched {
+    /// Requests that were begun, the oldest ones, behind the answer that ended the connection have failed.
+    fn fail_begun(&mut self, books: &mut Books, index: u32, now: u64, begun: usize) {
+        for _ in 0..begun {
             let slot = &mut self.slots[index as usize];
-            let Some(times) = slot.pending.pop_front() else { break };
-            slot.unsent = slot.unsent.min(slot.pending.len());
+            let Some(times) = slot.requests.first().and_then(|place| slot.requests.remove(place)) else {
+                break;
+            };
             books.failed(now, &times, ErrorKind::ClosedEarly, || {
                 "the server ended the connection with an earlier answer of the pipeline".to_owned()
             });
             self.restart.push_back((index, now));
         }
-        if self.slots[index as usize].pending.is_empty() {
+        if self.slots[index as usize].requests.is_empty() {
             self.deadlines.stop(index);
         }
+    }
+
+    /// One request failed, and the connection's others go on.
+    pub(super) fn fail_one(
+        &mut self,
+        books: &mut Books,
+        index: u32,
+        place: Place,
+        now: u64,
+        kind: ErrorKind,
+        message: impl FnOnce() -> String,
+    ) {
+        self.deadlines.stop(self.deadline_of(index, place));
+        let slot = &mut self.slots[index as usize];
+        slot.requests.body(place).reset();
+        if let Some(times) = slot.requests.remove(place) {
+            books.failed(now, &times, kind, message);
+            self.restart.push_back((index, now));
+        }
+        self.last_resolved_ns = now;
     }
 
     pub(super) fn drop_connection(&mut self, books: &mut Books, index: u32, now: u64) {
         if self.slots[index as usize].disconnect(&mut self.net) {
             books.connection_closed(now);
         }
+        self.unpark(index, now);
     }
 
     /// The slot's requests failed. Its connection is of no use; where the
@@ -338,7 +411,9 @@ impl<N: Net> Worker<N> {
         kind: ErrorKind,
         message: impl FnOnce() -> String,
     ) {
-        self.deadlines.stop(index);
+        if C::Requests::IN_ORDER {
+            self.deadlines.stop(index);
+        }
         self.drop_connection(books, index, now);
         let slot = &mut self.slots[index as usize];
         if kind != ErrorKind::RequestTimeout {
@@ -346,11 +421,14 @@ impl<N: Net> Worker<N> {
             slot.failures += 1;
         }
         let retry_at_ns = slot.retry_at_ns;
-        slot.unsent = 0;
-        slot.body.reset();
-        slot.framer.reset(&mut self.heads);
+        self.codec.forget_all(&mut slot.connection);
         let mut message = Some(message);
-        while let Some(times) = slot.pending.pop_front() {
+        while let Some(place) = slot.requests.first() {
+            slot.requests.body(place).reset();
+            let Some(times) = slot.requests.remove(place) else { break };
+            if !C::Requests::IN_ORDER {
+                self.deadlines.stop(index * self.shared.pipeline + place.0);
+            }
             let first = message.take();
             // Those behind one that timed out have not, and will have no answer.
             let behind = first.is_none() && kind == ErrorKind::RequestTimeout;
@@ -367,6 +445,7 @@ impl<N: Net> Worker<N> {
             }
         }
         self.last_resolved_ns = now;
+        self.unpark(index, now);
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::io;
 
+use crate::codec::Codec;
 use crate::net::{Connecting, Interest, Net, would_block};
+use crate::requests::Place;
 use crate::tls;
 use prony_model::measurement::ErrorKind;
 
@@ -19,7 +21,7 @@ pub(crate) struct Preconnected {
     pub(crate) first_failure: Option<(ErrorKind, String)>,
 }
 
-impl<N: Net> Worker<N> {
+impl<N: Net, C: Codec> Worker<N, C> {
     /// Opens every connection before the clock starts, a bounded number at a
     /// time; none is begun after one timeout, and each has one timeout of its own. A failed
     /// one, or one whose turn did not come, stays closed; a request will try
@@ -35,16 +37,18 @@ impl<N: Net> Worker<N> {
                 next = self.slots.len();
             }
             while next < self.slots.len() && pending < PRECONNECTS_AT_ONCE {
+                self.codec.open(&mut self.slots[next].connection);
                 match self.net.connect(next as u64) {
                     Ok((handle, Connecting::Done)) => {
                         self.slots[next].handle = handle;
                         self.slots[next].state = State::Connected;
+                        self.write_idle(next as u32);
                         result.established += 1;
                     }
                     Ok((handle, Connecting::Pending)) => {
                         self.slots[next].handle = handle;
                         self.slots[next].state = State::Preconnecting;
-                        self.deadlines.start(next as u32, now);
+                        self.deadlines.start(self.deadline_of(next as u32, Place(0)), now);
                         pending += 1;
                     }
                     Err(e) => note_first(&mut result, connect_error_kind(&e), e.to_string()),
@@ -64,8 +68,9 @@ impl<N: Net> Worker<N> {
                 }
             }
             now = self.net.now_ns();
-            while let Some(slot) = self.deadlines.expired(now) {
-                self.deadlines.stop(slot);
+            while let Some(deadline) = self.deadlines.expired(now) {
+                self.deadlines.stop(deadline);
+                let (slot, _) = self.of_deadline(deadline);
                 pending -= 1;
                 self.slots[slot as usize].disconnect(&mut self.net);
                 note_first(&mut result, ErrorKind::ConnectTimeout, self.timeout_message("connect"));
@@ -87,6 +92,7 @@ impl<N: Net> Worker<N> {
             Err(e) if would_block(&e) => return false,
             Ok(()) => {
                 slot.state = State::Connected;
+                self.write_idle(index as u32);
                 result.established += 1;
             }
             Err(e) => {
@@ -94,26 +100,20 @@ impl<N: Net> Worker<N> {
                 note_first(result, connect_error_kind(&e), e.to_string());
             }
         }
-        self.deadlines.stop(index as u32);
+        self.deadlines.stop(self.deadline_of(index as u32, Place(0)));
         true
     }
 
-    /// A connection became readable before it was used: TLS spoke of its own (session tickets), or
+    /// A connection became readable before it was used: the protocol or TLS spoke of its own (session tickets), or
     /// the server closed it, which is found out when it is used; or TLS failed after all, as when
     /// a client's certificate is refused by TLS 1.3, and then the connection never was one.
     fn idle_before_start(&mut self, index: usize, result: &mut Preconnected) {
-        let slot = &mut self.slots[index];
-        let ended = match self.net.recv(slot.handle, &mut self.buffer) {
-            Err(e) if would_block(&e) => return,
-            ended => ended,
-        };
-        if let Err(e) = ended
-            && tls::failure::is_tls(&e)
-        {
+        let Err(over) = self.read_idle(index as u32) else { return };
+        if let Some(e) = over.filter(tls::failure::is_tls) {
             result.established -= 1;
             note_first(result, ErrorKind::Tls, e.to_string());
         }
-        slot.disconnect(&mut self.net);
+        self.slots[index].disconnect(&mut self.net);
     }
 }
 

@@ -1,16 +1,18 @@
 //! From a due request to its bytes in the socket.
 
 use crate::books::Books;
+use crate::codec::Codec;
 use crate::net::{Connecting, Interest, Net, would_block};
 use crate::parts::Times;
+use crate::requests::Requests;
 use crate::turns::Turns;
 use prony_model::measurement::ErrorKind;
 
 use super::events::stream_error_kind;
 use super::slot::State;
-use super::{OUTGOING_BYTES, Worker, connect_error_kind};
+use super::{Worker, connect_error_kind};
 
-impl<N: Net> Worker<N> {
+impl<N: Net, C: Codec> Worker<N, C> {
     /// Starts a request on a slot at `now`.
     pub(super) fn begin(
         &mut self,
@@ -22,16 +24,16 @@ impl<N: Net> Worker<N> {
     ) {
         books.dispatched(now, connection_wait_ns);
         self.net.begun(u64::from(index));
-        let slot = &mut self.slots[index as usize];
-        if slot.pending.is_empty() {
-            slot.waiting_since_ns = now;
-            self.deadlines.start(index, now);
-        }
         let request = self.turns.as_mut().map_or(0, Turns::take);
         let times = Times { intended_ns, asked_ns: now, connection_wait_ns, request, ..Times::default() };
-        slot.pending.push_back(times);
-        slot.unsent += 1;
-        match slot.state {
+        let slot = &mut self.slots[index as usize];
+        let place = slot.requests.add(times);
+        self.codec.submit(&mut slot.connection, place, request);
+        let (state, alone) = (slot.state, slot.requests.len() == 1);
+        if !C::Requests::IN_ORDER || alone {
+            self.deadlines.start(self.deadline_of(index, place), now);
+        }
+        match state {
             State::Unconnected => self.connect(books, index, now),
             State::Connected if !self.corked => self.flush(books, index, now),
             State::Connected | State::Connecting | State::Preconnecting => {}
@@ -41,8 +43,7 @@ impl<N: Net> Worker<N> {
     /// Opens the slot's connection, for the requests that wait on it.
     pub(super) fn connect(&mut self, books: &mut Books, index: u32, now: u64) {
         let slot = &mut self.slots[index as usize];
-        slot.framer.reset(&mut self.heads);
-        slot.written = 0;
+        self.codec.open(&mut slot.connection);
         match self.net.connect(u64::from(index)) {
             Ok((handle, connecting)) => {
                 slot.handle = handle;
@@ -72,111 +73,63 @@ impl<N: Net> Worker<N> {
     /// A connection is there and watched for answers: its requests' time to be answered begins.
     fn connection_stands(&mut self, books: &mut Books, index: u32, now: u64) {
         books.connection_established();
-        self.deadlines.start(index, now);
+        self.start_time(index, now);
         let slot = &mut self.slots[index as usize];
-        (slot.waiting_since_ns, slot.connected_ns) = (now, now);
         slot.state = State::Connected;
         slot.watches_writing = false;
         self.flush(books, index, now);
     }
 
-    /// Writes what is unsent, in one call; what does not fit waits for room.
+    /// Writes what the codec has to say, in one call; what does not fit waits for room.
     pub(super) fn flush(&mut self, books: &mut Books, index: u32, now: u64) {
-        let slot = &mut self.slots[index as usize];
-        if slot.unsent == 0 {
+        let Worker { net, codec, slots, .. } = self;
+        let slot = &mut slots[index as usize];
+        if !codec.has_output(&slot.connection) {
             return;
         }
-        if self.shared.list.is_some() {
-            return self.flush_listed(books, index, now);
-        }
-        let length = self.shared.request.len();
-        // The request stands in it as often as a connection may carry it at once.
-        let bytes = &self.shared.requests[slot.written..slot.unsent * length];
-        let first = slot.pending.len() - slot.unsent;
-        if slot.written == 0 {
+        let (begins, bytes) = codec.output(&mut slot.connection);
+        if let Some(times) = begins.and_then(|place| slot.requests.get_mut(place)) {
             // Just before its first write, whatever comes of that.
-            slot.pending[first].sent_ns = now;
+            times.sent_ns = now;
         }
-        match self.net.send(slot.handle, bytes) {
+        match net.send(slot.handle, bytes) {
             Ok(count) => {
                 books.wrote(count);
-                let end = slot.written + count;
-                let (whole, touched) = (end / length, end.div_ceil(length));
-                let begun_before = usize::from(slot.written > 0);
-                for times in slot.pending.range_mut(first + begun_before..first + touched) {
-                    times.sent_ns = now;
-                    books.sent();
-                }
-                slot.unsent -= whole;
-                slot.written = end % length;
+                let requests = &mut slot.requests;
+                codec.wrote(&mut slot.connection, count, |place| {
+                    if let Some(times) = requests.get_mut(place) {
+                        times.sent_ns = now;
+                        books.sent(times.request);
+                    }
+                });
             }
             Err(e) if would_block(&e) => {}
             Err(e) => {
                 return self.fail(books, index, now, stream_error_kind(&e), || format!("while sending: {e}"));
             }
         }
-        if (slot.unsent > 0) != slot.watches_writing {
+        if codec.has_output(&slot.connection) != slot.watches_writing {
             self.watch_for_room(books, index, now);
         }
     }
 
-    /// [`Worker::flush`] where requests differ: one is written as it stands, several are put together first. Apart from
-    /// it, so that a load without a list pays a branch and no more.
-    #[inline(never)]
-    fn flush_listed(&mut self, books: &mut Books, index: u32, now: u64) {
-        let Some(list) = &self.shared.list else { return };
-        let slot = &mut self.slots[index as usize];
-        let mut at = slot.pending.len() - slot.unsent;
-        if slot.written == 0 {
-            slot.pending[at].sent_ns = now;
-        }
-        let mut bytes = &list.bytes(slot.pending[at].request)[slot.written..];
-        if slot.unsent > 1 && bytes.len() < OUTGOING_BYTES {
-            self.outgoing.clear();
-            self.outgoing.extend_from_slice(bytes);
-            for times in slot.pending.range(at + 1..) {
-                let next = list.bytes(times.request);
-                if self.outgoing.len() + next.len() > OUTGOING_BYTES {
-                    break;
-                }
-                self.outgoing.extend_from_slice(next);
+    /// Writes what the protocol itself has to say on a connection without requests. What does not fit goes out with the
+    /// next request, and an error is found out then.
+    pub(super) fn write_idle(&mut self, index: u32) {
+        let Worker { net, codec, slots, .. } = self;
+        let slot = &mut slots[index as usize];
+        if codec.has_output(&slot.connection) {
+            let (_, bytes) = codec.output(&mut slot.connection);
+            if let Ok(count) = net.send(slot.handle, bytes) {
+                codec.wrote(&mut slot.connection, count, |_| {});
             }
-            bytes = &self.outgoing;
-        }
-        match self.net.send(slot.handle, bytes) {
-            Ok(mut count) => {
-                books.wrote(count);
-                while count > 0 {
-                    let times = &mut slot.pending[at];
-                    if slot.written == 0 {
-                        times.sent_ns = now;
-                        books.sent_of(times.request);
-                    }
-                    let left = list.bytes(times.request).len() - slot.written;
-                    if count < left {
-                        slot.written += count;
-                        break;
-                    }
-                    count -= left;
-                    slot.written = 0;
-                    slot.unsent -= 1;
-                    at += 1;
-                }
-            }
-            Err(e) if would_block(&e) => {}
-            Err(e) => {
-                return self.fail(books, index, now, stream_error_kind(&e), || format!("while sending: {e}"));
-            }
-        }
-        if (slot.unsent > 0) != slot.watches_writing {
-            self.watch_for_room(books, index, now);
         }
     }
 
     /// Watches the connection for room to write while something is unsent, and no longer.
     fn watch_for_room(&mut self, books: &mut Books, index: u32, now: u64) {
         let slot = &mut self.slots[index as usize];
-        slot.watches_writing = slot.unsent > 0;
+        slot.watches_writing = self.codec.has_output(&slot.connection);
         let interest = if slot.watches_writing { Interest::ReadWrite } else { Interest::Read };
         if let Err(e) = self.net.watch(slot.handle, interest, u64::from(index)) {
             self.fail(books, index, now, ErrorKind::Reset, || e.to_string());

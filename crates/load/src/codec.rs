@@ -1,0 +1,124 @@
+//! What a protocol is to a worker: which bytes go out for its requests, and what the bytes that come in are.
+//!
+//! A codec does no input or output and knows no clock. The worker asks it for one step at a time, so that stamps,
+//! deadlines, writes put together and bodies dropped unread stay the worker's, whatever protocol it speaks. The worker
+//! is generic over it: which protocol a load speaks is decided once, and costs no request a branch.
+
+use std::collections::BTreeMap;
+
+use prony_model::measurement::{ErrorKind, Tolerance};
+
+use crate::requests::{Place, Requests};
+
+/// A protocol, with what the connections of one worker share.
+pub(crate) trait Codec {
+    /// How a connection's unanswered requests are kept: in the order of their answers, or each at a place of its own.
+    type Requests: Requests;
+    /// What is kept of one connection.
+    type Connection;
+
+    /// What is kept of a connection that is still to be opened.
+    fn connection(&self) -> Self::Connection;
+
+    /// A new connection begins: nothing of a former one's input and output is left. Requests that were submitted go
+    /// over this one.
+    fn open(&mut self, connection: &mut Self::Connection);
+
+    /// An answer ended the connection. Requests that were begun, the oldest ones, are forgotten, and their count given;
+    /// the others go over the next connection.
+    fn forget_begun(&mut self, connection: &mut Self::Connection) -> usize;
+
+    /// All requests of the connection have failed, and it is closed.
+    fn forget_all(&mut self, connection: &mut Self::Connection);
+
+    /// How many requests the open connection may carry at once by what the peer has said so far.
+    fn permits(&self, connection: &Self::Connection) -> usize;
+
+    /// Takes a request on; `request` is its number in the plan's list, 0 without one.
+    fn submit(&mut self, connection: &mut Self::Connection, place: Place, request: u32);
+
+    /// A request's time is over: gives it up, and says what is of no use any more.
+    fn cancel(&mut self, connection: &mut Self::Connection, place: Place) -> Cancelled;
+
+    /// Whether something is to be written.
+    fn has_output(&self, connection: &Self::Connection) -> bool;
+
+    /// What is to be written, as much as goes into one write; and the request that it begins with, if it begins with a
+    /// request's first byte.
+    fn output<'a>(&'a mut self, connection: &'a mut Self::Connection) -> (Option<Place>, &'a [u8]);
+
+    /// So many bytes of the output were written. `begun` hears of each request whose first byte is among them.
+    fn wrote(&mut self, connection: &mut Self::Connection, count: usize, begun: impl FnMut(Place));
+
+    /// Whether a part of the next answer has been read. Only asked where bodies may be skipped.
+    fn in_progress(&self, connection: &Self::Connection) -> bool;
+
+    /// How many of the next bytes are of a body and nothing else: these may be skipped.
+    fn body_left(&self, connection: &Self::Connection) -> u64;
+
+    /// Takes the first of the bytes that were read while requests were unanswered. Those of bodies are handed to `body`.
+    fn take(
+        &mut self,
+        connection: &mut Self::Connection,
+        input: &[u8],
+        body: &mut impl FnMut(Place, &[u8]),
+    ) -> Step;
+
+    /// Takes note of so many bytes of [`Codec::body_left`] that came and were dropped.
+    fn skip(&mut self, connection: &mut Self::Connection, count: usize) -> Step;
+
+    /// Takes bytes that were read while no request was unanswered: whether the connection may go on.
+    fn take_unasked(&mut self, connection: &mut Self::Connection, input: &[u8]) -> bool;
+
+    /// The peer closed the connection: whose answer that ends, and its status; `None` where it ends none.
+    fn end_of_stream(&mut self, connection: &mut Self::Connection) -> Option<(Place, u16)>;
+
+    /// How many answers so far were only tolerated, and why.
+    fn tolerated(&self) -> &BTreeMap<Tolerance, u64>;
+}
+
+/// What is of no use any more once a request was given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cancelled {
+    /// The request alone.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "HTTP/1.1 has no way to give up one request of several")
+    )]
+    Request,
+    /// The connection, with all of its requests.
+    Connection,
+}
+
+/// What the first of the bytes that were read are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Step {
+    /// How many they are: at least one.
+    pub(crate) used: usize,
+    /// The request that they answer; `None` where they are the connection's own.
+    pub(crate) place: Option<Place>,
+    /// None of them is behind (a part of) an answer's head.
+    pub(crate) only_head: bool,
+    pub(crate) what: What,
+}
+
+/// What a step's bytes bring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum What {
+    /// A part of an answer, or of what is the connection's own.
+    Part,
+    /// An answer's end.
+    Whole {
+        status: u16,
+        /// Whether the connection may carry another request. Always, where answers come in any order.
+        reusable: bool,
+    },
+    /// The server gave up one request.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "HTTP/1.1 has no way to give up one request of several")
+    )]
+    Failed(ErrorKind, &'static str),
+    /// Nothing that could follow: the connection is of no use, nor are its other bytes.
+    Broken(ErrorKind, &'static str),
+}

@@ -1,0 +1,235 @@
+//! HTTP/1.1 as a worker speaks it: requests written one behind the other, answers in the same order.
+
+mod request;
+mod requests;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use crate::codec::{Cancelled, Codec, Step, What};
+use crate::framing::{Framer, Heads, Progress, ProtocolError};
+use crate::requests::{InOrder, Place};
+use prony_model::measurement::Tolerance;
+
+pub(crate) use requests::RequestBytes;
+
+/// Requests of a pipeline that differ are put together for one write, so much of them at once.
+const OUTPUT_BYTES: usize = 64 << 10;
+
+/// The oldest unanswered request, which the next answer is of.
+const OLDEST: Place = Place(0);
+
+/// HTTP/1.1, with what the connections of one worker share.
+pub(crate) struct Http1 {
+    requests: Arc<RequestBytes>,
+    heads: Heads,
+    /// Room for requests of a list that are written at once.
+    output: Vec<u8>,
+}
+
+/// One connection's.
+pub(crate) struct Connection {
+    framer: Framer,
+    /// Requests submitted that have no whole answer yet.
+    unanswered: usize,
+    /// The last so many of them are not wholly written.
+    unsent: usize,
+    /// Bytes of the first of those that are written.
+    written: usize,
+    /// Which request of the list each of the unanswered ones is; empty without a list.
+    listed: VecDeque<u32>,
+}
+
+impl Http1 {
+    pub(crate) fn new(requests: &Arc<RequestBytes>) -> Http1 {
+        Http1 { requests: Arc::clone(requests), heads: Heads::new(), output: Vec::new() }
+    }
+
+    /// What the framer made of `available` bytes, or of as many that were skipped.
+    #[inline(always)]
+    fn step(
+        connection: &mut Connection,
+        progress: Result<Progress, ProtocolError>,
+        available: usize,
+    ) -> Step {
+        let only_head = !connection.framer.went_beyond_head();
+        let (used, what) = match progress {
+            Ok(Progress::More) => (available, What::Part),
+            Ok(Progress::Done { consumed, status, reusable }) => {
+                // Bytes beyond the answer that no request of ours asked for end the connection, and so does an answer
+                // to a request that is not wholly written: what is left of it must not be.
+                let asked = consumed == available || connection.begun() > 1;
+                let whole = connection.unanswered > connection.unsent;
+                connection.unanswered -= 1;
+                connection.listed.pop_front();
+                if !whole {
+                    connection.unsent -= 1;
+                    connection.written = 0;
+                }
+                (consumed, What::Whole { status, reusable: reusable && asked && whole })
+            }
+            Err(e) => (available, What::Broken(e.kind(), e.0)),
+        };
+        Step { used, place: Some(OLDEST), only_head, what }
+    }
+}
+
+impl Connection {
+    /// How many of its requests, the oldest ones, are at least partly written: the server may have seen them, and what
+    /// comes may be their answers. (An attempt that took nothing is none.)
+    fn begun(&self) -> usize {
+        self.unanswered - self.unsent + usize::from(self.written > 0)
+    }
+}
+
+impl Codec for Http1 {
+    type Requests = InOrder;
+    type Connection = Connection;
+
+    fn connection(&self) -> Connection {
+        Connection {
+            framer: Framer::new(),
+            unanswered: 0,
+            unsent: 0,
+            written: 0,
+            listed: self.requests.room_for_listed(),
+        }
+    }
+
+    fn open(&mut self, connection: &mut Connection) {
+        connection.framer.reset(&mut self.heads);
+        connection.written = 0;
+    }
+
+    fn forget_begun(&mut self, connection: &mut Connection) -> usize {
+        let begun = connection.begun();
+        connection.unanswered -= begun;
+        connection.unsent = connection.unanswered;
+        connection.written = 0;
+        connection.listed.drain(..begun.min(connection.listed.len()));
+        begun
+    }
+
+    fn forget_all(&mut self, connection: &mut Connection) {
+        connection.framer.reset(&mut self.heads);
+        (connection.unanswered, connection.unsent, connection.written) = (0, 0, 0);
+        connection.listed.clear();
+    }
+
+    #[inline(always)]
+    fn permits(&self, _connection: &Connection) -> usize {
+        usize::MAX
+    }
+
+    #[inline(always)]
+    fn submit(&mut self, connection: &mut Connection, _place: Place, request: u32) {
+        connection.unanswered += 1;
+        connection.unsent += 1;
+        if self.requests.are_listed() {
+            connection.listed.push_back(request);
+        }
+    }
+
+    fn cancel(&mut self, _connection: &mut Connection, _place: Place) -> Cancelled {
+        Cancelled::Connection
+    }
+
+    #[inline(always)]
+    fn has_output(&self, connection: &Connection) -> bool {
+        connection.unsent > 0
+    }
+
+    #[inline(always)]
+    fn output<'a>(&'a mut self, connection: &'a mut Connection) -> (Option<Place>, &'a [u8]) {
+        let Connection { unanswered, unsent, written, .. } = *connection;
+        let first = unanswered - unsent;
+        let begins = (written == 0).then_some(Place(first as u32));
+        if self.requests.are_listed() {
+            return (begins, self.requests.several(&connection.listed, first, written, &mut self.output));
+        }
+        (begins, self.requests.repeated(written, unsent))
+    }
+
+    #[inline(always)]
+    fn wrote(&mut self, connection: &mut Connection, count: usize, mut begun: impl FnMut(Place)) {
+        if self.requests.are_listed() {
+            return self.wrote_listed(connection, count, begun);
+        }
+        let length = self.requests.length(0);
+        let first = connection.unanswered - connection.unsent;
+        let end = connection.written + count;
+        let (whole, touched) = (end / length, end.div_ceil(length));
+        for at in first + usize::from(connection.written > 0)..first + touched {
+            begun(Place(at as u32));
+        }
+        connection.unsent -= whole;
+        connection.written = end % length;
+    }
+
+    #[inline(always)]
+    fn in_progress(&self, connection: &Connection) -> bool {
+        connection.framer.in_progress()
+    }
+
+    #[inline(always)]
+    fn body_left(&self, connection: &Connection) -> u64 {
+        connection.framer.body_left()
+    }
+
+    #[inline(always)]
+    fn take(
+        &mut self,
+        connection: &mut Connection,
+        input: &[u8],
+        body: &mut impl FnMut(Place, &[u8]),
+    ) -> Step {
+        let answers_head = self.requests.is_head(connection.listed.front().copied());
+        let progress = connection.framer.feed(input, answers_head, &mut self.heads, &mut |bytes: &[u8]| {
+            body(OLDEST, bytes);
+        });
+        Http1::step(connection, progress, input.len())
+    }
+
+    fn skip(&mut self, connection: &mut Connection, count: usize) -> Step {
+        let progress = connection.framer.skip(count);
+        Http1::step(connection, Ok(progress), count)
+    }
+
+    /// What a server says before it is asked is no answer.
+    fn take_unasked(&mut self, _connection: &mut Connection, _input: &[u8]) -> bool {
+        false
+    }
+
+    fn end_of_stream(&mut self, connection: &mut Connection) -> Option<(Place, u16)> {
+        let status = connection.framer.end_of_stream()?;
+        let progress = Progress::Done { consumed: 0, status, reusable: false };
+        Http1::step(connection, Ok(progress), 0);
+        Some((OLDEST, status))
+    }
+
+    fn tolerated(&self) -> &BTreeMap<Tolerance, u64> {
+        self.heads.tolerated()
+    }
+}
+
+impl Http1 {
+    /// [`Codec::wrote`] where requests differ.
+    #[inline(never)]
+    fn wrote_listed(&self, connection: &mut Connection, mut count: usize, mut begun: impl FnMut(Place)) {
+        let mut at = connection.unanswered - connection.unsent;
+        while count > 0 {
+            if connection.written == 0 {
+                begun(Place(at as u32));
+            }
+            let left = self.requests.length(connection.listed[at]) - connection.written;
+            if count < left {
+                connection.written += count;
+                return;
+            }
+            count -= left;
+            connection.written = 0;
+            connection.unsent -= 1;
+            at += 1;
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The plan's requests as bytes, ready before the clock starts.
+
+use std::collections::VecDeque;
+
+use super::{OUTPUT_BYTES, request};
+use prony_model::{Plan, PlanError};
+
+/// The most that all requests of a list may take together, each with its headers and body: with the
+/// largest list that is half a kilobyte each.
+const BYTES_MAX: usize = 512 << 20;
+
+/// A plan's requests, read-only.
+#[derive(Debug)]
+pub(crate) struct RequestBytes {
+    /// The different requests, one after the other; where the plan has but one, as often as a connection may carry it
+    /// at once.
+    bytes: Vec<u8>,
+    /// The one's length; 0 where there is a list.
+    length: usize,
+    /// Whether the one's method is HEAD, whose answers have no body.
+    is_head: bool,
+    /// Where the plan has a list.
+    list: Option<Listed>,
+    pipeline: usize,
+}
+
+/// Where the requests of a list are, and what their answers have.
+#[derive(Debug)]
+struct Listed {
+    /// Where each begins and ends; one more than there are requests.
+    bounds: Vec<usize>,
+    /// Whether each one's method is HEAD.
+    is_head: Vec<bool>,
+}
+
+impl RequestBytes {
+    /// # Errors
+    /// When a request of the plan could not be one, or all of its list take too much memory.
+    pub(crate) fn of(plan: &Plan) -> Result<RequestBytes, PlanError> {
+        let pipeline = plan.pipeline as usize;
+        let Some(list) = plan.work.list() else {
+            let one = request::build(plan)?;
+            return Ok(RequestBytes {
+                bytes: one.repeat(pipeline),
+                length: one.len(),
+                is_head: plan.work.method() == "HEAD",
+                list: None,
+                pipeline,
+            });
+        };
+        let too_large = || {
+            PlanError(format!(
+                "The list's {} requests take over {} MiB with their headers and body: give a shorter list or body.",
+                list.requests.len(),
+                BYTES_MAX >> 20
+            ))
+        };
+        if list.requests.len().saturating_mul(plan.body.len()) > BYTES_MAX {
+            return Err(too_large());
+        }
+        let (mut bytes, mut bounds) = (Vec::new(), vec![0]);
+        for one in &list.requests {
+            bytes.extend(request::build_one(plan, &one.method, &one.path, one.userinfo.as_ref())?);
+            if bytes.len() > BYTES_MAX {
+                return Err(too_large());
+            }
+            bounds.push(bytes.len());
+        }
+        bytes.shrink_to_fit();
+        let is_head = list.requests.iter().map(|one| one.method == "HEAD").collect();
+        let list = Some(Listed { bounds, is_head });
+        Ok(RequestBytes { bytes, length: 0, is_head: false, list, pipeline })
+    }
+
+    /// Whether the plan has a list.
+    #[inline(always)]
+    pub(super) fn are_listed(&self) -> bool {
+        self.list.is_some()
+    }
+
+    /// Room for the numbers of a connection's requests; none without a list.
+    pub(super) fn room_for_listed(&self) -> VecDeque<u32> {
+        VecDeque::with_capacity(if self.are_listed() { self.pipeline } else { 0 })
+    }
+
+    /// The length of a request, by its number in the list; without one, of the one there is.
+    #[inline(always)]
+    pub(crate) fn length(&self, request: u32) -> usize {
+        match &self.list {
+            None => self.length,
+            Some(_) => self.bytes(request).len(),
+        }
+    }
+
+    /// A request's bytes.
+    pub(crate) fn bytes(&self, request: u32) -> &[u8] {
+        let at = request as usize;
+        match &self.list {
+            None => &self.bytes[..self.length],
+            Some(list) => &self.bytes[list.bounds[at]..list.bounds[at + 1]],
+        }
+    }
+
+    /// Whether its answers have no body; `None` is the one there is without a list.
+    #[inline(always)]
+    pub(super) fn is_head(&self, request: Option<u32>) -> bool {
+        match (&self.list, request) {
+            (Some(list), Some(request)) => list.is_head[request as usize],
+            _ => self.is_head,
+        }
+    }
+
+    /// The plan's one request so many times, but for the first's bytes that are written.
+    #[inline(always)]
+    pub(super) fn repeated(&self, written: usize, times: usize) -> &[u8] {
+        &self.bytes[written..times * self.length]
+    }
+
+    /// The requests of these numbers from place `first` on, as many as are written at once, but for the first's bytes
+    /// that are written: one as it stands, several put together in `room`.
+    #[inline(never)]
+    pub(super) fn several<'a>(
+        &'a self,
+        numbers: &VecDeque<u32>,
+        first: usize,
+        written: usize,
+        room: &'a mut Vec<u8>,
+    ) -> &'a [u8] {
+        let Some(number) = numbers.get(first) else { return &[] };
+        let bytes = &self.bytes(*number)[written..];
+        if numbers.len() == first + 1 || bytes.len() >= OUTPUT_BYTES {
+            return bytes;
+        }
+        room.clear();
+        // At once, so that it grows no more.
+        room.reserve_exact(OUTPUT_BYTES);
+        room.extend_from_slice(bytes);
+        for number in numbers.range(first + 1..) {
+            let next = self.bytes(*number);
+            if room.len() + next.len() > OUTPUT_BYTES {
+                break;
+            }
+            room.extend_from_slice(next);
+        }
+        room
+    }
+}

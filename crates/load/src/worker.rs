@@ -6,10 +6,12 @@
 //! slot, so that a server that fails everything cannot make the loop recurse.
 //!
 //! This file has the loop and what is due by time; `source` when that is,
-//! `slot` a connection's place, `sending` the way out, `events` what connections
-//! bring, `preconnect` what comes before the clock.
+//! `slot` a connection's place, `bounds` how long and how many its requests may
+//! be, `sending` the way out, `events` what connections bring, `preconnect` what
+//! comes before the clock.
 
 mod around;
+mod bounds;
 mod events;
 mod preconnect;
 mod sending;
@@ -23,14 +25,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::books::{Books, Closed, Edges, SecondSink};
-use crate::codec::{Cancelled, Codec};
+use crate::codec::Codec;
 use crate::control::Control;
 use crate::deadlines::Deadlines;
 use crate::expect::Expected;
 use crate::idle::{Free, Idle};
 use crate::linger::Linger;
 use crate::net::{NO_HANDLE, Net};
-use crate::requests::{Place, Requests};
+use crate::requests::Requests;
 use crate::sample::Samples;
 use crate::tls;
 use crate::turns::{Lines, Turns};
@@ -308,57 +310,6 @@ impl<N: Net, C: Codec> Worker<N, C> {
         self.dispatch_due(books);
     }
 
-    /// The time of a request is over, or, in a pipeline, may be.
-    fn on_deadline(&mut self, books: &mut Books, deadline: u32, now: u64) {
-        let (index, place) = self.of_deadline(deadline);
-        let slot = &mut self.slots[index as usize];
-        let Some(times) = slot.requests.get(place) else { return self.deadlines.stop(deadline) };
-        // In a pipeline, the oldest request's time began after that of one answered since.
-        let since = slot.runs_since_ns(times);
-        if now.saturating_sub(since) < self.shared.timeout_ns {
-            return self.deadlines.start_since(deadline, since);
-        }
-        if slot.state == State::Connecting {
-            let message = self.timeout_message("connect");
-            return self.fail(books, index, now, ErrorKind::ConnectTimeout, || message);
-        }
-        let cancelled = self.codec.cancel(&mut slot.connection, place);
-        let message = self.timeout_message("request");
-        match cancelled {
-            Cancelled::Connection => self.fail(books, index, now, ErrorKind::RequestTimeout, || message),
-            Cancelled::Request => {
-                self.fail_one(books, index, place, now, ErrorKind::RequestTimeout, || message);
-                self.flush(books, index, now);
-            }
-        }
-    }
-
-    /// Whose deadline this is.
-    fn of_deadline(&self, deadline: u32) -> (u32, Place) {
-        if C::Requests::IN_ORDER {
-            return (deadline, Place(0));
-        }
-        (deadline / self.shared.pipeline, Place(deadline % self.shared.pipeline))
-    }
-
-    /// The deadline that stands for a request.
-    fn deadline_of(&self, index: u32, place: Place) -> u32 {
-        if C::Requests::IN_ORDER { index } else { index * self.shared.pipeline + place.0 }
-    }
-
-    /// The time of all requests on a slot begins (again) at `now`.
-    fn start_time(&mut self, index: u32, now: u64) {
-        let Worker { slots, deadlines, shared, .. } = self;
-        let slot = &mut slots[index as usize];
-        slot.time_from_ns = now;
-        if C::Requests::IN_ORDER {
-            return deadlines.start(index, now);
-        }
-        for (place, _) in slot.requests.iter() {
-            deadlines.start(index * shared.pipeline + place.0, now);
-        }
-    }
-
     /// The place that has been free longest of those to begin again, if that was before `end_ns`, and since when.
     fn take_freed(&mut self, end_ns: u64) -> Option<(u32, u64)> {
         let paused = self.backing_off.peek().map(|Reverse((at, slot))| (*slot, *at));
@@ -384,14 +335,6 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 self.restart.push_back((slot, start_ns + began));
             }
         }
-    }
-
-    fn timeout_message(&self, what: &str) -> String {
-        let what = match what {
-            "connect" if self.shared.tls.is_some() => "connect with its TLS handshake",
-            what => what,
-        };
-        format!("the {what} took longer than the timeout of {} ms", self.shared.timeout_ns / 1_000_000)
     }
 
     /// Reads the clock and brings the books up to it.
@@ -463,26 +406,6 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 }
                 self.free.push_back(slot, since);
             }
-        }
-    }
-
-    /// Whether a place is of no use since its connection may carry no more requests. It waits until it may.
-    fn parks(&mut self, index: u32) -> bool {
-        let slot = &mut self.slots[index as usize];
-        let parks =
-            slot.state == State::Connected && slot.requests.len() >= self.codec.permits(&slot.connection);
-        slot.parked += u32::from(parks);
-        parks
-    }
-
-    /// Places that wait for the connection's permits may try again where there are some, or another connection is to be.
-    fn unpark(&mut self, index: u32, now: u64) {
-        let slot = &mut self.slots[index as usize];
-        if slot.parked > 0
-            && (slot.state != State::Connected || slot.requests.len() < self.codec.permits(&slot.connection))
-        {
-            let parked = std::mem::take(&mut slot.parked) as usize;
-            self.restart.extend(std::iter::repeat_n((index, now), parked));
         }
     }
 

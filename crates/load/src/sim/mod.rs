@@ -20,6 +20,7 @@ mod answer;
 mod chance;
 mod check;
 mod connection;
+mod lines;
 mod nature;
 mod net;
 mod random;
@@ -38,7 +39,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use crate::books::{Closed, Edges, Part, PartSink, SecondSink};
+use crate::books::{Closed, Edges, End, Part, PartSink, SecondSink};
+use crate::codec::Codec;
 use crate::control::{Control, Gauge};
 use crate::engine::{shares, turns};
 use crate::error::LoadError;
@@ -46,6 +48,7 @@ use crate::expect::Expected;
 use crate::http1::{Http1, RequestBytes};
 use crate::idle::Idle;
 use crate::merge::{self, Merge};
+use crate::net::Net;
 use crate::sample::Samples;
 use crate::series::Series;
 use crate::share::Share;
@@ -117,28 +120,51 @@ impl Case {
             differences: Vec::new(),
         };
         let mut series = Series::with_room(None);
-        let mut merge = Merge::of(hands.len());
-        let (mut whole, mut ends, mut stop_asked) = (None, Vec::new(), false);
+        let mut ends = Vec::new();
         for (number, mut hand) in hands.into_iter().enumerate() {
             let (world, control) = (Rc::clone(&hand.world), hand.control.clone());
             let (finished, finished_parts) = mpsc::channel();
             hand.parts = self.in_parts.then_some(finished);
             let closed = hand.run(number, ready_ns, start_ns, edges, stop_at, &mut series);
-            stop_asked |= control.stop_asked();
-            ends.push(closed.end());
-            let mut parts: Vec<Share> = finished_parts.try_iter().map(|part| part.finish().0).collect();
-            parts.push(closed.into_share(self.plan.work.list()));
+            ends.push((closed.end(), control.stop_asked()));
+            let parts = self.parts_of(closed, &finished_parts);
             let found = shares::differences(&parts, &world.borrow());
             played.differences.extend(found.into_iter().map(|what| format!("worker {number}: {what}")));
-            for (i, part) in parts.iter().enumerate() {
-                merge.add(number, part.clone(), i + 1 == parts.len());
-            }
             played.worlds.push(world);
             played.parts.push(parts);
         }
+        played.measurement = self.measurement(start_ns, window_end, &ends, &played.parts, series);
+        played
+    }
+
+    /// A worker's parts, the last one from its books.
+    fn parts_of(&self, closed: Closed, finished: &mpsc::Receiver<Box<Part>>) -> Vec<Share> {
+        let mut parts: Vec<Share> = finished.try_iter().map(|part| part.finish().0).collect();
+        parts.push(closed.into_share(self.plan.work.list()));
+        parts
+    }
+
+    /// What the engine makes of its workers' parts, whose ends come with whether a stop was asked of them.
+    fn measurement(
+        &self,
+        start_ns: u64,
+        window_end: u64,
+        ends: &[(End, bool)],
+        parts: &[Vec<Share>],
+        series: Series,
+    ) -> Result<Measurement, LoadError> {
+        let mut merge = Merge::of(parts.len());
+        for (number, parts) in parts.iter().enumerate() {
+            for (i, part) in parts.iter().enumerate() {
+                merge.add(number, part.clone(), i + 1 == parts.len());
+            }
+        }
+        let mut whole = None;
         while let Some(part) = merge.next_part() {
             merge::join(&mut whole, part, Share::then);
         }
+        let stop_asked = ends.iter().any(|(_, asked)| *asked);
+        let ends: Vec<End> = ends.iter().map(|(end, _)| *end).collect();
         let known = Measurement {
             address: "simulated".to_owned(),
             schedule_start_ns: start_ns,
@@ -146,14 +172,13 @@ impl Case {
             ..Measurement::default()
         };
         let measurement = merge::measurement(known, &self.plan, whole.unwrap(), series);
-        played.measurement = if measurement.window_end_ns > measurement.window_start_ns {
+        if measurement.window_end_ns > measurement.window_start_ns {
             Ok(measurement)
         } else if measurement.interrupted {
             Err(LoadError::Interrupted)
         } else {
             Err(LoadError::WarmUpTookAll)
-        };
-        played
+        }
     }
 }
 
@@ -227,8 +252,6 @@ impl Hand {
         stop_at: Option<u64>,
         series: &mut Series,
     ) -> Closed {
-        let (finished, seconds) = mpsc::channel();
-        let (give_back, empty) = mpsc::channel();
         {
             let mut world = self.world.borrow_mut();
             world.advance_to(ready_ns);
@@ -236,17 +259,30 @@ impl Hand {
             world.running = true;
             world.stop = stop_at.map(|at| (at, self.control.clone()));
         }
-        // No recorder comes back: each part is recorded in a new one.
-        let parts = self.parts.map(|finished| PartSink { finished, empty: mpsc::channel().1 });
-        let sink = SecondSink { worker: number as u32, place: number, finished, empty, parts };
-        // As in the engine, a second is merged while the next one runs, and its histogram given back.
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                for part in seconds {
-                    series.add(part, |_, histogram| drop(give_back.send(histogram)));
-                }
-            });
-            self.worker.run(start_ns, edges, sink, Samples::default()).unwrap()
-        })
+        run(self.worker, number, self.parts, start_ns, edges, series)
     }
+}
+
+/// Runs a worker. As in the engine, a second is merged while the next one runs, and its histogram given back.
+fn run<N: Net, C: Codec>(
+    worker: Worker<N, C>,
+    number: usize,
+    parts: Option<mpsc::Sender<Box<Part>>>,
+    start_ns: u64,
+    edges: Edges,
+    series: &mut Series,
+) -> Closed {
+    let (finished, seconds) = mpsc::channel();
+    let (give_back, empty) = mpsc::channel();
+    // No recorder comes back: each part is recorded in a new one.
+    let parts = parts.map(|finished| PartSink { finished, empty: mpsc::channel().1 });
+    let sink = SecondSink { worker: number as u32, place: number, finished, empty, parts };
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for part in seconds {
+                series.add(part, |_, histogram| drop(give_back.send(histogram)));
+            }
+        });
+        worker.run(start_ns, edges, sink, Samples::default()).unwrap()
+    })
 }

@@ -1,0 +1,250 @@
+//! The worker over a protocol whose answers come in any order, and whose server says how many requests it takes.
+
+mod codec;
+mod net;
+
+use std::env;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use crate::books::Edges;
+use crate::control::{Control, Gauge};
+use crate::engine::shares;
+use crate::expect::Expected;
+use crate::idle::Idle;
+use crate::series::Series;
+use crate::worker::{Assignment, Shared, Source, Worker};
+use prony_model::histogram::SparseHistogram;
+use prony_model::measurement::{ErrorKind, Measurement};
+use prony_model::plan::Arrivals;
+use prony_model::plan_record::nanoseconds;
+use prony_model::rate::Rate;
+
+use super::chance::Chance;
+use super::nature::Nature;
+use super::{Case, Played, START_AHEAD_NS, run, shares as random_shares};
+use codec::LineProtocol;
+use net::{Habits, LineNet, Truth};
+
+const MS: u64 = 1_000_000;
+/// Random cases played where nobody asks for another number.
+const CASES: u64 = 500;
+
+/// A load over the protocol of lines.
+#[derive(Debug)]
+struct LineCase {
+    case: Case,
+    habits: Habits,
+}
+
+impl LineCase {
+    /// A closed load of one connection that carries so many requests at once, for 100 ms.
+    fn closed(requests: u32, habits: Habits) -> LineCase {
+        let mut case = Case::closed(Nature::ideal(habits.seed));
+        case.plan.pipeline = requests;
+        case.plan.stop.duration = Some(Duration::from_millis(100));
+        LineCase { case, habits }
+    }
+
+    fn of_seed(seed: u64) -> LineCase {
+        let chance = &mut Chance::new(seed);
+        let service_ns = chance.scale(2_000, 5 * MS);
+        let mut habits = Habits::ideal(service_ns);
+        habits.service_ns.1 = service_ns * chance.between(1, 20);
+        (habits.seed, habits.permits) = (seed, chance.size(1, 10));
+        habits.repermits_per_mille = chance.pick(&[(0, 1), (20, 1), (300, 1)]);
+        habits.gives_up_per_mille = chance.pick(&[(0, 1), (50, 1)]);
+        habits.closes_per_mille = chance.pick(&[(0, 2), (10, 1)]);
+        habits.silent_per_mille = chance.pick(&[(0, 2), (30, 1)]);
+        habits.parts_per_mille = chance.pick(&[(0, 1), (200, 1)]);
+        habits.refused_per_mille = chance.pick(&[(0, 2), (100, 1)]);
+        habits.connect_ns = chance.pick(&[(0, 1), (MS, 1)]);
+        habits.call_ns = chance.pick(&[(0, 1), (500, 1)]);
+        let requests = chance.between(1, 12) as u32;
+        let mut line = LineCase::closed(requests, habits);
+        let plan = &mut line.case.plan;
+        plan.threads = chance.between(1, 3) as u32;
+        plan.connections = plan.threads * chance.between(1, 4) as u32;
+        let carried_per_s = 1e9 / service_ns as f64 * f64::from(plan.connections);
+        if chance.per_mille(500) {
+            let rate = carried_per_s * chance.between(10, 150) as f64 / 100.0;
+            plan.arrivals = Arrivals::Constant(Rate::per_s(rate.clamp(1.0, 1e6)).unwrap());
+        }
+        if chance.per_mille(300) {
+            plan.stop.requests = Some(chance.between(1, 300));
+        }
+        let length_ns = (300.0 / carried_per_s * 1e9) as u64;
+        plan.stop.duration = Some(Duration::from_nanos(length_ns.clamp(MS, 2_500 * MS)));
+        // Only a request that is never answered runs into it, and not every case has time for that.
+        plan.timeout = Duration::from_nanos(if line.habits.silent_per_mille > 0 {
+            200 * service_ns
+        } else {
+            100_000 * MS
+        });
+        line.case.in_parts = chance.per_mille(500);
+        line
+    }
+
+    /// Plays it, and gives what each worker's network saw.
+    fn play(&self) -> (Played, Vec<Truth>) {
+        let plan = &self.case.plan;
+        plan.check().unwrap();
+        let mut hands = Vec::new();
+        for number in 0..plan.threads {
+            let (connections, requests) = shares(plan, number, plan.threads);
+            let source = Source::of(plan, number, plan.threads, requests);
+            let habits = Habits { seed: self.habits.seed ^ u64::from(number) << 32, ..self.habits.clone() };
+            let net = LineNet::new(habits, connections as usize);
+            let shared = Arc::new(Shared {
+                pipeline: plan.pipeline,
+                spin: false,
+                tls: None,
+                list: None,
+                expect: Expected::of(&plan.expect),
+                keepalive: true,
+                timeout_ns: nanoseconds(plan.timeout),
+                given_up: AtomicBool::new(false),
+                linger_max: 8,
+                control: Control::new(),
+                idle: Arc::new(Idle::default()),
+            });
+            let codec = LineProtocol::new(self.habits.permits);
+            let assignment = Assignment { place: 0, connections, source, turns: None };
+            let mut worker = Worker::new(net.clone(), codec, shared, Arc::new(Gauge::default()), assignment);
+            worker.preconnect().unwrap();
+            hands.push((worker, net));
+        }
+        let ready_ns = hands.iter_mut().map(|(_, net)| crate::net::Net::now_ns(net)).max().unwrap_or(0);
+        let start_ns = ready_ns + START_AHEAD_NS;
+        let window_end = start_ns + nanoseconds(plan.stop.duration.unwrap());
+        let edges = Edges { start_ns, end_ns: window_end };
+        let mut series = Series::with_room(None);
+        let (mut ends, mut parts, mut truths) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, (worker, net)) in hands.into_iter().enumerate() {
+            net.advance_to(ready_ns);
+            let (finished, finished_parts) = mpsc::channel();
+            let asked = self.case.in_parts.then_some(finished);
+            let closed = run(worker, number, asked, start_ns, edges, &mut series);
+            ends.push((closed.end(), false));
+            parts.push(self.case.parts_of(closed, &finished_parts));
+            truths.push(net.truth());
+        }
+        let measurement = self.case.measurement(start_ns, window_end, &ends, &parts, series);
+        let played = Played { measurement, worlds: Vec::new(), parts, differences: Vec::new() };
+        (played, truths)
+    }
+
+    /// What of its measurement is not what the networks saw.
+    fn faults(&self) -> Vec<String> {
+        let (played, truths) = self.play();
+        let m = played.measurement.as_ref().unwrap();
+        let mut faults = random_shares::faults(&self.case, &played);
+        faults.extend(m.broken_identities.iter().cloned());
+        let mut same = |what: &str, books: u64, truth: u64| {
+            if books != truth {
+                faults.push(format!("{what}: the books say {books} and the truth is {truth}"));
+            }
+        };
+        let within = |at_ns: u64| (m.window_start_ns..m.window_end_ns).contains(&at_ns);
+        let count = |all: fn(&Truth) -> Vec<(u64, u64)>| {
+            truths.iter().flat_map(all).filter(|(at_ns, _)| within(*at_ns)).map(|(_, n)| n).sum::<u64>()
+        };
+        same("sent", m.requests.sent, count(|t| t.sent.iter().map(|at| (*at, 1)).collect()));
+        same("written bytes", m.sent_bytes, count(|t| bytes(&t.writes)));
+        same("read bytes", m.read_bytes, count(|t| bytes(&t.reads)));
+        if self.habits.silent_per_mille == 0 {
+            same(
+                "completed",
+                m.requests.completed,
+                count(|t| t.answered.iter().map(|(at, _)| (*at, 1)).collect()),
+            );
+            same("failed", m.requests.failed, count(|t| t.failed.iter().map(|at| (*at, 1)).collect()));
+            let services = truths.iter().flat_map(|t| &t.answered).filter(|(at, _)| within(*at));
+            let services = SparseHistogram::of_values(services.map(|(_, service_ns)| *service_ns));
+            if m.latency.parts().service.completed != services {
+                faults.push("the service times are not the network's".to_owned());
+            }
+        }
+        faults
+    }
+
+    #[track_caller]
+    fn sound(&self) -> Measurement {
+        let faults = self.faults();
+        assert!(faults.is_empty(), "{}\n{self:#?}", faults.join("\n"));
+        self.play().0.measurement.unwrap()
+    }
+}
+
+fn bytes(counted: &[(u64, usize)]) -> Vec<(u64, u64)> {
+    counted.iter().map(|(at_ns, count)| (*at_ns, *count as u64)).collect()
+}
+
+fn failures(m: &Measurement, kind: ErrorKind) -> u64 {
+    m.errors.get(&kind).map_or(0, |failures| failures.count)
+}
+
+#[test]
+fn whatever_happens_the_books_are_the_truth_over_a_second_protocol() {
+    let number = |name: &str| env::var(name).ok().map(|value| value.parse::<u64>().unwrap());
+    let first = number("PRONY_SIM_FIRST").unwrap_or(0);
+    let count = number("PRONY_SIM_SEEDS").unwrap_or(CASES);
+    for seed in number("PRONY_SIM_SEED").map_or(first..first + count, |seed| seed..seed + 1) {
+        let faults = LineCase::of_seed(seed).faults();
+        assert!(faults.is_empty(), "PRONY_SIM_SEED={seed}:\n{}", faults.join("\n"));
+    }
+}
+
+#[test]
+fn an_answer_that_overtakes_others_is_its_own_requests() {
+    let mut habits = Habits::ideal(0);
+    // The first takes all of the time but the last millisecond, the others a millisecond each.
+    habits.durations_ns = vec![99 * MS, MS];
+    let m = LineCase::closed(2, habits).sound();
+    let services = (0..99).map(|_| MS).chain([99 * MS]);
+    assert_eq!(m.latency.parts().service.completed, SparseHistogram::of_values(services));
+}
+
+#[test]
+fn one_request_whose_time_is_over_takes_no_other_with_it() {
+    let mut habits = Habits::ideal(0);
+    habits.durations_ns = vec![1_000 * MS, MS];
+    let mut line = LineCase::closed(2, habits);
+    line.case.plan.timeout = Duration::from_millis(50);
+    let (played, truths) = line.play();
+    let m = played.measurement.unwrap();
+    assert_eq!(m.broken_identities, Vec::<String>::new());
+    assert_eq!((m.requests.failed, failures(&m, ErrorKind::RequestTimeout)), (1, 1));
+    let waited = SparseHistogram::of_values([50 * MS]);
+    assert_eq!(m.latency.parts().response.failed, waited, "given up when its time was over");
+    assert_eq!((truths[0].taken_back, truths[0].connects, m.run_total.connections), (1, 1, 1));
+}
+
+#[test]
+fn a_server_s_permits_bound_what_it_is_asked_at_once() {
+    let mut habits = Habits::ideal(10 * MS);
+    habits.permits = 3;
+    let mut line = LineCase::closed(8, habits);
+    let m = line.sound();
+    let most = line.play().1[0].most_active;
+    // In 100 ms each of three places carries nine whole requests; the tenth's answer comes with the end.
+    assert_eq!((most, m.requests.completed, m.requests.in_flight), (3, 27, 3));
+    // At a rate, what waits for a permit waits for a connection, and is charged to it.
+    line.case.plan.arrivals = Arrivals::Constant(Rate::per_s(1_000.0).unwrap());
+    let m = line.sound();
+    assert!(m.latency.parts().connection_wait.max() > 0);
+    assert_eq!(line.play().1[0].most_active, 3);
+}
+
+#[test]
+fn what_a_server_says_of_itself_on_an_idle_connection_does_not_end_it() {
+    let mut habits = Habits::ideal(MS);
+    (habits.repermits_per_mille, habits.permits) = (1_000, 2);
+    let mut line = LineCase::closed(1, habits);
+    line.case.plan.arrivals = Arrivals::Constant(Rate::per_s(100.0).unwrap());
+    let m = line.sound();
+    let share = &line.play().0.parts[0][0];
+    assert!(share.protocol_bytes > 0 && m.requests.completed > 0);
+    assert_eq!((m.run_total.connections, m.requests.failed), (1, 0));
+}

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use prony_load::framing::{Framer, HEAD_MAX_BYTES, Heads, Progress};
+use prony_load::http1::{Framer, HEAD_MAX_BYTES, Heads, Progress};
 use prony_model::measurement::Tolerance;
 
 /// What is read "in one piece" is: more than any head, so that its fault is found at once.

@@ -4,11 +4,13 @@
 //! deadlines, writes put together and bodies dropped unread stay the worker's, whatever protocol it speaks. The worker
 //! is generic over it: which protocol a load speaks is decided once, and costs no request a branch.
 
+pub(crate) mod requests;
+
 use std::collections::BTreeMap;
 
 use prony_model::measurement::{ErrorKind, Tolerance};
 
-use crate::requests::{Place, Requests};
+use requests::{Place, Requests};
 
 /// A protocol, with what the connections of one worker share.
 pub(crate) trait Codec {

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::books::Books;
-use crate::gate::Gate;
-use crate::so_far::SoFar;
+use crate::recorder::Recorder;
+use crate::recorder::live_summary::LiveSummary;
+use crate::start_barrier::StartBarrier;
 use crate::sys;
 use prony_model::measurement::ErrorKind;
 
@@ -21,7 +21,7 @@ const NOT_ASKED: u64 = 0;
 pub struct Control {
     /// [`NOT_ASKED`] until somebody asks.
     stop_at_ns: Arc<AtomicU64>,
-    gate: Option<Arc<Gate>>,
+    gate: Option<Arc<StartBarrier>>,
 }
 
 impl Control {
@@ -34,10 +34,10 @@ impl Control {
     /// schedules begin at the same instant, and a stop ends all. Where one of them cannot begin, none
     /// does: the others end with [`LoadError::Interrupted`](crate::LoadError::Interrupted).
     pub fn together(loads: u32) -> Control {
-        Control { gate: Some(Arc::new(Gate::of(loads))), ..Control::new() }
+        Control { gate: Some(Arc::new(StartBarrier::of(loads))), ..Control::new() }
     }
 
-    pub(crate) fn gate(&self) -> Option<&Gate> {
+    pub(crate) fn gate(&self) -> Option<&StartBarrier> {
         self.gate.as_deref()
     }
 
@@ -86,7 +86,7 @@ pub struct Snapshot {
     /// Time outside `epoll_wait` in the window so far, all workers' together.
     pub busy_ns: u64,
     /// The window's finished seconds together.
-    pub so_far: SoFar,
+    pub so_far: LiveSummary,
 }
 
 /// A finished second of the window, for who watches: the record has it with its histogram.
@@ -128,16 +128,16 @@ pub(crate) struct Gauge {
 
 impl Gauge {
     /// To be called by the one worker whose gauge it is.
-    pub(crate) fn publish(&self, books: &Books) {
-        self.completed.store(books.run.completed, Ordering::Relaxed);
-        self.sent.store(books.run.sent, Ordering::Relaxed);
-        self.in_flight.store(books.in_flight(), Ordering::Relaxed);
-        self.busy_ns.store(books.busy_ns(), Ordering::Relaxed);
-        let failed = books.resolved.saturating_sub(books.run.completed);
+    pub(crate) fn publish(&self, recorder: &Recorder) {
+        self.completed.store(recorder.run.completed, Ordering::Relaxed);
+        self.sent.store(recorder.run.sent, Ordering::Relaxed);
+        self.in_flight.store(recorder.in_flight(), Ordering::Relaxed);
+        self.busy_ns.store(recorder.busy_ns(), Ordering::Relaxed);
+        let failed = recorder.resolved.saturating_sub(recorder.run.completed);
         // Failures are rare, and this is done at every turn of the loop.
         if failed != self.failed.load(Ordering::Relaxed) {
             self.failed.store(failed, Ordering::Relaxed);
-            for (gauge, count) in self.failed_by_kind.iter().zip(books.failed_by_kind()) {
+            for (gauge, count) in self.failed_by_kind.iter().zip(recorder.failed_by_kind()) {
                 gauge.store(*count, Ordering::Relaxed);
             }
         }

@@ -1,5 +1,5 @@
 //! From a plan to a measurement: resolves, connects, runs the workers, and
-//! puts their books together.
+//! puts together what they recorded.
 
 mod process_cpu;
 
@@ -11,23 +11,23 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::books::{Closed, Edges, Part, PartSink, SecondPart, SecondSink};
 use crate::control::{Control, Gauge, Snapshot};
-use crate::endpoint::Endpoint;
 use crate::error::LoadError;
 use crate::expect::Expected;
 use crate::http1::{Http1, RequestBytes};
-use crate::idle::Idle;
-use crate::merge::{self, Merge};
 use crate::net::Linux;
-use crate::parts::LatencyRecorder;
-use crate::sample::Samples;
-use crate::series::Series;
-use crate::share::{Shard, Share};
-use crate::so_far::SoFar;
+use crate::net::endpoint::Endpoint;
+use crate::pace::request_order::{Lines, RequestOrder};
+use crate::recorder::latency::LatencyRecorder;
+use crate::recorder::live_summary::LiveSummary;
+use crate::recorder::merge::{self, Merge};
+use crate::recorder::sample::Samples;
+use crate::recorder::series::Series;
+use crate::recorder::share::{Shard, Share};
+use crate::recorder::{Edges, Part, PartSink, SecondPart, SecondSink, WorkerResult};
 use crate::sys;
 use crate::tls;
-use crate::turns::{Lines, Turns};
+use crate::worker::idle::Idle;
 use crate::worker::{Assignment, Preconnected, Shared, Source, Worker};
 use prony_model::histogram::Histogram;
 use prony_model::measurement::{ClientCost, Measurement};
@@ -46,14 +46,14 @@ const FILES_BESIDE: u64 = 64;
 /// What a worker tells the engine.
 enum FromWorker {
     Ready(io::Result<Preconnected>),
-    Done(usize, Box<io::Result<Closed>>),
+    Done(usize, Box<io::Result<WorkerResult>>),
     Panicked,
 }
 
 /// What the engine tells a worker: the first instant and the window, or nothing (give up).
 type Go = Option<(u64, Edges)>;
 
-struct Hand {
+struct WorkerHandle {
     thread: JoinHandle<()>,
     go: Sender<Go>,
     empty: Sender<Histogram>,
@@ -103,7 +103,7 @@ pub fn run_shard(
     observe: &mut dyn FnMut(&Snapshot),
 ) -> Result<Measurement, LoadError> {
     // Whatever keeps this load from beginning, those that are to begin with it are told.
-    let _expected = control.gate().map(crate::gate::Gate::expect);
+    let _expected = control.gate().map(crate::start_barrier::StartBarrier::expect);
     plan.check()?;
     let open_files = check_open_files(plan, shard)?;
     let requests = Arc::new(RequestBytes::of(plan)?);
@@ -116,7 +116,7 @@ pub fn run_shard(
         keepalive: plan.keepalive,
         timeout_ns: nanoseconds(plan.timeout),
         given_up: AtomicBool::new(false),
-        linger_max: linger_max(plan, shard, open_files),
+        closing_max: closing_max(plan, shard, open_files),
         control: control.clone(),
         idle: Arc::new(Idle::of(shard.count)),
         tls,
@@ -182,7 +182,7 @@ fn check_open_files(plan: &Plan, shard: Shard) -> Result<u64, LoadError> {
 
 /// How many connections each worker may leave to the server to close: as many
 /// again as it loads, if the limit of open files has room for them.
-fn linger_max(plan: &Plan, shard: Shard, open_files: u64) -> usize {
+fn closing_max(plan: &Plan, shard: Shard, open_files: u64) -> usize {
     let connections = u64::from(connections_of(plan, shard));
     let room = open_files.saturating_sub(FILES_BESIDE + connections).min(connections);
     usize::try_from(room / u64::from(shard.count.max(1))).unwrap_or(usize::MAX)
@@ -206,10 +206,10 @@ pub(crate) fn shares(plan: &Plan, worker: u32, of: u32) -> (u32, u64) {
 }
 
 /// The worker's requests of the plan's list.
-pub(crate) fn turns(plan: &Plan, worker: u32, of: u32, list: Option<&Arc<Lines>>) -> Option<Turns> {
+pub(crate) fn turns(plan: &Plan, worker: u32, of: u32, list: Option<&Arc<Lines>>) -> Option<RequestOrder> {
     let connections = up_to(u64::from(plan.connections), worker, of) as u32;
     let before = plan.stop.requests.map_or(0, |requests| up_to(requests, connections, plan.connections));
-    list.map(|list| Turns::of(plan, worker, of, before, list))
+    list.map(|list| RequestOrder::of(plan, worker, of, before, list))
 }
 
 /// How many single requests a worker keeps: of -n its requests' share, else an equal one.
@@ -230,7 +230,7 @@ fn start_worker(
     shared: &Arc<Shared>,
     requests: &Arc<RequestBytes>,
     outlets: &Outlets,
-) -> Result<Hand, LoadError> {
+) -> Result<WorkerHandle, LoadError> {
     let place = worker - shard.first;
     let (go, told) = mpsc::channel::<Go>();
     let (empty, empties) = mpsc::channel();
@@ -294,7 +294,7 @@ fn start_worker(
             }
         })
         .map_err(|e| LoadError::System("starting a worker thread", e))?;
-    Ok(Hand { thread, go, empty, empty_recorders, gauge })
+    Ok(WorkerHandle { thread, go, empty, empty_recorders, gauge })
 }
 
 fn prepare_thread(
@@ -317,7 +317,7 @@ struct Started<'a> {
     shard: Shard,
     control: &'a Control,
     endpoint: &'a Endpoint,
-    hands: &'a [Hand],
+    hands: &'a [WorkerHandle],
     inlets: &'a Inlets,
 }
 
@@ -345,7 +345,7 @@ impl Started<'_> {
         let window_end = plan.stop.duration.map_or(u64::MAX, |duration| window_start + nanoseconds(duration));
         let edges = Edges { start_ns: window_start, end_ns: window_end };
         for hand in hands {
-            // A worker that is gone is found out below, by its missing books.
+            // A worker that is gone is found out below, by its missing result.
             let _ = hand.go.send(Some((start_ns, edges)));
         }
 
@@ -353,7 +353,7 @@ impl Started<'_> {
         let (mut merge, mut whole) = (Merge::of(hands.len()), None);
         let mut cpu = ProcessCpu::default();
         let mut last_second = None;
-        let mut so_far = SoFar::default();
+        let mut so_far = LiveSummary::default();
         while ends.len() < hands.len() {
             let from_worker = inlets.from_workers.recv_timeout(until_next_look(&cpu, edges));
             cpu.look(edges);
@@ -369,7 +369,7 @@ impl Started<'_> {
                 Ok(FromWorker::Panicked) => return Err(PANICKED),
                 Ok(FromWorker::Ready(_)) | Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(LoadError::Internal("a worker ended without its books"));
+                    return Err(LoadError::Internal("a worker ended without its result"));
                 }
             }
             while let Some(part) = merge.next_part() {
@@ -464,7 +464,7 @@ fn wait_until_ready(
     }
 }
 
-fn snapshot(hands: &[Hand], start_ns: u64, edges: Edges) -> Snapshot {
+fn snapshot(hands: &[WorkerHandle], start_ns: u64, edges: Edges) -> Snapshot {
     let now = sys::now_ns();
     let mut snapshot = Snapshot {
         elapsed_ns: now.saturating_sub(start_ns),

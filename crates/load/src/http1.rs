@@ -1,16 +1,17 @@
 //! HTTP/1.1 as a worker speaks it: requests written one behind the other, answers in the same order.
 
+mod framer;
 mod request;
 mod requests;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use crate::codec::requests::{InOrder, Place};
 use crate::codec::{Cancelled, Codec, Step, What};
-use crate::framing::{Framer, Heads, Progress, ProtocolError};
-use crate::requests::{InOrder, Place};
 use prony_model::measurement::Tolerance;
 
+pub use framer::{Fields, Framer, HEAD_MAX_BYTES, Heads, Progress, ProtocolError};
 pub(crate) use requests::RequestBytes;
 
 /// Requests of a pipeline that differ are put together for one write, so much of them at once.
@@ -183,10 +184,11 @@ impl Codec for Http1 {
         input: &[u8],
         body: &mut impl FnMut(Place, &[u8]),
     ) -> Step {
-        let answers_head = self.requests.is_head(connection.listed.front().copied());
-        let progress = connection.framer.feed(input, answers_head, &mut self.heads, &mut |bytes: &[u8]| {
-            body(OLDEST, bytes);
-        });
+        let is_head_request = self.requests.is_head(connection.listed.front().copied());
+        let progress =
+            connection.framer.feed(input, is_head_request, &mut self.heads, &mut |bytes: &[u8]| {
+                body(OLDEST, bytes);
+            });
         Http1::step(connection, progress, input.len())
     }
 

@@ -7,42 +7,28 @@
 //! Why not an async runtime: its timers round to a millisecond, its scheduler
 //! moves work between threads, and both would be charged to the server.
 
-mod audit;
-mod books;
-pub mod by_request;
 mod codec;
 mod control;
-mod deadlines;
-pub mod dial;
-mod endpoint;
 mod engine;
 mod error;
 mod expect;
-pub mod framing;
-mod gate;
-mod http1;
-mod idle;
+pub mod http1;
 mod interrupt;
-mod linger;
-mod merge;
 mod net;
 pub mod pace;
-mod parts;
-mod requests;
-mod sample;
-mod series;
-pub mod share;
+mod recorder;
 #[cfg(test)]
 mod sim;
-pub mod so_far;
+mod start_barrier;
 mod sys;
 mod tls;
-mod turns;
 mod worker;
 
 pub use control::{Control, LastSecond, Snapshot};
 pub use engine::{run, run_shard};
 pub use error::LoadError;
 pub use interrupt::{Interrupt, Loader};
-pub use share::{Shard, Share};
-pub use so_far::SoFar;
+pub use net::dial;
+pub use recorder::by_request;
+pub use recorder::live_summary::{self, LiveSummary};
+pub use recorder::share::{self, Shard, Share};

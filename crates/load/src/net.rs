@@ -3,10 +3,13 @@
 //! A worker is generic over this trait and nothing else, so that the very
 //! loop that loads servers also runs under a simulated clock and network.
 
+pub mod dial;
+pub(crate) mod endpoint;
+
 use std::io;
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 
-use crate::endpoint::Endpoint;
+use crate::net::endpoint::Endpoint;
 use crate::sys;
 pub(crate) use crate::sys::{Connecting, Interest};
 use crate::tls;

@@ -5,6 +5,7 @@
 
 mod poisson;
 mod ramp;
+pub(crate) mod request_order;
 mod schedule;
 
 pub use poisson::Poisson;

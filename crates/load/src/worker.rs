@@ -1,4 +1,4 @@
-//! One worker: one thread, one event loop, its own connections and books.
+//! One worker: one thread, one event loop, its own connections and recorder.
 //!
 //! The loop reads the clock once per answer: the stamp of an answer's last
 //! byte is also the instant at which a closed loop's next request is due and
@@ -12,7 +12,10 @@
 
 mod around;
 mod bounds;
+mod closing;
+mod deadlines;
 mod events;
+pub(crate) mod idle;
 mod preconnect;
 mod sending;
 mod slot;
@@ -24,18 +27,18 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::books::{Books, Closed, Edges, SecondSink};
 use crate::codec::Codec;
+use crate::codec::requests::Requests;
 use crate::control::Control;
-use crate::deadlines::Deadlines;
 use crate::expect::Expected;
-use crate::idle::{Free, Idle};
-use crate::linger::Linger;
 use crate::net::{NO_HANDLE, Net};
-use crate::requests::Requests;
-use crate::sample::Samples;
+use crate::pace::request_order::{Lines, RequestOrder};
+use crate::recorder::sample::Samples;
+use crate::recorder::{Edges, Recorder, SecondSink, WorkerResult};
 use crate::tls;
-use crate::turns::{Lines, Turns};
+use crate::worker::closing::Closing;
+use crate::worker::deadlines::Deadlines;
+use crate::worker::idle::{Free, Idle};
 use prony_model::measurement::ErrorKind;
 
 use around::Around;
@@ -67,7 +70,7 @@ pub(crate) struct Shared {
     /// Set when the load is given up because another worker failed.
     pub(crate) given_up: AtomicBool,
     /// Connections that each worker may leave to the server to close.
-    pub(crate) linger_max: usize,
+    pub(crate) closing_max: usize,
     pub(crate) control: Control,
     /// Which workers have a free connection.
     pub(crate) idle: Arc<Idle>,
@@ -84,7 +87,7 @@ pub(crate) struct Assignment {
     pub(crate) connections: u32,
     pub(crate) source: Source,
     /// Which request of the list the next one is, where the plan has one.
-    pub(crate) turns: Option<Turns>,
+    pub(crate) turns: Option<RequestOrder>,
 }
 
 pub(crate) struct Worker<N: Net, C: Codec> {
@@ -101,7 +104,7 @@ pub(crate) struct Worker<N: Net, C: Codec> {
     /// Places that may begin again later, each by its instant.
     backing_off: BinaryHeap<Reverse<(u64, u32)>>,
     deadlines: Deadlines,
-    linger: Linger,
+    closing: Closing,
     buffer: Vec<u8>,
     /// Answers are being taken: what follows from them is written when all are.
     corked: bool,
@@ -116,7 +119,7 @@ pub(crate) struct Worker<N: Net, C: Codec> {
     /// The last request's end, where only a count ends the load.
     last_resolved_ns: u64,
     /// Which request of the list the next one is, where the plan has one.
-    turns: Option<Turns>,
+    turns: Option<RequestOrder>,
 }
 
 impl<N: Net, C: Codec> Worker<N, C> {
@@ -143,7 +146,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             restart: VecDeque::with_capacity(places),
             backing_off: BinaryHeap::with_capacity(places),
             deadlines: Deadlines::new(deadlines, shared.timeout_ns),
-            linger: Linger::new(shared.linger_max),
+            closing: Closing::new(shared.closing_max),
             buffer: vec![0; READ_BUFFER_BYTES],
             corked: false,
             reads_short: false,
@@ -163,15 +166,15 @@ impl<N: Net, C: Codec> Worker<N, C> {
         edges: Edges,
         sink: SecondSink,
         samples: Samples,
-    ) -> io::Result<Closed> {
+    ) -> io::Result<WorkerResult> {
         let connected = self.slots.iter().filter(|s| s.handle != NO_HANDLE).count() as u64;
         self.start_ns = start_ns;
         self.last_resolved_ns = start_ns;
         // Before the clock starts: it allocates some megabytes.
-        let mut books = Books::open(start_ns, edges, connected, self.net.stamps(), sink, samples);
-        books.run.connections = self.preconnected;
+        let mut recorder = Recorder::open(start_ns, edges, connected, self.net.stamps(), sink, samples);
+        recorder.run.connections = self.preconnected;
         if let Some(turns) = &self.turns {
-            books.count_by_request(turns.different());
+            recorder.count_by_request(turns.different());
         }
         let mut now = self.net.now_ns();
         // Two milliseconds: a stop that is asked for meanwhile is seen after them.
@@ -180,7 +183,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 // An idle connection that the server closed, or on which it (or TLS) spoke unasked.
                 let slot = self.net.token(event) as u32;
                 if self.read_idle(slot).is_err() {
-                    self.drop_connection(&mut books, slot, start_ns);
+                    self.drop_connection(&mut recorder, slot, start_ns);
                 }
             }
             now = self.net.now_ns();
@@ -196,26 +199,26 @@ impl<N: Net, C: Codec> Worker<N, C> {
             let woke = now;
             for event in 0..events {
                 let token = self.net.token(event);
-                self.on_event(&mut books, token);
+                self.on_event(&mut recorder, token);
             }
-            now = self.fresh_stamp(&mut books);
-            if books.over() {
+            now = self.fresh_stamp(&mut recorder);
+            if recorder.over() {
                 break;
             }
-            self.housekeep(&mut books, now);
-            now = self.fresh_stamp(&mut books);
-            books.busy(now.saturating_sub(woke));
-            if books.over() || self.all_done(&books) || self.shared.given_up.load(Ordering::Relaxed) {
+            self.housekeep(&mut recorder, now);
+            now = self.fresh_stamp(&mut recorder);
+            recorder.busy(now.saturating_sub(woke));
+            if recorder.over() || self.all_done(&recorder) || self.shared.given_up.load(Ordering::Relaxed) {
                 break;
             }
-            let until = self.next_wakeup(&books, now);
+            let until = self.next_wakeup(&recorder, now);
             events = self.wait(now, until)?;
             now = self.net.now_ns();
             if events == 0 {
-                books.woke_late(now.saturating_sub(until));
+                recorder.woke_late(now.saturating_sub(until));
             }
         }
-        Ok(self.close(books))
+        Ok(self.close(recorder))
     }
 
     /// Gives up a worker that never ran.
@@ -227,33 +230,33 @@ impl<N: Net, C: Codec> Worker<N, C> {
         for slot in &mut self.slots {
             slot.disconnect(&mut self.net);
         }
-        self.linger.close_all(&mut self.net);
+        self.closing.close_all(&mut self.net);
     }
 
     /// Whether the count is reached and every request resolved.
-    fn all_done(&self, books: &Books) -> bool {
-        self.source.is_exhausted() && books.in_flight() == 0
+    fn all_done(&self, recorder: &Recorder) -> bool {
+        self.source.is_exhausted() && recorder.in_flight() == 0
     }
 
-    fn close(mut self, mut books: Books) -> Closed {
-        if !books.over() {
+    fn close(mut self, mut recorder: Recorder) -> WorkerResult {
+        if !recorder.over() {
             // The count ended it: the window ends with the last request, whose instant is within it.
             let end = self.last_resolved_ns + 1;
-            books.end_at(end);
+            recorder.end_at(end);
             let now = self.net.now_ns();
-            self.bring(&mut books, now.max(end));
+            self.bring(&mut recorder, now.max(end));
         }
-        let all_done = self.all_done(&books);
+        let all_done = self.all_done(&recorder);
         self.close_connections();
-        books.into_closed(all_done, self.net.waits())
+        recorder.into_result(all_done, self.net.waits())
     }
 
-    fn next_wakeup(&self, books: &Books, now: u64) -> u64 {
-        let mut until = (now + TICK_NS).min(books.next_edge_ns()).min(self.deadlines.next_ns());
+    fn next_wakeup(&self, recorder: &Recorder, now: u64) -> u64 {
+        let mut until = (now + TICK_NS).min(recorder.next_edge_ns()).min(self.deadlines.next_ns());
         if let Some(Reverse((at, _))) = self.backing_off.peek() {
             until = until.min(*at);
         }
-        until.min(self.next_due_ns(now).unwrap_or(u64::MAX)).min(self.linger.next_ns())
+        until.min(self.next_due_ns(now).unwrap_or(u64::MAX)).min(self.closing.next_ns())
     }
 
     /// When the schedule next wants something, if there is a place for it.
@@ -290,24 +293,24 @@ impl<N: Net, C: Codec> Worker<N, C> {
     }
 
     /// Everything that is due by time and not by an event.
-    fn housekeep(&mut self, books: &mut Books, now: u64) {
+    fn housekeep(&mut self, recorder: &mut Recorder, now: u64) {
         if let Some(stop_at) = self.shared.control.stop_at_ns() {
             // A worker that was kept from its loop may see it too late: what it has entered stays within.
-            books.end_at(stop_at.max(now + 1));
+            recorder.end_at(stop_at.max(now + 1));
         }
-        self.gauge.publish(books);
+        self.gauge.publish(recorder);
         while let Some(deadline) = self.deadlines.expired(now) {
-            self.on_deadline(books, deadline, now);
+            self.on_deadline(recorder, deadline, now);
         }
-        self.linger.expire(now, &mut self.net);
-        self.begin_users(books, now);
+        self.closing.expire(now, &mut self.net);
+        self.begin_users(recorder, now);
         // A restarted place may fail at once and queue itself again: only those queued by now are taken.
         for _ in 0..self.restart.len() + self.backing_off.len() {
             let Some((slot, since)) = self.take_freed(now + 1) else { break };
-            let stamp = self.fresh_stamp(books);
-            self.on_free(books, slot, since, stamp);
+            let stamp = self.fresh_stamp(recorder);
+            self.on_free(recorder, slot, since, stamp);
         }
-        self.dispatch_due(books);
+        self.dispatch_due(recorder);
     }
 
     /// The place that has been free longest of those to begin again, if that was before `end_ns`, and since when.
@@ -325,29 +328,29 @@ impl<N: Net, C: Codec> Worker<N, C> {
     }
 
     /// Slots of a ramp that have begun take their first request.
-    fn begin_users(&mut self, books: &Books, now: u64) {
+    fn begin_users(&mut self, recorder: &Recorder, now: u64) {
         let start_ns = self.start_ns;
         let Source::Ramped { users, .. } = &mut self.source else { return };
         while let Some((slot, began)) = users.begin(now.saturating_sub(start_ns)) {
             // One that is still busy from before the ramp fell, or about to be, simply goes on.
-            if self.slots[slot as usize].rests && !books.over() {
+            if self.slots[slot as usize].rests && !recorder.over() {
                 self.slots[slot as usize].rests = false;
                 self.restart.push_back((slot, start_ns + began));
             }
         }
     }
 
-    /// Reads the clock and brings the books up to it.
-    fn fresh_stamp(&mut self, books: &mut Books) -> u64 {
+    /// Reads the clock and brings the recorder up to it.
+    fn fresh_stamp(&mut self, recorder: &mut Recorder) -> u64 {
         let stamp = self.net.now_ns();
-        self.bring(books, stamp);
+        self.bring(recorder, stamp);
         stamp
     }
 
-    /// Brings the books up to an instant.
-    fn bring(&mut self, books: &mut Books, to_ns: u64) {
+    /// Brings the recorder up to an instant.
+    fn bring(&mut self, recorder: &mut Recorder, to_ns: u64) {
         let Worker { net, codec, slots, source, turns, start_ns, .. } = self;
-        books.at(to_ns, move || Around {
+        recorder.at(to_ns, move || Around {
             net,
             codec,
             slots,
@@ -359,7 +362,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
 
     /// A place on a slot's connection is free since `since`: for its own next
     /// request, or, in open arrivals, for any that is due.
-    fn on_free(&mut self, books: &mut Books, slot: u32, since: u64, now: u64) {
+    fn on_free(&mut self, recorder: &mut Recorder, slot: u32, since: u64, now: u64) {
         let retry_at = self.slots[slot as usize].retry_at_ns;
         if retry_at > now {
             self.backing_off.push(Reverse((retry_at, slot)));
@@ -372,16 +375,16 @@ impl<N: Net, C: Codec> Worker<N, C> {
         let mut since = since.max(retry_at);
         match &mut self.source {
             Source::Closed { left } => {
-                if *left > 0 && !books.over() {
+                if *left > 0 && !recorder.over() {
                     *left -= 1;
-                    self.begin(books, slot, since, 0, now);
+                    self.begin(recorder, slot, since, 0, now);
                 }
             }
             Source::Ramped { left, users } => {
                 if !users.is_active(slot, passed) {
                     self.slots[slot as usize].rests = true;
                     if self.slots[slot as usize].state == State::Connected {
-                        self.drop_connection(books, slot, now);
+                        self.drop_connection(recorder, slot, now);
                     }
                     return;
                 }
@@ -389,9 +392,9 @@ impl<N: Net, C: Codec> Worker<N, C> {
                     // What was due before it ended and began anew is not made up for.
                     since = since.max(self.start_ns + users.began_ns(slot, passed));
                 }
-                if *left > 0 && !books.over() {
+                if *left > 0 && !recorder.over() {
                     *left -= 1;
-                    self.begin(books, slot, since, 0, now);
+                    self.begin(recorder, slot, since, 0, now);
                 }
             }
             Source::Open(_) => {
@@ -410,16 +413,16 @@ impl<N: Net, C: Codec> Worker<N, C> {
     }
 
     /// Gives due requests to free places, while there are both (open arrivals).
-    fn dispatch_due(&mut self, books: &mut Books) {
+    fn dispatch_due(&mut self, recorder: &mut Recorder) {
         loop {
             let Source::Open(schedule) = &mut self.source else { return };
             let Some(due) = schedule.next_ns() else { return };
-            if self.free.is_empty() || books.over() {
+            if self.free.is_empty() || recorder.over() {
                 return;
             }
             let intended = self.start_ns + due;
-            let now = self.fresh_stamp(books);
-            if intended > now || books.over() {
+            let now = self.fresh_stamp(recorder);
+            if intended > now || recorder.over() {
                 return;
             }
             let Some((slot, since)) = self.free.pop_front() else { return };
@@ -437,9 +440,9 @@ impl<N: Net, C: Codec> Worker<N, C> {
             }
             let free_since = since.max(retry_at);
             if free_since > intended {
-                books.waited_beside(self.free.beside(intended, free_since));
+                recorder.waited_beside(self.free.beside(intended, free_since));
             }
-            self.begin(books, slot, intended, free_since.saturating_sub(intended), now);
+            self.begin(recorder, slot, intended, free_since.saturating_sub(intended), now);
         }
     }
 }

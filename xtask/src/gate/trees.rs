@@ -43,6 +43,8 @@ pub(super) fn both(root: &Path) -> Result<[Tree; 2], String> {
 fn for_base(counted: &str) -> String {
     counted
         .replace("use prony_model::{plan::Arrivals, rate::Rate};", "use crate::{pace::Rate, plan::Arrivals};")
+        .replace("use crate::recorder::Edges;", "use crate::books::Edges;")
+        .replace("use crate::recorder::series::Series;", "use crate::series::Series;")
         .replace("closed.share.run_total.completed", "closed.run.completed")
 }
 

@@ -150,7 +150,7 @@ impl Hopeless {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_load::so_far::{Shape, SoFar};
+    use prony_load::live_summary::{CoarseHistogram, LiveSummary};
     use prony_model::Target;
     use prony_model::histogram::Histogram;
     use prony_model::plan::Stop;
@@ -183,7 +183,8 @@ mod tests {
             let mut durations = Histogram::default();
             durations.record_n(1_000_000, 900);
             durations.record_n(200_000_000, count);
-            let so_far = SoFar { failed, shape: Shape::of(&durations), ..SoFar::default() };
+            let so_far =
+                LiveSummary { failed, shape: CoarseHistogram::of(&durations), ..LiveSummary::default() };
             Snapshot { elapsed_ns: 1_500_000_000, sent: 1_500, so_far, ..Snapshot::default() }
         };
         let p99 = probe(1_000.0, 5, &["p99<50ms"]);

@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::time::{Duration, Instant};
 
 use prony_load::dial::{self, Dialer};
-use prony_load::framing::{Fields, Framer, Heads, Progress};
+use prony_load::http1::{Fields, Framer, Heads, Progress};
 use prony_model::Secret;
 use prony_model::secret::{redacted, redacted_head};
 

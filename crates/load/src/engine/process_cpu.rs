@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::OBSERVE_EVERY;
-use crate::books::Edges;
+use crate::recorder::Edges;
 use crate::sys;
 
 /// The process's CPU time at the window's edges, as nearly as the calling thread wakes.

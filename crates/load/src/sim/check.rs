@@ -1,20 +1,20 @@
-//! Holds a worker's books against what the network saw, figure by figure.
+//! Compares what a worker recorded with what the network saw, figure by figure.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use crate::by_request::are_fine;
-use crate::share::Share;
+use crate::recorder::by_request::are_fine;
+use crate::recorder::share::Share;
 use prony_model::histogram::SparseHistogram;
 use prony_model::measurement::{BIN_NS, Bin, ErrorKind, Tolerance};
 
 use super::truth::{Fate, Truth, What, due_ns};
 use super::world::World;
 
-/// Differences between books and truth, as sentences.
+/// Differences between record and truth, as sentences.
 struct Differences<'a> {
-    books: &'a Share,
-    /// The edges of what the books are of, by the world's clock.
+    recorder: &'a Share,
+    /// The edges of what was recorded, by the world's clock.
     start_ns: u64,
     end_ns: u64,
     truth: &'a Truth,
@@ -22,8 +22,8 @@ struct Differences<'a> {
 }
 
 /// All differences of a whole window; none in a sound worker.
-pub(super) fn differences(books: &Share, world: &World) -> Vec<String> {
-    let mut all = Differences::of(books, world);
+pub(super) fn differences(recorder: &Share, world: &World) -> Vec<String> {
+    let mut all = Differences::of(recorder, world);
     all.so_far();
     all.totals(world);
     all.service_in_flight();
@@ -33,17 +33,17 @@ pub(super) fn differences(books: &Share, world: &World) -> Vec<String> {
 }
 
 /// All differences of a window's first seconds, after which more came.
-pub(super) fn differences_so_far(books: &Share, world: &World) -> Vec<String> {
-    let mut all = Differences::of(books, world);
+pub(super) fn differences_so_far(recorder: &Share, world: &World) -> Vec<String> {
+    let mut all = Differences::of(recorder, world);
     all.so_far();
     all.found
 }
 
 impl<'a> Differences<'a> {
-    fn of(books: &'a Share, world: &'a World) -> Differences<'a> {
+    fn of(recorder: &'a Share, world: &'a World) -> Differences<'a> {
         let truth = &world.truth;
-        let (start_ns, end_ns) = (truth.start_ns + books.start_ns, truth.start_ns + books.end_ns);
-        Differences { books, start_ns, end_ns, truth, found: Vec::new() }
+        let (start_ns, end_ns) = (truth.start_ns + recorder.start_ns, truth.start_ns + recorder.end_ns);
+        Differences { recorder, start_ns, end_ns, truth, found: Vec::new() }
     }
 
     /// What is known at any edge.
@@ -57,9 +57,9 @@ impl<'a> Differences<'a> {
     }
 
     #[expect(clippy::needless_pass_by_value, reason = "both are made for the comparison")]
-    fn same<T: PartialEq + Debug>(&mut self, what: &str, books: T, truth: T) {
-        if books != truth {
-            self.found.push(format!("{what}: the books say {books:?} and the truth is {truth:?}"));
+    fn same<T: PartialEq + Debug>(&mut self, what: &str, recorder: T, truth: T) {
+        if recorder != truth {
+            self.found.push(format!("{what}: {recorder:?} recorded, {truth:?} true"));
         }
     }
 
@@ -87,7 +87,7 @@ impl<'a> Differences<'a> {
 
     /// Requests that were begun before it closed.
     fn begun(&self) -> impl Iterator<Item = &Fate> {
-        self.truth.fates.iter().filter(|fate| fate.request.asked_ns < self.end_ns)
+        self.truth.fates.iter().filter(|fate| fate.request.dispatched_ns < self.end_ns)
     }
 
     /// Whole requests at the server, requests begun, connections: over the run.
@@ -100,15 +100,15 @@ impl<'a> Differences<'a> {
                 as u64;
         let completed = fates.iter().filter(|f| f.at_ns < end && f.what == What::Completed).count() as u64;
         let begun = fates.len() as u64;
-        self.same("sent over the run", self.books.run_total.sent, sent);
+        self.same("sent over the run", self.recorder.run_total.sent, sent);
         self.same("sent − partly written = arrived whole", sent - partly, world.arrived_whole);
-        self.same("completed over the run", self.books.run_total.completed, completed);
-        self.same("connections over the run", self.books.run_total.connections, self.truth.established);
+        self.same("completed over the run", self.recorder.run_total.completed, completed);
+        self.same("connections over the run", self.recorder.run_total.connections, self.truth.established);
         let mut tolerated: BTreeMap<Tolerance, u64> = BTreeMap::new();
         for (_, why) in self.truth.tolerated.iter().filter(|(at_ns, _)| *at_ns < end) {
             *tolerated.entry(*why).or_default() += 1;
         }
-        self.same("heads only tolerated, over the run", self.books.tolerated.clone(), tolerated);
+        self.same("heads only tolerated, over the run", self.recorder.tolerated.clone(), tolerated);
         self.same("every request begun has one fate", begun, self.truth.begun);
         self.same("connections left open", 0, world.open_count());
     }
@@ -117,7 +117,7 @@ impl<'a> Differences<'a> {
     fn due_before(&self, at_ns: u64) -> u64 {
         match &self.truth.schedule {
             Some(schedule) => schedule.due_before(at_ns.saturating_sub(self.truth.start_ns)),
-            None => self.truth.fates.iter().filter(|f| f.request.asked_ns < at_ns).count() as u64,
+            None => self.truth.fates.iter().filter(|f| f.request.dispatched_ns < at_ns).count() as u64,
         }
     }
 
@@ -125,7 +125,7 @@ impl<'a> Differences<'a> {
         let (start, end) = (self.start_ns, self.end_ns);
         let ended_before = self.truth.fates.iter().filter(|f| f.at_ns < start).count() as u64;
         let sent = self.truth.fates.iter().filter(|f| self.in_window(f.request.taken_ns)).count() as u64;
-        let window = self.books.requests;
+        let window = self.recorder.requests;
         self.same("carried in", window.carried_in, self.due_before(start) - ended_before);
         self.same("scheduled", window.scheduled, self.due_before(end) - self.due_before(start));
         self.same("sent", window.sent, sent);
@@ -136,10 +136,10 @@ impl<'a> Differences<'a> {
         let reads = || self.truth.reads.iter().filter(|r| self.in_window(r.at_ns));
         let (bytes, rejected) =
             (reads().map(|r| r.bytes as u64).sum(), reads().filter(|r| r.rejected).count());
-        self.same("read bytes", self.books.read_bytes, bytes);
+        self.same("read bytes", self.recorder.read_bytes, bytes);
         let writes = self.truth.writes.iter().filter(|(at_ns, _)| self.in_window(*at_ns));
-        self.same("sent bytes", self.books.sent_bytes, writes.map(|(_, bytes)| *bytes as u64).sum());
-        self.same("stamps rejected", self.books.stamps_rejected, rejected as u64);
+        self.same("sent bytes", self.recorder.sent_bytes, writes.map(|(_, bytes)| *bytes as u64).sum());
+        self.same("stamps rejected", self.recorder.stamps_rejected, rejected as u64);
     }
 
     fn failures(&mut self) {
@@ -153,10 +153,11 @@ impl<'a> Differences<'a> {
                 *statuses.entry(status).or_default() += 1;
             }
         }
-        let counted = self.books.errors.iter().map(|(kind, failures)| (*kind, failures.count)).collect();
+        let counted = self.recorder.errors.iter().map(|(kind, failures)| (*kind, failures.count)).collect();
         self.same("failures by kind", counted, kinds);
-        self.same("answers by status", self.books.status.clone(), statuses);
-        if let Some((kind, _)) = self.books.errors.iter().find(|(_, failures)| failures.first.what.is_empty())
+        self.same("answers by status", self.recorder.status.clone(), statuses);
+        if let Some((kind, _)) =
+            self.recorder.errors.iter().find(|(_, failures)| failures.first.what.is_empty())
         {
             self.found.push(format!("the first {kind} says nothing"));
         }
@@ -176,29 +177,28 @@ impl<'a> Differences<'a> {
             }
         }
         for fate in &self.truth.fates {
-            if self.in_window(fate.request.asked_ns) {
-                let bin = &mut bins[((fate.request.asked_ns - start) / BIN_NS) as usize];
+            if self.in_window(fate.request.dispatched_ns) {
+                let bin = &mut bins[((fate.request.dispatched_ns - start) / BIN_NS) as usize];
                 bin.dispatched += 1;
                 bin.connection_wait_sum_ns += fate.request.connection_wait_ns;
             }
         }
-        self.same("bins", self.books.bins.clone(), bins);
+        self.same("bins", self.recorder.bins.clone(), bins);
     }
 
-    fn histogram(&mut self, what: &str, books: &SparseHistogram, truth: &[u64]) {
+    fn histogram(&mut self, what: &str, recorder: &SparseHistogram, truth: &[u64]) {
         let truth = SparseHistogram::of_values(truth.iter().copied());
-        if *books != truth {
+        if *recorder != truth {
             let say = |h: &SparseHistogram| (h.len(), h.min(), h.value_at_quantile(0.5), h.max());
-            let (books, truth) = (say(books), say(&truth));
-            self.found.push(format!(
-                "{what} (count, least, median, most): the books say {books:?} and the truth is {truth:?}"
-            ));
+            let (recorder, truth) = (say(recorder), say(&truth));
+            self.found
+                .push(format!("{what} (count, least, median, most): {recorder:?} recorded, {truth:?} true"));
         }
     }
 
     fn latencies(&mut self) {
-        let books = self.books;
-        let l = books.latency.parts();
+        let recorder = self.recorder;
+        let l = recorder.latency.parts();
         let of = |this: &Self, part: fn(&Fate) -> u64| this.completed().map(part).collect::<Vec<u64>>();
         let values = of(self, |f| f.request.last_byte_ns - f.request.intended_ns);
         self.histogram("response", &l.response.completed, &values);
@@ -206,25 +206,26 @@ impl<'a> Differences<'a> {
         self.histogram("service", &l.service.completed, &values);
         let values = of(self, |f| f.request.first_byte_ns - f.request.sent_ns);
         self.histogram("first byte", &l.first_byte, &values);
-        let values = of(self, |f| f.request.sent_ns - f.request.asked_ns);
+        let values = of(self, |f| f.request.sent_ns - f.request.dispatched_ns);
         self.histogram("connect wait", &l.connect_wait, &values);
-        let values = of(self, |f| f.request.asked_ns - f.request.intended_ns);
+        let values = of(self, |f| f.request.dispatched_ns - f.request.intended_ns);
         self.histogram("send lag", &l.send_lag, &values);
         let values = of(self, |f| f.request.connection_wait_ns);
         self.histogram("connection wait", &l.connection_wait, &values);
-        let values = of(self, |f| f.request.asked_ns - f.request.intended_ns - f.request.connection_wait_ns);
+        let values =
+            of(self, |f| f.request.dispatched_ns - f.request.intended_ns - f.request.connection_wait_ns);
         self.histogram("lateness", &l.lateness, &values);
         let values = match self.truth.kernel_clock {
             true => of(self, |f| f.at_ns - f.request.last_byte_ns),
             false => Vec::new(),
         };
-        self.histogram("client delay", &books.latency.client_delay, &values);
+        self.histogram("client delay", &recorder.latency.client_delay, &values);
     }
 
     /// How long those had taken that failed or were not done.
     fn waits(&mut self) {
-        let books = self.books;
-        let (l, end) = (books.latency.parts(), self.end_ns);
+        let recorder = self.recorder;
+        let (l, end) = (recorder.latency.parts(), self.end_ns);
         let values: Vec<u64> = self.failed().map(|f| f.at_ns - f.request.intended_ns).collect();
         self.histogram("response of the failed", &l.response.failed, &values);
         let sent = |f: &&Fate| f.request.sent_ns > 0;
@@ -240,15 +241,15 @@ impl<'a> Differences<'a> {
 
     /// When a request in flight was sent: of those that are tried again later, only at the end.
     fn service_in_flight(&mut self) {
-        let (books, end) = (self.books, self.end_ns);
+        let (recorder, end) = (self.recorder, self.end_ns);
         let sent = self.in_flight().filter(|f| f.request.sent_ns > 0);
         let values: Vec<u64> = sent.map(|f| end - f.request.sent_ns).collect();
-        self.histogram("service of those in flight", &books.latency.rest.service.waiting, &values);
+        self.histogram("service of those in flight", &recorder.latency.rest.service.waiting, &values);
     }
 
     /// What is counted for each request of the list.
     fn by_request(&mut self, world: &World) {
-        let (Some(by_request), Some(list)) = (&self.books.by_request, &world.list) else { return };
+        let (Some(by_request), Some(list)) = (&self.recorder.by_request, &world.list) else { return };
         for (which, row) in (0..).zip(by_request) {
             let of = |f: &&Fate| f.request.which == which;
             let values: Vec<u64> =
@@ -285,7 +286,7 @@ impl<'a> Differences<'a> {
             return;
         }
         for Fate { request: r, .. } in &self.truth.fates {
-            if r.asked_ns != r.intended_ns + r.connection_wait_ns {
+            if r.dispatched_ns != r.intended_ns + r.connection_wait_ns {
                 self.found.push(format!("late for no reason: {r:?}"));
             }
         }
@@ -298,9 +299,9 @@ impl<'a> Differences<'a> {
     /// The right side of Little's identity, from the truth.
     fn overlap(&mut self) {
         let (start, end) = (self.start_ns, self.end_ns);
-        let overlap = |f: &Fate| f.at_ns.min(end).saturating_sub(f.request.asked_ns.max(start));
+        let overlap = |f: &Fate| f.at_ns.min(end).saturating_sub(f.request.dispatched_ns.max(start));
         let sum = self.truth.fates.iter().map(overlap).sum();
-        let books = self.books.workers.values().map(|worker| worker.overlap_sum_ns).sum();
-        self.same::<u64>("Σ overlap with the window", books, sum);
+        let recorder = self.recorder.workers.values().map(|worker| worker.overlap_sum_ns).sum();
+        self.same::<u64>("Σ overlap with the window", recorder, sum);
     }
 }

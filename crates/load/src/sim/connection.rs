@@ -52,7 +52,7 @@ pub(super) struct Connection {
     /// The slot whose requests it carries; `None` since it was left to the server to close.
     pub(super) slot: Option<usize>,
     /// When it was asked for.
-    pub(super) asked_ns: u64,
+    pub(super) dispatched_ns: u64,
     /// When the worker took note that it is established.
     pub(super) established_ns: Option<u64>,
     /// An answer ended its use: it carries no more requests.
@@ -84,7 +84,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(serial: u64, token: u64, link: Link, room: usize, asked_ns: u64) -> Connection {
+    pub(super) fn new(serial: u64, token: u64, link: Link, room: usize, dispatched_ns: u64) -> Connection {
         let interest = if link == Link::Open { Interest::Read } else { Interest::Write };
         Connection {
             serial,
@@ -92,7 +92,7 @@ impl Connection {
             interest,
             link,
             slot: usize::try_from(token).ok(),
-            asked_ns,
+            dispatched_ns,
             established_ns: None,
             spent: false,
             room,

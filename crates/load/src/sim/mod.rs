@@ -1,11 +1,11 @@
 //! A whole worker under a simulated clock and network.
 //!
-//! The worker, its books, the merge and the audit are the real ones; the clock
+//! The worker, its recorder, the merge and the audit are the real ones; the clock
 //! is a number that moves when a call costs time or a wait passes it, and the
 //! server at the other end of the connections does what a seed says. So a
 //! thousand runs take seconds, each can be played again, and what every one
 //! must have counted is known: `truth` keeps it from the network's side, and
-//! `check` holds the books against it, exactly.
+//! `check` compares what was recorded with it, exactly.
 //!
 //! `PRONY_SIM_SEEDS=100000 cargo test -p prony-load sim` plays more than the
 //! usual number of random cases, with `PRONY_SIM_FIRST=N` those from seed N on; a
@@ -39,20 +39,20 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use crate::books::{Closed, Edges, End, Part, PartSink, SecondSink};
 use crate::codec::Codec;
 use crate::control::{Control, Gauge};
 use crate::engine::{shares, turns};
 use crate::error::LoadError;
 use crate::expect::Expected;
 use crate::http1::{Http1, RequestBytes};
-use crate::idle::Idle;
-use crate::merge::{self, Merge};
 use crate::net::Net;
-use crate::sample::Samples;
-use crate::series::Series;
-use crate::share::Share;
-use crate::turns::Lines;
+use crate::pace::request_order::Lines;
+use crate::recorder::merge::{self, Merge};
+use crate::recorder::sample::Samples;
+use crate::recorder::series::Series;
+use crate::recorder::share::Share;
+use crate::recorder::{Edges, End, Part, PartSink, SecondSink, WorkerResult};
+use crate::worker::idle::Idle;
 use crate::worker::{Assignment, Shared, Source, Worker};
 use prony_model::measurement::Measurement;
 use prony_model::plan::{Arrivals, Plan};
@@ -75,7 +75,7 @@ pub(super) struct Case {
     nature: Nature,
     /// When somebody asks for the end, after the workers are told to start.
     stop_after_ns: Option<u64>,
-    linger_max: usize,
+    closing_max: usize,
     /// Who else has a free connection: nobody, unless a test says so.
     idle: Arc<Idle>,
     /// What was measured is asked for at every whole second.
@@ -88,7 +88,7 @@ struct Played {
     worlds: Vec<Rc<RefCell<World>>>,
     /// Each worker's parts of the window: one, unless they are asked for.
     parts: Vec<Vec<Share>>,
-    /// Where a worker's books differ from what its network saw.
+    /// Where what a worker recorded differs from what its network saw.
     differences: Vec<String>,
 }
 
@@ -99,7 +99,7 @@ impl Case {
         plan.connections = 1;
         plan.warmup = Duration::ZERO;
         plan.stop.duration = Some(Duration::from_secs(1));
-        Case { plan, nature, stop_after_ns: None, linger_max: 8, idle: Arc::default(), in_parts: false }
+        Case { plan, nature, stop_after_ns: None, closing_max: 8, idle: Arc::default(), in_parts: false }
     }
 
     /// Plays it as the engine does, a worker after the other: they share nothing but the stop.
@@ -137,8 +137,8 @@ impl Case {
         played
     }
 
-    /// A worker's parts, the last one from its books.
-    fn parts_of(&self, closed: Closed, finished: &mpsc::Receiver<Box<Part>>) -> Vec<Share> {
+    /// A worker's parts, the last one from its result.
+    fn parts_of(&self, closed: WorkerResult, finished: &mpsc::Receiver<Box<Part>>) -> Vec<Share> {
         let mut parts: Vec<Share> = finished.try_iter().map(|part| part.finish().0).collect();
         parts.push(closed.into_share(self.plan.work.list()));
         parts
@@ -183,7 +183,7 @@ impl Case {
 }
 
 impl Played {
-    /// The measurement, after its books were held against the truth.
+    /// The measurement, after what was recorded was compared with the truth.
     #[track_caller]
     fn sound(&self) -> &Measurement {
         assert!(self.differences.is_empty(), "{}", self.differences.join("\n"));
@@ -230,7 +230,7 @@ impl Hand {
             keepalive: plan.keepalive,
             timeout_ns: nanoseconds(plan.timeout),
             given_up: AtomicBool::new(false),
-            linger_max: case.linger_max,
+            closing_max: case.closing_max,
             control: control.clone(),
             idle: Arc::clone(&case.idle),
         });
@@ -251,7 +251,7 @@ impl Hand {
         edges: Edges,
         stop_at: Option<u64>,
         series: &mut Series,
-    ) -> Closed {
+    ) -> WorkerResult {
         {
             let mut world = self.world.borrow_mut();
             world.advance_to(ready_ns);
@@ -271,7 +271,7 @@ fn run<N: Net, C: Codec>(
     start_ns: u64,
     edges: Edges,
     series: &mut Series,
-) -> Closed {
+) -> WorkerResult {
     let (finished, seconds) = mpsc::channel();
     let (give_back, empty) = mpsc::channel();
     // No recorder comes back: each part is recorded in a new one.

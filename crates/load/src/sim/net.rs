@@ -320,8 +320,8 @@ impl World {
         let Some(oldest) = requests.front() else { return };
         let why = match (connection.cause, connection.established_ns) {
             (Some(kind), _) => Why::Broken(kind),
-            (None, None) => Why::ConnectSilent { expired_ns: connection.asked_ns + timeout },
-            (None, Some(since)) => Why::Silent { expired_ns: oldest.asked_ns.max(since) + timeout },
+            (None, None) => Why::ConnectSilent { expired_ns: connection.dispatched_ns + timeout },
+            (None, Some(since)) => Why::Silent { expired_ns: oldest.dispatched_ns.max(since) + timeout },
         };
         self.truth.failed(requests, at, why);
     }
@@ -403,7 +403,7 @@ impl World {
         let (at, timeout) = (self.stamp_ns, self.truth.timeout_ns);
         let status = coming.meaning.status().expect("an answer has a status");
         let request = self.pending[slot][0];
-        let since = self.of(handle).established_ns.unwrap_or(0).max(request.asked_ns);
+        let since = self.of(handle).established_ns.unwrap_or(0).max(request.dispatched_ns);
         if at >= since + timeout {
             // It is given up, as if there were no answer.
             return false;

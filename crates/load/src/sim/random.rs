@@ -1,5 +1,5 @@
 //! Thousands of loads by chance against worlds by chance: whatever happens,
-//! the books are the truth, the identities hold, and nothing leaks or spins.
+//! what is recorded is the truth, the identities hold, and nothing leaks or spins.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -99,9 +99,9 @@ impl Case {
         let stop_after_ns = chance
             .per_mille(250)
             .then(|| chance.between(0, u64::try_from(length.as_nanos()).unwrap() + 10 * MS));
-        let linger_max = chance.size(0, 6);
+        let closing_max = chance.size(0, 6);
         let in_parts = seed.is_multiple_of(2);
-        Case { plan, nature, stop_after_ns, linger_max, idle: Arc::default(), in_parts }
+        Case { plan, nature, stop_after_ns, closing_max, idle: Arc::default(), in_parts }
     }
 }
 
@@ -320,7 +320,7 @@ fn faults_of(case: &Case, played: &Played) -> Vec<String> {
             faults.push("the series' failed do not add up".to_owned());
         }
     }
-    let most = case.plan.connections.div_ceil(case.plan.threads) as usize + case.linger_max.max(1);
+    let most = case.plan.connections.div_ceil(case.plan.threads) as usize + case.closing_max.max(1);
     for world in &played.worlds {
         let world = world.borrow();
         if world.open_most > most {
@@ -438,7 +438,7 @@ fn number(name: &str) -> Option<u64> {
 }
 
 #[test]
-fn whatever_happens_the_books_are_the_truth() {
+fn whatever_happens_the_record_is_the_truth() {
     let mut seen = Seen::default();
     if let Some(seed) = number("PRONY_SIM_SEED") {
         return play(seed, &mut seen);

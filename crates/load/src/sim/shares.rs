@@ -1,8 +1,8 @@
 //! Shares of a window: whoever cuts them, and in whatever order they are put together, they are the same.
 
-use crate::audit;
-use crate::merge::{self, Merge};
-use crate::share::Share;
+use crate::recorder::audit;
+use crate::recorder::merge::{self, Merge};
+use crate::recorder::share::Share;
 
 use super::chance::Chance;
 use super::world::World;

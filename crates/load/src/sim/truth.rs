@@ -1,4 +1,4 @@
-//! What happened, as the network saw it: the truth that a worker's books are held against.
+//! What happened, as the network saw it: the truth that what a worker recorded is compared with.
 //!
 //! Kept from the calls and the readings of the clock alone, by the
 //! definitions of docs/measurement.md and not by the worker's code.
@@ -20,7 +20,7 @@ pub(super) struct Request {
     pub(super) which: u32,
     pub(super) intended_ns: u64,
     /// A connection was asked for, or the request sent on one.
-    pub(super) asked_ns: u64,
+    pub(super) dispatched_ns: u64,
     /// Of the intended-to-asked time, what no connection was free.
     pub(super) connection_wait_ns: u64,
     /// The last attempt before its first byte was taken; 0: none.
@@ -171,13 +171,13 @@ impl Truth {
     }
 
     /// A request begins on a slot: the worker asks for a connection, or sends on the one it has.
-    pub(super) fn begin(&mut self, slot: usize, asked_ns: u64) -> Request {
+    pub(super) fn begin(&mut self, slot: usize, dispatched_ns: u64) -> Request {
         let place = self.take_place(slot).expect("a slot takes no more than it has places for");
         let mut ready = self.ready_from(slot, place).expect("a slot is used after its last end");
-        assert!(ready <= asked_ns, "a slot is used before it may be: {ready} > {asked_ns}");
+        assert!(ready <= dispatched_ns, "a slot is used before it may be: {ready} > {dispatched_ns}");
         if let Some(in_use) = &self.in_use {
             // It may have ended since, and begun again: what was due before is not made up for.
-            let at = asked_ns - self.start_ns;
+            let at = dispatched_ns - self.start_ns;
             assert!(in_use.is(slot, at), "a slot is used after its end, at {at}");
             ready = ready.max(self.start_ns + in_use.began_ns(slot, at));
         }
@@ -188,13 +188,13 @@ impl Truth {
                 (intended, ready.saturating_sub(intended))
             }
         };
-        assert!(intended_ns <= asked_ns, "a request before its time: {intended_ns} > {asked_ns}");
+        assert!(intended_ns <= dispatched_ns, "a request before its time: {intended_ns} > {dispatched_ns}");
         self.begun += 1;
         Request {
             slot,
             which: 0,
             intended_ns,
-            asked_ns,
+            dispatched_ns,
             connection_wait_ns,
             sent_ns: 0,
             taken_ns: 0,

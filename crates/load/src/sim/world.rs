@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::control::{Control, STOP_AHEAD_NS};
 use crate::net::Handle;
-use crate::turns::Turns;
+use crate::pace::request_order::RequestOrder;
 use prony_model::list::TargetList;
 
 use super::chance::Chance;
@@ -65,7 +65,7 @@ pub(super) struct World {
     /// The requests' bytes, as the worker must write them.
     pub(super) requests: Vec<Vec<u8>>,
     /// Which of them is next, where there is a list.
-    pub(super) turns: Option<Turns>,
+    pub(super) turns: Option<RequestOrder>,
     pub(super) list: Option<TargetList>,
     /// Requests that the server has looked at.
     pub(super) served: u64,
@@ -218,7 +218,7 @@ impl World {
 
     /// A request begins on a slot: the next of the list.
     pub(super) fn begin(&mut self, slot: usize) {
-        let which = self.turns.as_mut().map_or(0, Turns::take);
+        let which = self.turns.as_mut().map_or(0, RequestOrder::take);
         let request = Request { which, ..self.truth.begin(slot, self.stamp_ns) };
         self.pending[slot].push_back(request);
         assert!(self.pending[slot].len() <= self.pipeline, "more requests than the plan's pipeline has");

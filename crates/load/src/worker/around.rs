@@ -1,13 +1,13 @@
-//! What a worker's books ask of it at an edge of the window.
+//! What a worker's recorder asks of it at an edge of the window.
 
 use std::collections::BTreeMap;
 
-use crate::books::AtEdge;
 use crate::codec::Codec;
+use crate::codec::requests::Requests;
 use crate::net::Net;
-use crate::parts::Times;
-use crate::requests::Requests;
-use crate::turns::Turns;
+use crate::pace::request_order::RequestOrder;
+use crate::recorder::AtEdge;
+use crate::recorder::latency::RequestTimes;
 use prony_model::measurement::{TlsUse, Tolerance};
 
 use super::slot::Slot;
@@ -17,13 +17,13 @@ use super::source::Source;
 /// are entered in groups, each under its first member's wait.
 const WAITS_ENTERED_MAX: u64 = 1_000_000;
 
-/// The parts of a worker that its books ask for.
+/// The parts of a worker that its recorder asks for.
 pub(super) struct Around<'a, N, C: Codec> {
     pub(super) net: &'a mut N,
     pub(super) codec: &'a C,
     pub(super) slots: &'a [Slot<C>],
     pub(super) source: &'a Source,
-    pub(super) turns: Option<&'a Turns>,
+    pub(super) turns: Option<&'a RequestOrder>,
     /// The schedule's first instant.
     pub(super) start_ns: u64,
 }
@@ -33,7 +33,7 @@ impl<N: Net, C: Codec> AtEdge for Around<'_, N, C> {
         self.net.cpu_ns()
     }
 
-    fn unresolved(&self) -> impl Iterator<Item = &Times> {
+    fn unresolved(&self) -> impl Iterator<Item = &RequestTimes> {
         self.slots.iter().flat_map(|slot| slot.requests.iter().map(|(_, times)| times))
     }
 

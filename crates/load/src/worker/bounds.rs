@@ -1,9 +1,9 @@
 //! How long a request may take, and how many a connection may carry.
 
-use crate::books::Books;
+use crate::codec::requests::{Place, Requests};
 use crate::codec::{Cancelled, Codec};
 use crate::net::Net;
-use crate::requests::{Place, Requests};
+use crate::recorder::Recorder;
 use prony_model::measurement::ErrorKind;
 
 use super::Worker;
@@ -11,7 +11,7 @@ use super::slot::State;
 
 impl<N: Net, C: Codec> Worker<N, C> {
     /// The time of a request is over, or, in a pipeline, may be.
-    pub(super) fn on_deadline(&mut self, books: &mut Books, deadline: u32, now: u64) {
+    pub(super) fn on_deadline(&mut self, recorder: &mut Recorder, deadline: u32, now: u64) {
         let (index, place) = self.of_deadline(deadline);
         let slot = &mut self.slots[index as usize];
         let Some(times) = slot.requests.get(place) else { return self.deadlines.stop(deadline) };
@@ -22,15 +22,15 @@ impl<N: Net, C: Codec> Worker<N, C> {
         }
         if slot.state == State::Connecting {
             let message = self.timeout_message("connect");
-            return self.fail(books, index, now, ErrorKind::ConnectTimeout, || message);
+            return self.fail(recorder, index, now, ErrorKind::ConnectTimeout, || message);
         }
         let cancelled = self.codec.cancel(&mut slot.connection, place);
         let message = self.timeout_message("request");
         match cancelled {
-            Cancelled::Connection => self.fail(books, index, now, ErrorKind::RequestTimeout, || message),
+            Cancelled::Connection => self.fail(recorder, index, now, ErrorKind::RequestTimeout, || message),
             Cancelled::Request => {
-                self.fail_one(books, index, place, now, ErrorKind::RequestTimeout, || message);
-                self.flush(books, index, now);
+                self.fail_one(recorder, index, place, now, ErrorKind::RequestTimeout, || message);
+                self.flush(recorder, index, now);
             }
         }
     }

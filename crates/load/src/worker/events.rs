@@ -4,10 +4,10 @@
 use std::cmp::Reverse;
 use std::io;
 
-use crate::books::Books;
+use crate::codec::requests::{Place, Requests};
 use crate::codec::{Codec, What};
 use crate::net::{NO_HANDLE, Net, would_block};
-use crate::requests::{Place, Requests};
+use crate::recorder::Recorder;
 use crate::tls;
 use prony_model::measurement::ErrorKind;
 
@@ -48,67 +48,67 @@ struct Read {
 
 impl<N: Net, C: Codec> Worker<N, C> {
     /// Takes one event. Once the window is over, nothing that comes counts.
-    pub(super) fn on_event(&mut self, books: &mut Books, token: u64) {
-        if books.over() || self.linger.on_event(token, &mut self.net, &mut self.buffer) {
+    pub(super) fn on_event(&mut self, recorder: &mut Recorder, token: u64) {
+        if recorder.over() || self.closing.on_event(token, &mut self.net, &mut self.buffer) {
             return;
         }
         let index = token as u32;
         let slot = &self.slots[index as usize];
         match slot.state {
-            State::Connecting => self.connected(books, index),
-            State::Connected if slot.requests.is_empty() => self.idle_event(books, index),
+            State::Connecting => self.connected(recorder, index),
+            State::Connected if slot.requests.is_empty() => self.idle_event(recorder, index),
             State::Connected => {
                 if self.codec.has_output(&slot.connection) {
-                    let now = self.fresh_stamp(books);
-                    if books.over() {
+                    let now = self.fresh_stamp(recorder);
+                    if recorder.over() {
                         return;
                     }
-                    self.flush(books, index, now);
+                    self.flush(recorder, index, now);
                 }
                 // An answer may come before the request is whole (413, say).
                 let slot = &self.slots[index as usize];
                 if slot.state == State::Connected && !slot.requests.is_empty() {
-                    self.receive(books, index);
+                    self.receive(recorder, index);
                 }
             }
             State::Unconnected | State::Preconnecting => {}
         }
         if !self.free.is_empty() {
-            self.dispatch_due(books);
+            self.dispatch_due(recorder);
         }
     }
 
-    fn connected(&mut self, books: &mut Books, index: u32) {
+    fn connected(&mut self, recorder: &mut Recorder, index: u32) {
         let connected = self.net.connect_result(self.slots[index as usize].handle);
         // Stamped after it: what a TLS handshake computes is of the wait for the connection.
-        let now = self.fresh_stamp(books);
-        if books.over() {
+        let now = self.fresh_stamp(recorder);
+        if recorder.over() {
             return;
         }
         match connected {
-            Ok(()) => self.established(books, index, now),
+            Ok(()) => self.established(recorder, index, now),
             Err(e) if would_block(&e) => {}
-            Err(e) => self.fail(books, index, now, connect_error_kind(&e), || e.to_string()),
+            Err(e) => self.fail(recorder, index, now, connect_error_kind(&e), || e.to_string()),
         }
     }
 
     /// An idle connection became readable: the server closed it, or spoke unasked; or it has room to write again.
-    fn idle_event(&mut self, books: &mut Books, index: u32) {
+    fn idle_event(&mut self, recorder: &mut Recorder, index: u32) {
         match self.read_idle(index) {
             Ok(0) if !self.slots[index as usize].watches_writing => {}
             Ok(count) => {
-                let now = self.fresh_stamp(books);
-                if books.over() {
+                let now = self.fresh_stamp(recorder);
+                if recorder.over() {
                     return;
                 }
-                books.read(count);
-                books.read_of_none(count);
+                recorder.read(count);
+                recorder.read_of_none(count);
                 self.unpark(index, now);
-                self.flush(books, index, now);
+                self.flush(recorder, index, now);
             }
             Err(_) => {
-                let now = self.fresh_stamp(books);
-                self.drop_connection(books, index, now);
+                let now = self.fresh_stamp(recorder);
+                self.drop_connection(recorder, index, now);
             }
         }
     }
@@ -128,32 +128,34 @@ impl<N: Net, C: Codec> Worker<N, C> {
         }
     }
 
-    fn receive(&mut self, books: &mut Books, index: u32) {
+    fn receive(&mut self, recorder: &mut Recorder, index: u32) {
         let read = match self.read(index) {
             Err(e) if would_block(&e) => return,
             read => read,
         };
-        let now = self.fresh_stamp(books);
-        if books.over() {
+        let now = self.fresh_stamp(recorder);
+        if recorder.over() {
             return;
         }
         match read {
-            Ok(Read { count: 0, .. }) => self.end_of_stream(books, index, now),
+            Ok(Read { count: 0, .. }) => self.end_of_stream(recorder, index, now),
             Ok(read) => {
-                books.read(read.count);
+                recorder.read(read.count);
                 // Requests that follow from these answers go out together.
                 self.corked = true;
-                let now = self.take_answers(books, index, now, &read);
+                let now = self.take_answers(recorder, index, now, &read);
                 self.corked = false;
                 self.unpark(index, now);
                 self.set_wake(index);
                 let slot = &self.slots[index as usize];
                 // What waits for room (perhaps on a new connection, younger than `now`) goes on waiting.
-                if slot.state == State::Connected && !slot.watches_writing && !books.over() {
-                    self.flush(books, index, now);
+                if slot.state == State::Connected && !slot.watches_writing && !recorder.over() {
+                    self.flush(recorder, index, now);
                 }
             }
-            Err(e) => self.fail(books, index, now, stream_error_kind(&e), || format!("while reading: {e}")),
+            Err(e) => {
+                self.fail(recorder, index, now, stream_error_kind(&e), || format!("while reading: {e}"))
+            }
         }
     }
 
@@ -189,7 +191,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         Ok(Read { count, stamp_ns, discarded: false })
     }
 
-    fn end_of_stream(&mut self, books: &mut Books, index: u32, now: u64) {
+    fn end_of_stream(&mut self, recorder: &mut Recorder, index: u32, now: u64) {
         let slot = &mut self.slots[index as usize];
         let ended = self.codec.end_of_stream(&mut slot.connection);
         if let Some((place, status)) = ended
@@ -197,15 +199,15 @@ impl<N: Net, C: Codec> Worker<N, C> {
         {
             // Where the stream's end is the answer's, that is when it was seen.
             times.last_byte_ns = now;
-            self.answered(books, index, place, now, status, false);
+            self.answered(recorder, index, place, now, status, false);
         } else {
-            self.fail(books, index, now, ErrorKind::ClosedEarly, closed_early);
+            self.fail(recorder, index, now, ErrorKind::ClosedEarly, closed_early);
         }
     }
 
     /// Takes what was read at `now`, step by step: the rest of an answer, or several. Gives the instant to go on with,
     /// later than `now` where it opened a connection.
-    fn take_answers(&mut self, books: &mut Books, index: u32, now: u64, read: &Read) -> u64 {
+    fn take_answers(&mut self, recorder: &mut Recorder, index: u32, now: u64, read: &Read) -> u64 {
         let mut at = 0;
         loop {
             let Worker { codec, slots, buffer, shared, .. } = self;
@@ -224,9 +226,9 @@ impl<N: Net, C: Codec> Worker<N, C> {
             at += step.used;
             let asked = step.place.and_then(|place| Some((place, slot.requests.get_mut(place)?)));
             let Some((place, times)) = asked else {
-                books.read_of_none(step.used);
+                recorder.read_of_none(step.used);
                 if let What::Broken(kind, reason) = step.what {
-                    self.fail(books, index, now, kind, || reason.to_owned());
+                    self.fail(recorder, index, now, kind, || reason.to_owned());
                     return now;
                 }
                 if at == read.count {
@@ -236,7 +238,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             };
             // No byte arrived before those that were read before it.
             let earliest = times.sent_ns.max(times.last_byte_ns);
-            times.last_byte_ns = books.arrival(now, earliest, read.stamp_ns);
+            times.last_byte_ns = recorder.arrival(now, earliest, read.stamp_ns);
             let first = times.first_byte_ns == 0;
             if first {
                 times.first_byte_ns = times.last_byte_ns;
@@ -252,7 +254,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 }
                 What::Whole { reusable, .. } => {
                     times.note_bytes(step.used);
-                    let since_ns = times.asked_ns.max(slot.time_from_ns);
+                    let since_ns = times.dispatched_ns.max(slot.time_from_ns);
                     let late = now.saturating_sub(since_ns) >= shared.timeout_ns;
                     reusable && !(late && C::Requests::IN_ORDER)
                 }
@@ -262,7 +264,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 bytes = read.count - from;
             }
             if self.turns.is_some() {
-                books.read_of(request, bytes);
+                recorder.read_of(request, bytes);
             }
             let mut later = now;
             match step.what {
@@ -273,14 +275,14 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 }
                 What::Whole { status, reusable } => {
                     self.reads_short &= !begins;
-                    later = self.answered(books, index, place, now, status, reusable);
+                    later = self.answered(recorder, index, place, now, status, reusable);
                 }
                 What::Failed(kind, reason) => {
-                    self.fail_one(books, index, place, now, kind, || reason.to_owned());
+                    self.fail_one(recorder, index, place, now, kind, || reason.to_owned());
                 }
-                What::Broken(kind, reason) => self.fail(books, index, now, kind, || reason.to_owned()),
+                What::Broken(kind, reason) => self.fail(recorder, index, now, kind, || reason.to_owned()),
             }
-            if at == read.count || !goes_on || books.over() {
+            if at == read.count || !goes_on || recorder.over() {
                 return later;
             }
         }
@@ -289,7 +291,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
     /// A request's answer is whole, its last byte read at `now`. Gives the instant to go on with.
     fn answered(
         &mut self,
-        books: &mut Books,
+        recorder: &mut Recorder,
         index: u32,
         place: Place,
         now: u64,
@@ -302,25 +304,25 @@ impl<N: Net, C: Codec> Worker<N, C> {
         if now.saturating_sub(slot.runs_since_ns(times)) >= self.shared.timeout_ns {
             let message = self.timeout_message("request");
             if C::Requests::IN_ORDER {
-                self.fail(books, index, now, ErrorKind::RequestTimeout, || message);
+                self.fail(recorder, index, now, ErrorKind::RequestTimeout, || message);
             } else {
-                self.fail_one(books, index, place, now, ErrorKind::RequestTimeout, || message);
+                self.fail_one(recorder, index, place, now, ErrorKind::RequestTimeout, || message);
             }
             return now;
         }
         let Some(mut times) = slot.requests.remove(place) else { return now };
         times.status = status;
-        books.answered(status);
+        recorder.answered(status);
         let expect = &self.shared.expect;
         let body = slot.requests.body(place).finish(expect);
         if !expect.accepts_status(status) {
-            books.failed(now, &times, ErrorKind::UnexpectedStatus, || format!("status {status}"));
+            recorder.failed(now, &times, ErrorKind::UnexpectedStatus, || format!("status {status}"));
         } else if let Err(length) = body {
-            books.failed(now, &times, ErrorKind::BodyMismatch, || {
+            recorder.failed(now, &times, ErrorKind::BodyMismatch, || {
                 format!("a body of {length} bytes that is not the one expected")
             });
         } else {
-            books.completed(now, &times);
+            recorder.completed(now, &times);
         }
         slot.failures = 0;
         self.last_resolved_ns = now;
@@ -329,22 +331,22 @@ impl<N: Net, C: Codec> Worker<N, C> {
             self.deadlines.stop(self.deadline_of(index, place));
         }
         let keeps = reusable && self.shared.keepalive;
-        let later = if keeps { now } else { self.let_go(books, index, now) };
-        self.on_free(books, index, now, later);
+        let later = if keeps { now } else { self.let_go(recorder, index, now) };
+        self.on_free(recorder, index, now, later);
         later
     }
 
     /// Leaves the connection to the server to close, so that TIME_WAIT is the
     /// server's. Requests written to it have failed; those that were not get a new one. Gives the instant to go on
     /// with: connecting takes its time.
-    fn let_go(&mut self, books: &mut Books, index: u32, now: u64) -> u64 {
+    fn let_go(&mut self, recorder: &mut Recorder, index: u32, now: u64) -> u64 {
         let slot = &mut self.slots[index as usize];
         let begun = self.codec.forget_begun(&mut slot.connection);
         let handle = std::mem::replace(&mut slot.handle, NO_HANDLE);
         slot.state = State::Unconnected;
-        books.connection_closed(now);
-        self.linger.take(handle, now, &mut self.net, &mut self.buffer);
-        self.fail_begun(books, index, now, begun);
+        recorder.connection_closed(now);
+        self.closing.take(handle, now, &mut self.net, &mut self.buffer);
+        self.fail_begun(recorder, index, now, begun);
         self.unpark(index, now);
         let slot = &mut self.slots[index as usize];
         let Some(oldest) = slot.requests.first().and_then(|place| slot.requests.get_mut(place)) else {
@@ -353,18 +355,18 @@ impl<N: Net, C: Codec> Worker<N, C> {
         // Those that were never written are sent, and their time begins, with their own connect.
         oldest.sent_ns = 0;
         self.start_time(index, now);
-        self.connect(books, index, now);
-        self.fresh_stamp(books)
+        self.connect(recorder, index, now);
+        self.fresh_stamp(recorder)
     }
 
     /// Requests that were begun, the oldest ones, behind the answer that ended the connection have failed.
-    fn fail_begun(&mut self, books: &mut Books, index: u32, now: u64, begun: usize) {
+    fn fail_begun(&mut self, recorder: &mut Recorder, index: u32, now: u64, begun: usize) {
         for _ in 0..begun {
             let slot = &mut self.slots[index as usize];
             let Some(times) = slot.requests.first().and_then(|place| slot.requests.remove(place)) else {
                 break;
             };
-            books.failed(now, &times, ErrorKind::ClosedEarly, || {
+            recorder.failed(now, &times, ErrorKind::ClosedEarly, || {
                 "the server ended the connection with an earlier answer of the pipeline".to_owned()
             });
             self.restart.push_back((index, now));
@@ -377,7 +379,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
     /// One request failed, and the connection's others go on.
     pub(super) fn fail_one(
         &mut self,
-        books: &mut Books,
+        recorder: &mut Recorder,
         index: u32,
         place: Place,
         now: u64,
@@ -388,15 +390,15 @@ impl<N: Net, C: Codec> Worker<N, C> {
         let slot = &mut self.slots[index as usize];
         slot.requests.body(place).reset();
         if let Some(times) = slot.requests.remove(place) {
-            books.failed(now, &times, kind, message);
+            recorder.failed(now, &times, kind, message);
             self.restart.push_back((index, now));
         }
         self.last_resolved_ns = now;
     }
 
-    pub(super) fn drop_connection(&mut self, books: &mut Books, index: u32, now: u64) {
+    pub(super) fn drop_connection(&mut self, recorder: &mut Recorder, index: u32, now: u64) {
         if self.slots[index as usize].disconnect(&mut self.net) {
-            books.connection_closed(now);
+            recorder.connection_closed(now);
         }
         self.unpark(index, now);
     }
@@ -405,7 +407,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
     /// connection itself failed, the next one waits a little longer each time.
     pub(super) fn fail(
         &mut self,
-        books: &mut Books,
+        recorder: &mut Recorder,
         index: u32,
         now: u64,
         kind: ErrorKind,
@@ -414,7 +416,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         if C::Requests::IN_ORDER {
             self.deadlines.stop(index);
         }
-        self.drop_connection(books, index, now);
+        self.drop_connection(recorder, index, now);
         let slot = &mut self.slots[index as usize];
         if kind != ErrorKind::RequestTimeout {
             slot.retry_at_ns = now + (BACKOFF_FIRST_NS << slot.failures.min(BACKOFF_DOUBLINGS_MAX));
@@ -433,7 +435,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             // Those behind one that timed out have not, and will have no answer.
             let behind = first.is_none() && kind == ErrorKind::RequestTimeout;
             let kind = if behind { ErrorKind::Abandoned } else { kind };
-            books.failed(now, &times, kind, || match first {
+            recorder.failed(now, &times, kind, || match first {
                 Some(message) => message(),
                 None if behind => "an earlier request of the connection's pipeline timed out".to_owned(),
                 None => String::new(),

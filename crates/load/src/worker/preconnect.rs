@@ -3,8 +3,8 @@
 use std::io;
 
 use crate::codec::Codec;
+use crate::codec::requests::Place;
 use crate::net::{Connecting, Interest, Net, would_block};
-use crate::requests::Place;
 use crate::tls;
 use prony_model::measurement::ErrorKind;
 

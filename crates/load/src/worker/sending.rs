@@ -1,11 +1,11 @@
 //! From a due request to its bytes in the socket.
 
-use crate::books::Books;
 use crate::codec::Codec;
+use crate::codec::requests::Requests;
 use crate::net::{Connecting, Interest, Net, would_block};
-use crate::parts::Times;
-use crate::requests::Requests;
-use crate::turns::Turns;
+use crate::pace::request_order::RequestOrder;
+use crate::recorder::Recorder;
+use crate::recorder::latency::RequestTimes;
 use prony_model::measurement::ErrorKind;
 
 use super::events::stream_error_kind;
@@ -16,16 +16,22 @@ impl<N: Net, C: Codec> Worker<N, C> {
     /// Starts a request on a slot at `now`.
     pub(super) fn begin(
         &mut self,
-        books: &mut Books,
+        recorder: &mut Recorder,
         index: u32,
         intended_ns: u64,
         connection_wait_ns: u64,
         now: u64,
     ) {
-        books.dispatched(now, connection_wait_ns);
+        recorder.dispatched(now, connection_wait_ns);
         self.net.begun(u64::from(index));
-        let request = self.turns.as_mut().map_or(0, Turns::take);
-        let times = Times { intended_ns, asked_ns: now, connection_wait_ns, request, ..Times::default() };
+        let request = self.turns.as_mut().map_or(0, RequestOrder::take);
+        let times = RequestTimes {
+            intended_ns,
+            dispatched_ns: now,
+            connection_wait_ns,
+            request,
+            ..RequestTimes::default()
+        };
         let slot = &mut self.slots[index as usize];
         let place = slot.requests.add(times);
         self.codec.submit(&mut slot.connection, place, request);
@@ -34,14 +40,14 @@ impl<N: Net, C: Codec> Worker<N, C> {
             self.deadlines.start(self.deadline_of(index, place), now);
         }
         match state {
-            State::Unconnected => self.connect(books, index, now),
-            State::Connected if !self.corked => self.flush(books, index, now),
+            State::Unconnected => self.connect(recorder, index, now),
+            State::Connected if !self.corked => self.flush(recorder, index, now),
             State::Connected | State::Connecting | State::Preconnecting => {}
         }
     }
 
     /// Opens the slot's connection, for the requests that wait on it.
-    pub(super) fn connect(&mut self, books: &mut Books, index: u32, now: u64) {
+    pub(super) fn connect(&mut self, recorder: &mut Recorder, index: u32, now: u64) {
         let slot = &mut self.slots[index as usize];
         self.codec.open(&mut slot.connection);
         match self.net.connect(u64::from(index)) {
@@ -49,39 +55,39 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 slot.handle = handle;
                 slot.wakes_at = 1;
                 slot.state = State::Connecting;
-                books.connection_opened(now);
+                recorder.connection_opened(now);
                 if connecting == Connecting::Done {
-                    let stamp = self.fresh_stamp(books);
-                    if !books.over() {
-                        self.connection_stands(books, index, stamp);
+                    let stamp = self.fresh_stamp(recorder);
+                    if !recorder.over() {
+                        self.connection_stands(recorder, index, stamp);
                     }
                 }
             }
-            Err(e) => self.fail(books, index, now, connect_error_kind(&e), || e.to_string()),
+            Err(e) => self.fail(recorder, index, now, connect_error_kind(&e), || e.to_string()),
         }
     }
 
     /// A pending connect succeeded.
-    pub(super) fn established(&mut self, books: &mut Books, index: u32, now: u64) {
+    pub(super) fn established(&mut self, recorder: &mut Recorder, index: u32, now: u64) {
         let handle = self.slots[index as usize].handle;
         match self.net.watch(handle, Interest::Read, u64::from(index)) {
-            Ok(()) => self.connection_stands(books, index, now),
-            Err(e) => self.fail(books, index, now, ErrorKind::ConnectFailed, || e.to_string()),
+            Ok(()) => self.connection_stands(recorder, index, now),
+            Err(e) => self.fail(recorder, index, now, ErrorKind::ConnectFailed, || e.to_string()),
         }
     }
 
     /// A connection is there and watched for answers: its requests' time to be answered begins.
-    fn connection_stands(&mut self, books: &mut Books, index: u32, now: u64) {
-        books.connection_established();
+    fn connection_stands(&mut self, recorder: &mut Recorder, index: u32, now: u64) {
+        recorder.connection_established();
         self.start_time(index, now);
         let slot = &mut self.slots[index as usize];
         slot.state = State::Connected;
         slot.watches_writing = false;
-        self.flush(books, index, now);
+        self.flush(recorder, index, now);
     }
 
     /// Writes what the codec has to say, in one call; what does not fit waits for room.
-    pub(super) fn flush(&mut self, books: &mut Books, index: u32, now: u64) {
+    pub(super) fn flush(&mut self, recorder: &mut Recorder, index: u32, now: u64) {
         let Worker { net, codec, slots, .. } = self;
         let slot = &mut slots[index as usize];
         if !codec.has_output(&slot.connection) {
@@ -94,22 +100,23 @@ impl<N: Net, C: Codec> Worker<N, C> {
         }
         match net.send(slot.handle, bytes) {
             Ok(count) => {
-                books.wrote(count);
+                recorder.wrote(count);
                 let requests = &mut slot.requests;
                 codec.wrote(&mut slot.connection, count, |place| {
                     if let Some(times) = requests.get_mut(place) {
                         times.sent_ns = now;
-                        books.sent(times.request);
+                        recorder.sent(times.request);
                     }
                 });
             }
             Err(e) if would_block(&e) => {}
             Err(e) => {
-                return self.fail(books, index, now, stream_error_kind(&e), || format!("while sending: {e}"));
+                return self
+                    .fail(recorder, index, now, stream_error_kind(&e), || format!("while sending: {e}"));
             }
         }
         if codec.has_output(&slot.connection) != slot.watches_writing {
-            self.watch_for_room(books, index, now);
+            self.watch_for_room(recorder, index, now);
         }
     }
 
@@ -127,12 +134,12 @@ impl<N: Net, C: Codec> Worker<N, C> {
     }
 
     /// Watches the connection for room to write while something is unsent, and no longer.
-    fn watch_for_room(&mut self, books: &mut Books, index: u32, now: u64) {
+    fn watch_for_room(&mut self, recorder: &mut Recorder, index: u32, now: u64) {
         let slot = &mut self.slots[index as usize];
         slot.watches_writing = self.codec.has_output(&slot.connection);
         let interest = if slot.watches_writing { Interest::ReadWrite } else { Interest::Read };
         if let Err(e) = self.net.watch(slot.handle, interest, u64::from(index)) {
-            self.fail(books, index, now, ErrorKind::Reset, || e.to_string());
+            self.fail(recorder, index, now, ErrorKind::Reset, || e.to_string());
         }
     }
 }

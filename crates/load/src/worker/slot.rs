@@ -1,10 +1,10 @@
 //! A connection's place in a worker, and the requests on it.
 
 use crate::codec::Codec;
+use crate::codec::requests::Requests;
 use crate::expect::Expected;
 use crate::net::{Handle, NO_HANDLE, Net};
-use crate::parts::Times;
-use crate::requests::Requests;
+use crate::recorder::latency::RequestTimes;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
@@ -70,7 +70,7 @@ impl<C: Codec> Slot<C> {
     }
 
     /// Since when a request's time has been running: from its asking for a connection, and anew from the connect's end.
-    pub(super) fn runs_since_ns(&self, times: &Times) -> u64 {
-        times.asked_ns.max(self.time_from_ns)
+    pub(super) fn runs_since_ns(&self, times: &RequestTimes) -> u64 {
+        times.dispatched_ns.max(self.time_from_ns)
     }
 }

@@ -1,7 +1,7 @@
 //! Plots made of block characters: columns of eighths, as high as several
 //! rows. Pure: values in, lines of characters out.
 
-use prony_load::so_far::{SHAPE_BUCKETS, Shape};
+use prony_load::live_summary::{COARSE_BUCKETS, CoarseHistogram};
 
 /// An eighth more with each.
 const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -53,17 +53,17 @@ const TAIL: f64 = 0.001;
 const BUCKETS_MIN: usize = 16;
 
 /// A shape in at most so many columns; `None` where it is empty or there is no room.
-pub(super) fn distribution(shape: &Shape, width: usize) -> Option<Distribution> {
+pub(super) fn distribution(shape: &CoarseHistogram, width: usize) -> Option<Distribution> {
     let total: u64 = shape.counts.iter().sum();
     if total == 0 || width == 0 {
         return None;
     }
     let left_out = (total as f64 * TAIL) as u64;
-    let mut first = first_after(shape, 0..SHAPE_BUCKETS, left_out)?;
-    let mut last = first_after(shape, (0..SHAPE_BUCKETS).rev(), left_out)?;
+    let mut first = first_after(shape, 0..COARSE_BUCKETS, left_out)?;
+    let mut last = first_after(shape, (0..COARSE_BUCKETS).rev(), left_out)?;
     let missing = BUCKETS_MIN.saturating_sub(last + 1 - first);
     first = first.saturating_sub(missing.div_ceil(2));
-    last = (last + missing / 2).min(SHAPE_BUCKETS - 1);
+    last = (last + missing / 2).min(COARSE_BUCKETS - 1);
     let buckets = last + 1 - first;
     // Whole numbers of buckets a column, or of columns a bucket: anything else would draw a comb.
     let (each, repeats) = if buckets > width { (buckets.div_ceil(width), 1) } else { (1, width / buckets) };
@@ -71,18 +71,22 @@ pub(super) fn distribution(shape: &Shape, width: usize) -> Option<Distribution> 
     for from in (first..=last).step_by(each) {
         let to = (from + each).min(last + 1);
         let count: u64 = shape.counts[from..to].iter().sum();
-        let (begins, ends) = (Shape::begins_ns(from), Shape::begins_ns(to));
+        let (begins, ends) = (CoarseHistogram::begins_ns(from), CoarseHistogram::begins_ns(to));
         for part in 0..repeats as u64 {
             values.push(count as f64);
             edges_ns.push(begins + (ends - begins) * part / repeats as u64);
         }
     }
-    edges_ns.push(Shape::begins_ns(last + 1));
+    edges_ns.push(CoarseHistogram::begins_ns(last + 1));
     Some(Distribution { values, edges_ns })
 }
 
 /// The first bucket in this order with which more than so many requests are passed.
-fn first_after(shape: &Shape, mut order: impl Iterator<Item = usize>, left_out: u64) -> Option<usize> {
+fn first_after(
+    shape: &CoarseHistogram,
+    mut order: impl Iterator<Item = usize>,
+    left_out: u64,
+) -> Option<usize> {
     let mut passed = 0;
     order.find(|bucket| {
         passed += shape.counts[*bucket];
@@ -147,15 +151,15 @@ mod tests {
         assert_eq!(round_up(f64::NAN), 1.0);
     }
 
-    fn shape(counts: &[(usize, u64)]) -> Shape {
-        let mut shape = Shape::default();
+    fn shape(counts: &[(usize, u64)]) -> CoarseHistogram {
+        let mut shape = CoarseHistogram::default();
         counts.iter().for_each(|(bucket, count)| shape.counts[*bucket] = *count);
         shape
     }
 
     #[test]
     fn a_distribution_leaves_out_its_tails_only_and_fits_its_columns() {
-        assert_eq!(distribution(&Shape::default(), 40), None);
+        assert_eq!(distribution(&CoarseHistogram::default(), 40), None);
         // One straggler of 10,000 is left out, the body is not.
         let wide = shape(&[(100, 5_000), (140, 4_999), (400, 1)]);
         let found = distribution(&wide, 20).unwrap();
@@ -168,7 +172,7 @@ mod tests {
         assert!(narrow.edges_ns.is_sorted());
         // At both ends of what there is.
         assert!(distribution(&shape(&[(0, 1)]), 1).is_some());
-        assert!(distribution(&shape(&[(SHAPE_BUCKETS - 1, 1)]), 80).is_some());
+        assert!(distribution(&shape(&[(COARSE_BUCKETS - 1, 1)]), 80).is_some());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use prony_analysis::verdict::BUSY_MAX;
-use prony_load::so_far::Quantile;
+use prony_load::live_summary::Quantile;
 use prony_report::format;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};

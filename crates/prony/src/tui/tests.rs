@@ -6,7 +6,7 @@ use prony_analysis::testing::{closed_plan, healthy};
 use prony_analysis::trial::judge;
 use prony_lab::bench::BenchEvent;
 use prony_lab::capacity::{CapacityEvent, CapacityPlan};
-use prony_load::{LastSecond, Snapshot, SoFar};
+use prony_load::{LastSecond, LiveSummary, Snapshot};
 use prony_model::capacity::Probe;
 use prony_model::histogram::Histogram;
 use prony_model::host::Host;
@@ -78,7 +78,7 @@ fn ran(plan: &Plan, seconds: u64, per_s: u64, change: impl Fn(u64, &mut Snapshot
             ..Snapshot::default()
         };
         if finished > 0 {
-            snapshot.so_far = SoFar::of(&all, 0);
+            snapshot.so_far = LiveSummary::of(&all, 0);
             snapshot.last_second = Some(LastSecond {
                 at_ns: (finished - 1) * S,
                 completed: per_s,
@@ -121,7 +121,7 @@ fn overloaded() -> LoadState {
         if let Some(second) = &mut snapshot.last_second {
             second.connection_wait_mean_ns = 530_000_000;
             (second.lateness_mean_ns, second.lateness_max_ns) = (1_700_000, 21_000_000);
-            snapshot.so_far = SoFar::of(&answers(20_000), 260);
+            snapshot.so_far = LiveSummary::of(&answers(20_000), 260);
         }
     })
 }
@@ -217,7 +217,11 @@ fn experiment(candidates: usize, blocks: u32, done: usize) -> BenchState {
                         max_ns: Some(12_000_000),
                         ..LastSecond::default()
                     }),
-                    so_far: if tenth > 10 { SoFar::of(&answers(20_000), 0) } else { SoFar::default() },
+                    so_far: if tenth > 10 {
+                        LiveSummary::of(&answers(20_000), 0)
+                    } else {
+                        LiveSummary::default()
+                    },
                     ..Snapshot::default()
                 };
                 let load_time = Duration::from_secs(4);

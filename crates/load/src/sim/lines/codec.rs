@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use crate::codec::requests::{ByPlace, Place};
 use crate::codec::{Cancelled, Codec, Step, What};
-use crate::requests::{ByPlace, Place};
 use prony_model::measurement::{ErrorKind, Tolerance};
 
 /// The longest line.

@@ -8,12 +8,12 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use crate::books::Edges;
 use crate::control::{Control, Gauge};
 use crate::engine::shares;
 use crate::expect::Expected;
-use crate::idle::Idle;
-use crate::series::Series;
+use crate::recorder::Edges;
+use crate::recorder::series::Series;
+use crate::worker::idle::Idle;
 use crate::worker::{Assignment, Shared, Source, Worker};
 use prony_model::histogram::SparseHistogram;
 use prony_model::measurement::{ErrorKind, Measurement};
@@ -105,7 +105,7 @@ impl LineCase {
                 keepalive: true,
                 timeout_ns: nanoseconds(plan.timeout),
                 given_up: AtomicBool::new(false),
-                linger_max: 8,
+                closing_max: 8,
                 control: Control::new(),
                 idle: Arc::new(Idle::default()),
             });
@@ -141,9 +141,9 @@ impl LineCase {
         let m = played.measurement.as_ref().unwrap();
         let mut faults = random_shares::faults(&self.case, &played);
         faults.extend(m.broken_identities.iter().cloned());
-        let mut same = |what: &str, books: u64, truth: u64| {
-            if books != truth {
-                faults.push(format!("{what}: the books say {books} and the truth is {truth}"));
+        let mut same = |what: &str, recorder: u64, truth: u64| {
+            if recorder != truth {
+                faults.push(format!("{what}: {recorder} recorded, {truth} true"));
             }
         };
         let within = |at_ns: u64| (m.window_start_ns..m.window_end_ns).contains(&at_ns);
@@ -186,7 +186,7 @@ fn failures(m: &Measurement, kind: ErrorKind) -> u64 {
 }
 
 #[test]
-fn whatever_happens_the_books_are_the_truth_over_a_second_protocol() {
+fn whatever_happens_the_record_is_the_truth_over_a_second_protocol() {
     let number = |name: &str| env::var(name).ok().map(|value| value.parse::<u64>().unwrap());
     let first = number("PRONY_SIM_FIRST").unwrap_or(0);
     let count = number("PRONY_SIM_SEEDS").unwrap_or(CASES);

@@ -10,8 +10,8 @@ use prony_model::{plan::Arrivals, rate::Rate};
 
 use super::super::nature::{Nature, Service, Stamps};
 use super::super::{Case, Hand, START_AHEAD_NS};
-use crate::books::Edges;
-use crate::series::Series;
+use crate::recorder::Edges;
+use crate::recorder::series::Series;
 
 /// A load in a world of ordinary costs, whose answers overtake each other, over so many connections.
 fn case(connections: u32) -> Case {
@@ -24,7 +24,7 @@ fn case(connections: u32) -> Case {
     case
 }
 
-/// Runs its worker alone: what the network saw is held against the books by the other tests.
+/// Runs its worker alone: what the network saw is compared with what was recorded by the other tests.
 fn run(mut case: Case) {
     let requests = env::var("PRONY_COUNTED").map_or(1_000, |count| count.parse().unwrap());
     (case.plan.stop.duration, case.plan.stop.requests) = (None, Some(requests));

@@ -82,7 +82,7 @@ fn unfinished_heads_beyond_64_mib_are_a_kind_of_failure() {
     let mut case = Case::closed(nature);
     (case.plan.connections, case.plan.timeout) = (300, Duration::from_millis(100));
     case.plan.stop = Stop { duration: None, requests: Some(300) };
-    // What the network saw would need the worker's memory for its truth: only the books are looked at.
+    // What the network saw would need the worker's memory for its truth: only what was recorded is looked at.
     let played = case.play();
     let m = played.measurement.as_ref().unwrap();
     assert_eq!((m.requests.failed, m.broken_identities.len()), (300, 0), "{:?}", m.errors);
@@ -185,22 +185,22 @@ fn after_a_good_answer_the_pause_is_the_first_again() {
 
 #[test]
 fn connections_left_to_the_server_are_bounded_and_let_go_after_a_second() {
-    for linger_max in [0, 1, 5, 50] {
+    for closing_max in [0, 1, 5, 50] {
         let mut nature = Nature::ideal(MS);
         // It never closes.
         nature.deeds = vec![(Deed::Good, 1)];
         let mut case = Case::closed(nature);
-        (case.plan.keepalive, case.plan.connections, case.linger_max) = (false, 3, linger_max);
+        (case.plan.keepalive, case.plan.connections, case.closing_max) = (false, 3, closing_max);
         case.plan.stop.duration = Some(Duration::from_millis(1500));
         let played = case.play();
         let m = played.sound();
         assert_eq!(m.requests.failed, 0);
         let world = played.worlds[0].borrow();
-        assert_eq!(world.open_most, 3 + linger_max.max(1));
+        assert_eq!(world.open_most, 3 + closing_max.max(1));
     }
     // Four a second: the first is let go when the fifth has come.
     let mut case = Case::closed(Nature::ideal(250 * MS));
-    (case.plan.keepalive, case.linger_max) = (false, 100);
+    (case.plan.keepalive, case.closing_max) = (false, 100);
     case.plan.stop.duration = Some(Duration::from_secs(5));
     let played = case.play();
     assert_eq!(played.sound().requests.completed, 19);

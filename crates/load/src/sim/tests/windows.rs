@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::idle::{Free, Idle};
+use crate::worker::idle::{Free, Idle};
 use prony_model::list::{Order, TargetList};
 use prony_model::plan::{Arrivals, Work};
 use prony_model::rate::Stage;

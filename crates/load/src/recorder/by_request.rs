@@ -9,8 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::books::{ERROR_KINDS, STATUS_MAX};
-use crate::parts::Times;
+use crate::recorder::latency::RequestTimes;
 use prony_model::histogram::{
     BUCKET_BITS, HIGH_NS, SparseHistogram, bucket_of, numbered_bucket, value_of_numbered,
 };
@@ -24,6 +23,11 @@ pub const FINE_MAX: usize = 32;
 /// The binary digits of a coarse bucket's number within its power of two: 64 buckets, so that a bucket is 1.6 % wide and
 /// its middle, which stands for what is in it, within 0.8 % of it.
 const COARSE_BITS: u32 = 6;
+
+/// Statuses are counted in an array of this size.
+pub(crate) const STATUS_MAX: usize = 1000;
+/// How many kinds of failures there are.
+pub(crate) const ERROR_KINDS: usize = ErrorKind::ALL.len();
 
 #[derive(Debug, Clone, Copy)]
 enum Part {
@@ -101,7 +105,7 @@ impl ByRequest {
     }
 
     /// A request was resolved within the window, at `end_ns`: failed so, or answered rightly.
-    pub(crate) fn ended(&mut self, end_ns: u64, times: &Times, failure: Option<ErrorKind>) {
+    pub(crate) fn ended(&mut self, end_ns: u64, times: &RequestTimes, failure: Option<ErrorKind>) {
         let row = ByRequest::row_of(times.request);
         // 0 where no answer was whole.
         if times.status > 0 {
@@ -122,7 +126,7 @@ impl ByRequest {
     }
 
     /// A request was unresolved when the window closed.
-    pub(crate) fn waiting(&mut self, end_ns: u64, times: &Times) {
+    pub(crate) fn waiting(&mut self, end_ns: u64, times: &RequestTimes) {
         self.never_sent(times.request, end_ns - times.intended_ns, 1);
         if times.sent_ns > 0 {
             self.wait(times.request, true, end_ns - times.sent_ns, 1);
@@ -222,8 +226,15 @@ mod tests {
     }
 
     /// Sent at 1,000.
-    fn times(request: u32, status: u16) -> Times {
-        Times { request, status, intended_ns: 900, asked_ns: 1_000, sent_ns: 1_000, ..Times::default() }
+    fn times(request: u32, status: u16) -> RequestTimes {
+        RequestTimes {
+            request,
+            status,
+            intended_ns: 900,
+            dispatched_ns: 1_000,
+            sent_ns: 1_000,
+            ..RequestTimes::default()
+        }
     }
 
     #[test]

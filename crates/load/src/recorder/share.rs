@@ -67,7 +67,7 @@ pub struct Share {
     pub first_bin: u64,
     /// Its tenths of a second.
     pub bins: Vec<Bin>,
-    /// Each worker's own books, by the worker's number.
+    /// Each worker's own figures, by the worker's number.
     pub workers: BTreeMap<u32, WorkerAudit>,
     /// CPU time of the workers.
     pub cpu_ns: u64,

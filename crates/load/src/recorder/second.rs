@@ -1,9 +1,10 @@
 //! The seconds of a worker's series, on their way to be merged, and what else of its
-//! books is seen while it runs.
+//! recorder holds is seen while it runs.
 
 use std::sync::mpsc::{Receiver, Sender};
 
-use super::{BINS_MAX, Books, ERROR_KINDS, PartSink, SPARE_HISTOGRAMS};
+use super::by_request::ERROR_KINDS;
+use super::{BINS_MAX, PartSink, Recorder, SPARE_HISTOGRAMS};
 use prony_model::histogram::Histogram;
 use prony_model::measurement::Bin;
 
@@ -76,7 +77,7 @@ pub(crate) struct SecondSink {
     pub(crate) parts: Option<PartSink>,
 }
 
-impl Books {
+impl Recorder {
     /// Sends the second that ends now to be merged, and begins the next in an empty histogram.
     pub(super) fn hand_over_second(&mut self) {
         while let Ok(histogram) = self.sink.empty.try_recv() {

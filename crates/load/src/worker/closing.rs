@@ -12,11 +12,11 @@ use crate::net::{Handle, Interest, Net, would_block};
 /// Tokens with this bit belong here; the rest is the handle.
 const TOKEN_BIT: u64 = 1 << 63;
 /// How long a server may take to close.
-const LINGER_NS: u64 = 1_000_000_000;
+const CLOSING_NS: u64 = 1_000_000_000;
 
 /// Connections left to the server.
 #[derive(Debug)]
-pub(crate) struct Linger {
+pub(crate) struct Closing {
     /// By handle: the generation of the connection that lingers under it, 0 if none does.
     generations: Vec<u64>,
     generation: u64,
@@ -26,10 +26,10 @@ pub(crate) struct Linger {
     open_max: usize,
 }
 
-impl Linger {
+impl Closing {
     /// At most `open_max` linger at once; the oldest make room.
-    pub(crate) fn new(open_max: usize) -> Linger {
-        Linger {
+    pub(crate) fn new(open_max: usize) -> Closing {
+        Closing {
             generations: Vec::new(),
             generation: 0,
             queue: VecDeque::new(),
@@ -58,7 +58,7 @@ impl Linger {
         }
         self.generation += 1;
         self.generations[index] = self.generation;
-        self.queue.push_back((now_ns + LINGER_NS, handle, self.generation));
+        self.queue.push_back((now_ns + CLOSING_NS, handle, self.generation));
         self.open += 1;
     }
 
@@ -88,7 +88,7 @@ impl Linger {
         }
     }
 
-    /// When [`Linger::expire`] has something to do.
+    /// When [`Closing::expire`] has something to do.
     pub(crate) fn next_ns(&self) -> u64 {
         self.queue.front().map_or(u64::MAX, |(deadline, ..)| *deadline)
     }

@@ -8,10 +8,10 @@ use prony_model::measurement::{Censored, Latency, Parts};
 
 /// The instants of one request.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Times {
+pub(crate) struct RequestTimes {
     pub(crate) intended_ns: u64,
     /// When a connection was asked for, or, where one was open, the request sent.
-    pub(crate) asked_ns: u64,
+    pub(crate) dispatched_ns: u64,
     /// 0 while it was not.
     pub(crate) sent_ns: u64,
     /// 0 while there was none.
@@ -30,7 +30,7 @@ pub(crate) struct Times {
     pub(crate) request: u32,
 }
 
-impl Times {
+impl RequestTimes {
     /// Bytes of its answer were read.
     #[inline(always)]
     pub(crate) fn note_bytes(&mut self, count: usize) {
@@ -75,7 +75,7 @@ impl LatencyRecorder {
     }
 
     /// A request was answered rightly, and its last byte read at `read_ns`.
-    pub(crate) fn completed(&mut self, read_ns: u64, times: &Times) {
+    pub(crate) fn completed(&mut self, read_ns: u64, times: &RequestTimes) {
         if self.kernel_clock {
             self.client_delay.record(read_ns - times.last_byte_ns);
         }
@@ -88,15 +88,15 @@ impl LatencyRecorder {
         self.response.completed.record(response);
         self.service.completed.record(times.last_byte_ns - times.sent_ns);
         self.first_byte.record(times.first_byte_ns - times.sent_ns);
-        let send_lag = times.asked_ns - times.intended_ns;
+        let send_lag = times.dispatched_ns - times.intended_ns;
         self.send_lag.record(send_lag);
-        self.connect_wait.record(times.sent_ns - times.asked_ns);
+        self.connect_wait.record(times.sent_ns - times.dispatched_ns);
         self.connection_wait.record(times.connection_wait_ns);
         self.lateness.record(send_lag - times.connection_wait_ns);
     }
 
     /// A request failed at `now`.
-    pub(crate) fn failed(&mut self, now_ns: u64, times: &Times) {
+    pub(crate) fn failed(&mut self, now_ns: u64, times: &RequestTimes) {
         self.response.failed.record(now_ns - times.intended_ns);
         if times.sent_ns > 0 {
             self.service.failed.record(now_ns - times.sent_ns);
@@ -104,7 +104,7 @@ impl LatencyRecorder {
     }
 
     /// A request was unresolved when the window closed.
-    pub(crate) fn waiting(&mut self, end_ns: u64, times: &Times) {
+    pub(crate) fn waiting(&mut self, end_ns: u64, times: &RequestTimes) {
         self.response.waiting.record(end_ns - times.intended_ns);
         if times.sent_ns > 0 {
             self.service.waiting.record(end_ns - times.sent_ns);
@@ -185,27 +185,27 @@ mod tests {
     #[test]
     fn the_parts_of_each_request_add_up_to_its_response() {
         let mut parts = LatencyRecorder::new(true);
-        let plain = Times {
+        let plain = RequestTimes {
             intended_ns: 100,
-            asked_ns: 100,
+            dispatched_ns: 100,
             sent_ns: 100,
             first_byte_ns: 480,
             last_byte_ns: 480,
             head_alone: true,
-            ..Times::default()
+            ..RequestTimes::default()
         };
-        let late = Times {
+        let late = RequestTimes {
             intended_ns: 100,
-            asked_ns: 140,
+            dispatched_ns: 140,
             sent_ns: 170,
             first_byte_ns: 300,
             last_byte_ns: 490,
             connection_wait_ns: 15,
-            ..Times::default()
+            ..RequestTimes::default()
         };
         parts.completed(500, &plain);
         parts.completed(500, &late);
-        parts.failed(900, &Times { sent_ns: 0, ..late });
+        parts.failed(900, &RequestTimes { sent_ns: 0, ..late });
         parts.waiting(1000, &late);
         parts.never_sent(50, 3);
         let latency = parts.take();

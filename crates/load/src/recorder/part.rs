@@ -1,12 +1,12 @@
-//! What a worker's books say of a part of the window: all of it, or where somebody asks for them, of each whole second.
+//! What a worker recorded in a part of the window: all of it, or where somebody asks for them, of each whole second.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender};
 
-use super::Books;
-use crate::by_request::ByRequest;
-use crate::parts::{LatencyRecorder, Times};
-use crate::share::{First, Share, TlsShare, bin_at};
+use super::Recorder;
+use crate::recorder::by_request::ByRequest;
+use crate::recorder::latency::{LatencyRecorder, RequestTimes};
+use crate::recorder::share::{First, Share, TlsShare, bin_at};
 use prony_model::list::TargetList;
 use prony_model::measurement::{ErrorKind, Latency, RequestCounts, RunTotal, TlsUse, Tolerance, Waits};
 
@@ -15,12 +15,12 @@ const MESSAGE_MAX_BYTES: usize = 200;
 /// Bins of a part that is a second long, and the one that the edge at its end opens.
 pub(super) const BINS: usize = 11;
 
-/// What the books ask of their worker at an edge.
+/// What the recorder asks of its worker at an edge.
 pub(crate) trait AtEdge {
     /// CPU time of the worker so far.
     fn cpu_ns(&mut self) -> u64;
     /// Requests that were given a connection (or a connect) and have no answer.
-    fn unresolved(&self) -> impl Iterator<Item = &Times>;
+    fn unresolved(&self) -> impl Iterator<Item = &RequestTimes>;
     /// How many requests are due before an instant; `None` where each is due when it is given a connection.
     fn due_before(&self, at_ns: u64) -> Option<u64>;
     /// Requests due before an instant that were not given a connection: how long they had waited by then, how many had,
@@ -54,9 +54,9 @@ pub(crate) struct PartSink {
     pub(crate) empty: Receiver<LatencyRecorder>,
 }
 
-/// A worker's books when its load is over.
+/// What is left of a worker when its load is over.
 #[derive(Debug)]
-pub(crate) struct Closed {
+pub(crate) struct WorkerResult {
     /// The window's last part, which is all of it where no parts were asked for.
     pub(crate) share: Share,
     by_request: Option<Box<ByRequest>>,
@@ -75,7 +75,7 @@ pub(crate) struct End {
     pub(crate) waits: Waits,
 }
 
-impl Closed {
+impl WorkerResult {
     pub(crate) fn end(&self) -> End {
         End { at_ns: self.share.end_ns, all_done: self.all_done, waits: self.waits }
     }
@@ -104,7 +104,7 @@ pub(super) struct Start {
     pub(super) busy_ns: u64,
 }
 
-impl Books {
+impl Recorder {
     /// Requests due before an instant.
     pub(super) fn due_before(&self, at_ns: u64, around: &impl AtEdge) -> u64 {
         around.due_before(at_ns).unwrap_or(self.dispatched)
@@ -114,7 +114,7 @@ impl Books {
     fn cut(&mut self, end_ns: u64, around: &mut impl AtEdge) -> Share {
         let start = std::mem::take(&mut self.part);
         for times in around.unresolved() {
-            self.audit.overlap_sum_ns += end_ns - times.asked_ns.max(start.at_ns);
+            self.audit.overlap_sum_ns += end_ns - times.dispatched_ns.max(start.at_ns);
             self.parts.waiting(end_ns, times);
         }
         for (wait_ns, count, _) in around.never_sent(end_ns) {
@@ -206,9 +206,9 @@ impl Books {
         self.last = Some(Share { latency: self.parts.take(), ..share });
     }
 
-    /// The books of a worker whose window is over.
-    pub(crate) fn into_closed(self, all_done: bool, waits: Waits) -> Closed {
-        Closed { share: self.last.unwrap_or_default(), by_request: self.by_request, all_done, waits }
+    /// What a worker recorded, once its window is over.
+    pub(crate) fn into_result(self, all_done: bool, waits: Waits) -> WorkerResult {
+        WorkerResult { share: self.last.unwrap_or_default(), by_request: self.by_request, all_done, waits }
     }
 
     /// The window's time outside `epoll_wait` so far.

@@ -14,7 +14,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// Where loads wait for each other.
 #[derive(Debug)]
-pub(crate) struct Gate {
+pub(crate) struct StartBarrier {
     loads: u32,
     state: Mutex<State>,
     moved: Condvar,
@@ -30,7 +30,7 @@ struct State {
 
 /// Whoever holds it is expected at the gate; when it is dropped, nobody waits for it any more.
 #[derive(Debug)]
-pub(crate) struct Expected<'a>(&'a Gate);
+pub(crate) struct Expected<'a>(&'a StartBarrier);
 
 impl Drop for Expected<'_> {
     fn drop(&mut self) {
@@ -39,9 +39,9 @@ impl Drop for Expected<'_> {
     }
 }
 
-impl Gate {
-    pub(crate) fn of(loads: u32) -> Gate {
-        Gate { loads, state: Mutex::default(), moved: Condvar::new() }
+impl StartBarrier {
+    pub(crate) fn of(loads: u32) -> StartBarrier {
+        StartBarrier { loads, state: Mutex::default(), moved: Condvar::new() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn all_begin_at_the_same_instant() {
-        let gate = Gate::of(3);
+        let gate = StartBarrier::of(3);
         let before = sys::now_ns();
         let starts = std::thread::scope(|scope| {
             let one = || {
@@ -96,13 +96,13 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_one_that_left_or_when_stopped() {
-        let gate = Gate::of(2);
+        let gate = StartBarrier::of(2);
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| gate.pass(&|| false));
             drop(gate.expect());
             assert_eq!(waits.join().unwrap(), None);
         });
         assert_eq!(gate.pass(&|| false), None, "it is too late for the second, too");
-        assert_eq!(Gate::of(2).pass(&|| true), None);
+        assert_eq!(StartBarrier::of(2).pass(&|| true), None);
     }
 }

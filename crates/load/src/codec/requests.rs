@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::expect::{BodyCheck, Expected};
-use crate::parts::Times;
+use crate::recorder::latency::RequestTimes;
 
 /// Where a request stands among the unanswered ones of its connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,16 +19,16 @@ pub(crate) trait Requests {
     fn with_room(most: usize, expected: &Expected) -> Self;
     fn len(&self) -> usize;
     /// Adds the youngest.
-    fn add(&mut self, times: Times) -> Place;
-    fn get(&self, place: Place) -> Option<&Times>;
-    fn get_mut(&mut self, place: Place) -> Option<&mut Times>;
+    fn add(&mut self, times: RequestTimes) -> Place;
+    fn get(&self, place: Place) -> Option<&RequestTimes>;
+    fn get_mut(&mut self, place: Place) -> Option<&mut RequestTimes>;
     /// Whether the body of the request's answer is the one expected, as far as it has come.
     fn body(&mut self, place: Place) -> &mut BodyCheck;
-    fn remove(&mut self, place: Place) -> Option<Times>;
+    fn remove(&mut self, place: Place) -> Option<RequestTimes>;
     /// The first of them: the oldest, where answers come in order.
     fn first(&self) -> Option<Place>;
     /// All, in no certain order.
-    fn iter(&self) -> impl Iterator<Item = (Place, &Times)>;
+    fn iter(&self) -> impl Iterator<Item = (Place, &RequestTimes)>;
 
     fn is_empty(&self) -> bool {
         self.len() == 0
@@ -38,7 +38,7 @@ pub(crate) trait Requests {
 /// Where answers come in the order of the requests.
 pub(crate) struct InOrder {
     /// The oldest first.
-    times: VecDeque<Times>,
+    times: VecDeque<RequestTimes>,
     /// Of the oldest.
     body: BodyCheck,
 }
@@ -54,16 +54,16 @@ impl Requests for InOrder {
         self.times.len()
     }
 
-    fn add(&mut self, times: Times) -> Place {
+    fn add(&mut self, times: RequestTimes) -> Place {
         self.times.push_back(times);
         Place(self.times.len() as u32 - 1)
     }
 
-    fn get(&self, place: Place) -> Option<&Times> {
+    fn get(&self, place: Place) -> Option<&RequestTimes> {
         self.times.get(place.0 as usize)
     }
 
-    fn get_mut(&mut self, place: Place) -> Option<&mut Times> {
+    fn get_mut(&mut self, place: Place) -> Option<&mut RequestTimes> {
         self.times.get_mut(place.0 as usize)
     }
 
@@ -71,7 +71,7 @@ impl Requests for InOrder {
         &mut self.body
     }
 
-    fn remove(&mut self, place: Place) -> Option<Times> {
+    fn remove(&mut self, place: Place) -> Option<RequestTimes> {
         debug_assert_eq!(place, Place(0), "answers come in order");
         self.times.pop_front()
     }
@@ -80,7 +80,7 @@ impl Requests for InOrder {
         (!self.times.is_empty()).then_some(Place(0))
     }
 
-    fn iter(&self) -> impl Iterator<Item = (Place, &Times)> {
+    fn iter(&self) -> impl Iterator<Item = (Place, &RequestTimes)> {
         (0..).map(Place).zip(&self.times)
     }
 }
@@ -88,7 +88,7 @@ impl Requests for InOrder {
 /// Where answers come in any order.
 #[cfg_attr(not(test), expect(dead_code, reason = "HTTP/1.1 answers in order"))]
 pub(crate) struct ByPlace {
-    places: Vec<Option<Times>>,
+    places: Vec<Option<RequestTimes>>,
     bodies: Vec<BodyCheck>,
     /// The free places.
     free: Vec<u32>,
@@ -109,18 +109,18 @@ impl Requests for ByPlace {
         self.places.len() - self.free.len()
     }
 
-    fn add(&mut self, times: Times) -> Place {
+    fn add(&mut self, times: RequestTimes) -> Place {
         // A connection is never given more requests than it has places.
         let place = self.free.pop().unwrap_or(0);
         self.places[place as usize] = Some(times);
         Place(place)
     }
 
-    fn get(&self, place: Place) -> Option<&Times> {
+    fn get(&self, place: Place) -> Option<&RequestTimes> {
         self.places.get(place.0 as usize)?.as_ref()
     }
 
-    fn get_mut(&mut self, place: Place) -> Option<&mut Times> {
+    fn get_mut(&mut self, place: Place) -> Option<&mut RequestTimes> {
         self.places.get_mut(place.0 as usize)?.as_mut()
     }
 
@@ -128,7 +128,7 @@ impl Requests for ByPlace {
         &mut self.bodies[place.0 as usize]
     }
 
-    fn remove(&mut self, place: Place) -> Option<Times> {
+    fn remove(&mut self, place: Place) -> Option<RequestTimes> {
         let times = self.places.get_mut(place.0 as usize)?.take()?;
         self.free.push(place.0);
         Some(times)
@@ -138,7 +138,7 @@ impl Requests for ByPlace {
         self.iter().next().map(|(place, _)| place)
     }
 
-    fn iter(&self) -> impl Iterator<Item = (Place, &Times)> {
+    fn iter(&self) -> impl Iterator<Item = (Place, &RequestTimes)> {
         (0..).map(Place).zip(&self.places).filter_map(|(place, times)| Some((place, times.as_ref()?)))
     }
 }

@@ -169,7 +169,7 @@ impl Framer {
     pub fn feed(
         &mut self,
         input: &[u8],
-        answers_head: bool,
+        is_head_request: bool,
         heads: &mut Heads,
         body: &mut impl FnMut(&[u8]),
     ) -> Result<Progress, ProtocolError> {
@@ -177,7 +177,7 @@ impl Framer {
         self.beyond_head = false;
         loop {
             match self.state {
-                State::Head => match self.head(&input[at..], answers_head, heads)? {
+                State::Head => match self.head(&input[at..], is_head_request, heads)? {
                     None => return Ok(Progress::More),
                     Some(used) => {
                         at += used;
@@ -245,17 +245,17 @@ impl Framer {
     fn head(
         &mut self,
         input: &[u8],
-        answers_head: bool,
+        is_head_request: bool,
         heads: &mut Heads,
     ) -> Result<Option<usize>, ProtocolError> {
         if self.partial.is_empty() {
-            if let Some(head) = heads.find(input, answers_head) {
+            if let Some(head) = heads.find(input, is_head_request) {
                 return self.take_head(&head).map(|()| Some(head.length));
             }
-            return match parse_head(input, answers_head)? {
+            return match parse_head(input, is_head_request)? {
                 Some(head) => {
                     self.take_head(&head)?;
-                    heads.note(&head, &input[..head.length], answers_head);
+                    heads.note(&head, &input[..head.length], is_head_request);
                     Ok(Some(head.length))
                 }
                 None => {
@@ -264,14 +264,14 @@ impl Framer {
                 }
             };
         }
-        self.rest_of_head(input, answers_head, heads)
+        self.rest_of_head(input, is_head_request, heads)
     }
 
     /// Reads a head whose first part came before.
     fn rest_of_head(
         &mut self,
         input: &[u8],
-        answers_head: bool,
+        is_head_request: bool,
         heads: &mut Heads,
     ) -> Result<Option<usize>, ProtocolError> {
         let before = self.partial.len();
@@ -287,7 +287,7 @@ impl Framer {
             if head_end.is_none() && !full && !line_ends {
                 return Ok(None);
             }
-            match parse_head(&self.partial, answers_head)? {
+            match parse_head(&self.partial, is_head_request)? {
                 Some(head) => {
                     self.forget_partial(heads);
                     self.take_head(&head)?;

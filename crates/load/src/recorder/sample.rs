@@ -7,7 +7,7 @@
 
 use std::io;
 
-use crate::parts::Times;
+use crate::recorder::latency::RequestTimes;
 use prony_model::measurement::{ErrorKind, Sample};
 
 /// The first requests of a worker's window.
@@ -36,7 +36,7 @@ impl Samples {
         let mut samples =
             Samples { room: usize::try_from(room).map_err(|_| too_many())?, worker, ..Samples::default() };
         samples.kept.try_reserve_exact(samples.room).map_err(|_| too_many())?;
-        let blank = samples.sample(0, &Times::default(), None);
+        let blank = samples.sample(0, &RequestTimes::default(), None);
         samples.kept.resize(samples.room, blank);
         samples.kept.clear();
         Ok(samples)
@@ -54,14 +54,14 @@ impl Samples {
 
     /// Keeps a request that ended at `end_ns`, if samples are asked for.
     #[inline]
-    pub(crate) fn keep(&mut self, end_ns: u64, times: &Times, failure: Option<ErrorKind>) {
+    pub(crate) fn keep(&mut self, end_ns: u64, times: &RequestTimes, failure: Option<ErrorKind>) {
         if self.room > 0 {
             self.keep_asked(end_ns, times, failure);
         }
     }
 
     #[cold]
-    fn keep_asked(&mut self, end_ns: u64, times: &Times, failure: Option<ErrorKind>) {
+    fn keep_asked(&mut self, end_ns: u64, times: &RequestTimes, failure: Option<ErrorKind>) {
         if self.taken + self.kept.len() < self.room {
             let sample = self.sample(end_ns, times, failure);
             self.kept.push(sample);
@@ -70,18 +70,18 @@ impl Samples {
         }
     }
 
-    fn sample(&self, end_ns: u64, times: &Times, failure: Option<ErrorKind>) -> Sample {
+    fn sample(&self, end_ns: u64, times: &RequestTimes, failure: Option<ErrorKind>) -> Sample {
         let connected_ns = match failure {
             Some(kind) if kind.is_before_sending() => end_ns,
             // Unsent for another reason, it waited for no connect.
-            _ if times.sent_ns == 0 => times.asked_ns,
+            _ if times.sent_ns == 0 => times.dispatched_ns,
             _ => times.sent_ns,
         };
         Sample {
             intended_ns: times.intended_ns.saturating_sub(self.start_ns),
             response_ns: end_ns.saturating_sub(times.intended_ns),
             first_byte_us: microseconds(times.first_byte_ns.saturating_sub(times.intended_ns)),
-            connect_wait_us: microseconds(connected_ns.saturating_sub(times.asked_ns)),
+            connect_wait_us: microseconds(connected_ns.saturating_sub(times.dispatched_ns)),
             read_bytes: times.read_bytes,
             status: times.status,
             failure,
@@ -105,16 +105,16 @@ fn microseconds(ns: u64) -> u32 {
 mod tests {
     use super::*;
 
-    fn times() -> Times {
-        Times {
+    fn times() -> RequestTimes {
+        RequestTimes {
             intended_ns: 1_000_000,
-            asked_ns: 1_004_000,
+            dispatched_ns: 1_004_000,
             sent_ns: 1_034_000,
             first_byte_ns: 1_500_900,
             last_byte_ns: 1_600_001,
             read_bytes: 130,
             status: 200,
-            ..Times::default()
+            ..RequestTimes::default()
         }
     }
 
@@ -124,7 +124,7 @@ mod tests {
         samples.keep(1_600_001, &times(), None);
         samples.keep(
             1_700_000,
-            &Times { sent_ns: 0, first_byte_ns: 0, status: 0, ..times() },
+            &RequestTimes { sent_ns: 0, first_byte_ns: 0, status: 0, ..times() },
             Some(ErrorKind::ConnectFailed),
         );
         for _ in 0..5 {
@@ -150,14 +150,14 @@ mod tests {
     #[test]
     fn a_request_that_was_dropped_unsent_waited_for_no_connect() {
         let mut samples = Samples::with_room(0, 1).unwrap();
-        samples.keep(1_700_000, &Times { sent_ns: 0, ..times() }, Some(ErrorKind::Reset));
+        samples.keep(1_700_000, &RequestTimes { sent_ns: 0, ..times() }, Some(ErrorKind::Reset));
         assert_eq!(samples.take().0[0].connect_wait_us, 0);
     }
 
     #[test]
     fn waits_beyond_an_hour_stay_at_their_bound() {
         let mut samples = Samples::with_room(0, 1).unwrap();
-        let day = Times { first_byte_ns: 86_400_000_000_000, ..times() };
+        let day = RequestTimes { first_byte_ns: 86_400_000_000_000, ..times() };
         samples.keep(86_400_000_000_001, &day, None);
         let (kept, _) = samples.take();
         assert_eq!((kept[0].first_byte_us, kept[0].response_ns), (u32::MAX, 86_399_999_000_001));

@@ -37,16 +37,16 @@ pub(super) fn bit(tolerance: Tolerance) -> u8 {
 }
 
 /// Reads a head from the start of `bytes`; `None` while it is not whole.
-pub(super) fn parse_head(bytes: &[u8], answers_head: bool) -> Result<Option<Head>, ProtocolError> {
+pub(super) fn parse_head(bytes: &[u8], is_head_request: bool) -> Result<Option<Head>, ProtocolError> {
     let mut fields = [MaybeUninit::uninit(); FIELDS_USUAL];
     let mut response = Response::new(&mut []);
     let parsed =
         ParserConfig::default().parse_response_with_uninit_headers(&mut response, bytes, &mut fields);
     match parsed {
-        Ok(Status::Complete(length)) => head_of(&response, length, answers_head).map(Some),
+        Ok(Status::Complete(length)) => head_of(&response, length, is_head_request).map(Some),
         Ok(Status::Partial) => Ok(None),
         // The second line of a field begins as no name does.
-        Err(Error::HeaderName | Error::TooManyHeaders) => parse_unusual(bytes, answers_head),
+        Err(Error::HeaderName | Error::TooManyHeaders) => parse_unusual(bytes, is_head_request),
         Err(e) => Err(fault(e)),
     }
 }
@@ -54,13 +54,13 @@ pub(super) fn parse_head(bytes: &[u8], answers_head: bool) -> Result<Option<Head
 /// Reads a head with fields on several lines, or with many.
 #[cold]
 #[inline(never)]
-fn parse_unusual(bytes: &[u8], answers_head: bool) -> Result<Option<Head>, ProtocolError> {
+fn parse_unusual(bytes: &[u8], is_head_request: bool) -> Result<Option<Head>, ProtocolError> {
     let mut fields: Vec<Header<'_>> = Vec::with_capacity(FIELDS_MAX);
     let room = &mut fields.spare_capacity_mut()[..FIELDS_MAX];
     let mut response = Response::new(&mut []);
     let parsed = lenient().parse_response_with_uninit_headers(&mut response, bytes, room);
     let Status::Complete(length) = parsed.map_err(fault)? else { return Ok(None) };
-    let mut head = head_of(&response, length, answers_head)?;
+    let mut head = head_of(&response, length, is_head_request)?;
     if bytes[..length].windows(2).any(|two| two == b"\n " || two == b"\n\t") {
         head.tolerated |= bit(Tolerance::Folded);
     }
@@ -84,7 +84,7 @@ fn fault(error: Error) -> ProtocolError {
 }
 
 /// What the fields of a whole head say.
-fn head_of(response: &Response<'_, '_>, length: usize, answers_head: bool) -> Result<Head, ProtocolError> {
+fn head_of(response: &Response<'_, '_>, length: usize, is_head_request: bool) -> Result<Head, ProtocolError> {
     let (Some(status), Some(minor)) = (response.code, response.version) else {
         return Err(ProtocolError("the answer's status line is malformed"));
     };
@@ -133,7 +133,7 @@ fn head_of(response: &Response<'_, '_>, length: usize, answers_head: bool) -> Re
         }
         tolerated |= bit(Tolerance::Long);
     }
-    let body = if status < 200 || status == 204 || status == 304 || answers_head {
+    let body = if status < 200 || status == 204 || status == 304 || is_head_request {
         Body::Fixed(0)
     } else if chunked {
         // Whatever a Content-Length says (RFC 9112, section 6.3).

@@ -120,7 +120,7 @@ pub(super) fn read(framer: &mut Framer, pieces: &[&[u8]]) -> Result<Option<Read>
 /// As [`read`], after another head, and to HEAD.
 pub(super) fn read_after(
     heads: &mut Heads,
-    answers_head: bool,
+    is_head_request: bool,
     framer: &mut Framer,
     pieces: &[&[u8]],
 ) -> Result<Option<Read>, ProtocolError> {
@@ -131,7 +131,7 @@ pub(super) fn read_after(
             *left += piece.len();
             continue;
         }
-        match framer.feed(piece, answers_head, heads, &mut |bytes| body.extend_from_slice(bytes))? {
+        match framer.feed(piece, is_head_request, heads, &mut |bytes| body.extend_from_slice(bytes))? {
             Progress::More => {}
             Progress::Done { consumed, status, reusable } => {
                 done = Some((status, reusable, piece.len() - consumed));

@@ -1,22 +1,30 @@
-//! A worker's books: what it counts and times, over the run and over the window.
+//! A worker's recorder: what it counts and times, over the run and over the window.
 //!
 //! Everything that happens is entered with the stamp at which it happened,
-//! and stamps never go back. [`Books::at`] must see a stamp before anything is
+//! and stamps never go back. [`Recorder::at`] must see a stamp before anything is
 //! entered under it: that is where the window opens and closes, so that every
 //! count is on the right side of both edges and the identities are exact.
 
+pub(crate) mod audit;
+pub mod by_request;
+pub(crate) mod latency;
+pub mod live_summary;
+pub(crate) mod merge;
 mod part;
+pub(crate) mod sample;
 mod second;
+pub(crate) mod series;
+pub mod share;
 
-use crate::by_request::ByRequest;
-use crate::parts::{LatencyRecorder, Times};
-use crate::sample::Samples;
-use crate::share::{Failures, First, Share};
+use crate::recorder::by_request::{ByRequest, ERROR_KINDS, STATUS_MAX};
+use crate::recorder::latency::{LatencyRecorder, RequestTimes};
+use crate::recorder::sample::Samples;
+use crate::recorder::share::{Failures, First, Share};
 use prony_model::histogram::Histogram;
 use prony_model::measurement::{BIN_NS, Bin, ErrorKind, RequestCounts, RunTotal, WorkerAudit};
 
 use part::bounded;
-pub(crate) use part::{AtEdge, Closed, End, Part, PartSink};
+pub(crate) use part::{AtEdge, End, Part, PartSink, WorkerResult};
 pub(crate) use second::{Lags, SecondPart, SecondSink};
 
 /// A second of the series.
@@ -25,8 +33,6 @@ const SECOND_NS: u64 = 1_000_000_000;
 const SPARE_HISTOGRAMS: usize = 2;
 /// Bins that a load without a duration may fill: an hour; what comes later goes into the last.
 const BINS_MAX: usize = 36_000;
-/// Statuses are counted in an array of this size.
-pub(crate) const STATUS_MAX: usize = 1000;
 /// A gap in the loop's attention shorter than this is its ordinary work.
 const GAP_NS: u64 = 1_000_000;
 
@@ -45,8 +51,8 @@ enum Phase {
     Over,
 }
 
-/// One worker's books.
-pub(crate) struct Books {
+/// What one worker has recorded.
+pub(crate) struct Recorder {
     /// The schedule's first instant.
     start_ns: u64,
     edges: Edges,
@@ -94,10 +100,8 @@ pub(crate) struct Books {
     last: Option<Share>,
 }
 
-pub(crate) const ERROR_KINDS: usize = ErrorKind::ALL.len();
-
-impl Books {
-    /// Books that open at `start_ns` with `connections` open already.
+impl Recorder {
+    /// A recorder that begins at `start_ns` with `connections` open already.
     pub(crate) fn open(
         start_ns: u64,
         edges: Edges,
@@ -105,7 +109,7 @@ impl Books {
         kernel_clock: bool,
         sink: SecondSink,
         mut samples: Samples,
-    ) -> Books {
+    ) -> Recorder {
         let bins =
             usize::try_from(edges.end_ns.saturating_sub(edges.start_ns).div_ceil(BIN_NS)).unwrap_or(BINS_MAX);
         let bins = match (&sink.parts, edges.end_ns) {
@@ -114,7 +118,7 @@ impl Books {
             (None, _) => bins,
         };
         samples.count_from(start_ns);
-        Books {
+        Recorder {
             start_ns,
             edges,
             phase: Phase::WarmUp,
@@ -156,7 +160,7 @@ impl Books {
         self.keeps_each = true;
     }
 
-    /// Brings the books to `now`: opens and closes the window and its
+    /// Brings the recorder to `now`: opens and closes the window and its
     /// subdivisions, for which it asks `around` the worker.
     #[inline]
     pub(crate) fn at<A: AtEdge>(&mut self, now_ns: u64, around: impl FnOnce() -> A) {
@@ -170,7 +174,7 @@ impl Books {
         self.phase == Phase::Over
     }
 
-    /// The next instant that [`Books::at`] wants to see soon after it passes.
+    /// The next instant that [`Recorder::at`] wants to see soon after it passes.
     pub(crate) fn next_edge_ns(&self) -> u64 {
         self.next_edge_ns
     }
@@ -307,7 +311,7 @@ impl Books {
         }
     }
 
-    /// Bytes that [`Books::read`] has counted were of a request of a list.
+    /// Bytes that [`Recorder::read`] has counted were of a request of a list.
     #[inline(never)]
     pub(crate) fn read_of(&mut self, request: u32, bytes: usize) {
         if let (Phase::Window, Some(by_request)) = (self.phase, &mut self.by_request) {
@@ -329,7 +333,7 @@ impl Books {
         }
     }
 
-    /// Bytes that [`Books::read`] has counted were of no request.
+    /// Bytes that [`Recorder::read`] has counted were of no request.
     #[cold]
     pub(crate) fn read_of_none(&mut self, bytes: usize) {
         if self.phase == Phase::Window {
@@ -358,17 +362,17 @@ impl Books {
         }
     }
 
-    fn resolve(&mut self, now_ns: u64, times: &Times) {
+    fn resolve(&mut self, now_ns: u64, times: &RequestTimes) {
         self.integrate(now_ns);
         self.in_flight -= 1;
         self.resolved += 1;
         if self.phase == Phase::Window {
-            self.audit.overlap_sum_ns += now_ns - times.asked_ns.max(self.part.at_ns);
+            self.audit.overlap_sum_ns += now_ns - times.dispatched_ns.max(self.part.at_ns);
         }
     }
 
     /// A request was answered rightly, and its last byte read at `now`.
-    pub(crate) fn completed(&mut self, now_ns: u64, times: &Times) {
+    pub(crate) fn completed(&mut self, now_ns: u64, times: &RequestTimes) {
         self.resolve(now_ns, times);
         self.run.completed += 1;
         if self.phase != Phase::Window {
@@ -382,7 +386,7 @@ impl Books {
             bin.response_sum_ns = bin.response_sum_ns.saturating_add(response_ns);
         }
         self.second.response.record(response_ns);
-        self.second.lags.add(times.asked_ns - times.intended_ns, times.connection_wait_ns);
+        self.second.lags.add(times.dispatched_ns - times.intended_ns, times.connection_wait_ns);
         self.parts.completed(now_ns, times);
         if self.keeps_each {
             self.keep_each(times.last_byte_ns, times, None);
@@ -393,7 +397,7 @@ impl Books {
     pub(crate) fn failed(
         &mut self,
         now_ns: u64,
-        times: &Times,
+        times: &RequestTimes,
         kind: ErrorKind,
         message: impl FnOnce() -> String,
     ) {
@@ -421,7 +425,7 @@ impl Books {
 
     /// What only some plans ask for of each request that ended at `end_ns`.
     #[inline(never)]
-    fn keep_each(&mut self, end_ns: u64, times: &Times, failure: Option<ErrorKind>) {
+    fn keep_each(&mut self, end_ns: u64, times: &RequestTimes, failure: Option<ErrorKind>) {
         self.samples.keep(end_ns, times, failure);
         if let Some(by_request) = &mut self.by_request {
             by_request.ended(end_ns, times, failure);

@@ -6,9 +6,9 @@
 
 use std::collections::VecDeque;
 
-use crate::books::{Lags, SecondPart};
 use crate::control::LastSecond;
-use crate::so_far::SoFar;
+use crate::recorder::live_summary::LiveSummary;
+use crate::recorder::{Lags, SecondPart};
 use prony_model::histogram::{Histogram, SparseHistogram, merged, pack, unpack};
 use prony_model::measurement::Second;
 
@@ -168,8 +168,8 @@ impl Series {
     }
 
     /// The finished seconds together; of several workers, those of each. It reads the whole histogram.
-    pub(crate) fn so_far(&self) -> SoFar {
-        SoFar::of(&self.so_far, self.failed_so_far)
+    pub(crate) fn so_far(&self) -> LiveSummary {
+        LiveSummary::of(&self.so_far, self.failed_so_far)
     }
 
     /// The last second that so many workers have finished, unless it is the
@@ -265,7 +265,7 @@ impl Series {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::so_far::Quantile;
+    use crate::recorder::live_summary::Quantile;
     use proptest::prelude::*;
 
     fn part(worker: usize, index: u64, values: &[u64]) -> SecondPart {

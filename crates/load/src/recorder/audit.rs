@@ -2,10 +2,10 @@
 //!
 //! Published tables fail arithmetic that anyone can check: more answers than
 //! connections and time allow, histograms that miss what was counted. A run
-//! whose own books don't balance says so and is invalid.
+//! whose own counts don't balance says so and is invalid.
 
-use crate::by_request::are_fine;
-use crate::share::Share;
+use crate::recorder::by_request::are_fine;
+use crate::recorder::share::Share;
 use prony_model::measurement::{Censored, ErrorKind, Measurement, Parts, RequestFigures};
 use prony_model::plan::Plan;
 use prony_model::plan_record::nanoseconds;

@@ -83,7 +83,7 @@ impl Lines {
 
 /// The requests of one worker, in the order in which it begins them.
 #[derive(Debug, Clone)]
-pub(crate) struct Turns {
+pub(crate) struct RequestOrder {
     lines: Arc<Lines>,
     /// The next one's number.
     number: u64,
@@ -91,11 +91,17 @@ pub(crate) struct Turns {
     step: u64,
 }
 
-impl Turns {
+impl RequestOrder {
     /// Those of `worker` (from 0) of so many. At a rate they are the numbers of its arrivals, w, w + W, … In closed arrivals with a count
     /// they follow on the `before` ones that the workers before it have, so that all together are 0 to n − 1; without
     /// one each worker goes round from an offset of its own.
-    pub(crate) fn of(plan: &Plan, worker: u32, workers: u32, before: u64, lines: &Arc<Lines>) -> Turns {
+    pub(crate) fn of(
+        plan: &Plan,
+        worker: u32,
+        workers: u32,
+        before: u64,
+        lines: &Arc<Lines>,
+    ) -> RequestOrder {
         let (worker, workers) = (u64::from(worker), u64::from(workers.max(1)));
         let (number, step) = if plan.arrivals.are_open() {
             (worker, workers)
@@ -105,7 +111,7 @@ impl Turns {
             let count = lines.count();
             (worker.wrapping_mul(ROUNDS_APART).wrapping_mul(count) + worker * count / workers, 1)
         };
-        Turns { lines: Arc::clone(lines), number, step }
+        RequestOrder { lines: Arc::clone(lines), number, step }
     }
 
     /// How many different requests there are.

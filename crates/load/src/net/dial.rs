@@ -11,8 +11,8 @@ use std::time::Duration;
 use prony_model::plan::Plan;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt};
 
-use crate::endpoint::resolve;
 use crate::error::LoadError;
+use crate::net::endpoint::resolve;
 use crate::tls;
 
 /// How a plan's server is reached: by TCP or a Unix socket, with TLS or without.

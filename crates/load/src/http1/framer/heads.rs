@@ -23,7 +23,7 @@ pub(super) const PARTIAL_MAX_BYTES: usize = 64 << 20;
 pub struct Heads {
     last: Vec<u8>,
     said: Option<Head>,
-    answers_head: bool,
+    is_head_request: bool,
     tolerated: BTreeMap<Tolerance, u64>,
     /// What unfinished heads take beyond what each connection may keep.
     pub(super) partial_bytes: usize,
@@ -43,20 +43,20 @@ impl Heads {
 
     /// What the input's head says, if it is the last one again.
     #[inline]
-    pub(super) fn find(&self, input: &[u8], answers_head: bool) -> Option<Head> {
-        let same = self.answers_head == answers_head && input.starts_with(&self.last);
+    pub(super) fn find(&self, input: &[u8], is_head_request: bool) -> Option<Head> {
+        let same = self.is_head_request == is_head_request && input.starts_with(&self.last);
         self.said.filter(|_| same)
     }
 
     /// Takes note of a head that was parsed. One that is only tolerated is parsed each time, and counted.
-    pub(super) fn note(&mut self, head: &Head, bytes: &[u8], answers_head: bool) {
+    pub(super) fn note(&mut self, head: &Head, bytes: &[u8], is_head_request: bool) {
         if head.tolerated != 0 {
             self.count(head);
         } else if head.length <= LAST_HEAD_MAX_BYTES && head.status >= 200 {
             self.last.clear();
             self.last.extend_from_slice(bytes);
             self.said = Some(*head);
-            self.answers_head = answers_head;
+            self.is_head_request = is_head_request;
         }
     }
 

@@ -9,14 +9,14 @@ const BITS: u32 = 4;
 /// The first bucket begins at 1.024 µs, 2^10 ns.
 const FIRST: u64 = 112;
 /// Buckets: 26 powers of two, to 68.7 s.
-pub const SHAPE_BUCKETS: usize = 416;
+pub const COARSE_BUCKETS: usize = 416;
 /// A percentile has at least so many samples beyond it, as everywhere.
 const BEYOND_MIN: u64 = 100;
 
 /// The finished seconds of the window together: response times of completed requests, failed
 /// ones ranking last (docs/decisions/0002). Requests that still wait are not in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct SoFar {
+pub struct LiveSummary {
     /// Requests completed.
     pub completed: u64,
     /// Requests failed.
@@ -32,7 +32,7 @@ pub struct SoFar {
     /// The longest of the completed; `None` without any.
     pub max_ns: Option<u64>,
     /// The distribution of the completed.
-    pub shape: Shape,
+    pub shape: CoarseHistogram,
 }
 
 /// A percentile, or why there is none.
@@ -49,24 +49,24 @@ pub enum Quantile {
 
 /// A histogram's outline: counts in buckets of equal width on a logarithmic scale, nearly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shape {
+pub struct CoarseHistogram {
     /// How many durations fell into each bucket; the first and the last also hold what lies beyond.
-    pub counts: [u64; SHAPE_BUCKETS],
+    pub counts: [u64; COARSE_BUCKETS],
 }
 
-impl Default for Shape {
-    fn default() -> Shape {
-        Shape { counts: [0; SHAPE_BUCKETS] }
+impl Default for CoarseHistogram {
+    fn default() -> CoarseHistogram {
+        CoarseHistogram { counts: [0; COARSE_BUCKETS] }
     }
 }
 
-impl Shape {
+impl CoarseHistogram {
     /// The shape of a histogram.
-    pub fn of(histogram: &Histogram) -> Shape {
-        let mut shape = Shape::default();
+    pub fn of(histogram: &Histogram) -> CoarseHistogram {
+        let mut shape = CoarseHistogram::default();
         for (fine, count) in histogram.buckets() {
             let bucket = numbered_bucket(highest_ns(fine), BITS).saturating_sub(FIRST);
-            let bucket = usize::try_from(bucket).unwrap_or(SHAPE_BUCKETS).min(SHAPE_BUCKETS - 1);
+            let bucket = usize::try_from(bucket).unwrap_or(COARSE_BUCKETS).min(COARSE_BUCKETS - 1);
             shape.counts[bucket] += count;
         }
         shape
@@ -74,7 +74,7 @@ impl Shape {
 
     /// How many durations are in buckets that begin at this one, in nanoseconds, or after it.
     pub fn beyond(&self, ns: u64) -> u64 {
-        let bucket = (0..SHAPE_BUCKETS).find(|bucket| Shape::begins_ns(*bucket) >= ns);
+        let bucket = (0..COARSE_BUCKETS).find(|bucket| CoarseHistogram::begins_ns(*bucket) >= ns);
         bucket.map_or(0, |bucket| self.counts[bucket..].iter().sum())
     }
 
@@ -84,9 +84,9 @@ impl Shape {
     }
 }
 
-impl SoFar {
+impl LiveSummary {
     /// Of what was completed and how many failed.
-    pub fn of(completed: &Histogram, failed: u64) -> SoFar {
+    pub fn of(completed: &Histogram, failed: u64) -> LiveSummary {
         let total = completed.len() + failed;
         let quantile = |of_thousand: u64| {
             // The nearest rank, in integers.
@@ -100,7 +100,7 @@ impl SoFar {
                 Quantile::At(completed.value_at_quantile(rank as f64 / completed.len() as f64))
             }
         };
-        SoFar {
+        LiveSummary {
             completed: completed.len(),
             failed,
             p50: quantile(500),
@@ -108,7 +108,7 @@ impl SoFar {
             p99: quantile(990),
             p999: quantile(999),
             max_ns: (!completed.is_empty()).then(|| completed.max()),
-            shape: Shape::of(completed),
+            shape: CoarseHistogram::of(completed),
         }
     }
 }
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn percentiles_are_those_of_known_values() {
-        let so_far = SoFar::of(&ten_thousand(), 0);
+        let so_far = LiveSummary::of(&ten_thousand(), 0);
         let near = |quantile, us: u64| match quantile {
             Quantile::At(ns) => ns.abs_diff(us * 1_000) <= us, // three digits
             _ => false,
@@ -134,13 +134,13 @@ mod tests {
         assert!(near(so_far.p50, 5_000) && near(so_far.p90, 9_000) && near(so_far.p99, 9_900), "{so_far:?}");
         // Ten lie beyond the last.
         assert_eq!((so_far.p999, so_far.completed), (Quantile::TooFew, 10_000));
-        assert_eq!(SoFar::of(&Histogram::default(), 0), SoFar::default());
+        assert_eq!(LiveSummary::of(&Histogram::default(), 0), LiveSummary::default());
     }
 
     #[test]
     fn failed_requests_rank_last() {
         // A tenth and a bit failed: the median moves, the 90th percentile is a failure's.
-        let so_far = SoFar::of(&ten_thousand(), 1_200);
+        let so_far = LiveSummary::of(&ten_thousand(), 1_200);
         assert!(matches!(so_far.p50, Quantile::At(ns) if ns.abs_diff(5_600_000) <= 5_600), "{so_far:?}");
         assert_eq!(
             [so_far.p90, so_far.p99, so_far.p999],
@@ -150,19 +150,22 @@ mod tests {
 
     #[test]
     fn every_value_is_in_its_bucket_of_the_shape_and_buckets_are_narrow() {
-        for bucket in 0..SHAPE_BUCKETS - 1 {
-            let (begins, ends) = (Shape::begins_ns(bucket), Shape::begins_ns(bucket + 1));
+        for bucket in 0..COARSE_BUCKETS - 1 {
+            let (begins, ends) = (CoarseHistogram::begins_ns(bucket), CoarseHistogram::begins_ns(bucket + 1));
             let width = (ends - begins) as f64 / begins as f64;
             assert!((0.03..=0.0626).contains(&width), "{bucket}: {width}");
         }
-        assert_eq!(Shape::begins_ns(0), 1_024);
+        assert_eq!(CoarseHistogram::begins_ns(0), 1_024);
         let mut histogram = Histogram::default();
         for value in [1, 500, 1_030, 6_980_000, 70_000_000_000, 3_000_000_000_000] {
             histogram.record(value);
         }
-        let shape = Shape::of(&histogram);
-        assert_eq!((shape.counts[0], shape.counts[SHAPE_BUCKETS - 1]), (3, 2));
-        let of_seven = shape.counts[1..SHAPE_BUCKETS - 1].iter().position(|n| *n == 1).unwrap() + 1;
-        assert!(Shape::begins_ns(of_seven) <= 6_980_000 && 6_980_000 < Shape::begins_ns(of_seven + 1));
+        let shape = CoarseHistogram::of(&histogram);
+        assert_eq!((shape.counts[0], shape.counts[COARSE_BUCKETS - 1]), (3, 2));
+        let of_seven = shape.counts[1..COARSE_BUCKETS - 1].iter().position(|n| *n == 1).unwrap() + 1;
+        assert!(
+            CoarseHistogram::begins_ns(of_seven) <= 6_980_000
+                && 6_980_000 < CoarseHistogram::begins_ns(of_seven + 1)
+        );
     }
 }

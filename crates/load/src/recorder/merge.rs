@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use crate::audit;
-use crate::books::End;
-use crate::series::Series;
-use crate::share::Share;
+use crate::recorder::End;
+use crate::recorder::audit;
+use crate::recorder::series::Series;
+use crate::recorder::share::Share;
 use prony_model::measurement::{Bins, ClientCost, ErrorTally, Measurement, ReceiveClock, TlsUse};
 use prony_model::plan::Plan;
 use prony_model::plan_record::nanoseconds;

@@ -7,7 +7,7 @@
 //! (pid, start time, boot, experiment) is only for people, and is believed
 //! only if that very process lives.
 
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -61,6 +61,17 @@ pub enum LockError {
     Interrupted,
 }
 
+/// Why a file was not locked.
+#[derive(Debug)]
+pub enum NotLocked {
+    /// Another has it still.
+    Taken,
+    /// Somebody asked to end.
+    Cancelled,
+    /// It cannot be locked at all.
+    Refused(io::Error),
+}
+
 /// The file that is locked.
 pub fn path() -> PathBuf {
     std::env::var_os(VARIABLE).map_or_else(|| PathBuf::from(DEFAULT), PathBuf::from)
@@ -81,21 +92,11 @@ pub fn take(
     waits: &mut dyn FnMut(Option<&Holder>),
 ) -> Result<BenchLock, LockError> {
     let Ok(mut file) = open(path) else { return Ok(BenchLock { file: None }) };
-    let begun = Instant::now();
-    let mut told = false;
-    while file.try_lock().is_err() {
-        if cancelled() {
-            return Err(LockError::Interrupted);
-        }
-        let holder = holder(path);
-        if patience.is_some_and(|patience| begun.elapsed() >= patience) {
-            return Err(LockError::Taken(holder));
-        }
-        if !told {
-            waits(holder.as_ref());
-            told = true;
-        }
-        std::thread::sleep(LOOK_AGAIN);
+    match lock(&file, patience, cancelled, &mut || waits(holder(path).as_ref())) {
+        Ok(()) => {}
+        Err(NotLocked::Taken) => return Err(LockError::Taken(holder(path))),
+        Err(NotLocked::Cancelled) => return Err(LockError::Interrupted),
+        Err(NotLocked::Refused(_)) => return Ok(BenchLock { file: None }),
     }
     if let Some(process) = Identity::of(std::process::id()) {
         let holder = Holder {
@@ -108,6 +109,37 @@ pub fn take(
         let _ = write(&mut file, &holder);
     }
     Ok(BenchLock { file: Some(file) })
+}
+
+/// Locks a file until it is closed, waiting for so long (`None`: as long as it takes) where another has it, of which
+/// `waits` hears once.
+///
+/// # Errors
+/// When it is another's still, `cancelled`, or cannot be locked.
+pub fn lock(
+    file: &File,
+    patience: Option<Duration>,
+    cancelled: &dyn Fn() -> bool,
+    waits: &mut dyn FnMut(),
+) -> Result<(), NotLocked> {
+    let begun = Instant::now();
+    let mut told = false;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::Error(why)) => return Err(NotLocked::Refused(why)),
+            Err(TryLockError::WouldBlock) if cancelled() => return Err(NotLocked::Cancelled),
+            Err(TryLockError::WouldBlock) => {}
+        }
+        if patience.is_some_and(|patience| begun.elapsed() >= patience) {
+            return Err(NotLocked::Taken);
+        }
+        if !told {
+            waits();
+            told = true;
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    }
 }
 
 /// Who has the lock now, if that can be told.

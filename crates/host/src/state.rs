@@ -65,8 +65,19 @@ fn private(place: &Path) -> Result<(), String> {
 /// # Errors
 /// Why not, without a full stop: `.prony belongs to user 1001, not to user 0`.
 pub fn trusted(folder: &Path) -> Result<(), String> {
-    let caller = std::env::var("SUDO_UID").ok().and_then(|uid| uid.parse().ok());
-    trusted_by(folder, geteuid().as_raw(), caller)
+    trusted_by(folder, geteuid().as_raw(), sudo_user().map(|(user, _)| user))
+}
+
+/// The user and the group who started this process by sudo, where it is root's.
+pub fn sudo_user() -> Option<(u32, u32)> {
+    let number = |name: &str| -> Option<u32> { std::env::var(name).ok()?.parse().ok() };
+    of_sudo(geteuid().is_root(), number("SUDO_UID"), number("SUDO_GID"))
+}
+
+/// Nobody but root can act as another user, and what root started by sudo is root's own.
+fn of_sudo(is_root: bool, user: Option<u32>, group: Option<u32>) -> Option<(u32, u32)> {
+    let user = user.filter(|user| is_root && *user != 0)?;
+    Some((user, group?))
 }
 
 fn trusted_by(folder: &Path, uid: u32, caller: Option<u32>) -> Result<(), String> {
@@ -131,6 +142,15 @@ mod tests {
         }
         chown(&place, Some(NOBODY), Some(NOBODY)).unwrap();
         assert!(private(&place).is_err(), "another user's");
+    }
+
+    #[test]
+    fn only_root_can_have_been_started_by_another_user_s_sudo() {
+        assert_eq!(of_sudo(true, Some(1000), Some(100)), Some((1000, 100)));
+        assert_eq!(of_sudo(true, Some(0), Some(0)), None, "root by sudo is root");
+        assert_eq!(of_sudo(true, None, None), None);
+        assert_eq!(of_sudo(true, Some(1000), None), None);
+        assert_eq!(of_sudo(false, Some(1000), Some(100)), None, "who is not root is themselves");
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub(crate) use recipe::{
     Axis, AxisValue, CAPABILITIES, Constraint, Download, Kind, Pecl, Piece, Processes, Requires, Values,
     is_label_word, pieces,
 };
-pub(crate) use requirements::{REQUIREMENTS_LOCK, is_builder, requirements};
+pub(crate) use requirements::{REQUIREMENTS_LOCK, is_builder, lock_in, requirements};
 pub use server::Server;
 pub use verified::Verified;
 

@@ -1,5 +1,9 @@
 //! The Python packages of a recipe as pip reads them, with the hashes of its lock.
 
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
 /// Beside server.toml: each pin with the hashes of all its files, in the form of pip's own requirements.
 pub(crate) const REQUIREMENTS_LOCK: &str = "requirements.lock";
 /// What packages are built with that come as sources only: pip would fetch its own, of whatever content.
@@ -19,6 +23,18 @@ pub(crate) fn requirements(pins: &[String], lock: Option<&str>) -> Result<Vec<St
         Ok(format!("{pin} {}", hashes.join(" ")))
     };
     pins.iter().map(line).collect()
+}
+
+/// The lock in a recipe's folder, if there is one.
+///
+/// # Errors
+/// A sentence, if there is one that cannot be read.
+pub(crate) fn lock_in(folder: &Path) -> Result<Option<String>, String> {
+    let path = folder.join(REQUIREMENTS_LOCK);
+    match fs::read_to_string(&path) {
+        Err(why) if why.kind() == ErrorKind::NotFound => Ok(None),
+        read => read.map(Some).map_err(|why| format!("{} cannot be read: {why}.", path.display())),
+    }
 }
 
 /// Whether a line is one of those that are installed before the others, which are then built with them.
@@ -68,6 +84,10 @@ mod tests {
             );
         }
         assert_eq!(requirements(&wanted, None).unwrap(), wanted);
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(lock_in(dir.path()), Ok(None));
+        fs::write(dir.path().join(REQUIREMENTS_LOCK), b"\xff").unwrap();
+        assert!(lock_in(dir.path()).unwrap_err().contains("requirements.lock cannot be read"));
         assert!(is_builder("wheel==1 --hash=sha256:dd") && !is_builder("wheels==1"));
     }
 }

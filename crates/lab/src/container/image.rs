@@ -7,12 +7,14 @@ use std::time::Duration;
 use prony_model::fnv::hash_of;
 
 use super::{Engine, LABEL, limits};
-use crate::catalogue::{DOCKERFILE, REQUIREMENTS_LOCK, Server, is_builder, requirements};
+use crate::catalogue::{DOCKERFILE, Server, lock_in, requirements};
 use crate::programs::{Run, environment};
 
 /// The Python packages of the recipe and of all its settings, one a line, as pip reads them, with their hashes: so that a
 /// Dockerfile need not say again what server.toml says.
 const REQUIREMENTS: &str = "requirements.prony.txt";
+/// How a Dockerfile says that it builds packages with what their lock has.
+const BUILDS_LOCKED: &str = "--no-build-isolation";
 /// On a base image that somebody made by themselves and gave the name of an official one: what it was made from.
 /// What is built on such a base inherits the label, so that no record of it passes for one of the official base.
 const STAND_IN: &str = "org.prony.stand-in";
@@ -42,11 +44,12 @@ pub(crate) fn context(server: &Server, to: &Path) -> Result<(), String> {
     if all.pip.is_empty() {
         return Ok(());
     }
-    let lock = fs::read_to_string(to.join(REQUIREMENTS_LOCK)).ok();
+    let lock = lock_in(to)?;
     let mut lines = requirements(&all.pip, lock.as_deref())?;
     if lock.is_some() {
         lines.insert(0, "--require-hashes".to_owned());
-        if !lines.iter().any(|line| is_builder(line)) {
+        // pip would fetch what it builds others with unchecked, setuptools among the pins or not.
+        if !fs::read_to_string(to.join(DOCKERFILE)).is_ok_and(|text| text.contains(BUILDS_LOCKED)) {
             lines.insert(0, "--only-binary :all:".to_owned());
         }
     }
@@ -158,6 +161,9 @@ mod tests {
         let wheels = read("flask");
         assert!(wheels.starts_with("--only-binary :all:\n--require-hashes\nblinker==1.9.0 --hash=sha256:"));
         assert!(wheels.lines().skip(2).all(|line| line.contains(" --hash=sha256:")), "{wheels}");
+        // A setting of it needs setuptools while it runs; nothing is built.
+        let gunicorn = read("gunicorn");
+        assert!(gunicorn.starts_with("--only-binary :all:\n") && gunicorn.contains("\nsetuptools=="));
         // One that is built from sources is built with what the lock has.
         let built = read("bjoern-bottle");
         assert!(built.starts_with("--require-hashes\nbjoern==3.2.2 --hash=sha256:"), "{built}");

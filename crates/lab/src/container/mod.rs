@@ -104,11 +104,6 @@ impl Engine {
     pub(crate) fn has_service(&self) -> bool {
         self.name == "docker"
     }
-
-    /// The command that ends and removes a container, whatever its state.
-    pub(crate) fn remove(&self, container: &str) -> Vec<String> {
-        removal(&self.program, container)
-    }
 }
 
 /// A command line of an engine's program.

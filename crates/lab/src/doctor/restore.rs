@@ -66,7 +66,9 @@ pub fn apply(tree: &Tree, findings: &[Finding], state: &Path, boot_id: &str) -> 
         may_write(tree, &first.path, "--apply")?;
     }
     for setting in settings {
-        if !is_allowed(&setting.path, &setting.wanted) {
+        // What was there must be such that it can be put back.
+        if !is_allowed(&setting.path, &setting.wanted) || !is_allowed(&setting.path, &setting.now) {
+            done.left.push(no_setting(&setting.path));
             continue;
         }
         // Applied twice, what was there before the first time is what counts.
@@ -120,7 +122,7 @@ pub fn restore(tree: &Tree, state: &Path, boot_id: &str) -> Result<Done, String>
     for change in memory.changed.iter().rev() {
         let path = change.path.display();
         if !is_allowed(&change.path, &change.was) {
-            done.left.push(format!("{path}: is no setting that --apply changes, or no value of one"));
+            done.left.push(no_setting(&change.path));
             continue;
         }
         let place = tree.place(&change.path);
@@ -168,6 +170,11 @@ pub(super) fn is_allowed(path: &Path, value: &str) -> bool {
     let cpu = path.strip_prefix("/sys/devices/system/cpu/cpu");
     let cpu = cpu.and_then(|rest| rest.strip_suffix("/cpufreq/scaling_governor"));
     cpu.is_some_and(|number| number.parse::<u16>().is_ok()) && are(1, GOVERNOR_MAX, u8::is_ascii_lowercase)
+}
+
+/// What is said of one that is not [`is_allowed`].
+fn no_setting(path: &Path) -> String {
+    format!("{}: is no setting that --apply changes, or no value of one", path.display())
 }
 
 /// Opened and not written to.

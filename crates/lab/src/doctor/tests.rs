@@ -291,6 +291,19 @@ fn a_restore_file_of_another_boot_or_with_forged_paths_changes_nothing() {
 }
 
 #[test]
+fn what_could_not_be_put_back_is_not_changed_and_said() {
+    let machine = Machine::new(&GOOD);
+    machine.set(GOVERNOR, "power-2\n");
+    let (tree, state) = (machine.tree(), machine.state());
+    let done = apply(&tree, &examine(&tree, &asked()), &state, "boot").unwrap();
+    assert!(
+        done.changed.is_empty() && done.left[0].contains("is no setting that --apply changes"),
+        "{done:?}"
+    );
+    assert_eq!(machine.get(GOVERNOR), "power-2\n");
+}
+
+#[test]
 fn a_link_in_place_of_the_saved_settings_is_not_followed() {
     let machine = Machine::new(&GOOD);
     machine.set(SOMAXCONN, "128\n");

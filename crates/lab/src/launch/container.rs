@@ -8,10 +8,10 @@ use prony_model::secret::{is_secret_by_custom, redacted};
 use rustix::process::geteuid;
 
 use super::native::not_rendered;
-use super::spec::{ContainerSpec, LaunchContext, LaunchSpec, ProcessSpec};
+use super::spec::{ContainerSpec, LaunchContext, LaunchSpec, NAME_PREFIX, ProcessSpec, is_plain};
 use crate::candidate::{Candidate, Layout};
 use crate::catalogue::{CAPABILITIES, Values};
-use crate::container::{Engine, LABEL, limits};
+use crate::container::{Engine, LABEL, limits, removal};
 use crate::programs::{Captured, capture};
 
 /// Where the image has the recipe's folder, and what was built for it.
@@ -122,7 +122,7 @@ pub(super) fn ask_version(candidate: &Candidate, engine: &Engine, values: &Value
     argv.extend(arguments.iter().cloned());
     let said = capture(&argv, Path::new("/"), &[], VERSION_TIMEOUT);
     if said.is_none() {
-        let _ = capture(&engine.remove(&name), Path::new("/"), &[], VERSION_TIMEOUT);
+        let _ = capture(&removal(&engine.program, &name), Path::new("/"), &[], VERSION_TIMEOUT);
     }
     said
 }
@@ -151,8 +151,8 @@ fn confined(candidate: &Candidate, engine: &Engine, workers: u32) -> Vec<String>
 /// After the run's folder, which nobody else on this machine has.
 fn container_name(run_dir: &Path) -> String {
     let name = run_dir.file_name().unwrap_or_default().to_string_lossy();
-    let name: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || "-_.".contains(*c)).collect();
-    if name.starts_with("prony-") { name } else { format!("prony-{name}") }
+    let name: String = name.chars().filter(|c| is_plain(*c)).collect();
+    if name.starts_with(NAME_PREFIX) { name } else { format!("{NAME_PREFIX}{name}") }
 }
 
 /// The shell stays as process 1, since a process 1 without a handler of its own does not heed SIGTERM.

@@ -9,6 +9,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::container;
 
+/// How the name of each container of Prony's begins.
+pub(super) const NAME_PREFIX: &str = "prony-";
+
+/// Whether a character may stand in it.
+pub(super) fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "-_.".contains(c)
+}
+
 /// What the catalogue is told about one start.
 #[derive(Debug, Clone)]
 pub(crate) struct LaunchContext {
@@ -76,12 +84,9 @@ impl ContainerSpec {
 
     /// Whether its engine is one that `find` finds here, and its name is of the kind that Prony gives.
     pub(crate) fn is_ours(&self, find: &dyn Fn(&str) -> Option<PathBuf>) -> bool {
-        let file = self.engine.file_name();
-        let known = container::ENGINES.into_iter().find(|engine| file.is_some_and(|file| file == *engine));
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        known.and_then(find).is_some_and(|found| found == self.engine)
-            && self.name.starts_with("prony-")
-            && self.name.chars().all(plain)
+        container::ENGINES.into_iter().filter_map(find).any(|found| found == self.engine)
+            && self.name.starts_with(NAME_PREFIX)
+            && self.name.chars().all(is_plain)
     }
 }
 

@@ -1,16 +1,16 @@
 //! Packages of the distribution, installed as root or through sudo.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
-use super::policy::Policy;
+use prony_host::bench_lock::{NotLocked, lock};
 use rustix::process::geteuid;
 
 use super::install::timed;
+use super::policy::Policy;
 use super::services::{Enabled, disable_new};
 use super::{Progress, packages};
 use crate::programs::{Run, TIMEOUT, find_command};
@@ -25,8 +25,6 @@ const TOOL_TIMEOUT: Duration = Duration::from_secs(60);
 const KILL_AFTER: Duration = Duration::from_secs(10);
 /// The folder of the switch against services, which only one Prony at a time may have: it is locked and not written to.
 const LOCKED: &str = "/usr/sbin";
-/// How often it is looked whether another has ended.
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// Unasked-for removals are refused; another apt that is running is waited for.
 const INSTALL: [&str; 8] = [
@@ -108,29 +106,22 @@ fn turn(
     on_progress: &mut dyn FnMut(Progress),
 ) -> Result<File, String> {
     let shown = folder.display();
-    let locked = File::open(folder).map_err(|e| format!("{shown} cannot be opened: {e}."))?;
-    let until = Instant::now() + INSTALL_TIMEOUT;
-    let mut told = false;
-    while matches!(locked.try_lock(), Err(TryLockError::WouldBlock)) {
-        if cancelled() {
-            return Err("Interrupted while another Prony installed packages.".to_owned());
-        }
-        if Instant::now() >= until {
-            return Err(format!(
-                "{shown} is locked by another process, as `prony servers install` does while it installs packages, for \
-                 {} s: see which by `lslocks`, and end it.",
-                INSTALL_TIMEOUT.as_secs()
-            ));
-        }
-        if !told {
-            on_progress(Progress::Note(format!(
-                "Another Prony installs packages on this machine (it has locked {shown}): waiting for its end."
-            )));
-            told = true;
-        }
-        thread::sleep(LOOK_AGAIN);
+    let folder = File::open(folder).map_err(|e| format!("{shown} cannot be opened: {e}."))?;
+    let mut waits = || {
+        on_progress(Progress::Note(format!(
+            "Another Prony installs packages on this machine (it has locked {shown}): waiting for its end."
+        )));
+    };
+    match lock(&folder, Some(INSTALL_TIMEOUT), cancelled, &mut waits) {
+        Ok(()) => Ok(folder),
+        Err(NotLocked::Cancelled) => Err("Interrupted while another Prony installed packages.".to_owned()),
+        Err(NotLocked::Taken) => Err(format!(
+            "{shown} is locked by another process, as `prony servers install` does while it installs packages, for \
+             {} s: see which by `lslocks`, and end it.",
+            INSTALL_TIMEOUT.as_secs()
+        )),
+        Err(NotLocked::Refused(why)) => Err(format!("{shown} cannot be locked: {why}.")),
     }
-    Ok(locked)
 }
 
 /// Installs what each candidate lacks: all at once, and if that fails, one after the other, so

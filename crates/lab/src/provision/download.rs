@@ -162,7 +162,8 @@ mod tests {
     fn a_file_with_another_hash_is_refused_and_one_with_the_right_is_kept() {
         let dir = tempfile::tempdir().unwrap();
         let layout = Layout::new(&dir.path().join(".prony")).unwrap();
-        let site = Site { server: "s", dir: dir.path(), layout: &layout, log: layout.install_log("s") };
+        let log = layout.install_log("s");
+        let site = Site { server: "s", dir: dir.path(), layout: &layout, user: None, log };
         fs::write(dir.path().join("a.tgz"), "hello\n").unwrap();
         let file = |sha256: &str| Download {
             url: "https://example.org/a.tgz".to_owned(),

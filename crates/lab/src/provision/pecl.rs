@@ -65,12 +65,8 @@ pub(super) fn build(extension: &Pecl, site: &Site<'_>) -> Result<Origin, String>
             site.log.display()
         ));
     }
-    // Beside a running server's file, not over it.
-    let new = ext.join(format!("{name}.new"));
-    fs::create_dir_all(&ext)
-        .and_then(|()| fs::copy(&from, &new))
-        .and_then(|_| fs::rename(&new, ext.join(&name)))
-        .map_err(not_written(&ext))?;
+    fs::create_dir_all(&ext).map_err(not_written(&ext))?;
+    site.copy(&from, &ext.join(name))?;
     let _ = fs::remove_dir_all(&build);
     Ok(origin)
 }

@@ -1,15 +1,19 @@
 //! What is built under `.prony/`: environments of Python, modules of Node, binaries of Go and Rust, and so on.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use prony_host::state::sudo_user;
 use prony_model::fnv::hash_of;
 
 use super::tool::{Origin, Site, not_written};
 use super::{composer, download, mix, pecl, pip, python};
 use crate::candidate::{Candidate, Layout};
-use crate::catalogue::{Download, Pecl, REQUIREMENTS_LOCK, Requires, Server, is_builder, requirements};
+use crate::catalogue::{
+    Download, Pecl, REQUIREMENTS_LOCK, Requires, Server, is_builder, lock_in, requirements,
+};
 use crate::container::Image;
 use crate::programs::Run;
 
@@ -222,7 +226,7 @@ impl Step {
         if let StepKind::Image(image) = &self.kind {
             return image.make(&self.server, &self.dir, &log);
         }
-        let site = Site { server: &self.server, dir: &self.dir, layout, log };
+        let site = Site { server: &self.server, dir: &self.dir, layout, user: sudo_user(), log };
         let mut origin = Origin::Registry;
         match &self.kind {
             StepKind::Composer => origin = composer::run(&self.dir, &site)?,
@@ -237,11 +241,14 @@ impl Step {
             site.tool(program, &arguments, &self.dir)?.run()?;
         }
         if self.kind == StepKind::Cargo {
-            self.take_program()?;
+            self.take_program(&site)?;
         }
         let local = if origin == Origin::Local { LOCAL } else { "" };
         let stamp = self.stamp_path();
-        fs::write(&stamp, format!("{:016x}\n{local}", self.stamp)).map_err(not_written(&stamp))
+        let text = format!("{:016x}\n{local}", self.stamp);
+        // Not where a link leads that a build has put there.
+        let written = File::create_new(&stamp).and_then(|mut file| file.write_all(text.as_bytes()));
+        written.map_err(not_written(&stamp))
     }
 
     /// The one command of a step that is no more than that, in the folder that it is done in.
@@ -279,7 +286,7 @@ impl Step {
         // Here and not by Python: the folder that it lies in need not be its user's.
         fs::create_dir_all(&self.dir).map_err(not_written(&self.dir))?;
         let work = site.layout.work(&self.server);
-        let lock = fs::read_to_string(work.join(REQUIREMENTS_LOCK)).ok();
+        let lock = lock_in(&work)?;
         let lines = requirements(pip, lock.as_deref())?;
         let run = |python: &Path, arguments: &[&str]| {
             let name = format!("python {}", arguments.join(" "));
@@ -301,22 +308,14 @@ impl Step {
     }
 
     /// Puts what cargo built where it is started from.
-    fn take_program(&self) -> Result<(), String> {
+    fn take_program(&self, site: &Site<'_>) -> Result<(), String> {
         let built = self.dir.join("target/release");
         let binary =
             Some(built.join("server")).filter(|path| path.is_file()).or_else(|| only_program(&built));
         let Some(binary) = binary else {
             return Err(format!("cargo built no program in {}: name it \"server\".", built.display()));
         };
-        let to = self.result();
-        let copy = || {
-            fs::create_dir_all(self.dir.join("bin"))?;
-            // Over a running binary the copy would be refused; beside it, it is not.
-            let new = to.with_extension("new");
-            fs::copy(&binary, &new)?;
-            fs::rename(&new, &to)
-        };
-        copy().map_err(|e| format!("{} cannot be copied to {}: {e}.", binary.display(), to.display()))
+        site.copy(&binary, &self.result())
     }
 }
 

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use prony_host::state::sudo_user;
 use rustix::process::geteuid;
 
 use super::packages;
@@ -35,13 +36,15 @@ pub(super) struct Site<'a> {
     /// What it makes.
     pub(super) dir: &'a Path,
     pub(super) layout: &'a Layout,
+    /// The user and the group whose rights its commands have, if not those of Prony.
+    pub(super) user: Option<(u32, u32)>,
     /// What its commands print.
     pub(super) log: PathBuf,
 }
 
 impl Site<'_> {
     /// A command of an installed program, called by both in errors; the path of one may be its name. Its home is a folder
-    /// of Prony's, and where Prony was started by sudo, it has the rights of the user who did that.
+    /// of Prony's.
     pub(super) fn tool<'b>(
         &'b self,
         program: &str,
@@ -56,7 +59,7 @@ impl Site<'_> {
         let home = self.layout.home();
         fs::create_dir_all(&home).map_err(not_written(&home))?;
         let mut argv = Vec::new();
-        if let Some(user) = sudo_user() {
+        if let Some(user) = self.user {
             self.hand_over(user)?;
             argv.push(found("setpriv")?);
             argv.extend(as_user(user));
@@ -65,6 +68,13 @@ impl Site<'_> {
         argv.extend(arguments.iter().map(ToString::to_string));
         let env = vec![("HOME".to_owned(), home.to_string_lossy().into_owned())];
         Ok(Run { name, argv, cwd, env, log: &self.log, timeout: STEP_TIMEOUT })
+    }
+
+    /// Copies what was built, with the rights of who built it: its folders may hold links. A file that is in use is not
+    /// written to but replaced.
+    pub(super) fn copy(&self, from: &Path, to: &Path) -> Result<(), String> {
+        let (from, to) = (from.to_string_lossy(), to.to_string_lossy());
+        self.tool("install", &["-D", "--", &from, &to], self.layout.root())?.run()
     }
 
     /// Gives a user what is built, the folder it is built in, and the caches; links as such, whatever they lead to.
@@ -87,18 +97,6 @@ fn as_user((user, group): (u32, u32)) -> [String; 5] {
     [user, group, "--clear-groups".to_owned(), "--no-new-privs".to_owned(), "--".to_owned()]
 }
 
-/// The user and the group who started Prony by sudo.
-fn sudo_user() -> Option<(u32, u32)> {
-    let number = |name: &str| -> Option<u32> { env::var(name).ok()?.parse().ok() };
-    of_sudo(geteuid().is_root(), number("SUDO_UID"), number("SUDO_GID"))
-}
-
-/// Nobody but root can act as another user, and what root started by sudo is root's own.
-fn of_sudo(is_root: bool, user: Option<u32>, group: Option<u32>) -> Option<(u32, u32)> {
-    let user = user.filter(|user| is_root && *user != 0)?;
-    Some((user, group?))
-}
-
 /// Whether what builds servers has root's rights: there is no user to give them to.
 pub(super) fn builds_as_root() -> bool {
     geteuid().is_root() && sudo_user().is_none()
@@ -112,47 +110,64 @@ pub(super) fn not_written(path: &Path) -> impl Fn(std::io::Error) -> String + '_
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_host::testing::PATIENCE;
+    use std::os::unix::fs::{MetadataExt, symlink};
 
-    #[test]
-    fn only_root_by_sudo_builds_as_the_user_who_started_it() {
-        assert_eq!(of_sudo(true, Some(1000), Some(100)), Some((1000, 100)));
-        assert_eq!(of_sudo(true, Some(0), Some(0)), None, "root by sudo is root");
-        assert_eq!(of_sudo(true, None, None), None);
-        assert_eq!(of_sudo(true, Some(1000), None), None);
-        assert_eq!(of_sudo(false, Some(1000), Some(100)), None, "who is not root is themselves");
+    fn site<'a>(layout: &'a Layout, dir: &'a Path, user: Option<(u32, u32)>) -> Site<'a> {
+        Site { server: "s", dir, layout, user, log: layout.install_log("s") }
     }
 
     #[test]
-    fn a_build_step_of_sudo_has_the_user_s_rights_and_no_way_to_more() {
+    fn a_build_step_has_the_rights_of_its_user_and_no_way_to_more_and_what_it_writes_is_that_user_s() {
         let argv = as_user((1000, 100));
         assert_eq!(argv, ["--reuid=1000", "--regid=100", "--clear-groups", "--no-new-privs", "--"]);
-        let Some(setpriv) = find_command("setpriv").filter(|_| geteuid().is_root()) else { return };
+        if find_command("setpriv").is_none() || !geteuid().is_root() {
+            return eprintln!("not tested: only root can act as another user");
+        }
         let dir = tempfile::tempdir().unwrap();
-        let log = dir.path().join("log");
-        let mut command = vec![setpriv.to_string_lossy().into_owned()];
-        command.extend(as_user((12_345, 12_346)));
+        let layout = Layout::new(&dir.path().join(".prony")).unwrap();
+        let work = layout.work("s");
+        fs::create_dir_all(&work).unwrap();
+        fs::write(work.join("file"), "").unwrap();
+        let precious = dir.path().join("precious");
+        fs::write(&precious, "").unwrap();
+        symlink(&precious, work.join("link")).unwrap();
         let script = "id -u; id -g; id -G; grep -E '^(CapPrm|NoNewPrivs)' /proc/self/status";
-        command.extend(["/bin/sh", "-c", script].map(str::to_owned));
-        let run = Run {
-            name: "id".to_owned(),
-            argv: command,
-            cwd: Path::new("/"),
-            env: Vec::new(),
-            log: &log,
-            timeout: PATIENCE,
-        };
-        run.run().unwrap();
-        let said = fs::read_to_string(&log).unwrap();
-        let said: Vec<&str> = said.lines().skip(1).collect();
-        assert_eq!(said, ["12345", "12346", "12346", "CapPrm:\t0000000000000000", "NoNewPrivs:\t1"]);
+        let site = site(&layout, &work, Some((12_345, 12_346)));
+        site.tool("sh", &["-c", script], Path::new("/")).unwrap().run().unwrap();
+        let log = fs::read_to_string(&site.log).unwrap();
+        let (_, said) = log.split_once("\n12345\n").unwrap_or_else(|| panic!("{log}"));
+        let said: Vec<&str> = said.lines().collect();
+        assert_eq!(said, ["12346", "12346", "CapPrm:\t0000000000000000", "NoNewPrivs:\t1"]);
+        for (path, owner) in
+            [(work.join("file"), 12_345), (work.join("link"), 12_345), (layout.home(), 12_345), (precious, 0)]
+        {
+            assert_eq!(fs::symlink_metadata(&path).unwrap().uid(), owner, "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn what_was_built_replaces_a_link_and_is_not_written_where_it_leads() {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::new(&dir.path().join(".prony")).unwrap();
+        let [built, precious, link] = ["built", "precious", "link"].map(|name| dir.path().join(name));
+        fs::write(&built, "new").unwrap();
+        fs::write(&precious, "whole").unwrap();
+        symlink(&precious, &link).unwrap();
+        let site = site(&layout, dir.path(), None);
+        for to in [link, dir.path().join("bin/server")] {
+            site.copy(&built, &to).unwrap();
+            let found = fs::symlink_metadata(&to).unwrap();
+            assert!(found.is_file() && found.mode() & 0o111 == 0o111, "{}", to.display());
+            assert_eq!(fs::read_to_string(&to).unwrap(), "new");
+        }
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "whole");
     }
 
     #[test]
     fn a_tool_has_a_home_of_prony_s() {
         let dir = tempfile::tempdir().unwrap();
         let layout = Layout::new(&dir.path().join(".prony")).unwrap();
-        let site = Site { server: "s", dir: dir.path(), layout: &layout, log: layout.install_log("s") };
+        let site = site(&layout, dir.path(), None);
         let run = site.tool("sh", &["-c", "env"], dir.path()).unwrap();
         assert_eq!((run.name.as_str(), run.env.len()), ("sh -c env", 1));
         assert_eq!(run.env[0], ("HOME".to_owned(), layout.home().to_string_lossy().into_owned()));

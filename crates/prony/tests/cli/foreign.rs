@@ -94,7 +94,8 @@ fn installed_servers_that_somebody_else_may_have_written_are_refused_with_the_ne
     }
     give(&world, ".prony", NOBODY);
     refused(".prony belongs to user 65534, not to user 0: ");
-    let by_sudo = |user: &str| world.command(list).env("SUDO_UID", user).output().unwrap();
+    let by_sudo =
+        |user: &str| world.command(list).env("SUDO_UID", user).env("SUDO_GID", user).output().unwrap();
     assert_eq!(Said::from(by_sudo("65534")).code, Some(0), "the folder of who called sudo");
     assert_eq!(Said::from(by_sudo("65533")).code, Some(2));
     // A link of somebody's to a folder of root's, whose choice it is not.

@@ -171,17 +171,11 @@ impl Reaper {
         let (reader, writer) = io::pipe()?;
         let cpus = if self.order.spec.cpus.is_empty() { &self.own_cpus } else { &self.order.spec.cpus };
         let mut command = Command::new(program);
-        match &self.order.spec.inherits_all_but {
-            Some(hidden) => {
-                for name in hidden {
-                    command.env_remove(name);
-                }
-            }
-            None => {
-                command.env_clear();
-            }
-        }
-        command
+        let inheriting = match &self.order.spec.inherits_all_but {
+            Some(hidden) => hidden.iter().fold(&mut command, |command, name| command.env_remove(name)),
+            None => command.env_clear(),
+        };
+        inheriting
             .args(arguments)
             .envs(self.order.spec.env.iter().map(|(name, value)| (name, value)))
             .current_dir(&self.order.spec.cwd)

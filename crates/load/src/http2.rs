@@ -76,3 +76,6 @@ impl Fault {
         Fault { code: Code::ENHANCE_YOUR_CALM, reason }
     }
 }
+
+#[cfg(test)]
+mod vector_tests;

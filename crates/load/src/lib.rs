@@ -19,6 +19,7 @@ mod error;
 mod expect;
 pub mod framing;
 mod gate;
+pub mod http2;
 mod idle;
 mod interrupt;
 mod linger;

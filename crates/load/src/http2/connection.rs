@@ -154,9 +154,7 @@ pub struct Connection {
 enum Found {
     Open(Place),
     /// It was, and is not any more; whether the server need not know that yet.
-    Gone {
-        unknown_to_server: bool,
-    },
+    Gone { unknown_to_server: bool },
     Never,
 }
 

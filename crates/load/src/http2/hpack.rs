@@ -61,5 +61,3 @@ fn write_integer(out: &mut Vec<u8>, flags: u8, prefix_bits: u32, value: usize) {
 
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod vector_tests;

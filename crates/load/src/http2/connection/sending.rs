@@ -103,7 +103,9 @@ impl Connection {
             out.clear();
         } else if out.written >= OUTGOING_BYTES {
             out.bytes.drain(..out.written);
-            out.starts.iter_mut().for_each(|(at, _)| *at -= out.written);
+            for (at, _) in &mut out.starts {
+                *at -= out.written;
+            }
             out.written = 0;
         }
     }
@@ -155,7 +157,7 @@ impl Connection {
             }
         }
         let shared = &requests.shared;
-        let form = if shared.table_bytes > encoding.table_bytes {
+        let form: &[u8] = if shared.table_bytes > encoding.table_bytes {
             &shared.plain
         } else if std::mem::replace(&mut encoding.indexed, true) {
             &shared.indexed

@@ -92,8 +92,8 @@ pub(super) enum Piece<'s, 'b> {
     More,
     /// Bytes of a frame on this stream (0: on none, or not known yet) that say nothing, or nothing yet.
     Part(u32),
-    /// A DATA frame, or what has come of it. Its first piece counts the frame's whole length against the windows.
-    Data { frame: Header, first: bool, bytes: &'b [u8], last: bool },
+    /// A DATA frame, or what has come of it. Its first piece has how much there is in it beside padding.
+    Data { frame: Header, first: Option<u32>, bytes: &'b [u8], last: bool },
     /// A whole frame of another type that the standard has; of HEADERS the header of the first frame, and the whole
     /// block, without padding and priority.
     Whole(Header, &'s [u8]),
@@ -283,7 +283,7 @@ impl Reader {
         data: u32,
         padding: u32,
     ) -> Piece<'b, 'b> {
-        let bytes = split(input, data);
+        let (bytes, first) = (split(input, data), first.then_some(data));
         let data = data - bytes.len() as u32;
         let padding = if data == 0 { padding - split(input, padding).len() as u32 } else { padding };
         let last = data == 0 && padding == 0;

@@ -50,54 +50,40 @@ impl Connection {
         Ok(Step::Head { place, status })
     }
 
-    /// Takes a DATA frame, or a part of it.
+    /// Takes a DATA frame, or a part of it. All that it may not be is found with its first part, so that what becomes of
+    /// a response does not depend on how its bytes were cut.
     pub(super) fn data<'b>(
         &mut self,
         frame: Header,
-        first: bool,
+        first: Option<u32>,
         bytes: &'b [u8],
         last: bool,
     ) -> Result<Step<'b>, Fault> {
         let ends = frame.has(flag::END_STREAM);
-        if first {
-            // Whatever its stream, it counts for the connection, padding and all.
-            if let Some(used) = used(&mut self.received, frame.length)? {
-                write::window_update(&mut self.outgoing.bytes, 0, used);
-            }
+        // Whatever its stream, it counts for the connection, padding and all.
+        if first.is_some()
+            && let Some(used) = used(&mut self.received, frame.length)
+        {
+            write::window_update(&mut self.outgoing.bytes, 0, used);
         }
         let Some(place) = self.answered(frame.stream)? else { return Ok(Step::Wire(None)) };
-        let stream = &mut self.streams[usize::from(place)];
-        if first {
-            if let Some(used) = used(&mut stream.received, frame.length)?
+        if let Some(length) = first {
+            // What is only padding is empty, too.
+            self.empty_frames = if length == 0 && !ends { self.empty_frames + 1 } else { 0 };
+            if self.empty_frames > EMPTY_FRAMES_MAX {
+                return Err(Fault::calm("more than 1,000 DATA frames in a row were empty"));
+            }
+            let stream = &mut self.streams[usize::from(place)];
+            if let Some(used) = used(&mut stream.received, frame.length)
                 && !ends
             {
                 write::window_update(&mut self.outgoing.bytes, frame.stream, used);
             }
-            if !stream.has_head {
-                return Ok(self.refuse(place, Code::PROTOCOL_ERROR, "a response's body came before its head"));
-            }
-            // What is only padding is empty, too.
-            self.empty_frames += 1;
-            if self.empty_frames > EMPTY_FRAMES_MAX {
-                return Err(Fault::calm("more than 1,000 DATA frames in a row were empty"));
-            }
-        }
-        if !bytes.is_empty() || ends {
-            self.empty_frames = 0;
-        }
-        if let Some(left) = &mut stream.left {
-            match left.checked_sub(bytes.len() as u64) {
-                Some(rest) => *left = rest,
-                None => {
-                    let reason = "a response's body is longer than its head says, or allows";
-                    return Ok(self.refuse(place, Code::PROTOCOL_ERROR, reason));
-                }
+            if let Some(reason) = stream.counts(length, ends) {
+                return Ok(self.refuse(place, Code::PROTOCOL_ERROR, reason));
             }
         }
         if last && ends {
-            if let Some(reason) = stream.ends_short() {
-                return Ok(self.refuse(place, Code::PROTOCOL_ERROR, reason));
-            }
             self.complete(place);
             if bytes.is_empty() {
                 return Ok(Step::End(place));
@@ -203,6 +189,20 @@ impl Connection {
 }
 
 impl Stream {
+    /// Counts a part of the body; what is wrong with it, if anything is.
+    fn counts(&mut self, length: u32, ends: bool) -> Option<&'static str> {
+        if !self.has_head {
+            return Some("a response's body came before its head");
+        }
+        if let Some(left) = &mut self.left {
+            let Some(rest) = left.checked_sub(u64::from(length)) else {
+                return Some("a response's body is longer than its head says, or allows");
+            };
+            *left = rest;
+        }
+        if ends { self.ends_short() } else { None }
+    }
+
     /// What is wrong with a response that ends here, if anything is.
     fn ends_short(&self) -> Option<&'static str> {
         let short = self.left.is_some_and(|left| left > 0);
@@ -210,14 +210,9 @@ impl Stream {
     }
 }
 
-/// Counts a frame against one of our windows; gives what to give back of it, where a half has been used.
-fn used(received: &mut u32, length: u32) -> Result<Option<u32>, Fault> {
-    if length > WINDOW_BYTES - *received {
-        return Err(Fault {
-            code: Code::FLOW_CONTROL_ERROR,
-            reason: "the server sent more than its window allows",
-        });
-    }
+/// Counts a frame against one of our windows; gives what to give back of it, where a half has been used. (So much is left
+/// then that no frame can be larger: a server that sends more than it may cannot be told from one that may again.)
+fn used(received: &mut u32, length: u32) -> Option<u32> {
     *received += length;
-    Ok((*received >= WINDOW_BYTES / 2).then(|| std::mem::take(received)))
+    (*received >= WINDOW_BYTES / 2).then(|| std::mem::take(received))
 }

@@ -33,7 +33,8 @@ fn read(reader: &mut Reader, pieces: &[&[u8]]) -> (Vec<Read>, Option<Fault>) {
                 Ok(Piece::Part(_)) => {}
                 Ok(Piece::Whole(header, payload)) => found.push(Read::Whole(header, payload.to_vec())),
                 Ok(Piece::Data { frame, first, bytes, last }) => {
-                    assert_eq!(first, open.is_none());
+                    let begins = open.is_none();
+                    assert_eq!(first.is_some(), begins);
                     let begun = Read::Data {
                         stream: frame.stream,
                         length: frame.length,
@@ -78,8 +79,8 @@ fn each_type_has_its_stream() {
 
 #[test]
 fn each_type_has_its_length() {
-    for (kind, flags, stream, lengths) in [
-        (kind::PRIORITY, 0, 1, &[0, 4, 6][..]),
+    let cases: [(u8, u8, u32, &[usize]); 11] = [
+        (kind::PRIORITY, 0, 1, &[0, 4, 6]),
         (kind::RST_STREAM, 0, 1, &[0, 3, 5]),
         (kind::WINDOW_UPDATE, 0, 1, &[0, 3, 5]),
         (kind::WINDOW_UPDATE, 0, 0, &[0, 3, 5]),
@@ -90,7 +91,8 @@ fn each_type_has_its_length() {
         (kind::DATA, flag::PADDED, 1, &[0]),
         (kind::HEADERS, flag::PADDED | flag::END_HEADERS, 1, &[0]),
         (kind::HEADERS, flag::PRIORITY | flag::END_HEADERS, 1, &[0, 4]),
-    ] {
+    ];
+    for (kind, flags, stream, lengths) in cases {
         for length in lengths {
             let payload = vec![0; *length];
             let fault = fault(&[frame(kind, flags, stream, &payload)]);
@@ -220,7 +222,7 @@ fn a_push_is_refused() {
 fn settings_have_their_ranges_and_unknown_ones_are_ignored() {
     let of = |list: &[(u16, u32)]| {
         let bytes: Vec<u8> =
-            list.iter().flat_map(|(id, value)| [&id.to_be_bytes()[..], &value.to_be_bytes()].concat()).collect();
+            list.iter().flat_map(|(id, value)| [&id.to_be_bytes()[..], &value.to_be_bytes()[..]].concat()).collect();
         Settings::of(&bytes)
     };
     assert_eq!(of(&[]), Ok(Settings::default()));
@@ -295,7 +297,7 @@ fn frames() -> impl Strategy<Value = Vec<u8>> {
             out
         }),
         (0u8..8, 1u32..4).prop_map(|(padding, stream)| {
-            let payload = [&[padding][..], b"data", &vec![0; usize::from(padding)]].concat();
+            let payload = [&[padding][..], &b"data"[..], &vec![0; usize::from(padding)][..]].concat();
             frame(kind::DATA, flag::PADDED, stream, &payload)
         }),
         any::<[u8; 8]>().prop_map(|payload| frame(kind::PING, 0, 0, &payload)),

@@ -5,9 +5,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Each target, and the longest input worth its time.
-const TARGETS: [(&str, u32); 8] = [
+const TARGETS: [(&str, u32); 9] = [
     // More than one read of a worker, so that limits of 64 KiB are reached.
     ("response", 100_000),
+    // A frame has 16 KiB at most, a header block 256 KiB.
+    ("http2", 20_000),
     ("plan", 4_096),
     ("recipe", 4_096),
     ("run_log", 16_384),

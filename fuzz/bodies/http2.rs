@@ -84,7 +84,7 @@ fn play<'a>(requests: &Requests, pieces: impl Iterator<Item = &'a [u8]>) -> Came
     }
     assert!(connection.permits() <= i32::from(STREAMS));
     came.sent = sent(&mut connection, requests);
-    assert!(came.sent.len() <= 2 * read + 400_000, "no more is sent than bodies and an answer for each frame");
+    assert!(came.sent.len() <= 2 * read + 400_000, "bodies and an answer for each frame");
     loop {
         match connection.ended() {
             Step::More => break,

@@ -321,7 +321,7 @@ fn check(frame: Header) -> Result<(), Fault> {
     let on_connection = frame.stream == 0;
     match frame.kind {
         kind::PUSH_PROMISE => return Err(Fault::protocol("the server pushes, which it was told not to")),
-        kind::DATA | kind::HEADERS | kind::PRIORITY | kind::RST_STREAM | kind::CONTINUATION if on_connection => {
+        kind::DATA..=kind::RST_STREAM | kind::CONTINUATION if on_connection => {
             return Err(Fault::protocol("a frame that belongs to a stream came without one"));
         }
         kind::SETTINGS | kind::PING | kind::GOAWAY if !on_connection => {
@@ -376,7 +376,7 @@ impl Settings {
                 }
                 setting::INITIAL_WINDOW_SIZE => settings.window = Some(value),
                 setting::MAX_FRAME_SIZE if !(FRAME_MAX_BYTES..1 << 24).contains(&value) => {
-                    return Err(Fault::protocol("the server's MAX_FRAME_SIZE is not within 2^14 and 2^24 - 1"));
+                    return Err(Fault::protocol("the server's MAX_FRAME_SIZE is not one that may be"));
                 }
                 _ => {}
             }

@@ -49,7 +49,8 @@ fn hpack_vectors_of_others_are_read_as_they_mean() {
     let (mut read, mut skipped) = (0, 0);
     for (path, story) in files {
         let cases = story["cases"].as_array().unwrap();
-        let fits = |case: &Value| case["header_table_size"].as_u64().is_none_or(|n| n <= TABLE_MAX_BYTES as u64);
+        let most = TABLE_MAX_BYTES as u64;
+        let fits = |case: &Value| case["header_table_size"].as_u64().is_none_or(|size| size <= most);
         if !cases.iter().all(|case| wire(case).is_some() && fits(case)) {
             skipped += 1;
             continue;

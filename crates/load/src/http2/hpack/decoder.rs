@@ -73,7 +73,7 @@ impl Decoder {
                     return Err(wrong("a header block resizes the table behind its first field"));
                 }
                 if size > TABLE_MAX_BYTES {
-                    return Err(wrong("a header block makes the table larger than the 4,096 bytes it may have"));
+                    return Err(wrong("a header block makes the table larger than 4,096 bytes"));
                 }
                 self.table.resize(size);
                 self.changes += 1;

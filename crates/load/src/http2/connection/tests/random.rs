@@ -110,9 +110,10 @@ fn of_place(said: &[Said], place: Place) -> Vec<Said> {
     for one in said {
         match (one, own.last_mut()) {
             (Said::Body(at, more), Some(Said::Body(_, all))) if *at == place => all.extend_from_slice(more),
-            (Said::Ready | Said::Draining(_), _) => {}
-            (Said::Head(at, _) | Said::Body(at, _) | Said::End(at), _) if *at == place => own.push(one.clone()),
-            (Said::Failed(at, _) | Said::Moved(at), _) if *at == place => own.push(one.clone()),
+            (Said::Head(at, _) | Said::Body(at, _) | Said::Failed(at, _), _) if *at == place => {
+                own.push(one.clone());
+            }
+            (Said::End(at) | Said::Moved(at), _) if *at == place => own.push(one.clone()),
             _ => {}
         }
     }
@@ -161,9 +162,11 @@ fn joined(said: Vec<Said>) -> Vec<Said> {
 fn hostile() -> impl Strategy<Value = Vec<u8>> {
     let payload = proptest::collection::vec(any::<u8>(), 0..30);
     let one = prop_oneof![
-        4 => (0u32..10, prop_oneof![Just("200"), Just("204"), Just("100"), Just("2")], any::<bool>())
-            .prop_map(|(stream, status, ends)| headers(stream, &[(":status", status), ("content-length", "3")], ends)),
-        4 => (0u32..10, payload.clone(), any::<bool>()).prop_map(|(stream, bytes, ends)| data(stream, &bytes, ends)),
+        4 => (0u32..10, prop_oneof![Just("200"), Just("204"), Just("100"), Just("2")], any::<bool>()).prop_map(
+            |(stream, status, ends)| headers(stream, &[(":status", status), ("content-length", "3")], ends)
+        ),
+        4 => (0u32..10, payload.clone(), any::<bool>())
+            .prop_map(|(stream, bytes, ends)| data(stream, &bytes, ends)),
         1 => (0u32..10, any::<u32>()).prop_map(|(stream, code)| reset(stream, Code(code % 14))),
         1 => (0u32..10, any::<u32>()).prop_map(|(stream, bytes)| window_update(stream, bytes)),
         1 => (0u32..10).prop_map(|last| goaway(last, Code::NO_ERROR)),
@@ -242,10 +245,12 @@ proptest! {
         }
         loop {
             match c.ended() {
-                Step::End(place) | Step::Failed { place, .. } | Step::Moved(place) => ends[usize::from(place)] += 1,
+                Step::End(place) | Step::Failed { place, .. } | Step::Moved(place) => {
+                    ends[usize::from(place)] += 1;
+                }
                 Step::More => break,
                 Step::Draining(_) => {}
-                other => prop_assert!(false, "{:?}", other),
+                other => panic!("{other:?}"),
             }
         }
         prop_assert_eq!(ends, [1; 4]);
@@ -270,7 +275,8 @@ proptest! {
         let mut c = standing_with(3, &[(setting::INITIAL_WINDOW_SIZE, first)], &requests);
         (0..3).for_each(|place| c.submit(place, 0));
         // The windows as the server counts them, for the connection (0) and each stream, and what came.
-        let (mut connection, mut initial, mut windows) = (65_535_i64, i64::from(first), [i64::from(first); 3]);
+        let mut initial = i64::from(first);
+        let (mut connection, mut windows) = (65_535_i64, [initial; 3]);
         let mut got = [Vec::new(), Vec::new(), Vec::new()];
         let last = [(4, 1 << 30), (0, 1 << 30)];
         for (kind, bytes) in moves.into_iter().chain(last) {
@@ -284,9 +290,8 @@ proptest! {
                     prop_assert_eq!(frame.flags == flag::END_STREAM, got[at].len() == body.len());
                 }
             }
-            for at in 0..3 {
-                let held = connection <= 0 || windows[at] <= 0;
-                prop_assert!(held || got[at].len() == body.len(), "stream {} could go on", at);
+            for (window, got) in windows.iter().zip(&got) {
+                prop_assert!(connection <= 0 || *window <= 0 || got.len() == body.len(), "one could go on");
             }
             let bytes = bytes.max(1);
             let wire = match kind {

@@ -44,14 +44,15 @@ fn a_response_may_end_with_its_head_with_an_empty_frame_or_with_trailers() {
 #[test]
 fn interim_responses_are_of_their_request_and_say_nothing() {
     let mut c = asked(1);
-    let wire = [headers(1, &[(":status", "100")], false), headers(1, &[(":status", "103"), ("link", "x")], false)].concat();
+    let interim = headers(1, &[(":status", "100")], false);
+    let hints = headers(1, &[(":status", "103"), ("link", "x")], false);
+    let wire = [interim.clone(), hints].concat();
     let mut input = &wire[..];
     assert_eq!(c.take(&mut input), Ok(Step::Wire(Some(0))));
     assert_eq!(c.take(&mut input), Ok(Step::Wire(Some(0))));
     assert_eq!(c.take(&mut input), Ok(Step::More));
     assert_eq!(take(&mut c, &headers(1, OK, true)), Ok(vec![Said::Head(0, 200), Said::End(0)]));
     let mut c = asked(1);
-    let interim = headers(1, &[(":status", "100")], false);
     assert_eq!(take(&mut c, &interim.repeat(16)), Ok(vec![]));
     assert!(reason(&take(&mut c, &interim).unwrap()).contains("more than 16"));
 }
@@ -187,7 +188,8 @@ fn a_reset_fails_its_request_by_its_code() {
 #[test]
 fn a_reset_after_the_whole_response_changes_nothing() {
     let mut c = asked(1);
-    let wire = [headers(1, OK, true), reset(1, Code::NO_ERROR), window_update(1, 5), frame(kind::PRIORITY, 0, 1, &[0; 5])];
+    let priority = frame(kind::PRIORITY, 0, 1, &[0; 5]);
+    let wire = [headers(1, OK, true), reset(1, Code::NO_ERROR), window_update(1, 5), priority];
     assert_eq!(take(&mut c, &wire.concat()), Ok(vec![Said::Head(0, 200), Said::End(0)]));
 }
 

@@ -20,14 +20,15 @@ fn a_connection_stands_once_the_servers_settings_have_come() {
     let requests = requests(b"");
     let mut c = Connection::new(10);
     assert_eq!(c.permits(), 0);
-    let frames = sent(&mut c, &requests);
-    assert_eq!(frames.iter().map(|frame| frame.kind).collect::<Vec<_>>(), [kind::SETTINGS, kind::WINDOW_UPDATE]);
+    let kinds: Vec<u8> = sent(&mut c, &requests).iter().map(|frame| frame.kind).collect();
+    assert_eq!(kinds, [kind::SETTINGS, kind::WINDOW_UPDATE]);
     // A request that was asked for too early waits.
     c.submit(0, 0);
     assert_eq!(sent(&mut c, &requests), Vec::<Sent>::new());
     assert_eq!(take(&mut c, &settings(&[(0x99, 5)])), Ok(vec![Said::Ready]));
     assert_eq!(c.permits(), 9);
-    let kinds: Vec<(u8, u8)> = sent(&mut c, &requests).iter().map(|frame| (frame.kind, frame.flags)).collect();
+    let frames = sent(&mut c, &requests);
+    let kinds: Vec<(u8, u8)> = frames.iter().map(|frame| (frame.kind, frame.flags)).collect();
     let ends = flag::END_STREAM | flag::END_HEADERS;
     assert_eq!(kinds, [(kind::SETTINGS, flag::ACK), (kind::HEADERS, ends)]);
     // Its acknowledgement of ours is taken, and says nothing.

@@ -80,7 +80,7 @@ pub enum Failure {
 }
 
 /// A request whose response is not whole.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Stream {
     id: u32,
     /// How much of the body the server still takes; negative where it lowered its windows after it was sent.
@@ -162,20 +162,10 @@ impl Connection {
     /// A connection for so many streams at once, at its beginning.
     pub fn new(streams: Place) -> Connection {
         let most = usize::from(streams);
-        let unused = Stream {
-            id: 0,
-            window: 0,
-            sent: 0,
-            received: 0,
-            left: None,
-            has_head: false,
-            answers_head: false,
-            interim: 0,
-        };
         let mut connection = Connection {
             reader: Reader::default(),
             heads: Heads::default(),
-            streams: vec![unused; most],
+            streams: vec![Stream::default(); most],
             open: VecDeque::with_capacity(most),
             queue: VecDeque::with_capacity(most),
             uploads: VecDeque::with_capacity(most),

@@ -119,16 +119,8 @@ impl Connection {
             let id = self.next_id;
             self.next_id += 2;
             let (before, behind, answers_head) = requests.own(request);
-            self.streams[usize::from(place)] = Stream {
-                id,
-                window: self.stream_window,
-                sent: 0,
-                received: 0,
-                left: None,
-                has_head: false,
-                answers_head,
-                interim: 0,
-            };
+            self.streams[usize::from(place)] =
+                Stream { id, window: self.stream_window, answers_head, ..Stream::default() };
             self.open.push_back((id, place));
             self.outgoing.starts.push_back((self.outgoing.bytes.len(), place));
             let (resize, shared) = self.shared_fields(requests);

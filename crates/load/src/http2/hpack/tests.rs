@@ -57,7 +57,7 @@ fn an_integer_leaves_the_bits_before_it_and_the_bytes_behind_it() {
 
 #[test]
 fn integers_without_end_or_beyond_2_to_the_28_are_refused() {
-    assert!(integer(&mut &[][..], 5).is_err());
+    assert!(integer(&mut &b""[..], 5).is_err());
     assert!(integer(&mut &[31][..], 5).is_err());
     assert!(integer(&mut &[31, 0x80][..], 5).is_err());
     assert_eq!(integer(&mut &[31, 0xff, 0xff, 0xff, 0x7f][..], 5), Ok(31 + (1 << 28) - 1));

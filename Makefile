@@ -7,7 +7,7 @@ help:
 	@echo "make demo   build Prony, install the quick servers, compare them, show the report"
 	@echo "make test   everything CI runs"
 	@echo "make build  target/release/prony, with its web page where npm is installed"
-	@echo "make deny   licences, sources and advisories of the dependencies (needs cargo-deny)"
+	@echo "make deny   licences, sources and advisories of the dependencies, by cargo-deny"
 	@echo "make docs   write the generated pages under docs/"
 	@echo "make clean  remove target/ and .prony/ (runs/ stays)"
 	@echo "YES=1 answers yes where packages are to be installed."
@@ -21,7 +21,7 @@ web:
 build: web
 	cargo build --release --locked
 
-test: check unit e2e
+test: check deny unit e2e
 
 check: web
 	cargo fmt --all --check
@@ -35,7 +35,7 @@ e2e: build
 	YES="$(YES)" cargo xtask e2e
 
 deny:
-	cargo deny --locked check bans licenses sources advisories
+	sh deny.sh
 
 docs: build
 	cargo xtask docs

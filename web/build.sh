@@ -1,7 +1,8 @@
 #!/bin/sh
 # Builds the front end into web/dist/. Takes the Node there is if it is new
-# enough, else one from the npm registry into target/node; without npm it says
-# what is missing and lets the build go on: everything but the HTML page works.
+# enough, else one from the npm registry into target/node, of the version and the
+# hash in node/package-lock.json; without npm it says what is missing and lets the
+# build go on: everything but the HTML page works.
 set -eu
 cd "$(dirname "$0")"
 
@@ -24,9 +25,18 @@ if ! new_enough; then
     *) echo "web: Node $NODE_NEEDED or newer is needed, and there is $(node --version 2>/dev/null || echo none)." >&2; exit 0 ;;
   esac
   own=../target/node
-  [ -x "$own/node_modules/$package/bin/node" ] ||
-    npm install --silent --no-save --prefix "$own" "$package@>=$NODE_NEEDED <21"
-  PATH="$(cd "$own" && pwd)/node_modules/$package/bin:$PATH"
+  node="node_modules/$package/bin"
+  if ! [ -x "$own/$node/node" ] || ! cmp -s node/package-lock.json "$own/package-lock.json"; then
+    mkdir -p "$own"
+    cp node/package.json node/package-lock.json "$own"
+    (cd "$own" && npm ci --silent --ignore-scripts --no-fund --no-audit) || true
+    [ -x "$own/$node/node" ] || {
+      echo "web: the npm registry has no $package of the hash in web/node/package-lock.json. Install Node $NODE_NEEDED or newer and run make build again." >&2
+      rm -f "$own/package-lock.json"
+      exit 1
+    }
+  fi
+  PATH="$(cd "$own" && pwd)/$node:$PATH"
   export PATH
 fi
 # Nothing to do while nothing changed.

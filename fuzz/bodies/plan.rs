@@ -40,7 +40,8 @@ fn target(text: &str) {
             assert!(target.path.starts_with('/') && !target.host.is_empty() && target.port > 0);
             let shown = target.display_url();
             let again = Target::parse(&shown).expect("what is shown reads back");
-            assert_eq!((&again.host, again.port, &again.path), (&target.host, target.port, &target.path));
+            assert_eq!((&again.host, again.port), (&target.host, target.port));
+            assert!(again.path == target.path || shown.contains("[redacted]"), "{shown}");
             assert_eq!(again.userinfo, None, "{shown:?} shows credentials");
             // All of it can stand in a request's first lines.
             assert!(!format!("{}{}", target.path, target.host_header()).contains(char::is_control));

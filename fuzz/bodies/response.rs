@@ -1,10 +1,13 @@
 //! Any bytes, in any pieces, read as answers: no panic, and what they are does
 //! not depend on where the network cut them.
 
-use prony_load::framing::{Framer, HEAD_MAX_BYTES, LastHead, Progress};
+use std::collections::BTreeMap;
 
-/// A worker reads at most this much at once; what is read "in one piece" is.
-const READ_MAX_BYTES: usize = HEAD_MAX_BYTES;
+use prony_load::framing::{Framer, HEAD_MAX_BYTES, Heads, Progress};
+use prony_model::measurement::Tolerance;
+
+/// What is read "in one piece" is: more than any head, so that its fault is found at once.
+const READ_MAX_BYTES: usize = 2 * HEAD_MAX_BYTES;
 /// Longer inputs are not played byte by byte: it would cost the fuzzer its speed.
 const BYTEWISE_MAX_BYTES: usize = 4096;
 
@@ -32,16 +35,26 @@ pub fn check(input: &[u8]) {
     let Some((head, wire)) = input.split_at_checked(5) else { return };
     let to_head = head[0] & 1 == 1;
     let seed = u32::from_le_bytes([head[1], head[2], head[3], head[4]]);
-    let (mut framer, mut last) = (Framer::new(), LastHead::new());
-    let whole = read(&mut framer, to_head, &mut last, wire.chunks(READ_MAX_BYTES));
-    let cut = read(&mut framer, to_head, &mut last, pieces(wire, seed).into_iter());
+    let (mut framer, mut heads) = (Framer::new(), Heads::new());
+    let whole = read(&mut framer, to_head, &mut heads, wire.chunks(READ_MAX_BYTES));
+    let counted = heads.tolerated().clone();
+    let cut = read(&mut framer, to_head, &mut heads, pieces(wire, seed).into_iter());
     same(&whole, &cut);
+    assert_eq!(*heads.tolerated(), times(&counted, 2), "a head is counted wherever it is cut");
     // The same framer and last head again: nothing of the last stream changes what comes of it.
-    let again = read(&mut framer, to_head, &mut last, wire.chunks(READ_MAX_BYTES));
+    let again = read(&mut framer, to_head, &mut heads, wire.chunks(READ_MAX_BYTES));
     assert_eq!(whole, again);
+    assert_eq!(*heads.tolerated(), times(&counted, 3), "and each time");
     if wire.len() <= BYTEWISE_MAX_BYTES {
-        same(&whole, &read(&mut Framer::new(), to_head, &mut LastHead::new(), wire.chunks(1)));
+        let mut heads = Heads::new();
+        same(&whole, &read(&mut Framer::new(), to_head, &mut heads, wire.chunks(1)));
+        assert_eq!(*heads.tolerated(), counted);
     }
+}
+
+/// So many times these counts.
+fn times(counted: &BTreeMap<Tolerance, u64>, times: u64) -> BTreeMap<Tolerance, u64> {
+    counted.iter().map(|(tolerance, count)| (*tolerance, count * times)).collect()
 }
 
 /// Pieces of sizes that follow from a seed, small ones and large ones, and empty ones.
@@ -63,17 +76,17 @@ fn pieces(mut wire: &[u8], mut seed: u32) -> Vec<&[u8]> {
 fn read<'a>(
     framer: &mut Framer,
     to_head: bool,
-    last: &mut LastHead,
+    heads: &mut Heads,
     pieces: impl Iterator<Item = &'a [u8]>,
 ) -> (Vec<Answer>, End) {
-    framer.reset();
+    framer.reset(heads);
     let mut answers = Vec::new();
     let mut body = Vec::new();
     let mut passed = 0;
     for piece in pieces {
         let mut at = 0;
         while at < piece.len() {
-            match framer.feed(&piece[at..], to_head, last, &mut |bytes| body.extend_from_slice(bytes)) {
+            match framer.feed(&piece[at..], to_head, heads, &mut |bytes| body.extend_from_slice(bytes)) {
                 Err(e) => {
                     assert!(!e.0.is_empty());
                     return (answers, End::Wrong);
@@ -96,8 +109,8 @@ fn read<'a>(
 }
 
 /// What came in one piece and what came in several are the same. (A head that came in
-/// pieces is parsed at each end of a line, so that its fault may be found later, or, where
-/// the stream ends within the line, not at all; it never becomes an answer.)
+/// pieces is parsed at each end of a line, a longer one where it may end, so that its fault
+/// may be found later, or, where the stream ends before, not at all; it never becomes an answer.)
 fn same(whole: &(Vec<Answer>, End), cut: &(Vec<Answer>, End)) {
     assert_eq!(whole.0, cut.0);
     match (&whole.1, &cut.1) {

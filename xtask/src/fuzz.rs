@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 
 /// Each target, and the longest input worth its time.
 const TARGETS: [(&str, u32); 9] = [
-    // More than one read of a worker, so that limits of 64 KiB are reached.
-    ("response", 100_000),
+    // More than the longest head, so that the limit of 256 KiB is reached.
+    ("response", 300_000),
     // A frame has 16 KiB at most, a header block 256 KiB.
     ("http2", 20_000),
     ("plan", 4_096),
@@ -18,6 +18,8 @@ const TARGETS: [(&str, u32); 9] = [
     ("targets", 4_096),
     // Its head may have 8 KiB, 64 headers and a path of 1 KiB.
     ("page_request", 10_240),
+    // Choices of what to change: all that are taken of an input.
+    ("views", 1_024),
 ];
 /// How long each runs where nobody says.
 const SECONDS: u64 = 120;

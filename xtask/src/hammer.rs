@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -135,24 +136,13 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
         found.took_all("one core", binary, &ran, |fared| &mut fared.in_suite.longest);
     }
     let _busy = Busy::start()?;
-    let found = Mutex::new(found);
+    let (found, given_up) = (Mutex::new(found), AtomicBool::new(false));
     std::thread::scope(|scope| {
-        let random = scope.spawn(|| random(&found, &timed, &asked, &store));
-        for number in 1..=asked.suites {
-            for binary in &binaries {
-                let ran = binary.run_all()?;
-                held(&found).took_all("busy", binary, &ran, |fared| &mut fared.in_suite.longest);
-            }
-            let mut found = held(&found);
-            found.suites = number;
-            println!(
-                "beside a busy process: suite {number} of {}, {} failures",
-                asked.suites,
-                found.failures()
-            );
-            store(&found)?;
-        }
-        random.join().map_err(|_| "the runs in random order ended with a panic".to_owned())?
+        let random = scope.spawn(|| random(&found, &timed, &asked, &given_up, &store));
+        let suites = suites(&found, &binaries, &asked, &store);
+        given_up.store(suites.is_err(), Ordering::Relaxed);
+        let random = random.join().map_err(|_| "the runs in random order ended with a panic".to_owned())?;
+        suites.and(random)
     })?;
     let found = held(&found);
     store(&found)?;
@@ -160,16 +150,38 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     found.verdict()
 }
 
-/// Runs the timed tests in random order, each by itself, until the time is over.
+/// Runs the whole suite again and again.
+fn suites(
+    found: &Mutex<Found>,
+    binaries: &[Binary],
+    asked: &Asked,
+    store: &impl Fn(&Found) -> Result<(), String>,
+) -> Result<(), String> {
+    for number in 1..=asked.suites {
+        for binary in binaries {
+            let ran = binary.run_all()?;
+            held(found).took_all("busy", binary, &ran, |fared| &mut fared.in_suite.longest);
+        }
+        let mut found = held(found);
+        found.suites = number;
+        println!("beside a busy process: suite {number} of {}, {} failures", asked.suites, found.failures());
+        store(&found)?;
+    }
+    Ok(())
+}
+
+/// Runs the timed tests in random order, each by itself, until the time is over or the suites are given up.
 fn random(
     found: &Mutex<Found>,
     timed: &[(&Binary, String)],
     asked: &Asked,
+    given_up: &AtomicBool,
     store: &impl Fn(&Found) -> Result<(), String>,
 ) -> Result<(), String> {
     let mut chance = ChaCha8Rng::seed_from_u64(asked.seed);
     let (begun, mut stored) = (Instant::now(), Instant::now());
-    while begun.elapsed() < Duration::from_secs(asked.minutes * 60) && !timed.is_empty() {
+    let goes_on = || begun.elapsed().as_secs() < asked.minutes * 60 && !given_up.load(Ordering::Relaxed);
+    while goes_on() && !timed.is_empty() {
         let (binary, test) = &timed[(chance.next_u64() % timed.len() as u64) as usize];
         let ran = binary.run_one(test)?;
         let mut found = held(found);

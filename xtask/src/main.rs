@@ -10,11 +10,12 @@
 //! `cargo xtask tui --cost` measures what the terminal's view costs a load;
 //! `cargo xtask coverage` simulates trials of known truth; `cargo xtask truth` holds the
 //! release binary against known answers on real sockets; `cargo xtask gate` holds what a request costs the engine against
-//! an older commit.
+//! an older commit; `cargo xtask curl-tests` asks it for the responses of curl's own test cases.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to its developer")]
 
 mod containers;
 mod coverage;
+mod curl_tests;
 mod docs;
 mod e2e;
 mod fuzz;
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
                 tui_cost::run(&root().join("target/release/prony"), rest)
             }
             Some("coverage") => coverage::run(&root(), rest),
+            Some("curl-tests") => curl_tests::run(&root(), rest),
             Some("soak") => soak::run(&root(), rest),
             Some("peers") => peers::run(&root(), rest),
             Some("truth") => truth::run(&root(), rest),
@@ -68,7 +70,7 @@ fn main() -> ExitCode {
             Some("measured") => peers::measured(rest),
             Some("floor") => peers::floor::run(rest),
             Some("counting-server") => peers::counting::run(),
-            _ => Err("usage: cargo xtask test|hammer|tidy|docs|e2e|containers|web|tui --cost|coverage|fuzz|soak|peers|truth|gate"
+            _ => Err("usage: cargo xtask test|hammer|tidy|docs|e2e|containers|web|tui --cost|coverage|fuzz|soak|peers|truth|gate|curl-tests"
                 .to_owned()),
         };
     match result {

@@ -107,8 +107,10 @@ fn trial_counts(log: &RunLog, results: &Results<'_>) -> TrialCounts {
 fn plan_analysis(log: &RunLog, results: &Results<'_>, plan: &str, baseline: Option<&str>) -> PlanAnalysis {
     let widened = log.header.precision.is_some();
     let mut entries: Vec<(Row, Vec<Cell<'_>>)> = Vec::new();
+    let own = results.iter().filter(|(_, result)| result.planned.plan == plan);
+    let own: Results<'_> = own.map(|(index, result)| (*index, *result)).collect();
     for candidate in candidates(log, results, plan) {
-        let mut cells = cells(results, plan, &candidate.label);
+        let mut cells = cells(&own, plan, &candidate.label);
         let row = row(&candidate, &cells, widened);
         cells.retain(Cell::counts);
         entries.push((row, cells));

@@ -100,7 +100,7 @@ fn waits(m: &Measurement, schedule: &Schedule, window_ns: u64) -> Vec<(f64, f64)
             (dispatched, _) => Some(real(batch.sum.connection_wait_sum_ns) / real(dispatched)),
         };
         waits.extend(wait_ns.map(|wait| (batch.middle_s(), wait)));
-        let due = due_before(batch.end_ns) - due_before(batch.start_ns);
+        let due = due_before(batch.end_ns).saturating_sub(due_before(batch.start_ns));
         unsent = (unsent + batch.sum.dispatched).saturating_sub(due);
     }
     waits.reverse();

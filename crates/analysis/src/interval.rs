@@ -110,7 +110,7 @@ impl WindowParts {
         let (sum_ns, n) = self
             .batches
             .iter()
-            .fold((0, 0), |(sum, n), b| (sum + b.sum.response_sum_ns, n + b.sum.completed));
+            .fold((0u64, 0), |(sum, n), b| (sum.saturating_add(b.sum.response_sum_ns), n + b.sum.completed));
         let whole = rate(sum_ns, n).max(f64::MIN_POSITIVE);
         let half =
             self.half(self.batches.iter().map(|b| rate(b.sum.response_sum_ns, b.sum.completed) / whole));

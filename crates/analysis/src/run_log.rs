@@ -34,8 +34,7 @@ pub fn judge_result(host: &Host, raw: RawResult) -> Result<TrialResult, String> 
     let Some(observed) = observed else {
         return Ok(TrialResult { planned, trial: None, server: None, failure, capacity });
     };
-    observed.plan.check()?;
-    observed.measurement.check()?;
+    observed.check()?;
     let slos: Result<Vec<Slo>, _> = observed.slo.iter().map(|text| Slo::parse(text)).collect();
     let slos = slos.map_err(|why| format!("a threshold of it is none: {why}"))?;
     let mut trial = judge(&observed, host);

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use prony_model::measurement::{ErrorKind, ErrorTally, Measurement, Parts, ReceiveClock};
+use prony_model::measurement::{ErrorKind, ErrorTally, Measurement, Parts, ReceiveClock, Tolerance};
 use prony_model::observed::Observed;
 use prony_model::plan::Arrivals;
 use prony_model::plan_record::PlanRecord;
@@ -63,6 +63,7 @@ pub enum Code {
     Overload,
     TooFewSamples,
     ListenOverflow,
+    ToleratedResponses,
     ServerDied,
     ServerRestarted,
     WorkerLost,
@@ -117,6 +118,8 @@ impl Code {
                 "Let the load last longer (-d, or -n)."),
             Code::ListenOverflow => entry("listen_overflow", &["throughput", "response"], Effect::Note,
                 "Raise the server's backlog and net.core.somaxconn, or open fewer connections at once."),
+            Code::ToleratedResponses => entry("tolerated_responses", &[], Effect::Note,
+                "The figures stand; a stricter client or a proxy may refuse such answers, so correct the server's head."),
             Code::ServerDied => entry("server_died", &["throughput", "response", "service"], Effect::Invalid,
                 "Look at its last lines, and load it by hand with `prony load`; the trial does not count."),
             Code::ServerRestarted => entry("server_restarted", &["throughput", "response", "service"], Effect::Invalid,
@@ -186,6 +189,7 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Verdict {
         overload(facts),
         too_few_samples(facts),
         host::listen_overflow(facts),
+        tolerated_responses(facts),
     ];
     let reasons: Vec<Reason> = single.into_iter().flatten().chain(server::reasons(facts)).collect();
     Verdict { validity: validity(&reasons), reasons }
@@ -393,6 +397,26 @@ fn too_few_samples(f: &Facts<'_>) -> Option<Reason> {
             .with("samples_beyond", beyond)
             .with("samples_needed", real(BEYOND_MIN)),
     )
+}
+
+/// What of the answers a strict reading refuses, over the whole run.
+fn tolerated_responses(f: &Facts<'_>) -> Option<Reason> {
+    let words = |tolerance: Tolerance| match tolerance {
+        Tolerance::RepeatedLength => "one Content-Length several times",
+        Tolerance::LengthBesideCoding => "Content-Length beside Transfer-Encoding",
+        Tolerance::RepeatedChunked => "chunked several times in Transfer-Encoding",
+        Tolerance::Folded => "a header folded over several lines",
+        Tolerance::Long => "a head over 64 KiB",
+        Tolerance::BareLineFeed => "lines of chunks that end in LF alone",
+    };
+    let seen = &f.m.tolerated;
+    let said: Vec<String> = seen.iter().map(|(why, count)| format!("{count} with {}", words(*why))).collect();
+    let reason = Code::ToleratedResponses.reason(format!(
+        "responses that a strict client refuses, and curl and browsers take: {}",
+        said.join(", ")
+    ));
+    (!said.is_empty())
+        .then(|| seen.iter().fold(reason, |reason, (why, count)| reason.with(why.name(), real(*count))))
 }
 
 #[cfg(test)]

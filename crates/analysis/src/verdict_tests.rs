@@ -250,6 +250,26 @@ fn listen_overflows_are_noted_where_the_target_is_local() {
 }
 
 #[test]
+fn heads_that_are_only_tolerated_are_noted_in_words_and_change_no_figure() {
+    let mut m = healthy(10, 2000);
+    assert!(!has(&m, &closed_plan(), Code::ToleratedResponses));
+    let before = judge(&m, &closed_plan(), &Seen::default());
+    m.tolerated = BTreeMap::from([(Tolerance::Folded, 12), (Tolerance::Long, 1)]);
+    let mut trial = judge(&m, &closed_plan(), &Seen::default());
+    let reason = trial.verdict.reasons.pop().unwrap();
+    assert_eq!((reason.code.as_str(), reason.effect), ("tolerated_responses", Effect::Note));
+    assert!(reason.affects.is_empty());
+    let said = "12 with a header folded over several lines, 1 with a head over 64 KiB";
+    assert!(reason.detail.ends_with(said), "{}", reason.detail);
+    assert_eq!((reason.values["folded"], reason.values["long"], reason.values.len()), (12.0, 1.0, 2));
+    assert_eq!(trial, before);
+    m.tolerated = BTreeMap::from([(Tolerance::RepeatedLength, 3), (Tolerance::LengthBesideCoding, 4)]);
+    let reason = reasons(&m, &closed_plan(), &Seen::default()).pop().unwrap();
+    let said = "3 with one Content-Length several times, 4 with Content-Length beside Transfer-Encoding";
+    assert!(reason.detail.ends_with(said), "{}", reason.detail);
+}
+
+#[test]
 fn a_drift_is_not_steady() {
     let mut m = healthy(10, 2000);
     assert!(!has(&m, &closed_plan(), Code::NotSteady));

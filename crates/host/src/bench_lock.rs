@@ -9,7 +9,7 @@
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -22,6 +22,8 @@ use crate::process::Identity;
 pub const VARIABLE: &str = "PRONY_TURN";
 /// Not in a folder of a user's own (TMPDIR, XDG_RUNTIME_DIR): others' benches are to be seen.
 const DEFAULT: &str = "/tmp/prony-bench.turn";
+/// In a folder where everybody may put files: no link is followed, and no named pipe waited for.
+const FLAGS: i32 = libc::O_NOFOLLOW | libc::O_NONBLOCK;
 /// How often a bench that waits looks again.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// As much of the file as is read: anybody may write to it.
@@ -111,18 +113,32 @@ pub fn take(
 /// Who has the lock now, if that can be told.
 pub fn holder(path: &Path) -> Option<Holder> {
     let mut text = String::new();
-    File::open(path).ok()?.take(READ_MAX).read_to_string(&mut text).ok()?;
+    let file = OpenOptions::new().read(true).custom_flags(FLAGS).open(path).ok()?;
+    file.take(READ_MAX).read_to_string(&mut text).ok()?;
     let holder: Holder = serde_json::from_str(&text).ok()?;
     (holder.boot_id == boot_id() && holder.process.lives()).then_some(holder)
 }
 
-/// ` (process 12, "quickstart", since 20:01:02 UTC)`, or nothing where nobody is known.
+/// ` (process 12, "quickstart", since 20:01:02 UTC)`, or how to find out where nobody is known.
 pub fn described(holder: Option<&Holder>) -> String {
-    let Some(Holder { process, since, experiment, .. }) = holder else { return String::new() };
+    let Some(Holder { process, since, experiment, .. }) = holder else {
+        let path = path();
+        return format!(
+            " (which, `lslocks` shows: it has locked {}; {VARIABLE}=FILE is another file)",
+            path.display()
+        );
+    };
     let printable =
         |text: &str| -> String { text.chars().filter(|c| !c.is_control()).take(NAME_MAX).collect() };
     let time: String = printable(since).chars().skip(11).take(8).collect();
     format!(" (process {}, {:?}, since {time} UTC)", process.pid, printable(experiment))
+}
+
+impl BenchLock {
+    /// Whether there is a lock; without one another bench may run at the same time.
+    pub fn is_held(&self) -> bool {
+        self.file.is_some()
+    }
 }
 
 impl Drop for BenchLock {
@@ -137,28 +153,22 @@ impl Drop for BenchLock {
 
 /// Anybody may lock it, so that root's bench and a user's keep apart. Opened
 /// first without creating: in a sticky folder the kernel may refuse to create
-/// what is there and another's (sysctl fs.protected_regular).
+/// what is there and another's (sysctl fs.protected_regular). A file of
+/// several names is refused: what is written to it may be meant for another.
 fn open(path: &Path) -> io::Result<File> {
-    let there = || {
-        OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)
+    let open = |write: bool, new: bool| {
+        OpenOptions::new().read(true).write(write).create_new(new).custom_flags(FLAGS).open(path)
     };
-    let file = there().or_else(|_| {
-        let made = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .custom_flags(libc::O_NOFOLLOW)
-            .open(path);
-        match made {
-            Ok(file) => {
-                file.set_permissions(Permissions::from_mode(0o666))?;
-                Ok(file)
-            }
-            // Another made it meanwhile, or it may only be read: a lock needs no more.
-            Err(_) => there().or_else(|_| OpenOptions::new().read(true).open(path)),
+    let file = open(true, false).or_else(|_| match open(true, true) {
+        Ok(file) => {
+            file.set_permissions(Permissions::from_mode(0o666))?;
+            Ok(file)
         }
+        // Another made it meanwhile, or it may only be read: a lock needs no more.
+        Err(_) => open(true, false).or_else(|_| open(false, false)),
     })?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::InvalidInput.into()) }
+    let found = file.metadata()?;
+    if found.is_file() && found.nlink() == 1 { Ok(file) } else { Err(io::ErrorKind::InvalidInput.into()) }
 }
 
 fn write(file: &mut File, holder: &Holder) -> io::Result<()> {
@@ -241,7 +251,35 @@ mod tests {
         assert!(now(&folder.path().join("no/such/folder")).unwrap().file.is_none());
         let link = folder.path().join("link");
         std::os::unix::fs::symlink(folder.path().join("precious"), &link).unwrap();
-        drop(now(&link));
+        assert!(!now(&link).unwrap().is_held());
         assert!(!folder.path().join("precious").exists(), "a link is not followed to make a file");
+    }
+
+    #[test]
+    fn a_prepared_link_or_named_pipe_is_neither_written_to_nor_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let process = Identity::of(std::process::id()).unwrap();
+        let holds = Holder { process, boot_id: boot_id(), since: String::new(), experiment: "e".to_owned() };
+        let precious = serde_json::to_vec(&holds).unwrap();
+        std::fs::write(at("precious"), &precious).unwrap();
+        std::os::unix::fs::symlink(at("precious"), at("link")).unwrap();
+        std::fs::hard_link(at("precious"), at("name")).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
+        for name in ["link", "name", "pipe"] {
+            assert!(!now(&at(name)).unwrap().is_held(), "{name}");
+        }
+        assert_eq!((holder(&at("link")), holder(&at("pipe"))), (None, None));
+        assert_eq!(std::fs::read(at("precious")).unwrap(), precious);
+    }
+
+    #[test]
+    fn a_lock_of_somebody_unknown_is_said_with_the_way_to_find_out_who() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("turn");
+        let somebody = File::create(&path).unwrap();
+        somebody.lock().unwrap();
+        let refused = now(&path).unwrap_err().to_string();
+        assert!(refused.contains("`lslocks` shows") && refused.contains("PRONY_TURN=FILE"), "{refused}");
     }
 }

@@ -1,9 +1,10 @@
 //! The git commit that a run belongs to, read from the files of `.git`: no
 //! process is started, and a repository is input from outside.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
+
+use prony_model::foreign_file;
 
 /// Folders above the current one that are looked into: a path has at most 4,096 bytes.
 const PARENTS_MAX: usize = 64;
@@ -48,12 +49,12 @@ fn of_folder(folder: &Path) -> Option<String> {
 /// A file's first line, where it is short text.
 fn line(path: &Path) -> Option<String> {
     let mut text = String::new();
-    File::open(path).ok()?.take(LINE_MAX_BYTES).read_to_string(&mut text).ok()?;
+    foreign_file::open(path).ok()?.take(LINE_MAX_BYTES).read_to_string(&mut text).ok()?;
     text.lines().next().map(|line| line.trim().to_owned())
 }
 
 fn packed(path: &Path, reference: &str) -> Option<String> {
-    let lines = BufReader::new(File::open(path).ok()?.take(PACKED_MAX_BYTES)).lines();
+    let lines = BufReader::new(foreign_file::open(path).ok()?.take(PACKED_MAX_BYTES)).lines();
     lines.map_while(Result::ok).find_map(|line| {
         let (commit, name) = line.split_once(' ')?;
         (name == reference).then(|| hash(commit))?

@@ -13,6 +13,7 @@ mod facts;
 mod host_watch;
 pub mod pins;
 pub mod process;
+pub mod state;
 mod sys;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

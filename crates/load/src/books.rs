@@ -5,17 +5,18 @@
 //! entered under it: that is where the window opens and closes, so that every
 //! count is on the right side of both edges and the identities are exact.
 
-mod closed;
+mod part;
 mod second;
 
 use crate::by_request::ByRequest;
 use crate::parts::{LatencyRecorder, Times};
 use crate::sample::Samples;
+use crate::share::{Failures, First, Share};
 use prony_model::histogram::Histogram;
-use prony_model::measurement::{BIN_NS, Bin, ErrorKind, ErrorTally, RequestCounts, RunTotal, WorkerAudit};
+use prony_model::measurement::{BIN_NS, Bin, ErrorKind, RequestCounts, RunTotal, WorkerAudit};
 
-pub(crate) use closed::ClosedBooks;
-use closed::bounded;
+use part::bounded;
+pub(crate) use part::{AtEdge, Closed, End, Part, PartSink};
 pub(crate) use second::{Lags, SecondPart, SecondSink};
 
 /// A second of the series.
@@ -46,6 +47,8 @@ enum Phase {
 
 /// One worker's books.
 pub(crate) struct Books {
+    /// The schedule's first instant.
+    start_ns: u64,
     edges: Edges,
     phase: Phase,
     /// The next instant at which something rolls over.
@@ -62,17 +65,16 @@ pub(crate) struct Books {
     in_flight: u64,
     connections: u64,
 
-    dispatched_before_window: u64,
-    resolved_before_window: u64,
+    /// Where the part of the window begins that is under way, and what stood then.
+    part: part::Start,
     window: RequestCounts,
     pub(crate) read_bytes: u64,
     pub(crate) sent_bytes: u64,
     stamps_rejected: u64,
     kernel_clock: bool,
     status: Box<[u64; STATUS_MAX]>,
-    errors: [ErrorTally; ERROR_KINDS],
+    errors: [Failures; ERROR_KINDS],
     audit: WorkerAudit,
-    cpu_ns: u64,
 
     parts: LatencyRecorder,
 
@@ -87,6 +89,8 @@ pub(crate) struct Books {
     keeps_each: bool,
     /// Failures over the run, warm-up included, for who watches.
     failed_by_kind: [u64; ERROR_KINDS],
+    /// The window's last part, once it is over.
+    last: Option<Share>,
 }
 
 pub(crate) const ERROR_KINDS: usize = ErrorKind::ALL.len();
@@ -99,12 +103,18 @@ impl Books {
         connections: u64,
         kernel_clock: bool,
         sink: SecondSink,
-        samples: Samples,
+        mut samples: Samples,
     ) -> Books {
         let bins =
             usize::try_from(edges.end_ns.saturating_sub(edges.start_ns).div_ceil(BIN_NS)).unwrap_or(BINS_MAX);
-        let bins = if edges.end_ns == u64::MAX { BINS_MAX } else { bins };
+        let bins = match (&sink.parts, edges.end_ns) {
+            (Some(_), _) => part::BINS,
+            (None, u64::MAX) => BINS_MAX,
+            (None, _) => bins,
+        };
+        samples.count_from(start_ns);
         Books {
+            start_ns,
             edges,
             phase: Phase::WarmUp,
             next_edge_ns: edges.start_ns,
@@ -116,8 +126,7 @@ impl Books {
             resolved: 0,
             in_flight: 0,
             connections,
-            dispatched_before_window: 0,
-            resolved_before_window: 0,
+            part: part::Start::default(),
             window: RequestCounts::default(),
             read_bytes: 0,
             sent_bytes: 0,
@@ -126,16 +135,16 @@ impl Books {
             status: Box::new([0; STATUS_MAX]),
             errors: Default::default(),
             audit: WorkerAudit::default(),
-            cpu_ns: 0,
             parts: LatencyRecorder::new(kernel_clock),
             bins: second::room_for_bins(bins.max(1)),
-            second: SecondPart::begin(sink.worker, 0, Histogram::default()),
+            second: SecondPart::begin(sink.place, 0, Histogram::default()),
             sink,
             spare: vec![Histogram::default(); SPARE_HISTOGRAMS],
             keeps_each: samples.are_kept(),
             samples,
             by_request: None,
             failed_by_kind: [0; ERROR_KINDS],
+            last: None,
         }
     }
 
@@ -146,11 +155,11 @@ impl Books {
     }
 
     /// Brings the books to `now`: opens and closes the window and its
-    /// subdivisions. `cpu_ns` reads the worker's CPU clock.
+    /// subdivisions, for which it asks `around` the worker.
     #[inline]
-    pub(crate) fn at(&mut self, now_ns: u64, cpu_ns: impl FnMut() -> u64) {
+    pub(crate) fn at<A: AtEdge>(&mut self, now_ns: u64, around: impl FnOnce() -> A) {
         if now_ns >= self.next_edge_ns {
-            self.cross(now_ns, cpu_ns);
+            self.cross(now_ns, &mut around());
         }
     }
 
@@ -178,59 +187,62 @@ impl Books {
         self.next_edge_ns = self.next_edge_ns.min(self.edges.end_ns);
     }
 
-    /// The window's end; `u64::MAX` while only a count will set it.
-    pub(crate) fn end_ns(&self) -> u64 {
-        self.edges.end_ns
-    }
-
     #[cold]
-    fn cross(&mut self, now_ns: u64, mut cpu_ns: impl FnMut() -> u64) {
+    fn cross(&mut self, now_ns: u64, around: &mut impl AtEdge) {
         while now_ns >= self.next_edge_ns && self.phase != Phase::Over {
             let edge = self.next_edge_ns;
             self.integrate(edge);
             if self.phase == Phase::WarmUp {
-                self.open_window(cpu_ns());
+                self.open_window(around);
             } else {
+                if edge >= self.second_end_ns {
+                    self.second_end_ns = edge + SECOND_NS;
+                    self.hand_over_second();
+                    if edge < self.edges.end_ns {
+                        self.hand_over_part(edge, around);
+                    }
+                }
                 if edge >= self.bin_end_ns {
                     self.bin_end_ns = edge + BIN_NS;
                     if self.bins.len() < self.bins.capacity() {
                         self.bins.push(Bin::default());
                     }
                 }
-                if edge >= self.second_end_ns {
-                    self.second_end_ns = edge + SECOND_NS;
-                    self.hand_over_second();
-                }
             }
             if edge >= self.edges.end_ns {
-                self.close_window(cpu_ns());
+                self.close_window(around);
                 return;
             }
             self.next_edge_ns = self.bin_end_ns.min(self.second_end_ns).min(self.edges.end_ns);
         }
     }
 
-    fn open_window(&mut self, cpu_ns: u64) {
+    fn open_window(&mut self, around: &mut impl AtEdge) {
         self.phase = Phase::Window;
-        self.dispatched_before_window = self.dispatched;
-        self.resolved_before_window = self.resolved;
-        self.cpu_ns = cpu_ns;
+        let due = self.due_before(self.edges.start_ns, around);
+        self.part = part::Start {
+            at_ns: self.edges.start_ns,
+            due,
+            carried_in: due.saturating_sub(self.resolved),
+            cpu_ns: around.cpu_ns(),
+            ..part::Start::default()
+        };
         self.bins.push(Bin::default());
         self.bin_end_ns = self.edges.start_ns + BIN_NS;
         self.second_end_ns = self.edges.start_ns + SECOND_NS;
     }
 
-    fn close_window(&mut self, cpu_ns: u64) {
+    fn close_window(&mut self, around: &mut impl AtEdge) {
         self.phase = Phase::Over;
         self.next_edge_ns = u64::MAX;
-        self.cpu_ns = cpu_ns - self.cpu_ns;
-        let elapsed = self.edges.end_ns - self.edges.start_ns;
-        if !elapsed.is_multiple_of(SECOND_NS) {
+        let Edges { start_ns, end_ns } = self.edges;
+        if !(end_ns - start_ns).is_multiple_of(SECOND_NS) {
             self.hand_over_second();
         }
         // An edge that falls on the end opened a bin that nothing can enter.
-        let bins = usize::try_from(elapsed.div_ceil(BIN_NS)).unwrap_or(BINS_MAX);
+        let bins = usize::try_from((end_ns - self.part.at_ns).div_ceil(BIN_NS)).unwrap_or(BINS_MAX);
         self.bins.truncate(bins.max(1));
+        self.close_last_part(around);
     }
 
     /// Extends the integrals to `now`.
@@ -346,7 +358,7 @@ impl Books {
         self.in_flight -= 1;
         self.resolved += 1;
         if self.phase == Phase::Window {
-            self.audit.overlap_sum_ns += now_ns - times.asked_ns.max(self.edges.start_ns);
+            self.audit.overlap_sum_ns += now_ns - times.asked_ns.max(self.part.at_ns);
         }
     }
 
@@ -390,11 +402,12 @@ impl Books {
         if let Some(bin) = self.bins.last_mut() {
             bin.failed += 1;
         }
-        let tally = &mut self.errors[kind as usize];
-        if tally.count == 0 {
-            tally.first = bounded(message());
+        let failures = &mut self.errors[kind as usize];
+        if failures.count == 0 {
+            let at_ns = now_ns - self.start_ns;
+            failures.first = First { at_ns, worker: self.sink.worker, what: bounded(message()) };
         }
-        tally.count += 1;
+        failures.count += 1;
         self.parts.failed(now_ns, times);
         if self.keeps_each {
             self.keep_each(now_ns, times, Some(kind));
@@ -430,67 +443,5 @@ impl Books {
         if gap_ns > GAP_NS {
             self.audit.gaps_over_1ms_sum_ns += gap_ns;
         }
-    }
-
-    /// Closes the books. `unresolved` are the requests still on a connection;
-    /// `due_before(t)` counts the arrivals due before t, and `waiting` the
-    /// waits so far of those that never got a connection, with how often each stands
-    /// and which request of the list it is.
-    pub(crate) fn close(
-        mut self,
-        unresolved: impl Iterator<Item = Times>,
-        due_before: impl Fn(u64) -> u64,
-        never_sent_waits: impl Iterator<Item = (u64, u64, u32)>,
-    ) -> ClosedBooks {
-        let Edges { start_ns, end_ns } = self.edges;
-        for times in unresolved {
-            self.audit.overlap_sum_ns += end_ns - times.asked_ns.max(start_ns);
-            self.parts.waiting(end_ns, &times);
-            if let Some(by_request) = &mut self.by_request {
-                by_request.waiting(end_ns, &times);
-            }
-        }
-        for (wait_ns, count, request) in never_sent_waits {
-            self.parts.never_sent(wait_ns, count);
-            if let Some(by_request) = &mut self.by_request {
-                by_request.never_sent(request, wait_ns, count);
-            }
-        }
-        let (due_before_start, due_before_end) = (due_before(start_ns), due_before(end_ns));
-        self.window.carried_in = due_before_start.saturating_sub(self.resolved_before_window);
-        self.window.scheduled = due_before_end.saturating_sub(due_before_start);
-        self.window.in_flight = self.in_flight;
-        // Should a count be off, the identity fails and says so; a wrapped difference would hide it.
-        self.window.never_sent = due_before_end.saturating_sub(self.dispatched);
-        ClosedBooks {
-            run: self.run,
-            window: self.window,
-            read_bytes: self.read_bytes,
-            sent_bytes: self.sent_bytes,
-            stamps_rejected: self.stamps_rejected,
-            kernel_clock: self.kernel_clock,
-            status: (0u16..).zip(self.status.iter().copied()).filter(|(_, count)| *count > 0).collect(),
-            errors: ErrorKind::ALL
-                .iter()
-                .copied()
-                .zip(self.errors)
-                .filter(|(_, tally)| tally.count > 0)
-                .collect(),
-            latency: self.parts.into_latency(),
-            bins: self.bins,
-            audit: self.audit,
-            cpu_ns: self.cpu_ns,
-            edges: self.edges,
-            samples: self.samples,
-            tls: None,
-            waits: Default::default(),
-            all_done: false,
-            by_request: self.by_request,
-        }
-    }
-
-    /// Requests given a connection before the window opened, and over the run.
-    pub(crate) fn dispatch_counts(&self) -> (u64, u64) {
-        (self.dispatched_before_window, self.dispatched)
     }
 }

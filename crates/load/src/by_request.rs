@@ -140,25 +140,6 @@ impl ByRequest {
         *self.waiting.entry(place).or_default() += count;
     }
 
-    /// Adds another worker's.
-    pub(crate) fn add(&mut self, other: &ByRequest) {
-        for (to, from) in self.rows.iter_mut().zip(&other.rows) {
-            to.run_sent += from.run_sent;
-            to.completed += from.completed;
-            to.failed += from.failed;
-            to.waiting += from.waiting;
-            to.read_bytes += from.read_bytes;
-            to.errors.iter_mut().zip(&from.errors).for_each(|(to, from)| *to += from);
-        }
-        for (to, from) in [(&mut self.buckets, &other.buckets), (&mut self.status, &other.status)] {
-            // Where nothing is counted nothing is written, and the kernel gives no page.
-            to.iter_mut().zip(from).filter(|(_, from)| **from > 0).for_each(|(to, from)| *to += from);
-        }
-        for (place, count) in &other.waiting {
-            *self.waiting.entry(*place).or_default() += count;
-        }
-    }
-
     /// The figures, row by row.
     pub(crate) fn figures(&self, list: &TargetList) -> Vec<RequestFigures> {
         let mut lines = list.lines_of_each();
@@ -285,8 +266,8 @@ mod tests {
             two.waiting(9_000, &times(request, 0));
             two.never_sent(request, 70, 2);
         }
-        one.add(&two);
-        let figures = one.figures(&list(count));
+        let mut figures = one.figures(&list(count));
+        figures.iter_mut().zip(&two.figures(&list(count))).for_each(|(sum, row)| sum.add(row));
         assert_eq!(figures.len(), ROWS_MAX + 1);
         let others = figures.last().unwrap();
         assert_eq!((others.request.as_str(), others.lines, others.completed), (OTHERS, 500, 500));

@@ -1,6 +1,8 @@
 //! From a plan to a measurement: resolves, connects, runs the workers, and
 //! puts their books together.
 
+mod process_cpu;
+
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -9,19 +11,20 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::audit;
-use crate::books::{ClosedBooks, Edges, SecondPart, SecondSink};
+use crate::books::{Closed, Edges, Part, PartSink, SecondPart, SecondSink};
 use crate::control::{Control, Gauge, Snapshot};
 use crate::endpoint::Endpoint;
 use crate::error::LoadError;
 use crate::expect::Expected;
 use crate::idle::Idle;
-use crate::merge;
+use crate::merge::{self, Merge};
 use crate::net::Linux;
+use crate::parts::LatencyRecorder;
 use crate::prepared::Prepared;
 use crate::request;
 use crate::sample::Samples;
 use crate::series::Series;
+use crate::share::{Shard, Share};
 use crate::so_far::SoFar;
 use crate::sys;
 use crate::tls;
@@ -31,6 +34,8 @@ use prony_model::histogram::Histogram;
 use prony_model::measurement::{ClientCost, Measurement};
 use prony_model::plan::{Arrivals, Plan};
 use prony_model::plan_record::nanoseconds;
+
+use process_cpu::{ProcessCpu, until_next_look};
 
 /// How often the observer is called.
 const OBSERVE_EVERY: Duration = Duration::from_millis(100);
@@ -42,7 +47,7 @@ const FILES_BESIDE: u64 = 64;
 /// What a worker tells the engine.
 enum FromWorker {
     Ready(io::Result<Preconnected>),
-    Done(usize, Box<io::Result<ClosedBooks>>),
+    Done(usize, Box<io::Result<Closed>>),
     Panicked,
 }
 
@@ -53,7 +58,23 @@ struct Hand {
     thread: JoinHandle<()>,
     go: Sender<Go>,
     empty: Sender<Histogram>,
+    empty_recorders: Sender<LatencyRecorder>,
     gauge: Arc<Gauge>,
+}
+
+/// Where what workers measure while they run goes.
+struct Outlets {
+    to_engine: Sender<FromWorker>,
+    seconds: Sender<SecondPart>,
+    /// Where somebody asks for the parts of each whole second.
+    parts: Option<Sender<Box<Part>>>,
+}
+
+/// What comes out of them.
+struct Inlets {
+    from_workers: Receiver<FromWorker>,
+    seconds: Receiver<SecondPart>,
+    parts: Receiver<Box<Part>>,
 }
 
 /// Applies the load and waits for its end. `observe` is called about ten
@@ -67,10 +88,25 @@ pub fn run(
     control: &Control,
     observe: &mut dyn FnMut(&Snapshot),
 ) -> Result<Measurement, LoadError> {
+    run_shard(plan, Shard::whole(plan), None, control, observe)
+}
+
+/// The same of some of the plan's workers. Where `parts` is given, it hears of what all of them measured in each whole
+/// second of the window, in order, and in what is left of it at its end.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_shard(
+    plan: &Plan,
+    shard: Shard,
+    mut parts: Option<&mut dyn FnMut(&Share)>,
+    control: &Control,
+    observe: &mut dyn FnMut(&Snapshot),
+) -> Result<Measurement, LoadError> {
     // Whatever keeps this load from beginning, those that are to begin with it are told.
     let _expected = control.gate().map(crate::gate::Gate::expect);
-    let open_files = check_open_files(plan)?;
     plan.check()?;
+    let open_files = check_open_files(plan, shard)?;
     let list = Prepared::of(plan)?.map(Arc::new);
     let request = if list.is_some() { Vec::new() } else { request::build(plan)? };
     let request_bytes = request.len() as u64;
@@ -86,20 +122,29 @@ pub fn run(
         keepalive: plan.keepalive,
         timeout_ns: nanoseconds(plan.timeout),
         given_up: AtomicBool::new(false),
-        linger_max: linger_max(plan, open_files),
+        linger_max: linger_max(plan, shard, open_files),
         control: control.clone(),
-        idle: Arc::new(Idle::of(plan.threads)),
+        idle: Arc::new(Idle::of(shard.count)),
         tls,
         list,
     });
     let (to_engine, from_workers) = mpsc::channel();
-    let (finished_seconds, seconds) = mpsc::channel();
+    let (seconds, finished_seconds) = mpsc::channel();
+    let (finished, finished_parts) = mpsc::channel();
+    let outlets = Outlets { to_engine, seconds, parts: parts.is_some().then_some(finished) };
+    let inlets = Inlets { from_workers, seconds: finished_seconds, parts: finished_parts };
     let mut hands = Vec::new();
-    for worker in 0..plan.threads {
-        hands.push(start_worker(plan, worker, &endpoint, &shared, &to_engine, &finished_seconds)?);
+    for worker in shard.workers() {
+        hands.push(start_worker(plan, shard, worker, &endpoint, &shared, &outlets)?);
     }
-    drop((to_engine, finished_seconds));
-    let result = conduct(plan, control, observe, &endpoint, &hands, &from_workers, &seconds);
+    drop(outlets);
+    let mut take_part = |part: &Share| {
+        if let Some(parts) = &mut parts {
+            parts(part);
+        }
+    };
+    let started = Started { plan, shard, control, endpoint: &endpoint, hands: &hands, inlets: &inlets };
+    let result = started.to_the_end(&mut take_part, observe);
     // Where one worker failed, the others need not go on: those that run see the flag within a
     // tenth of a second, those that were told nothing see their channel close.
     shared.given_up.store(result.is_err(), Ordering::Relaxed);
@@ -125,23 +170,29 @@ fn listed(plan: &Plan, prepared: Option<&Prepared>) -> Vec<(String, u64)> {
 /// What a panic in a worker is to who applies the load.
 const PANICKED: LoadError = LoadError::Internal("a worker thread panicked");
 
-/// The limit of open files, if the plan's connections fit into it.
-fn check_open_files(plan: &Plan) -> Result<u64, LoadError> {
+/// The connections of a shard's workers together.
+fn connections_of(plan: &Plan, shard: Shard) -> u32 {
+    shard.workers().map(|worker| shares(plan, worker, shard.of).0).sum()
+}
+
+/// The limit of open files, if the shard's connections fit into it.
+fn check_open_files(plan: &Plan, shard: Shard) -> Result<u64, LoadError> {
     let limit =
         sys::raise_open_files().map_err(|e| LoadError::System("reading the limit of open files", e))?;
-    let needed = u64::from(plan.connections) + FILES_BESIDE;
+    let connections = connections_of(plan, shard);
+    let needed = u64::from(connections) + FILES_BESIDE;
     if needed > limit {
-        return Err(LoadError::OpenFiles { connections: plan.connections, needed, limit });
+        return Err(LoadError::OpenFiles { connections, needed, limit });
     }
     Ok(limit)
 }
 
 /// How many connections each worker may leave to the server to close: as many
 /// again as it loads, if the limit of open files has room for them.
-fn linger_max(plan: &Plan, open_files: u64) -> usize {
-    let connections = u64::from(plan.connections);
+fn linger_max(plan: &Plan, shard: Shard, open_files: u64) -> usize {
+    let connections = u64::from(connections_of(plan, shard));
     let room = open_files.saturating_sub(FILES_BESIDE + connections).min(connections);
-    usize::try_from(room / u64::from(plan.threads)).unwrap_or(usize::MAX)
+    usize::try_from(room / u64::from(shard.count.max(1))).unwrap_or(usize::MAX)
 }
 
 /// What the first `workers` of all have of `total` together.
@@ -151,9 +202,9 @@ fn up_to(total: u64, workers: u32, of: u32) -> u64 {
 }
 
 /// A worker's connections, and its requests of `-n`: as its connections are to
-/// all, so that none is done long before the others.
-pub(crate) fn shares(plan: &Plan, worker: u32) -> (u32, u64) {
-    let connections = |workers| up_to(u64::from(plan.connections), workers, plan.threads) as u32;
+/// all, so that none is done long before the others. There are `of` workers in all.
+pub(crate) fn shares(plan: &Plan, worker: u32, of: u32) -> (u32, u64) {
+    let connections = |workers| up_to(u64::from(plan.connections), workers, of) as u32;
     let (before, after) = (connections(worker), connections(worker + 1));
     let requests = plan.stop.requests.map_or(u64::MAX, |requests| {
         up_to(requests, after, plan.connections) - up_to(requests, before, plan.connections)
@@ -162,47 +213,56 @@ pub(crate) fn shares(plan: &Plan, worker: u32) -> (u32, u64) {
 }
 
 /// The worker's requests of the plan's list.
-pub(crate) fn turns(plan: &Plan, worker: u32, list: Option<&Arc<Prepared>>) -> Option<Turns> {
-    let connections = up_to(u64::from(plan.connections), worker, plan.threads) as u32;
+pub(crate) fn turns(plan: &Plan, worker: u32, of: u32, list: Option<&Arc<Prepared>>) -> Option<Turns> {
+    let connections = up_to(u64::from(plan.connections), worker, of) as u32;
     let before = plan.stop.requests.map_or(0, |requests| up_to(requests, connections, plan.connections));
-    list.map(|list| Turns::of(plan, worker, before, list))
+    list.map(|list| Turns::of(plan, worker, of, before, list))
 }
 
 /// How many single requests a worker keeps: of -n its requests' share, else an equal one.
-fn samples_share(plan: &Plan, worker: u32) -> u64 {
+fn samples_share(plan: &Plan, worker: u32, of: u32) -> u64 {
     if plan.arrivals.are_open() {
-        return plan.samples_max.div_ceil(u64::from(plan.threads));
+        return plan.samples_max.div_ceil(u64::from(of.max(1)));
     }
-    let connections = |workers| up_to(u64::from(plan.connections), workers, plan.threads) as u32;
+    let connections = |workers| up_to(u64::from(plan.connections), workers, of) as u32;
     let kept_by = |workers| up_to(plan.samples_max, connections(workers), plan.connections);
     kept_by(worker + 1) - kept_by(worker)
 }
 
 fn start_worker(
     plan: &Plan,
+    shard: Shard,
     worker: u32,
     endpoint: &Endpoint,
     shared: &Arc<Shared>,
-    to_engine: &Sender<FromWorker>,
-    seconds: &Sender<SecondPart>,
+    outlets: &Outlets,
 ) -> Result<Hand, LoadError> {
+    let place = worker - shard.first;
     let (go, told) = mpsc::channel::<Go>();
     let (empty, empties) = mpsc::channel();
+    let (empty_recorders, recorders) = mpsc::channel();
     let gauge = Arc::new(Gauge::default());
-    let (connections, requests) = shares(plan, worker);
-    let source = Source::of(plan, worker, requests);
+    let (connections, requests) = shares(plan, worker, shard.of);
+    let source = Source::of(plan, worker, shard.of, requests);
     let connections = match &source {
         Source::Ramped { users, .. } => u32::try_from(users.slots()).unwrap_or(connections),
         Source::Closed { .. } | Source::Open(_) => connections,
     };
-    let cpu = (!plan.cpus.is_empty()).then(|| plan.cpus[worker as usize % plan.cpus.len()]);
+    let cpu = (!plan.cpus.is_empty()).then(|| plan.cpus[place as usize % plan.cpus.len()]);
     // Users of a ramp connect when they come.
     let preconnects = plan.keepalive && !matches!(plan.arrivals, Arrivals::ConnectionStages(_));
-    let samples_max = samples_share(plan, worker);
-    let turns = turns(plan, worker, shared.list.as_ref());
+    let samples_max = samples_share(plan, worker, shard.of);
+    let turns = turns(plan, worker, shard.of, shared.list.as_ref());
     let stamps = !plan.user_clock;
-    let (shared, to_engine, worker_gauge) = (Arc::clone(shared), to_engine.clone(), Arc::clone(&gauge));
-    let sink = SecondSink { worker: worker as usize, finished: seconds.clone(), empty: empties };
+    let (shared, to_engine, worker_gauge) =
+        (Arc::clone(shared), outlets.to_engine.clone(), Arc::clone(&gauge));
+    let sink = SecondSink {
+        worker,
+        place: place as usize,
+        finished: outlets.seconds.clone(),
+        empty: empties,
+        parts: outlets.parts.clone().map(|finished| PartSink { finished, empty: recorders }),
+    };
     let to_engine_at_panic = to_engine.clone();
     let endpoint = endpoint.clone();
     let body = move || {
@@ -212,7 +272,7 @@ fn start_worker(
             Ok(prepared) => prepared,
             Err(e) => return drop(to_engine.send(FromWorker::Ready(Err(e)))),
         };
-        let mut hand = Worker::new(net, shared, worker_gauge, worker, connections, source, turns);
+        let mut hand = Worker::new(net, shared, worker_gauge, place, connections, source, turns);
         let ready = if preconnects {
             hand.preconnect()
         } else {
@@ -222,8 +282,8 @@ fn start_worker(
         let _ = to_engine.send(FromWorker::Ready(ready));
         match told.recv() {
             Ok(Some((start_ns, edges))) => {
-                let books = hand.run(start_ns, edges, sink, samples);
-                let _ = to_engine.send(FromWorker::Done(worker as usize, Box::new(books)));
+                let closed = hand.run(start_ns, edges, sink, samples);
+                let _ = to_engine.send(FromWorker::Done(place as usize, Box::new(closed)));
             }
             Ok(None) | Err(_) => hand.abandon(),
         }
@@ -238,7 +298,7 @@ fn start_worker(
             }
         })
         .map_err(|e| LoadError::System("starting a worker thread", e))?;
-    Ok(Hand { thread, go, empty, gauge })
+    Ok(Hand { thread, go, empty, empty_recorders, gauge })
 }
 
 fn prepare_thread(
@@ -255,83 +315,125 @@ fn prepare_thread(
     Linux::new(endpoint, tls, stamps)
 }
 
-/// Waits until the workers are connected, starts the clock, and collects what they measure.
-fn conduct(
-    plan: &Plan,
-    control: &Control,
-    observe: &mut dyn FnMut(&Snapshot),
-    endpoint: &Endpoint,
-    hands: &[Hand],
-    from_workers: &Receiver<FromWorker>,
-    seconds: &Receiver<SecondPart>,
-) -> Result<Measurement, LoadError> {
-    let ready = wait_until_ready(plan, endpoint, hands.len(), from_workers);
-    if control.stop_asked() {
-        return Err(LoadError::Interrupted);
-    }
-    ready?;
-    let mut series = Series::with_room(plan.stop.duration.map(nanoseconds));
-    let start_ns = match control.gate() {
-        None => sys::now_ns() + START_AHEAD_NS,
-        Some(gate) => gate.pass(&|| control.stop_asked()).ok_or(LoadError::Interrupted)?,
-    };
-    let now_since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let started_at_ns = nanoseconds(now_since_1970) + start_ns.saturating_sub(sys::now_ns());
-    let window_start = start_ns + nanoseconds(plan.warmup);
-    let window_end = plan.stop.duration.map_or(u64::MAX, |duration| window_start + nanoseconds(duration));
-    let edges = Edges { start_ns: window_start, end_ns: window_end };
-    for hand in hands {
-        // A worker that is gone is found out below, by its missing books.
-        let _ = hand.go.send(Some((start_ns, edges)));
-    }
+/// A load whose workers are started.
+struct Started<'a> {
+    plan: &'a Plan,
+    shard: Shard,
+    control: &'a Control,
+    endpoint: &'a Endpoint,
+    hands: &'a [Hand],
+    inlets: &'a Inlets,
+}
 
-    let mut books: Vec<Option<ClosedBooks>> = hands.iter().map(|_| None).collect();
-    let mut cpu = ProcessCpu::default();
-    let mut last_second = None;
-    let mut so_far = SoFar::default();
-    while books.iter().any(Option::is_none) {
-        match from_workers.recv_timeout(until_next_look(&cpu, edges)) {
-            Ok(FromWorker::Done(worker, result)) => {
-                books[worker] = Some(result.map_err(|e| LoadError::System("running the event loop", e))?);
-            }
-            Ok(FromWorker::Panicked) => return Err(PANICKED),
-            Ok(FromWorker::Ready(_)) | Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => {
-                return Err(LoadError::Internal("a worker ended without its books"));
-            }
+impl Started<'_> {
+    /// Waits until the workers are connected, starts the clock, and collects what they measure.
+    fn to_the_end(
+        &self,
+        take_part: &mut dyn FnMut(&Share),
+        observe: &mut dyn FnMut(&Snapshot),
+    ) -> Result<Measurement, LoadError> {
+        let Started { plan, control, hands, inlets, .. } = *self;
+        let ready = wait_until_ready(plan, self.endpoint, hands.len(), &inlets.from_workers);
+        if control.stop_asked() {
+            return Err(LoadError::Interrupted);
         }
-        cpu.look(edges);
-        for part in seconds.try_iter() {
-            series.add(part, |worker, histogram| {
-                // A worker that is done needs no more.
-                let _ = hands[worker].empty.send(histogram);
+        ready?;
+        let mut series = Series::with_room(plan.stop.duration.map(nanoseconds));
+        let start_ns = match control.gate() {
+            None => sys::now_ns() + START_AHEAD_NS,
+            Some(gate) => gate.pass(&|| control.stop_asked()).ok_or(LoadError::Interrupted)?,
+        };
+        let now_since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let started_at_ns = nanoseconds(now_since_1970) + start_ns.saturating_sub(sys::now_ns());
+        let window_start = start_ns + nanoseconds(plan.warmup);
+        let window_end = plan.stop.duration.map_or(u64::MAX, |duration| window_start + nanoseconds(duration));
+        let edges = Edges { start_ns: window_start, end_ns: window_end };
+        for hand in hands {
+            // A worker that is gone is found out below, by its missing books.
+            let _ = hand.go.send(Some((start_ns, edges)));
+        }
+
+        let mut ends = Vec::new();
+        let (mut merge, mut whole) = (Merge::of(hands.len()), None);
+        let mut cpu = ProcessCpu::default();
+        let mut last_second = None;
+        let mut so_far = SoFar::default();
+        while ends.len() < hands.len() {
+            let from_worker = inlets.from_workers.recv_timeout(until_next_look(&cpu, edges));
+            cpu.look(edges);
+            self.take_seconds(&mut series);
+            self.take_parts(&mut merge);
+            match from_worker {
+                Ok(FromWorker::Done(place, closed)) => {
+                    let closed = closed.map_err(|e| LoadError::System("running the event loop", e))?;
+                    ends.push(closed.end());
+                    // The worker's other parts came before it.
+                    merge.add(place, closed.into_share(plan.work.list()), true);
+                }
+                Ok(FromWorker::Panicked) => return Err(PANICKED),
+                Ok(FromWorker::Ready(_)) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(LoadError::Internal("a worker ended without its books"));
+                }
+            }
+            while let Some(part) = merge.next_part() {
+                take_part(&part);
+                merge::join(&mut whole, part, Share::then);
+            }
+            let newest = series.last_second(hands.len(), last_second);
+            if newest != last_second {
+                (last_second, so_far) = (newest, series.so_far());
+            }
+            observe(&Snapshot { last_second, so_far, ..snapshot(hands, start_ns, edges) });
+        }
+        cpu.finish();
+        self.take_seconds(&mut series);
+        // Of this process, and of none that loads beside it.
+        let client = ClientCost {
+            process_cpu_ns: cpu.window_ns(),
+            threads: self.shard.count,
+            max_rss_bytes: sys::max_rss_bytes(),
+            waits: ends.iter().map(|end| end.waits).max().unwrap_or_default(),
+            ..ClientCost::default()
+        };
+        let known = Measurement {
+            started_at_ns,
+            address: self.endpoint.to_string(),
+            schedule_start_ns: start_ns,
+            interrupted: merge::was_interrupted(control.stop_asked(), &ends, window_end - start_ns),
+            client,
+            ..Measurement::default()
+        };
+        let measurement = merge::measurement(known, plan, whole.unwrap_or_default(), series);
+        if measurement.window_end_ns <= measurement.window_start_ns {
+            return Err(if measurement.interrupted {
+                LoadError::Interrupted
+            } else {
+                LoadError::WarmUpTookAll
             });
         }
-        let newest = series.last_second(hands.len(), last_second);
-        if newest != last_second {
-            (last_second, so_far) = (newest, series.so_far());
+        Ok(measurement)
+    }
+
+    /// Adds the seconds that workers have finished, and gives their histograms back.
+    fn take_seconds(&self, series: &mut Series) {
+        for part in self.inlets.seconds.try_iter() {
+            series.add(part, |place, histogram| {
+                // A worker that is done needs no more.
+                let _ = self.hands[place].empty.send(histogram);
+            });
         }
-        observe(&Snapshot { last_second, so_far, ..snapshot(hands, start_ns, edges) });
     }
-    cpu.finish();
-    for part in seconds.try_iter() {
-        series.add(part, |_, _| {});
+
+    /// The same of parts that are asked for.
+    fn take_parts(&self, merge: &mut Merge) {
+        for part in self.inlets.parts.try_iter() {
+            let place = part.place;
+            let (share, recorder) = part.finish();
+            let _ = self.hands[place].empty_recorders.send(recorder);
+            merge.add(place, share, false);
+        }
     }
-    let closed: Vec<ClosedBooks> = books.into_iter().flatten().collect();
-    let (process_cpu_ns, max_rss_bytes) = (cpu.window_ns(), sys::max_rss_bytes());
-    let whole = Measurement {
-        started_at_ns,
-        address: endpoint.to_string(),
-        schedule_start_ns: start_ns,
-        interrupted: merge::was_interrupted(control.stop_asked(), &closed, window_end),
-        client: ClientCost { process_cpu_ns, max_rss_bytes, ..ClientCost::default() },
-        ..Measurement::default()
-    };
-    let measurement = merge::measurement(whole, plan, closed, series);
-    if measurement.window_end_ns <= measurement.window_start_ns {
-        return Err(if measurement.interrupted { LoadError::Interrupted } else { LoadError::WarmUpTookAll });
-    }
-    Ok(Measurement { broken_identities: audit::broken(&measurement, plan), ..measurement })
 }
 
 fn wait_until_ready(
@@ -377,41 +479,4 @@ fn snapshot(hands: &[Hand], start_ns: u64, edges: Edges) -> Snapshot {
         hand.gauge.add_to(&mut snapshot);
     }
     snapshot
-}
-
-/// The process's CPU time at the window's edges, as nearly as the calling thread wakes.
-#[derive(Default)]
-struct ProcessCpu {
-    at_start: Option<u64>,
-    at_end: Option<u64>,
-}
-
-impl ProcessCpu {
-    fn look(&mut self, edges: Edges) {
-        let now = sys::now_ns();
-        if self.at_start.is_none() && now >= edges.start_ns {
-            self.at_start = Some(sys::process_cpu_ns());
-        }
-        if self.at_end.is_none() && now >= edges.end_ns {
-            self.at_end = Some(sys::process_cpu_ns());
-        }
-    }
-
-    fn finish(&mut self) {
-        self.at_end.get_or_insert_with(sys::process_cpu_ns);
-    }
-
-    fn window_ns(&self) -> u64 {
-        match (self.at_start, self.at_end) {
-            (Some(start), Some(end)) => end.saturating_sub(start),
-            _ => 0,
-        }
-    }
-}
-
-fn until_next_look(cpu: &ProcessCpu, edges: Edges) -> Duration {
-    let now = sys::now_ns();
-    let next_edge = if cpu.at_start.is_none() { edges.start_ns } else { edges.end_ns };
-    let to_edge = Duration::from_nanos(next_edge.saturating_sub(now));
-    if to_edge.is_zero() { OBSERVE_EVERY } else { OBSERVE_EVERY.min(to_edge) }
 }

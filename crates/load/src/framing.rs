@@ -1,34 +1,39 @@
 //! Where an answer ends: HTTP/1.1 framing, pure. Bytes in, decisions out.
 //!
 //! Heads are read by httparse; what a head says of the body's length, and
-//! everything after, is decided here by RFC 9112, section 6. Where the
-//! standard lets a client choose between tolerance and refusal (both lengths,
-//! two lengths), this refuses: a load tool that guesses measures its guess.
+//! everything after, is decided here by RFC 9112, section 6. What curl and
+//! browsers take beyond it is taken, too, and counted; what they refuse is
+//! refused (docs/decisions/0034).
 
 mod fields;
+mod head;
+mod heads;
 
-use std::mem::MaybeUninit;
+use prony_model::measurement::{ErrorKind, Tolerance};
 
 pub use fields::Fields;
+use head::{Body, Head, parse_head};
+pub use heads::Heads;
 
-/// The longest head that is accepted, and the longest trailer section.
-/// nginx and Apache stop at 8 KiB a line; 64 KiB is beyond any honest server.
-pub const HEAD_MAX_BYTES: usize = 64 << 10;
-/// The most header fields of one answer.
-const HEADERS_MAX: usize = 128;
+/// The longest head that is accepted, as of Chromium.
+pub const HEAD_MAX_BYTES: usize = 256 << 10;
+/// The longest trailer section.
+const TRAILERS_MAX_BYTES: u32 = 64 << 10;
 /// The longest chunk-size line, extensions included.
 const CHUNK_LINE_MAX_BYTES: u32 = 4096;
 /// The most 1xx answers before the real one; a server that sends more is stuck.
 const INTERIM_MAX: u8 = 16;
 
 /// What a connection keeps of the memory that a head in pieces took: enough for honest heads in pieces again and again.
-/// Ten thousand connections to a server that sends long ones slowly would keep 640 MB.
+/// What is longer shares [`heads::PARTIAL_MAX_BYTES`] with the worker's other connections.
 const PARTIAL_KEPT_BYTES: usize = 4 << 10;
 
-/// A longer head is parsed each time.
-const LAST_HEAD_MAX_BYTES: usize = 2 << 10;
-
-const HEAD_TOO_LONG: ProtocolError = ProtocolError("the answer's head is longer than 64 KiB");
+const HEAD_TOO_LONG: ProtocolError = ProtocolError("the answer's head is longer than 256 KiB");
+/// Of the kind [`ErrorKind::PartialHeads`].
+const NO_ROOM: ProtocolError = ProtocolError(
+    "the unfinished heads on this worker's connections take the 64 MiB there are for them: \
+     give fewer connections (-c) or more workers (-t)",
+);
 
 /// What one step of the framer found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,9 +51,16 @@ pub enum Progress {
     },
 }
 
-/// Why the bytes are not an answer.
+/// Why the bytes are not taken for an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProtocolError(pub &'static str);
+
+impl ProtocolError {
+    /// The failure that it is.
+    pub fn kind(&self) -> ErrorKind {
+        if *self == NO_ROOM { ErrorKind::PartialHeads } else { ErrorKind::Protocol }
+    }
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -79,37 +91,8 @@ pub struct Framer {
     reusable: bool,
     interim: u8,
     beyond_head: bool,
-}
-
-/// The last head and what it said. A server's answers mostly have the same
-/// head, byte for byte, until its Date changes: comparing costs a tenth of parsing.
-#[derive(Debug, Default)]
-pub struct LastHead {
-    bytes: Vec<u8>,
-    said: Option<Head>,
-    answers_head: bool,
-}
-
-impl LastHead {
-    /// None yet.
-    pub fn new() -> LastHead {
-        // The longest head that is kept is a little longer than servers' usual ones.
-        LastHead { bytes: Vec::with_capacity(LAST_HEAD_MAX_BYTES), said: None, answers_head: false }
-    }
-
-    fn find(&self, input: &[u8], answers_head: bool) -> Option<Head> {
-        let same = self.answers_head == answers_head && input.starts_with(&self.bytes);
-        self.said.filter(|_| same)
-    }
-
-    fn keep(&mut self, head: &Head, input: &[u8], answers_head: bool) {
-        if head.length <= LAST_HEAD_MAX_BYTES && head.status >= 200 {
-            self.bytes.clear();
-            self.bytes.extend_from_slice(&input[..head.length]);
-            self.said = Some(*head);
-            self.answers_head = answers_head;
-        }
-    }
+    /// A line of the answer's chunks ended in a line feed alone.
+    bare_line_feed: bool,
 }
 
 impl Default for Framer {
@@ -128,13 +111,14 @@ impl Framer {
             reusable: false,
             interim: 0,
             beyond_head: false,
+            bare_line_feed: false,
         }
     }
 
     /// Forgets an unfinished answer; for a new connection.
-    pub fn reset(&mut self) {
+    pub fn reset(&mut self, heads: &mut Heads) {
         self.state = State::Head;
-        self.forget_partial();
+        self.forget_partial(heads);
         self.interim = 0;
     }
 
@@ -186,14 +170,14 @@ impl Framer {
         &mut self,
         input: &[u8],
         answers_head: bool,
-        last: &mut LastHead,
+        heads: &mut Heads,
         body: &mut impl FnMut(&[u8]),
     ) -> Result<Progress, ProtocolError> {
         let mut at = 0;
         self.beyond_head = false;
         loop {
             match self.state {
-                State::Head => match self.head(&input[at..], answers_head, last)? {
+                State::Head => match self.head(&input[at..], answers_head, heads)? {
                     None => return Ok(Progress::More),
                     Some(used) => {
                         at += used;
@@ -229,7 +213,7 @@ impl Framer {
                 State::ChunkSize { .. } | State::ChunkEnd { .. } | State::Trailers { .. } => {
                     let Some(byte) = input.get(at) else { return Ok(Progress::More) };
                     at += 1;
-                    if self.chunk_byte(*byte)? {
+                    if self.chunk_byte(*byte, heads)? {
                         return Ok(self.done(at));
                     }
                 }
@@ -244,7 +228,8 @@ impl Framer {
     /// is given so, `None` where the answer is cut off.
     pub fn end_of_stream(&mut self) -> Option<u16> {
         if self.state == State::UntilClose {
-            self.reset();
+            self.state = State::Head;
+            self.interim = 0;
             return Some(self.status);
         }
         None
@@ -261,55 +246,79 @@ impl Framer {
         &mut self,
         input: &[u8],
         answers_head: bool,
-        last: &mut LastHead,
+        heads: &mut Heads,
     ) -> Result<Option<usize>, ProtocolError> {
         if self.partial.is_empty() {
-            if let Some(head) = last.find(input, answers_head) {
+            if let Some(head) = heads.find(input, answers_head) {
                 return self.take_head(&head).map(|()| Some(head.length));
             }
             return match parse_head(input, answers_head)? {
                 Some(head) => {
-                    last.keep(&head, input, answers_head);
-                    self.take_head(&head).map(|()| Some(head.length))
+                    self.take_head(&head)?;
+                    heads.note(&head, &input[..head.length], answers_head);
+                    Ok(Some(head.length))
                 }
                 None => {
-                    self.keep_partial(input)?;
+                    self.keep_partial(input, heads)?;
                     Ok(None)
                 }
             };
         }
-        let before = self.partial.len();
-        // The body may have come along; the head's part is within the first 64 KiB.
-        let room = HEAD_MAX_BYTES - before;
-        self.keep_partial(&input[..input.len().min(room)])?;
-        let full = self.partial.len() == HEAD_MAX_BYTES;
-        // A head ends in a newline: without a new one there is nothing new to find,
-        // and a server that sends a byte at a time must not make us parse 64 KiB each time.
-        if !full && !input.contains(&b'\n') {
-            return Ok(None);
-        }
-        match parse_head(&self.partial, answers_head)? {
-            Some(head) => {
-                self.forget_partial();
-                self.take_head(&head)?;
-                Ok(Some(head.length - before))
-            }
-            None if full => Err(HEAD_TOO_LONG),
-            None => Ok(None),
-        }
+        self.rest_of_head(input, answers_head, heads)
     }
 
-    fn keep_partial(&mut self, input: &[u8]) -> Result<(), ProtocolError> {
-        if self.partial.len() + input.len() > HEAD_MAX_BYTES {
+    /// Reads a head whose first part came before.
+    fn rest_of_head(
+        &mut self,
+        input: &[u8],
+        answers_head: bool,
+        heads: &mut Heads,
+    ) -> Result<Option<usize>, ProtocolError> {
+        let before = self.partial.len();
+        let room = input.len().min(HEAD_MAX_BYTES - before);
+        let head_end = empty_line(&self.partial, &input[..room]);
+        // What is behind an empty line is the body, unless that line came before the head.
+        for end in [head_end.unwrap_or(room), room] {
+            self.keep_partial(&input[self.partial.len() - before..end], heads)?;
+            let full = self.partial.len() == HEAD_MAX_BYTES;
+            // A short head is parsed at the end of each line, so that its fault is found soon; a long one only where it
+            // may end: a server that sends a line at a time must not make us parse 256 KiB each time.
+            let line_ends = self.partial.len() <= PARTIAL_KEPT_BYTES && input.contains(&b'\n');
+            if head_end.is_none() && !full && !line_ends {
+                return Ok(None);
+            }
+            match parse_head(&self.partial, answers_head)? {
+                Some(head) => {
+                    self.forget_partial(heads);
+                    self.take_head(&head)?;
+                    heads.count(&head);
+                    return Ok(Some(head.length - before));
+                }
+                None if full => return Err(HEAD_TOO_LONG),
+                None if end == room => break,
+                None => {}
+            }
+        }
+        Ok(None)
+    }
+
+    fn keep_partial(&mut self, input: &[u8], heads: &mut Heads) -> Result<(), ProtocolError> {
+        let length = self.partial.len() + input.len();
+        if length > HEAD_MAX_BYTES {
             return Err(HEAD_TOO_LONG);
+        }
+        if length > self.partial.capacity() {
+            heads.grow(&mut self.partial, length)?;
         }
         self.partial.extend_from_slice(input);
         Ok(())
     }
 
-    fn forget_partial(&mut self) {
+    fn forget_partial(&mut self, heads: &mut Heads) {
         self.partial.clear();
-        self.partial.shrink_to(PARTIAL_KEPT_BYTES);
+        if self.partial.capacity() > PARTIAL_KEPT_BYTES {
+            heads.shrink(&mut self.partial);
+        }
     }
 
     fn take_head(&mut self, head: &Head) -> Result<(), ProtocolError> {
@@ -323,6 +332,7 @@ impl Framer {
             }
             return Ok(());
         }
+        self.bare_line_feed = false;
         self.status = head.status;
         self.reusable = head.keep_alive && head.body != Body::UntilClose;
         self.state = match head.body {
@@ -334,16 +344,17 @@ impl Framer {
     }
 
     /// Takes one byte between chunks' data; true at the answer's end.
-    fn chunk_byte(&mut self, byte: u8) -> Result<bool, ProtocolError> {
-        self.state = match self.state {
+    fn chunk_byte(&mut self, byte: u8, heads: &mut Heads) -> Result<bool, ProtocolError> {
+        let before = self.state;
+        self.state = match before {
             State::ChunkSize { size, digits, line, part } => chunk_size_byte(byte, size, digits, line, part)?,
             State::ChunkEnd { seen_cr } => match (byte, seen_cr) {
                 (b'\r', false) => State::ChunkEnd { seen_cr: true },
-                (b'\n', true) => State::chunk_size(),
+                (b'\n', _) => State::chunk_size(),
                 _ => return Err(ProtocolError("a chunk is not as long as its size line says")),
             },
             State::Trailers { line, total } => {
-                if total as usize >= HEAD_MAX_BYTES {
+                if total >= TRAILERS_MAX_BYTES {
                     return Err(ProtocolError("the trailer section is longer than 64 KiB"));
                 }
                 match byte {
@@ -355,6 +366,10 @@ impl Framer {
             }
             other => other,
         };
+        if byte == b'\n' && before.lacks_carriage_return() && !self.bare_line_feed {
+            self.bare_line_feed = true;
+            heads.tolerate(Tolerance::BareLineFeed);
+        }
         Ok(false)
     }
 }
@@ -363,6 +378,29 @@ impl State {
     fn chunk_size() -> State {
         State::ChunkSize { size: 0, digits: 0, line: 0, part: SizePart::Digits }
     }
+
+    /// Whether a line of chunks that ends now has only its line feed. (Of trailers, as of heads, nobody asks for more.)
+    fn lacks_carriage_return(self) -> bool {
+        match self {
+            State::ChunkSize { part, .. } => part != SizePart::AfterCr,
+            State::ChunkEnd { seen_cr } => !seen_cr,
+            _ => false,
+        }
+    }
+}
+
+/// Where in `input` the first empty line ends, which may have begun in what came before.
+fn empty_line(before: &[u8], input: &[u8]) -> Option<usize> {
+    let mut empty = matches!(before, [] | [b'\r'] | [.., b'\n'] | [.., b'\n', b'\r']);
+    for (at, byte) in input.iter().enumerate() {
+        match byte {
+            b'\n' if empty => return Some(at + 1),
+            b'\n' => empty = true,
+            b'\r' => {}
+            _ => empty = false,
+        }
+    }
+    None
 }
 
 fn take(left: u64, available: usize) -> usize {
@@ -394,97 +432,14 @@ fn chunk_size_byte(
         (SizePart::Digits, b';' | b' ' | b'\t') if digits > 0 => stay(SizePart::Extension),
         (SizePart::Digits, b'\r') if digits > 0 => stay(SizePart::AfterCr),
         (SizePart::Extension, b'\r') => stay(SizePart::AfterCr),
-        (SizePart::Extension, b'\n') => Err(BAD),
+        (_, b'\n') if digits > 0 && size == 0 => Ok(State::Trailers { line: 0, total: 0 }),
+        (_, b'\n') if digits > 0 => Ok(State::ChunkData { left: size }),
         (SizePart::Extension, _) => stay(SizePart::Extension),
-        (SizePart::AfterCr, b'\n') if size == 0 => Ok(State::Trailers { line: 0, total: 0 }),
-        (SizePart::AfterCr, b'\n') => Ok(State::ChunkData { left: size }),
         _ => Err(BAD),
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Body {
-    Fixed(u64),
-    Chunked,
-    UntilClose,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Head {
-    length: usize,
-    status: u16,
-    keep_alive: bool,
-    body: Body,
-}
-
-/// Reads a head from the start of `bytes`; `None` while it is not whole.
-fn parse_head(bytes: &[u8], answers_head: bool) -> Result<Option<Head>, ProtocolError> {
-    let mut fields = [MaybeUninit::uninit(); HEADERS_MAX];
-    let mut response = httparse::Response::new(&mut []);
-    let parsed = httparse::ParserConfig::default()
-        .parse_response_with_uninit_headers(&mut response, bytes, &mut fields)
-        .map_err(|e| match e {
-            httparse::Error::TooManyHeaders => ProtocolError("the answer has more than 128 header fields"),
-            httparse::Error::Version => ProtocolError("the answer is not HTTP/1.0 or HTTP/1.1"),
-            httparse::Error::Status => ProtocolError("the answer's status line is malformed"),
-            _ => ProtocolError("the answer's head is malformed"),
-        })?;
-    let httparse::Status::Complete(length) = parsed else { return Ok(None) };
-    let (Some(status), Some(minor)) = (response.code, response.version) else {
-        return Err(ProtocolError("the answer's status line is malformed"));
-    };
-    let mut content_length: Option<u64> = None;
-    let (mut has_codings, mut chunked) = (false, false);
-    let mut close = false;
-    let mut keep_alive_said = false;
-    for field in response.headers.iter() {
-        if field.name.eq_ignore_ascii_case("content-length") {
-            if content_length.is_some() {
-                return Err(ProtocolError("the answer has two Content-Length fields"));
-            }
-            content_length = Some(parse_length(field.value)?);
-        } else if field.name.eq_ignore_ascii_case("transfer-encoding") {
-            // Other codings are left as they are; where chunked is not the last, the
-            // body ends with the connection (RFC 9112, section 6.3).
-            has_codings = true;
-            for coding in field.value.split(|b| *b == b',') {
-                if chunked {
-                    return Err(ProtocolError(
-                        "the answer's Transfer-Encoding has chunked before another coding",
-                    ));
-                }
-                chunked = coding.trim_ascii().eq_ignore_ascii_case(b"chunked");
-            }
-        } else if field.name.eq_ignore_ascii_case("connection") {
-            for token in field.value.split(|b| *b == b',') {
-                let token = token.trim_ascii();
-                close |= token.eq_ignore_ascii_case(b"close");
-                keep_alive_said |= token.eq_ignore_ascii_case(b"keep-alive");
-            }
-        }
-    }
-    if has_codings && content_length.is_some() {
-        return Err(ProtocolError("the answer has both Content-Length and Transfer-Encoding"));
-    }
-    let body = if status < 200 || status == 204 || status == 304 || answers_head {
-        Body::Fixed(0)
-    } else if chunked {
-        Body::Chunked
-    } else {
-        content_length.map_or(Body::UntilClose, Body::Fixed)
-    };
-    let keep_alive = !close && (minor == 1 || keep_alive_said);
-    Ok(Some(Head { length, status, keep_alive, body }))
-}
-
-fn parse_length(value: &[u8]) -> Result<u64, ProtocolError> {
-    let digits = value.trim_ascii();
-    // 18 digits stay below 10^18 and within u64.
-    if digits.is_empty() || digits.len() > 18 || !digits.iter().all(u8::is_ascii_digit) {
-        return Err(ProtocolError("the answer's Content-Length is not a number"));
-    }
-    Ok(digits.iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0')))
-}
-
+#[cfg(test)]
+mod heads_tests;
 #[cfg(test)]
 mod tests;

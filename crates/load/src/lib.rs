@@ -31,6 +31,7 @@ mod prepared;
 mod request;
 mod sample;
 mod series;
+pub mod share;
 #[cfg(test)]
 mod sim;
 pub mod so_far;
@@ -40,7 +41,8 @@ mod turns;
 mod worker;
 
 pub use control::{Control, LastSecond, Snapshot};
-pub use engine::run;
+pub use engine::{run, run_shard};
 pub use error::LoadError;
 pub use interrupt::{Interrupt, Loader};
+pub use share::{Shard, Share};
 pub use so_far::SoFar;

@@ -1,123 +1,126 @@
-//! Puts the workers' books together.
+//! Puts the workers' shares together.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 
-use crate::books::ClosedBooks;
-use crate::by_request::ByRequest;
+use crate::audit;
+use crate::books::End;
 use crate::series::Series;
-use prony_model::measurement::{
-    Bin, Bins, ErrorKind, ErrorTally, Measurement, ReceiveClock, RequestCounts, Sample, Waits,
-};
+use crate::share::Share;
+use prony_model::measurement::{Bins, ClientCost, ErrorTally, Measurement, ReceiveClock, TlsUse};
 use prony_model::plan::Plan;
 use prony_model::plan_record::nanoseconds;
 
 /// Whether somebody's stop ended the load before its plan did. Where a worker's count is reached
-/// and all of it answered, a stop that came meanwhile has cut nothing of it.
-pub(crate) fn was_interrupted(stop_asked: bool, books: &[ClosedBooks], window_end_ns: u64) -> bool {
-    stop_asked && books.iter().any(|b| !b.all_done && b.edges.end_ns < window_end_ns)
+/// and all of it answered, a stop that came meanwhile has cut nothing of it. The window's end is since the start.
+pub(crate) fn was_interrupted(stop_asked: bool, ends: &[End], window_end_ns: u64) -> bool {
+    stop_asked && ends.iter().any(|end| !end.all_done && end.at_ns < window_end_ns)
 }
 
-/// One measurement of all workers: `whole` is what is known of the load without their books.
-pub(crate) fn measurement(
-    whole: Measurement,
-    plan: &Plan,
-    books: Vec<ClosedBooks>,
-    series: Series,
-) -> Measurement {
+/// The parts of some workers, put together part by part: each worker's come in their order, those of several in any.
+pub(crate) struct Merge {
+    workers: Vec<Parts>,
+    /// What stands of workers that have ended.
+    ended: Option<Share>,
+}
+
+/// A worker's parts that others do not have yet.
+#[derive(Default)]
+struct Parts {
+    waiting: VecDeque<Share>,
+    /// No more will come.
+    ended: bool,
+}
+
+impl Merge {
+    pub(crate) fn of(workers: usize) -> Merge {
+        Merge { workers: (0..workers).map(|_| Parts::default()).collect(), ended: None }
+    }
+
+    /// Takes the next part of the worker at this place.
+    pub(crate) fn add(&mut self, place: usize, part: Share, is_last: bool) {
+        let parts = &mut self.workers[place];
+        parts.waiting.push_back(part);
+        parts.ended = is_last;
+    }
+
+    /// The next part that all workers have finished, as one.
+    pub(crate) fn next_part(&mut self) -> Option<Share> {
+        if self.workers.iter().any(|worker| worker.waiting.is_empty() && !worker.ended) {
+            return None;
+        }
+        let (mut whole, mut ended) = (None, None);
+        for worker in &mut self.workers {
+            let Some(part) = worker.waiting.pop_front() else { continue };
+            if worker.ended && worker.waiting.is_empty() {
+                join(&mut ended, part.standing(), Share::beside);
+            }
+            join(&mut whole, part, Share::beside);
+        }
+        let mut whole = whole?;
+        if let Some(standing) = &self.ended {
+            let (start_ns, end_ns) = (whole.start_ns, whole.start_ns);
+            whole.beside(Share { start_ns, end_ns, ..standing.clone() });
+        }
+        if let Some(ended) = ended {
+            join(&mut self.ended, ended, Share::beside);
+        }
+        Some(whole)
+    }
+}
+
+/// Joins a share to what there is.
+pub(crate) fn join(sum: &mut Option<Share>, share: Share, joining: fn(&mut Share, Share)) {
+    match sum {
+        Some(sum) => joining(sum, share),
+        None => *sum = Some(share),
+    }
+}
+
+/// The measurement of a whole window, audited: `whole` is what is known of the load without its workers.
+pub(crate) fn measurement(whole: Measurement, plan: &Plan, mut share: Share, series: Series) -> Measurement {
+    let start_ns = whole.schedule_start_ns;
     // A worker whose share was answered within the warm-up has a window of its own, without length.
-    let planned_start = whole.schedule_start_ns.saturating_add(nanoseconds(plan.warmup));
-    let window_start_ns = match whole.interrupted {
-        true => books.iter().map(|b| b.edges.start_ns).min().unwrap_or(planned_start),
-        false => planned_start,
-    };
-    let window_end_ns = books.iter().map(|b| b.edges.end_ns).max().unwrap_or(0);
+    let window_start_ns =
+        start_ns + if whole.interrupted { share.start_ns } else { nanoseconds(plan.warmup) };
+    let window_end_ns = start_ns + share.end_ns;
     let planned_end = plan.stop.duration.map(|duration| window_start_ns + nanoseconds(duration));
-    let by_kernel = books.iter().all(|b| b.kernel_clock);
+    // In place, since there may be millions.
+    share.samples.sort_unstable_by_key(|sample| (sample.end_ns(), sample.worker, *sample));
+    let broken_identities = audit::of_share(&share, plan);
     let mut merged = Measurement {
+        broken_identities,
         window_start_ns,
         window_end_ns,
         ended_by_count: plan.stop.requests.is_some()
             && !whole.interrupted
             && planned_end.is_none_or(|planned| window_end_ns < planned),
+        requests: share.requests,
+        run_total: share.run_total,
+        tolerated: share.tolerated,
+        read_bytes: share.read_bytes,
+        sent_bytes: share.sent_bytes,
+        status: share.status,
+        errors: share
+            .errors
+            .into_iter()
+            .map(|(kind, failures)| (kind, ErrorTally { count: failures.count, first: failures.first.what }))
+            .collect(),
+        latency: share.latency,
         series: series.finish(window_end_ns.saturating_sub(window_start_ns)),
-        clock: if by_kernel { ReceiveClock::Kernel } else { ReceiveClock::User },
+        bins: Bins::of(share.bins),
+        clock: if share.user_clock { ReceiveClock::User } else { ReceiveClock::Kernel },
+        client: ClientCost { cpu_ns: share.cpu_ns, stamps_rejected: share.stamps_rejected, ..whole.client },
+        workers: share.workers.into_values().collect(),
+        samples: share.samples,
+        samples_dropped: share.samples_dropped,
+        tls: share.tls.map(|tls| TlsUse {
+            agreed: tls.agreed.map(|first| first.what),
+            full: tls.full,
+            resumed: tls.resumed,
+        }),
+        by_request: share.by_request.unwrap_or_default(),
         ..whole
     };
-    merged.client.threads = plan.threads;
-    let mut by_request: Option<Box<ByRequest>> = None;
-    for mut books in books {
-        match (&mut by_request, books.by_request.take()) {
-            (Some(sum), Some(from)) => sum.add(&from),
-            (sum, from) => *sum = sum.take().or(from),
-        }
-        add_books(&mut merged, books);
-    }
-    merged.bins = Bins::of(merged.bins.each);
-    if let (Some(by_request), Some(list)) = (by_request, plan.work.list()) {
-        merged.by_request = by_request.figures(list);
-    }
-    if plan.threads > 1 {
-        merged.samples.sort_unstable_by_key(Sample::end_ns);
-    }
+    merged.broken_identities.extend(audit::of_window(&merged, plan));
     merged
-}
-
-fn add_books(to: &mut Measurement, books: ClosedBooks) {
-    add_counts(&mut to.requests, books.window);
-    to.run_total.sent += books.run.sent;
-    to.run_total.completed += books.run.completed;
-    to.run_total.connections += books.run.connections;
-    to.read_bytes += books.read_bytes;
-    to.sent_bytes += books.sent_bytes;
-    for (status, count) in books.status {
-        *to.status.entry(status).or_default() += count;
-    }
-    for (kind, tally) in books.errors {
-        add_errors(&mut to.errors, kind, tally);
-    }
-    to.latency.add(&books.latency);
-    let bins = &mut to.bins.each;
-    if bins.len() < books.bins.len() {
-        bins.resize(books.bins.len(), Bin::default());
-    }
-    for (sum, bin) in bins.iter_mut().zip(&books.bins) {
-        sum.add(bin);
-    }
-    to.client.cpu_ns += books.cpu_ns;
-    to.client.stamps_rejected += books.stamps_rejected;
-    if books.waits != Waits::default() {
-        to.client.waits = books.waits;
-    }
-    to.workers.push(books.audit);
-    let (mut samples, dropped) = books.samples.into_parts();
-    if to.samples.is_empty() {
-        to.samples = samples;
-    } else {
-        to.samples.append(&mut samples);
-    }
-    to.samples_dropped += dropped;
-    if let Some(from) = books.tls {
-        let sum = to.tls.get_or_insert_default();
-        sum.agreed = sum.agreed.take().or(from.agreed);
-        sum.full += from.full;
-        sum.resumed += from.resumed;
-    }
-}
-
-fn add_counts(to: &mut RequestCounts, from: RequestCounts) {
-    to.carried_in += from.carried_in;
-    to.scheduled += from.scheduled;
-    to.sent += from.sent;
-    to.completed += from.completed;
-    to.failed += from.failed;
-    to.in_flight += from.in_flight;
-    to.never_sent += from.never_sent;
-}
-
-fn add_errors(to: &mut BTreeMap<ErrorKind, ErrorTally>, kind: ErrorKind, tally: ErrorTally) {
-    let sum = to.entry(kind).or_default();
-    if sum.count == 0 {
-        sum.first = tally.first;
-    }
-    sum.count += tally.count;
 }

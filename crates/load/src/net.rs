@@ -67,8 +67,8 @@ pub(crate) trait Net {
     fn waits(&self) -> Waits {
         Waits::Pwait2
     }
-    /// What TLS was agreed on so far; `None` where it is not spoken.
-    fn tls(&self) -> Option<TlsUse> {
+    /// What TLS was agreed on so far, and when first; `None` where it is not spoken.
+    fn tls(&self) -> Option<(TlsUse, u64)> {
         None
     }
 }
@@ -294,8 +294,8 @@ impl Net for Linux {
         }
     }
 
-    fn tls(&self) -> Option<TlsUse> {
-        self.tls.as_ref().map(|tls| tls.seen().clone())
+    fn tls(&self) -> Option<(TlsUse, u64)> {
+        self.tls.as_ref().map(tls::Table::seen)
     }
 }
 

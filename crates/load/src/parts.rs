@@ -3,7 +3,7 @@
 //! For each completed request `response = send_lag + connect_wait + service`,
 //! exactly, because all are differences of the same four instants.
 
-use prony_model::histogram::Histogram;
+use prony_model::histogram::{Histogram, SparseHistogram};
 use prony_model::measurement::{Censored, Latency, Parts};
 
 /// The instants of one request.
@@ -108,21 +108,21 @@ impl LatencyRecorder {
         self.response.waiting.record_n(wait_ns, count);
     }
 
-    /// The window's histograms, in the form to be kept.
-    pub(crate) fn into_latency(self) -> Latency {
+    /// What was recorded, in the form to be kept. The recorder is empty then.
+    pub(crate) fn take(&mut self) -> Latency {
         Latency {
-            plain: self.plain.to_sparse(),
+            plain: self.plain.take(),
             rest: Parts {
-                response: self.response.to_sparse(),
-                service: self.service.to_sparse(),
-                first_byte: self.first_byte.to_sparse(),
-                connect_wait: self.connect_wait.into_histogram().to_sparse(),
-                send_lag: self.send_lag.into_histogram().to_sparse(),
-                connection_wait: self.connection_wait.into_histogram().to_sparse(),
-                lateness: self.lateness.into_histogram().to_sparse(),
+                response: self.response.take(),
+                service: self.service.take(),
+                first_byte: self.first_byte.take(),
+                connect_wait: self.connect_wait.take(),
+                send_lag: self.send_lag.take(),
+                connection_wait: self.connection_wait.take(),
+                lateness: self.lateness.take(),
             },
-            first_bytes_upper: self.first_bytes_upper,
-            client_delay: self.client_delay.to_sparse(),
+            first_bytes_upper: std::mem::take(&mut self.first_bytes_upper),
+            client_delay: self.client_delay.take(),
         }
     }
 }
@@ -136,11 +136,11 @@ struct DenseCensored {
 }
 
 impl DenseCensored {
-    fn to_sparse(&self) -> Censored {
+    fn take(&mut self) -> Censored {
         Censored {
-            completed: self.completed.to_sparse(),
-            failed: self.failed.to_sparse(),
-            waiting: self.waiting.to_sparse(),
+            completed: self.completed.take(),
+            failed: self.failed.take(),
+            waiting: self.waiting.take(),
         }
     }
 }
@@ -164,9 +164,9 @@ impl MostlyZero {
         }
     }
 
-    fn into_histogram(mut self) -> Histogram {
-        self.rest.record_n(0, self.zeros);
-        self.rest
+    fn take(&mut self) -> SparseHistogram {
+        self.rest.record_n(0, std::mem::take(&mut self.zeros));
+        self.rest.take()
     }
 }
 
@@ -200,7 +200,7 @@ mod tests {
         parts.failed(900, &Times { sent_ns: 0, ..late });
         parts.waiting(1000, &late);
         parts.never_sent(50, 3);
-        let latency = parts.into_latency();
+        let latency = parts.take();
         let l = latency.parts();
         let all = [&l.response.completed, &l.service.completed, &l.first_byte, &l.connect_wait, &l.send_lag];
         assert!(all.iter().all(|h| h.len() == 2));

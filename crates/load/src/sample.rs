@@ -17,7 +17,11 @@ pub(crate) struct Samples {
     /// How many are kept at most; 0: none are asked for, and none are counted.
     room: usize,
     dropped: u64,
-    worker: u8,
+    /// How many more were kept and are taken.
+    taken: usize,
+    worker: u16,
+    /// The schedule's first instant.
+    start_ns: u64,
 }
 
 impl Samples {
@@ -28,7 +32,7 @@ impl Samples {
     /// When there is not so much memory.
     pub(crate) fn with_room(worker: u32, room: u64) -> io::Result<Samples> {
         let too_many = || io::Error::new(io::ErrorKind::OutOfMemory, format!("no memory for {room} samples"));
-        let worker = u8::try_from(worker).unwrap_or(u8::MAX);
+        let worker = u16::try_from(worker).unwrap_or(u16::MAX);
         let mut samples =
             Samples { room: usize::try_from(room).map_err(|_| too_many())?, worker, ..Samples::default() };
         samples.kept.try_reserve_exact(samples.room).map_err(|_| too_many())?;
@@ -36,6 +40,11 @@ impl Samples {
         samples.kept.resize(samples.room, blank);
         samples.kept.clear();
         Ok(samples)
+    }
+
+    /// The schedule's first instant, which samples count from.
+    pub(crate) fn count_from(&mut self, start_ns: u64) {
+        self.start_ns = start_ns;
     }
 
     /// Whether samples are asked for.
@@ -53,7 +62,7 @@ impl Samples {
 
     #[cold]
     fn keep_asked(&mut self, end_ns: u64, times: &Times, failure: Option<ErrorKind>) {
-        if self.kept.len() < self.room {
+        if self.taken + self.kept.len() < self.room {
             let sample = self.sample(end_ns, times, failure);
             self.kept.push(sample);
         } else {
@@ -69,7 +78,7 @@ impl Samples {
             _ => times.sent_ns,
         };
         Sample {
-            intended_ns: times.intended_ns,
+            intended_ns: times.intended_ns.saturating_sub(self.start_ns),
             response_ns: end_ns.saturating_sub(times.intended_ns),
             first_byte_us: microseconds(times.first_byte_ns.saturating_sub(times.intended_ns)),
             connect_wait_us: microseconds(connected_ns.saturating_sub(times.asked_ns)),
@@ -81,9 +90,10 @@ impl Samples {
         }
     }
 
-    /// The samples, in the order in which they ended, and how many more there were.
-    pub(crate) fn into_parts(self) -> (Vec<Sample>, u64) {
-        (self.kept, self.dropped)
+    /// Takes the samples since the last time, in the order in which they ended, and how many more there were.
+    pub(crate) fn take(&mut self) -> (Vec<Sample>, u64) {
+        self.taken += self.kept.len();
+        (std::mem::take(&mut self.kept), std::mem::take(&mut self.dropped))
     }
 }
 
@@ -120,7 +130,7 @@ mod tests {
         for _ in 0..5 {
             samples.keep(9_000_000, &times(), None);
         }
-        let (kept, dropped) = samples.into_parts();
+        let (kept, dropped) = samples.take();
         assert_eq!((kept.len(), dropped), (2, 5));
         let (first, second) = (kept[0], kept[1]);
         assert_eq!((first.intended_ns, first.response_ns, first.end_ns()), (1_000_000, 600_001, 1_600_001));
@@ -134,14 +144,14 @@ mod tests {
     fn without_room_nothing_is_kept_or_counted() {
         let mut samples = Samples::default();
         samples.keep(1_600_001, &times(), None);
-        assert_eq!(samples.into_parts(), (Vec::new(), 0));
+        assert_eq!(samples.take(), (Vec::new(), 0));
     }
 
     #[test]
     fn a_request_that_was_dropped_unsent_waited_for_no_connect() {
         let mut samples = Samples::with_room(0, 1).unwrap();
         samples.keep(1_700_000, &Times { sent_ns: 0, ..times() }, Some(ErrorKind::Reset));
-        assert_eq!(samples.into_parts().0[0].connect_wait_us, 0);
+        assert_eq!(samples.take().0[0].connect_wait_us, 0);
     }
 
     #[test]
@@ -149,7 +159,7 @@ mod tests {
         let mut samples = Samples::with_room(0, 1).unwrap();
         let day = Times { first_byte_ns: 86_400_000_000_000, ..times() };
         samples.keep(86_400_000_000_001, &day, None);
-        let (kept, _) = samples.into_parts();
+        let (kept, _) = samples.take();
         assert_eq!((kept[0].first_byte_us, kept[0].response_ns), (u32::MAX, 86_399_999_000_001));
     }
 }

@@ -145,7 +145,7 @@ impl Series {
         }
         let mut emptied = part.response;
         emptied.clear();
-        give_back(part.worker, emptied);
+        give_back(part.place, emptied);
     }
 
     fn add_recent(&mut self, part: &SecondPart) {
@@ -274,7 +274,7 @@ mod tests {
         let (completed, connections) = (values.len() as u64, 10 + index * 3 + worker as u64);
         let mut lags = Lags::default();
         values.iter().for_each(|_| lags.add(index + 30, 20));
-        SecondPart { worker, index, completed, failed: index % 3, connections, response, lags }
+        SecondPart { place: worker, index, completed, failed: index % 3, connections, response, lags }
     }
 
     fn added(limits: Limits, parts: impl Iterator<Item = SecondPart>) -> Series {

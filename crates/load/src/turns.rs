@@ -64,11 +64,11 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    /// Those of `worker`. At a rate they are the numbers of its arrivals, w, w + W, … In closed arrivals with a count
+    /// Those of `worker` (from 0) of so many. At a rate they are the numbers of its arrivals, w, w + W, … In closed arrivals with a count
     /// they follow on the `before` ones that the workers before it have, so that all together are 0 to n − 1; without
     /// one each worker goes round from an offset of its own.
-    pub(crate) fn of(plan: &Plan, worker: u32, before: u64, requests: &Arc<Prepared>) -> Turns {
-        let (worker, workers) = (u64::from(worker), u64::from(plan.threads.max(1)));
+    pub(crate) fn of(plan: &Plan, worker: u32, workers: u32, before: u64, requests: &Arc<Prepared>) -> Turns {
+        let (worker, workers) = (u64::from(worker), u64::from(workers.max(1)));
         let (number, step) = if plan.arrivals.are_open() {
             (worker, workers)
         } else if plan.stop.requests.is_some() {

@@ -9,6 +9,7 @@
 //! `slot` a connection's place, `sending` the way out, `events` what connections
 //! bring, `preconnect` what comes before the clock.
 
+mod around;
 mod events;
 mod preconnect;
 mod sending;
@@ -21,21 +22,21 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::books::{Books, ClosedBooks, Edges, SecondSink};
+use crate::books::{Books, Closed, Edges, SecondSink};
 use crate::control::Control;
 use crate::deadlines::Deadlines;
 use crate::expect::Expected;
-use crate::framing::LastHead;
+use crate::framing::Heads;
 use crate::idle::{Free, Idle};
 use crate::linger::Linger;
 use crate::net::{NO_HANDLE, Net, would_block};
-use crate::parts::Times;
 use crate::prepared::Prepared;
 use crate::sample::Samples;
 use crate::tls;
 use crate::turns::Turns;
 use prony_model::measurement::ErrorKind;
 
+use around::Around;
 pub(crate) use preconnect::Preconnected;
 use slot::{Slot, State};
 pub(crate) use source::Source;
@@ -50,9 +51,6 @@ const TICK_NS: u64 = 100_000_000;
 const SPIN_NS: u64 = 150_000;
 /// In the last of it only the clock is looked at: a look at the connections takes about a microsecond.
 const LAST_LOOK_NS: u64 = 2_000;
-/// The most waits that are entered one by one for requests never sent; more
-/// are entered in groups, each under its first member's wait.
-const WAITS_ENTERED_MAX: u64 = 1_000_000;
 /// Requests of a pipeline that differ are put together for one write, so much of them at once.
 const OUTGOING_BYTES: usize = 64 << 10;
 
@@ -99,7 +97,7 @@ pub(crate) struct Worker<N: Net> {
     deadlines: Deadlines,
     linger: Linger,
     buffer: Vec<u8>,
-    last_head: LastHead,
+    heads: Heads,
     /// Answers are being taken: what follows from them is written when all are.
     corked: bool,
     /// Whether bodies are dropped unread.
@@ -143,7 +141,7 @@ impl<N: Net> Worker<N> {
             deadlines: Deadlines::new(count, shared.timeout_ns),
             linger: Linger::new(shared.linger_max),
             buffer: vec![0; READ_BUFFER_BYTES],
-            last_head: LastHead::new(),
+            heads: Heads::new(),
             corked: false,
             reads_short: false,
             preconnected: 0,
@@ -163,7 +161,7 @@ impl<N: Net> Worker<N> {
         edges: Edges,
         sink: SecondSink,
         samples: Samples,
-    ) -> io::Result<ClosedBooks> {
+    ) -> io::Result<Closed> {
         let connected = self.slots.iter().filter(|s| s.handle != NO_HANDLE).count() as u64;
         self.start_ns = start_ns;
         self.last_resolved_ns = start_ns;
@@ -236,50 +234,17 @@ impl<N: Net> Worker<N> {
         self.source.is_exhausted() && books.in_flight() == 0
     }
 
-    fn close(mut self, mut books: Books) -> ClosedBooks {
+    fn close(mut self, mut books: Books) -> Closed {
         if !books.over() {
             // The count ended it: the window ends with the last request, whose instant is within it.
             let end = self.last_resolved_ns + 1;
             books.end_at(end);
             let now = self.net.now_ns();
-            books.at(now.max(end), || self.net.cpu_ns());
+            self.bring(&mut books, now.max(end));
         }
-        let end_ns = books.end_ns();
         let all_done = self.all_done(&books);
-        let unresolved: Vec<Times> = self.slots.iter().flat_map(|slot| &slot.pending).copied().collect();
         self.close_connections();
-        let (before_window, dispatched) = books.dispatch_counts();
-        let closed = match self.source {
-            Source::Closed { .. } | Source::Ramped { .. } => {
-                let due_before = |at: u64| if at >= end_ns { dispatched } else { before_window };
-                books.close(unresolved.into_iter(), due_before, std::iter::empty())
-            }
-            Source::Open(schedule) => {
-                let start = self.start_ns;
-                let due_before = |at: u64| schedule.due_before(at.saturating_sub(start));
-                let mut left = due_before(end_ns).saturating_sub(schedule.taken());
-                let mut step = (left / WAITS_ENTERED_MAX).max(1);
-                let mut turns = self.turns;
-                if let Some(turns) = turns.as_ref().filter(|_| step > 1) {
-                    step = turns.coprime(step);
-                }
-                let mut rest = schedule.clone();
-                let waits = std::iter::from_fn(|| {
-                    let due = start + rest.next_ns().filter(|_| left > 0)?;
-                    let group = step.min(left);
-                    left -= group;
-                    rest.skip(group);
-                    let request = turns.as_mut().map_or(0, |turns| {
-                        let request = turns.peek();
-                        turns.skip(group);
-                        request
-                    });
-                    Some((end_ns.saturating_sub(due), group, request))
-                });
-                books.close(unresolved.into_iter(), due_before, waits)
-            }
-        };
-        ClosedBooks { tls: self.net.tls(), waits: self.net.waits(), all_done, ..closed }
+        books.into_closed(all_done, self.net.waits())
     }
 
     fn next_wakeup(&self, books: &Books, now: u64) -> u64 {
@@ -393,8 +358,21 @@ impl<N: Net> Worker<N> {
     /// Reads the clock and brings the books up to it.
     fn fresh_stamp(&mut self, books: &mut Books) -> u64 {
         let stamp = self.net.now_ns();
-        books.at(stamp, || self.net.cpu_ns());
+        self.bring(books, stamp);
         stamp
+    }
+
+    /// Brings the books up to an instant.
+    fn bring(&mut self, books: &mut Books, to_ns: u64) {
+        let Worker { net, slots, source, turns, heads, start_ns, .. } = self;
+        books.at(to_ns, move || Around {
+            net,
+            slots,
+            source,
+            turns: turns.as_ref(),
+            heads,
+            start_ns: *start_ns,
+        });
     }
 
     /// A place on a slot's connection is free since `since`: for its own next

@@ -1,22 +1,45 @@
 //! A search of `prony capacity` in a run log, so that whatever shows run logs shows it.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
+use serde_json::Value;
+
 use crate::capacity::{CapacityReport, SCHEMA};
+use crate::measurement::check::{few, numbers};
 use crate::observed::Observed;
+use crate::plan_record::PlanRecord;
 use crate::run_log::{Header, NamedPlan, PlannedTrial, RawResult, RunLog, TrialResult};
+use crate::{foreign_file, unpacking};
 
 /// A file that is longer is no search: a confirmation of a minute takes about 1 MB.
 const FILE_MAX_BYTES: u64 = 64 << 20;
+/// A file of more values is none either: a confirmation has ten for each of 600 seconds.
+const VALUES_MAX: usize = 1_000_000;
+/// The most that its histograms take.
+const UNPACKED_MAX: usize = 64 << 20;
+/// The most seconds of a confirmation.
+const SERIES_MAX: usize = 1_000;
 
 impl CapacityReport {
     /// What `prony capacity --json` wrote; `None` where the file is not that.
     pub fn read(path: &Path) -> Option<CapacityReport> {
-        let mut text = String::new();
-        File::open(path).ok()?.take(FILE_MAX_BYTES).read_to_string(&mut text).ok()?;
-        serde_json::from_str::<CapacityReport>(&text).ok().filter(|report| report.schema == SCHEMA)
+        let text = foreign_file::read_text(path, FILE_MAX_BYTES).ok()?;
+        // Each value but the first has a comma before it.
+        if text.bytes().filter(|byte| *byte == b',').count() > VALUES_MAX {
+            return None;
+        }
+        let value: Value = serde_json::from_str(&text).ok()?;
+        check_numbers(&value).ok()?;
+        let read = unpacking::within(UNPACKED_MAX, || serde_json::from_value::<CapacityReport>(value)).0;
+        read.ok().filter(|report| report.schema == SCHEMA && report.check().is_ok())
+    }
+
+    /// Whether what [`check_numbers`] leaves out can be Prony's, too.
+    fn check(&self) -> Result<(), String> {
+        let plans = [Some(&self.plan), self.confirmation.as_ref().map(|trial| &trial.plan)];
+        plans.into_iter().flatten().try_for_each(PlanRecord::check_numbers)?;
+        let seconds = self.confirmation.as_ref().map_or(0, |trial| trial.series.len());
+        few("entries in its series", seconds, SERIES_MAX)
     }
 
     /// A run log of it alone, of a candidate called so.
@@ -61,6 +84,19 @@ impl CapacityReport {
 
     fn plan_name(&self) -> String {
         format!("c{}-capacity", self.plan.connections)
+    }
+}
+
+/// Whether all whole numbers are exact in an `f64`; a plan's are its own to check: a seed is any number.
+fn check_numbers(value: &Value) -> Result<(), String> {
+    match value {
+        Value::Array(all) => all.iter().try_for_each(check_numbers),
+        Value::Object(all) => {
+            all.iter().filter(|(key, _)| *key != "plan").try_for_each(|(_, value)| check_numbers(value))
+        }
+        Value::Number(number) if number.is_f64() => Ok(()),
+        Value::Number(number) => numbers(number.as_i64().map(i64::unsigned_abs).or(number.as_u64())),
+        Value::Null | Value::Bool(_) | Value::String(_) => Ok(()),
     }
 }
 
@@ -122,6 +158,11 @@ mod tests {
         std::fs::write(&file, serde_json::to_string(&other).unwrap()).unwrap();
         assert_eq!(CapacityReport::read(&file), None);
         std::fs::write(&file, "{\"type\":\"header\"}").unwrap();
+        assert_eq!(CapacityReport::read(&file), None);
+        // A number that no sum of several could hold.
+        let mut hostile = report();
+        hostile.confirmation.as_mut().unwrap().requests.failed = u64::MAX;
+        std::fs::write(&file, serde_json::to_string(&hostile).unwrap()).unwrap();
         assert_eq!(CapacityReport::read(&file), None);
         std::fs::remove_dir_all(&folder).unwrap();
     }

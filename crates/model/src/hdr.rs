@@ -3,7 +3,7 @@
 
 use std::io::Read;
 
-use crate::histogram::{DIGITS, HIGH_NS, SparseHistogram, bucket_of, highest_ns};
+use crate::histogram::{COUNT_MAX, DIGITS, HIGH_NS, SparseHistogram, bucket_of, highest_ns};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::ZlibDecoder;
@@ -15,6 +15,8 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer}
 const ENCODED_MAX_BYTES: usize = 4 << 20;
 /// The cookie of the compressed V2 form, and the container's header: cookie and length.
 const COMPRESSED_COOKIE: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
+/// The cookie of the V2 form within it.
+const COOKIE: u64 = 0x1c84_9313;
 const CONTAINER_BYTES: usize = 8;
 /// The V2 form's header: cookie, length of the counts, offset, digits, lowest, highest, ratio.
 const HEADER_BYTES: usize = 40;
@@ -60,7 +62,7 @@ pub fn decode(text: &str) -> Result<SparseHistogram, HdrError> {
     let plain = unpacked(&bytes)?;
     let read: Histogram<u64> =
         Deserializer::new().deserialize(&mut plain.as_slice()).map_err(|e| HdrError(e.to_string()))?;
-    if read.max() > highest_ns(bucket_of(HIGH_NS)) {
+    if read.max() > highest_ns(bucket_of(HIGH_NS)) || read.len() > COUNT_MAX {
         return Err(HdrError("it has values beyond its bounds".to_owned()));
     }
     Ok(SparseHistogram::of(
@@ -85,7 +87,12 @@ fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, HdrError> {
     if counts_bytes != (plain.len() - HEADER_BYTES) as u64 {
         return Err(HdrError("its length is not the one it says".to_owned()));
     }
-    if digits != u64::from(DIGITS) || high > HIGH_NS * 2 {
+    // Another cookie is another form, a compressed one among them.
+    if number(0) != COOKIE {
+        return Err(HdrError("what it unpacks to does not begin as one".to_owned()));
+    }
+    let low = number(16) << 32 | number(20);
+    if digits != u64::from(DIGITS) || low != 1 || high > HIGH_NS * 2 {
         return Err(HdrError("its bounds or digits are others".to_owned()));
     }
     Ok(plain)
@@ -108,7 +115,8 @@ pub(crate) mod text {
         deserializer: D,
     ) -> Result<SparseHistogram, D::Error> {
         let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-        super::decode(&text).map_err(serde::de::Error::custom)
+        let read = super::decode(&text).map_err(serde::de::Error::custom)?;
+        read.taken().map_err(serde::de::Error::custom)
     }
 }
 
@@ -141,5 +149,20 @@ mod tests {
         let wide = Histogram::<u64>::new_with_bounds(1, HIGH_NS, 5).unwrap();
         V2DeflateSerializer::new().serialize(&wide, &mut bytes).unwrap();
         assert!(decode(&STANDARD.encode(bytes)).unwrap_err().to_string().contains("digits are others"));
+    }
+
+    #[test]
+    fn a_compressed_form_within_the_compressed_form_is_refused() {
+        let bytes = STANDARD.decode(encode(&SparseHistogram::of_values([1, 2]))).unwrap();
+        let mut plain = unpacked(&bytes).unwrap();
+        // Its own header would be believed, whatever length that claims.
+        plain[..4].copy_from_slice(&COMPRESSED_COOKIE);
+        let mut packed = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
+        std::io::Write::write_all(&mut packed, &plain).unwrap();
+        let packed = packed.finish().unwrap();
+        let length = u32::try_from(packed.len()).unwrap().to_be_bytes();
+        let text = STANDARD.encode([&COMPRESSED_COOKIE[..], &length, &packed].concat());
+        let said = decode(&text).unwrap_err().to_string();
+        assert!(said.contains("what it unpacks to does not begin as one"), "{said}");
     }
 }

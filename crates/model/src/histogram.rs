@@ -14,6 +14,8 @@ use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::unpacking;
+
 /// The longest duration, in nanoseconds: an hour. Longer ones count as this.
 pub const HIGH_NS: u64 = 3_600_000_000_000;
 /// Significant decimal digits.
@@ -23,6 +25,9 @@ pub(crate) const DIGITS: u8 = 3;
 pub const BUCKET_BITS: u32 = 10;
 /// Buckets of a histogram.
 const BUCKETS: usize = 33_421;
+/// The most that a count of a file may be, of requests or of durations: a day at the highest rate has 2^43, and a sum of
+/// those of 200,000 trials is exact in 64 bits.
+pub(crate) const COUNT_MAX: u64 = 1 << 44;
 /// The most bytes that a histogram's text may take, and its packed buckets; a hostile run log must not make us allocate
 /// more. Ours take a tenth.
 const TEXT_MAX_BYTES: usize = 2 << 20;
@@ -149,6 +154,16 @@ impl Histogram {
     /// The form to be kept.
     pub fn to_sparse(&self) -> SparseHistogram {
         SparseHistogram::of(self.buckets())
+    }
+
+    /// The same, and nothing is counted any more. Where nothing was, its memory is left alone: the kernel has given none.
+    pub fn take(&mut self) -> SparseHistogram {
+        if self.is_empty() {
+            return SparseHistogram::default();
+        }
+        let sparse = self.to_sparse();
+        self.clear();
+        sparse
     }
 }
 
@@ -325,6 +340,11 @@ impl SparseHistogram {
         (mean, variance.sqrt())
     }
 
+    /// It, with its memory taken from what its text may unpack.
+    pub(crate) fn taken(self) -> Result<SparseHistogram, &'static str> {
+        unpacking::take(self.packed.capacity()).map(|()| self)
+    }
+
     fn to_text(&self) -> String {
         let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
         // Writing to a Vec cannot fail.
@@ -341,6 +361,7 @@ impl SparseHistogram {
         let most = TEXT_MAX_BYTES as u64 + 1;
         let read = DeflateDecoder::new(bytes.as_slice()).take(most).read_to_end(&mut packed);
         read.map_err(|_| "a histogram is damaged: it does not decompress")?;
+        packed.shrink_to_fit();
         let len = sound_len(&packed).filter(|_| packed.len() <= TEXT_MAX_BYTES);
         let len = len.ok_or("a histogram is damaged: its buckets are not those of a histogram")?;
         Ok(SparseHistogram { packed, len })
@@ -348,14 +369,14 @@ impl SparseHistogram {
 }
 
 /// The sum of the counts of packed buckets, where they are what [`pack`] could have written: whole numbers, buckets within
-/// bounds, no empty bucket, and a sum within 2^53, so that sums of several are exact wherever they are taken.
+/// bounds, no empty bucket, and a sum within [`COUNT_MAX`], so that sums of several are exact wherever they are taken.
 fn sound_len(packed: &[u8]) -> Option<u64> {
     let (mut rest, mut next, mut len) = (packed.iter(), 0u64, 0u64);
     while !rest.as_slice().is_empty() {
         let (skipped, count) = (number(&mut rest)?, number(&mut rest)?);
         next = next.saturating_add(skipped).saturating_add(1);
         len = len.saturating_add(count);
-        if next > BUCKETS as u64 || count == 0 || len > 1 << 53 {
+        if next > BUCKETS as u64 || count == 0 || len > COUNT_MAX {
             return None;
         }
     }
@@ -371,7 +392,7 @@ impl Serialize for SparseHistogram {
 impl<'de> Deserialize<'de> for SparseHistogram {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<SparseHistogram, D::Error> {
         let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-        SparseHistogram::from_text(&text).map_err(serde::de::Error::custom)
+        SparseHistogram::from_text(&text).and_then(SparseHistogram::taken).map_err(serde::de::Error::custom)
     }
 }
 
@@ -389,98 +410,4 @@ impl schemars::JsonSchema for SparseHistogram {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn reference(values: &[u64]) -> hdrhistogram::Histogram<u64> {
-        let mut histogram = hdrhistogram::Histogram::new_with_bounds(1, HIGH_NS, DIGITS).unwrap();
-        values.iter().for_each(|value| histogram.record(*value).unwrap());
-        histogram
-    }
-
-    #[test]
-    fn durations_of_an_hour_and_more_share_the_last_bucket() {
-        assert_eq!(bucket_of(HIGH_NS), BUCKETS as u64 - 1);
-        let mut histogram = Histogram::default();
-        histogram.record(u64::MAX);
-        histogram.record(HIGH_NS);
-        assert_eq!(histogram.buckets().collect::<Vec<_>>(), [(BUCKETS as u64 - 1, 2)]);
-        assert!(histogram.max() >= HIGH_NS);
-    }
-
-    proptest! {
-        #[test]
-        fn every_figure_equals_hdr_histograms(
-            values in proptest::collection::vec((0u32..42).prop_flat_map(|bits| 0..=(1u64 << bits).min(HIGH_NS)), 1..200),
-            quantile in 0.0f64..=1.0,
-        ) {
-            let (reference, sparse) = (reference(&values), SparseHistogram::of_values(values.iter().copied()));
-            let mut dense = Histogram::default();
-            dense.add_sparse(&sparse);
-            let expected: Vec<(u64, u64)> =
-                reference.iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value())).collect();
-            prop_assert_eq!(sparse.buckets().map(|(b, n)| (highest_ns(b), n)).collect::<Vec<_>>(), expected);
-            prop_assert_eq!((sparse.len(), dense.len()), (reference.len(), reference.len()));
-            prop_assert_eq!((sparse.min(), sparse.max(), dense.max()), (reference.min(), reference.max(), reference.max()));
-            let q = quantile.max(f64::MIN_POSITIVE);
-            prop_assert_eq!(sparse.value_at_quantile(q), reference.value_at_quantile(q));
-            prop_assert_eq!(dense.value_at_quantile(q), reference.value_at_quantile(q));
-            prop_assert!((sparse.mean() - reference.mean()).abs() <= 1e-9 * reference.mean());
-            prop_assert!((sparse.moments().1 - reference.stdev()).abs() <= 1e-6 * reference.mean().max(1.0));
-        }
-
-        #[test]
-        fn merged_histograms_count_every_value_once(
-            one in proptest::collection::vec(0u64..1 << 42, 0..50),
-            two in proptest::collection::vec(0u64..1 << 42, 0..50),
-        ) {
-            let [a, b] = [&one, &two].map(|values| SparseHistogram::of_values(values.iter().copied()));
-            let all = SparseHistogram::of_values(one.iter().chain(&two).copied());
-            let mut sum = a.clone();
-            sum.add(&b);
-            prop_assert_eq!(&sum, &all);
-            let mut dense = Histogram::default();
-            dense.add_sparse(&b);
-            let mut merged = a;
-            merged.merge(&dense, &mut Vec::new());
-            prop_assert_eq!(&merged, &all);
-            prop_assert_eq!(all.with_zeros(3).len(), all.len() + 3);
-        }
-
-        #[test]
-        fn a_histogram_reads_back_from_its_text(values in proptest::collection::vec(0u64..1 << 42, 0..200)) {
-            let histogram = SparseHistogram::of_values(values);
-            prop_assert_eq!(SparseHistogram::from_text(&histogram.to_text()), Ok(histogram));
-        }
-
-        #[test]
-        fn any_bytes_are_a_sound_histogram_or_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
-            let text = SparseHistogram { packed: bytes, len: 0 }.to_text();
-            if let Ok(read) = SparseHistogram::from_text(&text) {
-                let mut dense = Histogram::default();
-                dense.add_sparse(&read);
-                prop_assert_eq!(dense.len(), read.len());
-                prop_assert_eq!(dense.to_sparse(), SparseHistogram::of(read.buckets()));
-            }
-        }
-    }
-
-    #[test]
-    fn texts_that_are_no_histogram_are_refused() {
-        let long = "A".repeat(TEXT_MAX_BYTES + 1);
-        for text in ["!", "AAAA", "////", long.as_str()] {
-            assert!(SparseHistogram::from_text(text).is_err(), "{}", &text[..4.min(text.len())]);
-        }
-        let bomb = SparseHistogram { packed: vec![1; 3 * TEXT_MAX_BYTES], len: 0 }.to_text();
-        assert!(bomb.len() < TEXT_MAX_BYTES && SparseHistogram::from_text(&bomb).is_err());
-        let beyond = SparseHistogram::of([(BUCKETS as u64, 1)].into_iter()).to_text();
-        assert!(SparseHistogram::from_text(&beyond).is_err());
-    }
-
-    #[test]
-    fn a_bucket_takes_two_bytes() {
-        let packed = SparseHistogram::of((20 * 1024..24 * 1024).map(|bucket| (bucket, 1))).packed.len();
-        assert_eq!(packed, 2 * 4 * 1024 + 2);
-    }
-}
+mod tests;

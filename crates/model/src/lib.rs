@@ -14,6 +14,7 @@ mod error;
 pub mod estimate;
 pub mod export;
 pub mod fnv;
+pub mod foreign_file;
 pub mod hdr;
 pub mod histogram;
 pub mod host;
@@ -38,6 +39,7 @@ pub mod target;
 pub mod tls;
 pub mod trial;
 pub mod units;
+mod unpacking;
 
 pub use error::PlanError;
 pub use estimate::Estimate;

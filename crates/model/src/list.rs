@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use crate::fnv::fnv1a;
 use crate::request;
-use crate::secret::Secret;
+use crate::secret::{Secret, without_fields};
 use crate::target::{Target, without_userinfo};
 
 /// The most lines with a request. Each takes 4 bytes, and about 200 where its request stands on no other line:
@@ -32,9 +32,9 @@ pub struct ListedRequest {
 }
 
 impl ListedRequest {
-    /// `GET /a?b`, as it may be printed and stored.
+    /// `GET /a?b`, as it may be printed and stored: without the values of secret parameters.
     pub fn name(&self) -> String {
-        format!("{} {}", self.method, self.path)
+        format!("{} {}", self.method, without_fields(&self.path))
     }
 }
 
@@ -224,7 +224,7 @@ fn origin(target: &Target) -> String {
 
 /// What is wrong, shortened, and without a password.
 fn echo(text: &str) -> String {
-    let text = without_userinfo(text);
+    let text = without_fields(&without_userinfo(text));
     let mut shown: String = text.chars().take(ECHO_MAX).collect();
     if shown.len() < text.len() {
         shown.push('…');

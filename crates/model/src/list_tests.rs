@@ -31,6 +31,15 @@ fn the_same_line_again_is_the_same_request() {
 }
 
 #[test]
+fn secret_parameters_are_sent_and_not_shown() {
+    let of = |token: &str| read(&format!("http://h/a?token={token}&b=c")).unwrap().1;
+    let (list, other) = (of("s3cret"), of("another"));
+    assert_eq!(list.requests[0].path, "/a?token=s3cret&b=c");
+    assert_eq!(list.requests[0].name(), "GET /a?token=[redacted]&b=c");
+    assert_eq!(list.fingerprint(), other.fingerprint(), "a guess is not confirmed by it");
+}
+
+#[test]
 fn paths_go_to_the_server_of_the_command_line() {
     let server = Target::parse("https://me:pw@h/").unwrap();
     let of = |text: &str| TargetList::parse(text.as_bytes(), Some(&server), "GET", Order::InTurn);

@@ -10,8 +10,9 @@ use strum::VariantArray;
 use crate::histogram::SparseHistogram;
 
 mod bins;
-mod check;
+pub(crate) mod check;
 mod latency;
+mod sums;
 
 pub use bins::{BIN_NS, BINS_MAX, Bin, Bins};
 pub use latency::{Censored, Latency, Parts};
@@ -79,6 +80,10 @@ pub struct Measurement {
     /// What TLS was agreed on; `None` where it is not spoken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsUse>,
+    /// Heads of answers that were taken although a strict reading refuses them, over the whole run; one with two faults
+    /// counts in both.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tolerated: BTreeMap<Tolerance, u64>,
     /// The figures of each request of the plan's list, in its order; empty without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_request: Vec<RequestFigures>,
@@ -186,6 +191,36 @@ pub struct WorkerAudit {
     pub gaps_over_1ms_sum_ns: u64,
 }
 
+/// What of an answer a strict reading refuses, and curl and browsers take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[derive(strum::IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
+pub enum Tolerance {
+    /// Content-Length is given more than once, in several fields or in a list, always the same.
+    RepeatedLength,
+    /// Content-Length stands beside Transfer-Encoding.
+    LengthBesideCoding,
+    /// Transfer-Encoding has chunked more than once.
+    RepeatedChunked,
+    /// A field is on several lines.
+    Folded,
+    /// The head is longer than 64 KiB.
+    Long,
+    /// Lines of chunks end in a line feed alone.
+    BareLineFeed,
+}
+
+impl Tolerance {
+    /// All of them, in the order of their discriminants.
+    pub const ALL: &[Tolerance] = Tolerance::VARIANTS;
+
+    /// Its name in JSON.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
 /// What TLS was agreed on over the whole run, the connects before the clock included.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TlsUse {
@@ -240,6 +275,8 @@ pub enum ErrorKind {
     Tls,
     /// Its connection was given up, because an earlier request of the pipeline had timed out.
     Abandoned,
+    /// The unfinished heads on a worker's connections had taken all the room there is for them.
+    PartialHeads,
 }
 
 impl ErrorKind {
@@ -270,9 +307,9 @@ pub struct ErrorTally {
 
 /// One request that was completed or failed within the window. 40 bytes, so
 /// that five million take 200 MB.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Sample {
-    /// When it was due, CLOCK_MONOTONIC.
+    /// When it was due, since the schedule's start.
     pub intended_ns: u64,
     /// Intended to last byte; of a failed request, to its failure.
     pub response_ns: u64,
@@ -288,7 +325,7 @@ pub struct Sample {
     /// Why it failed; `None`: it was completed.
     pub failure: Option<ErrorKind>,
     /// The worker that sent it, from 0.
-    pub worker: u8,
+    pub worker: u16,
     /// Which request of the plan's list it is; 0 without one.
     pub request: u32,
 }
@@ -296,7 +333,7 @@ pub struct Sample {
 const _: () = assert!(size_of::<Sample>() == 40, "the bound of samples is stated in bytes");
 
 impl Sample {
-    /// When it was resolved, CLOCK_MONOTONIC.
+    /// When it was resolved, since the schedule's start.
     pub fn end_ns(&self) -> u64 {
         self.intended_ns.saturating_add(self.response_ns)
     }
@@ -333,7 +370,7 @@ pub struct RequestFigures {
 }
 
 /// What ends a wait in time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Waits {
     /// `epoll_pwait2`, which takes nanoseconds.

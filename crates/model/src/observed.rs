@@ -8,6 +8,7 @@ use crate::client::ClientColumns;
 use crate::duet::DuetShared;
 use crate::host::{Host, HostWindow};
 use crate::measurement::Measurement;
+use crate::measurement::check::{few, numbers};
 use crate::plan_record::PlanRecord;
 use crate::server::ServerSamples;
 
@@ -47,7 +48,38 @@ pub struct Observed {
     pub slo: Vec<String>,
 }
 
+/// The most thresholds of a trial, and bytes of each.
+const SLO_MAX: usize = 1_000;
+/// The most CPUs or workers with samples of their own.
+const COLUMNS_MAX: usize = 10_000;
+
 impl Observed {
+    /// Whether it can be what Prony observes, so that it can be judged and shown.
+    ///
+    /// # Errors
+    /// A sentence where it is not: what was read was not written by Prony.
+    pub fn check(&self) -> Result<(), String> {
+        self.plan.check()?;
+        self.measurement.check()?;
+        few("thresholds", self.slo.len(), SLO_MAX)?;
+        few("bytes in a threshold", self.slo.iter().map(String::len).max().unwrap_or(0), SLO_MAX)?;
+        if let Some(client) = &self.client_columns {
+            columns(&client.at_ns, &[&client.process_cpu_ns, &client.rss_bytes])?;
+            columns_of_each(&client.worker_cpu_ns)?;
+            columns_of_each(&client.core_busy_ns)?;
+        }
+        if let Some(server) = &self.server {
+            let all = &server.columns;
+            few("CPUs of a server", server.cpus.len(), COLUMNS_MAX)?;
+            let peaks = [server.peak_memory_bytes, server.peak_pss_bytes.unwrap_or(0)];
+            numbers([server.startup_ns, server.window_cpu_ns].into_iter().chain(peaks))?;
+            columns(&all.at_ns, &[&all.cpu_ns, &all.rss_bytes, &all.time_wait])?;
+            columns(&all.pss_at_ns, &[&all.pss_bytes])?;
+            columns_of_each(&all.core_busy_ns)?;
+        }
+        Ok(())
+    }
+
     /// Whether somebody ended it early. Ended by the lab because the server died is a finding, not an interruption.
     pub fn interrupted(&self) -> bool {
         self.measurement.interrupted && self.life.died.is_none()
@@ -57,6 +89,18 @@ impl Observed {
     pub fn of(measurement: Measurement, plan: PlanRecord) -> Observed {
         Observed { tool: Tool::this(), plan, measurement, ..Observed::default() }
     }
+}
+
+/// Columns of samples, with their instants.
+fn columns(at_ns: &[i64], of: &[&[u64]]) -> Result<(), String> {
+    let instants = at_ns.iter().map(|at| at.unsigned_abs());
+    numbers(instants.chain(of.iter().flat_map(|column| column.iter().copied())))
+}
+
+/// A column of each CPU or worker.
+fn columns_of_each(each: &[Vec<u64>]) -> Result<(), String> {
+    few("columns of samples", each.len(), COLUMNS_MAX)?;
+    numbers(each.iter().flatten().copied())
 }
 
 /// What became of a server's processes while it was loaded.

@@ -49,8 +49,8 @@ pub struct LoadOptions {
     /// The request's method [default: GET, with -b POST]
     #[cfg_attr(feature = "flags", arg(short, long, value_name = "METHOD"))]
     pub method: Option<String>,
-    /// The request's body, as text or from a file
-    #[cfg_attr(feature = "flags", arg(short, long, value_name = "TEXT|@FILE"))]
+    /// The request's body, as text, from a file or from the environment
+    #[cfg_attr(feature = "flags", arg(short, long, value_name = "TEXT|@FILE|@env:NAME"))]
     pub body: Option<String>,
     /// A request or a connect that takes longer fails [default: 10s]
     #[cfg_attr(feature = "flags", arg(long, short_alias = 'T', value_name = "TIME"))]
@@ -64,8 +64,8 @@ pub struct LoadOptions {
     /// The one status that counts as success [default: any 2xx or 3xx]
     #[cfg_attr(feature = "flags", arg(long, value_name = "STATUS"))]
     pub expect_status: Option<u16>,
-    /// The body that every response must have: as text, from a file, or by its hash
-    #[cfg_attr(feature = "flags", arg(long, value_name = "TEXT|@FILE|sha256:HEX"))]
+    /// The body that every response must have: as text, from a file or from the environment, or by its hash
+    #[cfg_attr(feature = "flags", arg(long, value_name = "TEXT|@FILE|@env:NAME|sha256:HEX"))]
     pub expect_body: Option<String>,
     /// When requests of -R are due: `constant`, or `poisson` from the seed [default: constant]
     #[cfg_attr(feature = "flags", arg(long, value_name = "KIND"))]

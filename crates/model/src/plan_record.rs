@@ -1,12 +1,16 @@
 //! The effective plan of a trial as it is stored: defaults filled in, secrets out.
 
 use crate::fnv::fnv1a;
-use crate::plan::{Arrivals, Plan};
+use crate::measurement::check::{few, numbers};
+use crate::plan::{Arrivals, CONNECTIONS_MAX, DURATION_MAX, Plan, STAGES_MAX};
 use crate::rate::{Rate, Stage};
 use crate::tls::ALPN;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
+
+/// The most headers, CPUs or addresses of a plan.
+const LIST_MAX: usize = 10_000;
 
 /// A plan, as JSON has it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -112,8 +116,10 @@ impl PlanRecord {
     /// Why it cannot be a plan's record, in a sentence.
     ///
     /// # Errors
-    /// Where its arrivals are none, or want a rate or stages that it does not have.
+    /// Where its arrivals are none, or want a rate or stages that it does not have; where a number or a list is beyond
+    /// any plan's.
     pub fn check(&self) -> Result<(), String> {
+        self.check_numbers()?;
         let rate = self.rate_per_s.and_then(Rate::per_s);
         let sound = match self.arrivals.as_str() {
             "closed" => true,
@@ -124,6 +130,29 @@ impl PlanRecord {
         let why =
             || format!("its plan's arrivals, {:?}, are none of Prony's or lack their rate", self.arrivals);
         if sound { Ok(()) } else { Err(why()) }
+    }
+
+    /// Whether its numbers and its lists are within what a plan may have.
+    pub(crate) fn check_numbers(&self) -> Result<(), String> {
+        for (what, count, most) in [
+            ("headers", self.headers.len(), LIST_MAX),
+            ("CPUs", self.cpus.len(), LIST_MAX),
+            ("addresses", self.sources.len(), LIST_MAX),
+            ("stages", self.stages.len(), STAGES_MAX),
+        ] {
+            few(what, count, most)?;
+        }
+        let lengths = [self.duration_ns.unwrap_or(0), self.warmup_ns, self.timeout_ns, self.body_bytes];
+        numbers(lengths.into_iter().chain(self.stages.iter().map(|stage| stage.duration_ns)))?;
+        let lasts_ns: u64 = self.stages.iter().map(|stage| stage.duration_ns).sum();
+        let beyond = |stage: &StageRecord| {
+            stage.to_connections.is_some_and(|to| to > u64::from(CONNECTIONS_MAX))
+                || stage.to_rate_per_s.is_some_and(|to| !(0.0..=Rate::MAX_PER_S).contains(&to))
+        };
+        if lasts_ns > nanoseconds(DURATION_MAX) || self.stages.iter().any(beyond) {
+            return Err("its plan has stages that last over a day, or that no client can follow".to_owned());
+        }
+        Ok(())
     }
 
     /// Its arrivals; of a record that [`PlanRecord::check`] refuses, closed.
@@ -151,10 +180,17 @@ impl PlanRecord {
 
     /// The stored form of a plan.
     pub fn of(plan: &Plan) -> PlanRecord {
+        let mut headers: Vec<(String, String)> =
+            plan.headers.iter().map(|(name, value)| (name.clone(), value.to_string())).collect();
+        // How the user and the password of the URL are sent, which `url` has not.
+        let is_given = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+        if let Some(value) = plan.target.authorization().filter(|_| !is_given) {
+            headers.push(("Authorization".to_owned(), value.to_string()));
+        }
         PlanRecord {
             url: plan.target.display_url(),
             method: plan.work.method().to_owned(),
-            headers: plan.headers.iter().map(|(name, value)| (name.clone(), value.to_string())).collect(),
+            headers,
             body_bytes: plan.body.len() as u64,
             body_fingerprint: (!plan.body.is_empty()).then(|| fingerprint(&plan.body)),
             connections: plan.connections,
@@ -241,6 +277,9 @@ mod tests {
         let text = serde_json::to_string(&PlanRecord::of(&plan)).unwrap();
         assert!(!text.contains("s3") && !text.contains("pw"), "{text}");
         assert!(text.contains("*/*"));
+        plan.headers.clear();
+        let credentials = [("Authorization".to_owned(), "[redacted]".to_owned())];
+        assert_eq!(PlanRecord::of(&plan).headers, credentials, "of the URL");
     }
 
     #[test]

@@ -1,11 +1,23 @@
 //! Values that may be secret: sent as they are, and printed and stored only as far as they may be.
+//!
+//! A [`Secret`] is written as where it came from. What this process was given of secrets is known here besides, so that
+//! they are found in texts from outside, a server's last words or its answer in a failed check: see [`redacted`].
+
+mod known;
+mod named;
 
 use std::fmt;
+
+pub use known::names_asked_for;
+pub(crate) use known::{remember_body, remember_url};
 
 /// What is written instead of a secret.
 pub const REDACTED: &str = "[redacted]";
 /// What begins a value that is taken from the environment; the variable's name follows.
-const ASKED: &str = "@env:";
+pub(crate) const ASKED: &str = "@env:";
+/// What has a name with one of these parts, in any case, is secret: a header, a parameter, a field.
+const SECRET_PARTS: [&str; 10] =
+    ["auth", "cookie", "credential", "jwt", "key", "password", "secret", "session", "signature", "token"];
 
 /// A value that may be secret. Only [`Secret::value`] gives it; `Display` and `Debug` write `@env:NAME` for one that the
 /// environment holds, [`REDACTED`] for another secret, and the value itself where it is none.
@@ -32,17 +44,16 @@ impl Secret {
     /// # Errors
     /// A sentence, where the environment has no such variable.
     pub fn of_header(header: &str, written: &str) -> Result<Secret, String> {
-        let Some(variable) = written.strip_prefix(ASKED) else {
-            let source = if is_secret_by_custom(header) { Source::Given } else { Source::Open };
-            return Ok(Secret { value: written.to_owned(), source });
-        };
-        let value = std::env::var(variable).map_err(|_| {
-            format!(
-                "The header {header} asks for the variable {variable}, which the environment does not have (or it is \
-                 not text): set it."
-            )
-        })?;
-        Ok(Secret { value, source: Source::Environment(variable.to_owned()) })
+        if let Some(variable) = written.strip_prefix(ASKED) {
+            let value = from_environment(&format!("The header {header}"), variable)?;
+            known::remember_credentials(&value);
+            return Ok(Secret { value, source: Source::Environment(variable.to_owned()) });
+        }
+        let mut secret = Secret { value: written.to_owned(), source: Source::Open };
+        if is_secret_by_custom(header) {
+            secret.hide();
+        }
+        Ok(secret)
     }
 
     /// A value that is never written.
@@ -59,6 +70,7 @@ impl Secret {
     pub fn hide(&mut self) {
         if self.source == Source::Open {
             self.source = Source::Given;
+            known::remember_credentials(&self.value);
         }
     }
 }
@@ -85,11 +97,10 @@ pub fn hide_headers(headers: &mut [(String, Secret)], names: &[String]) {
     headers.iter_mut().filter(|(name, _)| asked(name)).for_each(|(_, value)| value.hide());
 }
 
-/// Whether a header carries credentials by custom.
+/// Whether what is called so is secret by custom.
 pub fn is_secret_by_custom(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
-    matches!(lower.as_str(), "authorization" | "proxy-authorization" | "cookie")
-        || ["key", "token", "secret", "password"].iter().any(|word| lower.contains(word))
+    SECRET_PARTS.iter().any(|part| lower.contains(part))
 }
 
 /// Whether a header's value is never written: by custom, or because somebody asked for it (`--redact`).
@@ -108,9 +119,212 @@ pub fn asked_for(name: &str) -> String {
     format!("{name}: {ASKED}{}", name.chars().map(plain).collect::<String>())
 }
 
+/// What the environment holds of a variable that somebody (`The header X`) asks for.
+///
+/// # Errors
+/// A sentence, where it has no such variable.
+fn from_environment(asker: &str, variable: &str) -> Result<String, String> {
+    let value = std::env::var(variable).map_err(|_| {
+        format!(
+            "{asker} asks for the variable {variable}, which the environment does not have (or it is not text): set \
+             it."
+        )
+    })?;
+    known::remember_variable(variable, &value);
+    Ok(value)
+}
+
+/// A text as somebody wrote it, or what the environment holds of `@env:NAME`, which `asker` (`-b`) asks for.
+///
+/// # Errors
+/// A sentence, where the environment has no such variable.
+pub fn text_or_variable(asker: &str, written: &str) -> Result<String, String> {
+    match written.strip_prefix(ASKED) {
+        Some(variable) => from_environment(asker, variable),
+        None => Ok(written.to_owned()),
+    }
+}
+
+/// A part of a URL with the value of each `@env:NAME` in its place: in a path percent-encoded, so that any value can stand
+/// there.
+///
+/// # Errors
+/// A sentence, where the environment has no such variable, or its value cannot stand before a path.
+pub fn filled_in(url: &str, is_path: bool) -> Result<String, String> {
+    let mut out = String::with_capacity(url.len());
+    let mut rest = url;
+    while let Some((before, after)) = rest.split_once(ASKED) {
+        let end = after.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(after.len());
+        let (variable, behind) = after.split_at(end);
+        let value = from_environment("The URL", variable)?;
+        out.push_str(before);
+        if is_path {
+            out.push_str(&percent_encoded(&value));
+        } else if value.contains(|c: char| "/?#@".contains(c) || c.is_whitespace() || c.is_control()) {
+            return Err(format!(
+                "The value of {variable} cannot stand before a URL's path (it has a blank or one of / ? # @): give it as \
+                 -H 'Authorization: @env:NAME'."
+            ));
+        } else {
+            out.push_str(&value);
+        }
+        rest = behind;
+    }
+    Ok(out + rest)
+}
+
+/// All but RFC 3986's unreserved characters as `%2F`.
+fn percent_encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+/// A text from outside as it may be shown and stored: without this process' secrets, without the user and password of
+/// URLs, and without the values of fields with secret names (`token=…`, `"password": "…"`). The same again when it is done
+/// twice.
+pub fn redacted(text: &str) -> String {
+    without_fields(&in_urls(&known::without(text)))
+}
+
+/// A command as it may be shown and stored: the same, but of fields only those in URLs.
+pub fn redacted_command(command: &str) -> String {
+    in_urls(&known::without(command))
+}
+
+/// What is secret in the URLs of a command: its server may say it.
+pub fn remember_command(command: &str) {
+    for (at, sign) in command.match_indices("://") {
+        if let Some((userinfo, _)) = authority(&command[at + sign.len()..]).rsplit_once('@') {
+            known::remember_credentials(userinfo);
+        }
+    }
+}
+
+/// A path with its query as it may be shown and stored.
+pub fn shown_path(path: &str) -> String {
+    without_fields(&known::without(path))
+}
+
+/// A text without the values of fields with secret names.
+pub(crate) fn without_fields(text: &str) -> String {
+    named::without(text)
+}
+
+/// Whether a text has a field with a secret name whose value is written out.
+pub fn has_secret_field(text: &str) -> bool {
+    named::values(text).next().is_some()
+}
+
+/// The header lines of a request or an answer without the values of those that are secret.
+pub fn redacted_head(head: &str) -> String {
+    let mut out = String::with_capacity(head.len());
+    let mut is_secret = false;
+    for line in head.split_inclusive('\n') {
+        // A folded line goes on with the value before it.
+        if !line.starts_with([' ', '\t']) {
+            let name = line.split_once(':').map_or("", |(name, _)| name);
+            let is_token = name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
+            is_secret = is_token && is_secret_by_custom(name);
+            if is_secret {
+                let end = &line[line.trim_end_matches(['\r', '\n']).len()..];
+                out.push_str(&format!("{name}: {REDACTED}{end}"));
+            }
+        }
+        if !is_secret {
+            out.push_str(line);
+        }
+    }
+    out
+}
+
+/// URLs, wherever they stand in a text, without user and password, and without the values of parameters with secret
+/// names. A user and a password that the environment is asked for stay.
+fn in_urls(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("://") {
+        let (before, after) = rest.split_at(at + 3);
+        out.push_str(before);
+        let authority = authority(after);
+        let behind = &after[authority.len()..];
+        match authority.rsplit_once('@') {
+            Some((userinfo, host)) if !userinfo.contains(ASKED) => {
+                out.push_str(&format!("{REDACTED}@{host}"));
+            }
+            _ => out.push_str(authority),
+        }
+        let end = behind.find(|c: char| "'\"".contains(c) || c.is_whitespace()).unwrap_or(behind.len());
+        // A URL may stand in another's query.
+        let (path, behind) = behind.split_at(behind.find("://").map_or(end, |at| at.min(end)));
+        out.push_str(&without_fields(path));
+        rest = behind;
+    }
+    out + rest
+}
+
+/// What stands between a URL's `://` and its path.
+fn authority(url: &str) -> &str {
+    let end = url.find(|c: char| "/?#".contains(c) || c.is_whitespace()).unwrap_or(url.len());
+    &url[..end]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_secrets_are_known_by_their_parts_in_any_case() {
+        let headers = ["Authorization", "X-AUTHORIZATION", "x-auth", "Set-Cookie", "X-Signature"];
+        let fields = ["session_id", "credentials", "jwt", "access_token", "apiKey", "Password", "SECRET"];
+        for name in headers.into_iter().chain(fields) {
+            assert!(is_secret_by_custom(name), "{name}");
+        }
+        for name in ["Accept", "Host", "User-Agent", "Content-Type", "X-Own", ""] {
+            assert!(!is_secret_by_custom(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn texts_from_outside_are_shown_without_passwords_of_urls_and_values_of_secret_fields() {
+        for (text, shown) in [
+            ("no postgres://me:s3cret@h/db", "no postgres://[redacted]@h/db"),
+            ("http://me:@env:PW@h/?token=s&a=b c", "http://me:@env:PW@h/?token=[redacted]&a=b c"),
+            ("a http://h/ b password=s c", "a http://h/ b password=[redacted] c"),
+            ("http://h/?to=http://u:p@h2/&a=b", "http://h/?to=http://[redacted]@h2/&a=b"),
+        ] {
+            assert_eq!(redacted(text), shown);
+            assert_eq!(redacted(shown), shown);
+        }
+        // A command's own options are its own business.
+        assert_eq!(
+            redacted_command("A=http://h/?key=s ./run --key={key} redis://:s3cret@h"),
+            "A=http://h/?key=[redacted] ./run --key={key} redis://[redacted]@h"
+        );
+        assert_eq!(shown_path("/a?b=c&session=s"), "/a?b=c&session=[redacted]");
+        assert_eq!(
+            redacted_head("HTTP/1.1 200 OK\r\nSet-Cookie: s\r\n more\r\nA: a token: b\r\n\r\n"),
+            "HTTP/1.1 200 OK\r\nSet-Cookie: [redacted]\r\nA: a token: b\r\n\r\n"
+        );
+    }
+
+    #[test]
+    fn a_url_is_filled_in_from_the_environment() {
+        let path = std::env::var("PATH").unwrap();
+        let filled = filled_in("/?a=@env:PATH&b=c", true).unwrap();
+        assert_eq!(filled, format!("/?a={}&b=c", percent_encoded(&path)));
+        assert_eq!(shown_path(&filled), "/?a=@env:PATH&b=c");
+        let refused = |url, is_path| filled_in(url, is_path).unwrap_err();
+        assert!(refused("http://me:@env:PATH@h", false).contains("cannot stand before a URL's path"));
+        assert!(refused("/@env:PRONY_NO_SUCH?", true).contains("asks for the variable PRONY_NO_SUCH,"));
+        assert_eq!(filled_in("/a@b", true).as_deref(), Ok("/a@b"));
+    }
 
     #[test]
     fn a_secret_is_written_as_its_source_and_never_as_its_value() {

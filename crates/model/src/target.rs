@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::error::{PlanError, wrong};
-use crate::secret::Secret;
+use crate::secret::{Secret, filled_in, redacted, remember_url, shown_path};
 
 /// What is loaded: one `http://` or `https://` URL, in parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl Target {
     /// A sentence that names the URL, what is wrong with it and what to write instead.
     pub fn parse(url: &str) -> Result<Target, PlanError> {
         let Some((scheme, rest)) = url.split_once("://") else {
-            let url = without_userinfo(url);
+            let url = redacted(&without_userinfo(url));
             return wrong(format!("{url:?} has no scheme: write http://{}", url.escape_debug()));
         };
         let tls = match scheme.to_ascii_lowercase().as_str() {
@@ -63,7 +63,19 @@ impl Target {
         };
         let (host, port) = split_host_port(host_port).map_err(PlanError)?;
         let port = port.unwrap_or(default_port(tls));
+        remember_url(userinfo.as_ref().map(Secret::value), &path);
         Ok(Target { host, port, path, userinfo, tls })
+    }
+
+    /// Reads a URL as somebody wrote it for this run: `@env:NAME` in it is what the environment holds.
+    ///
+    /// # Errors
+    /// As [`Target::parse`], and where the environment has no such variable.
+    pub fn given(url: &str) -> Result<Target, PlanError> {
+        let authority = url.find("://").map_or(0, |at| at + 3);
+        let path = url[authority..].find(['/', '?', '#']).map_or(url.len(), |at| authority + at);
+        let server = filled_in(&url[..path], false).map_err(PlanError)?;
+        Target::parse(&(server + &filled_in(&url[path..], true).map_err(PlanError)?))
     }
 
     /// The `Host` header's value.
@@ -72,10 +84,10 @@ impl Target {
         if self.port == default_port(self.tls) { host } else { format!("{host}:{}", self.port) }
     }
 
-    /// The URL as it may be printed and stored: without its userinfo.
+    /// The URL as it may be printed and stored: without its userinfo and the values of secret parameters.
     pub fn display_url(&self) -> String {
         let scheme = if self.tls { "https" } else { "http" };
-        format!("{scheme}://{}{}", self.host_header(), self.path)
+        format!("{scheme}://{}{}", self.host_header(), shown_path(&self.path))
     }
 
     /// What the Authorization header says of its userinfo (RFC 7617), if it has one.
@@ -173,6 +185,16 @@ mod tests {
         assert_eq!((t.host.as_str(), t.port, t.path.as_str()), ("::1", 80, "/?x"));
         assert_eq!(t.host_header(), "[::1]");
         assert!(!t.tls);
+    }
+
+    #[test]
+    fn a_url_is_shown_without_the_values_of_secret_parameters() {
+        let t = Target::given("http://h/a?api_key=s3&b=c&access_token=@env:PATH").unwrap();
+        assert!(t.path.starts_with("/a?api_key=s3&b=c&access_token=%2F") && !t.path.contains("@env"));
+        let shown = t.display_url();
+        assert_eq!(shown, "http://h/a?api_key=[redacted]&b=c&access_token=@env:PATH");
+        let said = Target::parse("h/a?token=s3").unwrap_err().0;
+        assert!(said.contains("h/a?token=[redacted]"), "{said}");
     }
 
     #[test]

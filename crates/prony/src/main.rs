@@ -13,7 +13,7 @@ mod tui;
 mod web;
 
 use std::process::ExitCode;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use clap::Parser;
 
@@ -48,9 +48,9 @@ fn main() -> ExitCode {
 fn parsed(printer: &Printer) -> Cli {
     Cli::try_parse().unwrap_or_else(|error| {
         let message = error.to_string();
-        // It quotes what was typed.
-        let shown = commands::reproduce::without_userinfo(&message);
-        if shown == message {
+        // It quotes what was typed; a help quotes nothing.
+        let shown = prony_model::secret::redacted(&message);
+        if shown == message || !error.use_stderr() {
             error.exit();
         }
         printer.note(shown.trim_end());
@@ -61,6 +61,15 @@ fn parsed(printer: &Printer) -> Cli {
 /// What a mutex guards; a thread that panicked with it left nothing half done.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The same, where no other thread has it just now.
+fn if_free<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    match mutex.try_lock() {
+        Ok(guarded) => Some(guarded),
+        Err(TryLockError::Poisoned(guarded)) => Some(guarded.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
 }
 
 fn run(cli: Cli, printer: &Printer) -> Result<(), Failure> {

@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use prony_model::secret::redacted;
 use prony_report::terminal::TerminalOptions;
 
 use crate::locked;
@@ -76,9 +77,9 @@ impl Printer {
         let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
     }
 
-    /// Why the command failed.
+    /// Why the command failed: it may quote what was typed, and what a server said.
     pub(crate) fn error(&self, message: &str) {
-        let _ = writeln!(io::stderr(), "prony: {message}");
+        let _ = writeln!(io::stderr(), "prony: {}", redacted(message));
     }
 
     /// Asks a question to be answered with yes; without a terminal the answer is no.

@@ -1,5 +1,7 @@
 //! The lines that apply the loads of a report again; [`prony_model::command`] has what one is made of.
 
+use std::collections::HashSet;
+
 use prony_model::trial::Trial;
 
 pub(crate) use prony_model::command::{capacity, next};
@@ -17,12 +19,9 @@ pub(crate) fn line(trial: &Trial, candidate: &str) -> String {
 
 /// The different lines of several trials, one below the other, in the order in which they were run.
 pub(crate) fn lines<'a>(trials: impl Iterator<Item = (&'a Trial, &'a str)>) -> String {
-    let mut different: Vec<String> = Vec::new();
-    for line in trials.map(|(trial, candidate)| line(trial, candidate)) {
-        if !different.contains(&line) {
-            different.push(line);
-        }
-    }
+    let mut known = HashSet::new();
+    let all = trials.map(|(trial, candidate)| line(trial, candidate));
+    let mut different: Vec<String> = all.filter(|line| known.insert(line.clone())).collect();
     let more = different.len().saturating_sub(LINES_MAX);
     different.truncate(LINES_MAX);
     if more > 0 {

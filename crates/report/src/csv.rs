@@ -8,6 +8,8 @@ use prony_analysis::published::PublishedFigures;
 use prony_model::export::field;
 use prony_model::{Estimate, Trial};
 
+use crate::format::printable;
+
 /// What a column holds of a trial.
 type OfTrial = fn(&Trial) -> String;
 
@@ -122,7 +124,7 @@ fn columns() -> Vec<Column> {
 /// are the verdicts' codes, separated by spaces. Of a run beside a source, what
 /// that printed follows: its word for the candidate, its ratio to the same
 /// baseline, why its row is doubted, and every figure that any of its rows has,
-/// in the unit that the name ends in. Lines end in CR LF.
+/// in the unit that the name ends in. Lines end in CR LF; a text that begins as a formula does has a `'` before it.
 pub fn experiment(analysis: &ExperimentAnalysis) -> String {
     let theirs = published(analysis);
     let columns = columns();
@@ -145,8 +147,15 @@ pub fn experiment(analysis: &ExperimentAnalysis) -> String {
 }
 
 fn line(fields: impl IntoIterator<Item = impl AsRef<str>>) -> String {
-    let quoted: Vec<String> = fields.into_iter().map(|text| field(text.as_ref()).into_owned()).collect();
-    format!("{}\r\n", quoted.join(","))
+    let cells: Vec<String> = fields.into_iter().map(|text| cell(text.as_ref())).collect();
+    format!("{}\r\n", cells.join(","))
+}
+
+/// A field that no spreadsheet takes for a formula, and that steers no terminal. A number below 0 is one still.
+fn cell(text: &str) -> String {
+    let shown = printable(text);
+    let is_formula = shown.trim_start().starts_with(['=', '+', '-', '@']) && shown.parse::<f64>().is_err();
+    field(&if is_formula { format!("'{shown}") } else { shown }).into_owned()
 }
 
 fn codes<'a>(codes: impl Iterator<Item = &'a String>) -> String {
@@ -234,6 +243,13 @@ mod tests {
         assert_eq!(field("plain"), "plain");
         assert_eq!(field("a,b"), "\"a,b\"");
         assert_eq!(field("say \"hi\"\n"), "\"say \"\"hi\"\"\n\"");
+    }
+
+    #[test]
+    fn texts_are_no_formulas_and_numbers_stay_numbers() {
+        let texts = ["=1+1", "-2+3", "@a", "\t=x", "+a,b", "-1.5", "-1e-7", "a-b", "\u{1b}[2J"];
+        let expected = "'=1+1,'-2+3,'@a,' =x,\"'+a,b\",-1.5,-1e-7,a-b,\u{fffd}[2J\r\n";
+        assert_eq!(line(texts), expected);
     }
 
     #[test]

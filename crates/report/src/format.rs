@@ -114,7 +114,7 @@ pub(crate) fn flag_seconds(ns: u64) -> String {
 
 /// How long something took: `42 s`, `3 min 42 s`, `1 h 05 min`.
 pub fn elapsed(ns: u64) -> String {
-    let seconds = (ns + 500_000_000) / 1_000_000_000;
+    let seconds = ns.saturating_add(500_000_000) / 1_000_000_000;
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
         (0, 0, s) => format!("{s} s"),
         (0, m, 0) => format!("{m} min"),

@@ -5,6 +5,8 @@
 //! a plan, `testcase` with at most one `failure` or `skipped`, and the figures
 //! as `system-out`. Names, messages and figures come from outside and are escaped.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use prony_model::run_log::{PlannedTrial, RunLog, TrialResult};
 use prony_model::slo::Decision;
 use prony_model::trial::{Outcome, Reason, Validity};
@@ -20,9 +22,13 @@ const TRIALS_MAX: usize = 50;
 /// A case fails where a trial of it is invalid, was not measured, ended broken, or missed a threshold; it is
 /// skipped where the candidate was, or where no trial of it ran. An overload is a finding and does not fail.
 pub fn run(log: &RunLog) -> String {
-    // A trial that was interrupted and run again counts once.
-    let last = log.last_results();
     let header = &log.header;
+    let planned: BTreeSet<(&str, &str)> = header.order.iter().map(place).collect();
+    // A trial that was interrupted and run again counts once.
+    let mut last: BTreeMap<(&str, &str), Vec<&TrialResult>> = BTreeMap::new();
+    for result in log.last_results().into_values() {
+        last.entry(place(&result.planned)).or_default().push(result);
+    }
     let plans = in_order(
         header.plans.iter().map(|p| p.name.as_str()),
         log.results.iter().map(|r| r.planned.plan.as_str()),
@@ -34,11 +40,10 @@ pub fn run(log: &RunLog) -> String {
     let mut suites = Vec::new();
     for plan in &plans {
         let case = |candidate: &&str| {
-            let is_it = |p: &PlannedTrial| p.plan == *plan && p.candidate == **candidate;
-            let results: Vec<&TrialResult> = last.values().copied().filter(|r| is_it(&r.planned)).collect();
+            let results = last.get(&(*plan, *candidate)).map_or(&[][..], Vec::as_slice);
             // Of `prony load` not every URL was loaded under every plan: what was never meant is no case.
-            let planned = header.order.iter().any(is_it);
-            (planned || !results.is_empty()).then(|| Case::of(candidate, &results))
+            let is_case = planned.contains(&(*plan, *candidate)) || !results.is_empty();
+            is_case.then(|| Case::of(candidate, results))
         };
         let mut cases: Vec<Case> = candidates.iter().filter_map(case).collect();
         cases.extend(header.skipped.iter().map(|s| Case::skipped(&s.candidate, s.reason_and_fix())));
@@ -47,9 +52,14 @@ pub fn run(log: &RunLog) -> String {
     document(log, &suites)
 }
 
+/// A trial's plan and its candidate.
+fn place(planned: &PlannedTrial) -> (&str, &str) {
+    (planned.plan.as_str(), planned.candidate.as_str())
+}
+
 /// Names once each: those of the header first, then what else the results have.
 fn in_order<'a>(first: impl Iterator<Item = &'a str>, more: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     first.chain(more).filter(|name| seen.insert(*name)).collect()
 }
 

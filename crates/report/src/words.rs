@@ -67,8 +67,8 @@ pub(crate) fn clock(clock: Clock) -> &'static str {
 /// `p50_ns` as `p50`, `p9999_ns` as `p99.99`.
 pub(crate) fn percentile(field: &str) -> String {
     let name = field.strip_suffix("_ns").unwrap_or(field);
-    match name.strip_prefix('p') {
-        Some(digits) if digits.len() > 2 => format!("p{}.{}", &digits[..2], &digits[2..]),
+    match name.strip_prefix('p').and_then(|digits| digits.split_at_checked(2)) {
+        Some((whole, rest)) if !rest.is_empty() => format!("p{whole}.{rest}"),
         _ => name.to_owned(),
     }
 }

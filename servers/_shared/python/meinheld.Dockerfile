@@ -5,5 +5,8 @@ RUN apt-get update \
  && rm -rf /var/lib/apt/lists/*
 # The pins of server.toml, written there by `prony servers install`.
 COPY requirements.prony.txt /tmp/
-RUN python3 -m venv /venv && /venv/bin/pip install --no-cache-dir -r /tmp/requirements.prony.txt
+RUN python3 -m venv /venv \
+ && grep -E '^(setuptools|wheel)==' /tmp/requirements.prony.txt >/tmp/builders.txt \
+ && /venv/bin/pip install --no-cache-dir --require-hashes --only-binary :all: -r /tmp/builders.txt \
+ && /venv/bin/pip install --no-cache-dir --require-hashes --no-build-isolation -r /tmp/requirements.prony.txt
 COPY . /app

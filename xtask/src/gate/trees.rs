@@ -43,6 +43,7 @@ pub(super) fn both(root: &Path) -> Result<[Tree; 2], String> {
 fn for_base(counted: &str) -> String {
     counted
         .replace("use prony_model::{plan::Arrivals, rate::Rate};", "use crate::{pace::Rate, plan::Arrivals};")
+        .replace("closed.share.run_total.completed", "closed.run.completed")
 }
 
 /// The simulated network with calls that stay calls, as this tree's has them.

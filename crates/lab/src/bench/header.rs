@@ -9,6 +9,7 @@ use prony_model::plan_record::{PlanRecord, nanoseconds};
 use prony_model::run_log::{
     CandidateRecord, Header, NamedPlan, PlannedTrial, PrecisionRecord, RunLog, SCHEMA, Setting, TrialResult,
 };
+use prony_model::secret::REDACTED;
 use prony_model::{Tool, rfc3339};
 
 use super::request_spec::RequestSpec;
@@ -158,6 +159,14 @@ pub(super) fn may_resume(log: &RunLog, setup: &BenchSetup) -> Result<(), String>
             ));
         }
         let is_command = now.candidate.server().is_none();
+        if let Some(known) = known.filter(|known| is_command && known.title != now.candidate.title()) {
+            return Err(format!(
+                "{label} was {} and is {} now: give the --candidate that it was begun with (with its secret where \
+                 {REDACTED} stands), or begin a new run.",
+                known.title,
+                now.candidate.title()
+            ));
+        }
         if is_command && known.is_some_and(|known| known.settings != candidate_record(now, setup).settings) {
             return Err(format!(
                 "{label} had other settings: give the --https and --unix that it was begun with, or begin a new run."

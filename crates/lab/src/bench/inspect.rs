@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use prony_host::state;
+
 use super::request_spec::RequestSpec;
 use super::start::{NotUp, start};
 use crate::candidate::{Candidate, Layout};
@@ -44,7 +46,11 @@ pub fn inspect(
     if !missing.is_empty() {
         return Inspection::Missing(missing);
     }
-    let supervision = Supervision::new(layout.root(), &[], memory_bytes);
+    let state = match state::folder() {
+        Ok(state) => state,
+        Err(why) => return Inspection::NotStarted(why),
+    };
+    let supervision = Supervision::new(&state, &[], memory_bytes);
     let routes = candidate.expectation().routes;
     let route =
         if routes.contains(&Route::Text) { Route::Text } else { *routes.first().unwrap_or(&Route::Text) };

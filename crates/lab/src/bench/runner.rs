@@ -10,6 +10,7 @@ use prony_model::rfc3339;
 use prony_model::run_log::{
     Event, Found, Line, PlannedTrial, RawResult, RunLogError, RunLogWriter, Sleep, TrialResult, TrialStart,
 };
+use prony_model::secret::redacted;
 use prony_model::units::show_duration;
 
 use super::budget::Budget;
@@ -163,10 +164,10 @@ impl<'a> Runner<'a> {
             why: "its order has other candidates or plans than are to run: begin a new run.".to_owned(),
         })?;
         if resumed {
-            self.event("resumed", format!("{} trials are left.", left.len()))?;
+            self.event("resumed", &format!("{} trials are left.", left.len()))?;
         }
-        for cleaned in supervise::clean_up(self.setup.layout.root()) {
-            self.event("cleaned_up", cleaned)?;
+        for cleaned in supervise::clean_up(&self.setup.supervision.root) {
+            self.event("cleaned_up", &cleaned)?;
         }
         let at_once = if self.setup.duet.is_some() { 2 } else { 1 };
         let mut block = None;
@@ -202,7 +203,7 @@ impl<'a> Runner<'a> {
         let alone = self.setup.experiment.phases().len() == 1;
         let reached = precision::reached(self.setup, &self.looking, block);
         if let Some(reached) = reached.filter(|_| alone) {
-            self.event("precision_reached", reached)?;
+            self.event("precision_reached", &reached)?;
             return Ok(Some(End::PrecisionReached));
         }
         if !self.budget.allows_block(self.began.elapsed(), &self.runnable(left, Some(block))) {
@@ -214,7 +215,7 @@ impl<'a> Runner<'a> {
                 show_duration(budget)
             );
             text.push_str(&self.what_more_would_buy());
-            self.event("budget_spent", text)?;
+            self.event("budget_spent", &text)?;
             return Ok(Some(End::BudgetSpent));
         }
         Ok(None)
@@ -225,13 +226,13 @@ impl<'a> Runner<'a> {
         let more = self.what_more_would_buy();
         if !left.is_empty() && !more.is_empty() {
             let text = format!("All {} blocks are done.{more}", self.setup.experiment.blocks.max);
-            self.event("precision_not_reached", text)?;
+            self.event("precision_not_reached", &text)?;
         }
         if !left.is_empty() {
             let share = self.outcome(End::Finished).share_under_load().unwrap_or(0.0) * 100.0;
             let (trials, text) =
                 (self.trials, format!("servers were under load for {share:.0} % of the time"));
-            self.event("finished", format!("All trials are done: {trials} in this sitting; {text}."))?;
+            self.event("finished", &format!("All trials are done: {trials} in this sitting; {text}."))?;
         }
         Ok(self.outcome(End::Finished))
     }
@@ -289,12 +290,12 @@ impl<'a> Runner<'a> {
     fn ended(&mut self, trial: &Trial<'_>, ended: Ended, rest: &[Trial<'_>]) -> Result<bool, BenchError> {
         let planned = trial.planned;
         let failed = |why: &str| RawResult::failed(planned.clone(), why.to_owned());
-        let (raw, goes_on) = match ended {
+        let (mut raw, goes_on) = match ended {
             Ended::Result(result) => (*result, true),
             Ended::Interrupted(Some(result)) => (*result, false),
             Ended::Interrupted(None) => return Ok(false),
             Ended::CheckFailed(why) => {
-                self.event("check_failed", why.clone())?;
+                self.event("check_failed", &why)?;
                 self.states[trial.number].excluded = true;
                 (failed(&why), true)
             }
@@ -304,6 +305,7 @@ impl<'a> Runner<'a> {
             }
             Ended::Broken(why) => return Err(why),
         };
+        raw.failure = raw.failure.take().map(|why| redacted(&why));
         // What the lab observes is what it can judge; were it not, that is the trial's failure.
         let result =
             judge_result(&self.setup.host, raw.clone()).unwrap_or_else(|why| unjudged(planned.clone(), why));
@@ -322,7 +324,7 @@ impl<'a> Runner<'a> {
                 planned.candidate,
                 leftovers.join(", ")
             );
-            self.event("leftovers", text)?;
+            self.event("leftovers", &text)?;
         }
         let after = self.runnable(rest, None);
         (self.tell)(&BenchEvent::TrialEnded {
@@ -342,13 +344,13 @@ impl<'a> Runner<'a> {
         let attempts = state.failed_starts;
         if attempts >= START_ATTEMPTS && !state.checked {
             state.excluded = true;
-            self.event("start_failed", format!("Given up after {attempts} attempts: {why}"))?;
+            self.event("start_failed", &format!("Given up after {attempts} attempts: {why}"))?;
         }
         Ok(())
     }
 
     fn interrupted(&mut self) -> Result<BenchOutcome, BenchError> {
-        self.event("interrupted", "Somebody ended the run; --resume goes on with it.".to_owned())?;
+        self.event("interrupted", "Somebody ended the run; --resume goes on with it.")?;
         Ok(self.outcome(End::Interrupted))
     }
 
@@ -362,7 +364,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    pub(super) fn event(&mut self, what: &str, detail: String) -> Result<(), BenchError> {
+    pub(super) fn event(&mut self, what: &str, detail: &str) -> Result<(), BenchError> {
         self.write_event(what, detail, None)
     }
 
@@ -371,13 +373,14 @@ impl<'a> Runner<'a> {
         let detail = format!("{candidate} does what every server of this run must; GET /sleep: {sleep}.");
         self.write_event(
             "checked",
-            detail,
+            &detail,
             Some(Found { candidate: candidate.to_owned(), sleep: Some(sleep) }),
         )
     }
 
-    fn write_event(&mut self, what: &str, detail: String, found: Option<Found>) -> Result<(), BenchError> {
-        let event = Event { at: rfc3339(SystemTime::now()), what: what.to_owned(), detail, found };
+    fn write_event(&mut self, what: &str, detail: &str, found: Option<Found>) -> Result<(), BenchError> {
+        let (at, detail) = (rfc3339(SystemTime::now()), redacted(detail));
+        let event = Event { at, what: what.to_owned(), detail, found };
         self.write(Line::Event(event.clone()))?;
         (self.tell)(&BenchEvent::Note(&event));
         Ok(())

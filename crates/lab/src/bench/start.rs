@@ -4,6 +4,9 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use prony_model::secret::names_asked_for;
+use rustix::process::geteuid;
+
 use super::request_spec::{Place, RequestSpec};
 use crate::candidate::{Candidate, Layout};
 use crate::launch::{LaunchContext, certificate, run_dir};
@@ -34,7 +37,10 @@ pub(super) fn start(
 ) -> Result<(Running, Place), NotUp> {
     let port = port_of(candidate).map_err(NotUp::NotStarted)?;
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let context = LaunchContext { address, workers, run_dir: run_dir::create().map_err(NotUp::RunDir)? };
+    // Root's servers give up their rights, and a container's users are others outside of it.
+    let shared = geteuid().is_root() || candidate.engine().is_some();
+    let run_dir = run_dir::create(shared).map_err(NotUp::RunDir)?;
+    let context = LaunchContext { address, workers, run_dir, hidden: names_asked_for() };
     let ready_to_start = || {
         let made = candidate.takes_certificate().then(|| certificate::make(&context.run_dir)).transpose()?;
         let place = spec.place(spec.target(port, candidate.tls()), candidate.socket(&context), made)?;

@@ -224,6 +224,10 @@ fn a_run_with_other_plans_host_or_candidates_is_not_resumed() {
     let mut other = setup(root.path(), &[("b", SERVE)], 1);
     other.resume = true;
     assert!(refused(&other).contains("its candidate a cannot run here now"));
+    let mut other = setup(root.path(), &[("a", "exec SELF serve {port} # http://me:s3cret@h/")], 1);
+    other.resume = true;
+    let why = refused(&other);
+    assert!(why.contains("give the --candidate that it was begun with") && !why.contains("s3cret"), "{why}");
 }
 
 #[test]

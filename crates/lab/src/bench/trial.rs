@@ -191,7 +191,7 @@ impl Runner<'_> {
                 side.candidate,
                 show_duration(self.setup.supervision.stop_timeout)
             );
-            self.event("killed", text)?;
+            self.event("killed", &text)?;
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use prony_model::Target;
 use prony_model::fnv::hash_of;
+use prony_model::secret::{REDACTED, redacted_command, remember_command};
 
 use crate::catalogue::{
     AxisValue, Catalogue, Kind, Piece, Processes, Requires, Server, is_label_word, pieces,
@@ -33,8 +34,8 @@ pub struct Candidate {
 enum Origin {
     /// A server of the catalogue; for each axis, the index of its chosen value.
     Recipe { server: Arc<Server>, chosen: Vec<usize> },
-    /// A shell command.
-    Command { command: String, listens: Listens },
+    /// A shell command, and how it is shown: without its secrets.
+    Command { command: String, shown: String, listens: Listens },
     /// Somebody else runs it there.
     Url { target: Target, shown: String },
 }
@@ -78,7 +79,9 @@ impl Candidate {
                 "The command of {name:?} has no {{port}}: write {{port}} where it is told what to listen on."
             ));
         }
-        let origin = Origin::Command { command: command.to_owned(), listens };
+        remember_command(command);
+        let shown = redacted_command(command);
+        let origin = Origin::Command { command: command.to_owned(), shown, listens };
         Ok(Candidate { label: name.to_owned(), origin, engine: None })
     }
 
@@ -88,7 +91,12 @@ impl Candidate {
     /// A sentence, if the name cannot stand in a label.
     pub fn url(name: &str, target: Target) -> Result<Candidate, String> {
         name_of(name)?;
-        let origin = Origin::Url { shown: target.display_url(), target };
+        let url = target.display_url();
+        let shown = match &target.userinfo {
+            Some(_) => url.replacen("://", &format!("://{REDACTED}@"), 1),
+            None => url,
+        };
+        let origin = Origin::Url { target, shown };
         Ok(Candidate { label: name.to_owned(), origin, engine: None })
     }
 
@@ -182,12 +190,11 @@ impl Candidate {
         }
     }
 
-    /// What people call it.
+    /// What people call it; a command and a URL without their secrets.
     pub(crate) fn title(&self) -> &str {
         match &self.origin {
             Origin::Recipe { server, .. } => &server.recipe.title,
-            Origin::Command { command, .. } => command,
-            Origin::Url { shown, .. } => shown,
+            Origin::Command { shown, .. } | Origin::Url { shown, .. } => shown,
         }
     }
 

@@ -3,6 +3,7 @@ use std::path::Path;
 
 use super::*;
 use crate::launch::LaunchContext;
+use crate::programs::environment;
 
 const RECIPE: &str = r#"schema = "prony.server/1"
 title = "t"
@@ -19,6 +20,7 @@ word = "one"
 [start]
 command = ["sh", "{flags}", "{word}", "{host}:{port}"]
 env = { W = "{workers}" }
+inherit = ["CARGO_MANIFEST_DIR", "PRONY_NO_SUCH_VARIABLE"]
 templates = ["app.conf"]
 [[helper]]
 command = ["sh", "{run}"]
@@ -47,7 +49,12 @@ fn catalogue(dir: &Path) -> Catalogue {
 }
 
 fn context(run_dir: &Path) -> LaunchContext {
-    LaunchContext { address: "127.0.0.1:8123".parse().unwrap(), workers: 3, run_dir: run_dir.to_owned() }
+    LaunchContext {
+        address: "127.0.0.1:8123".parse().unwrap(),
+        workers: 3,
+        run_dir: run_dir.to_owned(),
+        hidden: vec!["TOKEN".to_owned()],
+    }
 }
 
 #[test]
@@ -125,9 +132,13 @@ fn a_launch_has_command_environment_and_templates_filled_in() {
     let candidate = Candidate::parse("app:jit", &catalogue(dir.path())).unwrap();
     let spec = candidate.launch(&layout, &context(&run)).unwrap();
     assert_eq!((spec.label.as_str(), &spec.cwd, &spec.run_dir), ("app:jit", &layout.work("app"), &run));
-    let env: Vec<(&str, &str)> = spec.env.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
-    let [("J", "1"), ("PATH", path), ("W", "3")] = env[..] else { panic!("{env:?}") };
-    assert!(path.split(':').any(|dir| dir == "/usr/sbin"), "{path}");
+    // What every server may see, what the recipe sets, and what it asks for of the environment of every test process.
+    let mut expected = environment::of_servers();
+    let folder = env!("CARGO_MANIFEST_DIR");
+    let of_recipe = [("CARGO_MANIFEST_DIR", folder), ("HOME", run.to_str().unwrap()), ("J", "1"), ("W", "3")];
+    expected.extend(of_recipe.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    assert_eq!(spec.env, expected.into_iter().collect::<Vec<_>>());
+    assert_eq!(spec.inherits_all_but, None);
     let [helper, server] = &spec.processes[..] else { panic!("two processes") };
     assert_eq!(helper.wait_for, Some(run.join("sock")));
     assert!(server.argv[0].ends_with("/sh"), "{:?}", server.argv);
@@ -156,6 +167,19 @@ fn commands_and_urls_are_candidates_too() {
     let command = Candidate::command("mine", "A=1 ./s '{port}' ${port} | cat", Listens::default()).unwrap();
     let spec = command.launch(&layout, &context(dir.path())).unwrap();
     assert_eq!(spec.processes[0].argv, ["/bin/sh", "-c", "A=1 ./s '8123' ${port} | cat"]);
+    assert_eq!(
+        spec.inherits_all_but.unwrap(),
+        ["TOKEN"],
+        "the user's own environment, less what @env: names"
+    );
+    let secret = "export OWN=redis://me:s3cret@h; printenv OWN PRONY_COMMAND; echo {port}";
+    let secret = Candidate::command("mine", secret, Listens::default()).unwrap();
+    assert_eq!(secret.title(), "export OWN=redis://[redacted]@h; printenv OWN PRONY_COMMAND; echo {port}");
+    let launch = secret.launch(&layout, &context(dir.path())).unwrap();
+    let argv = &launch.processes[0].argv;
+    assert!(!argv.join(" ").contains("s3cret"), "{argv:?}");
+    let said = std::process::Command::new(&argv[0]).args(&argv[1..]).envs(launch.env).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&said.stdout), "redis://me:s3cret@h\n8123\n");
     assert!(spec.cwd.is_absolute());
     assert_eq!((command.keepalive(), command.workers(0), command.kind()), (None, 1, None));
     let error = |e: Result<Candidate, String>| e.unwrap_err();

@@ -43,5 +43,7 @@ pub(super) fn write(files: &[RecipeFile], work_dir: &Path) -> Result<(), String>
     if names == before {
         return Ok(());
     }
+    // As above: as root, a link of the folder's owner would be written through.
+    let _ = fs::remove_file(&manifest);
     fs::write(&manifest, names).map_err(not_copied(&manifest))
 }

@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use prony_host::state;
+
 use crate::toml_file::suggest;
 
 mod files;
 mod materialise;
 mod recipe;
+mod requirements;
 mod scaffold;
 mod server;
 mod shared;
@@ -17,9 +20,10 @@ mod verified;
 pub use files::DOCKERFILE;
 pub use recipe::Recipe;
 pub(crate) use recipe::{
-    Axis, AxisValue, Constraint, Download, Kind, Pecl, Piece, Processes, Requires, Values, is_label_word,
-    pieces,
+    Axis, AxisValue, CAPABILITIES, Constraint, Download, Kind, Pecl, Piece, Processes, Requires, Values,
+    is_label_word, pieces,
 };
+pub(crate) use requirements::{REQUIREMENTS_LOCK, is_builder, requirements};
 pub use server::Server;
 pub use verified::Verified;
 
@@ -48,8 +52,13 @@ pub struct BrokenRecipe {
 
 impl Catalogue {
     /// The embedded servers, then those of the folders given (each holds folders like `servers/`),
-    /// then those of `./prony/servers/`. Never fails: what is wrong is in [`Catalogue::broken`].
+    /// then those of `./prony/servers/`, unless somebody else may have written them. Never fails: what is wrong is in
+    /// [`Catalogue::broken`].
     pub fn load(extra_dirs: &[PathBuf]) -> Catalogue {
+        Catalogue::with_own(extra_dirs, Path::new(OWN_SERVERS))
+    }
+
+    fn with_own(extra_dirs: &[PathBuf], own: &Path) -> Catalogue {
         let mut catalogue = Catalogue::default();
         let embedded = EMBEDDED.dirs().map(|dir| dir.path().to_string_lossy());
         for name in embedded.filter(|name| is_server(name)) {
@@ -58,8 +67,16 @@ impl Catalogue {
         for dir in extra_dirs {
             catalogue.add_folder(dir);
         }
-        if Path::new(OWN_SERVERS).is_dir() {
-            catalogue.add_folder(Path::new(OWN_SERVERS));
+        if own.is_dir() {
+            let named = extra_dirs.iter().any(|dir| dir == own);
+            match state::trusted(own) {
+                Err(why) if !named => {
+                    let own = own.to_string_lossy();
+                    let error = format!("{why}: see what is in it, and name it with --servers {own}.");
+                    catalogue.refuse(&own, error);
+                }
+                _ => catalogue.add_folder(own),
+            }
         }
         catalogue.check_versus();
         catalogue
@@ -78,6 +95,14 @@ impl Catalogue {
         }
         let suggestion = suggest(name, self.servers.keys().map(String::as_str));
         Err(format!("There is no server {name:?} in the catalogue: {suggestion}"))
+    }
+
+    /// The servers of folders that have the name of a built-in one, and so its place.
+    pub fn replaced(&self) -> impl Iterator<Item = (&str, &Path)> {
+        self.servers.iter().filter_map(|(name, server)| match &server.source {
+            Source::Folder(folder) if EMBEDDED.get_dir(name).is_some() => Some((&**name, &**folder)),
+            _ => None,
+        })
     }
 
     fn add_folder(&mut self, dir: &Path) {

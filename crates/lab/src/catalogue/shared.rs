@@ -234,7 +234,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let folder: PathBuf = Catalogue::load(&[]).scaffold("mine", "granian", dir.path()).unwrap();
         let names: BTreeSet<_> = fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name()).collect();
-        let expected = ["Dockerfile", "app.py", "rsgi.py", "server.toml", "wsgi.py"];
+        let expected = ["Dockerfile", "app.py", "requirements.lock", "rsgi.py", "server.toml", "wsgi.py"];
         assert_eq!(names, expected.map(Into::into).into());
         assert!(load(dir.path()).get("mine").unwrap().recipe.shared.is_empty());
     }

@@ -1,4 +1,4 @@
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
 use super::*;
 use prony_model::fnv::hash_of;
@@ -78,6 +78,28 @@ fn a_later_folder_replaces_servers_and_a_missing_folder_is_reported() {
 }
 
 #[test]
+fn own_servers_in_place_of_built_in_ones_are_told_and_taken_only_if_nobody_else_may_write_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let own = dir.path().join("prony/servers");
+    let hyper = folder(&own, "hyper", RECIPE);
+    folder(&own, "mine", RECIPE);
+    let load = |named: &[PathBuf]| Catalogue::with_own(named, &own);
+    let replaced = |catalogue: &Catalogue| -> Vec<PathBuf> {
+        catalogue.replaced().map(|(_, folder)| folder.to_owned()).collect()
+    };
+    let catalogue = load(&[]);
+    assert_eq!(catalogue.replaced().map(|(name, _)| name).collect::<Vec<_>>(), ["hyper"]);
+    assert_eq!((replaced(&catalogue), catalogue.broken), (vec![hyper.clone()], vec![]));
+    fs::set_permissions(&own, fs::Permissions::from_mode(0o777)).unwrap();
+    let refused = load(&[]);
+    assert!(replaced(&refused).is_empty());
+    assert!(refused.get("hyper").is_ok_and(|server| server.source == Source::Embedded));
+    let why = &refused.broken[0].error;
+    assert!(why.contains("may be written by other users: ") && why.contains("--servers "), "{why}");
+    assert_eq!(replaced(&load(std::slice::from_ref(&own))), [hyper], "it was named");
+}
+
+#[test]
 fn materialising_again_touches_nothing_and_keeps_what_was_built() {
     let dir = tempfile::tempdir().unwrap();
     let source = folder(dir.path(), "app", RECIPE);
@@ -105,7 +127,6 @@ fn materialising_again_touches_nothing_and_keeps_what_was_built() {
     fs::write(work.join("new.js"), "changed").unwrap();
     load().materialise(&work).unwrap();
     assert_eq!(fs::read_to_string(work.join("new.js")).unwrap(), "new");
-    use std::os::unix::fs::PermissionsExt;
     assert_eq!(fs::metadata(work.join("run.sh")).unwrap().permissions().mode() & 0o111, 0o111);
 }
 

@@ -6,14 +6,17 @@ use std::io::{ErrorKind, Read, Write};
 use std::time::{Duration, Instant};
 
 use prony_load::dial::{self, Dialer};
-use prony_load::framing::{Fields, Framer, LastHead, Progress};
+use prony_load::framing::{Fields, Framer, Heads, Progress};
 use prony_model::Secret;
+use prony_model::secret::{redacted, redacted_head};
 
 /// From the connect to the last byte of one answer.
 const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(5);
 /// More than any server of the catalogue sends, by two orders.
 const BODY_BYTES_MAX: usize = 16 << 20;
 const WIRE_BYTES_MAX: usize = 2 << 10;
+/// Of one message so much is looked through for secrets before it is cut: a secret must not be cut itself.
+const KEPT_BYTES_MAX: usize = 256 << 10;
 /// Long enough for a server to read each piece by itself.
 const BETWEEN_FRAGMENTS: Duration = Duration::from_millis(10);
 
@@ -53,9 +56,9 @@ impl Response {
         }
         Err(format!(
             "The body is {:?} ({} bytes), expected {:?} ({} bytes).",
-            printable(&self.body, 80),
+            printable(&without_secrets(&self.body), 80),
             self.body.len(),
-            printable(expected, 80),
+            printable(&without_secrets(expected), 80),
             expected.len()
         ))
     }
@@ -79,19 +82,22 @@ pub(super) enum Fault {
 /// One connection, and a transcript of what went over it.
 pub(super) struct Connection {
     stream: Box<dyn dial::Connection>,
-    wire: String,
+    /// Whose words (`>` ours, `<` the server's, `!` about them), and their first bytes.
+    wire: Vec<(char, Vec<u8>)>,
 }
 
 impl Connection {
     pub(super) fn open(dialer: &Dialer) -> Result<Connection, Fault> {
         let stream = dialer.connect(EXCHANGE_TIMEOUT);
         let stream = stream.map_err(|e| Fault::Connect(dialer.to_string(), plain(&e)))?;
-        Ok(Connection { stream, wire: String::new() })
+        Ok(Connection { stream, wire: Vec::new() })
     }
 
-    /// What went over the wire so far, printable and bounded.
+    /// What went over the wire so far, printable, bounded and without secrets.
     pub(super) fn wire(&self) -> Option<String> {
-        (!self.wire.is_empty()).then(|| self.wire.clone())
+        let mut shown = String::new();
+        self.wire.iter().for_each(|(sign, bytes)| show(&mut shown, *sign, bytes));
+        Some(shown).filter(|shown| !shown.is_empty())
     }
 
     /// Sends a request and reads its answer.
@@ -140,7 +146,7 @@ impl Connection {
         self.note('>', shown.trim_end().as_bytes());
         let body = request.body.unwrap_or_default();
         if !body.is_empty() {
-            self.note('>', body);
+            self.note('>', format!("(a body of {} bytes)", body.len()).as_bytes());
         }
         let whole = [head.as_bytes(), body].concat();
         let cuts = if request.fragmented { fragments(&whole) } else { vec![&whole[..]] };
@@ -172,22 +178,36 @@ impl Connection {
     }
 
     fn note(&mut self, sign: char, bytes: &[u8]) {
-        for line in bytes.split(|b| *b == b'\n') {
-            let room = WIRE_BYTES_MAX.saturating_sub(self.wire.len() + 4);
-            if room == 0 {
-                return;
-            }
-            let line = line.strip_suffix(b"\r").unwrap_or(line);
-            let text = printable(line, room);
-            let _ = writeln!(self.wire, "{sign} {text}");
-        }
+        self.wire.push((sign, bytes[..bytes.len().min(KEPT_BYTES_MAX)].to_vec()));
     }
+}
+
+/// Writes words of the wire, as far as there is room.
+fn show(wire: &mut String, sign: char, bytes: &[u8]) {
+    for line in without_secrets(bytes).split(|b| *b == b'\n') {
+        let room = WIRE_BYTES_MAX.saturating_sub(wire.len() + 4);
+        if room == 0 {
+            return;
+        }
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let text = printable(line, room);
+        let _ = writeln!(wire, "{sign} {text}");
+    }
+}
+
+/// Bytes from outside, as many as are looked through, without what is secret in them. What is no text stays as it is where
+/// nothing is.
+pub(super) fn without_secrets(bytes: &[u8]) -> Vec<u8> {
+    let bytes = &bytes[..bytes.len().min(KEPT_BYTES_MAX)];
+    let text = String::from_utf8_lossy(bytes);
+    let shown = redacted(&redacted_head(&text));
+    if shown == text { bytes.to_vec() } else { shown.into_bytes() }
 }
 
 /// An answer as it comes. What it is and where it ends is the load engine's to say: a server that passes here can be measured.
 struct Answer {
     framer: Framer,
-    last: LastHead,
+    heads: Heads,
     answers_head: bool,
     /// Its first bytes as they came, all of its head among them.
     start: Vec<u8>,
@@ -200,7 +220,7 @@ impl Answer {
     fn to(method: &str) -> Answer {
         Answer {
             framer: Framer::new(),
-            last: LastHead::new(),
+            heads: Heads::new(),
             answers_head: method == "HEAD",
             start: Vec::new(),
             body: Vec::new(),
@@ -215,7 +235,7 @@ impl Answer {
         }
         let body = &mut self.body;
         let mut keep = |bytes: &[u8]| body.extend_from_slice(bytes);
-        let progress = self.framer.feed(piece, self.answers_head, &mut self.last, &mut keep);
+        let progress = self.framer.feed(piece, self.answers_head, &mut self.heads, &mut keep);
         match progress.map_err(|why| Fault::Protocol(why.0.to_owned()))? {
             Progress::Done { consumed, status, reusable } => {
                 self.beyond = piece.len() - consumed;

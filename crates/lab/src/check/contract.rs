@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 
 use prony_load::dial::Dialer;
 use prony_model::plan::Expect;
+use prony_model::secret::{redacted, shown_path};
 use strum::VariantArray;
 
-use super::client::{Connection, Fault, Request, Response, printable};
+use super::client::{Connection, Fault, Request, Response, printable, without_secrets};
 use super::{CheckReport, CheckResult, ContractExpectation, CustomCheck, GREETING, Route, parallel, work};
 
 /// Long enough to be told from an answer that did not wait, on a busy host too.
@@ -57,7 +58,7 @@ pub(crate) fn ready(dialer: &Dialer, check: &CustomCheck, expect: &Expect) -> Re
         status if expect.accepts_status(status) => Ok(()),
         status => {
             let (method, path) = check.method_and_path();
-            Err(format!("{method} {path} was answered with status {status}."))
+            Err(format!("{method} {} was answered with status {status}.", shown_path(path)))
         }
     }
 }
@@ -77,8 +78,9 @@ impl Checks<'_> {
     fn push(&mut self, name: &str, note: bool, judged: Result<String, String>, wire: Option<String>) {
         let passed = judged.is_ok();
         let (Ok(detail) | Err(detail)) = judged;
+        let (name, detail) = (shown_path(name), redacted(&detail));
         let wire = wire.filter(|_| !passed);
-        self.report.results.push(CheckResult { name: name.to_owned(), passed, note, detail, wire });
+        self.report.results.push(CheckResult { name, passed, note, detail, wire });
     }
 
     /// One request on a fresh connection, closed afterwards: some servers serve one connection at a time.
@@ -246,7 +248,7 @@ fn judge(route: Route, response: &Response, sent: Option<&[u8]>, took: Duration)
         Route::Json => {
             let found: Option<serde_json::Value> = serde_json::from_slice(&response.body).ok();
             if found != Some(serde_json::json!({ "message": GREETING })) {
-                let found = printable(&response.body, 80);
+                let found = printable(&without_secrets(&response.body), 80);
                 return Err(format!("The body is {found:?}, expected {{\"message\":{GREETING:?}}}."));
             }
         }

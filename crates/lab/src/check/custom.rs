@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use prony_model::request::check_header;
-use prony_model::secret::{Secret, is_asked_for, is_secret_by_custom};
+use prony_model::secret::{
+    REDACTED, Secret, filled_in, has_secret_field, is_asked_for, is_secret_by_custom, text_or_variable,
+};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::client::{Request, Response, printable};
+use super::client::{Request, Response, printable, without_secrets};
 use super::json_path::{JsonPath, same};
 use super::route::Route;
 use crate::toml_file::{TomlError, TomlFile};
@@ -22,9 +24,10 @@ const PATH_MAX_BYTES: usize = 8 << 10;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CustomCheck {
-    /// Method and path, `GET /health`.
+    /// Method and path, `GET /health`; `@env:NAME` in its query is what the environment holds.
+    #[serde(deserialize_with = "request")]
     pub(crate) request: String,
-    /// The request's body, a text.
+    /// The request's body, a text or `@env:NAME`.
     #[serde(default, deserialize_with = "text")]
     pub(crate) send: Option<Vec<u8>>,
     /// Headers of the request, a table of names and values (`@env:NAME`: from the environment); the load sends them, too.
@@ -124,17 +127,20 @@ impl CustomCheck {
     }
 
     fn json_is(&self, body: &[u8]) -> Result<(), String> {
+        let bounded = |bytes: &[u8]| printable(&without_secrets(bytes), 80);
         let document: Value = serde_json::from_slice(body)
-            .map_err(|why| format!("The body {:?} is no JSON: {why}.", printable(body, 80)))?;
+            .map_err(|why| format!("The body {:?} is no JSON: {why}.", bounded(body)))?;
         for (path, expected) in &self.json {
             let found = JsonPath::parse(path)?.find(&document).cloned();
+            let shown = |value: &Value| {
+                let is_secret = is_secret_by_custom(path);
+                if is_secret { REDACTED.to_owned() } else { bounded(value.to_string().as_bytes()) }
+            };
+            let wanted = shown(expected);
             match found {
                 Some(found) if same(&found, expected) => {}
-                Some(found) => {
-                    let found = printable(found.to_string().as_bytes(), 80);
-                    return Err(format!("{path} is {found}, expected {expected}."));
-                }
-                None => return Err(format!("There is no {path} in the body, expected {expected}.")),
+                Some(found) => return Err(format!("{path} is {}, expected {wanted}.", shown(&found))),
+                None => return Err(format!("There is no {path} in the body, expected {wanted}.")),
             }
         }
         Ok(())
@@ -161,8 +167,28 @@ pub(crate) fn written_secret(name: &str, value: &str) -> Option<String> {
     })
 }
 
+/// Why a text may not stand so in such a file: a value in it is secret by its field's name, and written out. `instead` is
+/// what may stand there.
+pub(crate) fn written_field(key: &str, text: &str, instead: &str) -> Option<String> {
+    has_secret_field(text).then(|| {
+        format!(
+            "{key:?} has a field that is secret by its name, and run logs keep this file: write {instead}, and set NAME \
+             in the environment."
+        )
+    })
+}
+
+fn request<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let written = String::deserialize(deserializer)?;
+    let refused = written_field("request", &written, "\"@env:NAME\" as its value");
+    refused.map_or_else(|| filled_in(&written, true), Err).map_err(D::Error::custom)
+}
+
 fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<u8>>, D::Error> {
-    Ok(Some(String::deserialize(deserializer)?.into_bytes()))
+    let written = String::deserialize(deserializer)?;
+    let refused = written_field("send", &written, "\"@env:NAME\"");
+    let meant = refused.map_or_else(|| text_or_variable("\"send\"", &written), Err);
+    Ok(Some(meant.map_err(D::Error::custom)?.into_bytes()))
 }
 
 fn table<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(String, Secret)>, D::Error> {
@@ -222,6 +248,14 @@ mod tests {
         let path = std::env::var("PATH").unwrap();
         let found = read("{ Cookie = \"@env:PATH\" }").unwrap().headers;
         assert_eq!((found[0].0.as_str(), found[0].1.value()), ("Cookie", path.as_str()));
+        let refused = |check: &str| toml::from_str::<CustomCheck>(check).unwrap_err().to_string();
+        assert!(refused("request = \"/?api_key=s3\"").contains("secret by its name"));
+        let sent = refused("request = \"POST /\"\nsend = '{\"password\":\"s3\"}'");
+        assert!(sent.contains("write \"@env:NAME\""), "{sent}");
+        let check: CustomCheck =
+            toml::from_str("request = \"POST /?api_key=@env:PATH\"\nsend = \"@env:PATH\"").unwrap();
+        assert_eq!(check.send.as_deref(), Some(path.as_bytes()));
+        assert!(check.request.starts_with("POST /?api_key=") && !check.request.contains("@env"));
     }
 
     #[test]
@@ -237,6 +271,9 @@ mod tests {
             judge(r#"{"list": [1]}"#).unwrap_err(),
             "There is no $.list[1] in the body, expected 2.0."
         );
+        let secret = read("request = \"/\"\njson = { \"$.token\" = \"s3\" }");
+        let said = secret.json_is(br#"{"token":"t7"}"#).unwrap_err();
+        assert_eq!(said, "$.token is [redacted], expected [redacted].");
         assert!(judge("Hello").unwrap_err().starts_with("The body \"Hello\" is no JSON: "));
     }
 }

@@ -18,7 +18,7 @@ mod parallel;
 mod route;
 
 pub(crate) use contract::{check, ready};
-pub(crate) use custom::{CustomCheck, validate_checks, written_secret};
+pub(crate) use custom::{CustomCheck, validate_checks, written_field, written_secret};
 pub(crate) use route::Route;
 
 /// Every route of text answers this.
@@ -102,5 +102,7 @@ pub(crate) fn work(steps: u32) -> String {
     (0..steps).fold(0, step).to_string()
 }
 
+#[cfg(test)]
+mod framing_tests;
 #[cfg(test)]
 mod tests;

@@ -7,11 +7,11 @@ use std::time::Duration;
 use prony_model::fnv::hash_of;
 
 use super::{Engine, LABEL, limits};
-use crate::catalogue::{DOCKERFILE, Server};
-use crate::programs::Run;
+use crate::catalogue::{DOCKERFILE, REQUIREMENTS_LOCK, Server, is_builder, requirements};
+use crate::programs::{Run, environment};
 
-/// The Python packages of the recipe and of all its settings, one a line, as pip reads them: so that a Dockerfile
-/// need not say again what server.toml says.
+/// The Python packages of the recipe and of all its settings, one a line, as pip reads them, with their hashes: so that a
+/// Dockerfile need not say again what server.toml says.
 const REQUIREMENTS: &str = "requirements.prony.txt";
 /// On a base image that somebody made by themselves and gave the name of an official one: what it was made from.
 /// What is built on such a base inherits the label, so that no record of it passes for one of the official base.
@@ -42,9 +42,27 @@ pub(crate) fn context(server: &Server, to: &Path) -> Result<(), String> {
     if all.pip.is_empty() {
         return Ok(());
     }
+    let lock = fs::read_to_string(to.join(REQUIREMENTS_LOCK)).ok();
+    let mut lines = requirements(&all.pip, lock.as_deref())?;
+    if lock.is_some() {
+        lines.insert(0, "--require-hashes".to_owned());
+        if !lines.iter().any(|line| is_builder(line)) {
+            lines.insert(0, "--only-binary :all:".to_owned());
+        }
+    }
     let path = to.join(REQUIREMENTS);
-    fs::write(&path, all.pip.join("\n") + "\n")
+    fs::write(&path, lines.join("\n") + "\n")
         .map_err(|e| format!("{} cannot be written: {e}.", path.display()))
+}
+
+/// What the last stage of a Dockerfile begins from, where `chosen` is its argument `IMAGE`.
+fn last_base<'a>(dockerfile: &'a str, chosen: Option<&'a str>) -> Option<&'a str> {
+    let default = dockerfile.lines().find_map(|line| line.strip_prefix("ARG IMAGE="));
+    let from = dockerfile.lines().filter_map(|line| line.strip_prefix("FROM ")).next_back()?;
+    match from.split_whitespace().next()? {
+        "${IMAGE}" => chosen.or(default),
+        base => Some(base),
+    }
 }
 
 impl Image {
@@ -67,11 +85,21 @@ impl Image {
     }
 
     /// What its base was made from, if that only stands in for the one that the Dockerfile names.
-    pub fn stand_in(&self) -> Option<String> {
+    pub(crate) fn stand_in(&self) -> Option<String> {
         let format = format!("{{{{index .Config.Labels {STAND_IN:?}}}}}");
         let said = self.engine.capture(&["image", "inspect", "--format", &format, &self.reference])?;
         let what = String::from_utf8_lossy(&said.stdout).trim().to_owned();
         (said.success && !what.is_empty() && what != NO_VALUE).then_some(what)
+    }
+
+    /// The base of its last stage, or itself where it is not built, by the digest that says what it holds; `None` where the
+    /// engine knows none. `context` is the folder it was built from.
+    pub(crate) fn base_digest(&self, context: &Path) -> Option<String> {
+        let dockerfile = fs::read_to_string(context.join(DOCKERFILE)).unwrap_or_default();
+        let last = || last_base(&dockerfile, self.base.as_deref());
+        let base = if self.built { last()? } else { self.reference.as_str() };
+        let said = self.engine.capture(&["image", "inspect", "--format", "{{json .RepoDigests}}", base])?;
+        serde_json::from_slice::<Vec<String>>(&said.stdout).ok()?.into_iter().next()
     }
 
     /// What is done to have it.
@@ -100,6 +128,39 @@ impl Image {
         }
         let argv = self.engine.argv(&arguments);
         let name = self.describe();
-        Run { name, argv, cwd: Path::new("/"), env: vec![], log, timeout: BUILD_TIMEOUT }.run()
+        // The engine is its user's own program, and hands on to a build nothing but proxies.
+        Run { name, argv, cwd: Path::new("/"), env: environment::own(), log, timeout: BUILD_TIMEOUT }.run()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_base_that_is_recorded_is_that_of_the_last_stage() {
+        let built = "ARG IMAGE=debian:bookworm-slim\nFROM golang:1.22 AS build\nFROM ${IMAGE}\nRUN y\n";
+        assert_eq!(last_base(built, None), Some("debian:bookworm-slim"));
+        assert_eq!(last_base(built, Some("ubuntu:24.04@sha256:00")), Some("ubuntu:24.04@sha256:00"));
+        assert_eq!(last_base("FROM a AS build\nFROM b\n", Some("c")), Some("b"));
+        assert_eq!(last_base("", None), None);
+    }
+
+    #[test]
+    fn what_pip_reads_in_an_image_has_its_hashes() {
+        let dir = tempfile::tempdir().unwrap();
+        let catalogue = crate::catalogue::Catalogue::load(&[]);
+        let read = |name: &str| {
+            let folder = dir.path().join(name);
+            context(catalogue.get(name).unwrap(), &folder).unwrap();
+            fs::read_to_string(folder.join(REQUIREMENTS)).unwrap()
+        };
+        let wheels = read("flask");
+        assert!(wheels.starts_with("--only-binary :all:\n--require-hashes\nblinker==1.9.0 --hash=sha256:"));
+        assert!(wheels.lines().skip(2).all(|line| line.contains(" --hash=sha256:")), "{wheels}");
+        // One that is built from sources is built with what the lock has.
+        let built = read("bjoern-bottle");
+        assert!(built.starts_with("--require-hashes\nbjoern==3.2.2 --hash=sha256:"), "{built}");
+        assert!(built.contains("\nwheel==0.45.1 --hash=sha256:"), "{built}");
     }
 }

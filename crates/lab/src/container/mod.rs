@@ -21,6 +21,8 @@ pub(crate) use image::context;
 pub(crate) const LABEL: &str = "org.prony.lab=1";
 /// An engine answers in 0.1 to 1 s; the first call after a boot may take longer.
 const TIMEOUT: Duration = Duration::from_secs(20);
+/// The engines that are known, the preferred one first.
+pub(crate) const ENGINES: [&str; 2] = ["podman", "docker"];
 
 /// A program that runs containers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +44,7 @@ impl Engine {
     /// When none works, and why.
     pub fn find(runtime: &str, memory: Option<&str>) -> Result<Engine, String> {
         let wanted: &[&'static str] = match runtime {
-            "container" => &["podman", "docker"],
+            "container" => &ENGINES,
             "podman" => &["podman"],
             "docker" => &["docker"],
             _ => {
@@ -90,8 +92,7 @@ impl Engine {
     }
 
     pub(crate) fn argv(&self, arguments: &[&str]) -> Vec<String> {
-        let program = self.program.to_string_lossy().into_owned();
-        std::iter::once(program).chain(arguments.iter().map(ToString::to_string)).collect()
+        command(&self.program, arguments)
     }
 
     /// Whether an image is there.
@@ -106,11 +107,23 @@ impl Engine {
 
     /// The command that ends and removes a container, whatever its state.
     pub(crate) fn remove(&self, container: &str) -> Vec<String> {
-        match self.name {
-            // Without it podman waits ten seconds for what ignores SIGTERM.
-            "podman" => self.argv(&["rm", "--force", "--time", "0", "--ignore", container]),
-            _ => self.argv(&["rm", "--force", container]),
-        }
+        removal(&self.program, container)
+    }
+}
+
+/// A command line of an engine's program.
+pub(crate) fn command(program: &Path, arguments: &[&str]) -> Vec<String> {
+    let program = program.to_string_lossy().into_owned();
+    std::iter::once(program).chain(arguments.iter().map(ToString::to_string)).collect()
+}
+
+/// The command by which this program ends and removes a container, whatever its state.
+pub(crate) fn removal(program: &Path, container: &str) -> Vec<String> {
+    if program.file_name().is_some_and(|name| name == "podman") {
+        // Without its time podman waits ten seconds for what ignores SIGTERM.
+        command(program, &["rm", "--force", "--time", "0", "--ignore", container])
+    } else {
+        command(program, &["rm", "--force", container])
     }
 }
 

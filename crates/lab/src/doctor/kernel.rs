@@ -107,8 +107,18 @@ pub(super) fn findings(tree: &Tree, asked: &Asked) -> Vec<Finding> {
     findings
 }
 
+fn file_of(sysctl: &Sysctl) -> String {
+    format!("/proc/sys/{}", sysctl.name.replace('.', "/"))
+}
+
+/// How many numbers this file holds, if it is that of a sysctl that is judged here.
+pub(super) fn numbers_in(path: &str) -> Option<usize> {
+    let count = |sysctl: &Sysctl| if sysctl.name.ends_with("_range") { 2 } else { 1 };
+    SYSCTLS.iter().find(|sysctl| file_of(sysctl) == path).map(count)
+}
+
 fn judged(sysctl: &Sysctl, tree: &Tree) -> Option<Finding> {
-    let path = format!("/proc/sys/{}", sysctl.name.replace('.', "/"));
+    let path = file_of(sysctl);
     let now = tree.text(&path)?;
     let value = now.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
     let found = Finding::new(sysctl.code, sysctl.name, value.clone(), sysctl.why);

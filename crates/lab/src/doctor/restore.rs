@@ -3,21 +3,26 @@
 //!
 //! The memory is written before each change: a Prony that is killed in the
 //! middle has written down at least what it changed. Settings do not outlive a
-//! boot, so that a memory of another boot is worthless and said to be so.
+//! boot, so that a memory of another boot is worthless and said to be so. It is in
+//! a folder that only the user may use who changes the settings, which is root.
 
-use std::fs;
-use std::io;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Finding, Tree};
+use super::{Finding, Tree, kernel};
 
-/// Below `.prony`.
+/// In the folder of `prony_host::state`.
 pub(crate) const FILE: &str = "doctor-restore.json";
 const SCHEMA: &str = "prony.doctor-restore/1";
-/// `--apply` writes below these and nowhere else, whatever a damaged memory says.
-const ALLOWED: [&str; 2] = ["/proc/sys/", "/sys/devices/system/cpu/"];
+/// As much of the memory as is read; it has some hundred bytes for each setting.
+const READ_MAX: u64 = 1 << 20;
+/// The longest name of a governor, by the kernel (`CPUFREQ_NAME_LEN`), and the longest number.
+const GOVERNOR_MAX: usize = 15;
+const DIGITS_MAX: usize = 20;
 
 /// The memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,10 +55,10 @@ pub struct Done {
 ///
 /// # Errors
 /// A sentence, when they may not be written, or nothing could be remembered; nothing is changed then.
-pub fn apply(tree: &Tree, findings: &[Finding], root: &Path, boot_id: &str) -> Result<Done, String> {
+pub fn apply(tree: &Tree, findings: &[Finding], state: &Path, boot_id: &str) -> Result<Done, String> {
     let settings: Vec<_> = findings.iter().flat_map(|finding| &finding.settings).collect();
     let mut done = Done::default();
-    let mut memory = match read(root)? {
+    let mut memory = match read(state)? {
         Some(memory) if memory.boot_id == boot_id => memory,
         _ => Memory { schema: SCHEMA.to_owned(), boot_id: boot_id.to_owned(), changed: Vec::new() },
     };
@@ -61,7 +66,7 @@ pub fn apply(tree: &Tree, findings: &[Finding], root: &Path, boot_id: &str) -> R
         may_write(tree, &first.path, "--apply")?;
     }
     for setting in settings {
-        if !is_allowed(&setting.path) {
+        if !is_allowed(&setting.path, &setting.wanted) {
             continue;
         }
         // Applied twice, what was there before the first time is what counts.
@@ -74,7 +79,7 @@ pub fn apply(tree: &Tree, findings: &[Finding], root: &Path, boot_id: &str) -> R
                 set: setting.wanted.clone(),
             }),
         }
-        write(root, &memory)?;
+        write(state, &memory)?;
         match fs::write(tree.place(&setting.path), &setting.wanted) {
             Ok(()) => {
                 let path = setting.path.display();
@@ -84,7 +89,7 @@ pub fn apply(tree: &Tree, findings: &[Finding], root: &Path, boot_id: &str) -> R
                 done.left.push(format!("{}: {why}", setting.path.display()));
                 if known.is_none() {
                     memory.changed.pop();
-                    write(root, &memory)?;
+                    write(state, &memory)?;
                 }
             }
         }
@@ -96,12 +101,14 @@ pub fn apply(tree: &Tree, findings: &[Finding], root: &Path, boot_id: &str) -> R
 ///
 /// # Errors
 /// A sentence, when there is nothing to put back, or it may not be written.
-pub fn restore(tree: &Tree, root: &Path, boot_id: &str) -> Result<Done, String> {
-    let memory = read(root)?
-        .ok_or("Nothing is to be put back: `prony doctor --apply` has changed nothing from this folder.")?;
+pub fn restore(tree: &Tree, state: &Path, boot_id: &str) -> Result<Done, String> {
+    let memory = read(state)?.ok_or(
+        "Nothing is to be put back: no `prony doctor --apply` of this user has changed anything since this machine was \
+         started. What root changed, `sudo prony doctor --restore` puts back.",
+    )?;
     let mut done = Done::default();
     if memory.boot_id != boot_id {
-        remove(root)?;
+        remove(state)?;
         done.left
             .push("The machine was started anew since --apply: its settings are its own again.".to_owned());
         return Ok(done);
@@ -112,8 +119,8 @@ pub fn restore(tree: &Tree, root: &Path, boot_id: &str) -> Result<Done, String> 
     let mut left = Vec::new();
     for change in memory.changed.iter().rev() {
         let path = change.path.display();
-        if !is_allowed(&change.path) {
-            done.left.push(format!("{path}: is no setting that --apply changes"));
+        if !is_allowed(&change.path, &change.was) {
+            done.left.push(format!("{path}: is no setting that --apply changes, or no value of one"));
             continue;
         }
         let place = tree.place(&change.path);
@@ -134,9 +141,9 @@ pub fn restore(tree: &Tree, root: &Path, boot_id: &str) -> Result<Done, String> 
         }
     }
     if left.is_empty() {
-        remove(root)?;
+        remove(state)?;
     } else {
-        write(root, &Memory { changed: left, ..memory })?;
+        write(state, &Memory { changed: left, ..memory })?;
     }
     Ok(done)
 }
@@ -146,14 +153,26 @@ fn words(text: &str) -> String {
     text.split_ascii_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn is_allowed(path: &Path) -> bool {
-    let plain = path.components().all(|part| part.as_os_str() != "..");
-    plain && ALLOWED.iter().any(|folder| path.starts_with(folder))
+/// Whether `--apply` may change this file and the value is of its kind: a sysctl that the doctor judges, which holds
+/// numbers, or the governor of a CPU, which is a word. Nothing else is ever written, whatever a damaged memory says.
+pub(super) fn is_allowed(path: &Path, value: &str) -> bool {
+    let Some(path) = path.to_str() else { return false };
+    let words: Vec<&str> = value.split_ascii_whitespace().collect();
+    let are = |count: usize, longest: usize, of: fn(&u8) -> bool| {
+        let is = |word: &&str| word.len() <= longest && word.as_bytes().iter().all(of);
+        words.len() == count && words.iter().all(is)
+    };
+    if let Some(numbers) = kernel::numbers_in(path) {
+        return are(numbers, DIGITS_MAX, u8::is_ascii_digit);
+    }
+    let cpu = path.strip_prefix("/sys/devices/system/cpu/cpu");
+    let cpu = cpu.and_then(|rest| rest.strip_suffix("/cpufreq/scaling_governor"));
+    cpu.is_some_and(|number| number.parse::<u16>().is_ok()) && are(1, GOVERNOR_MAX, u8::is_ascii_lowercase)
 }
 
 /// Opened and not written to.
 fn may_write(tree: &Tree, path: &Path, flag: &str) -> Result<(), String> {
-    match fs::OpenOptions::new().write(true).open(tree.place(path)) {
+    match OpenOptions::new().write(true).open(tree.place(path)) {
         Err(why)
             if matches!(why.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem) =>
         {
@@ -166,12 +185,15 @@ fn may_write(tree: &Tree, path: &Path, flag: &str) -> Result<(), String> {
     }
 }
 
-fn read(root: &Path) -> Result<Option<Memory>, String> {
-    let path = root.join(FILE);
-    let text = match fs::read(&path) {
+fn read(state: &Path) -> Result<Option<Memory>, String> {
+    let path = state.join(FILE);
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    let file = match OpenOptions::new().read(true).custom_flags(flags).open(&path) {
         Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
-        read => read.map_err(refused(&path))?,
+        opened => opened.map_err(refused(&path))?,
     };
+    let mut text = Vec::new();
+    file.take(READ_MAX).read_to_end(&mut text).map_err(refused(&path))?;
     let path = path.display();
     match serde_json::from_slice::<Memory>(&text) {
         Ok(memory) if memory.schema == SCHEMA => Ok(Some(memory)),
@@ -181,18 +203,24 @@ fn read(root: &Path) -> Result<Option<Memory>, String> {
 }
 
 /// Whole or not at all.
-fn write(root: &Path, memory: &Memory) -> Result<(), String> {
-    let path = root.join(FILE);
+fn write(state: &Path, memory: &Memory) -> Result<(), String> {
+    let path = state.join(FILE);
     let unfinished = path.with_extension("json.new");
     let text = serde_json::to_vec_pretty(memory).unwrap_or_default();
-    fs::create_dir_all(root)
-        .and_then(|()| fs::write(&unfinished, text))
+    // One that a killed Prony left.
+    let _ = fs::remove_file(&unfinished);
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&unfinished)
+        .and_then(|mut file| file.write_all(&text))
         .and_then(|()| fs::rename(&unfinished, &path))
         .map_err(refused(&path))
 }
 
-fn remove(root: &Path) -> Result<(), String> {
-    let path = root.join(FILE);
+fn remove(state: &Path) -> Result<(), String> {
+    let path = state.join(FILE);
     fs::remove_file(&path).map_err(refused(&path))
 }
 

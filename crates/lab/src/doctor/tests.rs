@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::cpu::distorts;
-use super::restore::{FILE, apply, restore};
+use super::restore::{FILE, apply, is_allowed, restore};
 use super::*;
 
 /// A machine of these files.
@@ -14,6 +14,7 @@ struct Machine {
 impl Machine {
     fn new(files: &[(&str, &str)]) -> Machine {
         let machine = Machine { folder: tempfile::tempdir().unwrap() };
+        fs::create_dir(machine.state()).unwrap();
         files.iter().for_each(|(path, text)| machine.set(path, text));
         machine
     }
@@ -31,6 +32,11 @@ impl Machine {
     fn tree(&self) -> Tree {
         Tree::below(self.folder.path())
     }
+
+    /// Where its root's settings from before `--apply` are.
+    fn state(&self) -> PathBuf {
+        self.folder.path().join("state")
+    }
 }
 
 fn asked() -> Asked {
@@ -40,6 +46,11 @@ fn asked() -> Asked {
 const GOVERNOR: &str = "/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor";
 const SOMAXCONN: &str = "/proc/sys/net/core/somaxconn";
 const PORTS: &str = "/proc/sys/net/ipv4/ip_local_port_range";
+/// Files that `--apply` never writes.
+const PRECIOUS: &str = "/etc/precious";
+const CORE_PATTERN: &str = "/proc/sys/kernel/core_pattern";
+const MODPROBE: &str = "/proc/sys/kernel/modprobe";
+const SMT: &str = "/sys/devices/system/cpu/smt/control";
 
 const GOOD: [(&str, &str); 25] = [
     ("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list", "0\n"),
@@ -114,6 +125,8 @@ fn each_distorting_setting_is_found_and_the_command_that_mends_it_is_given() {
         let found = findings.iter().find(|f| f.code == code).unwrap();
         assert!(found.mend.as_ref().is_some_and(|m| m.contains(mend)), "{found:?}");
         assert!(found.why.ends_with('.'), "{found:?}");
+        let allowed = |s: &Setting| is_allowed(&s.path, &s.wanted) && is_allowed(&s.path, &s.now);
+        assert!(found.settings.iter().all(allowed), "{found:?}");
         let others = findings.iter().filter(|f| f.state == State::Distorts).count();
         assert_eq!(others, 1, "{code} alone: {findings:#?}");
         assert_eq!(findings[0].code, code, "what distorts comes first");
@@ -198,7 +211,7 @@ fn restore_puts_back_exactly_what_was_there_and_no_more() {
     for (path, text) in [(SOMAXCONN, "128\n"), (GOVERNOR, "powersave\n"), (PORTS, "32768\t40000\n")] {
         machine.set(path, text);
     }
-    let root = machine.folder.path().join("home/.prony");
+    let root = machine.state();
     let tree = machine.tree();
     let before = examine(&tree, &asked());
     let done = apply(&tree, &before, &root, "boot").unwrap();
@@ -238,26 +251,62 @@ impl MapTrim for (String, String) {
 fn a_restore_file_of_another_boot_or_with_forged_paths_changes_nothing() {
     let machine = Machine::new(&GOOD);
     machine.set(SOMAXCONN, "128\n");
-    let root = machine.folder.path().join(".prony");
+    let root = machine.state();
     let tree = machine.tree();
     apply(&tree, &examine(&tree, &asked()), &root, "boot").unwrap();
     let done = restore(&tree, &root, "another boot").unwrap();
     assert_eq!((done.changed.len(), done.left.len()), (0, 1));
     assert_eq!(machine.get(SOMAXCONN), "4096");
-    machine.set("/etc/precious", "whole");
-    for path in ["/etc/precious", "/proc/sys/../../etc/precious"] {
+    // Each holds what is said to have been set: only what it is keeps it from being written.
+    let forged = [
+        (PRECIOUS, "x"),
+        ("/proc/sys/../../etc/precious", "x"),
+        ("/proc/sys/net/core/../../../../etc/precious", "1"),
+        (CORE_PATTERN, "|/tmp/evil"),
+        (MODPROBE, "/tmp/evil"),
+        (SMT, "off"),
+        (SOMAXCONN, "|/tmp/evil"),
+        (SOMAXCONN, "1 2"),
+        (SOMAXCONN, ""),
+        (PORTS, "1"),
+        (GOVERNOR, "power save"),
+        (GOVERNOR, "/tmp"),
+    ];
+    for path in [PRECIOUS, CORE_PATTERN, MODPROBE, SMT, SOMAXCONN, PORTS, GOVERNOR] {
+        machine.set(path, "whole");
+    }
+    for (path, was) in forged {
         let memory = format!(
-            "{{\"schema\":\"prony.doctor-restore/1\",\"boot_id\":\"boot\",\"changed\":[{{\"path\":{path:?},\"was\":\"x\",\
+            "{{\"schema\":\"prony.doctor-restore/1\",\"boot_id\":\"boot\",\"changed\":[{{\"path\":{path:?},\"was\":{was:?},\
              \"set\":\"whole\"}}]}}"
         );
         fs::write(root.join(FILE), memory).unwrap();
         let done = restore(&tree, &root, "boot").unwrap();
-        assert!(done.changed.is_empty() && done.left.len() == 1, "{done:?}");
-        assert_eq!(machine.get("/etc/precious"), "whole");
+        assert!(done.changed.is_empty() && done.left.len() == 1, "{path} {was:?}: {done:?}");
+        assert_eq!(machine.get(path), "whole", "{path} {was:?}");
     }
     fs::write(root.join(FILE), "{\"schema\":").unwrap();
     assert!(restore(&tree, &root, "boot").unwrap_err().contains("damaged"));
     assert!(apply(&tree, &examine(&tree, &asked()), &root, "boot").unwrap_err().contains("damaged"));
+}
+
+#[test]
+fn a_link_in_place_of_the_saved_settings_is_not_followed() {
+    let machine = Machine::new(&GOOD);
+    machine.set(SOMAXCONN, "128\n");
+    let (tree, state) = (machine.tree(), machine.state());
+    let found = || examine(&machine.tree(), &asked());
+    machine.set(PRECIOUS, "whole");
+    let precious = tree.place(PRECIOUS);
+    std::os::unix::fs::symlink(&precious, state.join(FILE)).unwrap();
+    assert!(apply(&tree, &found(), &state, "boot").is_err() && restore(&tree, &state, "boot").is_err());
+    assert_eq!((machine.get(SOMAXCONN), machine.get(PRECIOUS)), ("128\n".into(), "whole".into()));
+    // Nor where the file that is about to take its place should be.
+    fs::remove_file(state.join(FILE)).unwrap();
+    std::os::unix::fs::symlink(&precious, state.join("doctor-restore.json.new")).unwrap();
+    assert_eq!(apply(&tree, &found(), &state, "boot").unwrap().changed.len(), 1);
+    assert_eq!(machine.get(PRECIOUS), "whole");
+    assert!(fs::symlink_metadata(state.join(FILE)).unwrap().is_file());
 }
 
 /// As root every file may be written, so the refusal is tested where this user is not root.
@@ -265,7 +314,7 @@ fn a_restore_file_of_another_boot_or_with_forged_paths_changes_nothing() {
 fn without_permission_nothing_is_changed_and_sudo_is_named() {
     let machine = Machine::new(&GOOD);
     machine.set(SOMAXCONN, "128\n");
-    let root = machine.folder.path().join(".prony");
+    let root = machine.state();
     let place = machine.tree().place(SOMAXCONN);
     fs::set_permissions(&place, std::os::unix::fs::PermissionsExt::from_mode(0o444)).unwrap();
     if fs::OpenOptions::new().write(true).open(&place).is_ok() {

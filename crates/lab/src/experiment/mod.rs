@@ -9,11 +9,13 @@ use std::time::Duration;
 
 use include_dir::{Dir, include_dir};
 use prony_analysis::slo::Slo;
+use prony_model::foreign_file;
 pub use prony_model::options::WorkerPolicy;
 use prony_model::plan::{Arrivals, CONNECTIONS_MAX, DURATION, DURATION_MAX, Expect, Plan, THREADS_MAX, Work};
 use prony_model::published::Published;
 use prony_model::rate::Rate;
 use prony_model::run_log::ShareOf;
+use prony_model::secret::shown_path;
 use prony_model::target::Target;
 
 use crate::check::{CustomCheck, Route};
@@ -36,6 +38,9 @@ pub const BLOCKS_MAX: u32 = 1_000;
 pub(crate) const TRIALS_MAX: u64 = 100_000;
 /// The most cores or workers of a server.
 pub const CORES_MAX: u32 = 1_024;
+
+/// The longest file of an experiment, and of a published comparison: one of 10,000 rows takes 3 MB.
+const FILE_MAX_BYTES: u64 = 16 << 20;
 
 /// The experiments that travel inside the binary.
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments");
@@ -148,7 +153,7 @@ impl ExperimentPlan {
         let plural = if load.connections == 1 { "" } else { "s" };
         let asked = match &load.work {
             Work::List(list) => format!("{} requests in turn", list.requests.len()),
-            Work::Request(method) => format!("{method} {path}"),
+            Work::Request(method) => format!("{method} {}", shown_path(path)),
         };
         let until = match (load.stop.requests, load.stop.duration) {
             (Some(1), None) => "1 request".to_owned(),
@@ -272,7 +277,7 @@ impl Experiment {
         if name_or_path.contains('/') || name_or_path.ends_with(".toml") {
             let stem = path.file_stem().unwrap_or_default().to_string_lossy();
             let read = |file: &Path| {
-                std::fs::read_to_string(file).map_err(|why| {
+                foreign_file::read_text(file, FILE_MAX_BYTES).map_err(|why| {
                     let (file, known) = (file.display(), Experiment::names().join(", "));
                     format!("{file} cannot be read: {why}. Check the path, or name an embedded experiment: {known}.")
                 })

@@ -1,8 +1,8 @@
 //! From the file as written to the experiment as meant: defaults, sweeps, checks.
 
-use std::fs::File;
 use std::io::Read;
 
+use prony_model::foreign_file;
 use prony_model::options::LoadOptions;
 use prony_model::rate::Rate;
 use prony_model::units::{DurationValue, OneOrMany, RateValue, show_duration};
@@ -14,7 +14,7 @@ use super::{
     BLOCKS_MAX, Blocks, CONNECTIONS_MAX, CORES_MAX, DURATION_MAX, Experiment, ExperimentPlan, SCHEMA, Scale,
     THREADS_MAX, TRIALS_MAX, TomlError, TomlFile, WorkerPolicy, plan_name, suggest,
 };
-use crate::check::{Route, validate_checks, written_secret};
+use crate::check::{Route, validate_checks, written_field, written_secret};
 
 /// The most values of one sweep.
 const SWEEP_MAX: usize = 100;
@@ -273,7 +273,7 @@ fn sweep(
     raw: &LoadOptions,
     tls: bool,
 ) -> Result<Vec<ExperimentPlan>, TomlError> {
-    check_headers(file, path, load, raw)?;
+    check_secrets(file, path, load, raw)?;
     let capacity = searched_for(file, path, raw)?;
     let meant = with_defaults(load, raw);
     let (rates, swept_r) = values(meant.rate.as_ref());
@@ -354,15 +354,16 @@ fn speaks_tls(label: &str) -> bool {
     label.split([':', '+']).skip(1).any(|setting| matches!(setting.trim(), "tls" | "tls=yes"))
 }
 
-/// A file that a plan names; its path is seen from the folder that Prony was started in, as a flag's is.
+/// A file that a plan names; its path is seen from the folder that Prony was started in, as a flag's is. The file that
+/// names it may be somebody else's, so that it is no pipe or device.
 fn read_file(path: &str, most: u64) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes));
+    let read = foreign_file::open(path.as_ref()).and_then(|file| file.take(most).read_to_end(&mut bytes));
     read.map(|_| bytes).map_err(|e| e.to_string())
 }
 
 /// Run logs keep the file: a secret is not written into it.
-fn check_headers(
+fn check_secrets(
     file: TomlFile<'_>,
     path: &[&str],
     load: &LoadOptions,
@@ -373,6 +374,13 @@ fn check_headers(
         let secret = headers.find_map(|h| written_secret(&h.name, h.value.as_deref().unwrap_or_default()));
         if let Some(why) = secret {
             return file.refuse(&[own, &["headers"]].concat(), why);
+        }
+        for (key, text) in [("body", &options.body), ("expect_body", &options.expect_body)] {
+            // A file is only named.
+            let written = text.as_deref().filter(|text| !text.starts_with('@')).unwrap_or_default();
+            if let Some(why) = written_field(key, written, "\"@FILE\" or \"@env:NAME\"") {
+                return file.refuse(&[own, &[key]].concat(), why);
+            }
         }
     }
     Ok(())

@@ -183,6 +183,14 @@ fn an_unknown_name_gets_the_nearest() {
 }
 
 #[test]
+fn devices_are_no_experiments_and_no_files_of_a_plan() {
+    let said = Experiment::find("/dev/zero").unwrap_err();
+    assert!(said.contains("/dev/zero cannot be read") && said.contains("not a regular file"), "{said}");
+    let said = self::said("[[plan]]\ntargets = \"/dev/zero\"");
+    assert!(said.contains("not a regular file"), "{said}");
+}
+
+#[test]
 fn a_plan_may_have_stages_a_request_count_and_every_other_load_option() {
     let e = read(
         "[[plan]]\nname = \"ramp\"\nstages = [\"60s:5000c\", \"60s:5000c\"]\n\
@@ -260,6 +268,9 @@ fn impossible_stages_arrivals_and_paths_are_refused() {
         ("[[plan]]\nshuffle = true", 4, "--targets"),
         ("[[plan]]\ncacert = \"ca.pem\"", 4, "https://"),
         ("[[plan]]\ntargets = \"no/such/list\"", 4, "could not be read"),
+        ("[[plan]]\nheaders = { X-Session = \"s3\" }", 4, "write \"@env:NAME\""),
+        ("[[plan]]\nbody = '{\"password\":\"s3\"}'", 4, "secret by its name"),
+        ("[[plan]]\nexpect_body = \"token=s3\"", 4, "write \"@FILE\" or \"@env:NAME\""),
         ("published = \"../secret.toml\"", 3, "beside this one"),
         ("published = \"/etc/passwd.toml\"", 3, "beside this one"),
     ] {

@@ -1,21 +1,25 @@
 //! From a candidate to processes: variables replaced, templates rendered.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use prony_model::secret::redacted_command;
 use rustix::process::geteuid;
 
 use super::spec::{LaunchContext, LaunchSpec, ProcessSpec};
 use super::{certificate, container};
 use crate::candidate::{Candidate, Layout};
 use crate::catalogue::{Piece, Server, Values, pieces};
-use crate::programs::{find_command, search_path};
+use crate::programs::{environment, find_command};
 
 /// How long a user's own command may take to answer: it may compile something first.
 const COMMAND_READY_TIMEOUT: Duration = Duration::from_secs(30);
+/// By what variable a shell is given a command with a secret, and what it does with it.
+const COMMAND: &str = "PRONY_COMMAND";
+const COMMAND_FROM_ENVIRONMENT: &str =
+    "prony_command=$PRONY_COMMAND; unset PRONY_COMMAND; eval \"$prony_command\"";
 
 impl Candidate {
     /// Its processes, ready to be started: copies the recipe's folder if it has changed, and renders
@@ -52,14 +56,21 @@ pub(super) fn not_rendered(candidate: &Candidate, path: &Path) -> impl Fn(io::Er
 
 fn of_command(candidate: &Candidate, context: &LaunchContext) -> LaunchSpec {
     let command = of_context(context).replace(candidate.command_line().unwrap_or_default());
+    // Everybody on this machine can read a process' arguments: a secret goes by the environment, which only its user can.
+    let (script, env) = if redacted_command(&command) == command {
+        (command, Vec::new())
+    } else {
+        (COMMAND_FROM_ENVIRONMENT.to_owned(), vec![(COMMAND.to_owned(), command)])
+    };
     LaunchSpec {
         label: candidate.label().to_owned(),
         processes: vec![ProcessSpec {
-            argv: vec!["/bin/sh".to_owned(), "-c".to_owned(), command],
+            argv: vec!["/bin/sh".to_owned(), "-c".to_owned(), script],
             wait_for: None,
         }],
         cwd: std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
-        env: Vec::new(),
+        env,
+        inherits_all_but: Some(context.hidden.clone()),
         run_dir: context.run_dir.clone(),
         cpus: Vec::new(),
         ready_timeout: COMMAND_READY_TIMEOUT,
@@ -101,7 +112,8 @@ fn of_recipe(
         label: candidate.label().to_owned(),
         processes,
         cwd: work,
-        env: env(candidate).into_iter().map(|(k, v)| (k, values.replace(&v))).collect(),
+        env: env(candidate, &context.run_dir, &values),
+        inherits_all_but: None,
         run_dir: context.run_dir.clone(),
         cpus: Vec::new(),
         ready_timeout: server.recipe.start.ready_timeout(),
@@ -109,17 +121,15 @@ fn of_recipe(
     })
 }
 
-/// The recipe's environment, and over it that of each setting. Scripts find servers as Prony itself
-/// does: users without rights often have no sbin in their PATH.
-pub(super) fn env(candidate: &Candidate) -> BTreeMap<String, String> {
-    let mut env = BTreeMap::new();
-    if let Ok(path) = std::env::join_paths(search_path())
-        && let Ok(path) = path.into_string()
-    {
-        env.insert("PATH".to_owned(), path);
-    }
-    env.extend(candidate.env());
-    env
+/// The whole environment of a recipe's processes: what every server may see, a home that is not the user's, what the
+/// recipe asks for by name, and over it what the recipe and then each setting sets.
+pub(super) fn env(candidate: &Candidate, home: &Path, values: &Values) -> Vec<(String, String)> {
+    let mut env = environment::of_servers();
+    env.insert("HOME".to_owned(), home.to_string_lossy().into_owned());
+    let inherited = candidate.server().into_iter().flat_map(|server| &server.recipe.start.inherit);
+    env.extend(inherited.filter_map(|name| Some((name.clone(), std::env::var(name).ok()?))));
+    env.extend(candidate.env().into_iter().map(|(name, value)| (name, values.replace(&value))));
+    env.into_iter().collect()
 }
 
 /// Programs with their whole path: users without rights often have no sbin in theirs, where servers are.

@@ -7,44 +7,31 @@
 //! guard removes it after the stop; the journal knows it for the case that
 //! the guard could not.
 
-use std::fs::DirBuilder;
+use std::fs::{self, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
+/// Nobody else has anything to do with it.
+const OWN: u32 = 0o700;
 /// Others may pass through (to a socket whose name they were given) and not look.
-const MODE: u32 = 0o711;
-/// Names that are tried: another's leftovers may be in the way.
-const TRIES: u32 = 1_000;
+const SHARED: u32 = 0o711;
 
 /// Only folders that hold this file are ever removed.
 pub(crate) const MARK: &str = ".prony-run";
 
-static NEXT: AtomicU32 = AtomicU32::new(0);
-
-/// Makes a fresh folder, empty but for the mark by which it is known as ours.
+/// Makes a fresh folder of a name that nobody can foresee, empty but for the mark by which it is known as ours. Shared,
+/// processes of other users can reach what is in it by its name: root's servers and those in containers have some.
 ///
 /// # Errors
 /// When the temporary folder cannot be written to.
-pub(crate) fn create() -> io::Result<PathBuf> {
-    let parent = std::env::temp_dir();
-    let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
-    for _ in 0..TRIES {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = parent.join(format!("prony-{}-{number}", std::process::id()));
-        match DirBuilder::new().mode(MODE).create(&path) {
-            Ok(()) => {
-                // The umask may have taken bits away.
-                std::fs::set_permissions(&path, std::fs::Permissions::from_mode(MODE))?;
-                std::fs::write(path.join(MARK), "")?;
-                return Ok(path);
-            }
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => last = e,
-            Err(e) => return Err(e),
-        }
-    }
-    Err(last)
+pub(crate) fn create(shared: bool) -> io::Result<PathBuf> {
+    let mode = Permissions::from_mode(if shared { SHARED } else { OWN });
+    let made = tempfile::Builder::new().prefix("prony-").permissions(mode.clone()).tempdir()?;
+    // The umask may have taken bits away.
+    fs::set_permissions(made.path(), mode)?;
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(made.path().join(MARK))?;
+    Ok(made.keep())
 }
 
 /// The log of the i-th process in a run folder.
@@ -52,11 +39,12 @@ pub(crate) fn log_path(run_dir: &Path, process: usize) -> PathBuf {
     run_dir.join(format!("{process}.log"))
 }
 
-/// Removes a run folder, and nothing that Prony did not mark as one.
+/// Removes a run folder, and nothing that Prony did not mark as one; no link stands for either.
 pub(crate) fn remove(run_dir: &Path) {
-    if run_dir.join(MARK).is_file() {
+    let is_folder = fs::symlink_metadata(run_dir).is_ok_and(|found| found.is_dir());
+    if is_folder && fs::symlink_metadata(run_dir.join(MARK)).is_ok_and(|found| found.is_file()) {
         // What cannot be removed stays in the temporary folder and is tried again by the next clean-up.
-        let _ = std::fs::remove_dir_all(run_dir);
+        let _ = fs::remove_dir_all(run_dir);
     }
 }
 
@@ -66,13 +54,30 @@ mod tests {
 
     #[test]
     fn each_run_folder_is_new_private_and_short_enough_for_a_socket() {
-        let (first, second) = (create().unwrap(), create().unwrap());
+        let (first, second) = (create(false).unwrap(), create(true).unwrap());
         assert_ne!(first, second);
-        assert_eq!(std::fs::metadata(&first).unwrap().permissions().mode() & 0o777, MODE);
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&first), mode(&second), mode(&first.join(MARK))), (OWN, SHARED, 0o600));
         assert!(first.join("php-fpm.sock").as_os_str().len() < 108);
         for path in [first, second] {
             remove(&path);
             assert!(!path.exists());
+        }
+    }
+
+    #[test]
+    fn a_run_folder_is_not_removed_by_a_link_to_it_or_for_a_link_in_place_of_its_mark() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        for folder in ["marked", "other"] {
+            fs::create_dir(at(folder)).unwrap();
+        }
+        fs::write(at("marked").join(MARK), "").unwrap();
+        std::os::unix::fs::symlink(at("marked"), at("link")).unwrap();
+        std::os::unix::fs::symlink(at("marked").join(MARK), at("other").join(MARK)).unwrap();
+        for name in ["link", "other"] {
+            remove(&at(name));
+            assert!(at(name).exists() && at("marked").join(MARK).exists(), "{name}");
         }
     }
 }

@@ -7,6 +7,8 @@ use std::time::Duration;
 use prony_host::cpus::show_list;
 use serde::{Deserialize, Serialize};
 
+use crate::container;
+
 /// What the catalogue is told about one start.
 #[derive(Debug, Clone)]
 pub(crate) struct LaunchContext {
@@ -17,6 +19,8 @@ pub(crate) struct LaunchContext {
     /// A fresh, empty, private folder for sockets, pid files, configurations and logs;
     /// removed after the stop.
     pub(crate) run_dir: PathBuf,
+    /// Variables of Prony's own environment that a user's own command does not get: those of `@env:`.
+    pub(crate) hidden: Vec<String>,
 }
 
 /// A server's processes, ready to be started in order. Travels to the guard as JSON.
@@ -28,8 +32,12 @@ pub struct LaunchSpec {
     pub(crate) processes: Vec<ProcessSpec>,
     /// The folder the processes start in.
     pub(crate) cwd: PathBuf,
-    /// Set on top of the inherited environment.
+    /// The environment of the processes, or what is set on top of what they inherit.
     pub(crate) env: Vec<(String, String)>,
+    /// Of Prony's own environment they inherit all but these (the user's own command, a container's engine); `None`:
+    /// nothing.
+    #[serde(default)]
+    pub(crate) inherits_all_but: Option<Vec<String>>,
     /// Where stdout and stderr of process i go: `<i>.log`.
     pub(crate) run_dir: PathBuf,
     /// CPUs the processes may use; empty: any.
@@ -41,17 +49,40 @@ pub struct LaunchSpec {
     pub(crate) container: Option<ContainerSpec>,
 }
 
-/// A container, by the command lines of its engine.
+/// A container, by its engine and its name: no command line, since the journal keeps it too.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ContainerSpec {
-    /// Prints its id and the pid of its first process.
-    pub(crate) inspect: Vec<String>,
-    /// Ends and removes it, whatever its state, and prints its name if there was one; harmless when it is gone.
-    pub(crate) remove: Vec<String>,
+    /// The engine's program, with its whole path.
+    pub(crate) engine: PathBuf,
+    /// What it is called.
+    pub(crate) name: String,
     /// The file that is there once the engine has made it; `None` where its client makes it itself. A service goes on making
     /// it after its client was killed.
     #[serde(default)]
     pub(crate) made: Option<PathBuf>,
+}
+
+impl ContainerSpec {
+    /// The command that prints its id and the pid of its first process.
+    pub(crate) fn inspect(&self) -> Vec<String> {
+        container::command(&self.engine, &["inspect", "--format", "{{.Id}} {{.State.Pid}}", &self.name])
+    }
+
+    /// The command that ends and removes it, whatever its state, and prints its name if there was one; harmless when it
+    /// is gone.
+    pub(crate) fn remove(&self) -> Vec<String> {
+        container::removal(&self.engine, &self.name)
+    }
+
+    /// Whether its engine is one that `find` finds here, and its name is of the kind that Prony gives.
+    pub(crate) fn is_ours(&self, find: &dyn Fn(&str) -> Option<PathBuf>) -> bool {
+        let file = self.engine.file_name();
+        let known = container::ENGINES.into_iter().find(|engine| file.is_some_and(|file| file == *engine));
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        known.and_then(find).is_some_and(|found| found == self.engine)
+            && self.name.starts_with("prony-")
+            && self.name.chars().all(plain)
+    }
 }
 
 impl LaunchSpec {
@@ -92,6 +123,7 @@ mod tests {
             }],
             cwd: PathBuf::new(),
             env: Vec::new(),
+            inherits_all_but: None,
             run_dir: PathBuf::new(),
             cpus: Vec::new(),
             ready_timeout: Duration::ZERO,
@@ -99,8 +131,23 @@ mod tests {
         };
         spec.pin(&[1, 3]);
         assert_eq!((spec.cpus.as_slice(), spec.processes[0].argv.len()), ([1, 3].as_slice(), 4));
-        spec.container = Some(ContainerSpec { inspect: Vec::new(), remove: Vec::new(), made: None });
+        spec.container = Some(ContainerSpec { engine: PathBuf::new(), name: String::new(), made: None });
         spec.pin(&[1, 3]);
         assert_eq!(spec.processes[0].argv, ["podman", "run", "--cpuset-cpus=1,3", "--rm", "image"]);
+    }
+
+    #[test]
+    fn a_container_of_an_unknown_engine_or_of_another_name_is_not_ours() {
+        let find = |name: &str| Some(PathBuf::from(format!("/usr/bin/{name}")));
+        let is_ours = |engine: &str, name: &str| {
+            ContainerSpec { engine: engine.into(), name: name.to_owned(), made: None }.is_ours(&find)
+        };
+        assert!(is_ours("/usr/bin/podman", "prony-aB3dE9") && is_ours("/usr/bin/docker", "prony-1"));
+        for engine in ["/tmp/podman", "podman", "/usr/bin/touch", "/usr/bin/../bin/sh", ""] {
+            assert!(!is_ours(engine, "prony-1"), "{engine}");
+        }
+        for name in ["precious", "prony-a b", "prony-1;reboot", "--all", ""] {
+            assert!(!is_ours("/usr/bin/podman", name), "{name}");
+        }
     }
 }

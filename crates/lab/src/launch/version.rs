@@ -21,6 +21,7 @@ impl Candidate {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             workers: 1,
             run_dir: std::env::temp_dir(),
+            hidden: Vec::new(),
         };
         let values = native::values(self, layout, &context);
         if let Some(engine) = self.engine() {
@@ -28,8 +29,7 @@ impl Candidate {
         }
         let work = layout.work(&server.name);
         server.materialise(&work).ok()?;
-        let env: Vec<(String, String)> =
-            native::env(self).into_iter().map(|(k, v)| (k, values.replace(&v))).collect();
+        let env = native::env(self, &layout.home(), &values);
         let captured = capture(&native::argv(&values, command), &work, &env, TIMEOUT)?;
         first_line(&captured)
     }

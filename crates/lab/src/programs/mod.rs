@@ -5,9 +5,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+pub(crate) mod environment;
 mod run;
 
-pub(crate) use run::{Captured, Run, capture, last_lines};
+pub(crate) use run::{Captured, Run, TIMEOUT, capture, end_runs, last_lines};
 
 /// A program, by its name or path: on PATH, or where servers are (`/usr/sbin` is on few users' PATH).
 pub(crate) fn find_command(name: &str) -> Option<PathBuf> {
@@ -20,7 +21,7 @@ pub(crate) fn find_command(name: &str) -> Option<PathBuf> {
 }
 
 /// PATH, and the folders of servers where it lacks them.
-pub(crate) fn search_path() -> Vec<PathBuf> {
+fn search_path() -> Vec<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let mut dirs: Vec<PathBuf> = Vec::new();
     for dir in env::split_paths(&path).chain(["/usr/local/sbin", "/usr/sbin", "/sbin"].map(PathBuf::from)) {

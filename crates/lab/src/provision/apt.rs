@@ -1,10 +1,11 @@
 //! Packages of the distribution, installed as root or through sudo.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, SystemTime};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
 use super::policy::Policy;
 use rustix::process::geteuid;
@@ -12,7 +13,7 @@ use rustix::process::geteuid;
 use super::install::timed;
 use super::services::{Enabled, disable_new};
 use super::{Progress, packages};
-use crate::programs::{Run, find_command};
+use crate::programs::{Run, TIMEOUT, find_command};
 
 /// Lists older than this name versions that the archive may no longer have.
 const LISTS_AGE_MAX: Duration = Duration::from_secs(24 * 3600);
@@ -20,6 +21,12 @@ const UPDATE_TIMEOUT: Duration = Duration::from_secs(600);
 /// An installation that is ended half-way leaves dpkg to be mended: only what hangs is ended.
 const INSTALL_TIMEOUT: Duration = Duration::from_secs(1800);
 const TOOL_TIMEOUT: Duration = Duration::from_secs(60);
+/// Between SIGTERM and SIGKILL, where `timeout` sends them; twice as long it is waited for.
+const KILL_AFTER: Duration = Duration::from_secs(10);
+/// The folder of the switch against services, which only one Prony at a time may have: it is locked and not written to.
+const LOCKED: &str = "/usr/sbin";
+/// How often it is looked whether another has ended.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// Unasked-for removals are refused; another apt that is running is waited for.
 const INSTALL: [&str; 8] = [
@@ -69,16 +76,61 @@ impl Root {
     fn run_for(&self, program: &str, arguments: &[&str], timeout: Duration) -> Result<(), String> {
         let said = program;
         let program = find_command(program).unwrap_or_else(|| PathBuf::from(program));
+        let mut argv = self.prefix.clone();
+        let mut limit = timeout;
+        if !argv.is_empty() {
+            // What sudo started is root's, and Prony may not end it. In the foreground, so that Ctrl-C reaches it.
+            let kill_after = format!("--kill-after={}", KILL_AFTER.as_secs());
+            let seconds = timeout.as_secs_f64().to_string();
+            argv.extend([TIMEOUT.to_owned(), "--foreground".to_owned(), kill_after, seconds]);
+            limit += 2 * KILL_AFTER;
+        }
         // By `env`, since sudo passes on no environment.
         let env = ["/usr/bin/env", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C.UTF-8"].map(String::from);
-        let mut argv = self.prefix.clone();
         argv.extend(env);
         argv.push(program.to_string_lossy().into_owned());
         argv.extend(arguments.iter().map(ToString::to_string));
         let words = arguments.iter().filter(|a| !INSTALL[1..].contains(a) && **a != "--");
         let name = std::iter::once(&said).chain(words).copied().collect::<Vec<_>>().join(" ");
-        Run { name, argv, cwd: Path::new("/"), env: vec![], log: &self.log, timeout }.run()
+        // Whatever is asked for meanwhile: dpkg that is ended half-way is to be mended by hand.
+        let run = Run { name, argv, cwd: Path::new("/"), env: vec![], log: &self.log, timeout: limit };
+        run.run_unless(|| false)
     }
+}
+
+/// Waits until no other Prony installs packages, and keeps others from it as long as the file is open.
+///
+/// # Errors
+/// A sentence, when another is at it for too long, or `cancelled`.
+fn turn(
+    folder: &Path,
+    cancelled: &dyn Fn() -> bool,
+    on_progress: &mut dyn FnMut(Progress),
+) -> Result<File, String> {
+    let shown = folder.display();
+    let locked = File::open(folder).map_err(|e| format!("{shown} cannot be opened: {e}."))?;
+    let until = Instant::now() + INSTALL_TIMEOUT;
+    let mut told = false;
+    while matches!(locked.try_lock(), Err(TryLockError::WouldBlock)) {
+        if cancelled() {
+            return Err("Interrupted while another Prony installed packages.".to_owned());
+        }
+        if Instant::now() >= until {
+            return Err(format!(
+                "{shown} is locked by another process, as `prony servers install` does while it installs packages, for \
+                 {} s: see which by `lslocks`, and end it.",
+                INSTALL_TIMEOUT.as_secs()
+            ));
+        }
+        if !told {
+            on_progress(Progress::Note(format!(
+                "Another Prony installs packages on this machine (it has locked {shown}): waiting for its end."
+            )));
+            told = true;
+        }
+        thread::sleep(LOOK_AGAIN);
+    }
+    Ok(locked)
 }
 
 /// Installs what each candidate lacks: all at once, and if that fails, one after the other, so
@@ -86,6 +138,7 @@ impl Root {
 pub(super) fn install(
     of: &[(String, Vec<String>)],
     log: &Path,
+    cancelled: &dyn Fn() -> bool,
     on_progress: &mut dyn FnMut(Progress),
 ) -> BTreeMap<String, String> {
     let mut wanted: Vec<&str> = of.iter().flat_map(|(_, p)| p.iter().map(String::as_str)).collect();
@@ -110,6 +163,10 @@ pub(super) fn install(
             wanted.join(" ")
         ));
     };
+    let _turn = match turn(Path::new(LOCKED), cancelled, on_progress) {
+        Ok(turn) => turn,
+        Err(why) => return all(&why),
+    };
     let before = Enabled::read(Path::new("/"));
     let policy = match Policy::forbid(&root) {
         Ok(policy) => policy,
@@ -119,7 +176,7 @@ pub(super) fn install(
             ));
         }
     };
-    let errors = install_guarded(of, &wanted, &root, on_progress);
+    let errors = install_guarded(of, &wanted, &root, cancelled, on_progress);
     let (disabled, left) = disable_new(&before, &root);
     drop(policy);
     if !disabled.is_empty() {
@@ -141,6 +198,7 @@ fn install_guarded(
     of: &[(String, Vec<String>)],
     wanted: &[&str],
     root: &Root,
+    cancelled: &dyn Fn() -> bool,
     on_progress: &mut dyn FnMut(Progress),
 ) -> BTreeMap<String, String> {
     if lists_are_old() {
@@ -152,6 +210,9 @@ fn install_guarded(
         }
     }
     let apt_get = |packages: &[&str], on_progress: &mut dyn FnMut(Progress)| {
+        if cancelled() {
+            return Err("Interrupted: run the same command again to continue.".to_owned());
+        }
         let arguments = [&INSTALL[..], &["--"], packages].concat();
         timed(&format!("apt-get install {}", packages.join(" ")), on_progress, || {
             root.run_for("apt-get", &arguments, INSTALL_TIMEOUT)
@@ -189,4 +250,40 @@ fn lists_are_old() -> bool {
     let fetched = fs::metadata("/var/lib/apt/lists/partial").and_then(|m| m.modified()).ok();
     let age = |time: SystemTime| SystemTime::now().duration_since(time).unwrap_or_default();
     newest.is_none() || fetched.max(newest).is_none_or(|time| age(time) > LISTS_AGE_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_installation_waits_for_the_first_and_says_so_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut first = Some(turn(dir.path(), &|| false, &mut |_| ()).unwrap());
+        let mut told = Vec::new();
+        let cancelled = turn(dir.path(), &|| true, &mut |progress| told.push(progress));
+        assert!(cancelled.unwrap_err().starts_with("Interrupted") && told.is_empty());
+        let next = turn(dir.path(), &|| false, &mut |progress| {
+            told.push(progress);
+            // The first one ends. A child of another test may have a copy of its descriptor until it executes.
+            first.take().unwrap().unlock().unwrap();
+        });
+        assert!(next.is_ok());
+        let Some(Progress::Note(words)) = told.first() else { panic!("{told:?}") };
+        assert!(told.len() == 1 && words.contains("Another Prony installs packages"), "{told:?}");
+        let none = turn(&dir.path().join("no"), &|| false, &mut |_| ());
+        assert!(none.unwrap_err().contains("cannot be opened"));
+    }
+
+    /// In place of sudo, whose commands Prony may not end, a program that only executes what it is given.
+    #[test]
+    fn what_sudo_starts_is_ended_by_a_timeout_of_its_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root { prefix: vec!["/usr/bin/env".to_owned()], log: dir.path().join("apt.log") };
+        let error = root.run_for("sleep", &["600"], Duration::from_millis(50)).unwrap_err();
+        assert!(error.contains("`sleep 600` did not end within"), "{error}");
+        let log = fs::read_to_string(dir.path().join("apt.log")).unwrap();
+        let limited = "$ /usr/bin/env /usr/bin/timeout --foreground --kill-after=10 0.05 /usr/bin/env ";
+        assert!(log.starts_with(limited), "{log}");
+    }
 }

@@ -1,11 +1,9 @@
 //! PHP packages, by Composer.
 
-use std::env;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::tool::{Origin, not_written, stand_in, tool};
-use crate::candidate::Layout;
+use super::tool::{Origin, Site, not_written, stand_in};
 use crate::programs::Run;
 
 /// Names a file with a JSON list as in composer.json's `repositories`; these stand in for Packagist, and
@@ -17,40 +15,34 @@ const LOCAL_JSON: &str = "composer.local.json";
 const INSTALL: [&str; 6] =
     ["install", "--no-dev", "--no-interaction", "--no-progress", "--prefer-dist", "--optimize-autoloader"];
 
-/// Installs what `work`'s composer.json names into its `vendor`.
-pub(super) fn run(work: &Path, layout: &Layout, log: &Path) -> Result<Origin, String> {
-    // Extensions are loaded by the server's own command line, from {ext}, which Composer does not see.
-    let composer = tool("composer", &[&INSTALL[..], &["--ignore-platform-req=ext-*"]].concat(), work, log)?;
+/// Installs what `work`'s composer.lock names, or else its composer.json, into its `vendor`.
+pub(super) fn run(work: &Path, site: &Site<'_>) -> Result<Origin, String> {
     let repositories = stand_in(REPOSITORIES);
-    let mut env = vec![
-        ("COMPOSER_ALLOW_SUPERUSER".to_owned(), "1".to_owned()),
+    let mut set = vec![
+        ("COMPOSER_ALLOW_SUPERUSER", "1".to_owned()),
         // A package in a folder would be linked to, and the server would need that folder for ever.
-        ("COMPOSER_MIRROR_PATH_REPOS".to_owned(), "1".to_owned()),
-        ("COMPOSER_DISABLE_XDEBUG_WARN".to_owned(), "1".to_owned()),
+        ("COMPOSER_MIRROR_PATH_REPOS", "1".to_owned()),
+        ("COMPOSER_DISABLE_XDEBUG_WARN", "1".to_owned()),
     ];
-    let mut set =
-        |name: &str, value: &Path| env.push((name.to_owned(), value.to_string_lossy().into_owned()));
     match &repositories {
         Some(file) => {
-            let home = layout.root().join("composer-local");
+            let home = site.layout.home().join("composer-local");
             write_config(&home, file)?;
-            set("COMPOSER_HOME", &home);
-            set("COMPOSER_CACHE_DIR", &home.join("cache"));
-            set("COMPOSER", &local_json(work)?);
+            local_json(work)?;
+            set.push(("COMPOSER_CACHE_DIR", home.join("cache").to_string_lossy().into_owned()));
+            set.push(("COMPOSER_HOME", home.to_string_lossy().into_owned()));
+            set.push(("COMPOSER", LOCAL_JSON.to_owned()));
         }
-        None => {
-            set("COMPOSER", Path::new("composer.json"));
-            // Somebody's own home has their credentials and mirrors.
-            if env::var_os("COMPOSER_HOME").is_none() {
-                let home = layout.root().join("composer");
-                fs::create_dir_all(&home).map_err(|e| format!("{} cannot be made: {e}.", home.display()))?;
-                set("COMPOSER_HOME", &home);
-            }
-        }
+        None => set.push(("COMPOSER", "composer.json".to_owned())),
     }
-    let name = format!("composer {}", INSTALL[..2].join(" "));
-    let done = Run { name, env, ..composer }.run();
-    done.map_err(|why| match &repositories {
+    // Extensions are loaded by the server's own command line, from {ext}, which Composer does not see.
+    let arguments = [&INSTALL[..], &["--ignore-platform-req=ext-*"]].concat();
+    let mut composer = Run {
+        name: format!("composer {}", INSTALL[..2].join(" ")),
+        ..site.tool("composer", &arguments, work)?
+    };
+    composer.env.extend(set.into_iter().map(|(name, value)| (name.to_owned(), value)));
+    composer.run().map_err(|why| match &repositories {
         Some(_) => why,
         None => {
             format!("{why}\nWhere Packagist cannot be reached, {REPOSITORIES}=FILE names other repositories.")
@@ -74,9 +66,8 @@ fn write_config(home: &Path, file: &Path) -> Result<(), String> {
 }
 
 /// A copy of composer.json whose lock is made anew.
-fn local_json(work: &Path) -> Result<PathBuf, String> {
+fn local_json(work: &Path) -> Result<(), String> {
     let to = work.join(LOCAL_JSON);
     let _ = fs::remove_file(work.join("composer.local.lock"));
-    fs::copy(work.join("composer.json"), &to).map_err(not_written(&to))?;
-    Ok(PathBuf::from(LOCAL_JSON))
+    fs::copy(work.join("composer.json"), &to).map(drop).map_err(not_written(&to))
 }

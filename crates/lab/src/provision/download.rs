@@ -4,8 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::tool::{Origin, STEP_TIMEOUT, not_written, stand_in, tool};
-use crate::candidate::Layout;
+use super::tool::{Origin, STEP_TIMEOUT, Site, not_written, stand_in};
 use crate::catalogue::Download;
 use crate::programs::{Run, capture};
 
@@ -16,23 +15,22 @@ pub(super) const FILES: &str = "PRONY_DOWNLOADS";
 const BYTES_MAX: &str = "1073741824";
 
 /// Puts all files of a server into its `{opt}`.
-pub(super) fn fetch(files: &[Download], server: &str, layout: &Layout, log: &Path) -> Result<Origin, String> {
-    let opt = layout.opt(server);
+pub(super) fn fetch(files: &[Download], site: &Site<'_>) -> Result<Origin, String> {
+    let opt = site.layout.opt(site.server);
     if opt.exists() {
         fs::remove_dir_all(&opt).map_err(not_written(&opt))?;
     }
     fs::create_dir_all(&opt).map_err(not_written(&opt))?;
     let local = stand_in(FILES);
-    let tools = Tools { cwd: &opt, log };
     let mut origin = Origin::Registry;
-    if let Some(folder) = local.as_ref().map(|dir| dir.join(server)).filter(|folder| folder.is_dir()) {
-        tools.run("cp", &["-R", "--", &format!("{}/.", folder.display()), &opt.to_string_lossy()])?;
+    if let Some(folder) = local.as_ref().map(|dir| dir.join(site.server)).filter(|folder| folder.is_dir()) {
+        run(site, "cp", &["-R", "--", &format!("{}/.", folder.display()), &opt.to_string_lossy()])?;
         // A file whose checksum is right is its maker's, wherever it was; a folder is what somebody says it is.
         origin = Origin::Local;
     } else {
         for file in files {
-            let archive = obtain(file, local.as_deref(), layout, &tools)?;
-            place(file, &archive, &opt, &tools)?;
+            let archive = obtain(file, local.as_deref(), site)?;
+            place(file, &archive, &opt, site)?;
         }
     }
     for exe in files.iter().filter_map(|file| file.exe.as_deref()) {
@@ -49,8 +47,8 @@ pub(super) fn fetch(files: &[Download], server: &str, layout: &Layout, log: &Pat
 }
 
 /// The file, checked: from the store, from the folder somebody named, or from its maker.
-fn obtain(file: &Download, local: Option<&Path>, layout: &Layout, tools: &Tools) -> Result<PathBuf, String> {
-    let store = layout.root().join("downloads");
+pub(super) fn obtain(file: &Download, local: Option<&Path>, site: &Site<'_>) -> Result<PathBuf, String> {
+    let store = site.layout.downloads();
     fs::create_dir_all(&store).map_err(|e| format!("{} cannot be made: {e}.", store.display()))?;
     let kept = store.join(format!("{}-{}", &file.sha256[..16], file.file_name()));
     if kept.is_file() && sha256(&kept)? == file.sha256 {
@@ -61,32 +59,32 @@ fn obtain(file: &Download, local: Option<&Path>, layout: &Layout, tools: &Tools)
         Some(path) => {
             fs::copy(&path, &part).map_err(|e| format!("{} cannot be copied: {e}.", path.display()))?;
         }
-        None => tools
-            .run(
-                "curl",
-                &[
-                    "--fail",
-                    "--silent",
-                    "--show-error",
-                    "--location",
-                    "--proto",
-                    "=https",
-                    "--max-filesize",
-                    BYTES_MAX,
-                    "--connect-timeout",
-                    "20",
-                    "--output",
-                    &part.to_string_lossy(),
-                    "--",
-                    &file.url,
-                ],
+        None => run(
+            site,
+            "curl",
+            &[
+                "--fail",
+                "--silent",
+                "--show-error",
+                "--location",
+                "--proto",
+                "=https",
+                "--max-filesize",
+                BYTES_MAX,
+                "--connect-timeout",
+                "20",
+                "--output",
+                &part.to_string_lossy(),
+                "--",
+                &file.url,
+            ],
+        )
+        .map_err(|why| {
+            format!(
+                "{why}\nWhere it cannot be reached, {FILES}=DIR names a folder with {}.",
+                file.file_name()
             )
-            .map_err(|why| {
-                format!(
-                    "{why}\nWhere it cannot be reached, {FILES}=DIR names a folder with {}.",
-                    file.file_name()
-                )
-            })?,
+        })?,
     }
     let found = sha256(&part)?;
     if found != file.sha256 {
@@ -100,7 +98,7 @@ fn obtain(file: &Download, local: Option<&Path>, layout: &Layout, tools: &Tools)
     Ok(kept)
 }
 
-fn place(file: &Download, from: &Path, opt: &Path, tools: &Tools) -> Result<(), String> {
+fn place(file: &Download, from: &Path, opt: &Path, site: &Site<'_>) -> Result<(), String> {
     let (source, target) = (from.to_string_lossy(), opt.to_string_lossy());
     if !file.unpack {
         let to = opt.join(file.exe.as_deref().unwrap_or(file.file_name()));
@@ -112,15 +110,15 @@ fn place(file: &Download, from: &Path, opt: &Path, tools: &Tools) -> Result<(), 
     }
     let name = file.file_name().to_ascii_lowercase();
     if name.ends_with(".zip") {
-        tools.run("unzip", &["-q", "-o", &source, "-d", &target])?;
+        run(site, "unzip", &["-q", "-o", &source, "-d", &target])?;
         return (0..file.strip).try_for_each(|_| unwrap_folder(opt));
     }
     if name.ends_with(".deb") {
-        tools.run("dpkg-deb", &["-x", &source, &target])?;
+        run(site, "dpkg-deb", &["-x", &source, &target])?;
         return (0..file.strip).try_for_each(|_| unwrap_folder(opt));
     }
     let strip = format!("--strip-components={}", file.strip);
-    tools.run("tar", &["-xf", &source, "-C", &target, "--no-same-owner", &strip])
+    run(site, "tar", &["-xf", &source, "-C", &target, "--no-same-owner", &strip])
 }
 
 /// Moves what is in the only folder one level up.
@@ -150,14 +148,41 @@ fn sha256(path: &Path) -> Result<String, String> {
     digits.map(str::to_owned).ok_or_else(|| format!("sha256sum cannot read {}.", path.display()))
 }
 
-struct Tools<'a> {
-    cwd: &'a Path,
-    log: &'a Path,
+fn run(site: &Site<'_>, program: &str, arguments: &[&str]) -> Result<(), String> {
+    let name = format!("{program} … {}", arguments.last().unwrap_or(&""));
+    Run { name, ..site.tool(program, arguments, site.layout.root())? }.run()
 }
 
-impl Tools<'_> {
-    fn run(&self, program: &str, arguments: &[&str]) -> Result<(), String> {
-        let name = format!("{program} … {}", arguments.last().unwrap_or(&""));
-        Run { name, ..tool(program, arguments, self.cwd, self.log)? }.run()
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::candidate::Layout;
+
+    #[test]
+    fn a_file_with_another_hash_is_refused_and_one_with_the_right_is_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::new(&dir.path().join(".prony")).unwrap();
+        let site = Site { server: "s", dir: dir.path(), layout: &layout, log: layout.install_log("s") };
+        fs::write(dir.path().join("a.tgz"), "hello\n").unwrap();
+        let file = |sha256: &str| Download {
+            url: "https://example.org/a.tgz".to_owned(),
+            sha256: sha256.to_owned(),
+            unpack: true,
+            strip: 0,
+            exe: None,
+            arch: None,
+        };
+        let (right, wrong) =
+            ("5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03", "0".repeat(64));
+        let why = obtain(&file(&wrong), Some(dir.path()), &site).unwrap_err();
+        assert_eq!(
+            why,
+            format!(
+                "https://example.org/a.tgz is not the file that the recipe means: its SHA-256 is {right}, expected {wrong}."
+            )
+        );
+        assert_eq!(fs::read_dir(layout.downloads()).unwrap().count(), 0, "nothing of it stays");
+        let kept = obtain(&file(right), Some(dir.path()), &site).unwrap();
+        assert_eq!(fs::read_to_string(kept).unwrap(), "hello\n");
     }
 }

@@ -24,7 +24,7 @@ pub fn install(
     }
     // Nothing is installed for those that will not run anyway.
     let of: Vec<_> = plan.apt_of.iter().filter(|(label, _)| !errors.contains_key(label)).cloned().collect();
-    errors.extend(apt::install(&of, &layout.root().join("apt.log"), on_progress));
+    errors.extend(apt::install(&of, &layout.root().join("apt.log"), cancelled, on_progress));
     for candidate in candidates {
         if !errors.contains_key(candidate.label())
             && let Err(error) = copy(candidate, layout)

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::candidate::{Candidate, Layout};
-use crate::programs::find_command;
+use crate::programs::{end_runs, find_command};
 
 mod apt;
 mod composer;
@@ -17,6 +17,7 @@ mod install;
 mod mix;
 mod packages;
 mod pecl;
+mod pip;
 mod policy;
 mod python;
 mod services;
@@ -25,6 +26,12 @@ mod tool;
 
 pub use install::install;
 pub(crate) use steps::{Step, StepKind, from_local_sources};
+
+/// Ends the step of an installation that is under way, and every later one as it begins: for a user who asks twice.
+/// Packages that are being installed are waited for all the same, since dpkg is not to be cut short.
+pub fn end_steps() {
+    end_runs();
+}
 
 /// Nothing of it was installed by anybody that Prony knows: its programs were there.
 const FOUND: &str = "found on PATH";
@@ -88,20 +95,24 @@ pub fn missing(candidate: &Candidate, layout: &Layout) -> Vec<Missing> {
     missing
 }
 
-/// Where what an installed candidate consists of came from, in the word of its record.
-pub fn origin(candidate: &Candidate, layout: &Layout) -> &'static str {
-    let Some(server) = candidate.server() else { return FOUND };
-    if candidate.engine().is_some() {
-        return "image";
+/// Where what an installed candidate consists of came from, in the words of its record.
+pub fn origin(candidate: &Candidate, layout: &Layout) -> String {
+    let Some(server) = candidate.server() else { return FOUND.to_owned() };
+    if let Some(image) = candidate.run_image() {
+        if let Some(base) = image.stand_in() {
+            return format!("image on a base that stands in: {base}");
+        }
+        let digest = image.base_digest(&layout.context(&server.name));
+        return digest.map_or_else(|| "image".to_owned(), |digest| format!("image on {digest}"));
     }
     if from_local_sources(&server.name, layout) {
-        return "local sources";
+        return "local sources".to_owned();
     }
     let requires = candidate.requires();
     // What is not installed as a package has a program from elsewhere that stands in for it.
     let packaged = |apt: &[String]| packages::installed(apt).is_some_and(|installed| !installed.is_empty());
     let apt = !requires.apt.is_empty() && packaged(&requires.apt);
-    if apt || requires.uses_registries() { "registry" } else { FOUND }
+    if apt || requires.uses_registries() { "registry".to_owned() } else { FOUND.to_owned() }
 }
 
 /// What is to be done for these candidates. Looks, and changes nothing.
@@ -153,12 +164,21 @@ impl InstallPlan {
             ));
         }
         for step in &self.steps {
+            let unlocked =
+                step.unlocked.map(|lock| format!(" Only versions are pinned: there is no {lock}."));
             lines.push(format!(
-                "{}: {}, in {}.",
+                "{}: {}, in {}.{}",
                 step.labels.join(", "),
                 step.kind.describe(),
-                step.dir.display()
+                step.dir.display(),
+                unlocked.unwrap_or_default()
             ));
+        }
+        if !self.steps.is_empty() && tool::builds_as_root() {
+            lines.push(
+                "These steps have root's rights: by sudo from a user's account they would have that user's."
+                    .to_owned(),
+            );
         }
         for (label, missing) in &self.unmendable {
             lines.push(format!(

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::tool::{Origin, not_written, stand_in, tool};
-use crate::candidate::Layout;
+use super::download;
+use super::tool::{Origin, Site, not_written, stand_in};
 use crate::catalogue::Pecl;
 use crate::programs::Run;
 
@@ -18,14 +18,14 @@ const BUILD_TIMEOUT: Duration = Duration::from_secs(3600);
 const CONFIG: &str = "config.m4";
 
 /// Builds one extension into the server's `{ext}`.
-pub(super) fn build(extension: &Pecl, server: &str, layout: &Layout, log: &Path) -> Result<Origin, String> {
-    let build = layout.server_dir(server).join("build").join(&extension.name);
+pub(super) fn build(extension: &Pecl, site: &Site<'_>) -> Result<Origin, String> {
+    let build = site.layout.server_dir(site.server).join("build").join(&extension.name);
     if build.exists() {
         fs::remove_dir_all(&build).map_err(not_written(&build))?;
     }
     fs::create_dir_all(&build).map_err(not_written(&build))?;
     let run = |program: &str, arguments: &[&str], cwd: &Path| -> Result<(), String> {
-        Run { timeout: BUILD_TIMEOUT, ..tool(program, arguments, cwd, log)? }.run()
+        Run { timeout: BUILD_TIMEOUT, ..site.tool(program, arguments, cwd)? }.run()
     };
     let text = |path: &Path| path.to_string_lossy().into_owned();
     let origin = match local_sources(extension)? {
@@ -34,11 +34,16 @@ pub(super) fn build(extension: &Pecl, server: &str, layout: &Layout, log: &Path)
             Origin::Local
         }
         None => {
-            run("pecl", &["download", &extension.pin()], &build).map_err(|why| {
+            let fetched = match extension.archive() {
+                Some(file) => download::obtain(&file, stand_in(download::FILES).as_deref(), site),
+                None => run("pecl", &["download", &extension.pin()], &build).and_then(|()| {
+                    let none = || format!("pecl left no archive in {}.", build.display());
+                    only_archive(&build).ok_or_else(none)
+                }),
+            };
+            let archive = fetched.map_err(|why| {
                 format!("{why}\nWhere pecl.php.net cannot be reached, {SOURCES}=DIR names a folder with its sources.")
             })?;
-            let archive = only_archive(&build)
-                .ok_or_else(|| format!("pecl left no archive in {}.", build.display()))?;
             run("tar", &["-xzf", &text(&archive)], &build)?;
             Origin::Registry
         }
@@ -52,9 +57,13 @@ pub(super) fn build(extension: &Pecl, server: &str, layout: &Layout, log: &Path)
     let jobs = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     run("make", &[&format!("-j{jobs}")], &sources)?;
     let name = format!("{}.so", extension.name);
-    let (from, ext) = (sources.join("modules").join(&name), layout.ext(server));
+    let (from, ext) = (sources.join("modules").join(&name), site.layout.ext(site.server));
     if !from.is_file() {
-        return Err(format!("The sources of {} built no {name}: see {}.", extension.name, log.display()));
+        return Err(format!(
+            "The sources of {} built no {name}: see {}.",
+            extension.name,
+            site.log.display()
+        ));
     }
     // Beside a running server's file, not over it.
     let new = ext.join(format!("{name}.new"));

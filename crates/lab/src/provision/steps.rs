@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use prony_model::fnv::hash_of;
 
-use super::tool::{Origin, not_written, tool};
-use super::{composer, download, mix, pecl, python};
+use super::tool::{Origin, Site, not_written};
+use super::{composer, download, mix, pecl, pip, python};
 use crate::candidate::{Candidate, Layout};
-use crate::catalogue::{Download, Pecl, Requires, Server};
+use crate::catalogue::{Download, Pecl, REQUIREMENTS_LOCK, Requires, Server, is_builder, requirements};
 use crate::container::Image;
 use crate::programs::Run;
 
@@ -17,6 +17,8 @@ use crate::programs::Run;
 const VENV_STAMP: &str = ".prony-stamp";
 /// The second line of the stamp of what was made from sources on this machine.
 const LOCAL: &str = "local sources\n";
+/// Which packages Composer takes, by their places and checksums.
+const COMPOSER_LOCK: &str = "composer.lock";
 
 /// Something that is built for one server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +31,8 @@ pub(crate) struct Step {
     pub(crate) dir: PathBuf,
     /// What it is.
     pub(crate) kind: StepKind,
+    /// What would say what its packages' contents are, where the recipe does not have it.
+    pub(super) unlocked: Option<&'static str>,
     /// What is written beside it when it is done, so that it is done once.
     stamp: u64,
 }
@@ -44,7 +48,10 @@ pub(crate) enum StepKind {
         pip: Vec<String>,
     },
     /// `npm ci`.
-    Npm,
+    Npm {
+        /// Whether packages may run scripts of their own.
+        scripts: bool,
+    },
     /// `go build`.
     Go,
     /// `cargo build --release --locked`.
@@ -66,7 +73,7 @@ impl StepKind {
     fn words(&self) -> (&'static str, Option<&'static str>, &'static str) {
         match self {
             StepKind::Venv { .. } => ("venv", None, "the virtual environment"),
-            StepKind::Npm => ("npm", Some("npm"), "the Node modules"),
+            StepKind::Npm { .. } => ("npm", Some("npm"), "the Node modules"),
             StepKind::Go => ("go", Some("go"), "the built binary"),
             StepKind::Cargo => ("cargo", Some("cargo"), "the built binary"),
             StepKind::Composer => ("composer", Some("composer"), "the Composer packages"),
@@ -98,7 +105,7 @@ impl StepKind {
     pub(super) fn describe(&self) -> String {
         match self {
             StepKind::Venv { pip, .. } => format!("a virtual environment with {}", pip.join(", ")),
-            StepKind::Npm => "npm ci".to_owned(),
+            StepKind::Npm { .. } => "npm ci".to_owned(),
             StepKind::Go => "go build".to_owned(),
             StepKind::Cargo => "cargo build --release".to_owned(),
             StepKind::Composer => "composer install".to_owned(),
@@ -119,9 +126,12 @@ pub(super) fn pending(candidate: &Candidate, requires: &Requires, layout: &Layou
     let step = |dir, kind, stamp| Step::of(candidate, server, dir, kind, stamp);
     let mut steps = Vec::new();
     if requires.needs_venv() {
+        let lock = server.has_file(REQUIREMENTS_LOCK).then_some(REQUIREMENTS_LOCK);
         let wanted = requires.pip.iter().chain(requires.python.iter()).map(String::as_bytes);
+        // What was made without its lock is made again with it.
+        let stamp = hash_of(wanted.chain(lock.map(str::as_bytes)));
         let (python, pip) = (requires.python.clone(), requires.pip.clone());
-        steps.push(step(candidate.venv(layout), StepKind::Venv { python, pip }, hash_of(wanted)));
+        steps.push(step(candidate.venv(layout), StepKind::Venv { python, pip }, stamp));
     }
     let downloads = requires.downloads();
     if !downloads.is_empty() {
@@ -130,12 +140,13 @@ pub(super) fn pending(candidate: &Candidate, requires: &Requires, layout: &Layou
         steps.push(step(layout.opt(&server.name), StepKind::Download(downloads), stamp));
     }
     for extension in requires.extensions() {
-        let wanted = extension.options.iter().cloned().chain([extension.pin()]).collect::<Vec<_>>();
+        let pinned = [extension.pin()].into_iter().chain(extension.sha256.clone());
+        let wanted = extension.options.iter().cloned().chain(pinned).collect::<Vec<_>>();
         let stamp = hash_of(wanted.iter().map(String::as_bytes));
         steps.push(step(layout.ext(&server.name), StepKind::Pecl(extension), stamp));
     }
     let builds = [
-        (requires.npm, StepKind::Npm),
+        (requires.npm, StepKind::Npm { scripts: requires.npm_scripts }),
         (requires.go, StepKind::Go),
         (requires.cargo, StepKind::Cargo),
         (requires.composer, StepKind::Composer),
@@ -163,7 +174,16 @@ pub(super) fn pending_image(candidate: &Candidate, layout: &Layout) -> Vec<Step>
 
 impl Step {
     fn of(candidate: &Candidate, server: &Server, dir: PathBuf, kind: StepKind, stamp: u64) -> Step {
-        Step { labels: vec![candidate.label().to_owned()], server: server.name.clone(), dir, kind, stamp }
+        let lock = match &kind {
+            StepKind::Venv { .. } => Some(REQUIREMENTS_LOCK),
+            StepKind::Composer => Some(COMPOSER_LOCK),
+            StepKind::Mix => Some(mix::LOCK),
+            StepKind::Pecl(extension) => extension.sha256.is_none().then_some("sha256= in pecl"),
+            _ => None,
+        };
+        let unlocked = lock.filter(|file| !server.has_file(file));
+        let (labels, server) = (vec![candidate.label().to_owned()], server.name.clone());
+        Step { labels, server, dir, kind, unlocked, stamp }
     }
 
     fn stamp_path(&self) -> PathBuf {
@@ -177,7 +197,7 @@ impl Step {
     fn result(&self) -> PathBuf {
         match &self.kind {
             StepKind::Venv { .. } => self.dir.join("bin/python"),
-            StepKind::Npm => self.dir.join("package-lock.json"),
+            StepKind::Npm { .. } => self.dir.join("package-lock.json"),
             StepKind::Go | StepKind::Cargo => self.dir.join("bin/server"),
             StepKind::Composer => self.dir.join("vendor/autoload.php"),
             StepKind::Mix => self.dir.join("_build/prod"),
@@ -199,39 +219,55 @@ impl Step {
         // A step that is ended half-way must not look done.
         let _ = fs::remove_file(self.stamp_path());
         let log = layout.install_log(&self.server);
+        if let StepKind::Image(image) = &self.kind {
+            return image.make(&self.server, &self.dir, &log);
+        }
+        let site = Site { server: &self.server, dir: &self.dir, layout, log };
         let mut origin = Origin::Registry;
         match &self.kind {
-            StepKind::Image(image) => return image.make(&self.server, &self.dir, &log),
-            StepKind::Composer => origin = composer::run(&self.dir, layout, &log)?,
-            StepKind::Mix => origin = mix::run(&self.dir, layout, &log)?,
-            StepKind::Pecl(extension) => origin = pecl::build(extension, &self.server, layout, &log)?,
-            StepKind::Download(files) => origin = download::fetch(files, &self.server, layout, &log)?,
-            StepKind::Venv { python, pip } => self.venv(python.as_deref(), pip, layout, &log)?,
-            StepKind::Npm => tool("npm", &["ci", "--no-audit", "--no-fund"], &self.dir, &log)?.run()?,
-            StepKind::Go => {
-                let out = self.result().to_string_lossy().into_owned();
-                // The folder may lie in somebody's repository, whose version is not the server's.
-                let mut arguments = vec!["build", "-trimpath", "-buildvcs=false", "-o", &out, "."];
-                // Composer's folder has the name that Go expects its own copies of modules in.
-                if !self.dir.join("vendor/modules.txt").exists() {
-                    arguments.insert(1, "-mod=readonly");
-                }
-                tool("go", &arguments, &self.dir, &log)?.run()?;
-            }
-            StepKind::Cargo => self.cargo(&log)?,
+            StepKind::Composer => origin = composer::run(&self.dir, &site)?,
+            StepKind::Mix => origin = mix::run(&self.dir, &site)?,
+            StepKind::Pecl(extension) => origin = pecl::build(extension, &site)?,
+            StepKind::Download(files) => origin = download::fetch(files, &site)?,
+            StepKind::Venv { python, pip } => self.venv(python.as_deref(), pip, &site)?,
+            StepKind::Npm { .. } | StepKind::Go | StepKind::Cargo | StepKind::Image(_) => {}
+        }
+        if let Some((program, arguments)) = self.command() {
+            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+            site.tool(program, &arguments, &self.dir)?.run()?;
+        }
+        if self.kind == StepKind::Cargo {
+            self.take_program()?;
         }
         let local = if origin == Origin::Local { LOCAL } else { "" };
         let stamp = self.stamp_path();
         fs::write(&stamp, format!("{:016x}\n{local}", self.stamp)).map_err(not_written(&stamp))
     }
 
-    fn venv(
-        &self,
-        constraint: Option<&str>,
-        pip: &[String],
-        layout: &Layout,
-        log: &Path,
-    ) -> Result<(), String> {
+    /// The one command of a step that is no more than that, in the folder that it is done in.
+    pub(super) fn command(&self) -> Option<(&'static str, Vec<String>)> {
+        let out = self.result().to_string_lossy().into_owned();
+        let (program, mut arguments) = match &self.kind {
+            StepKind::Npm { .. } => ("npm", vec!["ci", "--no-audit", "--no-fund"]),
+            // The folder may lie in somebody's repository, whose version is not the server's. What Go fetches can be
+            // deleted like everything else.
+            StepKind::Go => {
+                ("go", vec!["build", "-trimpath", "-buildvcs=false", "-modcacherw", "-o", &out, "."])
+            }
+            StepKind::Cargo => ("cargo", vec!["build", "--release", "--locked", "--target-dir", "target"]),
+            _ => return None,
+        };
+        if self.kind == (StepKind::Npm { scripts: false }) {
+            arguments.push("--ignore-scripts");
+        }
+        // Composer's folder has the name that Go expects its own copies of modules in.
+        if self.kind == StepKind::Go && !self.dir.join("vendor/modules.txt").exists() {
+            arguments.insert(1, "-mod=readonly");
+        }
+        Some((program, arguments.into_iter().map(str::to_owned).collect()))
+    }
+
+    fn venv(&self, constraint: Option<&str>, pip: &[String], site: &Site<'_>) -> Result<(), String> {
         let python = python::find(constraint).ok_or_else(|| {
             let wanted = constraint.map(|c| format!(" {c}")).unwrap_or_default();
             format!("There is no Python{wanted} with venv here: apt-get install python3-venv, or pyenv install VERSION.")
@@ -240,23 +276,33 @@ impl Step {
             let error = |e| format!("{} cannot be removed: {e}.", self.dir.display());
             fs::remove_dir_all(&self.dir).map_err(error)?;
         }
-        let work = layout.work(&self.server);
+        // Here and not by Python: the folder that it lies in need not be its user's.
+        fs::create_dir_all(&self.dir).map_err(not_written(&self.dir))?;
+        let work = site.layout.work(&self.server);
+        let lock = fs::read_to_string(work.join(REQUIREMENTS_LOCK)).ok();
+        let lines = requirements(pip, lock.as_deref())?;
         let run = |python: &Path, arguments: &[&str]| {
             let name = format!("python {}", arguments.join(" "));
-            Run { name, ..tool(&python.to_string_lossy(), arguments, &work, log)? }.run()
+            Run { name, ..site.tool(&python.to_string_lossy(), arguments, &work)? }.run()
         };
         run(&python, &["-m", "venv", &self.dir.to_string_lossy()])?;
-        let pins = self.dir.join("requirements.txt");
-        fs::write(&pins, pip.join("\n") + "\n").map_err(not_written(&pins))?;
-        let arguments = ["-m", "pip", "install", "--disable-pip-version-check", "--no-input", "-r"];
-        run(&self.dir.join("bin/python"), &[&arguments[..], &[&pins.to_string_lossy()]].concat())
+        let write = |name: &str, lines: &[&str]| {
+            let path = self.dir.join(name);
+            fs::write(&path, lines.join("\n") + "\n").map_err(not_written(&path))?;
+            Ok::<String, String>(path.to_string_lossy().into_owned())
+        };
+        let all: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let file = write("requirements.txt", &all)?;
+        let first: Vec<&str> = all.iter().copied().filter(|line| is_builder(line)).collect();
+        let first = (!first.is_empty()).then(|| write("requirements-build.txt", &first)).transpose()?;
+        let commands = pip::commands(&file, first.as_deref(), lock.is_some());
+        let python = self.dir.join("bin/python");
+        commands.iter().try_for_each(|arguments| run(&python, arguments))
     }
 
-    fn cargo(&self, log: &Path) -> Result<(), String> {
-        let target = self.dir.join("target");
-        let env = vec![("CARGO_TARGET_DIR".to_owned(), target.to_string_lossy().into_owned())];
-        Run { env, ..tool("cargo", &["build", "--release", "--locked"], &self.dir, log)? }.run()?;
-        let built = target.join("release");
+    /// Puts what cargo built where it is started from.
+    fn take_program(&self) -> Result<(), String> {
+        let built = self.dir.join("target/release");
         let binary =
             Some(built.join("server")).filter(|path| path.is_file()).or_else(|| only_program(&built));
         let Some(binary) = binary else {

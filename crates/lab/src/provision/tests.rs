@@ -57,8 +57,8 @@ fn the_origin_of_a_server_s_packages_is_told() {
     // A program from elsewhere stands in for a package of which dpkg knows nothing.
     bench.add("stood-in", "apt = [\"prony-no-such-package\"]\ncommands = [\"sh\"]", &[]);
     let origin = |label: &str| origin(&bench.parse(label), &bench.layout);
-    assert_eq!((origin("found"), origin("built")), ("found on PATH", "registry"));
-    assert_eq!((origin("stood-in"), origin("found:two")), ("found on PATH", "registry"));
+    assert_eq!([origin("found"), origin("built")], ["found on PATH", "registry"]);
+    assert_eq!([origin("stood-in"), origin("found:two")], ["found on PATH", "registry"]);
     if packages::installed(&["dpkg".to_owned()]).is_some_and(|installed| !installed.is_empty()) {
         bench.add("packaged", "apt = [\"dpkg\"]", &[]);
         assert_eq!(origin("packaged"), "registry");
@@ -112,6 +112,71 @@ fn one_environment_serves_all_candidates_with_the_same_pins() {
     assert!(text.contains("py, py:three: a virtual environment with a==1, in "), "{text}");
     assert!(text.contains("py:two: a virtual environment with a==1, b==2, in "), "{text}");
     assert!(text.contains("go: go build, in "), "{text}");
+}
+
+#[test]
+fn npm_go_and_cargo_take_what_their_locks_name_and_npm_runs_no_scripts_unless_it_is_told_to() {
+    let bench = Bench::new();
+    bench.add("npm", "npm = true", &[("package-lock.json", "{}")]);
+    bench.add("scripts", "npm = true\nnpm_scripts = true", &[("package-lock.json", "{}")]);
+    bench.add("go", "go = true", &[("go.mod", "module x\n")]);
+    bench.add("cargo", "cargo = true", &[("Cargo.lock", "")]);
+    let command = |label: &str| {
+        let candidate = bench.parse(label);
+        let steps = steps::pending(&candidate, &candidate.requires(), &bench.layout);
+        let (program, arguments) = steps[0].command().unwrap();
+        format!("{program} {}", arguments.join(" "))
+    };
+    assert_eq!(command("npm"), "npm ci --no-audit --no-fund --ignore-scripts");
+    assert_eq!(command("scripts"), "npm ci --no-audit --no-fund");
+    let out = bench.layout.work("go").join("bin/server");
+    let go = format!("go build -mod=readonly -trimpath -buildvcs=false -modcacherw -o {} .", out.display());
+    assert_eq!(command("go"), go);
+    assert_eq!(command("cargo"), "cargo build --release --locked --target-dir target");
+}
+
+#[test]
+fn what_is_pinned_by_version_only_is_said() {
+    let bench = Bench::new();
+    let lock = [("requirements.lock", "a==1 --hash=sha256:00\n")];
+    bench.add("free", "pip = [\"a==1\"]", &[]);
+    bench.add("locked", "pip = [\"a==1\"]", &lock);
+    let text = |label: &str| plan(&[bench.parse(label)], &bench.layout).describe();
+    let free = text("free");
+    assert!(free.contains("venv. Only versions are pinned: there is no requirements.lock."), "{free}");
+    assert!(!text("locked").contains("Only versions"), "{}", text("locked"));
+}
+
+#[test]
+fn of_the_catalogue_only_these_are_not_locked_and_no_package_is_taken_unsigned() {
+    let dir = tempfile::tempdir().unwrap();
+    let layout = Layout::new(dir.path()).unwrap();
+    let catalogue = Catalogue::load(&[]);
+    let mut unlocked = BTreeSet::new();
+    let mut texts = vec![include_str!("apt.rs").to_owned()];
+    for server in catalogue.servers.values() {
+        for candidate in Candidate::parse(&server.name, &catalogue).unwrap().with_each_setting() {
+            let steps = steps::pending(&candidate, &candidate.requires(), &layout);
+            let locks = steps.iter().filter_map(|step| step.unlocked);
+            unlocked.extend(locks.map(|lock| format!("{} {lock}", server.name)));
+        }
+        server.materialise(&layout.work(&server.name)).unwrap();
+        texts.extend(fs::read_to_string(layout.work(&server.name).join("Dockerfile")));
+    }
+    // docs/adding-a-server.md says why, and how each gets its lock.
+    let without = |lock: &str| -> Vec<&str> {
+        let ends = format!(" {lock}");
+        unlocked.iter().filter_map(|name| name.strip_suffix(&ends)).collect()
+    };
+    let composer = ["amphp", "php-pm", "reactphp", "reactphp-socket", "roadrunner", "swow", "workerman"];
+    assert_eq!(without("composer.lock"), composer);
+    assert_eq!(without("mix.lock"), ["bandit", "cowboy", "cowboy-plug", "maru", "phoenix"]);
+    let pecl = ["amphp", "openswoole", "reactphp", "reactphp-socket", "swoole", "workerman"];
+    assert_eq!(without("sha256= in pecl"), pecl);
+    assert_eq!(without("requirements.lock"), [""; 0]);
+    for word in ["allow-unauthenticated", "AllowUnauthenticated", "AllowInsecure", "trusted=yes"] {
+        assert!(!texts.iter().any(|text| text.contains(word)), "{word}");
+    }
 }
 
 #[test]
@@ -177,12 +242,13 @@ fn started_and_checked(candidate: &Candidate, layout: &Layout, run_dir: &Path) -
     let address = listener.local_addr().unwrap();
     drop(listener);
     let workers = candidate.workers(2);
-    let context = crate::launch::LaunchContext { address, workers, run_dir: run_dir.to_owned() };
+    let run_dir = run_dir.to_owned();
+    let context = crate::launch::LaunchContext { address, workers, run_dir, hidden: Vec::new() };
     let spec = candidate.launch(layout, &context).unwrap();
     let mut children = Vec::new();
     for process in &spec.processes {
         let mut command = Command::new(&process.argv[0]);
-        command.args(&process.argv[1..]).current_dir(&spec.cwd).envs(spec.env.iter().cloned());
+        command.args(&process.argv[1..]).current_dir(&spec.cwd).env_clear().envs(spec.env.iter().cloned());
         children.push(command.stdin(Stdio::null()).spawn().unwrap());
         wait_until("a helper's path", || process.wait_for.as_ref().is_none_or(|path| path.exists()));
     }

@@ -104,6 +104,12 @@ impl Cgroup {
         text.lines().filter_map(|line| line.parse().ok()).filter(|pid| *pid != 0).collect()
     }
 
+    /// Whether the kernel says of a process that it is in a cgroup of this name, and not only a file in this folder.
+    pub(crate) fn holds(&self, pid: u32) -> bool {
+        let cgroups = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+        cgroups.lines().any(|line| Path::new(line).file_name() == self.path.file_name())
+    }
+
     /// The name of the method in records.
     pub(crate) fn method(&self) -> &'static str {
         match self.version {

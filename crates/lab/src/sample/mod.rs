@@ -67,7 +67,8 @@ pub(crate) struct Watched {
 impl Watched {
     /// A container's processes alone, without those of its engine; `None` when the engine does not tell.
     pub(crate) fn of_container(container: &ContainerSpec) -> Option<Watched> {
-        let said = capture(&container.inspect, Path::new("/"), &[], INSPECT_TIMEOUT).filter(|s| s.success)?;
+        let said =
+            capture(&container.inspect(), Path::new("/"), &[], INSPECT_TIMEOUT).filter(|s| s.success)?;
         let text = String::from_utf8_lossy(&said.stdout).into_owned();
         let (id, pid) = text.trim().split_once(' ')?;
         let pid: u32 = pid.parse().ok().filter(|pid| *pid != 0)?;

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tail_of_a_log_is_ten_printable_lines() {
+    fn the_tail_of_a_log_is_ten_printable_lines_without_secrets() {
         let folder = tempfile::tempdir().unwrap();
         let mut text: Vec<u8> = (0..30).flat_map(|i| format!("line {i}\n\n").into_bytes()).collect();
         text.extend_from_slice(b"\x1b[31mred\xff\n");
@@ -80,5 +80,7 @@ mod tests {
         assert_eq!((tail.len(), tail[0].as_str()), (10, "line 21"));
         assert_eq!(tail[9], "\u{fffd}[31mred\u{fffd}");
         assert_eq!(log_tail(folder.path(), 7), Vec::<String>::new());
+        std::fs::write(log_path(folder.path(), 1), "no postgres://me:s3cret@h/db?sslkey=s4\n").unwrap();
+        assert_eq!(log_tail(folder.path(), 1), ["no postgres://[redacted]@h/db?sslkey=[redacted]"]);
     }
 }

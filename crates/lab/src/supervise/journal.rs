@@ -3,7 +3,9 @@
 //! One small file per guard, written before the guard is told to start
 //! anything and removed when it has ended. A process is known by its pid, its
 //! start time and the machine's boot: only one that all three prove to be ours
-//! is ever sent a signal.
+//! is ever sent a signal. The entries are in a folder that only the effective user
+//! may use (`prony_host::state`) and never in the current one, where anybody's
+//! files may lie: whoever could write one could have any process ended.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::guard::remove_container;
 use crate::launch::{ContainerSpec, run_dir};
+use crate::programs::find_command;
 use crate::sample::Cgroup;
 
 /// How long a guard whose Prony is gone has to end by itself.
@@ -73,19 +76,23 @@ pub(crate) fn remove(root: &Path, guard_pid: u32) {
     let _ = std::fs::remove_file(entry_path(root, guard_pid));
 }
 
-/// Ends and removes what Pronys that are gone have left under `root`
-/// (`.prony`), and says of each what was done. Takes up to ten seconds where a server resists.
+/// Ends and removes what Pronys that are gone have left by the journal below `root`, and says of each what was done.
+/// Takes up to ten seconds where a server resists.
 pub(crate) fn clean_up(root: &Path) -> Vec<String> {
-    let Ok(files) = std::fs::read_dir(folder(root)) else { return Vec::new() };
-    files.flatten().filter_map(|file| clean_entry(&file.path())).collect()
+    clean_up_by(root, &find_command)
 }
 
-fn clean_entry(path: &Path) -> Option<String> {
+fn clean_up_by(root: &Path, engine: &dyn Fn(&str) -> Option<PathBuf>) -> Vec<String> {
+    let Ok(files) = std::fs::read_dir(folder(root)) else { return Vec::new() };
+    files.flatten().filter_map(|file| clean_entry(&file.path(), engine)).collect()
+}
+
+fn clean_entry(path: &Path, engine: &dyn Fn(&str) -> Option<PathBuf>) -> Option<String> {
     if path.extension().is_none_or(|e| e != "json") {
         return None;
     }
     let text = std::fs::read(path).ok()?;
-    let Ok(entry) = serde_json::from_slice::<Entry>(&text) else {
+    let Ok(mut entry) = serde_json::from_slice::<Entry>(&text) else {
         let _ = std::fs::remove_file(path);
         return Some(format!(
             "{} could not be read and was removed; nothing was ended for it.",
@@ -96,6 +103,7 @@ fn clean_entry(path: &Path) -> Option<String> {
     if same_boot && entry.owner.lives() {
         return None; // another Prony at work
     }
+    let unknown = entry.container.take_if(|container| !container.is_ours(engine));
     let ended = if same_boot { entry.end(GUARD_PATIENCE) } else { Ended::default() };
     let label = &entry.label;
     if !ended.leftovers.is_empty() {
@@ -107,10 +115,14 @@ fn clean_entry(path: &Path) -> Option<String> {
         entry.remove_cgroups();
     }
     let _ = std::fs::remove_file(path);
-    Some(match ended.killed {
+    let mut text = match ended.killed {
         0 => format!("An earlier run was cut off while {label} ran; its folder was removed."),
         n => format!("An earlier run was cut off while {label} ran; {n} of its processes were ended."),
-    })
+    };
+    if let Some(container) = unknown {
+        text.push_str(&format!(" Its container {:?} is left: no engine found here made it.", container.name));
+    }
+    Some(text)
 }
 
 /// What became of an entry's processes.
@@ -181,7 +193,8 @@ impl Entry {
         }
         let ours = format!("prony-{}", self.guard.pid);
         for cgroup in self.cgroups().filter(|c| c.path.file_name().is_some_and(|n| n == ours.as_str())) {
-            cgroup.pids().into_iter().for_each(|pid| add(Identity::of(pid)));
+            let held = cgroup.pids().into_iter().filter(|pid| cgroup.holds(*pid));
+            held.for_each(|pid| add(Identity::of(pid)));
         }
         living
     }
@@ -192,6 +205,7 @@ mod tests {
     use super::*;
     use crate::launch::run_dir::MARK;
     use crate::sample::CgroupVersion;
+    use crate::supervise::testing;
     use std::process::{Child, Command};
 
     fn sleeper() -> Child {
@@ -250,10 +264,16 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let mut entry = entry(root.path(), gone(), Vec::new());
         let mark = root.path().join("removed");
-        let remove = ["touch", &mark.to_string_lossy()].map(str::to_owned).to_vec();
-        entry.container = Some(ContainerSpec { inspect: Vec::new(), remove, made: None });
+        let container = testing::container(root.path(), &format!("touch {}", mark.display()), None);
+        let engine = container.engine.clone();
+        entry.container = Some(container);
         write(root.path(), &entry).unwrap();
-        assert_eq!(clean_up(root.path()).len(), 1);
+        // Such a program is no engine of this machine's.
+        let cleaned = clean_up(root.path());
+        assert!(cleaned[0].ends_with("\"prony-test\" is left: no engine found here made it."), "{cleaned:?}");
+        assert!(!mark.exists());
+        write(root.path(), &entry).unwrap();
+        assert_eq!(clean_up_by(root.path(), &|_| Some(engine.clone())).len(), 1);
         assert!(mark.exists());
     }
 
@@ -281,6 +301,24 @@ mod tests {
         let mut other_boot = entry(root.path(), gone(), vec![Identity::of(stranger.id()).unwrap()]);
         other_boot.boot_id = "of another boot".to_owned();
         write(root.path(), &other_boot).unwrap();
+        assert_eq!(clean_up(root.path()).len(), 1);
+        assert_eq!(stranger.try_wait().unwrap(), None, "it must live");
+        stranger.kill().unwrap();
+        stranger.wait().unwrap();
+    }
+
+    #[test]
+    fn a_process_that_only_a_file_says_to_be_in_our_cgroup_is_never_killed() {
+        let root = tempfile::tempdir().unwrap();
+        let mut stranger = sleeper();
+        let mut entry = entry(root.path(), gone(), Vec::new());
+        let path = root.path().join(format!("prony-{}", entry.guard.pid));
+        std::fs::create_dir(&path).unwrap();
+        std::fs::write(path.join("cgroup.procs"), format!("{}\n", stranger.id())).unwrap();
+        let cgroup = Cgroup { path, version: CgroupVersion::V2 };
+        assert_eq!(cgroup.pids(), [stranger.id()]);
+        entry.cgroup = Some(cgroup);
+        write(root.path(), &entry).unwrap();
         assert_eq!(clean_up(root.path()).len(), 1);
         assert_eq!(stranger.try_wait().unwrap(), None, "it must live");
         stranger.kill().unwrap();

@@ -44,7 +44,7 @@ pub struct Supervision {
     pub(crate) guard_exe: PathBuf,
     /// CPUs of the guard: the client's; empty: any.
     pub(crate) guard_cpus: Vec<u32>,
-    /// `.prony`: where the journal is.
+    /// Where the journal is: a folder that nobody else may write to, `prony_host::state`.
     pub(crate) root: PathBuf,
     /// Between SIGTERM and SIGKILL.
     pub(crate) stop_timeout: Duration,

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::testing::{guard_exe, pid_in, shell_spec, supervision};
+use super::testing::{container, guard_exe, pid_in, shell_spec, supervision};
 use super::*;
 use crate::launch::run_dir::log_path;
 use prony_host::cpus;
@@ -65,6 +65,26 @@ fn a_server_is_started_and_ended_with_nothing_left() {
     assert_eq!(journal_files(root.path()), 0);
     assert!(cgroup.is_none_or(|c| !c.path.exists()));
     assert_eq!(running.stop(), StopReport::default(), "a second stop says the same");
+}
+
+#[test]
+fn a_server_s_environment_is_what_it_is_given_and_of_prony_s_own_only_what_it_inherits() {
+    let root = tempfile::tempdir().unwrap();
+    let seen = |inherits_all_but: Option<Vec<String>>| {
+        let mut spec = LaunchSpec { inherits_all_but, ..shell_spec(root.path(), &[""]) };
+        spec.processes[0].argv = ["/bin/sleep", "300"].map(str::to_owned).to_vec();
+        let mut running = Running::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
+        let environ = std::fs::read(format!("/proc/{}/environ", pids(&running)[0])).unwrap();
+        running.stop();
+        String::from_utf8_lossy(&environ).into_owned()
+    };
+    assert_eq!(seen(None), "GIVEN=value\0");
+    // What every test process has of cargo.
+    let all = seen(Some(Vec::new()));
+    assert!(all.contains("GIVEN=value\0") && all.contains("CARGO_MANIFEST_DIR="), "{all}");
+    let less = seen(Some(vec!["CARGO_MANIFEST_DIR".to_owned()]));
+    assert!(less.contains("GIVEN=value\0") && less.contains("PATH="), "{less}");
+    assert!(!less.contains("CARGO_MANIFEST_DIR="), "{less}");
 }
 
 #[test]
@@ -277,9 +297,7 @@ fn a_container_is_removed_by_its_engine_after_the_stop() {
     let root = tempfile::tempdir().unwrap();
     let mut spec = shell_spec(root.path(), &["exec sleep 300"]);
     let mark = root.path().join("removed");
-    let remove = ["touch", &mark.to_string_lossy()].map(str::to_owned).to_vec();
-    let inspect = ["sh", "-c", "echo 0123456789ab $(cat pid)"].map(str::to_owned).to_vec();
-    spec.container = Some(crate::launch::ContainerSpec { inspect, remove, made: None });
+    spec.container = Some(container(root.path(), &format!("touch {}", mark.display()), None));
     let mut running = Running::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
     assert!(!mark.exists());
     // An engine that does not tell the container's pid: what is below the guard is watched.
@@ -294,13 +312,10 @@ fn a_container_that_was_being_made_is_removed_once_it_is_there() {
     let root = tempfile::tempdir().unwrap();
     let said = root.path().join("said");
     let remove = format!("echo asked >>{0}; [ $(wc -l <{0}) -lt 3 ] || echo its-name", said.display());
-    let remove = ["sh", "-c", &remove].map(str::to_owned).to_vec();
-    let inspect = ["sh", "-c", "echo 0123456789ab $(cat pid)"].map(str::to_owned).to_vec();
     let asked = |made: Option<PathBuf>| {
         let _ = std::fs::remove_file(&said);
         let mut spec = shell_spec(root.path(), &["exec sleep 300"]);
-        spec.container =
-            Some(crate::launch::ContainerSpec { inspect: inspect.clone(), remove: remove.clone(), made });
+        spec.container = Some(container(root.path(), &remove, made));
         let mut running = Running::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
         assert_eq!(running.stop(), StopReport::default());
         std::fs::read_to_string(&said).unwrap().lines().count()
@@ -319,9 +334,7 @@ fn a_helper_that_the_engine_leaves_running_is_not_waited_for() {
     let mut spec = shell_spec(root.path(), &["exec sleep 300"]);
     let helper = root.path().join("helper");
     let remove = format!("sleep 600 & echo $! >{0}.new; mv {0}.new {0}", helper.display());
-    let remove = ["sh", "-c", &remove].map(str::to_owned).to_vec();
-    let inspect = ["sh", "-c", "echo 0123456789ab $(cat pid)"].map(str::to_owned).to_vec();
-    spec.container = Some(crate::launch::ContainerSpec { inspect, remove, made: None });
+    spec.container = Some(container(root.path(), &remove, None));
     let mut running = Running::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
     assert_eq!(running.stop(), StopReport::default());
     let helper = pid_in(&helper);
@@ -368,9 +381,7 @@ fn only_the_engine_s_client_gets_the_stop_signal_of_a_container() {
          trap 'touch over; wait; exit 0' TERM; echo $$ >pid.new; mv pid.new pid; wait"
     );
     let mut spec = shell_spec(root.path(), &[&client]);
-    let nothing = vec!["true".to_owned()];
-    spec.container =
-        Some(crate::launch::ContainerSpec { inspect: nothing.clone(), remove: nothing, made: None });
+    spec.container = Some(container(root.path(), "true", None));
     let mut running = Running::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
     pid_in(&root.path().join("run/test/pid"));
     assert_eq!(running.stop(), StopReport::default());

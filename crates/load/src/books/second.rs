@@ -3,7 +3,7 @@
 
 use std::sync::mpsc::{Receiver, Sender};
 
-use super::{BINS_MAX, Books, ERROR_KINDS, SPARE_HISTOGRAMS};
+use super::{BINS_MAX, Books, ERROR_KINDS, PartSink, SPARE_HISTOGRAMS};
 use prony_model::histogram::Histogram;
 use prony_model::measurement::Bin;
 
@@ -19,8 +19,8 @@ pub(super) fn room_for_bins(count: usize) -> Vec<Bin> {
 /// One worker's part of one second of the series.
 #[derive(Debug)]
 pub(crate) struct SecondPart {
-    /// The worker, from 0.
-    pub(crate) worker: usize,
+    /// The worker's place among those of this process.
+    pub(crate) place: usize,
     pub(crate) index: u64,
     pub(crate) completed: u64,
     pub(crate) failed: u64,
@@ -31,8 +31,8 @@ pub(crate) struct SecondPart {
 
 impl SecondPart {
     /// A second that begins; `response` is empty.
-    pub(super) fn begin(worker: usize, index: u64, response: Histogram) -> SecondPart {
-        SecondPart { worker, index, completed: 0, failed: 0, connections: 0, response, lags: Lags::default() }
+    pub(super) fn begin(place: usize, index: u64, response: Histogram) -> SecondPart {
+        SecondPart { place, index, completed: 0, failed: 0, connections: 0, response, lags: Lags::default() }
     }
 }
 
@@ -66,10 +66,14 @@ impl Lags {
 
 /// Where finished seconds go, and where empty histograms come back from.
 pub(crate) struct SecondSink {
-    /// Whose seconds.
-    pub(crate) worker: usize,
+    /// The worker's number among all of the load's.
+    pub(crate) worker: u32,
+    /// Its place among those of this process.
+    pub(crate) place: usize,
     pub(crate) finished: Sender<SecondPart>,
     pub(crate) empty: Receiver<Histogram>,
+    /// Where somebody asks for what was measured at every whole second.
+    pub(crate) parts: Option<PartSink>,
 }
 
 impl Books {
@@ -81,7 +85,7 @@ impl Books {
             }
         }
         let empty = self.spare.pop().unwrap_or_default();
-        let next = SecondPart::begin(self.sink.worker, self.second.index + 1, empty);
+        let next = SecondPart::begin(self.sink.place, self.second.index + 1, empty);
         let mut finished = std::mem::replace(&mut self.second, next);
         finished.connections = self.connections;
         // The receiver lives until every worker is joined; a closed channel means
@@ -92,10 +96,5 @@ impl Books {
     /// Failures over the run, by kind in the order of their discriminants.
     pub(crate) fn failed_by_kind(&self) -> &[u64; ERROR_KINDS] {
         &self.failed_by_kind
-    }
-
-    /// Time outside `epoll_wait` in the window so far.
-    pub(crate) fn busy_ns(&self) -> u64 {
-        self.audit.busy_ns
     }
 }

@@ -1,11 +1,11 @@
 //! What an answer's head says beside its framing: for a check that looks at one answer, and not for the worker's loop.
 
-use super::HEADERS_MAX;
+use super::head::{FIELDS_MAX, lenient};
 
 /// The head of an answer, heads of interim answers (1xx) before it left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fields {
-    /// Names and values in their order, spaces around values left out.
+    /// Names and values in their order, spaces around values left out; the lines of a value with a space between them.
     pub fields: Vec<(String, String)>,
     /// Where the answer's body begins.
     pub end: usize,
@@ -17,12 +17,17 @@ impl Fields {
     pub fn of(bytes: &[u8]) -> Option<Fields> {
         let mut at = 0;
         loop {
-            let mut fields = [httparse::EMPTY_HEADER; HEADERS_MAX];
-            let mut head = httparse::Response::new(&mut fields);
-            let Ok(httparse::Status::Complete(length)) = head.parse(&bytes[at..]) else { return None };
+            let mut memory: Vec<httparse::Header<'_>> = Vec::with_capacity(FIELDS_MAX);
+            let room = &mut memory.spare_capacity_mut()[..FIELDS_MAX];
+            let mut head = httparse::Response::new(&mut []);
+            let parsed = lenient().parse_response_with_uninit_headers(&mut head, &bytes[at..], room);
+            let Ok(httparse::Status::Complete(length)) = parsed else { return None };
             at += length;
             if head.code? >= 200 {
-                let text = |value| String::from_utf8_lossy(value).trim().to_owned();
+                let text = |value| {
+                    let text = String::from_utf8_lossy(value);
+                    text.lines().map(str::trim).collect::<Vec<_>>().join(" ")
+                };
                 let fields = head.headers.iter().map(|h| (h.name.to_owned(), text(h.value))).collect();
                 return Some(Fields { fields, end: at });
             }

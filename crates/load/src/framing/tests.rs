@@ -1,4 +1,7 @@
+use std::collections::BTreeMap;
+
 use super::*;
+use prony_model::measurement::Tolerance;
 use proptest::prelude::*;
 
 /// An answer and what a reader must make of it.
@@ -45,6 +48,60 @@ const LEGAL: &[Case] = &[
         reusable: true,
     },
     Case {
+        wire: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\ncontent-length: 2\r\n\r\nok",
+        status: 200,
+        body: "ok",
+        reusable: true,
+    },
+    Case {
+        wire: "HTTP/1.1 200 OK\r\nContent-Length: 2,2 , 2\r\n\r\nok",
+        status: 200,
+        body: "ok",
+        reusable: true,
+    },
+    Case {
+        wire: "HTTP/1.1 200 OK\r\nContent-Length: 99\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+        status: 200,
+        body: "ok",
+        reusable: true,
+    },
+    Case {
+        wire: "HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\nContent-Length: 2\r\n\r\nok",
+        status: 200,
+        body: "ok",
+        reusable: true,
+    },
+    Case {
+        wire: "HTTP/1.1 200 OK\r\nX: a\r\n b\r\n\tc\r\nContent-Length:\r\n 2\r\nConnection: x,\r\n close\r\n\r\nok",
+        status: 200,
+        body: "ok",
+        reusable: false,
+    },
+    Case {
+        wire: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: gzip,\n chunked\r\nX:\r\n \r\n\r\n2\r\nok\r\n0\r\n\r\n",
+        status: 200,
+        body: "ok",
+        reusable: true,
+    },
+    Case {
+        wire: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, chunked\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+        status: 200,
+        body: "ok",
+        reusable: true,
+    },
+    Case {
+        wire: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\no\n1;a=b\r\nk\n0\nX: y\n\n",
+        status: 200,
+        body: "ok",
+        reusable: true,
+    },
+    Case {
+        wire: "\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+        status: 200,
+        body: "ok",
+        reusable: true,
+    },
+    Case {
         wire: "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 404 No\r\nContent-Length: 2\r\n\r\nno",
         status: 404,
         body: "no",
@@ -53,16 +110,16 @@ const LEGAL: &[Case] = &[
 ];
 
 /// Status, body, whether the connection is reusable, and how many bytes were left over.
-type Read = (u16, Vec<u8>, bool, usize);
+pub(super) type Read = (u16, Vec<u8>, bool, usize);
 
 /// Feeds the pieces of an answer to GET to the framer.
-fn read(framer: &mut Framer, pieces: &[&[u8]]) -> Result<Option<Read>, ProtocolError> {
-    read_after(&mut LastHead::new(), false, framer, pieces)
+pub(super) fn read(framer: &mut Framer, pieces: &[&[u8]]) -> Result<Option<Read>, ProtocolError> {
+    read_after(&mut Heads::new(), false, framer, pieces)
 }
 
 /// As [`read`], after another head, and to HEAD.
-fn read_after(
-    last: &mut LastHead,
+pub(super) fn read_after(
+    heads: &mut Heads,
     answers_head: bool,
     framer: &mut Framer,
     pieces: &[&[u8]],
@@ -74,7 +131,7 @@ fn read_after(
             *left += piece.len();
             continue;
         }
-        match framer.feed(piece, answers_head, last, &mut |bytes| body.extend_from_slice(bytes))? {
+        match framer.feed(piece, answers_head, heads, &mut |bytes| body.extend_from_slice(bytes))? {
             Progress::More => {}
             Progress::Done { consumed, status, reusable } => {
                 done = Some((status, reusable, piece.len() - consumed));
@@ -95,6 +152,82 @@ fn every_legal_answer_is_read_wherever_it_is_cut_in_two() {
     }
 }
 
+/// Fields, and why a head with these is only tolerated.
+const COUNTED: [(&str, &[Tolerance]); 10] = [
+    ("Content-Length: 2", &[]),
+    ("Content-Length: 2\r\nContent-Length: 2", &[Tolerance::RepeatedLength]),
+    ("Content-Length: 2\r\nContent-Length: 2\r\nContent-Length: 2", &[Tolerance::RepeatedLength]),
+    ("Content-Length: 2, 2", &[Tolerance::RepeatedLength]),
+    ("Content-Length: 2\r\nTransfer-Encoding: identity", &[Tolerance::LengthBesideCoding]),
+    ("Transfer-Encoding: identity\r\nContent-Length: 2", &[Tolerance::LengthBesideCoding]),
+    ("Content-Length: 2\r\nX: a\r\n b\r\n c\r\nY: a\r\n\tb", &[Tolerance::Folded]),
+    ("X:\r\n\ta\r\nContent-Length:\r\n 2,\r\n 2", &[Tolerance::RepeatedLength, Tolerance::Folded]),
+    (
+        "Content-Length: 2\r\nTransfer-Encoding: identity\r\nContent-Length: 2\r\nX: a\n b",
+        &[Tolerance::RepeatedLength, Tolerance::LengthBesideCoding, Tolerance::Folded],
+    ),
+    ("Content-Length: 2\r\nX: a \r\nY:\r\nZ: b", &[]),
+];
+
+#[test]
+fn a_head_that_is_only_tolerated_counts_once_wherever_it_is_cut() {
+    for (fields, why) in COUNTED {
+        let wire = format!("HTTP/1.1 200 OK\r\n{fields}\r\n\r\nok");
+        for at in 0..=wire.len() {
+            let (first, rest) = wire.as_bytes().split_at(at);
+            let (mut framer, mut heads) = (Framer::new(), Heads::new());
+            for times in 1..=3 {
+                let got = read_after(&mut heads, false, &mut framer, &[first, rest]).unwrap();
+                assert_eq!(got, Some((200, b"ok".to_vec(), true, 0)), "{fields:?} at {at}");
+                let counts: BTreeMap<Tolerance, u64> = why.iter().map(|why| (*why, times)).collect();
+                assert_eq!(*heads.tolerated(), counts, "{fields:?} at {at}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_answer_whose_chunks_lines_lack_carriage_returns_counts_once() {
+    let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    for (chunks, count) in [
+        ("2\r\nok\r\n0\r\n\r\n", 0),
+        ("2\r\nok\r\n0\r\nX: y\n\n", 0),
+        ("2\nok\n0\n\n", 1),
+        ("2;a=b\nok\r\n0\r\n\r\n", 1),
+        ("2\r\nok\n0\r\n\r\n", 1),
+    ] {
+        let wire = format!("{head}{chunks}");
+        let (mut framer, mut heads) = (Framer::new(), Heads::new());
+        for times in 1..=3 {
+            let got = read_after(&mut heads, false, &mut framer, &[wire.as_bytes()]).unwrap();
+            assert_eq!(got, Some((200, b"ok".to_vec(), true, 0)), "{chunks:?}");
+            let counted = heads.tolerated().get(&Tolerance::BareLineFeed).copied();
+            assert_eq!(counted.unwrap_or(0), times * count, "{chunks:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_refused_is_refused_wherever_it_is_cut() {
+    for fields in [
+        "Content-Length: 5, 6\r\n\r\n",
+        "Content-Length: 5\r\nX: a\r\n b\r\nContent-Length: 6\r\n\r\n",
+        "Transfer-Encoding: chunked,\r\n gzip\r\n\r\n",
+        " X: y\r\n\r\n",
+        "X: a\r\n b\r\nno colon\r\n\r\n",
+        "X: a\r b\r\n\r\n",
+        "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\nok",
+    ] {
+        let wire = format!("HTTP/1.1 200 OK\r\n{fields}");
+        let why = read(&mut Framer::new(), &[wire.as_bytes()]).unwrap_err();
+        assert_eq!(why.kind(), ErrorKind::Protocol);
+        for at in 0..=wire.len() {
+            let (first, rest) = wire.as_bytes().split_at(at);
+            assert_eq!(read(&mut Framer::new(), &[first, rest]), Err(why.clone()), "{fields:?} at {at}");
+        }
+    }
+}
+
 #[test]
 fn header_fields_are_those_of_the_final_head() {
     let wire =
@@ -104,6 +237,14 @@ fn header_fields_are_those_of_the_final_head() {
     assert_eq!(fields, [("A", "b"), ("a", "c"), ("Content-Length", "2")]);
     assert_eq!(&wire[head.end..], b"no");
     assert_eq!(Fields::of(&wire[..head.end - 1]), None);
+}
+
+#[test]
+fn a_field_on_several_lines_is_one_value() {
+    let wire = b"HTTP/1.1 200 OK\r\nA: b\r\n c\r\n\td \r\nB:\r\n e\r\n\r\n";
+    let head = Fields::of(wire).unwrap();
+    let fields: Vec<(&str, &str)> = head.fields.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+    assert_eq!((fields, head.end), (vec![("A", "b c d"), ("B", "e")], wire.len()));
 }
 
 proptest! {
@@ -118,9 +259,9 @@ proptest! {
         cuts.extend([0, wire.len()]);
         cuts.sort_unstable();
         let pieces: Vec<&[u8]> = cuts.windows(2).map(|w| &wire[w[0]..w[1]]).collect();
-        let (mut framer, mut last) = (Framer::new(), LastHead::new());
+        let (mut framer, mut heads) = (Framer::new(), Heads::new());
         for _ in 0..3 {
-            let got = read_after(&mut last, false, &mut framer, &pieces).unwrap();
+            let got = read_after(&mut heads, false, &mut framer, &pieces).unwrap();
             prop_assert_eq!(got, Some((case.status, case.body.as_bytes().to_vec(), case.reusable, extra)));
             prop_assert!(!framer.in_progress());
         }
@@ -135,12 +276,12 @@ proptest! {
     }
 
     #[test]
-    fn a_head_like_the_last_reads_as_parsed(first in 0..LEGAL.len(), second in 0..LEGAL.len(), heads in any::<(bool, bool)>()) {
+    fn a_head_like_the_last_reads_as_parsed(first in 0..LEGAL.len(), second in 0..LEGAL.len(), to_head in any::<(bool, bool)>()) {
         let (first, second) = (LEGAL[first].wire.as_bytes(), LEGAL[second].wire.as_bytes());
-        let mut last = LastHead::new();
-        let _ = read_after(&mut last, heads.0, &mut Framer::new(), &[first]);
-        let got = read_after(&mut last, heads.1, &mut Framer::new(), &[second]);
-        prop_assert_eq!(got, read_after(&mut LastHead::new(), heads.1, &mut Framer::new(), &[second]));
+        let mut heads = Heads::new();
+        let _ = read_after(&mut heads, to_head.0, &mut Framer::new(), &[first]);
+        let got = read_after(&mut heads, to_head.1, &mut Framer::new(), &[second]);
+        prop_assert_eq!(got, read_after(&mut Heads::new(), to_head.1, &mut Framer::new(), &[second]));
     }
 
     #[test]
@@ -148,8 +289,8 @@ proptest! {
         let head = if chunked { format!("Transfer-Encoding: chunked\r\n\r\n{body:x}\r\n") } else { format!("Content-Length: {body}\r\n\r\n") };
         let tail = if chunked { "\r\n0\r\n\r\n" } else { "" };
         let wire = format!("HTTP/1.1 200 OK\r\n{head}");
-        let (mut framer, mut last) = (Framer::new(), LastHead::new());
-        prop_assert_eq!(framer.feed(wire.as_bytes(), false, &mut last, &mut |_| {}), Ok(Progress::More));
+        let (mut framer, mut heads) = (Framer::new(), Heads::new());
+        prop_assert_eq!(framer.feed(wire.as_bytes(), false, &mut heads, &mut |_| {}), Ok(Progress::More));
         let (mut left, mut done, mut cuts) = (body, false, cuts.into_iter().cycle());
         while left > 0 {
             prop_assert_eq!(framer.body_left(), left as u64);
@@ -159,7 +300,7 @@ proptest! {
         }
         prop_assert_eq!(done, !chunked);
         if chunked {
-            let end = framer.feed(tail.as_bytes(), false, &mut last, &mut |_| {});
+            let end = framer.feed(tail.as_bytes(), false, &mut heads, &mut |_| {});
             prop_assert_eq!(end, Ok(Progress::Done { consumed: tail.len(), status: 200, reusable: true }));
         }
         prop_assert!(!framer.in_progress());
@@ -195,7 +336,7 @@ fn an_answer_without_length_ends_with_the_connection() {
 fn an_answer_to_head_has_no_body() {
     let mut framer = Framer::new();
     let wire: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n";
-    let got = read_after(&mut LastHead::new(), true, &mut framer, &[wire]).unwrap();
+    let got = read_after(&mut Heads::new(), true, &mut framer, &[wire]).unwrap();
     assert_eq!(got, Some((200, Vec::new(), true, 0)));
 }
 
@@ -203,17 +344,23 @@ fn an_answer_to_head_has_no_body() {
 fn hostile_answers_are_errors_by_name() {
     let said = |wire: &str| read(&mut Framer::new(), &[wire.as_bytes()]).unwrap_err().0;
     assert!(said("HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n").contains("not a number"));
-    assert!(
-        said("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\n")
-            .contains("two Content-Length")
-    );
+    for lengths in ["5\r\nContent-Length: 6", "5, 6", "5, 5\r\nContent-Length: 6", "5,5,6"] {
+        let field = format!("Content-Length: {lengths}\r\n");
+        assert!(said(&format!("HTTP/1.1 200 OK\r\n{field}\r\n")).contains("that differ"));
+        let both = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n{field}\r\n");
+        assert!(said(&both).contains("that differ"), "the coding excuses nothing");
+    }
+    for list in ["5,", ",5", "5,,5", "5 5", "5, x", "5\r\n 5", ""] {
+        let wire = format!("HTTP/1.1 200 OK\r\nContent-Length: {list}\r\n\r\n");
+        assert!(said(&wire).contains("not a number"), "{list:?}");
+    }
     assert!(said("HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n").contains("not a number"));
-    let both = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n";
-    assert!(said(both).contains("both"));
+    assert!(said("HTTP/1.1 200 OK\r\n X: y\r\n\r\n").contains("malformed"), "there is no line to go on with");
+    assert!(said("HTTP/1.1 200 OK\r\nX: a\r\n b\r\n: y\r\n\r\n").contains("malformed"));
+    assert!(said(&format!("HTTP/1.1 200 OK\r\n{}\r\n", "X: y\r\n".repeat(5_001))).contains("5000 header"));
     assert!(said("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, gzip\r\n\r\n").contains("before another"));
-    assert!(
-        said("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, chunked\r\n\r\n").contains("before another")
-    );
+    let again = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: gzip, chunked\r\n\r\n";
+    assert!(said(again).contains("before another"));
     assert!(said("HTTP/2 200 OK\r\n\r\n").contains("HTTP/1"));
     assert!(said("garbage\r\n\r\n").contains("HTTP/1.0 or"));
     assert!(said("HTTP/1.1 101 Switching\r\n\r\n").contains("101"));
@@ -225,7 +372,8 @@ fn hostile_answers_are_errors_by_name() {
     assert!(said(&format!("{chunked}3\r\nabcd\r\n")).contains("as long as"));
     assert!(said(&format!("{chunked}1;{}\r\n", "e".repeat(5000))).contains("4 KiB"));
     assert!(said(&format!("{chunked}0\r\n{}", "T: x\r\n".repeat(20_000))).contains("trailer"));
-    assert!(said(&format!("HTTP/1.1 200 OK\r\nX: {}", "y".repeat(70_000))).contains("64 KiB"));
+    assert!(said(&format!("HTTP/1.1 200 OK\r\nX: {}", "y".repeat(263_000))).contains("256 KiB"));
+    assert!(said(&format!("HTTP/1.1 200 OK\r\nX: {}\r\n\r\n", "y".repeat(263_000))).contains("256 KiB"));
 }
 
 #[test]
@@ -240,9 +388,9 @@ fn a_small_head_in_two_pieces_before_a_large_body_is_read() {
 
 #[test]
 fn an_endless_head_in_small_pieces_is_bounded() {
-    let (mut framer, mut last) = (Framer::new(), LastHead::new());
-    framer.feed(b"HTTP/1.1 200 OK\r\nX: ", false, &mut last, &mut |_| {}).unwrap();
-    let stopped = (0..100_000).find(|_| framer.feed(b"y", false, &mut last, &mut |_| {}).is_err());
+    let (mut framer, mut heads) = (Framer::new(), Heads::new());
+    framer.feed(b"HTTP/1.1 200 OK\r\nX: ", false, &mut heads, &mut |_| {}).unwrap();
+    let stopped = (0..300_000).find(|_| framer.feed(b"y", false, &mut heads, &mut |_| {}).is_err());
     assert!(stopped.is_some_and(|n| n < HEAD_MAX_BYTES));
 }
 
@@ -256,7 +404,7 @@ fn a_long_head_in_pieces_leaves_its_memory_behind() {
     assert_eq!(read(&mut framer, &[rest]).unwrap().unwrap().0, 204);
     assert!(framer.partial.capacity() <= 2 * PARTIAL_KEPT_BYTES, "{}", framer.partial.capacity());
     assert_eq!(read(&mut framer, &[first]).unwrap(), None);
-    framer.reset();
+    framer.reset(&mut Heads::new());
     assert!(framer.partial.capacity() <= 2 * PARTIAL_KEPT_BYTES, "a connection that ended keeps its memory");
 }
 
@@ -275,14 +423,14 @@ fn what_comes_with_a_head_is_noticed() {
         ("HTTP/1.1 204 No\r\n\r\nHTTP/1.1 204 No\r\n\r\n", true),
     ] {
         let mut framer = Framer::new();
-        framer.feed(input.as_bytes(), false, &mut LastHead::new(), &mut |_| {}).unwrap();
+        framer.feed(input.as_bytes(), false, &mut Heads::new(), &mut |_| {}).unwrap();
         assert_eq!(framer.went_beyond_head(), beyond, "{input:?}");
     }
     // A head after the first of its kind is compared and not parsed: the same is said of it.
-    let (mut framer, mut last) = (Framer::new(), LastHead::new());
+    let (mut framer, mut heads) = (Framer::new(), Heads::new());
     for _ in 0..3 {
-        framer.feed(head.as_bytes(), false, &mut last, &mut |_| {}).unwrap();
+        framer.feed(head.as_bytes(), false, &mut heads, &mut |_| {}).unwrap();
         assert!(!framer.went_beyond_head());
-        framer.feed(b"ok", false, &mut last, &mut |_| {}).unwrap();
+        framer.feed(b"ok", false, &mut heads, &mut |_| {}).unwrap();
     }
 }

@@ -108,6 +108,18 @@ impl Schedule {
         total.min(self.limit).saturating_sub(self.worker).div_ceil(self.workers)
     }
 
+    /// The same of an instant after those that were taken: what a Poisson process has drawn is not drawn again.
+    pub(crate) fn due_by(&self, at_ns: u64) -> u64 {
+        if !matches!(self.course, Course::Poisson { .. }) {
+            return self.due_before(at_ns);
+        }
+        let mut rest = self.clone();
+        while rest.next_ns.is_some_and(|due| due < at_ns) {
+            rest.take();
+        }
+        rest.taken
+    }
+
     fn look(&mut self) {
         let k = self.taken.checked_mul(self.workers).and_then(|k| k.checked_add(self.worker));
         let Some(k) = k.filter(|k| *k < self.limit) else {
@@ -167,6 +179,11 @@ mod tests {
             }
             let before: u64 = shares.iter().map(|share| share.due_before(at)).sum();
             prop_assert_eq!(before, whole.iter().filter(|due| **due < at).count() as u64);
+            for mut share in shares {
+                prop_assert_eq!(share.due_by(at), share.due_before(at));
+                share.skip(share.due_before(at) / 2);
+                prop_assert_eq!(share.due_by(at), share.due_before(at));
+            }
         }
 
         #[test]

@@ -1,9 +1,14 @@
 //! Answers as bytes, right ones and wrong ones, and what a client must make of each.
 
 use super::chance::Chance;
+use prony_model::measurement::Tolerance;
 
 /// The body of a right answer.
 pub(super) const BODY: &[u8] = b"Hello, World!\n";
+/// A head longer than one read of a worker.
+const LONG_HEAD_BYTES: usize = 70_000;
+/// So much of a head that 300 of them are more than a worker has room for.
+const STALLED_HEAD_BYTES: usize = 250_000;
 /// A body longer than one read of a worker.
 const LONG_BODY_BYTES: usize = 150_000;
 
@@ -18,6 +23,22 @@ pub(super) enum Deed {
     Interim,
     /// A body of 150,000 bytes.
     LongBody,
+    /// One Content-Length several times.
+    RepeatedLength,
+    /// Content-Lengths that differ.
+    OtherLengths,
+    /// Chunks, and a Content-Length that is none of theirs.
+    LengthBesideChunks,
+    /// Chunked, and said twice.
+    ChunkedTwice,
+    /// Chunks whose lines end in a line feed alone.
+    BareChunks,
+    /// A field on several lines.
+    Folded,
+    /// A head over 64 KiB.
+    LongHead,
+    /// The larger part of a head of 256 KiB, and no more.
+    StalledHead,
     /// An answer that ends with the stream.
     UntilClose,
     /// Says `Connection: close`, and does.
@@ -106,16 +127,25 @@ pub(super) struct Answer {
     pub(super) then: Then,
     /// Whether, by what it says, the connection may carry another.
     pub(super) keeps: bool,
+    /// Where it is only tolerated: after how many bytes that is certain, and why.
+    pub(super) tolerated: Option<(usize, Tolerance)>,
 }
 
 impl Answer {
     fn whole(status: u16, bytes: Vec<u8>) -> Answer {
         let meaning = Meaning::Whole { at: bytes.len(), status };
-        Answer { bytes, meaning, body_right: true, then: Then::Open, keeps: true }
+        Answer { bytes, meaning, body_right: true, then: Then::Open, keeps: true, tolerated: None }
     }
 
     fn then(mut self, then: Then) -> Answer {
         self.then = then;
+        self
+    }
+
+    /// Its head is only tolerated.
+    fn tolerated(mut self, why: Tolerance) -> Answer {
+        let end = self.bytes.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
+        self.tolerated = Some((end + 4, why));
         self
     }
 
@@ -148,6 +178,7 @@ impl Answer {
             body_right: false,
             then: Then::Open,
             keeps: true,
+            tolerated: None,
         }
     }
 
@@ -167,14 +198,51 @@ impl Answer {
             Deed::Never => return None,
             Deed::Good | Deed::Slow | Deed::Dribble | Deed::Chatty => good(),
             Deed::ClosesUnsaid => good().then(Then::Close),
-            Deed::Chunked => chunked(chance),
+            Deed::Chunked => chunked(chance, ""),
             Deed::Interim => interim(chance),
             Deed::LongBody => wrong_body(fixed("HTTP/1.1 200 OK", "", &[b'x'; LONG_BODY_BYTES], 200)),
+            Deed::RepeatedLength => {
+                let list = if chance.per_mille(500) { "14" } else { "14,14 , 14" };
+                let more = format!("Content-Length: {list}\r\n");
+                fixed("HTTP/1.1 200 OK", &more, BODY, 200).tolerated(Tolerance::RepeatedLength)
+            }
+            Deed::OtherLengths => {
+                let bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 14, 15\r\n\r\n".to_vec();
+                Answer { meaning: Meaning::Nonsense { at: bytes.len() }, bytes, ..Answer::junk() }
+            }
+            Deed::LengthBesideChunks => {
+                chunked(chance, "Content-Length: 3\r\n").tolerated(Tolerance::LengthBesideCoding)
+            }
+            Deed::ChunkedTwice => {
+                chunked(chance, "Transfer-Encoding: chunked\r\n").tolerated(Tolerance::RepeatedChunked)
+            }
+            Deed::BareChunks => {
+                let mut answer = chunked(chance, "").tolerated(Tolerance::BareLineFeed);
+                let head = answer.bytes.windows(4).position(|four| four == b"\r\n\r\n").unwrap() + 4;
+                let mut bytes = answer.bytes[..head].to_vec();
+                bytes.extend(answer.bytes[head..].iter().filter(|byte| **byte != b'\r'));
+                let line = bytes[head..].iter().position(|byte| *byte == b'\n').unwrap();
+                answer.tolerated = Some((head + line + 1, Tolerance::BareLineFeed));
+                Answer { meaning: Meaning::Whole { at: bytes.len(), status: 200 }, bytes, ..answer }
+            }
+            Deed::Folded => {
+                let more = "X-Long: one\r\n two\r\n\tthree\r\n";
+                fixed("HTTP/1.1 200 OK", more, BODY, 200).tolerated(Tolerance::Folded)
+            }
+            Deed::LongHead => {
+                let more = format!("X-Long: {}\r\n", "y".repeat(LONG_HEAD_BYTES));
+                fixed("HTTP/1.1 200 OK", &more, BODY, 200).tolerated(Tolerance::Long)
+            }
+            Deed::StalledHead => {
+                let field = format!("X-Long: {}", "y".repeat(STALLED_HEAD_BYTES));
+                let bytes = format!("HTTP/1.1 200 OK\r\n{field}").into_bytes();
+                Answer { bytes, meaning: Meaning::Cut, ..Answer::junk() }
+            }
             Deed::UntilClose => {
                 let head = b"HTTP/1.1 200 OK\r\n\r\n";
                 let meaning = Meaning::WholeAtEnd { head: head.len(), status: 200 };
                 let bytes = [head, BODY].concat();
-                Answer { bytes, meaning, body_right: true, then: Then::Close, keeps: false }
+                Answer { meaning, ..Answer::whole(200, bytes) }.then(Then::Close).last()
             }
             Deed::SaysClose => {
                 fixed("HTTP/1.1 200 OK", "Connection: close\r\n", BODY, 200).then(Then::Close).last()
@@ -194,8 +262,8 @@ impl Answer {
                 let then = if deed == Deed::ResetNow { Then::Reset } else { Then::Close };
                 Answer { bytes: Vec::new(), meaning: Meaning::Cut, then, ..Answer::junk() }
             }
-            Deed::ResetMid => chunked(chance).cut(chance, Then::Reset),
-            Deed::CloseMid => chunked(chance).cut(chance, Then::Close),
+            Deed::ResetMid => chunked(chance, "").cut(chance, Then::Reset),
+            Deed::CloseMid => chunked(chance, "").cut(chance, Then::Close),
         })
     }
 }
@@ -214,8 +282,8 @@ fn interim(chance: &mut Chance) -> Answer {
     Answer::whole(200, bytes)
 }
 
-fn chunked(chance: &mut Chance) -> Answer {
-    let mut bytes = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
+fn chunked(chance: &mut Chance, more: &str) -> Answer {
+    let mut bytes = format!("HTTP/1.1 200 OK\r\n{more}Transfer-Encoding: chunked\r\n\r\n").into_bytes();
     let mut rest = BODY;
     while !rest.is_empty() {
         let (chunk, after) = rest.split_at(chance.size(1, rest.len()));

@@ -3,37 +3,59 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use crate::books::ClosedBooks;
 use crate::by_request::are_fine;
+use crate::share::Share;
 use prony_model::histogram::SparseHistogram;
-use prony_model::measurement::{BIN_NS, Bin, ErrorKind};
+use prony_model::measurement::{BIN_NS, Bin, ErrorKind, Tolerance};
 
 use super::truth::{Fate, Truth, What, due_ns};
 use super::world::World;
 
 /// Differences between books and truth, as sentences.
-pub(super) struct Differences<'a> {
-    books: &'a ClosedBooks,
+struct Differences<'a> {
+    books: &'a Share,
+    /// The edges of what the books are of, by the world's clock.
+    start_ns: u64,
+    end_ns: u64,
     truth: &'a Truth,
-    pub(super) found: Vec<String>,
+    found: Vec<String>,
 }
 
-/// All differences; none in a sound worker.
-pub(super) fn differences(books: &ClosedBooks, world: &World) -> Vec<String> {
-    let mut all = Differences { books, truth: &world.truth, found: Vec::new() };
+/// All differences of a whole window; none in a sound worker.
+pub(super) fn differences(books: &Share, world: &World) -> Vec<String> {
+    let mut all = Differences::of(books, world);
+    all.so_far();
     all.totals(world);
-    all.counts();
-    all.failures();
-    all.bins();
-    all.latencies();
-    all.waits();
-    all.overlap();
+    all.service_in_flight();
     all.by_request(world);
     all.promptness(world);
     all.found
 }
 
-impl Differences<'_> {
+/// All differences of a window's first seconds, after which more came.
+pub(super) fn differences_so_far(books: &Share, world: &World) -> Vec<String> {
+    let mut all = Differences::of(books, world);
+    all.so_far();
+    all.found
+}
+
+impl<'a> Differences<'a> {
+    fn of(books: &'a Share, world: &'a World) -> Differences<'a> {
+        let truth = &world.truth;
+        let (start_ns, end_ns) = (truth.start_ns + books.start_ns, truth.start_ns + books.end_ns);
+        Differences { books, start_ns, end_ns, truth, found: Vec::new() }
+    }
+
+    /// What is known at any edge.
+    fn so_far(&mut self) {
+        self.counts();
+        self.failures();
+        self.bins();
+        self.latencies();
+        self.waits();
+        self.overlap();
+    }
+
     #[expect(clippy::needless_pass_by_value, reason = "both are made for the comparison")]
     fn same<T: PartialEq + Debug>(&mut self, what: &str, books: T, truth: T) {
         if books != truth {
@@ -42,7 +64,7 @@ impl Differences<'_> {
     }
 
     fn in_window(&self, at_ns: u64) -> bool {
-        (self.books.edges.start_ns..self.books.edges.end_ns).contains(&at_ns)
+        (self.start_ns..self.end_ns).contains(&at_ns)
     }
 
     /// Requests that ended within the window.
@@ -60,12 +82,17 @@ impl Differences<'_> {
 
     /// Requests on a connection, or waiting for its connect, when the window closed.
     fn in_flight(&self) -> impl Iterator<Item = &Fate> {
-        self.truth.fates.iter().filter(|fate| fate.at_ns >= self.books.edges.end_ns)
+        self.begun().filter(|fate| fate.at_ns >= self.end_ns)
+    }
+
+    /// Requests that were begun before it closed.
+    fn begun(&self) -> impl Iterator<Item = &Fate> {
+        self.truth.fates.iter().filter(|fate| fate.request.asked_ns < self.end_ns)
     }
 
     /// Whole requests at the server, requests begun, connections: over the run.
     fn totals(&mut self, world: &World) {
-        let end = self.books.edges.end_ns;
+        let end = self.end_ns;
         let fates = &self.truth.fates;
         let sent = fates.iter().filter(|f| f.request.taken_ns > 0).count() as u64;
         let partly =
@@ -73,10 +100,15 @@ impl Differences<'_> {
                 as u64;
         let completed = fates.iter().filter(|f| f.at_ns < end && f.what == What::Completed).count() as u64;
         let begun = fates.len() as u64;
-        self.same("sent over the run", self.books.run.sent, sent);
+        self.same("sent over the run", self.books.run_total.sent, sent);
         self.same("sent − partly written = arrived whole", sent - partly, world.arrived_whole);
-        self.same("completed over the run", self.books.run.completed, completed);
-        self.same("connections over the run", self.books.run.connections, self.truth.established);
+        self.same("completed over the run", self.books.run_total.completed, completed);
+        self.same("connections over the run", self.books.run_total.connections, self.truth.established);
+        let mut tolerated: BTreeMap<Tolerance, u64> = BTreeMap::new();
+        for (_, why) in self.truth.tolerated.iter().filter(|(at_ns, _)| *at_ns < end) {
+            *tolerated.entry(*why).or_default() += 1;
+        }
+        self.same("heads only tolerated, over the run", self.books.tolerated.clone(), tolerated);
         self.same("every request begun has one fate", begun, self.truth.begun);
         self.same("connections left open", 0, world.open_count());
     }
@@ -90,17 +122,17 @@ impl Differences<'_> {
     }
 
     fn counts(&mut self) {
-        let (start, end) = (self.books.edges.start_ns, self.books.edges.end_ns);
+        let (start, end) = (self.start_ns, self.end_ns);
         let ended_before = self.truth.fates.iter().filter(|f| f.at_ns < start).count() as u64;
         let sent = self.truth.fates.iter().filter(|f| self.in_window(f.request.taken_ns)).count() as u64;
-        let window = self.books.window;
+        let window = self.books.requests;
         self.same("carried in", window.carried_in, self.due_before(start) - ended_before);
         self.same("scheduled", window.scheduled, self.due_before(end) - self.due_before(start));
         self.same("sent", window.sent, sent);
         self.same("completed", window.completed, self.completed().count() as u64);
         self.same("failed", window.failed, self.failed().count() as u64);
         self.same("in flight", window.in_flight, self.in_flight().count() as u64);
-        self.same("never sent", window.never_sent, self.due_before(end) - self.truth.begun);
+        self.same("never sent", window.never_sent, self.due_before(end) - self.begun().count() as u64);
         let reads = || self.truth.reads.iter().filter(|r| self.in_window(r.at_ns));
         let (bytes, rejected) =
             (reads().map(|r| r.bytes as u64).sum(), reads().filter(|r| r.rejected).count());
@@ -121,16 +153,17 @@ impl Differences<'_> {
                 *statuses.entry(status).or_default() += 1;
             }
         }
-        let counted = self.books.errors.iter().map(|(kind, tally)| (*kind, tally.count)).collect();
+        let counted = self.books.errors.iter().map(|(kind, failures)| (*kind, failures.count)).collect();
         self.same("failures by kind", counted, kinds);
-        self.same("answers by status", self.books.status.iter().copied().collect(), statuses);
-        if let Some((kind, _)) = self.books.errors.iter().find(|(_, tally)| tally.first.is_empty()) {
+        self.same("answers by status", self.books.status.clone(), statuses);
+        if let Some((kind, _)) = self.books.errors.iter().find(|(_, failures)| failures.first.what.is_empty())
+        {
             self.found.push(format!("the first {kind} says nothing"));
         }
     }
 
     fn bins(&mut self) {
-        let (start, end) = (self.books.edges.start_ns, self.books.edges.end_ns);
+        let (start, end) = (self.start_ns, self.end_ns);
         let count = (end - start).div_ceil(BIN_NS).max(1) as usize;
         let mut bins = vec![Bin::default(); count];
         for fate in self.ended() {
@@ -191,26 +224,32 @@ impl Differences<'_> {
     /// How long those had taken that failed or were not done.
     fn waits(&mut self) {
         let books = self.books;
-        let (l, end) = (books.latency.parts(), books.edges.end_ns);
+        let (l, end) = (books.latency.parts(), self.end_ns);
         let values: Vec<u64> = self.failed().map(|f| f.at_ns - f.request.intended_ns).collect();
         self.histogram("response of the failed", &l.response.failed, &values);
         let sent = |f: &&Fate| f.request.sent_ns > 0;
         let values: Vec<u64> = self.failed().filter(sent).map(|f| f.at_ns - f.request.sent_ns).collect();
         self.histogram("service of the failed", &l.service.failed, &values);
-        let values: Vec<u64> = self.in_flight().filter(sent).map(|f| end - f.request.sent_ns).collect();
-        self.histogram("service of those in flight", &l.service.waiting, &values);
         let mut values: Vec<u64> = self.in_flight().map(|f| end - f.request.intended_ns).collect();
         if let Some(schedule) = &self.truth.schedule {
-            let never_sent = self.truth.begun..self.due_before(end);
+            let never_sent = self.begun().count() as u64..self.due_before(end);
             values.extend(never_sent.filter_map(|i| Some(end - self.truth.start_ns - due_ns(schedule, i)?)));
         }
         self.histogram("response of those in flight and never sent", &l.response.waiting, &values);
     }
 
+    /// When a request in flight was sent: of those that are tried again later, only at the end.
+    fn service_in_flight(&mut self) {
+        let (books, end) = (self.books, self.end_ns);
+        let sent = self.in_flight().filter(|f| f.request.sent_ns > 0);
+        let values: Vec<u64> = sent.map(|f| end - f.request.sent_ns).collect();
+        self.histogram("service of those in flight", &books.latency.rest.service.waiting, &values);
+    }
+
     /// What is counted for each request of the list.
     fn by_request(&mut self, world: &World) {
         let (Some(by_request), Some(list)) = (&self.books.by_request, &world.list) else { return };
-        for (which, row) in (0..).zip(by_request.figures(list)) {
+        for (which, row) in (0..).zip(by_request) {
             let of = |f: &&Fate| f.request.which == which;
             let values: Vec<u64> =
                 self.completed().filter(of).map(|f| f.request.last_byte_ns - f.request.intended_ns).collect();
@@ -235,7 +274,7 @@ impl Differences<'_> {
 
     /// No timeout is early; and in a world where nothing takes time, whatever is due is begun then.
     fn promptness(&mut self, world: &World) {
-        let end = self.books.edges.end_ns;
+        let end = self.end_ns;
         for fate in self.truth.fates.iter().filter(|fate| fate.at_ns < end) {
             if let Some(expired_ns) = fate.expired_ns.filter(|expired| *expired > fate.at_ns) {
                 self.found
@@ -258,9 +297,10 @@ impl Differences<'_> {
 
     /// The right side of Little's identity, from the truth.
     fn overlap(&mut self) {
-        let (start, end) = (self.books.edges.start_ns, self.books.edges.end_ns);
+        let (start, end) = (self.start_ns, self.end_ns);
         let overlap = |f: &Fate| f.at_ns.min(end).saturating_sub(f.request.asked_ns.max(start));
         let sum = self.truth.fates.iter().map(overlap).sum();
-        self.same("Σ overlap with the window", self.books.audit.overlap_sum_ns, sum);
+        let books = self.books.workers.values().map(|worker| worker.overlap_sum_ns).sum();
+        self.same::<u64>("Σ overlap with the window", books, sum);
     }
 }

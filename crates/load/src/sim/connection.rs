@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use crate::net::Interest;
-use prony_model::measurement::ErrorKind;
+use prony_model::measurement::{ErrorKind, Tolerance};
 
-use super::answer::Meaning;
+use super::answer::{Answer, Meaning};
 
 /// The connect's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +30,15 @@ pub(super) struct Coming {
     pub(super) body_right: bool,
     /// Whether it leaves the connection to the next one.
     pub(super) keeps: bool,
+    /// Where it is only tolerated: after how many bytes that is certain, and why.
+    pub(super) tolerated: Option<(usize, Tolerance)>,
+}
+
+impl Coming {
+    pub(super) fn of(answer: &Answer) -> Coming {
+        let Answer { meaning, body_right, keeps, tolerated, .. } = *answer;
+        Coming { meaning, body_right, keeps, tolerated }
+    }
 }
 
 #[derive(Debug)]

@@ -24,6 +24,7 @@ mod nature;
 mod net;
 mod random;
 mod server;
+mod shares;
 mod stages;
 mod tests;
 mod truth;
@@ -37,18 +38,18 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use crate::audit;
-use crate::books::{ClosedBooks, Edges, SecondSink};
+use crate::books::{Closed, Edges, Part, PartSink, SecondSink};
 use crate::control::{Control, Gauge};
 use crate::engine::{shares, turns};
 use crate::error::LoadError;
 use crate::expect::Expected;
 use crate::idle::Idle;
-use crate::merge;
+use crate::merge::{self, Merge};
 use crate::prepared::Prepared;
 use crate::request;
 use crate::sample::Samples;
 use crate::series::Series;
+use crate::share::Share;
 use crate::worker::{Shared, Source, Worker};
 use prony_model::measurement::Measurement;
 use prony_model::plan::{Arrivals, Plan};
@@ -74,12 +75,16 @@ pub(super) struct Case {
     linger_max: usize,
     /// Who else has a free connection: nobody, unless a test says so.
     idle: Arc<Idle>,
+    /// What was measured is asked for at every whole second.
+    in_parts: bool,
 }
 
 /// A case, played.
 struct Played {
     measurement: Result<Measurement, LoadError>,
     worlds: Vec<Rc<RefCell<World>>>,
+    /// Each worker's parts of the window: one, unless they are asked for.
+    parts: Vec<Vec<Share>>,
     /// Where a worker's books differ from what its network saw.
     differences: Vec<String>,
 }
@@ -91,7 +96,7 @@ impl Case {
         plan.connections = 1;
         plan.warmup = Duration::ZERO;
         plan.stop.duration = Some(Duration::from_secs(1));
-        Case { plan, nature, stop_after_ns: None, linger_max: 8, idle: Arc::default() }
+        Case { plan, nature, stop_after_ns: None, linger_max: 8, idle: Arc::default(), in_parts: false }
     }
 
     /// Plays it as the engine does, a worker after the other: they share nothing but the stop.
@@ -105,30 +110,44 @@ impl Case {
         let window_end = duration.map_or(u64::MAX, |duration| window_start + nanoseconds(duration));
         let edges = Edges { start_ns: window_start, end_ns: window_end };
         let stop_at = self.stop_after_ns.map(|after| ready_ns + after);
-        let mut played =
-            Played { measurement: Err(LoadError::Interrupted), worlds: Vec::new(), differences: Vec::new() };
+        let mut played = Played {
+            measurement: Err(LoadError::Interrupted),
+            worlds: Vec::new(),
+            parts: Vec::new(),
+            differences: Vec::new(),
+        };
         let mut series = Series::with_room(None);
-        let mut books: Vec<ClosedBooks> = Vec::new();
-        let mut stop_asked = false;
-        for (number, hand) in hands.into_iter().enumerate() {
+        let mut merge = Merge::of(hands.len());
+        let (mut whole, mut ends, mut stop_asked) = (None, Vec::new(), false);
+        for (number, mut hand) in hands.into_iter().enumerate() {
             let (world, control) = (Rc::clone(&hand.world), hand.control.clone());
+            let (finished, finished_parts) = mpsc::channel();
+            hand.parts = self.in_parts.then_some(finished);
             let closed = hand.run(number, ready_ns, start_ns, edges, stop_at, &mut series);
             stop_asked |= control.stop_asked();
-            let found = check::differences(&closed, &world.borrow());
+            ends.push(closed.end());
+            let mut parts: Vec<Share> = finished_parts.try_iter().map(|part| part.finish().0).collect();
+            parts.push(closed.into_share(self.plan.work.list()));
+            let found = shares::differences(&parts, &world.borrow());
             played.differences.extend(found.into_iter().map(|what| format!("worker {number}: {what}")));
+            for (i, part) in parts.iter().enumerate() {
+                merge.add(number, part.clone(), i + 1 == parts.len());
+            }
             played.worlds.push(world);
-            books.push(closed);
+            played.parts.push(parts);
         }
-        let whole = Measurement {
+        while let Some(part) = merge.next_part() {
+            merge::join(&mut whole, part, Share::then);
+        }
+        let known = Measurement {
             address: "simulated".to_owned(),
             schedule_start_ns: start_ns,
-            interrupted: merge::was_interrupted(stop_asked, &books, window_end),
+            interrupted: merge::was_interrupted(stop_asked, &ends, window_end - start_ns),
             ..Measurement::default()
         };
-        let measurement = merge::measurement(whole, &self.plan, books, series);
+        let measurement = merge::measurement(known, &self.plan, whole.unwrap(), series);
         played.measurement = if measurement.window_end_ns > measurement.window_start_ns {
-            let broken_identities = audit::broken(&measurement, &self.plan);
-            Ok(Measurement { broken_identities, ..measurement })
+            Ok(measurement)
         } else if measurement.interrupted {
             Err(LoadError::Interrupted)
         } else {
@@ -154,18 +173,20 @@ struct Hand {
     worker: Worker<SimNet>,
     world: Rc<RefCell<World>>,
     control: Control,
+    /// Where the parts of each whole second go, if they are asked for.
+    parts: Option<mpsc::Sender<Box<Part>>>,
 }
 
 impl Hand {
     fn new(case: &Case, number: u32) -> Hand {
         let plan = &case.plan;
-        let (connections, requests) = shares(plan, number);
-        let source = Source::of(plan, number, requests);
+        let (connections, requests) = shares(plan, number, plan.threads);
+        let source = Source::of(plan, number, plan.threads, requests);
         let connections = InUse::of(plan, number).map_or(connections, |in_use| in_use.slots() as u32);
         let mut truth = Truth::new(connections as usize, plan, number, requests);
         truth.kernel_clock = case.nature.stamps.is_some();
         let list = Prepared::of(plan).unwrap().map(Arc::new);
-        let turns = turns(plan, number, list.as_ref());
+        let turns = turns(plan, number, plan.threads, list.as_ref());
         let requests = match &list {
             None => vec![request::build(plan).unwrap()],
             Some(list) => (0..list.count()).map(|i| list.bytes(i as u32).to_vec()).collect(),
@@ -198,7 +219,7 @@ impl Hand {
         if plan.keepalive && !matches!(plan.arrivals, Arrivals::ConnectionStages(_)) {
             worker.preconnect().unwrap();
         }
-        Hand { worker, world, control }
+        Hand { worker, world, control, parts: None }
     }
 
     fn run(
@@ -209,7 +230,7 @@ impl Hand {
         edges: Edges,
         stop_at: Option<u64>,
         series: &mut Series,
-    ) -> ClosedBooks {
+    ) -> Closed {
         let (finished, seconds) = mpsc::channel();
         let (give_back, empty) = mpsc::channel();
         {
@@ -219,7 +240,9 @@ impl Hand {
             world.running = true;
             world.stop = stop_at.map(|at| (at, self.control.clone()));
         }
-        let sink = SecondSink { worker: number, finished, empty };
+        // No recorder comes back: each part is recorded in a new one.
+        let parts = self.parts.map(|finished| PartSink { finished, empty: mpsc::channel().1 });
+        let sink = SecondSink { worker: number as u32, place: number, finished, empty, parts };
         // As in the engine, a second is merged while the next one runs, and its histogram given back.
         thread::scope(|scope| {
             scope.spawn(|| {

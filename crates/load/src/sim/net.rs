@@ -368,6 +368,11 @@ impl World {
             let part = whole.map_or(left, |whole| left.min(whole - read));
             left -= part;
             connection.read += part;
+            if let Some((head, why)) = coming.and_then(|c| c.tolerated)
+                && (read + 1..=read + part).contains(&head)
+            {
+                self.truth.tolerated.push((at, why));
+            }
             let mut request = *self.pending[slot].front().expect("an answer is read for a request");
             self.truth.read(&mut request, at, part, reading.stamp_ns);
             self.pending[slot][0] = request;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::error::LoadError;
 use prony_model::histogram::SparseHistogram;
 use prony_model::list::{Order, TargetList};
-use prony_model::measurement::{ErrorKind, Measurement};
+use prony_model::measurement::{ErrorKind, Measurement, Tolerance};
 use prony_model::plan::{Arrivals, Plan, Stop, Work};
 use prony_model::rate::{Rate, Stage};
 use prony_model::target::Target;
@@ -18,7 +18,7 @@ use prony_model::target::Target;
 use super::answer::{BODY, Deed};
 use super::chance::Chance;
 use super::nature::{ConnectFate, Mischief, Nature, Service, Stamps};
-use super::{Case, Played};
+use super::{Case, Played, shares};
 
 /// Cases played where nobody asks for another number.
 const CASES: u64 = 2_000;
@@ -32,6 +32,7 @@ const MS: u64 = 1_000_000;
 const LISTS: u64 = 0x6c69_7374_6564;
 const PIPELINES: u64 = 0x7069_7065;
 const STAGES: u64 = 0x7374_6167_6573;
+const UNUSUAL: u64 = 0x75_6e75_7375_616c;
 
 const DEEDS: [Deed; 20] = [
     Deed::Good,
@@ -56,6 +57,17 @@ const DEEDS: [Deed; 20] = [
     Deed::CloseMid,
 ];
 
+/// A quarter of the servers have one of these, too.
+const UNUSUAL_DEEDS: [Deed; 7] = [
+    Deed::RepeatedLength,
+    Deed::OtherLengths,
+    Deed::LengthBesideChunks,
+    Deed::ChunkedTwice,
+    Deed::BareChunks,
+    Deed::Folded,
+    Deed::LongHead,
+];
+
 const CONNECT_FATES: [ConnectFate; 8] = [
     ConnectFate::AtOnce,
     ConnectFate::Later,
@@ -78,12 +90,18 @@ impl Case {
         }
         pipeline(&mut Chance::new(seed ^ PIPELINES), &mut plan);
         stages(&mut Chance::new(seed ^ STAGES), &mut plan);
-        let nature = nature(chance, seed, service_ns, &plan);
+        let mut nature = nature(chance, seed, service_ns, &plan);
+        let unusual = &mut Chance::new(seed ^ UNUSUAL);
+        if unusual.per_mille(250) && !ONCE_WRONG.contains(&seed) {
+            nature.deeds.push((unusual.pick(&UNUSUAL_DEEDS.map(|deed| (deed, 1))), 300));
+        }
         let length = plan.stop.duration.unwrap_or(Duration::from_millis(300)) + plan.warmup;
         let stop_after_ns = chance
             .per_mille(250)
             .then(|| chance.between(0, u64::try_from(length.as_nanos()).unwrap() + 10 * MS));
-        Case { plan, nature, stop_after_ns, linger_max: chance.size(0, 6), idle: Arc::default() }
+        let linger_max = chance.size(0, 6);
+        let in_parts = seed.is_multiple_of(2);
+        Case { plan, nature, stop_after_ns, linger_max, idle: Arc::default(), in_parts }
     }
 }
 
@@ -287,7 +305,7 @@ fn fingerprint(m: &Measurement) -> String {
         "{:?}",
         (
             (&m.requests, &m.run_total, m.read_bytes, m.sent_bytes, &m.status, &m.errors, &m.bins),
-            (&m.series, histograms, &m.workers, &m.client, m.window_end_ns, m.interrupted),
+            (&m.series, histograms, &m.workers, &m.client, m.window_end_ns, m.interrupted, &m.tolerated),
         )
     )
 }
@@ -295,6 +313,7 @@ fn fingerprint(m: &Measurement) -> String {
 /// What must hold in any world.
 fn faults_of(case: &Case, played: &Played) -> Vec<String> {
     let mut faults = played.differences.clone();
+    faults.extend(shares::faults(case, played));
     if let Ok(m) = &played.measurement {
         faults.extend(m.broken_identities.iter().cloned());
         if m.series.iter().map(|s| s.failed).sum::<u64>() != m.requests.failed {
@@ -369,12 +388,16 @@ impl Seen {
             ("lateness", many(&parts.lateness)),
             ("client delays", many(&m.latency.client_delay)),
             ("several seconds", (m.series.len() > 1).into()),
+            ("several parts", played.parts.iter().filter(|parts| parts.len() > 1).count() as u64),
             ("late requests at the end", parts.response.waiting.len() - r.in_flight),
         ] {
             *self.0.entry(what).or_default() += count;
         }
         for (kind, tally) in &m.errors {
             *self.0.entry(kind.name()).or_default() += tally.count;
+        }
+        for (tolerance, count) in &m.tolerated {
+            *self.0.entry(tolerance.name()).or_default() += count;
         }
         for (status, name) in [(200, "200"), (404, "404"), (413, "413"), (503, "503")] {
             *self.0.entry(name).or_default() += m.status.get(&status).copied().unwrap_or(0);
@@ -398,8 +421,11 @@ impl Seen {
 
     /// All that there is to meet was met.
     fn assert_all(&self) {
-        // TLS is below the simulated network.
-        let simulated = ErrorKind::ALL.iter().filter(|kind| **kind != ErrorKind::Tls);
+        // TLS is below the simulated network, and many long heads are a test of their own.
+        let elsewhere = [ErrorKind::Tls, ErrorKind::PartialHeads];
+        let simulated = ErrorKind::ALL.iter().filter(|kind| !elsewhere.contains(kind));
+        let tolerances = Tolerance::ALL.iter().filter(|tolerance| !self.0.contains_key(tolerance.name()));
+        assert_eq!(tolerances.count(), 0, "never met: {self:?}");
         let kinds = simulated.filter(|kind| !self.0.contains_key(kind.name()));
         assert_eq!(kinds.collect::<Vec<_>>(), Vec::<&ErrorKind>::new(), "never met: {self:?}");
         let rare: Vec<_> = self.0.iter().filter(|(_, count)| **count < 5).collect();

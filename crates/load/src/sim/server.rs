@@ -101,9 +101,9 @@ impl World {
         if at == u64::MAX {
             return;
         }
-        let (length, meaning) = (answer.bytes.len(), answer.meaning);
+        let length = answer.bytes.len();
         connection.said += length;
-        connection.coming.push_back(Coming { meaning, body_right: answer.body_right, keeps: answer.keeps });
+        connection.coming.push_back(Coming::of(answer));
         let mut rest = answer.bytes.as_slice();
         let mut pieces = self.pieces(deed, rest.len());
         while !rest.is_empty() {
@@ -120,7 +120,7 @@ impl World {
             let gap = if self.chance.per_mille(500) { 0 } else { self.gap(Deed::Good, 1) };
             let junk = Answer::junk();
             let connection = self.of(handle);
-            connection.coming.push_back(Coming { meaning: junk.meaning, body_right: false, keeps: true });
+            connection.coming.push_back(Coming::of(&junk));
             connection.quiet_from_ns = at + gap;
             let stamp = self.kernel_stamp(at + gap);
             self.schedule(at + gap, handle, Event::Bytes(junk.bytes, stamp));
@@ -192,7 +192,7 @@ impl World {
                 let junk = Answer::junk();
                 let stamp = self.kernel_stamp(at_ns);
                 let connection = self.of(handle);
-                connection.coming.push_back(Coming { meaning: junk.meaning, body_right: false, keeps: true });
+                connection.coming.push_back(Coming::of(&junk));
                 connection.arrive(junk.bytes, stamp);
             }
         }

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use crate::pace::Schedule;
-use prony_model::measurement::ErrorKind;
+use prony_model::measurement::{ErrorKind, Tolerance};
 use prony_model::plan::{Expect, Plan};
 use prony_model::plan_record::nanoseconds;
 
@@ -94,6 +94,8 @@ pub(super) struct Truth {
     pub(super) begun: u64,
     pub(super) fates: Vec<Fate>,
     pub(super) reads: Vec<Read>,
+    /// Heads that were read whole and are only tolerated, and when.
+    pub(super) tolerated: Vec<(u64, Tolerance)>,
     /// Bytes that were taken of requests, and when.
     pub(super) writes: Vec<(u64, usize)>,
     pub(super) established: u64,
@@ -123,6 +125,7 @@ impl Truth {
             begun: 0,
             fates: Vec::new(),
             reads: Vec::new(),
+            tolerated: Vec::new(),
             writes: Vec::new(),
             established: 0,
         }

@@ -76,6 +76,8 @@ pub(crate) struct Table {
     peers: Vec<Peer>,
     buffers: Buffers,
     seen: TlsUse,
+    /// When the first handshake succeeded.
+    agreed_ns: u64,
 }
 
 impl Table {
@@ -86,12 +88,13 @@ impl Table {
             peers: Vec::new(),
             buffers: Buffers::new(),
             seen: TlsUse::default(),
+            agreed_ns: 0,
         }
     }
 
-    /// What was agreed on so far.
-    pub(crate) fn seen(&self) -> &TlsUse {
-        &self.seen
+    /// What was agreed on so far, and when first.
+    pub(crate) fn seen(&self) -> (TlsUse, u64) {
+        (self.seen.clone(), self.agreed_ns)
     }
 
     /// A connect was started; epoll waits to write under this token.
@@ -113,12 +116,15 @@ impl Table {
 
     /// TCP is connected: begins the handshake or goes on with it; `WouldBlock` until it is over.
     pub(crate) fn shake_hands(&mut self, epoll: &Epoll, fd: Handle) -> io::Result<()> {
-        let Table { peers, buffers, seen, .. } = self;
+        let Table { peers, buffers, seen, agreed_ns, .. } = self;
         let live = live(peers, fd)?;
         live.connected = true;
         let shaken = live.session.shake_hands(&mut Socket { fd, stamped: false }, buffers);
         match shaken {
             Ok(()) => {
+                if seen.agreed.is_none() {
+                    *agreed_ns = sys::now_ns();
+                }
                 note(seen, live.session.tls());
                 Ok(())
             }

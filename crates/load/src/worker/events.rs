@@ -201,7 +201,7 @@ impl<N: Net> Worker<N> {
                 slot.framer.feed(
                     &self.buffer[at..read.count],
                     answers_head,
-                    &mut self.last_head,
+                    &mut self.heads,
                     &mut |bytes: &[u8]| body.take(expected, bytes),
                 )
             };
@@ -236,7 +236,7 @@ impl<N: Net> Worker<N> {
                 }
                 Err(e) => {
                     books.read_of(request, read.count - at);
-                    self.fail(books, index, now, ErrorKind::Protocol, || e.0.to_owned());
+                    self.fail(books, index, now, e.kind(), || e.0.to_owned());
                     return now;
                 }
             }
@@ -348,6 +348,7 @@ impl<N: Net> Worker<N> {
         let retry_at_ns = slot.retry_at_ns;
         slot.unsent = 0;
         slot.body.reset();
+        slot.framer.reset(&mut self.heads);
         let mut message = Some(message);
         while let Some(times) = slot.pending.pop_front() {
             let first = message.take();

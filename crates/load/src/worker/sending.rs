@@ -41,7 +41,7 @@ impl<N: Net> Worker<N> {
     /// Opens the slot's connection, for the requests that wait on it.
     pub(super) fn connect(&mut self, books: &mut Books, index: u32, now: u64) {
         let slot = &mut self.slots[index as usize];
-        slot.framer.reset();
+        slot.framer.reset(&mut self.heads);
         slot.written = 0;
         match self.net.connect(u64::from(index)) {
             Ok((handle, connecting)) => {

@@ -15,15 +15,15 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// The source of `worker` (from 0); `requests` is its share of `-n` in closed arrivals.
-    pub(crate) fn of(plan: &Plan, worker: u32, requests: u64) -> Source {
+    /// The source of `worker` (from 0) of so many; `requests` is its share of `-n` in closed arrivals.
+    pub(crate) fn of(plan: &Plan, worker: u32, workers: u32, requests: u64) -> Source {
         if let Arrivals::ConnectionStages(stages) = &plan.arrivals {
-            let (worker, workers) = (u64::from(worker), u64::from(plan.threads));
+            let (worker, workers) = (u64::from(worker), u64::from(workers));
             let users = Users { ramp: Ramp::new(stages), worker, workers, begun: 0 };
             return Source::Ramped { left: requests, users };
         }
         let limit = plan.stop.requests;
-        match Schedule::new(&plan.arrivals, worker, plan.threads, limit, plan.seed) {
+        match Schedule::new(&plan.arrivals, worker, workers, limit, plan.seed) {
             Some(schedule) => Source::Open(schedule),
             None => Source::Closed { left: requests },
         }

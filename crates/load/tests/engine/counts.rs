@@ -1,5 +1,6 @@
 //! Counts are exact: the client's books and the server's ledger agree to the request.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use prony_load::{Control, LoadError, Snapshot};
-use prony_model::measurement::WorkerAudit;
+use prony_model::measurement::{Tolerance, WorkerAudit};
 use prony_model::plan::Arrivals;
 use prony_model::rate::Rate;
 use prony_target::{Config, Target};
@@ -114,6 +115,25 @@ fn every_framing_is_read() {
         p.expect.body = Some(b"hello".to_vec());
         let m = run(&p).unwrap();
         assert_eq!((m.requests.completed, m.run_total.connections), (50, connections));
+    }
+}
+
+#[test]
+fn answers_that_browsers_take_are_taken_and_counted_over_all_workers() {
+    let folded: &[u8] = b"HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 5, 5\r\n\r\nhello";
+    let both: &[u8] =
+        b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
+    for (answer, why) in [
+        (folded, vec![Tolerance::RepeatedLength, Tolerance::Folded]),
+        (both, vec![Tolerance::LengthBesideCoding]),
+    ] {
+        let mut p = plan(lying::always(answer));
+        (p.threads, p.connections, p.stop.requests) = (2, 4, Some(50));
+        p.expect.body = Some(b"hello".to_vec());
+        let m = run(&p).unwrap();
+        assert_eq!((m.requests.completed, m.requests.failed), (50, 0), "{:?}", m.errors);
+        let counts: BTreeMap<Tolerance, u64> = why.into_iter().map(|tolerance| (tolerance, 50)).collect();
+        assert_eq!((m.tolerated, m.run_total.connections), (counts, 4));
     }
 }
 

@@ -31,8 +31,7 @@ pub fn write(trial: &Trial, measured: &Measurement, out: &mut dyn Write) -> io::
     let server = trial.target.url.trim_end_matches('/');
     let threads = trial.plan.connections;
     for sample in &measured.samples {
-        let due_ns = sample.intended_ns.saturating_sub(measured.schedule_start_ns);
-        let time_stamp = measured.started_at_ns.saturating_add(due_ns) / 1_000_000;
+        let time_stamp = measured.started_at_ns.saturating_add(sample.intended_ns) / 1_000_000;
         let elapsed = rounded(sample.response_ns, 1_000_000);
         let worker = u32::from(sample.worker) + 1;
         let listed = measured.listed.get(sample.request as usize);
@@ -102,7 +101,6 @@ mod tests {
             listed: listed.to_vec(),
             samples: samples.to_vec(),
             started_at_ns: 1_795_262_400_000_000_000,
-            schedule_start_ns: 100 * S,
             request_bytes: 38,
             ..Measurement::default()
         };
@@ -114,12 +112,12 @@ mod tests {
     #[test]
     fn each_request_is_a_line_with_jmeters_columns() {
         let trial = testing::trial(&[&[1], &[1]]);
-        let failed = |failure| Sample { failure: Some(failure), ..sample(102 * S, S) };
+        let failed = |failure| Sample { failure: Some(failure), ..sample(2 * S, S) };
         let lines = written(
             &trial,
             &[
                 // Due in the warm-up, answered in the window.
-                sample(101 * S, 500_500_000),
+                sample(S, 500_500_000),
                 Sample { status: 503, worker: 1, ..failed(ErrorKind::UnexpectedStatus) },
                 Sample { status: 0, first_byte_us: 0, ..failed(ErrorKind::RequestTimeout) },
                 Sample { status: 0, first_byte_us: 0, read_bytes: 0, ..failed(ErrorKind::ConnectRefused) },
@@ -142,7 +140,7 @@ mod tests {
     fn every_line_has_as_many_fields_as_the_first() {
         let mut trial = testing::trial(&[&[1]]);
         trial.target.url = "http://h/?list=1,2&q=\"x\"".to_owned();
-        let lines = written(&trial, &[sample(101 * S, 1)]);
+        let lines = written(&trial, &[sample(S, 1)]);
         // Split at commas outside quotes.
         let fields = |line: &str| {
             let mut quoted = false;
@@ -162,7 +160,7 @@ mod tests {
         let mut trial = testing::trial(&[&[1]]);
         trial.target.url = "http://h:81/".to_owned();
         let listed = [("GET /a,b".to_owned(), 38), ("HEAD /".to_owned(), 40)];
-        let samples = [Sample { request: 1, ..sample(101 * S, 1) }, sample(101 * S, 1)];
+        let samples = [Sample { request: 1, ..sample(S, 1) }, sample(S, 1)];
         let lines = written_of(&trial, &samples, &listed);
         assert!(
             lines[1].contains(",HEAD /,") && lines[1].contains(",40,50,50,http://h:81/,"),

@@ -97,10 +97,11 @@ impl From<Bins> for BinColumns {
 }
 
 impl From<BinColumns> for Bins {
-    /// A column that is short ends in zeros; a width of 0 is read as [`BIN_NS`].
+    /// A column that is short ends in zeros; a width of 0 is read as [`BIN_NS`]; of more bins than any load has one more
+    /// is read, which [`Measurement::check`](super::Measurement::check) refuses.
     fn from(columns: BinColumns) -> Bins {
         let at = |column: &[u64], i: usize| column.get(i).copied().unwrap_or(0);
-        let each = (0..columns.completed.len()).map(|i| Bin {
+        let each = (0..columns.completed.len().min(BINS_MAX + 1)).map(|i| Bin {
             completed: columns.completed[i],
             response_sum_ns: at(&columns.response_sum_ns, i),
             failed: at(&columns.failed, i),

@@ -1,51 +1,77 @@
 //! What a measurement that was read from a file must be for its numbers to be summed without a thought.
 
-use super::Measurement;
+use super::{BINS_MAX, Measurement};
+use crate::histogram::COUNT_MAX;
+use crate::plan::THREADS_MAX;
 
-/// The most that a number of a measurement may be: sums of them are exact in 64 bits, and each is in an `f64`.
+/// The most that a number of a measurement may be: it is exact in an `f64`, and a thousand of them in 64 bits.
 const NUMBER_MAX: u64 = 1 << 53;
+/// The most entries of a series. A load keeps 600.
+const SERIES_MAX: usize = 10_000;
+/// The most requests of a list with figures of their own. A load keeps 1,001.
+const LISTED_MAX: usize = 10_000;
 
 impl Measurement {
-    /// Whether its numbers can be a load's, so that sums of them are exact.
+    /// Whether its numbers can be a load's, so that sums of them are exact. A bin's sums of times are not looked at:
+    /// under overload they can be anything, and whoever adds them saturates.
     ///
     /// # Errors
     /// A sentence where it is not: what was read was not written by Prony.
     pub fn check(&self) -> Result<(), String> {
+        few("bins", self.bins.each.len(), BINS_MAX)?;
+        few("entries in its series", self.series.len(), SERIES_MAX)?;
+        few("workers", self.workers.len(), THREADS_MAX as usize)?;
+        few("requests of a list", self.by_request.len(), LISTED_MAX)?;
         let (r, t, c) = (&self.requests, &self.run_total, &self.client);
         let fates = [r.carried_in, r.scheduled, r.sent, r.completed, r.failed, r.in_flight, r.never_sent];
-        let bytes = [self.read_bytes, self.sent_bytes];
-        let totals = [t.sent, t.completed, t.connections, self.latency.first_bytes_upper];
-        let instants = [self.schedule_start_ns, self.window_start_ns, self.window_end_ns, self.bins.width_ns];
-        let client = [c.cpu_ns, c.process_cpu_ns, c.max_rss_bytes, c.stamps_rejected];
-        let bins =
-            self.bins.each.iter().flat_map(|b| {
-                [b.completed, b.response_sum_ns, b.failed, b.dispatched, b.connection_wait_sum_ns]
-            });
-        let seconds =
-            self.series.iter().flat_map(|s| [s.at_ns, s.length_ns, s.completed, s.failed, s.connections]);
-        let workers = self.workers.iter().flat_map(|w| {
-            let busy = [w.busy_ns, w.waited_beside_free, w.waited_beside_free_ns, w.longest_gap_ns];
-            busy.into_iter().chain([w.gaps_over_1ms_sum_ns, w.in_flight_integral_ns >> 16])
-        });
+        let totals = [t.sent, t.completed, t.connections, self.latency.first_bytes_upper, c.stamps_rejected];
+        let bins = self.bins.each.iter().flat_map(|b| [b.completed, b.failed, b.dispatched]);
+        let seconds = self.series.iter().flat_map(|s| [s.completed, s.failed, s.connections]);
         let listed = self.by_request.iter().flat_map(|f| {
-            let counts = [f.lines, f.run_sent, f.completed, f.failed, f.waiting, f.read_bytes];
+            let counts = [f.lines, f.run_sent, f.completed, f.failed, f.waiting];
             counts.into_iter().chain(f.status.values().copied()).chain(f.errors.values().copied())
         });
-        let mut all = fates
+        let counts = fates
             .into_iter()
             .chain(totals)
-            .chain(bytes)
-            .chain(instants)
-            .chain(client)
+            .chain(self.tolerated.values().copied())
             .chain(self.status.values().copied())
             .chain(self.errors.values().map(|tally| tally.count))
             .chain(bins)
             .chain(seconds)
-            .chain(workers)
+            .chain(self.workers.iter().map(|w| w.waited_beside_free))
             .chain(listed);
-        match all.find(|number| *number > NUMBER_MAX) {
-            Some(number) => Err(format!("its measurement has the number {number}, which no load can have")),
-            None => Ok(()),
-        }
+        within(counts, COUNT_MAX)?;
+        let bytes = [self.read_bytes, self.sent_bytes, c.max_rss_bytes, self.request_bytes];
+        let instants = [self.schedule_start_ns, self.window_start_ns, self.window_end_ns, self.bins.width_ns];
+        let workers = self.workers.iter().flat_map(|w| {
+            let busy = [w.busy_ns, w.waited_beside_free_ns, w.longest_gap_ns, w.gaps_over_1ms_sum_ns];
+            busy.into_iter().chain([w.in_flight_integral_ns >> 16])
+        });
+        let others = bytes
+            .into_iter()
+            .chain(instants)
+            .chain([c.cpu_ns, c.process_cpu_ns])
+            .chain(self.series.iter().flat_map(|s| [s.at_ns, s.length_ns]))
+            .chain(workers)
+            .chain(self.by_request.iter().map(|f| f.read_bytes));
+        within(others, NUMBER_MAX)
     }
+}
+
+/// Whether numbers of a measurement, or of what was seen beside it, are exact in an `f64`.
+pub(crate) fn numbers(all: impl IntoIterator<Item = u64>) -> Result<(), String> {
+    within(all, NUMBER_MAX)
+}
+
+fn within(all: impl IntoIterator<Item = u64>, most: u64) -> Result<(), String> {
+    match all.into_iter().find(|number| *number > most) {
+        Some(number) => Err(format!("its measurement has the number {number}, which no load can have")),
+        None => Ok(()),
+    }
+}
+
+/// Whether there are so few of them as Prony keeps.
+pub(crate) fn few(what: &str, count: usize, most: usize) -> Result<(), String> {
+    if count <= most { Ok(()) } else { Err(format!("it has {count} {what}, and Prony keeps at most {most}")) }
 }

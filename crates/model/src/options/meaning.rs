@@ -11,6 +11,7 @@ use crate::plan::{
     Arrivals, CONNECTIONS_AT_A_RATE, CONNECTIONS_CLOSED, DURATION, Expect, Plan, SEED, Stop, TIMEOUT, Work,
     default_warmup,
 };
+use crate::secret::{ASKED, remember_body, text_or_variable};
 use crate::target::Target;
 use crate::tls::{Identity, IdentityError, Roots, Tls, Verify};
 use crate::units::{OneOrMany, RateValue, most_connections, parse_stages};
@@ -230,12 +231,14 @@ fn file(flag: &str, path: &str, most: u64, read: ReadFile<'_>) -> Result<Vec<u8>
     Ok(bytes)
 }
 
-/// `TEXT`, or `@FILE`'s bytes.
+/// `TEXT`, `@FILE`'s bytes, or what the environment holds of `@env:NAME`.
 fn text_or_file(flag: &str, text: &str, read: ReadFile<'_>) -> Result<Vec<u8>, PlanError> {
-    match text.strip_prefix('@') {
-        None => Ok(text.as_bytes().to_vec()),
-        Some(path) => file(flag, path, FILE_MAX_BYTES, read),
-    }
+    let bytes = match text.strip_prefix('@').filter(|_| !text.starts_with(ASKED)) {
+        Some(path) => file(flag, path, FILE_MAX_BYTES, read)?,
+        None => text_or_variable(flag, text).map_err(PlanError)?.into_bytes(),
+    };
+    remember_body(&bytes, text.starts_with('@'));
+    Ok(bytes)
 }
 
 type Expected = (Option<Vec<u8>>, Option<[u8; 32]>);

@@ -102,6 +102,18 @@ fn an_expected_body_is_text_or_a_hash() {
 }
 
 #[test]
+fn a_body_from_the_environment_is_a_secret() {
+    // What every test process has.
+    let path = std::env::var("PATH").unwrap();
+    let asked = || Some("@env:PATH".to_owned());
+    let p = plan(&LoadOptions { body: asked(), expect_body: asked(), ..Default::default() });
+    assert_eq!((p.body.as_slice(), p.expect.body.as_deref()), (path.as_bytes(), Some(path.as_bytes())));
+    assert_eq!(crate::secret::redacted(&format!("got <{path}>")), "got <@env:PATH>");
+    let unset = LoadOptions { body: Some("@env:PRONY_NO_SUCH_VARIABLE".to_owned()), ..Default::default() };
+    assert!(refused(&unset).contains("-b asks for the variable PRONY_NO_SUCH_VARIABLE,"));
+}
+
+#[test]
 fn headers_are_read_or_refused() {
     assert_eq!("A: b: c".parse(), Ok(Header { name: "A".to_owned(), value: Some("b: c".to_owned()) }));
     let said =

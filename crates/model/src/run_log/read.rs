@@ -1,7 +1,6 @@
 //! Reading a run log: what was whole of it, judged result by result.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::num::NonZero;
 use std::panic::resume_unwind;
@@ -11,10 +10,23 @@ use super::wrong::{check_schema, first_line_is_wrong};
 use super::{Event, Header, Judge, LINE_MAX_BYTES, Line, PlannedTrial, RunLog, RunLogError, TrialResult};
 use crate::host::Host;
 use crate::printable::printable;
+use crate::sleep::Sleep;
+use crate::{foreign_file, unpacking};
 
+/// The most lines: an experiment's 100,000 trials have three each.
+const LINES_MAX: usize = 1_000_000;
+/// The most values in a line. A day's trial has 860,000 samples of its server and of each of its CPUs; two bytes of text
+/// are a value that takes up to 60 in memory.
+const VALUES_MAX: usize = 20_000_000;
+/// The most that a line's histograms take unpacked: those of a trial's seconds take 4 MiB, those of a list's requests
+/// ten times that where every bucket of theirs is filled.
+const LINE_UNPACKED_MAX: usize = 128 << 20;
+/// The most that all histograms take: this, and for each byte of the log so many. The logs of our tests take up to two.
+const LOG_UNPACKED_MAX: usize = 256 << 20;
+const UNPACKED_PER_BYTE: usize = 8;
 /// Lines that are read before they are parsed, and their bytes: work for every CPU in bounded memory.
 const BATCH_LINES: usize = 64;
-const BATCH_BYTES: usize = 64 << 20;
+const BATCH_BYTES: usize = 16 << 20;
 
 impl RunLog {
     /// Reads a run log; `judge` says what each result means, or in a sentence what is wrong with it.
@@ -23,7 +35,7 @@ impl RunLog {
     /// When it cannot be read, is not a run log, is of another schema, or has
     /// a broken line before its last.
     pub fn read(path: &Path, judge: Judge<'_>) -> Result<RunLog, RunLogError> {
-        let file = File::open(path).map_err(|why| RunLogError::new(path, why))?;
+        let file = foreign_file::open(path).map_err(|why| RunLogError::new(path, why))?;
         RunLog::read_from(BufReader::new(file), path, judge)
     }
 
@@ -33,13 +45,14 @@ impl RunLog {
     /// As [`RunLog::read`].
     pub fn read_from(reader: impl BufRead, path: &Path, judge: Judge<'_>) -> Result<RunLog, RunLogError> {
         let no_log = |why: String| RunLogError::new(path, why);
-        let mut lines = Lines { reader, path, number: 0 };
+        let mut lines = Lines { reader, path, number: 0, bytes: 0 };
         let Some(first) = lines.next()? else {
             return Err(no_log("the file is empty: nothing was recorded".to_owned()));
         };
-        let mut log = match Line::read(&first.text) {
+        let mut log = match unpacking::within(LINE_UNPACKED_MAX, || Line::read(&first.text)).0 {
             Ok(Line::Header(header)) => {
                 check_schema(&header.schema).map_err(no_log)?;
+                header.check().map_err(no_log)?;
                 RunLog::of(header, Vec::new())
             }
             Ok(_) => {
@@ -47,15 +60,22 @@ impl RunLog {
             }
             Err(why) => return Err(no_log(first_line_is_wrong(&first.text, &why))),
         };
+        let (mut known, mut unpacked) = (Known::default(), 0);
         loop {
             let batch = lines.batch()?;
             if batch.is_empty() {
+                known.conclude(&mut log);
+                log.check_size().map_err(no_log)?;
                 return Ok(log);
             }
             let entries = in_parallel(&batch, |line| Entry::of(&line.text, &log.header.host, judge));
-            for (line, entry) in batch.iter().zip(entries) {
+            for (line, (entry, took)) in batch.iter().zip(entries) {
+                unpacked += took;
+                if unpacked > LOG_UNPACKED_MAX + UNPACKED_PER_BYTE * lines.bytes {
+                    return Err(line.wrong(path, "up to it, histograms take more memory than any of Prony's"));
+                }
                 match entry {
-                    Ok(entry) => log.take(entry),
+                    Ok(entry) => known.take(entry, &mut log),
                     Err(Wrong::Unreadable(_)) if !line.whole => log.truncated = true,
                     Err(Wrong::Unreadable(why)) => return Err(line.wrong(path, &why.to_string())),
                     Err(Wrong::Unjudgeable(why)) => return Err(line.wrong(path, &why)),
@@ -73,24 +93,45 @@ impl RunLog {
     pub fn of(header: Header, results: Vec<TrialResult>) -> RunLog {
         RunLog { header, results, events: Vec::new(), unfinished: Vec::new(), truncated: false }
     }
+}
 
-    fn take(&mut self, entry: Entry) {
+/// What lines say of others.
+#[derive(Default)]
+struct Known {
+    /// Trials that began and have no result as yet, by their index, each with its place in the order they began in.
+    begun: BTreeMap<u32, (usize, PlannedTrial)>,
+    begins: usize,
+    /// What checks found, by candidate.
+    sleeps: BTreeMap<String, Option<Sleep>>,
+}
+
+impl Known {
+    fn take(&mut self, entry: Entry, log: &mut RunLog) {
         match entry {
             Entry::Header => {} // a second header says nothing new
             Entry::TrialStart(planned) => {
-                self.unfinished.retain(|p| p.index != planned.index);
-                self.unfinished.push(planned);
+                self.begins += 1;
+                self.begun.insert(planned.index, (self.begins, planned));
             }
             Entry::Result(result) => {
-                self.unfinished.retain(|p| p.index != result.planned.index);
-                self.results.push(*result);
+                self.begun.remove(&result.planned.index);
+                log.results.push(*result);
             }
             Entry::Event(event) => {
-                if let Some(found) = &event.found {
-                    let known = self.header.candidates.iter_mut().find(|c| c.label == found.candidate);
-                    known.into_iter().for_each(|candidate| candidate.sleep = found.sleep);
-                }
-                self.events.push(event);
+                let found = event.found.as_ref().map(|found| (found.candidate.clone(), found.sleep));
+                self.sleeps.extend(found);
+                log.events.push(event);
+            }
+        }
+    }
+
+    fn conclude(self, log: &mut RunLog) {
+        let mut begun: Vec<(usize, PlannedTrial)> = self.begun.into_values().collect();
+        begun.sort_by_key(|(place, _)| *place);
+        log.unfinished = begun.into_iter().map(|(_, planned)| planned).collect();
+        for candidate in &mut log.header.candidates {
+            if let Some(sleep) = self.sleeps.get(&candidate.label) {
+                candidate.sleep = *sleep;
             }
         }
     }
@@ -117,6 +158,8 @@ struct Lines<'a, R> {
     reader: R,
     path: &'a Path,
     number: usize,
+    /// Of all lines up to here.
+    bytes: usize,
 }
 
 impl<R: BufRead> Lines<'_, R> {
@@ -130,6 +173,14 @@ impl<R: BufRead> Lines<'_, R> {
         if !whole && read as u64 == LINE_MAX_BYTES {
             return Err(line.wrong(self.path, &format!("it is longer than {} MiB", LINE_MAX_BYTES >> 20)));
         }
+        if self.number > LINES_MAX && read > 0 {
+            return Err(line.wrong(self.path, &format!("a run log has at most {LINES_MAX} lines")));
+        }
+        // Each value but the first has a comma before it.
+        if line.text.iter().filter(|byte| **byte == b',').count() > VALUES_MAX {
+            return Err(line.wrong(self.path, &format!("it has more than {VALUES_MAX} values")));
+        }
+        self.bytes += read;
         Ok((read > 0).then_some(line))
     }
 
@@ -160,13 +211,24 @@ enum Wrong {
 }
 
 impl Entry {
-    fn of(text: &[u8], host: &Host, judge: Judge<'_>) -> Result<Entry, Wrong> {
-        Ok(match Line::read(text).map_err(Wrong::Unreadable)? {
-            Line::Header(_) => Entry::Header,
-            Line::TrialStart(start) => Entry::TrialStart(start.planned),
-            Line::Result(raw) => Entry::Result(Box::new(judge(host, raw).map_err(Wrong::Unjudgeable)?)),
-            Line::Event(event) => Entry::Event(event),
-        })
+    /// A line's content, and the bytes that its histograms take.
+    fn of(text: &[u8], host: &Host, judge: Judge<'_>) -> (Result<Entry, Wrong>, usize) {
+        let (line, took) = unpacking::within(LINE_UNPACKED_MAX, || Line::read(text));
+        let entry = line.map_err(Wrong::Unreadable).and_then(|line| {
+            Ok(match line {
+                Line::Header(_) => Entry::Header,
+                Line::TrialStart(start) => {
+                    start.planned.check().map_err(Wrong::Unjudgeable)?;
+                    Entry::TrialStart(start.planned)
+                }
+                Line::Result(raw) => {
+                    raw.planned.check().map_err(Wrong::Unjudgeable)?;
+                    Entry::Result(Box::new(judge(host, raw).map_err(Wrong::Unjudgeable)?))
+                }
+                Line::Event(event) => Entry::Event(event),
+            })
+        });
+        (entry, took)
     }
 }
 
@@ -182,4 +244,78 @@ fn in_parallel<T: Sync, U: Send>(all: &[T], of: impl Fn(&T) -> U + Sync) -> Vec<
         let joined = parts.into_iter().map(|part| part.join().unwrap_or_else(|why| resume_unwind(why)));
         joined.flatten().collect()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::histogram::SparseHistogram;
+    use crate::observed::Observed;
+    use crate::run_log::{RawResult, SCHEMA};
+
+    fn judge(_: &Host, raw: RawResult) -> Result<TrialResult, String> {
+        let RawResult { planned, failure, capacity, .. } = raw;
+        Ok(TrialResult { planned, trial: None, server: None, failure, capacity })
+    }
+
+    fn read(lines: &str) -> Result<RunLog, String> {
+        let header = Header { schema: SCHEMA.to_owned(), ..Header::default() };
+        let text = format!("{}\n{lines}", serde_json::to_string(&Line::Header(header)).unwrap());
+        RunLog::read_from(text.as_bytes(), Path::new("run.jsonl"), &judge).map_err(|e| e.to_string())
+    }
+
+    fn start(index: usize) -> String {
+        format!(
+            "{{\"type\":\"trial_start\",\"x\":[[{{}}]],\"index\":{index},\"block\":0,\"candidate\":\"a\",\"plan\":\"p\",\"at\":\"\"}}\n"
+        )
+    }
+
+    fn unfinished(log: &RunLog) -> Vec<u32> {
+        log.unfinished.iter().map(|planned| planned.index).collect()
+    }
+
+    #[test]
+    fn what_began_and_did_not_end_is_unfinished_in_the_order_it_last_began_in() {
+        let result = "{\"type\":\"result\",\"index\":2,\"block\":0,\"candidate\":\"a\",\"plan\":\"p\"}\n";
+        let lines = [start(0), start(1), start(0), start(2), result.to_owned()].concat();
+        assert_eq!(unfinished(&read(&lines).unwrap()), [1, 0]);
+        // Each of so many is found again without a look at all others.
+        let many: String = (0..100_000).map(start).collect();
+        assert_eq!(unfinished(&read(&many).unwrap()), (0..100_000).collect::<Vec<u32>>());
+    }
+
+    #[test]
+    fn a_line_of_too_many_values_is_refused_before_it_is_parsed() {
+        let said = read(&",".repeat(VALUES_MAX + 1)).unwrap_err();
+        assert!(said.contains("run.jsonl:2") && said.contains("values"), "{said}");
+    }
+
+    #[test]
+    fn a_small_line_of_large_histograms_is_refused() {
+        let full = SparseHistogram::of((0..33_000).map(|bucket| (bucket, 1)));
+        let text = serde_json::to_string(&full).unwrap();
+        let second = format!(
+            "{{\"at_ns\":0,\"length_ns\":1,\"completed\":0,\"failed\":0,\"connections\":0,\"response\":{text}}}"
+        );
+        let raw = RawResult {
+            observed: Some(Observed::default()),
+            ..RawResult::failed(PlannedTrial::one_by_one(0, "a", "p"), String::new())
+        };
+        let line = serde_json::to_string(&Line::Result(raw)).unwrap();
+        let of = |seconds: usize| {
+            let series = format!("\"series\":[{}]", vec![second.as_str(); seconds].join(","));
+            let line = line.replacen("\"series\":[]", &series, 1);
+            assert!(line.contains(&second) && line.len() < 1 << 20, "{} bytes", line.len());
+            read(&format!("{line}\n"))
+        };
+        assert_eq!(of(100).map(|log| log.results.len()), Ok(1));
+        let said = of(LINE_UNPACKED_MAX / 60_000).unwrap_err();
+        assert!(said.contains("more memory"), "{said}");
+    }
+
+    #[test]
+    fn what_is_no_file_is_no_run_log() {
+        let said = RunLog::read(Path::new("/dev/zero"), &judge).unwrap_err().to_string();
+        assert!(said.contains("not a regular file"), "{said}");
+    }
 }

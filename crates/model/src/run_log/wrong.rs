@@ -1,5 +1,7 @@
 //! Why a file is no run log of ours.
 
+use serde::Deserialize;
+
 use super::SCHEMA;
 use crate::printable::printable;
 use crate::trial;
@@ -17,10 +19,11 @@ pub(super) fn check_schema(schema: &str) -> Result<(), String> {
 
 /// A first line of another schema may lack fields of ours, so its schema is looked at by itself.
 pub(super) fn first_line_is_wrong(text: &[u8], why: &serde_json::Error) -> String {
-    let schema = serde_json::from_slice::<serde_json::Value>(text)
-        .ok()
-        .and_then(|v| v.get("schema").and_then(|s| s.as_str()).map(str::to_owned));
-    match schema {
+    #[derive(Deserialize)]
+    struct Named {
+        schema: String,
+    }
+    match serde_json::from_slice::<Named>(text).ok().map(|named| named.schema) {
         Some(schema) if schema == trial::SCHEMA => {
             "this is one trial's JSON (--json) and not a run log (-o)".to_owned()
         }

@@ -64,8 +64,8 @@ pub(crate) struct BenchArguments {
     /// Also use the servers in this folder (repeatable); those in ./prony/servers are always used
     #[arg(long, value_name = "DIR")]
     pub(crate) servers: Vec<String>,
-    /// Redact the value of this header in all output, too (repeatable) [always: Authorization, Cookie and names with
-    /// key, token, secret or password]
+    /// Redact the value of this header in all output, too (repeatable) [always: names with auth, cookie, credential, jwt,
+    /// key, password, secret, session, signature or token]
     #[arg(long, value_name = "NAME")]
     pub(crate) redact: Vec<String>,
     /// Print no progress

@@ -27,8 +27,8 @@ pub(crate) struct CapacityArguments {
     /// Print no progress, and only the first line of the result
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// Redact the value of this header in all output, too (repeatable) [always: Authorization, Cookie and names with
-    /// key, token, secret or password]
+    /// Redact the value of this header in all output, too (repeatable) [always: names with auth, cookie, credential, jwt,
+    /// key, password, secret, session, signature or token]
     #[arg(long, value_name = "NAME")]
     pub(crate) redact: Vec<String>,
     /// Append the search to the run log, for `prony report` and `prony serve`

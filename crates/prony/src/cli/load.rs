@@ -16,8 +16,8 @@ pub(crate) struct LoadArguments {
     /// Append the trial to the run log FILE, for `prony report` and `prony compare`
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub(crate) output: Option<String>,
-    /// Redact the value of this header in all output, too (repeatable) [always: Authorization, Cookie and names with
-    /// key, token, secret or password]
+    /// Redact the value of this header in all output, too (repeatable) [always: names with auth, cookie, credential, jwt,
+    /// key, password, secret, session, signature or token]
     #[arg(long, value_name = "NAME")]
     pub(crate) redact: Vec<String>,
     /// Print no progress, and only the first line of the result

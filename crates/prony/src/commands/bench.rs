@@ -20,6 +20,7 @@ use prony_report::page;
 use prony_report::terminal;
 
 use super::report::html_path;
+use super::reproduce;
 use super::thresholds;
 use super::watch::{self, Watch};
 use super::write_file;
@@ -30,6 +31,7 @@ use crate::printer::Printer;
 use crate::tui::{BenchState, Live, ProgressMode};
 
 pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), Failure> {
+    reproduce::check_own()?;
     let setup = setup::setup(arguments, printer)?;
     let slos = thresholds::parse(&arguments.slo)?;
     if arguments.dry_run {
@@ -81,12 +83,21 @@ fn lock(
             bench_lock::described(holder)
         ));
     };
-    bench_lock::take(&bench_lock::path(), name, &since, patience, &|| interrupt.asked(), &mut waits).map_err(
+    let path = bench_lock::path();
+    let lock = bench_lock::take(&path, name, &since, patience, &|| interrupt.asked(), &mut waits).map_err(
         |why| match why {
             LockError::Interrupted => Failure::code(INTERRUPTED),
             LockError::Taken(_) => Failure::not_measured(format!("Not started within --wait: {why}")),
         },
-    )
+    )?;
+    if !lock.is_held() {
+        printer.note(&format!(
+            "{} cannot be locked: another bench may run on this machine unseen. {}=FILE is another file.",
+            path.display(),
+            bench_lock::VARIABLE
+        ));
+    }
+    Ok(lock)
 }
 
 /// A log that cannot be opened or resumed is the command's fault; the rest is the run's.

@@ -31,7 +31,8 @@ const PROBE: Duration = Duration::from_secs(3);
 const EMBEDDED: &str = "embedded target";
 
 pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<(), Failure> {
-    let given = arguments.url.as_deref().map(Target::parse).transpose().map_err(Failure::usage)?;
+    reproduce::check_own()?;
+    let given = arguments.url.as_deref().map(Target::given).transpose().map_err(Failure::usage)?;
     let embeds = given.is_none();
     let mut wanted = capacity_plan(arguments, given.unwrap_or_else(plan::placeholder))?;
     let log = arguments.output.as_deref().map(|path| Log::open(path, "capacity", printer)).transpose()?;

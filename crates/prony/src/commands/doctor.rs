@@ -7,7 +7,7 @@ mod text;
 use std::thread;
 use std::time::Duration;
 
-use prony_host::pins;
+use prony_host::{pins, state};
 use prony_lab::doctor::restore::{self, Done};
 use prony_lab::doctor::{Asked, Finding, Tree, Watch, examine, programs, sorted};
 use prony_model::host::Host;
@@ -15,8 +15,8 @@ use prony_report::json;
 use serde::Serialize;
 
 use crate::cli::{DoctorArguments, DoctorFormat};
-use crate::commands::servers::layout;
-use crate::failure::Failure;
+use crate::failure::{Failure, INTERRUPTED};
+use crate::interrupt;
 use crate::printer::Printer;
 
 const SCHEMA: &str = "prony.doctor/1";
@@ -39,10 +39,10 @@ struct Report {
 
 pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<(), Failure> {
     let tree = Tree::of_this_machine();
-    let layout = layout()?;
     let host = prony_host::read();
     if arguments.restore {
-        let done = restore::restore(&tree, layout.root(), &host.boot_id).map_err(Failure::usage)?;
+        let state = state::folder().map_err(Failure::usage)?;
+        let done = restore::restore(&tree, &state, &host.boot_id).map_err(Failure::usage)?;
         print_changes(&done, "restored", printer);
         return Ok(());
     }
@@ -55,8 +55,9 @@ pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<(), 
         debug_build: cfg!(debug_assertions),
     };
     if arguments.apply {
-        let done = restore::apply(&tree, &examine(&tree, &asked), layout.root(), &host.boot_id)
-            .map_err(Failure::usage)?;
+        let state = state::folder().map_err(Failure::usage)?;
+        let done =
+            restore::apply(&tree, &examine(&tree, &asked), &state, &host.boot_id).map_err(Failure::usage)?;
         print_changes(&done, "set", printer);
     }
     let watch = Watch::begin(&tree);
@@ -67,7 +68,10 @@ pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<(), 
     let findings = sorted(findings);
     let measured = match arguments.quick {
         true => Err("skipped by --quick".to_owned()),
-        false => measure::measure(&layout, &host, &pins, printer),
+        false => {
+            let interrupt = interrupt::of_a_short_run()?;
+            state::folder().and_then(|state| measure::measure(&state, &host, &pins, &interrupt, printer))
+        }
     };
     let not_measured = measured.as_ref().err().cloned();
     let report = Report { schema: SCHEMA, host, findings, measured: measured.ok(), not_measured };
@@ -75,7 +79,7 @@ pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<(), 
         DoctorFormat::Text => text::text(&report),
         DoctorFormat::Json => json::pretty(&report),
     });
-    Ok(())
+    if interrupt::asked() { Err(Failure::code(INTERRUPTED)) } else { Ok(()) }
 }
 
 /// What was changed on the host: no part of the findings, which may go to a program.

@@ -24,7 +24,7 @@ use super::embedded::Embedded;
 use super::export::Exports;
 use super::logs::Log;
 use super::watch::{self, Watch};
-use super::{plan, thresholds, write_json};
+use super::{plan, reproduce, thresholds, write_json};
 use crate::cli::LoadArguments;
 use crate::failure::{Failure, INTERRUPTED, NOT_MEASURED};
 use crate::interrupt;
@@ -33,7 +33,8 @@ use crate::tui::{Live, LoadState, ProgressMode};
 
 pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Failure> {
     // Everything that can be wrong with the line is found before anything is started.
-    let given = arguments.url.as_deref().map(Target::parse).transpose().map_err(Failure::usage)?;
+    reproduce::check_own()?;
+    let given = arguments.url.as_deref().map(Target::given).transpose().map_err(Failure::usage)?;
     let embeds = is_embedded(arguments);
     let mut plan =
         plan::plan(&arguments.plan, &arguments.redact, given.or_else(|| embeds.then(plan::placeholder)))?;

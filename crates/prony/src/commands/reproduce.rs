@@ -1,18 +1,57 @@
 //! The command line of a run, for its record: what is secret is not in it.
 
 use prony_model::request::check_header;
-use prony_model::secret::{asked_for, is_asked_for, is_secret};
+use prony_model::secret::{REDACTED, asked_for, is_asked_for, is_secret, redacted, redacted_command};
 use prony_report::command::shell_word;
 
-/// This process' own, without the values of secret headers and of those called in `redact`.
+use crate::failure::Failure;
+
+/// This process' own, without its secrets and the values of the headers called in `redact`.
 pub(crate) fn own(redact: &[String]) -> String {
     line(std::env::args().skip(1), redact)
 }
 
+/// Refuses this process' own, if Prony has printed it and a secret is still to be written in it.
+pub(crate) fn check_own() -> Result<(), Failure> {
+    check(std::env::args().skip(1))
+}
+
+fn check(mut arguments: impl Iterator<Item = String>) -> Result<(), Failure> {
+    match arguments.find(|argument| argument.contains(REDACTED)) {
+        None => Ok(()),
+        Some(argument) => Err(Failure::usage(format!(
+            "{REDACTED} stands for a secret in {}: write it there again, or @env:NAME in a URL or a body (in a command \
+             $NAME) for what the environment holds.",
+            shell_word(&argument)
+        ))),
+    }
+}
+
 /// `prony` with these arguments, quoted for a shell.
 fn line(arguments: impl Iterator<Item = String>, redact: &[String]) -> String {
-    let quoted = arguments.map(|argument| shell_word(&without_userinfo(&without_secret(&argument, redact))));
-    format!("prony {}", quoted.collect::<Vec<_>>().join(" "))
+    let mut line = "prony".to_owned();
+    let mut before = String::new();
+    for argument in arguments {
+        let shown = without_secret(&argument, redact);
+        // A body's file is only named.
+        let has_fields = fields(&before, &argument).is_some_and(|text| !text.starts_with('@'));
+        let shown = if has_fields { redacted(&shown) } else { redacted_command(&shown) };
+        line.push_str(&format!(" {}", shell_word(&shown)));
+        before = argument;
+    }
+    line
+}
+
+/// The body or path that an argument is, by the flag before it, or may have behind a flag of its own.
+fn fields<'a>(before: &str, argument: &'a str) -> Option<&'a str> {
+    const FLAGS: [&str; 3] = ["--body", "--expect-body", "--path"];
+    let is_short = |flag: &str| flag.starts_with('-') && !flag.starts_with("--");
+    if FLAGS.contains(&before) || (is_short(before) && before.ends_with('b')) {
+        return Some(argument);
+    }
+    let behind = FLAGS.iter().find_map(|flag| argument.strip_prefix(*flag)?.strip_prefix('='));
+    let short = Some(argument).filter(|argument| is_short(argument));
+    behind.or_else(|| short?.strip_prefix("-b").or(short))
 }
 
 /// A header (`Name: value`, also behind its flag, `-HName: value`) whose value is secret asks for it by the environment.
@@ -25,21 +64,6 @@ fn without_secret(argument: &str, redact: &[String]) -> String {
         return argument.to_owned();
     }
     format!("{flag}{}", asked_for(name))
-}
-
-/// URLs, wherever they stand in it, without their user and password.
-pub(crate) fn without_userinfo(argument: &str) -> String {
-    let mut out = String::with_capacity(argument.len());
-    let mut rest = argument;
-    while let Some(at) = rest.find("://") {
-        let (before, after) = rest.split_at(at + 3);
-        out.push_str(before);
-        let end = after.find(|c: char| "/?#".contains(c) || c.is_whitespace()).unwrap_or(after.len());
-        let (authority, left) = after.split_at(end);
-        out.push_str(authority.rsplit_once('@').map_or(authority, |(_, host)| host));
-        rest = left;
-    }
-    out + rest
 }
 
 #[cfg(test)]
@@ -68,19 +92,35 @@ mod tests {
             &["-H", "X-Own: s3cret", "--redact", "x-own"],
             &["--candidate", "a=http://me:s3cret@h:80/a?b=c", "http://s3cret@h"],
             &["--candidate", "a=./run --upstream http://me:s3cret@h/"],
+            &["http://h/?api_key=s3cret&b=c", "--candidate=a=http://h/?token=s3cret"],
+            &["-b", r#"{"user":"me","password":"s3cret"}"#, "-kb", "token=s3cret", "-kbtoken=s3cret"],
+            &["--path", "/a?key=s3cret", "--path=/a?token=s3cret"],
+            &["-btoken=s3cret", "--body=token=s3cret", "--expect-body", r#"{"jwt": "s3cret"}"#],
         ] {
             let line = of(given, &["x-own"]);
             assert!(!line.contains("s3cret"), "{line}");
         }
         assert_eq!(of(&["-H", "X-Api-Key: s"], &[]), "prony -H 'X-Api-Key: @env:X_API_KEY'");
-        assert_eq!(of(&["http://me:pw@h:80/a"], &[]), "prony http://h:80/a");
+        assert_eq!(of(&["http://me:pw@h:80/a"], &[]), "prony 'http://[redacted]@h:80/a'");
     }
 
     #[test]
     fn other_arguments_are_kept_as_they_are() {
-        for kept in ["X-A: b: c", "Authorization: @env:TOKEN", "-HX-A: b"] {
+        for kept in ["X-A: b: c", "Authorization: @env:TOKEN", "-HX-A: b", "token=./server --key={key}"] {
             assert_eq!(of(&[kept], &[]), format!("prony '{kept}'"));
         }
+        let asking = ["http://me:@env:PW@h/?key=@env:KEY", "-b", "@env:BODY", "--expect-body", "@key=a.json"];
+        assert_eq!(of(&asking[1..], &[]), "prony -b @env:BODY --expect-body @key=a.json");
+        assert_eq!(of(&asking[..1], &[]), "prony 'http://me:@env:PW@h/?key=@env:KEY'");
         assert_eq!(of(&["http://h:80/a@b"], &[]), "prony http://h:80/a@b");
+    }
+
+    #[test]
+    fn a_line_with_a_secret_to_be_written_is_refused_naming_where() {
+        let checked = |arguments: &[&str]| check(arguments.iter().map(ToString::to_string));
+        assert!(checked(&["load", "http://h/?key=@env:KEY", "-b", "a"]).is_ok());
+        let refused = checked(&["load", "http://h/?key=[redacted]"]).unwrap_err();
+        assert_eq!(refused.code, crate::failure::USAGE);
+        assert!(refused.message.contains("in 'http://h/?key=[redacted]': write it"), "{}", refused.message);
     }
 }

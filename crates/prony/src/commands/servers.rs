@@ -6,6 +6,7 @@ mod list;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use prony_host::state;
 use prony_lab::candidate::{Candidate, Layout};
 use prony_lab::catalogue::Catalogue;
 use prony_lab::container::Engine;
@@ -78,17 +79,28 @@ pub(crate) fn native_memory(arguments: &RuntimeArguments) -> Result<Option<u64>,
     Ok(Some(bytes))
 }
 
-/// The catalogue; broken recipes are named and left out.
+/// The catalogue; broken recipes are named and left out, and what takes the place of a built-in one is named.
 pub(crate) fn catalogue(folders: &[String], printer: &Printer) -> Catalogue {
     let folders: Vec<PathBuf> = folders.iter().map(PathBuf::from).collect();
     let catalogue = Catalogue::load(&folders);
     for broken in &catalogue.broken {
         printer.note(&format!("The server {} is left out: {}", broken.name, broken.error));
     }
+    for (name, folder) in catalogue.replaced() {
+        let folder = folder.display();
+        printer.note(&format!("The server {name} is the one in {folder}, not the built-in one."));
+    }
     catalogue
 }
 
+/// The folder of what is installed, which is run: one that somebody else may have filled is refused.
 pub(crate) fn layout() -> Result<Layout, Failure> {
+    state::trusted(Path::new(ROOT)).map_err(|why| {
+        Failure::usage(format!(
+            "{why}: what is installed in it would run as you. Work in another folder, or see what is in it and make it \
+             yours: chown -R \"$(id -u)\" {ROOT} && chmod go-w {ROOT}."
+        ))
+    })?;
     Layout::new(Path::new(ROOT))
         .map_err(|e| Failure::usage(format!("The folder {ROOT} cannot be used: {e}.")))
 }
@@ -127,7 +139,7 @@ fn install(candidates: &[Candidate], layout: &Layout, yes: bool, printer: &Print
         return Err(Failure::usage("Nothing was installed: answer yes, or give --yes."));
     }
     // From here on Ctrl-C ends the installation between its steps, so that what apt needs undone is undone.
-    let control = crate::interrupt::control()?;
+    let control = crate::interrupt::of_an_installation()?;
     let cancelled = || control.stop_asked();
     let results = provision::install(&plan, candidates, layout, &cancelled, &mut |progress| match progress {
         Progress::Started(what) => printer.note(&format!("  {what} …")),

@@ -9,6 +9,7 @@ use prony_load::Snapshot;
 use prony_model::Plan;
 use prony_model::plan_record::nanoseconds;
 use prony_model::run_log::{PlannedTrial, RunLog};
+use prony_model::secret::redacted;
 use prony_report::page;
 use prony_report::page::live::{LiveEnd, LiveHead, LiveTrial};
 
@@ -106,6 +107,7 @@ impl Watch {
     /// The run is over: pages that watch get the report of this log.
     pub(crate) fn end(&self, log: Result<&RunLog, String>) {
         let Some(broadcast) = self.broadcast() else { return };
+        let log = log.map_err(|why| redacted(&why));
         broadcast.done(log.and_then(|log| page::report(log, None).map_err(|e| e.to_string())));
         broadcast.wait_for_pages(REPORT_TIME);
     }

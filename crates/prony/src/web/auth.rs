@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use super::http::Request;
 
@@ -50,10 +50,13 @@ impl Auth {
         self.token.as_deref()
     }
 
-    /// Decides by the request's Host and Cookie headers and its query.
+    /// Decides by the request's Host, Cookie and Sec-Fetch headers and its query.
     pub(super) fn admit(&self, request: &Request) -> Admission {
         if self.open {
             return Admission::Admitted;
+        }
+        if request.foreign {
+            return Admission::Refused("Another web site asked for this page: open its address yourself.");
         }
         let Some(token) = &self.token else {
             // A name that resolves to 127.0.0.1 is a foreign page's way in (DNS rebinding).
@@ -82,7 +85,9 @@ impl Auth {
     fn is_loopback_name(&self, host: &str) -> bool {
         let port = format!(":{}", self.port);
         let name = host.strip_suffix(port.as_str()).unwrap_or(host);
-        matches!(name.to_ascii_lowercase().as_str(), "127.0.0.1" | "localhost" | "[::1]")
+        let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
+        // An address of loopback is nobody's name: no foreign page can be behind it.
+        name.eq_ignore_ascii_case("localhost") || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
     }
 }
 
@@ -114,7 +119,7 @@ mod tests {
     #[test]
     fn a_loopback_server_admits_only_loopback_host_names() {
         let auth = auth("127.0.0.1:4000");
-        for host in ["127.0.0.1:4000", "localhost:4000", "LOCALHOST", "[::1]:4000"] {
+        for host in ["127.0.0.1:4000", "localhost:4000", "LOCALHOST", "[::1]:4000", "127.0.0.2:4000"] {
             assert_eq!(admitted(&auth, Some(host), &[], ""), Admission::Admitted, "{host}");
         }
         for host in
@@ -122,6 +127,30 @@ mod tests {
         {
             assert!(matches!(admitted(&auth, host, &[], ""), Admission::Refused(_)), "{host:?}");
         }
+    }
+
+    #[test]
+    fn a_server_admits_the_loopback_address_that_it_listens_on() {
+        for address in ["127.0.0.1:4000", "127.0.0.2:4000", "127.255.0.9:4000", "[::1]:4000"] {
+            assert_eq!(admitted(&auth(address), Some(address), &[], ""), Admission::Admitted, "{address}");
+        }
+        let other = admitted(&auth("127.0.0.2:4000"), Some("192.0.2.1"), &[], "");
+        assert!(matches!(other, Admission::Refused(_)));
+    }
+
+    #[test]
+    fn what_another_site_asks_for_is_refused_with_the_cookie_too() {
+        let host = Some("127.0.0.1:4000".to_owned());
+        let foreign = Request { host, foreign: true, ..Request::default() };
+        for auth in [auth("127.0.0.1:4000"), Auth::for_metrics("127.0.0.1:4000".parse().unwrap())] {
+            assert!(matches!(auth.admit(&foreign), Admission::Refused(why) if why.contains("web site")));
+        }
+        let elsewhere = auth("0.0.0.0:4000");
+        let cookie = format!("prony-4000={}", elsewhere.token().unwrap());
+        let foreign = Request { cookies: vec![cookie], ..foreign };
+        assert!(matches!(elsewhere.admit(&foreign), Admission::Refused(why) if why.contains("web site")));
+        let own = Request { foreign: false, ..foreign };
+        assert_eq!(elsewhere.admit(&own), Admission::Admitted);
     }
 
     #[test]

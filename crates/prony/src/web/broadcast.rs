@@ -1,6 +1,7 @@
 //! From the run to the pages that watch it: the run stores its events here, and
-//! each page's thread fetches them four times a second. The run never waits
-//! for a page, and wakes none: an event costs it a lock that is never held for long.
+//! each page's thread fetches them four times a second. The run wakes no page, and
+//! a load does not wait for one: pages' threads run below everything else, so that one that has the lock may not get
+//! on before the load ends. An update that finds the lock taken is left out: the next has all that it had.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 use prony_load::Snapshot;
 use prony_report::page::live::{LiveEnd, LiveEvent, LiveHead, LivePoint};
 
-use crate::locked;
+use crate::{if_free, locked};
 
 /// Updates come this often, and at first a point of the plots.
 const UPDATE_EVERY_NS: u64 = 250_000_000;
@@ -94,6 +95,16 @@ pub(super) struct Sent {
     done: bool,
 }
 
+/// A page that watches.
+pub(super) struct Watching<'a>(&'a Broadcast);
+
+impl Drop for Watching<'_> {
+    fn drop(&mut self) {
+        let mut state = locked(&self.0.state);
+        state.watching = state.watching.saturating_sub(1);
+    }
+}
+
 impl Broadcast {
     pub(crate) fn new(head: LiveHead) -> Arc<Broadcast> {
         Arc::new(Broadcast { head, ..Broadcast::default() })
@@ -101,7 +112,7 @@ impl Broadcast {
 
     /// A load's snapshot; of ten a second, four become updates.
     pub(crate) fn snapshot(&self, snapshot: &Snapshot) {
-        let mut state = locked(&self.state);
+        let Some(mut state) = if_free(&self.state) else { return };
         let before = state.points.now.unwrap_or_default();
         let since_ns = snapshot.elapsed_ns.saturating_sub(before.elapsed_ns);
         // A tick that comes a little early is as good.
@@ -125,9 +136,9 @@ impl Broadcast {
         state.epoch += u64::from(merged);
     }
 
-    /// A trial of an experiment runs: where it is another than before, it begins.
+    /// A trial of an experiment runs: where it is another than before, it begins. To be said before each snapshot.
     pub(crate) fn trial_runs(&self, index: u32, total_ns: u64) {
-        let mut state = locked(&self.state);
+        let Some(mut state) = if_free(&self.state) else { return };
         let begins = LiveEvent::TrialBegins { index, total_ns };
         if state.begun.as_ref() != Some(&begins) {
             state.points = Points::default();
@@ -179,9 +190,10 @@ impl Broadcast {
         locked(&self.state).served += 1;
     }
 
-    pub(super) fn watch(&self, more: bool) {
-        let mut state = locked(&self.state);
-        state.watching = if more { state.watching + 1 } else { state.watching.saturating_sub(1) };
+    /// A page watches until what this returns is dropped.
+    pub(super) fn watch(&self) -> Watching<'_> {
+        locked(&self.state).watching += 1;
+        Watching(self)
     }
 
     /// What a page has not been sent, as JSON: a list of everything so far, or one
@@ -240,6 +252,31 @@ mod tests {
         assert!((6..=8).contains(&lines.len()), "{}", lines.len());
         assert!(!last && lines[0].contains("\"per_s\":1000"), "{}", lines[0]);
         assert_eq!(broadcast.updates(&mut sent).0.len(), 0);
+    }
+
+    #[test]
+    fn a_load_does_not_wait_for_a_page_that_has_the_lock() {
+        let broadcast = Broadcast::new(LiveHead::default());
+        let page = locked(&broadcast.state);
+        // Were it to wait, it would do so for ever: the lock is this thread's own.
+        broadcast.trial_runs(0, 5);
+        broadcast.snapshot(&at(1_000));
+        assert!(page.begun.is_none() && page.points.now.is_none());
+        drop(page);
+        broadcast.trial_runs(0, 5);
+        broadcast.snapshot(&at(1_100));
+        let (lines, _) = broadcast.updates(&mut Sent::default());
+        assert!(lines[0].contains("trial_begins") && lines[0].contains("\"per_s\":1000"), "{lines:?}");
+    }
+
+    #[test]
+    fn a_page_watches_until_its_thread_ends() {
+        let broadcast = Broadcast::new(LiveHead::default());
+        let (one, other) = (broadcast.watch(), broadcast.watch());
+        drop(one);
+        assert_eq!(locked(&broadcast.state).watching, 1);
+        drop(other);
+        assert_eq!(locked(&broadcast.state).watching, 0);
     }
 
     #[test]

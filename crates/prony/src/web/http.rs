@@ -11,7 +11,7 @@ const HEAD_MAX_BYTES: usize = 8 << 10;
 const HEAD_TIME: Duration = Duration::from_secs(5);
 /// A client has this long to read a response.
 const RESPONSE_TIME: Duration = Duration::from_secs(60);
-/// And then this long to send what is left, or to close.
+/// And then this long, in all, to send what is left, or to close.
 const DRAIN_TIME: Duration = Duration::from_millis(500);
 const HEADERS_MAX: usize = 64;
 const PATH_MAX_BYTES: usize = 1024;
@@ -23,6 +23,11 @@ pub(super) struct Request {
     pub(super) query: String,
     pub(super) host: Option<String>,
     pub(super) cookies: Vec<String>,
+    /// A page of another origin asks for it, as a browser says (Sec-Fetch-Site), and not a person who follows a link:
+    /// such a page cannot read the response, but could make this server work for it. A page of another port of this
+    /// machine (`same-site`) is another's, too. What follows a link (`navigate` to a `document`) shows itself, and
+    /// is neither framed nor readable.
+    pub(super) foreign: bool,
     /// `HEAD`: the response has no body.
     pub(super) head_only: bool,
 }
@@ -31,15 +36,15 @@ pub(super) struct Request {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Refusal(pub(super) u16, pub(super) &'static str);
 
+const BODY: Refusal = Refusal(400, "A request for a page has no body.");
+
 /// Reads a head. `None`: the other side left, or took too long.
 pub(super) fn read(stream: &mut TcpStream) -> Option<Result<Request, Refusal>> {
     let until = Instant::now() + HEAD_TIME;
     let mut bytes = Vec::with_capacity(1024);
     let mut block = [0; 1024];
     loop {
-        let left = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())?;
-        stream.set_read_timeout(Some(left)).ok()?;
-        let read = stream.read(&mut block).ok().filter(|read| *read > 0)?;
+        let read = read_until(stream, &mut block, until).ok().filter(|read| *read > 0)?;
         bytes.extend_from_slice(&block[..read]);
         match parse(&bytes) {
             None if bytes.len() >= HEAD_MAX_BYTES => {
@@ -49,6 +54,13 @@ pub(super) fn read(stream: &mut TcpStream) -> Option<Result<Request, Refusal>> {
             parsed => return parsed,
         }
     }
+}
+
+/// Reads what comes next, by then; 0 at the end.
+fn read_until(stream: &mut TcpStream, block: &mut [u8], until: Instant) -> io::Result<usize> {
+    let left = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero());
+    stream.set_read_timeout(Some(left.ok_or(io::ErrorKind::TimedOut)?))?;
+    stream.read(block)
 }
 
 /// A head's bytes as a request; `None` while they are incomplete. Pure.
@@ -75,17 +87,26 @@ pub(super) fn parse(bytes: &[u8]) -> Option<Result<Request, Refusal>> {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let mut request =
         Request { path: path.to_owned(), query: query.to_owned(), head_only, ..Request::default() };
+    let (mut navigates, mut to_document, mut ahead) = (false, false, false);
     for header in head.headers.iter() {
         let Ok(value) = std::str::from_utf8(header.value) else { continue };
-        if header.name.eq_ignore_ascii_case("host") {
+        match header.name.to_ascii_lowercase().as_str() {
             // Two hosts are an attempt at something.
-            if request.host.replace(value.to_owned()).is_some() {
+            "host" if request.host.replace(value.to_owned()).is_some() => {
                 return Some(Err(Refusal(400, "The request has two Host headers.")));
             }
-        } else if header.name.eq_ignore_ascii_case("cookie") {
-            request.cookies.push(value.to_owned());
+            "cookie" => request.cookies.push(value.to_owned()),
+            "sec-fetch-site" => request.foreign |= !matches!(value, "same-origin" | "none"),
+            "sec-fetch-mode" => navigates = value == "navigate",
+            "sec-fetch-dest" => to_document = value == "document",
+            // Fetched before anybody follows the link.
+            "sec-purpose" => ahead = true,
+            "transfer-encoding" => return Some(Err(BODY)),
+            "content-length" if value != "0" => return Some(Err(BODY)),
+            _ => {}
         }
     }
+    request.foreign &= !(navigates && to_document) || ahead;
     Some(Ok(request))
 }
 
@@ -131,10 +152,9 @@ pub(super) fn respond(stream: &mut TcpStream, response: &Response, head_only: bo
     }
     stream.shutdown(std::net::Shutdown::Write)?;
     // What was sent to us and not read would make the close a reset, which can overtake the response.
-    let (mut left, mut block) = (HEAD_MAX_BYTES * 4, [0; 1024]);
-    stream.set_read_timeout(Some(DRAIN_TIME))?;
+    let (mut left, mut block, until) = (HEAD_MAX_BYTES * 4, [0; 1024], Instant::now() + DRAIN_TIME);
     while left > 0 {
-        match stream.read(&mut block)? {
+        match read_until(stream, &mut block, until)? {
             0 => break,
             read => left = left.saturating_sub(read),
         }
@@ -191,5 +211,51 @@ mod tests {
         assert_eq!(refused(format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(2000)).as_bytes()), 400);
         let many = "x: y\r\n".repeat(HEADERS_MAX + 1);
         assert_eq!(refused(format!("GET / HTTP/1.1\r\n{many}\r\n").as_bytes()), 431);
+        assert_eq!(refused(b"GET / HTTP/1.1\r\nContent-Length: 1\r\n\r\n"), 400);
+        assert_eq!(refused(b"GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"), 400);
+        assert!(parse(b"GET / HTTP/1.1\r\nContent-Length: 0\r\n\r\n").unwrap().is_ok());
+    }
+
+    #[test]
+    fn only_own_pages_and_links_that_are_followed_are_not_foreign() {
+        let foreign = |headers: &str| {
+            parse(format!("GET / HTTP/1.1\r\n{headers}\r\n").as_bytes()).unwrap().unwrap().foreign
+        };
+        let of = |site: &str, mode: &str, dest: &str| {
+            let headers = format!("Sec-Fetch-Site: {site}\r\nsec-fetch-mode: {mode}\r\n");
+            foreign(&format!("{headers}Sec-Fetch-Dest: {dest}\r\n"))
+        };
+        // A program, an old browser; an address that was typed; a page's own events.
+        assert!(!foreign(""));
+        assert!(!of("none", "navigate", "document"));
+        assert!(!of("same-origin", "cors", "empty"));
+        for site in ["cross-site", "same-site", "what comes next"] {
+            assert!(of(site, "no-cors", "image") && of(site, "cors", "empty"), "{site}");
+            assert!(of(site, "navigate", "iframe") && of(site, "navigate", "embed"), "{site}");
+            assert!(!of(site, "navigate", "document"), "a person follows a link: {site}");
+            assert!(of(site, "navigate", "document\r\nSec-Purpose: prefetch"), "{site}");
+            assert!(foreign(&format!("Sec-Fetch-Site: {site}\r\n")), "{site}");
+        }
+        assert!(foreign("Sec-Fetch-Site: cross-site\r\nSec-Fetch-Site: none\r\n"));
+    }
+
+    #[test]
+    fn a_client_that_sends_on_slowly_is_left_when_the_time_is_over() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut stream, _) = listener.accept().unwrap();
+        // A byte well within the time, again and again: far fewer than would be read, until the server has gone.
+        let sending = std::thread::spawn(move || {
+            let sent = (0..6_000).take_while(|_| {
+                std::thread::sleep(Duration::from_millis(10));
+                client.write_all(b"x").is_ok()
+            });
+            sent.count()
+        });
+        let response = Response { status: 404, headers: Vec::new(), body: "".into() };
+        let left = respond(&mut stream, &response, false).unwrap_err();
+        assert!(matches!(left.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut), "{left}");
+        drop(stream);
+        assert!(sending.join().unwrap() < 6_000);
     }
 }

@@ -3,7 +3,6 @@
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,10 +14,9 @@ use super::broadcast::{Broadcast, Sent};
 use super::http::{self, Refusal, Response};
 use super::metrics::Metrics;
 use super::run_index::RunIndex;
+use super::slots::Slots;
 use crate::failure::Failure;
 
-/// Connections at once: a browser takes six, and few people watch one run.
-const CONNECTIONS_MAX: usize = 32;
 /// How often a page gets updates.
 const SEND_EVERY: Duration = Duration::from_millis(250);
 /// A page that accepts no event for so long is gone.
@@ -39,7 +37,7 @@ pub(crate) enum Site {
 struct Shared {
     site: Site,
     auth: Auth,
-    active: AtomicUsize,
+    slots: Arc<Slots>,
 }
 
 /// Listens on `listen` (`127.0.0.1:0`) until the process ends; all threads run on `cpus` (empty: anywhere) with the lowest
@@ -65,7 +63,7 @@ pub(crate) fn start(listen: &str, site: Site, cpus: &[u32]) -> Result<String, Fa
     let address = listener.local_addr().map_err(refused)?;
     let auth = if metrics { Auth::for_metrics(address) } else { Auth::new(address).map_err(refused)? };
     let token = auth.token().map_or(String::new(), |token| format!("?token={token}"));
-    let shared = Arc::new(Shared { site, auth, active: AtomicUsize::new(0) });
+    let shared = Arc::new(Shared { site, auth, slots: Arc::default() });
     let cpus = cpus.to_vec();
     spawn(move || {
         prony_host::cpus::enter_background(&cpus);
@@ -81,24 +79,19 @@ fn spawn(run: impl FnOnce() + Send + 'static) -> io::Result<()> {
 
 /// Threads inherit the CPUs and the policy of the one that starts them.
 fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
-    for stream in listener.incoming() {
-        let Ok(mut stream) = stream else {
+    loop {
+        let Ok((mut stream, from)) = listener.accept() else {
             // No descriptors left, as a rule: the connections there are must end first.
             thread::sleep(Duration::from_millis(100));
             continue;
         };
-        if shared.active.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS_MAX {
-            shared.active.fetch_sub(1, Ordering::Relaxed);
-            continue;
-        }
-        let own = Arc::clone(shared);
-        let spawned = spawn(move || {
-            serve(&mut stream, &own);
-            own.active.fetch_sub(1, Ordering::Relaxed);
+        let Some(slot) = shared.slots.take(from.ip()) else { continue };
+        let shared = Arc::clone(shared);
+        // A thread that cannot be begun drops the connection with its slot.
+        let _ = spawn(move || {
+            let _slot = slot;
+            serve(&mut stream, &shared);
         });
-        if spawned.is_err() {
-            shared.active.fetch_sub(1, Ordering::Relaxed);
-        }
     }
 }
 
@@ -180,13 +173,7 @@ fn text(status: u16, text: &str) -> Response {
 /// Sends a page the events until the run is over or the page is gone.
 fn events(stream: &mut TcpStream, broadcast: &Broadcast) -> io::Result<()> {
     http::begin_events(stream)?;
-    broadcast.watch(true);
-    let sent = send_events(stream, broadcast);
-    broadcast.watch(false);
-    sent
-}
-
-fn send_events(stream: &mut TcpStream, broadcast: &Broadcast) -> io::Result<()> {
+    let _watching = broadcast.watch();
     let mut sent = Sent::default();
     loop {
         let (lines, last) = broadcast.updates(&mut sent);

@@ -11,7 +11,7 @@ use prony_load::Snapshot;
 use prony_model::openmetrics::{Kind, Text};
 use prony_model::run_log::PlannedTrial;
 
-use crate::locked;
+use crate::{if_free, locked};
 
 /// What a load's samples are labelled with; empty texts in `prony load`, which has only one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,7 +27,7 @@ struct Counts {
     failed: u64,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct State {
     /// The trial of an experiment that runs.
     now: Option<PlannedTrial>,
@@ -44,7 +44,10 @@ struct State {
 pub(crate) struct Metrics {
     /// The offered rate of each plan, in requests per second; those without a rate are not in it.
     rates: BTreeMap<String, f64>,
+    /// The run's own.
     state: Mutex<State>,
+    /// What is served: the run does not wait for whoever is just taking it, below everything else.
+    shown: Mutex<Arc<State>>,
 }
 
 impl Metrics {
@@ -53,31 +56,41 @@ impl Metrics {
         Arc::new(Metrics { rates, ..Metrics::default() })
     }
 
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        let mut state = locked(&self.state);
+        change(&mut state);
+        if let Some(mut shown) = if_free(&self.shown) {
+            *shown = Arc::new(state.clone());
+        }
+    }
+
     /// How many trials there are to run.
     pub(crate) fn begun(&self, trials: u64) {
-        locked(&self.state).trials_to_run = Some(trials);
+        self.change(|state| state.trials_to_run = Some(trials));
     }
 
     /// A load's snapshot; in an experiment, which trial's it is.
     pub(crate) fn snapshot(&self, of: Option<&PlannedTrial>, snapshot: &Snapshot) {
-        let mut state = locked(&self.state);
-        if state.now.as_ref() != of {
-            state.close();
-            state.now = of.cloned();
-        }
-        state.snapshot = Some(*snapshot);
+        self.change(|state| {
+            if state.now.as_ref() != of {
+                state.close();
+                state.now = of.cloned();
+            }
+            state.snapshot = Some(*snapshot);
+        });
     }
 
     /// A trial of an experiment ended, `valid`, `suspect`, `invalid` or `failed`.
     pub(crate) fn trial_ends(&self, validity: &'static str) {
-        let mut state = locked(&self.state);
-        state.close();
-        *state.ended.entry(validity).or_default() += 1;
+        self.change(|state| {
+            state.close();
+            *state.ended.entry(validity).or_default() += 1;
+        });
     }
 
     /// The text at this instant.
     pub(super) fn text(&self) -> String {
-        let state = locked(&self.state);
+        let state = Arc::clone(&locked(&self.shown));
         let mut text = Text::new();
         text.family("prony_build", Kind::Info, "", "The load generator.");
         text.sample(&[("version", env!("CARGO_PKG_VERSION"))], true);
@@ -230,6 +243,19 @@ mod tests {
             assert!(text.contains(line), "{line} is missing: {text}");
         }
         assert!(!text.contains("p99") && !text.contains("prony_trial"), "{text}");
+    }
+
+    #[test]
+    fn a_load_does_not_wait_for_who_scrapes_and_no_count_is_lost() {
+        let metrics = Metrics::new(BTreeMap::new());
+        let scraping = locked(&metrics.shown);
+        // Were it to wait, it would do so for ever: the lock is this thread's own.
+        metrics.snapshot(Some(&trial(0, "a")), &at(40, 2));
+        metrics.trial_ends("valid");
+        drop(scraping);
+        metrics.snapshot(Some(&trial(1, "a")), &at(5, 0));
+        let text = metrics.text();
+        assert!(text.contains("{candidate=\"a\",plan=\"r100\",result=\"completed\"} 45\n"), "{text}");
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod http;
 mod listen;
 mod metrics;
 mod run_index;
+mod slots;
 
 pub(crate) use broadcast::Broadcast;
 pub(crate) use listen::{Site, start};

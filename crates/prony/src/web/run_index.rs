@@ -63,11 +63,6 @@ impl RunIndex {
         state
     }
 
-    /// The file of a number.
-    fn file(&self, number: usize) -> Option<PathBuf> {
-        self.state().files.get(number).cloned()
-    }
-
     /// The page that lists them, the newest first.
     pub(crate) fn list(&self) -> Result<String, String> {
         let mut state = self.state();
@@ -90,9 +85,12 @@ impl RunIndex {
 
     /// The report of a number's file; `None` without such a file.
     pub(crate) fn report(&self, number: usize) -> Option<Result<String, String>> {
-        let path = self.file(number)?;
-        let log = folder::read(&path).map_err(|why| format!("{}: {why}", path.display()));
-        Some(log.and_then(|log| page::report(&log, Some(HOME)).map_err(|e| e.to_string())))
+        let state = self.state();
+        let path = state.files.get(number)?;
+        let log = folder::read(path).map_err(|why| format!("{}: {why}", path.display()));
+        let report = log.and_then(|log| page::report(&log, Some(HOME)).map_err(|e| e.to_string()));
+        drop(state);
+        Some(report)
     }
 
     /// The history of all of them.
@@ -157,12 +155,16 @@ mod tests {
         let write = |name: &str| std::fs::write(folder.join(name), "no run log\n").unwrap();
         write("b.jsonl");
         let run_index = RunIndex::new(vec![PathBuf::from("given.jsonl")], vec![folder.clone()]);
-        assert_eq!(run_index.file(1), Some(folder.join("b.jsonl")));
+        let file = |number: usize| run_index.state().files.get(number).cloned();
+        assert_eq!(file(1), Some(folder.join("b.jsonl")));
         write("a.jsonl");
         write("notes.txt");
-        assert_eq!(run_index.file(1), Some(folder.join("b.jsonl")), "an address stays what it was");
-        assert_eq!(run_index.file(2), Some(folder.join("a.jsonl")));
-        assert_eq!(run_index.file(3), None);
+        assert_eq!(file(1), Some(folder.join("b.jsonl")), "an address stays what it was");
+        assert_eq!(file(2), Some(folder.join("a.jsonl")));
+        assert_eq!(file(3), None);
+        let report = run_index.report(1).unwrap().unwrap_err();
+        assert!(report.contains("b.jsonl") && report.contains("not a run log"), "{report}");
+        assert!(run_index.report(3).is_none());
         let mut state = run_index.state();
         state.refresh();
         assert_eq!(state.known.len(), 2);

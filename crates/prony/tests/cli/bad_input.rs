@@ -93,6 +93,17 @@ fn unwritable_and_unreadable_files_are_refused() {
 }
 
 #[test]
+fn pipes_and_devices_are_refused_where_a_file_is_named() {
+    let world = World::new();
+    // Nobody writes into them: to open one would wait for ever.
+    assert_eq!(world.shell("mkfifo log.jsonl plan.toml").code, Some(0));
+    for line in ["report log.jsonl", "compare log.jsonl a b", "bench ./plan.toml", "report /dev/zero"] {
+        let words: Vec<&str> = line.split(' ').collect();
+        refused(&world.prony(&words), 2, &[words[1], "not a regular file"]);
+    }
+}
+
+#[test]
 fn a_truncated_run_log_is_read_with_a_note() {
     let world = World::new();
     let target = TargetProcess::start(&[]);

@@ -33,7 +33,7 @@ fn the_doctor_needs_no_root_and_changes_nothing() {
         assert!(finding["state"] != "distorts" || finding["mend"].is_string(), "{finding}");
     }
     assert_eq!(files.iter().map(|path| setting(path)).collect::<Vec<_>>(), before);
-    assert!(!world.path(".prony/doctor-restore.json").exists());
+    assert!(!world.path("state/doctor-restore.json").exists() && !world.path(".prony").exists());
 }
 
 #[test]
@@ -58,12 +58,13 @@ fn restore_sets_exactly_the_values_before_apply() {
          if test -e /proc/sys/$f; then mount --bind /dev/null /proc/sys/$f; fi; done; s=/proc/sys/net/core/somaxconn; t=/proc/sys/net/ipv4/tcp_tw_reuse; \
          echo 128 > $s; echo 0 > $t; \
          {binary} doctor --quick --apply >/dev/null; cat $s $t; \
-         {binary} doctor --restore; cat $s $t; test ! -e .prony/doctor-restore.json",
+         {binary} doctor --restore; cat $s $t; test ! -e state/doctor-restore.json",
         world.path(".").display()
     );
     let mut command = std::process::Command::new("unshare");
     command.args(["--net", "--mount", "--map-root-user", "--user", "sh", "-c", &script]);
     command.env(prony_host::bench_lock::VARIABLE, world.path("turn"));
+    command.env(prony_host::state::VARIABLE, world.path("state"));
     let output = command.output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if ["unshare:", "mount:", "cannot create"].iter().any(|refused| err.contains(refused)) {

@@ -87,7 +87,7 @@ fn a_duet_runs_both_at_once_swaps_cpus_and_reports_the_slower_one() {
     let json = world.prony(&["compare", "r.jsonl", "base", "head", "--format", "json"]);
     let value: Value = serde_json::from_str(&json.out).unwrap();
     assert_eq!((value[0]["duet"].as_bool(), value[0]["plans"][0]["blocks"].as_u64()), (Some(true), Some(3)));
-    assert_eq!(std::fs::read_dir(world.path(".prony/journal")).map_or(0, Iterator::count), 0);
+    assert_eq!(std::fs::read_dir(world.path("state/journal")).map_or(0, Iterator::count), 0);
 }
 
 #[test]

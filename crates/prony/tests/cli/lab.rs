@@ -70,7 +70,7 @@ impl Lab {
 
     /// Guards in the journal: one for each server that is up.
     pub fn guards(&self) -> usize {
-        fs::read_dir(self.world.path(".prony/journal")).map_or(0, Iterator::count)
+        fs::read_dir(self.world.path("state/journal")).map_or(0, Iterator::count)
     }
 
     /// Starts the bench, and waits until a server of mode `held-N` stops answering in mid load.
@@ -106,7 +106,7 @@ impl Lab {
             fs::read_dir(folder).map_or_else(|_| Vec::new(), |all| all.flatten().map(|e| e.path()).collect())
         };
         assert_eq!(left(self.world.path("temporary")), Vec::<PathBuf>::new());
-        assert_eq!(left(self.world.path(".prony/journal")), Vec::<PathBuf>::new());
+        assert_eq!(left(self.world.path("state/journal")), Vec::<PathBuf>::new());
         // A cgroup is its guard's; other tests' guards are at work and end in their own time.
         let orphans = || -> Vec<PathBuf> { cgroups().into_iter().filter(|c| !guard_lives(c)).collect() };
         wait_until("every cgroup's guard lives", || orphans().is_empty());

@@ -126,7 +126,7 @@ fn a_search_is_recorded_with_its_whole_command() {
     let text = world.read("r.jsonl");
     let header: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
     let again = header["reproduce"].as_str().unwrap();
-    assert!(again.starts_with(&format!("prony capacity http://{address}/ -d 200ms")), "{again}");
+    assert!(again.starts_with(&format!("prony capacity 'http://[redacted]@{address}/' -d 200ms")), "{again}");
     assert!(again.contains("--slo 'max<1ns' -m POST -b hello --expect-status 201"), "{again}");
     SECRETS.iter().for_each(|secret| assert!(!text.contains(secret), "{secret} stands in the log"));
 }

@@ -1,9 +1,16 @@
-//! Ctrl-C at any moment ends cleanly.
+//! Ctrl-C and other signals at any moment end cleanly.
 
-use std::process::{Child, Stdio};
+use std::fs;
+use std::process::{Child, Command, Stdio};
 
+use nix::sys::signal::Signal;
+
+use crate::lab::Lab;
 use crate::metrics;
-use crate::world::{Said, TargetProcess, World, interrupt, wait_for_its_handler, wait_until};
+use crate::world::{
+    BINARY, Said, TargetProcess, World, interrupt, processes_naming, send, treats, wait_for_its_handler,
+    wait_until,
+};
 
 fn start(world: &World, arguments: &[&str]) -> Child {
     world.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
@@ -42,10 +49,10 @@ fn a_load_can_be_interrupted_at_any_moment() {
 
 /// The processes that this one has started, and what they are.
 fn children(parent: u32) -> Vec<String> {
-    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let entries = fs::read_dir("/proc").unwrap().flatten();
     entries
         .filter_map(|entry| {
-            let status = std::fs::read_to_string(entry.path().join("status")).ok()?;
+            let status = fs::read_to_string(entry.path().join("status")).ok()?;
             let of =
                 status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse::<u32>().ok()?;
             (of == parent).then(|| entry.path().display().to_string())
@@ -65,4 +72,81 @@ fn the_embedded_target_ends_with_its_load() {
     drop(rest);
     assert!(said.out.contains("INTERRUPTED"), "{}", said.out);
     wait_until("the embedded target is gone", || !std::path::Path::new(&targets[0]).exists());
+}
+
+/// SIGTERM and a terminal that hangs up are as Ctrl-C is; SIGQUIT ends Prony at once, and its guard the server.
+#[test]
+fn no_signal_leaves_anything_of_a_bench() {
+    for signal in [Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT] {
+        if treats(std::process::id(), "SigIgn", signal) {
+            eprintln!("not tested: this test was started so that {signal} is ignored");
+            continue;
+        }
+        let plan = "connections = 4\nduration = \"1h\"\nwarmup = \"0s\"\nrequests = 300\ntimeout = \"10m\"\n";
+        let lab = Lab::of(&["one"], "held-1", 1, "", plan);
+        let child = lab.start_and_wait_in_mid_load(&[]);
+        send(child.id(), signal);
+        let said: Said = child.wait_with_output().unwrap().into();
+        assert_eq!(said.code, Some(130), "{signal}: {said:?}");
+        wait_until("the server is gone", || processes_naming(&lab.mark()).is_empty());
+        let said = lab.go_on();
+        assert_eq!(said.code, Some(0), "{signal}: {said:?}");
+        lab.assert_nothing_left();
+    }
+}
+
+#[test]
+fn a_load_under_nohup_outlives_its_terminal() {
+    let world = World::new();
+    let target = TargetProcess::start(&[]);
+    let mut command = Command::new("nohup");
+    command.arg(BINARY).args(["load", &target.url(), "-R", "100", "-d", "600s", "--json", "-"]);
+    command.current_dir(world.path(".")).env(prony_host::bench_lock::VARIABLE, world.path("turn"));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    // All handlers stand by then.
+    target.wait_for_requests(1);
+    assert!(treats(child.id(), "SigIgn", Signal::SIGHUP));
+    send(child.id(), Signal::SIGHUP);
+    let came = target.ledger()["requests_received"].as_u64().unwrap();
+    target.wait_for_requests(came + 10);
+    interrupted(child);
+}
+
+/// The compiler is a script that takes its time.
+#[test]
+fn a_second_signal_ends_the_step_of_an_installation_and_what_it_started() {
+    let world = World::new();
+    let folder = world.path("recipes/built");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("go.mod"), "module built\n").unwrap();
+    let recipe = "schema = \"prony.server/1\"\ntitle = \"t\"\nlanguage = \"Go\"\nkind = \"runtime\"\n\
+        routes = [\"text\"]\nprocesses = \"single\"\nkeepalive = true\n[requires]\ngo = true\n\
+        [start]\ncommand = [\"{work}/bin/server\", \"{port}\"]\n";
+    fs::write(folder.join("server.toml"), recipe).unwrap();
+    let started = world.path("started");
+    let compiler =
+        format!("#!/bin/sh\nsleep 600 & echo $! >{0}.new\nmv {0}.new {0}\nwait\n", started.display());
+    fs::create_dir(world.path("bin")).unwrap();
+    // By another process: what a child of another test has open for writing at this moment cannot be executed.
+    let written = Command::new("sh")
+        .args(["-c", "printf %s \"$2\" >\"$1\" && chmod 755 \"$1\"", "sh"])
+        .arg(world.path("bin/go"))
+        .arg(compiler)
+        .status();
+    assert!(written.unwrap().success());
+    let path = format!("{}:{}", world.path("bin").display(), std::env::var("PATH").unwrap_or_default());
+    let mut command = world.command(&["servers", "install", "built", "--servers", "recipes", "--yes"]);
+    let child = command.env("PATH", path).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_until("the build begins", || started.exists());
+    let sleeper = fs::read_to_string(&started).unwrap().trim().to_owned();
+    // Two of a kind may become one on their way.
+    send(child.id(), Signal::SIGTERM);
+    let said = interrupted(child);
+    assert!(said.err.contains("Interrupted: run the same command again"), "{said:?}");
+    let ended = || {
+        let status = fs::read_to_string(format!("/proc/{sleeper}/status")).unwrap_or_default();
+        status.lines().all(|line| !line.starts_with("State:") || line.contains("zombie"))
+    };
+    wait_until("what the step started is gone", ended);
 }

@@ -44,6 +44,7 @@ impl OnTerminal {
         let mut command = Command::new("setsid");
         command.args(["--ctty", BINARY]).args(arguments).current_dir(world.path("."));
         command.env(prony_host::bench_lock::VARIABLE, world.path("turn"));
+        command.env(prony_host::state::VARIABLE, world.path("state"));
         command.env("TERM", "xterm-256color").env_remove("NO_COLOR");
         command.envs(environment.iter().copied());
         let end = || Stdio::from(slave.try_clone().unwrap());

@@ -51,9 +51,32 @@ fn run_logs_are_served_to_this_machine_only() {
     {
         assert!(get(path, host).starts_with(&format!("HTTP/1.1 {status} ")), "{path} of {host}");
     }
+    // Another site's picture is refused; a link from there that somebody follows is not.
+    for (mode, dest, status) in
+        [("no-cors", "image", 403), ("navigate", "iframe", 403), ("navigate", "document", 200)]
+    {
+        let fetch = format!("Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: {mode}\r\nSec-Fetch-Dest: {dest}");
+        let said = raw(&address, &format!("GET / HTTP/1.1\r\nHost: {address}\r\n{fetch}\r\n\r\n"));
+        assert!(said.starts_with(&format!("HTTP/1.1 {status} ")), "{mode} {dest}: {said}");
+    }
     assert!(raw(&address, "DELETE / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
     let endless = format!("GET / HTTP/1.1\r\nX: {}", "x".repeat(8 << 10));
     assert!(raw(&address, &endless).starts_with("HTTP/1.1 431 "));
+    serving.kill().unwrap();
+    serving.wait().unwrap();
+}
+
+#[test]
+fn every_address_of_this_machine_alone_may_be_listened_on() {
+    if prony_report::page::available().is_err() {
+        return;
+    }
+    let world = World::new();
+    assert_eq!(world.prony(&["load", "-n", "200", "-q", "-o", "r.jsonl"]).code, Some(0));
+    let mut serving = prony(&world, &["serve", "r.jsonl", "--listen", "127.0.0.2:0"]);
+    let address = address(serving.stdout.take().unwrap());
+    let list = raw(&address, &format!("GET / HTTP/1.1\r\nHost: {address}\r\n\r\n"));
+    assert!(address.starts_with("127.0.0.2:") && list.starts_with("HTTP/1.1 200 OK"), "{list}");
     serving.kill().unwrap();
     serving.wait().unwrap();
 }

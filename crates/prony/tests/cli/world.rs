@@ -11,6 +11,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -29,19 +31,27 @@ pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
+/// Whether a process does this with a signal: `SigCgt`, it has a handler; `SigIgn`, nothing.
+pub fn treats(pid: u32, how: &str, signal: Signal) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let mask = status.lines().find_map(|line| line.strip_prefix(how)?.strip_prefix(':')).unwrap();
+    u64::from_str_radix(mask.trim(), 16).unwrap() & (1 << (signal as i32 - 1)) != 0
+}
+
 /// Waits until a process handles SIGINT by itself: until then the signal ends it as it ends any program.
 #[track_caller]
 pub fn wait_for_its_handler(pid: u32) {
-    wait_until("the process catches SIGINT", || {
-        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
-        u64::from_str_radix(caught.trim(), 16).unwrap() & (1 << (2 - 1)) != 0
-    });
+    wait_until("the process catches SIGINT", || treats(pid, "SigCgt", Signal::SIGINT));
+}
+
+/// Sends a signal.
+pub fn send(pid: u32, signal: Signal) {
+    kill(Pid::from_raw(pid.try_into().unwrap()), signal).unwrap();
 }
 
 /// Sends SIGINT.
 pub fn interrupt(pid: u32) {
-    assert!(Command::new("kill").args(["-INT", &pid.to_string()]).status().unwrap().success());
+    send(pid, Signal::SIGINT);
 }
 
 /// The command lines that name this text, the test's own left out.
@@ -132,6 +142,8 @@ impl World {
         command.args(arguments).current_dir(self.dir.path()).stdin(Stdio::null());
         // Tests do not take turns with each other, nor with benches of this machine.
         command.env(prony_host::bench_lock::VARIABLE, self.path("turn"));
+        // What one test's Pronys leave is no other test's to clean up.
+        command.env(prony_host::state::VARIABLE, self.path("state"));
         command
     }
 
@@ -147,6 +159,7 @@ impl World {
         let mut command = Command::new("sh");
         command.args(["-c", line]).env("PATH", all).current_dir(self.dir.path()).stdin(Stdio::null());
         command.env(prony_host::bench_lock::VARIABLE, self.path("turn"));
+        command.env(prony_host::state::VARIABLE, self.path("state"));
         command.output().unwrap().into()
     }
 }

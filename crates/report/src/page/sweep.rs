@@ -1,6 +1,7 @@
 //! What a run varies: plans, or trials of `prony load`, that differ in one thing only.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 use prony_model::plan_record::PlanRecord;
 use prony_model::run_log::{RunLog, TrialResult};
@@ -137,21 +138,19 @@ pub(super) fn of_trials(results: &[&TrialResult]) -> Vec<Sweep> {
 fn sweeps(all: &[(Facets, SweepPoint)]) -> Vec<Sweep> {
     let mut out = Vec::new();
     for axis in AXES {
-        let mut groups: Vec<(Facets, Sweep)> = Vec::new();
+        let mut groups: Vec<Sweep> = Vec::new();
+        // By all that they have in common, in words: a log may have more trials than pairs of them can be compared.
+        let mut known: HashMap<String, usize> = HashMap::new();
         for (facets, point) in all {
             let Some(x) = axis.place(facets) else { continue };
-            let common = axis.common(facets);
-            let point = SweepPoint { x, ..point.clone() };
-            match groups.iter_mut().find(|(known, _)| *known == common) {
-                Some((_, sweep)) => sweep.points.push(point),
-                None => {
-                    let title = facets.describe(axis);
-                    let capacity = facets.capacity.is_some();
-                    groups.push((common, Sweep { against: axis, title, capacity, points: vec![point] }));
-                }
+            let at = *known.entry(format!("{:?}", axis.common(facets))).or_insert(groups.len());
+            if at == groups.len() {
+                let (title, capacity) = (facets.describe(axis), facets.capacity.is_some());
+                groups.push(Sweep { against: axis, title, capacity, points: Vec::new() });
             }
+            groups[at].points.push(SweepPoint { x, ..point.clone() });
         }
-        out.extend(groups.into_iter().filter_map(|(_, mut sweep)| {
+        out.extend(groups.into_iter().filter_map(|mut sweep| {
             sweep.points.sort_by(|a, b| a.x.total_cmp(&b.x));
             let places = sweep.points.chunk_by(|a, b| a.x.total_cmp(&b.x) == Ordering::Equal).count();
             (places > 1).then_some(sweep)

@@ -109,7 +109,8 @@ pub(super) fn withheld(trial: &Trial) -> Option<String> {
     let longer = |needs_ns: u64| match trial.plan.stages.as_slice() {
         [] => format!("use -d {}", format::flag_seconds(needs_ns)),
         _ => {
-            format!("use longer stages, {} in total", format::flag_seconds(needs_ns + trial.window.warmup_ns))
+            let whole_ns = needs_ns.saturating_add(trial.window.warmup_ns);
+            format!("use longer stages, {} in total", format::flag_seconds(whole_ns))
         }
     };
     let missing: Vec<(&str, u64)> = words::shown_percentiles(trial, &SHOWN)

@@ -19,7 +19,7 @@ mod variables;
 
 pub(crate) use python::Constraint;
 pub(crate) use requires::{Download, Pecl, Requires};
-pub(crate) use validate::is_label_word;
+pub(crate) use validate::{CAPABILITIES, is_label_word};
 pub(crate) use variables::{Piece, Values, Var, pieces};
 
 /// What a recipe's `schema` must say.
@@ -74,6 +74,8 @@ pub struct Recipe {
     pub(crate) port: Option<u16>,
     /// Whether it exchanges its workers by itself while it serves, as its makers or its setting have it.
     pub(crate) recycles: bool,
+    /// The capabilities of Linux that root keeps in its container; `None`: nobody said.
+    pub(crate) capabilities: Option<Vec<String>>,
 }
 
 /// What sort of server it is. Its name is the word in recipes and reports.
@@ -115,9 +117,12 @@ pub(crate) enum Processes {
 pub struct Start {
     /// Program and arguments.
     pub command: Vec<String>,
-    /// Set on top of the inherited environment.
+    /// Set on top of what every server finds in its environment.
     #[serde(default)]
     pub(crate) env: BTreeMap<String, String>,
+    /// Variables of Prony's own environment that it gets too.
+    #[serde(default)]
+    pub(crate) inherit: Vec<String>,
     /// Files of the folder that are rendered into `{run}` before the start.
     #[serde(default)]
     pub(crate) templates: Vec<String>,
@@ -129,7 +134,13 @@ pub struct Start {
 /// Whatever an image does by itself.
 impl Default for Start {
     fn default() -> Start {
-        Start { command: Vec::new(), env: BTreeMap::new(), templates: Vec::new(), ready_timeout_s: 30 }
+        Start {
+            command: Vec::new(),
+            env: BTreeMap::new(),
+            inherit: Vec::new(),
+            templates: Vec::new(),
+            ready_timeout_s: 30,
+        }
     }
 }
 

@@ -33,6 +33,8 @@ pub struct Requires {
     pub mix: bool,
     /// Released files, checked and put into `{opt}`.
     pub download: Vec<Download>,
+    /// Whether the packages of `npm` may run scripts of their own while they are installed.
+    pub(crate) npm_scripts: bool,
 }
 
 impl Requires {
@@ -76,6 +78,11 @@ impl Download {
     }
 }
 
+/// Where PHP extensions are published.
+const PECL: &str = "https://pecl.php.net/get/";
+/// What begins the word of a `pecl` entry that says what its archive must be.
+const SHA256: &str = "sha256=";
+
 /// One entry of `pecl`, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pecl {
@@ -83,19 +90,23 @@ pub(crate) struct Pecl {
     pub(crate) name: String,
     /// Its pinned version.
     pub(crate) version: Option<String>,
+    /// What `sha256sum` says of its archive; only of a pinned version.
+    pub(crate) sha256: Option<String>,
     /// What its `configure` is told.
     pub(crate) options: Vec<String>,
 }
 
 impl Pecl {
-    /// Reads `NAME`, `NAME-VERSION` or `NAME-VERSION --with-a --enable-b`.
+    /// Reads `NAME`, `NAME-VERSION` or `NAME-VERSION sha256=… --with-a --enable-b`.
     pub(crate) fn parse(text: &str) -> Option<Pecl> {
         let mut words = text.split_whitespace();
         let (name, version) = match words.next()? {
             word if word.contains('-') => word.split_once('-').map(|(n, v)| (n, Some(v)))?,
             word => (word, None),
         };
-        let options: Vec<String> = words.map(str::to_owned).collect();
+        let (sums, options): (Vec<&str>, Vec<&str>) = words.partition(|word| word.starts_with(SHA256));
+        let sha256 = sums.first().map(|sum| sum[SHA256.len()..].to_owned());
+        let known = sums.len() < 2 && sha256.as_deref().is_none_or(|sum| version.is_some() && is_sha256(sum));
         let named = name.starts_with(|c: char| c.is_ascii_alphabetic())
             && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
         let pinned = version.is_none_or(|v| {
@@ -103,10 +114,11 @@ impl Pecl {
                 && v.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'.')
         });
         let options_only = options.iter().all(|o| o.starts_with("--") && o.len() > 2);
-        (named && pinned && options_only).then(|| Pecl {
+        (named && pinned && known && options_only).then(|| Pecl {
             name: name.to_owned(),
             version: version.map(str::to_owned),
-            options,
+            sha256,
+            options: options.into_iter().map(str::to_owned).collect(),
         })
     }
 
@@ -117,6 +129,17 @@ impl Pecl {
             None => self.name.clone(),
         }
     }
+
+    /// Its archive, where it is known what that must be.
+    pub(crate) fn archive(&self) -> Option<Download> {
+        let url = format!("{PECL}{}.tgz", self.pin());
+        let sha256 = self.sha256.clone()?;
+        Some(Download { url, sha256, unpack: true, strip: 0, exe: None, arch: None })
+    }
+}
+
+fn is_sha256(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
 }
 
 impl Requires {
@@ -140,6 +163,7 @@ impl Requires {
             pecl: join(&self.pecl, &more.pecl),
             mix: self.mix || more.mix,
             download: join(&self.download, &more.download),
+            npm_scripts: self.npm_scripts || more.npm_scripts,
         }
     }
 
@@ -225,10 +249,8 @@ fn downloads(file: TomlFile<'_>, path: &[&str], requires: &Requires) -> Result<(
         let is_url = url.starts_with("https://") && url.bytes().all(|b| b.is_ascii_graphic());
         let is_file = is_url && is_plain(download.file_name());
         refuse_if(!is_file, "url", &format!("{url:?} must be an https:// URL of a file."))?;
-        let hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
-        let is_hash = sha256.len() == 64 && sha256.bytes().all(hex);
         let why = "sha256 must be 64 lower-case hexadecimal digits, as sha256sum prints them.";
-        refuse_if(!is_hash, "sha256", why)?;
+        refuse_if(!is_sha256(sha256), "sha256", why)?;
         let why = "the file is neither a program nor an archive: write exe = \"NAME\" or unpack = true.";
         refuse_if(!unpack && exe.is_none(), "url", why)?;
         if let Some(exe) = exe {
@@ -253,9 +275,17 @@ mod tests {
         let event = Pecl::parse("event-3.1.4 --with-event-core --without-event-openssl").unwrap();
         assert_eq!((event.name.as_str(), event.pin().as_str()), ("event", "event-3.1.4"));
         assert_eq!(event.options, ["--with-event-core", "--without-event-openssl"]);
-        assert_eq!(Pecl::parse("ev").unwrap().pin(), "ev");
+        assert_eq!((Pecl::parse("ev").unwrap().pin().as_str(), event.archive()), ("ev", None));
         for wrong in ["", "-ev", "ev-", "ev-x", "../ev", "ev;rm", "ev 1", "ev --", "ev-1 -x"] {
             assert_eq!(Pecl::parse(wrong), None, "{wrong:?}");
+        }
+        let sum = "0123456789abcdef".repeat(4);
+        let known = Pecl::parse(&format!("ev-1.2.2 --with-a sha256={sum}")).unwrap();
+        let archive = known.archive().unwrap();
+        assert_eq!((known.options.len(), archive.sha256), (1, sum.clone()));
+        assert_eq!(archive.url, "https://pecl.php.net/get/ev-1.2.2.tgz");
+        for wrong in ["ev sha256=@", "ev-1 sha256=@0", "ev-1 sha256=", "ev-1 sha256=@ sha256=@"] {
+            assert_eq!(Pecl::parse(&wrong.replace('@', &sum)), None, "{wrong:?}");
         }
     }
 

@@ -66,12 +66,13 @@ fn misspelt_keys_and_words_name_the_nearest() {
     assert_eq!(
         error("keepalive = true", "keep_alive = true"),
         "s.toml:9: unknown key \"keep_alive\" in the file: did you mean \"keepalive\"? Known: schema, title, \
-         language, kind, versus, routes, processes, keepalive, shared, requires, vars, start, helper, version, axes, check, image, port, recycles."
+         language, kind, versus, routes, processes, keepalive, shared, requires, vars, start, helper, version, axes, check, image, port, recycles, \
+         capabilities."
     );
     assert_eq!(
         error("templates =", "template ="),
         "s.toml:20: unknown key \"template\" in [start]: did you mean \"templates\"? Known: command, env, \
-         templates, ready_timeout_s."
+         inherit, templates, ready_timeout_s."
     );
     assert_eq!(
         error("\"event-loop\"", "\"eventloop\""),
@@ -89,7 +90,7 @@ fn misspelt_keys_and_words_name_the_nearest() {
     assert_eq!(
         error("requires = { apt", "requires = { apts"),
         "s.toml:30: unknown key \"apts\" in [axes.opt.jit.requires]: did you mean \"apt\"? Known: apt, commands, \
-         apt_build, pip, python, npm, go, cargo, composer, pecl, mix, download."
+         apt_build, pip, python, npm, go, cargo, composer, pecl, mix, download, npm_scripts."
     );
     assert_eq!(
         error("prony.server/1", "prony.server/2"),
@@ -179,6 +180,26 @@ fn wrong_commands_packages_templates_and_timeouts_are_refused() {
         error("ready_timeout_s = 20", "ready_timeout_s = 0"),
         "s.toml:21: ready_timeout_s must be between 1 and 600, found 0."
     );
+}
+
+#[test]
+fn capabilities_and_inherited_variables_are_checked() {
+    let with = |line: &str| error("keepalive = true", &format!("keepalive = true\n{line}"));
+    let refused = with("capabilities = [\"SETGID\", \"SYS_ADMIN\"]");
+    assert!(refused.starts_with("s.toml:10: the capability \"SYS_ADMIN\" cannot be kept: "), "{refused}");
+    assert!(
+        refused.ends_with("nown: CHOWN, DAC_OVERRIDE, KILL, NET_BIND_SERVICE, SETGID, SETUID."),
+        "{refused}"
+    );
+    assert_eq!(
+        error("ready_timeout_s = 20", "inherit = [\"DATABASE_URL\", \"A=B\"]"),
+        "s.toml:21: \"A=B\" cannot be the name of an environment variable."
+    );
+    let both = GOOD.replace("ready_timeout_s = 20", "inherit = [\"DATABASE_URL\"]");
+    let both = both.replace("keepalive = true", "keepalive = true\ncapabilities = [\"SETGID\"]");
+    let recipe = Recipe::parse("s.toml", &both).unwrap();
+    assert_eq!(recipe.start.inherit, ["DATABASE_URL"]);
+    assert_eq!(recipe.capabilities.unwrap(), ["SETGID"]);
 }
 
 #[test]

@@ -10,6 +10,9 @@ use crate::toml_file::{TomlError, TomlFile, suggest};
 const READY_TIMEOUT_S_MAX: u64 = 600;
 /// What has a meaning of its own in a value of an axis.
 const OWN_WORDS: [&str; 5] = ["env", "requires", "keepalive", "processes", "image"];
+/// What a recipe may leave to root in its container: what a server takes to listen, to read, and to become other users.
+pub(crate) const CAPABILITIES: [&str; 6] =
+    ["CHOWN", "DAC_OVERRIDE", "KILL", "NET_BIND_SERVICE", "SETGID", "SETUID"];
 
 pub(super) fn validate(file: TomlFile<'_>, recipe: &Recipe) -> Result<(), TomlError> {
     let schema = &recipe.schema;
@@ -63,6 +66,11 @@ fn image(file: TomlFile<'_>, recipe: &Recipe) -> Result<(), TomlError> {
     file.refuse_if(port == Some(0), &["port"], "port must be between 1 and 65535, found 0.")?;
     let why = "port goes with image: other servers are told {port} in [start].";
     file.refuse_if(!image && port.is_some(), &["port"], why)?;
+    for (i, name) in recipe.capabilities.iter().flatten().enumerate() {
+        let why = format!("the capability {name:?} cannot be kept: {}", suggest(name, CAPABILITIES));
+        let wrong = !CAPABILITIES.contains(&name.as_str());
+        file.refuse_if(wrong, &["capabilities", &i.to_string()], why)?;
+    }
     let why = "the image needs a port: write port = 8080, on which it listens, or a [start] with {port}.";
     file.refuse_if(image && port.is_none() && recipe.start.command.is_empty(), &["image"], why)
 }
@@ -131,6 +139,10 @@ fn commands(file: TomlFile<'_>, recipe: &Recipe) -> Result<(), TomlError> {
         check(&["start", "command"], &recipe.start.command, &known)?;
     }
     env(file, &["start", "env"], &recipe.start.env, &known, is_list)?;
+    for (i, name) in recipe.start.inherit.iter().enumerate() {
+        let why = format!("{name:?} cannot be the name of an environment variable.");
+        file.refuse_if(!is_variable(name), &["start", "inherit", &i.to_string()], why)?;
+    }
     for (i, helper) in recipe.helpers.iter().enumerate() {
         let i = i.to_string();
         check(&["helper", &i, "command"], &helper.command, &known)?;
@@ -157,13 +169,18 @@ fn env(
     for (name, value) in env {
         let path = [path, &[name.as_str()]].concat();
         file.refuse_if(
-            name.is_empty() || name.contains(['=', '\0']),
+            !is_variable(name),
             &path,
             format!("{name:?} cannot be the name of an environment variable."),
         )?;
         known_names(file, &path, value, known, is_list)?;
     }
     Ok(())
+}
+
+/// Whether a word can be the name of an environment variable.
+fn is_variable(name: &str) -> bool {
+    !name.is_empty() && !name.contains(['=', '\0'])
 }
 
 fn known_names(

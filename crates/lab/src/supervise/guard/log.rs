@@ -6,6 +6,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, PipeReader, Read, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -34,7 +35,9 @@ struct Written {
 
 /// Drains the pipe into the file on a thread of its own, until all writers have closed it.
 pub(super) fn drain(pipe: PipeReader, path: &Path) -> io::Result<Arc<Log>> {
-    let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+    let file = options.open(path)?;
     let written = Mutex::new(Written { file, length: 0, chunk: vec![0; CHUNK_BYTES] });
     let log = Arc::new(Log { pipe, written });
     let drained = Arc::clone(&log);
@@ -113,6 +116,8 @@ mod tests {
         assert!(text.starts_with("[earlier output was dropped]\n"));
         assert!(text.ends_with("line 199999 of many that a server may write\n"));
         assert!(text.contains("line 199998 of"));
+        let mode = std::os::unix::fs::PermissionsExt::mode(&path.metadata().unwrap().permissions());
+        assert_eq!(mode & 0o777, 0o600, "what a server says is nobody else's");
     }
 
     #[test]

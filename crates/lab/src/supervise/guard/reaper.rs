@@ -40,7 +40,8 @@ pub(in crate::supervise) fn remove_container(container: &ContainerSpec, cut_shor
 
 /// Whether the engine removed one: it prints the name of what it removed.
 fn removed(container: &ContainerSpec, give_up_at: Instant) -> bool {
-    let Some((program, arguments)) = container.remove.split_first() else { return true };
+    let command = container.remove();
+    let Some((program, arguments)) = command.split_first() else { return true };
     let quiet = Command::new(program)
         .args(arguments)
         .stdin(Stdio::null())
@@ -170,6 +171,16 @@ impl Reaper {
         let (reader, writer) = io::pipe()?;
         let cpus = if self.order.spec.cpus.is_empty() { &self.own_cpus } else { &self.order.spec.cpus };
         let mut command = Command::new(program);
+        match &self.order.spec.inherits_all_but {
+            Some(hidden) => {
+                for name in hidden {
+                    command.env_remove(name);
+                }
+            }
+            None => {
+                command.env_clear();
+            }
+        }
         command
             .args(arguments)
             .envs(self.order.spec.env.iter().map(|(name, value)| (name, value)))

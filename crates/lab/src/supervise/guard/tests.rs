@@ -1,11 +1,12 @@
 //! What the tests of supervision share.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use prony_host::testing::{PATIENCE, wait_until};
 
 use crate::launch::run_dir::MARK;
-use crate::launch::{LaunchSpec, ProcessSpec};
+use crate::launch::{ContainerSpec, LaunchSpec, ProcessSpec};
 use crate::supervise::Supervision;
 
 /// The example that becomes a guard: `cargo test` builds it beside the tests.
@@ -35,11 +36,26 @@ pub(crate) fn shell_spec(root: &Path, scripts: &[&str]) -> LaunchSpec {
         processes: scripts.iter().map(process).collect(),
         cwd: run_dir.clone(),
         env: vec![("GIVEN".to_owned(), "value".to_owned())],
+        inherits_all_but: Some(Vec::new()),
         run_dir,
         cpus: Vec::new(),
         ready_timeout: PATIENCE,
         container: None,
     }
+}
+
+/// A container whose engine is a script below `root`: it does this when it is to remove it, and knows no first process.
+pub(crate) fn container(root: &Path, remove: &str, made: Option<PathBuf>) -> ContainerSpec {
+    let engine = root.join("podman");
+    let script = format!("#!/bin/sh\ncase $1 in rm) {remove};; *) echo 0123456789ab;; esac\n");
+    // By another process: what a child of another test has open for writing at this moment cannot be executed.
+    let written = Command::new("sh")
+        .args(["-c", "printf %s \"$2\" >\"$1\" && chmod 755 \"$1\"", "sh"])
+        .arg(&engine)
+        .arg(script)
+        .status();
+    assert!(written.unwrap().success());
+    ContainerSpec { engine, name: "prony-test".to_owned(), made }
 }
 
 /// The number that a script wrote to a file.

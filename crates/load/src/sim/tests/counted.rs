@@ -33,7 +33,7 @@ fn run(mut case: Case) {
     let start_ns = ready_ns + START_AHEAD_NS;
     let edges = Edges { start_ns, end_ns: u64::MAX };
     let closed = hand.run(0, ready_ns, start_ns, edges, None, &mut Series::with_room(None));
-    assert_eq!(closed.run.completed, requests);
+    assert_eq!(closed.share.run_total.completed, requests);
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! Failures: counted when they happen, by what they are, and never a storm.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use prony_model::measurement::ErrorKind;
-use prony_model::plan::{Arrivals, Work};
+use prony_model::measurement::{ErrorKind, Tolerance};
+use prony_model::plan::{Arrivals, Stop, Work};
 use prony_model::rate::Rate;
 
 use super::super::Case;
@@ -12,12 +13,13 @@ use super::super::nature::{ConnectFate, Mischief, Nature};
 use super::{MS, all_are, histogram};
 
 /// Each deed alone, by the kind of failure that it is.
-const WRONG: [(Deed, ErrorKind); 11] = [
+const WRONG: [(Deed, ErrorKind); 12] = [
     (Deed::Status(404), ErrorKind::UnexpectedStatus),
     (Deed::WrongBody, ErrorKind::BodyMismatch),
     (Deed::LongBody, ErrorKind::BodyMismatch),
     (Deed::Nonsense, ErrorKind::Protocol),
     (Deed::NonsenseInside, ErrorKind::Protocol),
+    (Deed::OtherLengths, ErrorKind::Protocol),
     (Deed::Never, ErrorKind::RequestTimeout),
     (Deed::Slow, ErrorKind::RequestTimeout),
     (Deed::ResetNow, ErrorKind::Reset),
@@ -40,6 +42,55 @@ fn each_wrong_answer_is_its_kind() {
         assert!(m.requests.failed > 10 && m.requests.completed == 0, "{deed:?}: {:?}", m.requests);
         assert_eq!(m.errors.keys().collect::<Vec<_>>(), [&kind], "{deed:?}");
     }
+}
+
+#[test]
+fn answers_that_browsers_take_are_right_and_counted() {
+    for (deed, why) in [
+        (Deed::RepeatedLength, Tolerance::RepeatedLength),
+        (Deed::LengthBesideChunks, Tolerance::LengthBesideCoding),
+        (Deed::ChunkedTwice, Tolerance::RepeatedChunked),
+        (Deed::BareChunks, Tolerance::BareLineFeed),
+        (Deed::Folded, Tolerance::Folded),
+        (Deed::LongHead, Tolerance::Long),
+    ] {
+        let mut nature = Nature::ideal(MS);
+        nature.deeds = vec![(deed, 1)];
+        let mut case = Case::closed(nature);
+        (case.plan.connections, case.plan.threads) = (4, 2);
+        case.plan.expect.body = Some(BODY.to_vec());
+        let played = case.play();
+        let m = played.sound();
+        assert!(m.requests.completed > 1_000 && m.requests.failed == 0, "{deed:?}: {:?}", m.errors);
+        assert_eq!(m.tolerated, BTreeMap::from([(why, m.run_total.completed)]), "{deed:?}");
+        assert_eq!(m.run_total.connections, 4, "{deed:?}: it leaves the connection as any other");
+    }
+}
+
+#[test]
+fn ordinary_answers_are_not_counted_as_tolerated() {
+    let mut nature = Nature::ideal(MS);
+    nature.deeds = vec![(Deed::Good, 1), (Deed::Chunked, 1), (Deed::Interim, 1), (Deed::LongBody, 1)];
+    let played = Case::closed(nature).play();
+    assert!(played.sound().tolerated.is_empty() && played.sound().requests.completed > 100);
+}
+
+#[test]
+fn unfinished_heads_beyond_64_mib_are_a_kind_of_failure() {
+    let mut nature = Nature::ideal(MS);
+    nature.deeds = vec![(Deed::StalledHead, 1)];
+    let mut case = Case::closed(nature);
+    (case.plan.connections, case.plan.timeout) = (300, Duration::from_millis(100));
+    case.plan.stop = Stop { duration: None, requests: Some(300) };
+    // What the network saw would need the worker's memory for its truth: only the books are looked at.
+    let played = case.play();
+    let m = played.measurement.as_ref().unwrap();
+    assert_eq!((m.requests.failed, m.broken_identities.len()), (300, 0), "{:?}", m.errors);
+    let count = |kind| m.errors.get(&kind).map_or(0, |tally| tally.count);
+    let (expired, full) = (count(ErrorKind::RequestTimeout), count(ErrorKind::PartialHeads));
+    // 256 heads of 256 KiB are 64 MiB, and each connection keeps 4 KiB beside them.
+    assert!(full > 0 && (200..=260).contains(&expired) && expired + full == 300, "{expired} {full}");
+    assert!(m.errors[&ErrorKind::PartialHeads].first.contains("64 MiB"), "{:?}", m.errors);
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub(in crate::commands) fn of(
             )));
         };
         let candidate = if what.starts_with("http://") || what.starts_with("https://") {
-            Candidate::url(name, Target::parse(what).map_err(Failure::usage)?)
+            Candidate::url(name, Target::given(what).map_err(Failure::usage)?)
         } else {
             let listens = Listens { tls: arguments.https, unix: arguments.plan.unix.clone() };
             Candidate::command(name, what, listens)
@@ -82,5 +82,5 @@ fn path(arguments: &BenchArguments, candidates: &[BenchCandidate]) -> Result<Str
     if !path.starts_with('/') {
         return Err(Failure::usage(format!("--path {path:?} does not begin with a /: write /{path}.")));
     }
-    Ok(Target::parse(&format!("http://127.0.0.1{path}")).map_err(Failure::usage)?.path)
+    Ok(Target::given(&format!("http://127.0.0.1{path}")).map_err(Failure::usage)?.path)
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use prony_host::cpus::{allowed, show_list};
 use prony_host::pins::{self, Pins};
+use prony_host::state;
 use prony_lab::bench::{BenchCandidate, BenchSetup, CpuHalves, resolve};
 use prony_lab::experiment::{Blocks, CORES_MAX, Experiment, WorkerPolicy};
 use prony_lab::supervise::Supervision;
@@ -96,10 +97,11 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
     let log = resumed.or_else(|| arguments.output.as_ref().map(PathBuf::from));
     let log = log.unwrap_or_else(|| default_log(&experiment.name));
     let (pins, places) = cpus_of(arguments, &experiment, &candidates, before)?;
+    let state = state::folder().map_err(Failure::usage)?;
     Ok(BenchSetup {
         reproduce: before
             .map_or_else(|| reproduce::own(&arguments.redact), |log| log.header.reproduce.clone()),
-        supervision: Supervision::new(layout.root(), &pins.client, memory_bytes),
+        supervision: Supervision::new(&state, &pins.client, memory_bytes),
         host: prony_host::read(),
         resume: before.is_some(),
         experiment,

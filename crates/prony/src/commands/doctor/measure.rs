@@ -1,6 +1,7 @@
 //! The client's highest rate and lowest latency against the reference server, and how far two
 //! identical servers seem to differ on this host: short benches of the embedded target.
 
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use prony_analysis::analyse;
@@ -57,19 +58,25 @@ pub(super) struct Measured {
     pub(super) window_s: f64,
 }
 
+/// Measures, with the journal in the folder of `state`.
 pub(super) fn measure(
-    layout: &Layout,
+    state: &Path,
     host: &Host,
     pins: &Pins,
+    interrupt: &Interrupt,
     printer: &Printer,
 ) -> Result<Measured, String> {
     let now = rfc3339(SystemTime::now());
     let at_once = Some(Duration::ZERO);
+    let bench = |names: &[&str], plans: Vec<ExperimentPlan>, blocks: u32| {
+        let log = bench(state, host, pins, interrupt, names, plans, blocks)?;
+        if interrupt.asked() { Err("Not measured: interrupted.".to_owned()) } else { Ok(log) }
+    };
     let _lock = bench_lock::take(&bench_lock::path(), "doctor", &now, at_once, &|| false, &mut |_| ())
         .map_err(|why| format!("Not measured: {why}"))?;
     printer.note("Measuring this client's limits and this host's noise: about 20 s …");
     let closed = plan(WINDOW, LoadOptions::default())?;
-    let log = bench(layout, host, pins, &["a", "b"], vec![closed], BLOCKS)?;
+    let log = bench(&["a", "b"], vec![closed], BLOCKS)?;
     let trials: Vec<&Trial> = log.results.iter().filter_map(|result| result.trial.as_ref()).collect();
     let analysis = analyse(&log);
     let rows = analysis.plans.first().map_or(&[][..], |plan| plan.rows.as_slice());
@@ -84,8 +91,7 @@ pub(super) fn measure(
         let options = LoadOptions { rate, spin: Some(spin), ..LoadOptions::default() };
         plan(FLOOR_WINDOW, options).map(|plan| ExperimentPlan { name: name.to_owned(), ..plan })
     };
-    let log =
-        bench(layout, host, pins, &["floor"], vec![at_rate("wait", false)?, at_rate("spin", true)?], 1)?;
+    let log = bench(&["floor"], vec![at_rate("wait", false)?, at_rate("spin", true)?], 1)?;
     let of_plan = |name: &str| log.results.iter().find(|r| r.planned.plan == name)?.trial.as_ref();
     let lag = |name: &str| of_plan(name)?.latency.send_lag.p50_ns;
     Ok(Measured {
@@ -117,9 +123,10 @@ fn median(mut values: Vec<u64>) -> Option<u64> {
 
 /// A bench of equal targets, by everything that any bench is made with; its log is not kept.
 fn bench(
-    layout: &Layout,
+    state: &Path,
     host: &Host,
     pins: &Pins,
+    interrupt: &Interrupt,
     names: &[&str],
     plans: Vec<ExperimentPlan>,
     blocks: u32,
@@ -145,16 +152,17 @@ fn bench(
         candidates: names.iter().map(candidate).collect::<Result<_, String>>()?,
         skipped: Vec::new(),
         baseline: names.first().map(|name| (*name).to_owned()),
-        layout: layout.clone(),
+        // None of the candidates is installed: nothing of the current folder is used.
+        layout: Layout::new(folder.path()).map_err(|e| format!("Not measured: {e}."))?,
         log: log.clone(),
         resume: false,
         reproduce: "prony doctor".to_owned(),
         host: host.clone(),
         pins: pins.clone(),
-        supervision: Supervision::new(layout.root(), &pins.client, None),
+        supervision: Supervision::new(state, &pins.client, None),
         duet: None,
     };
-    prony_lab::bench::run(&setup, &prony_load::run, &Interrupt::new(), &mut |_| ())
+    prony_lab::bench::run(&setup, &prony_load::run, interrupt, &mut |_| ())
         .map_err(|why| format!("Not measured: {why}"))?;
     prony_analysis::run_log::read(&log).map_err(|why| format!("Not measured: {why}"))
 }

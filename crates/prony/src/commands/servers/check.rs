@@ -84,16 +84,12 @@ pub(super) fn run(
 fn record(candidate: &Candidate, version: &str, layout: &Layout) -> Result<(), Failure> {
     let Some(server) = candidate.server() else { return Ok(()) };
     let host = prony_host::read();
-    let how = candidate.run_image().and_then(|image| image.stand_in()).map_or_else(
-        || provision::origin(candidate, layout).to_owned(),
-        |base| format!("image on a base that stands in: {base}"),
-    );
     let verified = Verified {
         candidate: candidate.label().to_owned(),
         version: version.to_owned(),
         date: rfc3339(SystemTime::now()).chars().take(10).collect(),
         runtime: candidate.engine().map_or_else(|| "native".to_owned(), Engine::describe),
-        how,
+        how: provision::origin(candidate, layout),
         machine: format!("{}, {}, {} CPUs", host.os, std::env::consts::ARCH, host.cpus_online),
         recipe: server.recipe_hash(candidate.engine().is_some()),
     };

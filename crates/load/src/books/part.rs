@@ -1,0 +1,232 @@
+//! What a worker's books say of a part of the window: all of it, or where somebody asks for them, of each whole second.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, Sender};
+
+use super::Books;
+use crate::by_request::ByRequest;
+use crate::parts::{LatencyRecorder, Times};
+use crate::share::{First, Share, TlsShare, bin_at};
+use prony_model::list::TargetList;
+use prony_model::measurement::{ErrorKind, Latency, RequestCounts, RunTotal, TlsUse, Tolerance, Waits};
+
+/// The longest failure message that is kept.
+const MESSAGE_MAX_BYTES: usize = 200;
+/// Bins of a part that is a second long, and the one that the edge at its end opens.
+pub(super) const BINS: usize = 11;
+
+/// What the books ask of their worker at an edge.
+pub(crate) trait AtEdge {
+    /// CPU time of the worker so far.
+    fn cpu_ns(&mut self) -> u64;
+    /// Requests that were given a connection (or a connect) and have no answer.
+    fn unresolved(&self) -> impl Iterator<Item = &Times>;
+    /// How many requests are due before an instant; `None` where each is due when it is given a connection.
+    fn due_before(&self, at_ns: u64) -> Option<u64>;
+    /// Requests due before an instant that were not given a connection: how long they had waited by then, how many had,
+    /// and which of the list's they are.
+    fn never_sent(&self, at_ns: u64) -> impl Iterator<Item = (u64, u64, u32)>;
+    /// Responses so far that a strict client refuses.
+    fn tolerated(&self) -> &BTreeMap<Tolerance, u64>;
+    /// What TLS was agreed on so far, and when first.
+    fn tls(&self) -> Option<(TlsUse, u64)>;
+}
+
+/// A part that is over but for its durations, which whoever takes it puts into the form to be kept.
+pub(crate) struct Part {
+    /// The worker's place among those of this process.
+    pub(crate) place: usize,
+    share: Share,
+    recorder: LatencyRecorder,
+}
+
+impl Part {
+    /// The part, and its recorder, empty.
+    pub(crate) fn finish(mut self) -> (Share, LatencyRecorder) {
+        self.share.latency = self.recorder.take();
+        (self.share, self.recorder)
+    }
+}
+
+/// Where parts go, and where their recorders come back from.
+pub(crate) struct PartSink {
+    pub(crate) finished: Sender<Box<Part>>,
+    pub(crate) empty: Receiver<LatencyRecorder>,
+}
+
+/// A worker's books when its load is over.
+#[derive(Debug)]
+pub(crate) struct Closed {
+    /// The window's last part, which is all of it where no parts were asked for.
+    pub(crate) share: Share,
+    by_request: Option<Box<ByRequest>>,
+    all_done: bool,
+    waits: Waits,
+}
+
+/// How a worker's load ended.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct End {
+    /// The end of its window, since the schedule's start.
+    pub(crate) at_ns: u64,
+    /// Every request of its count was resolved.
+    pub(crate) all_done: bool,
+    /// What ended its waits in time.
+    pub(crate) waits: Waits,
+}
+
+impl Closed {
+    pub(crate) fn end(&self) -> End {
+        End { at_ns: self.share.end_ns, all_done: self.all_done, waits: self.waits }
+    }
+
+    /// The share, with the figures of each request of the plan's list.
+    pub(crate) fn into_share(self, list: Option<&TargetList>) -> Share {
+        let by_request = self.by_request.as_ref().zip(list).map(|(counted, list)| counted.figures(list));
+        Share { by_request, ..self.share }
+    }
+}
+
+/// Where a part begins, and what had been counted by then.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Start {
+    pub(super) at_ns: u64,
+    /// Requests that were due before it.
+    pub(super) due: u64,
+    /// Of those, unresolved.
+    pub(super) carried_in: u64,
+    pub(super) cpu_ns: u64,
+    pub(super) run: RunTotal,
+    pub(super) tolerated: BTreeMap<Tolerance, u64>,
+    /// Full and resumed handshakes.
+    pub(super) handshakes: (u64, u64),
+    /// The window's time outside `epoll_wait`.
+    pub(super) busy_ns: u64,
+}
+
+impl Books {
+    /// Requests due before an instant.
+    pub(super) fn due_before(&self, at_ns: u64, around: &impl AtEdge) -> u64 {
+        around.due_before(at_ns).unwrap_or(self.dispatched)
+    }
+
+    /// The part that ends at `end_ns`, without its durations; begins the next.
+    fn cut(&mut self, end_ns: u64, around: &mut impl AtEdge) -> Share {
+        let start = std::mem::take(&mut self.part);
+        for times in around.unresolved() {
+            self.audit.overlap_sum_ns += end_ns - times.asked_ns.max(start.at_ns);
+            self.parts.waiting(end_ns, times);
+        }
+        for (wait_ns, count, _) in around.never_sent(end_ns) {
+            self.parts.never_sent(wait_ns, count);
+        }
+        let due = self.due_before(end_ns, around);
+        // Should a count be off, the identity fails and says so; a wrapped difference would hide it.
+        let never_sent = due.saturating_sub(self.dispatched);
+        let tls = around.tls();
+        self.part = Start {
+            at_ns: end_ns,
+            due,
+            carried_in: self.in_flight + never_sent,
+            cpu_ns: around.cpu_ns(),
+            run: self.run,
+            tolerated: around.tolerated().clone(),
+            handshakes: tls.as_ref().map_or((0, 0), |(seen, _)| (seen.full, seen.resumed)),
+            busy_ns: start.busy_ns + self.audit.busy_ns,
+        };
+        let (samples, samples_dropped) = self.samples.take();
+        let share = Share {
+            start_ns: start.at_ns.saturating_sub(self.start_ns),
+            end_ns: end_ns.saturating_sub(self.start_ns),
+            requests: RequestCounts {
+                carried_in: start.carried_in,
+                scheduled: due.saturating_sub(start.due),
+                in_flight: self.in_flight,
+                never_sent,
+                ..std::mem::take(&mut self.window)
+            },
+            run_total: self.run.since(&start.run),
+            tolerated: since(&self.part.tolerated, &start.tolerated),
+            read_bytes: std::mem::take(&mut self.read_bytes),
+            sent_bytes: std::mem::take(&mut self.sent_bytes),
+            connections: self.connections,
+            status: (0u16..).zip(self.status.iter().copied()).filter(|(_, count)| *count > 0).collect(),
+            errors: ErrorKind::ALL
+                .iter()
+                .copied()
+                .zip(std::mem::take(&mut self.errors))
+                .filter(|(_, failures)| failures.count > 0)
+                .collect(),
+            latency: Latency::default(),
+            first_bin: bin_at(start.at_ns.saturating_sub(self.edges.start_ns)),
+            bins: std::mem::replace(&mut self.bins, Vec::with_capacity(BINS)),
+            workers: BTreeMap::from([(self.sink.worker, std::mem::take(&mut self.audit))]),
+            cpu_ns: self.part.cpu_ns.saturating_sub(start.cpu_ns),
+            stamps_rejected: std::mem::take(&mut self.stamps_rejected),
+            user_clock: !self.kernel_clock,
+            tls: tls.map(|(seen, agreed_ns)| TlsShare {
+                agreed: seen.agreed.map(|what| First {
+                    at_ns: agreed_ns.saturating_sub(self.start_ns),
+                    worker: self.sink.worker,
+                    what,
+                }),
+                full: seen.full.saturating_sub(start.handshakes.0),
+                resumed: seen.resumed.saturating_sub(start.handshakes.1),
+            }),
+            samples,
+            samples_dropped,
+            by_request: None,
+        };
+        self.status.fill(0);
+        share
+    }
+
+    /// Sends the part that ends at this edge, where parts are asked for.
+    pub(super) fn hand_over_part(&mut self, edge_ns: u64, around: &mut impl AtEdge) {
+        let Some(sink) = &self.sink.parts else { return };
+        let empty = sink.empty.try_recv().unwrap_or_else(|_| LatencyRecorder::new(self.kernel_clock));
+        let share = self.cut(edge_ns, around);
+        let recorder = std::mem::replace(&mut self.parts, empty);
+        let part = Part { place: self.sink.place, share, recorder };
+        // A closed channel means that the load is being given up, and with it this part.
+        drop(self.sink.parts.as_ref().map(|sink| sink.finished.send(Box::new(part))));
+    }
+
+    /// Closes the part that ends with the window.
+    pub(super) fn close_last_part(&mut self, around: &mut impl AtEdge) {
+        let end_ns = self.edges.end_ns;
+        if let Some(by_request) = &mut self.by_request {
+            around.unresolved().for_each(|times| by_request.waiting(end_ns, times));
+            for (wait_ns, count, request) in around.never_sent(end_ns) {
+                by_request.never_sent(request, wait_ns, count);
+            }
+        }
+        let share = self.cut(end_ns, around);
+        self.last = Some(Share { latency: self.parts.take(), ..share });
+    }
+
+    /// The books of a worker whose window is over.
+    pub(crate) fn into_closed(self, all_done: bool, waits: Waits) -> Closed {
+        Closed { share: self.last.unwrap_or_default(), by_request: self.by_request, all_done, waits }
+    }
+
+    /// The window's time outside `epoll_wait` so far.
+    pub(crate) fn busy_ns(&self) -> u64 {
+        self.part.busy_ns + self.audit.busy_ns
+    }
+}
+
+/// How much more often each was counted than before.
+fn since(now: &BTreeMap<Tolerance, u64>, before: &BTreeMap<Tolerance, u64>) -> BTreeMap<Tolerance, u64> {
+    let more = now.iter().map(|(why, count)| (*why, count - before.get(why).copied().unwrap_or(0)));
+    more.filter(|(_, count)| *count > 0).collect()
+}
+
+/// A message, cut where it is too long.
+pub(super) fn bounded(mut message: String) -> String {
+    if message.len() > MESSAGE_MAX_BYTES {
+        let cut = (0..=MESSAGE_MAX_BYTES).rev().find(|at| message.is_char_boundary(*at)).unwrap_or(0);
+        message.truncate(cut);
+    }
+    message
+}

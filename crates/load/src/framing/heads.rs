@@ -1,0 +1,97 @@
+//! What the framers of one worker share.
+
+use std::collections::BTreeMap;
+
+use prony_model::measurement::Tolerance;
+
+use super::head::{Head, bit};
+use super::{HEAD_MAX_BYTES, NO_ROOM, PARTIAL_KEPT_BYTES, ProtocolError};
+
+/// A longer head is parsed each time.
+const LAST_HEAD_MAX_BYTES: usize = 2 << 10;
+
+/// The most that unfinished heads take together, beside the [`PARTIAL_KEPT_BYTES`] of each connection: 260 of the
+/// longest.
+pub(super) const PARTIAL_MAX_BYTES: usize = 64 << 20;
+
+/// The last head of a worker's answers and what it said, how many were only tolerated, and the room for unfinished
+/// ones.
+///
+/// A server's answers mostly have the same head, byte for byte, until its Date changes: comparing costs a tenth of
+/// parsing.
+#[derive(Debug, Default)]
+pub struct Heads {
+    last: Vec<u8>,
+    said: Option<Head>,
+    answers_head: bool,
+    tolerated: BTreeMap<Tolerance, u64>,
+    /// What unfinished heads take beyond what each connection may keep.
+    pub(super) partial_bytes: usize,
+}
+
+impl Heads {
+    /// None yet.
+    pub fn new() -> Heads {
+        // The longest head that is kept is a little longer than servers' usual ones.
+        Heads { last: Vec::with_capacity(LAST_HEAD_MAX_BYTES), ..Heads::default() }
+    }
+
+    /// How many heads so far were only tolerated, and why.
+    pub fn tolerated(&self) -> &BTreeMap<Tolerance, u64> {
+        &self.tolerated
+    }
+
+    /// What the input's head says, if it is the last one again.
+    #[inline]
+    pub(super) fn find(&self, input: &[u8], answers_head: bool) -> Option<Head> {
+        let same = self.answers_head == answers_head && input.starts_with(&self.last);
+        self.said.filter(|_| same)
+    }
+
+    /// Takes note of a head that was parsed. One that is only tolerated is parsed each time, and counted.
+    pub(super) fn note(&mut self, head: &Head, bytes: &[u8], answers_head: bool) {
+        if head.tolerated != 0 {
+            self.count(head);
+        } else if head.length <= LAST_HEAD_MAX_BYTES && head.status >= 200 {
+            self.last.clear();
+            self.last.extend_from_slice(bytes);
+            self.said = Some(*head);
+            self.answers_head = answers_head;
+        }
+    }
+
+    /// Counts what of a head was only tolerated.
+    pub(super) fn count(&mut self, head: &Head) {
+        for tolerance in Tolerance::ALL.iter().filter(|tolerance| head.tolerated & bit(**tolerance) != 0) {
+            self.tolerate(*tolerance);
+        }
+    }
+
+    /// Counts an answer that was only tolerated.
+    pub(super) fn tolerate(&mut self, why: Tolerance) {
+        *self.tolerated.entry(why).or_default() += 1;
+    }
+
+    /// Makes room for an unfinished head of this length.
+    pub(super) fn grow(&mut self, partial: &mut Vec<u8>, length: usize) -> Result<(), ProtocolError> {
+        let capacity = length.max(2 * partial.capacity()).clamp(PARTIAL_KEPT_BYTES, HEAD_MAX_BYTES);
+        let others = self.partial_bytes.saturating_sub(beyond_kept(partial));
+        if others + capacity - PARTIAL_KEPT_BYTES > PARTIAL_MAX_BYTES {
+            return Err(NO_ROOM);
+        }
+        partial.reserve_exact(capacity - partial.len());
+        self.partial_bytes = others + beyond_kept(partial);
+        Ok(())
+    }
+
+    /// Gives back the room of a head that is whole, or never will be.
+    pub(super) fn shrink(&mut self, partial: &mut Vec<u8>) {
+        let others = self.partial_bytes.saturating_sub(beyond_kept(partial));
+        partial.shrink_to(PARTIAL_KEPT_BYTES);
+        self.partial_bytes = others + beyond_kept(partial);
+    }
+}
+
+fn beyond_kept(partial: &Vec<u8>) -> usize {
+    partial.capacity().saturating_sub(PARTIAL_KEPT_BYTES)
+}

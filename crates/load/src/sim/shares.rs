@@ -1,0 +1,99 @@
+//! Shares of a window: whoever cuts them, and in whatever order they are put together, they are the same.
+
+use crate::audit;
+use crate::merge::{self, Merge};
+use crate::share::Share;
+
+use super::chance::Chance;
+use super::world::World;
+use super::{Case, Played, check};
+
+/// Tries of each case.
+const TRIES: u64 = 3;
+
+/// What of a worker's parts, one after the other, differs from what its network saw up to each of their ends.
+pub(super) fn differences(parts: &[Share], world: &World) -> Vec<String> {
+    let mut so_far = None;
+    let mut found = Vec::new();
+    for (i, part) in (1..).zip(parts) {
+        merge::join(&mut so_far, part.clone(), Share::then);
+        let Some(so_far) = &so_far else { continue };
+        let differences = match i == parts.len() {
+            true => check::differences(so_far, world),
+            false => check::differences_so_far(so_far, world),
+        };
+        found.extend(differences.into_iter().map(|what| format!("part {i} of {}: {what}", parts.len())));
+    }
+    found
+}
+
+/// Where shares of any workers, in any order, cut after any second, are not the workers' own one beside the other.
+pub(super) fn faults(case: &Case, played: &Played) -> Vec<String> {
+    let most = played.parts.iter().map(Vec::len).max().unwrap_or(0);
+    let chance = &mut Chance::new(case.nature.seed);
+    let mut faults = Vec::new();
+    for _ in 0..TRIES {
+        let seconds = chance.size(1, most.max(1));
+        let all: Vec<usize> = (0..played.parts.len()).collect();
+        let one = each_then_beside(played, &all, seconds);
+        faults.extend(
+            audit::of_share(&one, &case.plan).into_iter().map(|what| format!("after {seconds} s: {what}")),
+        );
+        let mut joined = None;
+        for group in partition(chance, all) {
+            let share = match chance.per_mille(500) {
+                true => beside_then_next(played, &group, seconds),
+                false => each_then_beside(played, &group, seconds),
+            };
+            merge::join(&mut joined, share, Share::beside);
+        }
+        if joined.as_ref() != Some(&one) {
+            faults.push(format!("after {seconds} s: put together otherwise, {one:?} is {joined:?}"));
+        }
+    }
+    faults
+}
+
+/// Workers by chance in groups, and those in any order.
+fn partition(chance: &mut Chance, mut workers: Vec<usize>) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    while !workers.is_empty() {
+        let worker = workers.swap_remove(chance.size(0, workers.len() - 1));
+        let group = chance.size(0, groups.len());
+        match groups.get_mut(group) {
+            Some(group) => group.push(worker),
+            None => groups.push(vec![worker]),
+        }
+    }
+    groups
+}
+
+/// Each worker's first parts one after the other, and then the workers'.
+fn each_then_beside(played: &Played, workers: &[usize], parts: usize) -> Share {
+    let mut whole = None;
+    for worker in workers {
+        let mut own = None;
+        for part in played.parts[*worker].iter().take(parts) {
+            merge::join(&mut own, part.clone(), Share::then);
+        }
+        merge::join(&mut whole, own.unwrap(), Share::beside);
+    }
+    whole.unwrap()
+}
+
+/// All workers' first parts, then their second ones: as a load does it while it runs.
+fn beside_then_next(played: &Played, workers: &[usize], parts: usize) -> Share {
+    let mut merge = Merge::of(workers.len());
+    for (place, worker) in workers.iter().enumerate() {
+        let own = &played.parts[*worker];
+        for (i, part) in (1..).zip(own) {
+            merge.add(place, part.clone(), i == own.len());
+        }
+    }
+    let mut whole = None;
+    for _ in 0..parts {
+        let Some(part) = merge.next_part() else { break };
+        merge::join(&mut whole, part, Share::then);
+    }
+    whole.unwrap()
+}

@@ -1,0 +1,78 @@
+//! What a worker's books ask of it at an edge of the window.
+
+use std::collections::BTreeMap;
+
+use crate::books::AtEdge;
+use crate::framing::Heads;
+use crate::net::Net;
+use crate::parts::Times;
+use crate::turns::Turns;
+use prony_model::measurement::{TlsUse, Tolerance};
+
+use super::slot::Slot;
+use super::source::Source;
+
+/// The most waits that are entered one by one for requests never sent; more
+/// are entered in groups, each under its first member's wait.
+const WAITS_ENTERED_MAX: u64 = 1_000_000;
+
+/// The parts of a worker that its books ask for.
+pub(super) struct Around<'a, N> {
+    pub(super) net: &'a mut N,
+    pub(super) slots: &'a [Slot],
+    pub(super) source: &'a Source,
+    pub(super) turns: Option<&'a Turns>,
+    pub(super) heads: &'a Heads,
+    /// The schedule's first instant.
+    pub(super) start_ns: u64,
+}
+
+impl<N: Net> AtEdge for Around<'_, N> {
+    fn cpu_ns(&mut self) -> u64 {
+        self.net.cpu_ns()
+    }
+
+    fn unresolved(&self) -> impl Iterator<Item = &Times> {
+        self.slots.iter().flat_map(|slot| &slot.pending)
+    }
+
+    fn due_before(&self, at_ns: u64) -> Option<u64> {
+        match self.source {
+            Source::Closed { .. } | Source::Ramped { .. } => None,
+            Source::Open(schedule) => Some(schedule.due_by(at_ns.saturating_sub(self.start_ns))),
+        }
+    }
+
+    fn never_sent(&self, at_ns: u64) -> impl Iterator<Item = (u64, u64, u32)> {
+        let schedule = if let Source::Open(schedule) = self.source { Some(schedule) } else { None };
+        let due = self.due_before(at_ns).unwrap_or(0);
+        let mut left = schedule.map_or(0, |schedule| due.saturating_sub(schedule.taken()));
+        let mut step = (left / WAITS_ENTERED_MAX).max(1);
+        let mut turns = self.turns.cloned();
+        if let Some(turns) = turns.as_ref().filter(|_| step > 1) {
+            step = turns.coprime(step);
+        }
+        let mut rest = schedule.filter(|_| left > 0).cloned();
+        std::iter::from_fn(move || {
+            let rest = rest.as_mut().filter(|_| left > 0)?;
+            let due = self.start_ns + rest.next_ns()?;
+            let group = step.min(left);
+            left -= group;
+            rest.skip(group);
+            let request = turns.as_mut().map_or(0, |turns| {
+                let request = turns.peek();
+                turns.skip(group);
+                request
+            });
+            Some((at_ns.saturating_sub(due), group, request))
+        })
+    }
+
+    fn tolerated(&self) -> &BTreeMap<Tolerance, u64> {
+        self.heads.tolerated()
+    }
+
+    fn tls(&self) -> Option<(TlsUse, u64)> {
+        self.net.tls()
+    }
+}

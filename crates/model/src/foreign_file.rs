@@ -1,0 +1,55 @@
+//! Files that somebody else wrote, read within bounds.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Opens a file to be read. Folders are refused where they are read.
+///
+/// # Errors
+/// What the file system says; of a pipe, whose writer one might wait for, and of a device, which need not end, that it is
+/// no file.
+pub fn open(path: &Path) -> io::Result<File> {
+    let kind = fs::metadata(path)?.file_type();
+    if kind.is_file() || kind.is_dir() {
+        return File::open(path);
+    }
+    Err(io::Error::other("it is a pipe or a device and not a regular file: write it to a file first"))
+}
+
+/// The text of a regular file of at most so many bytes.
+///
+/// # Errors
+/// As [`open`]; where the file is longer, or no text in UTF-8.
+pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
+    let mut text = String::new();
+    let read = open(path)?.take(most.saturating_add(1)).read_to_string(&mut text)?;
+    if read as u64 > most {
+        return Err(io::Error::other(format!("it is longer than {most} bytes")));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_regular_files_within_the_bound_are_read() {
+        let folder = std::env::temp_dir().join(format!("prony-foreign-file-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("a");
+        fs::write(&file, "four").unwrap();
+        assert_eq!(read_text(&file, 4).unwrap(), "four");
+        assert!(read_text(&file, 3).unwrap_err().to_string().contains("longer than 3 bytes"));
+        assert!(read_text(&folder, 4).is_err(), "a folder");
+        let refused = |path: &Path| open(path).unwrap_err().to_string();
+        assert!(refused(Path::new("/dev/zero")).contains("not a regular file"));
+        assert!(refused(&folder.join("none")).contains("No such file"));
+        // Were it opened, this would wait for a writer for ever.
+        let pipe = folder.join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        assert!(refused(&pipe).contains("a pipe"));
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,93 @@
+use super::*;
+use proptest::prelude::*;
+
+fn reference(values: &[u64]) -> hdrhistogram::Histogram<u64> {
+    let mut histogram = hdrhistogram::Histogram::new_with_bounds(1, HIGH_NS, DIGITS).unwrap();
+    values.iter().for_each(|value| histogram.record(*value).unwrap());
+    histogram
+}
+
+#[test]
+fn durations_of_an_hour_and_more_share_the_last_bucket() {
+    assert_eq!(bucket_of(HIGH_NS), BUCKETS as u64 - 1);
+    let mut histogram = Histogram::default();
+    histogram.record(u64::MAX);
+    histogram.record(HIGH_NS);
+    assert_eq!(histogram.buckets().collect::<Vec<_>>(), [(BUCKETS as u64 - 1, 2)]);
+    assert!(histogram.max() >= HIGH_NS);
+}
+
+proptest! {
+    #[test]
+    fn every_figure_equals_hdr_histograms(
+        values in proptest::collection::vec((0u32..42).prop_flat_map(|bits| 0..=(1u64 << bits).min(HIGH_NS)), 1..200),
+        quantile in 0.0f64..=1.0,
+    ) {
+        let (reference, sparse) = (reference(&values), SparseHistogram::of_values(values.iter().copied()));
+        let mut dense = Histogram::default();
+        dense.add_sparse(&sparse);
+        let expected: Vec<(u64, u64)> =
+            reference.iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value())).collect();
+        prop_assert_eq!(sparse.buckets().map(|(b, n)| (highest_ns(b), n)).collect::<Vec<_>>(), expected);
+        prop_assert_eq!((sparse.len(), dense.len()), (reference.len(), reference.len()));
+        prop_assert_eq!((sparse.min(), sparse.max(), dense.max()), (reference.min(), reference.max(), reference.max()));
+        let q = quantile.max(f64::MIN_POSITIVE);
+        prop_assert_eq!(sparse.value_at_quantile(q), reference.value_at_quantile(q));
+        prop_assert_eq!(dense.value_at_quantile(q), reference.value_at_quantile(q));
+        prop_assert!((sparse.mean() - reference.mean()).abs() <= 1e-9 * reference.mean());
+        prop_assert!((sparse.moments().1 - reference.stdev()).abs() <= 1e-6 * reference.mean().max(1.0));
+    }
+
+    #[test]
+    fn merged_histograms_count_every_value_once(
+        one in proptest::collection::vec(0u64..1 << 42, 0..50),
+        two in proptest::collection::vec(0u64..1 << 42, 0..50),
+    ) {
+        let [a, b] = [&one, &two].map(|values| SparseHistogram::of_values(values.iter().copied()));
+        let all = SparseHistogram::of_values(one.iter().chain(&two).copied());
+        let mut sum = a.clone();
+        sum.add(&b);
+        prop_assert_eq!(&sum, &all);
+        let mut dense = Histogram::default();
+        dense.add_sparse(&b);
+        let mut merged = a;
+        merged.merge(&dense, &mut Vec::new());
+        prop_assert_eq!(&merged, &all);
+        prop_assert_eq!(all.with_zeros(3).len(), all.len() + 3);
+    }
+
+    #[test]
+    fn a_histogram_reads_back_from_its_text(values in proptest::collection::vec(0u64..1 << 42, 0..200)) {
+        let histogram = SparseHistogram::of_values(values);
+        prop_assert_eq!(SparseHistogram::from_text(&histogram.to_text()), Ok(histogram));
+    }
+
+    #[test]
+    fn any_bytes_are_a_sound_histogram_or_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
+        let text = SparseHistogram { packed: bytes, len: 0 }.to_text();
+        if let Ok(read) = SparseHistogram::from_text(&text) {
+            let mut dense = Histogram::default();
+            dense.add_sparse(&read);
+            prop_assert_eq!(dense.len(), read.len());
+            prop_assert_eq!(dense.to_sparse(), SparseHistogram::of(read.buckets()));
+        }
+    }
+}
+
+#[test]
+fn texts_that_are_no_histogram_are_refused() {
+    let long = "A".repeat(TEXT_MAX_BYTES + 1);
+    for text in ["!", "AAAA", "////", long.as_str()] {
+        assert!(SparseHistogram::from_text(text).is_err(), "{}", &text[..4.min(text.len())]);
+    }
+    let bomb = SparseHistogram { packed: vec![1; 3 * TEXT_MAX_BYTES], len: 0 }.to_text();
+    assert!(bomb.len() < TEXT_MAX_BYTES && SparseHistogram::from_text(&bomb).is_err());
+    let beyond = SparseHistogram::of([(BUCKETS as u64, 1)].into_iter()).to_text();
+    assert!(SparseHistogram::from_text(&beyond).is_err());
+}
+
+#[test]
+fn a_bucket_takes_two_bytes() {
+    let packed = SparseHistogram::of((20 * 1024..24 * 1024).map(|bucket| (bucket, 1))).packed.len();
+    assert_eq!(packed, 2 * 4 * 1024 + 2);
+}

@@ -2,8 +2,9 @@
 //! answers than there is to answer, each request ends once, and what the bytes are does
 //! not depend on where the network cut them.
 
-use prony_load::http2::hpack::{Field, Indexing};
-use prony_load::http2::{Connection, Fault, Requests, Step};
+use prony_http2::Fault;
+use prony_http2::client::{Connection, Requests, Step};
+use prony_http2::hpack::{Field, Indexing};
 
 /// Requests that are outstanding when the bytes come, on the streams 1, 3, 5, 7.
 const STREAMS: u16 = 4;

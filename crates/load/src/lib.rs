@@ -19,7 +19,6 @@ mod error;
 mod expect;
 pub mod framing;
 mod gate;
-pub mod http2;
 mod idle;
 mod interrupt;
 mod linger;

@@ -1,9 +1,6 @@
-//! The fuzz targets over answers, HTTP/2 connections and lists of requests (fuzz/), a second of each on the stable
-//! compiler.
+//! The fuzz targets over answers and lists of requests (fuzz/), a second of each on the stable compiler.
 #![allow(clippy::expect_used, reason = "bodies that the fuzzer's binaries share")]
 
-#[path = "../../../../fuzz/bodies/http2.rs"]
-mod http2;
 #[path = "../../../../fuzz/bodies/mutate.rs"]
 mod mutate;
 #[path = "../../../../fuzz/bodies/response.rs"]
@@ -14,11 +11,6 @@ mod targets;
 #[test]
 fn any_bytes_in_any_pieces_are_the_same_answers() {
     mutate::play("response", 200_000, response::check);
-}
-
-#[test]
-fn any_bytes_in_any_pieces_are_the_same_steps_of_a_connection() {
-    mutate::play("http2", 30_000, http2::check);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What a response's header block says, and whether it may say so (RFC 9113, section 8).
 
-use super::Fault;
-use super::hpack::Decoder;
+use crate::hpack::Decoder;
+use crate::{Fault, fields};
 
 /// A longer block is decoded each time.
 const LAST_BLOCK_MAX_BYTES: usize = 2 << 10;
@@ -77,30 +77,17 @@ impl Head {
             return Ok(());
         }
         *regular = true;
-        if name.is_empty() || !name.iter().all(may_be_in_a_name) {
-            return Err("a response's header field has a name that none may have");
-        }
-        let blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
-        let breaks = value.iter().any(|byte| matches!(byte, 0 | b'\r' | b'\n'));
-        if breaks || blank(value.first()) || blank(value.last()) {
-            return Err("a response's header field has a value that none may have");
-        }
-        match name {
-            b"connection" | b"proxy-connection" | b"keep-alive" | b"transfer-encoding" | b"upgrade" => {
-                Err("a response has a header field that is about an HTTP/1 connection")
+        fields::check(name, value)?;
+        if name == b"content-length" {
+            if self.length.is_some() {
+                return Err("a response has two Content-Length fields");
             }
-            b"content-length" if self.length.is_some() => Err("a response has two Content-Length fields"),
-            b"content-length" => {
-                self.length = Some(length(value).ok_or("a response's Content-Length is not a number")?);
-                Ok(())
-            }
-            _ => Ok(()),
+            let length =
+                fields::content_length(value).ok_or("a response's Content-Length is not a number")?;
+            self.length = Some(length);
         }
+        Ok(())
     }
-}
-
-fn may_be_in_a_name(byte: &u8) -> bool {
-    matches!(byte, 0x21..=0x7e) && !matches!(byte, b'A'..=b'Z' | b':')
 }
 
 fn status(value: &[u8]) -> Option<u16> {
@@ -109,16 +96,10 @@ fn status(value: &[u8]) -> Option<u16> {
     Some(digit(a) * 100 + digit(b) * 10 + digit(c))
 }
 
-fn length(value: &[u8]) -> Option<u64> {
-    // 18 digits stay below 10^18 and within u64.
-    let fits = (1..=18).contains(&value.len()) && value.iter().all(u8::is_ascii_digit);
-    fits.then(|| value.iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0')))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http2::hpack::{Field, Indexing, write_field};
+    use crate::hpack::{Field, Indexing, write_field};
 
     fn block(fields: &[(&str, &str)]) -> Vec<u8> {
         let mut out = Vec::new();

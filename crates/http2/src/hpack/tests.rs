@@ -116,22 +116,15 @@ const AFTER_REQUESTS: [(List, usize); 3] = [
     (&[(":authority", "www.example.com")], 57),
     (&[("cache-control", "no-cache"), (":authority", "www.example.com")], 110),
     (
-        &[
-            ("custom-key", "custom-value"),
-            ("cache-control", "no-cache"),
-            (":authority", "www.example.com"),
-        ],
+        &[("custom-key", "custom-value"), ("cache-control", "no-cache"), (":authority", "www.example.com")],
         164,
     ),
 ];
 
 fn play_requests(blocks: [&'static str; 3]) {
     let [a, b, c] = AFTER_REQUESTS;
-    let steps = [
-        (blocks[0], REQUEST, a.0, a.1),
-        (blocks[1], REQUEST_2, b.0, b.1),
-        (blocks[2], REQUEST_3, c.0, c.1),
-    ];
+    let steps =
+        [(blocks[0], REQUEST, a.0, a.1), (blocks[1], REQUEST_2, b.0, b.1), (blocks[2], REQUEST_3, c.0, c.1)];
     play(&mut Decoder::new(), &steps);
 }
 
@@ -160,8 +153,7 @@ fn play_responses(blocks: [&'static str; 3]) {
     const DATE: (&str, &str) = ("date", "Mon, 21 Oct 2013 20:13:21 GMT");
     const DATE_3: (&str, &str) = ("date", "Mon, 21 Oct 2013 20:13:22 GMT");
     const GZIP: (&str, &str) = ("content-encoding", "gzip");
-    const COOKIE: (&str, &str) =
-        ("set-cookie", "foo=ASDJKHQKBZXOQWEOPIUAXQWEOIU; max-age=3600; version=1");
+    const COOKIE: (&str, &str) = ("set-cookie", "foo=ASDJKHQKBZXOQWEOPIUAXQWEOIU; max-age=3600; version=1");
     let mut decoder = Decoder::new();
     assert_eq!(decoded(&mut decoder, &bytes("3fe101")), Ok(Vec::new()), "a size update alone");
     play(

@@ -1,6 +1,6 @@
 use super::*;
-use crate::http2::frame::setting;
-use crate::http2::hpack::{Decoder, Field, Indexing, write_field};
+use crate::frame::setting;
+use crate::hpack::{Decoder, Field, Indexing, write_field};
 
 mod limits;
 mod random;

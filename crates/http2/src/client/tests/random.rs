@@ -81,11 +81,8 @@ impl Response {
 
 /// The streams' frames in an order by chance, each stream's own kept, and frames of the connection between them.
 fn mixed(responses: &[Response], order: &[usize]) -> Vec<u8> {
-    let mut streams: Vec<_> = responses
-        .iter()
-        .enumerate()
-        .map(|(at, one)| one.frames(at as u32 * 2 + 1).into_iter())
-        .collect();
+    let mut streams: Vec<_> =
+        responses.iter().enumerate().map(|(at, one)| one.frames(at as u32 * 2 + 1).into_iter()).collect();
     let mut wire = Vec::new();
     for chosen in order.iter().copied().chain(0..).take(10_000) {
         match chosen % 16 {

@@ -1,7 +1,7 @@
 //! What the server allows, ends or gets wrong, and what a hostile one may not do.
 
 use super::*;
-use crate::http2::frame::FRAME_MAX_BYTES;
+use crate::frame::FRAME_MAX_BYTES;
 
 #[test]
 fn permits_are_what_was_asked_for_or_less_where_the_server_allows_less() {
@@ -29,10 +29,16 @@ fn a_request_over_a_lowered_limit_waits_for_a_stream() {
     c.submit(0, 0);
     c.submit(1, 0);
     take(&mut c, &settings(&[(setting::MAX_CONCURRENT_STREAMS, 1)])).unwrap();
-    assert_eq!(sent(&mut c, &requests).last().map(|frame| (frame.kind, frame.stream)), Some((kind::HEADERS, 1)));
+    assert_eq!(
+        sent(&mut c, &requests).last().map(|frame| (frame.kind, frame.stream)),
+        Some((kind::HEADERS, 1))
+    );
     assert_eq!(sent(&mut c, &requests), Vec::<Sent>::new());
     take(&mut c, &headers(1, OK, true)).unwrap();
-    assert_eq!(sent(&mut c, &requests).last().map(|frame| (frame.kind, frame.stream)), Some((kind::HEADERS, 3)));
+    assert_eq!(
+        sent(&mut c, &requests).last().map(|frame| (frame.kind, frame.stream)),
+        Some((kind::HEADERS, 3))
+    );
 }
 
 #[test]

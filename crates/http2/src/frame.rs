@@ -2,53 +2,56 @@
 //! no knowledge of streams. What DATA brings is passed on as it comes; other frames are given whole, and a header
 //! block is joined from its frames.
 
-pub(super) mod write;
+pub mod write;
 
-use super::{Code, Fault};
+use crate::{Code, Fault};
 
-/// The longest payload that is sent, and that the server may send: the standard's initial SETTINGS_MAX_FRAME_SIZE.
-pub(super) const FRAME_MAX_BYTES: u32 = 16_384;
-/// The longest header block of a response, as it comes.
+/// The longest payload that is sent, and that the other side may send: the standard's initial SETTINGS_MAX_FRAME_SIZE.
+pub const FRAME_MAX_BYTES: u32 = 16_384;
+/// The longest header block, as it comes.
 const BLOCK_MAX_BYTES: usize = 256 << 10;
-/// The most frames after the first of a header block. An honest server sends a block of 256 KiB in 16; one that
-/// sends it a few bytes at a time, or none, keeps the client busy for nothing.
+/// The most frames after the first of a header block. An honest peer sends a block of 256 KiB in 16; one that
+/// sends it a few bytes at a time, or none, keeps this side busy for nothing.
 const CONTINUATIONS_MAX: u32 = 64;
 /// What a connection keeps of the memory that frames in pieces took.
 const PARTIAL_KEPT_BYTES: usize = 4 << 10;
 /// The largest window (RFC 9113, section 6.9.1).
-pub(super) const WINDOW_MAX: u32 = (1 << 31) - 1;
+pub const WINDOW_MAX: u32 = (1 << 31) - 1;
 
 /// The types of frames.
-pub(super) mod kind {
-    pub(in crate::http2) const DATA: u8 = 0;
-    pub(in crate::http2) const HEADERS: u8 = 1;
-    pub(in crate::http2) const PRIORITY: u8 = 2;
-    pub(in crate::http2) const RST_STREAM: u8 = 3;
-    pub(in crate::http2) const SETTINGS: u8 = 4;
-    pub(in crate::http2) const PUSH_PROMISE: u8 = 5;
-    pub(in crate::http2) const PING: u8 = 6;
-    pub(in crate::http2) const GOAWAY: u8 = 7;
-    pub(in crate::http2) const WINDOW_UPDATE: u8 = 8;
-    pub(in crate::http2) const CONTINUATION: u8 = 9;
+#[allow(missing_docs, reason = "the standard's own names")]
+pub mod kind {
+    pub const DATA: u8 = 0;
+    pub const HEADERS: u8 = 1;
+    pub const PRIORITY: u8 = 2;
+    pub const RST_STREAM: u8 = 3;
+    pub const SETTINGS: u8 = 4;
+    pub const PUSH_PROMISE: u8 = 5;
+    pub const PING: u8 = 6;
+    pub const GOAWAY: u8 = 7;
+    pub const WINDOW_UPDATE: u8 = 8;
+    pub const CONTINUATION: u8 = 9;
 }
 
 /// The flags of frames; ACK is END_STREAM's bit.
-pub(super) mod flag {
-    pub(in crate::http2) const ACK: u8 = 0x1;
-    pub(in crate::http2) const END_STREAM: u8 = 0x1;
-    pub(in crate::http2) const END_HEADERS: u8 = 0x4;
-    pub(in crate::http2) const PADDED: u8 = 0x8;
-    pub(in crate::http2) const PRIORITY: u8 = 0x20;
+#[allow(missing_docs, reason = "the standard's own names")]
+pub mod flag {
+    pub const ACK: u8 = 0x1;
+    pub const END_STREAM: u8 = 0x1;
+    pub const END_HEADERS: u8 = 0x4;
+    pub const PADDED: u8 = 0x8;
+    pub const PRIORITY: u8 = 0x20;
 }
 
 /// The settings' identifiers.
-pub(super) mod setting {
-    pub(in crate::http2) const HEADER_TABLE_SIZE: u16 = 1;
-    pub(in crate::http2) const ENABLE_PUSH: u16 = 2;
-    pub(in crate::http2) const MAX_CONCURRENT_STREAMS: u16 = 3;
-    pub(in crate::http2) const INITIAL_WINDOW_SIZE: u16 = 4;
-    pub(in crate::http2) const MAX_FRAME_SIZE: u16 = 5;
-    pub(in crate::http2) const MAX_HEADER_LIST_SIZE: u16 = 6;
+#[allow(missing_docs, reason = "the standard's own names")]
+pub mod setting {
+    pub const HEADER_TABLE_SIZE: u16 = 1;
+    pub const ENABLE_PUSH: u16 = 2;
+    pub const MAX_CONCURRENT_STREAMS: u16 = 3;
+    pub const INITIAL_WINDOW_SIZE: u16 = 4;
+    pub const MAX_FRAME_SIZE: u16 = 5;
+    pub const MAX_HEADER_LIST_SIZE: u16 = 6;
 }
 
 const PADDING: Fault = Fault::protocol("a frame has more padding than payload");
@@ -60,12 +63,15 @@ const fn size(reason: &'static str) -> Fault {
 
 /// What stands before a frame's payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Header {
-    pub(super) length: u32,
-    pub(super) kind: u8,
-    pub(super) flags: u8,
+pub struct Header {
+    /// The payload's length in bytes.
+    pub length: u32,
+    /// One of [`kind`]'s, or one that the standard does not have.
+    pub kind: u8,
+    /// Some of [`flag`]'s.
+    pub flags: u8,
     /// 0 where the frame is about the connection.
-    pub(super) stream: u32,
+    pub stream: u32,
 }
 
 impl Header {
@@ -80,20 +86,30 @@ impl Header {
         }
     }
 
-    pub(super) fn has(&self, flag: u8) -> bool {
+    /// Whether it has this flag.
+    pub fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }
 }
 
 /// What one step of the reader found.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Piece<'s, 'b> {
+pub enum Piece<'s, 'b> {
     /// All input is used.
     More,
     /// Bytes of a frame on this stream (0: on none, or not known yet) that say nothing, or nothing yet.
     Part(u32),
     /// A DATA frame, or what has come of it. Its first piece has how much there is in it beside padding.
-    Data { frame: Header, first: Option<u32>, bytes: &'b [u8], last: bool },
+    Data {
+        /// The frame's header.
+        frame: Header,
+        /// With the frame's first piece: how many bytes it brings in all.
+        first: Option<u32>,
+        /// Those that have come now.
+        bytes: &'b [u8],
+        /// Whether the frame ends here, padding and all.
+        last: bool,
+    },
     /// A whole frame of another type that the standard has; of HEADERS the header of the first frame, and the whole
     /// block, without padding and priority.
     Whole(Header, &'s [u8]),
@@ -110,7 +126,7 @@ enum At {
 
 /// Reads a connection's frames, one after the other.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub struct Reader {
     /// `None` between two frames.
     at: Option<At>,
     /// A header that came in pieces, and how much of it is there.
@@ -131,7 +147,7 @@ pub(super) struct Reader {
 
 impl Reader {
     /// Forgets everything; for a new connection.
-    pub(super) fn reset(&mut self) {
+    pub fn reset(&mut self) {
         (self.at, self.got, self.opening, self.continuations, self.begun) = (None, 0, None, 0, false);
         self.forget();
     }
@@ -140,7 +156,7 @@ impl Reader {
     ///
     /// # Errors
     /// When the bytes break a rule. The connection is of no use then.
-    pub(super) fn next<'s, 'b: 's>(&'s mut self, input: &mut &'b [u8]) -> Result<Piece<'s, 'b>, Fault> {
+    pub fn next<'s, 'b: 's>(&'s mut self, input: &mut &'b [u8]) -> Result<Piece<'s, 'b>, Fault> {
         if self.spent {
             self.forget();
         }
@@ -194,7 +210,7 @@ impl Reader {
                     return Ok(Piece::Whole(frame, fragment));
                 };
                 if self.block.len() + fragment.len() > BLOCK_MAX_BYTES {
-                    return Err(Fault::calm("a response's header block is longer than 256 KiB"));
+                    return Err(Fault::calm("a header block is longer than 256 KiB"));
                 }
                 self.block.extend_from_slice(fragment);
                 self.opening = (!ends).then_some(opening);
@@ -244,7 +260,7 @@ impl Reader {
             return Err(Fault::protocol(if http1 {
                 "the server answered in HTTP/1: it does not speak HTTP/2 here"
             } else {
-                "the server's first frame is not SETTINGS"
+                "the first frame is not SETTINGS"
             }));
         }
         self.begun = true;
@@ -258,7 +274,7 @@ impl Reader {
             Some(_) => {
                 self.continuations += 1;
                 if self.continuations > CONTINUATIONS_MAX {
-                    return Err(Fault::calm("a response's header block came in more than 65 frames"));
+                    return Err(Fault::calm("a header block came in more than 65 frames"));
                 }
             }
             None if frame.kind == kind::CONTINUATION => {
@@ -320,7 +336,7 @@ fn fragment(frame: Header, payload: &[u8]) -> Result<&[u8], Fault> {
 fn check(frame: Header) -> Result<(), Fault> {
     let on_connection = frame.stream == 0;
     match frame.kind {
-        kind::PUSH_PROMISE => return Err(Fault::protocol("the server pushes, which it was told not to")),
+        kind::PUSH_PROMISE => return Err(Fault::protocol("a PUSH_PROMISE frame came, which was ruled out")),
         kind::DATA..=kind::RST_STREAM | kind::CONTINUATION if on_connection => {
             return Err(Fault::protocol("a frame that belongs to a stream came without one"));
         }
@@ -334,7 +350,7 @@ fn check(frame: Header) -> Result<(), Fault> {
         kind::PRIORITY => frame.length == 5,
         kind::RST_STREAM | kind::WINDOW_UPDATE => frame.length == 4,
         kind::SETTINGS if frame.has(flag::ACK) => frame.length == 0,
-        kind::SETTINGS => frame.length % 6 == 0,
+        kind::SETTINGS => frame.length.is_multiple_of(6),
         kind::PING => frame.length == 8,
         kind::GOAWAY => frame.length >= 8,
         _ => true,
@@ -342,13 +358,17 @@ fn check(frame: Header) -> Result<(), Fault> {
     if fits { Ok(()) } else { Err(size("a frame is not as long as its type is")) }
 }
 
-/// What a SETTINGS frame sets, as far as it is of use to a client.
+/// What a SETTINGS frame sets, as far as it is of use here.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Settings {
+pub struct Settings {
     /// The smallest that was named: a table goes through all of them.
-    pub(super) table_bytes: Option<u32>,
-    pub(super) streams: Option<u32>,
-    pub(super) window: Option<u32>,
+    pub table_bytes: Option<u32>,
+    /// How many streams the other side may open at once.
+    pub streams: Option<u32>,
+    /// The window of each stream at its beginning.
+    pub window: Option<u32>,
+    /// Pushes would be taken. A client may say so, a server must not.
+    pub push: bool,
 }
 
 impl Settings {
@@ -356,7 +376,7 @@ impl Settings {
     ///
     /// # Errors
     /// When a setting has a value that it cannot have.
-    pub(super) fn of(payload: &[u8]) -> Result<Settings, Fault> {
+    pub fn of(payload: &[u8]) -> Result<Settings, Fault> {
         let mut settings = Settings::default();
         for one in payload.chunks_exact(6) {
             let (id, value) = (u16::from_be_bytes([one[0], one[1]]), word(&one[2..]));
@@ -364,19 +384,20 @@ impl Settings {
                 setting::HEADER_TABLE_SIZE => {
                     settings.table_bytes = Some(settings.table_bytes.map_or(value, |least| least.min(value)));
                 }
-                setting::ENABLE_PUSH if value != 0 => {
-                    return Err(Fault::protocol("the server's ENABLE_PUSH is not 0"));
+                setting::ENABLE_PUSH if value > 1 => {
+                    return Err(Fault::protocol("ENABLE_PUSH is neither 0 nor 1"));
                 }
+                setting::ENABLE_PUSH => settings.push |= value == 1,
                 setting::MAX_CONCURRENT_STREAMS => settings.streams = Some(value),
                 setting::INITIAL_WINDOW_SIZE if value > WINDOW_MAX => {
                     return Err(Fault {
                         code: Code::FLOW_CONTROL_ERROR,
-                        reason: "the server's INITIAL_WINDOW_SIZE is beyond 2^31 - 1",
+                        reason: "INITIAL_WINDOW_SIZE is beyond 2^31 - 1",
                     });
                 }
                 setting::INITIAL_WINDOW_SIZE => settings.window = Some(value),
                 setting::MAX_FRAME_SIZE if !(FRAME_MAX_BYTES..1 << 24).contains(&value) => {
-                    return Err(Fault::protocol("the server's MAX_FRAME_SIZE is not one that may be"));
+                    return Err(Fault::protocol("MAX_FRAME_SIZE is not one that may be"));
                 }
                 _ => {}
             }
@@ -386,7 +407,7 @@ impl Settings {
 }
 
 /// The number in the first four bytes; 0 where there are fewer.
-pub(super) fn word(bytes: &[u8]) -> u32 {
+pub fn word(bytes: &[u8]) -> u32 {
     bytes.first_chunk::<4>().map_or(0, |bytes| u32::from_be_bytes(*bytes))
 }
 

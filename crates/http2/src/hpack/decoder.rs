@@ -3,7 +3,7 @@
 use super::static_table::FIELDS;
 use super::table::{ENTRY_BYTES, Table};
 use super::{CUT, huffman, integer, wrong};
-use crate::http2::Fault;
+use crate::Fault;
 
 /// The size of the table that fields of responses may take: the standard's initial one. Servers build their blocks with
 /// it, as for browsers; a table of none would change their work.
@@ -120,7 +120,7 @@ impl Decoder {
     }
 }
 
-const TOO_LONG: Fault = Fault::calm("a response's header fields take more than 256 KiB");
+const TOO_LONG: Fault = Fault::calm("header fields take more than 256 KiB");
 
 /// The field of an index over both tables.
 fn entry(table: &Table, index: usize) -> Result<(&[u8], &[u8]), Fault> {

@@ -1,9 +1,9 @@
 //! What frames mean for the streams that they are on.
 
+use super::response::Head;
 use super::{Connection, Draining, Encoding, Failure, Found, Place, Step, Stream, WINDOW_BYTES};
-use crate::http2::frame::{Header, Settings, WINDOW_MAX, flag, write};
-use crate::http2::response::Head;
-use crate::http2::{Code, Fault};
+use crate::frame::{Header, Settings, WINDOW_MAX, flag, write};
+use crate::{Code, Fault};
 
 /// The most DATA frames in a row with nothing in them and nothing ended by them.
 const EMPTY_FRAMES_MAX: u32 = 1_000;
@@ -138,6 +138,9 @@ impl Connection {
     }
 
     pub(super) fn settle(&mut self, settings: Settings) -> Result<Step<'static>, Fault> {
+        if settings.push {
+            return Err(Fault::protocol("the server's ENABLE_PUSH is not 0"));
+        }
         self.server_streams = settings.streams.unwrap_or(self.server_streams);
         if let Some(window) = settings.window {
             let more = i64::from(window) - self.stream_window;

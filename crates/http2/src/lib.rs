@@ -1,16 +1,13 @@
-//! HTTP/2 as a client that loads a server speaks it (RFC 9113), pure: bytes in, decisions out.
+//! HTTP/2 (RFC 9113), pure: bytes in, decisions out. It reads no clock and owns no socket.
 //!
-//! A [`Connection`] is pulled one [`Step`] at a time, so that who measures keeps its instants between any two of them,
-//! and hands out what is to be written. It reads no clock and owns no socket. What a load never needs is left out:
-//! server push is refused, priorities are neither sent nor heeded. Where the standard leaves a choice between
-//! tolerance and refusal, this refuses, as [`crate::framing`] does.
+//! [`frame`] and [`hpack`] are what both sides speak; [`client`] is a connection of one who loads a server. What a load
+//! never needs is left out: server push is refused, priorities are neither sent nor heeded. Where the standard leaves a
+//! choice between tolerance and refusal, this refuses.
 
-mod connection;
-mod frame;
+pub mod client;
+pub mod fields;
+pub mod frame;
 pub mod hpack;
-mod response;
-
-pub use connection::{Connection, Failure, Place, Requests, Step};
 
 /// An error code, of a stream or of a connection (RFC 9113, section 7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,18 +58,20 @@ impl Code {
 /// Why a connection is of no use any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
-    /// What the server is told by GOAWAY.
+    /// What the peer is told by GOAWAY.
     pub code: Code,
-    /// What the server did.
+    /// What the peer did.
     pub reason: &'static str,
 }
 
 impl Fault {
-    const fn protocol(reason: &'static str) -> Fault {
+    /// A rule was broken for which there is no other code.
+    pub const fn protocol(reason: &'static str) -> Fault {
         Fault { code: Code::PROTOCOL_ERROR, reason }
     }
 
-    const fn calm(reason: &'static str) -> Fault {
+    /// The peer asks for more than it may.
+    pub const fn calm(reason: &'static str) -> Fault {
         Fault { code: Code::ENHANCE_YOUR_CALM, reason }
     }
 }

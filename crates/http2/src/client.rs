@@ -5,16 +5,17 @@
 
 mod receiving;
 mod requests;
+mod response;
 mod sending;
 
 use std::collections::VecDeque;
 
 pub use requests::Requests;
+use response::Heads;
 
-use super::frame::{Piece, Reader, Settings, WINDOW_MAX, flag, kind, word, write};
-use super::hpack::{LIST_MAX_BYTES, TABLE_MAX_BYTES};
-use super::response::Heads;
-use super::{Code, Fault};
+use crate::frame::{Piece, Reader, Settings, WINDOW_MAX, flag, kind, word, write};
+use crate::hpack::{LIST_MAX_BYTES, TABLE_MAX_BYTES};
+use crate::{Code, Fault};
 
 /// Where a connection keeps a request until its response is whole.
 pub type Place = u16;
@@ -154,7 +155,9 @@ pub struct Connection {
 enum Found {
     Open(Place),
     /// It was, and is not any more; whether the server need not know that yet.
-    Gone { unknown_to_server: bool },
+    Gone {
+        unknown_to_server: bool,
+    },
     Never,
 }
 
@@ -242,7 +245,8 @@ impl Connection {
         let step = self.step(input);
         if let Err(fault) = step {
             self.fault = Some(fault);
-            write::goaway(&mut self.outgoing.bytes, fault.code);
+            // The server opened no stream: the last one of them is 0.
+            write::goaway(&mut self.outgoing.bytes, 0, fault.code);
         }
         step
     }
@@ -332,7 +336,7 @@ impl Connection {
         if let Ok(at) = self.open.binary_search_by_key(&id, |(id, _)| *id) {
             return Found::Open(self.open[at].1);
         }
-        if id % 2 == 0 || id >= self.next_id {
+        if id.is_multiple_of(2) || id >= self.next_id {
             return Found::Never;
         }
         Found::Gone { unknown_to_server: id <= self.forgotten }
@@ -343,10 +347,9 @@ impl Connection {
         match self.find(id) {
             Found::Open(place) => Ok(Some(place)),
             Found::Gone { unknown_to_server: true } => Ok(None),
-            Found::Gone { unknown_to_server: false } => Err(Fault {
-                code: Code::STREAM_CLOSED,
-                reason: "a response went on after its end",
-            }),
+            Found::Gone { unknown_to_server: false } => {
+                Err(Fault { code: Code::STREAM_CLOSED, reason: "a response went on after its end" })
+            }
             Found::Never => Err(Fault::protocol("a response came on a stream without a request")),
         }
     }

@@ -4,7 +4,7 @@ use super::*;
 
 fn reason(said: &[Said]) -> &'static str {
     match said.last() {
-        Some(Said::Failed(0, Failure::Malformed(reason))) => *reason,
+        Some(Said::Failed(0, Failure::Malformed(reason))) => reason,
         other => panic!("{other:?}"),
     }
 }

@@ -9,7 +9,7 @@ mod table;
 pub use decoder::{Decoder, LIST_MAX_BYTES, TABLE_MAX_BYTES};
 pub use encoder::{Field, Forms, Indexing, write_field, write_size_update};
 
-use super::{Code, Fault};
+use crate::{Code, Fault};
 
 const CUT: Fault = wrong("a header block ends within a field");
 

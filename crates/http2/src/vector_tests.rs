@@ -2,15 +2,15 @@
 //!
 //!     git clone https://github.com/http2jp/hpack-test-case
 //!     git clone https://github.com/http2jp/http2-frame-test-case
-//!     PRONY_HPACK_VECTORS=hpack-test-case PRONY_FRAME_VECTORS=http2-frame-test-case cargo test -p prony-load vectors
+//!     PRONY_HPACK_VECTORS=hpack-test-case PRONY_FRAME_VECTORS=http2-frame-test-case cargo test -p prony-http2 vectors
 
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::Fault;
-use super::frame::{Piece, Reader, Settings, kind};
-use super::hpack::{Decoder, TABLE_MAX_BYTES};
+use crate::Fault;
+use crate::frame::{Piece, Reader, Settings, kind};
+use crate::hpack::{Decoder, TABLE_MAX_BYTES};
 
 /// All JSON files below the folder that a variable names; `None`, with a note, where it names none.
 fn vectors(variable: &str) -> Option<Vec<(PathBuf, Value)>> {

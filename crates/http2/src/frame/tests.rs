@@ -219,7 +219,7 @@ fn the_first_frame_is_settings() {
 fn a_push_is_refused() {
     let fault = fault(&[frame(kind::PUSH_PROMISE, flag::END_HEADERS, 1, &[0, 0, 0, 2, 0x82])]);
     assert_eq!(fault.code, Code::PROTOCOL_ERROR);
-    assert!(fault.reason.contains("pushes"));
+    assert!(fault.reason.contains("PUSH_PROMISE"));
 }
 
 #[test]
@@ -233,12 +233,13 @@ fn settings_have_their_ranges_and_unknown_ones_are_ignored() {
         Settings::of(&bytes)
     };
     assert_eq!(of(&[]), Ok(Settings::default()));
-    let all = of(&[(1, 8192), (2, 0), (3, 100), (4, WINDOW_MAX), (5, 16_384), (6, 1), (99, 7), (1, 100), (1, 200)]);
-    let want = Settings { table_bytes: Some(100), streams: Some(100), window: Some(WINDOW_MAX) };
+    let all =
+        of(&[(1, 8192), (2, 0), (3, 100), (4, WINDOW_MAX), (5, 16_384), (6, 1), (99, 7), (1, 100), (1, 200)]);
+    let want = Settings { table_bytes: Some(100), streams: Some(100), window: Some(WINDOW_MAX), push: false };
+    assert!(of(&[(2, 1), (2, 0)]).unwrap().push, "said once");
     assert_eq!(all, Ok(want));
     assert_eq!(of(&[(4, 5), (4, 6)]).unwrap().window, Some(6), "the last one counts");
     for (id, value, code) in [
-        (2, 1, Code::PROTOCOL_ERROR),
         (2, 2, Code::PROTOCOL_ERROR),
         (4, 1 << 31, Code::FLOW_CONTROL_ERROR),
         (5, 16_383, Code::PROTOCOL_ERROR),

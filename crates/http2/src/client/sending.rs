@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use super::{Code, Connection, Draining, Fault, ID_LAST, Place, Requests, Step, Stream, write};
-use crate::http2::frame::FRAME_MAX_BYTES;
-use crate::http2::hpack::write_size_update;
+use crate::frame::FRAME_MAX_BYTES;
+use crate::hpack::write_size_update;
 
 /// The most bytes that wait for being written, before no more requests and parts of bodies join them.
 const OUTGOING_BYTES: usize = 64 << 10;

@@ -1,6 +1,6 @@
 //! What a load asks for, as header blocks and a body that are ready before the clock starts.
 
-use crate::http2::hpack::{Field, Forms, write_field};
+use crate::hpack::{Field, Forms, write_field};
 
 /// The requests of a load, read-only: each is fields of its own around those that all share, and then the body.
 #[derive(Clone)]

@@ -18,6 +18,8 @@ impl Code {
     pub const NO_ERROR: Code = Code(0);
     /// The peer broke a rule for which there is no other code.
     pub const PROTOCOL_ERROR: Code = Code(1);
+    /// Something went wrong in who sends it.
+    pub const INTERNAL_ERROR: Code = Code(2);
     /// The peer sent more than its window, or a window grew too large.
     pub const FLOW_CONTROL_ERROR: Code = Code(3);
     /// A frame came on a stream that had ended.

@@ -227,6 +227,25 @@ impl Connection {
         self.draining.is_some() && self.open.is_empty() && self.queue.is_empty()
     }
 
+    /// Whether the server's settings came.
+    pub fn is_ready(&self) -> bool {
+        self.ready
+    }
+
+    /// Whether it takes no more requests.
+    pub fn is_draining(&self) -> bool {
+        self.draining.is_some()
+    }
+
+    /// Whether what was taken leaves steps that need no more bytes.
+    pub fn owes(&self) -> bool {
+        let drains = |draining: &Draining| {
+            let unprocessed = self.open.back().is_some_and(|(id, _)| *id > draining.last);
+            !draining.told || !self.queue.is_empty() || unprocessed
+        };
+        self.ending.is_some() || self.draining.as_ref().is_some_and(drains)
+    }
+
     /// How many requests wait for the server's windows with their bodies, once all that is outgoing is written.
     pub fn held(&self) -> usize {
         if self.outgoing.is_empty() { self.uploads.len() } else { 0 }

@@ -11,10 +11,12 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use crate::codec::Codec;
 use crate::control::{Control, Gauge, Snapshot};
 use crate::error::LoadError;
 use crate::expect::Expected;
 use crate::http1::{Http1, RequestBytes};
+use crate::http2::{self, Http2};
 use crate::net::Linux;
 use crate::net::endpoint::Endpoint;
 use crate::pace::request_order::{Lines, RequestOrder};
@@ -29,9 +31,10 @@ use crate::sys;
 use crate::tls;
 use crate::worker::idle::Idle;
 use crate::worker::{Assignment, Preconnected, Shared, Source, Worker};
+use prony_model::PlanError;
 use prony_model::histogram::Histogram;
 use prony_model::measurement::{ClientCost, Measurement};
-use prony_model::plan::{Arrivals, Plan};
+use prony_model::plan::{Arrivals, Plan, Protocol};
 use prony_model::plan_record::nanoseconds;
 
 use process_cpu::{ProcessCpu, until_next_look};
@@ -106,7 +109,7 @@ pub fn run_shard(
     let _expected = control.gate().map(crate::start_barrier::StartBarrier::expect);
     plan.check()?;
     let open_files = check_open_files(plan, shard)?;
-    let requests = Arc::new(RequestBytes::of(plan)?);
+    let requests = Requests::of(plan)?;
     let tls = tls::Setup::of(plan)?;
     let endpoint = Endpoint::of(plan)?;
     let shared = Arc::new(Shared {
@@ -129,7 +132,17 @@ pub fn run_shard(
     let inlets = Inlets { from_workers, seconds: finished_seconds, parts: finished_parts };
     let mut hands = Vec::new();
     for worker in shard.workers() {
-        hands.push(start_worker(plan, shard, worker, &endpoint, &shared, &requests, &outlets)?);
+        let hand = match &requests {
+            Requests::Http1(bytes) => {
+                start_worker(plan, shard, worker, &endpoint, &shared, Http1::new(bytes), &outlets)
+            }
+            Requests::Http2(blocks) => {
+                // The plan's check has bounded it.
+                let codec = Http2::new(blocks, u16::try_from(plan.pipeline).unwrap_or(u16::MAX));
+                start_worker(plan, shard, worker, &endpoint, &shared, codec, &outlets)
+            }
+        };
+        hands.push(hand?);
     }
     drop(outlets);
     let mut take_part = |part: &Share| {
@@ -153,8 +166,32 @@ pub fn run_shard(
     result.map(|measurement| Measurement { request_bytes, listed, ..measurement })
 }
 
+/// The plan's requests in the form that its protocol writes them.
+enum Requests {
+    Http1(Arc<RequestBytes>),
+    Http2(Arc<prony_http2::client::Requests>),
+}
+
+impl Requests {
+    fn of(plan: &Plan) -> Result<Requests, PlanError> {
+        Ok(match plan.protocol {
+            Protocol::Http1 => Requests::Http1(Arc::new(RequestBytes::of(plan)?)),
+            Protocol::Http2 => Requests::Http2(Arc::new(http2::build(plan)?)),
+        })
+    }
+
+    /// A request's length, by its number in the list; without one, of the one there is. Of HTTP/2 that of each but a
+    /// connection's first, frames included.
+    fn length(&self, request: u32) -> usize {
+        match self {
+            Requests::Http1(bytes) => bytes.length(request),
+            Requests::Http2(blocks) => blocks.length(request),
+        }
+    }
+}
+
 /// What single requests of a list are called, and how long they are; only for those who keep them.
-fn listed(plan: &Plan, requests: &RequestBytes) -> Vec<(String, u64)> {
+fn listed(plan: &Plan, requests: &Requests) -> Vec<(String, u64)> {
     let Some(list) = plan.work.list().filter(|_| plan.samples_max > 0) else { return Vec::new() };
     let length = |request| requests.length(request) as u64;
     (0..).zip(&list.requests).map(|(number, request)| (request.name(), length(number))).collect()
@@ -228,7 +265,7 @@ fn start_worker(
     worker: u32,
     endpoint: &Endpoint,
     shared: &Arc<Shared>,
-    requests: &Arc<RequestBytes>,
+    codec: impl Codec + Send + 'static,
     outlets: &Outlets,
 ) -> Result<WorkerHandle, LoadError> {
     let place = worker - shard.first;
@@ -238,7 +275,6 @@ fn start_worker(
     let gauge = Arc::new(Gauge::default());
     let (connections, limit) = shares(plan, worker, shard.of);
     let source = Source::of(plan, worker, shard.of, limit);
-    let codec = Http1::new(requests);
     let connections = match &source {
         Source::Ramped { users, .. } => u32::try_from(users.slots()).unwrap_or(connections),
         Source::Closed { .. } | Source::Open(_) => connections,

@@ -277,6 +277,10 @@ pub enum ErrorKind {
     Abandoned,
     /// The unfinished heads on a worker's connections had taken all the room there is for them.
     PartialHeads,
+    /// The server refused the request's stream (HTTP/2), or several connections ended without processing it.
+    Refused,
+    /// The server reset the request's stream (HTTP/2).
+    StreamReset,
 }
 
 impl ErrorKind {

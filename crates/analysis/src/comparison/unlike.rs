@@ -146,6 +146,7 @@ fn plan_fields(found: &mut Differences, plan: &PlanPair<'_>, a: &PlanRecord, b: 
     found.field("the plan's pipeline", &a.pipeline, &b.pipeline);
     found.field("the plan's spin", &a.spin, &b.spin);
     found.field("the plan's user clock", &a.user_clock, &b.user_clock);
+    found.field("the plan's protocol", &a.protocol, &b.protocol);
     let checks = |p: &PlanRecord| {
         format!(
             "status {}, body {}",

@@ -1,5 +1,6 @@
 //! What a load asks for, as header blocks and a body that are ready before the clock starts.
 
+use crate::frame::FRAME_MAX_BYTES;
 use crate::hpack::{Field, Forms, write_field};
 
 /// The requests of a load, read-only: each is fields of its own around those that all share, and then the body.
@@ -40,6 +41,15 @@ impl Requests {
     /// How many there are.
     pub fn count(&self) -> usize {
         self.each.len()
+    }
+
+    /// The length in bytes of a request that is not a connection's first, with its frames' headers.
+    pub fn length(&self, request: u32) -> usize {
+        const HEADER_BYTES: usize = 9;
+        let (before, behind, _) = self.own(request);
+        let block = before.len() + self.shared.indexed.len() + behind.len();
+        let frames = self.body.len().div_ceil(FRAME_MAX_BYTES as usize);
+        HEADER_BYTES + block + frames * HEADER_BYTES + self.body.len()
     }
 
     /// A request's own fields before and behind the shared ones, and whether its method is HEAD.

@@ -164,6 +164,7 @@ impl Recorder {
             workers: BTreeMap::from([(self.sink.worker, std::mem::take(&mut self.audit))]),
             cpu_ns: self.part.cpu_ns.saturating_sub(start.cpu_ns),
             stamps_rejected: std::mem::take(&mut self.stamps_rejected),
+            moved: std::mem::take(&mut self.moved),
             user_clock: !self.kernel_clock,
             tls: tls.map(|(seen, agreed_ns)| TlsShare {
                 agreed: seen.agreed.map(|what| First {

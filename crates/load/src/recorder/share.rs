@@ -73,6 +73,8 @@ pub struct Share {
     pub cpu_ns: u64,
     /// Reads whose kernel stamp was missing or could not be.
     pub stamps_rejected: u64,
+    /// Requests that one connection surely did not process and that were sent again, each time.
+    pub moved: u64,
     /// Whether a worker had no stamps of the kernel's at all.
     pub user_clock: bool,
     /// What TLS was agreed on since the part before; `None` where it is not spoken.
@@ -138,6 +140,7 @@ impl Share {
         }
         self.read_bytes += other.read_bytes;
         self.protocol_bytes += other.protocol_bytes;
+        self.moved += other.moved;
         self.sent_bytes += other.sent_bytes;
         self.connections += other.connections;
         for (status, count) in other.status {

@@ -154,7 +154,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 }
             }
             Err(e) => {
-                self.fail(recorder, index, now, stream_error_kind(&e), || format!("while reading: {e}"))
+                self.fail(recorder, index, now, stream_error_kind(&e), || format!("while reading: {e}"));
             }
         }
     }

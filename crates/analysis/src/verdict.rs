@@ -119,7 +119,7 @@ impl Code {
             Code::ListenOverflow => entry("listen_overflow", &["throughput", "response"], Effect::Note,
                 "Raise the server's backlog and net.core.somaxconn, or open fewer connections at once."),
             Code::ToleratedResponses => entry("tolerated_responses", &[], Effect::Note,
-                "The figures stand; a stricter client or a proxy may refuse such answers, so correct the server's head."),
+                "The figures stand; a stricter client or a proxy may refuse such answers, so correct the server's headers."),
             Code::ServerDied => entry("server_died", &["throughput", "response", "service"], Effect::Invalid,
                 "Look at its last lines, and load it by hand with `prony load`; the trial does not count."),
             Code::ServerRestarted => entry("server_restarted", &["throughput", "response", "service"], Effect::Invalid,
@@ -406,7 +406,7 @@ fn tolerated_responses(f: &Facts<'_>) -> Option<Reason> {
         Tolerance::LengthBesideCoding => "Content-Length beside Transfer-Encoding",
         Tolerance::RepeatedChunked => "chunked several times in Transfer-Encoding",
         Tolerance::Folded => "a header folded over several lines",
-        Tolerance::Long => "a head over 64 KiB",
+        Tolerance::Long => "a header section over 64 KiB",
         Tolerance::BareLineFeed => "lines of chunks that end in LF alone",
     };
     let seen = &f.m.tolerated;

@@ -250,7 +250,7 @@ fn listen_overflows_are_noted_where_the_target_is_local() {
 }
 
 #[test]
-fn heads_that_are_only_tolerated_are_noted_in_words_and_change_no_figure() {
+fn responses_that_are_only_tolerated_are_noted_in_words_and_change_no_figure() {
     let mut m = healthy(10, 2000);
     assert!(!has(&m, &closed_plan(), Code::ToleratedResponses));
     let before = judge(&m, &closed_plan(), &Seen::default());
@@ -259,7 +259,7 @@ fn heads_that_are_only_tolerated_are_noted_in_words_and_change_no_figure() {
     let reason = trial.verdict.reasons.pop().unwrap();
     assert_eq!((reason.code.as_str(), reason.effect), ("tolerated_responses", Effect::Note));
     assert!(reason.affects.is_empty());
-    let said = "12 with a header folded over several lines, 1 with a head over 64 KiB";
+    let said = "12 with a header folded over several lines, 1 with a header section over 64 KiB";
     assert!(reason.detail.ends_with(said), "{}", reason.detail);
     assert_eq!((reason.values["folded"], reason.values["long"], reason.values.len()), (12.0, 1.0, 2));
     assert_eq!(trial, before);

@@ -9,6 +9,7 @@ use crate::measurement::check::{few, numbers};
 use crate::observed::Observed;
 use crate::plan_record::PlanRecord;
 use crate::run_log::{Header, NamedPlan, PlannedTrial, RawResult, RunLog, TrialResult};
+use crate::secret::{redacted_command, typed_again};
 use crate::{foreign_file, unpacking};
 
 /// A file that is longer is no search: a confirmation of a minute takes about 1 MB.
@@ -31,7 +32,20 @@ impl CapacityReport {
         let value: Value = serde_json::from_str(&text).ok()?;
         check_numbers(&value).ok()?;
         let read = unpacking::within(UNPACKED_MAX, || serde_json::from_value::<CapacityReport>(value)).0;
-        read.ok().filter(|report| report.schema == SCHEMA && report.check().is_ok())
+        let mut report = read.ok().filter(|report| report.schema == SCHEMA && report.check().is_ok())?;
+        report.redact();
+        Some(report)
+    }
+
+    /// As of a run log's lines: an older Prony may have written it.
+    fn redact(&mut self) {
+        self.reproduce = typed_again(&self.reproduce);
+        self.plan.redact();
+        self.target.url = redacted_command(&self.target.url);
+        if let Some(trial) = &mut self.confirmation {
+            trial.plan.redact();
+            trial.target.url = redacted_command(&trial.target.url);
+        }
     }
 
     /// Whether what [`check_numbers`] leaves out can be Prony's, too.

@@ -4,6 +4,7 @@ use crate::fnv::fnv1a;
 use crate::measurement::check::{few, numbers};
 use crate::plan::{Arrivals, CONNECTIONS_MAX, DURATION_MAX, Plan, Protocol, STAGES_MAX};
 use crate::rate::{Rate, Stage};
+use crate::secret::{REDACTED, is_asked_for, is_secret_by_custom, redacted_command};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -157,6 +158,15 @@ impl PlanRecord {
         Ok(())
     }
 
+    /// Takes out what is secret by today's rules in the record of an older Prony.
+    pub(crate) fn redact(&mut self) {
+        self.url = redacted_command(&self.url);
+        for (name, value) in &mut self.headers {
+            let is_secret = is_secret_by_custom(name) && !is_asked_for(value);
+            *value = if is_secret { REDACTED.to_owned() } else { redacted_command(value) };
+        }
+    }
+
     /// Its arrivals; of a record that [`PlanRecord::check`] refuses, closed.
     pub fn arrivals(&self) -> Arrivals {
         let rate = self.rate_per_s.and_then(Rate::per_s);
@@ -182,17 +192,12 @@ impl PlanRecord {
 
     /// The stored form of a plan.
     pub fn of(plan: &Plan) -> PlanRecord {
-        let mut headers: Vec<(String, String)> =
-            plan.headers.iter().map(|(name, value)| (name.clone(), value.to_string())).collect();
-        // How the user and the password of the URL are sent, which `url` has not.
-        let is_given = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
-        if let Some(value) = plan.target.authorization().filter(|_| !is_given) {
-            headers.push(("Authorization".to_owned(), value.to_string()));
-        }
+        // With the user and the password of the URL, which `url` has not.
+        let headers = plan.target.headers(plan.headers.clone());
         PlanRecord {
             url: plan.target.display_url(),
             method: plan.work.method().to_owned(),
-            headers,
+            headers: headers.into_iter().map(|(name, value)| (name, value.to_string())).collect(),
             body_bytes: plan.body.len() as u64,
             body_fingerprint: (!plan.body.is_empty()).then(|| fingerprint(&plan.body)),
             connections: plan.connections,

@@ -9,6 +9,7 @@ mod bounds;
 mod file;
 mod flat;
 mod read;
+mod redact;
 mod write;
 mod wrong;
 
@@ -52,7 +53,8 @@ pub enum Line {
 }
 
 impl Line {
-    /// A line of a file. Its kind is looked for first, since a tag within the line would make serde hold all of it twice.
+    /// A line of a file, without what is secret in it. Its kind is looked for first, since a tag within the line would make
+    /// serde hold all of it twice.
     fn read(text: &[u8]) -> Result<Line, serde_json::Error> {
         #[derive(Deserialize)]
         #[serde(rename_all = "snake_case")]
@@ -66,12 +68,14 @@ impl Line {
         struct Tagged {
             r#type: Kind,
         }
-        Ok(match serde_json::from_slice::<Tagged>(text)?.r#type {
+        let mut line = match serde_json::from_slice::<Tagged>(text)?.r#type {
             Kind::Header => Line::Header(serde_json::from_slice(text)?),
             Kind::TrialStart => Line::TrialStart(serde_json::from_slice(text)?),
             Kind::Result => Line::Result(serde_json::from_slice(text)?),
             Kind::Event => Line::Event(serde_json::from_slice(text)?),
-        })
+        };
+        line.redact();
+        Ok(line)
     }
 }
 

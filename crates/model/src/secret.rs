@@ -5,11 +5,14 @@
 
 mod known;
 mod named;
+mod typed;
 
 use std::fmt;
 
 pub use known::names_asked_for;
 pub(crate) use known::{remember_body, remember_url};
+pub use typed::typed;
+pub(crate) use typed::typed_again;
 
 /// What is written instead of a secret.
 pub const REDACTED: &str = "[redacted]";
@@ -20,7 +23,8 @@ const SECRET_PARTS: [&str; 10] =
     ["auth", "cookie", "credential", "jwt", "key", "password", "secret", "session", "signature", "token"];
 
 /// A value that may be secret. Only [`Secret::value`] gives it; `Display` and `Debug` write `@env:NAME` for one that the
-/// environment holds, [`REDACTED`] for another secret, and the value itself where it is none.
+/// environment holds, [`REDACTED`] for another secret, and the value itself, as [`redacted_command`] shows it, where it is
+/// none.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Secret {
     value: String,
@@ -83,7 +87,8 @@ impl Secret {
 impl fmt::Display for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.source {
-            Source::Open => f.write_str(&self.value),
+            // It may be a URL (`Referer`).
+            Source::Open => f.write_str(&redacted_command(&self.value)),
             Source::Given => f.write_str(REDACTED),
             Source::Environment(variable) => write!(f, "{ASKED}{variable}"),
         }
@@ -98,8 +103,7 @@ impl fmt::Debug for Secret {
 
 /// Hides the values of the headers of these names, in any case.
 pub fn hide_headers(headers: &mut [(String, Secret)], names: &[String]) {
-    let asked = |header: &str| names.iter().any(|name| name.eq_ignore_ascii_case(header));
-    headers.iter_mut().filter(|(name, _)| asked(name)).for_each(|(_, value)| value.hide());
+    headers.iter_mut().filter(|(name, _)| is_secret(name, names)).for_each(|(_, value)| value.hide());
 }
 
 /// Whether what is called so is secret by custom.
@@ -109,7 +113,7 @@ pub fn is_secret_by_custom(name: &str) -> bool {
 }
 
 /// Whether a header's value is never written: by custom, or because somebody asked for it (`--redact`).
-pub fn is_secret(name: &str, redact: &[String]) -> bool {
+fn is_secret(name: &str, redact: &[String]) -> bool {
     is_secret_by_custom(name) || redact.iter().any(|r| r.eq_ignore_ascii_case(name))
 }
 
@@ -119,7 +123,7 @@ pub fn is_asked_for(value: &str) -> bool {
 }
 
 /// A header whose value is asked of the environment instead of written: `X-Api-Key: @env:X_API_KEY`.
-pub fn asked_for(name: &str) -> String {
+pub(crate) fn asked_for(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
     format!("{name}: {ASKED}{}", name.chars().map(plain).collect::<String>())
 }
@@ -195,10 +199,10 @@ fn percent_encoded(text: &str) -> String {
 /// URLs, and without the values of fields with secret names (`token=…`, `"password": "…"`). The same again when it is done
 /// twice.
 pub fn redacted(text: &str) -> String {
-    without_fields(&in_urls(&known::without(text)))
+    without_fields(&known::without(text))
 }
 
-/// A command as it may be shown and stored: the same, but of fields only those in URLs.
+/// A command or a header as it may be shown and stored: the same, but of fields only those in URLs.
 pub fn redacted_command(command: &str) -> String {
     in_urls(&known::without(command))
 }
@@ -212,14 +216,9 @@ pub fn remember_command(command: &str) {
     }
 }
 
-/// A path with its query as it may be shown and stored.
-pub fn shown_path(path: &str) -> String {
-    without_fields(&known::without(path))
-}
-
-/// A text without the values of fields with secret names.
+/// A text without the user and password of URLs, and without the values of fields with secret names.
 pub(crate) fn without_fields(text: &str) -> String {
-    named::without(text)
+    named::without(&in_urls(text))
 }
 
 /// Whether a text has a field with a secret name whose value is written out.
@@ -268,7 +267,7 @@ fn in_urls(text: &str) -> String {
         let end = behind.find(|c: char| "'\"".contains(c) || c.is_whitespace()).unwrap_or(behind.len());
         // A URL may stand in another's query.
         let (path, behind) = behind.split_at(behind.find("://").map_or(end, |at| at.min(end)));
-        out.push_str(&without_fields(path));
+        out.push_str(&named::without(path));
         rest = behind;
     }
     out + rest
@@ -312,7 +311,7 @@ mod tests {
             redacted_command("A=http://h/?key=s ./run --key={key} redis://:s3cret@h"),
             "A=http://h/?key=[redacted] ./run --key={key} redis://[redacted]@h"
         );
-        assert_eq!(shown_path("/a?b=c&session=s"), "/a?b=c&session=[redacted]");
+        assert_eq!(without_fields("/a?b=c&to=http://u:p@h/"), "/a?b=c&to=http://[redacted]@h/");
         assert_eq!(
             redacted_head("HTTP/1.1 200 OK\r\nSet-Cookie: s\r\n more\r\nA: a token: b\r\n\r\n"),
             "HTTP/1.1 200 OK\r\nSet-Cookie: [redacted]\r\nA: a token: b\r\n\r\n"
@@ -324,7 +323,7 @@ mod tests {
         let path = std::env::var("PATH").unwrap();
         let filled = filled_in("/?a=@env:PATH&b=c", true).unwrap();
         assert_eq!(filled, format!("/?a={}&b=c", percent_encoded(&path)));
-        assert_eq!(shown_path(&filled), "/?a=@env:PATH&b=c");
+        assert_eq!(redacted(&filled), "/?a=@env:PATH&b=c");
         let refused = |url, is_path| filled_in(url, is_path).unwrap_err();
         assert!(refused("http://me:@env:PATH@h", false).contains("cannot stand before a URL's path"));
         assert!(refused("/@env:PRONY_NO_SUCH?", true).contains("asks for the variable PRONY_NO_SUCH,"));
@@ -347,6 +346,8 @@ mod tests {
         );
         let mut open = Secret::of_header("Accept", "*/*").unwrap();
         assert_eq!((open.value(), open.to_string()), ("*/*", "*/*".to_owned()));
+        let referer = Secret::of_header("Referer", "http://me:s3@h/?token=s3&a=b").unwrap();
+        assert_eq!(referer.to_string(), "http://[redacted]@h/?token=[redacted]&a=b");
         open.hide();
         assert_eq!((open.value(), open.to_string()), ("*/*", "[redacted]".to_owned()));
         let unset = Secret::of_header("A", "@env:PRONY_NO_SUCH_VARIABLE").unwrap_err();

@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::error::{PlanError, wrong};
-use crate::secret::{Secret, filled_in, redacted, remember_url, shown_path};
+use crate::secret::{Secret, filled_in, redacted, remember_url};
 
 /// What is loaded: one `http://` or `https://` URL, in parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,12 +87,16 @@ impl Target {
     /// The URL as it may be printed and stored: without its userinfo and the values of secret parameters.
     pub fn display_url(&self) -> String {
         let scheme = if self.tls { "https" } else { "http" };
-        format!("{scheme}://{}{}", self.host_header(), shown_path(&self.path))
+        format!("{scheme}://{}{}", self.host_header(), redacted(&self.path))
     }
 
-    /// What the Authorization header says of its userinfo (RFC 7617), if it has one.
-    pub fn authorization(&self) -> Option<Secret> {
-        self.userinfo.as_ref().map(|userinfo| Secret::hidden(basic(userinfo)))
+    /// These headers as they are sent there: with its user and password, unless they have an Authorization.
+    pub fn headers(&self, mut given: Vec<(String, Secret)>) -> Vec<(String, Secret)> {
+        let is_given = given.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+        if let Some(userinfo) = self.userinfo.as_ref().filter(|_| !is_given) {
+            given.push(("Authorization".to_owned(), Secret::hidden(basic(userinfo))));
+        }
+        given
     }
 
     fn bracketed_host(&self) -> String {
@@ -126,10 +130,10 @@ fn split_host_port(text: &str) -> Result<(String, Option<u16>), String> {
         }
     } else {
         match text.split_once(':') {
-            Some((host, port)) if !port.contains(':') => (host, Some(port)),
-            Some(_) => {
+            Some(_) if text.parse::<std::net::Ipv6Addr>().is_ok() => {
                 return Err(format!("{text:?} looks like an IPv6 address: write it in brackets, [{text}]."));
             }
+            Some((host, port)) => (host, Some(port)),
             None => (text, None),
         }
     };
@@ -234,6 +238,8 @@ mod tests {
         assert!(said("http://h/a b").contains("0x20"));
         assert!(said("http://::1/").contains("brackets"));
         assert!(said("http://[::1/").contains("bracket"));
+        let cut = said("http://me:s3cret:s4/@h/");
+        assert!(cut.contains("not a port") && !cut.contains("s3cret"), "a password with a /: {cut}");
     }
 
     #[test]

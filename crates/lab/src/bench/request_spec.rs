@@ -10,7 +10,7 @@ use prony_model::tls::{Roots, Tls, Verify};
 use prony_model::{Plan, Secret, Target};
 
 use crate::candidate::Candidate;
-use crate::check::{self, CheckReport, ContractExpectation, CustomCheck, Route, expected_body};
+use crate::check::{self, CheckReport, ContractExpectation, CustomCheck, NotReady, Route, expected_body};
 use crate::experiment::{Experiment, ExperimentPlan};
 
 /// Where a candidate is, once it is up: what its check and its load connect to.
@@ -129,8 +129,8 @@ impl RequestSpec {
         plan
     }
 
-    /// Asks once whether it answers; why not, in a sentence.
-    pub(super) fn ready(&self, place: &Place) -> Result<(), String> {
+    /// Asks once whether it answers.
+    pub(super) fn ready(&self, place: &Place) -> Result<(), NotReady> {
         // A route is loaded with its right answer, and ready with any that is none of an error.
         let any = Expect::default();
         let expect = if self.route.is_some() { &any } else { &self.expect };
@@ -156,13 +156,11 @@ impl RequestSpec {
 
 /// A load's request as the check that it is answered, by a candidate that has this URL.
 fn as_check(load: &Plan, path: &str, url: Option<&Target>) -> CustomCheck {
-    let mut headers = load.headers.clone();
-    let authorization = url.and_then(Target::authorization);
-    if let Some(value) = authorization
-        && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
-    {
-        headers.push(("Authorization".to_owned(), value));
-    }
+    let given = load.headers.clone();
+    let headers = match url {
+        Some(url) => url.headers(given),
+        None => given,
+    };
     let method = load.work.method();
     let has_body = !load.body.is_empty() || matches!(method, "POST" | "PUT" | "PATCH");
     CustomCheck {

@@ -1,5 +1,6 @@
 //! A candidate, started on a port of its own and answering.
 
+use std::cell::Cell;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -10,7 +11,7 @@ use rustix::process::geteuid;
 use super::request_spec::{Place, RequestSpec};
 use crate::candidate::{Candidate, Layout};
 use crate::launch::{LaunchContext, certificate, run_dir};
-use crate::supervise::{Running, StartErrorKind, Supervision, port_of};
+use crate::supervise::{Running, StartError, StartErrorKind, Supervision, port_of};
 
 /// How long a socket's listener is waited for where there should be none.
 const TAKEN_TIMEOUT: Duration = Duration::from_secs(1);
@@ -52,10 +53,19 @@ pub(super) fn start(
         NotUp::NotStarted(why)
     })?;
     launch.pin(cpus);
-    let mut last_answer = String::new();
-    let mut ready = || spec.ready(&place).map_err(|why| last_answer = why).is_ok();
-    let started = Running::start(&launch, supervision, &mut ready, cancelled);
+    let (mut last_answer, is_final) = (String::new(), Cell::new(false));
+    let mut ready = || {
+        let asked = spec.ready(&place).map_err(|not| {
+            last_answer = not.why;
+            is_final.set(not.is_final);
+        });
+        asked.is_ok()
+    };
+    let started = Running::start(&launch, supervision, &mut ready, &|| is_final.get() || cancelled());
     let mut running = started.map_err(|why| match why.kind {
+        StartErrorKind::Interrupted if is_final.get() => {
+            NotUp::NotStarted(StartError { kind: StartErrorKind::NotTrusted(last_answer), ..why }.to_string())
+        }
         StartErrorKind::Interrupted => NotUp::Interrupted(why.to_string()),
         StartErrorKind::NotReady(_) if !last_answer.is_empty() => {
             NotUp::NotStarted(format!("{why}\nThe last attempt: {last_answer}"))

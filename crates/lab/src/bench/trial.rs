@@ -113,7 +113,7 @@ impl Runner<'_> {
         let (running, place) = match candidate.as_url() {
             Some(url) => {
                 let there = spec.place(url.clone(), trial.plan.load.unix.clone(), None);
-                let there = there.and_then(|place| spec.ready(&place).map(|()| place));
+                let there = there.and_then(|place| spec.ready(&place).map(|()| place).map_err(|not| not.why));
                 (None, there.map_err(Ended::NotStarted)?)
             }
             None => {

@@ -69,6 +69,9 @@ impl Response {
 pub(super) enum Fault {
     #[error("No connection to {0}: {1}.")]
     Connect(String, String),
+    /// The server's certificate is refused.
+    #[error("No connection to {0}: {1}.")]
+    Certificate(String, String),
     #[error("No whole answer within 5 s.")]
     Timeout,
     #[error("The connection was closed before the answer was whole.")]
@@ -89,7 +92,11 @@ pub(super) struct Connection {
 impl Connection {
     pub(super) fn open(dialer: &Dialer) -> Result<Connection, Fault> {
         let stream = dialer.connect(EXCHANGE_TIMEOUT);
-        let stream = stream.map_err(|e| Fault::Connect(dialer.to_string(), plain(&e)))?;
+        let stream = stream.map_err(|e| {
+            let is_certificate = e.kind() == ErrorKind::InvalidData;
+            let fault = if is_certificate { Fault::Certificate } else { Fault::Connect };
+            fault(dialer.to_string(), plain(&e))
+        })?;
         Ok(Connection { stream, wire: Vec::new() })
     }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use prony_load::dial::Dialer;
 use prony_model::plan::Expect;
-use prony_model::secret::{redacted, shown_path};
+use prony_model::secret::redacted;
 use strum::VariantArray;
 
 use super::client::{Connection, Fault, Request, Response, printable, without_secrets};
@@ -47,20 +47,32 @@ pub(crate) fn check(dialer: &Dialer, expectation: &ContractExpectation) -> Check
     checks.report
 }
 
+/// Why a server is not ready.
+#[derive(Debug)]
+pub(crate) struct NotReady {
+    /// A sentence.
+    pub(crate) why: String,
+    /// Whether it will not be, however long it is waited for: its certificate is refused.
+    pub(crate) is_final: bool,
+}
+
 /// Asks once whether a server answers, by the request of a check, with the status that is expected of its answer: for its
 /// start, and before each trial.
 ///
 /// # Errors
-/// A sentence, if it does not answer so within 5 s.
-pub(crate) fn ready(dialer: &Dialer, check: &CustomCheck, expect: &Expect) -> Result<(), String> {
+/// If it does not answer so within 5 s.
+pub(crate) fn ready(dialer: &Dialer, check: &CustomCheck, expect: &Expect) -> Result<(), NotReady> {
     let asked = Connection::open(dialer).and_then(|mut c| c.exchange(&check.request(dialer.host(), false)));
-    match asked.map_err(|fault| fault.to_string())?.status {
-        status if expect.accepts_status(status) => Ok(()),
-        status => {
+    let (why, is_final) = match asked {
+        Ok(response) if expect.accepts_status(response.status) => return Ok(()),
+        Ok(response) => {
             let (method, path) = check.method_and_path();
-            Err(format!("{method} {} was answered with status {status}.", shown_path(path)))
+            let status = response.status;
+            (format!("{method} {} was answered with status {status}.", redacted(path)), false)
         }
-    }
+        Err(fault) => (fault.to_string(), matches!(fault, Fault::Certificate(..))),
+    };
+    Err(NotReady { why, is_final })
 }
 
 /// The request by which connections are tried out.
@@ -78,7 +90,7 @@ impl Checks<'_> {
     fn push(&mut self, name: &str, note: bool, judged: Result<String, String>, wire: Option<String>) {
         let passed = judged.is_ok();
         let (Ok(detail) | Err(detail)) = judged;
-        let (name, detail) = (shown_path(name), redacted(&detail));
+        let (name, detail) = (redacted(name), redacted(&detail));
         let wire = wire.filter(|_| !passed);
         self.report.results.push(CheckResult { name, passed, note, detail, wire });
     }

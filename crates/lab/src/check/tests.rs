@@ -238,7 +238,7 @@ fn transcripts_and_sentences_of_failed_checks_hold_no_secrets() {
     let all = format!("{report:?}");
     assert!(!all.contains("s3cret"), "{all}");
     let not_ready = ready(&here, &own, &Expect::default()).unwrap_err();
-    assert_eq!(not_ready, "POST /a?token=[redacted] was answered with status 500.");
+    assert_eq!(not_ready.why, "POST /a?token=[redacted] was answered with status 500.");
 }
 
 #[test]
@@ -355,17 +355,19 @@ fn own_checks_replace_the_contract() {
 fn readiness_is_told_by_one_request() {
     let here = server(true, unchanged);
     for &route in Route::VARIANTS {
-        assert_eq!(ready(&here, &CustomCheck::of_route(route), &Expect::default()), Ok(()));
+        assert!(ready(&here, &CustomCheck::of_route(route), &Expect::default()).is_ok());
     }
     let nothing = CustomCheck::answers("/nothing");
     let missing = ready(&here, &nothing, &Expect::default()).unwrap_err();
-    assert_eq!(missing, "GET /nothing was answered with status 404.");
+    assert!(!missing.is_final);
+    assert_eq!(missing.why, "GET /nothing was answered with status 404.");
     let expected = Expect { status: Some(404), ..Expect::default() };
-    assert_eq!(ready(&here, &nothing, &expected), Ok(()), "a check of its own may expect it");
+    assert!(ready(&here, &nothing, &expected).is_ok(), "a check of its own may expect it");
     // Nobody can listen at port 0.
     let free = dialer(SocketAddr::from(([127, 0, 0, 1], 0)));
     let nobody = ready(&free, &CustomCheck::of_route(Route::Text), &Expect::default()).unwrap_err();
-    assert_eq!(nobody, format!("No connection to {free}: connection refused."));
+    assert!(!nobody.is_final);
+    assert_eq!(nobody.why, format!("No connection to {free}: connection refused."));
     // A check of a server that is not there says so once per route and does not go on.
     let report = check(&free, &all(true));
     assert_eq!(report.results.len(), 5);

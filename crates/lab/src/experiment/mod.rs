@@ -15,7 +15,7 @@ use prony_model::plan::{Arrivals, CONNECTIONS_MAX, DURATION, DURATION_MAX, Expec
 use prony_model::published::Published;
 use prony_model::rate::Rate;
 use prony_model::run_log::ShareOf;
-use prony_model::secret::shown_path;
+use prony_model::secret::redacted;
 use prony_model::target::Target;
 
 use crate::check::{CustomCheck, Route};
@@ -153,7 +153,7 @@ impl ExperimentPlan {
         let plural = if load.connections == 1 { "" } else { "s" };
         let asked = match &load.work {
             Work::List(list) => format!("{} requests in turn", list.requests.len()),
-            Work::Request(method) => format!("{method} {}", shown_path(path)),
+            Work::Request(method) => format!("{method} {}", redacted(path)),
         };
         let until = match (load.stop.requests, load.stop.duration) {
             (Some(1), None) => "1 request".to_owned(),

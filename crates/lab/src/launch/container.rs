@@ -63,10 +63,6 @@ pub(super) fn launch(
     add(&["--name", &name, "--label", LABEL, "--label", &format!("org.prony.server={}", server.name)]);
     add(&["--security-opt", "label=disable", "--volume", &format!("{run}:{run}")]);
     add(&confined(candidate, engine, context.workers).iter().map(String::as_str).collect::<Vec<_>>());
-    if engine.name == "podman" {
-        // It would hand on the proxies of the client's environment, and what their URLs hold.
-        add(&["--http-proxy=false"]);
-    }
     if let Some(memory) = &engine.memory {
         add(&["--memory", memory]);
     }
@@ -128,7 +124,7 @@ pub(super) fn ask_version(candidate: &Candidate, engine: &Engine, values: &Value
 }
 
 /// The options that keep a container small: root without rights but those that its recipe names, no way to more of them,
-/// and bounds on processes and open files.
+/// nothing of its client's environment, and bounds on processes and open files.
 fn confined(candidate: &Candidate, engine: &Engine, workers: u32) -> Vec<String> {
     let recipe = candidate.server().map(|server| &server.recipe);
     let said = recipe.and_then(|recipe| recipe.capabilities.as_deref());
@@ -142,6 +138,10 @@ fn confined(candidate: &Candidate, engine: &Engine, workers: u32) -> Vec<String>
         kept.push(may_write);
     }
     let mut options = vec!["--cap-drop=all".to_owned(), "--security-opt=no-new-privileges".to_owned()];
+    if engine.name == "podman" {
+        // It would hand on the proxies of the client's environment, and what their URLs hold.
+        options.push("--http-proxy=false".to_owned());
+    }
     options.extend(kept.iter().map(|capability| format!("--cap-add={capability}")));
     options.push(format!("--pids-limit={}", PIDS_PER_WORKER * (u64::from(workers) + 1)));
     options.extend(limits().iter().map(|limit| format!("--ulimit={limit}")));

@@ -5,6 +5,8 @@ use std::env;
 use std::ffi::OsString;
 use std::path::Path;
 
+use prony_model::secret::names_asked_for;
+
 use super::search_path;
 
 /// The time zone and the folder of temporary files; the language is `LANG` and `LC_…`.
@@ -43,9 +45,11 @@ pub(crate) fn of_builds() -> BTreeMap<String, String> {
     all
 }
 
-/// All of Prony's own that is text: for a container's engine, which hands on only what it is told to.
+/// All of Prony's own that is text, without the variables of `@env:`: for tools of this machine, and for a container's
+/// engine, which hands on only what it is told to.
 pub(crate) fn own() -> Vec<(String, String)> {
-    env::vars_os().filter_map(as_text).collect()
+    let hidden = names_asked_for();
+    env::vars_os().filter_map(as_text).filter(|(name, _)| !hidden.contains(name)).collect()
 }
 
 fn allowed(all: impl Iterator<Item = (OsString, OsString)>, builds: bool) -> BTreeMap<String, String> {

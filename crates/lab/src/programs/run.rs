@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use prony_host::process;
-use prony_model::secret::redacted;
+use prony_model::secret::{redacted, redacted_command};
 
 use super::environment;
 
@@ -46,7 +46,7 @@ pub(crate) struct Captured {
 }
 
 /// Runs a short command; `None` if it cannot be started or does not end in time. `env` is its whole environment; where
-/// that is empty, Prony's own.
+/// that is empty, Prony's own without the variables of `@env:`.
 pub(crate) fn capture(
     argv: &[String],
     cwd: &Path,
@@ -54,11 +54,9 @@ pub(crate) fn capture(
     timeout: Duration,
 ) -> Option<Captured> {
     let (program, arguments) = argv.split_first()?;
+    let env = if env.is_empty() { environment::own() } else { env.to_vec() };
     let mut command = Command::new(program);
-    if !env.is_empty() {
-        command.env_clear();
-    }
-    command.args(arguments).current_dir(cwd).envs(env.iter().cloned());
+    command.args(arguments).current_dir(cwd).env_clear().envs(env);
     let mut child =
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().ok()?;
     let stdout = reader(child.stdout.take());
@@ -188,16 +186,18 @@ pub(crate) fn last_lines(
     lines_max: usize,
     shown: impl Fn(&str) -> String,
 ) -> Vec<String> {
-    let read = || -> std::io::Result<Vec<u8>> {
+    let read = || -> std::io::Result<(Vec<u8>, bool)> {
         let mut file = fs::File::open(log)?;
-        let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES).max(begins)))?;
+        let from = file.metadata()?.len().saturating_sub(TAIL_BYTES);
+        file.seek(SeekFrom::Start(from.max(begins)))?;
         let mut bytes = Vec::new();
         file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
-        Ok(bytes)
+        Ok((bytes, from > begins))
     };
-    let bytes = read().unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes);
+    let (bytes, is_cut) = read().unwrap_or_default();
+    // A secret may have several lines, and the first line may begin within one.
+    let text = redacted_command(&String::from_utf8_lossy(&bytes));
+    let text = text.split_once('\n').filter(|_| is_cut).map_or(&*text, |(_, whole)| whole);
     let is_blank = |line: &str| line.trim().is_empty();
     let lines = text.lines().filter(|line| !is_blank(line)).map(|line| shown(&redacted(line)));
     let lines: Vec<String> = lines.filter(|line| !is_blank(line)).collect();
@@ -303,6 +303,25 @@ mod tests {
         let argv = ["/usr/bin/env".to_owned()];
         let said = capture(&argv, Path::new("/"), &env, PATIENCE).unwrap();
         assert_eq!(String::from_utf8_lossy(&said.stdout), "GIVEN=value\n");
+        // What every test process has of cargo, and none needs.
+        let seen =
+            || String::from_utf8(capture(&argv, Path::new("/"), &[], PATIENCE).unwrap().stdout).unwrap();
+        let variable = "CARGO_PKG_VERSION_MINOR=";
+        assert!(seen().contains(variable));
+        prony_model::secret::text_or_variable("-b", "@env:CARGO_PKG_VERSION_MINOR").unwrap();
+        assert!(!seen().contains(variable), "it was asked for as a secret");
+    }
+
+    #[test]
+    fn a_secret_of_several_lines_and_one_that_is_cut_are_in_no_last_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("log");
+        prony_model::Secret::of_header("X-Key", "first-line\nother-line").unwrap();
+        let end = "\nbegin\nfirst-line\nother-line\nend\n";
+        let long = "other-line".repeat(usize::try_from(TAIL_BYTES).unwrap() / 10);
+        fs::write(&log, long + end).unwrap();
+        let lines = last_lines(&log, 0, 9, str::to_owned);
+        assert_eq!(lines, ["begin", "[redacted]", "end"]);
     }
 
     #[test]

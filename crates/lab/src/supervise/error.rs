@@ -42,6 +42,9 @@ pub(crate) enum StartErrorKind {
     /// It did not answer rightly in time.
     #[error("did not give a right answer within {}.", show_duration(*.0))]
     NotReady(Duration),
+    /// Its certificate is refused: what the last attempt found.
+    #[error("is not trusted. {0} Correct the certificate, name its issuer by --cacert, or check none by -k.")]
+    NotTrusted(String),
     /// It waited for this path, which did not appear in time.
     #[error("did not start: {} did not appear in time.", .0.display())]
     NoPath(std::path::PathBuf),

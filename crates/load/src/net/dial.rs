@@ -52,7 +52,7 @@ impl Dialer {
     /// connection until it is told otherwise, takes `timeout` at most.
     ///
     /// # Errors
-    /// What the system or TLS said; of several addresses, of the first.
+    /// What the system or TLS said; of several addresses, of the first. `InvalidData`: the server's certificate is refused.
     pub fn connect(&self, timeout: Duration) -> io::Result<Box<dyn Connection>> {
         match &self.place {
             Place::Unix(path) => self.over(connect_unix(path, timeout)?, timeout),

@@ -22,9 +22,11 @@ pub(crate) fn failed(reason: impl Into<String>) -> io::Error {
     io::Error::other(TlsFailure(reason.into()))
 }
 
-/// What rustls found.
+/// What rustls found; of a certificate that is refused, which no other try makes right, of kind `InvalidData`.
 pub(crate) fn of(error: &Error) -> io::Error {
-    failed(sentence(error))
+    let is_certificate = matches!(error, Error::InvalidCertificate(_));
+    let kind = if is_certificate { io::ErrorKind::InvalidData } else { io::ErrorKind::Other };
+    io::Error::new(kind, TlsFailure(sentence(error)))
 }
 
 /// The socket failed while the handshake was under way. The connection was of
@@ -32,7 +34,7 @@ pub(crate) fn of(error: &Error) -> io::Error {
 pub(crate) fn during_handshake(error: &io::Error) -> io::Error {
     match error.kind() {
         kind if would_block(error) => kind.into(),
-        _ if is_tls(error) => failed(error.to_string()),
+        kind if is_tls(error) => io::Error::new(kind, TlsFailure(error.to_string())),
         io::ErrorKind::UnexpectedEof => {
             failed("the server closed the connection during the TLS handshake: is TLS spoken on this port?")
         }
@@ -172,6 +174,9 @@ mod tests {
         assert!(is_tls(&of_kind(io::ErrorKind::ConnectionReset)));
         assert!(is_tls(&during_handshake(&of(&Error::DecryptError))));
         assert_eq!(of_kind(io::ErrorKind::WouldBlock).kind(), io::ErrorKind::WouldBlock);
+        let refused = during_handshake(&of(&Error::InvalidCertificate(CertificateError::UnknownIssuer)));
+        assert!(is_tls(&refused) && refused.kind() == io::ErrorKind::InvalidData);
+        assert_eq!(during_handshake(&of(&Error::DecryptError)).kind(), io::ErrorKind::Other);
         assert!(!is_tls(&io::Error::from_raw_os_error(libc::ECONNRESET)));
     }
 }

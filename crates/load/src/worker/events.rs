@@ -155,7 +155,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 self.close_if_drained(recorder, index, now);
             }
             Err(e) => {
-                self.fail(recorder, index, now, stream_error_kind(&e), || format!("while reading: {e}"))
+                self.fail(recorder, index, now, stream_error_kind(&e), || format!("while reading: {e}"));
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Lines whose planned trial stands among their own fields. They are read by field: serde's own `flatten` keeps every
 //! field that it does not know until the end, and a file may have gigabytes of those.
 
+use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
 use super::{PlannedTrial, RawResult, TrialStart};
@@ -8,44 +9,32 @@ use crate::capacity::CapacityRecord;
 use crate::duet::DuetPlace;
 use crate::observed::Observed;
 
+/// The fields of both kinds: those of a planned trial, when it begins, what came of it.
 #[derive(Deserialize)]
-struct FlatStart {
+struct Flat {
     index: u32,
     block: u32,
     candidate: String,
     plan: String,
-    #[serde(default)]
     duet: Option<DuetPlace>,
-    at: String,
-}
-
-#[derive(Deserialize)]
-struct FlatResult {
-    index: u32,
-    block: u32,
-    candidate: String,
-    plan: String,
-    #[serde(default)]
-    duet: Option<DuetPlace>,
-    #[serde(default)]
+    at: Option<String>,
     observed: Option<Observed>,
-    #[serde(default)]
     failure: Option<String>,
-    #[serde(default)]
     capacity: Option<CapacityRecord>,
 }
 
 impl<'de> Deserialize<'de> for TrialStart {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<TrialStart, D::Error> {
-        let FlatStart { index, block, candidate, plan, duet, at } = FlatStart::deserialize(deserializer)?;
-        Ok(TrialStart { planned: PlannedTrial { index, block, candidate, plan, duet }, at })
+        let Flat { index, block, candidate, plan, duet, at, .. } = Flat::deserialize(deserializer)?;
+        let planned = PlannedTrial { index, block, candidate, plan, duet };
+        Ok(TrialStart { planned, at: at.ok_or_else(|| Error::missing_field("at"))? })
     }
 }
 
 impl<'de> Deserialize<'de> for RawResult {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RawResult, D::Error> {
-        let flat = FlatResult::deserialize(deserializer)?;
-        let FlatResult { index, block, candidate, plan, duet, observed, failure, capacity } = flat;
+        let flat = Flat::deserialize(deserializer)?;
+        let Flat { index, block, candidate, plan, duet, observed, failure, capacity, .. } = flat;
         let planned = PlannedTrial { index, block, candidate, plan, duet };
         Ok(RawResult { planned, observed, failure, capacity })
     }

@@ -15,6 +15,18 @@ const BYTES_MAX: usize = 64 << 10;
 /// So many are looked for before those of URLs and bodies, of which a list may hold a million, are left out.
 const FOUND_MAX: usize = 100;
 
+/// What pages have in the place of characters that mean something in HTML.
+const IN_HTML: [(&str, u8); 8] = [
+    ("&amp;", b'&'),
+    ("&lt;", b'<'),
+    ("&gt;", b'>'),
+    ("&quot;", b'"'),
+    ("&#34;", b'"'),
+    ("&apos;", b'\''),
+    ("&#39;", b'\''),
+    ("&#x27;", b'\''),
+];
+
 static KNOWN: Mutex<Known> = Mutex::new(Known { values: Vec::new(), asked_for: BTreeSet::new() });
 
 struct Known {
@@ -90,6 +102,7 @@ fn remember_fields(text: &str) {
         }
         remember(value, REDACTED);
         remember(&decoded, REDACTED);
+        remember(&percent_decoded(&value.replace('+', " ")), REDACTED);
         if let Ok(value) = serde_json::from_str::<String>(&format!("\"{value}\"")) {
             remember(&value, REDACTED);
         }
@@ -131,7 +144,7 @@ fn replaced(text: &str, value: &str, shown: &str) -> String {
 }
 
 /// How long a value is with which a text begins, as it is or with any of its bytes encoded: `%2F`, `\/`, `\u002f`, `\x2f`,
-/// a blank as `+`.
+/// `&quot;`, a blank as `+`.
 fn end_of(text: &[u8], value: &[u8]) -> Option<usize> {
     if text.starts_with(value) {
         return Some(value.len());
@@ -165,9 +178,14 @@ fn decoded(text: &[u8]) -> (usize, Vec<u8>) {
             character.map_or((0, Vec::new()), |c| (6, c.to_string().into_bytes()))
         }
         [b'\\', b'n', ..] => (2, vec![b'\n']),
+        [b'\\', b'r', ..] => (2, vec![b'\r']),
         [b'\\', b't', ..] => (2, vec![b'\t']),
         [b'\\', other, ..] => (2, vec![*other]),
         [b'+', ..] => (1, vec![b' ']),
+        [b'&', ..] => {
+            let found = IN_HTML.iter().find(|(form, _)| text.starts_with(form.as_bytes()));
+            found.map_or((0, Vec::new()), |(form, byte)| (form.len(), vec![*byte]))
+        }
         _ => (0, Vec::new()),
     }
 }
@@ -207,16 +225,17 @@ mod tests {
 
     #[test]
     fn a_known_value_is_found_as_it_is_and_encoded() {
-        let value = "pröny+k/nown \"v%lue\\";
+        let value = "pröny+k/nown \t\r\n\"v%lue\\";
         remember(value, REDACTED);
         let json = serde_json::to_string(value).unwrap();
-        let percent = "pr%C3%B6ny%2Bk%2fnown%20%22v%25lue%5C";
+        let percent = "pr%C3%B6ny%2Bk%2fnown%20%09%0D%0a%22v%25lue%5C";
         for form in [
             value.to_owned(),
             json.clone(),
             json.replace('/', "\\/").replace('ö', "\\u00f6"),
             format!("{value:?}"),
             value.as_bytes().escape_ascii().to_string(),
+            value.replace('"', "&quot;"),
             percent.to_owned(),
             percent.replace("%20", "+"),
             STANDARD.encode(value),
@@ -238,11 +257,13 @@ mod tests {
         remember_credentials(&format!("Basic {}", STANDARD.encode("me:part-of-basic")));
         remember_url(Some("me:part-of-userinfo"), "/?a=b&token=part%2Dof%2Dquery");
         remember_body(b"{\"password\":\"part-of-\\u0062ody\",\"open\":\"not-a-secret\"}", false);
+        remember_body(b"user=me&password=part+of%20form", false);
         remember_body(b"all of this file\n", true);
         for part in ["bearer", "cookie", "basic", "userinfo", "query", "body"] {
             assert_eq!(without(&format!("'part-of-{part}'")), "'[redacted]'");
         }
         assert_eq!(without("quoted-part, all of this file."), "[redacted], [redacted].");
+        assert_eq!(without("'part+of%20form' 'part of form'"), "'[redacted]' '[redacted]'");
         assert_eq!(without("not-a-secret"), "not-a-secret");
     }
 

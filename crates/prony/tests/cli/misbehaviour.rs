@@ -2,14 +2,12 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpListener;
 use std::process::Stdio;
-use std::thread;
 
 use serde_json::Value;
 
 use crate::lab::Lab;
-use crate::world::{Said, processes_naming, wait_until};
+use crate::world::{Said, processes_naming, serve, wait_until};
 
 fn reason<'a>(result: &'a Value, code: &str) -> Option<&'a Value> {
     result["trial"]["verdict"]["reasons"].as_array()?.iter().find(|reason| reason["code"] == code)
@@ -96,16 +94,10 @@ fn another_process_on_the_servers_port_is_not_loaded() {
     let told = lab.world.path("meet/port");
     wait_until("the server begins", || told.exists());
     let port: u16 = fs::read_to_string(&told).unwrap().parse().unwrap();
-    let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
-    thread::spawn(move || {
-        let answer =
-            b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\nHello, World!";
-        for stream in listener.incoming().flatten() {
-            thread::spawn(move || {
-                let (mut stream, mut piece) = (stream, [0; 4096]);
-                while stream.read(&mut piece).is_ok_and(|n| n > 0) && stream.write_all(answer).is_ok() {}
-            });
-        }
+    let answer = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\nHello, World!";
+    serve(port, move |mut stream| {
+        let mut piece = [0; 4096];
+        while stream.read(&mut piece).is_ok_and(|n| n > 0) && stream.write_all(answer).is_ok() {}
     });
     fs::write(lab.world.path("meet/taken"), "").unwrap();
     let said: Said = bench.wait_with_output().unwrap().into();

@@ -1,29 +1,17 @@
 //! Somebody's own application: one that asks who is there, and takes no GET.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::thread;
+use std::net::TcpStream;
 
 use serde_json::Value;
 
-use crate::world::World;
+use crate::world::{World, serve};
 
 /// What must not be written anywhere: the token, the password, and `me:s3cret` in base64.
 const SECRETS: [&str; 2] = ["s3cret", "bWU6czNjcmV0"];
 
 /// Answers 201 to `POST /` with the body `hello` by somebody it knows, and 401 to everybody else.
-fn application() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            thread::spawn(move || serve(stream));
-        }
-    });
-    address
-}
-
-fn serve(mut stream: TcpStream) {
+fn application(mut stream: TcpStream) {
     let (mut seen, mut piece) = (Vec::new(), [0; 4096]);
     loop {
         let Some(end) = seen.windows(4).position(|bytes| bytes == b"\r\n\r\n") else {
@@ -77,7 +65,7 @@ const ASKED: [&str; 5] = ["POST", "-b", "hello", "--expect-status", "201"];
 
 #[test]
 fn candidates_are_checked_with_the_request_of_the_load() {
-    let (world, address) = (World::new(), application());
+    let (world, address) = (World::new(), serve(0, application));
     let url = |name: &str| format!("{name}=http://{address}/");
     let (a, b) = (url("a"), url("b"));
     let line = ["bench", "--candidate", &a, "--candidate", &b, "-H", "Authorization: Bearer s3cret"];
@@ -88,7 +76,7 @@ fn candidates_are_checked_with_the_request_of_the_load() {
 
 #[test]
 fn a_password_in_a_candidates_url_is_used_and_not_written() {
-    let (world, address) = (World::new(), application());
+    let (world, address) = (World::new(), serve(0, application));
     let url = |name: &str| format!("{name}=http://me:s3cret@{address}/");
     let (a, b) = (url("a"), url("b"));
     let line = ["bench", "--candidate", &a, "--candidate", &b];
@@ -117,7 +105,7 @@ fn secrets_of_an_experiment_come_from_the_environment() {
 
 #[test]
 fn a_search_is_recorded_with_its_whole_command() {
-    let (world, address) = (World::new(), application());
+    let (world, address) = (World::new(), serve(0, application));
     let url = format!("http://me:s3cret@{address}/");
     let line =
         ["capacity", &url, "-d", "200ms", "-c", "2", "-R", "10", "--resolution", "50%", "--slo", "max<1ns"];

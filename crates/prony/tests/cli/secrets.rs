@@ -12,10 +12,11 @@ use prony_host::process::descendants;
 use crate::lab::Lab;
 use crate::world::{Said, TargetProcess, World, interrupt, wait_until};
 
-/// The secret, whose form differs in a URL, in JSON and in base64.
+/// The secret, whose form differs in a URL, in JSON, in HTML and in base64.
 const MARK: &str = "zk+7%q9=m\"ark";
 const IN_URL: &str = "zk%2B7%25q9%3Dm%22ark";
 const IN_JSON: &str = "zk+7%q9=m\\\"ark";
+const IN_HTML: &str = "zk+7%q9=m&quot;ark";
 /// What base64 has of it behind 0, 1 and 2 bytes, modulo 3.
 const IN_BASE64: [&str; 3] = ["emsrNyVxOT1tImFya", "prKzclcTk9bSJhcm", "6ays3JXE5PW0iYXJr"];
 /// The variable that holds it.
@@ -33,7 +34,7 @@ const OTHERS: &str = "arrivals blocks budget cacert cert connections dry-run due
 #[track_caller]
 fn assert_not_in(what: &str, text: &str) {
     let lower = IN_URL.to_lowercase();
-    for form in [MARK, IN_URL, &lower, IN_JSON].iter().chain(&IN_BASE64) {
+    for form in [MARK, IN_URL, &lower, IN_JSON, IN_HTML].iter().chain(&IN_BASE64) {
         assert!(!text.contains(*form), "{form} stands in {what}: {text}");
     }
 }
@@ -175,7 +176,7 @@ fn a_failed_check_and_a_server_that_dies_tell_no_secret() {
         assert_silent(&world, &said);
         fs::remove_file(world.path("failed.jsonl")).unwrap();
     }
-    let words = format!("asked {MARK} of postgres://me:{MARK}@h/ {IN_URL} emsrNyVxOT1tImFyaw==");
+    let words = format!("asked {MARK} of postgres://me:{MARK}@h/ {IN_URL} {IN_HTML} emsrNyVxOT1tImFyaw==");
     let command = format!("dead=echo '{words}' >&2; exit 7 # {{port}}");
     let path = format!("/?api_key={IN_URL}");
     for flags in [&[][..], &["-H", "X-Own: @env:PRONY_MARK", "--path", &path]] {

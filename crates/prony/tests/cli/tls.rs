@@ -1,16 +1,15 @@
 //! `prony load https://…` as a person runs it.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::thread;
 
 use rustls::crypto::ring;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::Value;
 
-use crate::world::{Said, World};
+use crate::world::{Said, World, serve};
 
 /// Answers every request on 127.0.0.1 over TLS until the test's process ends; gives its certificate, PEM.
 fn tls_server() -> (SocketAddr, String) {
@@ -23,15 +22,11 @@ fn tls_server() -> (SocketAddr, String) {
         .with_single_cert(vec![made.cert.der().clone()], key)
         .unwrap();
     let config = Arc::new(config);
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let session = ServerConnection::new(Arc::clone(&config)).unwrap();
-            thread::spawn(move || answer(StreamOwned::new(session, stream)));
-        }
-    });
-    (address, made.cert.pem())
+    let each = move |stream| {
+        let session = ServerConnection::new(Arc::clone(&config)).unwrap();
+        answer(StreamOwned::new(session, stream));
+    };
+    (serve(0, each), made.cert.pem())
 }
 
 fn answer(mut stream: StreamOwned<ServerConnection, std::net::TcpStream>) {

@@ -1,24 +1,12 @@
 //! Responses that a strict client refuses, and curl and browsers take: measured, and noted once.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::thread;
+use std::net::TcpStream;
 
-use crate::world::World;
+use crate::world::{World, serve};
 
 /// Answers every request with a header on two lines and its length twice.
-fn server() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            thread::spawn(move || serve(stream));
-        }
-    });
-    address
-}
-
-fn serve(mut stream: TcpStream) {
+fn server(mut stream: TcpStream) {
     let (mut seen, mut piece) = (Vec::new(), [0; 4096]);
     while let Ok(count @ 1..) = stream.read(&mut piece) {
         seen.extend_from_slice(&piece[..count]);
@@ -41,7 +29,7 @@ const NOTED: &str = "20 with one Content-Length several times, 20 with a header 
 
 #[test]
 fn a_load_says_once_what_of_the_responses_a_strict_client_refuses() {
-    let (world, url) = (World::new(), format!("http://{}/", server()));
+    let (world, url) = (World::new(), format!("http://{}/", serve(0, server)));
     let said = world.prony(&["load", &url, "-n", "20", "-c", "2", "-o", "r.jsonl"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert_eq!(words(&said.out).matches(NOTED).count(), 1, "{}", said.out);
@@ -59,7 +47,7 @@ fn a_load_says_once_what_of_the_responses_a_strict_client_refuses() {
 #[test]
 fn a_bench_says_of_which_candidate() {
     let (world, target) = (World::new(), crate::world::TargetProcess::start(&[]));
-    let (odd, fine) = (format!("odd=http://{}/", server()), format!("fine={}", target.url()));
+    let (odd, fine) = (format!("odd=http://{}/", serve(0, server)), format!("fine={}", target.url()));
     let line = ["bench", "--candidate", &odd, "--candidate", &fine, "--blocks", "2", "-o", "r.jsonl"];
     let said = world.prony(&[&line[..], &["-c", "2", "-n", "20"]].concat());
     assert_eq!(said.code, Some(0), "{said:?}");

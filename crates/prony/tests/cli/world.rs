@@ -5,7 +5,7 @@ use prony_model::Measurement;
 use prony_model::observed::Observed;
 use prony_model::server::{SampleColumns, ServerSamples};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
@@ -36,6 +36,20 @@ pub fn treats(pid: u32, how: &str, signal: Signal) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let mask = status.lines().find_map(|line| line.strip_prefix(how)?.strip_prefix(':')).unwrap();
     u64::from_str_radix(mask.trim(), 16).unwrap() & (1 << (signal as i32 - 1)) != 0
+}
+
+/// A server on this port (0: any), each of whose connections `each` serves on a thread of its own until the test's process
+/// ends.
+pub fn serve(port: u16, each: impl Fn(TcpStream) + Clone + Send + 'static) -> SocketAddr {
+    let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let each = each.clone();
+            thread::spawn(move || each(stream));
+        }
+    });
+    address
 }
 
 /// Waits until a process handles SIGINT by itself: until then the signal ends it as it ends any program.

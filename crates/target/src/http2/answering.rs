@@ -22,6 +22,8 @@ impl Http2 {
         outbox: &mut Outbox,
         tally: &mut Counts,
     ) {
+        // Our settings come before any answer.
+        self.unload(outbox);
         let Some(stream) = self.streams.get_mut(&id) else { return };
         let number = stream.number;
         if number > 0
@@ -57,9 +59,7 @@ impl Http2 {
     /// Puts into the outbox what is no answer's, and what the windows allow of the answers' bodies, a frame of each in
     /// turn, until `room` is used. True where only room was missing.
     pub(crate) fn pump(&mut self, writer: &Writer, outbox: &mut Outbox, room: usize) -> bool {
-        if !self.out.is_empty() {
-            outbox.push(Account::Uncounted, |out| out.append(&mut self.out));
-        }
+        self.unload(outbox);
         let mut held = 0;
         while self.outflow > 0
             && held < self.answering.len()
@@ -92,6 +92,13 @@ impl Http2 {
             }
         }
         false
+    }
+
+    /// Puts what is no answer's into the outbox.
+    fn unload(&mut self, outbox: &mut Outbox) {
+        if !self.out.is_empty() {
+            outbox.push(Account::Uncounted, |out| out.append(&mut self.out));
+        }
     }
 
     /// Tells the client to send its request's body.

@@ -98,7 +98,8 @@ impl<N: Net, C: Codec> Worker<N, C> {
             Ok(0) if !self.slots[index as usize].watches_writing => {}
             Ok(count) => {
                 let now = self.fresh_stamp(recorder);
-                if recorder.over() {
+                // Where a count ends the load, the window ended with the last answer.
+                if recorder.over() || self.all_done(recorder) {
                     return;
                 }
                 recorder.read(count);

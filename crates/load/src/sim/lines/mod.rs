@@ -30,6 +30,9 @@ use net::{Habits, LineNet, Truth};
 const MS: u64 = 1_000_000;
 /// Random cases played where nobody asks for another number.
 const CASES: u64 = 500;
+/// Beyond these, a case that once showed a fault which is too rare to be met otherwise: what a server said of itself
+/// after the last answer of a count was counted, though the window had ended.
+const ONCE_WRONG: [u64; 1] = [40_140];
 
 /// A load over the protocol of lines.
 #[derive(Debug)]
@@ -190,7 +193,8 @@ fn whatever_happens_the_record_is_the_truth_over_a_second_protocol() {
     let number = |name: &str| env::var(name).ok().map(|value| value.parse::<u64>().unwrap());
     let first = number("PRONY_SIM_FIRST").unwrap_or(0);
     let count = number("PRONY_SIM_SEEDS").unwrap_or(CASES);
-    for seed in number("PRONY_SIM_SEED").map_or(first..first + count, |seed| seed..seed + 1) {
+    let seeds = number("PRONY_SIM_SEED").map_or(first..first + count, |seed| seed..seed + 1);
+    for seed in seeds.chain(ONCE_WRONG) {
         let faults = LineCase::of_seed(seed).faults();
         assert!(faults.is_empty(), "PRONY_SIM_SEED={seed}:\n{}", faults.join("\n"));
     }

@@ -329,7 +329,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         self.last_resolved_ns = now;
         let none_is_left = slot.requests.is_empty();
         if none_is_left || !C::Requests::IN_ORDER {
-            self.deadlines.stop(self.deadline_of(index, place));
+            self.deadlines.stop(Self::deadline_of(&self.shared, index, place));
         }
         let keeps = reusable && self.shared.keepalive;
         let later = if keeps { now } else { self.let_go(recorder, index, now) };
@@ -387,7 +387,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         kind: ErrorKind,
         message: impl FnOnce() -> String,
     ) {
-        self.deadlines.stop(self.deadline_of(index, place));
+        self.deadlines.stop(Self::deadline_of(&self.shared, index, place));
         let slot = &mut self.slots[index as usize];
         slot.requests.body(place).reset();
         if let Some(times) = slot.requests.remove(place) {
@@ -430,7 +430,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             slot.requests.body(place).reset();
             let Some(times) = slot.requests.remove(place) else { break };
             if !C::Requests::IN_ORDER {
-                self.deadlines.stop(index * self.shared.pipeline + place.0);
+                self.deadlines.stop(Self::deadline_of(&self.shared, index, place));
             }
             let first = message.take();
             // Those behind one that timed out have not, and will have no answer.

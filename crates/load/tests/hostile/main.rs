@@ -37,7 +37,7 @@ fn once_each(address: SocketAddr, connections: u32) -> Plan {
     plan
 }
 
-/// Runs a plan; whatever happens to its requests, the books must balance, and none may be left.
+/// Runs a plan; whatever happens to its requests, its counts must balance, and none may be left.
 fn run(plan: &Plan) -> Measurement {
     let measurement = prony_load::run(plan, &Control::new(), &mut |_| {}).unwrap();
     assert_eq!(measurement.broken_identities, Vec::<String>::new());

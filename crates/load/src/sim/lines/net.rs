@@ -93,7 +93,7 @@ struct Connection {
 }
 
 /// What the network saw.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Truth {
     /// When each answer was read whole, and how long after its request was written.
     pub(super) answered: Vec<(u64, u64)>,

@@ -43,7 +43,8 @@ pub(crate) struct Connection {
 
 impl Http1 {
     pub(crate) fn new(requests: &Arc<RequestBytes>) -> Http1 {
-        Http1 { requests: Arc::clone(requests), heads: Heads::new(), output: Vec::new() }
+        let output = Vec::with_capacity(requests.most_at_once());
+        Http1 { requests: Arc::clone(requests), heads: Heads::new(), output }
     }
 
     /// What the framer made of `available` bytes, or of as many that were skipped.

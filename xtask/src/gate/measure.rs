@@ -17,20 +17,32 @@ const REQUESTS: [u64; 2] = [10_000, 50_000];
 /// Calls of the simulated world: what it does for the worker is not the worker's.
 const WORLD: &str = "*SimNet as *Net>::*";
 
-/// A load of which CPU time is measured.
+/// What a load costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cost {
+    /// CPU time per request, in nanoseconds.
+    CpuTime,
+    /// The most memory that the client held, in bytes.
+    Memory,
+}
+
+/// A load of which a cost is measured.
 pub(super) struct Load {
     pub(super) name: &'static str,
     pub(super) flags: &'static str,
     server: Kind,
+    pub(super) cost: Cost,
 }
 
 /// The target answers either side, and so does nginx, since the target speaks no TLS. The open rate is a fraction of what
 /// a core carries.
-pub(super) const LOADS: [Load; 4] = [
-    Load { name: "closed", flags: "-c 10", server: Kind::Target(&[]) },
-    Load { name: "pipelined", flags: "-c 10 --pipeline 16", server: Kind::Target(&[]) },
-    Load { name: "open", flags: "-c 20 -R 5000", server: Kind::Target(&[]) },
-    Load { name: "tls", flags: "-c 10 -k", server: Kind::Tls },
+pub(super) const LOADS: [Load; 6] = [
+    Load { name: "closed", flags: "-c 10", server: Kind::Target(&[]), cost: Cost::CpuTime },
+    Load { name: "pipelined", flags: "-c 10 --pipeline 16", server: Kind::Target(&[]), cost: Cost::CpuTime },
+    Load { name: "open", flags: "-c 20 -R 5000", server: Kind::Target(&[]), cost: Cost::CpuTime },
+    Load { name: "tls", flags: "-c 10 -k", server: Kind::Tls, cost: Cost::CpuTime },
+    Load { name: "bodies", flags: "-c 4", server: Kind::Target(&["--body", "1048576"]), cost: Cost::CpuTime },
+    Load { name: "memory", flags: "-c 8000", server: Kind::Target(&[]), cost: Cost::Memory },
 ];
 const LENGTH: &str = "-t 1 -d 2s --warmup 300ms";
 
@@ -70,12 +82,12 @@ fn count(tree: &Tree, load: &str, requests: u64, scratch: &Path) -> Result<u64, 
     total.ok_or_else(|| format!("{}: Callgrind left no total", file.display()))
 }
 
-/// CPU time per request in nanoseconds over so many pairs of loads, the base's and this tree's of each, one after the
-/// other on one CPU, in turns first; and the ratio of this tree's to the base's.
+/// The cost of so many pairs of loads, the base's and this tree's of each, one after the other on one CPU, in turns first;
+/// and the ratio of this tree's to the base's.
 ///
 /// # Errors
 /// When the server or a load fails.
-pub(super) fn cpu_time(
+pub(super) fn paired(
     trees: &[Tree; 2],
     load: &Load,
     count: usize,
@@ -111,10 +123,13 @@ fn one(prony: &Path, load: &Load, url: &str, cpu: usize) -> Result<f64, String> 
     let trial: Value = serde_json::from_slice(&output.stdout)
         .map_err(|_| String::from_utf8_lossy(&output.stderr).trim().to_owned())?;
     let number = |path: &str| trial.pointer(path).and_then(Value::as_f64);
-    // Not `client.cpu_per_request_ns`, which is rounded to a nanosecond.
-    let all = [number("/client/cpu_ns"), number("/requests/completed"), number("/requests/failed")];
-    let [Some(cpu_ns), Some(completed), Some(0.0)] = all else {
+    let (Some(completed), Some(0.0)) = (number("/requests/completed"), number("/requests/failed")) else {
         return Err(format!("not all of the load was carried: {}", trial["requests"]));
     };
-    Ok(cpu_ns / completed)
+    let found = match load.cost {
+        // Not `client.cpu_per_request_ns`, which is rounded to a nanosecond.
+        Cost::CpuTime => number("/client/cpu_ns").map(|cpu_ns| cpu_ns / completed),
+        Cost::Memory => number("/client/max_rss_bytes"),
+    };
+    found.ok_or_else(|| format!("the load does not say what it cost: {}", trial["client"]))
 }

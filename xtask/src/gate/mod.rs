@@ -2,7 +2,7 @@
 //!
 //! Held against one commit for good, so that small steps do not add up unseen. Instructions per request of the simulated
 //! worker are counted, by Callgrind, without those of the world around it: a count is the same on a busy machine. CPU time
-//! per request is measured, of the release binaries on loopback, in pairs; what the machine does meanwhile widens the
+//! per request and the memory of many connections are measured, of the release binaries on loopback, in pairs; what the machine does meanwhile widens the
 //! interval of their ratio, and an interval that has the limit in it says nothing, which is said in place of a verdict.
 
 mod measure;
@@ -12,19 +12,19 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use measure::{COUNTED, LOADS};
+use measure::{COUNTED, Cost, LOADS};
 use trees::BASE;
 
 use crate::hammer::commit;
 use crate::today::date;
 use crate::truth::noise::{self, Reading};
 
-const USAGE: &str =
-    "usage: cargo xtask gate [--pairs N] [--only instructions,closed,pipelined,open,tls] [--store]";
+const USAGE: &str = "usage: cargo xtask gate [--pairs N] [--only instructions,closed,pipelined,open,tls,bodies,memory] [--store]";
 const PAIRS: usize = 40;
 /// What this tree may cost, as a multiple of the base.
 const INSTRUCTIONS_MAX: f64 = 1.02;
 const CPU_MAX: f64 = 1.04;
+const MEMORY_MAX: f64 = 1.05;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
@@ -92,7 +92,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     }
     for load in LOADS.iter().filter(|load| wanted(load.name)) {
         let begun = Reading::now();
-        let found = measure::cpu_time(&trees, load, asked.pairs, &scratch);
+        let found = measure::paired(&trees, load, asked.pairs, &scratch);
         let meanwhile = begun.until(&Reading::now()).join(", ");
         take(&mut all, timed(load, found, if meanwhile.is_empty() { "quiet" } else { &meanwhile }));
     }
@@ -126,18 +126,22 @@ fn timed(
     found: Result<(Vec<[f64; 2]>, prony_stats::Interval), String>,
     meanwhile: &str,
 ) -> Judged {
-    let name = format!("{}: CPU time per request (`prony load {}`)", load.name, load.flags);
+    let (what, unit, per_unit, limit) = match load.cost {
+        Cost::CpuTime => ("CPU time per request", "ns", 1.0, CPU_MAX),
+        Cost::Memory => ("peak memory", "kB", 1e3, MEMORY_MAX),
+    };
+    let name = format!("{}: {what} (`prony load {}`)", load.name, load.flags);
     let Ok((pairs, ratio)) = found else { return not_measured(name, found.err()) };
     let [base, head] = [0, 1].map(|side| {
         let median = prony_stats::trend::median(&pairs.iter().map(|pair| pair[side]).collect::<Vec<_>>());
-        format!("{:.0} ns", median.unwrap_or(f64::NAN))
+        format!("{:.0} {unit}", median.unwrap_or(f64::NAN) / per_unit)
     });
     let shown = format!("{:.4} ({:.4} to {:.4})", ratio.point, ratio.low, ratio.high);
     let note = format!("{} pairs; the machine meanwhile: {meanwhile}", pairs.len());
     Judged {
         name,
-        words: [base, head, shown, format!("{CPU_MAX}")],
-        verdict: Verdict::of(ratio.low, ratio.high, CPU_MAX),
+        words: [base, head, shown, format!("{limit}")],
+        verdict: Verdict::of(ratio.low, ratio.high, limit),
         note,
     }
 }
@@ -154,7 +158,7 @@ fn row(one: &Judged) -> String {
 fn page(host: &str, commit: &str, all: &[Judged]) -> String {
     let mut page = format!(
         "# What a request costs the engine, {}\n\n{host}.\n\n`cargo xtask gate --store`, commit {commit} against {BASE}. \
-         Instructions are counted by Callgrind, without those of the simulated\nworld; CPU times are medians, their ratio is \
+         Instructions are counted by Callgrind, without those of the simulated\nworld; CPU times and memory are medians, their ratio is \
          the geometric mean over pairs of loads of 2 s, this commit's and the base's\nin turns on one CPU, with its interval \
          at 95 %, whose upper end is held to the limit.\n\n\
          | what | {BASE} | {commit} | ratio | limit | verdict |\n|---|---|---|---|---|---|\n",

@@ -256,10 +256,19 @@ fn slo(runs: &Runs) -> Result<Vec<Figure>, String> {
 
 /// Throughput of a comparison: the change, and what was found.
 fn throughput(comparison: &Value) -> (Option<f64>, Option<String>) {
-    let figures = comparison["plans"][0]["figures"].as_array().map_or(&[][..], Vec::as_slice);
-    let Some(figure) = figures.iter().find(|one| one["figure"] == "throughput") else { return (None, None) };
+    let Some(figure) = throughput_row(comparison) else { return (None, None) };
     let change = figure["ratio"]["point"].as_f64().map(|ratio| ratio - 1.0);
     (change, figure["finding"].as_str().map(str::to_owned))
+}
+
+/// Half of the interval of throughput's change.
+fn half_width(comparison: &Value) -> Option<f64> {
+    let ratio = &throughput_row(comparison)?["ratio"];
+    Some((ratio["high"].as_f64()? - ratio["low"].as_f64()?) / 2.0)
+}
+
+fn throughput_row(comparison: &Value) -> Option<&Value> {
+    comparison["plans"][0]["figures"].as_array()?.iter().find(|one| one["figure"] == "throughput")
 }
 
 fn compare(runs: &Runs) -> Result<Vec<Figure>, String> {
@@ -289,9 +298,10 @@ fn a_a(runs: &Runs) -> Result<Vec<Figure>, String> {
     let comparison = runs.compared([("a", "-t 1"), ("b", "-t 1")], &flags)?;
     let (change, finding) = throughput(&comparison);
     let neither = finding.map(|word| word != "slower" && word != "faster");
-    // Half a noise that is more than this is no quiet machine's.
+    // How far a change of nothing may be off is what the comparison itself says of its change.
+    let half = half_width(&comparison).unwrap_or(0.0);
     Ok(vec![
-        Figure::between("throughput", Unit::Share, [-0.05, 0.0, 0.05], change),
+        Figure::between("throughput", Unit::Share, [-half, 0.0, half], change),
         Figure::yes("neither is faster", neither),
     ])
 }

@@ -83,6 +83,11 @@ impl RequestBytes {
         VecDeque::with_capacity(if self.are_listed() { self.pipeline } else { 0 })
     }
 
+    /// The most bytes that [`RequestBytes::several`] puts together.
+    pub(super) fn most_at_once(&self) -> usize {
+        if self.are_listed() && self.pipeline > 1 { OUTPUT_BYTES } else { 0 }
+    }
+
     /// The length of a request, by its number in the list; without one, of the one there is.
     #[inline(always)]
     pub(crate) fn length(&self, request: u32) -> usize {
@@ -132,8 +137,6 @@ impl RequestBytes {
             return bytes;
         }
         room.clear();
-        // At once, so that it grows no more.
-        room.reserve_exact(OUTPUT_BYTES);
         room.extend_from_slice(bytes);
         for number in numbers.range(first + 1..) {
             let next = self.bytes(*number);

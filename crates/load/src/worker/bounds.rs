@@ -6,8 +6,8 @@ use crate::net::Net;
 use crate::recorder::Recorder;
 use prony_model::measurement::ErrorKind;
 
-use super::Worker;
 use super::slot::State;
+use super::{Shared, Worker};
 
 impl<N: Net, C: Codec> Worker<N, C> {
     /// The time of a request is over, or, in a pipeline, may be.
@@ -45,8 +45,8 @@ impl<N: Net, C: Codec> Worker<N, C> {
     }
 
     /// The deadline that stands for a request.
-    pub(super) fn deadline_of(&self, index: u32, place: Place) -> u32 {
-        if C::Requests::IN_ORDER { index } else { index * self.shared.pipeline + place.0 }
+    pub(super) fn deadline_of(shared: &Shared, index: u32, place: Place) -> u32 {
+        if C::Requests::IN_ORDER { index } else { index * shared.pipeline + place.0 }
     }
 
     /// The time of all requests on a slot begins (again) at `now`.
@@ -58,7 +58,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             return deadlines.start(index, now);
         }
         for (place, _) in slot.requests.iter() {
-            deadlines.start(index * shared.pipeline + place.0, now);
+            deadlines.start(Self::deadline_of(shared, index, place), now);
         }
     }
 

@@ -98,7 +98,8 @@ impl<N: Net, C: Codec> Worker<N, C> {
             Ok(0) if !self.slots[index as usize].watches_writing => {}
             Ok(count) => {
                 let now = self.fresh_stamp(recorder);
-                if recorder.over() {
+                // Where a count ends the load, the window ended with the last answer.
+                if recorder.over() || self.all_done(recorder) {
                     return;
                 }
                 recorder.read(count);
@@ -347,7 +348,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         self.last_resolved_ns = now;
         let none_is_left = slot.requests.is_empty();
         if none_is_left || !C::Requests::IN_ORDER {
-            self.deadlines.stop(self.deadline_of(index, place));
+            self.deadlines.stop(Self::deadline_of(&self.shared, index, place));
         }
         let keeps = reusable && self.shared.keepalive;
         let later = if keeps { now } else { self.let_go(recorder, index, now) };
@@ -405,7 +406,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         kind: ErrorKind,
         message: impl FnOnce() -> String,
     ) {
-        self.deadlines.stop(self.deadline_of(index, place));
+        self.deadlines.stop(Self::deadline_of(&self.shared, index, place));
         let slot = &mut self.slots[index as usize];
         slot.requests.body(place).reset();
         if let Some(times) = slot.requests.remove(place) {
@@ -448,7 +449,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             slot.requests.body(place).reset();
             let Some(times) = slot.requests.remove(place) else { break };
             if !C::Requests::IN_ORDER {
-                self.deadlines.stop(index * self.shared.pipeline + place.0);
+                self.deadlines.stop(Self::deadline_of(&self.shared, index, place));
             }
             let first = message.take();
             // Those behind one that timed out have not, and will have no answer.

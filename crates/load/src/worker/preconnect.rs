@@ -48,7 +48,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
                     Ok((handle, Connecting::Pending)) => {
                         self.slots[next].handle = handle;
                         self.slots[next].state = State::Preconnecting;
-                        self.deadlines.start(self.deadline_of(next as u32, Place(0)), now);
+                        self.deadlines.start(Self::deadline_of(&self.shared, next as u32, Place(0)), now);
                         pending += 1;
                     }
                     Err(e) => note_first(&mut result, connect_error_kind(&e), e.to_string()),
@@ -100,7 +100,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 note_first(result, connect_error_kind(&e), e.to_string());
             }
         }
-        self.deadlines.stop(self.deadline_of(index as u32, Place(0)));
+        self.deadlines.stop(Self::deadline_of(&self.shared, index as u32, Place(0)));
         true
     }
 

@@ -37,7 +37,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         self.codec.submit(&mut slot.connection, place, request);
         let (state, alone) = (slot.state, slot.requests.len() == 1);
         if !C::Requests::IN_ORDER || alone {
-            self.deadlines.start(self.deadline_of(index, place), now);
+            self.deadlines.start(Self::deadline_of(&self.shared, index, place), now);
         }
         match state {
             State::Unconnected => self.connect(recorder, index, now),

@@ -48,6 +48,7 @@ fn workers_allocate_nothing_for_a_request() {
     closed.stop.duration = None;
     let lines =
         TargetList::parse(b"/\n/json\nHEAD /\n", Some(&closed.target), "GET", Order::Shuffled).unwrap();
+    let list = Work::List(lines.1);
     let body = Some(b"Hello, World!".to_vec());
     let shapes = [
         ("a closed loop", 20_000, closed.clone()),
@@ -60,7 +61,8 @@ fn workers_allocate_nothing_for_a_request() {
         ),
         ("a body compared", 20_000, Plan { expect: Expect { body, ..Expect::default() }, ..closed.clone() }),
         ("single requests kept", 20_000, Plan { samples_max: 1_000, ..closed.clone() }),
-        ("a list", 20_000, Plan { work: Work::List(lines.1), ..closed.clone() }),
+        ("a list", 20_000, Plan { work: list.clone(), ..closed.clone() }),
+        ("a list in pipelines", 20_000, Plan { work: list, pipeline: 8, ..closed.clone() }),
         // Fewer, since each takes a port.
         ("a connection for each", 4_000, Plan { keepalive: false, ..closed }),
     ];

@@ -1,4 +1,4 @@
-//! Counts are exact: the client's books and the server's ledger agree to the request.
+//! Counts are exact: the client's counts and the server's ledger agree to the request.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -17,7 +17,7 @@ use prony_target::{Config, Target};
 use crate::{HANGS, lying, plan, run, run_until, settled};
 
 #[test]
-fn the_ledger_and_the_books_agree_to_the_request() {
+fn the_ledger_and_the_counts_agree_to_the_request() {
     for (threads, connections, requests) in [(1, 100, 20_000), (3, 7, 1_000), (1, 50, 20)] {
         let target = Target::start(&Config::default()).unwrap();
         let mut p = plan(target.address());

@@ -1,6 +1,7 @@
 //! Each failure is counted by its kind, and none is retried in silence.
 
 use std::io::Write;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use prony_load::LoadError;
@@ -18,13 +19,13 @@ fn errors(m: &Measurement) -> Vec<(ErrorKind, u64)> {
 
 /// Twenty requests against bytes that are no answer: all fail by this kind.
 #[track_caller]
-fn all_fail(address: std::net::SocketAddr, kind: ErrorKind) -> Measurement {
+fn all_fail(address: SocketAddr, kind: ErrorKind) -> Measurement {
     twenty_fail(&plan(address), kind)
 }
 
 /// Twenty requests, one on each connection, against what is no answer within the timeout.
 #[track_caller]
-fn all_time_out(address: std::net::SocketAddr) -> Measurement {
+fn all_time_out(address: SocketAddr) -> Measurement {
     twenty_fail(&Plan { timeout: Duration::from_millis(300), ..plan(address) }, ErrorKind::RequestTimeout)
 }
 
@@ -169,4 +170,52 @@ fn more_than_a_server_carries_is_left_unsent_and_counted() {
     assert!(m.requests.completed <= 251 && m.requests.in_flight <= 10, "{:?}", m.requests);
     let waiting = m.requests.never_sent + m.requests.in_flight;
     assert_eq!((m.requests.completed + waiting, m.latency.parts().response.waiting.len()), (500, waiting));
+}
+
+/// A closed plan in which every connection has one request.
+fn once_each(address: SocketAddr, connections: u32) -> Plan {
+    let mut p = plan(address);
+    (p.connections, p.stop.requests) = (connections, Some(connections.into()));
+    p
+}
+
+/// The body of each is `hello`.
+const ANSWERS: [&[u8]; 2] = [
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2;x=y\r\nlo\r\n0\r\nX-Sum: 1\r\n\r\n",
+    b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+];
+
+#[test]
+fn an_answer_that_ends_at_any_byte_is_closed_early() {
+    for answer in ANSWERS {
+        // Each connection has one request, so that each byte is the last one once.
+        let address = lying::serve(move |mut stream, number| {
+            if lying::read_request(&mut stream) {
+                let _ = stream.write_all(&answer[..number % answer.len()]);
+            }
+        });
+        let m = run(&once_each(address, answer.len() as u32)).unwrap();
+        assert_eq!(errors(&m), vec![(ErrorKind::ClosedEarly, answer.len() as u64)], "{:?}", m.errors);
+    }
+}
+
+#[test]
+fn an_answer_of_two_writes_is_whole_wherever_it_is_cut() {
+    for answer in ANSWERS {
+        let address = lying::serve(move |mut stream, number| {
+            let (first, rest) = answer.split_at(number % answer.len());
+            stream.set_nodelay(true).unwrap();
+            // Whether the client reads them together is the machine's to say; every piece by itself is in the unit
+            // tests of framing.
+            if lying::read_request(&mut stream) && stream.write_all(first).is_ok() {
+                let _ = stream.write_all(rest);
+                // The client closes.
+                lying::read_request(&mut stream);
+            }
+        });
+        let mut p = once_each(address, answer.len() as u32);
+        p.expect.body = Some(b"hello".to_vec());
+        let m = run(&p).unwrap();
+        assert_eq!((m.requests.completed, m.requests.failed), (answer.len() as u64, 0), "{:?}", m.errors);
+    }
 }

@@ -37,7 +37,7 @@ fn plan(address: SocketAddr) -> Plan {
     plan
 }
 
-/// Runs a plan; whatever happens to its requests, the books must balance.
+/// Runs a plan; whatever happens to its requests, its counts must balance.
 fn run(plan: &Plan) -> Result<Measurement, LoadError> {
     let measurement = prony_load::run(plan, &Control::new(), &mut |_| {})?;
     assert_eq!(measurement.broken_identities, Vec::<String>::new());

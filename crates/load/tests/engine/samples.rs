@@ -1,4 +1,4 @@
-//! Single requests are kept when asked for, and agree with the books.
+//! Single requests are kept when asked for, and agree with the counts.
 
 use std::time::Duration;
 

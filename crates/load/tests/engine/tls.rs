@@ -50,7 +50,7 @@ fn leaked(pair: Pair) -> &'static Pair {
 }
 
 #[test]
-fn the_ledger_and_the_books_agree_to_the_request() {
+fn the_ledger_and_the_counts_agree_to_the_request() {
     let (address, ledger) = server::always(&Speaks::default(), HELLO);
     for (threads, connections, requests, keepalive) in [(1, 20, 2_000, true), (2, 5, 200, false)] {
         let before = ledger.requests();

@@ -289,7 +289,8 @@ fn pages_and_metrics_show_no_secret() {
     let (world, target) = (World::new(), TargetProcess::start(&[]));
     let url = format!("http://me:{MARK}@{}/echo?api_key={IN_URL}", target.address);
     let body = format!("{{\"password\":\"{IN_JSON}\"}}");
-    let flags = ["-b", &body, "-H", "X-Own: @env:PRONY_MARK", "-c", "1"];
+    // A load that takes no whole core: pages are drawn when nobody else runs.
+    let flags = ["-b", &body, "-H", "X-Own: @env:PRONY_MARK", "-c", "1", "-R", "100"];
     let has_page = prony_report::page::available().is_ok();
     let web: &[&str] = if has_page { &["--web"] } else { &[] };
     let candidate = format!("a={url}");

@@ -63,7 +63,7 @@ fn children(parent: u32) -> Vec<String> {
 #[test]
 fn the_embedded_target_ends_with_its_load() {
     let world = World::new();
-    let mut child = start(&world, &["load", "-d", "600s", "--warmup", "0", "--metrics", ":0"]);
+    let mut child = start(&world, &["load", "-R", "100", "-d", "600s", "--warmup", "0", "--metrics", ":0"]);
     let (address, rest) = metrics::address_of(&mut child);
     metrics::wait_for_completed(&address);
     let targets = children(child.id());

@@ -30,6 +30,9 @@ use net::{Habits, LineNet, Truth};
 const MS: u64 = 1_000_000;
 /// Random cases played where nobody asks for another number.
 const CASES: u64 = 500;
+/// Beyond these, a case that once showed a fault which is too rare to be met otherwise: what a server said of itself
+/// after the last answer of a count was counted, though the window had ended.
+const ONCE_WRONG: [u64; 1] = [40_140];
 
 /// A load over the protocol of lines.
 #[derive(Debug)]
@@ -135,11 +138,16 @@ impl LineCase {
         (played, truths)
     }
 
-    /// What of its measurement is not what the networks saw.
+    /// What of its measurement is not what the networks saw, when it is played.
     fn faults(&self) -> Vec<String> {
         let (played, truths) = self.play();
+        self.differences(&played, &truths)
+    }
+
+    /// What of its measurement is not what the networks saw.
+    fn differences(&self, played: &Played, truths: &[Truth]) -> Vec<String> {
         let m = played.measurement.as_ref().unwrap();
-        let mut faults = random_shares::faults(&self.case, &played);
+        let mut faults = random_shares::faults(&self.case, played);
         faults.extend(m.broken_identities.iter().cloned());
         let mut same = |what: &str, recorder: u64, truth: u64| {
             if recorder != truth {
@@ -190,9 +198,35 @@ fn whatever_happens_the_record_is_the_truth_over_a_second_protocol() {
     let number = |name: &str| env::var(name).ok().map(|value| value.parse::<u64>().unwrap());
     let first = number("PRONY_SIM_FIRST").unwrap_or(0);
     let count = number("PRONY_SIM_SEEDS").unwrap_or(CASES);
-    for seed in number("PRONY_SIM_SEED").map_or(first..first + count, |seed| seed..seed + 1) {
+    let seeds = match number("PRONY_SIM_SEED") {
+        Some(seed) => vec![seed],
+        None => (first..first + count).chain(ONCE_WRONG).collect(),
+    };
+    for seed in seeds {
         let faults = LineCase::of_seed(seed).faults();
         assert!(faults.is_empty(), "PRONY_SIM_SEED={seed}:\n{}", faults.join("\n"));
+    }
+}
+
+#[test]
+fn a_record_that_is_not_the_truth_is_a_difference() {
+    let line = LineCase::closed(2, Habits::ideal(MS));
+    let (played, truths) = line.play();
+    assert_eq!(line.differences(&played, &truths), Vec::<String>::new());
+    let at_ns = played.measurement.as_ref().unwrap().window_start_ns;
+    let changes: [(&str, fn(&mut Truth, u64)); 6] = [
+        ("sent", |truth, at_ns| truth.sent.push(at_ns)),
+        ("completed", |truth, at_ns| truth.answered.push((at_ns, MS))),
+        ("failed", |truth, at_ns| truth.failed.push(at_ns)),
+        ("written bytes", |truth, at_ns| truth.writes.push((at_ns, 1))),
+        ("read bytes", |truth, at_ns| truth.reads.push((at_ns, 1))),
+        ("service times", |truth, _| truth.answered.first_mut().unwrap().1 += 1_000),
+    ];
+    for (what, change) in changes {
+        let mut other = vec![truths[0].clone()];
+        change(&mut other[0], at_ns);
+        let said = line.differences(&played, &other).join("\n");
+        assert!(said.contains(what), "{what}: {said:?}");
     }
 }
 

@@ -8,12 +8,7 @@ use std::rc::Rc;
 use crate::net::{Connecting, Handle, Interest, Net};
 
 use super::super::chance::Chance;
-use super::super::world::EPOCH_NS;
-
-/// Where descriptors begin.
-const FIRST_HANDLE: usize = 3;
-/// A worker that calls more often than this does nothing else any more.
-const CALLS_MAX: u64 = 3_000_000;
+use super::super::world::{CALLS_MAX, EPOCH_NS, FIRST_HANDLE};
 
 /// What the servers do.
 #[derive(Debug, Clone)]
@@ -98,7 +93,7 @@ struct Connection {
 }
 
 /// What the network saw.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Truth {
     /// When each answer was read whole, and how long after its request was written.
     pub(super) answered: Vec<(u64, u64)>,

@@ -210,11 +210,12 @@ fn whatever_happens_the_record_is_the_truth_over_a_second_protocol() {
 
 #[test]
 fn a_record_that_is_not_the_truth_is_a_difference() {
+    type Change = fn(&mut Truth, u64);
     let line = LineCase::closed(2, Habits::ideal(MS));
     let (played, truths) = line.play();
     assert_eq!(line.differences(&played, &truths), Vec::<String>::new());
     let at_ns = played.measurement.as_ref().unwrap().window_start_ns;
-    let changes: [(&str, fn(&mut Truth, u64)); 6] = [
+    let changes: [(&str, Change); 6] = [
         ("sent", |truth, at_ns| truth.sent.push(at_ns)),
         ("completed", |truth, at_ns| truth.answered.push((at_ns, MS))),
         ("failed", |truth, at_ns| truth.failed.push(at_ns)),

@@ -621,6 +621,8 @@ export interface PlanRecord {
   method: string;
   /** Requests that a connection may carry at once. */
   pipeline: number;
+  /** `h2` where HTTP/2 is spoken; `None`: HTTP/1.1. */
+  protocol?: string;
   /** Requests per second asked for; `None` in closed arrivals and stages. */
   rate_per_s: number | null;
   /** Requests scheduled in all; `None` where only a duration ends the load. */

@@ -92,6 +92,12 @@ pub(crate) trait Codec {
         &[]
     }
 
+    /// The fewest requests that a peer has let a connection carry at once so far, at most what the plan asks for; `None`
+    /// where its protocol has no such limit, or no peer has said one.
+    fn fewest_permits(&self) -> Option<u64> {
+        None
+    }
+
     /// How many answers so far were only tolerated, and why.
     fn tolerated(&self) -> &BTreeMap<Tolerance, u64>;
 }

@@ -18,6 +18,8 @@ pub(crate) struct Http2 {
     requests: Arc<client::Requests>,
     /// How many requests a connection may carry at once by the plan.
     streams: u16,
+    /// The fewest that a server's settings let one carry.
+    fewest: Option<u32>,
     /// What HTTP/2 leaves to tolerance is refused.
     tolerated: BTreeMap<Tolerance, u64>,
 }
@@ -34,7 +36,7 @@ pub(crate) struct Connection {
 
 impl Http2 {
     pub(crate) fn new(requests: &Arc<client::Requests>, streams: u16) -> Http2 {
-        Http2 { requests: Arc::clone(requests), streams, tolerated: BTreeMap::new() }
+        Http2 { requests: Arc::clone(requests), streams, fewest: None, tolerated: BTreeMap::new() }
     }
 }
 
@@ -162,6 +164,10 @@ impl Codec for Http2 {
                 return Step { used: input.len(), place: None, only_head: true, what };
             }
         };
+        if of.is_none() && client.is_ready() {
+            let now = client.streams();
+            self.fewest = Some(self.fewest.map_or(now, |before| before.min(now)));
+        }
         Step { used: input.len() - rest.len(), place: of.map(place), only_head, what }
     }
 
@@ -195,6 +201,10 @@ impl Codec for Http2 {
 
     fn last_words<'a>(&'a mut self, connection: &'a mut Connection) -> &'a [u8] {
         connection.client.outgoing(&self.requests).1
+    }
+
+    fn fewest_permits(&self) -> Option<u64> {
+        self.fewest.map(u64::from)
     }
 
     fn tolerated(&self) -> &BTreeMap<Tolerance, u64> {

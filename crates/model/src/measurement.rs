@@ -80,6 +80,9 @@ pub struct Measurement {
     /// What TLS was agreed on; `None` where it is not spoken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsUse>,
+    /// What HTTP/2 came to; `None` where it is not spoken, or no server's settings came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http2: Option<Http2Use>,
     /// Heads of answers that were taken although a strict reading refuses them, over the whole run; one with two faults
     /// counts in both.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -230,6 +233,17 @@ pub struct TlsUse {
     pub full: u64,
     /// Handshakes that resumed an earlier session.
     pub resumed: u64,
+}
+
+/// What HTTP/2 came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Http2Use {
+    /// The fewest streams that a connection was let carry at once, over the whole run: the plan's number, or less where
+    /// the server's SETTINGS_MAX_CONCURRENT_STREAMS is lower.
+    pub streams: u64,
+    /// Requests of the window that a server surely did not process (GOAWAY, REFUSED_STREAM) and that were sent again,
+    /// each time.
+    pub moved: u64,
 }
 
 /// What one handshake agreed on.

@@ -116,6 +116,11 @@ pub struct TlsPlanRecord {
 }
 
 impl PlanRecord {
+    /// Whether its requests go over HTTP/2.
+    pub fn speaks_http2(&self) -> bool {
+        self.protocol.is_some()
+    }
+
     /// Why it cannot be a plan's record, in a sentence.
     ///
     /// # Errors

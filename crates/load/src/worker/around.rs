@@ -75,6 +75,10 @@ impl<N: Net, C: Codec> AtEdge for Around<'_, N, C> {
         self.codec.tolerated()
     }
 
+    fn fewest_permits(&self) -> Option<u64> {
+        self.codec.fewest_permits()
+    }
+
     fn tls(&self) -> Option<(TlsUse, u64)> {
         self.net.tls()
     }

@@ -59,7 +59,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         }
         slot.requests.body(place).reset();
         let Some(mut times) = slot.requests.remove(place) else { return };
-        self.deadlines.stop(self.deadline_of(index, place));
+        self.deadlines.stop(Self::deadline_of(&self.shared, index, place));
         recorder.moved();
         (times.sent_ns, times.first_byte_ns, times.last_byte_ns) = (0, 0, 0);
         (times.read_bytes, times.head_alone) = (0, false);
@@ -82,7 +82,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             let place = slot.requests.add(times);
             self.codec.submit(&mut slot.connection, place, times.request);
             let state = slot.state;
-            self.deadlines.start_since(self.deadline_of(index, place), since_ns);
+            self.deadlines.start_since(Self::deadline_of(&self.shared, index, place), since_ns);
             match state {
                 State::Unconnected => self.connect(recorder, index, now),
                 State::Connected => self.flush(recorder, index, now),

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use prony_model::measurement::{ErrorKind, Measurement};
+use prony_model::measurement::{ErrorKind, Http2Use, Measurement};
 use prony_model::plan::{Arrivals, Plan, Protocol};
 use prony_model::rate::Rate;
 use prony_target::{Config, Http2Config, Target};
@@ -58,6 +58,7 @@ fn at_a_rate_no_more_streams_are_used_than_the_server_allows() {
     let mut p = http2(&target, 1, 20, 300);
     p.arrivals = Arrivals::Constant(Rate::per_s(20_000.0).unwrap());
     let m = run(&p).unwrap();
+    assert_eq!(m.http2, Some(Http2Use { streams: 3, moved: 0 }));
     // Those beyond would be refused.
     assert_eq!((m.requests.completed, m.requests.failed), (300, 0), "{:?}", m.errors);
     drop(settled(target, 1));
@@ -70,4 +71,6 @@ fn where_a_server_ends_each_connection_after_some_requests_none_is_lost() {
     let m = run(&http2(&target, 2, 4, 200)).unwrap();
     assert_eq!((m.requests.completed, m.requests.failed), (200, 0), "{:?}", m.errors);
     assert!(m.run_total.connections >= 20, "{}", m.run_total.connections);
+    // The target answers the tenth, and lets those behind it go: how many had been written then is chance.
+    assert_eq!(m.http2.map(|used| used.streams), Some(4));
 }

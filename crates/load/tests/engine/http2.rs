@@ -1,6 +1,7 @@
 //! HTTP/2: what the client counted is what the server's ledger has, whatever the server's limits and ends.
 
 use std::num::NonZeroU32;
+use std::time::Duration;
 
 use prony_model::measurement::{ErrorKind, Http2Use, Measurement};
 use prony_model::plan::{Arrivals, Plan, Protocol};
@@ -73,4 +74,23 @@ fn where_a_server_ends_each_connection_after_some_requests_none_is_lost() {
     assert!(m.run_total.connections >= 20, "{}", m.run_total.connections);
     // The target answers the tenth, and lets those behind it go: how many had been written then is chance.
     assert_eq!(m.http2.map(|used| used.streams), Some(4));
+}
+
+#[test]
+fn a_stream_that_the_server_resets_fails_alone() {
+    let http2_config = Http2Config { reset_every: NonZeroU32::new(10), ..Http2Config::default() };
+    let target = Target::start(&Config { http2: http2_config, ..Config::default() }).unwrap();
+    let m = run(&http2(&target, 1, 4, 100)).unwrap();
+    assert_eq!((m.requests.completed, failures(&m, ErrorKind::StreamReset)), (90, 10), "{:?}", m.errors);
+    assert_eq!(m.run_total.connections, 1);
+}
+
+#[test]
+fn a_body_that_the_server_takes_a_part_of_runs_into_the_timeout() {
+    let http2_config = Http2Config { starve_uploads: Some(1_000), ..Http2Config::default() };
+    let target = Target::start(&Config { http2: http2_config, ..Config::default() }).unwrap();
+    let mut p = http2(&target, 1, 2, 4);
+    (p.body, p.timeout) = (vec![b'x'; 50_000], Duration::from_millis(50));
+    let m = run(&p).unwrap();
+    assert_eq!((m.requests.completed, failures(&m, ErrorKind::RequestTimeout)), (0, 4), "{:?}", m.errors);
 }

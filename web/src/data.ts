@@ -218,6 +218,7 @@ export interface Detail {
   duration_ns: number;
   errors: [string, number, string][];
   host: Host;
+  http2: Http2Use | null;
   picture?: PlotData;
   /** The load as it was, defaults filled in. */
   plan: PlanRecord;
@@ -473,6 +474,14 @@ export interface Host {
   somaxconn: number;
   /** `kvm`, `docker`, … where it could be told. */
   virtualisation: string | null;
+}
+
+/** What HTTP/2 came to. */
+export interface Http2Use {
+  /** Requests of the window that a server surely did not process (GOAWAY, REFUSED_STREAM) and that were sent again, each time. */
+  moved: number;
+  /** The fewest streams that a connection was let carry at once, over the whole run: the plan's number, or less where the server's SETTINGS_MAX_CONCURRENT_STREAMS is lower. */
+  streams: number;
 }
 
 /** A file that could not be used. */
